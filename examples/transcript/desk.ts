@@ -2,7 +2,7 @@
 //   node examples/transcript/desk.ts /tmp/desk.db
 import { randomBytes, randomUUID } from 'node:crypto'
 import { setTimeout as delay } from 'node:timers/promises'
-import { openSqliteDesk } from '@postern/store'
+import { openSqliteStore } from '@postern/store'
 import type { SwarmDeps, SwarmModel, SwarmTool } from '@postern/transcript'
 import { createNavigateTool, createSwarm, createSwarmBus, envelopeCodec } from '@postern/transcript'
 
@@ -13,13 +13,13 @@ const log = {
   warn: (_: object, text: string) => print(text),
   error: (_: object, text: string) => print(text),
 }
-const world: SwarmDeps['world'] = {
+const platform: SwarmDeps['platform'] = {
   now: Date.now,
   randomBytes: size => randomBytes(size),
   sleep: (ms, signal) => delay(ms, undefined, signal && { signal }).catch(() => undefined),
   log,
 }
-const desk = await openSqliteDesk({ path: process.argv[2] ?? ':memory:', now: Date.now, log })
+const store = await openSqliteStore({ path: process.argv[2] ?? ':memory:', now: Date.now, log })
 const bus = createSwarmBus({ log })
 
 /** Stands for a real one: says what fits the last words. */
@@ -74,7 +74,7 @@ const swarm = createSwarm(
       { computeName: 'load', isShared: true, dependsOn: ['count'], compute: ({ count }) => `${count} waiting` },
     ],
   },
-  { transcript: desk.transcript, shelf: desk.shelf, bus, world, owner: 'shop' },
+  { transcript: store.transcript, shelf: store.shelf, bus, platform, owner: 'shop' },
 )
 
 bus.listen(({ context }) => print(`* ${context.agentName} takes over`), {
@@ -96,7 +96,7 @@ print(
 )
 
 // The same conversation in another dialect.
-const envelopes = envelopeCodec.write(await desk.transcript.read(history.thread))
+const envelopes = envelopeCodec.write(await store.transcript.read(history.thread))
 print(`as envelopes: ${envelopes.map(({ type }) => type).join(' ')}`)
 await ann.dispose()
-await desk.close()
+await store.close()

@@ -4,7 +4,7 @@ import type { AgentChunk, AgentContext, NormalizedMessage, Sender } from '@poste
 export async function* handle(message: NormalizedMessage, context: AgentContext): AsyncGenerator<AgentChunk> {
   const { visits = 0 } = ((await context.state.get()) ?? {}) as { readonly visits?: number }
   context.state.set({ visits: visits + 1 })
-  yield isColleague(message.sender) ? 'Welcome back to the house. ' : 'Hello. '
+  yield isColleague(message.sender) ? 'Welcome back to the gateway. ' : 'Hello. '
   yield `This is message ${visits + 1} of our conversation, and I know ${context.history().turns.length} turns of it.`
 }
 

@@ -20,7 +20,7 @@ const waitForAccept = ({ id }: Follow) =>
   )
 
 const isFollowing = async () =>
-  (await stage.gateway.desk.findRelation({
+  (await stage.gateway.store.findRelation({
     via: 'activitypub',
     agent: 'echo',
     relation: 'follower',

@@ -4,8 +4,8 @@ import { join } from 'node:path'
 import type { Activity } from '@fedify/vocab'
 import { Create, Mention, Note, PUBLIC_COLLECTION } from '@fedify/vocab'
 import type { MessageRecord } from '@postern/core'
-import type { SimWorld } from '@postern/sim'
-import { openSimWorld } from '@postern/sim'
+import type { Simulation } from '@postern/simulation'
+import { openSimulation } from '@postern/simulation'
 import type { Gateway } from 'postern'
 import { openGateway } from 'postern'
 import { parseConfig } from 'postern/config'
@@ -21,7 +21,7 @@ export const keyId = new URL(`${botOrigin}/users/bot#main-key`)
 
 /** The whole gateway and a bot of Fedify in one small network. */
 export interface FedifyStage {
-  readonly world: SimWorld
+  readonly simulation: Simulation
   readonly bot: FedifyBot
   readonly gateway: Gateway
   composeCreate(content: string, audience?: Audience): Create
@@ -43,10 +43,10 @@ export interface Audience {
 }
 
 export async function openFedifyStage(options: FedifyBotOptions = {}): Promise<FedifyStage> {
-  const world = await openSimWorld()
+  const simulation = await openSimulation()
   // Fedify delivers with the global one.
-  vi.stubGlobal('fetch', world.loopback.fetch)
-  const bot = await openFedifyBot(world.loopback.fetch, options)
+  vi.stubGlobal('fetch', simulation.loopback.fetch)
+  const bot = await openFedifyBot(simulation.loopback.fetch, options)
   const config = parseConfig({
     dev: true,
     origin,
@@ -59,14 +59,14 @@ export async function openFedifyStage(options: FedifyBotOptions = {}): Promise<F
   const log = createLog({ level: 'silent', readable: false })
   const gateway = await openGateway(config, { baseDir: import.meta.dirname, log, operatorToken: 'unused' })
   const [http] = await gateway.start()
-  world.connectGateway({ origin, port: http?.port ?? 0 })
+  simulation.connectGateway({ origin, port: http?.port ?? 0 })
   let counter = 0
   const nextId = (kind: string) => {
     counter += 1
     return new URL(`${botOrigin}/${kind}/${counter}`)
   }
   return {
-    world,
+    simulation,
     bot,
     gateway,
     nextId,
@@ -88,7 +88,7 @@ export async function openFedifyStage(options: FedifyBotOptions = {}): Promise<F
       const context = bot.federation.createContext(new URL(botOrigin), undefined)
       await context.sendActivity({ identifier: 'bot' }, { id: agent, inboxId: inbox, endpoints: null }, activity)
     },
-    findRecord: async ({ id }) => gateway.desk.findMessage(id?.href ?? ''),
+    findRecord: async ({ id }) => gateway.store.findMessage(id?.href ?? ''),
     waitForAnswer: ({ objectId }) =>
       bot.waitFor(async activity => {
         if (!(activity instanceof Create)) return undefined
@@ -98,7 +98,7 @@ export async function openFedifyStage(options: FedifyBotOptions = {}): Promise<F
     async close() {
       vi.unstubAllGlobals()
       await gateway.stop()
-      await world.close()
+      await simulation.close()
     },
   }
 }

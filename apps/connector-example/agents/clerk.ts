@@ -5,7 +5,7 @@ const member = 'urn:mentionable:auth:chat-room-member:v0.1'
 
 type Answer = PartialResponse | string
 
-const deeds: Readonly<Record<string, (context: AgentContext) => Answer>> = {
+const actions: Readonly<Record<string, (context: AgentContext) => Answer>> = {
   order: context =>
     keep(
       context,
@@ -36,6 +36,6 @@ export async function handle(message: NormalizedMessage, context: AgentContext):
     return decided.outcome === 'granted' ? 'Then it is done.' : 'Then I leave it.'
   }
   const words = plainTextOf(parts).toLowerCase().split(/\W+/)
-  const [, deed] = Object.entries(deeds).find(([word]) => words.includes(word)) ?? []
-  return deed?.(context) ?? 'What can I do for you: order, pay, secret?'
+  const [, action] = Object.entries(actions).find(([word]) => words.includes(word)) ?? []
+  return action?.(context) ?? 'What can I do for you: order, pay, secret?'
 }

@@ -1,12 +1,12 @@
 import type { FinishedAnswer, TaskLine } from '@postern/a2a'
 import { findCard, followTask, readInterface, readTask, verifyCard } from '@postern/a2a'
-import type { World } from '@postern/core'
+import type { Platform } from '@postern/core'
 import { Unavailable } from '@postern/core'
 import type { ConnectorConfig } from './config.ts'
 import type { KeyRing } from './key-ring.ts'
 import { issueToken } from './tokens.ts'
 
-export type LineWorld = Pick<World, 'fetch' | 'openStream' | 'now' | 'sleep' | 'log'>
+export type LinePlatform = Pick<Platform, 'fetch' | 'openStream' | 'now' | 'sleep' | 'log'>
 
 /** An agent whose card was found and verified. */
 export interface KnownAgent {
@@ -33,10 +33,10 @@ export interface AgentLine {
   read(agent: KnownAgent, taskId: string): Promise<FinishedAnswer | undefined>
 }
 
-export interface LineRooms {
+export interface LineDeps {
   readonly config: Pick<ConnectorConfig, 'origin'>
   readonly keys: KeyRing
-  readonly world: LineWorld
+  readonly platform: LinePlatform
   /** Aborts when we close. */
   readonly closing: AbortSignal
 }
@@ -45,14 +45,14 @@ const times = { lookMs: 20_000, callMs: 5 * 60_000, keptMs: 5 * 60_000 } as cons
 const maxKnown = 500
 const maxAnswer = 2 * 1024 * 1024
 
-export function createAgentLine({ config, keys, world, closing }: LineRooms): AgentLine {
+export function createAgentLine({ config, keys, platform, closing }: LineDeps): AgentLine {
   const known = new Map<string, { readonly agent: KnownAgent; readonly until: number }>()
 
   async function resolve(address: string, signal: AbortSignal): Promise<KnownAgent> {
-    const found = await findCard(address, world, signal)
+    const found = await findCard(address, platform, signal)
     // Everything has to be where the card is: what it signs, and what it leads to.
     const isAllowedOrigin = () => false
-    await verifyCard(found, { world, isAllowedOrigin }, signal)
+    await verifyCard(found, { platform, isAllowedOrigin }, signal)
     const capabilities = found.document.capabilities as { readonly pushNotifications?: unknown } | undefined
     return {
       to: readInterface(found, isAllowedOrigin),
@@ -71,20 +71,20 @@ export function createAgentLine({ config, keys, world, closing }: LineRooms): Ag
 
   const lineTo = ({ to }: KnownAgent, signal: AbortSignal): TaskLine => ({
     to,
-    world,
+    platform,
     signal,
     maxBytes: maxAnswer,
     timeoutMs: times.callMs,
-    credentials: async () => ({ authorization: `Bearer ${issueToken(to.url, config, keys, world.now())}` }),
+    credentials: async () => ({ authorization: `Bearer ${issueToken(to.url, config, keys, platform.now())}` }),
   })
 
   return {
     async look(address) {
       const before = known.get(address)
-      if (before && world.now() < before.until) return before.agent
+      if (before && platform.now() < before.until) return before.agent
       const agent = await within(times.lookMs, signal => resolve(address, signal))
       if (known.size >= maxKnown) known.clear()
-      known.set(address, { agent, until: world.now() + times.keptMs })
+      known.set(address, { agent, until: platform.now() + times.keptMs })
       return agent
     },
     call: ({ agent, message, taskId, configuration, onWords }) =>

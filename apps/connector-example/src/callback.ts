@@ -3,10 +3,10 @@ import { createRateLimit, peerAddress } from '@postern/http'
 import { Hono } from 'hono'
 import type { Dispatch } from './dispatch.ts'
 import { callbackPath } from './documents.ts'
-import type { TaskBook } from './task-book.ts'
+import type { TaskSeats } from './task-book.ts'
 
-export interface CallbackRooms {
-  readonly tasks: TaskBook
+export interface CallbackDeps {
+  readonly tasks: TaskSeats
   readonly dispatch: Dispatch
   readonly log: Log
   now(): number
@@ -16,7 +16,7 @@ export interface CallbackRooms {
  * Where an agent's host tells us that a task has gone on, as after a payment elsewhere (A2A push notifications). That it
  * tells us is all we take from it: what it has to say we ask the agent itself.
  */
-export function createCallbackRoutes({ tasks, dispatch, log, now }: CallbackRooms): Hono {
+export function createCallbackRoutes({ tasks, dispatch, log, now }: CallbackDeps): Hono {
   const rate = createRateLimit({ perMinute: 600 }, now)
   return new Hono().post(callbackPath, async context => {
     rate.take(peerAddress(context.env))

@@ -9,17 +9,17 @@ import { createAgentLine } from './agent-line.ts'
 import { createCallbackRoutes } from './callback.ts'
 import type { ConnectorConfig } from './config.ts'
 import { checkConfig } from './config.ts'
-import { createDemandBook } from './demands.ts'
 import { createDispatch } from './dispatch.ts'
 import { createDocumentRoutes } from './documents.ts'
 import { openKeyRing } from './key-ring.ts'
 import { createLobbyRoutes } from './lobby-routes.ts'
 import { pageHeaders, renderProblem } from './page.ts'
+import { createOpenRequirements } from './requirements.ts'
 import { createRoomRoutes } from './room-routes.ts'
 import { createRooms } from './rooms.ts'
 import { createSessions } from './session.ts'
 import { createStaticRoutes } from './static-routes.ts'
-import { createTaskBook } from './task-book.ts'
+import { createTaskSeats } from './task-book.ts'
 
 export interface ConnectorOptions {
   readonly log: Log
@@ -46,14 +46,22 @@ export async function openConnector(
   const closing = new AbortController()
   const keys = await openKeyRing(config.keyFile, now)
   const fetch = createGuardedFetch({ loopback: config.loopback, userAgent: 'postern-chat-room' })
-  const world = { fetch, openStream: fetch.openStream, now, sleep, log }
-  const line = createAgentLine({ config, keys, world, closing: closing.signal })
+  const platform = { fetch, openStream: fetch.openStream, now, sleep, log }
+  const line = createAgentLine({ config, keys, platform, closing: closing.signal })
   const rooms = createRooms(config.limits, now)
   rooms.open('lobby')
-  const tasks = createTaskBook(config)
-  const dispatch = createDispatch({ config, keys, world, line, rooms, demands: createDemandBook(), tasks })
+  const tasks = createTaskSeats(config)
+  const dispatch = createDispatch({
+    config,
+    keys,
+    platform,
+    line,
+    rooms,
+    requirements: createOpenRequirements(),
+    tasks,
+  })
   const sessions = createSessions(keys.sessionSecret, now)
-  const house = { config, sessions, rooms, dispatch, closing: closing.signal, now }
+  const deps = { config, sessions, rooms, dispatch, closing: closing.signal, now }
   const app = new Hono()
   app.use(async function setPageHeaders(context, next) {
     await next()
@@ -65,8 +73,8 @@ export async function openConnector(
   app.route('/', createDocumentRoutes(config, keys))
   app.route('/', createStaticRoutes())
   app.route('/', createCallbackRoutes({ tasks, dispatch, log, now }))
-  app.route('/', createLobbyRoutes(house))
-  app.route('/', createRoomRoutes(house))
+  app.route('/', createLobbyRoutes(deps))
+  app.route('/', createRoomRoutes(deps))
   app.notFound(async () => showProblem(404, 'There is nothing here'))
   app.onError(async error => {
     const { status, headers } = toProblem(error, log)

@@ -1,28 +1,28 @@
 import type { Part } from '@postern/core'
 import { Rejection, Unavailable, Undeliverable } from '@postern/core'
-import type { AgentLine, LineWorld } from './agent-line.ts'
+import type { AgentLine, LinePlatform } from './agent-line.ts'
 import { createCallSlots } from './call-slots.ts'
 import type { ConnectorConfig } from './config.ts'
-import type { DemandBook, HeldDemand } from './demands.ts'
 import { findMentions } from './find-mentions.ts'
 import type { KeyRing } from './key-ring.ts'
 import { createPace } from './pace.ts'
 import { readAnswer } from './read-answer.ts'
+import type { HeldRequirement, OpenRequirements } from './requirements.ts'
 import type { Room, Rooms } from './rooms.ts'
 import type { Person } from './session.ts'
-import { closeDemands, settleDemand, showAnswer } from './show-answer.ts'
-import type { TaskBook, TaskSeat } from './task-book.ts'
+import { closeRequirements, settleRequirement, showAnswer } from './show-answer.ts'
+import type { TaskSeat, TaskSeats } from './task-book.ts'
 import type { Turn } from './turn.ts'
 import { renderMessage } from './turn.ts'
 
-export interface DispatchRooms {
+export interface DispatchDeps {
   readonly config: ConnectorConfig
   readonly keys: KeyRing
-  readonly world: LineWorld
+  readonly platform: LinePlatform
   readonly line: AgentLine
   readonly rooms: Rooms
-  readonly demands: DemandBook
-  readonly tasks: TaskBook
+  readonly requirements: OpenRequirements
+  readonly tasks: TaskSeats
 }
 
 export interface PressedButton {
@@ -44,8 +44,8 @@ export interface Dispatch {
 /** How often what an agent says is shown while it speaks, ms. */
 const paceMs = 100
 
-export function createDispatch(house: DispatchRooms): Dispatch {
-  const { config, keys, world, line, rooms, demands, tasks } = house
+export function createDispatch(deps: DispatchDeps): Dispatch {
+  const { config, keys, platform, line, rooms, requirements, tasks } = deps
   const { limits, agentsDomain } = config
   const ownHost = new URL(config.origin).host
   const tooMany = 'You are waiting for several agents already'
@@ -86,21 +86,21 @@ export function createDispatch(house: DispatchRooms): Dispatch {
     const { room } = turn.matter
     const entry = room.say({ author: { kind: 'agent', address }, text: '', state: 'working' })
     const show = (soFar: () => readonly Part[]) => room.change(entry.id, { text: readAnswer(soFar()).text })
-    const pace = createPace(show, { paceMs, world })
+    const pace = createPace(show, { paceMs, platform })
     try {
       const agent = await line.look(address)
       const configuration = tasks.configure(seat, agent)
-      const message = renderMessage(turn, { config, keys, now: world.now })
+      const message = renderMessage(turn, { config, keys, now: platform.now })
       const answer = await line
         .call({ agent, message, taskId: seat.taskId, configuration, onWords: pace.push })
         .finally(pace.stop)
-      if (decision) settleDemand(decision.demand, decision.outcome, rooms)
-      showAnswer(answer, { room, entryId: entry.id, origin: agent.origin, seat }, house)
+      if (decision) settleRequirement(decision.requirement, decision.outcome, rooms)
+      showAnswer(answer, { room, entryId: entry.id, origin: agent.origin, seat }, deps)
       wake(turn, readAnswer(answer.parts).text)
     } catch (error) {
-      room.change(entry.id, { state: 'failed', problem: describeFailure(error, world) })
+      room.change(entry.id, { state: 'failed', problem: describeFailure(error, platform) })
       tasks.fail(seat)
-      if (decision) keepDecision(decision.demand, error)
+      if (decision) keepDecision(decision.requirement, error)
     }
   }
 
@@ -124,7 +124,7 @@ export function createDispatch(house: DispatchRooms): Dispatch {
       start({ ...turn, seat: tasks.seat({ room: room.name, address, person: speaker }) }, leave)
     } catch (error) {
       const { id } = room.say({ author: { kind: 'agent', address }, text: '', state: 'failed' })
-      room.change(id, { problem: describeFailure(error, world) })
+      room.change(id, { problem: describeFailure(error, platform) })
     }
   }
 
@@ -135,25 +135,25 @@ export function createDispatch(house: DispatchRooms): Dispatch {
     const agent = await line.look(address)
     const answer = await line.read(agent, taskId)
     if (!answer || !tasks.isNews(seat, answer)) return
-    closeDemands(room, seat.entryId)
+    closeRequirements(room, seat.entryId)
     const entry = room.say({ author: { kind: 'agent', address }, text: '', state: 'working' })
-    showAnswer(answer, { room, entryId: entry.id, origin: agent.origin, seat }, house)
+    showAnswer(answer, { room, entryId: entry.id, origin: agent.origin, seat }, deps)
   }
 
-  function takeOrPutBack(person: Person, demand: HeldDemand): () => void {
+  function takeOrPutBack(person: Person, requirement: HeldRequirement): () => void {
     try {
-      return takeSlots(person, demand.address)
+      return takeSlots(person, requirement.address)
     } catch (error) {
-      demands.putBack(demand)
+      requirements.putBack(requirement)
       throw error
     }
   }
 
   /** What could not be said may be said again; what was refused is over. */
-  function keepDecision(demand: HeldDemand, error: unknown): void {
+  function keepDecision(requirement: HeldRequirement, error: unknown): void {
     const isLost = error instanceof Unavailable
-    if (isLost) demands.putBack(demand)
-    settleDemand(demand, isLost ? 'open' : 'over', rooms)
+    if (isLost) requirements.putBack(requirement)
+    settleRequirement(requirement, isLost ? 'open' : 'over', rooms)
   }
 
   return {
@@ -165,14 +165,14 @@ export function createDispatch(house: DispatchRooms): Dispatch {
       }
     },
     decide(room, person, { token, outcome }) {
-      const demand = demands.take(token, { room: room.name, person, outcome })
-      const { address, taskId } = demand
-      const leave = takeOrPutBack(person, demand)
-      settleDemand(demand, 'sent', rooms)
+      const requirement = requirements.take(token, { room: room.name, person, outcome })
+      const { address, taskId } = requirement
+      const leave = takeOrPutBack(person, requirement)
+      settleRequirement(requirement, 'sent', rooms)
       const seat = tasks.seat({ room: room.name, address, person, taskId })
       const matter = { room, person, left: limits.agentsPerMessage }
       const text = outcome === 'granted' ? 'Agreed.' : 'No.'
-      start({ matter, address, text, speaker: person, hop: 0, seat, decision: { demand, outcome } }, leave)
+      start({ matter, address, text, speaker: person, hop: 0, seat, decision: { requirement, outcome } }, leave)
     },
     async refresh(seat) {
       if (seat.isBusy) return
@@ -190,7 +190,7 @@ export function createDispatch(house: DispatchRooms): Dispatch {
 }
 
 /** In words that everybody in the room may read. */
-function describeFailure(error: unknown, { log }: Pick<LineWorld, 'log'>): string {
+function describeFailure(error: unknown, { log }: Pick<LinePlatform, 'log'>): string {
   if (error instanceof Unavailable || error instanceof Undeliverable || error instanceof Rejection) {
     log.info({ err: error }, 'an agent could not be called')
     return error.message

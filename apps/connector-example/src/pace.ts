@@ -1,4 +1,4 @@
-import type { LineWorld } from './agent-line.ts'
+import type { LinePlatform } from './agent-line.ts'
 
 export interface Pace<Value> {
   /** Shown in its time, unless something newer takes its place. */
@@ -10,17 +10,17 @@ export interface Pace<Value> {
 /** Shows the newest of what comes, but not more often than every `paceMs`. */
 export function createPace<Value>(
   show: (value: Value) => void,
-  { paceMs, world }: { readonly paceMs: number; readonly world: Pick<LineWorld, 'now' | 'sleep'> },
+  { paceMs, platform }: { readonly paceMs: number; readonly platform: Pick<LinePlatform, 'now' | 'sleep'> },
 ): Pace<Value> {
   let waiting: { readonly value: Value } | undefined
   let shownAt = Number.NEGATIVE_INFINITY
 
   async function showLater(ms: number): Promise<void> {
-    await world.sleep(ms)
+    await platform.sleep(ms)
     if (!waiting) return
     const { value } = waiting
     waiting = undefined
-    shownAt = world.now()
+    shownAt = platform.now()
     show(value)
   }
 
@@ -28,7 +28,7 @@ export function createPace<Value>(
     push(value) {
       const isAwaited = waiting !== undefined
       waiting = { value }
-      if (!isAwaited) void showLater(Math.max(0, shownAt + paceMs - world.now()))
+      if (!isAwaited) void showLater(Math.max(0, shownAt + paceMs - platform.now()))
     },
     stop() {
       waiting = undefined

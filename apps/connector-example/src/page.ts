@@ -1,6 +1,6 @@
 import { isoTime } from '@postern/core'
 import { html } from 'hono/html'
-import type { ShownDemand } from './demands.ts'
+import type { ShownRequirement } from './requirements.ts'
 import type { Entry, Room } from './rooms.ts'
 import type { Person } from './session.ts'
 
@@ -106,16 +106,16 @@ const stateWords: Readonly<Record<Entry['state'], string>> = { said: '', working
 
 /** One thing that was said, as this viewer may see it. */
 export function renderEntry(entry: Entry, here: string, viewer: Viewer): Markup {
-  const { id, author, at, text, state, problem, demands } = entry
+  const { id, author, at, text, state, problem, requirements } = entry
   const name = author.kind === 'agent' ? author.address : author.name
   const time = isoTime(at)
   return html`<li id="e-${id}" class="${author.kind} ${state}"><p class="by"><bdi>${name}</bdi>${author.kind === 'agent' ? html` <small>agent</small>` : ''} <time datetime="${time}">${time.slice(11, 16)}</time></p>
 <p class="text" dir="auto">${text}${stateWords[state]}</p>
 ${problem ? html`<p class="problem">${problem}</p>` : ''}
-${demands.map(demand => renderDemand(demand, here, viewer))}</li>`
+${requirements.map(requirement => renderRequirement(requirement, here, viewer))}</li>`
 }
 
-const endings: Readonly<Record<ShownDemand['status'], string>> = {
+const endings: Readonly<Record<ShownRequirement['status'], string>> = {
   open: '',
   told: '',
   sent: 'Being told …',
@@ -124,17 +124,17 @@ const endings: Readonly<Record<ShownDemand['status'], string>> = {
   over: 'This is over.',
 }
 
-function renderDemand(demand: ShownDemand, here: string, viewer: Viewer): Markup {
-  const { kind, title, message, price, retryAfterSeconds, status } = demand
-  return html`<div class="demand" data-kind="${kind}"><blockquote dir="auto">${title ? html`<strong>${title}</strong> ` : ''}${message}</blockquote>
+function renderRequirement(requirement: ShownRequirement, here: string, viewer: Viewer): Markup {
+  const { kind, title, message, price, retryAfterSeconds, status } = requirement
+  return html`<div class="requirement" data-kind="${kind}"><blockquote dir="auto">${title ? html`<strong>${title}</strong> ` : ''}${message}</blockquote>
 ${price ? html`<p><strong>${price}</strong></p>` : ''}
 ${retryAfterSeconds === undefined ? '' : html`<p>Try again in ${retryAfterSeconds} seconds.</p>`}
-${status === 'open' ? renderChoice(demand, here, viewer) : html`<p>${endings[status]}</p>`}</div>`
+${status === 'open' ? renderChoice(requirement, here, viewer) : html`<p>${endings[status]}</p>`}</div>`
 }
 
 /** Buttons and links for whom it is asked of; the others see who that is. */
-function renderChoice(demand: ShownDemand, here: string, viewer: Viewer): Markup {
-  const { asked, token, url, actionLabel, kind } = demand
+function renderChoice(requirement: ShownRequirement, here: string, viewer: Viewer): Markup {
+  const { asked, token, url, actionLabel, kind } = requirement
   if (asked?.id !== viewer.person.id) return html`<p>Asked of <bdi>${asked?.name ?? 'nobody here'}</bdi>.</p>`
   const isConsent = kind === 'consent_required'
   const link =
@@ -142,7 +142,7 @@ function renderChoice(demand: ShownDemand, here: string, viewer: Viewer): Markup
       ? html`<p><a class="button" href="${url}" rel="noreferrer" target="_blank">${actionLabel ?? 'Go on'}</a></p>`
       : ''
   if (token === undefined) return html`${link}`
-  return html`${link}<form method="post" action="${here}/decisions">${hidden(viewer)}<input type="hidden" name="demand" value="${token}">
+  return html`${link}<form method="post" action="${here}/decisions">${hidden(viewer)}<input type="hidden" name="requirement" value="${token}">
 ${isConsent ? html`<button name="decision" value="grant">${actionLabel ?? 'I agree'}</button>` : ''}
 <button name="decision" value="decline" class="quiet">No</button></form>`
 }

@@ -4,7 +4,7 @@ import type { Context } from 'hono'
 import { Hono } from 'hono'
 import { createCallSlots } from './call-slots.ts'
 import type { Dispatch } from './dispatch.ts'
-import type { LobbyRooms } from './lobby-routes.ts'
+import type { LobbyDeps } from './lobby-routes.ts'
 import type { Viewer } from './page.ts'
 import { renderRoom } from './page.ts'
 import { cleanText } from './read-answer.ts'
@@ -12,7 +12,7 @@ import { streamEntries } from './room-events.ts'
 import type { Room } from './rooms.ts'
 import { requireViewer, takeForm, visitorNetwork } from './visit.ts'
 
-export interface ChatRooms extends LobbyRooms {
+export interface ChatDeps extends LobbyDeps {
   readonly dispatch: Dispatch
   readonly closing: AbortSignal
 }
@@ -20,8 +20,8 @@ export interface ChatRooms extends LobbyRooms {
 const outcomes: Readonly<Record<string, 'granted' | 'declined'>> = { grant: 'granted', decline: 'declined' }
 
 /** One room: what was said in it, and saying something. */
-export function createRoomRoutes(house: ChatRooms): Hono {
-  const { config, rooms, dispatch, closing, now } = house
+export function createRoomRoutes(deps: ChatDeps): Hono {
+  const { config, rooms, dispatch, closing, now } = deps
   const { limits } = config
   const perPerson = createRateLimit({ perMinute: limits.messagesPerMinute, burst: 10 }, now)
   const perNetwork = createRateLimit({ perMinute: limits.messagesPerAddress }, now)
@@ -53,7 +53,7 @@ export function createRoomRoutes(house: ChatRooms): Hono {
   /** A form of somebody in this room, who does not send too many. */
   async function takeRoomForm(context: Context) {
     const room = findRoom(context)
-    const { viewer, form } = await takeForm(context, house)
+    const { viewer, form } = await takeForm(context, deps)
     perNetwork.take(visitorNetwork(context, config))
     perPerson.take(viewer.person.id)
     room.enter(viewer.person)
@@ -63,7 +63,7 @@ export function createRoomRoutes(house: ChatRooms): Hono {
   return new Hono()
     .get('/rooms/:room', context => {
       const room = findRoom(context)
-      const viewer = requireViewer(context, house)
+      const viewer = requireViewer(context, deps)
       room.enter(viewer.person)
       const entries = room.after(0)
       const revision = room.revision()
@@ -81,12 +81,12 @@ export function createRoomRoutes(house: ChatRooms): Hono {
       const { room, person, form } = await takeRoomForm(context)
       const outcome = outcomes[form.get('decision') ?? '']
       if (outcome === undefined) throw new Rejection('malformed', 'Neither yes nor no')
-      dispatch.decide(room, person, { token: form.get('demand') ?? '', outcome })
+      dispatch.decide(room, person, { token: form.get('requirement') ?? '', outcome })
       return context.redirect(`/rooms/${room.name}`, 303)
     })
     .get('/rooms/:room/events', context => {
       const room = findRoom(context)
-      const viewer = requireViewer(context, house)
+      const viewer = requireViewer(context, deps)
       room.enter(viewer.person)
       const asked = Number(context.req.header('last-event-id') ?? context.req.query('after'))
       const after = Number.isSafeInteger(asked) ? asked : 0

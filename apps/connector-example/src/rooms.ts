@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { Rejection } from '@postern/core'
 import type { ConnectorLimits } from './config.ts'
-import type { ShownDemand } from './demands.ts'
+import type { ShownRequirement } from './requirements.ts'
 import type { Person } from './session.ts'
 
 export type Author =
@@ -20,19 +20,19 @@ export interface Entry {
   readonly state: 'said' | 'working' | 'failed'
   /** Why it goes no further. */
   readonly problem?: string | undefined
-  readonly demands: readonly ShownDemand[]
+  readonly requirements: readonly ShownRequirement[]
 }
 
-type Saying = Pick<Entry, 'author' | 'text'> & Partial<Pick<Entry, 'state'>>
+type Utterance = Pick<Entry, 'author' | 'text'> & Partial<Pick<Entry, 'state'>>
 
 export interface Room {
   readonly name: string
   readonly people: ReadonlyMap<string, Person>
   /** He is among those who are here; of too many whoever has been still for longest is not shown any more. */
   enter(person: Person): void
-  say(saying: Saying): Entry
+  say(partialAnswer: Utterance): Entry
   /** Nothing happens to what is not there any more. */
-  change(id: string, changes: Partial<Pick<Entry, 'text' | 'state' | 'problem' | 'demands'>>): void
+  change(id: string, changes: Partial<Pick<Entry, 'text' | 'state' | 'problem' | 'requirements'>>): void
   find(id: string): Entry | undefined
   /** The newest one. */
   revision(): number
@@ -107,7 +107,8 @@ function createRoom(name: string, limits: ConnectorLimits, now: () => number): R
       const [stillest] = people.keys()
       if (people.size > limits.peoplePerRoom && stillest !== undefined) people.delete(stillest)
     },
-    say: ({ author, text, state = 'said' }) => put({ id: randomUUID(), at: now(), author, text, state, demands: [] }),
+    say: ({ author, text, state = 'said' }) =>
+      put({ id: randomUUID(), at: now(), author, text, state, requirements: [] }),
     change(id, changes) {
       const entry = entries.get(id)
       if (entry) put({ ...entry, ...changes })

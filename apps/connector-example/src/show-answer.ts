@@ -1,11 +1,11 @@
 import type { FinishedAnswer } from '@postern/a2a'
 import type { Policy } from '@postern/core'
-import { isDemandKind } from '@postern/core'
+import { isRequirementKind } from '@postern/core'
 import type { ConnectorConfig } from './config.ts'
-import type { DemandBook, HeldDemand, ShownDemand } from './demands.ts'
 import { cleanText, readAnswer } from './read-answer.ts'
+import type { HeldRequirement, OpenRequirements, ShownRequirement } from './requirements.ts'
 import type { Room, Rooms } from './rooms.ts'
-import type { TaskBook, TaskSeat } from './task-book.ts'
+import type { TaskSeat, TaskSeats } from './task-book.ts'
 
 /** Where an answer is shown, and what it answers. */
 export interface AnswerPlace {
@@ -16,22 +16,22 @@ export interface AnswerPlace {
   readonly seat: TaskSeat
 }
 
-export interface ShowingRooms {
+export interface ShowingDeps {
   readonly config: Pick<ConnectorConfig, 'loopback'>
-  readonly demands: DemandBook
-  readonly tasks: TaskBook
+  readonly requirements: OpenRequirements
+  readonly tasks: TaskSeats
 }
 
 /** A whole answer, in the room; what decides its policies stays in the book. */
-export function showAnswer(answer: FinishedAnswer, place: AnswerPlace, house: ShowingRooms): void {
-  const { demands, tasks, config } = house
+export function showAnswer(answer: FinishedAnswer, place: AnswerPlace, deps: ShowingDeps): void {
+  const { requirements, tasks, config } = deps
   const { room, entryId, seat } = place
   const { text, policies } = readAnswer(answer.parts)
   const shown = policies
-    .map(policy => showPolicy(policy, answer, place, demands))
-    .map(demand => withLocalLink(demand, config))
+    .map(policy => showPolicy(policy, answer, place, requirements))
+    .map(requirement => withLocalLink(requirement, config))
   const isWaiting = answer.status === 'input_required' || answer.status === 'auth_required'
-  room.change(entryId, { text, state: 'said', demands: shown })
+  room.change(entryId, { text, state: 'said', requirements: shown })
   tasks.settle(seat, { answer, entryId, isWaiting, isQuestion: isWaiting && shown.length === 0 })
 }
 
@@ -39,10 +39,10 @@ function showPolicy(
   policy: Policy,
   { taskId }: FinishedAnswer,
   { room, entryId, origin, seat: { address, person: asked } }: AnswerPlace,
-  book: DemandBook,
-): ShownDemand {
+  book: OpenRequirements,
+): ShownRequirement {
   const { kind, title, message, action_label: label, state, retry_after_seconds: wait } = policy
-  const isOpen = isDemandKind(kind) && asked !== undefined && taskId !== undefined
+  const isOpen = isRequirementKind(kind) && asked !== undefined && taskId !== undefined
   const url = isOpen ? checkLink(policy, origin) : undefined
   const isOurs = isOpen && state !== undefined
   return {
@@ -65,10 +65,10 @@ function checkLink({ url }: Policy, origin: string): string | undefined {
 }
 
 /** On one machine the names of the hosts are not the browser's. */
-function withLocalLink(demand: ShownDemand, { loopback }: ShowingRooms['config']): ShownDemand {
-  const url = demand.url === undefined ? undefined : new URL(demand.url)
+function withLocalLink(requirement: ShownRequirement, { loopback }: ShowingDeps['config']): ShownRequirement {
+  const url = requirement.url === undefined ? undefined : new URL(requirement.url)
   const port = url && loopback[url.hostname]
-  return url && port ? { ...demand, url: `http://127.0.0.1:${port}${url.pathname}${url.search}` } : demand
+  return url && port ? { ...requirement, url: `http://127.0.0.1:${port}${url.pathname}${url.search}` } : requirement
 }
 
 function readPrice(policy: Policy): string | undefined {
@@ -77,19 +77,25 @@ function readPrice(policy: Policy): string | undefined {
   return isPrice ? cleanText(`${amount} ${currency}`).slice(0, 40) : undefined
 }
 
-/** What has become of a demand, where it is shown. */
-export function settleDemand({ room, entryId, token }: HeldDemand, status: ShownDemand['status'], rooms: Rooms): void {
+/** What has become of a requirement, where it is shown. */
+export function settleRequirement(
+  { room, entryId, token }: HeldRequirement,
+  status: ShownRequirement['status'],
+  rooms: Rooms,
+): void {
   const entry = rooms.find(room)?.find(entryId)
-  const settled = entry?.demands.map(demand => (demand.token === token ? { ...demand, status } : demand))
-  if (settled) rooms.find(room)?.change(entryId, { demands: settled })
+  const settled = entry?.requirements.map(requirement =>
+    requirement.token === token ? { ...requirement, status } : requirement,
+  )
+  if (settled) rooms.find(room)?.change(entryId, { requirements: settled })
 }
 
 /** It was decided elsewhere: nothing in this entry waits any more. */
-export function closeDemands(room: Room, entryId: string | undefined): void {
+export function closeRequirements(room: Room, entryId: string | undefined): void {
   const entry = entryId === undefined ? undefined : room.find(entryId)
   if (!entry) return
-  const closed = entry.demands.map(demand =>
-    demand.status === 'open' ? { ...demand, status: 'over' as const } : demand,
+  const closed = entry.requirements.map(requirement =>
+    requirement.status === 'open' ? { ...requirement, status: 'over' as const } : requirement,
   )
-  room.change(entry.id, { demands: closed })
+  room.change(entry.id, { requirements: closed })
 }

@@ -31,7 +31,7 @@ export interface SeatOutcome {
   readonly isQuestion: boolean
 }
 
-export interface TaskBook {
+export interface TaskSeats {
   /** The one that is named or waits for his words, else a new one; it is busy from now on. */
   seat(place: SeatPlace): TaskSeat
   /** `SendMessageConfiguration`: where to tell us what comes later, once for each task. */
@@ -46,7 +46,7 @@ export interface TaskBook {
 
 const most = 2_000
 
-export function createTaskBook({ origin }: Pick<ConnectorConfig, 'origin'>): TaskBook {
+export function createTaskSeats({ origin }: Pick<ConnectorConfig, 'origin'>): TaskSeats {
   const seats = new Map<string, TaskSeat>()
   const questions = new Map<string, TaskSeat>()
   const digest = ({ parts, status }: FinishedAnswer) => hash('sha256', JSON.stringify([status, parts]))

@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto'
 import type { ConnectorConfig } from './config.ts'
-import type { HeldDemand } from './demands.ts'
 import { dropOwnName } from './find-mentions.ts'
 import type { KeyRing } from './key-ring.ts'
+import type { HeldRequirement } from './requirements.ts'
 import type { Room } from './rooms.ts'
 import type { Person } from './session.ts'
 import type { TaskSeat } from './task-book.ts'
@@ -26,19 +26,19 @@ export interface Turn {
   /** Agents the matter has passed through. */
   readonly hop: number
   readonly seat: TaskSeat
-  readonly decision?: { readonly demand: HeldDemand; readonly outcome: 'granted' | 'declined' }
+  readonly decision?: { readonly requirement: HeldRequirement; readonly outcome: 'granted' | 'declined' }
 }
 
-export interface SpeakingRooms {
+export interface SpeakingDeps {
   readonly config: ConnectorConfig
   readonly keys: KeyRing
   now(): number
 }
 
 /** The A2A message of a turn, with all we say for it in `metadata.mentionable`. */
-export function renderMessage(turn: Turn, rooms: SpeakingRooms): object {
+export function renderMessage(turn: Turn, rooms: SpeakingDeps): object {
   const { matter, address, text, seat, decision } = turn
-  const messageId = decision?.demand.messageId ?? randomUUID()
+  const messageId = decision?.requirement.messageId ?? randomUUID()
   return {
     messageId,
     role: 'ROLE_USER',
@@ -49,14 +49,14 @@ export function renderMessage(turn: Turn, rooms: SpeakingRooms): object {
   }
 }
 
-function renderMentionable({ matter, address, speaker, hop, decision }: Turn, messageId: string, rooms: SpeakingRooms) {
+function renderMentionable({ matter, address, speaker, hop, decision }: Turn, messageId: string, rooms: SpeakingDeps) {
   const max_hops = rooms.config.limits.maxHops
   const place = { room: matter.room.name, audience: address, messageId }
   return {
     ...(speaker && vouchForPerson({ ...place, person: speaker }, rooms)),
     ...(hop > 0 && { agent_chain: { hop, max_hops, is_final: hop >= max_hops } }),
     ...(decision && {
-      policy_resolution: { in_reply_to_state: decision.demand.state, outcome: decision.outcome },
+      policy_resolution: { in_reply_to_state: decision.requirement.state, outcome: decision.outcome },
     }),
     mention_relay: { kind: 'inline' },
   }

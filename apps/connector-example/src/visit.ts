@@ -30,19 +30,19 @@ export function checkOwnPage(context: Context): void {
   throw new Rejection('forbidden', 'This form is not from here')
 }
 
-export interface VisitRooms {
+export interface VisitDeps {
   readonly config: ConnectorConfig
   readonly sessions: Sessions
 }
 
 /** Who this browser is; undefined for somebody without a name. */
-export function findViewer(context: Context, { config, sessions }: VisitRooms): Viewer | undefined {
+export function findViewer(context: Context, { config, sessions }: VisitDeps): Viewer | undefined {
   const person = sessions.read(getCookie(context, cookieName(config)))
   return person && { person, formToken: sessions.formToken(person) }
 }
 
 /** @throws Rejection `unsigned` */
-export function requireViewer(context: Context, rooms: VisitRooms): Viewer {
+export function requireViewer(context: Context, rooms: VisitDeps): Viewer {
   const viewer = findViewer(context, rooms)
   if (!viewer) throw new Rejection('unsigned', 'Nobody knows you here: come in first')
   return viewer
@@ -51,7 +51,7 @@ export function requireViewer(context: Context, rooms: VisitRooms): Viewer {
 /** A form that somebody has filled in on a page of ours. @throws Rejection */
 export async function takeForm(
   context: Context,
-  rooms: VisitRooms,
+  rooms: VisitDeps,
 ): Promise<{ readonly viewer: Viewer; readonly form: URLSearchParams }> {
   checkOwnPage(context)
   const viewer = requireViewer(context, rooms)

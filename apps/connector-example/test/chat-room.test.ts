@@ -1,30 +1,30 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { defaultLimits } from '../src/config.ts'
-import type { ChatHouse } from './house.ts'
-import { openChatHouse } from './house.ts'
-import { awaitEntry, demandIn } from './visitor.ts'
+import type { ChatGateway } from './gateway.ts'
+import { openChatGateway } from './gateway.ts'
+import { awaitEntry, requirementIn } from './visitor.ts'
 
-let house: ChatHouse
+let deps: ChatGateway
 
 beforeAll(async () => {
-  house = await openChatHouse({ credentials: true, limits: { ...defaultLimits, loginsPerMinute: 100 } })
+  deps = await openChatGateway({ credentials: true, limits: { ...defaultLimits, loginsPerMinute: 100 } })
 })
-afterAll(() => house.close())
+afterAll(() => deps.close())
 
 const idOf = (cookie: string) =>
   JSON.parse(Buffer.from(cookie.split('=')[1]?.split('.')[0] ?? '', 'base64url').toString()).id as string
 
 describe('what a person says in a room', () => {
   test('MN-11: reaches the agent he names, with proof of who he is and inline mentions', async () => {
-    const ann = await house.comeIn('Ann')
+    const ann = await deps.comeIn('Ann')
     expect(await ann.say('@teller@agents.test hello')).toBe(303)
-    await house.connector.idle()
+    await deps.connector.idle()
     const subject = `room:lobby/${idOf(ann.cookie)}`
     const [answer] = (await ann.answers()).slice(-1)
     const known = ['chat.test', 'did:web:chat.test'].map(issuer => `${subject} by ${issuer} (signed-attestation)`)
     const caller = 'chat-room by https://chat.test (transport)'
     expect(answer).toBe(`@teller@agents.test: heard: hello | inline | no chain | ${[caller, ...known].join(', ')}`)
-    const [record] = await house.messages()
+    const [record] = await deps.messages()
     expect(record?.message.sender).toMatchObject({
       address: '@chat-room@chat.test',
       display_name: 'Ann',
@@ -38,22 +38,22 @@ describe('what a person says in a room', () => {
   })
 
   test('reaches nobody when it names nobody, or the room itself', async () => {
-    const ann = await house.comeIn('Ann')
-    const before = (await house.messages()).length
+    const ann = await deps.comeIn('Ann')
+    const before = (await deps.messages()).length
     await ann.say('hello ann@agents.test and @somebody@chat.test')
-    await house.connector.idle()
-    expect((await house.messages()).length).toBe(before)
+    await deps.connector.idle()
+    expect((await deps.messages()).length).toBe(before)
   })
 
   test('is one conversation with each agent in each room', async () => {
-    const ann = await house.comeIn('Ann')
-    const bob = await house.comeIn('Bob')
+    const ann = await deps.comeIn('Ann')
+    const bob = await deps.comeIn('Bob')
     await ann.post('/rooms', { csrf: await ann.formToken(), name: 'kitchen' })
     await ann.say('@teller one', 'kitchen')
     await bob.say('@teller two', 'kitchen')
     await ann.say('@teller three')
-    await house.connector.idle()
-    const records = (await house.messages()).slice(0, 3)
+    await deps.connector.idle()
+    const records = (await deps.messages()).slice(0, 3)
     const threads = new Map(records.map(({ message }) => [JSON.stringify(message.parts), message.thread_id]))
     const [one, two, three] = ['one', 'two', 'three'].map(word =>
       threads.get(JSON.stringify([{ kind: 'text', mime: 'text/plain', content: word }])),
@@ -62,8 +62,8 @@ describe('what a person says in a room', () => {
   })
 
   test('is seen by the others while it is said, the agent’s answer piece by piece', async () => {
-    const ann = await house.comeIn('Ann')
-    const bob = await house.comeIn('Bob')
+    const ann = await deps.comeIn('Ann')
+    const bob = await deps.comeIn('Bob')
     const seen = await bob.watch()
     await ann.say('@holder wait')
     const first = await awaitEntry(seen, ({ by, text }) => by === '@holder@agents.test' && text.startsWith('first'))
@@ -73,34 +73,34 @@ describe('what a person says in a room', () => {
     const whole = await awaitEntry(seen, ({ id, kind }) => id === first.id && kind === 'agent said')
     expect(whole.text).toBe('first second')
     await seen.return()
-    await house.connector.idle()
+    await deps.connector.idle()
   })
 
   test('is a question’s answer when he was asked one, and another’s words are not', async () => {
-    const ann = await house.comeIn('Ann')
-    const bob = await house.comeIn('Bob')
+    const ann = await deps.comeIn('Ann')
+    const bob = await deps.comeIn('Bob')
     await ann.say('@asker a bucket')
-    await house.connector.idle()
+    await deps.connector.idle()
     await ann.say('@asker red')
-    await house.connector.idle()
+    await deps.connector.idle()
     expect((await ann.answers()).slice(-2)).toEqual([
       '@asker@agents.test: Which colour?',
       '@asker@agents.test: So it is red.',
     ])
-    const records = await house.messages()
+    const records = await deps.messages()
     const tasks = records.slice(0, 2).map(({ message }) => message.thread_id)
     expect(tasks[0]).toBe(tasks[1])
     await bob.say('@asker blue')
-    await house.connector.idle()
+    await deps.connector.idle()
     expect((await bob.answers()).at(-1)).toBe('@asker@agents.test: So it is blue.')
   })
 })
 
 describe('an agent that brings in another', () => {
   test('MN-8.1 inline: is understood by its text, and nobody vouches for it', async () => {
-    const ann = await house.comeIn('Ann')
+    const ann = await deps.comeIn('Ann')
     await ann.say('@convener please')
-    await house.connector.idle()
+    await deps.connector.idle()
     const [convener, teller] = (await ann.answers()).slice(-2)
     expect(convener).toBe('@convener@agents.test: Let us ask.\n\n@teller@agents.test')
     expect(teller).toBe(
@@ -109,12 +109,12 @@ describe('an agent that brings in another', () => {
   })
 
   test('MN-8.3: no further than the last hop, and not by what it quotes', async () => {
-    const ann = await house.comeIn('Ann')
+    const ann = await deps.comeIn('Ann')
     const heard = async (text: string) => {
-      const before = (await house.messages()).length
+      const before = (await deps.messages()).length
       await ann.say(text)
-      await house.connector.idle()
-      const records = (await house.messages()).slice(0, -before)
+      await deps.connector.idle()
+      const records = (await deps.messages()).slice(0, -before)
       return records
         .map(({ message }) => [message.recipient.split('@')[1], message.recipient_capabilities.agent_chain?.hop ?? 0])
         .toReversed()
@@ -130,66 +130,68 @@ describe('an agent that brings in another', () => {
   })
 
   test('as often as it likes wakes no more of them than one message may', async () => {
-    const ann = await house.comeIn('Ann')
-    const before = (await house.messages()).length
+    const ann = await deps.comeIn('Ann')
+    const before = (await deps.messages()).length
     await ann.say('@convener say @one @two @three @four @five @six @seven @eight')
-    await house.connector.idle()
-    expect((await house.messages()).length - before).toBe(1)
+    await deps.connector.idle()
+    expect((await deps.messages()).length - before).toBe(1)
     expect((await ann.entries()).filter(({ kind }) => kind === 'agent failed')).toHaveLength(5)
   })
 })
 
-describe('what an agent demands', () => {
+describe('what an agent requires', () => {
   test('MN-7.2: only who is asked may decide, in his room, and once', async () => {
-    const ann = await house.comeIn('Ann')
-    const bob = await house.comeIn('Bob')
+    const ann = await deps.comeIn('Ann')
+    const bob = await deps.comeIn('Bob')
     const seen = await bob.watch()
     await ann.say('@clerk order')
-    await house.connector.idle()
+    await deps.connector.idle()
     const asked = (await ann.entries()).at(-1)
     expect(asked?.html).toContain('May I hand it on to the baker?')
     expect(asked?.html).not.toContain('/actions/')
-    const demand = demandIn(asked?.html ?? '') ?? ''
-    const others = await awaitEntry(seen, ({ id, html }) => id === asked?.id && html.includes('demand'))
+    const requirement = requirementIn(asked?.html ?? '') ?? ''
+    const others = await awaitEntry(seen, ({ id, html }) => id === asked?.id && html.includes('requirement'))
     expect(others.html).toContain('Asked of <bdi>Ann</bdi>')
-    expect([demandIn(others.html), demandIn(await bob.page())]).toEqual([undefined, undefined])
+    expect([requirementIn(others.html), requirementIn(await bob.page())]).toEqual([undefined, undefined])
     await seen.return()
     await ann.post('/rooms', { csrf: await ann.formToken(), name: 'cellar' })
-    expect(await bob.press(demand)).toBe(403)
-    expect(await ann.press(demand, 'grant', 'cellar')).toBe(404)
-    expect(await ann.press(demand, 'perhaps')).toBe(400)
+    expect(await bob.press(requirement)).toBe(403)
+    expect(await ann.press(requirement, 'grant', 'cellar')).toBe(404)
+    expect(await ann.press(requirement, 'perhaps')).toBe(400)
     expect(
-      (await Promise.all([ann.press(demand), ann.press(demand), ann.press(demand, 'decline')])).toSorted(),
+      (
+        await Promise.all([ann.press(requirement), ann.press(requirement), ann.press(requirement, 'decline')])
+      ).toSorted(),
     ).toEqual([303, 404, 404])
-    await house.connector.idle()
+    await deps.connector.idle()
     expect((await ann.answers()).filter(answer => answer.includes('Then '))).toHaveLength(1)
     expect((await ann.page()).includes('Agreed.') || (await ann.page()).includes('Not agreed.')).toBe(true)
-    expect(await ann.press(demand)).toBe(404)
+    expect(await ann.press(requirement)).toBe(404)
   })
 
   test('MN-7.2: a no is brought to the agent, too', async () => {
-    const ann = await house.comeIn('Ann')
+    const ann = await deps.comeIn('Ann')
     await ann.say('@clerk order')
-    await house.connector.idle()
-    expect(await ann.press(demandIn((await ann.entries()).at(-1)?.html ?? '') ?? '', 'decline')).toBe(303)
-    await house.connector.idle()
+    await deps.connector.idle()
+    expect(await ann.press(requirementIn((await ann.entries()).at(-1)?.html ?? '') ?? '', 'decline')).toBe(303)
+    await deps.connector.idle()
     expect((await ann.answers()).at(-1)).toBe('@clerk@agents.test: Then I leave it.')
-    const [record] = await house.messages()
+    const [record] = await deps.messages()
     expect(record?.message.policy_resolution).toMatchObject({ outcome: 'declined', kind: 'consent_required' })
   })
 
   test('MN-11: a payment is made where its link leads, which he alone sees, and the room hears of it', async () => {
-    const ann = await house.comeIn('Ann')
-    const bob = await house.comeIn('Bob')
+    const ann = await deps.comeIn('Ann')
+    const bob = await deps.comeIn('Bob')
     await ann.say('@clerk pay')
-    await house.connector.idle()
+    await deps.connector.idle()
     const asked = (await ann.entries()).at(-1)?.html ?? ''
     expect(asked).toContain('<strong>4.50 EUR</strong>')
     const [, path = ''] = /href="http:\/\/127\.0\.0\.1:\d+(\/actions\/[\w-]+)"/.exec(asked) ?? []
     expect((await bob.page()).includes(path)).toBe(false)
-    expect(await ann.press(demandIn(asked) ?? '')).toBe(403)
+    expect(await ann.press(requirementIn(asked) ?? '')).toBe(403)
     const seen = await bob.watch()
-    const paid = await fetch(house.gatewayUrl + path, {
+    const paid = await fetch(deps.gatewayUrl + path, {
       method: 'POST',
       body: new URLSearchParams({ decision: 'pay_test' }),
     })
@@ -201,11 +203,11 @@ describe('what an agent demands', () => {
   })
 
   test('MN-11: a refusal is words, and so is what nobody knows', async () => {
-    const ann = await house.comeIn('Ann')
+    const ann = await deps.comeIn('Ann')
     await ann.say('@clerk secret')
-    await house.connector.idle()
+    await deps.connector.idle()
     await ann.say('@asker dance')
-    await house.connector.idle()
+    await deps.connector.idle()
     const [refused, unknown] = (await ann.entries()).filter(({ kind }) => kind === 'agent said').slice(-2)
     expect(refused?.html).toContain('data-kind="forbidden"><blockquote dir="auto">That I tell nobody.</blockquote>')
     expect(unknown?.html).toContain(
@@ -215,24 +217,24 @@ describe('what an agent demands', () => {
   })
 
   test('MN-7.2: a decision that could not be brought may be made again', async () => {
-    const ann = await house.comeIn('Ann')
+    const ann = await deps.comeIn('Ann')
     await ann.say('@clerk order')
-    await house.connector.idle()
+    await deps.connector.idle()
     const { id, html = '' } = (await ann.entries()).at(-1) ?? {}
-    const demand = demandIn(html) ?? ''
-    await house.stopGateway()
-    expect(await ann.press(demand)).toBe(303)
-    await house.connector.idle()
+    const requirement = requirementIn(html) ?? ''
+    await deps.stopGateway()
+    expect(await ann.press(requirement)).toBe(303)
+    await deps.connector.idle()
     const open = (await ann.entries()).find(entry => entry.id === id)
-    expect(demandIn(open?.html ?? '')).toBe(demand)
-    await house.startGateway()
-    expect(await ann.press(demand)).toBe(303)
-    await house.connector.idle()
+    expect(requirementIn(open?.html ?? '')).toBe(requirement)
+    await deps.startGateway()
+    expect(await ann.press(requirement)).toBe(303)
+    await deps.connector.idle()
     expect((await ann.answers()).at(-1)).toBe('@clerk@agents.test: Then it is done.')
   })
 
   test('a call back that nobody has asked for changes nothing', async () => {
-    const ann = await house.comeIn('Ann')
+    const ann = await deps.comeIn('Ann')
     const before = await ann.entries()
     const told = await ann.post('/callback', { task: 'x' }, { 'x-a2a-notification-token': 'guessed' })
     expect(told.status).toBe(202)

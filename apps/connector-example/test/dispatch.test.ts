@@ -5,12 +5,12 @@ import { Unavailable } from '@postern/core'
 import { expect, test } from 'vitest'
 import type { KnownAgent } from '../src/agent-line.ts'
 import { defaultLimits, readFlags } from '../src/config.ts'
-import { createDemandBook } from '../src/demands.ts'
 import { createDispatch } from '../src/dispatch.ts'
 import { openKeyRing } from '../src/key-ring.ts'
+import { createOpenRequirements } from '../src/requirements.ts'
 import { createRooms } from '../src/rooms.ts'
 import { makePerson } from '../src/session.ts'
-import { createTaskBook } from '../src/task-book.ts'
+import { createTaskSeats } from '../src/task-book.ts'
 
 const silent = { debug: () => undefined, info: () => undefined, warn: () => undefined, error: () => undefined }
 
@@ -27,12 +27,20 @@ test('agents elsewhere that never answer leave room for those at home', async ()
       asked.push(address)
       hanging.push(() => reject(new Unavailable('nobody is there')))
     })
-  const world = { fetch: nobody, now: Date.now, sleep: () => Promise.resolve(), log: silent }
+  const platform = { fetch: nobody, now: Date.now, sleep: () => Promise.resolve(), log: silent }
   const rooms = createRooms(limits, Date.now)
   const room = rooms.open('lobby')
   const line = { look, call: nobody, read: nobody }
-  const tasks = createTaskBook(config)
-  const dispatch = createDispatch({ config, keys, world, line, rooms, demands: createDemandBook(), tasks })
+  const tasks = createTaskSeats(config)
+  const dispatch = createDispatch({
+    config,
+    keys,
+    platform,
+    line,
+    rooms,
+    requirements: createOpenRequirements(),
+    tasks,
+  })
   const eves = Array.from({ length: 6 }, () => makePerson('Eve'))
   for (const [at, eve] of eves.entries()) dispatch.hear(room, eve, `@a@evil.test @b@evil${at}.test`)
   expect(asked.filter(address => address.endsWith('@evil.test'))).toHaveLength(2)

@@ -19,7 +19,7 @@ export interface Visitor {
   /** What his forms hold. */
   formToken(): Promise<string>
   say(text: string, room?: string): Promise<number>
-  press(demand: string, decision?: string, room?: string): Promise<number>
+  press(requirement: string, decision?: string, room?: string): Promise<number>
   page(room?: string): Promise<string>
   entries(room?: string): Promise<readonly SeenEntry[]>
   /** What agents have said, newest last. */
@@ -53,7 +53,8 @@ export async function createVisitor(url: string, name: string): Promise<Visitor>
     formToken,
     page,
     say: (text, room = 'lobby') => submit(`/rooms/${room}/messages`, { text }),
-    press: (demand, decision = 'grant', room = 'lobby') => submit(`/rooms/${room}/decisions`, { demand, decision }),
+    press: (requirement, decision = 'grant', room = 'lobby') =>
+      submit(`/rooms/${room}/decisions`, { requirement, decision }),
     entries: async room => readEntries(await page(room)),
     async answers(room) {
       const said = readEntries(await page(room)).filter(({ kind }) => kind.startsWith('agent'))
@@ -100,9 +101,9 @@ function readEntries(html: string): readonly SeenEntry[] {
   }))
 }
 
-/** The token in the form of a demand that this page lets its reader decide. */
-export function demandIn(html: string): string | undefined {
-  return /name="demand" value="([^"]+)"/.exec(html)?.[1]
+/** The token in the form of a requirement that this page lets its reader decide. */
+export function requirementIn(html: string): string | undefined {
+  return /name="requirement" value="([^"]+)"/.exec(html)?.[1]
 }
 
 export async function awaitEntry(

@@ -1,30 +1,30 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 import { defaultLimits } from '../src/config.ts'
-import type { ChatHouse } from './house.ts'
-import { openChatHouse } from './house.ts'
+import type { ChatGateway } from './gateway.ts'
+import { openChatGateway } from './gateway.ts'
 import { awaitEntry } from './visitor.ts'
 
-let house: ChatHouse
+let deps: ChatGateway
 let heldAt: number | undefined
 
 beforeAll(async () => {
   const limits = { ...defaultLimits, loginsPerMinute: 40, streamsPerPerson: 2 }
-  house = await openChatHouse({ limits, now: () => heldAt ?? Date.now() })
+  deps = await openChatGateway({ limits, now: () => heldAt ?? Date.now() })
 })
 afterEach(() => {
   heldAt = undefined
 })
-afterAll(() => house.close())
+afterAll(() => deps.close())
 
 const attack = `<img src=x onerror=alert(1)>"'</textarea><script>alert(2)</script>`
 
 describe('strangers’ words', () => {
   test('are data: in names, texts, answers, on the page and in what is streamed to it', async () => {
-    const eve = await house.comeIn('<b onclick="x()">Eve</b>')
-    const bob = await house.comeIn('Bob')
+    const eve = await deps.comeIn('<b onclick="x()">Eve</b>')
+    const bob = await deps.comeIn('Bob')
     const seen = await bob.watch()
     await eve.say(`@convener say ${attack}`)
-    await house.connector.idle()
+    await deps.connector.idle()
     const streamed = await awaitEntry(seen, ({ by, kind }) => by === '@convener@agents.test' && kind === 'agent said')
     expect(streamed.text).toBe(attack)
     await seen.return()
@@ -35,21 +35,21 @@ describe('strangers’ words', () => {
   })
 
   test('cannot turn the page around, or hide in it', async () => {
-    const eve = await house.comeIn('Eve')
+    const eve = await deps.comeIn('Eve')
     await eve.say('a\u202eb\u0000c\u2066d\u200fe\r\nf')
     expect((await eve.entries()).at(-1)?.text).toBe('abcde\nf')
   })
 
   test.each(['', ' ', '@echo@agents.test', 'a\u202eb', 'a\nb', 'x'.repeat(33)])('the name %j is none', async name => {
-    await expect(house.comeIn(name)).rejects.toThrow(/login: 400 .*A name has up to 32/s)
+    await expect(deps.comeIn(name)).rejects.toThrow(/login: 400 .*A name has up to 32/s)
   })
 
   test('two of one name are two, and nobody can be called as another is', async () => {
-    const [one, other] = [await house.comeIn('Ann'), await house.comeIn('Ann')]
+    const [one, other] = [await deps.comeIn('Ann'), await deps.comeIn('Ann')]
     const subjects = []
     for (const ann of [one, other]) {
       await ann.say('@teller hi')
-      await house.connector.idle()
+      await deps.connector.idle()
       subjects.push(/room:lobby\/(ann-\w{16}) /.exec((await ann.answers()).at(-1) ?? '')?.[1])
     }
     expect(new Set(subjects).size).toBe(2)
@@ -61,7 +61,7 @@ describe('every page', () => {
   test.each(['/', '/rooms/lobby', '/rooms/none', '/static/room.js', '/.well-known/adapter-card'])(
     '%s may do nothing but what is ours',
     async path => {
-      const ann = await house.comeIn('Ann')
+      const ann = await deps.comeIn('Ann')
       const { headers } = await ann.get(path)
       expect(headers.get('content-security-policy')).toContain(
         "default-src 'none'; script-src 'self'; style-src 'self'",
@@ -72,7 +72,7 @@ describe('every page', () => {
   )
 
   test('holds no script and no style of its own', async () => {
-    const ann = await house.comeIn('Ann')
+    const ann = await deps.comeIn('Ann')
     expect(await ann.page()).not.toMatch(/<script(?! src="\/static\/room\.js")|<style|<[^>]+ (style|on\w+)=/)
   })
 })
@@ -86,7 +86,7 @@ describe('a form', () => {
     ['from a page of another origin', { csrf: 'own' }, { origin: 'https://evil.test' }],
     ['from a page without an origin', { csrf: 'own' }, { origin: 'null' }],
   ])('%s is refused', async (_, { csrf }: { csrf?: string }, headers) => {
-    const [ann, bob] = [await house.comeIn('Ann'), await house.comeIn('Bob')]
+    const [ann, bob] = [await deps.comeIn('Ann'), await deps.comeIn('Bob')]
     const token = csrf === 'own' ? await ann.formToken() : csrf === 'other' ? await bob.formToken() : ''
     const before = (await ann.entries()).length
     const answer = await ann.post('/rooms/lobby/messages', { csrf: token, text: 'forged' }, headers)
@@ -95,7 +95,7 @@ describe('a form', () => {
   })
 
   test('from a stranger, or with a cookie that is not ours, is refused', async () => {
-    const ann = await house.comeIn('Ann')
+    const ann = await deps.comeIn('Ann')
     const fields = { csrf: await ann.formToken(), text: 'forged' }
     const [value = '', signature = ''] = ann.cookie.split('=')[1]?.split('.') ?? []
     const other = Buffer.from(Buffer.from(value, 'base64url').toString().replace('"Ann"', '"Eve"')).toString(
@@ -108,7 +108,7 @@ describe('a form', () => {
   })
 
   test('that is no form, too large, empty or too long is refused', async () => {
-    const ann = await house.comeIn('Ann')
+    const ann = await deps.comeIn('Ann')
     const csrf = await ann.formToken()
     const status = async (text: string) => (await ann.post('/rooms/lobby/messages', { csrf, text })).status
     expect([await status(' \n '), await status('x'.repeat(4_001)), await status('x'.repeat(70_000))]).toEqual([
@@ -119,7 +119,7 @@ describe('a form', () => {
   })
 
   test('names no room that cannot be', async () => {
-    const ann = await house.comeIn('Ann')
+    const ann = await deps.comeIn('Ann')
     const csrf = await ann.formToken()
     for (const name of ['', '-a', 'A', '../etc', 'x'.repeat(33)]) {
       expect((await ann.post('/rooms', { csrf, name })).status).toBe(400)
@@ -130,7 +130,7 @@ describe('a form', () => {
 
 describe('a flood', () => {
   test('of messages of one person ends, and says when it may go on', async () => {
-    const eve = await house.comeIn('Eve')
+    const eve = await deps.comeIn('Eve')
     const csrf = await eve.formToken()
     heldAt = Date.now()
     const answers = await Promise.all(
@@ -143,13 +143,13 @@ describe('a flood', () => {
   })
 
   test('of agents in one message wakes some of them, and of windows some are open', async () => {
-    const eve = await house.comeIn('Eve')
-    const before = (await house.messages()).length
+    const eve = await deps.comeIn('Eve')
+    const before = (await deps.messages()).length
     await eve.say(Array.from({ length: 50 }, (_, at) => `@agent${at}@agents.test`).join(' '))
-    await house.connector.idle()
+    await deps.connector.idle()
     const failed = (await eve.entries()).filter(({ kind }) => kind === 'agent failed')
     expect(failed).toHaveLength(defaultLimits.agentsPerMessage)
-    expect((await house.messages()).length).toBe(before)
+    expect((await deps.messages()).length).toBe(before)
     const windows = [await eve.watch(), await eve.watch()]
     expect((await eve.get('/rooms/lobby/events')).status).toBe(429)
     for (const window of windows) await window.return()

@@ -3,21 +3,23 @@ import type { Blob, GuardedFetch, Part } from '@postern/core'
 import { Undeliverable } from '@postern/core'
 import { toProblem } from '@postern/http'
 import { describe, expect, test } from 'vitest'
-import type { ShelfOptions } from './attachments.ts'
-import { createAttachmentShelf } from './attachments.ts'
+import type { AttachmentStoreOptions } from './attachments.ts'
+import { createAttachmentStore } from './attachments.ts'
 
 const origin = 'https://agents.test'
 const dayMs = 24 * 3_600_000
 const digestOf = (bytes: Uint8Array) => createHash('sha256').update(bytes).digest('hex')
 
-function openShelf(...kept: readonly (readonly [text: string, mime?: string | undefined])[]) {
+function openRecords(...kept: readonly (readonly [text: string, mime?: string | undefined])[]) {
   const blobs: readonly Blob[] = kept.map(([text, mime]) => {
     const bytes = new TextEncoder().encode(text)
     return { digest: digestOf(bytes), bytes, mime }
   })
   let time = Date.UTC(2026, 5, 1, 12)
-  const shelf = createAttachmentShelf({
-    desk: { findBlob: async (digest: string) => blobs.find(blob => blob.digest === digest) } as ShelfOptions['desk'],
+  const shelf = createAttachmentStore({
+    store: {
+      findBlob: async (digest: string) => blobs.find(blob => blob.digest === digest),
+    } as AttachmentStoreOptions['store'],
     origin,
     key: 'key of the tests',
     fetch: (async () => ({ status: 404, body: new Uint8Array() })) as unknown as GuardedFetch,
@@ -33,7 +35,7 @@ function openShelf(...kept: readonly (readonly [text: string, mime?: string | un
 
 describe('storeFiles()', () => {
   test('takes bytes out of files and artifacts, to be kept under their digest', () => {
-    const { shelf } = openShelf()
+    const { shelf } = openRecords()
     const bytes = Buffer.from('picture')
     const ref = { kind: 'inline', data_base64: bytes.toString('base64') } as const
     const link: Part = { kind: 'link', url: 'https://peer.test/' }
@@ -56,7 +58,7 @@ describe('storeFiles()', () => {
 
 describe('an address of stored bytes', () => {
   test('gives them to who has it: never to be shown, guessed at or run under our origin', async () => {
-    const { shelf, digests, fetchFrom } = openShelf(['<script>', 'text/html'])
+    const { shelf, digests, fetchFrom } = openRecords(['<script>', 'text/html'])
     const answer = await fetchFrom(shelf.fileAddress(digests[0] ?? ''))
     expect(answer.status).toBe(200)
     expect(await answer.text()).toBe('<script>')
@@ -69,7 +71,7 @@ describe('an address of stored bytes', () => {
   })
 
   test.each(['image/png', 'image/jpeg', 'video/mp4', 'audio/mpeg'])('names %s as what it is', async mime => {
-    const { shelf, digests, fetchFrom } = openShelf(['media', mime])
+    const { shelf, digests, fetchFrom } = openRecords(['media', mime])
     const answer = await fetchFrom(shelf.fileAddress(digests[0] ?? ''))
     expect(answer.headers.get('content-type')).toBe(mime)
     expect(answer.headers.get('x-content-type-options')).toBe('nosniff')
@@ -83,13 +85,13 @@ describe('an address of stored bytes', () => {
     'IMAGE/PNG\r\nx: y',
     undefined,
   ])('does not name %s', async mime => {
-    const { shelf, digests, fetchFrom } = openShelf(['anything', mime])
+    const { shelf, digests, fetchFrom } = openRecords(['anything', mime])
     const answer = await fetchFrom(shelf.fileAddress(digests[0] ?? ''))
     expect(answer.headers.get('content-type')).toBe('application/octet-stream')
   })
 
   test('is the same all day, and works for a year', async () => {
-    const { shelf, digests, fetchFrom, advance } = openShelf(['media', 'image/png'])
+    const { shelf, digests, fetchFrom, advance } = openRecords(['media', 'image/png'])
     const [digest = ''] = digests
     const address = shelf.fileAddress(digest)
     advance(dayMs / 2 - 1)
@@ -106,7 +108,7 @@ describe('an address of stored bytes', () => {
   })
 
   test('given to an agent works for a day', async () => {
-    const { shelf, digests, fetchFrom, advance } = openShelf(['media'])
+    const { shelf, digests, fetchFrom, advance } = openRecords(['media'])
     const [digest = ''] = digests
     const ref = { kind: 'content_addressed', algo: 'sha256', digest } as const
     const [part] = shelf.presentParts([{ kind: 'file', bytes_ref: ref }])
@@ -118,7 +120,7 @@ describe('an address of stored bytes', () => {
   })
 
   test('is no other: its token is for these bytes and this time alone', async () => {
-    const { shelf, digests, fetchFrom } = openShelf(['one'], ['two'])
+    const { shelf, digests, fetchFrom } = openRecords(['one'], ['two'])
     const [one = '', two = ''] = digests
     const address = shelf.fileAddress(one)
     const [, token = ''] = address.split('?token=')
@@ -144,7 +146,7 @@ describe('an address of stored bytes', () => {
   })
 
   test('of what is gone is not found', async () => {
-    const { shelf, fetchFrom } = openShelf()
+    const { shelf, fetchFrom } = openRecords()
     const answer = await fetchFrom(shelf.fileAddress('ab'.repeat(32)))
     expect(answer.status).toBe(404)
   })
@@ -153,7 +155,7 @@ describe('an address of stored bytes', () => {
 describe('readAttachment()', () => {
   const signal = new AbortController().signal
   test('reads bytes wherever they are', async () => {
-    const { shelf, digests } = openShelf(['kept'])
+    const { shelf, digests } = openRecords(['kept'])
     const inline = { kind: 'inline', data_base64: 'YQ==' } as const
     const ref = { kind: 'content_addressed', algo: 'sha256', digest: digests[0] ?? '' } as const
     const read = async (bytes_ref: typeof inline | typeof ref) =>
@@ -162,15 +164,15 @@ describe('readAttachment()', () => {
   })
 
   test('says what is wrong when they cannot be had', async () => {
-    const { shelf } = openShelf()
+    const { shelf } = openRecords()
     const url = { kind: 'url', url: 'https://peer.test/a.png' } as const
     const reading = shelf.readAttachment({ kind: 'file', bytes_ref: url }, signal)
     await expect(reading).rejects.toThrow(new Undeliverable('Cannot fetch attachment: its host answered 404'))
   })
 
   test('MN-4.1: bytes that are fetched are what their digest promises, or none', async () => {
-    const shelf = createAttachmentShelf({
-      desk: { findBlob: async () => undefined } as unknown as ShelfOptions['desk'],
+    const shelf = createAttachmentStore({
+      store: { findBlob: async () => undefined } as unknown as AttachmentStoreOptions['store'],
       origin,
       key: 'key of the tests',
       fetch: (async () => ({ status: 200, body: new TextEncoder().encode('theirs') })) as unknown as GuardedFetch,

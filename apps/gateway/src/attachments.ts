@@ -6,15 +6,15 @@ import type {
   BytesRef,
   FilePart,
   GuardedFetch,
-  LookupDesk,
+  LookupStore,
   Part,
 } from '@postern/core'
 import { Rejection, Undeliverable } from '@postern/core'
-import { createTurnstile, networkOf, peerAddress } from '@postern/http'
+import { createResponseSemaphore, networkOf, peerAddress } from '@postern/http'
 import { findServedType } from '@postern/web'
 import { Hono } from 'hono'
 
-export interface AttachmentShelf {
+export interface AttachmentStore {
   /** Takes the bytes out of parts, to be kept once under their digest. */
   storeFiles(parts: readonly Part[]): { readonly parts: Part[]; readonly blobs: readonly Blob[] }
   /** For peers, which may come back for a file long after. */
@@ -26,8 +26,8 @@ export interface AttachmentShelf {
   readonly routes: Hono
 }
 
-export interface ShelfOptions {
-  readonly desk: LookupDesk
+export interface AttachmentStoreOptions {
+  readonly store: LookupStore
   readonly origin: string
   readonly key: string
   readonly fetch: GuardedFetch
@@ -44,7 +44,7 @@ const maxFetchedBytes = 25 * 1024 * 1024
 const readsAtOnce = { width: 32, queue: 256 } as const
 
 /** Stored files: handed out by signed address, read back by digest. */
-export function createAttachmentShelf({ desk, origin, key, fetch, now }: ShelfOptions): AttachmentShelf {
+export function createAttachmentStore({ store, origin, key, fetch, now }: AttachmentStoreOptions): AttachmentStore {
   const sign = (digest: string, expires: number) =>
     createHmac('sha256', key).update(`${digest}.${expires}`).digest('base64url')
 
@@ -76,18 +76,18 @@ export function createAttachmentShelf({ desk, origin, key, fetch, now }: ShelfOp
     inline: async ({ data_base64 }) => Buffer.from(data_base64, 'base64'),
     async content_addressed({ digest, url }, signal) {
       // What is not ours may be had elsewhere; where it lies here, nowhere else.
-      const isElsewhere = url !== undefined && !url.startsWith(`${origin}/`) && !(await findBlob(desk, digest))
-      return isElsewhere ? fetchDigested(fetch, { url, digest }, signal) : (await readBlob(desk, digest)).bytes
+      const isElsewhere = url !== undefined && !url.startsWith(`${origin}/`) && !(await findBlob(store, digest))
+      return isElsewhere ? fetchDigested(fetch, { url, digest }, signal) : (await readBlob(store, digest)).bytes
     },
     url: async ({ url }, signal) => fetchBytes(fetch, url, signal),
   }
 
-  const reads = createTurnstile(readsAtOnce)
+  const reads = createResponseSemaphore(readsAtOnce)
   const routes = new Hono().get('/attachments/:digest', async context => {
     const digest = context.req.param('digest')
     checkToken(digest, context.req.query('token') ?? '')
     return reads.pass(networkOf(peerAddress(context.env)), context.env, async () => {
-      const { bytes, mime } = await readBlob(desk, digest)
+      const { bytes, mime } = await readBlob(store, digest)
       // Bytes under our own origin, maybe strangers': only media are named as what they are, nothing is rendered or guessed at.
       return context.body(new Uint8Array(bytes), 200, {
         'content-type': findServedType(mime).type,
@@ -124,12 +124,12 @@ function storeFiles(parts: readonly Part[]): { readonly parts: Part[]; readonly 
   return { parts: stored, blobs }
 }
 
-async function findBlob(desk: LookupDesk, digest: string): Promise<Blob | undefined> {
-  return /^[0-9a-f]{64}$/.test(digest) ? desk.findBlob(digest) : undefined
+async function findBlob(store: LookupStore, digest: string): Promise<Blob | undefined> {
+  return /^[0-9a-f]{64}$/.test(digest) ? store.findBlob(digest) : undefined
 }
 
-async function readBlob(desk: LookupDesk, digest: string): Promise<Blob> {
-  const blob = await findBlob(desk, digest)
+async function readBlob(store: LookupStore, digest: string): Promise<Blob> {
+  const blob = await findBlob(store, digest)
   if (!blob) throw new Rejection('no_recipient', 'Cannot read attachment: there is none with this digest')
   return blob
 }

@@ -2,19 +2,19 @@ import { randomBytes } from 'node:crypto'
 import { hostname } from 'node:os'
 import { join, resolve } from 'node:path'
 import { createFormerAgents } from '@postern/activitypub'
-import type { AgentHouse } from '@postern/agents'
+import type { AgentDeps } from '@postern/agents'
 import { createCallFinder, openAgents } from '@postern/agents'
-import type { Channel, ChannelName, Desk, Listening, Log } from '@postern/core'
+import type { Channel, ChannelName, Listening, Log, Store } from '@postern/core'
 import { ConfigError, guardAccess, guardLoops } from '@postern/core'
 import { joinTokenRules } from '@postern/http/tokens'
 import { openIdentity } from '@postern/identity'
 import { createByteBudget } from '@postern/limits'
-import { openPolicy, watchOverdue } from '@postern/policy'
-import type { StoreDesk } from '@postern/store'
-import { isPostgresUrl, openPostgresDesk, openSqliteDesk } from '@postern/store'
+import { openPolicy, watchOverdue } from '@postern/requirements'
+import type { GatewayStore } from '@postern/store'
+import { isPostgresUrl, openPostgresStore, openSqliteStore } from '@postern/store'
 import { openS3Bytes } from '@postern/web'
 import type { Hono } from 'hono'
-import { createAttachmentShelf } from './attachments.ts'
+import { createAttachmentStore } from './attachments.ts'
 import { readDomainLists } from './config/domain-lists.ts'
 import { handleHostOf } from './config/handle-host.ts'
 import { readLoopLimits } from './config/loops.ts'
@@ -22,9 +22,9 @@ import type { Config } from './config/schema.ts'
 import { listExtensions } from './discovery/extensions.ts'
 import { listInbound } from './discovery/inbound.ts'
 import { createDiscoveryRoutes } from './discovery/routes.ts'
-import { assignLanes } from './lanes.ts'
 import { createLimits } from './limits.ts'
 import { listenHttp, toListenError } from './listen.ts'
+import { openLocalFetch } from './local-fetch.ts'
 import { createMetrics } from './metrics.ts'
 import { createBanRoutes } from './operator/ban-routes.ts'
 import { createFileRoutes } from './operator/file-routes.ts'
@@ -35,27 +35,27 @@ import { createOperatorRoutes, createTokenCheck } from './operator/routes.ts'
 import { createSharedRoutes } from './operator/shared-routes.ts'
 import { createTranscriptRoutes } from './operator/transcript-routes.ts'
 import { createViewRoutes } from './operator/view-routes.ts'
-import { createOperatorRoom } from './operators.ts'
-import { openOwnDoor } from './own-door.ts'
-import { openPeopleHouse } from './people.ts'
+import { createOperatorQuestions } from './operators.ts'
+import { openPeople } from './people.ts'
+import type { GatewayPlatform } from './platform.ts'
+import { createPlatform } from './platform.ts'
 import * as protocols from './protocols.ts'
+import { assignQueueModes } from './queue-modes.ts'
 import { createReadiness } from './readiness.ts'
-import { createResolveWorld } from './resolve/resolve-world.ts'
+import { createResolvePlatform } from './resolve/resolve-platform.ts'
 import { makeDataDirectory } from './run-file.ts'
 import { createServer } from './server.ts'
 import { createTokenMeter } from './token-meter.ts'
 import { createTrustedProxies, noTrustedProxy, trustsNoProxy } from './trusted-proxies.ts'
 import { createUnknownProxies } from './unknown-proxies.ts'
 import { softwareVersion } from './version.ts'
-import { openOutpostHouse, startWork } from './work.ts'
-import type { RealWorld } from './world.ts'
-import { createWorld } from './world.ts'
+import { openPublisherDeps, startWork } from './work.ts'
 
 export interface Gateway {
   readonly app: Hono
-  readonly desk: Desk
-  readonly agents: AgentHouse
-  readonly world: RealWorld
+  readonly store: Store
+  readonly agents: AgentDeps
+  readonly platform: GatewayPlatform
   readonly operatorToken: string
   readonly channels: readonly Channel<Hono>[]
   /** Opens the sockets and starts to work. */
@@ -77,49 +77,49 @@ export interface GatewayOptions {
 
 const shutdownGraceMs = 8_000
 
-/** Wires the house: world, desk, agents, channels, routes, worker. */
+/** Wires the gateway: world, desk, agents, channels, routes, worker. */
 export async function openGateway(
   config: Config,
   { baseDir, log, operatorToken, onUnusable, extraRooms = [] }: GatewayOptions,
 ): Promise<Gateway> {
-  const world = createWorld(config, log)
+  const platform = createPlatform(config, log)
   const activitypub = readDomainLists(config.activitypub, { baseDir, log })
   // A container that is started again has the name and number of the one before.
   const holder = `${hostname()}:${process.pid}:${randomBytes(4).toString('hex')}`
-  const desk = await openDesk(config, { baseDir, world, holder, onUnusable })
-  const limits = createLimits(config, world.now)
+  const store = await openStore(config, { baseDir, platform, holder, onUnusable })
+  const limits = createLimits(config, platform.now)
   const domain = handleHostOf(config)
-  const operators = createOperatorRoom({
-    shelf: desk.shelf,
-    desk,
-    world,
+  const operators = createOperatorQuestions({
+    shelf: store.shelf,
+    store,
+    platform,
     domain,
-    openOutposts: () => openOutpostHouse({ desk, world, channels, shelf }),
+    openPublishers: () => openPublisherDeps({ store, platform, channels, shelf }),
   })
   const place = {
     domain,
     origin: config.origin,
     version: softwareVersion,
     baseDir,
-    world,
-    fetchFor: world.fetchFor,
-    stores: desk,
+    platform,
+    fetchFor: platform.fetchFor,
+    stores: store,
     operators,
     log,
   }
   const agents = await openAgents(config.agents, config.default_agent ?? Object.keys(config.agents)[0], place)
-  const attachmentKey = await desk.secret('attachments', async () => randomBytes(32).toString('base64'))
-  const shelf = createAttachmentShelf({
-    desk,
+  const attachmentKey = await store.secret('attachments', async () => randomBytes(32).toString('base64'))
+  const shelf = createAttachmentStore({
+    store,
     origin: config.origin,
     key: attachmentKey,
-    fetch: world.fetch,
-    now: world.now,
+    fetch: platform.fetch,
+    now: platform.now,
   })
-  const { demands, payments } = config
-  const guarded = guardAccess(assignLanes(desk, config.agents), name => config.agents[name])
-  const findCall = createCallFinder(desk.shelf)
-  const policy = await openPolicy({ demands, payments, baseDir, desk: guarded, world, agents, findCall })
+  const { requirements, payments } = config
+  const guarded = guardAccess(assignQueueModes(store, config.agents), name => config.agents[name])
+  const findCall = createCallFinder(store.shelf)
+  const policy = await openPolicy({ requirements, payments, baseDir, store: guarded, platform, agents, findCall })
   const { loop } = config.limits
   // One person is the same on both channels: a token that one refuses is not taken by the other.
   const a2a = {
@@ -127,8 +127,8 @@ export async function openGateway(
     auth: joinTokenRules(config.a2a.auth, config.web.auth),
     limits: { ...config.a2a.limits, max_hops: Math.min(config.a2a.limits.max_hops, loop.max_hops) },
   }
-  // Whatever leaves for one of our own agents stays in the house, and passes its doors like everything else.
-  const ways = openOwnDoor(world, {
+  // Whatever leaves for one of our own agents stays in the gateway, and passes its doors like everything else.
+  const ways = openLocalFetch(platform, {
     app: { fetch: (request, env) => app.fetch(request, env) },
     origins: [config.origin, `https://${domain}`],
   })
@@ -136,15 +136,15 @@ export async function openGateway(
     total: config.limits.held_bytes,
     refusal: 'Cannot take request: too many large ones are on their way',
   })
-  const house = {
+  const gateway = {
     bodies,
-    world: { ...world, ...ways },
-    desk: guardLoops(limits.guardDesk(guarded), readLoopLimits(loop)),
-    identity: openIdentity(config.identity, { world, desk }),
+    platform: { ...platform, ...ways },
+    store: guardLoops(limits.guardStore(guarded), readLoopLimits(loop)),
+    identity: openIdentity(config.identity, { platform, store }),
     agents,
     fileAddress: shelf.fileAddress,
-    showDemand: policy.showDemand,
-    demandClaims: policy.demandClaims,
+    showRequirement: policy.showRequirement,
+    requirementClaims: policy.requirementClaims,
     maxHops: loop.max_hops,
     maxMentions: loop.max_mentions,
   }
@@ -158,17 +158,17 @@ export async function openGateway(
     isOperatorToken: createTokenCheck(operatorToken),
   }
   const channels: readonly Channel<Hono>[] = [
-    protocols.activitypub(activitypub, house),
-    protocols.a2a(a2a, house),
-    protocols.email(config.email, house),
-    await protocols.web(web, house, Object.assign(Object.create(desk) as typeof desk, chatWays)),
+    protocols.activitypub(activitypub, gateway),
+    protocols.a2a(a2a, gateway),
+    protocols.email(config.email, gateway),
+    await protocols.web(web, gateway, Object.assign(Object.create(store) as typeof store, chatWays)),
   ]
   const meter = createTokenMeter()
-  const metrics = createMetrics(desk, meter, world.now)
-  const readiness = createReadiness({ checkWrites: desk.checkWrites, sleep: world.sleep, log })
+  const metrics = createMetrics(store, meter, platform.now)
+  const readiness = createReadiness({ checkWrites: store.checkWrites, sleep: platform.sleep, log })
   const trustedProxies = createTrustedProxies(config)
   const unknownProxies = createUnknownProxies(trustedProxies, log)
-  const rooms = [
+  const deps = [
     createDiscoveryRoutes({
       agents,
       channels,
@@ -176,34 +176,34 @@ export async function openGateway(
       inbound: listInbound(config),
       extensions: listExtensions(config),
       capabilities: config.a2a.capabilities,
-      isFormerAgent: createFormerAgents(desk, agents),
+      isFormerAgent: createFormerAgents(store, agents),
     }),
     shelf.routes,
     policy.routes,
     createOperatorRoutes({
-      desk,
+      store,
       further: [
-        createTranscriptRoutes({ desk, world }),
-        createViewRoutes({ desk, world }),
-        createOwnerRoutes(desk),
-        createFileRoutes(desk),
+        createTranscriptRoutes({ store, platform }),
+        createViewRoutes({ store, platform }),
+        createOwnerRoutes(store),
+        createFileRoutes(store),
         createQuestionRoutes(operators),
-        createBanRoutes(desk.shelf),
+        createBanRoutes(store.shelf),
         createProxyRoutes(unknownProxies),
-        createSharedRoutes({ shelf: desk.shelf, agents: config.agents }),
+        createSharedRoutes({ shelf: store.shelf, agents: config.agents }),
       ],
       agents,
       channels,
       token: operatorToken,
       policy,
-      acting: openOutpostHouse({ desk, world, channels, shelf }),
-      openResolveWorld: () => createResolveWorld({ config, world, channels, app }),
+      acting: openPublisherDeps({ store, platform, channels, shelf }),
+      openResolvePlatform: () => createResolvePlatform({ config, platform, channels, app }),
     }),
     ...extraRooms,
   ]
   const app = createServer({
     channels,
-    rooms,
+    deps,
     limits,
     bodies,
     metrics,
@@ -224,24 +224,24 @@ export async function openGateway(
       })
       if (opened) listening.push(opened)
     }
-    const { demands } = policy
-    const people = await openPeopleHouse(desk)
-    const ownWorld = { ...world, ...ways }
+    const { requirements } = policy
+    const people = await openPeople(store)
+    const ownPlatform = { ...platform, ...ways }
     const work = startWork({
       countUsage: meter.count,
       config: { ...config, a2a },
-      desk,
+      store,
       holder,
-      world: ownWorld,
+      platform: ownPlatform,
       agents,
-      demands,
+      requirements,
       people,
       channels,
       shelf,
     })
     closers.push(() => work.stop(shutdownGraceMs))
     const leaving = new AbortController()
-    const watching = watchOverdue({ desk: guarded, world }, leaving.signal)
+    const watching = watchOverdue({ store: guarded, platform }, leaving.signal)
     closers.push(() => {
       leaving.abort()
       return watching
@@ -257,29 +257,29 @@ export async function openGateway(
     await Promise.all(channels.map(channel => channel.close?.()))
     await agents.close()
     metrics.close()
-    world.close()
-    await desk.close()
+    platform.close()
+    await store.close()
   }
 
-  return { app, desk, agents, world, operatorToken, channels, start, stop }
+  return { app, store, agents, platform, operatorToken, channels, start, stop }
 }
 
-interface DeskPlace extends Pick<GatewayOptions, 'baseDir' | 'onUnusable'> {
-  readonly world: RealWorld
+interface StorePosition extends Pick<GatewayOptions, 'baseDir' | 'onUnusable'> {
+  readonly platform: GatewayPlatform
   readonly holder: string
 }
 
-async function openDesk(
+async function openStore(
   { data, store, web }: Config,
-  { baseDir, world, holder, onUnusable }: DeskPlace,
-): Promise<StoreDesk> {
+  { baseDir, platform, holder, onUnusable }: StorePosition,
+): Promise<GatewayStore> {
   const directory = resolve(baseDir, data)
   makeDataDirectory(directory)
-  const { now, log } = world
-  const bytes = web.storage.kind === 's3' ? openS3Bytes(web.storage, world) : undefined
-  if (isPostgresUrl(store)) return openPostgresDesk({ url: store, now, log, holder, onUnusable, bytes })
+  const { now, log } = platform
+  const bytes = web.storage.kind === 's3' ? openS3Bytes(web.storage, platform) : undefined
+  if (isPostgresUrl(store)) return openPostgresStore({ url: store, now, log, holder, onUnusable, bytes })
   if (store !== 'sqlite') throw new ConfigError('store', 'is no store', 'Use "sqlite" or "postgres://…".')
-  return openSqliteDesk({ path: join(directory, 'postern.db'), now, log, exclusive: true, bytes })
+  return openSqliteStore({ path: join(directory, 'postern.db'), now, log, exclusive: true, bytes })
 }
 
 function describeA2aAuth({ a2a }: Config): object {

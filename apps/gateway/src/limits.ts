@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto'
-import type { Desk, Intake } from '@postern/core'
+import type { Intake, Store } from '@postern/core'
 import type { RateLimit } from '@postern/http'
 import { createRateLimit, networkOf } from '@postern/http'
 import type { Config } from './config/schema.ts'
@@ -8,8 +8,8 @@ import { productionLimits } from './config/schema.ts'
 export interface Limits {
   /** Counts one request of a network address. @throws Rejection `rate_limited` */
   takeAddress(address: string): void
-  /** The desk, refusing what exceeds the limits per host, per sender and per agent. */
-  guardDesk(desk: Desk): Desk
+  /** The store, refusing what exceeds the limits per host, per sender and per agent. */
+  guardStore(store: Store): Store
 }
 
 /** One bucket, and whose it is. */
@@ -26,15 +26,15 @@ export function createLimits({ limits, dev }: Pick<Config, 'limits' | 'dev'>, no
   )
   return {
     takeAddress: address => addresses?.take(networkOf(address)),
-    guardDesk: desk => (countings.length === 0 ? desk : guard(desk, countings)),
+    guardStore: store => (countings.length === 0 ? store : guard(store, countings)),
   }
 }
 
 type Set = Config['limits']
 
 /** All of them have room, or nothing is taken of any. */
-function guard(desk: Desk, countings: readonly Counting[]): Desk {
-  return Object.assign(Object.create(desk) as Desk, {
+function guard(store: Store, countings: readonly Counting[]): Store {
+  return Object.assign(Object.create(store) as Store, {
     countIn(intakes: readonly Intake[], from: string): void {
       const shares = countOnce(intakes.flatMap(intake => countings.flatMap(counting => counting(intake, from))))
       for (const [limit, key] of shares) limit.check(key)

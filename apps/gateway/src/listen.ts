@@ -76,6 +76,6 @@ export function toListenError(key: string, cause: ListenFailure): Error {
   const place = isPort ? `${hostname}:${port}` : hostname
   const name = hostname.startsWith('/') ? 'path' : 'port'
   const variable = `POSTERN_${key.replaceAll('.', '_').toUpperCase()}_${name.toUpperCase()}`
-  const mend = `Free the ${name}, or set ${key}.${name} (${variable}) to another one.`
-  return new ConfigError(key, `cannot listen on ${place} (${code})`, mend, { cause })
+  const fix = `Free the ${name}, or set ${key}.${name} (${variable}) to another one.`
+  return new ConfigError(key, `cannot listen on ${place} (${code})`, fix, { cause })
 }

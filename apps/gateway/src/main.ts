@@ -2,7 +2,7 @@ import { ConfigError } from '@postern/core'
 import { Command } from 'commander'
 import { CommandError } from './cli/operator-client.ts'
 import { readConfigFile } from './config/read-config.ts'
-import { addActCommands } from './program/acts.ts'
+import { addActionCommands } from './program/actions.ts'
 import type { CommandContext, CommonOptions } from './program/command-context.ts'
 import { addDecisionCommands } from './program/decisions.ts'
 import { addKeyCommands } from './program/keys.ts'
@@ -31,7 +31,7 @@ const commandGroups = [
   addKeyCommands,
   addPeerCommands,
   addDecisionCommands,
-  addActCommands,
+  addActionCommands,
   addPeopleCommands,
   addTranscriptCommands,
 ]
@@ -59,7 +59,7 @@ function print(text: string): void {
   process.stdout.write(`${toTerminalOutput(text)}\n`)
 }
 
-/** Faults a person can mend are sentences; anything else keeps its stack. */
+/** Faults a person can fix are sentences; anything else keeps its stack. */
 function describeForTerminal(error: unknown): string {
   if (error instanceof AggregateError)
     return [`${error.message}:`, ...error.errors.map(fault => `  ${describeForTerminal(fault)}`)].join('\n')

@@ -1,5 +1,5 @@
 import { monitorEventLoopDelay } from 'node:perf_hooks'
-import type { OperatorDesk, WorkDesk } from '@postern/core'
+import type { OperatorStore, WorkStore } from '@postern/core'
 import type { TokenCount, TokenMeter } from './token-meter.ts'
 
 export interface Metrics {
@@ -13,9 +13,9 @@ const delaySpanMs = 30_000
 
 type Sample = readonly [labels: string, value: number]
 
-/** What the gateway can say about itself, counted by the desk or by the process. */
+/** What the gateway can say about itself, counted by the store or by the process. */
 export function createMetrics(
-  desk: Pick<OperatorDesk, 'count'> & Pick<WorkDesk, 'nextDue'>,
+  store: Pick<OperatorStore, 'count'> & Pick<WorkStore, 'nextDue'>,
   meter: Pick<TokenMeter, 'list' | 'listParts'>,
   now: () => number,
 ): Metrics {
@@ -28,7 +28,7 @@ export function createMetrics(
   delay.enable()
   return {
     async render() {
-      const [{ messages, deliveries, refusals, stopped }, due] = await Promise.all([desk.count(), desk.nextDue()])
+      const [{ messages, deliveries, refusals, stopped }, due] = await Promise.all([store.count(), store.nextDue()])
       const overdue = due === undefined ? 0 : Math.max(0, now() - due) / 1000
       const text = [
         formatMetric('postern_messages', 'Messages stored, by state.', 'gauge', byLabel('state', messages)),

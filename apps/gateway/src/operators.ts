@@ -1,8 +1,8 @@
 import { hash } from 'node:crypto'
-import type { OperatorHouse, OperatorQuestion } from '@postern/agents'
-import type { Json, NoticeDesk, OutpostHouse, World } from '@postern/core'
-import { bindLog, createOutpost, isoTime, Rejection } from '@postern/core'
-import type { RecordShelf } from '@postern/transcript'
+import type { OperatorDeps, OperatorQuestion } from '@postern/agents'
+import type { Json, NoticeStore, Platform, PublisherDeps } from '@postern/core'
+import { bindLog, createPublisher, isoTime, Rejection } from '@postern/core'
+import type { RecordStore } from '@postern/transcript'
 import { z } from 'zod'
 
 const questionSchema = z.object({
@@ -19,19 +19,19 @@ const questionSchema = z.object({
 export type AskedQuestion = Readonly<z.infer<typeof questionSchema>>
 
 /** What agents ask of humans, and what these say. */
-export interface OperatorRoom extends OperatorHouse {
+export interface OperatorQuestions extends OperatorDeps {
   /** What waits for an answer, newest first. */
   list(): Promise<readonly AskedQuestion[]>
 }
 
-export interface OperatorRoomParts {
-  readonly shelf: RecordShelf
-  readonly desk: NoticeDesk
-  readonly world: Pick<World, 'now' | 'sleep' | 'log'>
+export interface OperatorQuestionDeps {
+  readonly shelf: RecordStore
+  readonly store: NoticeStore
+  readonly platform: Pick<Platform, 'now' | 'sleep' | 'log'>
   /** Host of the agents' addresses. */
   readonly domain: string
   /** Where agents speak of themselves; opened after them. */
-  openOutposts(): OutpostHouse
+  openPublishers(): PublisherDeps
 }
 
 const [kind, owner] = ['operator-question', 'operator']
@@ -42,8 +42,8 @@ const lookMs = 2_000
 const mostListed = 200
 
 /** Questions lie on the shelf while somebody waits: whichever process is told the answer, the one that waits finds it. */
-export function createOperatorRoom(parts: OperatorRoomParts): OperatorRoom {
-  const { shelf, desk, world } = parts
+export function createOperatorQuestions(parts: OperatorQuestionDeps): OperatorQuestions {
+  const { shelf, store, platform } = parts
   const placeOf = (key: string) => ({ kind, owner, key })
 
   async function find(id: string) {
@@ -54,7 +54,7 @@ export function createOperatorRoom(parts: OperatorRoomParts): OperatorRoom {
 
   /** `keep`: puts it there again where somebody else, who waited for the same, has taken it away. */
   async function waitFor(id: string, keep: () => Promise<boolean>, signal: AbortSignal): Promise<string> {
-    const unlisten = desk.listen(topicOf(id), () => wake.abort())
+    const unlisten = store.listen(topicOf(id), () => wake.abort())
     let wake = new AbortController()
     try {
       for (;;) {
@@ -62,7 +62,7 @@ export function createOperatorRoom(parts: OperatorRoomParts): OperatorRoom {
         const found = await find(id)
         if (found?.question.answer !== undefined) return found.question.answer
         if (!found) await keep()
-        await world.sleep(lookMs, AbortSignal.any([wake.signal, signal]))
+        await platform.sleep(lookMs, AbortSignal.any([wake.signal, signal]))
         if (wake.signal.aborted) wake = new AbortController()
       }
     } finally {
@@ -75,10 +75,18 @@ export function createOperatorRoom(parts: OperatorRoomParts): OperatorRoom {
     async ask(asked) {
       const { agent, member, from, text, correlationId, signal } = asked
       const id = nameQuestion(asked)
-      const question = { id, agent, member, from, text, asked_at: isoTime(world.now()), correlation_id: correlationId }
-      const keep = () => shelf.insert(placeOf(id), question as Json, { until: world.now() + longestMs })
+      const question = {
+        id,
+        agent,
+        member,
+        from,
+        text,
+        asked_at: isoTime(platform.now()),
+        correlation_id: correlationId,
+      }
+      const keep = () => shelf.insert(placeOf(id), question as Json, { until: platform.now() + longestMs })
       const isNew = await keep()
-      world.log.info({ correlation_id: correlationId, agent, question: id }, 'an operator is asked')
+      platform.log.info({ correlation_id: correlationId, agent, question: id }, 'an operator is asked')
       if (isNew && asked.mail !== undefined) void mailQuestion(id, asked, parts)
       return waitFor(id, keep, signal)
     },
@@ -86,7 +94,7 @@ export function createOperatorRoom(parts: OperatorRoomParts): OperatorRoom {
       const found = await find(id)
       if (!found || found.question.answer !== undefined) return false
       const isFirst = await shelf.swap(placeOf(id), found.version, { ...found.question, answer: text } as Json)
-      if (isFirst) desk.notify(topicOf(id), { kind: 'answered' })
+      if (isFirst) store.notify(topicOf(id), { kind: 'answered' })
       return isFirst
     },
     async list() {
@@ -109,15 +117,15 @@ function topicOf(id: string): string {
 async function mailQuestion(
   id: string,
   { agent, member, from, text, mail, signal, correlationId }: OperatorQuestion,
-  { world, domain, openOutposts }: OperatorRoomParts,
+  { platform, domain, openPublishers }: OperatorQuestionDeps,
 ): Promise<void> {
-  const log = bindLog(world.log, { correlation_id: correlationId, agent })
+  const log = bindLog(platform.log, { correlation_id: correlationId, agent })
   try {
     const acting = { agent, address: `@${agent}@${domain}` }
-    const outpost = createOutpost({ acting, house: openOutposts(), signal, log })
+    const publisher = createPublisher({ acting, gateway: openPublishers(), signal, log })
     const asked = `${from} asks ${member}:\n\n${text}\n\nAnswer this mail, soon: he is waiting. (question ${id})`
     const options = { mentions: [`@${mail}`], subject: `${from} asks ${member}`, via: 'email' as const }
-    await outpost.post([{ kind: 'text', mime: 'text/plain', content: asked }], options)
+    await publisher.post([{ kind: 'text', mime: 'text/plain', content: asked }], options)
   } catch (error) {
     if (!signal.aborted)
       log.warn({ err: error }, 'a question could not be mailed to its operator; is it in email.write_to?')

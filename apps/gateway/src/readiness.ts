@@ -1,6 +1,6 @@
-import type { Log, World } from '@postern/core'
+import type { Log, Platform } from '@postern/core'
 
-export interface ReadinessParts extends Pick<World, 'sleep'> {
+export interface ReadinessDeps extends Pick<Platform, 'sleep'> {
   /** Resolves once something could be written. */
   checkWrites(): Promise<void>
   readonly log: Log
@@ -18,7 +18,7 @@ export interface Readiness {
 const patienceMs = 3_000
 
 /** Whether there is somebody at work, and a database that takes writes: looked at for as many as ask at a time, once. */
-export function createReadiness({ checkWrites, sleep, log }: ReadinessParts): Readiness {
+export function createReadiness({ checkWrites, sleep, log }: ReadinessDeps): Readiness {
   let isOpen = false
   let wasReady = true
   let checking: Promise<boolean> | undefined

@@ -38,8 +38,8 @@ export function makeDataDirectory(directory: string): void {
   try {
     mkdirSync(directory, { recursive: true, mode: 0o700 })
   } catch (cause) {
-    const mend = 'Name a directory that exists or can be made.'
-    throw new ConfigError('data', `"${directory}" cannot be made a directory`, mend, { cause })
+    const fix = 'Name a directory that exists or can be made.'
+    throw new ConfigError('data', `"${directory}" cannot be made a directory`, fix, { cause })
   }
 }
 
@@ -59,8 +59,8 @@ function writeOwnFile(path: string, text: string): void {
     writeFileSync(path, text, { mode: 0o600 })
   } catch (cause) {
     const { code } = cause as NodeJS.ErrnoException
-    const mend = code === 'ENOSPC' ? 'The disk is full: make room on it.' : 'Name a directory of your own.'
-    throw new ConfigError('data', `"${path}" cannot be written (${code})`, mend, { cause })
+    const fix = code === 'ENOSPC' ? 'The disk is full: make room on it.' : 'Name a directory of your own.'
+    throw new ConfigError('data', `"${path}" cannot be written (${code})`, fix, { cause })
   }
 }
 

@@ -11,12 +11,12 @@ function openFullServer() {
   const takeAddress = () => {
     throw new Rejection('rate_limited', 'Cannot take request: too many', { retryAfter: 1 })
   }
-  const rooms = [new Hono().all('*', context => context.text('through'))]
-  const limits = { takeAddress, guardDesk: <Desk>(desk: Desk) => desk }
+  const deps = [new Hono().all('*', context => context.text('through'))]
+  const limits = { takeAddress, guardStore: <Store>(store: Store) => store }
   const metrics = { render: async () => '', close() {} }
   const parts = {
     channels: [],
-    rooms,
+    deps,
     limits,
     bodies: createByteBudget({ total: 1_000, refusal: 'Too much' }),
     metrics,

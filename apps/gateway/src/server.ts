@@ -5,14 +5,14 @@ import type { HonoRequest } from 'hono'
 import { Hono } from 'hono'
 import { findClientAddress } from './client-address.ts'
 import type { Limits } from './limits.ts'
+import { isOwnVisit } from './local-fetch.ts'
 import type { Metrics } from './metrics.ts'
-import { isOwnVisit } from './own-door.ts'
 import type { TrustedProxies } from './trusted-proxies.ts'
 import type { UnknownProxies } from './unknown-proxies.ts'
 
-export interface ServerParts {
+export interface ServerDeps {
   readonly channels: readonly Channel<Hono>[]
-  readonly rooms: readonly Hono[]
+  readonly deps: readonly Hono[]
   readonly limits: Limits
   /** What all bodies together may take. */
   readonly bodies: ByteBudget
@@ -27,10 +27,10 @@ export interface ServerParts {
 const maxHeaders = 100
 
 /** Mounts every room's routes behind the cheap checks, and turns errors into answers once. */
-export function createServer(parts: ServerParts): Hono {
-  const { channels, rooms, limits, bodies, metrics, log, trustedProxies, unknownProxies, isReady } = parts
+export function createServer(parts: ServerDeps): Hono {
+  const { channels, deps, limits, bodies, metrics, log, trustedProxies, unknownProxies, isReady } = parts
   const app = new Hono()
-  app.use(async function checkAtTheDoor(context, next) {
+  app.use(async function checkAtTheEndpoint(context, next) {
     if (countHeaders(context.env) > maxHeaders)
       return context.json({ title: 'Request Header Fields Too Large', status: 431 }, 431)
     const clientAddress = findClientAddress(context.env, context.req.header('x-forwarded-for'), trustedProxies)
@@ -52,7 +52,7 @@ export function createServer(parts: ServerParts): Hono {
     context.text(await metrics.render(), 200, { 'content-type': 'text/plain; version=0.0.4' }),
   )
   for (const { routes } of channels) app.route('/', routes)
-  for (const room of rooms) app.route('/', room)
+  for (const room of deps) app.route('/', room)
   app.notFound(() => toProblem(new Rejection('no_recipient', 'Nothing is here')))
   app.onError(error => toProblem(error, log))
   return app

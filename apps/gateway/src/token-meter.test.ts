@@ -1,14 +1,14 @@
-import type { OperatorDesk, WorkDesk } from '@postern/core'
+import type { OperatorStore, WorkStore } from '@postern/core'
 import { expect, onTestFinished, test } from 'vitest'
 import { createMetrics } from './metrics.ts'
 import { createTokenMeter } from './token-meter.ts'
 
 const counts = { messages: {}, deliveries: {}, refusals: 0, stopped: {} }
-const desk = { count: async () => counts, nextDue: async () => undefined } as unknown as OperatorDesk & WorkDesk
+const store = { count: async () => counts, nextDue: async () => undefined } as unknown as OperatorStore & WorkStore
 
 /** The lines of the metrics about tokens. */
 async function render(meter: ReturnType<typeof createTokenMeter>): Promise<readonly string[]> {
-  const metrics = createMetrics(desk, meter, Date.now)
+  const metrics = createMetrics(store, meter, Date.now)
   onTestFinished(metrics.close)
   return (await metrics.render()).split('\n').filter(line => line.startsWith('postern_tokens'))
 }

@@ -1,36 +1,36 @@
 import { createA2aClient } from '@postern/a2a'
-import type { AgentHouse } from '@postern/agents'
+import type { AgentDeps } from '@postern/agents'
 import type {
   Channel,
   ChannelName,
-  DemandHouse,
-  Desk,
-  OutpostHouse,
-  PeopleHouse,
+  PeopleDeps,
+  PublisherDeps,
+  RequirementDeps,
   RetryPolicy,
-  Working,
+  Store,
+  TurnContext,
 } from '@postern/core'
-import { bindLog, createBreaker, createOutpost, startWorker } from '@postern/core'
+import { bindLog, createBreaker, createPublisher, startWorker } from '@postern/core'
 import { readNote } from '@postern/transcript'
-import type { AttachmentShelf } from './attachments.ts'
-import { readJointLimits } from './config/loops.ts'
+import type { AttachmentStore } from './attachments.ts'
+import { readMentionFanoutLimits } from './config/loops.ts'
 import type { Config } from './config/schema.ts'
 import { createFileFetcher } from './kept-files.ts'
-import { listConcurrency } from './lanes.ts'
-import type { RealWorld } from './world.ts'
+import type { GatewayPlatform } from './platform.ts'
+import { listConcurrency } from './queue-modes.ts'
 
-export interface WorkHouse {
+export interface WorkDeps {
   readonly config: Config
-  readonly desk: Desk
+  readonly store: Store
   /** The name in our leases. */
   readonly holder: string
-  readonly world: RealWorld
-  readonly agents: AgentHouse
+  readonly platform: GatewayPlatform
+  readonly agents: AgentDeps
   readonly channels: readonly Channel[]
-  readonly shelf: AttachmentShelf
-  readonly demands: DemandHouse
-  readonly people: PeopleHouse
-  readonly countUsage: NonNullable<Working['countUsage']>
+  readonly shelf: AttachmentStore
+  readonly requirements: RequirementDeps
+  readonly people: PeopleDeps
+  readonly countUsage: NonNullable<TurnContext['countUsage']>
 }
 
 export interface Work {
@@ -52,40 +52,40 @@ export const slots = {
 } as const
 
 /** Answers, delivers, and lets agents speak of themselves. */
-export function startWork(house: WorkHouse): Work {
-  const { config, desk, world, agents } = house
-  const findChannel = createChannelFinder(house.channels)
+export function startWork(gateway: WorkDeps): Work {
+  const { config, store, platform, agents } = gateway
+  const findChannel = createChannelFinder(gateway.channels)
   const retry = retryPolicyOf(config)
   const { origin } = config
-  const { call: callAgent } = createA2aClient({ config: config.a2a, world, desk, origin })
+  const { call: callAgent } = createA2aClient({ config: config.a2a, platform, store, origin })
   const { findRunning: findAgent } = agents
-  const joint = readJointLimits(config.limits.loop)
-  const { demands, people, shelf, countUsage } = house
-  const fetchFile = createFileFetcher(config, { fetch: world.fetch, now: world.now })
-  const working = {
-    desk,
-    world,
+  const fanout = readMentionFanoutLimits(config.limits.loop)
+  const { requirements, people, shelf, countUsage } = gateway
+  const fetchFile = createFileFetcher(config, { fetch: platform.fetch, now: platform.now })
+  const turnContext = {
+    store,
+    platform,
     retry,
     maxCrashes: 5,
     findAgent,
     findChannel,
     callAgent,
     fetchFile,
-    joint,
-    demands,
+    fanout,
+    requirements,
     people,
     countUsage,
     readNote,
     ...shelf,
   }
-  const sending = { desk, world, retry, breaker: createBreaker(world), findChannel }
-  const worker = startWorker(working, sending, world, {
-    holder: house.holder,
+  const sending = { store, platform, retry, breaker: createBreaker(platform), findChannel }
+  const worker = startWorker(turnContext, sending, platform, {
+    holder: gateway.holder,
     ...slots,
     turnsOf: listConcurrency(config.agents),
   })
   const stopping = new AbortController()
-  startAgents(house, stopping.signal)
+  startAgents(gateway, stopping.signal)
   return {
     stop(graceMs) {
       stopping.abort()
@@ -108,20 +108,20 @@ function retryPolicyOf({ delivery }: Config): RetryPolicy {
 }
 
 /** What acts of agents need, whoever asks for them. */
-export function openOutpostHouse(parts: Pick<WorkHouse, 'desk' | 'world' | 'channels' | 'shelf'>): OutpostHouse {
-  const { desk, world, channels, shelf } = parts
-  return { desk, world, findChannel: createChannelFinder(channels), storeFiles: shelf.storeFiles }
+export function openPublisherDeps(parts: Pick<WorkDeps, 'store' | 'platform' | 'channels' | 'shelf'>): PublisherDeps {
+  const { store, platform, channels, shelf } = parts
+  return { store, platform, findChannel: createChannelFinder(channels), storeFiles: shelf.storeFiles }
 }
 
 /** An agent that fails to begin still answers. */
-function startAgents(parts: WorkHouse, signal: AbortSignal): void {
-  const { world, agents } = parts
-  const house = openOutpostHouse(parts)
+function startAgents(parts: WorkDeps, signal: AbortSignal): void {
+  const { platform, agents } = parts
+  const gateway = openPublisherDeps(parts)
   for (const { name } of agents.list()) {
     const agent = agents.findRunning(name)?.agent
-    const log = bindLog(world.log, { agent: name })
+    const log = bindLog(platform.log, { agent: name })
     const acting = { agent: name, address: `@${name}@${agents.domain}` }
-    const begin = async () => agent?.start?.(createOutpost({ acting, house, signal, log }))
+    const begin = async () => agent?.start?.(createPublisher({ acting, gateway, signal, log }))
     begin().catch(error => log.error({ err: error }, 'agent failed to start'))
   }
 }

@@ -4,15 +4,15 @@ import { join } from 'node:path'
 import type { BaseEvent } from '@ag-ui/client'
 import { HttpAgent } from '@ag-ui/client'
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
-import { decide, findActionPath } from './demand-steps.ts'
-import { eventually } from './house.ts'
-import type { SwarmHouse } from './swarm-house.ts'
-import { annsToken, call, describeSwarm, openSwarmHouse, say } from './swarm-house.ts'
+import { eventually } from './gateway.ts'
+import { decide, findActionPath } from './requirement-steps.ts'
+import type { SwarmGateway } from './swarm-gateway.ts'
+import { annsToken, call, describeSwarm, openSwarmGateway, say } from './swarm-gateway.ts'
 import { listTraces } from './traces.ts'
 
 // Tools that wait to be allowed, by a swarm (`desk`) and by a single model (`shop`): the tool itself writes down when it runs.
 
-let swarm: SwarmHouse
+let swarm: SwarmGateway
 const till = join(mkdtempSync(join(tmpdir(), 'postern-till-')), 'till')
 const rings = () => {
   try {
@@ -27,7 +27,7 @@ const newRings = () => rings().slice(before)
 beforeAll(async () => {
   process.env.TILL = till
   const overrides: Record<string, unknown> = { email: { listen: { port: 0, protocol: 'smtp' } } }
-  swarm = await openSwarmHouse((member, last, { body }) => {
+  swarm = await openSwarmGateway((member, last, { body }) => {
     const { role } = body.messages.at(-1) ?? {}
     // Braces would look like the insides of a call.
     const plain = (text: string) => text.replace(/[{}"]/g, '')
@@ -42,7 +42,7 @@ beforeAll(async () => {
     desk: describeSwarm(baseUrl),
     shop: { use: 'openai', base_url: baseUrl, model: 'stub', prompt: 'I am shop.', ...tools },
   }
-  await swarm.house.restart({ agents })
+  await swarm.gateway.restart({ agents })
 })
 afterAll(async () => {
   process.env.TILL = ''
@@ -57,7 +57,7 @@ const name = (what: string) => `${what}-${++count}`
 
 function openChat(agent: string): HttpAgent {
   return new HttpAgent({
-    url: `${swarm.house.url()}/api/v1/agents/${agent}/runs`,
+    url: `${swarm.gateway.url()}/api/v1/agents/${agent}/runs`,
     headers: { authorization: `Bearer ${annsToken}` },
     threadId: name('thread'),
   })
@@ -157,7 +157,7 @@ test.each(agents)(
     const chat = await openTill(agent)
     const { interrupt } = await askForRefund(chat)
     const envelopes = async () => {
-      const [newest] = await swarm.house.messages()
+      const [newest] = await swarm.gateway.messages()
       const query = new URLSearchParams({ format: 'envelope', thread: newest?.id ?? '' })
       const { messages } = await swarm.operate<{ messages: readonly Envelope[] }>(`/transcript?${query}`)
       return messages.slice(messages.findIndex(({ payload }) => payload.tool_name === 'refund'))
@@ -201,7 +201,7 @@ test.each(agents)(
 )
 
 test.each(agents)('E-39: a yes by the link in a mail lets %s go on by mail, once', async agent => {
-  const { mail } = swarm.house.world
+  const { mail } = swarm.gateway.simulation
   const sent = await mail.deliver({ to: `${agent}@agents.test`, text: agent === 'desk' ? 'My money' : 'please' })
   const first = await mail.awaitReply(sent.mail.messageId, 30_000)
   let asked = first
@@ -211,7 +211,7 @@ test.each(agents)('E-39: a yes by the link in a mail lets %s go on by mail, once
   }
   expect(asked.text).toContain('Give 20.00 back for order 17?')
   const path = findActionPath(asked.text ?? '')
-  const answers = await Promise.all(['grant', 'grant', 'decline'].map(word => decide(swarm.house, path, word)))
+  const answers = await Promise.all(['grant', 'grant', 'decline'].map(word => decide(swarm.gateway, path, word)))
   expect(answers.map(({ status }) => status).sort()).toEqual([200, 409, 409])
   const isGranted = answers[2]?.status !== 200
   const said = isGranted ? 'The till says refunded:17' : 'The till says error:It was not allowed.'
@@ -253,7 +253,7 @@ test('S-34: what was done is shown to whoever may see traces, with the name of w
   await run(chat, 'I want my money back')
   const read = async (query: string) => {
     const headers = { authorization: `Bearer ${annsToken}` }
-    const answer = await fetch(`${swarm.house.url()}/api/v1/agents/desk/history?threadId=${chat.threadId}${query}`, {
+    const answer = await fetch(`${swarm.gateway.url()}/api/v1/agents/desk/history?threadId=${chat.threadId}${query}`, {
       headers,
     })
     return ((await answer.json()) as { messages: readonly { role: string; name?: string; content: string }[] }).messages
@@ -273,7 +273,7 @@ test('S-34: what was done is shown to whoever may see traces, with the name of w
 test.each(agents)(
   'of calls of %s that wait, or are decided on, nothing is left when who asked is forgotten',
   async agent => {
-    const { mail } = swarm.house.world
+    const { mail } = swarm.gateway.simulation
     const from = `${name('patron')}@alice.test`
     const write = async (text: string, inReplyTo?: string) => {
       const sent = await mail.deliver({ from, to: `${agent}@agents.test`, text, inReplyTo })
@@ -282,10 +282,10 @@ test.each(agents)(
     const order = name(`durian${agent}`).replace('-', '')
     const begun = agent === 'desk' ? (await write('My money')).messageId : undefined
     const asked = await write(`order ${order}a, please`, begun)
-    expect((await decide(swarm.house, findActionPath(asked.text ?? ''), 'grant')).status).toBe(200)
+    expect((await decide(swarm.gateway, findActionPath(asked.text ?? ''), 'grant')).status).toBe(200)
     await eventually(async () => mail.received.some(({ text }) => text?.includes(`refunded:${order}a`)))
     await write(`order ${order}b, please`, begun)
-    const traces = () => listTraces(swarm.house.dataDir, order)
+    const traces = () => listTraces(swarm.gateway.dataDir, order)
     expect(traces()).toEqual(expect.arrayContaining(['entries', 'records']))
     await swarm.operate('/people/forget', { address: from })
     expect(traces()).toEqual([])
@@ -297,7 +297,7 @@ test('nor when who chats is forgotten', async () => {
   const { interrupt } = await askForRefund(chat, 'order longan1, please')
   await run(chat, { interrupt: interrupt.id, payload: { approved: true } })
   await askForRefund(chat, 'order longan2, please')
-  const traces = () => listTraces(swarm.house.dataDir, 'longan')
+  const traces = () => listTraces(swarm.gateway.dataDir, 'longan')
   expect(traces()).toEqual(expect.arrayContaining(['entries', 'records']))
   await swarm.operate('/owners/forget', { owner: 'web:["https://agents.test","ann"]' })
   expect(traces()).toEqual([])

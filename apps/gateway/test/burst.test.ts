@@ -1,20 +1,20 @@
 import type { Refusal } from '@postern/core'
 import { afterEach, expect, test } from 'vitest'
-import type { TestHouse } from './house.ts'
-import { openTestHouse } from './house.ts'
+import type { TestGateway } from './gateway.ts'
+import { openTestGateway } from './gateway.ts'
 
 // Numbers are rows of the ActivityPub bug history.
 
-let house: TestHouse
-afterEach(() => house.close())
+let gateway: TestGateway
+afterEach(() => gateway.close())
 
 async function post(from: string, text: string): Promise<number> {
-  return (await house.world.fediverse.deliver({ to: '@echo@agents.test', from, text })).status
+  return (await gateway.simulation.fediverse.deliver({ to: '@echo@agents.test', from, text })).status
 }
 
 test('AP-66: a burst from one instance, however many people send it, is cut off; other instances are not', async () => {
-  house = await openTestHouse(() => ({ limits: { per_host: 4 } }))
-  const senders = [...house.world.fediverse.actors.keys()].filter(address => address.endsWith('@mastodon.test'))
+  gateway = await openTestGateway(() => ({ limits: { per_host: 4 } }))
+  const senders = [...gateway.simulation.fediverse.actors.keys()].filter(address => address.endsWith('@mastodon.test'))
   expect(senders.length).toBeGreaterThan(1)
   const statuses: number[] = []
   for (let count = 0; count < 8; count += 1) {
@@ -22,7 +22,7 @@ test('AP-66: a burst from one instance, however many people send it, is cut off;
   }
   expect(statuses).toEqual([202, 202, 202, 202, 429, 429, 429, 429])
   expect(await post('alice@gotosocial.test', 'from elsewhere')).toBe(202)
-  expect(await house.messages()).toHaveLength(5)
-  const { refusals } = await house.ask<{ refusals: Refusal[] }>('/refusals?limit=500')
+  expect(await gateway.messages()).toHaveLength(5)
+  const { refusals } = await gateway.ask<{ refusals: Refusal[] }>('/refusals?limit=500')
   expect(refusals.map(({ via, code }) => [via, code])).toEqual(Array(4).fill(['activitypub', 'rate_limited']))
 })

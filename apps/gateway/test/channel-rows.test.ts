@@ -1,45 +1,45 @@
 import { hash } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import type { TestHouse } from './house.ts'
-import { eventually, openTestHouse, operatorToken, origin } from './house.ts'
+import type { TestGateway } from './gateway.ts'
+import { eventually, openTestGateway, operatorToken, origin } from './gateway.ts'
 
 const token = 'token-of-ann-for-the-tests'
 const owner = `web:${JSON.stringify([origin, 'ann'])}`
 
-let house: TestHouse
+let gateway: TestGateway
 
 beforeAll(async () => {
   const auth = { tokens: [{ name: 'ann', sha256: hash('sha256', token) }] }
-  house = await openTestHouse(() => ({ web: { enabled: true, auth } }))
+  gateway = await openTestGateway(() => ({ web: { enabled: true, auth } }))
 })
-afterAll(() => house.close())
+afterAll(() => gateway.close())
 
 type Entries = readonly { readonly kind: string }[]
 
 async function readThread(id: string): Promise<Entries> {
   const query = new URLSearchParams({ thread: id, format: 'jsonl' })
-  return (await house.ask<{ messages: Entries }>(`/transcript?${query}`)).messages
+  return (await gateway.ask<{ messages: Entries }>(`/transcript?${query}`)).messages
 }
 
 /** What was handled and sent so far, what was refused, and how many entries a conversation has. */
 async function takeStock(id: string) {
-  const [messages, deliveries] = [await house.messages(), await house.deliveries()]
+  const [messages, deliveries] = [await gateway.messages(), await gateway.deliveries()]
   const handled = messages.filter(({ state }) => state !== 'ignored').map(message => message.id)
-  const { refusals } = await house.ask<{ refusals: readonly object[] }>('/refusals')
+  const { refusals } = await gateway.ask<{ refusals: readonly object[] }>('/refusals')
   return { handled, deliveries: deliveries.length, refused: refusals.length, entries: (await readThread(id)).length }
 }
 
 async function postToInbox(activity: object): Promise<Response> {
   const body = Buffer.from(JSON.stringify(activity))
   const request = { method: 'POST' as const, url: `${origin}/inbox`, body }
-  const headers = await house.world.fediverse.sign(request, 'alice@mastodon.test')
-  return fetch(`${house.url()}/inbox`, { method: 'POST', headers, body })
+  const headers = await gateway.simulation.fediverse.sign(request, 'alice@mastodon.test')
+  return fetch(`${gateway.url()}/inbox`, { method: 'POST', headers, body })
 }
 
 describe('E-41: an own message that comes back', () => {
   test('through the fediverse is taken without a word, and nobody answers it', async () => {
-    const { id } = await house.world.send({ via: 'activitypub', to: 'echo', text: 'say it' })
-    const create = house.world.fediverse.received.findLast(({ activity }) => activity.type === 'Create')
+    const { id } = await gateway.simulation.send({ via: 'activitypub', to: 'echo', text: 'say it' })
+    const create = gateway.simulation.fediverse.received.findLast(({ activity }) => activity.type === 'Create')
     const before = await takeStock(id)
     const answer = await postToInbox(create?.activity ?? {})
     expect([answer.status, await answer.text()]).toEqual([202, ''])
@@ -52,45 +52,52 @@ describe('E-41: an own message that comes back', () => {
   })
 
   test('by mail is taken without a word, and nobody answers it', async () => {
-    const { mail } = await house.world.mail.deliver({ to: 'echo@agents.test', subject: 'Say', text: 'it' })
-    const reply = await house.world.mail.awaitReply(mail.messageId, 30_000)
+    const { mail } = await gateway.simulation.mail.deliver({ to: 'echo@agents.test', subject: 'Say', text: 'it' })
+    const reply = await gateway.simulation.mail.awaitReply(mail.messageId, 30_000)
     const before = await eventually(async () => {
       const stock = await takeStock(mail.messageId)
       return stock.entries === 2 && stock
     })
     const envelope = { from: 'alice@alice.test', to: ['echo@agents.test'] }
-    const answer = await house.world.mail.sendSmtp({ ...mail, octets: reply.octets, envelope })
+    const answer = await gateway.simulation.mail.sendSmtp({ ...mail, octets: reply.octets, envelope })
     expect(answer.code).toBe(250)
     expect(await takeStock(mail.messageId)).toEqual(before)
-    expect((await house.messages())[0]).toMatchObject({ state: 'ignored', flags: expect.arrayContaining(['own_mail']) })
+    expect((await gateway.messages())[0]).toMatchObject({
+      state: 'ignored',
+      flags: expect.arrayContaining(['own_mail']),
+    })
   })
 })
 
 describe('E-42: the same external message twice', () => {
   test('through the fediverse is handled once, and answered once', async () => {
-    const { id } = await house.world.send({ via: 'activitypub', to: 'echo', text: 'once' })
-    const { message } = await house.show(id)
+    const { id } = await gateway.simulation.send({ via: 'activitypub', to: 'echo', text: 'once' })
+    const { message } = await gateway.show(id)
     const before = await takeStock(id)
     const again = await postToInbox(message.raw as object)
     expect([again.status, await again.text()]).toEqual([202, ''])
     expect(await takeStock(id)).toEqual(before)
-    expect((await house.show(id)).duplicates).toBe(1)
+    expect((await gateway.show(id)).duplicates).toBe(1)
   })
 
   test('by mail is handled once, and answered once', async () => {
-    const { mail } = await house.world.mail.deliver({ to: 'echo@agents.test', subject: 'Once', text: 'once' })
-    await house.world.mail.awaitReply(mail.messageId, 30_000)
+    const { mail } = await gateway.simulation.mail.deliver({ to: 'echo@agents.test', subject: 'Once', text: 'once' })
+    await gateway.simulation.mail.awaitReply(mail.messageId, 30_000)
     const before = await takeStock(mail.messageId)
-    expect((await house.world.mail.sendSmtp(mail)).code).toBe(250)
+    expect((await gateway.simulation.mail.sendSmtp(mail)).code).toBe(250)
     expect(await takeStock(mail.messageId)).toEqual(before)
-    expect((await house.show(mail.messageId)).duplicates).toBe(1)
-    expect(house.world.mail.countArrivals(mail.messageId)).toBe(0)
+    expect((await gateway.show(mail.messageId)).duplicates).toBe(1)
+    expect(gateway.simulation.mail.countArrivals(mail.messageId)).toBe(0)
   })
 })
 
 async function ask(method: string, path: string, body?: object) {
   const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' }
-  const answer = await fetch(`${house.url()}${path}`, { method, headers, ...(body && { body: JSON.stringify(body) }) })
+  const answer = await fetch(`${gateway.url()}${path}`, {
+    method,
+    headers,
+    ...(body && { body: JSON.stringify(body) }),
+  })
   const text = await answer.text()
   return { status: answer.status, text }
 }
@@ -138,7 +145,7 @@ test('E-33: whoever reads in a call without its result, or a result without its 
     { ...common, role: 'assistant', content: '', tool_calls: [call('c2')] },
     { ...common, role: 'tool', content: 'lost', tool_call_id: 'c3' },
   ]
-  const answer = await fetch(`${house.url()}/operator/api/transcript?${query}`, {
+  const answer = await fetch(`${gateway.url()}/operator/api/transcript?${query}`, {
     method: 'POST',
     headers: { authorization: `Bearer ${operatorToken}`, 'content-type': 'application/json' },
     body: JSON.stringify({ messages }),
@@ -150,6 +157,6 @@ test('E-33: whoever reads in a call without its result, or a result without its 
       { code: 'orphan_tool_result', message: 'a result without its call', index: 3 },
     ],
   })
-  const stored = await house.ask<{ messages: readonly object[] }>(`/transcript?${query}`)
+  const stored = await gateway.ask<{ messages: readonly object[] }>(`/transcript?${query}`)
   expect(stored.messages).toHaveLength(4)
 })

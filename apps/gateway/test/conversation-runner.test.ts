@@ -2,10 +2,10 @@ import type { IncomingMessage, Server } from 'node:http'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { askShop } from './demand-steps.ts'
-import { operatorToken } from './house.ts'
-import type { WebHouse } from './web-house.ts'
-import { name, openWebHouse } from './web-house.ts'
+import { operatorToken } from './gateway.ts'
+import { askShop } from './requirement-steps.ts'
+import type { WebGateway } from './web-gateway.ts'
+import { name, openWebGateway } from './web-gateway.ts'
 
 // Another runtime behind an agent, which takes and gives message envelopes: a real server, asked in real runs.
 
@@ -17,7 +17,7 @@ interface Request {
 let answerWith: (request: Request) => unknown = () => null
 const asked: Request[] = []
 let runtime: Server
-let web: WebHouse
+let web: WebGateway
 
 beforeAll(async () => {
   runtime = createServer(async (request, response) => {
@@ -28,7 +28,7 @@ beforeAll(async () => {
   await new Promise<void>(resolve => runtime.listen(0, '127.0.0.1', resolve))
   const url = `http://127.0.0.1:${(runtime.address() as AddressInfo).port}/run`
   const runner = { use: 'webhook', url, secret: 'shared secret', format: 'conversation' }
-  web = await openWebHouse({}, { agents: { chat: runner, shop: runner }, default_agent: 'chat' })
+  web = await openWebGateway({}, { agents: { chat: runner, shop: runner }, default_agent: 'chat' })
 })
 afterAll(async () => {
   await web.close()
@@ -50,10 +50,10 @@ interface Exported {
 
 /** The newest conversation of the chat as envelopes. */
 async function exportNewest(): Promise<readonly Exported[]> {
-  const [newest] = await web.house.messages()
+  const [newest] = await web.gateway.messages()
   const query = new URLSearchParams({ format: 'envelope', thread: newest?.id ?? '' })
   const headers = { authorization: `Bearer ${operatorToken}` }
-  const answer = await fetch(`${web.house.url()}/operator/api/transcript?${query}`, { headers })
+  const answer = await fetch(`${web.gateway.url()}/operator/api/transcript?${query}`, { headers })
   return ((await answer.json()) as { messages: readonly Exported[] }).messages
 }
 
@@ -168,8 +168,8 @@ describe('a runtime that speaks envelopes', () => {
       ])
       expect(JSON.stringify(kept)).not.toMatch(/leaked|broken|memory/)
       // The operator is told why.
-      const [newest] = await web.house.messages()
-      expect(JSON.stringify(await web.house.show(newest?.id ?? ''))).toContain(reason)
+      const [newest] = await web.gateway.messages()
+      expect(JSON.stringify(await web.gateway.show(newest?.id ?? ''))).toContain(reason)
 
       // Of what has failed it is given nothing next.
       answerWith = ({ messages }) => ({ messages: [...messages, said('Here.')] })
@@ -181,7 +181,7 @@ describe('a runtime that speaks envelopes', () => {
 
   test('E-29: over A2A the task has failed, and has no artifact', async () => {
     answerWith = () => ({ final_content: 'leaked' })
-    const { task } = await askShop(web.house, 'Hello?')
+    const { task } = await askShop(web.gateway, 'Hello?')
     expect([task?.status.state, task?.artifacts ?? []]).toEqual(['TASK_STATE_FAILED', []])
     expect(JSON.stringify(task)).not.toContain('leaked')
   })

@@ -1,25 +1,25 @@
-import type { SimWorld } from '@postern/sim'
-import { describeSendRequest, readSendResult } from '@postern/sim'
+import type { Simulation } from '@postern/simulation'
+import { describeSendRequest, readSendResult } from '@postern/simulation'
 import { drawCount } from '@postern/testing/scale'
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { eventually, operatorToken, origin } from './gateway.ts'
 import type { GatewayProcess } from './gateway-process.ts'
-import { eventually, operatorToken, origin } from './house.ts'
-import type { KilledHouse } from './killed-house.ts'
-import { openKilledHouse } from './killed-house.ts'
+import type { KilledGateway } from './killed-gateway.ts'
+import { openKilledGateway } from './killed-gateway.ts'
 
 const perProtocol = drawCount({ quick: 16, long: 70 })
 const wordsOf = (name: string) => `crash ${name} end`
 
-let house: KilledHouse
-let world: SimWorld
+let setup: KilledGateway
+let simulation: Simulation
 let gateway: GatewayProcess
 let url: string
 
 beforeAll(async () => {
-  house = await openKilledHouse()
-  ;({ world, gateway, url } = house)
+  setup = await openKilledGateway()
+  ;({ simulation, gateway, url } = setup)
 })
-afterAll(() => house.close())
+afterAll(() => setup.close())
 
 interface Peer {
   /** Sends the message of this name, again if need be; resolves once it is acknowledged. */
@@ -35,7 +35,7 @@ async function untilAcknowledged(attempt: () => Promise<boolean>): Promise<void>
   await eventually(() => attempt().catch(() => false), 300_000)
 }
 
-const mails = new Map<string, Promise<Awaited<ReturnType<SimWorld['mail']['compose']>>>>()
+const mails = new Map<string, Promise<Awaited<ReturnType<Simulation['mail']['compose']>>>>()
 const tasks = new Map<string, string>()
 
 const peers: Record<string, Peer> = {
@@ -43,7 +43,7 @@ const peers: Record<string, Peer> = {
     send: name =>
       untilAcknowledged(async () => {
         const id = `https://mastodon.test/users/alice/statuses/${name}`
-        const { status } = await world.fediverse.deliver({
+        const { status } = await simulation.fediverse.deliver({
           to: '@echo@agents.test',
           text: wordsOf(name),
           id,
@@ -52,7 +52,7 @@ const peers: Record<string, Peer> = {
         return status === 202
       }),
     async countAnswers(name) {
-      const answers = world.fediverse.received.filter(
+      const answers = simulation.fediverse.received.filter(
         ({ activity, verified }) => verified && JSON.stringify(activity).includes(wordsOf(name)),
       )
       return new Set(answers.map(({ activity }) => activity.id)).size
@@ -61,12 +61,12 @@ const peers: Record<string, Peer> = {
   email: {
     send: name =>
       untilAcknowledged(async () => {
-        const composed = mails.get(name) ?? world.mail.compose({ to: 'echo@agents.test', text: wordsOf(name) })
+        const composed = mails.get(name) ?? simulation.mail.compose({ to: 'echo@agents.test', text: wordsOf(name) })
         mails.set(name, composed)
-        return (await world.mail.sendSmtp(await composed)).code === 250
+        return (await simulation.mail.sendSmtp(await composed)).code === 250
       }),
     async countAnswers(name) {
-      const answers = world.mail.received.filter(({ text }) => text?.includes(wordsOf(name)))
+      const answers = simulation.mail.received.filter(({ text }) => text?.includes(wordsOf(name)))
       return new Set(answers.map(({ messageId }) => messageId)).size
     },
   },
@@ -85,7 +85,7 @@ const peers: Record<string, Peer> = {
 }
 
 async function openClient() {
-  return world.a2a.client(`${origin}/agents/echo/.well-known/agent-card.json`, await world.a2a.token())
+  return simulation.a2a.client(`${origin}/agents/echo/.well-known/agent-card.json`, await simulation.a2a.token())
 }
 
 test('a gateway that is killed at random moments loses no acknowledged message and answers none twice', {

@@ -4,10 +4,10 @@ import type { Server, ServerResponse } from 'node:http'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { setTimeout as delay } from 'node:timers/promises'
-import type { Channel, Desk, LogFields, Worker, WorkerOptions, World } from '@postern/core'
+import type { Channel, LogFields, Platform, Store, Worker, WorkerOptions } from '@postern/core'
 import { createBreaker, startWorker } from '@postern/core'
 import { createGuardedFetch } from '@postern/http'
-import { openSqliteDesk } from '@postern/store'
+import { openSqliteStore } from '@postern/store'
 import { sketchIntake } from '@postern/testing'
 import { afterEach, expect, test } from 'vitest'
 import { slots } from '../src/work.ts'
@@ -60,7 +60,7 @@ async function openSink(): Promise<Sink> {
 }
 
 interface Line {
-  readonly desk: Desk
+  readonly store: Store
   readonly logged: readonly (readonly [string, LogFields])[]
   advance(ms: number): void
   /** Queues `count` deliveries to a host, five to a thread. */
@@ -81,7 +81,7 @@ interface LineOptions {
 
 const fewSlots = { turnSlots: 1, turnsPerAgent: 1, deliverySlots: 64, deliveriesPerHost: 4, leaseMs: 60_000 }
 
-/** The real desk, worker and guard; the channel posts the number of a delivery and nothing else. */
+/** The real store, worker and guard; the channel posts the number of a delivery and nothing else. */
 async function openLine(
   sinks: Readonly<Record<string, Sink>>,
   { giveUpAfterMs = 48 * 60 * minute, timeoutMs = 150, slots = fewSlots }: Partial<LineOptions> = {},
@@ -91,7 +91,7 @@ async function openLine(
   const keep = (fields: LogFields, text: string) => void logged.push([text, fields])
   const ports = Object.entries(sinks).map(([host, { port }]) => [host, port] as const)
   const fetch = createGuardedFetch({ userAgent: 'Postern/0', loopback: Object.fromEntries(ports) })
-  const world: World = {
+  const platform: Platform = {
     fetch,
     resolveDns: async () => [],
     submitMail: async () => ({ response: '' }),
@@ -100,8 +100,8 @@ async function openLine(
     sleep: (ms, signal) => delay(ms, undefined, signal && { signal }).catch(() => undefined),
     log: { debug: keep, info: keep, warn: keep, error: keep },
   }
-  const desk = await openSqliteDesk({ path: ':memory:', now: world.now, log: world.log })
-  open.push({ close: () => fetch.close() }, desk, ...Object.values(sinks))
+  const store = await openSqliteStore({ path: ':memory:', now: platform.now, log: platform.log })
+  open.push({ close: () => fetch.close() }, store, ...Object.values(sinks))
   const channel: Partial<Channel> = {
     prepare: ({ to, id }) => ({
       wire: id,
@@ -114,10 +114,10 @@ async function openLine(
     }),
   }
   const retry = { baseMs: 50, capMs: 1_000, giveUpAfterMs }
-  const sending = { desk, world, retry, breaker: createBreaker(world), findChannel: () => channel as Channel }
+  const sending = { store, platform, retry, breaker: createBreaker(platform), findChannel: () => channel as Channel }
 
   return {
-    desk,
+    store,
     logged,
     advance(ms) {
       shift += ms
@@ -127,19 +127,24 @@ async function openLine(
         const thread = Math.floor(at / 5)
         const message = { thread_id: `${host} ${name}${thread}` }
         const deliveries = [{ to: `https://${host}/${name}${thread}`, target: null }]
-        await desk.admit(sketchIntake(`${host} ${name}${at}`, { message, deliveries, disposition: 'keep' }), 'c')
+        await store.admit(sketchIntake(`${host} ${name}${at}`, { message, deliveries, disposition: 'keep' }), 'c')
       }
     },
     work() {
       const options = { holder: 'test', ...slots }
-      const worker: Worker = startWorker({ ...sending, findAgent: () => undefined } as never, sending, world, options)
+      const worker: Worker = startWorker(
+        { ...sending, findAgent: () => undefined } as never,
+        sending,
+        platform,
+        options,
+      )
       open.push({ close: () => worker.stop(500) })
     },
   }
 }
 
-async function countOf({ desk }: Line, state: 'sent' | 'later' | 'dead', to: string): Promise<number> {
-  const list = await desk.listDeliveries({ limit: 500 })
+async function countOf({ store }: Line, state: 'sent' | 'later' | 'dead', to: string): Promise<number> {
+  const list = await store.listDeliveries({ limit: 500 })
   return list.filter(delivery => delivery.state === state && delivery.to.startsWith(to)).length
 }
 
@@ -189,7 +194,7 @@ test('what waits for a dead host dies with a reason when its time is over', asyn
   await expect.poll(() => opened(line), patience).toEqual([1])
   line.advance(21 * minute)
   await expect.poll(() => countOf(line, 'dead', 'https://dead.test/'), patience).toBe(50)
-  const [delivery] = await line.desk.listDeliveries({ limit: 1 })
+  const [delivery] = await line.store.listDeliveries({ limit: 1 })
   expect(delivery?.last_error).toContain('its host does not answer and is left alone for a while')
   expect(dead.connections()).toBe(5)
 })

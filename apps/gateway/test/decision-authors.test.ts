@@ -1,23 +1,23 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { eventually, operatorToken } from './house.ts'
-import type { OperatorHouse, Waiting } from './operator-house.ts'
-import { evesToken, newName, openChat, openOperatorHouse, runChat, tillAgents } from './operator-house.ts'
-import { annsToken } from './swarm-house.ts'
+import { eventually, operatorToken } from './gateway.ts'
+import type { OperatorDeps, Waiting } from './operator-gateway.ts'
+import { evesToken, newName, openChat, openOperatorGateway, runChat, tillAgents } from './operator-gateway.ts'
+import { annsToken } from './swarm-gateway.ts'
 
 // A decision opens a turn of who asked, and is not taken for his word: every view says who has decided.
 
-let house: OperatorHouse
+let setup: OperatorDeps
 beforeAll(async () => {
-  house = await openOperatorHouse()
+  setup = await openOperatorGateway()
 })
-afterAll(() => house.close())
+afterAll(() => setup.close())
 
 type Row = Readonly<Record<string, unknown>>
-const gateway = () => house.swarm.house
+const gateway = () => setup.swarm.gateway
 
 async function exportAs(format: string, waiting: Waiting): Promise<readonly Row[]> {
   const query = new URLSearchParams({ format, thread: `urn:postern:resolution:${waiting.id}` })
-  return (await house.swarm.operate<{ messages: readonly Row[] }>(`/transcript?${query}`)).messages
+  return (await setup.swarm.operate<{ messages: readonly Row[] }>(`/transcript?${query}`)).messages
 }
 
 /** Where each dialect says who has decided what a message says. */
@@ -32,11 +32,11 @@ const places: Readonly<Record<string, (message: Row) => unknown>> = {
 test.each(tillAgents)(
   'what an operator has decided for %s bears his name in every export, and comes back as it was',
   async agent => {
-    const { objectId, waiting } = await house.askForRefund(agent)
+    const { objectId, waiting } = await setup.askForRefund(agent)
     const chat = openChat(`${gateway().url()}/api/v1/operator/runs`, evesToken, `approval:${waiting.id}`)
     await runChat(chat)
     await runChat(chat, [{ interruptId: waiting.id, status: 'resolved', payload: { approved: true } }])
-    await eventually(async () => house.answersTo(objectId).some(each => each.includes('refunded')))
+    await eventually(async () => setup.answersTo(objectId).some(each => each.includes('refunded')))
     for (const [format, decidedBy] of Object.entries(places)) {
       const messages = await exportAs(format, waiting)
       const named = messages.map(decidedBy).filter(Boolean)
@@ -58,7 +58,7 @@ test('in a chat it is told from what its owner said, and which of the operators 
   const chat = openChat(`${gateway().url()}/api/v1/agents/shop/runs`, annsToken)
   chat.addMessage({ id: newName('msg'), role: 'user', content: 'My money, please' })
   await runChat(chat)
-  const waiting = await house.findWaiting('shop')
+  const waiting = await setup.findWaiting('shop')
   const operators = openChat(`${gateway().url()}/api/v1/operator/runs`, evesToken, `approval:${waiting.id}`)
   await runChat(operators)
   await runChat(operators, [{ interruptId: waiting.id, status: 'resolved', payload: { approved: true } }])
@@ -76,11 +76,11 @@ test('in a chat it is told from what its owner said, and which of the operators 
 })
 
 test('what nobody has decided is of nobody', async () => {
-  await gateway().restart({ demands: { expires_after_hours: 1.5 / 3_600 } })
-  const { objectId, waiting } = await house.askForRefund('desk')
-  await eventually(async () => house.answersTo(objectId).some(each => each.includes('Nobody allowed it in time.')))
+  await gateway().restart({ requirements: { expires_after_hours: 1.5 / 3_600 } })
+  const { objectId, waiting } = await setup.askForRefund('desk')
+  await eventually(async () => setup.answersTo(objectId).some(each => each.includes('Nobody allowed it in time.')))
   const query = new URLSearchParams({ format: 'jsonl', thread: `urn:postern:resolution:${waiting.id}` })
-  const { messages } = await house.swarm.operate<{ messages: readonly Row[] }>(`/transcript?${query}`)
+  const { messages } = await setup.swarm.operate<{ messages: readonly Row[] }>(`/transcript?${query}`)
   expect(messages.filter(({ decided_by }) => decided_by)).toMatchObject([
     { author: { address: 'gateway' }, decided_by: { method: 'timeout', approver: 'operator' } },
   ])

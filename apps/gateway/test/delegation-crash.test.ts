@@ -5,13 +5,13 @@ import { fileURLToPath } from 'node:url'
 import type { MessageSummary } from '@postern/core'
 import { drawDelays } from '@postern/testing/scale'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { eventually, operatorToken } from './house.ts'
-import type { KilledHouse } from './killed-house.ts'
-import { openKilledHouse } from './killed-house.ts'
+import { eventually, operatorToken } from './gateway.ts'
+import type { KilledGateway } from './killed-gateway.ts'
+import { openKilledGateway } from './killed-gateway.ts'
 
 // kill -9 while an agent waits for another: what was asked is on disk, once, and so is what came of it.
 
-let house: KilledHouse
+let setup: KilledGateway
 const directory = mkdtempSync(join(tmpdir(), 'postern-delegation-'))
 const delays = drawDelays({ quick: 2, long: 4, lastMs: 120 })
 
@@ -19,11 +19,11 @@ beforeAll(async () => {
   process.env.HELD_DIRECTORY = directory
   const use = (name: string) => ({ use: fileURLToPath(new URL(`./agents/${name}.ts`, import.meta.url)) })
   const agents = { manager: use('foreman'), worker: use('held') }
-  house = await openKilledHouse({ overrides: { agents }, directory })
+  setup = await openKilledGateway({ overrides: { agents }, directory })
 })
 afterAll(async () => {
   delete process.env.HELD_DIRECTORY
-  await house.close()
+  await setup.close()
 })
 
 const hold = (...words: readonly string[]) => writeFileSync(join(directory, 'held'), words.join('\n'))
@@ -31,7 +31,7 @@ const begun = () => readFileSync(join(directory, 'begun'), { encoding: 'utf8', f
 
 async function ask<Answer>(path: string): Promise<Answer> {
   const headers = { authorization: `Bearer ${operatorToken}` }
-  return (await (await fetch(`${house.url}/operator/api${path}`, { headers })).json()) as Answer
+  return (await (await fetch(`${setup.url}/operator/api${path}`, { headers })).json()) as Answer
 }
 
 interface Row {
@@ -48,8 +48,8 @@ async function rowsOf(words: string): Promise<readonly Row[]> {
 }
 
 async function restart(): Promise<void> {
-  await house.gateway.kill()
-  await house.gateway.start()
+  await setup.gateway.kill()
+  await setup.gateway.start()
 }
 
 const typesOf = (rows: readonly Row[]) => rows.map(({ type }) => type)
@@ -57,7 +57,7 @@ const typesOf = (rows: readonly Row[]) => rows.map(({ type }) => type)
 test('S-31: killed while a worker is at it, the delegation is there; after the second try it is there once, with its end', {
   timeout: 240_000,
 }, async () => {
-  const { fediverse } = house.world
+  const { fediverse } = setup.simulation
   for (const [round, delayMs] of delays.entries()) {
     const words = `apples ${round}`
     hold(words)

@@ -4,12 +4,12 @@ import type { AddressInfo } from 'node:net'
 import { text } from 'node:stream/consumers'
 import { exchangeFormats } from '@postern/transcript'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import type { TestHouse } from './house.ts'
-import { openTestHouse, operatorToken } from './house.ts'
+import type { TestGateway } from './gateway.ts'
+import { openTestGateway, operatorToken } from './gateway.ts'
 
 // What agents do while they run, in the transcript: real sockets, agents that are modules and call each other by A2A.
 
-let house: TestHouse
+let gateway: TestGateway
 
 /** A webhook agent that answers with what it is told to, as JSON; else it says nothing. */
 async function openHook(): Promise<{ readonly url: string; close(): void }> {
@@ -36,10 +36,10 @@ beforeAll(async () => {
     room: { use: 'swarm', default_agent: 'outside', members: { outside: { address: '@one@agents.test' } } },
     hook: { use: 'webhook', url: hook.url, secret: 'shared secret' },
   }
-  house = await openTestHouse(() => ({ agents, default_agent: 'manager' }))
+  gateway = await openTestGateway(() => ({ agents, default_agent: 'manager' }))
 })
 afterAll(async () => {
-  await house.close()
+  await gateway.close()
   hook.close()
 })
 
@@ -52,12 +52,12 @@ interface Row {
 
 async function exportThread<Message = Row>(id: string, format = 'store'): Promise<readonly Message[]> {
   const query = new URLSearchParams({ format, thread: id })
-  return (await house.ask<{ messages: readonly Message[] }>(`/transcript?${query}`)).messages
+  return (await gateway.ask<{ messages: readonly Message[] }>(`/transcript?${query}`)).messages
 }
 
 async function importThread(id: string, format: string, messages: readonly unknown[]): Promise<unknown> {
   const query = new URLSearchParams({ format, thread: id })
-  const answer = await fetch(`${house.url()}/operator/api/transcript?${query}`, {
+  const answer = await fetch(`${gateway.url()}/operator/api/transcript?${query}`, {
     method: 'POST',
     headers: { authorization: `Bearer ${operatorToken}` },
     body: JSON.stringify({ messages }),
@@ -66,7 +66,7 @@ async function importThread(id: string, format: string, messages: readonly unkno
 }
 
 async function work(steps: readonly unknown[], to = 'manager') {
-  const sent = await house.world.send({ via: 'activitypub', to, text: JSON.stringify(steps) })
+  const sent = await gateway.simulation.send({ via: 'activitypub', to, text: JSON.stringify(steps) })
   return { ...sent, rows: await exportThread(sent.id) }
 }
 
@@ -119,11 +119,11 @@ describe('S-31: a call of an agent to another', () => {
       { ask: '@two@agents.test', say: JSON.stringify([{ ask: '@one@agents.test', say: 'x' }]) },
     ])
     expect(rows.filter(({ type }) => type === 'delegation')).toHaveLength(1)
-    const [inner] = (await house.messages()).filter(({ agent }) => agent === 'two')
+    const [inner] = (await gateway.messages()).filter(({ agent }) => agent === 'two')
     const called = await exportThread(inner?.id ?? '')
     expect(typesOf(called)).toEqual(['user_message', 'delegation', 'observation', 'assistant_message'])
     expect(called[1]).toMatchObject({ worker: '@one@agents.test', task: 'x', agent_key: 'two' })
-    const front = await house.world.send({ via: 'activitypub', to: 'front', text: 'hello' })
+    const front = await gateway.simulation.send({ via: 'activitypub', to: 'front', text: 'hello' })
     expect(await exportThread(front.id)).toMatchObject([
       { type: 'user_message' },
       { type: 'delegation', worker: '@one@agents.test', task: expect.stringContaining('hello'), agent_key: 'front' },
@@ -133,7 +133,7 @@ describe('S-31: a call of an agent to another', () => {
   })
 
   test('of a swarm is of its member', async () => {
-    const { id } = await house.world.send({ via: 'a2a', to: 'room', text: 'hello' })
+    const { id } = await gateway.simulation.send({ via: 'a2a', to: 'room', text: 'hello' })
     const rows = await exportThread(id)
     expect(rows.filter(({ type }) => type !== 'assistant_message')).toMatchObject([
       { type: 'user_message' },
@@ -143,7 +143,7 @@ describe('S-31: a call of an agent to another', () => {
   })
 
   test('that an answer’s mention makes the gateway ask is one, too', async () => {
-    const { id } = await house.world.send({
+    const { id } = await gateway.simulation.send({
       via: 'a2a',
       to: 'hook',
       text: JSON.stringify({ text: 'I ask', mentions: ['@two@agents.test'] }),
@@ -177,11 +177,11 @@ describe('S-31: a call of an agent to another', () => {
   })
 
   test('is gone with its message: a post that is deleted takes along what was done for it', async () => {
-    const { fediverse } = house.world
+    const { fediverse } = gateway.simulation
     const text = `@manager@agents.test ${JSON.stringify([{ ask: '@one@agents.test', say: 'the secret word' }])}`
     const { objectId } = await fediverse.deliver({ to: '@manager@agents.test', text })
     await fediverse.awaitReply(objectId, 30_000)
-    const [{ id = '' } = {}] = await house.messages().then(all => all.filter(({ agent }) => agent === 'manager'))
+    const [{ id = '' } = {}] = await gateway.messages().then(all => all.filter(({ agent }) => agent === 'manager'))
     expect(JSON.stringify(await exportThread(id))).toContain('the secret word')
     await fediverse.send({ to: '@manager@agents.test', type: 'Delete', object: { id: objectId, type: 'Tombstone' } })
     const left = await exportThread(id)
@@ -191,7 +191,7 @@ describe('S-31: a call of an agent to another', () => {
 })
 
 describe('notes of a webhook', () => {
-  const post = (reply: object) => house.world.send({ via: 'a2a', to: 'hook', text: JSON.stringify(reply) })
+  const post = (reply: object) => gateway.simulation.send({ via: 'a2a', to: 'hook', text: JSON.stringify(reply) })
 
   test('are kept with its answer, or without one', async () => {
     const notes = [
@@ -210,7 +210,7 @@ describe('notes of a webhook', () => {
   test('that are none fail its turn, and the operator is told which member', async () => {
     const { id, reply } = await post({ text: 'three', notes: [{ type: 'action', tool: 'count' }] })
     expect(reply?.text).toMatch(/^Sorry, this could not be answered\./)
-    expect((await house.show(id)).error).toBe(
+    expect((await gateway.show(id)).error).toBe(
       'Cannot read message: args: missing, a message of type action requires it',
     )
     expect(typesOf(await exportThread(id))).toEqual(['user_message', 'assistant_message'])

@@ -3,29 +3,33 @@ import { hash } from 'node:crypto'
 import { resolve } from 'node:path'
 import { promisify } from 'node:util'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import type { TestHouse } from './house.ts'
-import { openTestHouse } from './house.ts'
+import type { TestGateway } from './gateway.ts'
+import { openTestGateway } from './gateway.ts'
 
 const run = promisify(execFile)
 const tokens = { ann: 'token-of-ann-for-the-tests', bob: 'token-of-bob-for-the-tests' } as const
 
-let house: TestHouse
+let gateway: TestGateway
 
 beforeAll(async () => {
   const auth = { tokens: Object.entries(tokens).map(([name, token]) => ({ name, sha256: hash('sha256', token) })) }
-  house = await openTestHouse(() => ({ web: { enabled: true, auth } }))
+  gateway = await openTestGateway(() => ({ web: { enabled: true, auth } }))
 })
-afterAll(() => house.close())
+afterAll(() => gateway.close())
 
 async function call(method: string, path: string, body?: object, as: keyof typeof tokens = 'ann') {
   const headers = { authorization: `Bearer ${tokens[as]}`, 'content-type': 'application/json' }
-  const answer = await fetch(`${house.url()}${path}`, { method, headers, ...(body && { body: JSON.stringify(body) }) })
+  const answer = await fetch(`${gateway.url()}${path}`, {
+    method,
+    headers,
+    ...(body && { body: JSON.stringify(body) }),
+  })
   return { status: answer.status, json: (await answer.json()) as Record<string, unknown> }
 }
 
 test('S-01…S-30 over HTTP: the Python client runs the published example and its own tests against a gateway', async () => {
   const cwd = resolve(import.meta.dirname, '../../../clients/python')
-  const env = { ...process.env, POSTERN_URL: house.url(), POSTERN_TOKEN: tokens.ann, PYTHONDONTWRITEBYTECODE: '1' }
+  const env = { ...process.env, POSTERN_URL: gateway.url(), POSTERN_TOKEN: tokens.ann, PYTHONDONTWRITEBYTECODE: '1' }
   const { stderr } = await run('python3', ['-m', 'unittest', 'discover', '-s', 'tests'], { cwd, env })
   expect(stderr).toMatch(/Ran \d+ tests[\s\S]*\nOK\n$/)
 }, 60_000)

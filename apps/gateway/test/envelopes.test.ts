@@ -1,15 +1,15 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { operatorToken } from './house.ts'
-import type { Answer, WebHouse } from './web-house.ts'
-import { name, openWebHouse } from './web-house.ts'
+import { operatorToken } from './gateway.ts'
+import type { Answer, WebGateway } from './web-gateway.ts'
+import { name, openWebGateway } from './web-gateway.ts'
 
 // Message envelopes as whoever keeps his sessions here meets them: sent as a list, and read back.
 
-let web: WebHouse
+let web: WebGateway
 let path: string
 
 beforeAll(async () => {
-  web = await openWebHouse()
+  web = await openWebGateway()
   path = await openSession()
 })
 afterAll(() => web.close())
@@ -221,7 +221,7 @@ test('E-13, E-16: what was odd about envelopes that are read in is said, each by
     thread: name('copy:thread'),
     format: 'envelope',
   })
-  const answer = await fetch(`${web.house.url()}/operator/api/transcript?${query}`, {
+  const answer = await fetch(`${web.gateway.url()}/operator/api/transcript?${query}`, {
     method: 'POST',
     headers: { authorization: `Bearer ${operatorToken}` },
     body: JSON.stringify({ messages }),

@@ -3,9 +3,9 @@ import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { parseConfig, readConfigFile } from '../src/config/read-config.ts'
-import { askShop, callShop, decide, policyOf, wordsOf } from './demand-steps.ts'
-import type { TestHouse } from './house.ts'
-import { eventually, openTestHouse, operatorToken } from './house.ts'
+import type { TestGateway } from './gateway.ts'
+import { eventually, openTestGateway, operatorToken } from './gateway.ts'
+import { askShop, callShop, decide, policyOf, wordsOf } from './requirement-steps.ts'
 
 // What of examples/ takes a whole gateway.
 
@@ -14,27 +14,27 @@ const runs = (command: string, ...args: readonly string[]) => spawnSync(command,
 const canRun = runs('bash', '--version') && runs('curl', '--version') && runs('jq', '--version')
 
 describe.skipIf(!canRun)('operator.sh', () => {
-  let house: TestHouse
+  let gateway: TestGateway
 
   beforeAll(async () => {
-    house = await openTestHouse()
+    gateway = await openTestGateway()
   })
-  afterAll(() => house.close())
+  afterAll(() => gateway.close())
 
   async function run(...args: readonly string[]): Promise<string> {
-    const env = { ...process.env, GATEWAY_URL: house.url(), OPERATOR_TOKEN: operatorToken }
+    const env = { ...process.env, GATEWAY_URL: gateway.url(), OPERATOR_TOKEN: operatorToken }
     return (await promisify(execFile)(`${examples}/shell/operator.sh`, args, { env })).stdout
   }
 
   test('lists what came', async () => {
-    await house.world.fediverse.deliver({ to: '@echo@agents.test', text: 'hello' })
-    await eventually(async () => (await house.messages()).some(({ state }) => state === 'answered'))
+    await gateway.simulation.fediverse.deliver({ to: '@echo@agents.test', text: 'hello' })
+    await eventually(async () => (await gateway.messages()).some(({ state }) => state === 'answered'))
     expect(await run('messages')).toMatch(/^answered\tactivitypub\t@\S+\techo\n$/)
   })
 
   test('lets an agent post', async () => {
     const id = (await run('post', 'echo', 'Closed "today".')).trim()
-    expect(await house.show(`post:${id}`)).toMatchObject({
+    expect(await gateway.show(`post:${id}`)).toMatchObject({
       response: { parts: [{ content: 'Closed "today".' }] },
     })
   })
@@ -46,33 +46,33 @@ describe.skipIf(!canRun)('operator.sh', () => {
 
 test('orders.ts asks for consent, then for money, and then acts', async () => {
   const orders = { use: `${examples}/typescript/orders.ts` }
-  const house = await openTestHouse(() => ({ agents: { shop: orders } }))
+  const gateway = await openTestGateway(() => ({ agents: { shop: orders } }))
   try {
-    const asked = await askShop(house, 'one cake, please')
+    const asked = await askShop(gateway, 'one cake, please')
     const taskId = asked.task?.id ?? ''
     const resolution = { in_reply_to_state: policyOf(asked).state }
-    const priced = await askShop(house, 'do', { taskId, resolution })
+    const priced = await askShop(gateway, 'do', { taskId, resolution })
     expect(policyOf(priced)).toMatchObject({ kind: 'payment_required', amount: '4.50', currency: 'EUR' })
     const page = new URL(String(policyOf(priced).url)).pathname
-    expect((await decide(house, page, 'pay_test')).status).toBe(200)
+    expect((await decide(gateway, page, 'pay_test')).status).toBe(200)
     const done = async () => {
-      const { task } = await callShop(house, 'GetTask', { id: taskId })
+      const { task } = await callShop(gateway, 'GetTask', { id: taskId })
       return task?.status.state === 'TASK_STATE_COMPLETED' && wordsOf({ status: 200, task })
     }
     expect(await eventually(done)).toMatch(/^Thank you\. Paid \([0-9a-f]{32}\): it is on its way\.$/)
   } finally {
-    await house.close()
+    await gateway.close()
   }
 })
 
 test('manager.ts asks others side by side, and the transcript tells of it', async () => {
   const use = (name: string) => ({ use: `${examples}/typescript/${name}.ts` })
-  const house = await openTestHouse(() => ({ agents: { manager: use('manager'), typescript: use('agent') } }))
+  const gateway = await openTestGateway(() => ({ agents: { manager: use('manager'), typescript: use('agent') } }))
   try {
-    const { reply } = await house.world.send({ via: 'a2a', to: 'manager', text: 'count to three' })
+    const { reply } = await gateway.simulation.send({ via: 'a2a', to: 'manager', text: 'count to three' })
     expect(reply?.text).toMatch(/^typescript: Hello\. This is message 1[\s\S]*\n\npython: was not to be reached$/)
-    const thread = (await house.messages()).find(({ agent }) => agent === 'manager')
-    const { messages } = await house.ask<{ messages: readonly { type: string }[] }>(
+    const thread = (await gateway.messages()).find(({ agent }) => agent === 'manager')
+    const { messages } = await gateway.ask<{ messages: readonly { type: string }[] }>(
       `/transcript/views/team?agent_key=manager&thread=${encodeURIComponent(`#${thread?.message}`)}`,
     )
     expect(messages.map(({ type }) => type)).toEqual([
@@ -87,7 +87,7 @@ test('manager.ts asks others side by side, and the transcript tells of it', asyn
       'final',
     ])
   } finally {
-    await house.close()
+    await gateway.close()
   }
 })
 

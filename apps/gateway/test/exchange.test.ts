@@ -1,20 +1,20 @@
 import { hash } from 'node:crypto'
 import { exchangeFormats } from '@postern/transcript'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import type { TestHouse } from './house.ts'
-import { openTestHouse, operatorToken, origin } from './house.ts'
+import type { TestGateway } from './gateway.ts'
+import { openTestGateway, operatorToken, origin } from './gateway.ts'
 
 const token = 'token-of-ann-for-the-tests'
 const owner = `web:${JSON.stringify([origin, 'ann'])}`
 
-let house: TestHouse
+let gateway: TestGateway
 
 beforeAll(async () => {
   const auth = { tokens: [{ name: 'ann', sha256: hash('sha256', token) }] }
   const agents = { chat: { use: './agents/chatter.ts' } }
-  house = await openTestHouse(() => ({ web: { enabled: true, trace: false, auth }, agents, default_agent: 'chat' }))
+  gateway = await openTestGateway(() => ({ web: { enabled: true, trace: false, auth }, agents, default_agent: 'chat' }))
 })
-afterAll(() => house.close())
+afterAll(() => gateway.close())
 
 interface Answer {
   readonly messages: readonly Record<string, unknown>[]
@@ -26,7 +26,7 @@ interface Answer {
 async function ask(query: Record<string, string>, body?: object): Promise<{ status: number; json: Answer }> {
   const headers = { authorization: `Bearer ${operatorToken}`, 'content-type': 'application/json' }
   const init = body ? { method: 'POST', headers, body: JSON.stringify(body) } : { headers }
-  const answer = await fetch(`${house.url()}/operator/api/transcript?${new URLSearchParams(query)}`, init)
+  const answer = await fetch(`${gateway.url()}/operator/api/transcript?${new URLSearchParams(query)}`, init)
   return { status: answer.status, json: (await answer.json()) as Answer }
 }
 
@@ -34,14 +34,14 @@ async function chat(content: unknown, threadId: string, runId: string): Promise<
   const messages = [{ id: `m-${runId}`, role: 'user', content }]
   const headers = { authorization: `Bearer ${token}` }
   const body = JSON.stringify({ threadId, runId, messages })
-  const answer = await fetch(`${house.url()}/api/v1/agent/runs`, { method: 'POST', headers, body })
+  const answer = await fetch(`${gateway.url()}/api/v1/agent/runs`, { method: 'POST', headers, body })
   return answer.text()
 }
 
 describe('a conversation by the fediverse', () => {
   test.each([...exchangeFormats])('comes out as %s, and read in again it changes nothing', async format => {
-    const first = await house.world.send({ via: 'activitypub', to: 'chat', text: 'hello' })
-    await house.world.send({ via: 'activitypub', to: 'chat', text: 'and more', thread: first.thread })
+    const first = await gateway.simulation.send({ via: 'activitypub', to: 'chat', text: 'hello' })
+    await gateway.simulation.send({ via: 'activitypub', to: 'chat', text: 'and more', thread: first.thread })
     const before = await ask({ thread: first.id, format: 'jsonl' })
     expect(before.json.messages.map(({ kind, role }) => [kind, role])).toEqual([
       ['text', 'user'],
@@ -80,7 +80,7 @@ describe('a chat', () => {
     expect((await ask({ owner, thread, format: 'store' }, { messages })).json).toMatchObject({ added: 1 })
     await chat('count', 'thread-moved', 'run-moved')
     const headers = { authorization: `Bearer ${token}` }
-    const answer = await fetch(`${house.url()}/api/v1/agent/history?threadId=thread-moved`, { headers })
+    const answer = await fetch(`${gateway.url()}/api/v1/agent/history?threadId=thread-moved`, { headers })
     const history = (await answer.json()) as { messages: readonly { content: string }[] }
     expect(history.messages.map(({ content }) => content)).toEqual(['said elsewhere', 'count', expect.any(String)])
     expect((await ask({ owner, thread, format: 'jsonl' })).json.messages).toHaveLength(3)
@@ -90,9 +90,11 @@ describe('a chat', () => {
     await chat('tool', 'thread-trace', 'run-trace')
     const path = '/api/v1/agent/history?threadId=thread-trace'
     const headers = { authorization: `Bearer ${token}` }
-    const said = (await (await fetch(`${house.url()}${path}`, { headers })).json()) as { messages: { role: string }[] }
+    const said = (await (await fetch(`${gateway.url()}${path}`, { headers })).json()) as {
+      messages: { role: string }[]
+    }
     expect(said.messages.map(({ role }) => role)).toEqual(['user', 'assistant'])
-    const refused = await fetch(`${house.url()}${path}&include=trace`, { headers })
+    const refused = await fetch(`${gateway.url()}${path}&include=trace`, { headers })
     expect([refused.status, await refused.json()]).toMatchObject([
       403,
       { code: 'forbidden', detail: 'Cannot read history: traces are for operators' },
@@ -124,14 +126,14 @@ describe('a chat', () => {
     const form = new FormData()
     form.set('file', new File(['some text'], 'a.txt'))
     const headers = { authorization: `Bearer ${token}` }
-    const upload = await fetch(`${house.url()}/api/v1/agent/attachments`, { method: 'POST', headers, body: form })
+    const upload = await fetch(`${gateway.url()}/api/v1/agent/attachments`, { method: 'POST', headers, body: form })
     const { url } = (await upload.json()) as { url: string }
-    const local = url.replace(origin, house.url())
+    const local = url.replace(origin, gateway.url())
     expect((await fetch(local)).status).toBe(200)
     await chat('the secret word', 'thread-last', 'run-last')
-    const mail = await house.world.send({ via: 'email', to: 'chat', text: 'by mail' })
+    const mail = await gateway.simulation.send({ via: 'email', to: 'chat', text: 'by mail' })
     const forget = (owner: string) =>
-      fetch(`${house.url()}/operator/api/owners/forget`, {
+      fetch(`${gateway.url()}/operator/api/owners/forget`, {
         method: 'POST',
         headers: { authorization: `Bearer ${operatorToken}` },
         body: JSON.stringify({ owner }),
@@ -141,10 +143,10 @@ describe('a chat', () => {
     const answer = await forget(owner.replace(',', ', '))
     expect(await answer.json()).toMatchObject({ owner, attachments: 1, threads: expect.any(Number) })
     expect((await fetch(local)).status).toBe(404)
-    const history = await fetch(`${house.url()}/api/v1/agent/history?threadId=thread-last`, { headers })
+    const history = await fetch(`${gateway.url()}/api/v1/agent/history?threadId=thread-last`, { headers })
     expect(history.status).toBe(404)
-    const listed = await house.messages()
+    const listed = await gateway.messages()
     expect(listed.some(({ sender }) => sender === '@ann@web.agents.test')).toBe(false)
-    expect((await house.show(mail.id)).state).toBe('answered')
+    expect((await gateway.show(mail.id)).state).toBe('answered')
   })
 })

@@ -2,8 +2,8 @@ import { mkdtempSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import type { TestHouse } from './house.ts'
-import { openTestHouse, origin } from './house.ts'
+import type { TestGateway } from './gateway.ts'
+import { openTestGateway, origin } from './gateway.ts'
 
 // A whole gateway with an agent that has a face, and with lists of domains.
 
@@ -12,7 +12,7 @@ const png = Buffer.from('89504e470d0a1a0a0000000d49484452', 'hex')
 const icon = join(folder, 'icon.png')
 const blocks = join(folder, 'blocks.csv')
 
-let house: TestHouse
+let gateway: TestGateway
 
 beforeAll(async () => {
   writeFileSync(icon, png)
@@ -21,14 +21,14 @@ beforeAll(async () => {
     '#domain,#severity,#obfuscate\nevil.test,suspend,false\nsnac.test,silence,false\nx***y.test,suspend,true\n',
   )
   const fields = [{ name: 'Source', value: 'https://example.com/code' }]
-  house = await openTestHouse(() => ({
+  gateway = await openTestGateway(() => ({
     agents: { echo: { use: 'builtin:echo', icon, fields, discoverable: true } },
     activitypub: { block_files: [blocks] },
   }))
 })
-afterAll(() => house.close())
+afterAll(() => gateway.close())
 
-const ask = (address: string, accept: string) => house.world.loopback.request(address, { headers: { accept } })
+const ask = (address: string, accept: string) => gateway.simulation.loopback.request(address, { headers: { accept } })
 
 test('the actor’s picture is there for other servers', async () => {
   const answer = await ask(`${origin}/agents/echo`, 'application/activity+json')
@@ -51,7 +51,7 @@ test('people see the same on the page', async () => {
 
 test('a browser that opens a post of the agent sees it, and the page of the agent lists it', async () => {
   const text = 'Is the library open?'
-  await house.world.send({ via: 'activitypub', to: 'echo', text })
+  await gateway.simulation.send({ via: 'activitypub', to: 'echo', text })
   const outbox = JSON.parse(
     (await ask(`${origin}/agents/echo/outbox?page=true`, 'application/activity+json')).body.toString(),
   )
@@ -70,7 +70,7 @@ test('a browser that opens a post of the agent sees it, and the page of the agen
 })
 
 test('who is suspended on the list is refused, and who is only silenced is not', async () => {
-  const send = (from: string) => house.world.send({ via: 'activitypub', to: 'echo', text: 'hello', from })
+  const send = (from: string) => gateway.simulation.send({ via: 'activitypub', to: 'echo', text: 'hello', from })
   expect(await send('mallory@evil.test')).toMatchObject({ status: 'refused', refusal: { answer: 403 } })
   expect(await send('alice@snac.test')).toMatchObject({ status: 'answered' })
 })

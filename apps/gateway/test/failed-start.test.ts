@@ -31,17 +31,17 @@ async function takePort(): Promise<number> {
 
 test('a gateway that cannot have its port says so and ends', async () => {
   const port = await takePort()
-  const mend = 'Free the port, or set listen.port (POSTERN_LISTEN_PORT) to another one.'
+  const fix = 'Free the port, or set listen.port (POSTERN_LISTEN_PORT) to another one.'
   expect(await failToStart({ listen: { port } })).toContain(
-    `the gateway ended with 1: listen: cannot listen on 127.0.0.1:${port} (EADDRINUSE). ${mend}\n`,
+    `the gateway ended with 1: listen: cannot listen on 127.0.0.1:${port} (EADDRINUSE). ${fix}\n`,
   )
 })
 
 test('so does one whose mail port is taken', async () => {
   const port = await takePort()
-  const mend = 'Free the port, or set email.listen.port (POSTERN_EMAIL_LISTEN_PORT) to another one.'
+  const fix = 'Free the port, or set email.listen.port (POSTERN_EMAIL_LISTEN_PORT) to another one.'
   expect(await failToStart({ email: { listen: { port, protocol: 'smtp' } } })).toContain(
-    `the gateway ended with 1: email.listen: cannot listen on 127.0.0.1:${port} (EADDRINUSE). ${mend}\n`,
+    `the gateway ended with 1: email.listen: cannot listen on 127.0.0.1:${port} (EADDRINUSE). ${fix}\n`,
   )
 })
 

@@ -1,21 +1,21 @@
 import { expect, test } from 'vitest'
-import { eventually, openTestHouse, origin } from './house.ts'
+import { eventually, openTestGateway, origin } from './gateway.ts'
 
 test('an agent that hangs under a crowd of messages leaves the others free to answer', async () => {
-  const house = await openTestHouse(() => ({
+  const gateway = await openTestGateway(() => ({
     agents: { echo: { use: 'builtin:echo' }, hanging: { use: './agents/hanging.ts', deadline: '60s' } },
     a2a: { limits: { wait_seconds: 0.05 } },
   }))
-  const { a2a } = house.world
+  const { a2a } = gateway.simulation
   const crowd = Array.from({ length: 150 }, (_, index) =>
     a2a.deliver({ url: `${origin}/agents/hanging/a2a`, text: `stuck ${index}` }),
   )
   await Promise.all(crowd)
-  const working = await eventually(
-    async () => (await house.messages()).filter(({ state }) => state === 'working').length || false,
+  const turnContext = await eventually(
+    async () => (await gateway.messages()).filter(({ state }) => state === 'working').length || false,
   )
-  expect(working).toBeLessThanOrEqual(32)
-  const { reply } = await house.world.send({ via: 'activitypub', to: 'echo', text: 'is anybody there?' })
+  expect(turnContext).toBeLessThanOrEqual(32)
+  const { reply } = await gateway.simulation.send({ via: 'activitypub', to: 'echo', text: 'is anybody there?' })
   expect(reply?.text).toContain('is anybody there?')
-  await house.close()
+  await gateway.close()
 })

@@ -3,20 +3,20 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import type { Desk } from '@postern/core'
-import type { SimWorld } from '@postern/sim'
-import { openSimWorld } from '@postern/sim'
-import { openSqliteDesk } from '@postern/store'
+import type { Store } from '@postern/core'
+import type { Simulation } from '@postern/simulation'
+import { openSimulation } from '@postern/simulation'
+import { openSqliteStore } from '@postern/store'
 import { isLongRun } from '@postern/testing/scale'
 import { afterAll, beforeAll, expect, test, vi } from 'vitest'
+import { describeTestConfig, operatorToken } from './gateway.ts'
 import type { GatewayProcess } from './gateway-process.ts'
 import { createGatewayProcess, findFreePort } from './gateway-process.ts'
-import { describeTestConfig, operatorToken } from './house.ts'
 
 const followers = 1_000
 const hosts = Array.from({ length: 40 }, (_, at) => `f${at}.test`)
 
-let world: SimWorld
+let simulation: Simulation
 let gateway: GatewayProcess
 let url: string
 let directory: string
@@ -32,11 +32,11 @@ const server = createServer(async (request, response) => {
   response.writeHead(202).end()
 })
 
-async function follow(desk: Desk): Promise<void> {
+async function follow(store: Store): Promise<void> {
   const names = Array.from({ length: followers }, (_, at) => `https://${hosts[at % hosts.length]}/users/${at}`)
   await Promise.all(
     names.map(peer =>
-      desk.admit(
+      store.admit(
         {
           agent: 'echo',
           message: {
@@ -66,13 +66,13 @@ async function follow(desk: Desk): Promise<void> {
 }
 
 beforeAll(async () => {
-  world = await openSimWorld()
+  simulation = await openSimulation()
   await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
   const sink = (server.address() as AddressInfo).port
   directory = mkdtempSync(join(tmpdir(), 'postern-fan-out-'))
   const port = await findFreePort()
-  const { loopback } = world.network
-  const config = describeTestConfig(world, directory, {
+  const { loopback } = simulation.network
+  const config = describeTestConfig(simulation, directory, {
     listen: { port },
     log: { level: 'error' },
     network: { loopback: { ...loopback, ...Object.fromEntries(hosts.map(host => [host, sink])) } },
@@ -85,14 +85,14 @@ beforeAll(async () => {
   await gateway.stop()
   const file = readdirSync(directory).find(name => /\.(db|sqlite)$/.test(name)) ?? ''
   const log = { debug() {}, info() {}, warn() {}, error() {} }
-  const desk = await openSqliteDesk({ path: join(directory, file), now: Date.now, log })
-  await follow(desk)
-  await desk.close()
+  const store = await openSqliteStore({ path: join(directory, file), now: Date.now, log })
+  await follow(store)
+  await store.close()
   await gateway.start()
 }, 60_000)
 afterAll(async () => {
   await gateway.kill()
-  await world.close()
+  await simulation.close()
   server.closeAllConnections()
   server.close()
 })

@@ -1,13 +1,13 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import type { WebHouse } from './web-house.ts'
-import { openWebHouse } from './web-house.ts'
+import type { WebGateway } from './web-gateway.ts'
+import { openWebGateway } from './web-gateway.ts'
 
 // Answers that refer to files which the gateway does not have.
 
-let web: WebHouse
+let web: WebGateway
 
 beforeAll(async () => {
-  web = await openWebHouse({}, { agents: { pointer: { use: './agents/pointer.ts' } }, default_agent: 'pointer' })
+  web = await openWebGateway({}, { agents: { pointer: { use: './agents/pointer.ts' } }, default_agent: 'pointer' })
 })
 afterAll(() => web.close())
 
@@ -23,7 +23,12 @@ function expectWhole(answer: unknown): void {
 test.each(['activitypub', 'a2a', 'email'] as const)(
   'by %s an answer keeps its words, and a file that lies elsewhere is given by its address',
   async via => {
-    const { reply } = await web.house.world.send({ via, to: 'pointer', text: 'The plans, please.', timeoutMs: 30_000 })
+    const { reply } = await web.gateway.simulation.send({
+      via,
+      to: 'pointer',
+      text: 'The plans, please.',
+      timeoutMs: 30_000,
+    })
     expectWhole(reply)
   },
 )

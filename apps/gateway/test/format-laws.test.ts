@@ -1,8 +1,8 @@
 import { hash } from 'node:crypto'
 import { exchangeFormats } from '@postern/transcript'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import type { TestHouse } from './house.ts'
-import { openTestHouse, operatorToken, origin } from './house.ts'
+import type { TestGateway } from './gateway.ts'
+import { openTestGateway, operatorToken, origin } from './gateway.ts'
 
 // Conversations of a running gateway, by every channel, in every format: out, in again, and out as they were.
 
@@ -10,14 +10,14 @@ const token = 'token-of-ann-for-the-tests'
 const ann = `web:${JSON.stringify([origin, 'ann'])}`
 const said = ['halves', 'tool', 'search', 'count', 'boom'] as const
 
-let house: TestHouse
+let gateway: TestGateway
 
 beforeAll(async () => {
   const auth = { tokens: [{ name: 'ann', sha256: hash('sha256', token) }] }
   const agents = { chat: { use: './agents/chatter.ts' } }
-  house = await openTestHouse(() => ({ web: { enabled: true, auth }, agents, default_agent: 'chat' }))
+  gateway = await openTestGateway(() => ({ web: { enabled: true, auth }, agents, default_agent: 'chat' }))
 })
-afterAll(() => house.close())
+afterAll(() => gateway.close())
 
 type Messages = readonly Record<string, unknown>[]
 type Query = Readonly<Record<string, string>>
@@ -25,7 +25,7 @@ type Query = Readonly<Record<string, string>>
 async function exchange(query: Query, messages?: Messages) {
   const init = messages ? { method: 'POST', body: JSON.stringify({ messages }) } : {}
   const headers = { authorization: `Bearer ${operatorToken}`, 'content-type': 'application/json' }
-  const answer = await fetch(`${house.url()}/operator/api/transcript?${new URLSearchParams(query)}`, {
+  const answer = await fetch(`${gateway.url()}/operator/api/transcript?${new URLSearchParams(query)}`, {
     ...init,
     headers,
   })
@@ -35,10 +35,10 @@ async function exchange(query: Query, messages?: Messages) {
 }
 
 async function converse(via: 'activitypub' | 'a2a' | 'email'): Promise<Query> {
-  const first = await house.world.send({ via, to: 'chat', text: said[0], timeoutMs: 30_000 })
+  const first = await gateway.simulation.send({ via, to: 'chat', text: said[0], timeoutMs: 30_000 })
   let { thread } = first
   for (const text of said.slice(1))
-    ({ thread } = await house.world.send({ via, to: 'chat', text, thread, timeoutMs: 30_000 }))
+    ({ thread } = await gateway.simulation.send({ via, to: 'chat', text, thread, timeoutMs: 30_000 }))
   return { thread: first.id }
 }
 
@@ -47,7 +47,7 @@ async function chat(): Promise<Query> {
     const messages = [{ id: `m-${at}`, role: 'user', content }]
     const body = JSON.stringify({ threadId: 'laws', runId: `r-${at}`, messages })
     const headers = { authorization: `Bearer ${token}` }
-    await (await fetch(`${house.url()}/api/v1/agent/runs`, { method: 'POST', headers, body })).text()
+    await (await fetch(`${gateway.url()}/api/v1/agent/runs`, { method: 'POST', headers, body })).text()
   }
   return { owner: ann, thread: `web:${JSON.stringify(['chat', 'laws'])}` }
 }

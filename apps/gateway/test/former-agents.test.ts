@@ -1,20 +1,20 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import type { TestHouse } from './house.ts'
-import { openTestHouse, origin } from './house.ts'
+import type { TestGateway } from './gateway.ts'
+import { openTestGateway, origin } from './gateway.ts'
 
 // An agent that was configured once and is no more, seen from outside.
 
-let house: TestHouse
+let gateway: TestGateway
 const agents = { echo: { use: 'builtin:echo' }, help: { use: 'builtin:help' } }
-const answerOf = (path: string, accept = '*/*') => fetch(`${house.url()}${path}`, { headers: { accept } })
+const answerOf = (path: string, accept = '*/*') => fetch(`${gateway.url()}${path}`, { headers: { accept } })
 const actor = 'application/activity+json'
 
 beforeAll(async () => {
-  house = await openTestHouse(() => ({ agents: { ...agents } }))
+  gateway = await openTestGateway(() => ({ agents: { ...agents } }))
   expect((await answerOf('/agents/echo', actor)).status).toBe(200)
-  await house.restart({ agents: { help: agents.help } })
+  await gateway.restart({ agents: { help: agents.help } })
 })
-afterAll(() => house.close())
+afterAll(() => gateway.close())
 
 test.each([`acct:echo@agents.test`, `${origin}/agents/echo`])('WebFinger of %s is gone', async resource => {
   expect((await answerOf(`/.well-known/webfinger?resource=${resource}`)).status).toBe(410)

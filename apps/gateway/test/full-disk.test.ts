@@ -1,15 +1,16 @@
 import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
-import { eventually, openTestHouse } from './house.ts'
+import { eventually, openTestGateway } from './gateway.ts'
 import { mountSmallDisk } from './small-disk.ts'
 
 test('a large mail that a full disk refuses leaves nothing of itself, so that others fit, and all goes on without a restart', async () => {
   const disk = mountSmallDisk(16)
   if (!disk) return
   onTestFinished(() => disk.remove())
-  const house = await openTestHouse(() => ({ data: disk.directory }))
-  const sendMail = async (text: string) => (await house.world.mail.deliver({ to: 'echo@agents.test', text })).answer
+  const gateway = await openTestGateway(() => ({ data: disk.directory }))
+  const sendMail = async (text: string) =>
+    (await gateway.simulation.mail.deliver({ to: 'echo@agents.test', text })).answer
   const listFiles = () =>
     readdirSync(join(disk.directory, 'postern.db.blobs'), { recursive: true, withFileTypes: true }).filter(entry =>
       entry.isFile(),
@@ -22,9 +23,9 @@ test('a large mail that a full disk refuses leaves nothing of itself, so that ot
   // There is room for this one, if that one has left it.
   expect(await sendMail('small')).toBe(250)
   disk.fill()
-  expect((await fetch(`${house.url()}/healthz`)).status).toBe(200)
+  expect((await fetch(`${gateway.url()}/healthz`)).status).toBe(200)
   disk.clear()
-  await eventually(async () => (await fetch(`${house.url()}/readyz`)).status === 200)
+  await eventually(async () => (await fetch(`${gateway.url()}/readyz`)).status === 200)
   expect(await sendMail(large)).toBe(250)
-  await house.close()
+  await gateway.close()
 }, 120_000)

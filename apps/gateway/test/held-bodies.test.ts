@@ -1,20 +1,20 @@
 import type { Socket } from 'node:net'
 import { connect } from 'node:net'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import type { TestHouse } from './house.ts'
-import { intakeSecret, openTestHouse, operatorToken } from './house.ts'
+import type { TestGateway } from './gateway.ts'
+import { intakeSecret, openTestGateway, operatorToken } from './gateway.ts'
 
 // All endpoints read bodies within one budget of bytes, and only after the cheap checks.
 
 const perNetwork = 150_000
-let house: TestHouse
+let gateway: TestGateway
 let a2aToken = ''
 
 beforeAll(async () => {
-  house = await openTestHouse(() => ({ limits: { held_bytes: 2 * perNetwork } }))
-  a2aToken = await house.world.a2a.token()
+  gateway = await openTestGateway(() => ({ limits: { held_bytes: 2 * perNetwork } }))
+  a2aToken = await gateway.simulation.a2a.token()
 })
-afterAll(() => house.close())
+afterAll(() => gateway.close())
 
 interface Begun {
   readonly socket: Socket
@@ -32,7 +32,7 @@ function begin(
 ) {
   return new Promise<Begun>((resolve, reject) => {
     let heard = ''
-    const socket = connect(Number(new URL(house.url()).port), '127.0.0.1')
+    const socket = connect(Number(new URL(gateway.url()).port), '127.0.0.1')
     socket.on('data', data => (heard += data.toString('latin1')))
     socket.on('error', reject)
     const head = [...lines, 'host: agents.test', `x-forwarded-for: ${client}`, `content-length: ${declared}`]
@@ -110,7 +110,7 @@ test.each([
 test('strangers who fill their share of the budget keep nobody else out', async () => {
   const client = nextNetwork()
   const large = await begin(endpoints['the inbox']?.() ?? [], { client, declared: 500_000, sent: 140_000 })
-  const answer = await house.world.fediverse.deliver({
+  const answer = await gateway.simulation.fediverse.deliver({
     to: '@echo@agents.test',
     from: 'alice@mastodon.test',
     text: 'hello',

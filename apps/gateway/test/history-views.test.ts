@@ -2,13 +2,13 @@ import type { ModelServer } from '@postern/agents/test-model-server'
 import { openModelServer } from '@postern/agents/test-model-server'
 import type { Part } from '@postern/core'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
-import type { TestHouse } from './house.ts'
-import { openTestHouse } from './house.ts'
-import { call, lastOf, memberOf, say } from './swarm-house.ts'
+import type { TestGateway } from './gateway.ts'
+import { openTestGateway } from './gateway.ts'
+import { call, lastOf, memberOf, say } from './swarm-gateway.ts'
 
 // What running agents of a team are shown of the past: prompts as a model server on loopback has received them.
 
-let house: TestHouse
+let gateway: TestGateway
 let model: ModelServer
 
 const planner = '@planner@agents.test'
@@ -37,10 +37,10 @@ beforeAll(async () => {
     hand: { ...foreman, history: { view: 'role:worker' } },
     boss: { ...foreman, history: { view: 'role:orchestrator' } },
   }
-  house = await openTestHouse(() => ({ agents, default_agent: 'chief' }))
+  gateway = await openTestGateway(() => ({ agents, default_agent: 'chief' }))
 })
 afterAll(async () => {
-  await house.close()
+  await gateway.close()
   await model.close()
 })
 
@@ -61,7 +61,7 @@ const asked = (member: string): readonly Asked[] =>
   })
 
 async function work(to: string, steps: readonly unknown[], thread?: string) {
-  const sent = await house.world.send({
+  const sent = await gateway.simulation.send({
     via: 'a2a',
     to,
     text: JSON.stringify(steps),
@@ -72,7 +72,7 @@ async function work(to: string, steps: readonly unknown[], thread?: string) {
 
 const typesOf = async (id: string) => {
   const query = new URLSearchParams({ format: 'store', thread: id })
-  const { messages } = await house.ask<{ messages: readonly { type: string }[] }>(`/transcript?${query}`)
+  const { messages } = await gateway.ask<{ messages: readonly { type: string }[] }>(`/transcript?${query}`)
   return messages.map(({ type }) => type)
 }
 
@@ -104,9 +104,9 @@ describe('S-32, S-21: the manager of a phase', () => {
 
   test('has it noted, with what its workers came to, in its own thread and under one turn', async () => {
     await work('chief', [{ ask: planner, say: 'phase zero', phase: 0 }])
-    const [{ id = '', message = 0 } = {}] = (await house.messages()).filter(({ agent }) => agent === 'planner')
+    const [{ id = '', message = 0 } = {}] = (await gateway.messages()).filter(({ agent }) => agent === 'planner')
     const query = new URLSearchParams({ format: 'store', thread: id })
-    const { messages } = await house.ask<{ messages: readonly Record<string, unknown>[] }>(`/transcript?${query}`)
+    const { messages } = await gateway.ask<{ messages: readonly Record<string, unknown>[] }>(`/transcript?${query}`)
     const noted = messages.filter(({ type }) =>
       ['delegation', 'observation', 'global_observation', 'synthesis'].includes(String(type)),
     )
@@ -132,7 +132,7 @@ describe('S-32, S-21: the manager of a phase', () => {
   test('a phase that is none is refused, with the member named', async () => {
     const metadata = { mentionable: { phase_id: -1 } }
     const url = 'https://agents.test/agents/planner/a2a'
-    const { error } = await house.world.a2a.deliver({ url, text: 'x', metadata })
+    const { error } = await gateway.simulation.a2a.deliver({ url, text: 'x', metadata })
     expect(error).toMatchObject({
       code: -32602,
       message: 'Cannot SendMessage: message.metadata.mentionable.phase_id must be a whole number from 0 on',

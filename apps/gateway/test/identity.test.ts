@@ -7,8 +7,8 @@ import type { MessageRecord } from '@postern/core'
 import type { AttestationDraft, CredentialDraft } from '@postern/identity'
 import { issuePlatformCredential, signAttestation, writeConnectorCard, writeDidDocument } from '@postern/identity'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import type { TestHouse } from './house.ts'
-import { eventually, openTestHouse } from './house.ts'
+import type { TestGateway } from './gateway.ts'
+import { eventually, openTestGateway } from './gateway.ts'
 
 const host = 'slack.connector.test'
 const did = `did:web:${host}`
@@ -24,7 +24,7 @@ const connector = createServer((request, response) =>
   response.end(JSON.stringify(documents[request.url ?? ''] ?? null)),
 )
 
-let house: TestHouse
+let gateway: TestGateway
 
 beforeAll(async () => {
   await new Promise<void>(resolve => connector.listen(0, '127.0.0.1', resolve))
@@ -32,7 +32,7 @@ beforeAll(async () => {
   const trust = { methods: [member], assurance: ['platform', 'delegated'], subject_prefixes: ['slack:T123/'] }
   const use = './agents/doorkeeper.ts'
   const allow = [{ method: member, issuer: did, subject_prefix: 'slack:T123/' }]
-  house = await openTestHouse(({ network, a2a }) => ({
+  gateway = await openTestGateway(({ network, a2a }) => ({
     network: { ...network, loopback: { ...network.loopback, [host]: port } },
     agents: {
       door: { use },
@@ -49,7 +49,7 @@ beforeAll(async () => {
   }))
 })
 afterAll(async () => {
-  await house.close()
+  await gateway.close()
   connector.close()
 })
 
@@ -69,10 +69,10 @@ interface Heard {
 
 /** A real call over a socket. */
 async function say({ to = 'door', sub = 'bob', messageId = randomUUID(), mentionable }: Call): Promise<Heard> {
-  const answer = await fetch(`${house.url()}/agents/${to}/a2a`, {
+  const answer = await fetch(`${gateway.url()}/agents/${to}/a2a`, {
     method: 'POST',
     headers: {
-      authorization: `Bearer ${await house.world.a2a.token({ sub })}`,
+      authorization: `Bearer ${await gateway.simulation.a2a.token({ sub })}`,
       'content-type': 'application/json',
       'a2a-version': '1.0',
     },
@@ -116,14 +116,14 @@ const vouch = (messageId: string, draft: Partial<CredentialDraft> = {}) => ({
   mentionable: { verifiable_credentials: [credential(messageId, draft)] },
 })
 
-const caller = () => `bob by ${house.world.a2a.issuerConfig.issuer} (transport)`
+const caller = () => `bob by ${gateway.simulation.a2a.issuerConfig.issuer} (transport)`
 const proofsOf = ({ proofs }: MessageRecord) => proofs.map(({ kind, verdict, code }) => [kind, verdict, code])
 
 describe('a call with a credential', () => {
   test('brings the agent the identity, after that of the caller', async () => {
     const { text, messageId } = await say(vouch(randomUUID()))
     expect(text).toBe(`a member; none; ${caller()}; slack:T123/U456 by ${did} (signed-attestation)`)
-    const record = await house.show(messageId)
+    const record = await gateway.show(messageId)
     expect(proofsOf(record)).toEqual([
       ['jwt', 'pass', undefined],
       ['verifiable-credential', 'pass', undefined],
@@ -134,7 +134,7 @@ describe('a call with a credential', () => {
   test('for another agent runs without it, and the operator sees why', async () => {
     const { status, text, messageId } = await say(vouch(randomUUID(), { domain: '@club@agents.test' }))
     expect([status, text]).toEqual([200, `a stranger; none; ${caller()}`])
-    const record = await house.show(messageId)
+    const record = await gateway.show(messageId)
     expect(proofsOf(record)).toEqual([
       ['jwt', 'pass', undefined],
       ['verifiable-credential', 'fail', 'wrong-domain'],
@@ -148,8 +148,8 @@ describe('a call with a credential', () => {
     expect((await say({ mentionable })).text).toBe(member)
     const { text, messageId } = await say({ mentionable })
     expect(text).toBe(`a stranger; none; ${caller()}`)
-    expect(proofsOf(await house.show(messageId))[1]).toEqual(['identity-evidence', 'fail', 'replayed'])
-    await house.restart()
+    expect(proofsOf(await gateway.show(messageId))[1]).toEqual(['identity-evidence', 'fail', 'replayed'])
+    await gateway.restart()
     expect((await say({ mentionable })).text).toBe(`a stranger; none; ${caller()}`)
   })
 
@@ -162,7 +162,7 @@ describe('a call with a credential', () => {
     expect([once.status, again.status, again.text]).toEqual([200, 200, once.text])
     expect((await say({ ...toClub, sub: 'mallory' })).status).toBe(403)
     expect((await say({ ...call, mentionable: { verifiable_credentials: [] } })).text).toBe(first.text)
-    expect((await house.show(first.messageId)).duplicates).toBe(2)
+    expect((await gateway.show(first.messageId)).duplicates).toBe(2)
   })
 
   test.each(['1.0', '0.3', 'HTTP+JSON'])('counts by %s, and is nowhere in the store', async form => {
@@ -175,7 +175,7 @@ describe('a call with a credential', () => {
     const metadata = { mentionable: { ...carriers, kept: 'this stays' } }
     await sendBy(form, { messageId, metadata })
     const record = await eventually(async () => {
-      const found = await house.show(messageId)
+      const found = await gateway.show(messageId)
       return found.state === 'answered' && found
     })
     expect(record.message.sender.identities).toHaveLength(3)
@@ -201,10 +201,10 @@ async function sendBy(form: string, message: { readonly messageId: string; reado
     : { role: 'ROLE_USER', parts: [{ text: 'hi' }], ...message }
   const params = { message: said, metadata: message.metadata }
   const rpc = { jsonrpc: '2.0', id: 1, method: isOld ? 'message/send' : 'SendMessage', params }
-  const answer = await fetch(`${house.url()}/agents/door/a2a${isRest ? '/rest/message:send' : ''}`, {
+  const answer = await fetch(`${gateway.url()}/agents/door/a2a${isRest ? '/rest/message:send' : ''}`, {
     method: 'POST',
     headers: {
-      authorization: `Bearer ${await house.world.a2a.token({ sub: 'bob' })}`,
+      authorization: `Bearer ${await gateway.simulation.a2a.token({ sub: 'bob' })}`,
       'content-type': isRest ? 'application/a2a+json' : 'application/json',
       ...(!isOld && { 'a2a-version': '1.0' }),
     },
@@ -215,7 +215,7 @@ async function sendBy(form: string, message: { readonly messageId: string; reado
 
 /** Whether any file of the store, the write-ahead log included, holds these bytes. */
 function isStored(text: string): boolean {
-  return readdirSync(house.dataDir, { recursive: true, withFileTypes: true })
+  return readdirSync(gateway.dataDir, { recursive: true, withFileTypes: true })
     .filter(entry => entry.isFile())
     .some(({ parentPath, name }) => readFileSync(join(parentPath, name)).includes(text))
 }
@@ -224,9 +224,9 @@ describe('allow and deny', () => {
   test('A2A: who is not on the list is refused, and the operator sees it', async () => {
     const { status, error, messageId } = await say({ to: 'club' })
     expect([status, error]).toEqual([403, 'Cannot take message: its sender may not speak to this agent'])
-    const { refusals } = await house.ask<{ refusals: { code: string; reason: string }[] }>('/refusals?limit=5')
+    const { refusals } = await gateway.ask<{ refusals: { code: string; reason: string }[] }>('/refusals?limit=5')
     expect(refusals[0]).toMatchObject({ code: 'forbidden', reason: error })
-    expect((await house.messages()).some(({ id }) => id === messageId)).toBe(false)
+    expect((await gateway.messages()).some(({ id }) => id === messageId)).toBe(false)
   })
 
   test('A2A: who has a credential of the one trusted issuer gets in, unless he is denied', async () => {
@@ -248,8 +248,8 @@ describe('allow and deny', () => {
 
   test.each(['activitypub', 'email'] as const)('%s: the message is kept, and no agent gets it', async via => {
     for (const to of ['club', 'blocking']) {
-      const { id } = await house.world.send({ via, to, text: `let me in, ${to}`, timeoutMs: 50 })
-      const record = await eventually(() => house.show(id).catch(() => undefined))
+      const { id } = await gateway.simulation.send({ via, to, text: `let me in, ${to}`, timeoutMs: 50 })
+      const record = await eventually(() => gateway.show(id).catch(() => undefined))
       expect([record.state, record.flags, record.response]).toEqual(['ignored', ['not_allowed'], null])
       expect(record.deliveries).toEqual([])
     }
@@ -292,16 +292,17 @@ describe('MN-8.1 mention_relay', () => {
 
 test('the agent cards say which identities are understood, and a call that names them is told so', async () => {
   const wanted = ['v0.1', 'v0.2'].map(version => `https://mentionable.dev/ns/identity/${version}`)
-  const read = async (path: string) => (await (await fetch(house.url() + path)).json()) as Card & { readonly a2a: Card }
+  const read = async (path: string) =>
+    (await (await fetch(gateway.url() + path)).json()) as Card & { readonly a2a: Card }
   const own = await read('/.well-known/agent-card/door')
   const a2a = await read('/agents/door/.well-known/agent-card.json')
   for (const { capabilities } of [own.a2a, a2a]) {
     expect(capabilities.extensions.map(({ uri }) => uri)).toEqual(expect.arrayContaining(wanted))
   }
-  const answer = await fetch(`${house.url()}/agents/door/a2a`, {
+  const answer = await fetch(`${gateway.url()}/agents/door/a2a`, {
     method: 'POST',
     headers: {
-      authorization: `Bearer ${await house.world.a2a.token({ sub: 'bob' })}`,
+      authorization: `Bearer ${await gateway.simulation.a2a.token({ sub: 'bob' })}`,
       'content-type': 'application/json',
       'a2a-version': '1.0',
       'a2a-extensions': `urn:unknown, ${wanted[1]}`,

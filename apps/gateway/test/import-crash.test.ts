@@ -3,9 +3,9 @@ import { hash } from 'node:crypto'
 import { join, resolve } from 'node:path'
 import { promisify } from 'node:util'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { eventually, operatorToken, origin } from './house.ts'
-import type { KilledHouse } from './killed-house.ts'
-import { openKilledHouse } from './killed-house.ts'
+import { eventually, operatorToken, origin } from './gateway.ts'
+import type { KilledGateway } from './killed-gateway.ts'
+import { openKilledGateway } from './killed-gateway.ts'
 
 const run = promisify(execFile)
 const token = 'token-of-ann-for-the-tests'
@@ -18,17 +18,17 @@ const messages = Array.from({ length: 2_000 }, (_, index) => [
   { type: 'observation', content: `found ${index}` },
 ]).flat()
 
-let house: KilledHouse
+let setup: KilledGateway
 
 beforeAll(async () => {
   const auth = { tokens: [{ name: 'ann', sha256: hash('sha256', token) }] }
-  house = await openKilledHouse({ overrides: { web: { enabled: true, auth } } })
+  setup = await openKilledGateway({ overrides: { web: { enabled: true, auth } } })
 }, 60_000)
-afterAll(() => house.close())
+afterAll(() => setup.close())
 
 function ask(path: string, as: string, body?: object): Promise<Response> {
   const headers = { authorization: `Bearer ${as}`, 'content-type': 'application/json' }
-  return fetch(`${house.url}${path}`, { headers, ...(body && { method: 'POST', body: JSON.stringify(body) }) })
+  return fetch(`${setup.url}${path}`, { headers, ...(body && { method: 'POST', body: JSON.stringify(body) }) })
 }
 
 async function countEntries(): Promise<number> {
@@ -47,9 +47,9 @@ test('an import that a killed process was at is completed by importing the same 
     () => 'cut',
   )
   await eventually(async () => (await countEntries()) > 300)
-  await house.gateway.kill()
+  await setup.gateway.kill()
   expect(await cut).toBe('cut')
-  await house.gateway.start()
+  await setup.gateway.start()
   const left = await countEntries()
   expect(left).toBeGreaterThan(300)
   expect(left).toBeLessThan(messages.length)
@@ -62,7 +62,7 @@ test('an import that a killed process was at is completed by importing the same 
 }, 60_000)
 
 test('commands take a long conversation line by line, and the JSON is the same as of the API', async () => {
-  const lines = await fetch(`${house.url}/operator/api/transcript?${query}`, {
+  const lines = await fetch(`${setup.url}/operator/api/transcript?${query}`, {
     headers: { authorization: `Bearer ${operatorToken}`, accept: 'application/x-ndjson' },
   })
   expect(lines.headers.get('content-type')).toBe('application/x-ndjson')
@@ -82,7 +82,7 @@ test('commands take a long conversation line by line, and the JSON is the same a
 const bin = resolve(import.meta.dirname, '../bin/postern.mjs')
 
 async function runCommand(...args: readonly string[]): Promise<string> {
-  const config = ['--config', join(house.directory, 'postern.config.json')]
+  const config = ['--config', join(setup.directory, 'postern.config.json')]
   const thread = args.includes('--thread') ? [] : ['--thread', 'store:moved']
   const command = [bin, ...config, ...args, '--owner', owner, ...thread]
   const { stdout } = await run(process.execPath, command, { maxBuffer: 1 << 28 })

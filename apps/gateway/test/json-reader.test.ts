@@ -9,7 +9,7 @@ const theReader = 'packages/core/src/parse-json-text.ts'
 
 test('JSON is read in one place', () => {
   const files = globSync('{packages,apps}/*/src/**/*.ts', { cwd: root }).filter(
-    file => !/\.test\.ts$|^packages\/(sim|testing)\/|^apps\/bench\//.test(file),
+    file => !/\.test\.ts$|^packages\/(simulation|testing)\/|^apps\/bench\//.test(file),
   )
   const strays = files.filter(file => nativeReader.test(readFileSync(join(root, file), 'utf8')))
   expect(files.length).toBeGreaterThan(500)

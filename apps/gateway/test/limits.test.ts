@@ -1,16 +1,16 @@
 import type { Refusal } from '@postern/core'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import type { TestHouse } from './house.ts'
-import { openTestHouse, origin } from './house.ts'
+import type { TestGateway } from './gateway.ts'
+import { openTestGateway, origin } from './gateway.ts'
 
 // What a peer is told that sends too much, in the form of each wire; and that nothing of it was kept.
 
-let house: TestHouse
+let gateway: TestGateway
 
 beforeAll(async () => {
-  house = await openTestHouse(() => ({ limits: { per_identity: 2, per_unverified: 1, per_agent: 100 } }))
+  gateway = await openTestGateway(() => ({ limits: { per_identity: 2, per_unverified: 1, per_agent: 100 } }))
 })
-afterAll(() => house.close())
+afterAll(() => gateway.close())
 
 const problem = 'Cannot take message: too many from this sender in a short time'
 
@@ -22,15 +22,15 @@ async function times<Answer>(count: number, send: (at: number) => Promise<Answer
 
 /** Only what was taken is stored, and the rest is listed as refused. */
 async function expectKept(via: string, kept: number, refused: number): Promise<void> {
-  const messages = (await house.messages()).filter(message => message.via === via)
+  const messages = (await gateway.messages()).filter(message => message.via === via)
   expect(messages).toHaveLength(kept)
-  const { refusals } = await house.ask<{ refusals: Refusal[] }>('/refusals?limit=500')
+  const { refusals } = await gateway.ask<{ refusals: Refusal[] }>('/refusals?limit=500')
   const limited = refusals.filter(refusal => refusal.via === via)
   expect(limited.map(({ code, reason }) => [code, reason])).toEqual(Array(refused).fill(['rate_limited', problem]))
 }
 
 test('ActivityPub: 429 with Retry-After; others on the same host go on', async () => {
-  const send = (from: string) => house.world.fediverse.deliver({ to: '@echo@agents.test', from, text: 'hello' })
+  const send = (from: string) => gateway.simulation.fediverse.deliver({ to: '@echo@agents.test', from, text: 'hello' })
   const answers = await times(3, () => send('alice@mastodon.test'))
   expect(answers.map(({ status }) => status)).toEqual([202, 202, 429])
   const refused = answers[2]
@@ -41,7 +41,7 @@ test('ActivityPub: 429 with Retry-After; others on the same host go on', async (
 })
 
 test('A2A: 429 in the form of each binding, with the time after which to try again', async () => {
-  const { a2a } = house.world
+  const { a2a } = gateway.simulation
   const url = `${origin}/agents/echo/a2a`
   const answers = await times(3, () => a2a.deliver({ url, text: 'hello' }))
   expect(answers.map(({ status }) => status)).toEqual([200, 200, 429])
@@ -53,7 +53,7 @@ test('A2A: 429 in the form of each binding, with the time after which to try aga
   ]
   expect(answers[2]?.error).toEqual({ code: -32000, message: problem, data: details })
 
-  const rest = await fetch(`${house.url()}/agents/echo/a2a/rest/message:send`, {
+  const rest = await fetch(`${gateway.url()}/agents/echo/a2a/rest/message:send`, {
     method: 'POST',
     headers: {
       authorization: `Bearer ${await a2a.token()}`,
@@ -70,9 +70,9 @@ test('A2A: 429 in the form of each binding, with the time after which to try aga
 })
 
 test('mail: 450 4.7.1 by SMTP, 429 by HTTP; made-up names without proof share what their network has', async () => {
-  const { mail } = house.world
-  const deliver = (door: 'smtp' | 'intake', from?: string) =>
-    mail.deliver({ to: 'echo@agents.test', text: 'hello', door, ...(from && { from, sign: false }) })
+  const { mail } = gateway.simulation
+  const deliver = (endpoint: 'smtp' | 'intake', from?: string) =>
+    mail.deliver({ to: 'echo@agents.test', text: 'hello', endpoint, ...(from && { from, sign: false }) })
   const proven = await times(3, () => deliver('smtp'))
   expect(proven.map(({ answer }) => answer)).toEqual([250, 250, 450])
   expect(proven[2]?.text).toMatch(/^450 4\.7\.1 Cannot take message: .* in a short time; try again in \d+ s$/)
@@ -80,7 +80,7 @@ test('mail: 450 4.7.1 by SMTP, 429 by HTTP; made-up names without proof share wh
 
   const made = await times(3, at => deliver('smtp', `nobody${at}@nodmarc.test`))
   expect(made.map(({ answer }) => answer)).toEqual([250, 450, 450])
-  const senders = (await house.messages()).filter(({ via }) => via === 'email')
+  const senders = (await gateway.messages()).filter(({ via }) => via === 'email')
   expect(senders.map(({ verified }) => verified).sort()).toEqual([false, true, true])
   await expectKept('email', 3, 4)
 })

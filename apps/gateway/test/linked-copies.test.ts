@@ -1,17 +1,17 @@
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { parseConfig } from '../src/config/read-config.ts'
-import { eventually } from './house.ts'
-import { openPeopleHouse } from './people-house.ts'
+import { eventually } from './gateway.ts'
+import { openPeople } from './people-gateway.ts'
 import { listTraces } from './traces.ts'
 
 // Answers that go to a linked mailbox, too: what was asked elsewhere, said once more as a mail of its own.
 
 const parrot = join(import.meta.dirname, 'agents', 'parrot.ts')
-let people: Awaited<ReturnType<typeof openPeopleHouse>>
+let people: Awaited<ReturnType<typeof openPeople>>
 
 beforeAll(async () => {
-  people = await openPeopleHouse({
+  people = await openPeople({
     agents: {
       desk: { use: parrot, people: { link: true, mail: 'all' } },
       quiet: { use: parrot, people: { link: true } },
@@ -20,9 +20,9 @@ beforeAll(async () => {
 })
 afterAll(() => people.close())
 
-const copies = (text: string) => people.house.world.mail.received.filter(mail => mail.text?.includes(text))
+const copies = (text: string) => people.gateway.simulation.mail.received.filter(mail => mail.text?.includes(text))
 const settled = async () =>
-  eventually(async () => (await people.house.deliveries()).every(({ state }) => state === 'sent'))
+  eventually(async () => (await people.gateway.deliveries()).every(({ state }) => state === 'sent'))
 
 test('who has linked a mailbox is answered where he asked, and by a mail of its own, once', async () => {
   const from = 'alice@mastodon.test'
@@ -60,17 +60,19 @@ test('nobody is mailed who has linked nothing, or has unlinked it, nor where the
 test('a copy that has not left when its mailbox is unlinked never does', async () => {
   const [from, mailbox] = ['bob@snac.test', 'dot@alice.test']
   const waiting = async () =>
-    (await people.house.deliveries()).filter(({ to, state }) => to === mailbox && state !== 'sent' && state !== 'dead')
+    (await people.gateway.deliveries()).filter(
+      ({ to, state }) => to === mailbox && state !== 'sent' && state !== 'dead',
+    )
   await people.linkMail(mailbox, { from })
   await settled()
-  const mend = people.house.world.mail.refuse({ code: 451, message: '4.3.0 busy' })
+  const fix = people.gateway.simulation.mail.refuse({ code: 451, message: '4.3.0 busy' })
   try {
     await people.dm('an elderberry', { from })
     await eventually(async () => (await waiting()).some(({ state }) => state === 'later'))
     await people.dm(`unlink ${mailbox}`, { from })
     expect(await waiting()).toEqual([])
   } finally {
-    mend()
+    fix()
   }
   expect(copies('an elderberry')).toEqual([])
 })
@@ -81,9 +83,9 @@ test('nothing of a copy is left when its reader is forgotten', async () => {
   await people.dm('a dragonfruit', { from })
   await eventually(async () => copies('a dragonfruit').length === 1)
   await settled()
-  expect(listTraces(people.house.dataDir, 'dragonfruit')).not.toEqual([])
+  expect(listTraces(people.gateway.dataDir, 'dragonfruit')).not.toEqual([])
   await people.dm('forget me', { from })
-  expect(listTraces(people.house.dataDir, 'dragonfruit')).toEqual([])
+  expect(listTraces(people.gateway.dataDir, 'dragonfruit')).toEqual([])
 })
 
 test('"mail" needs "link"', () => {

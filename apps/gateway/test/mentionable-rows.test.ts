@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
-import { compositionRows, doorRows } from './mentionable/composition.ts'
+import { compositionRows, endpointRows } from './mentionable/composition.ts'
 import { connectorRows } from './mentionable/connectors.ts'
 import { discoveryRows } from './mentionable/discovery.ts'
 import { identityRows } from './mentionable/identity.ts'
@@ -16,7 +16,7 @@ const rows = [
   ...identityRows,
   ...policyRows,
   ...compositionRows,
-  ...doorRows,
+  ...endpointRows,
   ...connectorRows,
 ]
 

@@ -1,31 +1,31 @@
 import type { NormalizedMessage } from '@postern/core'
 import { normalizedMessageSchema, transportMethods } from '@postern/core'
-import { describeSendRequest } from '@postern/sim'
+import { describeSendRequest } from '@postern/simulation'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { eventually, origin } from './house.ts'
-import type { SlowHouse } from './slow-house.ts'
-import { openSlowHouse } from './slow-house.ts'
+import { eventually, origin } from './gateway.ts'
+import type { SlowGateway } from './slow-gateway.ts'
+import { openSlowGateway } from './slow-gateway.ts'
 
 // Rules of the Mentionable reference that hold for every door: what an agent reads, by real sockets and real proofs.
 
-let house: SlowHouse
+let gateway: SlowGateway
 
 beforeAll(async () => {
-  house = await openSlowHouse({
+  gateway = await openSlowGateway({
     desk: { history: { keep_head: 0, max_turns: 2 } },
     tools: { use: 'builtin:help' },
   })
 })
-afterAll(() => house.close())
+afterAll(() => gateway.close())
 
 /** What the agent is given next; it answers at once. */
 async function readNext(): Promise<NormalizedMessage> {
-  const run = await house.nextRun()
+  const run = await gateway.nextRun()
   run.finish()
   return run.message
 }
 
-interface Door {
+interface Endpoint {
   /** A first message; the ids it went under. */
   first(): Promise<{ readonly id: string; readonly thread: string }>
   /** One that answers it. */
@@ -36,10 +36,10 @@ const context = 'https://mastodon.test/contexts/mentionable'
 let note = ''
 let mail = ''
 
-const doors: Readonly<Record<'activitypub' | 'a2a' | 'email', Door>> = {
+const endpoints: Readonly<Record<'activitypub' | 'a2a' | 'email', Endpoint>> = {
   activitypub: {
     async first() {
-      const { activityId, objectId } = await house.world.fediverse.deliver({
+      const { activityId, objectId } = await gateway.simulation.fediverse.deliver({
         to: '@desk@agents.test',
         text: 'first',
         context,
@@ -48,7 +48,7 @@ const doors: Readonly<Record<'activitypub' | 'a2a' | 'email', Door>> = {
       return { id: activityId, thread: context }
     },
     async reply() {
-      const { activityId } = await house.world.fediverse.deliver({
+      const { activityId } = await gateway.simulation.fediverse.deliver({
         to: '@desk@agents.test',
         text: 'reply',
         context,
@@ -70,12 +70,16 @@ const doors: Readonly<Record<'activitypub' | 'a2a' | 'email', Door>> = {
   },
   email: {
     async first() {
-      const sent = await house.world.mail.deliver({ to: 'desk@agents.test', text: 'first', subject: 'Mentionable' })
+      const sent = await gateway.simulation.mail.deliver({
+        to: 'desk@agents.test',
+        text: 'first',
+        subject: 'Mentionable',
+      })
       mail = sent.mail.messageId.replace(/[<>]/g, '')
       return { id: mail, thread: mail }
     },
     async reply() {
-      const sent = await house.world.mail.deliver({
+      const sent = await gateway.simulation.mail.deliver({
         to: 'desk@agents.test',
         text: 'reply',
         subject: 'Re: Mentionable',
@@ -88,7 +92,7 @@ const doors: Readonly<Record<'activitypub' | 'a2a' | 'email', Door>> = {
 }
 
 function call(place: { messageId: string; contextId: string; metadata?: Record<string, unknown> }) {
-  return house.world.a2a.deliver({ url: `${origin}/agents/desk/a2a`, text: place.messageId, ...place })
+  return gateway.simulation.a2a.deliver({ url: `${origin}/agents/desk/a2a`, text: place.messageId, ...place })
 }
 
 /** MN-9.2, a column for each protocol. */
@@ -106,18 +110,18 @@ const columns = {
   },
 } as const
 
-describe.each(Object.keys(doors) as (keyof typeof doors)[])('MN-9.2, %s:', via => {
+describe.each(Object.keys(endpoints) as (keyof typeof endpoints)[])('MN-9.2, %s:', via => {
   const column = columns[via]
-  let sent: Awaited<ReturnType<Door['first']>>
-  let answer: Awaited<ReturnType<Door['reply']>>
+  let sent: Awaited<ReturnType<Endpoint['first']>>
+  let answer: Awaited<ReturnType<Endpoint['reply']>>
   let first: NormalizedMessage
   let reply: NormalizedMessage
 
   beforeAll(async () => {
-    sent = await doors[via].first()
+    sent = await endpoints[via].first()
     first = await readNext()
-    await eventually(async () => (await house.show(first.id)).state === 'answered')
-    answer = await doors[via].reply()
+    await eventually(async () => (await gateway.show(first.id)).state === 'answered')
+    answer = await endpoints[via].reply()
     reply = await readNext()
   })
 
@@ -176,14 +180,14 @@ test('MN-5: the gateway trims by the agent’s policy, before the agent is calle
   for (const text of ['one', 'two', 'three']) {
     void call({ messageId: `trim ${text}`, contextId: 'trim' })
     heard.push(await readNext())
-    await eventually(async () => (await house.show(`trim ${text}`)).state === 'answered')
+    await eventually(async () => (await gateway.show(`trim ${text}`)).state === 'answered')
   }
   expect(heard.map(({ history = [] }) => history.length)).toEqual([0, 2, 2])
   expect(heard[2]?.history?.map(({ id, role }) => (role === 'user' ? id : role))).toEqual(['trim two', 'assistant'])
 })
 
 test('MN-4.2, MN-3: a streamed tool call is told twice under one id, begun and ended; words about tools are words', async () => {
-  const { a2a } = house.world
+  const { a2a } = gateway.simulation
   const client = await a2a.client(`${origin}/agents/tools/.well-known/agent-card.json`, await a2a.token())
   const told: { type: string; toolCallId: string }[] = []
   let words = ''
@@ -208,7 +212,7 @@ test('MN-1.3: every document of discovery is at the root of the domain, by https
     '/.well-known/agent-card.json',
     '/.well-known/mentionable-agents.json',
   ]) {
-    const answer = await fetch(`${house.url()}${path}`)
+    const answer = await fetch(`${gateway.url()}${path}`)
     expect([path, answer.status]).toEqual([path, 200])
     expect(await answer.text()).not.toMatch(/http:\/\/(?!webfinger\.net\/rel\/)/)
   }
@@ -216,14 +220,14 @@ test('MN-1.3: every document of discovery is at the root of the domain, by https
 
 test('MN-1.3: the legacy relation and the legacy addresses of specifications are never written', async () => {
   for (const path of ['/.well-known/webfinger?resource=acct:desk@agents.test', '/.well-known/agent-card/desk']) {
-    const text = await (await fetch(`${house.url()}${path}`)).text()
+    const text = await (await fetch(`${gateway.url()}${path}`)).text()
     expect(text).not.toMatch(/mentionable\.dev\/(agent-card|spec\/)/)
     expect(text).toContain('https://mentionable.dev/ns/')
   }
 })
 
 test('MN-1.4: the card says how to call: endpoint, transport, modes, skills and what proves a caller', async () => {
-  const card = await (await fetch(`${house.url()}/.well-known/agent-card/desk`)).json()
+  const card = await (await fetch(`${gateway.url()}/.well-known/agent-card/desk`)).json()
   expect(card).toMatchObject({
     address: '@desk@agents.test',
     name: expect.any(String),
@@ -243,9 +247,11 @@ test('MN-1.4: the card says how to call: endpoint, transport, modes, skills and 
 })
 
 test('MN-1.5: the host’s own card is the default agent’s, and its endpoint is the host’s', async () => {
-  const card = (await (await fetch(`${house.url()}/.well-known/agent-card.json`)).json()) as { name: string }
-  const own = (await (await fetch(`${house.url()}/agents/desk/.well-known/agent-card.json`)).json()) as { name: string }
+  const card = (await (await fetch(`${gateway.url()}/.well-known/agent-card.json`)).json()) as { name: string }
+  const own = (await (await fetch(`${gateway.url()}/agents/desk/.well-known/agent-card.json`)).json()) as {
+    name: string
+  }
   expect(card.name).toBe(own.name)
-  void house.world.a2a.deliver({ url: `${origin}/a2a`, text: 'to the host', messageId: 'host' })
+  void gateway.simulation.a2a.deliver({ url: `${origin}/a2a`, text: 'to the host', messageId: 'host' })
   expect(await readNext()).toMatchObject({ id: 'host', recipient: '@desk@agents.test' })
 })

@@ -1,26 +1,26 @@
 import type { NormalizedMessage } from '@postern/core'
 import { normalizedMessageSchema } from '@postern/core'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import type { TestHouse } from './house.ts'
-import { openTestHouse, operatorToken } from './house.ts'
+import type { TestGateway } from './gateway.ts'
+import { openTestGateway, operatorToken } from './gateway.ts'
 
-let house: TestHouse
+let gateway: TestGateway
 
 beforeAll(async () => {
   const agents = { chat: { use: './agents/chatter.ts' } }
-  house = await openTestHouse(() => ({ web: { enabled: true }, agents, default_agent: 'chat' }))
+  gateway = await openTestGateway(() => ({ web: { enabled: true }, agents, default_agent: 'chat' }))
 })
-afterAll(() => house.close())
+afterAll(() => gateway.close())
 
 type Messages = readonly Record<string, unknown>[]
 
 async function take(thread: string, format: string, owner?: string): Promise<Messages> {
   const query = new URLSearchParams({ thread, format, ...(owner !== undefined && { owner }) })
-  return (await house.ask<{ messages: Messages }>(`/transcript?${query}`)).messages
+  return (await gateway.ask<{ messages: Messages }>(`/transcript?${query}`)).messages
 }
 
 async function put(query: Record<string, string>, messages: Messages): Promise<{ entries: number; added: number }> {
-  const answer = await fetch(`${house.url()}/operator/api/transcript?${new URLSearchParams(query)}`, {
+  const answer = await fetch(`${gateway.url()}/operator/api/transcript?${new URLSearchParams(query)}`, {
     method: 'POST',
     headers: { authorization: `Bearer ${operatorToken}`, 'content-type': 'application/json' },
     body: JSON.stringify({ messages }),
@@ -28,9 +28,9 @@ async function put(query: Record<string, string>, messages: Messages): Promise<{
   return (await answer.json()) as { entries: number; added: number }
 }
 
-/** As the desk stored them: what was said before in the thread is added for whoever is shown one. */
+/** As the store stored them: what was said before in the thread is added for whoever is shown one. */
 async function showHandled(ids: readonly string[]): Promise<readonly object[]> {
-  const records = await Promise.all(ids.map(id => house.show(id)))
+  const records = await Promise.all(ids.map(id => gateway.show(id)))
   return records.flatMap(({ message: { history: _, ...message }, response }) => [message, response ?? {}])
 }
 
@@ -38,8 +38,8 @@ describe.each(['activitypub', 'email', 'a2a'] as const)('a conversation by %s, a
   let ids: readonly string[]
   let thread: string
   beforeAll(async () => {
-    const first = await house.world.send({ via, to: 'chat', text: 'tool' })
-    const second = await house.world.send({ via, to: 'chat', text: 'and more', thread: first.thread })
+    const first = await gateway.simulation.send({ via, to: 'chat', text: 'tool' })
+    const second = await gateway.simulation.send({ via, to: 'chat', text: 'and more', thread: first.thread })
     ids = [first.id, second.id]
     thread = first.id
   })

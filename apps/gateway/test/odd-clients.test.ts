@@ -1,14 +1,14 @@
 import { gzipSync } from 'node:zlib'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import type { WebHouse } from './web-house.ts'
-import { findEvent, name, openWebHouse, readEvents, typesOf } from './web-house.ts'
+import type { WebGateway } from './web-gateway.ts'
+import { findEvent, name, openWebGateway, readEvents, typesOf } from './web-gateway.ts'
 
 // Clients that are older than AG-UI 1.0, sloppier, or bad.
 
-let web: WebHouse
+let web: WebGateway
 
 beforeAll(async () => {
-  web = await openWebHouse()
+  web = await openWebGateway()
 })
 afterAll(() => web.close())
 
@@ -139,9 +139,9 @@ describe('is refused before there is a stream', () => {
   })
 
   test.each(['GET', 'HEAD', 'OPTIONS', 'PUT', 'DELETE'])('%s, which starts nothing', async method => {
-    const before = await web.house.messages()
+    const before = await web.gateway.messages()
     const answer = await web.call('/api/v1/agent/runs', { method })
     expect([answer.status, answer.headers.get('allow')]).toEqual([405, 'POST'])
-    expect(await web.house.messages()).toEqual(before)
+    expect(await web.gateway.messages()).toEqual(before)
   })
 })

@@ -1,29 +1,29 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
-import { eventually, operatorToken } from './house.ts'
-import type { OperatorHouse, Waiting } from './operator-house.ts'
+import { eventually, operatorToken } from './gateway.ts'
+import type { OperatorDeps, Waiting } from './operator-gateway.ts'
 import {
   evesToken,
   findEvents,
   newName,
   openChat,
-  openOperatorHouse,
+  openOperatorGateway,
   outcomeOf,
   runChat,
   tillAgents,
-} from './operator-house.ts'
-import { annsToken } from './swarm-house.ts'
+} from './operator-gateway.ts'
+import { annsToken } from './swarm-gateway.ts'
 
 // What waits for operators in a chat of theirs, by AG-UI's own client.
 
-let house: OperatorHouse
+let gateway: OperatorDeps
 beforeAll(async () => {
-  house = await openOperatorHouse()
+  gateway = await openOperatorGateway()
 })
-afterAll(() => house.close())
-beforeEach(() => void house.takeRings())
+afterAll(() => gateway.close())
+beforeEach(() => void gateway.takeRings())
 
 const chatUrl = (agent?: string) =>
-  `${house.swarm.house.url()}/api/v1/operator${agent === undefined ? '' : `/agents/${agent}`}/runs`
+  `${gateway.swarm.gateway.url()}/api/v1/operator${agent === undefined ? '' : `/agents/${agent}`}/runs`
 /** A thread for one that waits: what others have left open is not in it. */
 const openWaiting = ({ id }: Waiting, token = evesToken) => openChat(chatUrl(), token, `approval:${id}`)
 const yes = (interruptId: string, more: object = {}) => {
@@ -33,7 +33,7 @@ const yes = (interruptId: string, more: object = {}) => {
 test.each(tillAgents)(
   'C-23, C-24: what %s waits for is shown whole, changed, allowed, and its end told in the operator’s chat',
   async agent => {
-    const { objectId, waiting } = await house.askForRefund(agent)
+    const { objectId, waiting } = await gateway.askForRefund(agent)
     const chat = openWaiting(waiting)
     const events = await runChat(chat)
     expect(events.map(({ type }) => type)).toEqual([
@@ -74,16 +74,16 @@ test.each(tillAgents)(
     expect(findEvents(after, 'TOOL_CALL_RESULT')).toMatchObject([{ toolCallId, content: '{"refunded":"21"}' }])
     expect(outcomeOf(after).type).toBe('success')
     expect(String(chat.messages.at(-1)?.content)).toContain('The till says')
-    expect(house.takeRings()).toEqual(['begun 21', 'done 21'])
-    await eventually(async () => house.answersTo(objectId).find(each => each.includes('refunded:21')))
-    expect(await house.readAction(agent)).toMatchObject({ status: 'accepted', resolver: 'operator eve' })
+    expect(gateway.takeRings()).toEqual(['begun 21', 'done 21'])
+    await eventually(async () => gateway.answersTo(objectId).find(each => each.includes('refunded:21')))
+    expect(await gateway.readAction(agent)).toMatchObject({ status: 'accepted', resolver: 'operator eve' })
   },
 )
 
 test.each(tillAgents)(
   'E-39: a yes for all such calls, given in the operator’s chat, lets the tool of %s run for the same person without asking',
   async agent => {
-    const { waiting } = await house.askForRefund(agent)
+    const { waiting } = await gateway.askForRefund(agent)
     const chat = openWaiting(waiting)
     expect(outcomeOf(await runChat(chat)).interrupts).toMatchObject([
       { responseSchema: { properties: { remember: { enum: ['once', 'conversation', 'always'] } } } },
@@ -94,29 +94,29 @@ test.each(tillAgents)(
     ])
     expect(outcomeOf(wrong).type).toBe('interrupt')
     await runChat(chat, [yes(waiting.id, { remember: 'always' })])
-    expect(house.takeRings()).toEqual(['begun 17', 'done 17'])
+    expect(gateway.takeRings()).toEqual(['begun 17', 'done 17'])
 
-    const { fediverse } = house.swarm.house.world
+    const { fediverse } = gateway.swarm.gateway.simulation
     const text = 'My money back, please'
     const { objectId } = await fediverse.deliver({ to: `@${agent}@agents.test`, text, visibility: 'direct' })
-    await eventually(async () => house.answersTo(objectId).find(each => each.includes('refunded:17')))
-    expect(house.takeRings()).toEqual(['begun 17', 'done 17'])
+    await eventually(async () => gateway.answersTo(objectId).find(each => each.includes('refunded:17')))
+    expect(gateway.takeRings()).toEqual(['begun 17', 'done 17'])
     const path = `/agents/${agent}/approvals`
-    const { approvals } = await house.swarm.operate<{ approvals: readonly { id: string }[] }>(path)
+    const { approvals } = await gateway.swarm.operate<{ approvals: readonly { id: string }[] }>(path)
     expect(approvals).toMatchObject([
       { resolver: 'operator eve', address: '@alice@mastodon.test', approver: 'operator' },
     ])
     const headers = { authorization: `Bearer ${operatorToken}` }
-    const url = `${house.swarm.house.url()}/operator/api${path}/${approvals[0]?.id}`
+    const url = `${gateway.swarm.gateway.url()}/operator/api${path}/${approvals[0]?.id}`
     expect((await fetch(url, { method: 'DELETE', headers })).status).toBe(200)
     expect((await fetch(url, { method: 'DELETE', headers })).status).toBe(404)
     expect((await fetch(url, { method: 'DELETE' })).status).toBe(401)
-    await house.decide((await house.askForRefund(agent)).waiting.id, { outcome: 'declined' })
+    await gateway.decide((await gateway.askForRefund(agent)).waiting.id, { outcome: 'declined' })
   },
 )
 
 test('two operators: one decides, the other is told by whom, and nothing runs twice', async () => {
-  const { waiting } = await house.askForRefund('shop')
+  const { waiting } = await gateway.askForRefund('shop')
   const chats = [openWaiting(waiting), openWaiting(waiting, operatorToken)]
   for (const chat of chats) expect(outcomeOf(await runChat(chat)).type).toBe('interrupt')
   const runs = await Promise.allSettled(chats.map(chat => runChat(chat, [yes(waiting.id)])))
@@ -127,15 +127,15 @@ test('two operators: one decides, the other is told by whom, and nothing runs tw
     code: 'not_decided',
     message: expect.stringMatching(/^"Allow refund\?" is closed: granted by operator (eve|operator) at /),
   })
-  expect(house.takeRings()).toEqual(['begun 17', 'done 17'])
+  expect(gateway.takeRings()).toEqual(['begun 17', 'done 17'])
 })
 
 test('calls of one id in several conversations are several messages in the chat, and have an end each', async () => {
-  const asked = [await house.askForRefund('shop'), await house.askForRefund('shop')]
+  const asked = [await gateway.askForRefund('shop'), await gateway.askForRefund('shop')]
   const chat = openChat(chatUrl('shop'), evesToken)
   const ids = (outcomeOf(await runChat(chat)).interrupts ?? []).map(({ id }) => id)
   expect(ids.length).toBeGreaterThanOrEqual(asked.length)
-  for (const id of ids) await house.decide(id, { outcome: 'declined' })
+  for (const id of ids) await gateway.decide(id, { outcome: 'declined' })
   const events = await runChat(
     chat,
     ids.map(interruptId => ({ interruptId, status: 'cancelled' })),
@@ -146,7 +146,7 @@ test('calls of one id in several conversations are several messages in the chat,
 })
 
 test('C-25: what is neither yes nor no, wrong arguments, and what is unknown decide nothing; it is never a success', async () => {
-  const { waiting } = await house.askForRefund('shop')
+  const { waiting } = await gateway.askForRefund('shop')
   const wrong = [
     [{ interruptId: waiting.id, status: 'resolved', payload: { editedArgs: { order: '5' } } }, 'is left open'],
     [yes(waiting.id, { editedArgs: { order: 5 } }), 'Cannot decide: the arguments are not those of "refund"'],
@@ -164,11 +164,11 @@ test('C-25: what is neither yes nor no, wrong arguments, and what is unknown dec
     const events = await runChat(openChat(chatUrl('desk'), evesToken), [yes(id)])
     expect(events.at(-1)).toMatchObject({ type: 'RUN_ERROR', message: 'an interrupt that is not open was not decided' })
   }
-  expect(house.takeRings()).toEqual([])
+  expect(gateway.takeRings()).toEqual([])
   // AG-UI: who presses on without an answer has said no.
   const events = await runChat(chat, [{ interruptId: waiting.id, status: 'cancelled' }])
   expect(findEvents(events, 'TOOL_CALL_RESULT')).toMatchObject([{ content: 'It was not allowed.' }])
-  expect(house.takeRings()).toEqual([])
+  expect(gateway.takeRings()).toEqual([])
 })
 
 test('E-43: a run’s id names one run; nobody but an operator has one', async () => {
@@ -197,7 +197,7 @@ test('E-43: a run’s id names one run; nobody but an operator has one', async (
 test.each(tillAgents)(
   'C-25: whoever talks to %s in a chat is told that he waits, decides nothing, and hears the end',
   async agent => {
-    const chat = openChat(`${house.swarm.house.url()}/api/v1/agents/${agent}/runs`, annsToken)
+    const chat = openChat(`${gateway.swarm.gateway.url()}/api/v1/agents/${agent}/runs`, annsToken)
     chat.addMessage({ id: newName('msg'), role: 'user', content: 'My money, please' })
     const asked = await runChat(chat)
     const { type, interrupts = [] } = outcomeOf(asked)
@@ -209,26 +209,26 @@ test.each(tillAgents)(
     const tried = await runChat(chat, [yes(id, { editedArgs: { order: '99' } })])
     expect(findEvents(tried, 'CUSTOM')).toMatchObject([{ value: 'an operator decides that' }])
     expect(outcomeOf(tried)).toMatchObject({ type: 'interrupt', interrupts: [{ id, reason: 'postern:operator' }] })
-    expect(house.takeRings()).toEqual([])
+    expect(gateway.takeRings()).toEqual([])
 
-    const waiting = await house.findWaiting(agent)
+    const waiting = await gateway.findWaiting(agent)
     expect(waiting.id).toBe(id)
     expect(outcomeOf(await runChat(openWaiting(waiting), [yes(id)])).type).toBe('success')
-    expect(house.takeRings()).toEqual(['begun 17', 'done 17'])
+    expect(gateway.takeRings()).toEqual(['begun 17', 'done 17'])
     expect(outcomeOf(await runChat(chat, [yes(id)])).type).toBe('success')
     expect(String(chat.messages.at(-1)?.content)).toContain('The till says')
   },
 )
 
 test('W-26: what an agent asks of a human waits in the operator’s chat, too; answered there, it is closed everywhere', async () => {
-  const { fediverse } = house.swarm.house.world
+  const { fediverse } = gateway.swarm.gateway.simulation
   const { objectId } = await fediverse.deliver({
     to: '@desk@agents.test',
     text: 'Let me talk to somebody',
     from: 'bob@mastodon.test',
     visibility: 'direct',
   })
-  const ask = () => house.swarm.operate<{ questions: readonly { readonly id: string }[] }>('/operators')
+  const ask = () => gateway.swarm.operate<{ questions: readonly { readonly id: string }[] }>('/questions')
   const question = await eventually(async () => (await ask()).questions[0])
   const chat = openChat(chatUrl('desk'), evesToken, `question:${question.id}`)
   expect(outcomeOf(await runChat(chat))).toMatchObject({
@@ -251,7 +251,7 @@ test('W-26: what an agent asks of a human waits in the operator’s chat, too; a
   expect(other.at(-1)).toMatchObject({ type: 'RUN_ERROR', message: expect.stringContaining('a question is closed') })
 
   expect(outcomeOf(await runChat(chat, answer('It is me, Eve.'))).type).toBe('success')
-  await eventually(async () => house.answersTo(objectId).find(each => each.includes('It is me, Eve.')))
+  await eventually(async () => gateway.answersTo(objectId).find(each => each.includes('It is me, Eve.')))
   expect((await ask()).questions).toEqual([])
   const late = await runChat(openChat(chatUrl('desk'), operatorToken), answer('And again'))
   expect(late.at(-1)).toMatchObject({

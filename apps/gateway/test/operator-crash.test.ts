@@ -1,37 +1,37 @@
 import { drawDelays } from '@postern/testing/scale'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { eventually, operatorToken } from './house.ts'
-import type { TillHouse } from './till-house.ts'
-import { openTillHouse } from './till-house.ts'
+import { eventually, operatorToken } from './gateway.ts'
+import type { TillGateway } from './till-gateway.ts'
+import { openTillGateway } from './till-gateway.ts'
 
 // kill -9 between an operator's word and the last of what follows from it: the tool has begun once at most, with what he said; the asker is
 // answered, and the copy to his mailbox is one mail.
 
 const delays = drawDelays({ quick: 3, long: 6, lastMs: 80 })
-let house: TillHouse
+let setup: TillGateway
 
 beforeAll(async () => {
-  house = await openTillHouse({
+  setup = await openTillGateway({
     people: { link: true, mail: 'decided' },
     tool_policies: { refund: { policy: 'preview', approve: 'operator' } },
   })
   await linkMailbox()
 })
-afterAll(() => house.close())
+afterAll(() => setup.close())
 
 async function linkMailbox(): Promise<void> {
-  await house.post('link alice@alice.test')
+  await setup.post('link alice@alice.test')
   const code = await eventually(
-    async () => house.world.mail.received.flatMap(({ text }) => /\b\w{5}-\w{5}\b/.exec(text ?? '') ?? [])[0],
+    async () => setup.simulation.mail.received.flatMap(({ text }) => /\b\w{5}-\w{5}\b/.exec(text ?? '') ?? [])[0],
   )
-  const { objectId } = await house.post(`confirm ${code}`)
-  await house.world.fediverse.awaitReply(objectId, 30_000)
+  const { objectId } = await setup.post(`confirm ${code}`)
+  await setup.simulation.fediverse.awaitReply(objectId, 30_000)
 }
 
 async function operate<Answer>(path: string, body?: object): Promise<{ status: number; body: Answer }> {
   const headers = { authorization: `Bearer ${operatorToken}`, 'content-type': 'application/json' }
   const init = body ? { method: 'POST', headers, body: JSON.stringify(body) } : { headers }
-  const answer = await fetch(`${house.url}/operator/api${path}`, init)
+  const answer = await fetch(`${setup.url}/operator/api${path}`, init)
   return { status: answer.status, body: (await answer.json()) as Answer }
 }
 
@@ -41,24 +41,28 @@ test('E-39: a gateway that is killed over an operator’s decision runs what he 
   const heard: string[] = []
   for (const [round, delayMs] of delays.entries()) {
     const [asked, changed] = [String(200 + round), String(1_200 + round)]
-    const { objectId } = await house.post(`please refund ${asked}`)
-    await house.world.fediverse.awaitReply(objectId, 30_000)
-    const mailsBefore = house.world.mail.received.length
-    const { demands } = (await operate<{ demands: { id: string }[] }>('/demands?status=open&approver=operator')).body
-    const path = `/demands/${demands[0]?.id}`
+    const { objectId } = await setup.post(`please refund ${asked}`)
+    await setup.simulation.fediverse.awaitReply(objectId, 30_000)
+    const mailsBefore = setup.simulation.mail.received.length
+    const { requirements } = (
+      await operate<{ requirements: { id: string }[] }>('/requirements?status=open&approver=operator')
+    ).body
+    const path = `/requirements/${requirements[0]?.id}`
     const word = { outcome: 'granted', arguments: { order: changed } }
     const decided = operate(path, word).catch(() => undefined)
     // From before the decision is durable to after the tool has ended.
     await new Promise(resolve => setTimeout(resolve, delayMs))
-    await house.gateway.kill()
+    await setup.gateway.kill()
     await decided
-    await house.gateway.start()
+    await setup.gateway.start()
     await eventually(async () => [200, 403].includes((await operate(path, word).catch(() => undefined))?.status ?? 0))
-    await eventually(async () => house.answersTo(objectId).length > 0, 30_000)
-    expect(house.rings()).not.toContain(`begun ${asked}`)
-    heard.push(house.expectOneRing(changed, house.answersTo(objectId)[0] ?? ''))
+    await eventually(async () => setup.answersTo(objectId).length > 0, 30_000)
+    expect(setup.rings()).not.toContain(`begun ${asked}`)
+    heard.push(setup.expectOneRing(changed, setup.answersTo(objectId)[0] ?? ''))
     const copies = await eventually(async () => {
-      const found = house.world.mail.received.slice(mailsBefore).filter(({ text }) => text?.includes('The till says'))
+      const found = setup.simulation.mail.received
+        .slice(mailsBefore)
+        .filter(({ text }) => text?.includes('The till says'))
       return found.length > 0 && found
     })
     // Brought twice it is the same mail.

@@ -1,66 +1,66 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
-import { askShop, callShop } from './demand-steps.ts'
-import { eventually } from './house.ts'
-import type { OperatorHouse, Waiting } from './operator-house.ts'
+import { eventually } from './gateway.ts'
+import type { OperatorDeps, Waiting } from './operator-gateway.ts'
 import {
   describeShop,
   eve,
   evesToken,
   newName,
   openChat,
-  openOperatorHouse,
+  openOperatorGateway,
   outcomeOf,
   runChat,
   tillAgents,
-} from './operator-house.ts'
-import { annsToken } from './swarm-house.ts'
+} from './operator-gateway.ts'
+import { askShop, callShop } from './requirement-steps.ts'
+import { annsToken } from './swarm-gateway.ts'
 
 // Waits that no operator decides: whoever asked is told when their time is over, where he asked; they are closed everywhere, and nothing has run.
 
-let house: OperatorHouse
-const seconds = (count: number) => ({ demands: { expires_after_hours: count / 3_600 } })
+let setup: OperatorDeps
+const seconds = (count: number) => ({ requirements: { expires_after_hours: count / 3_600 } })
 
 beforeAll(async () => {
-  house = await openOperatorHouse()
-  await house.swarm.house.restart(seconds(0.8))
+  setup = await openOperatorGateway()
+  await setup.swarm.gateway.restart(seconds(0.8))
 })
-afterAll(() => house.close())
-beforeEach(() => void house.takeRings())
+afterAll(() => setup.close())
+beforeEach(() => void setup.takeRings())
 
 const late = 'Nobody allowed it in time.'
-const gateway = () => house.swarm.house
+const gateway = () => setup.swarm.gateway
 
 async function listOpen(): Promise<readonly Waiting[]> {
-  const path = '/demands?status=open&approver=operator'
-  return (await house.swarm.operate<{ demands: readonly Waiting[] }>(path)).demands
+  const path = '/requirements?status=open&approver=operator'
+  return (await setup.swarm.operate<{ requirements: readonly Waiting[] }>(path)).requirements
 }
 
 test.each(tillAgents)(
   'who asked %s on the fediverse is told once, in its thread; the wait is closed for every operator',
   async agent => {
-    const { objectId, waiting } = await house.askForRefund(agent)
-    await eventually(async () => house.answersTo(objectId).some(answer => answer.includes(late)))
+    const { objectId, waiting } = await setup.askForRefund(agent)
+    await eventually(async () => setup.answersTo(objectId).some(answer => answer.includes(late)))
     expect(await listOpen()).toEqual([])
-    expect(await house.swarm.operate<Waiting>(`/demands/${waiting.id}`)).toMatchObject({
+    expect(await setup.swarm.operate<Waiting>(`/requirements/${waiting.id}`)).toMatchObject({
       status: 'expired',
       resolver: { method: 'timeout' },
       resolved_at: expect.stringMatching(/Z$/),
     })
-    expect(await house.readAction(agent)).toMatchObject({ status: 'expired', resolution_result: null })
-    const word = await house.decide(waiting.id, { outcome: 'granted' })
+    expect(await setup.readAction(agent)).toMatchObject({ status: 'expired', resolution_result: null })
+    const word = await setup.decide(waiting.id, { outcome: 'granted' })
     expect([word.status, word.body.detail]).toEqual([403, 'Cannot decide: This has expired.'])
     const chat = openChat(`${gateway().url()}/api/v1/operator/runs`, evesToken, `approval:${waiting.id}`)
     const told = await runChat(chat, [{ interruptId: waiting.id, status: 'resolved', payload: { approved: true } }])
     expect(told.at(-1)).toMatchObject({ type: 'RUN_ERROR', code: 'not_decided' })
     await gateway().restart()
     await eventually(async () => (await gateway().deliveries()).every(({ state }) => state === 'sent'))
-    expect(house.answersTo(objectId).filter(answer => answer.includes(late))).toHaveLength(1)
-    expect(house.takeRings()).toEqual([])
+    expect(setup.answersTo(objectId).filter(answer => answer.includes(late))).toHaveLength(1)
+    expect(setup.takeRings()).toEqual([])
   },
 )
 
 test('by mail he hears it by mail', async () => {
-  const { mail } = gateway().world
+  const { mail } = gateway().simulation
   const sent = await mail.deliver({ from: eve, to: 'shop@agents.test', text: 'My money back, please' })
   await mail.awaitReply(sent.mail.messageId, 30_000)
   const letter = await eventually(async () => mail.received.find(({ text }) => text?.includes(late)))
@@ -91,30 +91,30 @@ test.each(tillAgents)(
     const events = await runChat(chat, [{ interruptId: id, status: 'cancelled' }])
     expect(outcomeOf(events).type).toBe('success')
     expect(String(chat.messages.at(-1)?.content)).toContain(late)
-    expect(await house.swarm.operate<Waiting>(`/demands/${id}`)).toMatchObject({ resolver: { method: 'timeout' } })
+    expect(await setup.swarm.operate<Waiting>(`/requirements/${id}`)).toMatchObject({ resolver: { method: 'timeout' } })
   },
 )
 
 test('a gateway that was off when the time was over tells it when it is back', async () => {
   await gateway().restart(seconds(4))
-  const { objectId } = await house.askForRefund('shop')
+  const { objectId } = await setup.askForRefund('shop')
   await gateway().restart(seconds(0.8))
-  expect(house.answersTo(objectId).some(answer => answer.includes(late))).toBe(false)
-  await eventually(async () => house.answersTo(objectId).some(answer => answer.includes(late)))
+  expect(setup.answersTo(objectId).some(answer => answer.includes(late))).toBe(false)
+  await eventually(async () => setup.answersTo(objectId).some(answer => answer.includes(late)))
 })
 
 test('who may not speak to the agent any more is told nothing, and nothing waits', async () => {
   await gateway().restart(seconds(3))
-  const { objectId, waiting } = await house.askForRefund('shop')
-  const before = house.answersTo(objectId).length
+  const { objectId, waiting } = await setup.askForRefund('shop')
+  const before = setup.answersTo(objectId).length
   const deny = [{ method: 'urn:mentionable:auth:ap-http-signature:v0.1' }]
   await gateway().restart({
     ...seconds(0.8),
-    agents: { shop: { ...describeShop(house), deny } },
+    agents: { shop: { ...describeShop(setup), deny } },
     default_agent: 'shop',
   })
-  await eventually(async () => (await house.swarm.operate<Waiting>(`/demands/${waiting.id}`)).resolver)
+  await eventually(async () => (await setup.swarm.operate<Waiting>(`/requirements/${waiting.id}`)).resolver)
   expect(await listOpen()).toEqual([])
   expect(JSON.stringify(await gateway().messages())).not.toContain(waiting.id)
-  expect(house.answersTo(objectId)).toHaveLength(before)
+  expect(setup.answersTo(objectId)).toHaveLength(before)
 })

@@ -1,15 +1,15 @@
 import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import type { TestHouse } from './house.ts'
-import { openTestHouse } from './house.ts'
+import type { TestGateway } from './gateway.ts'
+import { openTestGateway } from './gateway.ts'
 
 // What an agent is told of who spoke earlier, and how that was proven then.
 
-let house: TestHouse
+let gateway: TestGateway
 beforeAll(async () => {
-  house = await openTestHouse(() => ({ agents: { desk: { use: './agents/historian.ts' } } }))
+  gateway = await openTestGateway(() => ({ agents: { desk: { use: './agents/historian.ts' } } }))
 })
-afterAll(() => house.close())
+afterAll(() => gateway.close())
 
 interface Past {
   readonly turns: readonly {
@@ -22,9 +22,9 @@ interface Past {
 test('turns of the history bear the proof with which they came', async () => {
   const contextId = randomUUID()
   const send = async () => {
-    const token = await house.world.a2a.token({ sub: 'carol' })
+    const token = await gateway.simulation.a2a.token({ sub: 'carol' })
     const message = { messageId: randomUUID(), contextId, role: 'ROLE_USER', parts: [{ text: 'hello' }] }
-    const answer = await fetch(`${house.url()}/agents/desk/a2a`, {
+    const answer = await fetch(`${gateway.url()}/agents/desk/a2a`, {
       method: 'POST',
       headers: { 'content-type': 'application/json', 'a2a-version': '1.0', authorization: `Bearer ${token}` },
       body: JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'SendMessage', params: { message } }),

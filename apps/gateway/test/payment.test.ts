@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import type { RpcAnswer } from './demand-steps.ts'
-import { askShop, callShop, decide, policyOf, shopkeeper, wordsOf } from './demand-steps.ts'
-import type { TestHouse } from './house.ts'
-import { eventually, openTestHouse, origin } from './house.ts'
+import type { TestGateway } from './gateway.ts'
+import { eventually, openTestGateway, origin } from './gateway.ts'
+import type { RpcAnswer } from './requirement-steps.ts'
+import { askShop, callShop, decide, policyOf, shopkeeper, wordsOf } from './requirement-steps.ts'
 import type { SigningKey } from './sign-jws.ts'
 import { makeSigningKey, signJws } from './sign-jws.ts'
 
@@ -12,24 +12,24 @@ const issuer = 'https://pay.test'
 const providerKey = makeSigningKey()
 const strangersKey = makeSigningKey()
 
-let house: TestHouse
+let gateway: TestGateway
 
 beforeAll(async () => {
   const { jwk } = providerKey
   const payments = { use: 'receipt', issuer, jwk, checkout_url: 'https://pay.test/checkout?shop=7' }
-  house = await openTestHouse(world => ({
+  gateway = await openTestGateway(simulation => ({
     agents: { shop: shopkeeper },
     payments,
     a2a: {
-      auth: { anonymous: true, issuers: [{ ...world.a2a.issuerConfig, audience: `${origin}/a2a` }] },
+      auth: { anonymous: true, issuers: [{ ...simulation.a2a.issuerConfig, audience: `${origin}/a2a` }] },
     },
   }))
 })
-afterAll(() => house.close())
+afterAll(() => gateway.close())
 
 let receipts = 0
 
-/** A receipt for what this policy demands, but for what the changes say; signed by the provider unless told otherwise. */
+/** A receipt for what this policy requires, but for what the changes say; signed by the provider unless told otherwise. */
 function signReceipt(
   policy: Readonly<Record<string, unknown>>,
   changes: Readonly<Record<string, unknown>> = {},
@@ -37,30 +37,30 @@ function signReceipt(
 ): string {
   receipts += 1
   const now = Math.floor(Date.now() / 1000)
-  const { demand, amount, currency } = policy
+  const { requirement, amount, currency } = policy
   const times = { iat: now, exp: now + 600 }
-  const claims = { iss: issuer, aud: origin, demand, amount, currency, jti: `r-${receipts}`, ...times, ...changes }
+  const claims = { iss: issuer, aud: origin, requirement, amount, currency, jti: `r-${receipts}`, ...times, ...changes }
   return signJws({ typ: 'receipt+jwt', ...header }, claims, key)
 }
 
 function askToPay(sub = 'carol'): Promise<RpcAnswer> {
-  return askShop(house, 'pay please', { sub })
+  return askShop(gateway, 'pay please', { sub })
 }
 
 /** Goes on with the task of `asked`, saying that it is paid. */
 function payTask(asked: RpcAnswer, receipt: string | undefined, more: object = {}): Promise<RpcAnswer> {
   const { state } = policyOf(asked)
   const resolution = { in_reply_to_state: state, kind: 'payment_required', ...(receipt && { receipt }) }
-  return askShop(house, 'here you are', { taskId: asked.task?.id ?? '', resolution, ...more })
+  return askShop(gateway, 'here you are', { taskId: asked.task?.id ?? '', resolution, ...more })
 }
 
 const field = (name: string) => `message.metadata.mentionable.policy_resolution.${name}`
 
 async function countMessages(): Promise<number> {
-  return (await house.messages()).length
+  return (await gateway.messages()).length
 }
 
-test('MN-7.1: a payment is demanded as input-required, with all it takes to pay', async () => {
+test('MN-7.1: a payment is required as input-required, with all it takes to pay', async () => {
   const asked = await askToPay()
   expect(asked.task?.status.state).toBe('TASK_STATE_INPUT_REQUIRED')
   const policy = policyOf(asked)
@@ -69,7 +69,7 @@ test('MN-7.1: a payment is demanded as input-required, with all it takes to pay'
     message: 'A cake is not for nothing.',
     amount: '4.50',
     currency: 'EUR',
-    demand: expect.stringMatching(/^[0-9a-f]{32}$/),
+    requirement: expect.stringMatching(/^[0-9a-f]{32}$/),
     state: expect.stringMatching(/^[\w-]{43}$/),
   })
   expect(policy.url).toBe(`${origin}/actions/${String(policy.state)}`)
@@ -95,7 +95,7 @@ test('MN-7.2: a receipt goes on with the task; it counts once, and a retry of it
   })
   expect(await countMessages()).toBe(before)
 
-  const { message } = await house.show('paying-1')
+  const { message } = await gateway.show('paying-1')
   expect(message.policy_resolution).toMatchObject({ outcome: 'granted', receipt: { provider: issuer } })
   expect(JSON.stringify(message)).not.toContain(receipt)
   expect(JSON.stringify(message)).not.toContain(String(policyOf(asked).state))
@@ -104,13 +104,13 @@ test('MN-7.2: a receipt goes on with the task; it counts once, and a retry of it
 type Changes = Readonly<Record<string, unknown>>
 const past = Math.floor(Date.now() / 1000) - 3_600
 
-describe('a receipt that is not one for this demand is refused, and the demand stays open', () => {
+describe('a receipt that is not one for this requirement is refused, and the requirement stays open', () => {
   test.each<[string, Changes, number, string, string]>([
-    ['another amount', { amount: '0.45' }, 403, 'amount', 'is not what was demanded'],
-    ['an amount that is no number', { amount: '4.5.0' }, 403, 'amount', 'is not what was demanded'],
-    ['another currency', { currency: 'JPY' }, 403, 'currency', 'is not the one that was demanded'],
-    ['another house', { aud: 'https://other.test' }, 403, 'aud', 'is another house'],
-    ['another demand', { demand: 'a'.repeat(32) }, 403, 'demand', 'is another demand'],
+    ['another amount', { amount: '0.45' }, 403, 'amount', 'is not what was required'],
+    ['an amount that is no number', { amount: '4.5.0' }, 403, 'amount', 'is not what was required'],
+    ['another currency', { currency: 'JPY' }, 403, 'currency', 'is not the one that was required'],
+    ['another gateway', { aud: 'https://other.test' }, 403, 'aud', 'is another gateway'],
+    ['another requirement', { requirement: 'a'.repeat(32) }, 403, 'requirement', 'is another requirement'],
     ['another issuer', { iss: 'https://evil.test' }, 401, 'iss', 'is not the payment provider'],
     ['a time that is over', { iat: past, exp: past + 60 }, 401, 'exp', 'is over'],
     ['a time yet to come', { iat: past + 7_200 }, 401, 'iat', 'is yet to come'],
@@ -149,11 +149,11 @@ describe('a receipt that is not one for this demand is refused, and the demand s
     const asked = await askToPay()
     const missing = [{ field: field('receipt'), description: 'is missing' }]
     expect(await payTask(asked, undefined)).toMatchObject({ status: 403, error: { violations: missing } })
-    const consent = await askShop(house, 'consent please')
+    const consent = await askShop(gateway, 'consent please')
     const resolution = { in_reply_to_state: policyOf(consent).state, receipt: signReceipt(policyOf(asked)) }
     const wrong = [{ field: field('receipt'), description: 'is not what was asked for' }]
     const taskId = consent.task?.id ?? ''
-    expect(await askShop(house, 'yes', { taskId, resolution })).toMatchObject({ error: { violations: wrong } })
+    expect(await askShop(gateway, 'yes', { taskId, resolution })).toMatchObject({ error: { violations: wrong } })
   })
 
   test('one that has paid already', async () => {
@@ -167,7 +167,7 @@ describe('a receipt that is not one for this demand is refused, and the demand s
   })
 })
 
-describe('a decision counts only where it was demanded', () => {
+describe('a decision counts only where it was required', () => {
   const refusal = (description: string) => ({
     status: 403,
     error: {
@@ -187,9 +187,9 @@ describe('a decision counts only where it was demanded', () => {
   })
 
   test('whoever says nothing of himself decides nothing', async () => {
-    const asked = await askShop(house, 'consent please', { sub: null })
+    const asked = await askShop(gateway, 'consent please', { sub: null })
     const resolution = { in_reply_to_state: policyOf(asked).state }
-    const answer = await askShop(house, 'yes', { taskId: asked.task?.id ?? '', resolution, sub: null })
+    const answer = await askShop(gateway, 'yes', { taskId: asked.task?.id ?? '', resolution, sub: null })
     expect(answer).toMatchObject({
       status: 403,
       error: { violations: [{ field: field('outcome'), description: 'counts only of a caller who says who he is' }] },
@@ -203,8 +203,8 @@ describe('a decision counts only where it was demanded', () => {
     const elsewhere = refusal('belongs to another conversation')
     expect(await payTask(asked, receipt, { taskId: other.task?.id })).toMatchObject(elsewhere)
     expect(await payTask(asked, receipt, { taskId: undefined })).toMatchObject(elsewhere)
-    const sibling = await askShop(house, 'consent please', { contextId: asked.task?.contextId ?? '' })
-    expect(await payTask(asked, receipt, { taskId: sibling.task?.id })).toMatchObject(elsewhere)
+    const localAgent = await askShop(gateway, 'consent please', { contextId: asked.task?.contextId ?? '' })
+    expect(await payTask(asked, receipt, { taskId: localAgent.task?.id })).toMatchObject(elsewhere)
     const inContext = await payTask(asked, receipt, { taskId: undefined, contextId: asked.task?.contextId })
     expect(inContext.task?.status.state).toBe('TASK_STATE_COMPLETED')
   })
@@ -214,30 +214,30 @@ describe('a decision counts only where it was demanded', () => {
     const { state } = policyOf(asked)
     const taskId = asked.task?.id ?? ''
     const kind = { in_reply_to_state: state, kind: 'consent_required' }
-    expect(await askShop(house, 'yes', { taskId, resolution: kind })).toMatchObject(refusal('is of another kind'))
+    expect(await askShop(gateway, 'yes', { taskId, resolution: kind })).toMatchObject(refusal('is of another kind'))
     const unknown = { in_reply_to_state: 'f'.repeat(43) }
-    expect(await askShop(house, 'yes', { taskId, resolution: unknown })).toMatchObject(refusal('is not known'))
+    expect(await askShop(gateway, 'yes', { taskId, resolution: unknown })).toMatchObject(refusal('is not known'))
     const malformed = { in_reply_to_state: 'no state' }
-    expect((await askShop(house, 'yes', { taskId, resolution: malformed })).error?.message).toBe(
+    expect((await askShop(gateway, 'yes', { taskId, resolution: malformed })).error?.message).toBe(
       `Cannot SendMessage: ${field('in_reply_to_state')} must be a state`,
     )
   })
 
   test('not once its task has ended', async () => {
     const asked = await askToPay()
-    await callShop(house, 'CancelTask', { id: asked.task?.id })
+    await callShop(gateway, 'CancelTask', { id: asked.task?.id })
     const refused = await payTask(asked, signReceipt(policyOf(asked)))
     expect(refused.error?.message).toBe('Cannot continue task: it has ended')
     const page = new URL(String(policyOf(asked).url)).pathname
-    expect((await decide(house, page, 'decline')).status).toBe(410)
+    expect((await decide(gateway, page, 'decline')).status).toBe(410)
   })
 })
 
 test('the caller may give and refuse consent himself', async () => {
   for (const outcome of ['granted', 'declined']) {
-    const asked = await askShop(house, 'consent please')
+    const asked = await askShop(gateway, 'consent please')
     const resolution = { in_reply_to_state: policyOf(asked).state, outcome }
-    const answer = await askShop(house, 'so be it', { taskId: asked.task?.id ?? '', resolution })
+    const answer = await askShop(gateway, 'so be it', { taskId: asked.task?.id ?? '', resolution })
     expect(wordsOf(answer)).toBe(
       `decided: consent_required ${outcome} by principal, my state, 7, no receipt; said: so be it`,
     )
@@ -248,28 +248,28 @@ test('a person pays at the provider and comes back; nothing is paid by a click',
   const asked = await askToPay()
   const policy = policyOf(asked)
   const path = new URL(String(policy.url)).pathname
-  const shown = await (await fetch(house.url() + path)).text()
+  const shown = await (await fetch(gateway.url() + path)).text()
   const [, href = ''] = /href="(https:\/\/pay\.test[^"]+)"/.exec(shown) ?? []
   const checkout = new URL(href.replaceAll('&amp;', '&'))
   expect(Object.fromEntries(checkout.searchParams)).toEqual({
     shop: '7',
-    demand: policy.demand,
+    requirement: policy.requirement,
     amount: '4.50',
     currency: 'EUR',
     return_url: `${origin}${path}/receipt`,
   })
-  for (const decision of ['grant', 'pay_test']) expect((await decide(house, path, decision)).status).toBe(403)
-  expect((await decide(house, path, 'whatever')).status).toBe(400)
+  for (const decision of ['grant', 'pay_test']) expect((await decide(gateway, path, decision)).status).toBe(403)
+  expect((await decide(gateway, path, 'whatever')).status).toBe(400)
 
   const receipt = signReceipt(policy)
-  const back = `${house.url()}${path}/receipt?${new URLSearchParams({ receipt })}`
+  const back = `${gateway.url()}${path}/receipt?${new URLSearchParams({ receipt })}`
   expect((await fetch(back, { method: 'HEAD', redirect: 'manual' })).status).toBe(200)
   const returned = await fetch(back, { redirect: 'manual' })
   expect([returned.status, returned.headers.get('location')]).toEqual([303, origin + path])
   expect((await fetch(back, { redirect: 'manual' })).status).toBe(303)
-  expect(await (await fetch(house.url() + path)).text()).toContain('<h1>Paid</h1>')
+  expect(await (await fetch(gateway.url() + path)).text()).toContain('<h1>Paid</h1>')
   const state = async () => {
-    const { task } = await callShop(house, 'GetTask', { id: asked.task?.id })
+    const { task } = await callShop(gateway, 'GetTask', { id: asked.task?.id })
     return task?.status.state === 'TASK_STATE_COMPLETED' && wordsOf({ status: 200, task })
   }
   expect(await eventually(state)).toContain('decided: payment_required granted by receipt, my state')
@@ -277,17 +277,20 @@ test('a person pays at the provider and comes back; nothing is paid by a click',
 
 test('the provider tells of a payment from server to server, once or twice', async () => {
   const asked = await askToPay()
-  const call = (body: string) => fetch(`${house.url()}/payments/callback`, { method: 'POST', body })
+  const call = (body: string) => fetch(`${gateway.url()}/payments/callback`, { method: 'POST', body })
   const receipt = signReceipt(policyOf(asked))
   for (let time = 0; time < 2; time += 1) {
     const answer = await call(receipt)
-    expect([answer.status, await answer.json()]).toEqual([200, { demand: policyOf(asked).demand, status: 'granted' }])
+    expect([answer.status, await answer.json()]).toEqual([
+      200,
+      { requirement: policyOf(asked).requirement, status: 'granted' },
+    ])
   }
   const second = await call(signReceipt(policyOf(asked)))
   expect([second.status, await second.json()]).toMatchObject([
     403,
     { detail: 'Cannot take receipt: This has been used already.' },
   ])
-  expect((await call(signReceipt({ ...policyOf(asked), demand: 'b'.repeat(32) }))).status).toBe(404)
+  expect((await call(signReceipt({ ...policyOf(asked), requirement: 'b'.repeat(32) }))).status).toBe(404)
   expect((await call('rubbish')).status).toBe(404)
 })

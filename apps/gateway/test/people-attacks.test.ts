@@ -1,24 +1,24 @@
 import { Unavailable } from '@postern/core'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { eventually, operatorToken } from './house.ts'
-import type { PeopleTestHouse } from './people-house.ts'
-import { openPeopleHouse, readConfided } from './people-house.ts'
+import { eventually, operatorToken } from './gateway.ts'
+import type { PeopleTestGateway } from './people-gateway.ts'
+import { openPeople, readConfided } from './people-gateway.ts'
 import { listTraces as listAllTraces } from './traces.ts'
 
 // What others might try with linked addresses, and that what is forgotten is gone.
 
-let people: PeopleTestHouse
+let people: PeopleTestGateway
 let copies = 0
 
 beforeAll(async () => {
-  people = await openPeopleHouse({
+  people = await openPeople({
     email: { listen: { port: 0, protocol: 'smtp' }, answer_lists: true, reply_all: true },
   })
 })
 afterAll(() => people.close())
 
 const post = async (path: string, body: unknown) => {
-  const answer = await fetch(`${people.house.url()}/operator/api${path}`, {
+  const answer = await fetch(`${people.gateway.url()}/operator/api${path}`, {
     method: 'POST',
     headers: { authorization: `Bearer ${operatorToken}` },
     body: JSON.stringify(body),
@@ -59,13 +59,13 @@ describe('who is not proven', () => {
   })
 
   test('mail to several people is no place for commands', async () => {
-    const sent = await people.house.world.mail.deliver({
+    const sent = await people.gateway.simulation.mail.deliver({
       from: 'alice@alice.test',
       to: ['desk@agents.test', 'carol@alice.test'],
       subject: 'hello',
       text: 'linked',
     })
-    const reply = await people.house.world.mail.awaitReply(sent.mail.messageId, 30_000)
+    const reply = await people.gateway.simulation.mail.awaitReply(sent.mail.messageId, 30_000)
     expect(readConfided(reply.text ?? '')).toBeDefined()
   })
 })
@@ -127,7 +127,7 @@ describe('somebody else’s address', () => {
     const [asker, target] = ['bob@mastodon.test', 'https://gotosocial.test/users/alice']
     await people.dm('link @alice@gotosocial.test', { from: asker })
     const code = await people.postedCode(target)
-    const notices = people.house.world.fediverse.received.filter(({ activity }) =>
+    const notices = people.gateway.simulation.fediverse.received.filter(({ activity }) =>
       JSON.stringify(activity).includes(`${code}`),
     )
     expect(notices).toHaveLength(1)
@@ -144,7 +144,7 @@ test('before others the gateway says nothing but where to ask, to him alone', as
 })
 
 describe('forgetting', () => {
-  const listTraces = (word: string) => listAllTraces(people.house.dataDir, word)
+  const listTraces = (word: string) => listAllTraces(people.gateway.dataDir, word)
 
   test('"forget me" deletes all of his addresses’ words; only the last exchange is left', async () => {
     const me = { from: 'forgetme@alice.test' }
@@ -173,12 +173,12 @@ describe('forgetting', () => {
     expect(listTraces('tamarind')).toEqual([])
     expect(listTraces('bob@barekey.test').filter(table => table !== 'turn_budgets')).toEqual([])
     expect((await post('/people/forget', { address: 'nobody' })).status).toBe(400)
-    const metrics = await (await fetch(`${people.house.url()}/metrics`)).text()
+    const metrics = await (await fetch(`${people.gateway.url()}/metrics`)).text()
     expect(metrics).not.toMatch(/ -\d/)
   })
 
   test('links are listed for the operator', async () => {
-    const { links } = await people.house.ask<{ links: object[] }>('/people?agent=desk')
+    const { links } = await people.gateway.ask<{ links: object[] }>('/people?agent=desk')
     expect(links).toContainEqual(
       expect.objectContaining({ agent: 'desk', target: { via: 'email', address: '@seen@alice.test' } }),
     )
@@ -188,23 +188,23 @@ describe('forgetting', () => {
 test('a code that was asked for before a restart still counts after it, once', async () => {
   await people.dm('link later@alice.test', { from: 'alice@gotosocial.test' })
   const code = await people.mailedCode('later@alice.test')
-  await people.house.restart()
+  await people.gateway.restart()
   expect((await people.dm(`confirm ${code}`, { from: 'alice@gotosocial.test' })).text).toContain(
     'Done: later@alice.test',
   )
-  await eventually(async () => (await people.house.deliveries()).every(({ state }) => state !== 'queued'))
+  await eventually(async () => (await people.gateway.deliveries()).every(({ state }) => state !== 'queued'))
 })
 
 test.each(['link again@alice.test', 'confirm'])(
   '"%s" is done once, when the turn is run again because its end was not written',
   async text => {
-    const { desk } = people.house.gateway()
-    const commit = desk.commit.bind(desk)
+    const { store } = people.gateway.gateway()
+    const commit = store.commit.bind(store)
     let failures = 0
     const from = { from: 'alice@rfc9421.test' }
     const said = text === 'confirm' ? `confirm ${await people.mailedCode('again@alice.test')}` : text
-    desk.commit = async (turn, answer) => {
-      if (answer.isAside && failures < 2) {
+    store.commit = async (turn, answer) => {
+      if (answer.isGatewayReply && failures < 2) {
         failures += 1
         throw new Unavailable('Cannot store: the disk is full')
       }
@@ -214,13 +214,15 @@ test.each(['link again@alice.test', 'confirm'])(
       const answer = await people.dm(said, from)
       expect(answer.text).toContain(text === 'confirm' ? 'Done: again@alice.test' : 'I have sent a code')
     } finally {
-      desk.commit = commit
+      store.commit = commit
     }
     expect(failures).toBe(2)
     await eventually(async () =>
-      (await people.house.deliveries()).every(({ state }) => state === 'sent' || state === 'dead'),
+      (await people.gateway.deliveries()).every(({ state }) => state === 'sent' || state === 'dead'),
     )
-    const mails = people.house.world.mail.received.filter(({ envelope }) => envelope.to.includes('again@alice.test'))
+    const mails = people.gateway.simulation.mail.received.filter(({ envelope }) =>
+      envelope.to.includes('again@alice.test'),
+    )
     expect(mails).toHaveLength(text === 'confirm' ? 2 : 1)
   },
 )

@@ -1,14 +1,14 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { eventually } from './house.ts'
-import type { PeopleTestHouse } from './people-house.ts'
-import { openPeopleHouse, readConfided } from './people-house.ts'
+import { eventually } from './gateway.ts'
+import type { PeopleTestGateway } from './people-gateway.ts'
+import { openPeople, readConfided } from './people-gateway.ts'
 
 // Linked people: mail and fediverse, through real sockets with real signatures.
 
-let people: PeopleTestHouse
+let people: PeopleTestGateway
 
 beforeAll(async () => {
-  people = await openPeopleHouse()
+  people = await openPeople()
 })
 afterAll(() => people.close())
 
@@ -24,7 +24,7 @@ describe('a person with an account and a mailbox', () => {
   })
 
   test('the mail says who asked, and what to do if it was somebody else', () => {
-    const mail = people.house.world.mail.received.find(
+    const mail = people.gateway.simulation.mail.received.find(
       ({ envelope, text }) => envelope.to.includes('alice@alice.test') && text?.includes('confirm '),
     )
     expect(mail?.headers.get('subject')).toEqual(['Linking alice@alice.test'])
@@ -34,7 +34,7 @@ describe('a person with an account and a mailbox', () => {
 
   test('the mailbox is told that it was linked', async () => {
     const told = await eventually(async () =>
-      people.house.world.mail.received.find(
+      people.gateway.simulation.mail.received.find(
         ({ envelope, text }) => envelope.to.includes('alice@alice.test') && text?.includes('is now linked'),
       ),
     )
@@ -100,7 +100,7 @@ describe('from the mailbox to the account', () => {
 
   test('nobody is told who else is named in an answer', async () => {
     await people.dm('linked', { from: 'bob@mastodon.test' })
-    const toAlice = people.house.world.fediverse.received.filter(
+    const toAlice = people.gateway.simulation.fediverse.received.filter(
       ({ activity }) =>
         JSON.stringify(activity).includes('bob@alice.test') && JSON.stringify(activity.to).includes('alice'),
     )
@@ -113,7 +113,7 @@ test('a code is read out of an answer with a signature, and what it answers quot
   const asked = await people.write('link acct:bob@gotosocial.test', from)
   const code = await people.postedCode('https://gotosocial.test/users/bob')
   const quoted = asked.text.replace(/^/gm, '> ')
-  const text = `Confirm ${code}\n\n-- \nQuoter\n+1 555 0100\n\nOn Mon, 2 Nov 2026 at 10:00, Desk <desk@agents.test> wrote:\n\n${quoted}\n`
+  const text = `Confirm ${code}\n\n-- \nQuoter\n+1 555 0100\n\nOn Mon, 2 Nov 2026 at 10:00, Store <desk@agents.test> wrote:\n\n${quoted}\n`
   const confirmed = await people.write(text, { ...from, inReplyTo: asked.thread })
   expect(confirmed.text).toContain('Done: @bob@gotosocial.test is linked')
 })

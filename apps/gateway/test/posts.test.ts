@@ -1,30 +1,30 @@
-import type { ReceivedActivity } from '@postern/sim'
+import type { ReceivedActivity } from '@postern/simulation'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import type { Output } from '../src/cli/commands.ts'
 import { CommandError } from '../src/cli/operator-client.ts'
-import { performAct } from '../src/cli/post.ts'
+import { performAction } from '../src/cli/post.ts'
 import { writeRunFile } from '../src/run-file.ts'
-import type { TestHouse } from './house.ts'
-import { describeTestConfig, eventually, openTestHouse, origin } from './house.ts'
+import type { TestGateway } from './gateway.ts'
+import { describeTestConfig, eventually, openTestGateway, origin } from './gateway.ts'
 
 // What an agent does of itself, from the terminal to a follower's server.
 
-let house: TestHouse
+let setup: TestGateway
 
 beforeAll(async () => {
-  house = await openTestHouse()
-  await house.world.fediverse.send({ to: '@echo@agents.test', type: 'Follow' })
-  await house.world.fediverse.awaitActivity(({ activity }) => activity.type === 'Accept', 30_000)
+  setup = await openTestGateway()
+  await setup.simulation.fediverse.send({ to: '@echo@agents.test', type: 'Follow' })
+  await setup.simulation.fediverse.awaitActivity(({ activity }) => activity.type === 'Accept', 30_000)
 })
-afterAll(() => house.close())
+afterAll(() => setup.close())
 
-/** As `postern post`, `edit` and `unpost` do it beside the running gateway. */
-async function perform(act: Parameters<typeof performAct>[3], agent = 'echo'): Promise<string> {
-  writeRunFile(house.dataDir, { url: house.url(), pid: process.pid, isSimulating: true })
-  const tree = describeTestConfig(house.world, house.dataDir)
+/** As `postern post`, `edit` and `delete-post` do it beside the running gateway. */
+async function perform(act: Parameters<typeof performAction>[3], agent = 'echo'): Promise<string> {
+  writeRunFile(setup.dataDir, { url: setup.url(), pid: process.pid, isSimulating: true })
+  const tree = describeTestConfig(setup.simulation, setup.dataDir)
   const printed: string[] = []
   const output: Output = { json: false, print: text => printed.push(text) }
-  await performAct({ tree, baseDir: house.dataDir, missing: [], path: undefined }, output, agent, act)
+  await performAction({ tree, baseDir: setup.dataDir, missing: [], path: undefined }, output, agent, act)
   return printed.join('\n')
 }
 
@@ -34,7 +34,7 @@ function says(content: string) {
 
 function awaitActivity(type: string, text: string): Promise<ReceivedActivity> {
   const matches = ({ activity }: ReceivedActivity) => activity.type === type && JSON.stringify(activity).includes(text)
-  return house.world.fediverse.awaitActivity(matches, 30_000)
+  return setup.simulation.fediverse.awaitActivity(matches, 30_000)
 }
 
 test('a post reaches who follows the agent, is changed, and is taken back', async () => {
@@ -44,7 +44,7 @@ test('a post reaches who follows the agent, is changed, and is taken back', asyn
   const post = `${origin}/agents/echo/posts/${id}`
   expect(created).toMatchObject({ host: 'mastodon.test', verified: true, activity: { actor: `${origin}/agents/echo` } })
   expect(created.activity.object).toMatchObject({ id: post, content: '<p>We are <em>open</em> again.</p>' })
-  expect(await house.show(`post:${id}`)).toMatchObject({ state: 'answered', response: { id }, flags: ['post'] })
+  expect(await setup.show(`post:${id}`)).toMatchObject({ state: 'answered', response: { id }, flags: ['post'] })
 
   expect(await perform({ act: 'edit', response: id, parts: says('We are closed.') })).toBe('edit: done')
   const updated = await awaitActivity('Update', 'closed')
@@ -54,16 +54,16 @@ test('a post reaches who follows the agent, is changed, and is taken back', asyn
   const deleted = await awaitActivity('Delete', post)
   expect(deleted.verified).toBe(true)
   const headers = { accept: 'application/activity+json' }
-  expect((await fetch(`${house.url()}/agents/echo/posts/${id}`, { headers })).status).toBe(410)
+  expect((await fetch(`${setup.url()}/agents/echo/posts/${id}`, { headers })).status).toBe(410)
 })
 
 test('a post goes out though it was made while no gateway was running', async () => {
-  await house.gateway().stop()
+  await setup.gateway().stop()
   const printed = await perform({ act: 'post', parts: says('Written in the dark.') })
-  await house.restart()
+  await setup.restart()
   const created = await awaitActivity('Create', 'Written in the dark.')
   expect(JSON.stringify(created.activity)).toContain(printed.replace('post: ', ''))
-  await eventually(async () => (await house.deliveries()).every(({ state }) => state === 'sent'))
+  await eventually(async () => (await setup.deliveries()).every(({ state }) => state === 'sent'))
 })
 
 test('what cannot be done is said in one line', async () => {

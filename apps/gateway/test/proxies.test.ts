@@ -2,41 +2,41 @@ import { expect, onTestFinished, test } from 'vitest'
 import { checkProxies } from '../src/cli/check-proxies.ts'
 import type { OperatorClient } from '../src/cli/operator-client.ts'
 import { parseConfig } from '../src/config/read-config.ts'
-import type { TestHouse } from './house.ts'
-import { openTestHouse } from './house.ts'
+import type { TestGateway } from './gateway.ts'
+import { openTestGateway } from './gateway.ts'
 
 /** What a TLS proxy on this machine passes on. */
-function postAs(house: TestHouse, client: string): Promise<Response> {
-  return fetch(`${house.url()}/inbox`, { method: 'POST', headers: { 'x-forwarded-for': client }, body: '{}' })
+function postAs(gateway: TestGateway, client: string): Promise<Response> {
+  return fetch(`${gateway.url()}/inbox`, { method: 'POST', headers: { 'x-forwarded-for': client }, body: '{}' })
 }
 
-async function openLimited(network: object): Promise<TestHouse> {
-  const house = await openTestHouse(world => ({
+async function openLimited(network: object): Promise<TestGateway> {
+  const gateway = await openTestGateway(simulation => ({
     limits: { per_address: 2 },
-    network: { ...world.network, ...network },
+    network: { ...simulation.network, ...network },
   }))
-  onTestFinished(() => house.close())
-  return house
+  onTestFinished(() => gateway.close())
+  return gateway
 }
 
 test('a stranger behind a TLS proxy on this machine uses up nobody else’s rate', async () => {
-  const house = await openLimited({})
-  const stranger = [1, 2, 3].map(() => postAs(house, '198.51.100.66'))
+  const gateway = await openLimited({})
+  const stranger = [1, 2, 3].map(() => postAs(gateway, '198.51.100.66'))
   expect((await Promise.all(stranger)).map(({ status }) => status).sort()).toContain(429)
-  expect((await postAs(house, '198.51.100.7')).status).not.toBe(429)
-  expect((await postAs(house, '203.0.113.9, 198.51.100.66')).status).toBe(429)
+  expect((await postAs(gateway, '198.51.100.7')).status).not.toBe(429)
+  expect((await postAs(gateway, '203.0.113.9, 198.51.100.66')).status).toBe(429)
 })
 
 test('forwarded requests of a private peer that is not trusted are reported by doctor', async () => {
-  const house = await openLimited({ trusted_proxies: ['10.0.0.1'] })
-  await postAs(house, '198.51.100.66')
-  await postAs(house, '198.51.100.67')
+  const gateway = await openLimited({ trusted_proxies: ['10.0.0.1'] })
+  await postAs(gateway, '198.51.100.66')
+  await postAs(gateway, '198.51.100.67')
   const client = {
     config: parseConfig({
       origin: 'https://agents.example',
       agents: { echo: { name: 'E', description: 'E', use: 'builtin:echo' } },
     }),
-    request: (path: string) => house.ask(path.replace('/operator/api', '')),
+    request: (path: string) => gateway.ask(path.replace('/operator/api', '')),
   } as unknown as OperatorClient
   expect(await checkProxies(client)).toEqual({
     severity: 'warning',

@@ -1,20 +1,20 @@
 import { once } from 'node:events'
 import { connect } from 'node:net'
 import type { Refusal } from '@postern/core'
-import type { Fault } from '@postern/sim'
+import type { Fault } from '@postern/simulation'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import type { TestHouse } from './house.ts'
-import { intakeSecret, openTestHouse, operatorToken, origin } from './house.ts'
+import type { TestGateway } from './gateway.ts'
+import { intakeSecret, openTestGateway, operatorToken, origin } from './gateway.ts'
 
-let house: TestHouse
+let gateway: TestGateway
 
 beforeAll(async () => {
-  house = await openTestHouse(({ a2a: { issuerConfig, deadIssuerConfig } }) => {
+  gateway = await openTestGateway(({ a2a: { issuerConfig, deadIssuerConfig } }) => {
     const issuers = [issuerConfig, deadIssuerConfig].map(issuer => ({ ...issuer, audience: `${origin}/a2a` }))
     return { a2a: { auth: { issuers } } }
   })
 })
-afterAll(() => house.close())
+afterAll(() => gateway.close())
 
 const secretWords = 'words that must stay in the body'
 
@@ -45,7 +45,7 @@ const table: readonly (readonly [via: 'activitypub' | 'a2a' | 'email', fault: Fa
   ]
 
 async function sendFaulty(via: string, fault: Fault): Promise<number> {
-  const { fediverse, a2a, mail } = house.world
+  const { fediverse, a2a, mail } = gateway.simulation
   if (via === 'activitypub')
     return (await fediverse.deliver({ to: '@echo@agents.test', text: secretWords, fault })).status
   if (via === 'a2a') return (await a2a.deliver({ url: `${origin}/agents/echo/a2a`, text: secretWords, fault })).status
@@ -54,10 +54,10 @@ async function sendFaulty(via: string, fault: Fault): Promise<number> {
 
 describe('the answers table, through real sockets', () => {
   test.each(table)('%s, %s: %i', async (via, fault, answer, code) => {
-    const before = (await house.messages()).length
+    const before = (await gateway.messages()).length
     expect(await sendFaulty(via, fault)).toBe(answer)
-    expect(await house.messages()).toHaveLength(before)
-    const { refusals } = await house.ask<{ refusals: Refusal[] }>('/refusals?limit=500')
+    expect(await gateway.messages()).toHaveLength(before)
+    const { refusals } = await gateway.ask<{ refusals: Refusal[] }>('/refusals?limit=500')
     expect(refusals[0]).toMatchObject({ via, code })
     expect(JSON.stringify(refusals)).not.toContain(secretWords)
   })
@@ -65,16 +65,16 @@ describe('the answers table, through real sockets', () => {
   test.each(['activitypub', 'a2a', 'email'] as const)(
     '%s: a key host that does not answer is no verdict: the peer is asked to come back',
     async via => {
-      const before = (await house.messages()).length
+      const before = (await gateway.messages()).length
       expect(await sendFaulty(via, 'key_host_down')).toBe(via === 'email' ? 451 : 503)
-      expect(await house.messages()).toHaveLength(before)
+      expect(await gateway.messages()).toHaveLength(before)
     },
   )
 })
 
 describe('the door', () => {
   test('refuses more header fields than any honest peer sends', async () => {
-    const { hostname, port } = new URL(house.url())
+    const { hostname, port } = new URL(gateway.url())
     const socket = connect(Number(port), hostname)
     const fields = Array.from({ length: 150 }, (_, index) => `X-Field-${index}: 1\r\n`).join('')
     socket.write(`POST /inbox HTTP/1.1\r\nHost: agents.test\r\nContent-Length: 0\r\n${fields}\r\n`)
@@ -85,7 +85,7 @@ describe('the door', () => {
 
   test('shows the operator API to nobody without the token', async () => {
     for (const authorization of ['', 'Bearer wrong', `Basic ${operatorToken}`, operatorToken]) {
-      const answer = await fetch(`${house.url()}/operator/api/messages`, { headers: { authorization } })
+      const answer = await fetch(`${gateway.url()}/operator/api/messages`, { headers: { authorization } })
       expect(answer.status).toBe(401)
       expect(answer.headers.get('www-authenticate')).toContain('Bearer')
     }
@@ -93,7 +93,7 @@ describe('the door', () => {
 
   test('takes mail at the intake only with its secret', async () => {
     for (const authorization of ['', 'Bearer wrong', `Bearer ${intakeSecret}x`]) {
-      const answer = await fetch(`${house.url()}/email/inbound?to=echo@agents.test`, {
+      const answer = await fetch(`${gateway.url()}/email/inbound?to=echo@agents.test`, {
         method: 'POST',
         headers: { authorization, 'content-type': 'message/rfc822' },
         body: 'From: a@b.test\r\n\r\nhello',
@@ -103,7 +103,7 @@ describe('the door', () => {
   })
 
   test('answers unknown places with a problem document that tells nothing', async () => {
-    const answer = await fetch(`${house.url()}/nowhere`)
+    const answer = await fetch(`${gateway.url()}/nowhere`)
     expect(answer.status).toBe(404)
     expect(answer.headers.get('content-type')).toContain('application/problem+json')
     expect(await answer.json()).toEqual({
@@ -115,8 +115,10 @@ describe('the door', () => {
   })
 
   test('is alive, ready and measurable', async () => {
-    expect(await (await fetch(`${house.url()}/healthz`)).json()).toEqual({ status: 'ok' })
-    expect(await (await fetch(`${house.url()}/readyz`)).json()).toEqual({ status: 'ready' })
-    expect(await (await fetch(`${house.url()}/metrics`)).text()).toMatch(/^postern_messages\{state="answered"\} \d+$/m)
+    expect(await (await fetch(`${gateway.url()}/healthz`)).json()).toEqual({ status: 'ok' })
+    expect(await (await fetch(`${gateway.url()}/readyz`)).json()).toEqual({ status: 'ready' })
+    expect(await (await fetch(`${gateway.url()}/metrics`)).text()).toMatch(
+      /^postern_messages\{state="answered"\} \d+$/m,
+    )
   })
 })

@@ -7,23 +7,23 @@ import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
 import { endListed } from '../src/cli/end-listed.ts'
 import { printRemembered } from '../src/cli/remembered.ts'
 import { writeRunFile } from '../src/run-file.ts'
-import { askShop, findActionPath, policyOf, wordsOf } from './demand-steps.ts'
-import { describeTestConfig, eventually, operatorToken } from './house.ts'
-import { findEvents, newName, openChat, outcomeOf, runChat } from './operator-house.ts'
-import type { SwarmHouse } from './swarm-house.ts'
-import { annsToken, call, describeSwarm, openSwarmHouse, say } from './swarm-house.ts'
+import { describeTestConfig, eventually, operatorToken } from './gateway.ts'
+import { findEvents, newName, openChat, outcomeOf, runChat } from './operator-gateway.ts'
+import { askShop, findActionPath, policyOf, wordsOf } from './requirement-steps.ts'
+import type { SwarmGateway } from './swarm-gateway.ts'
+import { annsToken, call, describeSwarm, openSwarmGateway, say } from './swarm-gateway.ts'
 import { listTraces } from './traces.ts'
 
 // A decision on a call that counts for later calls, too: given by whoever is asked, on every way he can be asked, kept, applied without asking, listed, taken back.
 
 const bobsToken = 'token-of-bob-for-the-tests'
 const till = join(mkdtempSync(join(tmpdir(), 'postern-till-')), 'till')
-let swarm: SwarmHouse
+let swarm: SwarmGateway
 let rung = 0
 
 beforeAll(async () => {
   process.env.TILL = till
-  swarm = await openSwarmHouse(
+  swarm = await openSwarmGateway(
     (member, last, { body }) => {
       if (body.messages.at(-1)?.role === 'tool') return say(`The till says ${last.replace(/[{}"]/g, '')}`)
       if (member === 'triage') return call('navigate_to_refunds', {})
@@ -44,7 +44,7 @@ beforeAll(async () => {
     }
   }
   const token = (name: string, text: string) => ({ name, sha256: hash('sha256', text) })
-  await swarm.house.restart({
+  await swarm.gateway.restart({
     agents: {
       desk: describeSwarm(baseUrl),
       shop: { ...describeShop('preview'), people: { link: true } },
@@ -73,7 +73,7 @@ function takeRings(): readonly string[] {
   }
 }
 
-const urlOf = (agent: string, path: string) => `${swarm.house.url()}/api/v1/agents/${agent}/${path}`
+const urlOf = (agent: string, path: string) => `${swarm.gateway.url()}/api/v1/agents/${agent}/${path}`
 
 interface ChatPlan {
   readonly agent: string
@@ -118,7 +118,7 @@ const listAll = (agent: string) =>
     .then(({ approvals }) => approvals)
 
 async function revokeAll(agent: string): Promise<void> {
-  const url = `${swarm.house.url()}/operator/api/agents/${agent}/approvals`
+  const url = `${swarm.gateway.url()}/operator/api/agents/${agent}/approvals`
   for (const { id } of await listAll(agent)) await ask(operatorToken, `${url}/${id}`, 'DELETE')
 }
 
@@ -154,7 +154,7 @@ test.each(agents)(
   async agent => {
     const first = await openTill({ agent })
     await first.decide({ approved: true, remember: 'always' })
-    await swarm.house.restart()
+    await swarm.gateway.restart()
     const later = await openTill({ agent })
     expect((await later.run('refund order 21, please')).said).toBe('The till says refunded:21')
     expect(takeRings()).toEqual(['begun 17', 'done 17', 'begun 21', 'done 21'])
@@ -209,22 +209,22 @@ test('a reach that is none, or is not offered, decides nothing', async () => {
     const { interrupt, events, outcome } = await till.decide({ approved: true, remember })
     expect(findEvents(events, 'CUSTOM')).toMatchObject([{ name: 'warning', value: words }])
     expect(outcome.type).toBe('RUN_ERROR')
-    expect(await swarm.operate(`/demands/${interrupt.id}`)).toMatchObject({ status: 'open' })
+    expect(await swarm.operate(`/requirements/${interrupt.id}`)).toMatchObject({ status: 'open' })
   }
   expect(takeRings()).toEqual([])
 })
 
 const post = (path: string, form: Readonly<Record<string, string>>) =>
-  fetch(swarm.house.url() + path, { method: 'POST', body: new URLSearchParams(form) })
+  fetch(swarm.gateway.url() + path, { method: 'POST', body: new URLSearchParams(form) })
 
 test('E-39: by the page that a mail leads to; the same page takes it back', async () => {
-  const { mail } = swarm.house.world
+  const { mail } = swarm.gateway.simulation
   const write = async (text: string) => {
     const sent = await mail.deliver({ to: 'shop@agents.test', text })
     return (await mail.awaitReply(sent.mail.messageId, 30_000)).text ?? ''
   }
   const path = findActionPath(await write('order m1, please'))
-  const page = await (await fetch(swarm.house.url() + path)).text()
+  const page = await (await fetch(swarm.gateway.url() + path)).text()
   expect(page).toContain('value="conversation"')
   expect(page).toContain('value="always"')
   const wrong = await post(path, { decision: 'grant', remember: 'forever' })
@@ -237,7 +237,7 @@ test('E-39: by the page that a mail leads to; the same page takes it back', asyn
 
   const again = await post(path, { decision: 'ask_again' })
   expect([again.status, await again.text()]).toEqual([200, expect.stringContaining('asked for again from now on')])
-  expect(await (await fetch(swarm.house.url() + path)).text()).not.toContain('ask_again')
+  expect(await (await fetch(swarm.gateway.url() + path)).text()).not.toContain('ask_again')
   expect(await write('order m3, please')).toContain('/actions/')
   expect((await post(`/actions/${'A'.repeat(43)}`, { decision: 'ask_again' })).status).toBe(404)
   expect(takeRings()).toEqual([])
@@ -248,10 +248,10 @@ test.each([
   ['who wrote it, not to whom', { from: 'ada@alice.test', signedFields: ['from', 'subject', 'date', 'message-id'] }],
   ['nothing', { from: 'ada@nodmarc.test', sign: false, envelopeFrom: 'mallory@evil.test' }],
 ] as const)('a decision on mail that proves %s is not remembered', async (_, plan) => {
-  const { mail } = swarm.house.world
+  const { mail } = swarm.gateway.simulation
   const sent = await mail.deliver({ ...plan, to: 'shop@agents.test', text: 'order p1, please' })
   const path = findActionPath((await mail.awaitReply(sent.mail.messageId, 30_000)).text ?? '')
-  expect(await (await fetch(swarm.house.url() + path)).text()).not.toContain('name="remember"')
+  expect(await (await fetch(swarm.gateway.url() + path)).text()).not.toContain('name="remember"')
   const decided = await post(path, { decision: 'grant', remember: 'always' })
   const words = 'Cannot decide: this counts once, and is not remembered'
   expect([decided.status, await decided.text()]).toEqual([403, expect.stringContaining(words)])
@@ -259,7 +259,7 @@ test.each([
 })
 
 test('who writes in the name of somebody has nothing of what was decided by him', async () => {
-  const { mail } = swarm.house.world
+  const { mail } = swarm.gateway.simulation
   const from = 'ada@alice.test'
   const sent = await mail.deliver({ from, to: 'shop@agents.test', text: 'order q1, please' })
   const path = findActionPath((await mail.awaitReply(sent.mail.messageId, 30_000)).text ?? '')
@@ -269,7 +269,7 @@ test('who writes in the name of somebody has nothing of what was decided by him'
   expect(forged.answer).toBe(550)
   const list = { 'list-id': '<all.alice.test>', 'list-post': '<mailto:all@alice.test>', precedence: 'list' }
   const byList = await mail.deliver({ from, to: 'shop@agents.test', text: 'order q3, please', headers: list })
-  await eventually(async () => (await swarm.house.messages()).some(({ id }) => id === byList.mail.messageId))
+  await eventually(async () => (await swarm.gateway.messages()).some(({ id }) => id === byList.mail.messageId))
   expect((await mail.deliver({ from, to: 'shop@agents.test', text: 'order q4, please' })).answer).toBe(250)
   await eventually(async () => takeRings().includes('done q4'))
   expect(readFileSync(till, 'utf8')).not.toMatch(/q[23]/)
@@ -277,7 +277,7 @@ test('who writes in the name of somebody has nothing of what was decided by him'
 })
 
 test('E-39: over the fediverse by the link of a direct post', async () => {
-  const { fediverse } = swarm.house.world
+  const { fediverse } = swarm.gateway.simulation
   const write = async (text: string) => {
     const { objectId } = await fediverse.deliver({ to: '@shop@agents.test', text, visibility: 'direct' })
     return JSON.stringify((await fediverse.awaitReply(objectId, 30_000)).activity)
@@ -292,13 +292,13 @@ test('E-39: over the fediverse by the link of a direct post', async () => {
 })
 
 test('E-39: over A2A the caller says how far his decision counts, in its context or in all of his', async () => {
-  const { house } = swarm
-  const asked = await askShop(house, 'order a1, please')
+  const { gateway } = swarm
+  const asked = await askShop(gateway, 'order a1, please')
   const policy = policyOf(asked)
   const action = (policy.data as Record<string, unknown>)['dev.postern.action']
   expect(action).toMatchObject({ remember: { scopes: ['conversation', 'always'], days: 30 } })
   const decide = (remember: unknown) =>
-    askShop(house, 'Yes', {
+    askShop(gateway, 'Yes', {
       taskId: asked.task?.id ?? '',
       contextId: asked.task?.contextId ?? '',
       resolution: { in_reply_to_state: policy.state, remember },
@@ -313,9 +313,9 @@ test('E-39: over A2A the caller says how far his decision counts, in its context
   const decided = await decide('conversation')
   expect(JSON.stringify(decided.task)).toContain('refunded:a1')
   const { contextId = '' } = asked.task ?? {}
-  expect(JSON.stringify((await askShop(house, 'order a2, please', { contextId })).task)).toContain('refunded:a2')
-  expect((await askShop(house, 'order a3, please')).task?.status.state).toBe('TASK_STATE_INPUT_REQUIRED')
-  const other = await askShop(house, 'order a4, please', { sub: 'dave' })
+  expect(JSON.stringify((await askShop(gateway, 'order a2, please', { contextId })).task)).toContain('refunded:a2')
+  expect((await askShop(gateway, 'order a3, please')).task?.status.state).toBe('TASK_STATE_INPUT_REQUIRED')
+  const other = await askShop(gateway, 'order a4, please', { sub: 'dave' })
   expect(other.task?.status.state).toBe('TASK_STATE_INPUT_REQUIRED')
   expect(wordsOf(other)).toContain('Give 20.00 back for order a4?')
   expect(takeRings()).toEqual(['begun a1', 'done a1', 'begun a2', 'done a2'])
@@ -328,7 +328,7 @@ test('E-39: an operator’s word counts for later calls of the one it was given 
   const [interrupt] = outcome.interrupts ?? []
   const decide = async (body: object) => {
     const headers = { authorization: `Bearer ${operatorToken}`, 'content-type': 'application/json' }
-    const url = `${swarm.house.url()}/operator/api/demands/${interrupt?.id}`
+    const url = `${swarm.gateway.url()}/operator/api/requirements/${interrupt?.id}`
     const answer = await fetch(url, { method: 'POST', headers, body: JSON.stringify(body) })
     return [answer.status, ((await answer.json()) as { detail?: string }).detail]
   }
@@ -355,10 +355,10 @@ test('E-39: an operator’s word counts for later calls of the one it was given 
   expect(await listOwn('vault')).toEqual([])
   expect((await ask(annsToken, urlOf('vault', `approvals/${kept?.id}`), 'DELETE')).status).toBe(404)
 
-  const { house } = swarm
-  writeRunFile(house.dataDir, { url: house.url(), pid: process.pid, isSimulating: false })
+  const { gateway } = swarm
+  writeRunFile(gateway.dataDir, { url: gateway.url(), pid: process.pid, isSimulating: false })
   const file = {
-    tree: describeTestConfig(house.world, house.dataDir),
+    tree: describeTestConfig(gateway.simulation, gateway.dataDir),
     baseDir: import.meta.dirname,
     missing: [],
     path: undefined,
@@ -375,7 +375,7 @@ test('E-39: an operator’s word counts for later calls of the one it was given 
 })
 
 test('who has linked a mailbox finds in his chat what he has decided from there, and ends it; unlinked, he does not', async () => {
-  const { mail } = swarm.house.world
+  const { mail } = swarm.gateway.simulation
   const from = 'ann@alice.test'
   const till = await openTill({ agent: 'shop' })
   await till.run(`link ${from}`)
@@ -404,7 +404,11 @@ test('an operator remembers nothing in the place of who is asked', async () => {
   const id = outcome.interrupts?.[0]?.id
   const headers = { authorization: `Bearer ${operatorToken}`, 'content-type': 'application/json' }
   const body = JSON.stringify({ outcome: 'declined', remember: 'always' })
-  const answer = await fetch(`${swarm.house.url()}/operator/api/demands/${id}`, { method: 'POST', headers, body })
+  const answer = await fetch(`${swarm.gateway.url()}/operator/api/requirements/${id}`, {
+    method: 'POST',
+    headers,
+    body,
+  })
   expect([answer.status, ((await answer.json()) as { detail: string }).detail]).toEqual([
     403,
     'Cannot decide: only whoever is asked says what is to be remembered',
@@ -421,7 +425,7 @@ test('nothing of it is left when who gave it is forgotten, nor with the chat it 
   await other.decide({ approved: true, remember: 'always' })
   await ask(annsToken, urlOf('shop', `threads/${other.threadId}`), 'DELETE')
   expect(await listAll('shop')).toHaveLength(1)
-  expect(listTraces(swarm.house.dataDir, '@ann@web.agents.test')).toContain('records')
+  expect(listTraces(swarm.gateway.dataDir, '@ann@web.agents.test')).toContain('records')
   await swarm.operate('/owners/forget', { owner: 'web:["https://agents.test","ann"]' })
   expect(await listAll('shop')).toEqual([])
 })

@@ -178,7 +178,7 @@ describe('one defect, one finding', () => {
     expect(faults.filter(fault => !fault.includes('a2a.') && fault !== finding)).toEqual([])
   })
 
-  test('every finding that is no praise says how to mend it', async () => {
+  test('every finding that is no praise says how to fix it', async () => {
     Object.assign(agent.card, { address: 'x', protocol_version: 2, a2a: undefined })
     Object.assign(agent.actor, { id: 'x', inbox: 1, publicKey: 3 })
     const { outcome, findings } = await resolve()

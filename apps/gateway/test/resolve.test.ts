@@ -3,19 +3,19 @@ import { formatResolved, printResolved } from '../src/cli/resolve.ts'
 import { listExtensions, mentionableExtensions } from '../src/discovery/extensions.ts'
 import type { Resolved } from '../src/resolve/resolve-address.ts'
 import { writeRunFile } from '../src/run-file.ts'
-import type { TestHouse } from './house.ts'
-import { openTestHouse, operatorToken, origin } from './house.ts'
+import type { TestGateway } from './gateway.ts'
+import { openTestGateway, operatorToken, origin } from './gateway.ts'
 
-let house: TestHouse
+let gateway: TestGateway
 
 beforeAll(async () => {
-  house = await openTestHouse()
+  gateway = await openTestGateway()
 })
-afterAll(() => house.close())
+afterAll(() => gateway.close())
 
-const resolve = (address: string) => house.ask<Resolved>(`/resolve?address=${encodeURIComponent(address)}`)
+const resolve = (address: string) => gateway.ask<Resolved>(`/resolve?address=${encodeURIComponent(address)}`)
 const ask = (path: string, accept = 'application/json') =>
-  house.world.loopback.request(`${origin}${path}`, { headers: { accept } })
+  gateway.simulation.loopback.request(`${origin}${path}`, { headers: { accept } })
 
 describe('postern resolve', () => {
   test.each(['@echo@agents.test', 'ACCT:Help@Agents.Test'])('our own %s has no fault', async address => {
@@ -43,13 +43,13 @@ describe('postern resolve', () => {
     ['@nobody@agents.test', 2],
     ['@@agents.test', 2],
   ])('prints %s with exit code %s', async (address, exitCode) => {
-    writeRunFile(house.dataDir, { url: house.url(), pid: process.pid, isSimulating: true })
-    const tree = { data: house.dataDir, operator_token: operatorToken, email: { listen: { port: 0 } } }
+    writeRunFile(gateway.dataDir, { url: gateway.url(), pid: process.pid, isSimulating: true })
+    const tree = { data: gateway.dataDir, operator_token: operatorToken, email: { listen: { port: 0 } } }
     const printed: string[] = []
     const output = { json: false, print: (text: string) => void printed.push(text) }
     vi.stubGlobal('process', Object.create(process, { exitCode: { value: undefined, writable: true } }))
     try {
-      await printResolved({ tree, baseDir: house.dataDir, missing: [], path: undefined }, output, address)
+      await printResolved({ tree, baseDir: gateway.dataDir, missing: [], path: undefined }, output, address)
       expect(process.exitCode).toBe(exitCode)
     } finally {
       vi.unstubAllGlobals()
@@ -64,7 +64,7 @@ describe('postern resolve', () => {
   })
 
   test('without an address it is refused', async () => {
-    await expect(house.ask('/resolve')).rejects.toThrow('400')
+    await expect(gateway.ask('/resolve')).rejects.toThrow('400')
   })
 })
 
@@ -115,5 +115,5 @@ describe('what we publish', () => {
 
 test('MN-1.3: agents whose names differ in case only cannot be configured', async () => {
   const agents = { echo: { use: 'builtin:echo' }, Echo: { use: 'builtin:echo' } }
-  await expect(openTestHouse(() => ({ agents }))).rejects.toThrow('agents.Echo')
+  await expect(openTestGateway(() => ({ agents }))).rejects.toThrow('agents.Echo')
 })

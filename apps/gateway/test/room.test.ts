@@ -1,26 +1,30 @@
 import { hash } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import type { TestHouse } from './house.ts'
-import { eventually, openTestHouse, origin } from './house.ts'
+import type { TestGateway } from './gateway.ts'
+import { eventually, openTestGateway, origin } from './gateway.ts'
 import { listTraces } from './traces.ts'
 
 const tokens = { ann: 'token-of-ann-for-the-tests', bob: 'token-of-bob-for-the-tests' } as const
 const limits = { threads_per_owner: 4, entries_per_owner: 12, bytes_per_owner: 40_000 }
 
-let house: TestHouse
+let gateway: TestGateway
 
 beforeAll(async () => {
   const auth = { tokens: Object.entries(tokens).map(([name, token]) => ({ name, sha256: hash('sha256', token) })) }
   const agents = { chat: { use: './agents/chatter.ts' } }
-  house = await openTestHouse(() => ({ web: { enabled: true, auth, limits }, agents, default_agent: 'chat' }))
+  gateway = await openTestGateway(() => ({ web: { enabled: true, auth, limits }, agents, default_agent: 'chat' }))
 })
-afterAll(() => house.close())
+afterAll(() => gateway.close())
 
 type As = keyof typeof tokens
 
 async function call(method: string, path: string, body?: object, as: As = 'ann') {
   const headers = { authorization: `Bearer ${tokens[as]}`, 'content-type': 'application/json' }
-  const answer = await fetch(`${house.url()}${path}`, { method, headers, ...(body && { body: JSON.stringify(body) }) })
+  const answer = await fetch(`${gateway.url()}${path}`, {
+    method,
+    headers,
+    ...(body && { body: JSON.stringify(body) }),
+  })
   const text = await answer.text()
   const isJson = answer.headers.get('content-type')?.includes('json')
   return { status: answer.status, json: (isJson ? JSON.parse(text) : {}) as Record<string, unknown> }
@@ -132,10 +136,10 @@ describe('a chat that is deleted by its owner', () => {
     form.set('file', new File([words], 'a.txt'))
     form.set('threadId', threadId)
     const headers = { authorization: `Bearer ${tokens.ann}` }
-    const answer = await fetch(`${house.url()}/api/v1/agent/attachments`, { method: 'POST', headers, body: form })
+    const answer = await fetch(`${gateway.url()}/api/v1/agent/attachments`, { method: 'POST', headers, body: form })
     return ((await answer.json()) as { url: string }).url
   }
-  const isThere = async (url: string) => (await fetch(url.replace(origin, house.url()))).status === 200
+  const isThere = async (url: string) => (await fetch(url.replace(origin, gateway.url()))).status === 200
   const show = (url: string, threadId: string, runId: string) =>
     call('POST', '/api/v1/agent/runs', {
       threadId,
@@ -156,7 +160,7 @@ describe('a chat that is deleted by its owner', () => {
     expect((await call('DELETE', `/api/v1/agent/threads/${encodeURIComponent('t/5')}`)).json).toEqual({ deleted: true })
     expect([await isThere(alone), await isThere(shared), await isThere(unused)]).toEqual([false, true, true])
     expect((await call('GET', '/api/v1/agent/history?threadId=t%2F5')).status).toBe(404)
-    const listed = (await house.messages()).map(({ id }) => id)
+    const listed = (await gateway.messages()).map(({ id }) => id)
     expect(listed).toContain('m-f-3')
     expect(listed.filter(id => id === 'm-f-1' || id === 'm-f-2')).toEqual([])
     await call('DELETE', '/api/v1/agents/chat/threads/t-6')
@@ -174,7 +178,7 @@ describe('a chat that is deleted by its owner', () => {
       status: 403,
       json: { detail: 'Cannot delete thread: it began elsewhere, and others have it, too' },
     })
-    expect((await fetch(`${house.url()}/api/v1/agent/threads/t-7`, { method: 'DELETE' })).status).toBe(401)
+    expect((await fetch(`${gateway.url()}/api/v1/agent/threads/t-7`, { method: 'DELETE' })).status).toBe(401)
   })
 
   test('breaks off the run that is under way in it, and leaves nothing of it', async () => {
@@ -184,7 +188,7 @@ describe('a chat that is deleted by its owner', () => {
     expect((await going).status).toBe(200)
     expect((await call('GET', '/api/v1/agent/history?threadId=t-8')).status).toBe(404)
     expect((await readUsage()).used.entries).toBe(1)
-    expect(listTraces(house.dataDir, 'm-r-9')).toEqual([])
+    expect(listTraces(gateway.dataDir, 'm-r-9')).toEqual([])
   })
 
   test('may be begun anew under the same name', async () => {

@@ -18,7 +18,7 @@ const toolPolicies = 'packages/agents/src/openai/tool-policies.test.ts'
 const approvalCrash = 'apps/gateway/test/approval-crash.test.ts'
 const toolFiles = 'apps/gateway/test/web/tool-files.test.ts'
 const webRules = 'apps/gateway/test/web-rules.test.ts'
-const deskBinding = 'packages/store/src/transcript/desk-binding.test.ts'
+const storeBinding = 'packages/store/src/transcript/store-binding.test.ts'
 const operatorChat = 'apps/gateway/test/operator-chat.test.ts'
 const web = 'apps/gateway/test/web.test.ts'
 const storage = 'apps/gateway/test/storage.test.ts'
@@ -50,9 +50,9 @@ const swarmBus = 'packages/transcript/src/swarm/swarm-bus.test.ts'
 const swarmCommits = 'packages/transcript/src/swarm/swarm-commits.test.ts'
 const swarmData = 'packages/transcript/src/swarm/swarm-data.test.ts'
 const testSwarm = 'apps/gateway/test/swarm.test.ts'
-const swarmHouse = 'packages/transcript/src/swarm/swarm-house.test.ts'
+const createSwarmTest = 'packages/transcript/src/swarm/open-swarm.test.ts'
 const heard = 'packages/agents/src/swarm/heard.test.ts'
-const speechGate = 'packages/transcript/src/swarm/speech-gate.test.ts'
+const streamedAnswerCheck = 'packages/transcript/src/swarm/streamed-answer-check.test.ts'
 const swarmCrash = 'apps/gateway/test/swarm-crash.test.ts'
 const clientStorage = 'packages/transcript/src/swarm/client-storage.test.ts'
 const compositionSwarm = 'apps/gateway/test/composition/swarm.test.ts'
@@ -105,7 +105,7 @@ export const seedRows: readonly SeedRow[] = [
     'E-39',
     [approvalCrash, approval, operatorApproval, approvals, sessionStore, remembered, rememberedCrash, rememberedCalls],
   ],
-  ['E-40', [conversationRunner, webRules, deskBinding, views]],
+  ['E-40', [conversationRunner, webRules, storeBinding, views]],
   ['E-41', [sessionStore, channelRows]],
   ['E-42', [sessionStore, channelRows]],
   ['E-43', [operatorChat, webRules, sessionStore]],
@@ -192,20 +192,20 @@ export const seedRows: readonly SeedRow[] = [
   ['W-14', [testSwarm, views]],
   ['W-15', [historyView, swarm, views]],
   ['W-16', [swarm, views]],
-  ['W-17', [swarmCommits, swarmHouse]],
+  ['W-17', [swarmCommits, createSwarmTest]],
   ['W-18', [swarmAttacks, swarm]],
   ['W-19', [swarmAttacks, swarm]],
   ['W-20', [swarmKeeping, swarm]],
-  ['W-21', [testSwarm, heard, speechGate, swarm]],
+  ['W-21', [testSwarm, heard, streamedAnswerCheck, swarm]],
   ['W-22', [swarmCrash, swarmKeeping, testSwarm, clientStorage, swarmData, swarm]],
-  ['W-23', [testSwarm, deskBinding]],
+  ['W-23', [testSwarm, storeBinding]],
   ['W-24', [compositionSwarm]],
-  ['W-25', [swarmHeard, swarmRows, heard, speechGate, swarm]],
+  ['W-25', [swarmHeard, swarmRows, heard, streamedAnswerCheck, swarm]],
   ['W-26', [swarmRows, testSwarm, swarm]],
   ['W-27', [swarmRows, swarm]],
   ['W-28', [swarmRows, swarm]],
-  ['W-29', [swarmRows, speechGate, swarm]],
-  ['W-30', [swarmKeeping, swarmHouse, swarm]],
+  ['W-29', [swarmRows, streamedAnswerCheck, swarm]],
+  ['W-30', [swarmKeeping, createSwarmTest, swarm]],
   ['W-31', [approval, swarmHeard, swarm]],
   ['W-32', [swarmData, swarm, channelRows]],
 ]

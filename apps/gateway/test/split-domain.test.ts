@@ -3,32 +3,32 @@ import type { AddressInfo } from 'node:net'
 import { createGuardedFetch } from '@postern/http'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { checkHandleHost } from '../src/cli/check-handle-host.ts'
-import type { TestHouse } from './house.ts'
-import { eventually, openTestHouse, origin } from './house.ts'
+import type { TestGateway } from './gateway.ts'
+import { eventually, openTestGateway, origin } from './gateway.ts'
 
 // The addresses of the agents have a domain of their own, which only redirects WebFinger to the gateway.
 
 const handleHost = 'example.test'
-let house: TestHouse
+let gateway: TestGateway
 
 beforeAll(async () => {
-  house = await openTestHouse(() => ({ handle_host: handleHost }))
+  gateway = await openTestGateway(() => ({ handle_host: handleHost }))
 })
-afterAll(() => house.close())
+afterAll(() => gateway.close())
 
 test.each([`@echo@${handleHost}`, '@echo@agents.test'])(
   'another server resolves %s, confirms the actor and is answered',
   async address => {
-    const sent = await house.world.send({ via: 'activitypub', to: address, text: `hello ${address}` })
+    const sent = await gateway.simulation.send({ via: 'activitypub', to: address, text: `hello ${address}` })
     expect(sent).toMatchObject({ status: 'answered', reply: { text: expect.stringContaining('hello') } })
     expect(sent.reply?.raw).toMatchObject({ actor: `${origin}/agents/echo` })
-    const { message } = await house.show(sent.id)
+    const { message } = await gateway.show(sent.id)
     expect(message.recipient).toBe(`@echo@${handleHost}`)
   },
 )
 
 test.each([handleHost, 'agents.test'])('WebFinger at %s answers with the one subject', async host => {
-  const { request } = house.world.loopback
+  const { request } = gateway.simulation.loopback
   const query = `/.well-known/webfinger?resource=acct:echo@${host}`
   const first = await request(`https://${host}${query}`)
   const answer = first.status === 302 ? await request(first.headers.get('location') ?? '') : first
@@ -46,7 +46,7 @@ const gatewayNames = [handleHost, 'agents.test'].flatMap(host => [
 test.each([...gatewayNames, [`${origin}/actor`, 'agents.test']])(
   'WebFinger answers %s at %s with the account that signs what the gateway fetches',
   async (resource, host) => {
-    const { request } = house.world.loopback
+    const { request } = gateway.simulation.loopback
     const first = await request(`https://${host}/.well-known/webfinger?resource=${encodeURIComponent(resource)}`)
     const answer = first.status === 302 ? await request(first.headers.get('location') ?? '') : first
     const jrd = JSON.parse(answer.body.toString())
@@ -64,35 +64,40 @@ test.each(['acct:other.test@example.test', 'acct:example.test@other.test', `${or
   'WebFinger knows no account of the gateway by %s',
   async resource => {
     const url = `${origin}/.well-known/webfinger?resource=${encodeURIComponent(resource)}`
-    expect((await house.world.loopback.request(url)).status).toBe(404)
+    expect((await gateway.simulation.loopback.request(url)).status).toBe(404)
   },
 )
 
 test('a server that looks up the name of whoever reads there is answered, and its proof checked', async () => {
   const from = 'alice@gotosocial.test'
-  const sent = await house.world.send({ via: 'activitypub', to: `@echo@${handleHost}`, text: 'who reads me?', from })
+  const sent = await gateway.simulation.send({
+    via: 'activitypub',
+    to: `@echo@${handleHost}`,
+    text: 'who reads me?',
+    from,
+  })
   expect(sent).toMatchObject({ status: 'answered', reply: { text: expect.stringContaining('who reads me?') } })
-  expect((await house.show(sent.id)).message.sender).toMatchObject({ address: `@${from}`, verified: true })
+  expect((await gateway.show(sent.id)).message.sender).toMatchObject({ address: `@${from}`, verified: true })
 })
 
 test('host-meta says where WebFinger is', async () => {
-  const answer = await house.world.loopback.request(`${origin}/.well-known/host-meta`)
+  const answer = await gateway.simulation.loopback.request(`${origin}/.well-known/host-meta`)
   expect(answer.headers.get('content-type')).toBe('application/xrd+xml')
   expect(answer.body.toString()).toContain(`template="${origin}/.well-known/webfinger?resource={uri}"`)
 })
 
 test('a message that names an agent by the host of its actor is read without that name', async () => {
   const text = '@echo@agents.test: which one are you?'
-  const sent = await house.world.send({ via: 'activitypub', to: `@echo@${handleHost}`, text })
-  const { message } = await house.show(sent.id)
+  const sent = await gateway.simulation.send({ via: 'activitypub', to: `@echo@${handleHost}`, text })
+  const { message } = await gateway.show(sent.id)
   expect(message.parts).toMatchObject([{ content: 'which one are you?' }])
 })
 
 test('mail goes to the domain of the handles, and comes from there', async () => {
-  const sent = await house.world.send({ via: 'email', to: 'echo', text: 'hello by mail' })
+  const sent = await gateway.simulation.send({ via: 'email', to: 'echo', text: 'hello by mail' })
   expect(sent.status).toBe('answered')
   const record = await eventually(async () => {
-    const shown = await house.show(sent.id)
+    const shown = await gateway.show(sent.id)
     return shown.response !== null && shown
   })
   expect(record.message.recipient).toBe(`@echo@${handleHost}`)
@@ -104,7 +109,7 @@ test('checkHandleHost() is content with a redirect, and else says what to do', a
   await new Promise<void>(resolve => redirector.listen(0, '127.0.0.1', resolve))
   const place = { agent: 'echo', handleHost, origin }
   const check = async (agent: string, port: number) => {
-    const loopback = { [handleHost]: port, 'agents.test': Number(new URL(house.url()).port) }
+    const loopback = { [handleHost]: port, 'agents.test': Number(new URL(gateway.url()).port) }
     const fetch = createGuardedFetch({ loopback, userAgent: 'test' })
     return checkHandleHost({ ...place, agent }, fetch).finally(() => fetch.close())
   }

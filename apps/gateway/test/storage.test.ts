@@ -3,9 +3,9 @@ import type { IncomingMessage } from 'node:http'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { operatorToken, origin } from './house.ts'
-import type { WebHouse } from './web-house.ts'
-import { jpeg, name, openWebHouse } from './web-house.ts'
+import { operatorToken, origin } from './gateway.ts'
+import type { WebGateway } from './web-gateway.ts'
+import { jpeg, name, openWebGateway } from './web-gateway.ts'
 
 // Files of people that lie elsewhere: in a project whose signed URLs count, and in a bucket that speaks S3.
 
@@ -59,12 +59,12 @@ const seedBody = (url: string, part: object = { type: 'binary', mimeType: 'image
 })
 
 describe('a project whose signed URLs count', () => {
-  let web: WebHouse
+  let web: WebGateway
   let host: Awaited<ReturnType<typeof openHost>>
 
   beforeAll(async () => {
     host = await openHost(() => ({ status: 200, body: jpeg }))
-    web = await openWebHouse({ supabase: { project, jwt_secret: jwtSecret } }, ({ network }) => {
+    web = await openWebGateway({ supabase: { project, jwt_secret: jwtSecret } }, ({ network }) => {
       Object.assign(network.loopback, { 'xxx.supabase.co': host.port, 'elsewhere.example': host.port })
       return {}
     })
@@ -163,7 +163,7 @@ describe('a project whose signed URLs count', () => {
 })
 
 test('a bucket that speaks S3 keeps what is uploaded, gives it by our signed URLs, and loses what is deleted', async () => {
-  const { web, kept, down, close } = await openBucketHouse()
+  const { web, kept, down, close } = await openBucketGateway()
   try {
     const file = await web.upload(jpeg, { fileName: 'my picture (1).jpg' })
     expect([...kept]).toEqual([[`/files/${file.bucket}/${encodePath(file.path)}`, jpeg]])
@@ -195,7 +195,7 @@ test('a bucket that speaks S3 keeps what is uploaded, gives it by our signed URL
 })
 
 test('what a bucket that is down does not delete is deleted when it is asked for again', async () => {
-  const { web, kept, down, close } = await openBucketHouse()
+  const { web, kept, down, close } = await openBucketGateway()
   const showFile = async () => {
     const file = await web.upload(jpeg)
     const threadId = name('thread')
@@ -205,7 +205,7 @@ test('what a bucket that is down does not delete is deleted when it is asked for
   const forgetOwner = async () => {
     const headers = { authorization: `Bearer ${operatorToken}`, 'content-type': 'application/json' }
     const body = JSON.stringify({ owner: `web:${JSON.stringify([origin, 'ann'])}` })
-    const answer = await fetch(`${web.house.url()}/operator/api/owners/forget`, { method: 'POST', headers, body })
+    const answer = await fetch(`${web.gateway.url()}/operator/api/owners/forget`, { method: 'POST', headers, body })
     return { status: answer.status, json: (await answer.json()) as object }
   }
   const ways: readonly ((shown: Awaited<ReturnType<typeof showFile>>) => Promise<{ status: number }>)[] = [
@@ -229,7 +229,7 @@ test('what a bucket that is down does not delete is deleted when it is asked for
   }
 })
 
-async function openBucketHouse() {
+async function openBucketGateway() {
   const kept = new Map<string, Buffer>()
   const down = new Set<string>()
   const bucket = await openHost(({ method, url, body }) => {
@@ -240,7 +240,7 @@ async function openBucketHouse() {
   })
   const endpoint = `http://127.0.0.1:${bucket.port}`
   const storage = { kind: 's3', endpoint, region: 'eu-1', bucket: 'files', access_key: 'key', secret_key: 'secret' }
-  const web = await openWebHouse({ storage }, { network: { allow_private: [endpoint] } })
+  const web = await openWebGateway({ storage }, { network: { allow_private: [endpoint] } })
   const close = async () => {
     await web.close()
     bucket.close()

@@ -1,10 +1,10 @@
 import { drawDelays } from '@postern/testing/scale'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
-import { eventually } from './house.ts'
-import type { OperatorHouse } from './operator-house.ts'
-import { evesToken, openChat, openOperatorHouse, runChat } from './operator-house.ts'
-import type { SwarmHouse } from './swarm-house.ts'
-import { call, describeSwarm, nameOne, openSwarmChat, openSwarmHouse, say } from './swarm-house.ts'
+import { eventually } from './gateway.ts'
+import type { OperatorDeps } from './operator-gateway.ts'
+import { evesToken, openChat, openOperatorGateway, runChat } from './operator-gateway.ts'
+import type { SwarmGateway } from './swarm-gateway.ts'
+import { call, describeSwarm, nameOne, openSwarmChat, openSwarmGateway, say } from './swarm-gateway.ts'
 
 // What goes wrong with a swarm when everything is done at once, in circles, or cut off.
 
@@ -21,12 +21,12 @@ const moves: readonly (readonly [
 ]
 
 describe('hand-overs', () => {
-  let swarm: SwarmHouse
+  let swarm: SwarmGateway
   let asked: string[] = []
   let held: PromiseWithResolvers<void> | undefined
 
   beforeAll(async () => {
-    swarm = await openSwarmHouse(async (member, _, { body }) => {
+    swarm = await openSwarmGateway(async (member, _, { body }) => {
       asked.push(member)
       const said = body.messages.findLast(({ role }) => role === 'user')
       const words = String(said?.content).split('\n').at(-1) ?? ''
@@ -37,7 +37,7 @@ describe('hand-overs', () => {
     })
     const policies = { secrets: { refuse_output: ['sesame'], message: 'That I may not say.', bans: true } }
     const open = describeSwarm(swarm.model.baseUrl)
-    await swarm.house.restart({ agents: { desk: open, strict: { ...open, policies } } })
+    await swarm.gateway.restart({ agents: { desk: open, strict: { ...open, policies } } })
   })
   afterAll(() => swarm.close())
   beforeEach(() => {
@@ -48,8 +48,8 @@ describe('hand-overs', () => {
   const openChatWith = (agent: string) =>
     openSwarmChat(
       {
-        get house() {
-          return swarm.house
+        get gateway() {
+          return swarm.gateway
         },
       },
       agent,
@@ -91,16 +91,16 @@ describe('hand-overs', () => {
   test('a gateway that is stopped within a hand-over has handed over once, and answers once, when it is back', async () => {
     const thread = nameOne('thread')
     held = Promise.withResolvers()
-    const gate = held
+    const semaphore = held
     const begun = run(thread, 'held over').catch(() => '')
     await eventually(async () => asked.includes('refunds'))
-    const stopped = swarm.house.restart()
-    gate.resolve()
+    const stopped = swarm.gateway.restart()
+    semaphore.resolve()
     await Promise.all([begun, stopped])
     held = undefined
-    const [newest] = await swarm.house.messages()
+    const [newest] = await swarm.gateway.messages()
     const { response } = await eventually(async () => {
-      const record = (await swarm.house.show(`#${newest?.message}`)) as { response?: object }
+      const record = (await swarm.gateway.show(`#${newest?.message}`)) as { response?: object }
       return record.response && record
     })
     expect(JSON.stringify(response)).toContain('refunds heard held over')
@@ -127,44 +127,44 @@ describe('hand-overs', () => {
 })
 
 describe('an operator’s word', () => {
-  let house: OperatorHouse
+  let gateway: OperatorDeps
   beforeAll(async () => {
-    house = await openOperatorHouse()
+    gateway = await openOperatorGateway()
   })
-  afterAll(() => house.close())
-  beforeEach(() => void house.takeRings())
+  afterAll(() => gateway.close())
+  beforeEach(() => void gateway.takeRings())
 
   test('given on two surfaces at once counts once, and the tool runs once', async () => {
-    const { waiting } = await house.askForRefund('desk')
-    const url = `${house.swarm.house.url()}/api/v1/operator/runs`
+    const { waiting } = await gateway.askForRefund('desk')
+    const url = `${gateway.swarm.gateway.url()}/api/v1/operator/runs`
     const chats = [1, 2].map(() => openChat(url, evesToken, `approval:${waiting.id}`))
     for (const chat of chats) await runChat(chat)
     const yes = [{ interruptId: waiting.id, status: 'resolved', payload: { approved: true } }] as const
     const [words] = await Promise.all([
-      Promise.all([1, 2, 3].map(() => house.decide(waiting.id, { outcome: 'granted' }))),
+      Promise.all([1, 2, 3].map(() => gateway.decide(waiting.id, { outcome: 'granted' }))),
       ...chats.map(chat => runChat(chat, yes).catch(() => [])),
     ])
     expect(words.filter(({ status }) => status === 200).length).toBeLessThanOrEqual(1)
-    await eventually(async () => (await house.readAction('desk')).resolution_result)
-    expect(house.takeRings()).toEqual(['begun 17', 'done 17'])
+    await eventually(async () => (await gateway.readAction('desk')).resolution_result)
+    expect(gateway.takeRings()).toEqual(['begun 17', 'done 17'])
   })
 
   test('that comes when the time is over is taken, or is too late; never both', async () => {
     const ms = 1_200
-    await house.swarm.house.restart({ demands: { expires_after_hours: ms / 3_600_000 } })
+    await gateway.swarm.gateway.restart({ requirements: { expires_after_hours: ms / 3_600_000 } })
     // From 30 ms before the end of the time to 30 ms after it.
     const delays = drawDelays({ quick: 2, long: 5, lastMs: 60 })
     for (const [at, delayMs] of delays.entries()) {
-      const { objectId, waiting } = await house.askForRefund(at % 2 === 0 ? 'desk' : 'shop')
-      const { expires_at } = await house.swarm.operate<{ readonly expires_at: string }>(`/demands/${waiting.id}`)
+      const { objectId, waiting } = await gateway.askForRefund(at % 2 === 0 ? 'desk' : 'shop')
+      const { expires_at } = await gateway.swarm.operate<{ readonly expires_at: string }>(`/requirements/${waiting.id}`)
       await eventually(async () => Date.now() >= Date.parse(expires_at) - 30 + delayMs)
-      const word = await house.decide(waiting.id, { outcome: 'granted' })
+      const word = await gateway.decide(waiting.id, { outcome: 'granted' })
       const isTaken = word.status === 200
       const end = isTaken ? 'refunded:17' : 'Nobody allowed it in time.'
-      await eventually(async () => house.answersTo(objectId).some(answer => answer.includes(end)))
-      expect(house.takeRings()).toEqual(isTaken ? ['begun 17', 'done 17'] : [])
-      expect(house.answersTo(objectId)).toHaveLength(2)
-      const { status } = await house.swarm.operate<{ readonly status: string }>(`/demands/${waiting.id}`)
+      await eventually(async () => gateway.answersTo(objectId).some(answer => answer.includes(end)))
+      expect(gateway.takeRings()).toEqual(isTaken ? ['begun 17', 'done 17'] : [])
+      expect(gateway.answersTo(objectId)).toHaveLength(2)
+      const { status } = await gateway.swarm.operate<{ readonly status: string }>(`/requirements/${waiting.id}`)
       expect(status).toBe(isTaken ? 'granted' : 'expired')
     }
   })

@@ -2,14 +2,14 @@ import { fileURLToPath } from 'node:url'
 import type { ModelServer } from '@postern/agents/test-model-server'
 import { openModelServer } from '@postern/agents/test-model-server'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { eventually, operatorToken } from './house.ts'
-import type { KilledHouse } from './killed-house.ts'
-import { openKilledHouse } from './killed-house.ts'
-import { call, lastOf, memberOf, say } from './swarm-house.ts'
+import { eventually, operatorToken } from './gateway.ts'
+import type { KilledGateway } from './killed-gateway.ts'
+import { openKilledGateway } from './killed-gateway.ts'
+import { call, lastOf, memberOf, say } from './swarm-gateway.ts'
 
 // kill -9 in the middle of a turn of a swarm, after a hand-over and a tool that keeps something.
 
-let house: KilledHouse
+let setup: KilledGateway
 let model: ModelServer
 /** Reached when the tool has run; the model says nothing more until it is asked again. */
 let ran = Promise.withResolvers<void>()
@@ -44,22 +44,22 @@ beforeAll(async () => {
     storages: { log: {}, shelves: { shared: true } },
     computes: fileOf('sums.ts'),
   }
-  house = await openKilledHouse({ overrides: { agents: { desk } } })
+  setup = await openKilledGateway({ overrides: { agents: { desk } } })
 })
 afterAll(async () => {
-  await house.close()
+  await setup.close()
   await model.close()
 })
 
 async function mention(text: string, context: string): Promise<string> {
-  const { fediverse } = house.world
+  const { fediverse } = setup.simulation
   return (await fediverse.deliver({ to: '@desk@agents.test', text, context, visibility: 'direct' })).objectId
 }
 
 test('W-22: a turn that is killed has handed nobody over and kept nothing; taken up again it does both once', {
   timeout: 120_000,
 }, async () => {
-  const { fediverse } = house.world
+  const { fediverse } = setup.simulation
   const wordsOf = async (id: string) =>
     String(((await fediverse.awaitReply(id, 30_000)).activity.object as { content: string }).content)
   for (const round of [1, 2]) {
@@ -69,8 +69,8 @@ test('W-22: a turn that is killed has handed nobody over and kept nothing; taken
     const bread = await mention('Bread, please', context)
     await ran.promise
     const before = model.requests.length
-    await house.gateway.kill()
-    await house.gateway.start()
+    await setup.gateway.kill()
+    await setup.gateway.start()
     const answer = await wordsOf(bread)
     // From the beginning: who had the conversation at first is asked again.
     await eventually(async () => model.requests.length >= before + 3)
@@ -89,15 +89,15 @@ test('W-26: what a human is asked is the same question when its turn is taken up
   const operate = async (path: string, body?: object) => {
     const headers = { authorization: `Bearer ${operatorToken}`, 'content-type': 'application/json' }
     const init = body ? { method: 'POST', headers, body: JSON.stringify(body) } : { headers }
-    const answer = await fetch(`${house.url}/operator/api/operators${path}`, init)
+    const answer = await fetch(`${setup.url}/operator/api/questions${path}`, init)
     return { status: answer.status, body: (await answer.json()) as { questions?: readonly { id: string }[] } }
   }
   const asked = await mention('May I speak to somebody?', 'https://mastodon.test/contexts/killed-human')
   const id = await eventually(async () => (await operate('')).body.questions?.[0]?.id)
-  await house.gateway.kill()
-  await house.gateway.start()
+  await setup.gateway.kill()
+  await setup.gateway.start()
   expect((await operate(`/${id}`, { text: 'It is me, Eve.' })).status).toBe(200)
-  const { activity } = await house.world.fediverse.awaitReply(asked, 30_000)
+  const { activity } = await setup.simulation.fediverse.awaitReply(asked, 30_000)
   expect((activity.object as { content: string }).content).toContain('It is me, Eve.')
   await eventually(async () => (await operate('')).body.questions?.length === 0)
 })

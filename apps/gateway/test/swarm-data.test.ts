@@ -2,14 +2,14 @@ import { hash } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { printShared } from '../src/cli/shared.ts'
 import { writeRunFile } from '../src/run-file.ts'
-import { describeTestConfig, operatorToken } from './house.ts'
-import type { SwarmHouse } from './swarm-house.ts'
-import { annsToken, call, nameOne, openSwarmChat, openSwarmHouse, say } from './swarm-house.ts'
+import { describeTestConfig, operatorToken } from './gateway.ts'
+import type { SwarmGateway } from './swarm-gateway.ts'
+import { annsToken, call, nameOne, openSwarmChat, openSwarmGateway, say } from './swarm-gateway.ts'
 import { listTraces } from './traces.ts'
 
-// What tools of a swarm keep is bounded, ages, and goes with whoever's it is; what is the house's stays.
+// What tools of a swarm keep is bounded, ages, and goes with whoever's it is; what is the gateway's stays.
 
-let swarm: SwarmHouse
+let swarm: SwarmGateway
 
 const limits = { conversation_bytes: 2_048, shared_records: 6, shared_bytes: 4_096 }
 const describePantry = (more: object = {}) => ({
@@ -29,12 +29,12 @@ const describePantry = (more: object = {}) => ({
 })
 
 beforeAll(async () => {
-  swarm = await openSwarmHouse((_, last, { body }) => {
+  swarm = await openSwarmGateway((_, last, { body }) => {
     if (body.messages.at(-1)?.role === 'tool') return say(last)
     const [name = '', args = '{}'] = (last.split('\n').at(-1) ?? '').split('|')
     return call(name, JSON.parse(args) as object)
   })
-  await swarm.house.restart({ agents: { pantry: describePantry() }, default_agent: 'pantry' })
+  await swarm.gateway.restart({ agents: { pantry: describePantry() }, default_agent: 'pantry' })
 })
 afterAll(() => swarm.close())
 
@@ -45,8 +45,8 @@ const webOf = () => ({
 
 const { run, begin } = openSwarmChat(
   {
-    get house() {
-      return swarm.house
+    get gateway() {
+      return swarm.gateway
     },
   },
   'pantry',
@@ -60,13 +60,13 @@ async function use(thread: string, tool: string, args: object): Promise<string> 
 }
 
 async function write(from: string, tool: string, args: object): Promise<string> {
-  const { mail } = swarm.house.world
+  const { mail } = swarm.gateway.simulation
   const sent = await mail.deliver({ from, to: 'pantry@agents.test', text: `${tool}|${JSON.stringify(args)}` })
   return (await mail.awaitReply(sent.mail.messageId, 30_000)).text ?? ''
 }
 
 const ask = async <Answer>(path: string, method = 'GET') => {
-  const answer = await fetch(`${swarm.house.url()}${path}`, {
+  const answer = await fetch(`${swarm.gateway.url()}${path}`, {
     method,
     headers: { authorization: `Bearer ${annsToken}` },
   })
@@ -81,7 +81,7 @@ interface Room {
   readonly bytes: number
 }
 const readShared = () =>
-  swarm.operate<{ readonly agent: string; readonly used: Room; readonly most: Room }>('/agents/pantry/shared')
+  swarm.operate<{ readonly agent: string; readonly used: Room; readonly most: Room }>('/agents/pantry/swarm-usage')
 
 describe('a conversation', () => {
   test('keeps so much, with all of its states, storages and words; what makes it less is always kept', async () => {
@@ -104,19 +104,19 @@ describe('a conversation', () => {
     expect(after.kept.conversations).toBe(before.kept.conversations + 1)
     expect(after.kept.bytes - before.kept.bytes).toBeGreaterThan(600)
     expect(after.used.bytes - before.used.bytes).toBeGreaterThan(after.kept.bytes - before.kept.bytes)
-    expect(listTraces(swarm.house.dataDir, 'duriandurian')).not.toEqual([])
+    expect(listTraces(swarm.gateway.dataDir, 'duriandurian')).not.toEqual([])
     await ask(`/api/v1/agents/pantry/threads/${thread}`, 'DELETE')
     expect((await ask<Usage>('/v1/usage')).kept).toEqual(before.kept)
-    expect(listTraces(swarm.house.dataDir, 'duriandurian')).toEqual([])
+    expect(listTraces(swarm.gateway.dataDir, 'duriandurian')).toEqual([])
   })
 
   test('nobody chats on whose chats keep more than he may have', async () => {
     const { used } = await ask<Usage>('/v1/usage')
     const web = { ...webOf(), limits: { bytes_per_owner: used.bytes } }
-    await swarm.house.restart({ web })
+    await swarm.gateway.restart({ web })
     const answer = await begin(nameOne('thread'), 'tell_all|{"name":"notes"}')
     expect([answer.status, await answer.json()]).toMatchObject([413, { code: 'too_large' }])
-    await swarm.house.restart({ web: webOf() })
+    await swarm.gateway.restart({ web: webOf() })
   })
 })
 
@@ -144,19 +144,19 @@ describe('what all conversations share', () => {
   })
 
   test('is told at a terminal, too', async () => {
-    const { house } = swarm
-    writeRunFile(house.dataDir, { url: house.url(), pid: process.pid, isSimulating: false })
-    const tree = { ...describeTestConfig(house.world, house.dataDir), operator_token: operatorToken }
+    const { gateway } = swarm
+    writeRunFile(gateway.dataDir, { url: gateway.url(), pid: process.pid, isSimulating: false })
+    const tree = { ...describeTestConfig(gateway.simulation, gateway.dataDir), operator_token: operatorToken }
     const printed: string[] = []
     const output = { json: false, print: (text: string) => void printed.push(text) }
-    await printShared({ tree, baseDir: house.dataDir, missing: [], path: undefined }, output, 'pantry')
+    await printShared({ tree, baseDir: gateway.dataDir, missing: [], path: undefined }, output, 'pantry')
     expect(printed.join('\n')).toMatch(/records +2 +6\n.*bytes +\d+ +4096/)
-    await expect(swarm.operate('/agents/nobody/shared')).rejects.toThrow(
+    await expect(swarm.operate('/agents/nobody/swarm-usage')).rejects.toThrow(
       /404 .*Cannot show what is shared: there is no swarm of this name/,
     )
   })
 
-  test('goes with the conversation in which it was put, of a chat that is deleted and a person who is forgotten; what is the house’s stays', async () => {
+  test('goes with the conversation in which it was put, of a chat that is deleted and a person who is forgotten; what is the gateway’s stays', async () => {
     const [thread, other] = [nameOne('thread'), nameOne('thread')]
     await use(thread, 'put_item', { name: 'orders', id: 'anns', words: 'quincequince' })
     await use(thread, 'set_state', { name: 'last_word', words: 'medlarmedlar' })
@@ -166,12 +166,12 @@ describe('what all conversations share', () => {
     await ask(`/api/v1/agents/pantry/threads/${thread}`, 'DELETE')
     expect(await use(other, 'tell_all', { name: 'orders' })).toBe('all: bobs')
     expect(await use(other, 'tell_state', { name: 'last_word' })).toBe('none')
-    expect(listTraces(swarm.house.dataDir, 'quincequince')).toEqual([])
-    expect(listTraces(swarm.house.dataDir, 'medlarmedlar')).toEqual([])
+    expect(listTraces(swarm.gateway.dataDir, 'quincequince')).toEqual([])
+    expect(listTraces(swarm.gateway.dataDir, 'medlarmedlar')).toEqual([])
 
     await swarm.operate('/people/forget', { address: 'bob@alice.test' })
     expect(await use(other, 'tell_all', { name: 'orders' })).toBe('all:')
-    expect(listTraces(swarm.house.dataDir, 'damsondamson')).toEqual([])
+    expect(listTraces(swarm.gateway.dataDir, 'damsondamson')).toEqual([])
     expect([
       await use(other, 'tell_all', { name: 'stock' }),
       await use(other, 'tell_state', { name: 'hours' }),
@@ -182,13 +182,13 @@ describe('what all conversations share', () => {
   test('goes with its owner, whom the operator forgets', async () => {
     await use(nameOne('thread'), 'put_item', { name: 'orders', id: 'anns', words: 'sloesloe' })
     await swarm.operate('/owners/forget', { owner: `web:${JSON.stringify(['https://agents.test', 'ann'])}` })
-    expect(listTraces(swarm.house.dataDir, 'sloesloe')).toEqual([])
+    expect(listTraces(swarm.gateway.dataDir, 'sloesloe')).toEqual([])
     expect((await ask<Usage>('/v1/usage')).kept).toEqual({ conversations: 0, bytes: 0 })
   })
 
   test('is gone when nobody has written it for as long as it is kept', async () => {
     const storages = { orders: { shared: true, keep_days: 1 / 86_400 }, stock: { shared: true, forgets: false } }
-    await swarm.house.restart({ agents: { pantry: describePantry({ storages }) } })
+    await swarm.gateway.restart({ agents: { pantry: describePantry({ storages }) } })
     const thread = nameOne('thread')
     await use(thread, 'put_item', { name: 'orders', id: 'soon gone' })
     await expect.poll(() => use(thread, 'tell_all', { name: 'orders' }), { timeout: 20_000 }).toBe('all:')
@@ -198,7 +198,7 @@ describe('what all conversations share', () => {
   })
 
   test('names that objects have by nature are names like others, in states and in items', async () => {
-    await swarm.house.restart({ agents: { pantry: describePantry() } })
+    await swarm.gateway.restart({ agents: { pantry: describePantry() } })
     const thread = nameOne('thread')
     expect(await use(thread, 'tell_state', { name: 'constructor' })).toBe('plain')
     expect(await use(thread, 'set_state', { name: 'constructor', words: 'set' })).toBe('kept')
@@ -210,7 +210,7 @@ describe('what all conversations share', () => {
   test('of many who write at once, none is lost, and none goes beyond', async () => {
     const before = (await readShared()).used.records
     const data_limits = { ...limits, shared_records: before + 3 }
-    await swarm.house.restart({ agents: { pantry: describePantry({ data_limits }) } })
+    await swarm.gateway.restart({ agents: { pantry: describePantry({ data_limits }) } })
     const put = (at: number) => use(nameOne('thread'), 'put_item', { name: 'stock', id: `many ${at}` })
     const told = await Promise.all(Array.from({ length: 8 }, (_, at) => put(at)))
     expect(told.filter(each => each === 'kept')).toHaveLength(3)

@@ -1,19 +1,19 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { eventually } from './house.ts'
+import { eventually } from './gateway.ts'
 import { picture } from './picture.ts'
-import type { SwarmHouse } from './swarm-house.ts'
-import { describeSwarm, nameOne, openSwarmChat, openSwarmHouse, say } from './swarm-house.ts'
+import type { SwarmGateway } from './swarm-gateway.ts'
+import { describeSwarm, nameOne, openSwarmChat, openSwarmGateway, say } from './swarm-gateway.ts'
 
 // What those who watch hear of a swarm while it speaks, and what its models are shown.
 
 const long = 'All the words of an answer that is long enough to be heard while it is made. '.repeat(3)
 
-let swarm: SwarmHouse
+let swarm: SwarmGateway
 /** Words that hold the model until they are let go. */
 const held = new Map<string, PromiseWithResolvers<void>>()
 
 beforeAll(async () => {
-  swarm = await openSwarmHouse(
+  swarm = await openSwarmGateway(
     async (member, _, { body }) => {
       const words = readWords(body.messages.at(-1)?.content)
       await [...held].find(([word]) => words.includes(word))?.[1].promise
@@ -27,7 +27,7 @@ beforeAll(async () => {
   )
   const desk = describeSwarm(swarm.model.baseUrl)
   const seeing = { ...desk, model: { base_url: swarm.model.baseUrl, model: 'stub', images: true } }
-  await swarm.house.restart({ agents: { desk, merging: { ...desk, queue: 'merge' }, seeing } })
+  await swarm.gateway.restart({ agents: { desk, merging: { ...desk, queue: 'merge' }, seeing } })
 })
 afterAll(() => swarm.close())
 
@@ -44,12 +44,12 @@ function speak(text: string): readonly string[] {
   return [...chunks, end].map(choice => `data: ${JSON.stringify({ choices: [choice] })}\n\n`)
 }
 
-const houseOf = {
-  get house() {
-    return swarm.house
+const organisationOf = {
+  get gateway() {
+    return swarm.gateway
   },
 }
-const chat = openSwarmChat(houseOf)
+const chat = openSwarmChat(organisationOf)
 
 /** Everything until `isEnough`; what comes behind that is read by nobody. */
 async function readUntil(answer: Response, isEnough: (told: string) => boolean): Promise<string> {
@@ -92,9 +92,9 @@ test('W-25: a chat never hears what has to be rescued', async () => {
 test('a caller by A2A hears a member word by word, and the whole in the end', async () => {
   const message = { messageId: nameOne('msg'), role: 'ROLE_USER', parts: [{ text: 'something long' }] }
   const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'SendStreamingMessage', params: { message } })
-  const authorization = `Bearer ${await swarm.house.world.a2a.token({ sub: 'carol' })}`
+  const authorization = `Bearer ${await swarm.gateway.simulation.a2a.token({ sub: 'carol' })}`
   const headers = { 'content-type': 'application/json', 'a2a-version': '1.0', authorization }
-  const answer = await fetch(`${swarm.house.url()}/agents/desk/a2a`, { method: 'POST', headers, body })
+  const answer = await fetch(`${swarm.gateway.url()}/agents/desk/a2a`, { method: 'POST', headers, body })
   const events = [...(await answer.text()).matchAll(/^data: ?(.*)$/gm)].map(([, data = '']) => JSON.parse(data).result)
   const pieces = events.flatMap(({ artifactUpdate }) => artifactUpdate?.artifact.parts ?? []).map(({ text }) => text)
   expect(pieces.length).toBeGreaterThan(5)
@@ -103,17 +103,17 @@ test('a caller by A2A hears a member word by word, and the whole in the end', as
 })
 
 test('merged: what was said meanwhile stands once in what the model is given, and in the history', async () => {
-  const { fediverse } = swarm.house.world
+  const { fediverse } = swarm.gateway.simulation
   const context = 'https://mastodon.test/contexts/merged'
   const post = (text: string) => fediverse.deliver({ to: '@merging@agents.test', text, context, visibility: 'direct' })
-  const gate = Promise.withResolvers<void>()
-  held.set('first words', gate)
+  const semaphore = Promise.withResolvers<void>()
+  held.set('first words', semaphore)
   const before = swarm.model.requests.length
   await post('first words')
   await eventually(async () => swarm.model.requests.length > before)
   await post('second words')
   const { objectId } = await post('third words')
-  gate.resolve()
+  semaphore.resolve()
   await fediverse.awaitReply(objectId, 30_000)
   const promptOf = (index: number) => JSON.stringify(swarm.model.requests.at(index)?.body.messages)
   const countIn = (prompt: string, words: string) => prompt.split(words).length - 1
@@ -129,7 +129,7 @@ test.each([
   ['seeing', true],
   ['desk', false],
 ])('a picture in a mail is shown to who sees: %s', async (agent, isSeen) => {
-  const { mail } = swarm.house.world
+  const { mail } = swarm.gateway.simulation
   const attachments = [{ filename: 'cup.png', contentType: 'image/png', content: Buffer.from(picture, 'base64') }]
   const sent = await mail.deliver({ to: `${agent}@agents.test`, text: 'What is it?', attachments })
   expect((await mail.awaitReply(sent.mail.messageId, 30_000)).text).toContain('triage heard')

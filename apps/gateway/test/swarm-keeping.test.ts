@@ -1,11 +1,11 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
 import { picture } from './picture.ts'
-import type { SwarmHouse } from './swarm-house.ts'
-import { call, nameOne, openSwarmChat, openSwarmHouse, say } from './swarm-house.ts'
+import type { SwarmGateway } from './swarm-gateway.ts'
+import { call, nameOne, openSwarmChat, openSwarmGateway, say } from './swarm-gateway.ts'
 
 // What a swarm keeps, and what it does not, through a gateway that is stopped and started again.
 
-let swarm: SwarmHouse
+let swarm: SwarmGateway
 let prompts: string[] = []
 
 const settings = {
@@ -27,7 +27,7 @@ const answers: readonly (readonly [RegExp, (found: RegExpExecArray, member: stri
 ]
 
 beforeAll(async () => {
-  swarm = await openSwarmHouse((member, last, { body }) => {
+  swarm = await openSwarmGateway((member, last, { body }) => {
     prompts.push(JSON.stringify(body.messages))
     if (body.messages.at(-1)?.role === 'tool') {
       const asked = String(body.messages.findLast(({ role }) => role === 'user')?.content)
@@ -50,7 +50,7 @@ beforeAll(async () => {
     },
     ...settings,
   }
-  await swarm.house.restart({ agents: { desk } })
+  await swarm.gateway.restart({ agents: { desk } })
 })
 afterAll(() => swarm.close())
 beforeEach(() => {
@@ -58,8 +58,8 @@ beforeEach(() => {
 })
 
 const chat = openSwarmChat({
-  get house() {
-    return swarm.house
+  get gateway() {
+    return swarm.gateway
   },
 })
 
@@ -71,7 +71,7 @@ async function ask(threadId: string, words: string): Promise<string> {
 }
 
 async function exportNewest(format: string): Promise<readonly Record<string, unknown>[]> {
-  const [newest] = await swarm.house.messages()
+  const [newest] = await swarm.gateway.messages()
   const query = new URLSearchParams({ format, thread: newest?.id ?? '' })
   return (await swarm.operate<{ messages: readonly Record<string, unknown>[] }>(`/transcript?${query}`)).messages
 }
@@ -85,7 +85,7 @@ test('W-22: states, storages and computes of a conversation and of all are there
   expect(await ask(two, 'put salt')).toContain(
     '"items":"salt","sold":3,"log":"salt","shelves":"bread milk salt","total":"1 of 3"',
   )
-  await swarm.house.restart()
+  await swarm.gateway.restart()
   expect(await ask(one, 'hand over')).toBe('Clerk here.')
   expect(await ask(one, 'show')).toContain(
     '"items":"bread milk","sold":3,"log":"bread milk","shelves":"bread milk salt","total":"2 of 3"',
@@ -96,7 +96,7 @@ test('W-22: who speaks, the way there and the history are there after a restart'
   const thread = nameOne('thread')
   await ask(thread, 'first words')
   await ask(thread, 'hand over')
-  await swarm.house.restart()
+  await swarm.gateway.restart()
   const told = await chat.run(thread, 'second words')
   expect(told).toContain('"snapshot":{"activeAgent":"clerk","navigationStack":["clerk"]}')
   expect(told).toContain('clerk heard second words')
@@ -106,7 +106,7 @@ test('W-22: who speaks, the way there and the history are there after a restart'
 test('W-20: who may hand back gives the conversation to who had it before, also after a restart', async () => {
   const thread = nameOne('thread')
   expect(await ask(thread, 'hand over')).toBe('Clerk here.')
-  await swarm.house.restart()
+  await swarm.gateway.restart()
   const told = await chat.run(thread, 'hand back')
   expect(told).toContain('Seller here.')
   expect(told).toMatch(
@@ -155,8 +155,8 @@ test('W-12, W-13: what stands before a rescue reaches no model any more, and is 
   await ask(thread, 'new words')
   expect(prompts).toHaveLength(1)
   expect(prompts[0]).not.toContain('old words')
-  const [newest] = await swarm.house.messages()
-  const { thread: number } = await swarm.house.show(newest?.id ?? '')
+  const [newest] = await swarm.gateway.messages()
+  const { thread: number } = await swarm.gateway.show(newest?.id ?? '')
   const query = new URLSearchParams({ format: 'swarm', owner: 'agent:desk', thread: `swarm:${number}` })
   const { messages } = await swarm.operate<{ messages: readonly { role: string; content: string }[] }>(
     `/transcript?${query}`,
@@ -175,7 +175,7 @@ test('W-12, W-13: what stands before a rescue reaches no model any more, and is 
 })
 
 test('W-05: a picture that a tool puts into the answer goes out as a file, by mail, by A2A and on the fediverse', async () => {
-  const { mail, a2a, fediverse } = swarm.house.world
+  const { mail, a2a, fediverse } = swarm.gateway.simulation
   const bytes = Buffer.from(picture, 'base64')
   const sent = await mail.deliver({ to: 'desk@agents.test', text: 'show me' })
   const letter = await mail.awaitReply(sent.mail.messageId, 30_000)
@@ -186,7 +186,7 @@ test('W-05: a picture that a tool puts into the answer goes out as a file, by ma
   const authorization = `Bearer ${await a2a.token({ sub: 'carol' })}`
   const headers = { 'content-type': 'application/json', 'a2a-version': '1.0', authorization }
   const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'SendMessage', params: { message } })
-  const answer = await fetch(`${swarm.house.url()}/agents/desk/a2a`, { method: 'POST', headers, body })
+  const answer = await fetch(`${swarm.gateway.url()}/agents/desk/a2a`, { method: 'POST', headers, body })
   expect(await answer.text()).toMatch(
     /"filename":"basket\.png"[^}]*"mediaType":"image\/png"|"mediaType":"image\/png"[^}]*"filename":"basket\.png"/,
   )
@@ -197,6 +197,6 @@ test('W-05: a picture that a tool puts into the answer goes out as a file, by ma
     (activity.object as { attachment?: readonly { url: string; mediaType: string }[] }).attachment ?? []
   expect(attached?.mediaType).toBe('image/png')
   const { pathname, search } = new URL(attached?.url ?? '')
-  const file = await fetch(`${swarm.house.url()}${pathname}${search}`)
+  const file = await fetch(`${swarm.gateway.url()}${pathname}${search}`)
   expect(Buffer.from(await file.arrayBuffer())).toEqual(bytes)
 })

@@ -1,14 +1,14 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { operatorToken } from './house.ts'
-import type { Answer, WebHouse } from './web-house.ts'
-import { jpeg, name, openWebHouse } from './web-house.ts'
+import { operatorToken } from './gateway.ts'
+import type { Answer, WebGateway } from './web-gateway.ts'
+import { jpeg, name, openWebGateway } from './web-gateway.ts'
 
 // Messages of a swarm as they are read in and written out over HTTP.
 
-let web: WebHouse
+let web: WebGateway
 
 beforeAll(async () => {
-  web = await openWebHouse()
+  web = await openWebGateway()
 })
 afterAll(() => web.close())
 
@@ -18,7 +18,7 @@ async function exchange(thread: string, format: string, messages?: readonly obje
   const query = new URLSearchParams({ owner, thread, format })
   const init = messages && { method: 'POST', body: JSON.stringify({ messages }) }
   const headers = { authorization: `Bearer ${operatorToken}`, 'content-type': 'application/json' }
-  const answer = await fetch(`${web.house.url()}/operator/api/transcript?${query}`, { ...init, headers })
+  const answer = await fetch(`${web.gateway.url()}/operator/api/transcript?${query}`, { ...init, headers })
   return { status: answer.status, json: (await answer.json()) as Answer }
 }
 
@@ -67,8 +67,8 @@ describe('rows of a swarm', () => {
     const rows = [{ ...row, payload: null }, row, { ...row, payload: {} }]
     await exchange(thread, 'swarm', rows)
     const { json } = await exchange(thread, 'jsonl')
-    const residues = json.messages.map(({ ext }: Answer) => JSON.stringify(ext.swarm))
-    expect(new Set(residues).size).toBe(3)
+    const diffs = json.messages.map(({ ext }: Answer) => JSON.stringify(ext.swarm))
+    expect(new Set(diffs).size).toBe(3)
     const { json: out } = await exchange(thread, 'swarm')
     expect((await exchange(thread, 'swarm', out.messages)).json.added).toBe(0)
     expect((await exchange(thread, 'jsonl')).json).toEqual(json)

@@ -1,16 +1,16 @@
 import { hash } from 'node:crypto'
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
-import type { SwarmHouse } from './swarm-house.ts'
-import { annsToken, call, describeSwarm, nameOne, openSwarmChat, openSwarmHouse, say } from './swarm-house.ts'
+import type { SwarmGateway } from './swarm-gateway.ts'
+import { annsToken, call, describeSwarm, nameOne, openSwarmChat, openSwarmGateway, say } from './swarm-gateway.ts'
 
 // Whatever a swarm says to a person passes its output policy: answers, questions, what came of calls, names of files.
 
-let swarm: SwarmHouse
+let swarm: SwarmGateway
 let asked = 0
 
 beforeAll(async () => {
   const auth = { tokens: [{ name: 'ann', sha256: hash('sha256', annsToken) }] }
-  swarm = await openSwarmHouse(
+  swarm = await openSwarmGateway(
     (_, last, { body }) => {
       asked += 1
       if (body.messages.at(-1)?.role === 'tool') return say('That was it.')
@@ -35,7 +35,7 @@ beforeAll(async () => {
     strict: describe({ till }, { bans: true }),
     gallery: describe({ gallery }, {}),
   }
-  await swarm.house.restart({ agents })
+  await swarm.gateway.restart({ agents })
 })
 afterAll(() => swarm.close())
 beforeEach(() => {
@@ -45,15 +45,15 @@ beforeEach(() => {
 const openChat = (agent: string) =>
   openSwarmChat(
     {
-      get house() {
-        return swarm.house
+      get gateway() {
+        return swarm.gateway
       },
     },
     agent,
   )
 
 const listOpen = async () =>
-  (await swarm.operate<{ demands: readonly { readonly id: string }[] }>('/demands?status=open')).demands
+  (await swarm.operate<{ requirements: readonly { readonly id: string }[] }>('/requirements?status=open')).requirements
 
 test('a question that must not be said is not asked: the words of the policy are heard, and nothing waits', async () => {
   const { run } = openChat('desk')
@@ -66,7 +66,7 @@ test('a question that must not be said is not asked: the words of the policy are
 })
 
 test('no link to such a question leaves by mail', async () => {
-  const { mail } = swarm.house.world
+  const { mail } = swarm.gateway.simulation
   const sent = await mail.deliver({ from: 'alice@alice.test', to: 'desk@agents.test', text: 'refund sesame' })
   const { text } = await mail.awaitReply(sent.mail.messageId, 30_000)
   expect(text).toContain('That I may not say.')
@@ -90,7 +90,7 @@ test('what came of a call is kept from who allowed it where it must not be said;
   const told = await answer.text()
   expect(told).toContain('That was it.')
   expect(told).not.toContain('refunded')
-  const [newest] = await swarm.house.messages()
+  const [newest] = await swarm.gateway.messages()
   const query = new URLSearchParams({ format: 'swarm', thread: newest?.id ?? '' })
   expect(JSON.stringify(await swarm.operate(`/transcript?${query}`))).toContain('refunded')
 })

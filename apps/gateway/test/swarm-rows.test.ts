@@ -1,21 +1,21 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
-import { eventually, operatorToken } from './house.ts'
-import type { SwarmHouse } from './swarm-house.ts'
-import { call, describeSwarm, nameOne, openSwarmChat, openSwarmHouse, say } from './swarm-house.ts'
+import { eventually, operatorToken } from './gateway.ts'
+import type { SwarmGateway } from './swarm-gateway.ts'
+import { call, describeSwarm, nameOne, openSwarmChat, openSwarmGateway, say } from './swarm-gateway.ts'
 
 // Rules of swarms that concern whole turns, through the gateway: humans, bans, cancelling, rescue.
 
-let swarm: SwarmHouse
+let swarm: SwarmGateway
 let asked: string[] = []
 /** Words that hold the model until they are let go. */
 const held = new Map<string, PromiseWithResolvers<void>>()
 
 beforeAll(async () => {
-  const script: Parameters<typeof openSwarmHouse>[0] = async (member, last, { body }) => {
+  const script: Parameters<typeof openSwarmGateway>[0] = async (member, last, { body }) => {
     const words = last.split('\n').at(-1) ?? ''
     asked.push(words)
-    const gate = [...held].find(([word]) => words.includes(word))?.[1]
-    await gate?.promise
+    const semaphore = [...held].find(([word]) => words.includes(word))?.[1]
+    await semaphore?.promise
     if (body.messages.at(-1)?.role === 'tool') return say('Handed on.')
     if (words.includes('somebody')) return call('navigate_to_human', {})
     if (words.includes('markup')) return say('<tool_call>{"name": "refund"}</tool_call>')
@@ -23,7 +23,7 @@ beforeAll(async () => {
     return say(`${member} heard ${words}`)
   }
   const email = { listen: { port: 0, protocol: 'smtp' }, write_to: ['eve@alice.test'] }
-  swarm = await openSwarmHouse(script, { email })
+  swarm = await openSwarmGateway(script, { email })
   const members = { human: { operator: true, timeout: '60s', mail: 'eve@alice.test' } }
   const policies = {
     manners: { refuse_input: ['\\brude\\b'], message: 'We are polite here.', bans: true },
@@ -31,7 +31,7 @@ beforeAll(async () => {
   }
   const desk = { ...describeSwarm(swarm.model.baseUrl, members), policies }
   const hasty = describeSwarm(swarm.model.baseUrl, { human: { operator: true, timeout: '200ms' } })
-  await swarm.house.restart({ agents: { desk, hasty } })
+  await swarm.gateway.restart({ agents: { desk, hasty } })
 })
 afterAll(() => swarm.close())
 beforeEach(() => {
@@ -39,32 +39,32 @@ beforeEach(() => {
 })
 
 async function write(text: string, { agent = 'desk', from = 'alice@alice.test' } = {}): Promise<string | undefined> {
-  const { mail } = swarm.house.world
+  const { mail } = swarm.gateway.simulation
   const sent = await mail.deliver({ from, to: `${agent}@agents.test`, text })
   return (await mail.awaitReply(sent.mail.messageId, 15_000)).text
 }
 
 async function mention(text: string, from: string): Promise<string> {
-  const { fediverse } = swarm.house.world
+  const { fediverse } = swarm.gateway.simulation
   const { objectId } = await fediverse.deliver({ from, to: '@desk@agents.test', text })
   const { activity } = await fediverse.awaitReply(objectId, 30_000)
   return (activity.object as { content: string }).content
 }
 
 const { post, run } = openSwarmChat({
-  get house() {
-    return swarm.house
+  get gateway() {
+    return swarm.gateway
   },
 })
 const name = nameOne
 
 /** Holds the model at these words; what it gives lets it go. */
 function hold(word: string): () => void {
-  const gate = Promise.withResolvers<void>()
-  held.set(word, gate)
+  const semaphore = Promise.withResolvers<void>()
+  held.set(word, semaphore)
   return () => {
     held.delete(word)
-    gate.resolve()
+    semaphore.resolve()
   }
 }
 
@@ -78,7 +78,7 @@ test('W-25: what a model answers with markup, or with nothing, is never heard; a
 
 test('W-26: a human is asked by mail, and his answer by mail goes to the one who waits', async () => {
   const answered = write('May I speak to somebody?')
-  const { mail } = swarm.house.world
+  const { mail } = swarm.gateway.simulation
   const letter = await eventually(async () =>
     mail.received.find(({ envelope }) => envelope.to.includes('eve@alice.test')),
   )
@@ -87,11 +87,11 @@ test('W-26: a human is asked by mail, and his answer by mail goes to the one who
   const plan = { from: 'eve@alice.test', to: 'desk@agents.test', text: 'It is me, Eve.', inReplyTo: letter.messageId }
   await mail.deliver(plan)
   expect(await answered).toContain('It is me, Eve.')
-  expect((await swarm.operate<{ questions: readonly unknown[] }>('/operators')).questions).toEqual([])
+  expect((await swarm.operate<{ questions: readonly unknown[] }>('/questions')).questions).toEqual([])
 })
 
 test('W-26: what looks like the number of a question in what is asked leads no answer elsewhere', async () => {
-  const { mail } = swarm.house.world
+  const { mail } = swarm.gateway.simulation
   const text = 'May I speak to somebody else? (question 0123456789abcdef)'
   const answered = write(text)
   const letter = await eventually(async () => mail.received.find(each => each.text?.includes('0123456789abcdef')))
@@ -103,7 +103,7 @@ test('W-26: what looks like the number of a question in what is asked leads no a
 test('W-26: whom no human answers in time is told so, and nothing stays in the list', async () => {
   expect(await write('May I speak to somebody?', { agent: 'hasty' })).toContain('Nobody is there to answer right now.')
   await eventually(
-    async () => (await swarm.operate<{ questions: readonly unknown[] }>('/operators')).questions.length === 0,
+    async () => (await swarm.operate<{ questions: readonly unknown[] }>('/questions')).questions.length === 0,
   )
 })
 
@@ -117,11 +117,11 @@ test('W-27: who is banned hears one sentence, in every conversation, and no mode
   )
   expect(bans).toMatchObject([{ policy: 'manners', subject: expect.stringContaining('gotosocial.test/users/alice') }])
   const headers = { authorization: `Bearer ${operatorToken}` }
-  const path = `${swarm.house.url()}/operator/api/agents/desk/bans/${bans[0]?.id}`
+  const path = `${swarm.gateway.url()}/operator/api/agents/desk/bans/${bans[0]?.id}`
   expect((await fetch(path, { method: 'DELETE', headers })).status).toBe(200)
   expect((await fetch(path, { method: 'DELETE', headers })).status).toBe(404)
   expect(await mention('I am sorry', rude)).toContain('triage heard')
-  expect(await mention('Hello from another house', 'alice@mastodon.test')).toContain('triage heard')
+  expect(await mention('Hello from another gateway', 'alice@mastodon.test')).toContain('triage heard')
 })
 
 test('who is forgotten is not banned any more, and no ban names him; others stay banned', async () => {

@@ -2,17 +2,17 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { CommandError } from '../src/cli/operator-client.ts'
 import { answerQuestion, printQuestions } from '../src/cli/operators.ts'
 import { writeRunFile } from '../src/run-file.ts'
-import { eventually, operatorToken } from './house.ts'
-import type { SwarmHouse } from './swarm-house.ts'
-import { call, openSwarmHouse, say } from './swarm-house.ts'
+import { eventually, operatorToken } from './gateway.ts'
+import type { SwarmGateway } from './swarm-gateway.ts'
+import { call, openSwarmGateway, say } from './swarm-gateway.ts'
 
 // A swarm behind one address, whole line: real sockets, real signatures, a model that answers by script.
 
-let swarm: SwarmHouse
+let swarm: SwarmGateway
 let asked: string[] = []
 
 beforeAll(async () => {
-  swarm = await openSwarmHouse(
+  swarm = await openSwarmGateway(
     (member, last, { body }) => {
       asked.push(member)
       const { role } = body.messages.at(-1) ?? {}
@@ -35,7 +35,7 @@ interface Note {
 }
 
 async function mention(text: string, inReplyTo?: string, from = 'alice@mastodon.test'): Promise<Note> {
-  const { fediverse } = swarm.house.world
+  const { fediverse } = swarm.gateway.simulation
   const to = '@desk@agents.test'
   const { objectId } = await fediverse.deliver({ from, to, text: `${to} ${text}`, ...(inReplyTo && { inReplyTo }) })
   const { activity } = await fediverse.awaitReply(objectId, 30_000)
@@ -51,7 +51,7 @@ interface Exported {
 }
 
 async function exportNewest<Message = Exported>(format: string): Promise<readonly Message[]> {
-  const [newest] = await swarm.house.messages()
+  const [newest] = await swarm.gateway.messages()
   const query = new URLSearchParams({ format, thread: newest?.id ?? '' })
   return (await swarm.operate<{ messages: readonly Message[] }>(`/transcript?${query}`)).messages
 }
@@ -64,7 +64,7 @@ test('W-21, W-22, W-23: a hand-over on a fediverse thread leaves from the same a
   expect(first.attributedTo).toBe('https://agents.test/agents/desk')
   expect(asked).toEqual(['triage', 'refunds', 'refunds'])
 
-  await swarm.house.restart()
+  await swarm.gateway.restart()
   const second = await mention('Thank you', first.id)
   expect(second.content).toContain('Refunds here, heard: user.')
   expect(second.attributedTo).toBe('https://agents.test/agents/desk')
@@ -116,27 +116,27 @@ interface Question {
 }
 
 async function awaitQuestion(): Promise<Question> {
-  return eventually(async () => (await swarm.operate<{ questions: readonly Question[] }>('/operators')).questions[0])
+  return eventually(async () => (await swarm.operate<{ questions: readonly Question[] }>('/questions')).questions[0])
 }
 
 test('W-26: what is asked of a human is seen and answered by the operator, and the answer goes where it was asked', async () => {
   const answered = mention('May I speak to somebody?')
   const question = await awaitQuestion()
   expect(question).toMatchObject({ member: 'human', from: '@alice@mastodon.test', text: 'May I speak to somebody?' })
-  await swarm.operate(`/operators/${question.id}`, { text: 'It is me, Eve.' })
+  await swarm.operate(`/questions/${question.id}`, { text: 'It is me, Eve.' })
   const note = await answered
   expect(note.content).toContain('It is me, Eve.')
   expect(note.attributedTo).toBe('https://agents.test/agents/desk')
   expect((await exportNewest('swarm')).at(-1)).toMatchObject({ agentName: 'human', content: 'It is me, Eve.' })
-  await expect(swarm.operate(`/operators/${question.id}`, { text: 'And again' })).rejects.toThrow(
+  await expect(swarm.operate(`/questions/${question.id}`, { text: 'And again' })).rejects.toThrow(
     /404 .*Cannot answer: nobody waits for an answer to this question/,
   )
 })
 
 test('W-26: he is asked and answers at a terminal, too', async () => {
-  writeRunFile(swarm.house.dataDir, { url: swarm.house.url(), pid: process.pid, isSimulating: false })
-  const tree = { data: swarm.house.dataDir, operator_token: operatorToken, agents: { echo: { use: 'builtin:echo' } } }
-  const file = { tree, baseDir: swarm.house.dataDir, missing: [], path: undefined }
+  writeRunFile(swarm.gateway.dataDir, { url: swarm.gateway.url(), pid: process.pid, isSimulating: false })
+  const tree = { data: swarm.gateway.dataDir, operator_token: operatorToken, agents: { echo: { use: 'builtin:echo' } } }
+  const file = { tree, baseDir: swarm.gateway.dataDir, missing: [], path: undefined }
   const printed: string[] = []
   const output = { json: false, print: (text: string) => void printed.push(text) }
   const answered = mention('Is somebody there at all?')

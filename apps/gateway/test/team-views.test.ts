@@ -1,14 +1,14 @@
 import type { ModelServer } from '@postern/agents/test-model-server'
 import { openModelServer } from '@postern/agents/test-model-server'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { operatorToken } from './house.ts'
-import { call, say } from './swarm-house.ts'
-import type { Answer, WebHouse } from './web-house.ts'
-import { findEvent, openWebHouse } from './web-house.ts'
+import { operatorToken } from './gateway.ts'
+import { call, say } from './swarm-gateway.ts'
+import type { Answer, WebGateway } from './web-gateway.ts'
+import { findEvent, openWebGateway } from './web-gateway.ts'
 
-// The four views of a message store over conversations of the desk, and what of it a chat shows.
+// The four views of a message store over conversations of the store, and what of it a chat shows.
 
-let web: WebHouse
+let web: WebGateway
 let model: ModelServer
 
 beforeAll(async () => {
@@ -18,7 +18,7 @@ beforeAll(async () => {
   })
   const scales = { use: 'openai', base_url: model.baseUrl, model: 'stub', show_tools: true, tools: './agents/crew.ts' }
   const foreman = { use: './agents/foreman.ts' }
-  web = await openWebHouse(
+  web = await openWebGateway(
     { trace: false },
     { agents: { manager: foreman, one: foreman, scales }, default_agent: 'manager' },
   )
@@ -33,7 +33,7 @@ type Row = Readonly<Record<string, Answer>>
 async function askView(view: string, query: Record<string, string>, more = ''): Promise<Answer> {
   const path = `/operator/api/transcript/views/${view}?${new URLSearchParams(query)}${more}`
   const headers = { authorization: `Bearer ${operatorToken}` }
-  const answer = await fetch(`${web.house.url()}${path}`, { headers })
+  const answer = await fetch(`${web.gateway.url()}${path}`, { headers })
   return { status: answer.status, ...((await answer.json()) as object) }
 }
 
@@ -42,7 +42,7 @@ async function readView(view: string, query: Record<string, string>, more = ''):
 }
 
 async function newestOf(agent: string): Promise<string> {
-  const found = (await web.house.messages()).find(message => message.agent === agent)
+  const found = (await web.gateway.messages()).find(message => message.agent === agent)
   return `#${found?.message}`
 }
 
@@ -50,8 +50,8 @@ const typesOf = (rows: readonly Row[]) => rows.map(({ type }) => type)
 
 describe('the views of a conversation of the desk', () => {
   test('show task, action, observation and final of each turn of a model, in order', async () => {
-    const first = await web.house.world.send({ via: 'a2a', to: 'scales', text: 'stone' })
-    await web.house.world.send({ via: 'a2a', to: 'scales', text: 'brick', thread: first.thread })
+    const first = await web.gateway.simulation.send({ via: 'a2a', to: 'scales', text: 'stone' })
+    await web.gateway.simulation.send({ via: 'a2a', to: 'scales', text: 'brick', thread: first.thread })
     const thread = await newestOf('scales')
     const rows = await readView('agent', { thread, agent_key: 'scales' })
     expect(rows).toMatchObject([
@@ -86,12 +86,12 @@ describe('the views of a conversation of the desk', () => {
       return complete
     }
     const end = { note: { type: 'final', content: 'Task completed' } }
-    const first = await web.house.world.send({ via: 'a2a', to: 'one', text: JSON.stringify([end]) })
+    const first = await web.gateway.simulation.send({ via: 'a2a', to: 'one', text: JSON.stringify([end]) })
     expect(await tell(await newestOf('one'))).toBe(true)
     expect(await tell(await newestOf('one'), { types: 'task', limit: '1' })).toBe(true)
 
     const going = { note: { type: 'action', tool: 'peek', args: {} } }
-    await web.house.world.send({ via: 'a2a', to: 'one', text: JSON.stringify([going]), thread: first.thread })
+    await web.gateway.simulation.send({ via: 'a2a', to: 'one', text: JSON.stringify([going]), thread: first.thread })
     const thread = await newestOf('one')
     expect(typesOf(await readView('agent', { thread, agent_key: 'one' }))).toContain('final')
     expect(await tell(thread)).toBe(false)
@@ -99,9 +99,14 @@ describe('the views of a conversation of the desk', () => {
     expect(await askView('conversation', { thread })).not.toHaveProperty('complete')
 
     const finishing = { note: { type: 'action', tool: 'complete_task', args: {} } }
-    await web.house.world.send({ via: 'a2a', to: 'one', text: JSON.stringify([finishing]), thread: first.thread })
+    await web.gateway.simulation.send({
+      via: 'a2a',
+      to: 'one',
+      text: JSON.stringify([finishing]),
+      thread: first.thread,
+    })
     expect(await tell(thread)).toBe(true)
-    await web.house.restart()
+    await web.gateway.restart()
     expect(await tell(thread)).toBe(true)
   })
 
@@ -178,7 +183,7 @@ describe('S-34: in a chat', () => {
   test('a call that an agent has only noted is nobody’s to answer', async () => {
     await web.say(steps, { threadId: 'left', runId: 'left-1' })
     const thread = await newestOf('manager')
-    const entries = await web.house.ask<{ messages: readonly Row[] }>(
+    const entries = await web.gateway.ask<{ messages: readonly Row[] }>(
       `/transcript?${new URLSearchParams({ format: 'jsonl', thread })}`,
     )
     const [open] = entries.messages.filter(({ kind }) => kind === 'tool_call')
@@ -187,14 +192,14 @@ describe('S-34: in a chat', () => {
     const messages = [{ id: 'm2', role: 'user', content: 'go on' }, toolMessage]
     const body = { threadId: 'left', runId: 'left-2', messages }
     await (await web.postRun(body)).text()
-    const { message } = await web.house.show(await newestOf('manager'))
+    const { message } = await web.gateway.show(await newestOf('manager'))
     expect(message.parts).toEqual([{ kind: 'text', mime: 'text/plain', content: 'go on' }])
   })
 })
 
 test('S-34: who may read traces sees in the history who was asked, and what came of it', async () => {
   const foreman = { use: './agents/foreman.ts' }
-  const open = await openWebHouse(
+  const open = await openWebGateway(
     { trace: true },
     { agents: { manager: foreman, one: foreman }, default_agent: 'manager' },
   )

@@ -1,13 +1,13 @@
 import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import type { Endpoint, Knocked, TokenHouse } from './token-setup.ts'
-import { describeRun, knock, makeProofKey, mintFor, openTokenHouse, prove } from './token-setup.ts'
+import type { CallOutcome, Endpoint, TokenGateway } from './token-setup.ts'
+import { callWith, describeRun, makeProofKey, mintFor, openTokenGateway, prove } from './token-setup.ts'
 
 // What a token may reach in the web chat of what its holder said and was asked over A2A.
 
-let tokens: TokenHouse
+let tokens: TokenGateway
 let threadId = ''
-let demand = ''
+let requirement = ''
 const key = makeProofKey()
 const bound = { cnf: { jkt: key.thumbprint } }
 /** Of ann, as her client holds it; and in the hands of a thief, who lacks the key. */
@@ -16,33 +16,36 @@ const stolen = mintFor('ann', { claims: bound })
 const threads: Endpoint = { name: 'threads', method: 'GET', path: '/api/v1/agent/threads' }
 const history = (): Endpoint => ({ name: 'history', method: 'GET', path: `/api/v1/agent/history?threadId=${threadId}` })
 const grant = (): Endpoint => {
-  const resume = [{ interruptId: demand, status: 'resolved', payload: { approved: true } }]
+  const resume = [{ interruptId: requirement, status: 'resolved', payload: { approved: true } }]
   const body = () => describeRun(undefined, { threadId, resume })
   return { name: 'grant', method: 'POST', path: '/api/v1/agent/runs', body }
 }
 const look = (): Endpoint => ({ ...grant(), name: 'look', body: () => describeRun(undefined, { threadId }) })
 
-const ask = (endpoint: Endpoint, token: string): Promise<Knocked> =>
-  knock(tokens, endpoint, { authorization: `Bearer ${token}` })
+const ask = (endpoint: Endpoint, token: string): Promise<CallOutcome> =>
+  callWith(tokens, endpoint, { authorization: `Bearer ${token}` })
 const limited = (scope: string, sub = 'ann') => mintFor(sub, { claims: { scope } })
 
 beforeAll(async () => {
-  tokens = await openTokenHouse('a2a')
+  tokens = await openTokenGateway('a2a')
   const message = { messageId: randomUUID(), role: 'ROLE_USER', parts: [{ text: 'consent to my secret order' }] }
   const call = { jsonrpc: '2.0', id: 1, method: 'SendMessage', params: { message } }
   const path = '/agents/shop/a2a'
   const send: Endpoint = { name: 'send', method: 'POST', path, body: () => JSON.stringify(call) }
   const proof = prove(stolen, send, key)
-  expect(await knock(tokens, send, { authorization: `DPoP ${stolen}`, dpop: proof })).toMatchObject({ status: 200 })
+  expect(await callWith(tokens, send, { authorization: `DPoP ${stolen}`, dpop: proof })).toMatchObject({ status: 200 })
   const proven = { authorization: `DPoP ${stolen}`, dpop: prove(stolen, threads, key) }
-  const listed = await knock(tokens, threads, proven)
+  const listed = await callWith(tokens, threads, proven)
   threadId = JSON.parse(listed.text).threads[0].threadId
-  const shown = await knock(tokens, history(), { authorization: `DPoP ${stolen}`, dpop: prove(stolen, history(), key) })
-  demand = JSON.parse(shown.text).messages.at(-1).metadata.demands[0].id
+  const shown = await callWith(tokens, history(), {
+    authorization: `DPoP ${stolen}`,
+    dpop: prove(stolen, history(), key),
+  })
+  requirement = JSON.parse(shown.text).messages.at(-1).metadata.requirements[0].id
 })
 afterAll(() => tokens.close())
 
-const isOpen = async () => JSON.parse((await ask(history(), mintFor('ann'))).text).messages.at(-1).metadata.demands
+const isOpen = async () => JSON.parse((await ask(history(), mintFor('ann'))).text).messages.at(-1).metadata.requirements
 
 test('a stolen bound token neither reads conversations over A2A in the chat nor grants what was asked there', async () => {
   for (const endpoint of [threads, history(), look(), grant()]) {

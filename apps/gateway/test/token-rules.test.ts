@@ -1,10 +1,10 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import type { Endpoint, Place, TokenDraft, TokenHouse } from './token-setup.ts'
-import { endpoints, knock, makeProofKey, mintFor, openTokenHouse, prove } from './token-setup.ts'
+import type { Endpoint, Place, TokenDraft, TokenGateway } from './token-setup.ts'
+import { callWith, endpoints, makeProofKey, mintFor, openTokenGateway, prove } from './token-setup.ts'
 
 // One table of attacks for both channels: whatever one endpoint refuses, all refuse.
 
-let tokens: TokenHouse
+let tokens: TokenGateway
 const [owner, thief] = [makeProofKey(), makeProofKey()]
 const year = 365 * 24 * 3600
 const seconds = () => Math.floor(Date.now() / 1000)
@@ -119,19 +119,19 @@ const attacks: readonly [string, Attack, object][] = [
 /** One request twice, with the same credentials. */
 async function twice(endpoint: Endpoint, attack: Attack): Promise<readonly object[]> {
   const credentials = attack(endpoint)
-  return [await knock(tokens, endpoint, credentials), await knock(tokens, endpoint, credentials)]
+  return [await callWith(tokens, endpoint, credentials), await callWith(tokens, endpoint, credentials)]
 }
 
 describe('where callers over A2A have nonces and scopes of their own', () => {
   beforeAll(async () => {
-    tokens = await openTokenHouse('a2a', { dpop_nonce: true, scopes: { GetTask: 'read', ListTasks: 'read' } })
+    tokens = await openTokenGateway('a2a', { dpop_nonce: true, scopes: { GetTask: 'read', ListTasks: 'read' } })
   })
   afterAll(() => tokens.close())
 
   test.each(endpoints)('$name asks for a proof with the nonce it gives', async endpoint => {
     const token = mintFor('ann', { claims: bound })
     const send = (nonce?: string) =>
-      knock(tokens, endpoint, { authorization: `DPoP ${token}`, dpop: prove(token, endpoint, owner, { nonce }) })
+      callWith(tokens, endpoint, { authorization: `DPoP ${token}`, dpop: prove(token, endpoint, owner, { nonce }) })
     const { nonce, ...first } = await send()
     expect([first, await send(nonce)]).toMatchObject([{ status: 401, error: 'use_dpop_nonce' }, { status: 200 }])
   })
@@ -139,7 +139,7 @@ describe('where callers over A2A have nonces and scopes of their own', () => {
   test.each(endpoints.filter(({ path }) => !path.endsWith('/runs')))(
     '$name knows the scopes by these names',
     async endpoint => {
-      const ask = (scope: string) => knock(tokens, endpoint, bearer({ claims: { scope } })(endpoint))
+      const ask = (scope: string) => callWith(tokens, endpoint, bearer({ claims: { scope } })(endpoint))
       expect(await ask('read')).toMatchObject({ status: 200 })
       expect(await ask('a2a:task.cancel')).toMatchObject({ status: 403, scope: 'read' })
     },
@@ -148,17 +148,17 @@ describe('where callers over A2A have nonces and scopes of their own', () => {
 
 describe.each(['a2a', 'web'] as const)('where the rules of the issuers stand in `%s.auth` alone', strict => {
   beforeAll(async () => {
-    tokens = await openTokenHouse(strict)
+    tokens = await openTokenGateway(strict)
   })
   afterAll(() => tokens.close())
 
   describe.each(endpoints)('$name', endpoint => {
     test.each(honest)('takes %s', async (_, credentials) => {
-      expect(await knock(tokens, endpoint, credentials(endpoint))).toMatchObject({ status: 200 })
+      expect(await callWith(tokens, endpoint, credentials(endpoint))).toMatchObject({ status: 200 })
     })
 
     test.each(attacks)('refuses %s', async (_, attack, refusal) => {
-      expect(await knock(tokens, endpoint, attack(endpoint))).toMatchObject(refusal)
+      expect(await callWith(tokens, endpoint, attack(endpoint))).toMatchObject(refusal)
     })
 
     test('refuses a token for one use the second time', async () => {
@@ -175,7 +175,7 @@ describe.each(['a2a', 'web'] as const)('where the rules of the issuers stand in 
   test('a token for one use counts once on all endpoints together', async () => {
     const credentials = bearer({ from: 'single' })({ method: '', path: '' })
     const statuses = []
-    for (const endpoint of endpoints) statuses.push((await knock(tokens, endpoint, credentials)).status)
+    for (const endpoint of endpoints) statuses.push((await callWith(tokens, endpoint, credentials)).status)
     expect(statuses).toEqual([200, 401, 401, 401, 401])
   })
 })

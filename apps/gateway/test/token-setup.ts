@@ -1,14 +1,14 @@
 import { hash, randomUUID } from 'node:crypto'
 import { fileURLToPath } from 'node:url'
-import type { TestHouse } from './house.ts'
-import { openTestHouse, origin } from './house.ts'
+import type { TestGateway } from './gateway.ts'
+import { openTestGateway, origin } from './gateway.ts'
 import { openFakeHost } from './open-fake-host.ts'
 import type { SigningKey } from './sign-jws.ts'
 import { makeSigningKey, signJws } from './sign-jws.ts'
 
 /** A gateway whose A2A endpoint and web chat trust the same issuers; each rule stands at one of the two channels only. */
-export interface TokenHouse {
-  readonly house: TestHouse
+export interface TokenGateway {
+  readonly gateway: TestGateway
   close(): Promise<void>
 }
 
@@ -34,7 +34,7 @@ const shop = {
 }
 
 /** `callers`: more of `a2a.auth`. */
-export async function openTokenHouse(strict: 'a2a' | 'web', callers: object = {}): Promise<TokenHouse> {
+export async function openTokenGateway(strict: 'a2a' | 'web', callers: object = {}): Promise<TokenGateway> {
   const keys = { keys: [{ ...issuerKey.jwk, kid: 'k1', alg: 'ES256', use: 'sig' }] }
   const host = await openFakeHost(() => ({ '/keys': { body: keys } }))
   const list = (channel: string) =>
@@ -46,16 +46,16 @@ export async function openTokenHouse(strict: 'a2a' | 'web', callers: object = {}
       ...(channel === strict && rule),
     }))
   const loopback = Object.fromEntries(Object.keys(rules).map(name => [hostOf(name), host.port]))
-  const house = await openTestHouse(() => ({
+  const gateway = await openTestGateway(() => ({
     agents: { shop },
     network: { loopback },
     a2a: { auth: { issuers: list('a2a'), ...callers } },
     web: { enabled: true, auth: { issuers: list('web') } },
   }))
   return {
-    house,
+    gateway,
     async close() {
-      await house.close()
+      await gateway.close()
       await host.close()
     },
   }
@@ -124,7 +124,7 @@ export function describeRun(content: string | undefined, more: object = {}): str
   return JSON.stringify({ threadId: randomUUID(), runId: randomUUID(), messages, ...more })
 }
 
-export interface Knocked {
+export interface CallOutcome {
   readonly status: number
   /** `error` of the challenge. */
   readonly error: string | undefined
@@ -134,12 +134,12 @@ export interface Knocked {
 }
 
 /** One request with these credentials. */
-export async function knock(
-  { house }: TokenHouse,
+export async function callWith(
+  { gateway }: TokenGateway,
   { method, path, body }: Endpoint,
   headers: Readonly<Record<string, string>>,
-): Promise<Knocked> {
-  const answer = await fetch(house.url() + path, {
+): Promise<CallOutcome> {
+  const answer = await fetch(gateway.url() + path, {
     method,
     headers: { 'a2a-version': '1.0', ...(body && { 'content-type': 'application/json' }), ...headers },
     ...(body && { body: body() }),

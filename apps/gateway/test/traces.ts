@@ -1,7 +1,7 @@
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 
-/** The tables of a desk's file in which a word stands. */
+/** The tables of a store's file in which a word stands. */
 export function listTraces(dataDir: string, word: string): readonly string[] {
   const db = new DatabaseSync(join(dataDir, 'postern.db'), { readOnly: true })
   const tables = db.prepare("SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite%'").all()

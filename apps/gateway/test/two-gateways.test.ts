@@ -84,7 +84,7 @@ const firstHops = [
   'signed @relay@b.test heard @relay@a.test by a2a-jwt at hop 3',
 ]
 
-test('agents of two gateways call each other three hops deep, over signed cards and tokens of their houses', async () => {
+test('agents of two gateways call each other three hops deep, over signed cards and tokens of their gateways', async () => {
   expect(await say('@relay@b.test @relay@a.test @relay@b.test')).toEqual(firstHops)
 })
 
@@ -128,7 +128,7 @@ test('S-31: a worker on another host: the delegation stands in the caller’s th
   })
 })
 
-test('agents of one house call each other the same way', async () => {
+test('agents of one gateway call each other the same way', async () => {
   expect(await say('@relay@a.test')).toEqual([
     firstHops[0],
     'signed @relay@a.test heard @relay@a.test by a2a-jwt at hop 1',

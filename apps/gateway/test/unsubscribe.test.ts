@@ -1,29 +1,29 @@
-import { readMail } from '@postern/sim'
+import { readMail } from '@postern/simulation'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import type { TestHouse } from './house.ts'
-import { eventually, openTestHouse } from './house.ts'
+import type { TestGateway } from './gateway.ts'
+import { eventually, openTestGateway } from './gateway.ts'
 
-let house: TestHouse
+let gateway: TestGateway
 
 beforeAll(async () => {
-  house = await openTestHouse(() => ({
+  gateway = await openTestGateway(() => ({
     agents: { courier: { use: './agents/courier.ts' } },
     email: { listen: { port: 0, protocol: 'smtp' }, write_to: ['alice.test'] },
   }))
 })
-afterAll(() => house.close())
+afterAll(() => gateway.close())
 
 let count = 0
 /** Has the agent write to Carol, who has not asked it to. */
 async function sendErrand(): Promise<void> {
   count += 1
   const to = 'courier@agents.test'
-  const mail = await house.world.mail.compose({ to, text: `mail:@carol@alice.test News ${count}.` })
-  expect((await house.world.mail.sendSmtp(mail)).code).toBe(250)
+  const mail = await gateway.simulation.mail.compose({ to, text: `mail:@carol@alice.test News ${count}.` })
+  expect((await gateway.simulation.mail.sendSmtp(mail)).code).toBe(250)
 }
 
 const findNews = (number: number) =>
-  eventually(async () => house.world.mail.received.find(({ text }) => text?.includes(`News ${number}.`)))
+  eventually(async () => gateway.simulation.mail.received.find(({ text }) => text?.includes(`News ${number}.`)))
 
 test('one click on what an agent wrote unasked ends it, over the wire and for good', async () => {
   await sendErrand()
@@ -36,12 +36,12 @@ test('one click on what an agent wrote unasked ends it, over the wire and for go
     headers: { 'content-type': 'application/x-www-form-urlencoded' },
     body: 'List-Unsubscribe=One-Click',
   }
-  expect((await fetch(house.url() + link.pathname, { ...init, redirect: 'manual' })).status).toBe(200)
-  await house.restart()
+  expect((await fetch(gateway.url() + link.pathname, { ...init, redirect: 'manual' })).status).toBe(200)
+  await gateway.restart()
   await sendErrand()
   const dead = await eventually(async () =>
-    (await house.deliveries()).find(({ to, state }) => to === 'carol@alice.test' && state === 'dead'),
+    (await gateway.deliveries()).find(({ to, state }) => to === 'carol@alice.test' && state === 'dead'),
   )
   expect(JSON.stringify(dead)).toContain('unsubscribed')
-  expect(house.world.mail.received.some(({ text }) => text?.includes('News 2.'))).toBe(false)
+  expect(gateway.simulation.mail.received.some(({ text }) => text?.includes('News 2.'))).toBe(false)
 })

@@ -4,8 +4,8 @@ import { connect } from 'node:net'
 import type { BaseEvent } from '@ag-ui/client'
 import { EventSchema } from '@ag-ui/core/schemas'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import type { TestHouse } from './house.ts'
-import { eventually, openTestHouse, operatorToken, origin } from './house.ts'
+import type { TestGateway } from './gateway.ts'
+import { eventually, openTestGateway, operatorToken, origin } from './gateway.ts'
 
 // What people with a token of their own may try: by real sockets.
 
@@ -13,7 +13,7 @@ const people = ['ann', 'bob', 'cem', 'dora', 'eve', 'flo'] as const
 type Person = (typeof people)[number]
 const tokenOf = (who: Person) => `token-of-${who}-for-the-attacks`
 
-let house: TestHouse
+let setup: TestGateway
 let count = 0
 const name = (what: string) => `${what}-${++count}`
 const listening = new Set<object>()
@@ -37,15 +37,15 @@ beforeAll(async () => {
     picky: { use: 'builtin:echo', allow: [{ issuer: origin, subject: 'bob' }] },
     denying: { use: 'builtin:echo', deny: [{ subject: 'ann' }] },
   }
-  house = await openTestHouse(() => ({ web, agents, default_agent: 'chat' }))
+  setup = await openTestGateway(() => ({ web, agents, default_agent: 'chat' }))
   countListeners()
 })
-afterAll(() => house.close())
+afterAll(() => setup.close())
 
 function countListeners(): void {
-  const { desk } = house.gateway()
-  const listen = desk.listen.bind(desk)
-  desk.listen = (topic, listener) => {
+  const { store } = setup.gateway()
+  const listen = store.listen.bind(store)
+  store.listen = (topic, listener) => {
     const place = {}
     // The worker listens to its turns, too.
     if (new Error().stack?.includes('follow-turn')) listening.add(place)
@@ -60,7 +60,7 @@ function countListeners(): void {
 function call(path: string, { as = 'ann', ...init }: RequestInit & { as?: Person } = {}): Promise<Response> {
   const headers = new Headers(init.headers)
   headers.set('authorization', `Bearer ${tokenOf(as)}`)
-  return fetch(`${house.url()}${path}`, { ...init, headers })
+  return fetch(`${setup.url()}${path}`, { ...init, headers })
 }
 
 interface Asked {
@@ -106,7 +106,7 @@ function upload(bytes: Uint8Array, { as = 'ann' as Person, fileName = 'x.txt', t
   return call('/api/v1/agent/attachments', { as, method: 'POST', body: form })
 }
 
-const local = (url: string) => url.replace(origin, house.url())
+const local = (url: string) => url.replace(origin, setup.url())
 
 describe('another one’s ids', () => {
   test('name nothing: threads, runs, files, sessions and locations are answered like what is not there', async () => {
@@ -244,7 +244,7 @@ describe('streams', () => {
       const headers = { authorization: `Bearer ${tokenOf('ann')}` }
       const init = { method: 'POST', body, headers, signal: leaving.signal }
       if (at % 3 === 0) setTimeout(() => leaving.abort(), at % 40)
-      const response = await fetch(`${house.url()}/api/v1/agents/waiting/runs`, init).catch(() => undefined)
+      const response = await fetch(`${setup.url()}/api/v1/agents/waiting/runs`, init).catch(() => undefined)
       await response?.body
         ?.getReader()
         .read()
@@ -257,7 +257,7 @@ describe('streams', () => {
   }, 60_000)
 
   test('one that nobody reads is left, and its run ends all the same', async () => {
-    const { port } = new URL(house.url())
+    const { port } = new URL(setup.url())
     const socket = connect(Number(port), '127.0.0.1')
     await once(socket, 'connect')
     const threadId = name('thread')
@@ -300,7 +300,7 @@ test('what agents say whom an answer brings in stands behind it, in the same mes
 
 describe('what comes while the agent is at it', () => {
   const ask = (agent: string, content: string, threadId: string) => run(content, { agent, threadId, as: 'eve' })
-  const untilWorking = () => eventually(async () => (await house.messages()).some(({ state }) => state === 'working'))
+  const untilWorking = () => eventually(async () => (await setup.messages()).some(({ state }) => state === 'working'))
 
   // A run is a task of its own, and no two tasks are answered together, or end each other.
   test.each(['merging', 'interrupting'])(
@@ -352,13 +352,13 @@ test('forgetting a person who chats leaves nothing of his, be it the newest thin
   const threadId = name('thread')
   await eventsOf(await run('my secret is 4711', { as: 'flo', threadId }))
   void run('my other secret is 0815', { as: 'flo', agent: 'loiterer' }).catch(() => undefined)
-  await eventually(async () => JSON.stringify(await house.messages()).includes('0815'))
+  await eventually(async () => JSON.stringify(await setup.messages()).includes('0815'))
   // What he decided is said by nobody in a run, and is his all the same.
   const asking = await eventsOf(await run('consent', { as: 'flo', threadId }))
   const { outcome } = asking.at(-1) as unknown as { outcome: { interrupts: { id: string }[] } }
   const resume = [{ interruptId: outcome.interrupts[0]?.id, status: 'resolved', payload: { approved: true } }]
   expect(wordsOf(await eventsOf(await run(undefined, { as: 'flo', threadId, resume })))).toBe('decided: granted')
-  const answer = await fetch(`${house.url()}/operator/api/owners/forget`, {
+  const answer = await fetch(`${setup.url()}/operator/api/owners/forget`, {
     method: 'POST',
     headers: { authorization: `Bearer ${operatorToken}` },
     body: JSON.stringify({ owner: `web:${JSON.stringify([origin, 'flo'])}` }),
@@ -366,9 +366,9 @@ test('forgetting a person who chats leaves nothing of his, be it the newest thin
   expect(answer.status).toBe(200)
   expect((await history(threadId, { as: 'flo' })).status).toBe(404)
   expect(await answer.json()).toMatchObject({ runs: 4, threads: 2 })
-  const left = (await house.messages()).filter(({ sender }) => sender === '@flo@web.agents.test')
+  const left = (await setup.messages()).filter(({ sender }) => sender === '@flo@web.agents.test')
   expect(left).toEqual([])
-  expect(JSON.stringify(await house.ask('/demands'))).not.toContain('@flo@')
+  expect(JSON.stringify(await setup.ask('/requirements'))).not.toContain('@flo@')
   // Who comes back begins anew.
   expect(wordsOf(await eventsOf(await run('hello', { as: 'flo', threadId })))).toBe('you said: hello; turns: 0')
 })
@@ -380,23 +380,23 @@ test('the link to decide by is the person’s alone', async () => {
   const url = outcome.interrupts[0]?.metadata.url ?? ''
   expect(url).toMatch(/^https:\/\/agents\.test\/actions\/[\w-]{43}$/)
   expect((await fetch(local(url))).status).toBe(200)
-  const demandsOf = async () => {
+  const requirementsOf = async () => {
     const { messages } = (await (await history(threadId)).json()) as {
-      messages: { metadata: { demands?: object[] } }[]
+      messages: { metadata: { requirements?: object[] } }[]
     }
-    return messages.flatMap(({ metadata }) => metadata.demands ?? [])
+    return messages.flatMap(({ metadata }) => metadata.requirements ?? [])
   }
-  expect(await demandsOf()).toMatchObject([{ kind: 'consent_required', url }])
-  const operatorSees = JSON.stringify([await house.messages(), await house.ask('/demands')])
-  const [newest] = await house.messages()
-  const whole = JSON.stringify(await house.show(newest?.id ?? ''))
-  const exported = await house.ask(
+  expect(await requirementsOf()).toMatchObject([{ kind: 'consent_required', url }])
+  const operatorSees = JSON.stringify([await setup.messages(), await setup.ask('/requirements')])
+  const [newest] = await setup.messages()
+  const whole = JSON.stringify(await setup.show(newest?.id ?? ''))
+  const exported = await setup.ask(
     `/transcript?format=agui&owner=${encodeURIComponent(`web:${JSON.stringify([origin, 'ann'])}`)}&thread=${encodeURIComponent(`web:${JSON.stringify(['chat', threadId])}`)}`,
   )
   const state = url.slice(-43)
   for (const text of [operatorSees, whole, JSON.stringify(exported)]) expect(text).not.toContain(state)
   // In another conversation it cannot be decided, and here once.
-  const [interruptId] = (await demandsOf()).map(demand => (demand as { id: string }).id)
+  const [interruptId] = (await requirementsOf()).map(requirement => (requirement as { id: string }).id)
   const resume = [{ interruptId, status: 'resolved', payload: { approved: true } }]
   const elsewhere = await eventsOf(await run(undefined, { resume }))
   expect(elsewhere.at(-1)).toMatchObject({ type: 'RUN_ERROR', code: 'not_decided' })
@@ -405,16 +405,16 @@ test('the link to decide by is the person’s alone', async () => {
   expect(told).toContainEqual(
     expect.objectContaining({ name: 'warning', value: 'what was said beside a decision was left out' }),
   )
-  expect(await demandsOf()).toEqual([])
+  expect(await requirementsOf()).toEqual([])
 })
 
-test('limits of the house count on the web, too: 429 before there is a stream, and for that person alone', async () => {
+test('limits of the gateway count on the web, too: 429 before there is a stream, and for that person alone', async () => {
   const web = {
     enabled: true,
     auth: { tokens: people.map(who => ({ name: who, sha256: hash('sha256', tokenOf(who)) })) },
   }
   const agents = { chat: { use: './agents/chatter.ts' } }
-  const strict = await openTestHouse(() => ({ web, agents, limits: { per_identity: 3 } }))
+  const strict = await openTestGateway(() => ({ web, agents, limits: { per_identity: 3 } }))
   try {
     const say = (as: Person) =>
       fetch(`${strict.url()}/api/v1/agent/runs`, {

@@ -1,19 +1,19 @@
 import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import type { WebHouse } from './web-house.ts'
-import { name, openWebHouse } from './web-house.ts'
+import type { WebGateway } from './web-gateway.ts'
+import { name, openWebGateway } from './web-gateway.ts'
 
 // What expires, and what is kept until its owner deletes it.
 
-let web: WebHouse
+let web: WebGateway
 beforeAll(async () => {
-  web = await openWebHouse()
+  web = await openWebGateway()
 })
 afterAll(() => web.close())
 
 async function callOverA2a(method: string, params: object): Promise<{ readonly tasks?: readonly unknown[] }> {
-  const token = await web.house.world.a2a.token({ sub: 'carol' })
-  const answer = await fetch(`${web.house.url()}/agents/chat/a2a`, {
+  const token = await web.gateway.simulation.a2a.token({ sub: 'carol' })
+  const answer = await fetch(`${web.gateway.url()}/agents/chat/a2a`, {
     method: 'POST',
     headers: { 'content-type': 'application/json', 'a2a-version': '1.0', authorization: `Bearer ${token}` },
     body: JSON.stringify({ jsonrpc: '2.0', id: 1, method, params }),
@@ -33,9 +33,9 @@ test('chats stay when all tasks over A2A expire', async () => {
   // The newest message of all stays in any case.
   await web.say('hello', { threadId })
   expect(await countTasks()).toBe(1)
-  const { desk } = web.house.gateway()
+  const { store } = web.gateway.gateway()
   const inTenYears = Date.now() + 10 * 365 * 86_400_000
-  while (!(await desk.expireTasks({ before: inTenYears, limit: 50 })).isDone);
+  while (!(await store.expireTasks({ before: inTenYears, limit: 50 })).isDone);
   expect(await countTasks()).toBe(0)
   expect(await web.readHistory(threadId)).toHaveLength(4)
   expect(await web.readHistory(question)).toHaveLength(2)

@@ -1,14 +1,14 @@
 import type { BaseEvent } from '@ag-ui/client'
 import { PROTOCOL_VERSION } from '@ag-ui/core'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import type { RunPlace, WebHouse } from './web-house.ts'
-import { findEvent, name, openWebHouse, typesOf } from './web-house.ts'
+import type { RunPlace, WebGateway } from './web-gateway.ts'
+import { findEvent, name, openWebGateway, typesOf } from './web-gateway.ts'
 
 // What a chat is told where an agent refuses, or asks for a decision that its client cannot show.
 
-let web: WebHouse
+let web: WebGateway
 beforeAll(async () => {
-  web = await openWebHouse({}, { agents: { shop: { use: './agents/shopkeeper.ts' } }, default_agent: 'shop' })
+  web = await openWebGateway({}, { agents: { shop: { use: './agents/shopkeeper.ts' } }, default_agent: 'shop' })
 })
 afterAll(() => web.close())
 

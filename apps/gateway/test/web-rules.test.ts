@@ -3,16 +3,25 @@ import { join } from 'node:path'
 import type { Message } from '@ag-ui/client'
 import { HttpAgent } from '@ag-ui/client'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { eventually, origin } from './house.ts'
-import type { WebHouse } from './web-house.ts'
-import { findEvent, jpeg, name, openWebHouse, parseEvents, readEvents, typesOf, typesOfSpokenRun } from './web-house.ts'
+import { eventually, origin } from './gateway.ts'
+import type { WebGateway } from './web-gateway.ts'
+import {
+  findEvent,
+  jpeg,
+  name,
+  openWebGateway,
+  parseEvents,
+  readEvents,
+  typesOf,
+  typesOfSpokenRun,
+} from './web-gateway.ts'
 
 // What the chat promises beside what its streams look like: what is stored, what is found again, and what never happens.
 
-let web: WebHouse
+let web: WebGateway
 
 beforeAll(async () => {
-  web = await openWebHouse({ trace: true })
+  web = await openWebGateway({ trace: true })
 })
 afterAll(() => web.close())
 
@@ -23,7 +32,7 @@ const picture = (url: string, text = 'look at this') => [
 
 /** All that is on the disk of the gateway. */
 function readDisk(): string {
-  const files = readdirSync(web.house.dataDir, { recursive: true, withFileTypes: true }).filter(file => file.isFile())
+  const files = readdirSync(web.gateway.dataDir, { recursive: true, withFileTypes: true }).filter(file => file.isFile())
   return files.map(file => readFileSync(join(file.parentPath, file.name), 'latin1')).join('\n')
 }
 
@@ -53,11 +62,11 @@ describe('what is stored', () => {
 
   test('C-14: of a run that is refused nothing is', async () => {
     const threadId = name('thread')
-    const before = await web.house.messages()
+    const before = await web.gateway.messages()
     const messages = [{ id: name('msg'), role: 'user', content: 'durian' }]
     const refused = await web.postRun({ threadId, messages })
     expect([refused.status, refused.headers.get('content-type')]).toEqual([400, 'application/problem+json'])
-    expect(await web.house.messages()).toEqual(before)
+    expect(await web.gateway.messages()).toEqual(before)
     expect((await web.call(`/api/v1/agent/history?threadId=${threadId}`)).status).toBe(404)
     expect(readDisk()).not.toContain('durian')
   })
@@ -119,8 +128,8 @@ describe('what is stored', () => {
       value: 'a binary part without bytes or address was left out',
     })
     expect(events.at(-1)).toMatchObject({ type: 'RUN_FINISHED', outcome: { type: 'success' } })
-    const [newest] = await web.house.messages()
-    expect(JSON.stringify(await web.house.show(newest?.id ?? ''))).toContain('upload-7')
+    const [newest] = await web.gateway.messages()
+    expect(JSON.stringify(await web.gateway.show(newest?.id ?? ''))).toContain('upload-7')
   })
 
   test('C-19, C-32: what a step says of itself is what the history says of the message', async () => {
@@ -140,7 +149,7 @@ describe('what is stored', () => {
 })
 
 test('C-06, C-09: a signed URL works until it expires, then no more; a fresh one does, and an expired one is no attachment', async () => {
-  const brief = await openWebHouse({ attachments: { url_ttl: '2s' } })
+  const brief = await openWebGateway({ attachments: { url_ttl: '2s' } })
   try {
     const { url, bucket, path, expires_at } = await brief.upload(jpeg)
     expect((await fetch(brief.local(url))).status).toBe(200)
@@ -199,7 +208,7 @@ describe('streams', () => {
   test('C-18: one that is stopped has everything closed before it ends', async () => {
     const runId = name('run')
     const running = web.say('wait', { runId })
-    await eventually(async () => (await web.house.messages()).some(({ state }) => state === 'working'))
+    await eventually(async () => (await web.gateway.messages()).some(({ state }) => state === 'working'))
     await eventually(async () => {
       const { json } = await web.ask('POST', `/api/v1/agent/runs/${runId}/cancel`)
       return json.cancelled === true
@@ -251,7 +260,7 @@ describe('streams', () => {
     const threadId = name('thread')
     await web.say('one', { threadId })
     const headers = { authorization: 'Bearer token-of-ann-for-the-tests' }
-    const client = new HttpAgent({ url: `${web.house.url()}/api/v1/agent/runs`, headers, threadId })
+    const client = new HttpAgent({ url: `${web.gateway.url()}/api/v1/agent/runs`, headers, threadId })
     client.addMessage({ id: 'second', role: 'user', content: 'two' } as Message)
     await client.runAgent({ runId: name('run') })
     const said = (messages: readonly { role: string; content?: unknown }[]) =>
@@ -277,7 +286,7 @@ test('C-26, E-43: the second of two with one run id is refused before anything i
 })
 
 describe('what a conversation waits for', () => {
-  const interruptsOf = (events: Awaited<ReturnType<WebHouse['say']>>) => {
+  const interruptsOf = (events: Awaited<ReturnType<WebGateway['say']>>) => {
     const { outcome } = events.at(-1) as unknown as { outcome: { type: string; interrupts?: { id: string }[] } }
     return outcome.interrupts ?? []
   }
@@ -372,7 +381,7 @@ describe('what a conversation waits for', () => {
     expect(interruptsOf(await web.say('the red one', { threadId }))).toEqual([])
     const thread = `web:${JSON.stringify(['chat', threadId])}`
     const query = new URLSearchParams({ owner: 'web:["https://agents.test","ann"]', thread, format: 'envelope' })
-    const { messages } = await web.house.ask<{ messages: readonly Record<string, unknown>[] }>(`/transcript?${query}`)
+    const { messages } = await web.gateway.ask<{ messages: readonly Record<string, unknown>[] }>(`/transcript?${query}`)
     expect(messages.slice(0, 3)).toMatchObject([
       { type: 'text', role: 'user', content: 'ask' },
       { type: 'input_required', role: 'tool', content: 'Which one?' },

@@ -1,13 +1,13 @@
 import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import type { WebHouse } from './web-house.ts'
-import { findEvent, openWebHouse, readEvents } from './web-house.ts'
+import type { WebGateway } from './web-gateway.ts'
+import { findEvent, openWebGateway, readEvents } from './web-gateway.ts'
 
 // A client gives back what a call came to that was left to it, and of no other call.
 
-let web: WebHouse
+let web: WebGateway
 beforeAll(async () => {
-  web = await openWebHouse({}, { agents: { caller: { use: './agents/caller.ts' } }, default_agent: 'caller' })
+  web = await openWebGateway({}, { agents: { caller: { use: './agents/caller.ts' } }, default_agent: 'caller' })
 })
 afterAll(() => web.close())
 

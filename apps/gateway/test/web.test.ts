@@ -2,14 +2,14 @@ import { hash } from 'node:crypto'
 import type { BaseEvent, Message } from '@ag-ui/client'
 import { HttpAgent } from '@ag-ui/client'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import type { TestHouse } from './house.ts'
-import { eventually, openTestHouse, origin } from './house.ts'
-import { judgeStream, parseEvents, typesOf, typesOfSpokenRun } from './web-house.ts'
+import type { TestGateway } from './gateway.ts'
+import { eventually, openTestGateway, origin } from './gateway.ts'
+import { judgeStream, parseEvents, typesOf, typesOfSpokenRun } from './web-gateway.ts'
 
 const tokens = { ann: 'token-of-ann-for-the-tests', bob: 'token-of-bob-for-the-tests' } as const
 type Person = keyof typeof tokens
 
-let house: TestHouse
+let gateway: TestGateway
 const warnings: unknown[] = []
 let count = 0
 const name = (what: string) => `${what}-${++count}`
@@ -21,15 +21,15 @@ beforeAll(async () => {
     origins: ['https://chat.example'],
   }
   const agents = { chat: { use: './agents/chatter.ts' }, other: { use: 'builtin:echo' } }
-  house = await openTestHouse(() => ({ web, agents, default_agent: 'chat' }))
+  gateway = await openTestGateway(() => ({ web, agents, default_agent: 'chat' }))
   console.warn = (...words: unknown[]) => void warnings.push(words)
 })
-afterAll(() => house.close())
+afterAll(() => gateway.close())
 
 function call(path: string, { as = 'ann', ...init }: RequestInit & { as?: Person | 'nobody' } = {}): Promise<Response> {
   const headers = new Headers(init.headers)
   if (as !== 'nobody') headers.set('authorization', `Bearer ${tokens[as]}`)
-  return fetch(`${house.url()}${path}`, { ...init, headers })
+  return fetch(`${gateway.url()}${path}`, { ...init, headers })
 }
 
 function postRun(body: object, as: Person | 'nobody' = 'ann'): Promise<Response> {
@@ -64,7 +64,7 @@ async function chat(
   const client =
     agent ??
     new HttpAgent({
-      url: `${house.url()}/api/v1/agent/runs`,
+      url: `${gateway.url()}/api/v1/agent/runs`,
       headers: { authorization: `Bearer ${tokens[as]}` },
       threadId,
     })
@@ -163,7 +163,7 @@ describe('a run', () => {
     const cancel = (as: Person) => call(`/api/v1/agent/runs/${runId}/cancel`, { as, method: 'POST' })
     await eventually(
       async () =>
-        (await cancel('bob')).status === 404 && (await house.messages()).some(({ state }) => state === 'working'),
+        (await cancel('bob')).status === 404 && (await gateway.messages()).some(({ state }) => state === 'working'),
     )
     expect(await (await cancel('ann')).json()).toEqual({ cancelled: true })
     const events = await readEvents(await running)
@@ -343,7 +343,7 @@ async function upload(threadId: string, bytes: Buffer = jpeg, fileName = 'img.jp
   return (await response.json()) as Uploaded
 }
 
-const local = (url: string) => url.replace(origin, house.url())
+const local = (url: string) => url.replace(origin, gateway.url())
 
 describe('an attachment', () => {
   test('C-01, C-06, C-07: is its owner’s, and read by a signed URL', async () => {
@@ -384,8 +384,8 @@ describe('an attachment', () => {
       expect(messages[0]?.metadata.user_message_attachments).toEqual({ bucket, path, mime_type })
       expect(messages[1]?.metadata).toMatchObject({ stage: 'execution', latency_ms: expect.any(Number) })
     }
-    const [newest] = await house.messages()
-    const stored = JSON.stringify(await house.show(newest?.id ?? ''))
+    const [newest] = await gateway.messages()
+    const stored = JSON.stringify(await gateway.show(newest?.id ?? ''))
     const token = /token=[\w.-]{8}/.exec(stored)
     expect(token).toBeNull()
   })
@@ -451,7 +451,7 @@ describe('who may', () => {
   test('nobody without a token, and nobody reads what is another’s', async () => {
     const refused = await postRun({ threadId: 't', runId: 'r', messages: [] }, 'nobody')
     expect([refused.status, (await refused.json()).code]).toEqual([401, 'unsigned'])
-    const wrong = await fetch(`${house.url()}/api/v1/agent/history?threadId=t`, {
+    const wrong = await fetch(`${gateway.url()}/api/v1/agent/history?threadId=t`, {
       headers: { authorization: 'Bearer nonsense' },
     })
     expect([wrong.status, (await wrong.json()).code]).toEqual([401, 'signature_invalid'])
@@ -470,7 +470,7 @@ describe('who may', () => {
 
   test('pages of the named origins only', async () => {
     const ask = (from: string) =>
-      fetch(`${house.url()}/api/v1/agent/runs`, {
+      fetch(`${gateway.url()}/api/v1/agent/runs`, {
         method: 'OPTIONS',
         headers: { origin: from, 'access-control-request-method': 'POST' },
       })

@@ -1,16 +1,16 @@
 import type { MessageRecord } from '@postern/core'
 import { normalizedMessageSchema } from '@postern/core'
-import type { SendResult } from '@postern/sim'
+import type { SendResult } from '@postern/simulation'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import type { TestHouse } from './house.ts'
-import { eventually, openTestHouse } from './house.ts'
+import type { TestGateway } from './gateway.ts'
+import { eventually, openTestGateway } from './gateway.ts'
 
-let house: TestHouse
+let gateway: TestGateway
 
 beforeAll(async () => {
-  house = await openTestHouse()
+  gateway = await openTestGateway()
 })
-afterAll(() => house.close())
+afterAll(() => gateway.close())
 
 interface Expectation {
   readonly via: 'activitypub' | 'a2a' | 'email'
@@ -50,7 +50,7 @@ const expectations: readonly Expectation[] = [
 
 async function showSettled(id: string): Promise<MessageRecord> {
   return eventually(async () => {
-    const record = await house.show(id)
+    const record = await gateway.show(id)
     return record.deliveries.length > 0 && record.deliveries.every(({ state }) => state === 'sent') && record
   })
 }
@@ -61,8 +61,8 @@ describe.each(expectations)('a message by $via', ({ via, sender, method, evidenc
   let record: MessageRecord
 
   beforeAll(async () => {
-    first = await house.world.send({ via, to: 'echo', text: 'hello from outside' })
-    second = await house.world.send({ via, to: 'echo', text: 'and again', thread: first.thread })
+    first = await gateway.simulation.send({ via, to: 'echo', text: 'hello from outside' })
+    second = await gateway.simulation.send({ via, to: 'echo', text: 'and again', thread: first.thread })
     record = await showSettled(first.id)
   })
 
@@ -119,25 +119,25 @@ describe.each(expectations)('a message by $via', ({ via, sender, method, evidenc
   })
 
   test('is found again after a restart', async () => {
-    await house.restart()
-    expect((await house.show(first.id)).response?.id).toBe(record.response?.id)
+    await gateway.restart()
+    expect((await gateway.show(first.id)).response?.id).toBe(record.response?.id)
   })
 })
 
 test('the operator sees all of it in one list, newest first', async () => {
-  const vias = (await house.messages()).map(({ via }) => via)
+  const vias = (await gateway.messages()).map(({ via }) => via)
   expect(vias).toEqual(['email', 'email', 'a2a', 'a2a', 'activitypub', 'activitypub'])
 })
 
 test('a mail that comes by the intake route walks the same line', async () => {
-  const { mail, answer } = await house.world.mail.deliver({
+  const { mail, answer } = await gateway.simulation.mail.deliver({
     to: 'echo@agents.test',
     subject: 'By the web',
     text: 'posted, not dialled',
-    door: 'intake',
+    endpoint: 'intake',
   })
   expect(answer).toBe(200)
-  const reply = await house.world.mail.awaitReply(mail.messageId, 30_000)
+  const reply = await gateway.simulation.mail.awaitReply(mail.messageId, 30_000)
   expect(reply.headers.get('auto-submitted')).toEqual(['auto-replied'])
   expect(reply.references).toContain(mail.messageId.replace(/[<>]/g, ''))
 })

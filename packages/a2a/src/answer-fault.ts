@@ -1,4 +1,4 @@
-import type { House, Json } from '@postern/core'
+import type { ChannelContext, Json } from '@postern/core'
 import type { Fault } from './errors.ts'
 import { A2aRejection, toErrorDetails, toFault, wholeSeconds } from './errors.ts'
 
@@ -7,10 +7,10 @@ export type Headers = Readonly<Record<string, string>>
 export const jsonHeaders: Headers = { 'content-type': 'application/json', 'cache-control': 'no-store' }
 
 /** An error as a binding tells it; what an operator should know of it goes to the log. */
-export function openFault(error: unknown, { world }: House): Fault {
+export function openFault(error: unknown, { platform }: ChannelContext): Fault {
   const fault = toFault(error)
-  if (fault.row.http === 500) world.log.error({ err: error, via: 'a2a' }, 'request failed')
-  if (fault.row.http === 503) world.log.warn({ err: error, via: 'a2a' }, 'request answered as unavailable')
+  if (fault.row.http === 500) platform.log.error({ err: error, via: 'a2a' }, 'request failed')
+  if (fault.row.http === 503) platform.log.warn({ err: error, via: 'a2a' }, 'request answered as unavailable')
   return fault
 }
 

@@ -1,4 +1,4 @@
-import type { House } from '@postern/core'
+import type { ChannelContext } from '@postern/core'
 import { Rejection } from '@postern/core'
 import type { Challenger, Credential, IssuerKeys, Visit } from '@postern/http/tokens'
 import { admitCredential, createIssuerKeys, createTokenVerifier, readCredential } from '@postern/http/tokens'
@@ -14,9 +14,11 @@ import { apiKeyCaller, nobodyAt, tokenCaller } from './principal.ts'
  */
 export type Authenticate = (visit: Visit) => Promise<Caller> | Caller
 
-export type AuthHouse = Pick<House, 'world' | 'desk'> & { readonly agents: Pick<House['agents'], 'domain' | 'origin'> }
+export type AuthDeps = Pick<ChannelContext, 'platform' | 'store'> & {
+  readonly agents: Pick<ChannelContext['agents'], 'domain' | 'origin'>
+}
 
-/** An issuer that need not be configured: the house itself. */
+/** An issuer that need not be configured: the gateway itself. */
 export interface OwnIssuer {
   readonly config: IssuerConfig
   readonly keys: IssuerKeys
@@ -25,17 +27,17 @@ export interface OwnIssuer {
 /** By an API key, by nothing where that is allowed, or by a token, which is held to the rules that all channels share. */
 export function createAuthenticate(
   config: A2aConfig,
-  house: AuthHouse,
+  gateway: AuthDeps,
   challenger: Challenger,
   own?: OwnIssuer,
 ): Authenticate {
   const { auth } = config
-  const { world, desk, agents } = house
+  const { platform, store, agents } = gateway
   const table = readScopeTable(config)
   const findApiKey = createApiKeyCheck(auth.api_keys)
   const apiKeyHeader = auth.api_keys.length > 0 ? auth.api_key_header : undefined
   const anonymous = auth.anonymous ? nobodyAt(agents.domain) : undefined
-  const issuers = listIssuers(auth.issuers, house, own)
+  const issuers = listIssuers(auth.issuers, gateway, own)
   const shared = findSharedHosts(issuers, agents.domain, own)
   const verifyBearer = createTokenVerifier<Caller>(
     {
@@ -44,7 +46,7 @@ export function createAuthenticate(
       scopes: table,
       describe: (token, scopes) => tokenCaller(token, { scopes, isHostShared: shared.has(token.issuer.config.issuer) }),
     },
-    { world, desk, origin: agents.origin },
+    { platform, store, origin: agents.origin },
   )
 
   function admitNobody(): Caller {
@@ -68,10 +70,10 @@ export function createAuthenticate(
 
 function listIssuers(
   configs: readonly IssuerConfig[],
-  { world }: AuthHouse,
+  { platform }: AuthDeps,
   own: OwnIssuer | undefined,
 ): readonly OwnIssuer[] {
-  const trusted = configs.map(config => ({ config, keys: createIssuerKeys(config.jwks, world) }))
+  const trusted = configs.map(config => ({ config, keys: createIssuerKeys(config.jwks, platform) }))
   return [...(own && !configs.some(({ issuer }) => issuer === own.config.issuer) ? [own] : []), ...trusted]
 }
 

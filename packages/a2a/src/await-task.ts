@@ -1,4 +1,4 @@
-import type { Desk, TaskKey, TaskRecord, World } from '@postern/core'
+import type { Platform, Store, TaskKey, TaskRecord } from '@postern/core'
 import { listOpenMessages } from './operations/open-messages.ts'
 import { isAtRest } from './states.ts'
 
@@ -26,7 +26,7 @@ const endings: ReadonlySet<unknown> = new Set(['settled', 'canceled'])
 
 interface Notice {
   readonly kind?: unknown
-  /** The task as the end of the turn left it, where the desk is so kind. */
+  /** The task as the end of the turn left it, where the store is so kind. */
   readonly task?: TaskRecord | undefined
 }
 
@@ -36,7 +36,10 @@ interface OpenWait {
   end(task?: TaskRecord): void
 }
 
-export function createTaskWaiter(desk: Pick<Desk, 'listen' | 'findTask'>, world: Pick<World, 'sleep'>): TaskWaiter {
+export function createTaskWaiter(
+  store: Pick<Store, 'listen' | 'findTask'>,
+  platform: Pick<Platform, 'sleep'>,
+): TaskWaiter {
   const open = new Set<OpenWait>()
   const closing = new AbortController()
   let isTicking = false
@@ -45,7 +48,7 @@ export function createTaskWaiter(desk: Pick<Desk, 'listen' | 'findTask'>, world:
     if (isTicking) return
     isTicking = true
     while (open.size > 0 && !closing.signal.aborted) {
-      await world.sleep(tickMs, closing.signal)
+      await platform.sleep(tickMs, closing.signal)
       for (const wait of open) wait.pass()
     }
     isTicking = false
@@ -56,14 +59,14 @@ export function createTaskWaiter(desk: Pick<Desk, 'listen' | 'findTask'>, world:
     let ticks = 0
     const look = async () => {
       // An error ends the wait too: the last look, which everybody takes, will tell it.
-      const task = await desk.findTask(key).catch(() => undefined)
+      const task = await store.findTask(key).catch(() => undefined)
       if (!task || isSettled(task)) wait.end()
       else if (open.has(wait)) hearAll(listOpenMessages(task))
     }
     /** Other messages may go on with the same task meanwhile. */
     const hearAll = (messages: readonly number[]) => {
       const others = messages.filter(number => !heard.has(number))
-      for (const number of others) heard.set(number, desk.listen(`message:${number}`, takeNotice))
+      for (const number of others) heard.set(number, store.listen(`message:${number}`, takeNotice))
       // One of them may have ended in between.
       if (others.length > 0) void look()
     }
@@ -86,16 +89,16 @@ export function createTaskWaiter(desk: Pick<Desk, 'listen' | 'findTask'>, world:
       },
     }
     open.add(wait)
-    heard.set(message, desk.listen(`message:${message}`, takeNotice))
+    heard.set(message, store.listen(`message:${message}`, takeNotice))
     if (mayBeOver) void look()
     void tick()
   }
 
   return {
     async awaitTask(wait) {
-      if (closing.signal.aborted) return desk.findTask(wait.key)
+      if (closing.signal.aborted) return store.findTask(wait.key)
       const task = await new Promise<TaskRecord | undefined>(resolve => beginWait(wait, resolve))
-      return task ?? desk.findTask(wait.key)
+      return task ?? store.findTask(wait.key)
     },
     close() {
       closing.abort()
@@ -104,7 +107,7 @@ export function createTaskWaiter(desk: Pick<Desk, 'listen' | 'findTask'>, world:
   }
 }
 
-/** A notice is a hint that may be lost, the truth is in the desk: looked at seldom, and ever more seldom. */
+/** A notice is a hint that may be lost, the truth is in the store: looked at seldom, and ever more seldom. */
 export function isLookDue(ticks: number): boolean {
   return (ticks & (ticks - 1)) === 0 || ticks % 8 === 0
 }

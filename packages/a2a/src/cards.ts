@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto'
-import type { AgentProfile, House } from '@postern/core'
+import type { AgentProfile, ChannelContext } from '@postern/core'
 import type { KeyRing, OwnKey } from './auth/key-ring.ts'
 import { keySetPath } from './auth/key-routes.ts'
 import { toCanonicalJson } from './canonical.ts'
@@ -7,7 +7,7 @@ import type { CardSource } from './card.ts'
 import { renderCard, renderExtendedCard } from './card.ts'
 import { signCard } from './card-signature.ts'
 import type { A2aConfig } from './config.ts'
-import { findAddressee } from './door.ts'
+import { findAddressee } from './endpoint.ts'
 import { listExtensions } from './extensions.ts'
 import { renderMixedCard } from './legacy/card.ts'
 
@@ -17,7 +17,7 @@ export interface ServedCard {
   readonly etag: string
 }
 
-/** The signed cards of this house's agents. */
+/** The signed cards of this gateway's agents. */
 export interface Cards {
   /**
    * Of an agent, or of the default agent at the host. `isMixed`: also with the members of 0.3.
@@ -28,9 +28,9 @@ export interface Cards {
   renderExtended(agent: AgentProfile): Promise<object>
 }
 
-export interface CardRooms {
+export interface CardDeps {
   readonly config: A2aConfig
-  readonly house: Pick<House, 'agents' | 'identity'>
+  readonly gateway: Pick<ChannelContext, 'agents' | 'identity'>
   readonly keys: KeyRing
 }
 
@@ -41,12 +41,12 @@ interface KnownCard {
 }
 
 /** A card is signed once for each key, profile and form: ES256 signatures differ from one to the next, cards should not. */
-export function createCards({ config, house, keys }: CardRooms): Cards {
-  const { origin } = house.agents
+export function createCards({ config, gateway, keys }: CardDeps): Cards {
+  const { origin } = gateway.agents
   const jku = origin + keySetPath
   const known = new Map<string, KnownCard>()
   const grpcAddress = config.grpc && (config.grpc.address ?? `${new URL(origin).hostname}:${config.grpc.port}`)
-  const extensions = listExtensions(house)
+  const extensions = listExtensions(gateway)
   const sourceOf = (agent: AgentProfile): CardSource => {
     return { agent, endpoint: `${origin}/agents/${agent.name}/a2a`, grpcAddress, tenant: agent.name, extensions }
   }
@@ -60,14 +60,14 @@ export function createCards({ config, house, keys }: CardRooms): Cards {
       ...card,
       signatures: await Promise.all(signed.map(each => signCard(each, key, jku))),
     })
-    // By content and key: every process of the house names the same card alike.
+    // By content and key: every process of the gateway names the same card alike.
     const etag = `"${hash('sha256', key.kid + toCanonicalJson(card), 'base64url').slice(0, 27)}"`
     return { text, etag }
   }
 
   return {
     async find(name, { isMixed = false } = {}) {
-      const agent = findAddressee(name, house)
+      const agent = findAddressee(name, gateway)
       const source =
         name === undefined ? { agent, endpoint: `${origin}/a2a`, grpcAddress, extensions } : sourceOf(agent)
       const place = `${source.endpoint} ${isMixed}`

@@ -1,5 +1,5 @@
 import { createHmac, timingSafeEqual } from 'node:crypto'
-import type { Desk, TaskFilter, World } from '@postern/core'
+import type { Platform, Store, TaskFilter } from '@postern/core'
 import { randomHex } from '@postern/core'
 import { A2aRejection } from './errors.ts'
 
@@ -14,11 +14,11 @@ export interface Cursors {
 
 const tokenPattern = /^(\d{1,16})\.([0-9a-f-]{36})\.([A-Za-z0-9_-]{43})$/
 
-export function createCursors(desk: Pick<Desk, 'secret'>, world: Pick<World, 'randomBytes'>): Cursors {
+export function createCursors(store: Pick<Store, 'secret'>, platform: Pick<Platform, 'randomBytes'>): Cursors {
   let reading: Promise<string> | undefined
 
   async function sign(place: string, scope: string): Promise<Buffer> {
-    reading ??= desk.secret('a2a-page-token', async () => randomHex(world, 32))
+    reading ??= store.secret('a2a-page-token', async () => randomHex(platform, 32))
     return createHmac('sha256', await reading)
       .update(`${place}\n${scope}`)
       .digest()

@@ -81,7 +81,7 @@ const faultOfCode: Readonly<Record<RejectionCode, FaultName>> = {
   rate_limited: 'rateLimited',
 }
 
-/** An error as a binding tells it. Nothing of a bug leaves the house. */
+/** An error as a binding tells it. Nothing of a bug leaves the gateway. */
 export interface Fault {
   readonly row: FaultRow
   readonly message: string

@@ -1,4 +1,4 @@
-import type { Desk, TaskExpiry, World } from '@postern/core'
+import type { Platform, Store, TaskExpiry } from '@postern/core'
 
 export interface ExpiryRules {
   /** Tasks in which nothing has happened for so long go, ms; 0: none do. */
@@ -9,9 +9,9 @@ export interface ExpiryRules {
   readonly bytes: number
 }
 
-export interface ExpiryRooms {
-  readonly desk: Pick<Desk, 'expireTasks'>
-  readonly world: Pick<World, 'now' | 'sleep' | 'log'>
+export interface ExpiryDeps {
+  readonly store: Pick<Store, 'expireTasks'>
+  readonly platform: Pick<Platform, 'now' | 'sleep' | 'log'>
 }
 
 export interface Expiry {
@@ -30,7 +30,7 @@ const maxOwners = 10_000
 const hasty = 1 / 8
 
 /** Keeps the store bounded: once a minute, and when much comes at once, takes out what has expired, and what an owner has beyond his share. */
-export function createExpiry({ desk, world }: ExpiryRooms, { taskMs, most, bytes: mostBytes }: ExpiryRules): Expiry {
+export function createExpiry({ store, platform }: ExpiryDeps, { taskMs, most, bytes: mostBytes }: ExpiryRules): Expiry {
   const closing = new AbortController()
   /** What came from whom since the last sweep, bytes. */
   let owners = new Map<string, number>()
@@ -38,14 +38,14 @@ export function createExpiry({ desk, world }: ExpiryRooms, { taskMs, most, bytes
 
   async function takeAll(expiry: TaskExpiry): Promise<void> {
     for (let isDone = false; !isDone && !closing.signal.aborted; ) {
-      const slice = await desk.expireTasks(expiry)
+      const slice = await store.expireTasks(expiry)
       isDone = slice.isDone
-      if (!isDone) await world.sleep(pauseMs, closing.signal)
+      if (!isDone) await platform.sleep(pauseMs, closing.signal)
     }
   }
 
   async function sweep(): Promise<void> {
-    if (taskMs > 0) await takeAll({ before: world.now() - taskMs, limit: sliceSize })
+    if (taskMs > 0) await takeAll({ before: platform.now() - taskMs, limit: sliceSize })
     const noted = owners
     owners = new Map()
     for (const owner of noted.keys()) {
@@ -56,10 +56,10 @@ export function createExpiry({ desk, world }: ExpiryRooms, { taskMs, most, bytes
 
   async function run(): Promise<void> {
     while (!closing.signal.aborted) {
-      await world.sleep(sweepMs, nap.signal)
+      await platform.sleep(sweepMs, nap.signal)
       nap = new AbortController()
       if (closing.signal.aborted) return
-      await sweep().catch(err => world.log.warn({ err, via: 'a2a' }, 'old tasks could not be taken out'))
+      await sweep().catch(err => platform.log.warn({ err, via: 'a2a' }, 'old tasks could not be taken out'))
     }
   }
 

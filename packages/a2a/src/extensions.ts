@@ -1,4 +1,4 @@
-import type { House } from '@postern/core'
+import type { ChannelContext } from '@postern/core'
 import { A2aRejection } from './errors.ts'
 
 /** An extension of the card (A2A §4.4.4). */
@@ -30,12 +30,12 @@ export const supportedExtensions: readonly Extension[] = [
   {
     uri: policyExtension,
     description:
-      'What an agent demands or refuses is a PolicyPart: a data part with metadata.mentionable.kind "policy".',
+      'What an agent requires or refuses is a PolicyPart: a data part with metadata.mentionable.kind "policy".',
   },
 ]
 
 /** With those of identity that are on. */
-export function listExtensions({ identity }: Pick<House, 'identity'>): readonly Extension[] {
+export function listExtensions({ identity }: Pick<ChannelContext, 'identity'>): readonly Extension[] {
   return identity && identity.extensions.length > 0
     ? [...supportedExtensions, ...identity.extensions]
     : supportedExtensions

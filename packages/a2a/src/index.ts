@@ -1,4 +1,4 @@
-import type { Channel, House } from '@postern/core'
+import type { Channel, ChannelContext } from '@postern/core'
 import { createSender } from '@postern/core'
 import type { Hono } from 'hono'
 import { openChallenger } from './auth/challenger.ts'
@@ -18,7 +18,7 @@ import { createLargeAnswers } from './large-answers.ts'
 import { createOperations } from './operations/create-operations.ts'
 import { addressAnswer, describeTask, renderDelivery } from './render.ts'
 import { createRoutes } from './routes.ts'
-import { showDelivery, showTaskDemands } from './shown-demands.ts'
+import { showDelivery, showTaskRequirements } from './shown-requirements.ts'
 import { createFeeds } from './streams/feeds.ts'
 
 export type { A2aClient, A2aClientOptions } from './client/agent-client.ts'
@@ -35,35 +35,35 @@ export type { A2aConfig } from './config.ts'
 export { a2aConfigSchema } from './config.ts'
 
 /** A2A 1.0 over JSON-RPC, HTTP+JSON and gRPC: agents call ours, and get their answer in the call. */
-export function openA2a(config: A2aConfig, given: House): Channel<Hono> {
-  const { showDemand } = given
-  const house = { ...given, desk: showTaskDemands(given.desk, showDemand) }
-  const { desk, world, agents } = house
+export function openA2a(config: A2aConfig, given: ChannelContext): Channel<Hono> {
+  const { showRequirement } = given
+  const gateway = { ...given, store: showTaskRequirements(given.store, showRequirement) }
+  const { store, platform, agents } = gateway
   const challenger = openChallenger(config, agents.domain)
-  const keys = createKeyRing(house)
-  const cards = createCards({ config, house, keys })
-  const waiter = createTaskWaiter(desk, world)
-  const feeds = createFeeds(house, {
+  const keys = createKeyRing(gateway)
+  const cards = createCards({ config, gateway, keys })
+  const waiter = createTaskWaiter(store, platform)
+  const feeds = createFeeds(gateway, {
     perCaller: config.limits.streams_per_caller,
     idleMs: config.limits.stream_idle_seconds * 1000,
   })
-  const expiry = createExpiry(house, {
+  const expiry = createExpiry(gateway, {
     taskMs: config.task_ttl,
     most: config.limits.tasks_per_caller,
     bytes: config.limits.bytes_per_caller,
   })
-  const rooms = {
+  const deps = {
     config,
-    house,
+    gateway,
     largeAnswers: createLargeAnswers(),
     cards,
-    authenticate: createAuthenticate(config, house, challenger, createOwnIssuer(keys, agents.origin)),
+    authenticate: createAuthenticate(config, gateway, challenger, createOwnIssuer(keys, agents.origin)),
     operations: guardOperations(
       createOperations({
         config,
-        house,
+        gateway,
         waiter,
-        cursors: createCursors(desk, world),
+        cursors: createCursors(store, platform),
         feeds,
         cards,
         challenger,
@@ -75,21 +75,21 @@ export function openA2a(config: A2aConfig, given: House): Channel<Hono> {
       },
     ),
   }
-  const routes = createRoutes(rooms)
+  const routes = createRoutes(deps)
   routes.route('/', createKeyRoutes(keys))
   const sender = createSender({
     name: 'a2a',
     address: addressAnswer,
-    render: delivery => renderDelivery(showDelivery(delivery, showDemand)),
+    render: delivery => renderDelivery(showDelivery(delivery, showRequirement)),
     describe: describeTask,
-    deliver: createTaskDelivery({ desk, world, timeoutMs: config.limits.push_seconds * 1000 }),
+    deliver: createTaskDelivery({ store, platform, timeoutMs: config.limits.push_seconds * 1000 }),
   })
   const { grpc } = config
   return {
     ...sender,
     routes,
     // Loaded only where it is switched on.
-    ...(grpc && { listen: async () => (await import('./grpc/open-grpc.ts')).openGrpcListener(grpc, rooms) }),
+    ...(grpc && { listen: async () => (await import('./grpc/open-grpc.ts')).openGrpcListener(grpc, deps) }),
     links: () => [],
     publishedKeys: async () => (await keys.published()).map(describeKey),
     rotateKeys: async agent => (agent === undefined ? [describeKey((await keys.rotate()).publicJwk)] : []),

@@ -1,25 +1,31 @@
-import type { EvidenceVerdict, House, MentionRelay } from '@postern/core'
+import type { ChannelContext, EvidenceVerdict, MentionRelay } from '@postern/core'
 import { formatAddress, mentionRelaySchema, mentionRelays } from '@postern/core'
 import { isObject } from './validate/shape.ts'
 import type { Call } from './verify.ts'
 import type { WireMessage } from './wire.ts'
 
 /** What a message says for its sender in `metadata.mentionable`, as far as it counts. */
-export interface Vouching extends Pick<EvidenceVerdict, 'accepted' | 'proofs'> {
+export interface SenderEvidence extends Pick<EvidenceVerdict, 'accepted' | 'proofs'> {
   readonly mentionRelay: MentionRelay
 }
 
-const nothing: Vouching = { accepted: [], proofs: [], mentionRelay: mentionRelays.a2a }
+const nothing: SenderEvidence = { accepted: [], proofs: [], mentionRelay: mentionRelays.a2a }
 
-type VouchingHouse = Pick<House, 'identity' | 'agents' | 'world'>
+type SenderEvidenceDeps = Pick<ChannelContext, 'identity' | 'agents' | 'platform'>
 
 /**
  * Forwarded evidence (MN-6.4), and how mentions reach others where the sender speaks for a platform (MN-8.1). What does
  * not hold is left out; the message is taken all the same. Evidence is used up by it: the last of all checks.
  */
-export function readVouching(call: Call, message: WireMessage, house: VouchingHouse): Promise<Vouching> | Vouching {
+export function readSenderEvidence(
+  call: Call,
+  message: WireMessage,
+  gateway: SenderEvidenceDeps,
+): Promise<SenderEvidence> | SenderEvidence {
   const mentionable = isObject(message.metadata) ? message.metadata.mentionable : undefined
-  return isObject(mentionable) ? verifyVouching(call, { messageId: message.messageId, mentionable }, house) : nothing
+  return isObject(mentionable)
+    ? verifySenderEvidence(call, { messageId: message.messageId, mentionable }, gateway)
+    : nothing
 }
 
 interface Vouched {
@@ -27,19 +33,19 @@ interface Vouched {
   readonly mentionable: Readonly<Record<string, unknown>>
 }
 
-async function verifyVouching(
+async function verifySenderEvidence(
   call: Call,
   { messageId, mentionable }: Vouched,
-  house: VouchingHouse,
-): Promise<Vouching> {
+  gateway: SenderEvidenceDeps,
+): Promise<SenderEvidence> {
   const { identity_evidence, verifiable_credentials, mention_relay } = mentionable
-  const mentionRelay = isPresent(mention_relay) ? readRelay(mention_relay, call, house) : nothing.mentionRelay
+  const mentionRelay = isPresent(mention_relay) ? readRelay(mention_relay, call, gateway) : nothing.mentionRelay
   if (!isPresent(identity_evidence) && !isPresent(verifiable_credentials)) return { ...nothing, mentionRelay }
-  const audience = formatAddress({ local: call.agent.name, domain: house.agents.domain })
+  const audience = formatAddress({ local: call.agent.name, domain: gateway.agents.domain })
   const carriers = { identity_evidence, verifiable_credentials }
   const { owner, isAnonymous } = call.caller
   const sender = isAnonymous ? undefined : owner
-  const verdict = await house.identity?.verify({ audience, messageId, sender, carriers })
+  const verdict = await gateway.identity?.verify({ audience, messageId, sender, carriers })
   return { accepted: verdict?.accepted ?? [], proofs: verdict?.proofs ?? [], mentionRelay }
 }
 
@@ -48,11 +54,11 @@ function isPresent(value: unknown): boolean {
 }
 
 /** `metadata.mentionable.mention_relay` is ours: the published text names no carrier for it. */
-function readRelay(claimed: unknown, { caller }: Call, { identity, world }: VouchingHouse): MentionRelay {
+function readRelay(claimed: unknown, { caller }: Call, { identity, platform }: SenderEvidenceDeps): MentionRelay {
   const relay = mentionRelaySchema.safeParse(claimed)
   const isBelieved = !caller.isAnonymous && identity?.isConnector(caller) === true
   if (relay.success && isBelieved) return relay.data
   const reason = isBelieved ? 'is none that is known' : 'comes from a caller who is no connector'
-  world.log.info({ issuer: caller.issuer, subject: caller.subject, reason }, 'mention relay of a message ignored')
+  platform.log.info({ issuer: caller.issuer, subject: caller.subject, reason }, 'mention relay of a message ignored')
   return mentionRelays.a2a
 }

@@ -10,9 +10,9 @@ import { isObject } from './validate/shape.ts'
 import type { Call, ProvenMessage } from './verify.ts'
 import type { SendMessageParams, WireMessage } from './wire.ts'
 
-/** A proven message → what the desk keeps and the agent reads. `domain`: of our agents. */
+/** A proven message → what the store keeps and the agent reads. `domain`: of our agents. */
 export function normalizeMessage(proven: ProvenMessage, domain: string): Intake {
-  const { call, params, task, chain, phase, vouching, claim, receivedAt } = proven
+  const { call, params, task, chain, phase, senderEvidence, claim, receivedAt } = proven
   const { caller, agent } = call
   const { message } = params
   const recipient = `@${agent.name}@${domain}`
@@ -25,10 +25,10 @@ export function normalizeMessage(proven: ProvenMessage, domain: string): Intake 
       id: message.messageId,
       thread_id: task.context,
       ...(inReplyTo && { in_reply_to: inReplyTo }),
-      sender: renderSender(caller, vouching.accepted, { audience: recipient, issuedAt: received_at }),
+      sender: renderSender(caller, senderEvidence.accepted, { audience: recipient, issuedAt: received_at }),
       recipient,
       parts: [...parts],
-      recipient_capabilities: { mention_relay: vouching.mentionRelay, ...(chain && { agent_chain: chain }) },
+      recipient_capabilities: { mention_relay: senderEvidence.mentionRelay, ...(chain && { agent_chain: chain }) },
       received_via: 'a2a',
       received_at,
       ...(claim && { policy_resolution: claim.resolution }),
@@ -38,7 +38,7 @@ export function normalizeMessage(proven: ProvenMessage, domain: string): Intake 
     fingerprint: fingerprintOf(params),
     thread: { scope: caller.owner, references: [] },
     aliases: [],
-    proofs: [caller.proof, ...vouching.proofs],
+    proofs: [caller.proof, ...senderEvidence.proofs],
     raw: { bytes: rawOf(call), form: 'json' },
     ...(blobs.length > 0 && { blobs }),
     target: { id: task.id, context: task.context },

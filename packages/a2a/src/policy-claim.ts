@@ -1,18 +1,18 @@
-import type { DemandClaim, DemandClaims, House } from '@postern/core'
+import type { ChannelContext, RequirementClaim, RequirementClaims } from '@postern/core'
 import { isoTime, refuseResolution, rememberScopes } from '@postern/core'
 import { A2aRejection } from './errors.ts'
-import type { Vouching } from './mentionable.ts'
+import type { SenderEvidence } from './mentionable.ts'
 import { renderSender } from './normalize.ts'
 import { isObject } from './validate/shape.ts'
 import type { Call } from './verify.ts'
 import type { WireMessage } from './wire.ts'
 
-/** What a message decides of what its agent demanded, checked as far as it can be before the desk has its word. */
-export type CheckedClaim = Awaited<ReturnType<DemandClaims['check']>>
+/** What a message decides of what its agent required, checked as far as it can be before the store has its word. */
+export type CheckedClaim = Awaited<ReturnType<RequirementClaims['check']>>
 
-export interface ClaimHouse extends Pick<House, 'world' | 'agents' | 'demandClaims'> {
+export interface ClaimDeps extends Pick<ChannelContext, 'platform' | 'agents' | 'requirementClaims'> {
   /** What others proved of the caller: behind one connector are many people. */
-  readonly accepted: Vouching['accepted']
+  readonly accepted: SenderEvidence['accepted']
 }
 
 const field = 'message.metadata.mentionable.policy_resolution'
@@ -27,18 +27,18 @@ const reaches = ['once', ...rememberScopes]
 export async function readPolicyClaim(
   { metadata }: WireMessage,
   { caller, agent }: Call,
-  { world, agents, demandClaims, accepted }: ClaimHouse,
+  { platform, agents, requirementClaims, accepted }: ClaimDeps,
 ): Promise<CheckedClaim | undefined> {
   const claimed = isObject(metadata?.mentionable) ? metadata.mentionable.policy_resolution : undefined
   if (claimed === undefined || claimed === null) return undefined
   const claim = parseClaim(claimed)
-  if (!demandClaims) throw refuseResolution('unknown')
+  if (!requirementClaims) throw refuseResolution('unknown')
   const audience = `@${agent.name}@${agents.domain}`
-  const sender = renderSender(caller, accepted, { audience, issuedAt: isoTime(world.now()) })
-  return demandClaims.check(claim, { agent: agent.name, sender })
+  const sender = renderSender(caller, accepted, { audience, issuedAt: isoTime(platform.now()) })
+  return requirementClaims.check(claim, { agent: agent.name, sender })
 }
 
-function parseClaim(claimed: unknown): DemandClaim {
+function parseClaim(claimed: unknown): RequirementClaim {
   const { in_reply_to_state: state, kind, outcome = 'granted', receipt, remember } = isObject(claimed) ? claimed : {}
   if (typeof state !== 'string' || !/^[\w-]{43}$/.test(state)) throw refuse('in_reply_to_state', 'must be a state')
   if (outcome !== 'granted' && outcome !== 'declined') throw refuse('outcome', 'must be "granted" or "declined"')

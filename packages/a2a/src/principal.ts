@@ -77,7 +77,7 @@ export function tokenCaller(
   })
 }
 
-/** Where an API key counts: the house that gave it is its issuer. */
+/** Where an API key counts: the gateway that gave it is its issuer. */
 export interface KeyPlace {
   readonly domain: string
   readonly origin: string
@@ -86,7 +86,7 @@ export interface KeyPlace {
 
 /**
  * The holder of an API key, by the key's name. The published methods have none for keys: `a2a-oauth`, the one for bearers of what an
- * issuer gave them, with this house as the issuer.
+ * issuer gave them, with this gateway as the issuer.
  */
 export function apiKeyCaller({ name, scopes }: ApiKeyConfig, { domain, origin, table }: KeyPlace): Caller {
   const principal: Principal = { issuer: origin, claim: 'api_key', value: name }

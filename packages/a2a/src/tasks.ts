@@ -1,4 +1,4 @@
-import type { Desk, Entry, NormalizedResponse, Part, TaskRecord } from '@postern/core'
+import type { Entry, NormalizedResponse, Part, Store, TaskRecord } from '@postern/core'
 import { isoTime } from '@postern/core'
 import { countPartChars } from './count-chars.ts'
 import { readKnownBytes } from './parts/known-bytes.ts'
@@ -15,12 +15,12 @@ export interface TaskView {
 }
 
 /** The task as the wire has it (A2A §4.1.1), attachments included. */
-export async function showTask(desk: Pick<Desk, 'findBlob'>, record: TaskRecord, view: TaskView): Promise<WireTask> {
+export async function showTask(store: Pick<Store, 'findBlob'>, record: TaskRecord, view: TaskView): Promise<WireTask> {
   const history = pickHistory(record, view.historyLength)
   const made = view.includeArtifacts ? listMade(record) : []
   const said = [...made, ...history, ...(record.response ? [record.response] : [])]
   const known = await knownBytes(
-    desk,
+    store,
     said.flatMap(({ parts }) => parts),
   )
   return renderTask(record, { made, history, known })
@@ -29,8 +29,8 @@ export async function showTask(desk: Pick<Desk, 'findBlob'>, record: TaskRecord,
 const noBytes: KnownBytes = new Map()
 
 /** Most answers carry no attachment: nothing to wait for then. */
-function knownBytes(desk: Pick<Desk, 'findBlob'>, parts: readonly Part[]): KnownBytes | Promise<KnownBytes> {
-  return parts.some(part => part.kind !== 'text') ? readKnownBytes(desk, parts) : noBytes
+function knownBytes(store: Pick<Store, 'findBlob'>, parts: readonly Part[]): KnownBytes | Promise<KnownBytes> {
+  return parts.some(part => part.kind !== 'text') ? readKnownBytes(store, parts) : noBytes
 }
 
 interface RenderView {
@@ -84,13 +84,13 @@ export function isResult({ status }: NormalizedResponse): boolean {
 }
 
 /** Parts as the wire has them, attachments included. */
-export async function showParts(desk: Pick<Desk, 'findBlob'>, parts: readonly Part[]): Promise<readonly WirePart[]> {
-  return writeParts(parts, await knownBytes(desk, parts))
+export async function showParts(store: Pick<Store, 'findBlob'>, parts: readonly Part[]): Promise<readonly WirePart[]> {
+  return writeParts(parts, await knownBytes(store, parts))
 }
 
 /** The last answer is the status message, so it is not history yet. */
 function pickHistory(record: TaskRecord, historyLength: number): readonly Entry[] {
-  // A desk may read the entries only now: not for nothing.
+  // A store may read the entries only now: not for nothing.
   if (historyLength === 0) return []
   const { entries, response } = record
   const last = entries.at(-1)

@@ -1,17 +1,17 @@
-import type { AgentChain, AgentProfile, House, TaskIntake, TaskRecord, TaskWatch } from '@postern/core'
+import type { AgentChain, AgentProfile, ChannelContext, TaskIntake, TaskRecord, TaskWatch } from '@postern/core'
 import { networkOf } from '@postern/http'
 import { clampChain } from './chain.ts'
 import type { A2aConfig } from './config.ts'
 import { A2aRejection } from './errors.ts'
-import type { Vouching } from './mentionable.ts'
-import { readVouching } from './mentionable.ts'
+import type { SenderEvidence } from './mentionable.ts'
+import { readSenderEvidence } from './mentionable.ts'
 import { checkInputModes, checkOutputModes } from './modes.ts'
 import type { Phase } from './phase.ts'
 import { readPhase } from './phase.ts'
 import type { CheckedClaim } from './policy-claim.ts'
 import { readPolicyClaim } from './policy-claim.ts'
 import type { Caller } from './principal.ts'
-import { checkRoom, urlCheckOf } from './push/limits.ts'
+import { checkQuota, urlCheckOf } from './push/limits.ts'
 import type { WirePushConfig } from './push/watch.ts'
 import { toWatch } from './push/watch.ts'
 import { isTaskId, makeTaskId } from './task-id.ts'
@@ -48,22 +48,22 @@ export interface ProvenMessage {
   readonly task: Omit<TaskIntake, 'owner'>
   readonly chain: AgentChain | undefined
   readonly phase: Phase
-  readonly vouching: Vouching
+  readonly senderEvidence: SenderEvidence
   readonly claim: CheckedClaim | undefined
   /** ms */
   readonly receivedAt: number
 }
 
-export interface VerifyRooms {
+export interface VerifyDeps {
   readonly config: A2aConfig
-  readonly house: Pick<House, 'world' | 'desk' | 'identity' | 'agents' | 'demandClaims'>
+  readonly gateway: Pick<ChannelContext, 'platform' | 'store' | 'identity' | 'agents' | 'requirementClaims'>
 }
 
 /**
  * Is the message whole, may this agent take it, and is the task it names the caller's?
  * @throws A2aRejection, Rejection
  */
-export async function verifyMessage(call: Call, { config, house }: VerifyRooms): Promise<ProvenMessage> {
+export async function verifyMessage(call: Call, { config, gateway }: VerifyDeps): Promise<ProvenMessage> {
   checkParams('SendMessage', call.params)
   const params = call.params as SendMessageParams
   const { message, configuration } = params
@@ -75,19 +75,19 @@ export async function verifyMessage(call: Call, { config, house }: VerifyRooms):
   checkOutputModes(configuration?.acceptedOutputModes ?? [], config.output_modes)
   const chain = clampChain(message, config.limits.max_hops)
   const phase = readPhase(message)
-  const task = await resolveTask(message, call, house)
-  const watch = push && (await resolveWatch(push, task.id, call, house))
-  const vouching = await readVouching(call, message, house)
-  const claim = await readPolicyClaim(message, call, { ...house, accepted: vouching.accepted })
+  const task = await resolveTask(message, call, gateway)
+  const watch = push && (await resolveWatch(push, task.id, call, gateway))
+  const senderEvidence = await readSenderEvidence(call, message, gateway)
+  const claim = await readPolicyClaim(message, call, { ...gateway, accepted: senderEvidence.accepted })
   return {
     call,
     params,
     task: { ...task, ...shareOf(call, config.limits.open_tasks_per_caller), ...(watch && { watch }) },
     chain,
     phase,
-    vouching,
+    senderEvidence,
     claim,
-    receivedAt: house.world.now(),
+    receivedAt: gateway.platform.now(),
   } as ProvenMessage
 }
 
@@ -106,11 +106,14 @@ async function resolveWatch(
   push: WirePushConfig,
   taskId: string,
   { caller, version }: Call,
-  { desk, world }: VerifyRooms['house'],
+  { store, platform }: VerifyDeps['gateway'],
 ): Promise<TaskWatch> {
   const field = 'configuration.taskPushNotificationConfig.url'
-  const watch = toWatch(push, { taskId, id: makeTaskId(world), version, checkUrl: urlCheckOf(world), field })
-  checkRoom(await desk.listWatches({ owner: caller.owner, id: taskId }), watch, { task: 'message.taskId', url: field })
+  const watch = toWatch(push, { taskId, id: makeTaskId(platform), version, checkUrl: urlCheckOf(platform), field })
+  checkQuota(await store.listWatches({ owner: caller.owner, id: taskId }), watch, {
+    task: 'message.taskId',
+    url: field,
+  })
   return watch
 }
 
@@ -118,26 +121,26 @@ async function resolveWatch(
 function resolveTask(
   message: WireMessage,
   call: Call,
-  { desk, world }: VerifyRooms['house'],
+  { store, platform }: VerifyDeps['gateway'],
 ): TaskIds | Promise<TaskIds> {
-  if (message.taskId) return continueTask(message, call, desk)
-  const id = makeTaskId(world)
+  if (message.taskId) return continueTask(message, call, store)
+  const id = makeTaskId(platform)
   if (!message.contextId) return { id, context: id }
   const task = { id, context: message.contextId }
-  return call.caller.isAnonymous ? joinContext(task, call, desk) : task
+  return call.caller.isAnonymous ? joinContext(task, call, store) : task
 }
 
-/** Whether the task has ended is for the desk to say: it knows a retry, and no answer can come in between. */
-async function continueTask(message: WireMessage, call: Call, desk: House['desk']): Promise<TaskIds> {
-  const { id, context } = await findOwnTask(message.taskId ?? '', call, desk)
+/** Whether the task has ended is for the store to say: it knows a retry, and no answer can come in between. */
+async function continueTask(message: WireMessage, call: Call, store: ChannelContext['store']): Promise<TaskIds> {
+  const { id, context } = await findOwnTask(message.taskId ?? '', call, store)
   if (message.contextId && message.contextId !== context) throw refuseContext('is not the context of this task')
   return { id, context }
 }
 
 /** Whoever proves nothing may go on with a context by knowing its id, which we made; they cannot choose one. */
-async function joinContext(task: TaskIds, { caller, agent }: Call, desk: House['desk']): Promise<TaskIds> {
+async function joinContext(task: TaskIds, { caller, agent }: Call, store: ChannelContext['store']): Promise<TaskIds> {
   const filter = { owner: caller.owner, agent: agent.name, context: task.context, limit: 1 }
-  const { tasks } = isTaskId(task.context) ? await desk.listTasks(filter) : { tasks: [] }
+  const { tasks } = isTaskId(task.context) ? await store.listTasks(filter) : { tasks: [] }
   if (tasks.length === 0) throw refuseContext('is not known')
   return task
 }
@@ -147,8 +150,12 @@ async function joinContext(task: TaskIds, { caller, agent }: Call, desk: House['
  * one key, and what cannot be an id of ours is not even looked up.
  * @throws A2aRejection `taskNotFound`
  */
-export async function findOwnTask(id: string, { caller, agent }: Call, desk: House['desk']): Promise<TaskRecord> {
-  const record = isTaskId(id) ? await desk.findTask({ owner: caller.owner, id }) : undefined
+export async function findOwnTask(
+  id: string,
+  { caller, agent }: Call,
+  store: ChannelContext['store'],
+): Promise<TaskRecord> {
+  const record = isTaskId(id) ? await store.findTask({ owner: caller.owner, id }) : undefined
   if (record?.agent !== agent.name) throw new A2aRejection('taskNotFound', 'Task not found')
   return record
 }

@@ -1,21 +1,21 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import type { TestHouse } from './house.ts'
-import { echo, openTestHouse } from './house.ts'
+import type { TestGateway } from './gateway.ts'
+import { echo, openTestGateway } from './gateway.ts'
 
-let house: TestHouse
+let gateway: TestGateway
 const nobody = { token: null }
 
 beforeAll(async () => {
   const asking = { handle: () => ({ status: 'input_required' as const, parts: [] }) }
-  house = await openTestHouse({ agents: { echo, asking }, config: { auth: { anonymous: true } } })
+  gateway = await openTestGateway({ agents: { echo, asking }, config: { auth: { anonymous: true } } })
 })
-afterAll(() => house.close())
+afterAll(() => gateway.close())
 
 describe('callers who prove nothing, where they are let in', () => {
   test('are answered, and are nobody to the agent', async () => {
-    const { body } = await house.say('hi', {}, nobody)
+    const { body } = await gateway.say('hi', {}, nobody)
     expect(body.result.task.status.state).toBe('TASK_STATE_COMPLETED')
-    expect(house.heard.at(-1)?.sender).toEqual({
+    expect(gateway.heard.at(-1)?.sender).toEqual({
       address: '@anonymous@agents.test',
       auth_method: 'none',
       verified: false,
@@ -23,43 +23,43 @@ describe('callers who prove nothing, where they are let in', () => {
   })
 
   test('are refused with a credential that does not hold', async () => {
-    expect((await house.say('hi', {}, { token: 'a.b.c' })).status).toBe(401)
+    expect((await gateway.say('hi', {}, { token: 'a.b.c' })).status).toBe(401)
   })
 
   test('read a task by knowing its id, and list none', async () => {
-    const { id } = (await house.say('hi', {}, nobody)).body.result.task
-    expect((await house.rpc('GetTask', { id }, nobody)).body.result.id).toBe(id)
-    expect((await house.rpc('ListTasks', {}, nobody)).body.result).toMatchObject({ tasks: [], totalSize: 0 })
-    const known = await house.rpc('ListTasks', { contextId: id }, nobody)
+    const { id } = (await gateway.say('hi', {}, nobody)).body.result.task
+    expect((await gateway.rpc('GetTask', { id }, nobody)).body.result.id).toBe(id)
+    expect((await gateway.rpc('ListTasks', {}, nobody)).body.result).toMatchObject({ tasks: [], totalSize: 0 })
+    const known = await gateway.rpc('ListTasks', { contextId: id }, nobody)
     expect(known.body.result.tasks).toHaveLength(1)
   })
 
   test('A2A-M14 never meet each other by a message id', async () => {
-    const first = await house.say('hi', { messageId: '1' }, nobody)
-    const second = await house.say('hi', { messageId: '1' }, nobody)
-    const third = await house.say('other words', { messageId: '1' }, nobody)
+    const first = await gateway.say('hi', { messageId: '1' }, nobody)
+    const second = await gateway.say('hi', { messageId: '1' }, nobody)
+    const third = await gateway.say('other words', { messageId: '1' }, nobody)
     const ids = [first, second, third].map(({ body }) => body.result.task.id)
     expect(new Set(ids).size).toBe(3)
-    expect(house.heard.at(-1)?.history).toEqual([])
+    expect(gateway.heard.at(-1)?.history).toEqual([])
   })
 
   test('A2A-M12 are not answered twice within a task they know', async () => {
     const path = '/agents/asking/a2a'
-    const { id } = (await house.say('hi', {}, { ...nobody, path })).body.result.task
-    const before = house.heard.length
+    const { id } = (await gateway.say('hi', {}, { ...nobody, path })).body.result.task
+    const before = gateway.heard.length
     for (let time = 0; time < 2; time += 1) {
-      const { body } = await house.say('more', { messageId: 'again', taskId: id }, { ...nobody, path })
+      const { body } = await gateway.say('more', { messageId: 'again', taskId: id }, { ...nobody, path })
       expect(body.result.task.id).toBe(id)
     }
-    expect(house.heard).toHaveLength(before + 1)
+    expect(gateway.heard).toHaveLength(before + 1)
   })
 
   test('go on with a context that was made for them, and cannot choose one', async () => {
-    const { contextId } = (await house.say('hi', {}, nobody)).body.result.task
-    await house.say('more', { contextId }, nobody)
-    expect(house.heard.at(-1)?.history).toHaveLength(2)
+    const { contextId } = (await gateway.say('hi', {}, nobody)).body.result.task
+    await gateway.say('more', { contextId }, nobody)
+    expect(gateway.heard.at(-1)?.history).toHaveLength(2)
     for (const chosen of ['lobby', '00000000-0000-4000-8000-000000000000']) {
-      const { body } = await house.say('hi', { contextId: chosen }, nobody)
+      const { body } = await gateway.say('hi', { contextId: chosen }, nobody)
       expect(body.error).toMatchObject({ code: -32602, message: 'Cannot SendMessage: message.contextId is not known' })
     }
   })
@@ -67,7 +67,7 @@ describe('callers who prove nothing, where they are let in', () => {
 
 test('A2A-T02 who opens all the tasks he may from one network leaves room for others who prove nothing, up to a bound', async () => {
   const config = { auth: { anonymous: true }, limits: { open_tasks_per_caller: 2 } }
-  const crowded = await openTestHouse({ works: false, config })
+  const crowded = await openTestGateway({ works: false, config })
   let number = 0
   const openFrom = async (clientAddress: string) => {
     number += 1

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { findLeak, inspectAnswer } from './answers.ts'
-import { openTestHouse } from './house.ts'
+import { openTestGateway } from './gateway.ts'
 
 /** Every answer of every test of this package goes through `inspectAnswer`; here it is shown to find what it looks for. */
 test.each([
@@ -16,19 +16,19 @@ test.each([
 })
 
 test('a bug of ours is told as such and without a word of it', async () => {
-  const house = await openTestHouse({ works: false })
-  house.desk.findTask = async () => {
+  const gateway = await openTestGateway({ works: false })
+  gateway.store.findTask = async () => {
     throw new Error('db password is hunter2')
   }
   const id = '00000000-0000-4000-8000-000000000000'
-  const { status, body } = await house.rpc('GetTask', { id })
+  const { status, body } = await gateway.rpc('GetTask', { id })
   expect(status).toBe(500)
   expect(body).toMatchObject({
     id: 1,
     error: { code: -32603, message: 'Internal error', data: [{ reason: 'INTERNAL' }] },
   })
-  expect(JSON.stringify(house.world.logged.map(({ fields }) => String((fields as { err?: unknown }).err)))).toContain(
-    'hunter2',
-  )
-  await house.close()
+  expect(
+    JSON.stringify(gateway.platform.logged.map(({ fields }) => String((fields as { err?: unknown }).err))),
+  ).toContain('hunter2')
+  await gateway.close()
 })

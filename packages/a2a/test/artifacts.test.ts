@@ -1,7 +1,7 @@
 import type { Agent, AgentChunk } from '@postern/core'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import type { TestHouse } from './house.ts'
-import { openTestHouse, textOf } from './house.ts'
+import type { TestGateway } from './gateway.ts'
+import { openTestGateway, textOf } from './gateway.ts'
 import { openStream } from './sse.ts'
 
 const say = (content: string) => ({ kind: 'text', mime: 'text/plain', content }) as const
@@ -39,22 +39,22 @@ const scripted: Agent = {
   handle: ({ parts }, { signal }) => scripts[textOf(parts)]?.(signal) ?? { parts: [say('?')] },
 }
 
-let house: TestHouse
+let gateway: TestGateway
 let unique = 0
 
 beforeEach(async () => {
   first = Promise.withResolvers()
   second = Promise.withResolvers()
-  house = await openTestHouse({ agents: { desk: scripted } })
+  gateway = await openTestGateway({ agents: { desk: scripted } })
 })
-afterEach(() => house.close())
+afterEach(() => gateway.close())
 
 const stream = (text: string, more: object = {}) => {
   unique += 1
   const message = { messageId: `a-${unique}`, role: 'ROLE_USER', parts: [{ text }], ...more }
-  return openStream(house, 'SendStreamingMessage', { message })
+  return openStream(gateway, 'SendStreamingMessage', { message })
 }
-const readTask = async (id: string) => (await house.rpc('GetTask', { id, historyLength: 0 })).body.result
+const readTask = async (id: string) => (await gateway.rpc('GetTask', { id, historyLength: 0 })).body.result
 
 interface WireArtifact {
   readonly artifactId: string
@@ -77,15 +77,15 @@ function gather(events: readonly any[]): readonly (readonly string[])[] {
 
 describe('two messages that go on with one task', () => {
   async function sendBoth() {
-    const asked = (await house.say('asks')).body.result.task
-    const one = house.say('first', { taskId: asked.id })
-    await expect.poll(() => house.heard.length).toBe(2)
-    const two = house.say('second', { taskId: asked.id })
+    const asked = (await gateway.say('asks')).body.result.task
+    const one = gateway.say('first', { taskId: asked.id })
+    await expect.poll(() => gateway.heard.length).toBe(2)
+    const two = gateway.say('second', { taskId: asked.id })
     await expect.poll(() => countMessages(asked.id)).toBe(3)
     return { id: asked.id as string, one, two }
   }
   const countMessages = async (id: string) =>
-    (await house.rpc('GetTask', { id })).body.result.history.filter(
+    (await gateway.rpc('GetTask', { id })).body.result.history.filter(
       ({ role }: { role: string }) => role === 'ROLE_USER',
     ).length
 
@@ -105,14 +105,14 @@ describe('two messages that go on with one task', () => {
     expect(left.status.state).toBe('TASK_STATE_COMPLETED')
     expect(shown(left.artifacts).map(([, text]) => text)).toEqual(['so far', 'one and a half', 'two'])
     expect(await readTask(id)).toEqual(left)
-    const { body } = await house.rpc('ListTasks', { includeArtifacts: true })
+    const { body } = await gateway.rpc('ListTasks', { includeArtifacts: true })
     expect(body.result.tasks[0].artifacts).toEqual(left.artifacts)
   })
 
   test('are streamed until the task is at rest', async () => {
-    const asked = (await house.say('asks')).body.result.task
+    const asked = (await gateway.say('asks')).body.result.task
     const one = await stream('first', { taskId: asked.id })
-    await expect.poll(() => house.heard.length).toBe(2)
+    await expect.poll(() => gateway.heard.length).toBe(2)
     const two = await stream('second', { taskId: asked.id })
     first.resolve()
     const begun = [await one.next()]
@@ -144,7 +144,7 @@ describe('what was streamed as an artifact is one of the task', () => {
     const { id } = began?.data.task ?? {}
     const events = [began?.data]
     while (!events.at(-1)?.artifactUpdate) events.push((await open.next())?.data)
-    await house.rpc('CancelTask', { id })
+    await gateway.rpc('CancelTask', { id })
     events.push(...(await open.rest()))
     const told = gather(events)
     expect(told.map(([, words]) => words)).toEqual(['half'])
@@ -154,6 +154,6 @@ describe('what was streamed as an artifact is one of the task', () => {
 })
 
 test('a question keeps the words before it, and is told whole', async () => {
-  const { task } = (await house.say('asks')).body.result
+  const { task } = (await gateway.say('asks')).body.result
   expect(task.status.message.parts.map(({ text }: { text: string }) => text)).toEqual(['so far', 'Go on?'])
 })

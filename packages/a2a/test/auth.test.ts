@@ -2,18 +2,18 @@ import { keyTimes } from '@postern/http/tokens'
 import { generateSecret, SignJWT } from 'jose'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { a2aConfigSchema } from '../src/index.ts'
-import type { PostOptions, TestHouse } from './house.ts'
-import { openTestHouse } from './house.ts'
+import type { PostOptions, TestGateway } from './gateway.ts'
+import { openTestGateway } from './gateway.ts'
 import { makeKey } from './issuer.ts'
 
-let house: TestHouse
+let gateway: TestGateway
 
 beforeEach(async () => {
-  house = await openTestHouse({ works: false })
+  gateway = await openTestGateway({ works: false })
 })
-afterEach(() => house.close())
+afterEach(() => gateway.close())
 
-const list = (options: PostOptions = {}) => house.rpc('ListTasks', {}, options)
+const list = (options: PostOptions = {}) => gateway.rpc('ListTasks', {}, options)
 
 async function verdict(token: string) {
   const { status, headers, body } = await list({ token })
@@ -26,13 +26,13 @@ const refused = (problem: string) => ({
   message: `Cannot verify token: ${problem}`,
 })
 const accepted = { status: 200, challenge: null, message: undefined }
-const seconds = () => Math.floor(house.world.now() / 1000)
+const seconds = () => Math.floor(gateway.platform.now() / 1000)
 
 describe('A2A-A01 no credential', () => {
   test.each(['SendMessage', 'GetTask', 'ListTasks', 'CancelTask', 'SendStreamingMessage', 'NoSuchMethod'])(
     '%s: 401 with a challenge and no details',
     async method => {
-      const { status, headers, body } = await house.rpc(method, {}, { token: null })
+      const { status, headers, body } = await gateway.rpc(method, {}, { token: null })
       expect(status).toBe(401)
       expect(headers.get('www-authenticate')).toBe('Bearer realm="agents.test"')
       expect(body).toMatchObject({
@@ -48,13 +48,13 @@ describe('A2A-A01 no credential', () => {
   )
 
   test('the token in the query is none', async () => {
-    expect((await list({ token: null, path: `/a2a?access_token=${house.token}` })).status).toBe(401)
+    expect((await list({ token: null, path: `/a2a?access_token=${gateway.token}` })).status).toBe(401)
   })
 })
 
 describe('A2A-A02 the Authorization header', () => {
   test('takes the scheme in any case', async () => {
-    const { status } = await list({ token: null, headers: { authorization: `bEARER ${house.token}` } })
+    const { status } = await list({ token: null, headers: { authorization: `bEARER ${gateway.token}` } })
     expect(status).toBe(200)
   })
 
@@ -67,14 +67,14 @@ describe('A2A-A02 the Authorization header', () => {
     ['A2A-A16 unencoded JSON', () => 'Bearer {"alg":"none"}.{"sub":"alice"}.'],
     ['A2A-A03 empty signature', (token: string) => `Bearer ${token.slice(0, token.lastIndexOf('.') + 1)}`],
   ])('%s: 401', async (_, authorization) => {
-    const { status, body } = await list({ token: null, headers: { authorization: authorization(house.token) } })
+    const { status, body } = await list({ token: null, headers: { authorization: authorization(gateway.token) } })
     expect([status, body.error?.message]).toEqual([401, 'Cannot take request: expected one Bearer token'])
   })
 })
 
 describe('the signature', () => {
   const encode = (value: object) => Buffer.from(JSON.stringify(value)).toString('base64url')
-  const claims = () => ({ iss: house.issuer.issuer, aud: house.issuer.audience, sub: 'alice', exp: seconds() + 60 })
+  const claims = () => ({ iss: gateway.issuer.issuer, aud: gateway.issuer.audience, sub: 'alice', exp: seconds() + 60 })
 
   test('A2A-A03 alg none', async () => {
     const token = `${encode({ alg: 'none', kid: 'key-1' })}.${encode(claims())}.AAAA`
@@ -82,22 +82,22 @@ describe('the signature', () => {
   })
 
   test('A2A-A04 HS256 with the public key as secret', async () => {
-    const secret = new TextEncoder().encode(JSON.stringify(house.issuer.key.publicJwk))
+    const secret = new TextEncoder().encode(JSON.stringify(gateway.issuer.key.publicJwk))
     const token = await new SignJWT(claims()).setProtectedHeader({ alg: 'HS256', kid: 'key-1' }).sign(secret)
     expect(await verdict(token)).toEqual(refused('algorithm is not one of its issuer'))
   })
 
   test('a symmetric key in the key set is never used', async () => {
     const secret = (await generateSecret('HS256', { extractable: true })) as CryptoKey
-    house.issuer.keys = [{ kty: 'oct', kid: 'shared', k: 'c2VjcmV0' }]
+    gateway.issuer.keys = [{ kty: 'oct', kid: 'shared', k: 'c2VjcmV0' }]
     const token = await new SignJWT(claims()).setProtectedHeader({ alg: 'HS256', kid: 'shared' }).sign(secret)
     expect((await verdict(token)).status).toBe(401)
   })
 
   test('A2A-A05 a published key with an algorithm outside the list', async () => {
     const other = await makeKey('rsa', 'RS256')
-    house.issuer.keys = [...house.issuer.keys, other.publicJwk]
-    const token = await house.issuer.sign({}, { alg: 'RS256' }, other)
+    gateway.issuer.keys = [...gateway.issuer.keys, other.publicJwk]
+    const token = await gateway.issuer.sign({}, { alg: 'RS256' }, other)
     expect(await verdict(token)).toEqual(refused('algorithm is not one of its issuer'))
   })
 
@@ -105,20 +105,20 @@ describe('the signature', () => {
     const attacker = await makeKey('key-1')
     const header = { jwk: attacker.publicJwk, jku: 'https://evil.test/keys', x5u: 'https://evil.test/cert' }
     const reached: string[] = []
-    const { fetch } = house.world
-    Object.assign(house.world, {
+    const { fetch } = gateway.platform
+    Object.assign(gateway.platform, {
       fetch: (url: string, request: object) => {
         reached.push(url)
         return fetch(url, request)
       },
     })
-    expect(await verdict(await house.issuer.sign({}, header, attacker))).toEqual(refused('signature is wrong'))
-    expect(reached.filter(url => url !== house.issuer.jwks)).toEqual([])
+    expect(await verdict(await gateway.issuer.sign({}, header, attacker))).toEqual(refused('signature is wrong'))
+    expect(reached.filter(url => url !== gateway.issuer.jwks)).toEqual([])
   })
 
   test('one altered character', async () => {
-    const at = house.token.length - 40
-    const altered = house.token.slice(0, at) + (house.token[at] === 'A' ? 'B' : 'A') + house.token.slice(at + 1)
+    const at = gateway.token.length - 40
+    const altered = gateway.token.slice(0, at) + (gateway.token[at] === 'A' ? 'B' : 'A') + gateway.token.slice(at + 1)
     expect(await verdict(altered)).toEqual(refused('signature is wrong'))
   })
 
@@ -161,43 +161,43 @@ describe('the claims', () => {
     ],
     ['bound to no thumbprint', () => ({ cnf: { jkt: 'x' } }), 'it is bound to a key in a way that is not supported'],
   ])('%s', async (_, claims, problem) => {
-    expect(await verdict(await house.issuer.sign(claims()))).toEqual(refused(problem))
+    expect(await verdict(await gateway.issuer.sign(claims()))).toEqual(refused(problem))
   })
 
   test.each<[string, () => Record<string, unknown>]>([
-    ['A2A-A10 an audience array that holds ours', () => ({ aud: [...others, house.issuer.audience] })],
+    ['A2A-A10 an audience array that holds ours', () => ({ aud: [...others, gateway.issuer.audience] })],
     ['A2A-A11 expired within the tolerance', () => ({ exp: seconds() - 20 })],
     ['client_id instead of sub', () => ({ sub: undefined, client_id: 'robot' })],
   ])('%s: accepted', async (_, claims) => {
-    expect(await verdict(await house.issuer.sign(claims()))).toEqual(accepted)
+    expect(await verdict(await gateway.issuer.sign(claims()))).toEqual(accepted)
   })
 
   test.each([
     ['A2A-A12 another type of token', 'dpop+jwt', 'its type is not one of an access token'],
     ['A2A-A12 a logout token', 'logout+jwt', 'its type is not one of an access token'],
   ])('%s', async (_, typ, problem) => {
-    expect(await verdict(await house.issuer.sign({}, { typ }))).toEqual(refused(problem))
+    expect(await verdict(await gateway.issuer.sign({}, { typ }))).toEqual(refused(problem))
   })
 })
 
 describe('the principal', () => {
   async function senderOf(token: string) {
-    const { body } = await house.say(
+    const { body } = await gateway.say(
       'x',
       { metadata: { from: 'alice' } },
       { token, configuration: { returnImmediately: true } },
     )
-    const [turn] = await house.desk.leaseTurns({ holder: 'test', limit: 1, leaseMs: 1_000 })
+    const [turn] = await gateway.store.leaseTurns({ holder: 'test', limit: 1, leaseMs: 1_000 })
     return { sender: turn?.content.sender, task: body.result.task, turn }
   }
 
   test('A2A-A21 is who the token names, whatever the message says', async () => {
-    const { sender } = await senderOf(await house.issuer.sign({ sub: 'bob' }))
+    const { sender } = await senderOf(await gateway.issuer.sign({ sub: 'bob' }))
     expect(sender).toMatchObject({ address: '@bob@issuer.test', auth_method: 'a2a-jwt', verified: true })
   })
 
   test('with typ at+jwt it came by OAuth', async () => {
-    const { sender } = await senderOf(await house.issuer.sign({}, { typ: 'at+jwt' }))
+    const { sender } = await senderOf(await gateway.issuer.sign({}, { typ: 'at+jwt' }))
     expect(sender).toMatchObject({
       auth_method: 'a2a-oauth',
       identities: [{ method: 'urn:mentionable:auth:a2a-oauth:v0.1', subject: 'alice', assurance: 'oauth' }],
@@ -205,20 +205,20 @@ describe('the principal', () => {
   })
 
   test('A2A-A15 is the pair of issuer and subject: the same sub elsewhere is another', async () => {
-    const { id } = (await senderOf(house.token)).task
-    const own = await house.rpc('GetTask', { id })
+    const { id } = (await senderOf(gateway.token)).task
+    const own = await gateway.rpc('GetTask', { id })
     expect(own.body.result.id).toBe(id)
-    const other = await house.rpc(
+    const other = await gateway.rpc(
       'GetTask',
       { id },
-      { token: await house.issuer.sign({ sub: undefined, client_id: 'alice' }) },
+      { token: await gateway.issuer.sign({ sub: undefined, client_id: 'alice' }) },
     )
     expect(other.body.error?.code).toBe(-32001)
   })
 
   test('is shown to the operator with the proof, never with the token', async () => {
-    const { turn } = await senderOf(house.token)
-    const record = await house.desk.findMessage(turn?.content.id ?? '')
+    const { turn } = await senderOf(gateway.token)
+    const record = await gateway.store.findMessage(turn?.content.id ?? '')
     expect(record?.proofs).toEqual([
       {
         kind: 'jwt',
@@ -229,56 +229,56 @@ describe('the principal', () => {
         subject: 'alice',
       },
     ])
-    expect(JSON.stringify([record, house.world.logged])).not.toContain(house.token.split('.')[2])
+    expect(JSON.stringify([record, gateway.platform.logged])).not.toContain(gateway.token.split('.')[2])
   })
 })
 
 describe('the keys of an issuer', () => {
   test('are asked for once, however many tokens come', async () => {
-    const tokens = await Promise.all(['a', 'b', 'c', 'd'].map(sub => house.issuer.sign({ sub })))
+    const tokens = await Promise.all(['a', 'b', 'c', 'd'].map(sub => gateway.issuer.sign({ sub })))
     await Promise.all(tokens.map(token => list({ token })))
     await list()
-    expect(house.issuer.fetches).toBe(1)
+    expect(gateway.issuer.fetches).toBe(1)
   })
 
   test('A2A-A07 an unknown kid, a thousand times, in a row and at once, asks again at most once per cool-down', async () => {
     const stranger = await makeKey('stranger')
     const tokens = await Promise.all(
-      Array.from({ length: 500 }, (_, at) => house.issuer.sign({ jti: String(at) }, {}, stranger)),
+      Array.from({ length: 500 }, (_, at) => gateway.issuer.sign({ jti: String(at) }, {}, stranger)),
     )
     for (const token of tokens) expect(await verdict(token)).toEqual(refused('key is not one of its issuer'))
-    expect(house.issuer.fetches).toBe(1)
-    house.world.advance(keyTimes.cooldown)
+    expect(gateway.issuer.fetches).toBe(1)
+    gateway.platform.advance(keyTimes.cooldown)
     const verdicts = await Promise.all(tokens.map(verdict))
     expect(verdicts.every(({ status }) => status === 401)).toBe(true)
-    expect(house.issuer.fetches).toBe(2)
+    expect(gateway.issuer.fetches).toBe(2)
   })
 
   test('A2A-A08 a new key is accepted after one more look, the old one refused once it is gone', async () => {
     await list()
-    const old = house.token
-    house.issuer.key = await makeKey('key-2')
-    house.issuer.keys = [house.issuer.key.publicJwk]
-    house.world.advance(keyTimes.cooldown)
-    expect(await verdict(await house.issuer.sign())).toEqual(accepted)
-    expect(house.issuer.fetches).toBe(2)
+    const old = gateway.token
+    gateway.issuer.key = await makeKey('key-2')
+    gateway.issuer.keys = [gateway.issuer.key.publicJwk]
+    gateway.platform.advance(keyTimes.cooldown)
+    expect(await verdict(await gateway.issuer.sign())).toEqual(accepted)
+    expect(gateway.issuer.fetches).toBe(2)
     expect(await verdict(old)).toEqual(refused('key is not one of its issuer'))
   })
 
   test('A2A-A08 a key that was taken out is refused within the bound, also for tokens seen before', async () => {
-    const token = await house.issuer.sign({ exp: seconds() + 86_400 })
+    const token = await gateway.issuer.sign({ exp: seconds() + 86_400 })
     expect(await verdict(token)).toEqual(accepted)
-    house.issuer.keys = []
-    house.world.advance(keyTimes.maxAge - 1_000)
+    gateway.issuer.keys = []
+    gateway.platform.advance(keyTimes.maxAge - 1_000)
     expect(await verdict(token)).toEqual(accepted)
-    house.world.advance(1_000)
+    gateway.platform.advance(1_000)
     expect(await verdict(token)).toEqual(refused('key is not one of its issuer'))
   })
 
   test('a token seen before is refused when it expires', async () => {
-    const token = await house.issuer.sign({ exp: seconds() + 60 })
+    const token = await gateway.issuer.sign({ exp: seconds() + 60 })
     expect(await verdict(token)).toEqual(accepted)
-    house.world.advance(100_000)
+    gateway.platform.advance(100_000)
     expect(await verdict(token)).toEqual(refused('it is expired'))
   })
 
@@ -286,7 +286,7 @@ describe('the keys of an issuer', () => {
     'A2A-A09 %s: 503 with Retry-After, and nobody asks again at once',
     { timeout: 60_000 },
     async answer => {
-      house.issuer.answer = answer
+      gateway.issuer.answer = answer
       const first = await list()
       expect([first.status, first.headers.get('retry-after')]).toEqual([503, '5'])
       expect(first.body.error).toMatchObject({
@@ -295,22 +295,22 @@ describe('the keys of an issuer', () => {
         data: [{ reason: 'UNAVAILABLE' }, { retryDelay: '5s' }],
       })
       await list()
-      expect(house.issuer.fetches).toBe(1)
-      house.issuer.answer = 'keys'
-      house.world.advance(keyTimes.pause)
+      expect(gateway.issuer.fetches).toBe(1)
+      gateway.issuer.answer = 'keys'
+      gateway.platform.advance(keyTimes.pause)
       expect((await list()).status).toBe(200)
     },
   )
 
   test('A2A-A09 down: the keys we have go on counting for a while, then 503', async () => {
-    const token = await house.issuer.sign({ exp: seconds() + 86_400 })
+    const token = await gateway.issuer.sign({ exp: seconds() + 86_400 })
     await list({ token })
-    house.issuer.answer = 'down'
-    house.world.advance(keyTimes.maxAge)
+    gateway.issuer.answer = 'down'
+    gateway.platform.advance(keyTimes.maxAge)
     expect(await verdict(token)).toEqual(accepted)
-    const stranger = await house.issuer.sign({}, {}, await makeKey('stranger'))
+    const stranger = await gateway.issuer.sign({}, {}, await makeKey('stranger'))
     expect((await verdict(stranger)).status).toBe(503)
-    house.world.advance(keyTimes.staleLimit)
+    gateway.platform.advance(keyTimes.staleLimit)
     expect((await verdict(token)).status).toBe(503)
   })
 })
@@ -338,7 +338,7 @@ describe('configuration', () => {
   })
 
   test('require_at_jwt refuses tokens that do not say what they are', async () => {
-    const strict = await openTestHouse({ works: false, issuer: { require_at_jwt: true } })
+    const strict = await openTestGateway({ works: false, issuer: { require_at_jwt: true } })
     const untyped = await strict.rpc('ListTasks')
     expect([untyped.status, untyped.body.error?.message]).toEqual([
       401,

@@ -5,9 +5,9 @@ import { JsonRpcTransportFactory, RestTransportFactory } from '@a2a-js/sdk/clien
 import { GrpcTransportFactory } from '@a2a-js/sdk/client/grpc'
 import type { Agent, Listening } from '@postern/core'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import type { TestGateway } from './gateway.ts'
+import { openTestGateway, textOf } from './gateway.ts'
 import { identify } from './grpc-client.ts'
-import type { TestHouse } from './house.ts'
-import { openTestHouse, textOf } from './house.ts'
 import { listenOnLoopback } from './listen.ts'
 import type { TestReceiver } from './receiver.ts'
 import { openReceiver } from './receiver.ts'
@@ -26,7 +26,7 @@ const agent: Agent = {
   },
 }
 
-let house: TestHouse
+let gateway: TestGateway
 let receiver: TestReceiver
 let server: Awaited<ReturnType<typeof listenOnLoopback>>
 let grpc: Listening | undefined
@@ -34,20 +34,20 @@ let grpc: Listening | undefined
 beforeAll(async () => {
   receiver = await openReceiver()
   const config = { grpc: { port: 0 } }
-  house = await openTestHouse({ agents: { desk: agent }, config, loopback: { 'hook.test': receiver.port } })
-  server = await listenOnLoopback(house.channel.routes)
-  grpc = await house.channel.listen?.()
+  gateway = await openTestGateway({ agents: { desk: agent }, config, loopback: { 'hook.test': receiver.port } })
+  server = await listenOnLoopback(gateway.channel.routes)
+  grpc = await gateway.channel.listen?.()
 })
 afterAll(async () => {
   await grpc?.close()
   await server.close()
-  await house.close()
+  await gateway.close()
   await receiver.close()
 })
 
 const fetchImpl: typeof fetch = (input, init) => {
   const headers = new Headers(init?.headers)
-  headers.set('authorization', `Bearer ${house.token}`)
+  headers.set('authorization', `Bearer ${gateway.token}`)
   headers.set('a2a-version', '1.0')
   return fetch(String(input).replace('https://agents.test', `http://127.0.0.1:${server.port}`), { ...init, headers })
 }
@@ -79,7 +79,7 @@ function send(value: string, more: { taskId?: string; returnImmediately?: boolea
   }
 }
 
-const grpcFactory = new GrpcTransportFactory({ grpcCallOptions: { interceptors: [identify(() => house.token)] } })
+const grpcFactory = new GrpcTransportFactory({ grpcCallOptions: { interceptors: [identify(() => gateway.token)] } })
 
 describe.each([
   ['JSON-RPC', (): string => 'https://agents.test/a2a', new JsonRpcTransportFactory({ fetchImpl })],

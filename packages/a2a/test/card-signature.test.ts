@@ -3,21 +3,21 @@ import { createLocalJWKSet, flattenedVerify } from 'jose'
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import { createKeyRing, retiredKeyMs } from '../src/auth/key-ring.ts'
 import { toCanonicalJson } from '../src/canonical.ts'
-import type { TestHouse } from './house.ts'
-import { openTestHouse } from './house.ts'
+import type { TestGateway } from './gateway.ts'
+import { openTestGateway } from './gateway.ts'
 
-let house: TestHouse
+let gateway: TestGateway
 const root = '/.well-known/agent-card.json'
 const keySet = '/.well-known/jwks.json'
 
 beforeEach(async () => {
   const profiles = { echo: { displayName: 'Büro 旅😀 ﬁ', description: 'ע“x”\\ \u0301\ud800' } }
-  house = await openTestHouse({ works: false, profiles })
+  gateway = await openTestGateway({ works: false, profiles })
 })
-afterEach(() => house.close())
+afterEach(() => gateway.close())
 
 async function readJson(path: string) {
-  return JSON.parse((await house.request(path)).text)
+  return JSON.parse((await gateway.request(path)).text)
 }
 
 /** By the book, with nothing of ours but the canonical form (RFC 7515 App. F, A2A §8.4.3). */
@@ -79,24 +79,24 @@ test('published keys hold no secret', async () => {
 })
 
 test('a card is signed once, until its key changes; the old key stays published for a while', async () => {
-  const first = await house.request(root)
-  expect((await house.request(root)).text).toBe(first.text)
-  const [rotated] = (await house.channel.rotateKeys?.()) ?? []
-  const second = await house.request(root)
+  const first = await gateway.request(root)
+  expect((await gateway.request(root)).text).toBe(first.text)
+  const [rotated] = (await gateway.channel.rotateKeys?.()) ?? []
+  const second = await gateway.request(root)
   expect(second.headers.get('etag')).not.toBe(first.headers.get('etag'))
   const kids = async () => (await readJson(keySet)).keys.map(({ kid }: { kid: string }) => kid)
   expect(await kids()).toEqual([rotated?.id, expect.any(String)])
   await verifyServed(JSON.parse(first.text), await readJson(keySet))
   await verifyServed(JSON.parse(second.text), await readJson(keySet))
-  expect((await house.channel.publishedKeys()).map(({ id }) => id)).toEqual(await kids())
-  house.world.advance(retiredKeyMs)
+  expect((await gateway.channel.publishedKeys()).map(({ id }) => id)).toEqual(await kids())
+  gateway.platform.advance(retiredKeyMs)
   expect(await kids()).toEqual([rotated?.id])
 })
 
 test('reading the keys makes none, however many read while one is made', async () => {
-  const readers = () => Array.from({ length: 5 }, () => house.request(keySet))
-  await Promise.all([...readers(), house.channel.rotateKeys?.(), ...readers()])
-  const other = createKeyRing(house.house)
+  const readers = () => Array.from({ length: 5 }, () => gateway.request(keySet))
+  await Promise.all([...readers(), gateway.channel.rotateKeys?.(), ...readers()])
+  const other = createKeyRing(gateway.gateway)
   await Promise.all([other.current(), other.published(), other.current()])
   expect(await other.published()).toHaveLength(2)
   expect((await readJson(keySet)).keys).toEqual(await other.published())
@@ -105,15 +105,17 @@ test('reading the keys makes none, however many read while one is made', async (
 describe('A2A-A19 the extended card', () => {
   test('is for nobody without a credential that holds', async () => {
     for (const token of [null, 'a.b.c']) {
-      const { status, headers } = await house.rpc('GetExtendedAgentCard', {}, { token })
+      const { status, headers } = await gateway.rpc('GetExtendedAgentCard', {}, { token })
       expect(status).toBe(401)
       expect(headers.get('www-authenticate')).toMatch(/^Bearer realm="agents.test"/)
     }
-    expect((await house.request('/a2a/rest/extendedAgentCard', { headers: { 'a2a-version': '1.0' } })).status).toBe(401)
+    expect((await gateway.request('/a2a/rest/extendedAgentCard', { headers: { 'a2a-version': '1.0' } })).status).toBe(
+      401,
+    )
   })
 
   test('says more than the public one, is signed, and is kept by nobody in between', async () => {
-    const { status, headers, body } = await house.rpc('GetExtendedAgentCard')
+    const { status, headers, body } = await gateway.rpc('GetExtendedAgentCard')
     expect(status).toBe(200)
     expect(headers.get('cache-control')).toMatch(/private|no-store/)
     await verifyServed(body.result, await readJson(keySet))
@@ -123,7 +125,7 @@ describe('A2A-A19 the extended card', () => {
   })
 
   test('is refused to those who are let in without a credential', async () => {
-    const open = await openTestHouse({ works: false, config: { auth: { anonymous: true } } })
+    const open = await openTestGateway({ works: false, config: { auth: { anonymous: true } } })
     const { status, headers } = await open.rpc('GetExtendedAgentCard', {}, { token: null })
     expect([status, headers.get('www-authenticate')]).toEqual([401, 'Bearer realm="agents.test"'])
     await open.close()

@@ -2,19 +2,19 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { toCanonicalJson } from '../src/canonical.ts'
 import { renderCard } from '../src/card.ts'
 import { a2aConfigSchema } from '../src/index.ts'
-import type { TestHouse } from './house.ts'
-import { echo, openTestHouse } from './house.ts'
+import type { TestGateway } from './gateway.ts'
+import { echo, openTestGateway } from './gateway.ts'
 
-let house: TestHouse
+let gateway: TestGateway
 const root = '/.well-known/agent-card.json'
 
 beforeAll(async () => {
   const profiles = {
     echo: { displayName: ' Écho “der Große”\u2028山😀\n', description: '', iconUrl: 'https://agents.test/ü.png' },
   }
-  house = await openTestHouse({ agents: { echo, other: echo }, profiles, works: false })
+  gateway = await openTestGateway({ agents: { echo, other: echo }, profiles, works: false })
 })
-afterAll(() => house.close())
+afterAll(() => gateway.close())
 
 /** Everything in the card that one reading of the rules would drop or write otherwise. */
 function findDroppable(value: unknown, at = ''): string[] {
@@ -29,7 +29,7 @@ function findDroppable(value: unknown, at = ''): string[] {
 }
 
 test('A2A-A20 the card of the default agent is public and complete', async () => {
-  const { status, headers, body } = await house.request(root, { headers: { 'a2a-version': '1.0' } })
+  const { status, headers, body } = await gateway.request(root, { headers: { 'a2a-version': '1.0' } })
   expect(status).toBe(200)
   expect(headers.get('vary')).toBe('A2A-Version')
   expect(headers.get('content-type')).toBe('application/json')
@@ -77,7 +77,7 @@ test('A2A-A20 the card of the default agent is public and complete', async () =>
 })
 
 test('every agent has its own card with its own endpoint', async () => {
-  const { body } = await house.request('/agents/other/.well-known/agent-card.json')
+  const { body } = await gateway.request('/agents/other/.well-known/agent-card.json')
   expect(body).toMatchObject({
     name: 'other',
     supportedInterfaces: [
@@ -92,8 +92,8 @@ describe('every card reads the same by every rule of canonicalization', () => {
   test.each([root, '/agents/echo/.well-known/agent-card.json', '/agents/other/.well-known/agent-card.json'])(
     '%s',
     async path => {
-      const { text } = await house.request(path)
-      expect(findDroppable(JSON.parse((await house.request(`${path}?A2A-Version=1.0`)).text))).toEqual([])
+      const { text } = await gateway.request(path)
+      expect(findDroppable(JSON.parse((await gateway.request(`${path}?A2A-Version=1.0`)).text))).toEqual([])
       expect(findDroppable(JSON.parse(text))).toEqual([])
       const dropped = JSON.parse(text, (_, value) =>
         value === '' || value === false || (value && typeof value === 'object' && Object.keys(value).length === 0)
@@ -107,7 +107,7 @@ describe('every card reads the same by every rule of canonicalization', () => {
 
 describe('who names no version, or 0.3, gets a card of both', () => {
   test.each([[{}], [{ 'a2a-version': '0.3' }], [{ 'a2a-version': '' }]])('%j', async (headers: object) => {
-    const of = async (named: object) => JSON.parse((await house.request(root, { headers: { ...named } })).text)
+    const of = async (named: object) => JSON.parse((await gateway.request(root, { headers: { ...named } })).text)
     const { signatures: _, ...own } = await of({ 'a2a-version': '1.0' })
     const { signatures, ...mixed } = await of(headers)
     expect(mixed).toMatchObject(own)
@@ -123,7 +123,7 @@ describe('who names no version, or 0.3, gets a card of both', () => {
   })
 
   test('but not where 0.3 is not spoken', async () => {
-    const modern = await openTestHouse({ config: { versions: ['1.0'] }, works: false })
+    const modern = await openTestGateway({ config: { versions: ['1.0'] }, works: false })
     expect(JSON.parse((await modern.request(root)).text)).not.toHaveProperty('url')
     await modern.close()
   })
@@ -176,14 +176,14 @@ test('capabilities are the ones that are on', () => {
 })
 
 test('A2A-C01 a forged Host changes nothing', async () => {
-  const honest = await house.request(root)
+  const honest = await gateway.request(root)
   const headers = {
     host: 'evil.test',
     'x-forwarded-host': 'evil.test',
     'x-forwarded-proto': 'http',
     forwarded: 'host=evil.test',
   }
-  expect((await house.request(`https://evil.test${root}`, { headers })).text).toBe(honest.text)
+  expect((await gateway.request(`https://evil.test${root}`, { headers })).text).toBe(honest.text)
 })
 
 describe('A2A-C03 If-None-Match', () => {
@@ -195,9 +195,9 @@ describe('A2A-C03 If-None-Match', () => {
     ['one of many', (etag: string) => `"x", ${etag}`, 304],
     ['nonsense', () => 'x', 200],
   ])('%s', async (_, header, status) => {
-    const etag = (await house.request(root)).headers.get('etag') ?? ''
+    const etag = (await gateway.request(root)).headers.get('etag') ?? ''
     expect(etag).toMatch(/^"[\w-]+"$/)
-    const answer = await house.request(root, { headers: { 'if-none-match': header(etag) } })
+    const answer = await gateway.request(root, { headers: { 'if-none-match': header(etag) } })
     expect(answer.status).toBe(status)
     expect(answer.headers.get('etag')).toBe(etag)
     if (status === 304) expect(answer.text).toBe('')
@@ -205,6 +205,6 @@ describe('A2A-C03 If-None-Match', () => {
 })
 
 test('HEAD is answered like GET without a body', async () => {
-  const { status, headers, text } = await house.request(root, { method: 'HEAD' })
-  expect([status, text, headers.get('etag')]).toEqual([200, '', (await house.request(root)).headers.get('etag')])
+  const { status, headers, text } = await gateway.request(root, { method: 'HEAD' })
+  expect([status, text, headers.get('etag')]).toEqual([200, '', (await gateway.request(root)).headers.get('etag')])
 })

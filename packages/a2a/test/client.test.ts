@@ -4,13 +4,13 @@ import { join } from 'node:path'
 import { Role, TaskState } from '@a2a-js/sdk'
 import { ClientFactory, DefaultAgentCardResolver, JsonRpcTransportFactory } from '@a2a-js/sdk/client'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import type { TestHouse } from './house.ts'
-import { openTestHouse } from './house.ts'
+import type { TestGateway } from './gateway.ts'
+import { openTestGateway } from './gateway.ts'
 import { listenOnLoopback } from './listen.ts'
 
 /** The official client over a real socket; `https://agents.test` is this machine. */
-async function openClient(house: TestHouse, token: string | undefined) {
-  const { port, close } = await listenOnLoopback(house.channel.routes)
+async function openClient(gateway: TestGateway, token: string | undefined) {
+  const { port, close } = await listenOnLoopback(gateway.channel.routes)
   const fetchImpl: typeof fetch = (input, init) => {
     const url = String(input instanceof Request ? input.url : input).replace(
       'https://agents.test',
@@ -45,18 +45,18 @@ const send = (text: string, messageId: string) => ({
   message: message(text, messageId),
 })
 
-let house: TestHouse
+let gateway: TestGateway
 let opened: Awaited<ReturnType<typeof openClient>>
 let directory: string
 
 beforeAll(async () => {
   directory = await mkdtemp(join(tmpdir(), 'a2a-'))
-  house = await openTestHouse({ path: join(directory, 'desk.sqlite') })
-  opened = await openClient(house, house.token)
+  gateway = await openTestGateway({ path: join(directory, 'desk.sqlite') })
+  opened = await openClient(gateway, gateway.token)
 })
 afterAll(async () => {
   await opened.close()
-  await house.close()
+  await gateway.close()
   await rm(directory, { recursive: true })
 })
 
@@ -93,17 +93,17 @@ test('its errors are told in its own words', async () => {
 })
 
 test('without a token it reads the card and is refused the call', async () => {
-  const stranger = await openClient(house, undefined)
+  const stranger = await openClient(gateway, undefined)
   await expect(stranger.client.sendMessage(send('hello', 'sdk-3'))).rejects.toThrow('credentials are missing')
   await stranger.close()
 })
 
 test('a task is found again after a restart', async () => {
   const { id } = (await opened.client.sendMessage(send('hello', 'sdk-4'))) as { id: string }
-  await house.close()
+  await gateway.close()
   await opened.close()
-  house = await openTestHouse({ path: join(directory, 'desk.sqlite') })
-  opened = await openClient(house, house.token)
+  gateway = await openTestGateway({ path: join(directory, 'desk.sqlite') })
+  opened = await openClient(gateway, gateway.token)
   const found = await opened.client.getTask({ tenant: '', id, historyLength: undefined })
   expect(found.status?.state).toBe(TaskState.TASK_STATE_COMPLETED)
 })

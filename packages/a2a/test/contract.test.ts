@@ -1,33 +1,37 @@
-import { openSimWorld } from '@postern/sim'
+import { openSimulation } from '@postern/simulation'
 import type { ProtocolDelivery, ProtocolDriver, ProtocolSetup } from '@postern/testing'
 import { protocolContract } from '@postern/testing'
-import { openTestHouse } from './house.ts'
+import { openTestGateway } from './gateway.ts'
 import { listenOnLoopback } from './listen.ts'
 
 const url = 'https://agents.test/agents/echo/a2a'
 
 protocolContract('a2a', openDriver)
 
-async function openDriver({ watchDesk }: ProtocolSetup): Promise<ProtocolDriver> {
-  const sim = await openSimWorld()
-  const issuers = [sim.a2a.issuerConfig, sim.a2a.deadIssuerConfig].map(({ issuer, jwks }) => ({
+async function openDriver({ watchStore }: ProtocolSetup): Promise<ProtocolDriver> {
+  const simulation = await openSimulation()
+  const issuers = [simulation.a2a.issuerConfig, simulation.a2a.deadIssuerConfig].map(({ issuer, jwks }) => ({
     issuer,
     jwks,
     audience: 'https://agents.test/a2a',
   }))
-  const house = await openTestHouse({ config: { auth: { issuers } }, loopback: sim.network.loopback, watchDesk })
+  const gateway = await openTestGateway({
+    config: { auth: { issuers } },
+    loopback: simulation.network.loopback,
+    watchStore,
+  })
   const secrets = new Set<string>()
-  const server = await listenOnLoopback(house.channel.routes, authorization => {
+  const server = await listenOnLoopback(gateway.channel.routes, authorization => {
     if (authorization) secrets.add(authorization.replace('Bearer ', ''))
   })
-  sim.connectGateway({ origin: 'https://agents.test', port: server.port })
+  simulation.connectGateway({ origin: 'https://agents.test', port: server.port })
 
   const deliverOnce = async ({ fault, id: messageId, text = 'hello' }: ProtocolDelivery) => {
-    const { status, error } = await sim.a2a.deliver({ url, text, messageId, fault })
+    const { status, error } = await simulation.a2a.deliver({ url, text, messageId, fault })
     return { accepted: status === 200 && !error, answer: status }
   }
   return {
-    desk: house.desk,
+    store: gateway.store,
     async deliver(delivery = {}) {
       if (delivery.fault !== 'replayed') return deliverOnce(delivery)
       const honest = { ...delivery, fault: undefined }
@@ -39,9 +43,9 @@ async function openDriver({ watchDesk }: ProtocolSetup): Promise<ProtocolDriver>
     answers: { malformed: 200 },
     secrets: () => [...secrets],
     async close() {
-      await house.close()
+      await gateway.close()
       await server.close()
-      await sim.close()
+      await simulation.close()
     },
   }
 }

@@ -4,8 +4,8 @@ import { createApiKeyCheck } from '../src/auth/api-keys.ts'
 import { createKeyRing } from '../src/auth/key-ring.ts'
 import { createOwnTokens } from '../src/client/own-token.ts'
 import { a2aConfigSchema } from '../src/index.ts'
-import type { PostOptions, TestHouse } from './house.ts'
-import { openTestHouse } from './house.ts'
+import type { PostOptions, TestGateway } from './gateway.ts'
+import { openTestGateway } from './gateway.ts'
 
 const key = 'a-key-of-many-random-bytes'
 const keys = [
@@ -13,14 +13,14 @@ const keys = [
   { name: 'reader', sha256: hash('sha256', 'the-other-key'), scopes: ['a2a:task.read'] },
 ]
 
-let house: TestHouse
+let gateway: TestGateway
 
 beforeEach(async () => {
-  house = await openTestHouse({ works: false, config: { auth: { api_keys: keys } } })
+  gateway = await openTestGateway({ works: false, config: { auth: { api_keys: keys } } })
 })
-afterEach(() => house.close())
+afterEach(() => gateway.close())
 
-async function verdict(options: PostOptions, method = 'ListTasks', at = house) {
+async function verdict(options: PostOptions, method = 'ListTasks', at = gateway) {
   const { status, headers, body } = await at.rpc(method, {}, options)
   return { status, challenge: headers.get('www-authenticate'), message: body.error?.message }
 }
@@ -36,8 +36,8 @@ describe('A2A-A17 API keys', () => {
   test('are known by their digest alone', async () => {
     expect((await verdict(withKey(key))).status).toBe(200)
     const [turn] = await (async () => {
-      await house.say('hi', {}, { ...withKey(key), configuration: { returnImmediately: true } })
-      return house.desk.leaseTurns({ holder: 'test', limit: 1, leaseMs: 1_000 })
+      await gateway.say('hi', {}, { ...withKey(key), configuration: { returnImmediately: true } })
+      return gateway.store.leaseTurns({ holder: 'test', limit: 1, leaseMs: 1_000 })
     })()
     expect(turn?.content.sender).toMatchObject({
       address: expect.stringMatching(/^@ci~[0-9a-f]{12}@agents\.test$/),
@@ -45,7 +45,7 @@ describe('A2A-A17 API keys', () => {
       verified: true,
       identities: [{ subject: 'ci', issuer: 'https://agents.test' }],
     })
-    expect(JSON.stringify([turn?.content, house.world.logged])).not.toContain(key)
+    expect(JSON.stringify([turn?.content, gateway.platform.logged])).not.toContain(key)
   })
 
   test.each([
@@ -76,14 +76,14 @@ describe('A2A-A17 API keys', () => {
   })
 
   test('each own what came with them', async () => {
-    const { body } = await house.say('hi', {}, { ...withKey(key), configuration: { returnImmediately: true } })
+    const { body } = await gateway.say('hi', {}, { ...withKey(key), configuration: { returnImmediately: true } })
     const { id } = body.result.task
-    expect((await house.rpc('GetTask', { id }, withKey(key))).body.result.id).toBe(id)
-    expect((await house.rpc('GetTask', { id }, withKey('the-other-key'))).body.error?.code).toBe(-32001)
+    expect((await gateway.rpc('GetTask', { id }, withKey(key))).body.result.id).toBe(id)
+    expect((await gateway.rpc('GetTask', { id }, withKey('the-other-key'))).body.error?.code).toBe(-32001)
   })
 
   test('where none are configured, the header is somebody else’s', async () => {
-    const without = await openTestHouse({ works: false })
+    const without = await openTestGateway({ works: false })
     expect((await verdict({ headers: { 'x-api-key': key } }, 'ListTasks', without)).status).toBe(200)
     await without.close()
   })
@@ -111,7 +111,7 @@ describe('A2A-A13 scopes', () => {
     ['CreateTaskPushNotificationConfig', 'a2a:task.push-config'],
     ['GetExtendedAgentCard', 'a2a:card.extended'],
   ])('%s needs %s of a token that is held to scopes', async (method, scope) => {
-    const token = await house.issuer.sign({ scope: 'openid a2a:task.read' }, { typ: 'at+jwt' })
+    const token = await gateway.issuer.sign({ scope: 'openid a2a:task.read' }, { typ: 'at+jwt' })
     expect(await verdict({ token }, method)).toEqual(refused(scope))
     expect((await verdict({ token })).status).toBe(200)
   })
@@ -124,8 +124,8 @@ describe('A2A-A13 scopes', () => {
 
   test('of others limit nothing, unless the issuer has to give ours', async () => {
     const scope = 'openid profile'
-    expect((await verdict({ token: await house.issuer.sign({ scope }) })).status).toBe(200)
-    const strict = await openTestHouse({ works: false, issuer: { require_scopes: true } })
+    expect((await verdict({ token: await gateway.issuer.sign({ scope }) })).status).toBe(200)
+    const strict = await openTestGateway({ works: false, issuer: { require_scopes: true } })
     expect(await verdict({ token: await strict.issuer.sign({ scope }) }, 'ListTasks', strict)).toEqual(
       refused('a2a:task.read'),
     )
@@ -137,7 +137,11 @@ describe('A2A-A13 scopes', () => {
 
   test('go by the names that are configured', async () => {
     const scopes = { ListTasks: 'read:tasks' }
-    const named = await openTestHouse({ works: false, issuer: { require_scopes: true }, config: { auth: { scopes } } })
+    const named = await openTestGateway({
+      works: false,
+      issuer: { require_scopes: true },
+      config: { auth: { scopes } },
+    })
     expect(await verdict({}, 'ListTasks', named)).toEqual(refused('read:tasks'))
     const token = await named.issuer.sign({ scope: 'read:tasks' })
     expect((await verdict({ token }, 'ListTasks', named)).status).toBe(200)
@@ -149,8 +153,8 @@ describe('A2A-A13 scopes', () => {
 test('A2A-A14 a tenant we do not have is answered alike, whatever the token claims', async () => {
   const answers = await Promise.all(
     ['a', 'b'].map(async tenant => {
-      const token = await house.issuer.sign({ tenant })
-      return (await house.rpc('GetTask', { id: 'x', tenant: 'b' }, { token })).text
+      const token = await gateway.issuer.sign({ tenant })
+      return (await gateway.rpc('GetTask', { id: 'x', tenant: 'b' }, { token })).text
     }),
   )
   expect(answers[0]).toContain('is not a tenant of this agent')
@@ -159,7 +163,7 @@ test('A2A-A14 a tenant we do not have is answered alike, whatever the token clai
 
 describe('A2A-A18 a token for one use', () => {
   test('counts once', async () => {
-    const once = await openTestHouse({ works: false, issuer: { single_use: true } })
+    const once = await openTestGateway({ works: false, issuer: { single_use: true } })
     const token = await once.issuer.sign({ jti: 'a' })
     expect((await verdict({ token }, 'ListTasks', once)).status).toBe(200)
     expect(await verdict({ token }, 'ListTasks', once)).toEqual({
@@ -169,7 +173,7 @@ describe('A2A-A18 a token for one use', () => {
     })
     const nameless = await verdict({ token: await once.issuer.sign() }, 'ListTasks', once)
     expect(nameless.message).toBe('Cannot verify token: it is for one use and has no jti')
-    const lasting = await once.issuer.sign({ jti: 'b', exp: Math.floor(once.world.now() / 1000) + 7_200 })
+    const lasting = await once.issuer.sign({ jti: 'b', exp: Math.floor(once.platform.now() / 1000) + 7_200 })
     expect((await verdict({ token: lasting }, 'ListTasks', once)).message).toBe(
       'Cannot verify token: it is for one use and lives too long',
     )
@@ -181,19 +185,19 @@ describe('A2A-T02 another caller’s task', () => {
   const methods = ['GetTask', 'CancelTask', 'SubscribeToTask']
 
   test.each(methods)('%s: answered byte for byte like none, with an id of the same length', async method => {
-    const { body } = await house.say('hi', {}, { configuration: { returnImmediately: true } })
-    const other = { token: await house.issuer.sign({ sub: 'mallory' }) }
-    const foreign = await house.rpc(method, { id: body.result.task.id }, other)
-    const missing = await house.rpc(method, { id: '00000000-0000-4000-8000-000000000000' }, other)
+    const { body } = await gateway.say('hi', {}, { configuration: { returnImmediately: true } })
+    const other = { token: await gateway.issuer.sign({ sub: 'mallory' }) }
+    const foreign = await gateway.rpc(method, { id: body.result.task.id }, other)
+    const missing = await gateway.rpc(method, { id: '00000000-0000-4000-8000-000000000000' }, other)
     expect(foreign.text).toBe(missing.text)
     expect([...foreign.headers]).toEqual([...missing.headers])
   })
 
   test('a message to it, too', async () => {
-    const { body } = await house.say('hi', {}, { configuration: { returnImmediately: true } })
-    const other = { token: await house.issuer.sign({ sub: 'mallory' }) }
-    const foreign = await house.say('more', { taskId: body.result.task.id }, other)
-    const missing = await house.say('more', { taskId: '00000000-0000-4000-8000-000000000000' }, other)
+    const { body } = await gateway.say('hi', {}, { configuration: { returnImmediately: true } })
+    const other = { token: await gateway.issuer.sign({ sub: 'mallory' }) }
+    const foreign = await gateway.say('more', { taskId: body.result.task.id }, other)
+    const missing = await gateway.say('more', { taskId: '00000000-0000-4000-8000-000000000000' }, other)
     expect(foreign.body.error?.code).toBe(-32001)
     expect(foreign.text).toBe(missing.text)
   })
@@ -206,10 +210,10 @@ test.each([
   ['GET', '/pushNotificationConfigs'],
   ['GET', '/pushNotificationConfigs/x'],
 ])('A2A-T02 %s /tasks/{id}%s: another caller’s is answered byte for byte like none', async (method, suffix) => {
-  const { body } = await house.say('hi', {}, { configuration: { returnImmediately: true } })
-  const authorization = `Bearer ${await house.issuer.sign({ sub: 'mallory' })}`
+  const { body } = await gateway.say('hi', {}, { configuration: { returnImmediately: true } })
+  const authorization = `Bearer ${await gateway.issuer.sign({ sub: 'mallory' })}`
   const ask = (id: string) =>
-    house.request(`/a2a/rest/tasks/${id}${suffix}`, {
+    gateway.request(`/a2a/rest/tasks/${id}${suffix}`, {
       method,
       headers: { authorization, 'content-type': 'application/json', 'a2a-version': '1.0' },
     })
@@ -234,7 +238,7 @@ describe('A2A-A01 the HTTP+JSON binding', () => {
     ['GET', '/extendedAgentCard'],
   ]
   const request = (method: string, path: string, headers: Readonly<Record<string, string>> = {}) =>
-    house.request(`/a2a/rest${path}`, {
+    gateway.request(`/a2a/rest${path}`, {
       method,
       headers: { 'content-type': 'application/json', 'a2a-version': '1.0', ...headers },
       ...(method === 'POST' && { body: '{}' }),
@@ -247,7 +251,7 @@ describe('A2A-A01 the HTTP+JSON binding', () => {
   })
 
   test.each(routes)('A2A-A13 %s %s: 403 where the scope is missing', async (method, path) => {
-    const token = await house.issuer.sign({ scope: 'a2a:nothing-of-these a2a:task.read' })
+    const token = await gateway.issuer.sign({ scope: 'a2a:nothing-of-these a2a:task.read' })
     const { status, headers } = await request(method, path, { authorization: `Bearer ${token}` })
     if (method === 'GET' && /^\/tasks(\/x)?$/.test(path)) return expect([200, 404]).toContain(status)
     expect(status).toBe(403)
@@ -256,16 +260,16 @@ describe('A2A-A01 the HTTP+JSON binding', () => {
   })
 })
 
-describe('tokens of this house, by which its agents call each other', () => {
+describe('tokens of this gateway, by which its agents call each other', () => {
   const place = { origin: 'https://agents.test' }
   const ownToken = (audience: string) =>
-    createOwnTokens(createKeyRing(house.house), place, house.world).sign({ agent: 'echo', audience })
+    createOwnTokens(createKeyRing(gateway.gateway), place, gateway.platform).sign({ agent: 'echo', audience })
 
   test('count here, for what agents do, and for that alone', async () => {
     const token = await ownToken('https://agents.test')
     expect((await verdict({ token })).status).toBe(200)
     expect((await verdict({ token }, 'CreateTaskPushNotificationConfig')).status).toBe(403)
-    await house.channel.rotateKeys?.()
+    await gateway.channel.rotateKeys?.()
     expect((await verdict({ token: await ownToken('https://agents.test') })).status).toBe(200)
   })
 
@@ -276,7 +280,7 @@ describe('tokens of this house, by which its agents call each other', () => {
 
   test('cannot be made by an issuer we trust for others', async () => {
     const claims = { iss: 'https://agents.test', aud: 'https://agents.test', sub: 'echo@agents.test' }
-    const { status, message } = await verdict({ token: await house.issuer.sign(claims) })
+    const { status, message } = await verdict({ token: await gateway.issuer.sign(claims) })
     expect([status, message]).toEqual([401, 'Cannot verify token: key is not one of its issuer'])
   })
 })

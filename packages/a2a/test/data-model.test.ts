@@ -1,8 +1,8 @@
 import { StreamResponse, Task } from '@a2a-js/sdk'
 import type { Agent } from '@postern/core'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import type { TestHouse } from './house.ts'
-import { openTestHouse, textOf } from './house.ts'
+import type { TestGateway } from './gateway.ts'
+import { openTestGateway, textOf } from './gateway.ts'
 import { openStream } from './sse.ts'
 
 const data_base64 = Buffer.from('{"key":"value","count":42}').toString('base64')
@@ -19,12 +19,12 @@ const agent: Agent = {
   },
 }
 
-let house: TestHouse
+let gateway: TestGateway
 
 beforeAll(async () => {
-  house = await openTestHouse({ agents: { desk: agent } })
+  gateway = await openTestGateway({ agents: { desk: agent } })
 })
-afterAll(() => house.close())
+afterAll(() => gateway.close())
 
 type Json = Readonly<Record<string, unknown>>
 
@@ -41,8 +41,8 @@ function isEmpty(member: unknown): boolean {
 }
 
 async function showTask(text: string): Promise<Json> {
-  const { id } = (await house.say(text)).body.result.task
-  return (await house.rpc('GetTask', { id })).body.result
+  const { id } = (await gateway.say(text)).body.result.task
+  return (await gateway.rpc('GetTask', { id })).body.result
 }
 
 test('DM-TASK-001, DM-MSG-001, DM-ART-001, DM-STATUS-001 a task is what the protobuf file says, nothing lost and nothing unknown', async () => {
@@ -84,7 +84,7 @@ test('DM-SERIAL-001..004 names are camelCase, enums by name, times in UTC, requi
 
 test('DM-TASK-002, DM-MSG-002 every event of a stream is a StreamResponse, nothing lost and nothing unknown', async () => {
   const message = { messageId: 'dm-stream', role: 'ROLE_USER', parts: [{ text: 'hello' }] }
-  const events = await (await openStream(house, 'SendStreamingMessage', { message })).rest()
+  const events = await (await openStream(gateway, 'SendStreamingMessage', { message })).rest()
   expect(events.length).toBeGreaterThan(4)
   for (const event of events) expect(dropDefaults(StreamResponse.toJSON(StreamResponse.fromJSON(event)))).toEqual(event)
 })
@@ -96,6 +96,6 @@ test('DM-SERIAL-005 unknown members are ignored', async () => {
     parts: [{ text: 'ask', newMember: 1 }],
     kind: 'message',
   }
-  const { body } = await house.rpc('SendMessage', { message, newMember: {} })
+  const { body } = await gateway.rpc('SendMessage', { message, newMember: {} })
   expect(body.result.task.status.state).toBe('TASK_STATE_INPUT_REQUIRED')
 })

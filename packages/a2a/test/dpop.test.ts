@@ -2,24 +2,24 @@ import { hash } from 'node:crypto'
 import { createReplayMemory } from '@postern/http/tokens'
 import { calculateJwkThumbprint, exportJWK, SignJWT } from 'jose'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import type { TestHouse } from './house.ts'
-import { openTestHouse } from './house.ts'
+import type { TestGateway } from './gateway.ts'
+import { openTestGateway } from './gateway.ts'
 import type { SigningKey } from './issuer.ts'
 import { makeKey } from './issuer.ts'
 
-let house: TestHouse
+let gateway: TestGateway
 let holder: SigningKey
 let token: string
 let number = 0
 
 beforeEach(async () => {
-  house = await openTestHouse({ works: false })
+  gateway = await openTestGateway({ works: false })
   holder = await makeKey('holder')
-  token = await house.issuer.sign({ cnf: { jkt: await calculateJwkThumbprint(holder.publicJwk) } })
+  token = await gateway.issuer.sign({ cnf: { jkt: await calculateJwkThumbprint(holder.publicJwk) } })
 })
-afterEach(() => house.close())
+afterEach(() => gateway.close())
 
-const seconds = (at = house) => Math.floor(at.world.now() / 1000)
+const seconds = (at = gateway) => Math.floor(at.platform.now() / 1000)
 
 interface ProofPlan {
   readonly claims?: Readonly<Record<string, unknown>>
@@ -42,7 +42,7 @@ async function prove({ claims = {}, header = {}, key = holder }: ProofPlan = {})
     .sign(key.privateKey)
 }
 
-async function call(headers: Readonly<Record<string, string>>, at = house, path = '/a2a') {
+async function call(headers: Readonly<Record<string, string>>, at = gateway, path = '/a2a') {
   const answer = await at.rpc('ListTasks', {}, { token: null, headers, path })
   const { status, headers: answered, body } = answer
   return {
@@ -76,7 +76,7 @@ test('D over HTTP+JSON the proof is for the method and address of its route', as
   const ask = async (htu: string) => {
     const dpop = await prove({ claims: { htm: 'GET', htu } })
     const headers = { authorization: `DPoP ${token}`, dpop, 'a2a-version': '1.0' }
-    return (await house.request('/a2a/rest/tasks?pageSize=1', { headers })).status
+    return (await gateway.request('/a2a/rest/tasks?pageSize=1', { headers })).status
   }
   expect(await ask('https://agents.test/a2a/rest/tasks')).toBe(200)
   expect(await ask('https://agents.test/a2a/rest/tasks?pageSize=2')).toBe(200)
@@ -156,7 +156,7 @@ describe('D refused', () => {
   })
 
   test('a proof beside a token that is not bound, by either scheme', async () => {
-    token = house.token
+    token = gateway.token
     expect(await proven()).toEqual(refused('token is not bound to a key, so a proof says nothing'))
     const headers = { authorization: `Bearer ${token}`, dpop: await prove() }
     expect(await call(headers)).toEqual(refused('a DPoP proof needs one DPoP token'))
@@ -172,11 +172,11 @@ describe('D refused', () => {
 
   test('a proof for another agent’s address', async () => {
     const headers = { authorization: `DPoP ${token}`, dpop: await prove() }
-    expect(await call(headers, house, '/agents/echo/a2a')).toEqual(refused('DPoP proof is for another address'))
+    expect(await call(headers, gateway, '/agents/echo/a2a')).toEqual(refused('DPoP proof is for another address'))
   })
 
   test('an unbound token of an issuer that has to bind them', async () => {
-    const strict = await openTestHouse({ works: false, issuer: { require_dpop: true } })
+    const strict = await openTestGateway({ works: false, issuer: { require_dpop: true } })
     const { status, message } = await call({ authorization: `Bearer ${strict.token}` }, strict)
     expect([status, message]).toEqual([401, 'Cannot take request: token is not bound to a key'])
     expect((await call({}, strict)).challenge).toBe(`DPoP realm="agents.test", algs="${algs}"`)
@@ -185,7 +185,7 @@ describe('D refused', () => {
 })
 
 test('D a stale or missing nonce is answered with a fresh one, which then holds', async () => {
-  const strict = await openTestHouse({ works: false, config: { auth: { dpop_nonce: true } } })
+  const strict = await openTestGateway({ works: false, config: { auth: { dpop_nonce: true } } })
   token = await strict.issuer.sign({ cnf: { jkt: await calculateJwkThumbprint(holder.publicJwk) } })
   const attempt = async (nonce?: string) =>
     call({ authorization: `DPoP ${token}`, dpop: await prove({ claims: { nonce, iat: seconds(strict) } }) }, strict)
@@ -197,7 +197,7 @@ test('D a stale or missing nonce is answered with a fresh one, which then holds'
   })
   const nonce = first.nonce ?? ''
   expect((await attempt(nonce)).status).toBe(200)
-  strict.world.advance(11 * 60_000)
+  strict.platform.advance(11 * 60_000)
   token = await strict.issuer.sign({ cnf: { jkt: await calculateJwkThumbprint(holder.publicJwk) } })
   const stale = await attempt(nonce)
   expect([stale.status, stale.nonce === nonce]).toEqual([401, false])

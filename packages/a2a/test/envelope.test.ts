@@ -1,14 +1,14 @@
 import { Readable } from 'node:stream'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import type { PostOptions, RpcAnswer, TestHouse } from './house.ts'
-import { openTestHouse } from './house.ts'
+import type { PostOptions, RpcAnswer, TestGateway } from './gateway.ts'
+import { openTestGateway } from './gateway.ts'
 
-let house: TestHouse
+let gateway: TestGateway
 
 beforeAll(async () => {
-  house = await openTestHouse({ config: { limits: { body_bytes: 20_000 } } })
+  gateway = await openTestGateway({ config: { limits: { body_bytes: 20_000 } } })
 })
-afterAll(() => house.close())
+afterAll(() => gateway.close())
 
 const get = { jsonrpc: '2.0', id: 7, method: 'ListTasks', params: {} }
 const send = { messageId: 'e', role: 'ROLE_USER', parts: [{ text: 'x' }] }
@@ -118,7 +118,7 @@ const rows: readonly Row[] = [
 
 describe('a request that is none is refused', () => {
   test.each(rows)('$row', async ({ sent, options, status = 200, code, id, message }) => {
-    const answer = await house.post(sent, options)
+    const answer = await gateway.post(sent, options)
     expect(answer.status).toBe(status)
     expect(answer.body.id).toBe(id)
     expect(answer.body.error?.code).toBe(code)
@@ -131,7 +131,7 @@ describe('a request that is none is refused', () => {
 })
 
 test('more members than any request has are refused unparsed; text may hold as many commas as it likes', async () => {
-  const roomy = await openTestHouse()
+  const roomy = await openTestGateway()
   const sendParts = (parts: string) =>
     roomy.post(
       `{"jsonrpc":"2.0","id":1,"method":"SendMessage","params":{"message":{"messageId":"many","role":"ROLE_USER","parts":[${parts}]}}}`,
@@ -147,40 +147,40 @@ test('more members than any request has are refused unparsed; text may hold as m
 })
 
 test('A2A-E07 a notification is refused and does nothing', async () => {
-  const before = house.heard.length
+  const before = gateway.heard.length
   const request = { jsonrpc: '2.0', method: 'SendMessage', params: { message: { ...send, messageId: 'e07' } } }
-  const { status, body } = await house.post(JSON.stringify(request))
+  const { status, body } = await gateway.post(JSON.stringify(request))
   expect([status, body.id, body.error?.code]).toEqual([200, null, -32600])
   expect(body.error?.message).toBe('Cannot read request: id is missing; notifications are not supported')
-  await house.say('something else')
-  expect(house.heard.slice(before).map(({ id }) => id)).not.toContain('e07')
+  await gateway.say('something else')
+  expect(gateway.heard.slice(before).map(({ id }) => id)).not.toContain('e07')
 })
 
 test('A2A-E11 of a key that is given twice the last counts, everywhere', async () => {
   const parts = '"parts":[{"text":"x"}]'
   const twice = `{"jsonrpc":"2.0","id":1,"method":"GetTask","method":"SendMessage","params":{"message":{"messageId":"e11-a","messageId":"e11-b","role":"ROLE_USER",${parts}}}}`
-  const { body } = await house.post(twice)
+  const { body } = await gateway.post(twice)
   expect(body.result.task.status.state).toBe('TASK_STATE_COMPLETED')
-  expect(house.heard.at(-1)?.id).toBe('e11-b')
-  expect(house.heard.at(-1)?.raw).toMatchObject({ params: { message: { messageId: 'e11-b' } } })
+  expect(gateway.heard.at(-1)?.id).toBe('e11-b')
+  expect(gateway.heard.at(-1)?.raw).toMatchObject({ params: { message: { messageId: 'e11-b' } } })
 })
 
 test('A2A-E12 __proto__ and constructor are data like any other', async () => {
   const data = '{"__proto__":{"admin":true},"constructor":{"prototype":{"admin":true}}}'
   const message = `{"messageId":"e12","role":"ROLE_USER","__proto__":{"taskId":"x"},"parts":[{"data":${data}}],"metadata":${data}}`
-  const { body } = await house.post(`{"jsonrpc":"2.0","id":1,"method":"SendMessage","params":{"message":${message}}}`)
+  const { body } = await gateway.post(`{"jsonrpc":"2.0","id":1,"method":"SendMessage","params":{"message":${message}}}`)
   expect(body.result.task.status.state).toBe('TASK_STATE_COMPLETED')
   expect(({} as { admin?: boolean }).admin).toBeUndefined()
-  const [part] = house.heard.at(-1)?.parts ?? []
+  const [part] = gateway.heard.at(-1)?.parts ?? []
   const ref = part?.kind === 'artifact' ? part.bytes_ref : undefined
   expect(ref?.kind === 'inline' && Buffer.from(ref.data_base64, 'base64').toString()).toBe(data)
 })
 
 test('A2A-E15 a byte-order mark is passed over, also in what is kept', async () => {
   const request = { jsonrpc: '2.0', id: 1, method: 'SendMessage', params: { message: { ...send, messageId: 'e15' } } }
-  const { body } = await house.post(`\uFEFF${JSON.stringify(request)}`)
+  const { body } = await gateway.post(`\uFEFF${JSON.stringify(request)}`)
   expect(body.result.task.status.state).toBe('TASK_STATE_COMPLETED')
-  expect(house.heard.at(-1)?.raw).toEqual(request)
+  expect(gateway.heard.at(-1)?.raw).toEqual(request)
 })
 
 describe('A2A-E16 a body over the limit is refused with JSON, and the connection closed', () => {
@@ -192,11 +192,11 @@ describe('A2A-E16 a body over the limit is refused with JSON, and the connection
   }
 
   test('at the limit it is taken', async () => {
-    const { status, body } = await house.post(filler(20_000))
+    const { status, body } = await gateway.post(filler(20_000))
     expect([status, body.error]).toEqual([200, undefined])
   })
 
-  test('one byte over it is not', async () => isTooLarge(await house.post(filler(20_001))))
+  test('one byte over it is not', async () => isTooLarge(await gateway.post(filler(20_001))))
 
   test('nor without a declared length', async () => {
     const chunks = [filler(10_000), ' '.repeat(10_001)].map(text => new TextEncoder().encode(text))
@@ -204,9 +204,9 @@ describe('A2A-E16 a body over the limit is refused with JSON, and the connection
       method: 'POST',
       duplex: 'half',
       body: Readable.toWeb(Readable.from(chunks)),
-      headers: { 'content-type': 'application/json', authorization: `Bearer ${house.token}` },
+      headers: { 'content-type': 'application/json', authorization: `Bearer ${gateway.token}` },
     }
-    isTooLarge(await house.request('/a2a', init))
+    isTooLarge(await gateway.request('/a2a', init))
   })
 })
 
@@ -218,7 +218,7 @@ describe('what is not at the endpoint', () => {
     ['A2A-E20 PUT of the card', 'PUT', '/.well-known/agent-card.json', 405, 'GET, HEAD'],
     ['A2A-E20 POST to the card', 'POST', '/agents/echo/.well-known/agent-card.json', 405, 'GET, HEAD'],
   ])('%s', async (_, method, path, status, allow) => {
-    const answer = await house.request(path, { method })
+    const answer = await gateway.request(path, { method })
     expect(answer.status).toBe(status)
     expect(answer.headers.get('allow')).toBe(allow)
     expect(answer.body.error?.message).toBe(`Cannot take request: only ${allow} is answered here`)
@@ -233,23 +233,23 @@ describe('what is not at the endpoint', () => {
     ['not UTF-8', '%ff'],
     ['a member of objects', '__proto__'],
   ])('an agent by a name that is %s: 404', async (_, name) => {
-    const rpc = await house.rpc('ListTasks', {}, { path: `/agents/${name}/a2a` })
+    const rpc = await gateway.rpc('ListTasks', {}, { path: `/agents/${name}/a2a` })
     expect([rpc.status, rpc.body.error?.code, rpc.body.error?.message]).toEqual([404, -32000, 'Agent not found'])
-    const card = await house.request(`/agents/${name}/.well-known/agent-card.json`)
+    const card = await gateway.request(`/agents/${name}/.well-known/agent-card.json`)
     expect([card.status, card.body.error?.message]).toEqual([404, 'Agent not found'])
   })
 })
 
 test('every spelling of the endpoint answers', async () => {
   for (const path of ['/a2a', '/a2a/', '/agents/echo/a2a', '/agents/echo/a2a/']) {
-    const { body } = await house.say('hi', {}, { path })
+    const { body } = await gateway.say('hi', {}, { path })
     expect(body.result.task.status.state).toBe('TASK_STATE_COMPLETED')
   }
 })
 
 test('refusals at the door are remembered for the operator, without what was in them', async () => {
-  await house.post('{"secret words')
-  const lastRefusal = async () => (await house.desk.listRefusals({ limit: 1 }))[0]
+  await gateway.post('{"secret words')
+  const lastRefusal = async () => (await gateway.store.listRefusals({ limit: 1 }))[0]
   await expect
     .poll(lastRefusal)
     .toMatchObject({ via: 'a2a', code: 'malformed', reason: 'Cannot read request: not valid JSON' })

@@ -1,37 +1,37 @@
 import { afterEach, describe, expect, test } from 'vitest'
 import { a2aConfigSchema } from '../src/index.ts'
-import type { TestHouse, TestHouseOptions } from './house.ts'
-import { openTestHouse } from './house.ts'
+import type { TestGateway, TestGatewayOptions } from './gateway.ts'
+import { openTestGateway } from './gateway.ts'
 
-let house: TestHouse
-afterEach(() => house?.close())
+let gateway: TestGateway
+afterEach(() => gateway?.close())
 
-/** A house in which minutes go by in milliseconds. */
-async function open(config: TestHouseOptions['config']): Promise<TestHouse> {
-  house = await openTestHouse({ config, pace: 300 })
-  return house
+/** A gateway in which minutes go by in milliseconds. */
+async function open(config: TestGatewayOptions['config']): Promise<TestGateway> {
+  gateway = await openTestGateway({ config, pace: 300 })
+  return gateway
 }
 
 /** The tokens of before are over by now. */
-const anew = async () => ({ token: await house.issuer.sign() })
+const anew = async () => ({ token: await gateway.issuer.sign() })
 
 const idsOf = async () => {
-  const { body } = await house.rpc('ListTasks', {}, await anew())
+  const { body } = await gateway.rpc('ListTasks', {}, await anew())
   return body.result.tasks.map(({ id }: { id: string }) => id)
 }
 
-const say = async (text: string) => (await house.say(text, {}, await anew())).body.result.task.id as string
+const say = async (text: string) => (await gateway.say(text, {}, await anew())).body.result.task.id as string
 
 describe('old tasks', () => {
   test('are taken out when their time is over: then they are not found', async () => {
     await open({ task_ttl: '12h' })
     const old = await say('old')
-    house.world.advance(11 * 3_600_000)
+    gateway.platform.advance(11 * 3_600_000)
     const young = await say('young')
-    house.world.advance(2 * 3_600_000)
+    gateway.platform.advance(2 * 3_600_000)
     await expect.poll(idsOf).toEqual([young])
-    expect((await house.rpc('GetTask', { id: old }, await anew())).body.error?.code).toBe(-32001)
-    expect((await house.rpc('CancelTask', { id: old }, await anew())).body.error?.code).toBe(-32001)
+    expect((await gateway.rpc('GetTask', { id: old }, await anew())).body.error?.code).toBe(-32001)
+    expect((await gateway.rpc('CancelTask', { id: old }, await anew())).body.error?.code).toBe(-32001)
   })
 
   test('are taken out beyond those a caller may keep', async () => {
@@ -39,20 +39,20 @@ describe('old tasks', () => {
     const ids = []
     for (const text of ['a', 'b', 'c', 'd']) {
       ids.unshift(await say(text))
-      house.world.advance(1_000)
+      gateway.platform.advance(1_000)
     }
     await expect.poll(idsOf).toEqual(ids.slice(0, 2))
   })
 
   test('are taken out beyond the bytes a caller may keep, attachments and answers included', async () => {
     // Nobody waits for the minute to be over: it comes too fast for that.
-    house = await openTestHouse({ config: { limits: { bytes_per_caller: 1_000_000 } } })
+    gateway = await openTestGateway({ config: { limits: { bytes_per_caller: 1_000_000 } } })
     const ids: string[] = []
     for (let at = 0; at < 5; at += 1) {
       const raw = Buffer.alloc(300_000, at).toString('base64')
-      const { body } = await house.say('', { parts: [{ raw, mediaType: 'image/png' }] })
+      const { body } = await gateway.say('', { parts: [{ raw, mediaType: 'image/png' }] })
       ids.unshift(body.result.task.id)
-      house.world.advance(1_000)
+      gateway.platform.advance(1_000)
       await expect.poll(async () => (await idsOf()).length).toBeLessThanOrEqual(1)
     }
     expect(await idsOf()).toEqual(ids.slice(0, 1))

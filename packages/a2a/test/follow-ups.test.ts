@@ -128,9 +128,9 @@ describe('a message that goes on with a task', () => {
 
   test('is asked the same again when nothing comes of it for long', async () => {
     serve([asked], { task: asked })
-    peer.world.hurry(20)
-    const now = peer.world.now
-    peer.world.now = () => now() + methods().length * 10_000
+    peer.platform.hurry(20)
+    const now = peer.platform.now
+    peer.platform.now = () => now() + methods().length * 10_000
     expect(await goOn()).toMatchObject({ status: 'input_required', parts: [text('Which city?')] })
     expect(methods().filter(name => name === 'SendMessage')).toHaveLength(1)
   })

@@ -2,19 +2,19 @@ import { connect } from 'node:http2'
 import { status } from '@grpc/grpc-js'
 import type { Listening } from '@postern/core'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import type { TestHouse } from './house.ts'
-import { openTestHouse } from './house.ts'
+import type { TestGateway } from './gateway.ts'
+import { openTestGateway } from './gateway.ts'
 
-let house: TestHouse
+let gateway: TestGateway
 let listening: Listening | undefined
 
 beforeAll(async () => {
-  house = await openTestHouse({ config: { grpc: { port: 0 } } })
-  listening = await house.channel.listen?.()
+  gateway = await openTestGateway({ config: { grpc: { port: 0 } } })
+  listening = await gateway.channel.listen?.()
 })
 afterAll(async () => {
   await listening?.close()
-  await house.close()
+  await gateway.close()
 })
 
 /** One call, written by hand: the status in which it ends. */
@@ -25,7 +25,7 @@ async function callRaw(bytes: Buffer, more: Readonly<Record<string, string>> = {
     ':path': '/lf.a2a.v1.A2AService/GetTask',
     'content-type': 'application/grpc',
     te: 'trailers',
-    authorization: `Bearer ${house.token}`,
+    authorization: `Bearer ${gateway.token}`,
     'a2a-version': '1.0',
     ...more,
   })
@@ -59,5 +59,5 @@ test.each<[string, Buffer, Readonly<Record<string, string>>]>([
   ['half a head', frame(request).subarray(0, 3), {}],
 ])('a call with %s is refused as malformed', async (_, bytes, headers) => {
   expect(await callRaw(bytes, headers)).toBe('INVALID_ARGUMENT')
-  expect(house.refused.at(-1)).toMatchObject({ code: 'malformed' })
+  expect(gateway.refused.at(-1)).toMatchObject({ code: 'malformed' })
 })

@@ -10,16 +10,16 @@ import { calculateJwkThumbprint, SignJWT } from 'jose'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { a2aConfigSchema } from '../src/index.ts'
 import { findLeak } from './answers.ts'
+import type { TestGateway } from './gateway.ts'
+import { openTestGateway, textOf } from './gateway.ts'
 import type { GrpcAnswer, GrpcOptions } from './grpc-client.ts'
 import { openGrpcClient } from './grpc-client.ts'
-import type { TestHouse } from './house.ts'
-import { openTestHouse, textOf } from './house.ts'
 import { makeKey } from './issuer.ts'
 
 const says = (content: string) => ({ kind: 'text', mime: 'text/plain', content }) as const
 let endings = 0
 
-const desk: Agent = {
+const store: Agent = {
   async *handle({ parts }, { signal }) {
     const asked = textOf(parts)
     if (asked === 'hang') await new Promise((_, no) => signal.addEventListener('abort', () => no(signal.reason)))
@@ -34,24 +34,24 @@ const desk: Agent = {
 }
 const other: Agent = { handle: () => ({ parts: [says('the other')] }) }
 
-let house: TestHouse
+let gateway: TestGateway
 let listening: Listening
 let client: ReturnType<typeof openGrpcClient>
 const answers: GrpcAnswer[] = []
 
 beforeAll(async () => {
   const limits = { body_bytes: 256 * 1024, streams_per_caller: 3 }
-  house = await openTestHouse({ agents: { desk, other }, config: { grpc: { port: 0 }, limits } })
-  listening = await open(house)
+  gateway = await openTestGateway({ agents: { store, other }, config: { grpc: { port: 0 }, limits } })
+  listening = await open(gateway)
   client = openGrpcClient(listening.port)
 })
 afterAll(async () => {
   client.close()
   await listening.close()
-  await house.close()
+  await gateway.close()
 })
 
-async function open({ channel }: TestHouse): Promise<Listening> {
+async function open({ channel }: TestGateway): Promise<Listening> {
   const opened = await channel.listen?.()
   if (!opened) throw new Error('nothing listens')
   return opened
@@ -60,7 +60,7 @@ async function open({ channel }: TestHouse): Promise<Listening> {
 type Method = Parameters<ReturnType<typeof openGrpcClient>['call']>[0]
 
 async function call(name: Method, request: unknown, { metadata, bytes }: GrpcOptions = {}): Promise<GrpcAnswer> {
-  const named = { authorization: `Bearer ${house.token}`, 'a2a-version': '1.0', ...metadata }
+  const named = { authorization: `Bearer ${gateway.token}`, 'a2a-version': '1.0', ...metadata }
   const answer = await client.call(name, request, { metadata: named, bytes })
   answers.push(answer)
   return answer
@@ -187,7 +187,7 @@ describe('the gRPC binding', () => {
   })
 
   test('A2A-A13 a scope that is missing is named', async () => {
-    const token = await house.issuer.sign({ scope: 'a2a:task.read' })
+    const token = await gateway.issuer.sign({ scope: 'a2a:task.read' })
     const answer = await call('sendMessage', message('hi'), { metadata: { authorization: `Bearer ${token}` } })
     expect(answer.status.code).toBe(status.PERMISSION_DENIED)
     expect(answer.status.metadata.get('www-authenticate')[0]).toContain('scope="a2a:message.send"')
@@ -195,13 +195,13 @@ describe('the gRPC binding', () => {
 
   test('D a token bound to a key needs a proof for the path of its method', async () => {
     const holder = await makeKey('holder')
-    const token = await house.issuer.sign({ cnf: { jkt: await calculateJwkThumbprint(holder.publicJwk) } })
+    const token = await gateway.issuer.sign({ cnf: { jkt: await calculateJwkThumbprint(holder.publicJwk) } })
     const prove = (method: string) =>
       new SignJWT({
         jti: method,
         htm: 'POST',
         htu: `https://agents.test/lf.a2a.v1.A2AService/${method}`,
-        iat: Math.floor(house.world.now() / 1000),
+        iat: Math.floor(gateway.platform.now() / 1000),
         ath: hash('sha256', token, 'base64url'),
       })
         .setProtectedHeader({ typ: 'dpop+jwt', alg: 'ES256', jwk: holder.publicJwk })
@@ -220,7 +220,7 @@ describe('the gRPC binding', () => {
   test('A2A-T02 the task of another is answered as none, on every method', async () => {
     const { messages } = await call('sendMessage', { ...message('ask') })
     const { id } = messages[0].payload.value
-    const metadata = { authorization: `Bearer ${await house.issuer.sign({ sub: 'bob' })}` }
+    const metadata = { authorization: `Bearer ${await gateway.issuer.sign({ sub: 'bob' })}` }
     const config = { tenant: '', id: '', url: 'https://hook.test/', token: '', authentication: undefined }
     const methods = [
       ['getTask', (task: string) => ({ tenant: '', id: task })],
@@ -258,7 +258,7 @@ describe('the gRPC binding', () => {
     const request = message('once')
     const { messages } = await call('sendMessage', request)
     const said = { messageId: request.message.messageId, role: 'ROLE_USER', parts: [{ text: 'once' }] }
-    const { body } = await house.rpc('SendMessage', { message: said })
+    const { body } = await gateway.rpc('SendMessage', { message: said })
     expect(body.result.task.id).toBe(messages[0].payload.value.id)
   })
 
@@ -322,7 +322,7 @@ describe('the gRPC binding', () => {
   test('A2A-S03 a call that is canceled frees its listener; the task goes on', async () => {
     const { messages } = await call('sendMessage', { ...message('hang'), configuration: later })
     const { id } = messages[0].payload.value
-    const metadata = { authorization: `Bearer ${house.token}`, 'a2a-version': '1.0' }
+    const metadata = { authorization: `Bearer ${gateway.token}`, 'a2a-version': '1.0' }
     for (let round = 0; round < 6; round += 1) {
       const stream = client.start('subscribeToTask', { tenant: '', id }, { metadata })
       const ended = new Promise(resolve => stream.on('error', resolve))
@@ -336,7 +336,7 @@ describe('the gRPC binding', () => {
   })
 
   test('A2A-S04 who does not read is dropped, and nothing waits for him', async () => {
-    const metadata = { authorization: `Bearer ${house.token}`, 'a2a-version': '1.0' }
+    const metadata = { authorization: `Bearer ${gateway.token}`, 'a2a-version': '1.0' }
     const before = endings
     const stream = client.start('sendStreamingMessage', message('flood'), { metadata })
     stream.pause()
@@ -351,7 +351,7 @@ describe('the gRPC binding', () => {
   test('A2A-S05 streams beyond those a caller may have are refused', async () => {
     const { messages } = await call('sendMessage', { ...message('hang'), configuration: later })
     const { id } = messages[0].payload.value
-    const metadata = { authorization: `Bearer ${house.token}`, 'a2a-version': '1.0' }
+    const metadata = { authorization: `Bearer ${gateway.token}`, 'a2a-version': '1.0' }
     const open = Array.from({ length: 3 }, () => client.start('subscribeToTask', { tenant: '', id }, { metadata }))
     for (const stream of open) {
       stream.on('error', () => {})
@@ -365,7 +365,7 @@ describe('the gRPC binding', () => {
 
   test('is on the card of each agent, with its tenant', async () => {
     const config = { grpc: { port: 0, address: 'agents.test:443' } }
-    const named = await openTestHouse({ agents: { desk, other }, config, works: false })
+    const named = await openTestGateway({ agents: { store, other }, config, works: false })
     const interfaces = async (path: string) =>
       (await named.request(path)).body as never as { supportedInterfaces: readonly { protocolBinding: string }[] }
     const { supportedInterfaces: first } = await interfaces('/.well-known/agent-card.json')
@@ -403,7 +403,7 @@ describe('the socket of gRPC', () => {
     const tls = { certificate: join(directory, 'cert.pem'), key: join(directory, 'key.pem') }
     writeFileSync(tls.certificate, cert)
     writeFileSync(tls.key, key)
-    const secured = await openTestHouse({ config: { grpc: { port: 0, tls } } })
+    const secured = await openTestGateway({ config: { grpc: { port: 0, tls } } })
     const socket = await open(secured)
     const safe = openGrpcClient(socket.port, credentials.createSsl(Buffer.from(cert)))
     const metadata = { authorization: `Bearer ${secured.token}`, 'a2a-version': '1.0' }
@@ -418,7 +418,7 @@ describe('the socket of gRPC', () => {
 
   test('a certificate that cannot be used is named', async () => {
     const tls = { certificate: '/none', key: '/none' }
-    const secured = await openTestHouse({ config: { grpc: { port: 0, tls } }, works: false })
+    const secured = await openTestGateway({ config: { grpc: { port: 0, tls } }, works: false })
     await expect(open(secured)).rejects.toMatchObject({ name: 'ConfigError', key: 'a2a.grpc.tls' })
     await secured.close()
   })
@@ -432,7 +432,7 @@ describe('the socket of gRPC', () => {
   })
 
   test('calls of one address beyond its limit are refused before anything else is looked at', async () => {
-    const limited = await openTestHouse({ config: { grpc: { port: 0, per_address: 3 } }, works: false })
+    const limited = await openTestGateway({ config: { grpc: { port: 0, per_address: 3 } }, works: false })
     const socket = await open(limited)
     const caller = openGrpcClient(socket.port)
     const codes = []
@@ -448,7 +448,7 @@ describe('the socket of gRPC', () => {
   })
 
   test('A2A-S07 a shutdown ends streams cleanly, and answers calls that wait', async () => {
-    const own = await openTestHouse({ agents: { desk }, config: { grpc: { port: 0 } } })
+    const own = await openTestGateway({ agents: { store }, config: { grpc: { port: 0 } } })
     const socket = await open(own)
     const caller = openGrpcClient(socket.port)
     const metadata = { authorization: `Bearer ${own.token}`, 'a2a-version': '1.0' }
@@ -481,7 +481,7 @@ describe('the socket of gRPC', () => {
   })
 
   test('is not there where it is not configured', async () => {
-    const plain = await openTestHouse({ works: false })
+    const plain = await openTestGateway({ works: false })
     expect(plain.channel.listen).toBeUndefined()
     await plain.close()
   })

@@ -7,22 +7,22 @@ import type { Authenticate, OwnIssuer } from '../src/authenticate.ts'
 import { createAuthenticate } from '../src/authenticate.ts'
 import { a2aConfigSchema } from '../src/config.ts'
 import { listenerKeyOf } from '../src/operations/subscribe-to-task.ts'
-import type { TestHouse } from './house.ts'
-import { openTestHouse } from './house.ts'
+import type { TestGateway } from './gateway.ts'
+import { openTestGateway } from './gateway.ts'
 import { makeKey } from './issuer.ts'
 
-let house: TestHouse
+let gateway: TestGateway
 beforeEach(async () => {
-  house = await openTestHouse({ works: false })
+  gateway = await openTestGateway({ works: false })
 })
-afterEach(() => house.close())
+afterEach(() => gateway.close())
 
 const place = { domain: 'example.org', origin: 'https://gw.example.org' }
 
-function open(auth: object, own?: OwnIssuer, desk = house.desk): Authenticate {
+function open(auth: object, own?: OwnIssuer, store = gateway.store): Authenticate {
   const config = a2aConfigSchema.parse({ auth })
-  const { world } = house
-  return createAuthenticate(config, { world, desk, agents: place }, openChallenger(config, place.domain), own)
+  const { platform } = gateway
+  return createAuthenticate(config, { platform, store, agents: place }, openChallenger(config, place.domain), own)
 }
 
 const visit = (headers: Record<string, string>) => ({
@@ -33,7 +33,7 @@ const visit = (headers: Record<string, string>) => ({
 
 /** The test's issuer under another name. */
 const named = (issuer: string, more: object = {}) => {
-  const { jwks, audience } = house.issuer
+  const { jwks, audience } = gateway.issuer
   return { issuer, jwks, audience, ...more }
 }
 
@@ -42,7 +42,7 @@ describe('nobody gets the address of an agent of ours', () => {
     'from the issuer %s, which is at their domain',
     async issuer => {
       const authenticate = open({ issuers: [named(issuer)] })
-      const authorization = `Bearer ${await house.issuer.sign({ iss: issuer, sub: 'echo' })}`
+      const authorization = `Bearer ${await gateway.issuer.sign({ iss: issuer, sub: 'echo' })}`
       const { address } = await authenticate(visit({ authorization }))
       expect(address).toMatch(/^@echo~[0-9a-f]{12}@example\.org$/)
     },
@@ -63,7 +63,7 @@ test('owners of one name differ by issuer, kind of claim and kind of credential'
     api_keys: [{ name: 'echo', sha256: hash('sha256', 'key') }],
   })
   const ownerOf = async (claims: object) => {
-    const authorization = `Bearer ${await house.issuer.sign({ sub: undefined, ...claims })}`
+    const authorization = `Bearer ${await gateway.issuer.sign({ sub: undefined, ...claims })}`
     return (await authenticate(visit({ authorization }))).owner
   }
   const owners = [
@@ -95,7 +95,7 @@ test('a token verified by a key that goes while it is being verified is verified
   }
   const config = a2aConfigSchema.parse({ auth: { issuers: [named('https://own.test')] } }).auth.issuers[0]
   const authenticate = open({}, { config: config as OwnIssuer['config'], keys })
-  const token = await house.issuer.sign({ iss: 'https://own.test' }, {}, { kid, publicJwk, privateKey })
+  const token = await gateway.issuer.sign({ iss: 'https://own.test' }, {}, { kid, publicJwk, privateKey })
   await authenticate(visit({ authorization: `Bearer ${token}` }))
   await authenticate(visit({ authorization: `Bearer ${token}` }))
   await authenticate(visit({ authorization: `Bearer ${token}` }))
@@ -112,10 +112,10 @@ test('A2A-A18 a bound token for one use is not used up by a proof that has to be
   const authenticate = open({ issuers: [named(issuer, { single_use: true })], dpop_nonce: true })
   const holder = await makeKey('holder')
   const jkt = await calculateJwkThumbprint(holder.publicJwk)
-  const token = await house.issuer.sign({ iss: issuer, jti: 'once', cnf: { jkt } })
+  const token = await gateway.issuer.sign({ iss: issuer, jti: 'once', cnf: { jkt } })
   const { kid: _kid, alg: _alg, use: _use, ...jwk } = holder.publicJwk
   const attempt = async (nonce?: string) => {
-    const iat = Math.floor(house.world.now() / 1000)
+    const iat = Math.floor(gateway.platform.now() / 1000)
     const ath = hash('sha256', token, 'base64url')
     const claims = { jti: `p-${nonce}-${Math.random()}`, htm: 'POST', htu: `${place.origin}/a2a`, iat, ath, nonce }
     const dpop = await new SignJWT(claims)
@@ -133,13 +133,13 @@ describe('A2A-A18 what counts once counts once', () => {
   const issuer = 'https://id.test'
   const proveOnce = async () => {
     const holder = await makeKey('holder')
-    const token = await house.issuer.sign({
+    const token = await gateway.issuer.sign({
       iss: issuer,
       jti: 'a',
       cnf: { jkt: await calculateJwkThumbprint(holder.publicJwk) },
     })
     const { kid: _kid, alg: _alg, use: _use, ...jwk } = holder.publicJwk
-    const iat = Math.floor(house.world.now() / 1000)
+    const iat = Math.floor(gateway.platform.now() / 1000)
     const claims = { jti: 'p', htm: 'POST', htu: `${place.origin}/a2a`, iat, ath: hash('sha256', token, 'base64url') }
     const header = { typ: 'dpop+jwt', alg: 'ES256', jwk }
     const dpop = await new SignJWT(claims).setProtectedHeader(header).sign(holder.privateKey)
@@ -154,11 +154,11 @@ describe('A2A-A18 what counts once counts once', () => {
   })
 
   test('a token in every process, also when all are asked at the same time', async () => {
-    const doors = [1, 2, 3].map(() => open({ issuers: [named(issuer, { single_use: true })] }))
-    const bearer = visit({ authorization: `Bearer ${await house.issuer.sign({ iss: issuer, jti: 'b' })}` })
-    const entered = await Promise.allSettled(doors.map(async authenticate => authenticate(bearer)))
+    const endpoints = [1, 2, 3].map(() => open({ issuers: [named(issuer, { single_use: true })] }))
+    const bearer = visit({ authorization: `Bearer ${await gateway.issuer.sign({ iss: issuer, jti: 'b' })}` })
+    const entered = await Promise.allSettled(endpoints.map(async authenticate => authenticate(bearer)))
     expect(entered.map(({ status }) => status).sort()).toEqual(['fulfilled', 'rejected', 'rejected'])
-    await expect(doors[0]?.(bearer)).rejects.toMatchObject({
+    await expect(endpoints[0]?.(bearer)).rejects.toMatchObject({
       code: 'replayed',
       message: 'Cannot verify token: it was used before',
     })
@@ -166,14 +166,14 @@ describe('A2A-A18 what counts once counts once', () => {
 
   test('a store that takes no writes lets nobody in, and uses nothing up', async () => {
     let isFull = true
-    const desk: typeof house.desk = Object.assign(Object.create(house.desk), {
+    const store: typeof gateway.store = Object.assign(Object.create(gateway.store), {
       async consumeOnce(key: string, until: number) {
         if (isFull) throw new Unavailable('Cannot store: the database does not take writes now')
-        return house.desk.consumeOnce(key, until)
+        return gateway.store.consumeOnce(key, until)
       },
     })
-    const authenticate = open({ issuers: [named(issuer, { single_use: true })] }, undefined, desk)
-    const bearer = visit({ authorization: `Bearer ${await house.issuer.sign({ iss: issuer, jti: 'c' })}` })
+    const authenticate = open({ issuers: [named(issuer, { single_use: true })] }, undefined, store)
+    const bearer = visit({ authorization: `Bearer ${await gateway.issuer.sign({ iss: issuer, jti: 'c' })}` })
     await expect(authenticate(bearer)).rejects.toThrow(Unavailable)
     isFull = false
     expect((await authenticate(bearer)).subject).toBe('alice')

@@ -1,8 +1,8 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Agent } from '@postern/core'
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import type { TestHouse } from './house.ts'
-import { openTestHouse } from './house.ts'
+import type { TestGateway } from './gateway.ts'
+import { openTestGateway } from './gateway.ts'
 import { openStream } from './sse.ts'
 
 /** Says two pieces, asks back once, and then answers. */
@@ -18,11 +18,11 @@ const talker: Agent = {
   },
 }
 
-let house: TestHouse
+let gateway: TestGateway
 beforeEach(async () => {
-  house = await openTestHouse({ agents: { talker }, config: { limits: { streams_per_caller: 120 } } })
+  gateway = await openTestGateway({ agents: { talker }, config: { limits: { streams_per_caller: 120 } } })
 })
-afterEach(() => house.close())
+afterEach(() => gateway.close())
 
 const terminal = /COMPLETED|FAILED|CANCELED|REJECTED/
 // biome-ignore lint/suspicious/noExplicitAny: tests read what came over the wire
@@ -36,18 +36,18 @@ const messageOf = (text: string, more: object = {}) => {
 
 test('cancels against answers: one end, which every stream, the cancel and the task agree on', async () => {
   const runs = Array.from({ length: 60 }, async (_, at) => {
-    const sender = await openStream(house, 'SendStreamingMessage', messageOf('go'), {
+    const sender = await openStream(gateway, 'SendStreamingMessage', messageOf('go'), {
       binding: at % 2 ? 'rpc' : 'rest',
     })
     const first = (await sender.next())?.data
     const { id } = first.task
-    const other = await openStream(house, 'SubscribeToTask', { id })
+    const other = await openStream(gateway, 'SubscribeToTask', { id })
     await delay(Math.random() * 20)
-    const cancels = await Promise.all([house.rpc('CancelTask', { id }), house.rpc('CancelTask', { id })])
+    const cancels = await Promise.all([gateway.rpc('CancelTask', { id }), gateway.rpc('CancelTask', { id })])
     const events = [first, ...(await sender.rest())]
     const seen =
       other.status === 200 && other.headers.get('content-type') === 'text/event-stream' ? await other.rest() : []
-    const { state } = (await house.rpc('GetTask', { id })).body.result.status
+    const { state } = (await gateway.rpc('GetTask', { id })).body.result.status
     const ends = events.map(stateOf).filter(each => each && terminal.test(each))
     const won = cancels.filter(({ body }) => body.result).length
     expect(won).toBe(state === 'TASK_STATE_CANCELED' ? 1 : 0)
@@ -60,23 +60,23 @@ test('cancels against answers: one end, which every stream, the cancel and the t
 })
 
 test('many messages at once to one task that asks: each is answered once, none is lost', async () => {
-  const begun = await house.rpc('SendMessage', messageOf('ask'))
+  const begun = await gateway.rpc('SendMessage', messageOf('ask'))
   const { id } = begun.body.result.task
   const answers = await Promise.all(
-    Array.from({ length: 20 }, () => house.rpc('SendMessage', messageOf('ask', { taskId: id }))),
+    Array.from({ length: 20 }, () => gateway.rpc('SendMessage', messageOf('ask', { taskId: id }))),
   )
   expect(answers.filter(({ body }) => body.error)).toEqual([])
-  const { history } = (await house.rpc('GetTask', { id })).body.result
+  const { history } = (await gateway.rpc('GetTask', { id })).body.result
   const said = history.filter(({ role }: { role: string }) => role === 'ROLE_USER')
   expect(said).toHaveLength(21)
-  expect(house.heard).toHaveLength(21)
+  expect(gateway.heard).toHaveLength(21)
 })
 
 test('the same message twenty times at once runs once and gets one task', async () => {
   const params = messageOf('go')
-  const answers = await Promise.all(Array.from({ length: 20 }, () => house.rpc('SendMessage', params)))
+  const answers = await Promise.all(Array.from({ length: 20 }, () => gateway.rpc('SendMessage', params)))
   const ids = answers.map(({ body }) => body.result.task.id)
-  expect([new Set(ids).size, house.heard.length]).toEqual([1, 1])
+  expect([new Set(ids).size, gateway.heard.length]).toEqual([1, 1])
   const states = answers.map(({ body }) => body.result.task.status.state)
   expect(new Set(states)).toEqual(new Set(['TASK_STATE_COMPLETED']))
 })
@@ -85,13 +85,13 @@ test('streams left at every moment leave no listener', async () => {
   const open = async () => {
     const controller = new AbortController()
     const left = delay(Math.random() * 12).then(() => controller.abort())
-    const stream = await openStream(house, 'SendStreamingMessage', messageOf('go'))
+    const stream = await openStream(gateway, 'SendStreamingMessage', messageOf('go'))
     await Promise.race([stream.next(), left])
     await stream.abort()
   }
   await Promise.all(Array.from({ length: 80 }, open))
   const again = await Promise.all(
-    Array.from({ length: 120 }, () => openStream(house, 'SendStreamingMessage', messageOf('go'))),
+    Array.from({ length: 120 }, () => openStream(gateway, 'SendStreamingMessage', messageOf('go'))),
   )
   expect(again.filter(({ status }) => status !== 200)).toEqual([])
   await Promise.all(again.map(stream => stream.abort()))

@@ -5,18 +5,18 @@ import type { Agent } from '@postern/core'
 import { expect, test } from 'vitest'
 import { EventStream } from '../src/streams/event.ts'
 import { renderSse, writePlainEvent } from '../src/streams/sse.ts'
+import { openTestGateway } from './gateway.ts'
 import { openGrpcClient } from './grpc-client.ts'
-import { openTestHouse } from './house.ts'
 import { openStream } from './sse.ts'
 
 const says = (content: string) => ({ kind: 'text', mime: 'text/plain', content }) as const
 const large: Agent = { handle: () => ({ parts: [says('x'.repeat(2 * 1024 * 1024))] }) }
 
 test('A2A-S04 one large event is no reason to drop a gRPC client that reads', async () => {
-  const house = await openTestHouse({ agents: { large }, config: { grpc: { port: 0 } } })
-  const listening = await house.channel.listen?.()
+  const gateway = await openTestGateway({ agents: { large }, config: { grpc: { port: 0 } } })
+  const listening = await gateway.channel.listen?.()
   const client = openGrpcClient(listening?.port ?? 0)
-  const metadata = { authorization: `Bearer ${house.token}`, 'a2a-version': '1.0' }
+  const metadata = { authorization: `Bearer ${gateway.token}`, 'a2a-version': '1.0' }
   const part = { content: { $case: 'text', value: 'x' }, metadata: undefined, filename: '', mediaType: '' }
   const rest = { contextId: '', taskId: '', metadata: undefined, extensions: [], referenceTaskIds: [] }
   const request = { tenant: '', message: { messageId: 'm', role: 1, parts: [part], ...rest } }
@@ -25,16 +25,16 @@ test('A2A-S04 one large event is no reason to drop a gRPC client that reads', as
   expect(messages.length).toBeGreaterThan(1)
   client.close()
   await listening?.close()
-  await house.close()
+  await gateway.close()
 })
 
 test.each(['rpc', 'rest'] as const)('A2A-S04 nor one of %s', async binding => {
-  const house = await openTestHouse({ agents: { large } })
+  const gateway = await openTestGateway({ agents: { large } })
   const message = { messageId: 'm', role: 'ROLE_USER', parts: [{ text: 'x' }] }
-  const stream = await openStream(house, 'SendStreamingMessage', { message }, { binding })
+  const stream = await openStream(gateway, 'SendStreamingMessage', { message }, { binding })
   const events = await stream.rest()
   expect(events.at(-1).statusUpdate.status.state).toBe('TASK_STATE_COMPLETED')
-  await house.close()
+  await gateway.close()
 })
 
 test('A2A-S06 the pieces of a large event stay together, however eagerly they are read', async () => {
@@ -62,8 +62,8 @@ test('A2A-S06 the pieces of a large event stay together, however eagerly they ar
 })
 
 test('A2A-A01 over gRPC a stranger is refused before his message is read', async () => {
-  const house = await openTestHouse({ config: { grpc: { port: 0 } } })
-  const listening = await house.channel.listen?.()
+  const gateway = await openTestGateway({ config: { grpc: { port: 0 } } })
+  const listening = await gateway.channel.listen?.()
   const session = connect(`http://127.0.0.1:${listening?.port}`)
   const request = session.request({
     ':method': 'POST',
@@ -80,8 +80,8 @@ test('A2A-A01 over gRPC a stranger is refused before his message is read', async
   expect(headers['grpc-status']).toBe(String(status.UNAUTHENTICATED))
   // Flow control has let in one window, and no more.
   expect(request.writableLength).toBeGreaterThan(0)
-  expect(house.refused.at(-1)?.code).toBe('unsigned')
+  expect(gateway.refused.at(-1)?.code).toBe('unsigned')
   session.destroy()
   await listening?.close()
-  await house.close()
+  await gateway.close()
 })

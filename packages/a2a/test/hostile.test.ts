@@ -1,16 +1,16 @@
 import type { Agent, NormalizedMessage } from '@postern/core'
 import { afterEach, describe, expect, test } from 'vitest'
 import { createRing } from '../src/streams/ring.ts'
-import type { TestHouse, TestHouseOptions } from './house.ts'
-import { openTestHouse } from './house.ts'
+import type { TestGateway, TestGatewayOptions } from './gateway.ts'
+import { openTestGateway } from './gateway.ts'
 import { openStream } from './sse.ts'
 
-let house: TestHouse
-afterEach(() => house?.close())
+let gateway: TestGateway
+afterEach(() => gateway?.close())
 
-async function open(options: TestHouseOptions = {}): Promise<TestHouse> {
-  house = await openTestHouse(options)
-  return house
+async function open(options: TestGatewayOptions = {}): Promise<TestGateway> {
+  gateway = await openTestGateway(options)
+  return gateway
 }
 
 describe('what an attacker sends is refused:', () => {
@@ -18,14 +18,14 @@ describe('what an attacker sends is refused:', () => {
     'the media type %j, whose blank would end a header',
     async mediaType => {
       await open({ works: false })
-      const { body } = await house.say('', { parts: [{ raw: 'AAAA', mediaType }] })
+      const { body } = await gateway.say('', { parts: [{ raw: 'AAAA', mediaType }] })
       expect(body.error).toMatchObject({ code: -32602, message: expect.stringContaining('must be a media type') })
     },
   )
 
   test.each(['contextId', 'messageId'])('a lone surrogate in %s, which a store would keep as another', async name => {
     await open({ works: false })
-    const { body } = await house.say('x', { [name]: '\ud800' })
+    const { body } = await gateway.say('x', { [name]: '\ud800' })
     expect(body.error?.message).toBe(`Cannot SendMessage: message.${name} must be well-formed Unicode`)
   })
 
@@ -34,7 +34,7 @@ describe('what an attacker sends is refused:', () => {
     const message = { messageId: 'm', role: 'ROLE_USER', parts: [{ text: 'x' }] }
     const body = path === '/a2a' ? { jsonrpc: '2.0', id: 1, method: 'SendMessage', params: { message } } : { message }
     const options = { path: `${path}?A2A-Version=1.0&A2A-Version=0.3`, headers: { 'a2a-version': '' } }
-    expect((await house.post(JSON.stringify(body), options)).text).toContain('VERSION_NOT_SUPPORTED')
+    expect((await gateway.post(JSON.stringify(body), options)).text).toContain('VERSION_NOT_SUPPORTED')
   })
 })
 
@@ -49,13 +49,13 @@ describe('a push notification configuration inside of a message', () => {
     '(%s) needs the scope of the operation of its own, on each binding',
     async name => {
       await open({ works: false })
-      const token = await house.issuer.sign({ scope: 'a2a:message.send a2a:message.stream' })
+      const token = await gateway.issuer.sign({ scope: 'a2a:message.send a2a:message.stream' })
       const configuration = { [name]: { url: 'https://example.com/x' } }
       const message = { messageId: 'm', role: 'ROLE_USER', parts: [{ text: 'x' }] }
       const answers = [
-        await house.rpc('SendMessage', { message, configuration }, { token }),
-        await house.rpc('SendStreamingMessage', { message, configuration }, { token }),
-        await house.post(JSON.stringify({ message, configuration }), { token, path: '/a2a/rest/message:send' }),
+        await gateway.rpc('SendMessage', { message, configuration }, { token }),
+        await gateway.rpc('SendStreamingMessage', { message, configuration }, { token }),
+        await gateway.post(JSON.stringify({ message, configuration }), { token, path: '/a2a/rest/message:send' }),
       ]
       expect(answers.map(({ status }) => status)).toEqual([403, 403, 403])
       expect(answers[0]?.headers.get('www-authenticate')).toContain('scope="a2a:task.push-config"')
@@ -64,10 +64,10 @@ describe('a push notification configuration inside of a message', () => {
 
   test('of a client of 0.3, too', async () => {
     await open({ works: false })
-    const token = await house.issuer.sign({ scope: 'a2a:message.send' })
+    const token = await gateway.issuer.sign({ scope: 'a2a:message.send' })
     const message = { messageId: 'm', role: 'user', kind: 'message', parts: [{ kind: 'text', text: 'x' }] }
     const params = { message, configuration: { pushNotificationConfig: { url: 'https://example.com/x' } } }
-    const { status } = await house.rpc('message/send', params, { token, headers: { 'a2a-version': '' } })
+    const { status } = await gateway.rpc('message/send', params, { token, headers: { 'a2a-version': '' } })
     expect(status).toBe(403)
   })
 
@@ -78,9 +78,9 @@ describe('a push notification configuration inside of a message', () => {
       const message = { messageId: 'm', role: 'ROLE_USER', parts: [{ text: 'x' }] }
       const params = { message, configuration: { task_push_notification_config: secret } }
       const body = path === '/a2a' ? { jsonrpc: '2.0', id: 1, method: 'SendMessage', params } : params
-      expect((await house.post(JSON.stringify(body), { path })).status).toBe(200)
-      expect(house.heard).toHaveLength(1)
-      expect(JSON.stringify(house.heard[0]?.raw)).not.toContain('s3cr3t')
+      expect((await gateway.post(JSON.stringify(body), { path })).status).toBe(200)
+      expect(gateway.heard).toHaveLength(1)
+      expect(JSON.stringify(gateway.heard[0]?.raw)).not.toContain('s3cr3t')
     },
   )
 })
@@ -93,11 +93,11 @@ describe('large answers', () => {
   test('a page of many is cut where it is too large, and loses none of them', async () => {
     await open({ agents: { repeat } })
     const text = 'x'.repeat(3_000_000)
-    for (let at = 0; at < 7; at += 1) await house.say(text)
+    for (let at = 0; at < 7; at += 1) await gateway.say(text)
     const seen: string[] = []
     let pageToken = ''
     do {
-      const { body, text: answer } = await house.rpc('ListTasks', {
+      const { body, text: answer } = await gateway.rpc('ListTasks', {
         includeArtifacts: true,
         historyLength: 10,
         pageToken,
@@ -127,9 +127,9 @@ test.each(['/a2a', '/a2a/rest'])(
   'who asks at %s for large answers and takes none is refused after a while, and nobody else',
   async path => {
     await open()
-    const { id } = (await house.say('x'.repeat(3_900_000))).body.result.task
-    const other = await house.issuer.sign({ sub: 'bob' })
-    const ask = async (token = house.token) => {
+    const { id } = (await gateway.say('x'.repeat(3_900_000))).body.result.task
+    const other = await gateway.issuer.sign({ sub: 'bob' })
+    const ask = async (token = gateway.token) => {
       const headers = { 'content-type': 'application/json', 'a2a-version': '1.0', authorization: `Bearer ${token}` }
       const rpc = {
         method: 'POST',
@@ -137,7 +137,7 @@ test.each(['/a2a', '/a2a/rest'])(
         body: JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'GetTask', params: { id } }),
       }
       const init = path === '/a2a' ? rpc : { headers }
-      return house.channel.routes.request(path === '/a2a' ? path : `${path}/tasks/${id}`, init)
+      return gateway.channel.routes.request(path === '/a2a' ? path : `${path}/tasks/${id}`, init)
     }
     const taken: Response[] = []
     for (let at = 0; at < 20; at += 1) taken.push(await ask())
@@ -159,9 +159,9 @@ test('the first event of a subscription holds no more of the past than many list
     handle: () => ({ status: 'input_required', parts: [{ kind: 'text', mime: 'text/plain', content: '?' }] }),
   }
   await open({ agents: { asks } })
-  const { id } = (await house.say('x'.repeat(400_000))).body.result.task
-  for (const text of ['y'.repeat(400_000), 'last']) await house.say(text, { taskId: id })
-  const stream = await openStream(house, 'SubscribeToTask', { id })
+  const { id } = (await gateway.say('x'.repeat(400_000))).body.result.task
+  for (const text of ['y'.repeat(400_000), 'last']) await gateway.say(text, { taskId: id })
+  const stream = await openStream(gateway, 'SubscribeToTask', { id })
   const { task } = (await stream.next())?.data ?? {}
   const said = task.history.map(({ parts }: { parts: { text: string }[] }) => parts[0]?.text[0])
   expect(said).toEqual(['?', 'y', '?', 'l'])

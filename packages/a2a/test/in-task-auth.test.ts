@@ -1,7 +1,7 @@
 import type { Agent } from '@postern/core'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import type { TestHouse } from './house.ts'
-import { openTestHouse, textOf } from './house.ts'
+import type { TestGateway } from './gateway.ts'
+import { openTestGateway, textOf } from './gateway.ts'
 import { openStream } from './sse.ts'
 
 // Credentials within a task (A2A §7.6): the agent asks, they come some other way, the same task goes on.
@@ -18,27 +18,27 @@ const guarded: Agent = {
   },
 }
 
-let house: TestHouse
+let gateway: TestGateway
 
 beforeAll(async () => {
-  house = await openTestHouse({ agents: { desk: guarded } })
+  gateway = await openTestGateway({ agents: { store: guarded } })
 })
-afterAll(() => house.close())
+afterAll(() => gateway.close())
 
 test('AUTH-INTASK-001, -002, -003 an agent that needs credentials says so in a task: AUTH_REQUIRED, with what is missing and how', async () => {
-  const { task } = (await house.say('login please')).body.result
+  const { task } = (await gateway.say('login please')).body.result
   expect(task.status.state).toBe('TASK_STATE_AUTH_REQUIRED')
   expect(task.status.message).toMatchObject({ role: 'ROLE_AGENT', taskId: task.id, parts: [{ text: explanation }] })
   expect(task.artifacts).toBeUndefined()
-  const { body } = await house.rpc('GetTask', { id: task.id })
+  const { body } = await gateway.rpc('GetTask', { id: task.id })
   expect(body.result.status.state).toBe('TASK_STATE_AUTH_REQUIRED')
-  const listed = await house.rpc('ListTasks', { status: 'TASK_STATE_AUTH_REQUIRED' })
+  const listed = await gateway.rpc('ListTasks', { status: 'TASK_STATE_AUTH_REQUIRED' })
   expect(listed.body.result.tasks.map(({ id }: { id: string }) => id)).toContain(task.id)
 })
 
 test('AUTH-INTASK-004, -006 what was asked for comes by another way; the same task takes the next message', async () => {
-  const { task } = (await house.say('login please')).body.result
-  const { task: after } = (await house.say('it is me', { taskId: task.id })).body.result
+  const { task } = (await gateway.say('login please')).body.result
+  const { task: after } = (await gateway.say('it is me', { taskId: task.id })).body.result
   expect(after.id).toBe(task.id)
   expect(after.status).toMatchObject({
     state: 'TASK_STATE_COMPLETED',
@@ -48,23 +48,23 @@ test('AUTH-INTASK-004, -006 what was asked for comes by another way; the same ta
 
 test('AUTH-INTASK-005 who watches the task still hears of it; the stream of the message itself ends', async () => {
   const message = { messageId: 'watched', role: 'ROLE_USER', parts: [{ text: 'login please' }] }
-  const sent = await (await openStream(house, 'SendStreamingMessage', { message })).rest()
+  const sent = await (await openStream(gateway, 'SendStreamingMessage', { message })).rest()
   expect(sent.at(-1).statusUpdate.status.state).toBe('TASK_STATE_AUTH_REQUIRED')
   const { id } = sent[0].task
-  const watching = await openStream(house, 'SubscribeToTask', { id })
+  const watching = await openStream(gateway, 'SubscribeToTask', { id })
   expect((await watching.next())?.data.task.status.state).toBe('TASK_STATE_AUTH_REQUIRED')
-  await house.say('me again', { taskId: id })
+  await gateway.say('me again', { taskId: id })
   expect((await watching.rest()).at(-1).statusUpdate.status.state).toBe('TASK_STATE_COMPLETED')
 })
 
 test('a task that waits for credentials can be canceled, and is a task that is open', async () => {
-  const { task } = (await house.say('login please')).body.result
-  const { body } = await house.rpc('CancelTask', { id: task.id })
+  const { task } = (await gateway.say('login please')).body.result
+  const { body } = await gateway.rpc('CancelTask', { id: task.id })
   expect(body.result.status.state).toBe('TASK_STATE_CANCELED')
 })
 
 test('to a client of 0.3 the state is auth-required', async () => {
   const message = { kind: 'message', messageId: 'old', role: 'user', parts: [{ kind: 'text', text: 'login please' }] }
-  const { body } = await house.rpc('message/send', { message }, { headers: { 'a2a-version': '0.3' } })
+  const { body } = await gateway.rpc('message/send', { message }, { headers: { 'a2a-version': '0.3' } })
   expect(body.result).toMatchObject({ kind: 'task', status: { state: 'auth-required' } })
 })

@@ -8,8 +8,8 @@ import {
   JsonRpcTransportFactory,
 } from 'a2a-sdk-03/client'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import type { TestHouse } from './house.ts'
-import { openTestHouse, textOf } from './house.ts'
+import type { TestGateway } from './gateway.ts'
+import { openTestGateway, textOf } from './gateway.ts'
 import { listenOnLoopback } from './listen.ts'
 import type { TestReceiver } from './receiver.ts'
 import { openReceiver } from './receiver.ts'
@@ -28,7 +28,7 @@ const agent: Agent = {
   },
 }
 
-let house: TestHouse
+let gateway: TestGateway
 let server: Awaited<ReturnType<typeof listenOnLoopback>>
 let receiver: TestReceiver
 let client: Client
@@ -37,13 +37,13 @@ const asked: string[] = []
 /** As the client is delivered: it knows nothing but the origin, and looks for the card where it always does. */
 beforeAll(async () => {
   receiver = await openReceiver()
-  house = await openTestHouse({ agents: { desk: agent }, loopback: { 'hook.test': receiver.port } })
-  server = await listenOnLoopback(house.channel.routes)
+  gateway = await openTestGateway({ agents: { desk: agent }, loopback: { 'hook.test': receiver.port } })
+  server = await listenOnLoopback(gateway.channel.routes)
   const fetchImpl: typeof fetch = (input, init) => {
     const url = String(input instanceof Request ? input.url : input)
     asked.push(new URL(url).pathname)
     const headers = new Headers(init?.headers)
-    headers.set('authorization', `Bearer ${house.token}`)
+    headers.set('authorization', `Bearer ${gateway.token}`)
     return fetch(url.replace('https://agents.test', `http://127.0.0.1:${server.port}`), { ...init, headers })
   }
   const options = ClientFactoryOptions.createFrom(ClientFactoryOptions.default, {
@@ -54,7 +54,7 @@ beforeAll(async () => {
 })
 afterAll(async () => {
   await server.close()
-  await house.close()
+  await gateway.close()
   await receiver.close()
 })
 

@@ -3,8 +3,8 @@ import { Role, TaskState } from '@a2a-js/sdk'
 import { LegacyJsonRpcTransport, parseLegacyAgentCard } from '@a2a-js/sdk/compat/v0_3/client'
 import type { Agent } from '@postern/core'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import type { PostOptions, RpcAnswer, TestHouse } from './house.ts'
-import { openTestHouse, textOf } from './house.ts'
+import type { PostOptions, RpcAnswer, TestGateway } from './gateway.ts'
+import { openTestGateway, textOf } from './gateway.ts'
 import { listenOnLoopback } from './listen.ts'
 import { readStream } from './sse.ts'
 
@@ -25,16 +25,16 @@ const agent: Agent = {
   },
 }
 
-let house: TestHouse
+let gateway: TestGateway
 
 beforeAll(async () => {
-  house = await openTestHouse({ agents: { desk: agent } })
+  gateway = await openTestGateway({ agents: { desk: agent } })
 })
-afterAll(() => house.close())
+afterAll(() => gateway.close())
 
 /** A request of 0.3: no version said. */
 const rpc = (method: string, params: object, options: PostOptions = {}): Promise<RpcAnswer> =>
-  house.rpc(method, params, { ...options, headers: { 'a2a-version': '', ...options.headers } })
+  gateway.rpc(method, params, { ...options, headers: { 'a2a-version': '', ...options.headers } })
 
 let unique = 0
 function message(text: string, more: object = {}) {
@@ -83,9 +83,9 @@ describe('A2A 0.3 on the same endpoint', () => {
   })
 
   test('message/stream tells kinds, and which event is the final one', async () => {
-    const response = await house.channel.routes.request('/a2a', {
+    const response = await gateway.channel.routes.request('/a2a', {
       method: 'POST',
-      headers: { 'content-type': 'application/json', authorization: `Bearer ${house.token}` },
+      headers: { 'content-type': 'application/json', authorization: `Bearer ${gateway.token}` },
       body: JSON.stringify({ jsonrpc: '2.0', id: 7, method: 'message/stream', params: { message: message('hi') } }),
     })
     const events = (await readStream(response).rest()).map(({ id, result }) => {
@@ -142,16 +142,16 @@ describe('A2A 0.3 on the same endpoint', () => {
     const configuration = { blocking: true, acceptedOutputModes: ['text'] }
     const params = { message: message('kept'), configuration }
     await rpc('message/send', params)
-    expect(house.heard.at(-1)?.raw).toMatchObject({ method: 'message/send', params })
+    expect(gateway.heard.at(-1)?.raw).toMatchObject({ method: 'message/send', params })
   })
 })
 
 describe('a client of 0.3', () => {
   test('finds the card of its version and sends, streams, gets and cancels over a real socket', async () => {
-    const { port, close } = await listenOnLoopback(house.channel.routes)
+    const { port, close } = await listenOnLoopback(gateway.channel.routes)
     const fetchImpl: typeof fetch = (input, init) => {
       const headers = new Headers(init?.headers)
-      headers.set('authorization', `Bearer ${house.token}`)
+      headers.set('authorization', `Bearer ${gateway.token}`)
       return fetch(String(input).replace('https://agents.test', `http://127.0.0.1:${port}`), { ...init, headers })
     }
     const raw = await (await fetchImpl('https://agents.test/.well-known/agent.json')).json()

@@ -1,12 +1,12 @@
 import { hash } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import type { TestHouse } from './house.ts'
-import { openTestHouse } from './house.ts'
+import type { TestGateway } from './gateway.ts'
+import { openTestGateway } from './gateway.ts'
 
-let house: TestHouse
+let gateway: TestGateway
 
 beforeAll(async () => {
-  house = await openTestHouse({
+  gateway = await openTestGateway({
     agents: {
       echo: {
         handle: ({ parts }) => ({ parts: parts.length > 0 ? parts : [] }),
@@ -14,7 +14,7 @@ beforeAll(async () => {
     },
   })
 })
-afterAll(() => house.close())
+afterAll(() => gateway.close())
 
 const png = { raw: 'aGVsbG8=', mediaType: 'image/png' }
 
@@ -118,7 +118,7 @@ const rows: readonly Row[] = [
 
 describe('a message that is not whole is refused with the member that is wrong', () => {
   test.each(rows)('$row', async ({ message, field, description }) => {
-    const { status, body } = await house.say('x', message)
+    const { status, body } = await gateway.say('x', message)
     expect([status, body.id, body.error?.code]).toEqual([200, 1, -32602])
     const [info, request] = body.error?.data ?? []
     expect(info).toMatchObject({ reason: 'INVALID_PARAMS' })
@@ -129,24 +129,24 @@ describe('a message that is not whole is refused with the member that is wrong',
   })
 
   test('all of its faults are told at once, up to a bound', async () => {
-    const { body } = await house.say('x', { role: 7, messageId: '', parts: [{}, { text: 5 }] })
+    const { body } = await gateway.say('x', { role: 7, messageId: '', parts: [{}, { text: 5 }] })
     const fields = body.error?.data[1].fieldViolations.map(({ field }: { field: string }) => field)
     expect(fields).toEqual(['message.messageId', 'message.role', 'message.parts[0]', 'message.parts[1].text'])
-    const many = await house.say('x', { parts: Array.from({ length: 500 }, () => ({})) })
+    const many = await gateway.say('x', { parts: Array.from({ length: 500 }, () => ({})) })
     expect(many.body.error?.data[1].fieldViolations).toHaveLength(16)
   })
 
   test('message itself missing, null or a string', async () => {
     for (const message of [undefined, null, 'x']) {
-      const { body } = await house.rpc('SendMessage', { message })
+      const { body } = await gateway.rpc('SendMessage', { message })
       expect(body.error?.data[1].fieldViolations[0].field).toBe('message')
     }
   })
 
   test('they never reach the desk', async () => {
-    const { messages } = await house.desk.count()
-    await house.say('x', { parts: [] })
-    expect((await house.desk.count()).messages).toEqual(messages)
+    const { messages } = await gateway.store.count()
+    await gateway.say('x', { parts: [] })
+    expect((await gateway.store.count()).messages).toEqual(messages)
   })
 })
 
@@ -159,14 +159,14 @@ describe('configuration', () => {
     ['A2A-M17 historyLength 1e10', { historyLength: 1e10 }, 'configuration.historyLength'],
     ['acceptedOutputModes a string', { acceptedOutputModes: 'text/plain' }, 'configuration.acceptedOutputModes'],
   ])('%s', async (_, configuration, field) => {
-    const { body } = await house.say('x', {}, { configuration })
+    const { body } = await gateway.say('x', {}, { configuration })
     expect(body.error?.code).toBe(-32602)
     expect(body.error?.data[1].fieldViolations[0].field).toBe(field)
   })
 
   test('a tenant is refused: none of our interfaces has one', async () => {
     const message = { messageId: 't', role: 'ROLE_USER', parts: [{ text: 'x' }] }
-    const { body } = await house.rpc('SendMessage', { tenant: 'acme', message })
+    const { body } = await gateway.rpc('SendMessage', { tenant: 'acme', message })
     expect(body.error).toMatchObject({
       code: -32602,
       message: 'Cannot SendMessage: tenant is not a tenant of this agent',
@@ -174,7 +174,7 @@ describe('configuration', () => {
   })
 
   test('A2A-M18 a part of a media type that is not declared: -32005', async () => {
-    const { status, body } = await house.say('x', {
+    const { status, body } = await gateway.say('x', {
       parts: [{ text: 'x' }, { raw: '', mediaType: 'application/x-exe' }],
     })
     expect([status, body.error?.code, body.error?.data[0].reason]).toEqual([200, -32005, 'CONTENT_TYPE_NOT_SUPPORTED'])
@@ -182,13 +182,13 @@ describe('configuration', () => {
   })
 
   test('A2A-M19 no accepted output mode that we have: -32005', async () => {
-    const refused = await house.say('x', {}, { configuration: { acceptedOutputModes: ['video/mp4'] } })
+    const refused = await gateway.say('x', {}, { configuration: { acceptedOutputModes: ['video/mp4'] } })
     expect(refused.body.error).toMatchObject({
       code: -32005,
       message: 'Cannot SendMessage: acceptedOutputModes names none of the output modes of this agent',
     })
     for (const mode of ['text/plain', 'Text/Markdown; charset=utf-8', 'text/*', 'text', '*/*']) {
-      const taken = await house.say('x', {}, { configuration: { acceptedOutputModes: ['video/mp4', mode] } })
+      const taken = await gateway.say('x', {}, { configuration: { acceptedOutputModes: ['video/mp4', mode] } })
       expect(taken.body.error).toBeUndefined()
     }
   })
@@ -196,8 +196,8 @@ describe('configuration', () => {
 
 describe('what is unusual and right is taken', () => {
   async function roundTrip(part: object) {
-    const { body } = await house.say('', { parts: [part] })
-    return { sent: house.heard.at(-1)?.parts[0], back: body.result?.task.artifacts[0].parts[0], error: body.error }
+    const { body } = await gateway.say('', { parts: [part] })
+    return { sent: gateway.heard.at(-1)?.parts[0], back: body.result?.task.artifacts[0].parts[0], error: body.error }
   }
 
   test('A2A-M04 the discriminator of 0.3 is an unknown field', async () => {
@@ -225,7 +225,7 @@ describe('what is unusual and right is taken', () => {
     const ref = { kind: 'content_addressed', algo: 'sha256', digest }
     expect(sent).toEqual({ kind: 'file', name: 'a.png', mime: 'image/png', size: 5, bytes_ref: ref })
     expect(back).toEqual({ raw: 'aGVsbG8=', filename: 'a.png', mediaType: 'image/png' })
-    expect(Buffer.from((await house.desk.findBlob(digest))?.bytes ?? []).toString()).toBe('hello')
+    expect(Buffer.from((await gateway.store.findBlob(digest))?.bytes ?? []).toString()).toBe('hello')
   })
 
   test('A2A-M08 a file by https address is named, never fetched', async () => {
@@ -248,7 +248,7 @@ describe('what is unusual and right is taken', () => {
 
   test('null for an optional member is absence (ProtoJSON), and so is an empty string', async () => {
     const nothing = { contextId: '', taskId: null, metadata: null, extensions: null, referenceTaskIds: null }
-    const { body } = await house.say('x', nothing, { configuration: { historyLength: null } as object })
+    const { body } = await gateway.say('x', nothing, { configuration: { historyLength: null } as object })
     expect(body.error).toBeUndefined()
   })
 
@@ -263,39 +263,39 @@ describe('what is unusual and right is taken', () => {
 
 describe('the same message again', () => {
   test('A2A-M12 is answered with the same task, and the agent not asked twice', async () => {
-    const before = house.heard.length
-    const first = await house.say('once', { messageId: 'm12' })
-    const again = await house.say('once', { messageId: 'm12' })
+    const before = gateway.heard.length
+    const first = await gateway.say('once', { messageId: 'm12' })
+    const again = await gateway.say('once', { messageId: 'm12' })
     expect(again.body.result).toEqual(first.body.result)
-    expect(house.heard.slice(before)).toHaveLength(1)
+    expect(gateway.heard.slice(before)).toHaveLength(1)
   })
 
   test('A2A-M12 also when both come at once, with members in another order and another configuration', async () => {
-    const before = house.heard.length
+    const before = gateway.heard.length
     const message = { messageId: 'm12-b', role: 'ROLE_USER', parts: [{ text: 'x' }] }
     const turned = { parts: [{ text: 'x' }], role: 'ROLE_USER', messageId: 'm12-b' }
     const [first, second] = await Promise.all([
-      house.rpc('SendMessage', { message }),
-      house.rpc('SendMessage', { message: turned, configuration: { historyLength: 1 } }),
+      gateway.rpc('SendMessage', { message }),
+      gateway.rpc('SendMessage', { message: turned, configuration: { historyLength: 1 } }),
     ])
     expect(second.body.result.task.id).toBe(first.body.result.task.id)
-    expect(house.heard.slice(before)).toHaveLength(1)
+    expect(gateway.heard.slice(before)).toHaveLength(1)
   })
 
   test('A2A-M13 with another body is refused', async () => {
-    await house.say('one thing', { messageId: 'm13' })
-    const { body } = await house.say('another', { messageId: 'm13' })
+    await gateway.say('one thing', { messageId: 'm13' })
+    const { body } = await gateway.say('another', { messageId: 'm13' })
     expect(body.error).toMatchObject({
       code: -32602,
       message: 'Cannot SendMessage: message.messageId was used for another message',
     })
-    expect(house.refused.at(-1)).toMatchObject({ code: 'malformed', reason: body.error?.message })
+    expect(gateway.refused.at(-1)).toMatchObject({ code: 'malformed', reason: body.error?.message })
   })
 
   test('A2A-M14 from another caller is another message', async () => {
-    const bob = await house.issuer.sign({ sub: 'bob' })
-    const first = await house.say('mine', { messageId: 'm14' })
-    const second = await house.say('not yours', { messageId: 'm14' }, { token: bob })
+    const bob = await gateway.issuer.sign({ sub: 'bob' })
+    const first = await gateway.say('mine', { messageId: 'm14' })
+    const second = await gateway.say('not yours', { messageId: 'm14' }, { token: bob })
     expect(second.body.result.task.id).not.toBe(first.body.result.task.id)
   })
 })
@@ -303,8 +303,8 @@ describe('the same message again', () => {
 describe('what the agent is given', () => {
   test('is the message of the contract, with evidence of the transport', async () => {
     const metadata = { mentionable: { in_reply_to: 'earlier' }, from: 'mallory' }
-    const { body } = await house.say('hi', { messageId: 'n-1', metadata })
-    const { raw, history, received_at, ...heard } = house.heard.at(-1)!
+    const { body } = await gateway.say('hi', { messageId: 'n-1', metadata })
+    const { raw, history, received_at, ...heard } = gateway.heard.at(-1)!
     expect(heard).toEqual({
       id: 'n-1',
       thread_id: body.result.task.id,
@@ -341,38 +341,38 @@ describe('what the agent is given', () => {
       identity_evidence: [{ proof: 'evidence-secret' }],
       in_reply_to: 'kept',
     }
-    await house.say('hi', { messageId: 'n-2', metadata: { mentionable, other: 1 } })
-    expect(house.heard.at(-1)?.raw).toMatchObject({
+    await gateway.say('hi', { messageId: 'n-2', metadata: { mentionable, other: 1 } })
+    expect(gateway.heard.at(-1)?.raw).toMatchObject({
       params: { message: { metadata: { mentionable: { in_reply_to: 'kept' }, other: 1 } } },
     })
-    const record = JSON.stringify(await house.desk.findMessage('n-2'))
+    const record = JSON.stringify(await gateway.store.findMessage('n-2'))
     expect(record).toContain('kept')
     expect(record).not.toContain('secret')
-    expect(record).not.toContain(house.token)
+    expect(record).not.toContain(gateway.token)
   })
 
   test('A2A-C10 has its agent chain held to our ceiling', async () => {
     const chain = (hop: unknown, max_hops: unknown) => ({
       metadata: { mentionable: { agent_chain: { hop, max_hops } } },
     })
-    await house.say('x', chain(2, 50))
-    const given = () => house.heard.at(-1)?.recipient_capabilities.agent_chain
+    await gateway.say('x', chain(2, 50))
+    const given = () => gateway.heard.at(-1)?.recipient_capabilities.agent_chain
     expect(given()).toEqual({ hop: 2, max_hops: 5, is_final: false })
-    await house.say('x', chain(3, 3))
+    await gateway.say('x', chain(3, 3))
     expect(given()).toEqual({ hop: 3, max_hops: 3, is_final: true })
-    const tooFar = await house.say('x', chain(6, 50))
+    const tooFar = await gateway.say('x', chain(6, 50))
     expect([tooFar.status, tooFar.body.error?.message]).toEqual([
       403,
       'Cannot take message: agent chain is longer than 5 hops',
     ])
     expect(tooFar.body.error?.data[0].reason).toBe('PERMISSION_DENIED')
-    const malformed = await house.say('x', chain('1', -1))
+    const malformed = await gateway.say('x', chain('1', -1))
     expect(malformed.body.error?.data[1].fieldViolations[0].field).toBe('message.metadata.mentionable.agent_chain')
   })
 })
 
 test('base64 that is nearly all padding is refused in the time its length deserves', async () => {
   const raw = `${'='.repeat(1_000_000)}x=`
-  const { body } = await house.say('', { parts: [{ raw }] })
+  const { body } = await gateway.say('', { parts: [{ raw }] })
   expect(body.error?.message).toBe('Cannot SendMessage: message.parts[0].raw must be base64')
 })

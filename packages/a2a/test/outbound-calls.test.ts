@@ -3,8 +3,8 @@ import { Rejection, TurnAborted, Unavailable, Undeliverable } from '@postern/cor
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { createKeyRing } from '../src/auth/key-ring.ts'
 import { a2aConfigSchema, createA2aClient } from '../src/index.ts'
-import type { TestHouse } from './house.ts'
-import { echo, openTestHouse, textOf } from './house.ts'
+import type { TestGateway } from './gateway.ts'
+import { echo, openTestGateway, textOf } from './gateway.ts'
 import { listenOnLoopback } from './listen.ts'
 import type { TestPeer } from './peer.ts'
 import { cardUrl, endpoint, openPeer, said, taskWith } from './peer.ts'
@@ -363,15 +363,15 @@ describe('a streamed answer', () => {
   })
 })
 
-describe('between two houses', () => {
-  let theirs: TestHouse
+describe('between two gateways', () => {
+  let theirs: TestGateway
   let close: () => Promise<void>
 
   async function openPair(agent = echo) {
-    theirs = await openTestHouse({ agents: { echo: agent } })
+    theirs = await openTestGateway({ agents: { echo: agent } })
     const server = await listenOnLoopback(theirs.channel.routes)
-    const ours = await openTestHouse({ works: false, loopback: { 'agents.test': server.port } })
-    const place = { world: ours.world, desk: ours.desk, origin: 'https://ours.test' }
+    const ours = await openTestGateway({ works: false, loopback: { 'agents.test': server.port } })
+    const place = { platform: ours.platform, store: ours.store, origin: 'https://ours.test' }
     close = async () => {
       await ours.close()
       await server.close()
@@ -380,29 +380,29 @@ describe('between two houses', () => {
     return createA2aClient({ ...place, config: a2aConfigSchema.parse({}) })
   }
 
-  test('a stranger’s token is not enough; its house has to be trusted', async () => {
+  test('a stranger’s token is not enough; its gateway has to be trusted', async () => {
     const client = await openPair()
     const call = client.call('https://agents.test/.well-known/agent-card.json', [], { as: 'desk' })
     await expect(call).rejects.toThrow(new Undeliverable('Cannot call agent: it does not let us in (401)'))
     await close()
   })
 
-  test('agents of one house call each other as who they are', async () => {
-    theirs = await openTestHouse({ agents: { echo, helper: { handle: ({ sender }) => `I hear ${sender.address}` } } })
+  test('agents of one gateway call each other as who they are', async () => {
+    theirs = await openTestGateway({ agents: { echo, helper: { handle: ({ sender }) => `I hear ${sender.address}` } } })
     const server = await listenOnLoopback(theirs.channel.routes)
-    const world = await openTestHouse({ works: false, loopback: { 'agents.test': server.port } })
+    const platform = await openTestGateway({ works: false, loopback: { 'agents.test': server.port } })
     const client = createA2aClient({
       config: a2aConfigSchema.parse({}),
-      world: world.world,
-      desk: theirs.desk,
+      platform: platform.platform,
+      store: theirs.store,
       origin: 'https://agents.test',
     })
     const card = 'https://agents.test/agents/helper/.well-known/agent-card.json'
     const answer = await client.call(card, [{ kind: 'text', mime: 'text/plain', content: 'hi' }], { as: 'echo' })
     expect(textOf([...answer.parts])).toBe('I hear @echo@agents.test')
-    const { kid } = await createKeyRing(theirs.house).current()
+    const { kid } = await createKeyRing(theirs.gateway).current()
     expect(answer.source.signedBy).toBe(kid)
-    await world.close()
+    await platform.close()
     await server.close()
     await theirs.close()
   })

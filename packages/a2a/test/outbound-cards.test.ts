@@ -165,7 +165,7 @@ describe('A2A-C06 a signed card', () => {
     [
       'key expired',
       () => {
-        peer.keys = [{ ...peer.key.publicJwk, exp: Math.floor(peer.world.now() / 1000) - 1 }]
+        peer.keys = [{ ...peer.key.publicJwk, exp: Math.floor(peer.platform.now() / 1000) - 1 }]
       },
     ],
     [
@@ -226,7 +226,7 @@ describe('A2A-C06 a signed card', () => {
     await peer.call()
     await peer.call()
     expect(countOf('/card')).toBe(1)
-    peer.world.advance(5 * 60_000)
+    peer.platform.advance(5 * 60_000)
     await peer.call()
     expect(countOf('/card')).toBe(2)
   })

@@ -121,7 +121,7 @@ describe('an agent that speaks 0.3', () => {
     await peer.call()
     expect(rpcs()[0]?.body.method).toBe('SendMessage')
     peer.card.supportedInterfaces.pop()
-    peer.world.advance(10 * 60_000)
+    peer.platform.advance(10 * 60_000)
     await expect(peer.call()).rejects.toThrow('it answered with 404')
     expect(peer.asked.at(-1)).toMatchObject({ path: '/old', body: { method: 'message/send' } })
   })
@@ -131,7 +131,7 @@ describe('an agent that speaks 0.3', () => {
     peer.answerRpc(() => wrap(said('hi')))
     expect((await peer.call()).source.signedBy).toBe('peer-key')
     peer.card = { ...peer.card, url: 'https://peer.test/other' }
-    peer.world.advance(10 * 60_000)
+    peer.platform.advance(10 * 60_000)
     await expect(peer.call()).rejects.toThrow('Cannot call agent: no signature of its card holds')
   })
 })

@@ -2,7 +2,7 @@ import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { createGuardedFetch } from '@postern/http'
-import { openSqliteDesk } from '@postern/store'
+import { openSqliteStore } from '@postern/store'
 import { FlattenedSign } from 'jose'
 import type { z } from 'zod'
 import { toCanonicalJson } from '../src/canonical.ts'
@@ -10,8 +10,8 @@ import type { A2aClient } from '../src/index.ts'
 import { a2aConfigSchema, createA2aClient } from '../src/index.ts'
 import type { SigningKey } from './issuer.ts'
 import { makeKey } from './issuer.ts'
-import type { TestWorld } from './world.ts'
-import { createTestWorld } from './world.ts'
+import type { TestPlatform } from './platform.ts'
+import { createTestPlatform } from './platform.ts'
 
 // biome-ignore lint/suspicious/noExplicitAny: tests read what came over the wire
 type Wire = any
@@ -38,7 +38,7 @@ type Respond = (request: PeerRequest) => PeerAnswer | undefined
 
 /** An agent elsewhere that does as it is told, and a client of ours that calls it. */
 export interface TestPeer {
-  readonly world: TestWorld
+  readonly platform: TestPlatform
   readonly client: A2aClient
   /** What was asked, by `path` without query. */
   readonly asked: PeerRequest[]
@@ -53,7 +53,7 @@ export interface TestPeer {
   /** How JSON-RPC requests are answered: `result` or a whole answer. */
   answerRpc(respond: (request: PeerRequest) => PeerAnswer | object): void
   call(text?: string, options?: Partial<Parameters<A2aClient['call']>[2]>): ReturnType<A2aClient['call']>
-  /** Another client with the same desk and another configuration. */
+  /** Another client with the same store and another configuration. */
   clientWith(config: z.input<typeof a2aConfigSchema>): A2aClient
   close(): Promise<void>
 }
@@ -78,14 +78,14 @@ export async function openPeer(config: z.input<typeof a2aConfigSchema> = {}): Pr
   await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
   const { port } = server.address() as AddressInfo
   const fetch = createGuardedFetch({ userAgent: 'test', loopback: { 'peer.test': port, 'elsewhere.test': port } })
-  const world: TestWorld = Object.assign(createTestWorld(fetch), { openStream: fetch.openStream })
-  const desk = await openSqliteDesk({ path: ':memory:', now: () => world.now(), log: world.log })
-  const place = { world, desk, origin: 'https://agents.test' }
+  const platform: TestPlatform = Object.assign(createTestPlatform(fetch), { openStream: fetch.openStream })
+  const store = await openSqliteStore({ path: ':memory:', now: () => platform.now(), log: platform.log })
+  const place = { platform, store, origin: 'https://agents.test' }
   const clientWith: TestPeer['clientWith'] = other =>
     createA2aClient({ ...place, config: a2aConfigSchema.parse({ ...config, ...other }) })
   const key = await makeKey('peer-key')
   const peer: TestPeer = {
-    world,
+    platform,
     client: clientWith({}),
     asked,
     pages,
@@ -112,7 +112,7 @@ export async function openPeer(config: z.input<typeof a2aConfigSchema> = {}): Pr
     clientWith,
     async close() {
       fetch.close()
-      await desk.close()
+      await store.close()
       server.closeAllConnections()
       await new Promise(resolve => server.close(resolve))
     },

@@ -1,7 +1,7 @@
 import type { Agent } from '@postern/core'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
-import type { RpcAnswer, TestHouse } from './house.ts'
-import { openTestHouse, textOf } from './house.ts'
+import type { RpcAnswer, TestGateway } from './gateway.ts'
+import { openTestGateway, textOf } from './gateway.ts'
 import type { TestReceiver } from './receiver.ts'
 import { openReceiver } from './receiver.ts'
 
@@ -16,21 +16,21 @@ const agent: Agent = {
 }
 
 let receiver: TestReceiver
-let house: TestHouse
+let gateway: TestGateway
 let bob: string
 
 beforeAll(async () => {
   receiver = await openReceiver()
   const loopback = { 'hook.test': receiver.port, 'other.test': receiver.port }
-  house = await openTestHouse({ agents: { desk: agent }, loopback })
-  bob = await house.issuer.sign({ sub: 'bob' })
+  gateway = await openTestGateway({ agents: { desk: agent }, loopback })
+  bob = await gateway.issuer.sign({ sub: 'bob' })
 })
 afterEach(() => {
   receiver.received.length = 0
   receiver.answers.length = 0
 })
 afterAll(async () => {
-  await house.close()
+  await gateway.close()
   await receiver.close()
 })
 
@@ -40,23 +40,23 @@ const config = { id: 'mine', url, token: 'token-1', authentication }
 
 async function begin(text: string, push?: object): Promise<{ readonly id: string; readonly contextId: string }> {
   const configuration = { returnImmediately: true, ...(push && { taskPushNotificationConfig: push }) }
-  return (await house.say(text, {}, { configuration })).body.result.task
+  return (await gateway.say(text, {}, { configuration })).body.result.task
 }
 
 async function ask(): Promise<string> {
-  return (await house.say('ask')).body.result.task.id
+  return (await gateway.say('ask')).body.result.task.id
 }
 
 const create = (taskId: string, more: object = {}, token?: string) =>
-  house.rpc('CreateTaskPushNotificationConfig', { taskId, ...config, ...more }, { token })
+  gateway.rpc('CreateTaskPushNotificationConfig', { taskId, ...config, ...more }, { token })
 
 const bodies = () => receiver.received.map(({ text }) => JSON.parse(text))
 const states = () => bodies().map(({ task }) => task.status.state.slice(11))
 const deliveriesOf = async (taskId: string) =>
-  (await house.desk.listDeliveries({ limit: 50 })).filter(({ to }) => to.includes(`/#${taskId}/`))
+  (await gateway.store.listDeliveries({ limit: 50 })).filter(({ to }) => to.includes(`/#${taskId}/`))
 
 describe('a receiver that a client of 0.3 names', () => {
-  const legacy = (method: string, params: object) => house.rpc(method, params, { headers: { 'a2a-version': '0.3' } })
+  const legacy = (method: string, params: object) => gateway.rpc(method, params, { headers: { 'a2a-version': '0.3' } })
   const message = (text: string, more: object = {}) => ({
     kind: 'message',
     messageId: `legacy-${text}`,
@@ -93,10 +93,10 @@ describe('PUSH configurations', () => {
     const created = await create(taskId)
     const shown = { id: 'mine', taskId, url, token: 'token-1', authentication: { scheme: 'Bearer' } }
     expect([created.status, created.body.result]).toEqual([200, shown])
-    expect((await house.rpc('GetTaskPushNotificationConfig', { taskId, id: 'mine' })).body.result).toEqual(shown)
+    expect((await gateway.rpc('GetTaskPushNotificationConfig', { taskId, id: 'mine' })).body.result).toEqual(shown)
     const second = (await create(taskId, { id: undefined, token: undefined })).body.result
     expect(second.id).toMatch(/^[0-9a-f-]{36}$/)
-    const listed = await house.rpc('ListTaskPushNotificationConfigs', { taskId })
+    const listed = await gateway.rpc('ListTaskPushNotificationConfigs', { taskId })
     expect(listed.body.result.nextPageToken).toBe('')
     expect(listed.body.result.configs).toHaveLength(2)
     expect(listed.body.result.configs).toEqual(expect.arrayContaining([shown, second]))
@@ -105,29 +105,33 @@ describe('PUSH configurations', () => {
 
   test('have the same paths and results over HTTP+JSON', async () => {
     const taskId = await ask()
-    const headers = { 'a2a-version': '1.0', authorization: `Bearer ${house.token}`, 'content-type': 'application/json' }
+    const headers = {
+      'a2a-version': '1.0',
+      authorization: `Bearer ${gateway.token}`,
+      'content-type': 'application/json',
+    }
     const at = `/a2a/rest/tasks/${taskId}/pushNotificationConfigs`
-    const made = await house.request(at, { method: 'POST', headers, body: JSON.stringify(config) })
+    const made = await gateway.request(at, { method: 'POST', headers, body: JSON.stringify(config) })
     expect(made.status).toBe(200)
-    expect((await house.request(`${at}/mine`, { headers })).body).toEqual(made.body)
-    expect((await house.request(at, { headers })).body).toEqual({ configs: [made.body], nextPageToken: '' })
-    const gone = await house.request(`${at}/mine`, { method: 'DELETE', headers })
+    expect((await gateway.request(`${at}/mine`, { headers })).body).toEqual(made.body)
+    expect((await gateway.request(at, { headers })).body).toEqual({ configs: [made.body], nextPageToken: '' })
+    const gone = await gateway.request(`${at}/mine`, { method: 'DELETE', headers })
     expect([gone.status, gone.body]).toEqual([200, {}])
-    expect((await house.request(`${at}/mine`, { headers })).status).toBe(404)
+    expect((await gateway.request(`${at}/mine`, { headers })).status).toBe(404)
   })
 
   test('PUSH-DEL-001, -002, PUSH-GET-002 are deleted, and deleting again is no error', async () => {
     const taskId = await ask()
     await create(taskId)
     for (let time = 0; time < 2; time += 1) {
-      expect((await house.rpc('DeleteTaskPushNotificationConfig', { taskId, id: 'mine' })).body.result).toEqual({})
+      expect((await gateway.rpc('DeleteTaskPushNotificationConfig', { taskId, id: 'mine' })).body.result).toEqual({})
     }
-    const { body } = await house.rpc('GetTaskPushNotificationConfig', { taskId, id: 'mine' })
+    const { body } = await gateway.rpc('GetTaskPushNotificationConfig', { taskId, id: 'mine' })
     expect(body.error).toMatchObject({ code: -32001, message: 'Task not found' })
   })
 
   test('may be made for a task that has ended', async () => {
-    const { id } = (await house.say('hello')).body.result.task
+    const { id } = (await gateway.say('hello')).body.result.task
     expect((await create(id)).body.error).toBeUndefined()
   })
 
@@ -137,12 +141,12 @@ describe('PUSH configurations', () => {
     const unknown = '00000000-0000-4000-8000-000000000000'
     const operations = ['Create', 'Get', 'Delete'].map(verb => `${verb}TaskPushNotificationConfig`)
     for (const method of [...operations, 'ListTaskPushNotificationConfigs']) {
-      const foreign = await house.rpc(method, { ...config, taskId }, { token: bob })
-      const none = await house.rpc(method, { ...config, taskId: unknown }, { token: bob })
+      const foreign = await gateway.rpc(method, { ...config, taskId }, { token: bob })
+      const none = await gateway.rpc(method, { ...config, taskId: unknown }, { token: bob })
       expect(foreign.text).toBe(none.text)
       expect(foreign.body.error?.code).toBe(-32001)
     }
-    expect(await house.rpc('GetTaskPushNotificationConfig', { taskId, id: 'mine' })).toMatchObject({ status: 200 })
+    expect(await gateway.rpc('GetTaskPushNotificationConfig', { taskId, id: 'mine' })).toMatchObject({ status: 200 })
   })
 
   test('A2A-P08 no more than ten for one task, inline ones included', async () => {
@@ -152,7 +156,7 @@ describe('PUSH configurations', () => {
     const more = await create(taskId, at(10))
     expect(more.body.error).toMatchObject({ code: -32602 })
     expect(more.body.error?.message).toContain('has 10 push notification configs already')
-    const inline = await house.say(
+    const inline = await gateway.say(
       'x',
       { taskId },
       { configuration: { taskPushNotificationConfig: { ...config, id: 'c-11' } } },
@@ -167,7 +171,7 @@ describe('PUSH configurations', () => {
     const more = await create(taskId, { id: 'd', url: 'https://HOOK.test:443/other' })
     expect(more.body.error?.message).toContain('url is at an origin that has 3 push notification configs')
     const taskPushNotificationConfig = { ...config, id: 'e' }
-    const inline = await house.say('x', { taskId }, { configuration: { taskPushNotificationConfig } })
+    const inline = await gateway.say('x', { taskId }, { configuration: { taskPushNotificationConfig } })
     expect(inline.body.error?.data[1].fieldViolations[0].field).toBe('configuration.taskPushNotificationConfig.url')
     expect((await create(taskId, { id: 'c' })).body.error).toBeUndefined()
     expect((await create(taskId, { id: 'd', url: 'https://other.test/' })).body.error).toBeUndefined()
@@ -203,7 +207,7 @@ describe('addresses and headers we do not take', () => {
     const taskId = await ask()
     refuses(await create(taskId, { url: address }), 'url')
     const push = { ...config, url: address }
-    const inline = await house.say('x', {}, { configuration: { taskPushNotificationConfig: push } })
+    const inline = await gateway.say('x', {}, { configuration: { taskPushNotificationConfig: push } })
     refuses(inline, 'configuration.taskPushNotificationConfig.url')
     expect(receiver.received).toEqual([])
   })
@@ -227,7 +231,7 @@ describe('PUSH-DELIVER notifications', () => {
   test('-001..-003 are StreamResponses, with the credentials and the token, once for each end of a turn', async () => {
     const { id, contextId } = await begin('ask', config)
     await expect.poll(states).toEqual(['INPUT_REQUIRED'])
-    await house.say('hello', { taskId: id })
+    await gateway.say('hello', { taskId: id })
     await expect.poll(states).toEqual(['INPUT_REQUIRED', 'COMPLETED'])
     const { headers, path } = receiver.received[1] ?? { headers: {}, path: '' }
     expect(path).toBe('/in?secret=s3cr3t-path')
@@ -236,7 +240,7 @@ describe('PUSH-DELIVER notifications', () => {
       authorization: 'Bearer s3cr3t-credential',
       'x-a2a-notification-token': 'token-1',
     })
-    const { body } = await house.rpc('GetTask', { id, historyLength: 0 })
+    const { body } = await gateway.rpc('GetTask', { id, historyLength: 0 })
     expect(bodies()[1]).toEqual({ task: body.result })
     expect(body.result.contextId).toBe(contextId)
   })
@@ -250,7 +254,7 @@ describe('PUSH-DELIVER notifications', () => {
 
   test('tell of a cancel', async () => {
     const { id } = await begin('hang', config)
-    await house.rpc('CancelTask', { id })
+    await gateway.rpc('CancelTask', { id })
     await expect.poll(states).toEqual(['CANCELED'])
     expect(bodies()[0].task.id).toBe(id)
   })
@@ -261,7 +265,7 @@ describe('PUSH-DELIVER notifications', () => {
     await expect.poll(async () => (await deliveriesOf(id))[0]?.state).toBe('sent')
     const [delivery] = await deliveriesOf(id)
     expect(delivery?.to).toBe(`https://hook.test/#${id}/mine`)
-    const seen = JSON.stringify([delivery, house.world.logged, house.heard.at(-1)?.raw])
+    const seen = JSON.stringify([delivery, gateway.platform.logged, gateway.heard.at(-1)?.raw])
     expect(seen).not.toContain('s3cr3t')
   })
 
@@ -269,12 +273,12 @@ describe('PUSH-DELIVER notifications', () => {
     receiver.answers.push(500)
     const { id } = await begin('ask', config)
     await expect.poll(() => receiver.received.length).toBe(1)
-    await house.say('hello', { taskId: id })
+    await gateway.say('hello', { taskId: id })
     await expect
       .poll(async () => (await deliveriesOf(id)).map(({ state }) => state).slice(0, 2))
       .toEqual(['queued', 'later'])
     expect(receiver.received).toHaveLength(1)
-    house.world.advance(60_000)
+    gateway.platform.advance(60_000)
     await expect.poll(states).toEqual(['INPUT_REQUIRED', 'INPUT_REQUIRED', 'COMPLETED'])
   })
 
@@ -282,7 +286,7 @@ describe('PUSH-DELIVER notifications', () => {
     receiver.answers.push(410)
     const { id } = await begin('ask', config)
     await expect.poll(async () => (await deliveriesOf(id))[0]?.state).toBe('dead')
-    const { body } = await house.rpc('ListTaskPushNotificationConfigs', { taskId: id })
+    const { body } = await gateway.rpc('ListTaskPushNotificationConfigs', { taskId: id })
     expect(body.result.configs).toEqual([])
   })
 
@@ -299,11 +303,11 @@ describe('PUSH-DELIVER notifications', () => {
     receiver.answers.push('endless')
     const { id } = await begin('hello', config)
     await expect.poll(async () => (await deliveriesOf(id))[0]?.state).toBe('dead')
-    expect((await house.rpc('GetTask', { id })).body.result.status.state).toBe('TASK_STATE_COMPLETED')
+    expect((await gateway.rpc('GetTask', { id })).body.result.status.state).toBe('TASK_STATE_COMPLETED')
   })
 
   test('A2A-P09 a receiver that never answers is given up, and tried again later; the task is not harmed', async () => {
-    const quick = await openTestHouse({
+    const quick = await openTestGateway({
       loopback: { 'hook.test': receiver.port },
       config: { limits: { push_seconds: 0.2 } },
     })
@@ -311,10 +315,10 @@ describe('PUSH-DELIVER notifications', () => {
     const configuration = { taskPushNotificationConfig: config }
     const { id } = (await quick.say('hello', {}, { configuration })).body.result.task
     await expect
-      .poll(async () => (await quick.desk.listDeliveries({ limit: 9, state: 'later' }))[0]?.last_error)
+      .poll(async () => (await quick.store.listDeliveries({ limit: 9, state: 'later' }))[0]?.last_error)
       .toMatch(/in time|timed? ?out/i)
     expect((await quick.rpc('GetTask', { id })).body.result.status.state).toBe('TASK_STATE_COMPLETED')
-    quick.world.advance(60_000)
+    quick.platform.advance(60_000)
     await expect.poll(() => receiver.received.length).toBe(2)
     await quick.close()
   })
@@ -323,8 +327,8 @@ describe('PUSH-DELIVER notifications', () => {
     receiver.answers.push(500)
     const { id } = await begin('ask', config)
     await expect.poll(() => receiver.received.length).toBe(1)
-    await house.rpc('DeleteTaskPushNotificationConfig', { taskId: id, id: 'mine' })
-    house.world.advance(60_000)
+    await gateway.rpc('DeleteTaskPushNotificationConfig', { taskId: id, id: 'mine' })
+    gateway.platform.advance(60_000)
     await expect.poll(async () => (await deliveriesOf(id))[0]?.state).toBe('sent')
     expect(receiver.received).toHaveLength(1)
   })
@@ -332,15 +336,15 @@ describe('PUSH-DELIVER notifications', () => {
   test('survive a restart: the configuration is in the desk', async () => {
     const taskId = await ask()
     await create(taskId, { url: 'https://other.test/' })
-    expect(await house.desk.listWatches({ owner: (await ownerOf(taskId)) ?? '', id: taskId })).toMatchObject([
+    expect(await gateway.store.listWatches({ owner: (await ownerOf(taskId)) ?? '', id: taskId })).toMatchObject([
       { id: 'mine', to: `https://other.test/#${taskId}/mine` },
     ])
   })
 
   async function ownerOf(id: string): Promise<string | undefined> {
-    const { issuer } = house.issuer
+    const { issuer } = gateway.issuer
     const owner = `${issuer} sub alice`
-    return (await house.desk.findTask({ owner, id }))?.owner
+    return (await gateway.store.findTask({ owner, id }))?.owner
   }
 })
 
@@ -349,19 +353,19 @@ describe('where a name leads is seen when it is sent to', () => {
     ['A2A-P03 to a private address', ['10.0.0.1']],
     ['A2A-P04 to a public and a private one', ['93.184.216.34', '127.0.0.1']],
   ])('%s: refused, and the operator sees it', async (_, addresses) => {
-    const guarded = await openTestHouse({ agents: { desk: agent }, lookup: async () => addresses })
+    const guarded = await openTestGateway({ agents: { desk: agent }, lookup: async () => addresses })
     const configuration = { taskPushNotificationConfig: { ...config, url: 'https://rebound.example/' } }
     const { body } = await guarded.say('hello', {}, { configuration })
     expect(body.result.task.status.state).toBe('TASK_STATE_COMPLETED')
     const pushed = async () =>
-      (await guarded.desk.listDeliveries({ limit: 5 })).find(({ to }) => to.startsWith('https'))
+      (await guarded.store.listDeliveries({ limit: 5 })).find(({ to }) => to.startsWith('https'))
     await expect.poll(pushed).toMatchObject({ state: 'dead', last_error: expect.stringContaining('not public') })
     await guarded.close()
   })
 })
 
 test('A2A-P13, CORE-CAP-001 where push is off, all four and the inline one are refused', async () => {
-  const off = await openTestHouse({ config: { capabilities: { push_notifications: false } } })
+  const off = await openTestGateway({ config: { capabilities: { push_notifications: false } } })
   const verbs = ['Create', 'Get', 'Delete'].map(verb => `${verb}TaskPushNotificationConfig`)
   for (const method of [...verbs, 'ListTaskPushNotificationConfigs']) {
     const { body } = await off.rpc(method, { taskId: 'x', ...config })
@@ -374,7 +378,7 @@ test('A2A-P13, CORE-CAP-001 where push is off, all four and the inline one are r
 })
 
 test('a caller has no more open tasks than he may', async () => {
-  const capped = await openTestHouse({ agents: { desk: agent }, config: { limits: { open_tasks_per_caller: 2 } } })
+  const capped = await openTestGateway({ agents: { desk: agent }, config: { limits: { open_tasks_per_caller: 2 } } })
   await capped.say('ask')
   const { id } = (await capped.say('ask')).body.result.task
   const refused = await capped.say('ask')

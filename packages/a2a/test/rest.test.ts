@@ -1,14 +1,14 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import type { PostOptions, RpcAnswer, TestHouse } from './house.ts'
-import { echo, openTestHouse } from './house.ts'
+import type { PostOptions, RpcAnswer, TestGateway } from './gateway.ts'
+import { echo, openTestGateway } from './gateway.ts'
 
-let house: TestHouse
+let gateway: TestGateway
 
 beforeAll(async () => {
   const asking = { handle: () => ({ status: 'input_required' as const, parts: [] }) }
-  house = await openTestHouse({ agents: { echo, asking }, config: { limits: { body_bytes: 20_000 } } })
+  gateway = await openTestGateway({ agents: { echo, asking }, config: { limits: { body_bytes: 20_000 } } })
 })
-afterAll(() => house.close())
+afterAll(() => gateway.close())
 
 const unknownId = '00000000-0000-4000-8000-000000000000'
 
@@ -18,9 +18,9 @@ interface RestOptions extends Omit<PostOptions, 'path'> {
 }
 
 function rest(method: string, path: string, { body, headers, token, at = '/a2a/rest' }: RestOptions = {}) {
-  const bearer = token === null ? undefined : `Bearer ${token ?? house.token}`
+  const bearer = token === null ? undefined : `Bearer ${token ?? gateway.token}`
   const text = typeof body === 'string' ? body : JSON.stringify(body)
-  return house.request(at + path, {
+  return gateway.request(at + path, {
     method,
     ...(body !== undefined && { body: text }),
     headers: {
@@ -88,21 +88,21 @@ describe('BIND-EQUIV-002 both bindings answer with one result', () => {
     const sent = await rest('POST', '/message:send', { body: send('hello') })
     const { id, contextId } = (sent.body as unknown as { task: { id: string; contextId: string } }).task
     const pairs = [
-      [await rest('GET', `/tasks/${id}`), await house.rpc('GetTask', { id })],
-      [await rest('GET', `/tasks?contextId=${contextId}`), await house.rpc('ListTasks', { contextId })],
+      [await rest('GET', `/tasks/${id}`), await gateway.rpc('GetTask', { id })],
+      [await rest('GET', `/tasks?contextId=${contextId}`), await gateway.rpc('ListTasks', { contextId })],
     ] as const
     for (const [ours, theirs] of pairs) expect(ours.text).toBe(JSON.stringify(theirs.body.result))
   })
 
   test('BIND-EQUIV-003 and refuse in the same words, for the same reason', async () => {
     const pairs = [
-      [await rest('GET', `/tasks/${unknownId}`), await house.rpc('GetTask', { id: unknownId })],
+      [await rest('GET', `/tasks/${unknownId}`), await gateway.rpc('GetTask', { id: unknownId })],
       [
         await rest('POST', '/message:send', { body: send('x', { parts: [] }) }),
-        await house.rpc('SendMessage', send('x', { parts: [] })),
+        await gateway.rpc('SendMessage', send('x', { parts: [] })),
       ],
-      [await rest('GET', '/tasks?pageSize=-1'), await house.rpc('ListTasks', { pageSize: -1 })],
-      [await rest('GET', '/acme/tasks'), await house.rpc('ListTasks', { tenant: 'acme' })],
+      [await rest('GET', '/tasks?pageSize=-1'), await gateway.rpc('ListTasks', { pageSize: -1 })],
+      [await rest('GET', '/acme/tasks'), await gateway.rpc('ListTasks', { tenant: 'acme' })],
     ] as const
     for (const [ours, theirs] of pairs) {
       const { message, reason, request } = errorOf(ours)
@@ -116,16 +116,16 @@ describe('BIND-EQUIV-002 both bindings answer with one result', () => {
 
   test('A2A-M12 a message sent by both is one', async () => {
     const body = send('hello')
-    const [one, two] = [await rest('POST', '/message:send', { body }), await house.rpc('SendMessage', body)]
+    const [one, two] = [await rest('POST', '/message:send', { body }), await gateway.rpc('SendMessage', body)]
     expect(one.text).toBe(JSON.stringify(two.body.result))
-    expect(house.heard.filter(({ id }) => id === body.message.messageId)).toHaveLength(1)
-    expect(house.heard.at(-1)?.raw).toEqual(body)
+    expect(gateway.heard.filter(({ id }) => id === body.message.messageId)).toHaveLength(1)
+    expect(gateway.heard.at(-1)?.raw).toEqual(body)
   })
 
   test('BIND-EQUIV-004 A2A-T02 the task of another is not found, byte for byte as if there were none', async () => {
     const sent = await rest('POST', '/message:send', { body: send('x'), at: '/agents/asking/a2a/rest' })
     const { id } = (sent.body as unknown as { task: { id: string } }).task
-    const token = await house.issuer.sign({ sub: 'bob' })
+    const token = await gateway.issuer.sign({ sub: 'bob' })
     const at = '/agents/asking/a2a/rest'
     for (const [method, path] of [
       ['GET', ''],
@@ -231,7 +231,7 @@ test('A2A-V04 the version may stand in the query', async () => {
 
 test('what is refused is remembered for the operator', async () => {
   await rest('POST', '/message:send', { body: '{secret' })
-  expect(house.refused.at(-1)).toMatchObject({
+  expect(gateway.refused.at(-1)).toMatchObject({
     via: 'a2a',
     code: 'malformed',
     reason: 'Cannot read request: not valid JSON',

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Agent } from '@postern/core'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { openTestHouse } from './house.ts'
+import { openTestGateway } from './gateway.ts'
 import { openReceiver } from './receiver.ts'
 import { openStream } from './sse.ts'
 
@@ -25,7 +25,7 @@ test('A2A-S07 after a restart get, list, subscribe and notifications go on from 
   const receiver = await openReceiver()
   const path = join(directory, 'desk.sqlite')
   const options = { agents: { desk: agent }, path, loopback: { 'hook.test': receiver.port } }
-  const before = await openTestHouse({ ...options, works: false })
+  const before = await openTestGateway({ ...options, works: false })
   const taskPushNotificationConfig = { id: 'c', url: 'https://hook.test/' }
   const begun = await before.say(
     'hello',
@@ -36,7 +36,7 @@ test('A2A-S07 after a restart get, list, subscribe and notifications go on from 
   await before.close()
 
   // Nobody works yet: what is there was kept.
-  const idle = await openTestHouse({ ...options, works: false })
+  const idle = await openTestGateway({ ...options, works: false })
   expect((await idle.rpc('GetTask', { id })).body.result.status.state).toBe('TASK_STATE_SUBMITTED')
   expect((await idle.rpc('ListTasks', {})).body.result.tasks).toMatchObject([{ id }])
   const cut = await openStream(idle, 'SubscribeToTask', { id })
@@ -44,7 +44,7 @@ test('A2A-S07 after a restart get, list, subscribe and notifications go on from 
   await idle.close()
   expect(await cut.rest()).toEqual([])
 
-  const after = await openTestHouse(options)
+  const after = await openTestGateway(options)
   const stream = await openStream(after, 'SubscribeToTask', { id }).catch(() => undefined)
   const events = (await stream?.rest()) ?? []
   await expect.poll(() => receiver.received.length).toBe(1)

@@ -1,16 +1,16 @@
-import type { Desk } from '@postern/core'
+import type { Store } from '@postern/core'
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
-import type { TestHouse } from './house.ts'
-import { openTestHouse } from './house.ts'
+import type { TestGateway } from './gateway.ts'
+import { openTestGateway } from './gateway.ts'
 
-let house: TestHouse
+let gateway: TestGateway
 let bob: string
 const steps: string[] = []
 
-/** The desk, with every call written down by its name; answers that are looked into show in what is called next. */
-function watchSteps(desk: Desk): Desk {
-  return new Proxy(desk, {
-    get(target, name: keyof Desk) {
+/** The store, with every call written down by its name; answers that are looked into show in what is called next. */
+function watchSteps(store: Store): Store {
+  return new Proxy(store, {
+    get(target, name: keyof Store) {
       const member = target[name]
       if (typeof member !== 'function' || name === 'listen' || name === 'refuse') return member
       return (...values: never[]) => {
@@ -22,10 +22,10 @@ function watchSteps(desk: Desk): Desk {
 }
 
 beforeAll(async () => {
-  house = await openTestHouse({ watchDesk: watchSteps, works: false })
-  bob = await house.issuer.sign({ sub: 'bob' })
+  gateway = await openTestGateway({ watchStore: watchSteps, works: false })
+  bob = await gateway.issuer.sign({ sub: 'bob' })
 })
-afterAll(() => house.close())
+afterAll(() => gateway.close())
 beforeEach(() => {
   steps.length = 0
 })
@@ -52,11 +52,11 @@ const operations = {
 test.each(Object.entries(operations))(
   'A2A-T02 %s of the task of another is the same steps as of none',
   async (name, params) => {
-    const begun = await house.say('x', {}, { configuration: { returnImmediately: true } })
+    const begun = await gateway.say('x', {}, { configuration: { returnImmediately: true } })
     const { id } = begun.body.result.task
     const walk = async (task: string) => {
       steps.length = 0
-      const { text } = await house.rpc(name, params(task), { token: bob })
+      const { text } = await gateway.rpc(name, params(task), { token: bob })
       return { text, steps: [...steps] }
     }
     const foreign = await walk(id)

@@ -1,16 +1,16 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import type { TestHouse } from './house.ts'
-import { openTestHouse } from './house.ts'
+import type { TestGateway } from './gateway.ts'
+import { openTestGateway } from './gateway.ts'
 
-let house: TestHouse
+let gateway: TestGateway
 
 beforeAll(async () => {
-  house = await openTestHouse()
+  gateway = await openTestGateway()
 })
-afterAll(() => house.close())
+afterAll(() => gateway.close())
 
 test('SendMessage waits for the agent and answers with the completed task', async () => {
-  const { status, body } = await house.say('hello')
+  const { status, body } = await gateway.say('hello')
   expect(status).toBe(200)
   const { task } = body.result
   expect(task).toMatchObject({
@@ -27,7 +27,7 @@ test('CORE-SEND-001 an agent may answer with a bare Message, over both bindings 
   const bare = {
     handle: () => ({ as: 'message' as const, parts: [{ kind: 'text', mime: 'text/plain', content: 'hi' }] as const }),
   }
-  const brief = await openTestHouse({ agents: { bare: bare as never } })
+  const brief = await openTestGateway({ agents: { bare: bare as never } })
   const message = {
     messageId: expect.any(String),
     role: 'ROLE_AGENT',

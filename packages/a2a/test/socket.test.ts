@@ -3,18 +3,18 @@ import type { AddressInfo, Socket } from 'node:net'
 import { connect } from 'node:net'
 import { getRequestListener } from '@hono/node-server'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import type { TestHouse } from './house.ts'
-import { openTestHouse } from './house.ts'
+import type { TestGateway } from './gateway.ts'
+import { openTestGateway } from './gateway.ts'
 
-let house: TestHouse
+let gateway: TestGateway
 let port: number
 let close: () => Promise<void>
 
 /** A server as the gateway has it, but less patient. */
 beforeAll(async () => {
-  house = await openTestHouse()
+  gateway = await openTestGateway()
   const options = { requestTimeout: 300, headersTimeout: 300, connectionsCheckingInterval: 50 }
-  const server = createServer(options, getRequestListener(house.channel.routes.fetch))
+  const server = createServer(options, getRequestListener(gateway.channel.routes.fetch))
   await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
   port = (server.address() as AddressInfo).port
   close = () =>
@@ -25,7 +25,7 @@ beforeAll(async () => {
 })
 afterAll(async () => {
   await close()
-  await house.close()
+  await gateway.close()
 })
 
 const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'ListTasks', params: {} })
@@ -34,7 +34,7 @@ function head(length: number): string {
   const lines = [
     'POST /a2a HTTP/1.1',
     'host: agents.test',
-    `authorization: Bearer ${house.token}`,
+    `authorization: Bearer ${gateway.token}`,
     'a2a-version: 1.0',
     'content-type: application/json',
     `content-length: ${length}`,
@@ -59,7 +59,7 @@ function converse(speak: (socket: Socket) => void): Promise<string> {
 }
 
 async function isAlive(): Promise<void> {
-  expect((await house.rpc('ListTasks', {})).status).toBe(200)
+  expect((await gateway.rpc('ListTasks', {})).status).toBe(200)
 }
 
 describe('A2A-E17 a Content-Length that lies, and a body that does not come', () => {

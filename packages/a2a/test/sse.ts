@@ -1,5 +1,5 @@
 import { inspectAnswer } from './answers.ts'
-import type { PostOptions, TestHouse } from './house.ts'
+import type { PostOptions, TestGateway } from './gateway.ts'
 
 // biome-ignore lint/suspicious/noExplicitAny: tests read what came over the wire
 type Wire = any
@@ -80,7 +80,7 @@ export interface StreamOptions extends PostOptions {
 
 /** Calls a streaming operation on either binding; events come without the envelope of JSON-RPC. */
 export async function openStream(
-  house: TestHouse,
+  gateway: TestGateway,
   method: 'SendStreamingMessage' | 'SubscribeToTask',
   params: Wire,
   { binding = 'rpc', verb = 'POST', path = '/a2a', token, headers }: StreamOptions = {},
@@ -88,17 +88,17 @@ export async function openStream(
   const common = {
     'content-type': 'application/json',
     'a2a-version': '1.0',
-    authorization: `Bearer ${token ?? house.token}`,
+    authorization: `Bearer ${token ?? gateway.token}`,
     ...headers,
   }
   if (binding === 'rest') {
     const at = method === 'SubscribeToTask' ? `/tasks/${params.id}:subscribe` : '/message:stream'
     const body = method === 'SubscribeToTask' ? undefined : JSON.stringify(params)
     const init = { method: verb, headers: common, ...(body && { body }) }
-    return readStream(await house.channel.routes.request(`${path}/rest${at}`, init))
+    return readStream(await gateway.channel.routes.request(`${path}/rest${at}`, init))
   }
   const body = JSON.stringify({ jsonrpc: '2.0', id: 'stream', method, params })
-  const stream = readStream(await house.channel.routes.request(path, { method: 'POST', headers: common, body }))
+  const stream = readStream(await gateway.channel.routes.request(path, { method: 'POST', headers: common, body }))
   const unwrap = (event: TestEvent) => {
     if (event.data.jsonrpc !== '2.0' || event.data.id !== 'stream') throw new Error('an event is no response')
     return { ...event, data: event.data.result ?? event.data }

@@ -1,16 +1,16 @@
-import type { Agent, AgentChunk, Desk } from '@postern/core'
+import type { Agent, AgentChunk, Store } from '@postern/core'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { replayExtension } from '../src/extensions.ts'
-import type { TestHouse, TestHouseOptions } from './house.ts'
-import { openTestHouse, textOf } from './house.ts'
+import type { TestGateway, TestGatewayOptions } from './gateway.ts'
+import { openTestGateway, textOf } from './gateway.ts'
 import type { OpenStream, StreamOptions, TestEvent } from './sse.ts'
 import { openStream, readStream } from './sse.ts'
 
 /** Gates by name: an agent goes on when the test opens the next one. */
-const gates = new Map<string, PromiseWithResolvers<void>>()
-function gate(name: string): PromiseWithResolvers<void> {
-  const known = gates.get(name) ?? Promise.withResolvers<void>()
-  gates.set(name, known)
+const semaphores = new Map<string, PromiseWithResolvers<void>>()
+function semaphore(name: string): PromiseWithResolvers<void> {
+  const known = semaphores.get(name) ?? Promise.withResolvers<void>()
+  semaphores.set(name, known)
   return known
 }
 
@@ -21,22 +21,22 @@ const scripts: Readonly<Record<string, (name: string, signal: AbortSignal) => As
   async *chunks(name) {
     yield say('one ')
     yield say('two ')
-    await gate(`${name}-1`).promise
+    await semaphore(`${name}-1`).promise
     yield say('three')
   },
   async *work(name) {
     yield { status: 'working' }
-    await gate(`${name}-1`).promise
+    await semaphore(`${name}-1`).promise
     yield { status: 'completed', parts: [say('done')] }
   },
   async *interim(name) {
     yield { status: 'working', parts: [say('looking it up')] }
-    await gate(`${name}-1`).promise
+    await semaphore(`${name}-1`).promise
     yield say('found')
   },
   async *slow(name) {
     yield say('first')
-    await gate(`${name}-1`).promise
+    await semaphore(`${name}-1`).promise
   },
   async *ask() {
     yield { status: 'input_required', parts: [say('which one?')] }
@@ -57,7 +57,7 @@ const scripts: Readonly<Record<string, (name: string, signal: AbortSignal) => As
   },
   async *flood(name) {
     for (let index = 0; index < 60; index += 1) yield say('x'.repeat(100_000))
-    await gate(`${name}-1`).promise
+    await semaphore(`${name}-1`).promise
   },
 }
 
@@ -68,45 +68,45 @@ const scripted: Agent = {
   },
 }
 
-/** A house, and how many of the protocol's listeners there are at its desk. */
-async function openWatched(options: TestHouseOptions) {
+/** A gateway, and how many of the protocol's listeners there are at its store. */
+async function openWatched(options: TestGatewayOptions) {
   let count = 0
-  const watchDesk = (desk: Desk): Desk => ({
-    ...desk,
+  const watchStore = (store: Store): Store => ({
+    ...store,
     listen(topic, listener) {
       count += 1
-      const unlisten = desk.listen(topic, listener)
+      const unlisten = store.listen(topic, listener)
       return () => {
         count -= 1
         unlisten()
       }
     },
   })
-  return { house: await openTestHouse({ ...options, watchDesk }), listening: () => count }
+  return { gateway: await openTestGateway({ ...options, watchStore }), listening: () => count }
 }
 
-let house: TestHouse
+let gateway: TestGateway
 let listening: () => number
 let bob: string
 let unique = 0
 
 beforeAll(async () => {
-  ;({ house, listening } = await openWatched({
+  ;({ gateway, listening } = await openWatched({
     agents: { desk: scripted },
     config: { limits: { streams_per_caller: 20, body_bytes: 100_000 } },
   }))
-  bob = await house.issuer.sign({ sub: 'bob' })
+  bob = await gateway.issuer.sign({ sub: 'bob' })
 })
-afterAll(() => house.close())
+afterAll(() => gateway.close())
 
 function message(text: string, more: object = {}) {
   unique += 1
   return { message: { messageId: `s-${unique}`, role: 'ROLE_USER', parts: [{ text }], ...more } }
 }
 
-const send = (text: string, options?: StreamOptions, more?: object, at = house) =>
+const send = (text: string, options?: StreamOptions, more?: object, at = gateway) =>
   openStream(at, 'SendStreamingMessage', message(text, more), options)
-const subscribe = (id: string, options?: StreamOptions, at = house) =>
+const subscribe = (id: string, options?: StreamOptions, at = gateway) =>
   openStream(at, 'SubscribeToTask', { id }, options)
 
 // biome-ignore lint/suspicious/noExplicitAny: tests read what came over the wire
@@ -184,7 +184,7 @@ describe.each([
     const events = await stream.rest()
     expect(told(events)).toEqual(['task', 'artifact "heard: hello" last', 'status COMPLETED'])
     const { id } = events[0].task
-    const { body } = await house.rpc('GetTask', { id, historyLength: 0 })
+    const { body } = await gateway.rpc('GetTask', { id, historyLength: 0 })
     expect(reduce(events)).toEqual(body.result)
   })
 
@@ -192,11 +192,11 @@ describe.each([
     const name = `chunks-${options.binding}`
     const stream = await send(`chunks ${name}`, options)
     expect(await take(stream, 3)).toEqual(['task', 'artifact "one "', 'artifact "two " append'])
-    gate(`${name}-1`).resolve()
+    semaphore(`${name}-1`).resolve()
     const rest = await stream.rest()
     expect(briefly(rest)).toEqual(['artifact "three" append last', 'status COMPLETED'])
     const { taskId } = rest[1].statusUpdate
-    const { artifacts } = (await house.rpc('GetTask', { id: taskId })).body.result
+    const { artifacts } = (await gateway.rpc('GetTask', { id: taskId })).body.result
     expect(artifacts).toEqual([
       {
         artifactId: rest[0].artifactUpdate.artifact.artifactId,
@@ -220,7 +220,7 @@ describe.each([
       state: 'TASK_STATE_WORKING',
       message: { role: 'ROLE_AGENT', parts: [{ text: 'looking it up' }] },
     })
-    gate(`${name}-1`).resolve()
+    semaphore(`${name}-1`).resolve()
     expect(briefly(await stream.rest())).toEqual(['artifact "found" last', 'status COMPLETED'])
     const asked = await (await send('ask', options)).rest()
     expect(told(asked)).toEqual(['task', 'status INPUT_REQUIRED'])
@@ -250,8 +250,12 @@ describe.each([
     const message = { messageId: `id-${options.binding ?? 'rpc'}`, role: 'ROLE_USER', parts: [{ text: 'hello' }] }
     const id = 'a\u2028b\u0085'
     const body = JSON.stringify({ jsonrpc: '2.0', id, method: 'SendStreamingMessage', params: { message } })
-    const headers = { 'content-type': 'application/json', 'a2a-version': '1.0', authorization: `Bearer ${house.token}` }
-    const stream = readStream(await house.channel.routes.request('/a2a', { method: 'POST', headers, body }))
+    const headers = {
+      'content-type': 'application/json',
+      'a2a-version': '1.0',
+      authorization: `Bearer ${gateway.token}`,
+    }
+    const stream = readStream(await gateway.channel.routes.request('/a2a', { method: 'POST', headers, body }))
     for (const event of await stream.rest()) expect(event.id).toBe(id)
   })
 
@@ -260,10 +264,10 @@ describe.each([
     const first = await firstOf(stream)
     const { id } = first.task
     await stream.next()
-    await house.rpc('CancelTask', { id })
+    await gateway.rpc('CancelTask', { id })
     const events = await stream.rest()
     expect(brief(events.at(-1))).toBe('status CANCELED')
-    expect((await house.rpc('GetTask', { id })).body.result.status.state).toBe('TASK_STATE_CANCELED')
+    expect((await gateway.rpc('GetTask', { id })).body.result.status.state).toBe('TASK_STATE_CANCELED')
   })
 })
 
@@ -276,7 +280,7 @@ describe('SubscribeToTask', () => {
       const { id } = (await firstOf(sender)).task
       const stream = await subscribe(id, options)
       expect(await take(stream, 1)).toEqual(['task'])
-      gate(`${name}-1`).resolve()
+      semaphore(`${name}-1`).resolve()
       const rest = await stream.rest()
       // Where the end is long in coming, the piece is told without it, and the end of the artifact by itself.
       expect(told(rest)[0]).toMatch(/^artifact "done"( last)?$/)
@@ -286,11 +290,11 @@ describe('SubscribeToTask', () => {
   )
 
   test('A2A-S01, STREAM-SUB-003 a task that has ended is refused as an ordinary answer', async () => {
-    const { id } = (await house.say('hello')).body.result.task
-    const rpc = await house.rpc('SubscribeToTask', { id })
+    const { id } = (await gateway.say('hello')).body.result.task
+    const rpc = await gateway.rpc('SubscribeToTask', { id })
     expect(rpc.body.error).toMatchObject({ code: -32004, message: 'Cannot SubscribeToTask: the task has ended' })
-    const rest = await house.request(`/a2a/rest/tasks/${id}:subscribe`, {
-      headers: { 'a2a-version': '1.0', authorization: `Bearer ${house.token}` },
+    const rest = await gateway.request(`/a2a/rest/tasks/${id}:subscribe`, {
+      headers: { 'a2a-version': '1.0', authorization: `Bearer ${gateway.token}` },
     })
     expect([rest.status, rest.headers.get('content-type')]).toEqual([400, 'application/a2a+json'])
   })
@@ -298,11 +302,11 @@ describe('SubscribeToTask', () => {
   test('A2A-T02, STREAM-SUB-004 the task of another is not found, as if there were none', async () => {
     const stream = await send('hang')
     const { id } = (await firstOf(stream)).task
-    const foreign = await house.rpc('SubscribeToTask', { id }, { token: bob })
-    const unknown = await house.rpc('SubscribeToTask', { id: '00000000-0000-4000-8000-000000000000' }, { token: bob })
+    const foreign = await gateway.rpc('SubscribeToTask', { id }, { token: bob })
+    const unknown = await gateway.rpc('SubscribeToTask', { id: '00000000-0000-4000-8000-000000000000' }, { token: bob })
     expect(foreign.text).toBe(unknown.text)
     expect(foreign.body.error?.code).toBe(-32001)
-    await house.rpc('CancelTask', { id })
+    await gateway.rpc('CancelTask', { id })
   })
 
   test('A2A-S08, STREAM-ORDER-001..003 who joins late is shown what there is, then all are told the same', async () => {
@@ -314,7 +318,7 @@ describe('SubscribeToTask', () => {
     expect(snapshot.task.status.state).toBe('TASK_STATE_WORKING')
     expect(snapshot.task.artifacts[0].parts).toEqual([{ text: 'one two ', mediaType: 'text/plain' }])
     expect(await firstOf(two)).toEqual(snapshot)
-    gate('late-1').resolve()
+    semaphore('late-1').resolve()
     const [first, second, third] = await Promise.all([sender.rest(), one.rest(), two.rest()])
     expect(briefly(first)).toEqual(['artifact "three" append last', 'status COMPLETED'])
     expect(second).toEqual(first)
@@ -323,24 +327,24 @@ describe('SubscribeToTask', () => {
   })
 
   test('a subscription outlives a question and hears the follow-up', async () => {
-    const { id } = (await house.say('ask')).body.result.task
+    const { id } = (await gateway.say('ask')).body.result.task
     const stream = await subscribe(id)
     expect(await take(stream, 1)).toEqual(['task INPUT_REQUIRED'])
-    await house.say('hello', { taskId: id })
+    await gateway.say('hello', { taskId: id })
     const events = await stream.rest()
     expect(told(events)).toEqual(['artifact "heard: hello" last', 'status COMPLETED'])
   })
 
-  test('A2A-S07 the desk, not memory, is what a subscription goes on from: a lost notice is found out', async () => {
-    const { desk } = house
-    const { listen } = desk
-    const { id } = (await house.say('work lost', {}, { configuration: { returnImmediately: true } })).body.result.task
-    desk.listen = (topic, listener) => (topic === 'work' ? listen(topic, listener) : () => undefined)
+  test('A2A-S07 the store, not memory, is what a subscription goes on from: a lost notice is found out', async () => {
+    const { store } = gateway
+    const { listen } = store
+    const { id } = (await gateway.say('work lost', {}, { configuration: { returnImmediately: true } })).body.result.task
+    store.listen = (topic, listener) => (topic === 'work' ? listen(topic, listener) : () => undefined)
     const stream = await subscribe(id).finally(() => {
-      desk.listen = listen
+      store.listen = listen
     })
     await stream.next()
-    gate('lost-1').resolve()
+    semaphore('lost-1').resolve()
     const events = await stream.rest()
     expect(events.map(brief).at(-1)).toBe('status COMPLETED')
     expect(events.map(brief)).toContain('artifact "done" last')
@@ -355,7 +359,7 @@ describe('who leaves, and who may not come', () => {
     await Promise.all(others.map(stream => stream.next()))
     expect(listening()).toBeGreaterThan(0)
     await Promise.all(others.slice(1).map(stream => stream.abort()))
-    gate('abort-1').resolve()
+    semaphore('abort-1').resolve()
     expect((await others[0]?.rest())?.map(brief).at(-1)).toBe('status COMPLETED')
     expect((await sender.rest()).map(brief).at(-1)).toBe('status COMPLETED')
     expect(listening()).toBe(0)
@@ -363,7 +367,7 @@ describe('who leaves, and who may not come', () => {
 
   test('A2A-S03 of a thousand aborted streams none is left', async () => {
     const watched = await openWatched({ agents: { desk: scripted }, config: { limits: { streams_per_caller: 2_000 } } })
-    const open = watched.house
+    const open = watched.gateway
     const first = await send('hang', {}, {}, open)
     const { id } = (await firstOf(first)).task
     const streams = await Promise.all(Array.from({ length: 1_000 }, () => subscribe(id, {}, open)))
@@ -376,15 +380,15 @@ describe('who leaves, and who may not come', () => {
   })
 
   test('A2A-S04 a client that never reads is dropped when too much waits for it', async () => {
-    const lazy = await house.channel.routes.request('/a2a', {
+    const lazy = await gateway.channel.routes.request('/a2a', {
       method: 'POST',
-      headers: { 'content-type': 'application/json', 'a2a-version': '1.0', authorization: `Bearer ${house.token}` },
+      headers: { 'content-type': 'application/json', 'a2a-version': '1.0', authorization: `Bearer ${gateway.token}` },
       body: JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'SendStreamingMessage', params: message('flood lazy') }),
     })
     const reader = lazy.body?.getReader()
-    gate('lazy-1').resolve()
-    await expect.poll(() => house.heard.at(-1)?.id).toBe(`s-${unique}`)
-    const { body } = await house.rpc('ListTasks', { status: 'TASK_STATE_WORKING' })
+    semaphore('lazy-1').resolve()
+    await expect.poll(() => gateway.heard.at(-1)?.id).toBe(`s-${unique}`)
+    const { body } = await gateway.rpc('ListTasks', { status: 'TASK_STATE_WORKING' })
     expect(body.error).toBeUndefined()
     await expect(reader?.closed).rejects.toThrow('reads too slowly')
   })
@@ -393,7 +397,7 @@ describe('who leaves, and who may not come', () => {
     const sender = await send('slow cap')
     const { id } = (await firstOf(sender)).task
     const open = await Promise.all(Array.from({ length: 19 }, () => subscribe(id)))
-    const refused = await house.rpc('SubscribeToTask', { id })
+    const refused = await gateway.rpc('SubscribeToTask', { id })
     expect([refused.status, refused.body.error?.message]).toEqual([
       429,
       'Cannot open stream: the caller has too many open',
@@ -404,12 +408,12 @@ describe('who leaves, and who may not come', () => {
     await open[0]?.abort()
     const again = await subscribe(id)
     expect(again.status).toBe(200)
-    gate('cap-1').resolve()
+    semaphore('cap-1').resolve()
     await Promise.all([...open.slice(1), again, sender].map(stream => stream.rest()))
   })
 
   test('A2A-S07 a shutdown ends every stream cleanly, and after it a subscription shows the task', async () => {
-    const closing = await openTestHouse({ agents: { desk: scripted } })
+    const closing = await openTestGateway({ agents: { desk: scripted } })
     const stream = await send('hang', {}, {}, closing)
     const { id } = (await firstOf(stream)).task
     closing.channel.release?.()
@@ -422,13 +426,16 @@ describe('who leaves, and who may not come', () => {
   })
 
   test('a stream on which nothing happens beats, and ends after its time', async () => {
-    const idle = await openTestHouse({ agents: { desk: scripted }, config: { limits: { stream_idle_seconds: 3_600 } } })
+    const idle = await openTestGateway({
+      agents: { desk: scripted },
+      config: { limits: { stream_idle_seconds: 3_600 } },
+    })
     const first = await send('hang', {}, {}, idle)
     const { id } = (await firstOf(first)).task
-    idle.world.hurry(500)
+    idle.platform.hurry(500)
     const rest = first.rest()
     await expect.poll(first.beats).toBeGreaterThan(2)
-    idle.world.advance(3_600_000)
+    idle.platform.advance(3_600_000)
     expect((await rest).map(brief)).not.toContain('status COMPLETED')
     await idle.rpc('CancelTask', { id })
     await idle.close()
@@ -445,8 +452,8 @@ describe('a stream that was cut off', () => {
     let last: TestEvent | undefined
     while (last?.data.artifactUpdate === undefined) last = await sender.next()
     await sender.abort()
-    gate('replay-1').resolve()
-    await expect.poll(async () => (await house.rpc('GetTask', { id })).body.result.status.state).toMatch('COMPLETED')
+    semaphore('replay-1').resolve()
+    await expect.poll(async () => (await gateway.rpc('GetTask', { id })).body.result.status.state).toMatch('COMPLETED')
     const back = await subscribe(id, { headers: { ...headers, 'last-event-id': last.id ?? '' } })
     expect(briefly(await back.rest())).toEqual([
       'artifact "two " append',
@@ -463,7 +470,7 @@ describe('a stream that was cut off', () => {
       expect(brief(await firstOf(stream))).toBe('task')
       await stream.abort()
     }
-    gate('unknown-1').resolve()
+    semaphore('unknown-1').resolve()
     await sender.rest()
   })
 
@@ -475,8 +482,8 @@ describe('a stream that was cut off', () => {
 })
 
 test('many at once, each with a second listener: every stream adds up to its task', async () => {
-  const busy = await openTestHouse({ agents: { desk: scripted }, config: { limits: { streams_per_caller: 500 } } })
-  gate('busy-1').resolve()
+  const busy = await openTestGateway({ agents: { desk: scripted }, config: { limits: { streams_per_caller: 500 } } })
+  semaphore('busy-1').resolve()
   const add = async (stream: OpenStream) => reduce(await stream.rest())
   const all = Array.from({ length: 100 }, async () => {
     const sender = await send('chunks busy', {}, {}, busy)
@@ -494,7 +501,7 @@ test('many at once, each with a second listener: every stream adds up to its tas
 })
 
 test('A2A-S02, CORE-CAP-002 where streaming is off it is refused as an ordinary answer', async () => {
-  const off = await openTestHouse({ config: { capabilities: { streaming: false } } })
+  const off = await openTestGateway({ config: { capabilities: { streaming: false } } })
   for (const [method, params] of [
     ['SendStreamingMessage', message('x')],
     ['SubscribeToTask', { id: 'x' }],
@@ -507,15 +514,15 @@ test('A2A-S02, CORE-CAP-002 where streaming is off it is refused as an ordinary 
 })
 
 test('STREAM what is wrong before the first event is an ordinary answer', async () => {
-  const { status, headers, body } = await house.rpc('SendStreamingMessage', message('x', { parts: [] }))
+  const { status, headers, body } = await gateway.rpc('SendStreamingMessage', message('x', { parts: [] }))
   expect([status, headers.get('content-type'), body.error?.code]).toEqual([200, 'application/json', -32602])
 })
 
 test('A2A-M12 a stream of a message sent twice runs the agent once', async () => {
   const params = message('hello')
-  const first = await (await openStream(house, 'SendStreamingMessage', params)).rest()
-  const again = await (await openStream(house, 'SendStreamingMessage', params)).rest()
+  const first = await (await openStream(gateway, 'SendStreamingMessage', params)).rest()
+  const again = await (await openStream(gateway, 'SendStreamingMessage', params)).rest()
   expect(again.map(brief)).toEqual(['task COMPLETED'])
   expect(again[0].task.id).toBe(first[0].task.id)
-  expect(house.heard.filter(({ id }) => id === params.message.messageId)).toHaveLength(1)
+  expect(gateway.heard.filter(({ id }) => id === params.message.messageId)).toHaveLength(1)
 })

@@ -1,7 +1,7 @@
 import type { Agent } from '@postern/core'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import type { RpcAnswer, TestHouse } from './house.ts'
-import { openTestHouse, textOf } from './house.ts'
+import type { RpcAnswer, TestGateway } from './gateway.ts'
+import { openTestGateway, textOf } from './gateway.ts'
 
 /** Ends the way the message asks. */
 const scripted: Agent = {
@@ -21,17 +21,17 @@ const scripted: Agent = {
 
 const unknownId = '00000000-0000-4000-8000-000000000000'
 
-let house: TestHouse
+let gateway: TestGateway
 let bob: string
 
 beforeAll(async () => {
-  house = await openTestHouse({ agents: { desk: scripted, other: scripted } })
-  bob = await house.issuer.sign({ sub: 'bob' })
+  gateway = await openTestGateway({ agents: { desk: scripted, other: scripted } })
+  bob = await gateway.issuer.sign({ sub: 'bob' })
 })
-afterAll(() => house.close())
+afterAll(() => gateway.close())
 
 async function ask(text: string, message?: object): Promise<RpcAnswer['body']['result']> {
-  return (await house.say(text, message)).body.result.task
+  return (await gateway.say(text, message)).body.result.task
 }
 
 describe('states of a task', () => {
@@ -63,40 +63,40 @@ describe('states of a task', () => {
   test('A2A-T14 an agent that returns a part that is none has failed, and the log says why', async () => {
     const task = await ask('bad part')
     expect(task.status.state).toBe('TASK_STATE_FAILED')
-    const failures = house.world.logged.filter(({ text }) => text === 'agent failed')
+    const failures = gateway.platform.logged.filter(({ text }) => text === 'agent failed')
     expect(failures.map(({ fields }) => fields)).toContainEqual(expect.objectContaining({ agent: 'desk' }))
   })
 })
 
 describe('a blocking call', () => {
   test('returns at once when asked to', async () => {
-    const { body } = await house.say('hang', {}, { configuration: { returnImmediately: true } })
+    const { body } = await gateway.say('hang', {}, { configuration: { returnImmediately: true } })
     expect(['TASK_STATE_SUBMITTED', 'TASK_STATE_WORKING']).toContain(body.result.task.status.state)
-    await house.rpc('CancelTask', { id: body.result.task.id })
+    await gateway.rpc('CancelTask', { id: body.result.task.id })
   })
 
   test('waits no longer than configured and then shows the task as it is', async () => {
-    const idle = await openTestHouse({ works: false, config: { limits: { wait_seconds: 0.2 } } })
+    const idle = await openTestGateway({ works: false, config: { limits: { wait_seconds: 0.2 } } })
     const { body } = await idle.say('hello')
     expect(body.result.task.status).toEqual({ state: 'TASK_STATE_SUBMITTED', timestamp: expect.any(String) })
     await idle.close()
   })
 
   test('ends when the channel lets go', async () => {
-    const idle = await openTestHouse({ works: false })
+    const idle = await openTestGateway({ works: false })
     const waiting = idle.say('hello')
-    await expect.poll(async () => (await idle.desk.count()).messages.received).toBe(1)
+    await expect.poll(async () => (await idle.store.count()).messages.received).toBe(1)
     idle.channel.release?.()
     expect((await waiting).body.result.task.status.state).toBe('TASK_STATE_SUBMITTED')
     await idle.close()
   })
 
   test('finds its answer also when the notice of it was lost', async () => {
-    const { desk } = house
-    const { listen } = desk
-    desk.listen = (topic, listener) => (topic === 'work' ? listen(topic, listener) : () => undefined)
+    const { store } = gateway
+    const { listen } = store
+    store.listen = (topic, listener) => (topic === 'work' ? listen(topic, listener) : () => undefined)
     const task = await ask('hello').finally(() => {
-      desk.listen = listen
+      store.listen = listen
     })
     expect(task.status.state).toBe('TASK_STATE_COMPLETED')
   })
@@ -105,7 +105,7 @@ describe('a blocking call', () => {
 describe('GetTask', () => {
   test('CORE-GET-001 shows the task as SendMessage left it', async () => {
     const sent = await ask('hello')
-    const { body } = await house.rpc('GetTask', { id: sent.id, historyLength: 0 })
+    const { body } = await gateway.rpc('GetTask', { id: sent.id, historyLength: 0 })
     expect(body.result).toEqual(sent)
   })
 
@@ -114,7 +114,7 @@ describe('GetTask', () => {
     await ask('input_required', { messageId: 'h-2', taskId: first.id })
     await ask('hello', { messageId: 'h-3', taskId: first.id })
     const history = async (historyLength?: number) => {
-      const { body } = await house.rpc('GetTask', { id: first.id, historyLength })
+      const { body } = await gateway.rpc('GetTask', { id: first.id, historyLength })
       return body.result.history?.map(({ role, parts }: { role: string; parts: { text: string }[] }) => [
         role.slice(5),
         parts[0]?.text,
@@ -131,7 +131,7 @@ describe('GetTask', () => {
     expect(await history(2)).toEqual(all.slice(-2))
     expect(await history(100)).toEqual(all)
     expect(await history(0)).toBeUndefined()
-    const { body } = await house.rpc('GetTask', { id: first.id })
+    const { body } = await gateway.rpc('GetTask', { id: first.id })
     expect(body.result.history[0]).toEqual({
       messageId: 'h-1',
       role: 'ROLE_USER',
@@ -144,15 +144,15 @@ describe('GetTask', () => {
   test('members may have the names of the protobuf file, as ProtoJSON allows', async () => {
     const first = await ask('input_required')
     await ask('input_required', { task_id: first.id })
-    const { body } = await house.rpc('GetTask', { id: first.id, history_length: 1 })
+    const { body } = await gateway.rpc('GetTask', { id: first.id, history_length: 1 })
     expect(body.result.history).toHaveLength(1)
-    expect((await house.rpc('ListTasks', { page_size: -1 })).body.error?.data[1].fieldViolations[0].field).toBe(
+    expect((await gateway.rpc('ListTasks', { page_size: -1 })).body.error?.data[1].fieldViolations[0].field).toBe(
       'pageSize',
     )
   })
 
   test('CORE-HIST-003 SendMessage with historyLength shows what was said, without it nothing', async () => {
-    const { body } = await house.say('hello', {}, { configuration: { historyLength: 5 } })
+    const { body } = await gateway.say('hello', {}, { configuration: { historyLength: 5 } })
     expect(body.result.task.history).toHaveLength(1)
     expect((await ask('hello')).history).toBeUndefined()
   })
@@ -167,7 +167,7 @@ describe('GetTask', () => {
       'must be an integer from 0 to 2147483647',
     ],
   ])('refuses parameters: %s', async (_, params, field, description) => {
-    const { body } = await house.rpc('GetTask', params)
+    const { body } = await gateway.rpc('GetTask', params)
     expect(body.error?.data[1].fieldViolations).toEqual([{ field, description }])
   })
 })
@@ -182,21 +182,21 @@ describe('A2A-T01, A2A-T02 no such task, and the task of another', () => {
   }
   test.each(Object.entries(operations))('%s answers both byte for byte alike', async (method, params) => {
     const { id } = await ask('input_required')
-    const unknown = await house.rpc(method, params(unknownId))
+    const unknown = await gateway.rpc(method, params(unknownId))
     expect([unknown.status, unknown.body.error?.code, unknown.body.error?.message]).toEqual([
       200,
       -32001,
       'Task not found',
     ])
-    const foreign = await house.rpc(method, params(id), { token: bob })
+    const foreign = await gateway.rpc(method, params(id), { token: bob })
     expect(foreign.text).toBe(unknown.text)
     expect([...foreign.headers]).toEqual([...unknown.headers])
-    const atOtherAgent = await house.rpc(method, params(id), { path: '/agents/other/a2a' })
+    const atOtherAgent = await gateway.rpc(method, params(id), { path: '/agents/other/a2a' })
     expect(atOtherAgent.text).toBe(unknown.text)
   })
 
   test.each(['', 'x', '../..', '%00', 'x'.repeat(10_000)])('A2A-E22 an id that is none of ours: %.20s', async id => {
-    const { body } = await house.rpc('GetTask', { id })
+    const { body } = await gateway.rpc('GetTask', { id })
     expect(body.error).toMatchObject({ code: -32001, message: 'Task not found' })
   })
 })
@@ -210,7 +210,7 @@ describe('a message to a task', () => {
 
   test('A2A-T03 is refused when the task has ended', async () => {
     const { id } = await ask('hello')
-    const { status, body } = await house.say('more', { taskId: id })
+    const { status, body } = await gateway.say('more', { taskId: id })
     expect([status, body.error?.code, body.error?.message]).toEqual([200, -32004, 'Cannot continue task: it has ended'])
   })
 
@@ -222,7 +222,7 @@ describe('a message to a task', () => {
 
   test('A2A-T04 with the context of another is refused without naming the true one', async () => {
     const { id, contextId } = await ask('input_required')
-    const { body, text } = await house.say('x', { taskId: id, contextId: 'another' })
+    const { body, text } = await gateway.say('x', { taskId: id, contextId: 'another' })
     expect(body.error).toMatchObject({
       code: -32602,
       message: 'Cannot SendMessage: message.contextId is not the context of this task',
@@ -236,7 +236,7 @@ describe('a message to a task', () => {
       ask('input_required', { messageId: 't08-a', taskId: id }),
       ask('input_required', { messageId: 't08-b', taskId: id }),
     ])
-    const { body } = await house.rpc('GetTask', { id })
+    const { body } = await gateway.rpc('GetTask', { id })
     const said = body.result.history.map(({ messageId }: { messageId: string }) => messageId)
     expect(said).toEqual(expect.arrayContaining(['t08-a', 't08-b']))
     expect(body.result.history).toHaveLength(5)
@@ -250,47 +250,47 @@ describe('contexts', () => {
     const two = await ask('hello', { contextId: 'chosen' })
     expect([one.contextId, two.contextId]).toEqual(['chosen', 'chosen'])
     expect(one.id).not.toBe(two.id)
-    expect(house.heard.at(-1)?.thread_id).toBe('chosen')
-    expect(house.heard.at(-1)?.history).toHaveLength(2)
+    expect(gateway.heard.at(-1)?.thread_id).toBe('chosen')
+    expect(gateway.heard.at(-1)?.history).toHaveLength(2)
   })
 
   test('one that we made continues the thread of its first task', async () => {
     const one = await ask('hello')
-    expect(house.heard.at(-1)?.thread_id).toBe(one.id)
+    expect(gateway.heard.at(-1)?.thread_id).toBe(one.id)
     await ask('more', { contextId: one.contextId })
-    expect(house.heard.at(-1)?.thread_id).toBe(one.id)
-    expect(house.heard.at(-1)?.history).toHaveLength(2)
+    expect(gateway.heard.at(-1)?.thread_id).toBe(one.id)
+    expect(gateway.heard.at(-1)?.history).toHaveLength(2)
   })
 
   test('A2A-T05 that of another caller is an unknown one: no history comes with it', async () => {
     await ask('secret plan', { contextId: 'shared-name' })
-    const { body } = await house.say('hello', { contextId: 'shared-name' }, { token: bob })
+    const { body } = await gateway.say('hello', { contextId: 'shared-name' }, { token: bob })
     expect(body.result.task.contextId).toBe('shared-name')
-    expect(house.heard.at(-1)?.history).toEqual([])
+    expect(gateway.heard.at(-1)?.history).toEqual([])
   })
 })
 
 describe('CancelTask', () => {
   test('CORE-CANCEL-001 ends an open task, and the agent is told', async () => {
-    const { body } = await house.say('hang', {}, { configuration: { returnImmediately: true } })
+    const { body } = await gateway.say('hang', {}, { configuration: { returnImmediately: true } })
     const { id } = body.result.task
-    const canceled = await house.rpc('CancelTask', { id })
+    const canceled = await gateway.rpc('CancelTask', { id })
     expect(canceled.body.result).toMatchObject({ id, status: { state: 'TASK_STATE_CANCELED' } })
-    expect((await house.rpc('GetTask', { id })).body.result.status.state).toBe('TASK_STATE_CANCELED')
+    expect((await gateway.rpc('GetTask', { id })).body.result.status.state).toBe('TASK_STATE_CANCELED')
   })
 
   test('A2A-T07 a call that waits for it ends with the canceled task, and stays so', async () => {
-    const waiting = house.say('hang', { messageId: 't07' })
-    await expect.poll(() => house.heard.at(-1)?.id).toBe('t07')
-    const { body } = await house.rpc('ListTasks', { status: 'TASK_STATE_WORKING' })
+    const waiting = gateway.say('hang', { messageId: 't07' })
+    await expect.poll(() => gateway.heard.at(-1)?.id).toBe('t07')
+    const { body } = await gateway.rpc('ListTasks', { status: 'TASK_STATE_WORKING' })
     const ids = body.result.tasks.map(({ id }: { id: string }) => id)
-    for (const id of ids) await house.rpc('CancelTask', { id })
+    for (const id of ids) await gateway.rpc('CancelTask', { id })
     expect((await waiting).body.result.task.status.state).toBe('TASK_STATE_CANCELED')
   })
 
   test('A2A-T06 a task that has ended is not cancelable', async () => {
     const { id } = await ask('hello')
-    const { status, body } = await house.rpc('CancelTask', { id })
+    const { status, body } = await gateway.rpc('CancelTask', { id })
     expect([status, body.error?.code, body.error?.message]).toEqual([
       200,
       -32002,
@@ -301,21 +301,21 @@ describe('CancelTask', () => {
 
   test('A2A-T06 of two cancels at once exactly one succeeds', async () => {
     const { id } = await ask('input_required')
-    const answers = await Promise.all([house.rpc('CancelTask', { id }), house.rpc('CancelTask', { id })])
+    const answers = await Promise.all([gateway.rpc('CancelTask', { id }), gateway.rpc('CancelTask', { id })])
     expect(answers.map(({ body }) => body.error?.code).sort()).toEqual([-32002, undefined])
   })
 })
 
 describe('ListTasks', () => {
-  let list: TestHouse
+  let list: TestGateway
   let carol: string
   const rpc = (params: object) => list.rpc('ListTasks', params, { token: carol })
 
   beforeAll(async () => {
-    list = await openTestHouse({ agents: { desk: scripted, other: scripted } })
+    list = await openTestGateway({ agents: { desk: scripted, other: scripted } })
     carol = await list.issuer.sign({ sub: 'carol' })
     for (const said of ['hello', 'rejected', 'hello', 'input_required', 'hello']) {
-      list.world.advance(1_000)
+      list.platform.advance(1_000)
       await list.say(said, { contextId: said }, { token: carol })
     }
     await list.say('hello', {}, { token: carol, path: '/agents/other/a2a' })

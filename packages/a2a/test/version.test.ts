@@ -1,18 +1,18 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { negotiateExtensions } from '../src/extensions.ts'
-import type { TestHouse } from './house.ts'
-import { openTestHouse } from './house.ts'
+import type { TestGateway } from './gateway.ts'
+import { openTestGateway } from './gateway.ts'
 
-let house: TestHouse
+let gateway: TestGateway
 
 beforeAll(async () => {
-  house = await openTestHouse({ works: false, config: { versions: ['1.0'] } })
+  gateway = await openTestGateway({ works: false, config: { versions: ['1.0'] } })
 })
-afterAll(() => house.close())
+afterAll(() => gateway.close())
 
 async function list(version: string, query = '') {
   const path = `/a2a${query}`
-  const { status, body } = await house.rpc('ListTasks', {}, { path, headers: { 'a2a-version': version } })
+  const { status, body } = await gateway.rpc('ListTasks', {}, { path, headers: { 'a2a-version': version } })
   return { status, code: body.error?.code, message: body.error?.message, reason: body.error?.data[0].reason }
 }
 
@@ -48,7 +48,7 @@ describe('any other is refused, never guessed', () => {
 
 describe('where 0.3 is offered too', () => {
   test('VER-SERVER-003 no version means it, and its methods are answered', async () => {
-    const both = await openTestHouse({ works: false })
+    const both = await openTestGateway({ works: false })
     for (const headers of [{ 'a2a-version': '' }, { 'a2a-version': '0.3' }, { 'a2a-version': '0.3.0' }]) {
       const { body } = await both.rpc('tasks/get', { id: 'x' }, { headers })
       expect(body.error).toMatchObject({ code: -32001, message: 'Task not found' })
@@ -57,7 +57,7 @@ describe('where 0.3 is offered too', () => {
   })
 
   test('A2A-E10 a method of the other version is refused, never guessed', async () => {
-    const both = await openTestHouse({ works: false })
+    const both = await openTestGateway({ works: false })
     const older = await both.rpc('message/send', {})
     expect(older.body.error?.code).toBe(-32601)
     const newer = await both.rpc('ListTasks', {}, { headers: { 'a2a-version': '' } })
@@ -90,13 +90,13 @@ describe('extensions', () => {
 
   test('A2A-V07 what lies beyond the bounds is ignored', async () => {
     const many = Array.from({ length: 10_000 }, (_, at) => `urn:x:${at}`).join(',')
-    const { status, body } = await house.rpc('ListTasks', {}, { headers: { 'a2a-extensions': many } })
+    const { status, body } = await gateway.rpc('ListTasks', {}, { headers: { 'a2a-extensions': many } })
     expect([status, body.error]).toEqual([200, undefined])
     expect(() => negotiateExtensions(`${many},https://example.org/ours`, ours)).toThrow('is required')
   })
 
   test('A2A-V08 an unknown one is ignored and not echoed', async () => {
-    const { status, headers } = await house.rpc('ListTasks', {}, { headers: { 'a2a-extensions': 'urn:unknown' } })
+    const { status, headers } = await gateway.rpc('ListTasks', {}, { headers: { 'a2a-extensions': 'urn:unknown' } })
     expect([status, headers.get('a2a-extensions')]).toEqual([200, null])
   })
 })

@@ -26,7 +26,7 @@ export interface RemoteActors {
   isGone(iri: Iri): boolean
 }
 
-export interface ActorCacheParts {
+export interface ActorCacheDeps {
   readonly fetchDocument: FetchDocument
   now(): number
 }
@@ -36,7 +36,7 @@ const keepMs = { found: 86_400_000, refused: 5 * 60_000, unavailable: 30_000, re
 /** Look-ups a minute that strangers can make us do. Each costs a signature: only so many in all may come at once. */
 const ceilings = { perHost: 600, inAll: 6_000, atOnce: 300 } as const
 
-export function createActorCache({ fetchDocument, now }: ActorCacheParts): RemoteActors {
+export function createActorCache({ fetchDocument, now }: ActorCacheDeps): RemoteActors {
   const known = createExpiringMap<RemoteActor>(maxActors, now)
   // Apart, so that names nobody has cannot crowd out those who write to us.
   const refused = createExpiringMap<Refused>(maxActors, now)

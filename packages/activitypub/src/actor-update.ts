@@ -1,34 +1,37 @@
-import type { AgentDirectory, PlannedAct, WorkDesk, World } from '@postern/core'
-import { createOccasion, isoTime, randomHex } from '@postern/core'
-import type { ActorHouse } from './actor.ts'
+import type { AgentDirectory, PlannedAction, Platform, WorkStore } from '@postern/core'
+import { createSyntheticMessage, isoTime, randomHex } from '@postern/core'
+import type { ActorDeps } from './actor.ts'
 import { renderActorUpdate } from './actor.ts'
 import type { KeyRing } from './keys.ts'
 import { agentIris } from './own-iris.ts'
 import { toJson } from './reply-target.ts'
 
-export interface ActorUpdateParts {
+export interface ActorUpdateDeps {
   readonly agents: AgentDirectory
-  readonly desk: Pick<WorkDesk, 'act'>
+  readonly store: Pick<WorkStore, 'act'>
   readonly keys: Pick<KeyRing, 'find'>
-  readonly world: Pick<World, 'now' | 'randomBytes'>
-  readonly house: ActorHouse
+  readonly platform: Pick<Platform, 'now' | 'randomBytes'>
+  readonly gateway: ActorDeps
 }
 
 /** Tells those who follow these agents that their actors have other keys; durable when it resolves. */
-export async function announceActors(names: readonly string[], parts: ActorUpdateParts): Promise<void> {
+export async function announceActors(names: readonly string[], parts: ActorUpdateDeps): Promise<void> {
   const acts = await Promise.all(names.map(name => planUpdate(name, parts)))
-  await parts.desk.act(acts.flat(), randomHex(parts.world, 8))
+  await parts.store.act(acts.flat(), randomHex(parts.platform, 8))
 }
 
-async function planUpdate(name: string, { agents, keys, world, house }: ActorUpdateParts): Promise<PlannedAct[]> {
+async function planUpdate(
+  name: string,
+  { agents, keys, platform, gateway }: ActorUpdateDeps,
+): Promise<PlannedAction[]> {
   const agent = agents.find(name)
   if (!agent) return []
-  const at = isoTime(world.now())
-  const { actor } = agentIris(house.origin, name)
-  const handshake = renderActorUpdate({ agent, keys: await keys.find(actor), house, at })
-  const id = `update:${randomHex(world, 16)}`
+  const at = isoTime(platform.now())
+  const { actor } = agentIris(gateway.origin, name)
+  const handshake = renderActorUpdate({ agent, keys: await keys.find(actor), gateway, at })
+  const id = `update:${randomHex(platform, 16)}`
   const place = { id, agent: name, address: `@${name}@${agents.domain}`, via: 'activitypub', threadId: id } as const
-  const occasion = createOccasion({ ...place, scope: id, at, flag: 'actor_update' })
+  const synthetic = createSyntheticMessage({ ...place, scope: id, at, flag: 'actor_update' })
   const broadcasts = [{ relation: 'follower', target: toJson({ handshake, isIntroduction: true }) }] as const
-  return [{ kind: 'tell', occasion, planned: { deliveries: [], broadcasts } }]
+  return [{ kind: 'tell', synthetic, planned: { deliveries: [], broadcasts } }]
 }

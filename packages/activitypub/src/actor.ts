@@ -26,13 +26,13 @@ const actorContext: Json = [
   },
 ]
 
-export interface ActorHouse {
+export interface ActorDeps {
   readonly origin: string
   readonly follows: ActivityPubConfig['follows']
 }
 
 /** An agent's actor document: a `Service`, which servers show as automated. */
-export function renderActor(agent: AgentProfile, keys: ActorKeys, { origin, follows }: ActorHouse): JsonMembers {
+export function renderActor(agent: AgentProfile, keys: ActorKeys, { origin, follows }: ActorDeps): JsonMembers {
   const { actor, ...collections } = agentIris(origin, agent.name)
   return {
     '@context': actorContext,
@@ -97,14 +97,14 @@ export function renderInstanceOutbox(origin: string): Json {
 export interface ActorChange {
   readonly agent: AgentProfile
   readonly keys: ActorKeys
-  readonly house: ActorHouse
+  readonly gateway: ActorDeps
   /** When it is told, ISO 8601 UTC; its id is made of it, so that a retried delivery is the same document. */
   readonly at: string
 }
 
 /** Tells those who keep a copy of an actor that it has changed: new keys, another name, another picture. Pure. */
-export function renderActorUpdate({ agent, keys, house, at }: ActorChange): JsonMembers {
-  const { '@context': context, ...object } = renderActor(agent, keys, house)
+export function renderActorUpdate({ agent, keys, gateway, at }: ActorChange): JsonMembers {
+  const { '@context': context, ...object } = renderActor(agent, keys, gateway)
   return {
     '@context': context,
     id: `${object.id}#updates/${Date.parse(at)}`,

@@ -1,4 +1,4 @@
-import type { Addressing, AnsweredTurn, PlannedDelivery, ShowDemand } from '@postern/core'
+import type { Addressing, AnsweredTurn, PlannedDelivery, ShowRequirement } from '@postern/core'
 import { mentionLength } from './mention-link.ts'
 import { activityIri, postIri } from './own-iris.ts'
 import type { Called } from './people-called.ts'
@@ -11,11 +11,11 @@ import type { DeliveryPlace, DeliveryTarget, ReplyTarget } from './reply-target.
 import { readReplyTarget, toJson } from './reply-target.ts'
 import { isOpen, replyVisibility } from './visibility.ts'
 
-export interface AddressHouse {
+export interface AddressDeps {
   readonly origin: string
   /** The longest post the server of this inbox likes, in visible characters. */
   postLimitOf(inbox: string | undefined): number
-  readonly showDemand?: ShowDemand | undefined
+  readonly showRequirement?: ShowRequirement | undefined
   /** People that one answer may call. */
   readonly maxMentions: number
 }
@@ -23,14 +23,14 @@ export interface AddressHouse {
 /** An answer goes to the author's inbox, and to each one it mentions. Pure. */
 export function addressAnswer(
   { turn, response }: AnsweredTurn,
-  { origin, postLimitOf, showDemand, maxMentions }: AddressHouse,
+  { origin, postLimitOf, showRequirement, maxMentions }: AddressDeps,
 ): Addressing {
   const reply = readReplyTarget(turn.target)
   const visibility = replyVisibility(reply.visibility, response.visibility)
   const isListed = isOpen(visibility)
   const { agent_chain: chain } = turn.content.recipient_capabilities
   const callable = countCallable(visibility, chain, maxMentions)
-  const shown = presentPost(response, turn.content, { visibility }, showDemand)
+  const shown = presentPost(response, turn.content, { visibility }, showRequirement)
   const own = ownNames(turn.agent, turn.content.recipient, origin)
   const called = findCalled(shown, { callable }, { own, author: reply.address })
   const before = [{ name: reply.address ?? '' }, ...called.chosen.map(name => ({ name }))]

@@ -6,7 +6,7 @@ import type { RemoteActor } from './remote-actor.ts'
 import { isKnownProof, maxProofs } from './signature/object-proof.ts'
 import type { RequestProof } from './signature/request-proof.ts'
 import { asPeersFault, findSigner, proveSigner } from './signer.ts'
-import type { VerifyFetchParts } from './verify-fetch.ts'
+import type { VerifyFetchDeps } from './verify-fetch.ts'
 
 /**
  * The key by which a document of an actor on another host than the request's signer claims to prove itself (FEP-8b32): another server
@@ -29,7 +29,7 @@ export function findCarriedKey(document: unknown, keyId: string): string | undef
  */
 export async function identifySigner(
   proof: RequestProof,
-  { isBlocked, findKeyOwner, actors }: Pick<VerifyFetchParts, 'isBlocked' | 'findKeyOwner' | 'actors'>,
+  { isBlocked, findKeyOwner, actors }: Pick<VerifyFetchDeps, 'isBlocked' | 'findKeyOwner' | 'actors'>,
 ): Promise<RemoteActor> {
   const key = readKeyId(proof.keyId)
   if (isBlocked(key.host)) throw new Rejection('forbidden', 'Cannot accept request: the host that signs it is blocked')

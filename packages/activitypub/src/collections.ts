@@ -1,11 +1,11 @@
-import type { Json, LookupDesk, RelationDesk } from '@postern/core'
+import type { Json, LookupStore, RelationStore } from '@postern/core'
 import { agentIris } from './own-iris.ts'
-import type { PostsParts } from './posts.ts'
+import type { PostsDeps } from './posts.ts'
 import { toAnswered } from './posts.ts'
 import { renderCreate } from './render.ts'
 import { activityStreams } from './vocabulary.ts'
 
-type Listed = Awaited<ReturnType<LookupDesk['listResponses']>>[number]
+type Listed = Awaited<ReturnType<LookupStore['listResponses']>>[number]
 
 export interface Collection {
   describe(agent: string): Promise<Json>
@@ -15,19 +15,19 @@ export interface Collection {
 
 export type CollectionName = 'outbox' | 'followers' | 'following' | 'featured'
 
-type CollectionDesk = Pick<LookupDesk & RelationDesk, 'listResponses' | 'countListed' | 'countRelations'>
+type CollectionStore = Pick<LookupStore & RelationStore, 'listResponses' | 'countListed' | 'countRelations'>
 
-export type OutboxHouse = Pick<PostsParts, 'origin' | 'fileAddress'>
+export type OutboxDeps = Pick<PostsDeps, 'origin' | 'fileAddress'>
 
 export function createCollections(
-  desk: CollectionDesk,
-  house: OutboxHouse,
+  store: CollectionStore,
+  gateway: OutboxDeps,
 ): Readonly<Record<CollectionName, Collection>> {
-  const { origin } = house
+  const { origin } = gateway
   return {
-    outbox: createOutbox(desk, house),
-    followers: createPeople('followers', desk, origin),
-    following: createPeople('following', desk, origin),
+    outbox: createOutbox(store, gateway),
+    followers: createPeople('followers', store, origin),
+    following: createPeople('following', store, origin),
     // Nothing is pinned.
     featured: {
       describe: async agent => ({ ...collection(agentIris(origin, agent).featured, 0), orderedItems: [] }),
@@ -39,18 +39,18 @@ export function createCollections(
 const pageSize = 20
 
 /** Posts everybody may read, newest first. */
-function createOutbox(desk: CollectionDesk, house: OutboxHouse): Collection {
-  const { origin } = house
+function createOutbox(store: CollectionStore, gateway: OutboxDeps): Collection {
+  const { origin } = gateway
   return {
     async describe(agent) {
       const { outbox } = agentIris(origin, agent)
-      const total = await desk.countListed({ agent, via: 'activitypub' })
+      const total = await store.countListed({ agent, via: 'activitypub' })
       return { ...collection(outbox, total), first: pageIri(outbox) }
     },
     async page(agent, after) {
       const { outbox } = agentIris(origin, agent)
       const place = after === undefined ? {} : { after }
-      const listed = await desk.listResponses({
+      const listed = await store.listResponses({
         agent,
         via: 'activitypub',
         isListed: true,
@@ -58,7 +58,7 @@ function createOutbox(desk: CollectionDesk, house: OutboxHouse): Collection {
         ...place,
       })
       const next = listed.length === pageSize ? listed.at(-1)?.place : undefined
-      const orderedItems = listed.map(item => toItem(item, house))
+      const orderedItems = listed.map(item => toItem(item, gateway))
       return { ...page(outbox, orderedItems, after), ...(next !== undefined && { next: pageIri(outbox, next) }) }
     },
   }
@@ -67,11 +67,11 @@ function createOutbox(desk: CollectionDesk, house: OutboxHouse): Collection {
 const relations = { followers: 'follower', following: 'following' } as const
 
 /** Those an agent has relations to: how many, never who. */
-function createPeople(kind: keyof typeof relations, desk: CollectionDesk, origin: string): Collection {
+function createPeople(kind: keyof typeof relations, store: CollectionStore, origin: string): Collection {
   return {
     async describe(agent) {
       const id = agentIris(origin, agent)[kind]
-      const total = await desk.countRelations({ agent, via: 'activitypub', relation: relations[kind] })
+      const total = await store.countRelations({ agent, via: 'activitypub', relation: relations[kind] })
       return { ...collection(id, total), first: pageIri(id) }
     },
     page: async agent => page(agentIris(origin, agent)[kind], []),
@@ -92,7 +92,7 @@ function pageIri(collectionIri: string, after?: number): string {
 }
 
 /** A long answer is listed by its first post. */
-function toItem(listed: Listed, house: OutboxHouse): Json {
-  const { '@context': _, ...activity } = renderCreate(toAnswered(listed, house))
+function toItem(listed: Listed, gateway: OutboxDeps): Json {
+  const { '@context': _, ...activity } = renderCreate(toAnswered(listed, gateway))
   return activity
 }

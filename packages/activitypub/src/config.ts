@@ -32,7 +32,7 @@ export const activityPubConfigSchema = z.strictObject({
   /** Turns of one thread that senders who are machines may take in an hour: two bots must not answer each other for ever. */
   bot_turns_per_hour: z.int().min(0).max(10_000).default(10),
   /** The same for everybody else, but only what comes within three seconds after an answer counts: machines that do not say so. */
-  swift_turns_per_hour: z.int().min(1).max(10_000).default(20),
+  rapid_turns_per_hour: z.int().min(1).max(10_000).default(20),
   /** Domains whose actors are refused, with all their sub-domains. */
   block: domainList,
   /** When it names any, only these domains and their sub-domains may speak, be fetched and be delivered to. */

@@ -1,14 +1,14 @@
-import type { Delivery, FetchAnswer, Json, RelationDesk, World } from '@postern/core'
+import type { Delivery, FetchAnswer, Json, Platform, RelationStore } from '@postern/core'
 import { Rejection, Unavailable, Undeliverable } from '@postern/core'
 import { parseRetryAfter } from '@postern/http'
 import type { RemoteActors } from './actor-cache.ts'
 import type { IsBlocked } from './blocklist.ts'
 import { isBlockedAddress } from './blocklist.ts'
+import type { SendSigned } from './double-knock.ts'
 import { findHost, parseIri } from './iri.ts'
-import type { Acquaintance, KeyIntroductions } from './key-introductions.ts'
+import type { KeyIntroductions, Recipient } from './key-introductions.ts'
 import { introducingKey } from './key-introductions.ts'
 import type { DocumentKey, KeyRing, RequestKey } from './keys.ts'
-import type { SendSigned } from './knock.ts'
 import type { Mentioned } from './mention-link.ts'
 import type { OutgoingActivity } from './outgoing.ts'
 import { renderSaid } from './outgoing.ts'
@@ -23,9 +23,9 @@ import { readDeliveryTarget } from './reply-target.ts'
 import { activityJson } from './vocabulary.ts'
 import type { Handles } from './webfinger.ts'
 
-export interface DeliverParts {
-  readonly world: Pick<World, 'now' | 'log'>
-  readonly desk: Pick<RelationDesk, 'findRelation'>
+export interface DeliverDeps {
+  readonly platform: Pick<Platform, 'now' | 'log'>
+  readonly store: Pick<RelationStore, 'findRelation'>
   readonly send: SendSigned
   readonly keys: Pick<KeyRing, 'find'>
   readonly proveOutgoing: ProveOutgoing
@@ -57,7 +57,7 @@ const waitStatuses: ReadonlySet<number> = new Set([408, 425, 429])
 export async function deliverActivity(
   outgoing: OutgoingActivity,
   delivery: Delivery,
-  parts: DeliverParts,
+  parts: DeliverDeps,
 ): Promise<{ readonly note: string }> {
   const place = await findInbox(delivery, parts)
   if (!place) return { note: 'the words name somebody who is not there' }
@@ -73,7 +73,7 @@ export async function deliverActivity(
   const body = { bytes, type: activityJson }
   const answer = await parts.send({ method: 'POST', url: inbox, body, timeoutMs: postMs }, key)
   if (goneStatuses.has(answer.status)) parts.onGone(delivery.agent, readDeliveryTarget(delivery))
-  checkAnswer(answer, delivery.attempt, parts.world.now())
+  checkAnswer(answer, delivery.attempt, parts.platform.now())
   // Next time we shall know how long a post may be there.
   if ((outgoing.said?.answered.rendering.pieces ?? 1) > 1) void parts.limits.learn(host)
   return { note: `answered ${answer.status}` }
@@ -81,9 +81,9 @@ export async function deliverActivity(
 
 /** The newest one, once the host has heard of it. */
 async function chooseKey(
-  to: Acquaintance,
+  to: Recipient,
   delivery: Delivery,
-  { keys, introductions, origin }: Pick<DeliverParts, 'keys' | 'introductions' | 'origin'>,
+  { keys, introductions, origin }: Pick<DeliverDeps, 'keys' | 'introductions' | 'origin'>,
 ): Promise<RequestKey> {
   const found = await keys.find(agentIris(origin, to.agent).actor)
   if (readDeliveryTarget(delivery).isIntroduction) {
@@ -103,7 +103,7 @@ interface Made {
 }
 
 export function createFindBytes(
-  parts: Pick<DeliverParts, 'keys' | 'proveOutgoing' | 'handles' | 'actors' | 'origin'>,
+  parts: Pick<DeliverDeps, 'keys' | 'proveOutgoing' | 'handles' | 'actors' | 'origin'>,
 ): FindBytes {
   const known = new WeakMap<OutgoingActivity, Made>()
 
@@ -149,7 +149,7 @@ export function checkAnswer(
 type Inbox = Extract<DeliveryPlace, { readonly inbox: string }>
 
 /** Undefined where the words of the answer alone name somebody, and there is nobody of that name. */
-async function findInbox(delivery: Delivery, parts: DeliverParts): Promise<Inbox | undefined> {
+async function findInbox(delivery: Delivery, parts: DeliverDeps): Promise<Inbox | undefined> {
   const target = readDeliveryTarget(delivery)
   if ('inbox' in target) return target
   try {
@@ -164,11 +164,11 @@ async function findInbox(delivery: Delivery, parts: DeliverParts): Promise<Inbox
 async function findMentionedInbox(
   { agent }: Delivery,
   target: Extract<DeliveryPlace, { readonly mention: string }>,
-  parts: DeliverParts,
+  parts: DeliverDeps,
 ): Promise<Inbox> {
   const actor = await findMentioned(target, parts)
   const key = { via: 'activitypub', agent, relation: 'blocked_by', peer: actor.id } as const
-  if (await parts.desk.findRelation(key))
+  if (await parts.store.findRelation(key))
     throw new Undeliverable('Cannot deliver: the one mentioned has blocked the agent')
   if (!actor.inbox) throw new Undeliverable('Cannot deliver: the one mentioned has no inbox')
   return { inbox: actor.inbox, peer: actor.id }
@@ -178,7 +178,7 @@ async function findMentionedInbox(
 async function lookUpMentions(
   { response, rendering, agent, origin }: Answered,
   { message }: Delivery,
-  parts: Pick<DeliverParts, 'handles' | 'actors'>,
+  parts: Pick<DeliverDeps, 'handles' | 'actors'>,
 ): Promise<readonly Mentioned[]> {
   const reached = { own: ownNames(agent, message.recipient, origin), author: rendering.reply?.address }
   const { chosen, named } = findCalled(response, rendering, reached)
@@ -197,7 +197,7 @@ function toMentioned({ id, url }: RemoteActor, name: string): Mentioned {
 
 async function findMentioned(
   { mention, isNamed }: { readonly mention: string; readonly isNamed?: boolean | undefined },
-  { handles, actors }: Pick<DeliverParts, 'handles' | 'actors'>,
+  { handles, actors }: Pick<DeliverDeps, 'handles' | 'actors'>,
 ): Promise<RemoteActor> {
   try {
     const actor = await actors.find(

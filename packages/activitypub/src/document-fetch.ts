@@ -1,11 +1,11 @@
-import type { FetchAnswer, World } from '@postern/core'
+import type { FetchAnswer, Platform } from '@postern/core'
 import { parseUrl, Unavailable, Undeliverable } from '@postern/core'
 import { parseBoundedJson, parseRetryAfter } from '@postern/http'
 import type { IsBlocked } from './blocklist.ts'
 import { isBlockedAddress } from './blocklist.ts'
+import type { SendSigned } from './double-knock.ts'
 import { isOnOrigin } from './iri.ts'
 import type { KeyRing } from './keys.ts'
-import type { SendSigned } from './knock.ts'
 import { activityAccept, isActivityMediaType } from './vocabulary.ts'
 
 /** The origin may say that there is no such document: `gone`, it was here (410); `missing`, it is not (404). */
@@ -21,8 +21,8 @@ export type FetchedDocument =
  */
 export type FetchDocument = (iri: string) => Promise<FetchedDocument>
 
-export interface DocumentFetchParts {
-  readonly world: Pick<World, 'now'>
+export interface DocumentFetchDeps {
+  readonly platform: Pick<Platform, 'now'>
   readonly send: SendSigned
   readonly keys: Pick<KeyRing, 'find'>
   readonly isBlocked: IsBlocked
@@ -37,14 +37,14 @@ const redirectStatuses: ReadonlySet<number> = new Set([301, 302, 303, 307, 308])
 const waitStatuses: ReadonlySet<number> = new Set([408, 425, 429])
 
 export function createDocumentFetch({
-  world,
+  platform,
   send,
   keys,
   isBlocked,
   instanceActor,
-}: DocumentFetchParts): FetchDocument {
+}: DocumentFetchDeps): FetchDocument {
   async function get(url: string, deadline: number): Promise<FetchAnswer> {
-    const timeoutMs = deadline - world.now()
+    const timeoutMs = deadline - platform.now()
     if (timeoutMs <= 0) throw new Unavailable('Cannot fetch document: no answer in time')
     const { request } = await keys.find(instanceActor)
     return send({ method: 'GET', url, headers: { accept: activityAccept }, timeoutMs, maxBytes }, request)
@@ -52,11 +52,11 @@ export function createDocumentFetch({
 
   return async function fetchDocument(iri) {
     if (isBlockedAddress(iri, isBlocked)) throw refuseDocument('its host is blocked')
-    const deadline = world.now() + totalMs
+    const deadline = platform.now() + totalMs
     let url = iri
     for (let hop = 0; hop <= maxHops; hop += 1) {
       const answer = await get(url, deadline)
-      if (!redirectStatuses.has(answer.status)) return readDocument(answer, world.now())
+      if (!redirectStatuses.has(answer.status)) return readDocument(answer, platform.now())
       url = followWithin(url, answer)
     }
     throw refuseDocument('too many redirects')

@@ -1,4 +1,4 @@
-import type { Desk, Json, RelationEffect } from '@postern/core'
+import type { Json, RelationEffect, Store } from '@postern/core'
 import { composeFollowAnswer } from './inbox/follow-answer.ts'
 import { asObject, textOf } from './reading.ts'
 
@@ -6,20 +6,20 @@ import { asObject, textOf } from './reading.ts'
 export type DecideFollow = (agent: string, peer: string, isAccepted: boolean) => Promise<boolean>
 
 export function createFollowDecision(
-  desk: Pick<Desk, 'findRelation' | 'findAuthored' | 'decide'>,
+  store: Pick<Store, 'findRelation' | 'findAuthored' | 'decide'>,
   origin: string,
 ): DecideFollow {
   return async function decideFollow(agent, peer, isAccepted) {
-    const pending = await desk.findRelation({ via: 'activitypub', agent, relation: 'pending', peer })
+    const pending = await store.findRelation({ via: 'activitypub', agent, relation: 'pending', peer })
     const { follow, inbox } = readRequest(pending?.target)
     if (!pending || !follow || !inbox) return false
-    const known = await desk.findAuthored('activitypub', { author: peer, object: follow })
+    const known = await store.findAuthored('activitypub', { author: peer, object: follow })
     const request = known.findLast(message => message.agent === agent)
     if (!request) return false
     const effects: RelationEffect[] = [{ kind: 'unrelate', relation: 'pending', peer }]
     if (isAccepted) effects.push({ kind: 'relate', relation: 'follower', peer, target: pending.target })
     const answer = composeFollowAnswer(isAccepted ? 'Accept' : 'Reject', { origin, agent, peer, follow, inbox })
-    await desk.decide(request.message, { effects, deliveries: [answer] })
+    await store.decide(request.message, { effects, deliveries: [answer] })
     return true
   }
 }

@@ -1,4 +1,4 @@
-import type { Delivery, Rejection, WithdrawalDesk, World } from '@postern/core'
+import type { Delivery, Platform, Rejection, WithdrawalStore } from '@postern/core'
 import { Unavailable, Undeliverable } from '@postern/core'
 import { createRateLimit } from '@postern/http'
 import { findHost } from './iri.ts'
@@ -23,13 +23,13 @@ const deliveriesPerMinute = 60
 /** There is nothing at this address, or nothing that takes posts. */
 const noInboxStatuses: ReadonlySet<number | undefined> = new Set([404, 405, 410])
 
-export interface ForeignInboxParts {
-  readonly desk: Pick<WithdrawalDesk, 'withdraw'>
-  readonly world: Pick<World, 'now'>
+export interface ForeignInboxDeps {
+  readonly store: Pick<WithdrawalStore, 'withdraw'>
+  readonly platform: Pick<Platform, 'now'>
 }
 
-export function createForeignInboxes({ desk, world }: ForeignInboxParts): ForeignInboxes {
-  const now = () => world.now()
+export function createForeignInboxes({ store, platform }: ForeignInboxDeps): ForeignInboxes {
+  const now = () => platform.now()
   const limit = createRateLimit(followers, now)
   const deliveries = createRateLimit({ perMinute: deliveriesPerMinute }, now)
 
@@ -59,7 +59,7 @@ export function createForeignInboxes({ desk, world }: ForeignInboxParts): Foreig
         return await deliver()
       } catch (error) {
         if (error instanceof Undeliverable && noInboxStatuses.has(error.status))
-          await desk.withdraw('activitypub', [{ kind: 'end_relations', peer }])
+          await store.withdraw('activitypub', [{ kind: 'end_relations', peer }])
         throw error instanceof Unavailable ? toHearsay(error) : error
       }
     },

@@ -1,4 +1,4 @@
-import type { AgentDirectory, LookupDesk } from '@postern/core'
+import type { AgentDirectory, LookupStore } from '@postern/core'
 import { secretName } from './key-generations.ts'
 import { agentIris } from './own-iris.ts'
 
@@ -7,11 +7,11 @@ export type IsFormerAgent = (name: string) => Promise<boolean>
 
 /** An agent that had keys was known, or could have been; one that never was has none. */
 export function createFormerAgents(
-  desk: Pick<LookupDesk, 'hasSecret'>,
+  store: Pick<LookupStore, 'hasSecret'>,
   { origin, find }: Pick<AgentDirectory, 'origin' | 'find'>,
 ): IsFormerAgent {
   return async name => {
     if (find(name)) return false
-    return desk.hasSecret(secretName(agentIris(origin, name).actor.slice(origin.length), 'made-at'))
+    return store.hasSecret(secretName(agentIris(origin, name).actor.slice(origin.length), 'made-at'))
   }
 }

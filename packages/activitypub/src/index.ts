@@ -1,10 +1,10 @@
-import type { AgentDirectory, Channel, House, Inbound, Outbound } from '@postern/core'
+import type { AgentDirectory, Channel, ChannelContext, Inbound, Outbound } from '@postern/core'
 import { createSender, defaultMaxMentions, Rejection } from '@postern/core'
 import type { Hono } from 'hono'
 import { createActorCache } from './actor-cache.ts'
 import { announceActors } from './actor-update.ts'
+import { addressAction, expandToFollowers } from './address-action.ts'
 import { addressAnswer } from './address-answer.ts'
-import { addressDeed, spreadToFollowers } from './address-deed.ts'
 import { createBackground } from './background/background.ts'
 import { createRemotePosts } from './background/remote-posts.ts'
 import { createBlocklist } from './blocklist.ts'
@@ -12,21 +12,20 @@ import { createCollections } from './collections.ts'
 import type { ActivityPubConfig } from './config.ts'
 import { parseDuration } from './config.ts'
 import { createCreatedPosts } from './created-post.ts'
+import { createDeletedActors } from './deleted-actors.ts'
 import { createFindBytes, deliverActivity } from './deliver.ts'
 import { createDocumentFetch } from './document-fetch.ts'
+import { createDoubleKnock } from './double-knock.ts'
 import { createFollowDecision } from './follow-requests.ts'
 import { createForeignInboxes } from './foreign-inbox.ts'
 import { createFormerAgents } from './former-agents.ts'
-import { createGonePeers } from './gone-peer.ts'
-import type { InboxHouse } from './inbox/activity-kind.ts'
+import type { InboxDeps } from './inbox/activity-kind.ts'
 import type { UnderstoodDelivery } from './inbox/understand.ts'
 import { understandDelivery } from './inbox/understand.ts'
 import { findHost } from './iri.ts'
 import { createKeyIntroductions } from './key-introductions.ts'
 import { createKeyOwners } from './key-owner.ts'
 import { createKeyRing } from './keys.ts'
-import { createKnocker } from './knock.ts'
-import { createLostInboxes } from './lost-inboxes.ts'
 import { normalizeDelivery, readWithdrawals } from './normalize.ts'
 import type { OutgoingActivity } from './outgoing.ts'
 import { createDeliveryRenderer, describeOutgoing } from './outgoing.ts'
@@ -40,6 +39,7 @@ import { listPublishedKeys, rotateActorKeys } from './published-keys.ts'
 import { createReaders } from './readers.ts'
 import { retargetAlone } from './reply-target.ts'
 import { createRoutes } from './routes.ts'
+import { createUnreachableInboxes } from './unreachable-inboxes.ts'
 import type { InboxRequest } from './verify.ts'
 import { verifyDelivery } from './verify.ts'
 import { activityJson } from './vocabulary.ts'
@@ -57,20 +57,26 @@ const swiftMs = 3_000
 /** Opens the fediverse's door: inboxes in, signed posts out. @throws ConfigError */
 export function openActivityPub(
   config: ActivityPubConfig,
-  { world, desk, agents, fileAddress, showDemand, maxMentions = defaultMaxMentions }: House,
+  { platform, store, agents, fileAddress, showRequirement, maxMentions = defaultMaxMentions }: ChannelContext,
 ): Channel<Hono> {
   const { origin } = agents
-  const now = () => world.now()
-  const keys = createKeyRing({ desk, origin, now })
-  const send = createKnocker({ fetch: world.fetch, now })
+  const now = () => platform.now()
+  const keys = createKeyRing({ store, origin, now })
+  const send = createDoubleKnock({ fetch: platform.fetch, now })
   const isListed = createBlocklist(config)
-  // Agents of one house speak to each other, whoever else is let in.
+  // Agents of one gateway speak to each other, whoever else is let in.
   const ownHosts: ReadonlySet<string> = new Set([agents.domain, new URL(origin).hostname])
   const isBlocked = (host: string) => !ownHosts.has(host) && isListed(host)
-  const fetchDocument = createDocumentFetch({ world, send, keys, isBlocked, instanceActor: instanceActorIri(origin) })
+  const fetchDocument = createDocumentFetch({
+    platform,
+    send,
+    keys,
+    isBlocked,
+    instanceActor: instanceActorIri(origin),
+  })
   const shared = {
-    world,
-    desk,
+    platform,
+    store,
     send,
     keys,
     agents,
@@ -79,86 +85,86 @@ export function openActivityPub(
     actors: createActorCache({ fetchDocument, now }),
     findKeyOwner: createKeyOwners({ fetchDocument, now }),
     proveOutgoing: createOutgoingProof(config.object_proofs),
-    handles: createHandles({ fetch: world.fetch, now, isBlocked }),
+    handles: createHandles({ fetch: platform.fetch, now, isBlocked }),
     isBlocked,
     windowMs: parseDuration(config.date_window),
   }
-  const house: InboxHouse = {
+  const gateway: InboxDeps = {
     agents,
     isBlocked,
     follows: config.follows,
     maxMentions: config.max_mentions,
     quotas: {
       machines: { turns: config.bot_turns_per_hour, withinMs: hourMs },
-      people: { turns: config.swift_turns_per_hour, withinMs: hourMs, swiftMs },
+      people: { turns: config.rapid_turns_per_hour, withinMs: hourMs, swiftMs },
     },
   }
-  const foreignInboxes = createForeignInboxes({ desk, world })
+  const foreignInboxes = createForeignInboxes({ store, platform })
   const fetchCreatedPost = createCreatedPosts({ fetchDocument, now })
-  const understanding = { ...shared, house, foreignInboxes, fetchCreatedPost }
+  const understanding = { ...shared, gateway, foreignInboxes, fetchCreatedPost }
   const inbound: Inbound<InboxRequest, UnderstoodDelivery> = {
     name: 'activitypub',
     verify: async raw => understandDelivery(await verifyDelivery(raw, shared), understanding),
     normalize: normalizeDelivery,
     withdrawals: readWithdrawals,
   }
-  const limits = createPeerLimits({ fetch: world.fetch, now })
-  const addressing = { origin, postLimitOf: createPostLimits(config.split_posts, limits), showDemand, maxMentions }
-  const gonePeers = createGonePeers({ fetchDocument, desk, world })
-  const actorHouse = { origin, follows: config.follows }
+  const limits = createPeerLimits({ fetch: platform.fetch, now })
+  const addressing = { origin, postLimitOf: createPostLimits(config.split_posts, limits), showRequirement, maxMentions }
+  const deletedActors = createDeletedActors({ fetchDocument, store, platform })
+  const actorGateway = { origin, follows: config.follows }
   const sending = {
     ...shared,
     limits,
-    introductions: createKeyIntroductions({ agents, world, send, house: actorHouse }),
+    introductions: createKeyIntroductions({ agents, platform, send, gateway: actorGateway }),
     findBytes: createFindBytes(shared),
-    onGone: createLostInboxes({ desk, gonePeers, world }),
+    onGone: createUnreachableInboxes({ store, deletedActors, platform }),
   }
   const outbound: Outbound<OutgoingActivity> = {
     name: 'activitypub',
     address: answered => addressAnswer(answered, addressing),
-    render: createDeliveryRenderer({ origin, fileAddress, showDemand }, now),
+    render: createDeliveryRenderer({ origin, fileAddress, showRequirement }, now),
     describe: describeOutgoing,
     deliver: (wire, delivery) => foreignInboxes.watchDelivery(delivery, () => deliverActivity(wire, delivery, sending)),
   }
   const readers = createReaders(config.require_signed_fetch, shared)
-  const posts = { desk, handles: shared.handles, origin, fileAddress, showDemand }
+  const posts = { store, handles: shared.handles, origin, fileAddress, showRequirement }
   return {
     ...createSender(outbound),
-    addressDeed: deed => addressDeed(deed, addressing),
-    spread: (_, relations) => spreadToFollowers(relations),
+    addressAction: action => addressAction(action, addressing),
+    expand: (_, relations) => expandToFollowers(relations),
     addressesFiles: true,
     privateScope: subject => subject,
     retarget: retargetAlone,
     findPrincipal: createPrincipalFinder(shared),
     routes: createRoutes({
       agents,
-      desk,
-      world,
+      store,
+      platform,
       keys,
-      collections: createCollections(desk, { origin, fileAddress }),
+      collections: createCollections(store, { origin, fileAddress }),
       follows: config.follows,
       posts,
       readers,
-      pages: { desk, agents, domain: agents.domain, origin, isBlocked, fileAddress },
-      isFormerAgent: createFormerAgents(desk, agents),
+      pages: { store, agents, domain: agents.domain, origin, isBlocked, fileAddress },
+      isFormerAgent: createFormerAgents(store, agents),
       inbound,
     }),
     fetchBackground: createBackground({ ...shared, posts: createRemotePosts({ fetchDocument, isBlocked, now }) }),
     gatewayLinks: [{ rel: 'self', type: activityJson, href: instanceActorIri(origin) }],
     links: agent => [{ rel: 'self', type: activityJson, href: agentIris(origin, agent).actor }],
     readProfile: createPublicProfiles({
-      desk,
+      store,
       agents,
       fileAddress,
       follows: config.follows,
       isSignedOnly: readers.isSignedOnly,
     }),
     publishedKeys: () => listPublishedKeys(keys, findActors(agents)),
-    decideFollow: createFollowDecision(desk, origin),
+    decideFollow: createFollowDecision(store, origin),
     async rotateKeys(agent, options) {
       const rotated = await rotateActorKeys(keys, findActors(agents, agent), options)
       const names = agent === undefined ? agents.list().map(({ name }) => name) : [agent]
-      await announceActors(names, { agents, desk, keys, world, house: actorHouse })
+      await announceActors(names, { agents, store, keys, platform, gateway: actorGateway })
       return rotated
     },
   }

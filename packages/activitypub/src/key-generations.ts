@@ -1,6 +1,6 @@
 import { createPrivateKey, createPublicKey, generateKeyPair } from 'node:crypto'
 import { promisify } from 'node:util'
-import type { LookupDesk, RotateOptions } from '@postern/core'
+import type { LookupStore, RotateOptions } from '@postern/core'
 import { isoTime } from '@postern/core'
 import type { DocumentKey, KeyPairs, RequestKey } from './keys.ts'
 import { formatMultikey } from './signature/multikey.ts'
@@ -19,7 +19,7 @@ export interface KeyGenerations {
 
 type SecretName = 'main-key' | 'ed25519-key' | 'made-at' | 'revokes'
 
-/** What the desk keeps a secret of the actor at `path` under. */
+/** What the store keeps a secret of the actor at `path` under. */
 export function secretName(path: string, name: SecretName, generation = 1): string {
   return `activitypub${path}#${name}${suffixOf(generation)}`
 }
@@ -29,11 +29,11 @@ export function secretName(path: string, name: SecretName, generation = 1): stri
  * before it has a fourth.
  */
 export function createKeyGenerations(
-  desk: Pick<LookupDesk, 'secret' | 'hasSecret'>,
+  store: Pick<LookupStore, 'secret' | 'hasSecret'>,
   now: () => number,
 ): KeyGenerations {
   const secret = (path: string, name: SecretName, generation: number, make: () => Promise<string>) =>
-    desk.secret(secretName(path, name, generation), make)
+    store.secret(secretName(path, name, generation), make)
 
   async function make(path: string, generation: number): Promise<string> {
     await Promise.all([
@@ -44,7 +44,7 @@ export function createKeyGenerations(
   }
 
   async function findTime(path: string, generation: number): Promise<string | undefined> {
-    const isMade = await desk.hasSecret(secretName(path, 'made-at', generation))
+    const isMade = await store.hasSecret(secretName(path, 'made-at', generation))
     return isMade ? secret(path, 'made-at', generation, async () => isoTime(now())) : undefined
   }
 
@@ -69,7 +69,7 @@ export function createKeyGenerations(
     },
     async findOldest(path, count) {
       for (let generation = count; generation > 1; generation -= 1)
-        if (await desk.hasSecret(secretName(path, 'revokes', generation))) return generation
+        if (await store.hasSecret(secretName(path, 'revokes', generation))) return generation
       return 1
     },
     async add(path, { isRevoking } = {}) {

@@ -1,16 +1,16 @@
-import type { AgentDirectory, Json, World } from '@postern/core'
-import type { ActorHouse } from './actor.ts'
+import type { AgentDirectory, Json, Platform } from '@postern/core'
+import type { ActorDeps } from './actor.ts'
 import { renderActorUpdate } from './actor.ts'
+import type { SendSigned } from './double-knock.ts'
 import { createExpiringMap } from './expiring-map.ts'
 import { findHost } from './iri.ts'
 import type { ActorKeys, KeyPairs } from './keys.ts'
-import type { SendSigned } from './knock.ts'
 import type { JsonMembers } from './render.ts'
 import { createSharedWork } from './shared-work.ts'
 import { activityJson } from './vocabulary.ts'
 
 /** Whom an agent is about to speak to. */
-export interface Acquaintance {
+export interface Recipient {
   /** The agent's name. */
   readonly agent: string
   readonly inbox: string
@@ -26,16 +26,16 @@ export interface Acquaintance {
  */
 export interface KeyIntroductions {
   /** Once for each host while the old key is listed. @throws Unavailable, Undeliverable when the host cannot be reached */
-  introduce(to: Acquaintance, keys: ActorKeys): Promise<void>
+  introduce(to: Recipient, keys: ActorKeys): Promise<void>
   /** The host has been told by other means. */
-  remember(to: Acquaintance, keys: ActorKeys): void
+  remember(to: Recipient, keys: ActorKeys): void
 }
 
-export interface KeyIntroductionParts {
+export interface KeyIntroductionDeps {
   readonly agents: Pick<AgentDirectory, 'find'>
-  readonly world: Pick<World, 'now'>
+  readonly platform: Pick<Platform, 'now'>
   readonly send: SendSigned
-  readonly house: ActorHouse
+  readonly gateway: ActorDeps
 }
 
 const postMs = 10_000
@@ -50,7 +50,7 @@ export function introducingKey({ listed, request }: ActorKeys): KeyPairs['reques
 }
 
 /** A whole host; of an inbox that somebody of another host has named there, that inbox alone. */
-function placeOf({ host, inbox, peer }: Acquaintance): string {
+function placeOf({ host, inbox, peer }: Recipient): string {
   return peer === undefined || findHost(peer) === host ? host : inbox
 }
 
@@ -60,24 +60,24 @@ function addressTo(peer: string | undefined, update: JsonMembers): JsonMembers {
   return { ...update, to: [peer], object: { ...(update.object as { readonly [name: string]: Json }), to: [peer] } }
 }
 
-export function createKeyIntroductions({ agents, world, send, house }: KeyIntroductionParts): KeyIntroductions {
-  const told = createExpiringMap<true>(maxHosts, () => world.now())
+export function createKeyIntroductions({ agents, platform, send, gateway }: KeyIntroductionDeps): KeyIntroductions {
+  const told = createExpiringMap<true>(maxHosts, () => platform.now())
   const share = createSharedWork<void>()
-  const nameOf = (to: Acquaintance, { request }: ActorKeys) => `${request.id} ${placeOf(to)}`
+  const nameOf = (to: Recipient, { request }: ActorKeys) => `${request.id} ${placeOf(to)}`
 
-  async function tell(to: Acquaintance, keys: ActorKeys): Promise<void> {
+  async function tell(to: Recipient, keys: ActorKeys): Promise<void> {
     const { agent, inbox, peer } = to
     const profile = agents.find(agent)
     if (!profile) return
     // Of the keys' own time: the same document whenever it is sent again.
-    const update = renderActorUpdate({ agent: profile, keys, house, at: keys.madeAt })
+    const update = renderActorUpdate({ agent: profile, keys, gateway, at: keys.madeAt })
     const body = { bytes: Buffer.from(JSON.stringify(addressTo(peer, update))), type: activityJson }
     const { status } = await send({ method: 'POST', url: inbox, body, timeoutMs: postMs }, introducingKey(keys))
     // Who refuses it has looked at the actor, and knows the new key. Who cannot take it now, or is not there, tells nothing of the others.
     if (!unheardStatuses.has(status) && status < 500) remember(to, keys)
   }
 
-  function remember(to: Acquaintance, keys: ActorKeys): void {
+  function remember(to: Recipient, keys: ActorKeys): void {
     told.set(nameOf(to, keys), true, rememberMs)
   }
 

@@ -1,4 +1,4 @@
-import type { LookupDesk, RotateOptions } from '@postern/core'
+import type { LookupStore, RotateOptions } from '@postern/core'
 import { createExpiringMap } from './expiring-map.ts'
 import { createKeyGenerations } from './key-generations.ts'
 import type { SigningKey } from './signature/sign.ts'
@@ -36,8 +36,8 @@ export interface KeyRing {
   rotate(actor: string, options?: RotateOptions): Promise<ActorKeys>
 }
 
-export interface KeyRingParts {
-  readonly desk: Pick<LookupDesk, 'secret' | 'hasSecret'>
+export interface KeyRingDeps {
+  readonly store: Pick<LookupStore, 'secret' | 'hasSecret'>
   readonly origin: string
   now(): number
 }
@@ -50,9 +50,9 @@ const maxListed = 4
 const loadedMs = 60_000
 const maxActors = 10_000
 
-export function createKeyRing({ desk, origin, now }: KeyRingParts): KeyRing {
+export function createKeyRing({ store, origin, now }: KeyRingDeps): KeyRing {
   const loaded = createExpiringMap<Promise<ActorKeys>>(maxActors, now)
-  const store = createKeyGenerations(desk, now)
+  const generations = createKeyGenerations(store, now)
 
   function keep(actor: string, found: Promise<ActorKeys>): Promise<ActorKeys> {
     loaded.set(actor, found, loadedMs)
@@ -62,14 +62,14 @@ export function createKeyRing({ desk, origin, now }: KeyRingParts): KeyRing {
 
   async function load(actor: string): Promise<ActorKeys> {
     const path = actor.slice(origin.length)
-    const times = await store.listTimes(path)
+    const times = await generations.listTimes(path)
     const newest = times.length
-    const oldest = await store.findOldest(path, newest)
+    const oldest = await generations.findOldest(path, newest)
     const isWanted = (at: number) => at + 1 >= oldest && isListed(times, at, now())
     const wanted = times.flatMap((_, at) => (isWanted(at) ? [at + 1] : [])).slice(-maxListed)
-    const pairs = await Promise.all(wanted.map(generation => store.read(actor, path, generation)))
+    const pairs = await Promise.all(wanted.map(generation => generations.read(actor, path, generation)))
     const listed = pairs.reverse()
-    const [current = await store.read(actor, path, newest)] = listed
+    const [current = await generations.read(actor, path, newest)] = listed
     return { ...current, listed, actorMadeAt: times[0] ?? current.madeAt }
   }
 
@@ -80,7 +80,7 @@ export function createKeyRing({ desk, origin, now }: KeyRingParts): KeyRing {
     options: RotateOptions | undefined,
   ): Promise<ActorKeys> {
     await before?.catch(() => undefined)
-    await store.add(actor.slice(origin.length), options)
+    await generations.add(actor.slice(origin.length), options)
     return load(actor)
   }
 

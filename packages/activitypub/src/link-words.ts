@@ -1,8 +1,8 @@
 import { escapeHtml } from '@postern/core'
 import { mapWords } from './inline-links.ts'
+import { memoize } from './memoize.ts'
 import type { Mentioned } from './mention-link.ts'
 import { writeMention } from './mention-link.ts'
-import { createTextMemo } from './text-memo.ts'
 import { maxTags, tagKey } from './words-called.ts'
 
 /** HTML with its names and tags as links. */
@@ -22,7 +22,7 @@ export interface LinkOptions {
   readonly memoKey: string
 }
 
-const remember = createTextMemo<LinkedWords>()
+const remember = memoize<LinkedWords>()
 
 /** Long texts are linked once, however often they are read. Pure. */
 export function linkWords(html: string, options: LinkOptions): LinkedWords {

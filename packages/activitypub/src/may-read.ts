@@ -1,4 +1,4 @@
-import type { RelationDesk } from '@postern/core'
+import type { RelationStore } from '@postern/core'
 import type { FoundPost } from './posts.ts'
 import type { RemoteActor } from './remote-actor.ts'
 
@@ -9,11 +9,11 @@ import type { RemoteActor } from './remote-actor.ts'
 export async function mayRead(
   reader: RemoteActor,
   post: FoundPost,
-  desk: Pick<RelationDesk, 'findRelation'>,
+  store: Pick<RelationStore, 'findRelation'>,
 ): Promise<boolean> {
   const key = { via: 'activitypub', agent: post.answered.agent, peer: reader.id } as const
-  if (await desk.findRelation({ ...key, relation: 'blocked_by' })) return false
+  if (await store.findRelation({ ...key, relation: 'blocked_by' })) return false
   if (await post.isFor(reader)) return true
   if (post.visibility !== 'followers') return false
-  return (await desk.findRelation({ ...key, relation: 'follower' })) !== undefined
+  return (await store.findRelation({ ...key, relation: 'follower' })) !== undefined
 }

@@ -3,12 +3,12 @@ import type { UnderstoodDelivery } from './inbox/understand.ts'
 
 /** What the agents concerned are told, and what the operator is shown. Pure. */
 export function normalizeDelivery(understood: UnderstoodDelivery): readonly Intake[] {
-  return understood === 'nothing' || 'gone' in understood ? [] : understood.kind.read(understood.heard)
+  return understood === 'nothing' || 'gone' in understood ? [] : understood.kind.read(understood.resolved)
 }
 
 /** What the author takes back. An actor that is gone takes back everything. Pure. */
 export function readWithdrawals(understood: UnderstoodDelivery): readonly Withdrawal[] {
   if (understood === 'nothing') return []
   if ('gone' in understood) return [{ kind: 'forget_peer', peer: understood.gone }]
-  return understood.kind.withdraw?.(understood.heard) ?? []
+  return understood.kind.withdraw?.(understood.resolved) ?? []
 }

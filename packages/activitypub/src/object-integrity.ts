@@ -20,7 +20,7 @@ export interface IntegrityClaim {
   readonly notBefore?: number | undefined
 }
 
-export interface IntegrityParts {
+export interface IntegrityDeps {
   readonly actors: Pick<RemoteActors, 'refresh'>
   now(): number
 }
@@ -43,7 +43,7 @@ const timePattern = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(\.\d{1,9})?(Z|[+-]\d{2
  * brought it. A proof that does not hold is no reason to refuse what HTTP has proven: it only proves nothing.
  * Undefined when there is none of the kind we know.
  */
-export async function verifyObjectProof(claim: IntegrityClaim, parts: IntegrityParts): Promise<Proof | undefined> {
+export async function verifyObjectProof(claim: IntegrityClaim, parts: IntegrityDeps): Promise<Proof | undefined> {
   // A Linked Data Signature is put on last and is no part of what the proof covers; it proves nothing to us.
   const { proof, signature: _, ...unsecured } = claim.activity.json
   const known = listOf(proof)
@@ -69,7 +69,7 @@ interface Proven {
 }
 
 /** Structure, then whose key, then times, then the signature. */
-async function findFault(proven: Proven, claim: IntegrityClaim, parts: IntegrityParts): Promise<string | undefined> {
+async function findFault(proven: Proven, claim: IntegrityClaim, parts: IntegrityDeps): Promise<string | undefined> {
   const { proof } = proven
   const method = textOf(proof.verificationMethod)
   const malformation = findMalformation(proof)
@@ -101,7 +101,7 @@ function parseTime(value: unknown): number | undefined {
 }
 
 /** A key made since the actor was last looked at is looked for once in a while. */
-async function findAssertionKey(id: string, { activity, actor }: IntegrityClaim, { actors }: IntegrityParts) {
+async function findAssertionKey(id: string, { activity, actor }: IntegrityClaim, { actors }: IntegrityDeps) {
   const known = actor.assertionKeys.get(id)
   if (known || !isOnOrigin(id, activity.actor.origin)) return known
   try {

@@ -1,4 +1,4 @@
-import type { Delivery, Json, ShowDemand } from '@postern/core'
+import type { Delivery, Json, ShowRequirement } from '@postern/core'
 import { Undeliverable } from '@postern/core'
 import { createExpiringMap } from './expiring-map.ts'
 import type { Mentioned } from './mention-link.ts'
@@ -19,10 +19,10 @@ export interface OutgoingActivity {
   readonly isBroadcast: boolean
 }
 
-export interface OutgoingHouse {
+export interface OutgoingDeps {
   readonly origin: string
   readonly fileAddress: Answered['fileAddress']
-  readonly showDemand?: ShowDemand | undefined
+  readonly showRequirement?: ShowRequirement | undefined
 }
 
 /** @throws Undeliverable when there is nothing to say */
@@ -32,14 +32,14 @@ const maxRemembered = 100
 const rememberMs = 300_000
 
 /** Renders deliveries; what goes to many is rendered once. */
-export function createDeliveryRenderer(house: OutgoingHouse, now: () => number): RenderDelivery {
+export function createDeliveryRenderer(gateway: OutgoingDeps, now: () => number): RenderDelivery {
   const broadcasts = createExpiringMap<OutgoingActivity>(maxRemembered, now)
   return function renderRemembered(delivery) {
     const target = readDeliveryTarget(delivery)
     const key = delivery.broadcast === undefined ? undefined : nameOf(delivery, target)
     const known = key && broadcasts.get(key)
     if (known) return known
-    const rendered = renderDelivery(delivery, target, house)
+    const rendered = renderDelivery(delivery, target, gateway)
     if (key) broadcasts.set(key, rendered, rememberMs)
     return rendered
   }
@@ -50,22 +50,22 @@ function nameOf({ message, response }: Delivery, { handshake, piece, revision }:
   return JSON.stringify([message.id, response?.id, piece, revision?.id, handshake])
 }
 
-function renderDelivery(delivery: Delivery, target: DeliveryTarget, house: OutgoingHouse): OutgoingActivity {
+function renderDelivery(delivery: Delivery, target: DeliveryTarget, gateway: OutgoingDeps): OutgoingActivity {
   const isBroadcast = delivery.broadcast !== undefined
   if (target.handshake !== undefined) return { document: target.handshake, isBroadcast }
-  const said = readSaid(delivery, target, house)
+  const said = readSaid(delivery, target, gateway)
   return { said, document: renderSaid(said), isBroadcast }
 }
 
 function readSaid(
   { agent, message, response, rendering: kept }: Delivery,
   { piece, revision, ...rest }: DeliveryTarget,
-  { origin, fileAddress, showDemand }: OutgoingHouse,
+  { origin, fileAddress, showRequirement }: OutgoingDeps,
 ): NonNullable<OutgoingActivity['said']> {
   if (!response) throw new Undeliverable('Cannot deliver: there is no answer to render')
   const reply = 'reply' in rest ? (rest.reply as Json) : null
   const rendering = readRendering(kept, reply, response)
-  const shown = presentPost(response, message, rendering, showDemand)
+  const shown = presentPost(response, message, rendering, showRequirement)
   const answered = { origin, agent, response: shown, rendering, piece, fileAddress }
   return { answered, revision }
 }

@@ -4,7 +4,7 @@ import { sanitizeHtml } from './html/sanitize.ts'
 import { findWebAddress } from './iri.ts'
 import { trimAddress } from './markdown/inline.ts'
 import { markdownToHtml } from './markdown/to-html.ts'
-import { createTextMemo } from './text-memo.ts'
+import { memoize } from './memoize.ts'
 
 type PartWriters = { readonly [Kind in Part['kind']]: (part: Extract<Part, { kind: Kind }>) => string }
 
@@ -34,7 +34,7 @@ const stateTexts: Readonly<Record<ResponseStatus, string>> = {
   working: 'Still working on it.',
 }
 
-const remember = createTextMemo<string>()
+const remember = memoize<string>()
 
 /** As `partsToHtml`, for what is sent and read many times. */
 export function partsToHtmlOnce({ parts, status }: Pick<NormalizedResponse, 'parts' | 'status'>): string {

@@ -1,4 +1,4 @@
-import type { World } from '@postern/core'
+import type { Platform } from '@postern/core'
 import { Unavailable, Undeliverable } from '@postern/core'
 import { parseBoundedJson, parseMediaType } from '@postern/http'
 import { createExpiringMap } from './expiring-map.ts'
@@ -35,7 +35,7 @@ interface Learnt {
   readonly isTold: boolean
 }
 
-export function createPeerLimits({ fetch, now }: Pick<World, 'fetch' | 'now'>): PeerLimits {
+export function createPeerLimits({ fetch, now }: Pick<Platform, 'fetch' | 'now'>): PeerLimits {
   const known = createExpiringMap<number>(maxHosts, now)
   const share = createSharedWork<void>()
 

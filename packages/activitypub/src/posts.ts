@@ -1,4 +1,4 @@
-import type { FoundResponse, LookupDesk, ShowDemand, Visibility } from '@postern/core'
+import type { FoundResponse, LookupStore, ShowRequirement, Visibility } from '@postern/core'
 import { Rejection } from '@postern/core'
 import { everybodyCalled, findCalled, ownNames } from './people-called.ts'
 import { parsePieceId, partsOfPiece } from './pieces.ts'
@@ -8,12 +8,12 @@ import type { Answered } from './render.ts'
 import { readRendering } from './rendering.ts'
 import type { Handles } from './webfinger.ts'
 
-export interface PostsParts {
-  readonly desk: Pick<LookupDesk, 'findResponse'>
+export interface PostsDeps {
+  readonly store: Pick<LookupStore, 'findResponse'>
   readonly handles: Pick<Handles, 'recall' | 'confirm'>
   readonly origin: string
   readonly fileAddress: Answered['fileAddress']
-  readonly showDemand?: ShowDemand | undefined
+  readonly showRequirement?: ShowRequirement | undefined
 }
 
 /** A post of ours, and who may read it. */
@@ -29,17 +29,17 @@ export interface FoundPost {
 export async function findPost(
   agent: string,
   id: string,
-  { desk, handles, ...house }: PostsParts,
+  { store, handles, ...gateway }: PostsDeps,
 ): Promise<FoundPost | undefined> {
   const { responseId, piece } = parsePieceId(id)
-  const found = await desk.findResponse(responseId)
+  const found = await store.findResponse(responseId)
   if (!found || found.agent !== agent || found.via !== 'activitypub') return undefined
   const { message, editedAt, retractedAt } = found
-  const answered = toAnswered(found, house)
+  const answered = toAnswered(found, gateway)
   const { response, rendering } = answered
   const { reply, visibility } = rendering
   if (piece >= rendering.pieces) return undefined
-  const reached = { own: ownNames(agent, message.recipient, house.origin), author: reply?.address }
+  const reached = { own: ownNames(agent, message.recipient, gateway.origin), author: reply?.address }
   const others = everybodyCalled(findCalled(response, rendering, reached))
   const mentions = others.flatMap(name => {
     const href = handles.recall(name)
@@ -72,9 +72,9 @@ async function nameReader(reader: RemoteActor, handles: Pick<Handles, 'confirm'>
 /** A response as it is published. */
 export function toAnswered(
   { response, message, target, agent, rendering: json, editedAt }: FoundResponse,
-  { origin, fileAddress, showDemand }: Pick<PostsParts, 'origin' | 'fileAddress' | 'showDemand'>,
+  { origin, fileAddress, showRequirement }: Pick<PostsDeps, 'origin' | 'fileAddress' | 'showRequirement'>,
 ): Answered {
   const rendering = readRendering(json, target, response)
-  const shown = presentPost(response, message, rendering, showDemand)
+  const shown = presentPost(response, message, rendering, showRequirement)
   return { origin, agent, response: shown, rendering, editedAt, fileAddress }
 }

@@ -1,5 +1,5 @@
-import type { NormalizedMessage, NormalizedResponse, ShowDemand } from '@postern/core'
-import { hasDemands, presentResponse } from '@postern/core'
+import type { NormalizedMessage, NormalizedResponse, ShowRequirement } from '@postern/core'
+import { hasRequirements, presentResponse } from '@postern/core'
 import type { Rendering } from './rendering.ts'
 
 const elsewhere = 'How to go on is not said in public. Write to me again, in a direct message.'
@@ -12,10 +12,10 @@ export function presentPost(
   response: NormalizedResponse,
   message: Pick<NormalizedMessage, 'sender'>,
   { visibility }: Pick<Rendering, 'visibility'>,
-  show: ShowDemand | undefined,
+  show: ShowRequirement | undefined,
 ): NormalizedResponse {
   if (visibility === 'direct') return presentResponse(response, message, show)
   const presented = presentResponse(response, message, undefined)
-  if (!hasDemands(response.parts)) return presented
+  if (!hasRequirements(response.parts)) return presented
   return { ...presented, parts: [...presented.parts, { kind: 'text', mime: 'text/plain', content: elsewhere }] }
 }

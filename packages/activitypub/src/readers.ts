@@ -1,6 +1,6 @@
 import { Rejection, Unavailable } from '@postern/core'
 import type { RemoteActor } from './remote-actor.ts'
-import type { VerifyFetchParts } from './verify-fetch.ts'
+import type { VerifyFetchDeps } from './verify-fetch.ts'
 import { verifySignedFetch } from './verify-fetch.ts'
 
 /** Who may read what we publish. */
@@ -13,7 +13,7 @@ export interface Readers {
   identify(request: Request): Promise<RemoteActor | undefined>
 }
 
-export function createReaders(isSignedOnly: boolean, parts: VerifyFetchParts): Readers {
+export function createReaders(isSignedOnly: boolean, parts: VerifyFetchDeps): Readers {
   return {
     isSignedOnly,
     async admit(request) {

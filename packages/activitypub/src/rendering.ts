@@ -16,7 +16,7 @@ export interface Rendering {
   readonly callable?: number | undefined
 }
 
-/** Written by this room only; the desk keeps it as JSON. */
+/** Written by this room only; the store keeps it as JSON. */
 export function toRenderingJson(rendering: Rendering): Json {
   return rendering as unknown as Json
 }

@@ -58,7 +58,7 @@ export interface FollowerTarget {
   readonly sharedInbox?: string | undefined
 }
 
-/** Targets are written by this room only; the desk keeps them as JSON. */
+/** Targets are written by this room only; the store keeps them as JSON. */
 export function toJson(target: ReplyTarget | DeliveryTarget | DeliveryContent): Json {
   return target as unknown as Json
 }

@@ -1,4 +1,4 @@
-import type { AgentDirectory, AgentProfile, Desk, Inbound, Json, World } from '@postern/core'
+import type { AgentDirectory, AgentProfile, Inbound, Json, Platform, Store } from '@postern/core'
 import { Rejection, receive } from '@postern/core'
 import { peerAddress, toProblem } from '@postern/http'
 import type { Context } from 'hono'
@@ -17,7 +17,7 @@ import { renderMissingPage } from './pages/post-page.ts'
 import type { PageDeps } from './pages/post-view.ts'
 import type { RecentDeps } from './pages/recent-posts.ts'
 import { asksForActivity, wantsPage } from './pages/wants-page.ts'
-import type { FoundPost, PostsParts } from './posts.ts'
+import type { FoundPost, PostsDeps } from './posts.ts'
 import { findPost } from './posts.ts'
 import type { Readers } from './readers.ts'
 import type { Answered } from './render.ts'
@@ -27,14 +27,14 @@ import type { InboxRequest } from './verify.ts'
 import { isOpen } from './visibility.ts'
 import { activityJsonUtf8 } from './vocabulary.ts'
 
-export interface RouteParts {
+export interface RouteDeps {
   readonly agents: AgentDirectory
-  readonly desk: Desk
-  readonly world: World
+  readonly store: Store
+  readonly platform: Platform
   readonly keys: KeyRing
   readonly follows: ActivityPubConfig['follows']
   readonly collections: Readonly<Record<CollectionName, Collection>>
-  readonly posts: PostsParts
+  readonly posts: PostsDeps
   readonly readers: Readers
   readonly pages: PageDeps & RecentDeps
   readonly isFormerAgent: IsFormerAgent
@@ -42,9 +42,9 @@ export interface RouteParts {
 }
 
 /** The ActivityPub routes. */
-export function createRoutes(parts: RouteParts): Hono {
+export function createRoutes(parts: RouteDeps): Hono {
   const app = new Hono()
-  app.onError((error, context) => withAcceptSignature(toProblem(error, parts.world.log), context.req.method))
+  app.onError((error, context) => withAcceptSignature(toProblem(error, parts.platform.log), context.req.method))
   addTombstones(app, parts)
   addInboxes(app, parts)
   addActors(app, parts)
@@ -59,7 +59,7 @@ export function createRoutes(parts: RouteParts): Hono {
 const agentPlaces = ['', '/inbox', '/outbox', '/followers', '/following', '/featured', '/feed.atom', '/posts/*']
 
 /** An agent that is no more is gone with all it had: 410 lets peers forget it, where 404 would have them ask again. */
-function addTombstones(app: Hono, { agents, isFormerAgent }: RouteParts): void {
+function addTombstones(app: Hono, { agents, isFormerAgent }: RouteDeps): void {
   for (const place of agentPlaces) {
     app.use(`/agents/:agent${place}`, async function answerForFormer(context, next) {
       const { path } = context.req
@@ -73,9 +73,9 @@ function addTombstones(app: Hono, { agents, isFormerAgent }: RouteParts): void {
   }
 }
 
-function addInboxes(app: Hono, { desk, world, inbound }: RouteParts): void {
+function addInboxes(app: Hono, { store, platform, inbound }: RouteDeps): void {
   async function takeDelivery(context: Context, agent?: string): Promise<Response> {
-    await receive(inbound, { request: context.req.raw, agent }, { desk, world, from: peerAddress(context.env) })
+    await receive(inbound, { request: context.req.raw, agent }, { store, platform, from: peerAddress(context.env) })
     return context.body(null, 202)
   }
   app.post('/inbox', context => takeDelivery(context))
@@ -91,7 +91,7 @@ function refuseMethod(context: Context): Response {
   })
 }
 
-function addActors(app: Hono, { agents, keys, readers, follows }: RouteParts): void {
+function addActors(app: Hono, { agents, keys, readers, follows }: RouteDeps): void {
   const { origin, domain } = agents
   app.get('/actor', async context =>
     answerActivity(context, renderInstanceActor(domain, await keys.find(instanceActorIri(origin)), origin)),
@@ -111,14 +111,14 @@ function addActors(app: Hono, { agents, keys, readers, follows }: RouteParts): v
   })
 }
 
-function addPosts(app: Hono, parts: RouteParts): void {
-  const { agents, posts, readers, desk } = parts
+function addPosts(app: Hono, parts: RouteDeps): void {
+  const { agents, posts, readers, store } = parts
   async function requirePost({ req }: Context): Promise<FoundPost> {
     await readers.admit(req.raw)
     const found = await findPost(req.param('agent') ?? '', req.param('id') ?? '', posts)
     if (found && isOpen(found.visibility)) return found
     const reader = found && (await readers.identify(req.raw))
-    if (found && reader && (await mayRead(reader, found, desk))) return found
+    if (found && reader && (await mayRead(reader, found, store))) return found
     throw new Rejection('no_recipient', 'Cannot find post: there is none for you here')
   }
 
@@ -137,7 +137,7 @@ function addPosts(app: Hono, parts: RouteParts): void {
   app.get('/agents/:agent/posts/:id/activity', context => servePost(context, renderCreate))
 }
 
-function addFeeds(app: Hono, parts: RouteParts): void {
+function addFeeds(app: Hono, parts: RouteDeps): void {
   app.get('/agents/:agent/feed.atom', context =>
     serveFeed(context, parts.agents.find(context.req.param('agent')), parts),
   )
@@ -146,7 +146,7 @@ function addFeeds(app: Hono, parts: RouteParts): void {
   )
 }
 
-function addCollections(app: Hono, { agents, collections, readers }: RouteParts): void {
+function addCollections(app: Hono, { agents, collections, readers }: RouteDeps): void {
   for (const [kind, collection] of Object.entries(collections)) {
     app.get(`/agents/:agent/${kind}`, async context => {
       const { name } = requireAgent(agents, context.req.param('agent') ?? '')
@@ -158,7 +158,7 @@ function addCollections(app: Hono, { agents, collections, readers }: RouteParts)
   }
 }
 
-function addNodeInfo(app: Hono, { agents }: RouteParts): void {
+function addNodeInfo(app: Hono, { agents }: RouteDeps): void {
   app.get('/.well-known/nodeinfo', context => context.json(renderNodeInfoLinks(agents.origin) as object))
   app.get('/nodeinfo/2.1', context =>
     context.body(JSON.stringify(renderNodeInfo(agents.list().length)), 200, { 'content-type': nodeInfoType }),

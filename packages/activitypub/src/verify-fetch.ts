@@ -6,7 +6,7 @@ import type { RemoteActor } from './remote-actor.ts'
 import { isSigned, readRequestProof } from './signature/request-proof.ts'
 import { toSignedRequest } from './signature/signed-request.ts'
 
-export interface VerifyFetchParts {
+export interface VerifyFetchDeps {
   readonly actors: RemoteActors
   readonly findKeyOwner: FindKeyOwner
   readonly isBlocked: IsBlocked
@@ -19,7 +19,7 @@ export interface VerifyFetchParts {
  * Who asks for a document, by a signature of either kind. Undefined when nobody signed.
  * @throws Rejection, Unavailable
  */
-export async function verifySignedFetch(request: Request, parts: VerifyFetchParts): Promise<RemoteActor | undefined> {
+export async function verifySignedFetch(request: Request, parts: VerifyFetchDeps): Promise<RemoteActor | undefined> {
   if (!isSigned(request.headers)) return undefined
   const proof = readRequestProof(toSignedRequest(request, parts.origin))
   proof.checkTimes({ now: parts.now(), windowMs: parts.windowMs })

@@ -1,4 +1,4 @@
-import type { AgentDirectory, Desk, Proof } from '@postern/core'
+import type { AgentDirectory, Proof, Store } from '@postern/core'
 import { Rejection } from '@postern/core'
 import { checkDeclaredBody, parseBoundedJson, readBody } from '@postern/http'
 import type { Activity } from './activity.ts'
@@ -46,16 +46,16 @@ export interface ProvenActivity {
  * `gone`: the farewell of an actor whose origin says the same (410). `nothing`: one of an actor that cannot be found; there is
  * nobody left to prove it. Or a post of our own that comes back.
  */
-export type VerifiedDelivery = ProvenActivity | GoneActor | 'nothing'
+export type VerifiedDelivery = ProvenActivity | DeletedActor | 'nothing'
 
-export interface GoneActor {
+export interface DeletedActor {
   readonly gone: string
   readonly activity?: undefined
 }
 
-export interface VerifyParts {
+export interface VerifyDeps {
   readonly agents: Pick<AgentDirectory, 'find'>
-  readonly desk: Pick<Desk, 'findResponse'>
+  readonly store: Pick<Store, 'findResponse'>
   readonly actors: RemoteActors
   readonly findKeyOwner: FindKeyOwner
   readonly isBlocked: IsBlocked
@@ -76,7 +76,7 @@ const maxCarriedMs = 86_400_000
  * @throws Rejection
  * @throws Unavailable when the actor's host does not answer
  */
-export async function verifyDelivery(raw: InboxRequest, parts: VerifyParts): Promise<VerifiedDelivery> {
+export async function verifyDelivery(raw: InboxRequest, parts: VerifyDeps): Promise<VerifiedDelivery> {
   const { request } = raw
   const { headers } = request
   checkAddressee(raw, parts.agents)
@@ -107,7 +107,7 @@ export async function verifyDelivery(raw: InboxRequest, parts: VerifyParts): Pro
 async function verifyCarried(
   { activity, bytes }: Pick<ProvenActivity, 'activity' | 'bytes'>,
   proof: RequestProof,
-  parts: VerifyParts,
+  parts: VerifyDeps,
 ): Promise<VerifiedDelivery> {
   const carrier = await identifySigner(proof, parts)
   const actor = await findSigner(activity.actor, parts.actors)
@@ -143,16 +143,16 @@ async function verifyCarried(
 async function isOwnReturned(
   document: unknown,
   keyId: string,
-  { agents, desk, origin }: Pick<VerifyParts, 'agents' | 'desk' | 'origin'>,
+  { agents, store, origin }: Pick<VerifyDeps, 'agents' | 'store' | 'origin'>,
 ): Promise<boolean> {
   const id = idOf(document)
   const named = id === undefined || isOnOrigin(keyId, origin) ? undefined : parsePostIri(id, { origin })
   if (!named || !agents.find(named.agent)) return false
-  const found = await desk.findResponse(parsePieceId(named.id).responseId)
+  const found = await store.findResponse(parsePieceId(named.id).responseId)
   return found?.agent === named.agent && found.via === 'activitypub'
 }
 
-function checkAddressee({ agent }: InboxRequest, agents: VerifyParts['agents']): void {
+function checkAddressee({ agent }: InboxRequest, agents: VerifyDeps['agents']): void {
   if (agent !== undefined && !agents.find(agent)) throw new Rejection('no_recipient', 'Cannot deliver: no such agent')
 }
 
@@ -162,7 +162,7 @@ function checkMediaType(headers: Headers): void {
 }
 
 /** Servers announce the end of an actor to all they know, when its key can no longer be had; 401 would make them repeat it. */
-function endOfGone({ type, json, actor }: Activity, actors: RemoteActors): GoneActor | 'nothing' {
+function endOfGone({ type, json, actor }: Activity, actors: RemoteActors): DeletedActor | 'nothing' {
   if (type === 'Delete' && idOf(json.object) === actor.href)
     return actors.isGone(actor) ? { gone: actor.href } : 'nothing'
   throw new Rejection('signature_invalid', 'Cannot verify activity: its actor is gone')

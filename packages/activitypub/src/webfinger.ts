@@ -1,4 +1,4 @@
-import type { Address, FetchAnswer, World } from '@postern/core'
+import type { Address, FetchAnswer, Platform } from '@postern/core'
 import { formatAddress, parseAddress, parseUrl, Rejection, Unavailable, Undeliverable } from '@postern/core'
 import { createRateLimit, parseBoundedJson, parseMediaType } from '@postern/http'
 import type { IsBlocked } from './blocklist.ts'
@@ -47,11 +47,11 @@ const redirectStatuses: ReadonlySet<number> = new Set([301, 302, 303, 307, 308])
 const jrdTypes: ReadonlySet<string | undefined> = new Set(['application/jrd+json', 'application/json'])
 const actorTypes: ReadonlySet<string | undefined> = new Set([activityJson, 'application/ld+json'])
 
-export interface HandleParts extends Pick<World, 'fetch' | 'now'> {
+export interface HandleDeps extends Pick<Platform, 'fetch' | 'now'> {
   readonly isBlocked: IsBlocked
 }
 
-export function createHandles({ fetch, now, isBlocked }: HandleParts): Handles {
+export function createHandles({ fetch, now, isBlocked }: HandleDeps): Handles {
   const confirmed = createExpiringMap<Named>(maxNames, now)
   const resolved = createExpiringMap<string>(maxNames, now)
   const share = createSharedWork<Named>()

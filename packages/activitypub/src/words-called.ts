@@ -1,7 +1,7 @@
 import type { Part } from '@postern/core'
 import { mapWords } from './inline-links.ts'
+import { memoize } from './memoize.ts'
 import { partsToHtmlOnce } from './parts-to-html.ts'
-import { createTextMemo } from './text-memo.ts'
 
 /** What the words of an answer name, in order, each once. */
 export interface NamedWords {
@@ -13,7 +13,7 @@ export interface NamedWords {
 
 /** Tags of one post; more are text. */
 export const maxTags = 30
-const remember = createTextMemo<NamedWords>()
+const remember = memoize<NamedWords>()
 
 /** Names and tags in the words of an answer, all of its posts together. Pure. */
 export function readNamedWords(parts: readonly Part[]): NamedWords {

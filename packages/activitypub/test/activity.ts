@@ -1,4 +1,4 @@
-import { origin } from './house.ts'
+import { origin } from './gateway.ts'
 import type { Person } from './person.ts'
 import { publicCollection } from './person.ts'
 

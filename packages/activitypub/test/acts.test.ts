@@ -1,8 +1,8 @@
 import type { Agent } from '@postern/core'
-import { createOutpost } from '@postern/core'
+import { createPublisher } from '@postern/core'
 import { afterEach, expect, test, vi } from 'vitest'
 import { composeActivity, echoActor } from './activity.ts'
-import { readText } from './house.ts'
+import { readText } from './gateway.ts'
 import type { Person } from './person.ts'
 import { composeNote, postActivity, publicCollection, settlePerson } from './person.ts'
 import type { Stage } from './stage.ts'
@@ -17,7 +17,7 @@ async function openWith(handle: Agent['handle']): Promise<Stage> {
       stage.peer.serve(`https://${host}/${path}`, { status: 202 })
     }
   }
-  stage.house.work()
+  stage.gateway.work()
   return stage
 }
 
@@ -47,24 +47,24 @@ function postedOf(type: string): Posted[] {
 }
 
 async function follow(person: Person): Promise<void> {
-  const answer = await postActivity(stage.house, person, composeActivity(person, 'Follow', echoActor))
+  const answer = await postActivity(stage.gateway, person, composeActivity(person, 'Follow', echoActor))
   expect(answer.status).toBe(202)
 }
 
 function ask(person: Person, text = 'go on', note: Record<string, unknown> = {}): Promise<unknown> {
-  return postActivity(stage.house, person, composeNote(person, { content: `<p>${text}</p>`, ...note }))
+  return postActivity(stage.gateway, person, composeNote(person, { content: `<p>${text}</p>`, ...note }))
 }
 
-function openOutpost() {
-  const { desk, world, channel } = stage.house
+function openPublisher() {
+  const { store, platform, channel } = stage.gateway
   const acting = { agent: 'echo', address: '@echo@agents.test' }
-  const house = { desk, world, findChannel: () => channel }
-  return createOutpost({ acting, house, signal: new AbortController().signal, log: world.log })
+  const gateway = { store, platform, findChannel: () => channel }
+  return createPublisher({ acting, gateway, signal: new AbortController().signal, log: platform.log })
 }
 
 async function readPost(iri: string) {
   const path = new URL(iri).pathname
-  const answer = await stage.house.app.request(path, { headers: { accept: 'application/activity+json' } })
+  const answer = await stage.gateway.app.request(path, { headers: { accept: 'application/activity+json' } })
   return { status: answer.status, document: await answer.json() }
 }
 
@@ -74,7 +74,7 @@ test('a post of its own reaches every follower once, by the shared inbox where t
   const carol = settlePerson(peer, 'carol@other.test', { document: { endpoints: undefined } })
   peer.serve('https://other.test/users/carol/inbox', { status: 202 })
   for (const person of [alice, bob, mallory, carol]) await follow(person)
-  const id = await openOutpost().post('Good **morning**')
+  const id = await openPublisher().post('Good **morning**')
   await vi.waitFor(() => expect(postedOf('Create')).toHaveLength(3))
   const places = postedOf('Create').map(({ host, path }) => `${host}${path}`)
   expect(places.sort()).toEqual(['evil.test/inbox', 'good.test/inbox', 'other.test/users/carol/inbox'])
@@ -86,31 +86,31 @@ test('a post of its own reaches every follower once, by the shared inbox where t
     object: { id: post, inReplyTo: null, content: '<p>Good <strong>morning</strong></p>', tag: [] },
   })
   expect((await readPost(post)).document).toMatchObject({ id: post, type: 'Note' })
-  const outbox = await stage.house.app.request('/agents/echo/outbox', {
+  const outbox = await stage.gateway.app.request('/agents/echo/outbox', {
     headers: { accept: 'application/activity+json' },
   })
   expect(await outbox.json()).toMatchObject({ totalItems: 1 })
 })
 
 test('an answer to a post of its own is in its thread, and the agent sees the post', async () => {
-  const { alice, house } = await openWith(({ kind = 'message' }) => (kind === 'message' ? 'indeed' : undefined))
+  const { alice, gateway } = await openWith(({ kind = 'message' }) => (kind === 'message' ? 'indeed' : undefined))
   await follow(alice)
-  const id = await openOutpost().post('It rains')
+  const id = await openPublisher().post('It rains')
   await vi.waitFor(() => expect(postedOf('Create')).toHaveLength(1))
   await ask(alice, 'Does it?', { inReplyTo: `https://agents.test/agents/echo/posts/${id}` })
-  await vi.waitFor(() => expect(house.heard.at(-1)?.parts).toMatchObject([{ content: 'Does it?' }]))
-  expect(house.heard.at(-1)?.history).toMatchObject([{ role: 'assistant', parts: [{ content: 'It rains' }] }])
+  await vi.waitFor(() => expect(gateway.resolved.at(-1)?.parts).toMatchObject([{ content: 'Does it?' }]))
+  expect(gateway.resolved.at(-1)?.history).toMatchObject([{ role: 'assistant', parts: [{ content: 'It rains' }] }])
 })
 
 test('a post for followers is not on the outbox; a direct one reaches only whom it mentions', async () => {
   const { alice, mallory } = await openWith(() => undefined)
   await follow(alice)
-  const outpost = openOutpost()
-  const shy = await outpost.post('For you', { visibility: 'followers' })
+  const publisher = openPublisher()
+  const shy = await publisher.post('For you', { visibility: 'followers' })
   await vi.waitFor(() => expect(postedOf('Create')).toHaveLength(1))
   expect(postedOf('Create')[0]).toMatchObject({ to: [`${echoActor}/followers`], cc: [] })
   expect((await readPost(`https://agents.test/agents/echo/posts/${shy}`)).status).toBe(404)
-  await outpost.post('Psst', { visibility: 'direct', mentions: ['@mallory@evil.test'], subject: 'secret' })
+  await publisher.post('Psst', { visibility: 'direct', mentions: ['@mallory@evil.test'], subject: 'secret' })
   await vi.waitFor(() => expect(postedOf('Create')).toHaveLength(2))
   expect(postedOf('Create')[1]).toMatchObject({
     host: 'evil.test',
@@ -168,10 +168,10 @@ test('what it says meanwhile is edited into its answer', async () => {
 test('what it takes back is deleted where it was sent, and a Tombstone here', async () => {
   const { alice, mallory } = await openWith(() => undefined)
   for (const person of [alice, mallory]) await follow(person)
-  const outpost = openOutpost()
-  const id = await outpost.post('Oops')
+  const publisher = openPublisher()
+  const id = await publisher.post('Oops')
   await vi.waitFor(() => expect(postedOf('Create')).toHaveLength(2))
-  await outpost.delete(id)
+  await publisher.delete(id)
   await vi.waitFor(() => expect(postedOf('Delete')).toHaveLength(2))
   const post = `https://agents.test/agents/echo/posts/${id}`
   expect(postedOf('Delete')[0]).toMatchObject({ actor: echoActor, object: { id: post, type: 'Tombstone' } })
@@ -179,8 +179,8 @@ test('what it takes back is deleted where it was sent, and a Tombstone here', as
     status: 410,
     document: { id: post, type: 'Tombstone', formerType: 'Note', deleted: expect.any(String) },
   })
-  await expect(outpost.edit(id, 'again')).rejects.toMatchObject({ code: 'unsupported' })
-  const outbox = await stage.house.app.request('/agents/echo/outbox', {
+  await expect(publisher.edit(id, 'again')).rejects.toMatchObject({ code: 'unsupported' })
+  const outbox = await stage.gateway.app.request('/agents/echo/outbox', {
     headers: { accept: 'application/activity+json' },
   })
   expect(await outbox.json()).toMatchObject({ totalItems: 0 })
@@ -225,7 +225,7 @@ test('a like and a boost name what they are for, and are undone', async () => {
   })
   await follow(mallory)
   const note = composeNote(alice)
-  await postActivity(stage.house, alice, note)
+  await postActivity(stage.gateway, alice, note)
   await vi.waitFor(() => expect([...postedOf('Like'), ...postedOf('Announce')]).toHaveLength(3))
   const object = (note.object as { id: string }).id
   expect(postedOf('Like')).toMatchObject([{ host: 'good.test', path: '/users/alice/inbox', actor: echoActor, object }])
@@ -239,9 +239,9 @@ test('a like and a boost name what they are for, and are undone', async () => {
     cc: [`${echoActor}/followers`, alice.id],
     object,
   })
-  const outpost = openOutpost()
-  await outpost.react('unlike', String(note.id))
-  await outpost.react('unboost', String(note.id))
+  const publisher = openPublisher()
+  await publisher.react('unlike', String(note.id))
+  await publisher.react('unboost', String(note.id))
   await vi.waitFor(() => expect(postedOf('Undo')).toHaveLength(3))
   expect(
     postedOf('Undo')
@@ -251,9 +251,9 @@ test('a like and a boost name what they are for, and are undone', async () => {
 })
 
 test('what not everybody may read is not boosted', async () => {
-  const { alice, mallory, house } = await openWith(() => ({ acts: [{ act: 'boost' }, { act: 'like' }] }))
+  const { alice, mallory, gateway } = await openWith(() => ({ acts: [{ act: 'boost' }, { act: 'like' }] }))
   await follow(mallory)
-  await postActivity(house, alice, composeNote(alice, { to: [echoActor], cc: [] }, { to: [echoActor], cc: [] }))
+  await postActivity(gateway, alice, composeNote(alice, { to: [echoActor], cc: [] }, { to: [echoActor], cc: [] }))
   await vi.waitFor(() => expect(postedOf('Like')).toHaveLength(1))
   expect(postedOf('Announce')).toEqual([])
 })
@@ -263,12 +263,12 @@ test('an agent cannot change what another one said', async () => {
   await ask(alice)
   await vi.waitFor(() => expect(postedOf('Create')).toHaveLength(1))
   const [{ object: note }] = postedOf('Create') as [Posted]
-  const { desk, world, channel } = stage.house
-  const other = createOutpost({
+  const { store, platform, channel } = stage.gateway
+  const other = createPublisher({
     acting: { agent: 'help', address: '@help@agents.test' },
-    house: { desk, world, findChannel: () => channel },
+    gateway: { store, platform, findChannel: () => channel },
     signal: new AbortController().signal,
-    log: world.log,
+    log: platform.log,
   })
   const id = note.id.split('/').at(-1) ?? ''
   await expect(other.edit(id, 'yours')).rejects.toThrow('Cannot act: there is no such response or message')
@@ -314,19 +314,19 @@ test('a picture goes out as a Document with our address, and no bytes in the act
   ])
   expect(note.content).not.toContain('cat')
   const digest = /attachments\/([0-9a-f]{64})/.exec(JSON.stringify(note.attachment))?.[1] ?? ''
-  expect(Buffer.from((await stage.house.desk.findBlob(digest))?.bytes ?? []).toString()).toBe('not really a picture')
+  expect(Buffer.from((await stage.gateway.store.findBlob(digest))?.bytes ?? []).toString()).toBe('not really a picture')
 })
 
 /** As if so many had followed one after the other. */
 async function addFollowers(host: string, names: readonly string[]): Promise<void> {
-  const { house, alice } = stage
+  const { gateway, alice } = stage
   await follow(alice)
-  const [stored] = await house.desk.listMessages({ limit: 1 })
+  const [stored] = await gateway.store.listMessages({ limit: 1 })
   const effects = names.map(name => {
     const peer = `https://${host}/users/${name}`
     return { kind: 'relate', relation: 'follower', peer, target: { inbox: `${peer}/inbox` } } as const
   })
-  await house.desk.decide(stored?.message ?? 0, { effects, deliveries: [] })
+  await gateway.store.decide(stored?.message ?? 0, { effects, deliveries: [] })
 }
 
 test('an answer does not wait for a post to followers whose servers hang', async () => {
@@ -334,7 +334,7 @@ test('an answer does not wait for a post to followers whose servers hang', async
   const names = Array.from({ length: 20 }, (_, number) => `u${number}`)
   for (const name of names) peer.serve(`https://evil.test/users/${name}/inbox`, 'hang')
   await addFollowers('evil.test', names)
-  await openOutpost().post('To all')
+  await openPublisher().post('To all')
   await vi.waitFor(() => expect(posted().filter(({ host }) => host === 'evil.test').length).toBeGreaterThan(1))
   await ask(alice)
   await vi.waitFor(() => expect(posted().some(({ object }) => object.content?.includes('at once'))).toBe(true))
@@ -344,7 +344,7 @@ test('a post reaches a thousand followers, each of them once', async () => {
   await openWith(() => undefined)
   const names = Array.from({ length: 1_000 }, (_, number) => `u${number}`)
   await addFollowers('good.test', names)
-  await openOutpost().post('To all')
+  await openPublisher().post('To all')
   const reached = () => postedOf('Create').filter(({ path }) => /^\/users\/u\d+\/inbox$/.test(path))
   await vi.waitFor(() => expect(reached()).toHaveLength(1_000), { timeout: 60_000, interval: 200 })
   expect(new Set(reached().map(({ path }) => path)).size).toBe(1_000)

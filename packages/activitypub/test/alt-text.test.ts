@@ -12,11 +12,11 @@ test('what an agent says of a picture goes out as its alt text; a file it says n
   const picture = { kind: 'file', name: 'cat.png', mime: 'image/png', bytes_ref: { kind: 'url', url } } as const
   const handle = () => ({ parts: [{ ...picture, description: 'A cat on a mat' }, picture] })
   stage = await openStage({ agents: { echo: { handle } } })
-  const { peer, alice, house } = stage
+  const { peer, alice, gateway } = stage
   for (const inbox of ['good.test/users/alice/inbox', 'good.test/inbox'])
     peer.serve(`https://${inbox}`, { status: 202 })
-  house.work()
-  await postActivity(house, alice, composeNote(alice))
+  gateway.work()
+  await postActivity(gateway, alice, composeNote(alice))
   const sent = () => peer.requests.find(({ method }) => method === 'POST')?.body
   await vi.waitFor(() => expect(sent()).toBeDefined(), 10_000)
   const document = { type: 'Document', url, mediaType: 'image/png' }
@@ -37,9 +37,9 @@ test.each([
   [{}, {}],
 ])('%j of an attachment is read as %j', async (label, read) => {
   stage = await openStage()
-  const { alice, house } = stage
+  const { alice, gateway } = stage
   const attachment = { type: 'Image', url: 'https://files.test/1', ...label }
-  await postActivity(house, alice, composeNote(alice, { attachment }))
+  await postActivity(gateway, alice, composeNote(alice, { attachment }))
   const [record] = await stage.stored()
   expect(record?.message.parts.slice(1)).toEqual([
     { kind: 'file', bytes_ref: { kind: 'url', url: 'https://files.test/1' }, ...read },

@@ -16,7 +16,7 @@ beforeEach(async () => {
   const { peer, alice } = stage
   for (const host of ['good', 'other']) peer.serve(`https://${host}.test/inbox`, { status: 202 })
   bob = settlePerson(peer, 'bob@other.test', { key: alice.key })
-  stage.house.work()
+  stage.gateway.work()
 })
 afterEach(() => stage.close())
 
@@ -37,8 +37,8 @@ test('a long post is cut, and of a thread of them only so many are read', async 
 })
 
 test('a thread that leads back into itself is read once', async () => {
-  const { peer, alice, house } = stage
-  const add = vi.spyOn(house.desk, 'addBackground')
+  const { peer, alice, gateway } = stage
+  const add = vi.spyOn(gateway.store, 'addBackground')
   const [one, two] = [`${bob.id}/1`, `${bob.id}/2`]
   peer.serve(one, { body: composePost(bob, one, { content: 'one', inReplyTo: two }) })
   peer.serve(two, { body: composePost(bob, two, { content: 'two', inReplyTo: one }) })
@@ -177,19 +177,19 @@ test.each([
   [undefined, 'now'],
   ['2020-02-03T04:05:06+01:00', '2020-02-03T03:05:06.000Z'],
 ])('a parent published at %s was said at %s', async (published, at) => {
-  const { peer, alice, house } = stage
-  const start = house.world.now()
+  const { peer, alice, gateway } = stage
+  const start = gateway.platform.now()
   const [entry] = await mention(stage, alice, { inReplyTo: servePost(peer, bob, { published }) })
   if (at === 'now') expect(Date.parse(entry?.at ?? '')).toBeGreaterThanOrEqual(start)
   else expect(entry?.at).toBe(at)
 })
 
 test('AP-37: a host that hangs costs the answer no more than its time, and the next one none', async () => {
-  const { peer, alice, house } = stage
-  const { sleep } = house.world
+  const { peer, alice, gateway } = stage
+  const { sleep } = gateway.platform
   const slept: number[] = []
   // Five seconds are over at once.
-  vi.spyOn(house.world, 'sleep').mockImplementation((ms, signal) => {
+  vi.spyOn(gateway.platform, 'sleep').mockImplementation((ms, signal) => {
     slept.push(ms)
     return sleep(ms === 5_000 ? 300 : ms, signal)
   })
@@ -199,7 +199,7 @@ test('AP-37: a host that hangs costs the answer no more than its time, and the n
   expect(textsOf(await mention(stage, alice, { inReplyTo: chain }))).toEqual(['reached'])
   expect(slept).toContain(5_000)
   await vi.waitFor(async () => expect((await stage.stored())[0]?.state).toBe('answered'))
-  house.world.advance(3_000)
+  gateway.platform.advance(3_000)
   const another = servePost(peer, bob)
   expect(await mention(stage, bob, { inReplyTo: another, context: 'https://other.test/another' })).toEqual([])
   expect(slept.filter(ms => ms === 5_000)).toHaveLength(2)

@@ -1,9 +1,9 @@
-import { createOutpost } from '@postern/core'
+import { createPublisher } from '@postern/core'
 import { afterEach, expect, test, vi } from 'vitest'
 import { createBlocklist } from '../src/blocklist.ts'
 import { composeActivity } from './activity.ts'
-import type { TestHouseOptions } from './house.ts'
-import { echo as echoAgent, origin } from './house.ts'
+import type { TestGatewayOptions } from './gateway.ts'
+import { echo as echoAgent, origin } from './gateway.ts'
 import type { Person } from './person.ts'
 import { composeNote, postActivity, publicCollection, settlePerson } from './person.ts'
 import type { Stage } from './stage.ts'
@@ -18,8 +18,8 @@ const echo = `${origin}/agents/echo`
 const forbidden = { status: 403, code: 'forbidden', detail: 'Cannot accept activity: its host is blocked' }
 
 async function openGuarded(
-  config: NonNullable<TestHouseOptions['config']>,
-  options: TestHouseOptions = {},
+  config: NonNullable<TestGatewayOptions['config']>,
+  options: TestGatewayOptions = {},
 ): Promise<Stage> {
   stage = await openStage({ config, ...options })
   return stage
@@ -67,30 +67,30 @@ test.each([
   ['with a port', 'evil.test:8443'],
   ['as a sub-domain', 'a.b.evil.test'],
 ])('a blocked domain written %s does not speak, and is not asked', async (_, host) => {
-  const { house, peer, mallory } = await openGuarded({ block: ['evil.test'] })
+  const { gateway, peer, mallory } = await openGuarded({ block: ['evil.test'] })
   const id = `https://${host}/users/mallory`
   const activity = composeNote({ ...mallory, id })
-  const answer = await postActivity(house, { ...mallory, id, keyId: `${id}#main-key` }, activity)
+  const answer = await postActivity(gateway, { ...mallory, id, keyId: `${id}#main-key` }, activity)
   expect(answer).toMatchObject(forbidden)
   expect(peer.requests).toEqual([])
 })
 
 test('a blocked IDN is met by its A-labels', async () => {
-  const { house, peer } = await openGuarded({ block: ['ögd.test'] })
+  const { gateway, peer } = await openGuarded({ block: ['ögd.test'] })
   const loki = settlePerson(peer, 'loki@xn--gd-eka.test')
-  expect(await postActivity(house, loki, composeNote(loki))).toMatchObject(forbidden)
+  expect(await postActivity(gateway, loki, composeNote(loki))).toMatchObject(forbidden)
   expect(peer.requests).toEqual([])
 })
 
 test('when there is an allow list, only those on it and their sub-domains speak', async () => {
-  const { house, peer, alice, mallory, stored } = await openGuarded({ allow: ['good.test', 'evil.test'], block: [] })
+  const { gateway, peer, alice, mallory, stored } = await openGuarded({ allow: ['good.test', 'evil.test'], block: [] })
   const bob = settlePerson(peer, 'bob@other.test')
   const sub = settlePerson(peer, 'sub@sub.evil.test')
   for (const person of [alice, mallory, sub]) {
-    expect(await postActivity(house, person, composeNote(person))).toMatchObject({ status: 202 })
+    expect(await postActivity(gateway, person, composeNote(person))).toMatchObject({ status: 202 })
   }
   peer.forget()
-  expect(await postActivity(house, bob, composeNote(bob))).toMatchObject(forbidden)
+  expect(await postActivity(gateway, bob, composeNote(bob))).toMatchObject(forbidden)
   expect(peer.requests).toEqual([])
   expect(await stored()).toHaveLength(3)
 })
@@ -121,9 +121,9 @@ test.each([
   ['under an id of the relay', { ...evilNote, id: 'https://good.test/copies/1' }],
   ['in its Create', { type: 'Create', id: 'https://evil.test/notes/1/activity', object: evilNote }],
 ])('AP-64: a blocked domain’s post that is boosted %s has no effect, and is not fetched', async (_, object) => {
-  const { house, peer, alice, stored } = await openGuarded({ block: ['evil.test'] })
+  const { gateway, peer, alice, stored } = await openGuarded({ block: ['evil.test'] })
   const activity = announce(alice, object)
-  expect(await postActivity(house, alice, activity, { path: '/inbox' })).toMatchObject({ status: 202 })
+  expect(await postActivity(gateway, alice, activity, { path: '/inbox' })).toMatchObject({ status: 202 })
   expect(peer.requests.filter(({ host }) => host === 'evil.test')).toEqual([])
   expect(await stored()).toEqual([])
 })
@@ -131,9 +131,9 @@ test.each([
 test.each(['Create', 'Update'])(
   'AP-64: a %s of a post that a blocked actor has written too has no effect',
   async type => {
-    const { house, peer, alice, mallory, stored } = await openGuarded({ block: ['evil.test'] })
+    const { gateway, peer, alice, mallory, stored } = await openGuarded({ block: ['evil.test'] })
     const note = { attributedTo: [alice.id, mallory.id] }
-    expect(await postActivity(house, alice, composeNote(alice, note, { type }))).toMatchObject({ status: 202 })
+    expect(await postActivity(gateway, alice, composeNote(alice, note, { type }))).toMatchObject({ status: 202 })
     expect(peer.countOf(mallory.id)).toBe(0)
     expect(await stored()).toEqual([])
   },
@@ -146,28 +146,28 @@ test.each([
   ['plain address', { quoteUrl: 'http://evil.test/notes/1' }],
   ['file', { attachment: [{ type: 'Image', mediaType: 'image/png', url: 'https://cdn.evil.test/1.png' }] }],
 ])('AP-64: what of a post leads to a blocked domain as its %s is left out', async (_, note) => {
-  const { house, peer, alice, stored } = await openGuarded({ block: ['evil.test'] })
-  expect(await postActivity(house, alice, composeNote(alice, note))).toMatchObject({ status: 202 })
+  const { gateway, peer, alice, stored } = await openGuarded({ block: ['evil.test'] })
+  expect(await postActivity(gateway, alice, composeNote(alice, note))).toMatchObject({ status: 202 })
   const [record] = await stored()
   expect(record?.message.parts).toEqual([{ kind: 'text', mime: 'text/plain', content: 'Hello' }])
   expect(peer.requests.filter(({ host }) => host.endsWith('evil.test'))).toEqual([])
 })
 
 test('AP-64: the domain of a name on another server is blocked without being asked', async () => {
-  const { house, peer, alice, stored } = await openGuarded({ block: ['other.test'] })
+  const { gateway, peer, alice, stored } = await openGuarded({ block: ['other.test'] })
   const links = [{ rel: 'self', type: 'application/activity+json', href: alice.id }]
   const body = { subject: 'acct:alice@other.test', links }
   peer.serve('https://good.test/.well-known/webfinger', { type: 'application/jrd+json', body })
-  for (const _ of [1, 2]) expect(await postActivity(house, alice, composeNote(alice))).toMatchObject(forbidden)
+  for (const _ of [1, 2]) expect(await postActivity(gateway, alice, composeNote(alice))).toMatchObject(forbidden)
   expect(peer.requests.filter(({ host }) => host === 'other.test')).toEqual([])
   expect(await stored()).toEqual([])
 })
 
 test('AP-64: WebFinger that redirects to a blocked domain is not followed', async () => {
-  const { house, peer, alice, stored } = await openGuarded({ block: ['evil.test'] })
+  const { gateway, peer, alice, stored } = await openGuarded({ block: ['evil.test'] })
   const location = 'https://evil.test/.well-known/webfinger?resource=acct:alice@good.test'
   peer.serve('https://good.test/.well-known/webfinger', { status: 302, headers: { location } })
-  expect(await postActivity(house, alice, composeNote(alice))).toMatchObject({ status: 202 })
+  expect(await postActivity(gateway, alice, composeNote(alice))).toMatchObject({ status: 202 })
   const [record] = await stored()
   expect(record?.message.sender.address).toBe('@~unconfirmed@good.test')
   expect(peer.requests.filter(({ host }) => host === 'evil.test')).toEqual([])
@@ -183,11 +183,11 @@ test.each([
       mentions: ['@mallory@evil.test'],
     }),
   }
-  const { house, peer, alice } = await openGuarded(config, { agents: { echo: agent } })
+  const { gateway, peer, alice } = await openGuarded(config, { agents: { echo: agent } })
   peer.serve('https://good.test/inbox', { status: 202 })
-  house.work()
-  await postActivity(house, alice, composeNote(alice))
-  const states = async () => (await house.desk.listDeliveries({ limit: 10 })).map(({ to, state }) => [to, state])
+  gateway.work()
+  await postActivity(gateway, alice, composeNote(alice))
+  const states = async () => (await gateway.store.listDeliveries({ limit: 10 })).map(({ to, state }) => [to, state])
   await vi.waitFor(async () =>
     expect(await states()).toEqual(
       expect.arrayContaining([
@@ -200,19 +200,19 @@ test.each([
 })
 
 test('an inbox on a domain that is not allowed is not delivered to', async () => {
-  const { house, peer } = await openGuarded({ allow: ['good.test'] }, { agents: { echo: echoAgent } })
+  const { gateway, peer } = await openGuarded({ allow: ['good.test'] }, { agents: { echo: echoAgent } })
   const inbox = 'https://other.test/inbox'
   const alice = settlePerson(peer, 'alice@good.test', { document: { inbox, endpoints: undefined } })
-  house.work()
-  await postActivity(house, alice, composeNote(alice))
-  const first = async () => (await house.desk.listDeliveries({ limit: 10 }))[0]
+  gateway.work()
+  await postActivity(gateway, alice, composeNote(alice))
+  const first = async () => (await gateway.store.listDeliveries({ limit: 10 }))[0]
   await vi.waitFor(async () => expect(await first()).toMatchObject({ to: inbox, state: 'dead' }))
   expect((await first())?.last_error).toContain('blocked')
   expect(peer.countOf(inbox)).toBe(0)
 })
 
 test('a follower whose domain is blocked since is told nothing, wherever his inbox is', async () => {
-  const { house, peer, alice } = await openGuarded(
+  const { gateway, peer, alice } = await openGuarded(
     { block: ['other.test'] },
     { agents: { echo: { handle: () => undefined } } },
   )
@@ -225,20 +225,24 @@ test('a follower whose domain is blocked since is told nothing, wherever his inb
   for (const inbox of ['https://good.test/inboxes/bob', 'https://good.test/inboxes/carol', alice.document.inbox]) {
     peer.serve(String(inbox), { status: 202 })
   }
-  house.work()
-  await postActivity(house, alice, composeActivity(alice, 'Follow', echo))
-  const [stored] = await house.desk.listMessages({ limit: 1 })
+  gateway.work()
+  await postActivity(gateway, alice, composeActivity(alice, 'Follow', echo))
+  const [stored] = await gateway.store.listMessages({ limit: 1 })
   const effects = [
     follower('https://other.test/users/bob', 'https://good.test/inboxes/bob'),
     follower('https://good.test/users/carol', 'https://good.test/inboxes/carol'),
   ]
-  await house.desk.decide(stored?.message ?? 0, { effects, deliveries: [] })
+  await gateway.store.decide(stored?.message ?? 0, { effects, deliveries: [] })
   const acting = { agent: 'echo', address: '@echo@agents.test' }
-  const { desk, world, channel } = house
-  const acts = { acting, house: { desk, world, findChannel: () => channel }, signal: new AbortController().signal }
-  await createOutpost({ ...acts, log: world.log }).post('Good morning')
+  const { store, platform, channel } = gateway
+  const acts = {
+    acting,
+    gateway: { store, platform, findChannel: () => channel },
+    signal: new AbortController().signal,
+  }
+  await createPublisher({ ...acts, log: platform.log }).post('Good morning')
   const stateOf = async (inbox: string) =>
-    (await desk.listDeliveries({ limit: 20 })).find(({ to }) => to === inbox)?.state
+    (await store.listDeliveries({ limit: 20 })).find(({ to }) => to === inbox)?.state
   await vi.waitFor(async () => {
     expect(await stateOf('https://good.test/inboxes/carol')).toBe('sent')
     expect(await stateOf('https://good.test/inboxes/bob')).toBe('dead')

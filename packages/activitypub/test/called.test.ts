@@ -1,6 +1,6 @@
 import type { Agent, DeliveryRecord, Turn } from '@postern/core'
 import { afterEach, expect, test, vi } from 'vitest'
-import { origin } from './house.ts'
+import { origin } from './gateway.ts'
 import type { Person } from './person.ts'
 import { composeNote, postActivity, settlePerson } from './person.ts'
 import type { Stage } from './stage.ts'
@@ -11,13 +11,13 @@ import { openStage } from './stage.ts'
 let stage: Stage
 let bob: Person
 
-async function openSaying(handle: Agent['handle']): Promise<void> {
+async function openPartialAnswer(handle: Agent['handle']): Promise<void> {
   stage = await openStage({ agents: { echo: { handle } } })
   bob = settlePerson(stage.peer, 'bob@other.test')
   for (const inbox of ['https://good.test/inbox', 'https://good.test/users/alice/inbox', `${bob.id}/inbox`]) {
     stage.peer.serve(inbox, { status: 202 })
   }
-  stage.house.work()
+  stage.gateway.work()
 }
 
 const say =
@@ -28,11 +28,11 @@ afterEach(() => stage.close())
 
 /** @returns the deliveries, once all have ended */
 async function ask(note: object = {}, activity: object = {}): Promise<readonly DeliveryRecord[]> {
-  const { house, alice } = stage
-  await postActivity(house, alice, composeNote(alice, note as never, activity as never))
+  const { gateway, alice } = stage
+  await postActivity(gateway, alice, composeNote(alice, note as never, activity as never))
   return vi.waitFor(
     async () => {
-      const list = await house.desk.listDeliveries({ limit: 50 })
+      const list = await gateway.store.listDeliveries({ limit: 50 })
       expect(list.length).toBeGreaterThan(0)
       expect(list.filter(({ state }) => state === 'queued' || state === 'later')).toEqual([])
       return list
@@ -55,7 +55,7 @@ function notesAt(inbox: string): readonly Note[] {
 }
 
 test('@user@host in a public answer becomes a mention that notifies, and #tag a link and a Hashtag', async () => {
-  await openSaying(say('Ask @Bob@other.test about #Gärten and #Bücher. `@nobody@other.test #code`'))
+  await openPartialAnswer(say('Ask @Bob@other.test about #Gärten and #Bücher. `@nobody@other.test #code`'))
   expect((await ask()).map(({ state }) => state)).toEqual(['sent', 'sent'])
   const [toAlice] = notesAt('https://good.test/inbox')
   const [toBob] = notesAt(`${bob.id}/inbox`)
@@ -82,7 +82,7 @@ test('@user@host in a public answer becomes a mention that notifies, and #tag a 
 })
 
 test('a name that nobody has stays text, and is no dead letter', async () => {
-  await openSaying(say('Write @nobody@sub.evil.test or @user@example.invalid.'))
+  await openPartialAnswer(say('Write @nobody@sub.evil.test or @user@example.invalid.'))
   expect((await ask()).filter(({ state }) => state !== 'sent')).toEqual([])
   const [note] = notesAt('https://good.test/inbox')
   expect(note?.content).toContain('Write @nobody@sub.evil.test or @user@example.invalid.')
@@ -90,7 +90,7 @@ test('a name that nobody has stays text, and is no dead letter', async () => {
 })
 
 test('what is said to some only calls nobody else by its words', async () => {
-  await openSaying(say('Do not tell @bob@other.test'))
+  await openPartialAnswer(say('Do not tell @bob@other.test'))
   const direct = { to: [`${origin}/agents/echo`], cc: [] }
   expect(await ask(direct, direct)).toHaveLength(1)
   expect(notesAt(`${bob.id}/inbox`)).toEqual([])
@@ -98,14 +98,14 @@ test('what is said to some only calls nobody else by its words', async () => {
 })
 
 test('quoted names call nobody, nor does the agent call itself or the author twice', async () => {
-  await openSaying(say('> @bob@other.test said so\n\n@echo@agents.test is me, you are @alice@good.test'))
+  await openPartialAnswer(say('> @bob@other.test said so\n\n@echo@agents.test is me, you are @alice@good.test'))
   expect(await ask()).toHaveLength(1)
   expect(stage.peer.countOf(bob.id)).toBe(0)
   expect(notesAt('https://good.test/inbox')[0]?.tag).toHaveLength(1)
 })
 
 test('words call no agent of this gateway, which would ask whom a report names again', async () => {
-  await openSaying(say('@help@agents.test: done. @other@AGENTS.test and @bob@other.test know.'))
+  await openPartialAnswer(say('@help@agents.test: done. @other@AGENTS.test and @bob@other.test know.'))
   expect((await ask()).map(({ to }) => to)).not.toContain('@help@agents.test')
   expect(notesAt('https://good.test/inbox')[0]?.tag.map(({ name }) => name)).toEqual([
     '@alice@good.test',
@@ -125,12 +125,12 @@ function addressed(content: string, mentions: readonly string[], chain?: object)
     target: { actor: 'a', object: 'b', visibility: 'public' },
   }
   const response = { id: 'r', parts: [{ kind: 'text', mime: 'text/plain', content }], mentions }
-  const { deliveries } = stage.house.channel.address({ turn: turn as unknown as Turn, response: response as never })
+  const { deliveries } = stage.gateway.channel.address({ turn: turn as unknown as Turn, response: response as never })
   return deliveries.map(({ to }) => to)
 }
 
 test('one answer calls no more people than the loop guard lets it, and none at the end of a chain of agents', async () => {
-  await openSaying(say('nothing'))
+  await openPartialAnswer(say('nothing'))
   const names = Array.from({ length: 40 }, (_, at) => `@u${at}@other.test`)
   expect(addressed(names.join(' '), [])).toEqual(names.slice(0, 10))
   expect(addressed(names.join(' '), ['@chosen@other.test'])).toEqual(['@chosen@other.test', ...names.slice(0, 9)])
@@ -139,11 +139,11 @@ test('one answer calls no more people than the loop guard lets it, and none at t
 })
 
 test('a tag leads to a page with what the agent said under it', async () => {
-  await openSaying(say('About #Bücher'))
+  await openPartialAnswer(say('About #Bücher'))
   await ask()
   const [note] = notesAt('https://good.test/inbox')
   const [, tag] = note?.tag ?? []
-  const open = (url: string) => stage.house.app.request(url.replace(origin, ''), { headers: { accept: 'text/html' } })
+  const open = (url: string) => stage.gateway.app.request(url.replace(origin, ''), { headers: { accept: 'text/html' } })
   const page = await open(tag?.href ?? '')
   expect(page.status).toBe(200)
   expect(await page.text()).toContain(`href="${note?.id}"`)
@@ -153,7 +153,7 @@ test('a tag leads to a page with what the agent said under it', async () => {
 })
 
 test('names of the later posts of a long answer are links there, and not before the first', async () => {
-  await openSaying(say(`${'One word after another. '.repeat(25)}\n\nAsk @bob@other.test #later`))
+  await openPartialAnswer(say(`${'One word after another. '.repeat(25)}\n\nAsk @bob@other.test #later`))
   await ask()
   const [first, last] = notesAt(`${bob.id}/inbox`)
   expect(first?.content).not.toContain('bob')

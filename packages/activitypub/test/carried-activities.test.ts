@@ -39,7 +39,7 @@ function prove(
 
 /** Mallory brings it: her signature is good, and the words are Erin's. */
 async function carry(document: Members, by: Person = stage.mallory) {
-  const { status, code, detail } = await postActivity(stage.house, by, document)
+  const { status, code, detail } = await postActivity(stage.gateway, by, document)
   return { status, code, detail, stored: await stage.stored() }
 }
 
@@ -73,7 +73,7 @@ test('a document that proves itself counts, whoever passes it on, and its sender
 
 test('what is passed on after it came from its author is the same message', async () => {
   const document = prove(composeNote(erin))
-  expect((await postActivity(stage.house, erin, document)).status).toBe(202)
+  expect((await postActivity(stage.gateway, erin, document)).status).toBe(202)
   expect(await carry(document)).toMatchObject({
     status: 202,
     stored: [{ message: { sender: { address: '@erin@good.test' } } }],
@@ -84,7 +84,7 @@ test('a follow that is passed on is its actor’s, not the carrier’s', async (
   const { status } = await carry(prove(composeActivity(erin, 'Follow', echoActor)))
   expect(status).toBe(202)
   const follows = (peer: string) =>
-    stage.house.desk.findRelation({ via: 'activitypub', agent: 'echo', relation: 'follower', peer })
+    stage.gateway.store.findRelation({ via: 'activitypub', agent: 'echo', relation: 'follower', peer })
   expect(await follows(erin.id)).toBeDefined()
   expect(await follows(stage.mallory.id)).toBeUndefined()
 })
@@ -116,14 +116,14 @@ describe('what is passed on is refused', () => {
   })
 
   test('by a carrier whose own signature does not fit', async () => {
-    const { status, code } = await postActivity(stage.house, stage.mallory, prove(note()), { key: stage.alice.key })
+    const { status, code } = await postActivity(stage.gateway, stage.mallory, prove(note()), { key: stage.alice.key })
     expect([status, code]).toEqual([401, 'signature_invalid'])
     expect(await stage.stored()).toEqual([])
   })
 
   test('by a carrier nobody can look up', async () => {
     const keyId = 'https://sub.evil.test/users/nobody#main-key'
-    const { status, code } = await postActivity(stage.house, stage.mallory, prove(note()), { keyId })
+    const { status, code } = await postActivity(stage.gateway, stage.mallory, prove(note()), { keyId })
     expect([status, code]).toEqual([401, 'signature_invalid'])
   })
 
@@ -138,6 +138,6 @@ describe('what is passed on is refused', () => {
 test('a proof made within the last day counts when it is passed on, one older only from its author', async () => {
   expect(await carry(prove(composeNote(erin), { at: Date.now() - dayMs + 600_000 }))).toMatchObject({ status: 202 })
   const old = prove(composeNote(erin), { at: Date.now() - 30 * dayMs })
-  expect((await postActivity(stage.house, erin, old)).status).toBe(202)
+  expect((await postActivity(stage.gateway, erin, old)).status).toBe(202)
   expect((await stage.stored())[0]?.message.sender.identities).toHaveLength(2)
 })

@@ -44,18 +44,18 @@ export function serveChain(peer: Peer, authors: readonly Person[], count: number
 
 /** Mentions the agent in a post, waits until it was called, and tells what had been said in the thread before. */
 export async function mention(stage: Stage, author: Person, note: Document = {}): Promise<readonly Entry[]> {
-  const { house } = stage
+  const { gateway } = stage
   const activity = composeNote(author, note)
-  const before = house.heard.length
-  expect(await postActivity(house, author, activity)).toMatchObject({ status: 202 })
-  await vi.waitFor(() => expect(house.heard.length).toBeGreaterThan(before))
+  const before = gateway.resolved.length
+  expect(await postActivity(gateway, author, activity)).toMatchObject({ status: 202 })
+  await vi.waitFor(() => expect(gateway.resolved.length).toBeGreaterThan(before))
   return recall(stage, String(activity.id))
 }
 
-export async function recall({ house }: Stage, message: string): Promise<readonly Entry[]> {
-  const record = await house.desk.findMessage(message)
+export async function recall({ gateway }: Stage, message: string): Promise<readonly Entry[]> {
+  const record = await gateway.store.findMessage(message)
   if (!record) throw new Error(`there is no message ${message}`)
-  return house.desk.readHistory({ thread: record.thread, before: record.number, head: 0, tail: 99 })
+  return gateway.store.readHistory({ thread: record.thread, before: record.number, head: 0, tail: 99 })
 }
 
 export function textsOf(entries: readonly Entry[]): readonly string[] {

@@ -10,16 +10,16 @@ import { openStage } from './stage.ts'
 let stage: Stage | undefined
 afterEach(() => stage?.close())
 
-async function openWorking(agent: Agent, config = {}): Promise<Stage> {
+async function openTurnContext(agent: Agent, config = {}): Promise<Stage> {
   stage = await openStage({ agents: { echo: agent }, config })
   stage.peer.serve('https://good.test/inbox', { status: 202 })
-  stage.house.work()
+  stage.gateway.work()
   return stage
 }
 
-async function settled({ house }: Stage, count = 1): Promise<readonly DeliveryRecord[]> {
+async function settled({ gateway }: Stage, count = 1): Promise<readonly DeliveryRecord[]> {
   const done = async () =>
-    (await house.desk.listDeliveries({ limit: 10 })).filter(({ state }) => state === 'sent' || state === 'dead')
+    (await gateway.store.listDeliveries({ limit: 10 })).filter(({ state }) => state === 'sent' || state === 'dead')
   await expect.poll(async () => (await done()).length).toBe(count)
   return done()
 }
@@ -71,19 +71,19 @@ test.each([
 })
 
 test('an inbox that is gone makes a dead letter with a reason', async () => {
-  const open = await openWorking({ handle: () => 'hi' })
+  const open = await openTurnContext({ handle: () => 'hi' })
   open.peer.serve('https://good.test/inbox', { status: 410 })
-  await postActivity(open.house, open.alice, composeNote(open.alice))
+  await postActivity(open.gateway, open.alice, composeNote(open.alice))
   expect(await settled(open)).toMatchObject([
     { state: 'dead', attempts: 1, last_error: 'Cannot deliver: the inbox answered 410' },
   ])
 })
 
 test('a retried delivery is the same document byte for byte, signed anew', async () => {
-  const open = await openWorking({ handle: () => 'hi' })
+  const open = await openTurnContext({ handle: () => 'hi' })
   const answers: PeerAnswer[] = [{ status: 503 }, { status: 429 }, { status: 202 }]
   open.peer.serve('https://good.test/inbox', () => answers.shift() ?? { status: 202 })
-  await postActivity(open.house, open.alice, composeNote(open.alice))
+  await postActivity(open.gateway, open.alice, composeNote(open.alice))
   expect(await settled(open)).toMatchObject([{ state: 'sent', attempts: 3 }])
   const bodies = open.peer.requests.filter(({ method }) => method === 'POST').map(({ body }) => body)
   expect(bodies).toHaveLength(3)
@@ -91,33 +91,33 @@ test('a retried delivery is the same document byte for byte, signed anew', async
 })
 
 test('what the operator is shown of a delivery is the document', async () => {
-  const open = await openWorking({ handle: () => 'hi' })
-  await postActivity(open.house, open.alice, composeNote(open.alice))
+  const open = await openTurnContext({ handle: () => 'hi' })
+  await postActivity(open.gateway, open.alice, composeNote(open.alice))
   const [delivery] = await settled(open)
   expect(delivery).toMatchObject({ to: 'https://good.test/inbox', wire: { type: 'Create', object: { type: 'Note' } } })
 })
 
 test('an inbox of a blocked domain is not delivered to', async () => {
-  const open = await openWorking({ handle: () => 'hi' }, { block: ['other.test'] })
+  const open = await openTurnContext({ handle: () => 'hi' }, { block: ['other.test'] })
   const alice = settlePerson(open.peer, 'alice@good.test', {
     document: { inbox: 'https://other.test/inbox', endpoints: undefined },
   })
-  await postActivity(open.house, alice, composeNote(alice))
+  await postActivity(open.gateway, alice, composeNote(alice))
   expect(await settled(open)).toMatchObject([{ state: 'dead', last_error: expect.stringContaining('blocked') }])
   expect(open.peer.countOf('https://other.test/inbox')).toBe(0)
 })
 
 test('AP-40: an inbox on a private address is not delivered to', async () => {
-  const open = await openWorking({ handle: () => 'hi' })
+  const open = await openTurnContext({ handle: () => 'hi' })
   const alice = settlePerson(open.peer, 'alice@good.test', {
     document: { inbox: 'https://127.0.0.1/inbox', endpoints: undefined },
   })
-  await postActivity(open.house, alice, composeNote(alice))
+  await postActivity(open.gateway, alice, composeNote(alice))
   expect(await settled(open)).toMatchObject([{ state: 'dead', last_error: 'Cannot fetch: address is not public' }])
 })
 
 test('people an answer mentions are looked up, named in all copies and delivered to', async () => {
-  const open = await openWorking({
+  const open = await openTurnContext({
     handle: () => ({
       parts: [{ kind: 'text', mime: 'text/plain', content: 'ask bob' }],
       mentions: ['@bob@other.test'],
@@ -125,7 +125,7 @@ test('people an answer mentions are looked up, named in all copies and delivered
   })
   const bob = settlePerson(open.peer, 'bob@other.test')
   open.peer.serve(`${bob.id}/inbox`, { status: 202 })
-  await postActivity(open.house, open.alice, composeNote(open.alice))
+  await postActivity(open.gateway, open.alice, composeNote(open.alice))
   expect(await settled(open, 2)).toMatchObject([{ state: 'sent' }, { state: 'sent' }])
   const sent = answersOf(open)
   expect(sent).toHaveLength(2)
@@ -137,10 +137,10 @@ test('people an answer mentions are looked up, named in all copies and delivered
 })
 
 test('somebody who cannot be found is a dead letter, and the author still gets the answer', async () => {
-  const open = await openWorking({
+  const open = await openTurnContext({
     handle: () => ({ parts: [{ kind: 'text', mime: 'text/plain', content: 'ask' }], mentions: ['@nobody@other.test'] }),
   })
-  await postActivity(open.house, open.alice, composeNote(open.alice))
+  await postActivity(open.gateway, open.alice, composeNote(open.alice))
   const [...deliveries] = await settled(open, 2)
   expect(deliveries.map(({ to, state }) => [to, state]).sort()).toEqual([
     ['@nobody@other.test', 'dead'],
@@ -155,8 +155,8 @@ test('address() plans nothing for an author without an inbox', () => {
     target: { actor: 'a', object: 'b', visibility: 'public' },
   }
   const response = { id: 'r', parts: [] }
-  return openWorking({ handle: () => undefined }).then(({ house }) => {
-    const { deliveries, aliases } = house.channel.address({
+  return openTurnContext({ handle: () => undefined }).then(({ gateway }) => {
+    const { deliveries, aliases } = gateway.channel.address({
       turn: turn as unknown as Turn,
       response: response as never,
     })
@@ -169,8 +169,8 @@ test('address() plans nothing for an author without an inbox', () => {
 })
 
 test('prepare() has nothing to render without an answer', async () => {
-  const { house } = await openWorking({ handle: () => undefined })
-  expect(() => house.channel.prepare({ target: {} } as unknown as Delivery)).toThrow(
+  const { gateway } = await openTurnContext({ handle: () => undefined })
+  expect(() => gateway.channel.prepare({ target: {} } as unknown as Delivery)).toThrow(
     new Undeliverable('Cannot deliver: there is no answer to render'),
   )
 })

@@ -1,7 +1,7 @@
 import { createPublicKey } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 import { activityPubConfigSchema } from '../src/index.ts'
-import { origin } from './house.ts'
+import { origin } from './gateway.ts'
 import { composeNote, postActivity } from './person.ts'
 import type { Stage } from './stage.ts'
 import { openStage } from './stage.ts'
@@ -12,7 +12,7 @@ beforeAll(async () => {
   stage = await openStage()
   stage.peer.serve('https://good.test/inbox', { status: 202 })
   stage.peer.serve('https://good.test/users/alice/inbox', { status: 202 })
-  stage.house.work()
+  stage.gateway.work()
 })
 afterAll(() => stage.close())
 
@@ -20,7 +20,7 @@ const activity = { accept: 'application/activity+json' }
 const echo = `${origin}/agents/echo`
 
 async function get(path: string, headers: Record<string, string> = activity) {
-  const answer = await stage.house.app.request(path, { headers })
+  const answer = await stage.gateway.app.request(path, { headers })
   const text = await answer.text()
   const isJson = /json/.test(answer.headers.get('content-type') ?? '')
   return { status: answer.status, headers: answer.headers, body: isJson ? JSON.parse(text) : text }
@@ -102,11 +102,11 @@ test('what the instance actor names is there: an inbox, and an outbox with nothi
     totalItems: 0,
     orderedItems: [],
   })
-  const { house, alice } = stage
+  const { gateway, alice } = stage
   for (const type of ['Follow', 'Block', 'Create']) {
     const activity = { ...composeNote(alice, { to: [actor.id], cc: [], tag: [] }, { to: [actor.id], cc: [] }), type }
     const told = type === 'Create' ? activity : { ...activity, object: actor.id }
-    expect(await postActivity(house, alice, told, { path: pathOf(actor.inbox) })).toMatchObject({ status: 202 })
+    expect(await postActivity(gateway, alice, told, { path: pathOf(actor.inbox) })).toMatchObject({ status: 202 })
   }
   expect(await stage.stored()).toEqual([])
 })
@@ -139,11 +139,11 @@ test('NodeInfo is found and describes what runs here', async () => {
 })
 
 test('links() names the actor for WebFinger', () => {
-  expect(stage.house.channel.links('echo')).toEqual([{ rel: 'self', type: 'application/activity+json', href: echo }])
+  expect(stage.gateway.channel.links('echo')).toEqual([{ rel: 'self', type: 'application/activity+json', href: echo }])
 })
 
 test('publishedKeys() are those of the actor documents', async () => {
-  const keys = await stage.house.channel.publishedKeys()
+  const keys = await stage.gateway.channel.publishedKeys()
   expect(keys.map(({ id }) => id)).toEqual([
     `${echo}#main-key`,
     `${echo}#ed25519-key`,
@@ -161,10 +161,10 @@ describe('posts', () => {
   const ids: Record<string, string> = {}
 
   beforeAll(async () => {
-    const { house, alice, peer } = stage
+    const { gateway, alice, peer } = stage
     const agent = echo
-    await postActivity(house, alice, composeNote(alice))
-    await postActivity(house, alice, composeNote(alice, { to: [agent], cc: [] }, { to: [agent], cc: [] }))
+    await postActivity(gateway, alice, composeNote(alice))
+    await postActivity(gateway, alice, composeNote(alice, { to: [agent], cc: [] }, { to: [agent], cc: [] }))
     await vi.waitFor(() => expect(peer.requests.filter(({ method }) => method === 'POST')).toHaveLength(2))
     for (const { body } of peer.requests.filter(({ method }) => method === 'POST')) {
       const { object } = JSON.parse(body)

@@ -1,6 +1,6 @@
 import { createVerifier, httpbis } from 'http-message-signatures'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { origin } from './house.ts'
+import { origin } from './gateway.ts'
 import { testKey } from './keys.ts'
 import type { PeerAnswer, PeerRequest } from './peer.ts'
 import { composeNote, postActivity } from './person.ts'
@@ -13,7 +13,7 @@ let stage: Stage
 
 beforeEach(async () => {
   stage = await openStage()
-  stage.house.work()
+  stage.gateway.work()
 })
 afterEach(() => stage.close())
 
@@ -25,13 +25,13 @@ function schemeOf({ headers }: PeerRequest): 'cavage' | 'rfc9421' {
 }
 
 async function deliverTo(answer: Answer): Promise<PeerRequest[]> {
-  const { house, peer, alice } = stage
+  const { gateway, peer, alice } = stage
   peer.serve(inbox, answer)
   peer.forget()
-  const before = (await house.desk.listDeliveries({ limit: 100 })).length
-  await postActivity(house, alice, composeNote(alice), { date: new Date(house.world.now()).toUTCString() })
+  const before = (await gateway.store.listDeliveries({ limit: 100 })).length
+  await postActivity(gateway, alice, composeNote(alice), { date: new Date(gateway.platform.now()).toUTCString() })
   const ended = async () => {
-    const deliveries = await house.desk.listDeliveries({ limit: 100 })
+    const deliveries = await gateway.store.listDeliveries({ limit: 100 })
     return deliveries.length > before && deliveries.every(({ state }) => state === 'sent' || state === 'dead')
   }
   await expect.poll(ended).toBe(true)
@@ -53,7 +53,7 @@ describe('AP-28: the second knock', () => {
     const message = { method: 'POST', url: inbox, headers: second?.headers as Record<string, string> }
     const keyLookup = async () => ({ verify: createVerifier(testKey('own').publicPem, 'rsa-v1_5-sha256') })
     expect(await httpbis.verifyMessage({ keyLookup, requiredFields: ['@method', '@target-uri'] }, message)).toBe(true)
-    const [delivery] = await stage.house.desk.listDeliveries({ limit: 1 })
+    const [delivery] = await stage.gateway.store.listDeliveries({ limit: 1 })
     expect(delivery).toMatchObject({ state: 'sent', attempts: 1 })
   })
 
@@ -64,7 +64,7 @@ describe('AP-28: the second knock', () => {
   test('is the first next time, where it was proven, and for a while only', async () => {
     await deliverTo(onlyNew(401))
     expect((await deliverTo(onlyNew(401))).map(schemeOf)).toEqual(['rfc9421'])
-    stage.house.world.advance(2 * 3_600_000)
+    stage.gateway.platform.advance(2 * 3_600_000)
     expect((await deliverTo(onlyNew(401))).map(schemeOf)).toEqual(['cavage', 'rfc9421'])
   })
 
@@ -92,15 +92,15 @@ test('AP-29: the first knock is draft-cavage, which a server that checks later c
 test('refused twice with 401, a delivery is tried a few times more: they may not have our key yet', async () => {
   const posts = await deliverTo(() => ({ status: 401 }))
   expect(posts.map(schemeOf)).toEqual(['cavage', 'rfc9421', 'cavage', 'rfc9421', 'cavage', 'rfc9421'])
-  const [delivery] = await stage.house.desk.listDeliveries({ limit: 1 })
+  const [delivery] = await stage.gateway.store.listDeliveries({ limit: 1 })
   expect(delivery).toMatchObject({ state: 'dead', last_error: 'Cannot deliver: the inbox answered 401' })
 })
 
 test('an actor that is shown to requests by RFC 9421 only is fetched by the second knock', async () => {
-  const { house, peer, alice } = stage
+  const { gateway, peer, alice } = stage
   peer.serve(inbox, { status: 202 })
   peer.serve(alice.id, request => (schemeOf(request) === 'rfc9421' ? { body: alice.document } : { status: 401 }))
-  expect(await postActivity(house, alice, composeNote(alice))).toMatchObject({ status: 202 })
+  expect(await postActivity(gateway, alice, composeNote(alice))).toMatchObject({ status: 202 })
   const [, second] = peer.requests.filter(({ path }) => path === '/users/alice')
   expect(second?.headers['signature-input']).toContain(`keyid="${origin}/actor#main-key"`)
   expect(second?.headers['content-digest']).toBeUndefined()

@@ -2,23 +2,23 @@ import type { AgentProfile } from '@postern/core'
 import { Hono } from 'hono'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { activityPubConfigSchema, openActivityPub } from '../src/index.ts'
-import type { TestHouse } from './house.ts'
-import { openTestHouse, origin } from './house.ts'
+import type { TestGateway } from './gateway.ts'
+import { openTestGateway, origin } from './gateway.ts'
 
 // What an agent is shown with.
 
-let house: TestHouse
+let gateway: TestGateway
 beforeAll(async () => {
-  house = await openTestHouse()
+  gateway = await openTestGateway()
 })
-afterAll(() => house.close())
+afterAll(() => gateway.close())
 
 async function readActor(face: Partial<AgentProfile>) {
-  const echo = { ...(house.agents.find('echo') as AgentProfile), ...face }
-  const agents = { ...house.agents, find: () => echo, list: () => [echo] }
+  const echo = { ...(gateway.agents.find('echo') as AgentProfile), ...face }
+  const agents = { ...gateway.agents, find: () => echo, list: () => [echo] }
   const { routes } = openActivityPub(activityPubConfigSchema.parse({}), {
-    world: house.world,
-    desk: house.desk,
+    platform: gateway.platform,
+    store: gateway.store,
     agents,
   })
   const app = new Hono().route('/', routes)

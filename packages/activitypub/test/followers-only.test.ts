@@ -1,7 +1,7 @@
-import { performActs } from '@postern/core'
+import { performActions } from '@postern/core'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { composeActivity } from './activity.ts'
-import { origin } from './house.ts'
+import { origin } from './gateway.ts'
 import type { Person } from './person.ts'
 import { composeNote, postActivity, settlePerson, signHeaders } from './person.ts'
 import type { Stage } from './stage.ts'
@@ -23,7 +23,7 @@ const agent = {
 
 beforeEach(async () => {
   stage = await openStage({ agents: { echo: agent } })
-  const { house, peer, alice } = stage
+  const { gateway, peer, alice } = stage
   bob = settlePerson(peer, 'bob@other.test')
   for (const inbox of [
     'https://good.test/users/alice/inbox',
@@ -33,8 +33,8 @@ beforeEach(async () => {
   ]) {
     peer.serve(inbox, { status: 202 })
   }
-  house.work()
-  await postActivity(house, alice, composeNote(alice))
+  gateway.work()
+  await postActivity(gateway, alice, composeNote(alice))
   const created = () =>
     peer.requests
       .filter(({ method }) => method === 'POST')
@@ -48,15 +48,15 @@ afterEach(() => stage.close())
 
 async function read(reader?: Person) {
   const covered = ['(request-target)', 'host', 'date']
-  const signed = reader && signHeaders(stage.house, reader, '', { path, covered, target: `get ${path}` })
+  const signed = reader && signHeaders(stage.gateway, reader, '', { path, covered, target: `get ${path}` })
   const headers = { accept: 'application/activity+json', ...(signed && { date: '', signature: '', ...signed }) }
-  const answer = await stage.house.app.request(`${origin}${path}`, { headers })
+  const answer = await stage.gateway.app.request(`${origin}${path}`, { headers })
   return { status: answer.status, headers: answer.headers, body: await answer.json() }
 }
 
 async function tell(person: Person, type: string, object: unknown) {
   const activity = composeActivity(person, type, object)
-  expect(await postActivity(stage.house, person, activity)).toMatchObject({ status: 202 })
+  expect(await postActivity(stage.gateway, person, activity)).toMatchObject({ status: 202 })
   return activity
 }
 
@@ -102,10 +102,10 @@ test('can be liked by those who may read it, and by nobody else', async () => {
 })
 
 test('is gone for those who may read it when it is taken back, and for nobody else was it ever there', async () => {
-  const { desk, world, channel } = stage.house
+  const { store, platform, channel } = stage.gateway
   const acting = { agent: 'echo', address: '@echo@agents.test' }
   const response = path.split('/').at(-1) ?? ''
-  await performActs([{ act: 'delete', response }], acting, { desk, world, findChannel: () => channel })
+  await performActions([{ act: 'delete', response }], acting, { store, platform, findChannel: () => channel })
   const { status, headers, body } = await read(stage.alice)
   expect({ status, type: body.type }).toEqual({ status: 410, type: 'Tombstone' })
   // A cache in between would tell the next one who asks.

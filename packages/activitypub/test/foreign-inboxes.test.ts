@@ -1,5 +1,5 @@
 import type { Delivery } from '@postern/core'
-import { performActs, Unavailable } from '@postern/core'
+import { performActions, Unavailable } from '@postern/core'
 import { afterEach, expect, test } from 'vitest'
 import { composeActivity, echoActor } from './activity.ts'
 import { composeNote, postActivity, settlePerson } from './person.ts'
@@ -12,13 +12,13 @@ afterEach(() => stage.close())
 /** What comes of an answer to somebody of evil.test whose inbox is there. */
 async function answerTo(inbox: string): Promise<unknown> {
   stage = await openStage()
-  const { peer, house } = stage
+  const { peer, gateway } = stage
   peer.serve(inbox, { status: 503 })
   const endpoints = undefined
   const eve = settlePerson(peer, 'eve@evil.test', { key: stage.mallory.key, document: { inbox, endpoints } })
-  const { channel, desk } = house
+  const { channel, store } = gateway
   let failed: unknown
-  await postActivity(house, eve, composeNote(eve))
+  await postActivity(gateway, eve, composeNote(eve))
   const prepare = channel.prepare.bind(channel)
   Object.assign(channel, {
     prepare(delivery: Delivery) {
@@ -34,8 +34,8 @@ async function answerTo(inbox: string): Promise<unknown> {
       return { ...prepared, transmit }
     },
   })
-  house.work()
-  await expect.poll(async () => (await desk.listDeliveries({ limit: 1 }))[0]?.state).toBe('later')
+  gateway.work()
+  await expect.poll(async () => (await store.listDeliveries({ limit: 1 }))[0]?.state).toBe('later')
   return failed
 }
 
@@ -50,17 +50,17 @@ test('an inbox on the own host of its actor tells how that host is', async () =>
 })
 
 async function follow(name: string, inbox: string): Promise<number> {
-  const { peer, mallory, house } = stage
+  const { peer, mallory, gateway } = stage
   const document = { inbox, endpoints: undefined }
   const person = settlePerson(peer, `${name}@evil.test`, { key: mallory.key, document, hasHandle: false })
-  return (await postActivity(house, person, composeActivity(person, 'Follow', echoActor))).status
+  return (await postActivity(gateway, person, composeActivity(person, 'Follow', echoActor))).status
 }
 
-const followers = () => stage.house.desk.countRelations({ agent: 'echo', via: 'activitypub', relation: 'follower' })
+const followers = () => stage.gateway.store.countRelations({ agent: 'echo', via: 'activitypub', relation: 'follower' })
 
 test('AP-42: nobody has an agent post to thousands of addresses on a host of others', async () => {
   stage = await openStage()
-  stage.house.world.holdClock()
+  stage.gateway.platform.holdClock()
   const answers: number[] = []
   for (let at = 0; at < 70; at += 1) answers.push(await follow(`e${at}`, `https://good.test/any/${at}`))
   expect(answers.filter(status => status === 202)).toHaveLength(60)
@@ -71,17 +71,17 @@ test('AP-42: nobody has an agent post to thousands of addresses on a host of oth
 
 test.each([404, 405, 410])('a follower whose inbox on another host answers %s follows no more', async status => {
   stage = await openStage({ agents: { echo: { handle: () => undefined } } })
-  const { peer, house } = stage
-  const { desk, world, channel } = house
+  const { peer, gateway } = stage
+  const { store, platform, channel } = gateway
   const [foreign, own] = ['https://good.test/contact', 'https://evil.test/users/own/inbox']
   for (const inbox of [foreign, own]) peer.serve(inbox, ({ body }) => (/"Accept"/.test(body) ? {} : { status }))
   await follow('eve', foreign)
   await follow('own', own)
-  house.work()
+  gateway.work()
   const acting = { agent: 'echo', address: '@echo@agents.test' }
   const parts = [{ kind: 'text' as const, mime: 'text/plain' as const, content: 'hello' }]
-  await performActs([{ act: 'post', parts }], acting, { desk, world, findChannel: () => channel })
-  const dead = async () => (await desk.listDeliveries({ limit: 9, state: 'dead' })).length
+  await performActions([{ act: 'post', parts }], acting, { store, platform, findChannel: () => channel })
+  const dead = async () => (await store.listDeliveries({ limit: 9, state: 'dead' })).length
   await expect.poll(dead).toBe(2)
   // What the own host of an actor says of one of its addresses is another matter.
   await expect.poll(followers).toBe(1)
@@ -89,21 +89,21 @@ test.each([404, 405, 410])('a follower whose inbox on another host answers %s fo
 
 test('AP-41: however long an answer is, and however often it is refused, a host that others name is asked sixty times a minute', async () => {
   stage = await openStage({ agents: { echo: { handle: () => 'words and words. '.repeat(600) } } })
-  const { peer, mallory, house } = stage
+  const { peer, mallory, gateway } = stage
   peer.serve('https://good.test/victim', { status: 429 })
   const document = { inbox: 'https://good.test/victim', endpoints: undefined }
   const eve = settlePerson(peer, 'eve@evil.test', { key: mallory.key, document })
-  house.work()
-  const began = house.world.now()
-  for (let count = 0; count < 90; count += 1) await postActivity(house, eve, composeNote(eve))
+  gateway.work()
+  const began = gateway.platform.now()
+  for (let count = 0; count < 90; count += 1) await postActivity(gateway, eve, composeNote(eve))
   const waits = async () =>
-    (await house.desk.listDeliveries({ limit: 500, state: 'later' })).some(({ last_error }) =>
+    (await gateway.store.listDeliveries({ limit: 500, state: 'later' })).some(({ last_error }) =>
       last_error?.startsWith('Cannot deliver: too much lately'),
     )
   await expect.poll(waits, { timeout: 60_000 }).toBe(true)
   const asked = peer.countOf('https://good.test/victim')
   // One more with every second that has passed.
-  expect(asked).toBeLessThanOrEqual(60 + (house.world.now() - began) / 1_000)
+  expect(asked).toBeLessThanOrEqual(60 + (gateway.platform.now() - began) / 1_000)
 }, 90_000)
 
 test.each([
@@ -111,23 +111,23 @@ test.each([
   ['an inbox', 'https://good.test/users/alice/inbox', { endpoints: undefined }],
 ])('AP-41: who names %s of others as his keeps nothing from them when he is blocked', async (_, inbox, document) => {
   stage = await openStage({ agents: { echo: { handle: () => undefined } }, config: { block: ['sub.evil.test'] } })
-  const { peer, mallory, house } = stage
-  const { desk, world, channel } = house
+  const { peer, mallory, gateway } = stage
+  const { store, platform, channel } = gateway
   peer.serve(inbox, { status: 202 })
   const alice = settlePerson(peer, 'alice@good.test', { document })
-  await postActivity(house, mallory, composeActivity(mallory, 'Follow', echoActor))
-  await postActivity(house, alice, composeActivity(alice, 'Follow', echoActor))
+  await postActivity(gateway, mallory, composeActivity(mallory, 'Follow', echoActor))
+  await postActivity(gateway, alice, composeActivity(alice, 'Follow', echoActor))
   const [{ number = 0 } = {}] = await stage.stored()
   // Since before the operator has blocked the host.
   const target = { inbox }
   const effects = ['1', '2'].map(
     name => ({ kind: 'relate', relation: 'follower', peer: `https://sub.evil.test/users/${name}`, target }) as const,
   )
-  await desk.decide(number, { effects, deliveries: [] })
+  await store.decide(number, { effects, deliveries: [] })
   const parts = [{ kind: 'text' as const, mime: 'text/plain' as const, content: 'hello' }]
   const acting = { agent: 'echo', address: '@echo@agents.test' }
-  house.work()
-  await performActs([{ act: 'post', parts }], acting, { desk, world, findChannel: () => channel })
+  gateway.work()
+  await performActions([{ act: 'post', parts }], acting, { store, platform, findChannel: () => channel })
   const reached = () =>
     peer.requests
       .filter(({ body, method, host }) => method === 'POST' && host === 'good.test' && /"Create"/.test(body))

@@ -1,7 +1,7 @@
 import { Hono } from 'hono'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { activityPubConfigSchema, openActivityPub } from '../src/index.ts'
-import { origin } from './house.ts'
+import { origin } from './gateway.ts'
 import { composeNote, postActivity } from './person.ts'
 import type { Stage } from './stage.ts'
 import { openStage } from './stage.ts'
@@ -16,12 +16,20 @@ const accept = 'application/activity+json'
 
 beforeEach(async () => {
   stage = await openStage()
-  const { house } = stage
+  const { gateway } = stage
   // Its keys are made when somebody first asks.
-  expect((await house.app.request('/agents/echo', { headers: { accept } })).status).toBe(200)
-  const list = house.agents.list().filter(({ name }) => name !== 'echo')
-  const agents = { ...house.agents, list: () => list, find: (name: string) => list.find(agent => agent.name === name) }
-  const later = openActivityPub(activityPubConfigSchema.parse({}), { world: house.world, desk: house.desk, agents })
+  expect((await gateway.app.request('/agents/echo', { headers: { accept } })).status).toBe(200)
+  const list = gateway.agents.list().filter(({ name }) => name !== 'echo')
+  const agents = {
+    ...gateway.agents,
+    list: () => list,
+    find: (name: string) => list.find(agent => agent.name === name),
+  }
+  const later = openActivityPub(activityPubConfigSchema.parse({}), {
+    platform: gateway.platform,
+    store: gateway.store,
+    agents,
+  })
   app = new Hono().route('/', later.routes)
 })
 afterEach(() => stage.close())
@@ -48,18 +56,18 @@ test.each(['outbox', 'outbox?page=true', 'followers', 'following', 'featured', '
 )
 
 test('its inbox takes nothing more, and looks nobody up', async () => {
-  const { house, alice, peer } = stage
-  const answer = await postActivity({ ...house, app }, alice, composeNote(alice))
+  const { gateway, alice, peer } = stage
+  const answer = await postActivity({ ...gateway, app }, alice, composeNote(alice))
   expect(answer.status).toBe(410)
   expect(peer.requests).toEqual([])
   expect(await stage.stored()).toEqual([])
 })
 
 test('the shared inbox takes what is for others', async () => {
-  const { house, alice } = stage
+  const { gateway, alice } = stage
   const help = `${origin}/agents/help`
   const note = composeNote(alice, { cc: [help] })
-  expect((await postActivity({ ...house, app }, alice, note, { path: '/inbox' })).status).toBe(202)
+  expect((await postActivity({ ...gateway, app }, alice, note, { path: '/inbox' })).status).toBe(202)
   expect(await stage.stored()).toMatchObject([{ message: { recipient: '@help@agents.test' } }])
 })
 
@@ -71,5 +79,5 @@ test.each(['nobody', 'ECHO', 'constructor', '__proto__', 'echo%23main-key'])('%s
 
 test('the others are as they were, and it can come back', async () => {
   expect((await app.request(`${origin}/agents/help`, { headers: { accept } })).status).toBe(200)
-  expect((await stage.house.app.request('/agents/echo', { headers: { accept } })).status).toBe(200)
+  expect((await stage.gateway.app.request('/agents/echo', { headers: { accept } })).status).toBe(200)
 })

@@ -18,11 +18,11 @@ const attach = (url: string) => ({ type: 'Document', mediaType: 'image/png', url
 
 test('a post keeps its words, and loses each address that is longer than any server has', async () => {
   stage = await openStage({ config: { block: ['blocked.test'] } })
-  const { house, alice, stored } = stage
+  const { gateway, alice, stored } = stage
   const labels = `https://${'a.'.repeat(7_000)}blocked.test/a.png`
   const attachment = [attach(`https://good.test/${'a'.repeat(2_040)}`), ...Array(62).fill(attach(labels))]
   const kept = attach('https://good.test/a.png')
-  const { status } = await postActivity(house, alice, composeNote(alice, { attachment: [...attachment, kept] }))
+  const { status } = await postActivity(gateway, alice, composeNote(alice, { attachment: [...attachment, kept] }))
   expect(status).toBe(202)
   const [record] = await stored()
   expect(record?.message.parts).toEqual([

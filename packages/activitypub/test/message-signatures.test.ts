@@ -3,7 +3,7 @@ import { createSigner, createVerifier, httpbis } from 'http-message-signatures'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { formatMultikey } from '../src/signature/multikey.ts'
 import { signMessage } from '../src/signature/sign-message.ts'
-import { origin } from './house.ts'
+import { origin } from './gateway.ts'
 import type { MessageOptions } from './message-signer.ts'
 import { signMessageHeaders } from './message-signer.ts'
 import type { Person } from './person.ts'
@@ -23,10 +23,10 @@ afterEach(() => stage.close())
 const seconds = () => Math.floor(Date.now() / 1_000)
 
 async function postSigned(author: Person, options: MessageOptions = {}, changes: Record<string, string> = {}) {
-  const { house } = stage
+  const { gateway } = stage
   const body = JSON.stringify(composeNote(author))
-  const headers = { ...signMessageHeaders(house, author, body, options), ...changes }
-  return postActivity(house, author, body, { isUnsigned: true, path: options.path, headers } as never)
+  const headers = { ...signMessageHeaders(gateway, author, body, options), ...changes }
+  return postActivity(gateway, author, body, { isUnsigned: true, path: options.path, headers } as never)
 }
 
 async function expectRefused(posted: ReturnType<typeof postSigned>, code: string, detail: RegExp) {
@@ -99,8 +99,8 @@ describe('AP-23: RFC 9421 is refused', () => {
 
   test('with two labels', async () => {
     const body = '{}'
-    const one = signMessageHeaders(stage.house, stage.alice, body)
-    const two = signMessageHeaders(stage.house, stage.mallory, body, { label: 'sig2' })
+    const one = signMessageHeaders(stage.gateway, stage.alice, body)
+    const two = signMessageHeaders(stage.gateway, stage.mallory, body, { label: 'sig2' })
     const both = {
       'signature-input': `${one['signature-input']}, ${two['signature-input']}`,
       signature: `${one.signature}, ${two.signature}`,
@@ -127,11 +127,11 @@ describe('AP-23: RFC 9421 is refused', () => {
 
 describe('AP-24: beside a Signature-Input an old signature counts for nothing', () => {
   test.each(['sig1=("@method");created=1', 'nonsense', ''])('"%s"', async input => {
-    const { house, alice } = stage
+    const { gateway, alice } = stage
     const body = JSON.stringify(composeNote(alice))
-    const old = signHeaders(house, alice, body, { path: '/agents/echo/inbox' })
+    const old = signHeaders(gateway, alice, body, { path: '/agents/echo/inbox' })
     const headers = { ...old, 'signature-input': input }
-    const answer = await postActivity(house, alice, body, { isUnsigned: true, headers })
+    const answer = await postActivity(gateway, alice, body, { isUnsigned: true, headers })
     expect(answer).toMatchObject({ status: 401, code: 'signature_invalid' })
     expect(await stage.stored()).toEqual([])
   })
@@ -139,16 +139,16 @@ describe('AP-24: beside a Signature-Input an old signature counts for nothing', 
 
 describe('Accept-Signature', () => {
   test('AP-13: tells who did not sign how to', async () => {
-    const { house, alice } = stage
-    const answer = await postActivity(house, alice, composeNote(alice), { isUnsigned: true })
+    const { gateway, alice } = stage
+    const answer = await postActivity(gateway, alice, composeNote(alice), { isUnsigned: true })
     expect(answer).toMatchObject({ status: 401, code: 'unsigned' })
     const asked = answer.headers.get('accept-signature')
     expect(asked).toBe('sig1=("@method" "@target-uri" "content-digest");created;keyid')
   })
 
   test('is not sent with anything but a 401', async () => {
-    const { house, alice } = stage
-    const answer = await postActivity(house, alice, composeNote(alice), { path: '/agents/nobody/inbox' })
+    const { gateway, alice } = stage
+    const answer = await postActivity(gateway, alice, composeNote(alice), { path: '/agents/nobody/inbox' })
     expect(answer.status).toBe(404)
     expect(answer.headers.get('accept-signature')).toBeNull()
   })
@@ -190,7 +190,7 @@ describe('an Ed25519 key that the actor lists as a Multikey', () => {
   test('AP-27: is no key of draft-cavage, whatever the algorithm is called', async () => {
     const erin = settleErin()
     for (const algorithm of ['hs2019', 'rsa-sha256']) {
-      const posted = postActivity(stage.house, erin, composeNote(erin), {
+      const posted = postActivity(stage.gateway, erin, composeNote(erin), {
         keyId: `${erin.id}#ed25519-key`,
         parameters: { algorithm },
       })
@@ -204,9 +204,9 @@ describe('http-message-signatures, the second opinion', () => {
     ['a whole target', ['@method', '@target-uri', 'content-digest']],
     ['a target in parts, and headers', ['@method', '@authority', '@path', '@query', 'content-digest', 'content-type']],
   ])('signs %s and is taken', async (_, fields) => {
-    const { house, alice } = stage
+    const { gateway, alice } = stage
     const body = JSON.stringify(composeNote(alice))
-    const { 'content-digest': contentDigest = '' } = signMessageHeaders(house, alice, body)
+    const { 'content-digest': contentDigest = '' } = signMessageHeaders(gateway, alice, body)
     const url = `${origin}/agents/echo/inbox`
     const headers = { 'content-type': 'application/activity+json', 'content-digest': contentDigest }
     const signed = await httpbis.signMessage(
@@ -219,7 +219,7 @@ describe('http-message-signatures, the second opinion', () => {
       { method: 'POST', url, headers },
     )
     const options = { isUnsigned: true, headers: signed.headers as Record<string, string> }
-    expect(await postActivity(house, alice, body, options)).toMatchObject({ status: 202 })
+    expect(await postActivity(gateway, alice, body, options)).toMatchObject({ status: 202 })
   })
 
   test.each(['GET', 'POST'] as const)('verifies the %s we sign', async method => {

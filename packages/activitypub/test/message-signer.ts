@@ -1,6 +1,6 @@
 import { createHash, createPrivateKey, sign } from 'node:crypto'
-import type { TestHouse } from './house.ts'
-import { origin } from './house.ts'
+import type { TestGateway } from './gateway.ts'
+import { origin } from './gateway.ts'
 import type { Person } from './person.ts'
 
 export interface MessageOptions {
@@ -18,7 +18,7 @@ export interface MessageOptions {
 
 /** Signs by RFC 9421 with node:crypto alone, so that anything can be got wrong on purpose. */
 export function signMessageHeaders(
-  house: Pick<TestHouse, 'world'>,
+  gateway: Pick<TestGateway, 'platform'>,
   signer: Pick<Person, 'keyId' | 'key'>,
   body: string | undefined,
   options: MessageOptions = {},
@@ -30,7 +30,7 @@ export function signMessageHeaders(
       .update(body ?? '')
       .digest('base64')}:`
   const covered = options.covered ?? ['@method', '@target-uri', ...(body === undefined ? [] : ['content-digest'])]
-  const parameters = { created: Math.floor(house.world.now() / 1_000), keyid: signer.keyId, ...options.parameters }
+  const parameters = { created: Math.floor(gateway.platform.now() / 1_000), keyid: signer.keyId, ...options.parameters }
   const values: Record<string, string> = {
     '@method': method,
     '@target-uri': origin + path,

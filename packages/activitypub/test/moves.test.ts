@@ -11,24 +11,24 @@ afterEach(() => stage.close())
 
 function move(from: Person, to: string): Promise<{ readonly status: number }> {
   const activity = { ...composeActivity(from, 'Move', from.id), target: to }
-  return postActivity(stage.house, from, activity)
+  return postActivity(stage.gateway, from, activity)
 }
 
 function findBlock(peer: string) {
-  return stage.house.desk.findRelation({ via: 'activitypub', agent: 'echo', relation: 'blocked_by', peer })
+  return stage.gateway.store.findRelation({ via: 'activitypub', agent: 'echo', relation: 'blocked_by', peer })
 }
 
 test('who has blocked an agent wants nothing of it under a new account either', async () => {
   stage = await openStage()
-  const { alice, house, peer } = stage
+  const { alice, gateway, peer } = stage
   const moved = settlePerson(peer, 'alice@other.test', { document: { alsoKnownAs: [alice.id] } })
-  await postActivity(house, alice, composeActivity(alice, 'Block', echoActor))
+  await postActivity(gateway, alice, composeActivity(alice, 'Block', echoActor))
   expect(await move(alice, moved.id)).toMatchObject({ status: 202 })
   expect(await findBlock(moved.id)).toBeDefined()
   const [record] = await stage.stored()
   expect(record).toMatchObject({ flags: ['moved'], state: 'ignored' })
-  house.work()
-  await postActivity(house, moved, composeNote(moved))
+  gateway.work()
+  await postActivity(gateway, moved, composeNote(moved))
   expect((await stage.stored())[0]).toMatchObject({
     flags: ['blocked_by'],
     message: { sender: { address: '@alice@other.test' } },
@@ -37,12 +37,12 @@ test('who has blocked an agent wants nothing of it under a new account either', 
 
 test('an account that says only now that it is the old one is looked at once more', async () => {
   stage = await openStage()
-  const { alice, house, peer } = stage
+  const { alice, gateway, peer } = stage
   const moved = settlePerson(peer, 'alice@other.test')
-  await postActivity(house, moved, composeNote(moved))
-  await postActivity(house, alice, composeActivity(alice, 'Block', echoActor))
+  await postActivity(gateway, moved, composeNote(moved))
+  await postActivity(gateway, alice, composeActivity(alice, 'Block', echoActor))
   settlePerson(peer, 'alice@other.test', { document: { alsoKnownAs: alice.id } })
-  house.world.advance(3_600_000)
+  gateway.platform.advance(3_600_000)
   await move(alice, moved.id)
   expect(await findBlock(moved.id)).toBeDefined()
 })
@@ -52,20 +52,20 @@ test.each([
   ['to an account that calls another one its own', { alsoKnownAs: ['https://evil.test/users/mallory'] }],
 ])('AP-57: a Move %s changes nothing', async (_, document) => {
   stage = await openStage()
-  const { alice, house, peer } = stage
+  const { alice, gateway, peer } = stage
   const other = settlePerson(peer, 'victim@other.test', { document })
-  await postActivity(house, alice, composeActivity(alice, 'Block', echoActor))
+  await postActivity(gateway, alice, composeActivity(alice, 'Block', echoActor))
   expect(await move(alice, other.id)).toMatchObject({ status: 202 })
   expect(await findBlock(other.id)).toBeUndefined()
 })
 
 test('a Move of somebody else changes nothing and fetches nothing', async () => {
   stage = await openStage()
-  const { alice, mallory, house, peer } = stage
+  const { alice, mallory, gateway, peer } = stage
   const target = settlePerson(peer, 'new@other.test', { document: { alsoKnownAs: [alice.id, mallory.id] } })
-  await postActivity(house, alice, composeActivity(alice, 'Block', echoActor))
+  await postActivity(gateway, alice, composeActivity(alice, 'Block', echoActor))
   const activity = { ...composeActivity(mallory, 'Move', alice.id), target: target.id }
-  expect(await postActivity(house, mallory, activity)).toMatchObject({ status: 202 })
+  expect(await postActivity(gateway, mallory, activity)).toMatchObject({ status: 202 })
   expect(await findBlock(target.id)).toBeUndefined()
   expect(peer.countOf(target.id)).toBe(0)
 })
@@ -81,9 +81,9 @@ test('a Move of a stranger is taken and does nothing', async () => {
 
 test('AP-64: a Move to a blocked host is taken, does nothing and fetches nothing', async () => {
   stage = await openStage({ config: { block: ['other.test'] } })
-  const { alice, house, peer } = stage
+  const { alice, gateway, peer } = stage
   const moved = settlePerson(peer, 'alice@other.test', { document: { alsoKnownAs: [alice.id] } })
-  await postActivity(house, alice, composeActivity(alice, 'Block', echoActor))
+  await postActivity(gateway, alice, composeActivity(alice, 'Block', echoActor))
   expect(await move(alice, moved.id)).toMatchObject({ status: 202 })
   for (const spelling of ['https://OTHER.test./users/alice', 'https://sub.other.test:443/users/alice']) {
     expect(await move(alice, spelling)).toMatchObject({ status: 202 })
@@ -94,10 +94,11 @@ test('AP-64: a Move to a blocked host is taken, does nothing and fetches nothing
 
 test('accounts that move to each other, or to themselves, come to an end', async () => {
   stage = await openStage()
-  const { alice, mallory, house, peer } = stage
+  const { alice, mallory, gateway, peer } = stage
   settlePerson(peer, 'alice@good.test', { document: { alsoKnownAs: [mallory.id, alice.id] } })
   settlePerson(peer, 'mallory@evil.test', { document: { alsoKnownAs: [alice.id, mallory.id] } })
-  for (const person of [alice, mallory]) await postActivity(house, person, composeActivity(person, 'Block', echoActor))
+  for (const person of [alice, mallory])
+    await postActivity(gateway, person, composeActivity(person, 'Block', echoActor))
   for (const [from, to] of [
     [alice, mallory],
     [mallory, alice],
@@ -111,37 +112,37 @@ test('accounts that move to each other, or to themselves, come to an end', async
 test('whoever blocked one agent and follows another takes along the block of the one alone', async () => {
   const handle = () => undefined
   stage = await openStage({ agents: { echo: { handle }, help: { handle } } })
-  const { alice, house, peer } = stage
+  const { alice, gateway, peer } = stage
   const moved = settlePerson(peer, 'alice@other.test', { document: { alsoKnownAs: [alice.id] } })
   const help = echoActor.replace('echo', 'help')
-  await postActivity(house, alice, composeActivity(alice, 'Block', echoActor))
-  await postActivity(house, alice, composeActivity(alice, 'Follow', help))
+  await postActivity(gateway, alice, composeActivity(alice, 'Block', echoActor))
+  await postActivity(gateway, alice, composeActivity(alice, 'Follow', help))
   await move(alice, moved.id)
   const key = { via: 'activitypub', relation: 'blocked_by', peer: moved.id } as const
-  expect(await house.desk.findRelation({ ...key, agent: 'echo' })).toBeDefined()
-  expect(await house.desk.findRelation({ ...key, agent: 'help' })).toBeUndefined()
+  expect(await gateway.store.findRelation({ ...key, agent: 'echo' })).toBeDefined()
+  expect(await gateway.store.findRelation({ ...key, agent: 'help' })).toBeUndefined()
 })
 
 test('whoever has blocked an agent follows it only after that is lifted', async () => {
   stage = await openStage()
-  const { alice, house } = stage
+  const { alice, gateway } = stage
   const follower = { via: 'activitypub', agent: 'echo', relation: 'follower', peer: alice.id } as const
   const block = composeActivity(alice, 'Block', echoActor)
-  await postActivity(house, alice, block)
-  expect(await postActivity(house, alice, composeActivity(alice, 'Follow', echoActor))).toMatchObject({ status: 202 })
-  expect(await house.desk.findRelation(follower)).toBeUndefined()
-  await postActivity(house, alice, composeUndo(alice, block))
-  await postActivity(house, alice, composeActivity(alice, 'Follow', echoActor))
-  expect(await house.desk.findRelation(follower)).toBeDefined()
+  await postActivity(gateway, alice, block)
+  expect(await postActivity(gateway, alice, composeActivity(alice, 'Follow', echoActor))).toMatchObject({ status: 202 })
+  expect(await gateway.store.findRelation(follower)).toBeUndefined()
+  await postActivity(gateway, alice, composeUndo(alice, block))
+  await postActivity(gateway, alice, composeActivity(alice, 'Follow', echoActor))
+  expect(await gateway.store.findRelation(follower)).toBeDefined()
 })
 
 test('followers that a post is for are not counted among the people it calls', async () => {
   stage = await openStage({ config: { max_mentions: 2 } })
-  const { alice, house } = stage
+  const { alice, gateway } = stage
   const followers = `${alice.id}/followers`
   const to = [echoActor, 'https://other.test/users/a']
-  await postActivity(house, alice, composeNote(alice, { to, cc: [followers] }, { to, cc: [followers] }))
+  await postActivity(gateway, alice, composeNote(alice, { to, cc: [followers] }, { to, cc: [followers] }))
   expect((await stage.stored())[0]?.flags).toEqual([])
-  await postActivity(house, alice, composeNote(alice, { to, cc: ['https://other.test/b'] }, { to, cc: [] }))
+  await postActivity(gateway, alice, composeNote(alice, { to, cc: ['https://other.test/b'] }, { to, cc: [] }))
   expect((await stage.stored())[0]?.flags).toEqual(['mass_mention'])
 })

@@ -23,7 +23,7 @@ function composeNamed(note: Document = {}) {
 }
 
 async function deliver(activity: Document) {
-  const { status, code } = await postActivity(stage.house, stage.alice, { ...activity })
+  const { status, code } = await postActivity(stage.gateway, stage.alice, { ...activity })
   return [status, code, (await stage.stored()).length]
 }
 
@@ -76,11 +76,11 @@ test('while its host has no answer the delivery is to come again; where it shows
 })
 
 test('a stranger can make us fetch so many posts a minute and no more', async () => {
-  const { house, alice, peer } = stage
+  const { gateway, alice, peer } = stage
   const { activity, url } = composeNamed()
   // One more is let through each second.
   const sent = Array.from({ length: 150 }, (_, count) => ({ ...activity, id: `${url}/activity/${count}` }))
-  const answers = await Promise.all(sent.map(each => postActivity(house, alice, each)))
+  const answers = await Promise.all(sent.map(each => postActivity(gateway, alice, each)))
   const taken = answers.filter(({ status }) => status === 202).length
   expect(taken).toBeGreaterThanOrEqual(60)
   expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([202, 429]))
@@ -93,6 +93,6 @@ test('all messages of a chat are one conversation, which nobody else reads', asy
   const records = await stage.stored()
   expect(records).toHaveLength(2)
   expect(new Set(records.map(({ thread }) => thread)).size).toBe(1)
-  const found = await stage.house.desk.findMessageTo('echo', records[0]?.message.id ?? '')
+  const found = await stage.gateway.store.findMessageTo('echo', records[0]?.message.id ?? '')
   expect(found?.target).toMatchObject({ visibility: 'direct' })
 })

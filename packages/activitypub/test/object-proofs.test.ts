@@ -5,7 +5,7 @@ import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import { formatMultikey, parseMultikey } from '../src/signature/multikey.ts'
 import { isProofMadeBy, proveDocument } from '../src/signature/object-proof.ts'
 import { readFixture } from './fixtures.ts'
-import { origin } from './house.ts'
+import { origin } from './gateway.ts'
 import type { Person } from './person.ts'
 import { composeNote, postActivity, settlePerson } from './person.ts'
 import type { Stage } from './stage.ts'
@@ -41,7 +41,7 @@ function prove(document: Members, request: { at?: number; method?: string; key?:
 }
 
 async function sendProven(document: Members | string) {
-  expect(await postActivity(stage.house, erin, document)).toMatchObject({ status: 202 })
+  expect(await postActivity(stage.gateway, erin, document)).toMatchObject({ status: 202 })
   const [record] = await stage.stored()
   const methods = record?.message.sender.identities?.map(({ method }) => method.split(':')[3])
   const proof = record?.proofs.find(({ kind }) => kind === 'object-integrity-proof')
@@ -150,12 +150,12 @@ test('a key made since the actor was last seen is looked for, once in a while', 
 })
 
 test('AP-51: a Linked Data Signature that verifies proves nothing', async () => {
-  const { house, alice } = stage
+  const { gateway, alice } = stage
   const { signature } = readFixture<Members>('rsa-signature-2017/document.json')
   const document = composeNote(alice, {}, { signature })
-  expect(await postActivity(house, alice, document, { isUnsigned: true })).toMatchObject({ status: 401 })
+  expect(await postActivity(gateway, alice, document, { isUnsigned: true })).toMatchObject({ status: 401 })
   expect(await stage.stored()).toEqual([])
-  expect(await postActivity(house, alice, document)).toMatchObject({ status: 202 })
+  expect(await postActivity(gateway, alice, document)).toMatchObject({ status: 202 })
   const [record] = await stage.stored()
   expect(record?.message.sender.identities).toHaveLength(1)
   expect(record?.proofs.map(({ kind }) => kind)).toEqual(['http-signature', 'digest', 'webfinger'])
@@ -165,11 +165,11 @@ describe('what leaves', () => {
   async function receiveAnswers(config = {}, answers = [202], said = 'hi') {
     await stage.close()
     stage = await openStage({ config, agents: { echo: { handle: () => said } } })
-    const { house, peer, alice } = stage
+    const { gateway, peer, alice } = stage
     const statuses = [...answers]
     peer.serve('https://good.test/inbox', () => ({ status: statuses.shift() ?? 202 }))
-    house.work()
-    await postActivity(house, alice, composeNote(alice))
+    gateway.work()
+    await postActivity(gateway, alice, composeNote(alice))
     const posts = () => peer.requests.filter(({ method }) => method === 'POST')
     await vi.waitFor(() => expect(posts()).toHaveLength(answers.length))
     return posts().map(({ body }) => body)
@@ -178,7 +178,7 @@ describe('what leaves', () => {
   test('carries a proof that holds by the key our actor lists', async () => {
     const [body = ''] = await receiveAnswers()
     const { proof, ...unsecured } = JSON.parse(body) as Members & { proof: Members }
-    const answer = await stage.house.app.request('/agents/echo', { headers: { accept: 'application/activity+json' } })
+    const answer = await stage.gateway.app.request('/agents/echo', { headers: { accept: 'application/activity+json' } })
     const actor = (await answer.json()) as { assertionMethod: { id: string; publicKeyMultibase: string }[] }
     const [listed] = actor.assertionMethod
     expect(proof).toMatchObject({ verificationMethod: listed?.id, proofPurpose: 'assertionMethod' })
@@ -205,7 +205,7 @@ describe('what leaves', () => {
 
   test('is shown to the operator without it', async () => {
     await receiveAnswers()
-    const [delivery] = await stage.house.desk.listDeliveries({ limit: 1 })
+    const [delivery] = await stage.gateway.store.listDeliveries({ limit: 1 })
     expect(delivery?.wire).not.toHaveProperty('proof')
   })
 })

@@ -1,6 +1,6 @@
 import type { Agent } from '@postern/core'
 import { afterAll, beforeAll, expect, test, vi } from 'vitest'
-import { domain, origin } from './house.ts'
+import { domain, origin } from './gateway.ts'
 import type { Person } from './person.ts'
 import { composeNote, postActivity, settlePerson } from './person.ts'
 import type { Stage } from './stage.ts'
@@ -37,23 +37,23 @@ beforeAll(async () => {
     for (const name of ['alice', 'mallory', 'eve'])
       stage.peer.serve(`https://${host}/users/${name}/inbox`, { status: 202 })
   }
-  stage.house.work()
+  stage.gateway.work()
 })
 afterAll(() => stage.close())
 
 async function open(path: string, accept: string | undefined = browser) {
-  const answer = await stage.house.app.request(path, { headers: accept ? { accept } : {} })
+  const answer = await stage.gateway.app.request(path, { headers: accept ? { accept } : {} })
   return { status: answer.status, headers: answer.headers, text: await answer.text() }
 }
 
 /** Posts a note to the agent. @returns the path of the answer, and the note's id */
 async function converse(person: Person, note: object = {}, activity: object = {}) {
-  const { house } = stage
+  const { gateway } = stage
   const composed = composeNote(person, note as never, activity as never)
-  expect(await postActivity(house, person, composed)).toMatchObject({ status: 202 })
+  expect(await postActivity(gateway, person, composed)).toMatchObject({ status: 202 })
   const record = await vi.waitFor(
     async () => {
-      const found = await house.desk.findMessage(String(composed.id))
+      const found = await gateway.store.findMessage(String(composed.id))
       expect(found?.response).toBeTruthy()
       return found
     },
@@ -121,11 +121,11 @@ test('a reply that is edited or taken back is shown as its author has it now', a
   const gone = await converse(stage.alice, { inReplyTo, content: '<p>regretted</p>' })
   const updated = composeNote(stage.mallory, { id: kept.id, inReplyTo, content: '<p>well spelt</p>' })
   const update = { ...updated, id: `${kept.id}#update`, type: 'Update' }
-  expect(await postActivity(stage.house, stage.mallory, update)).toMatchObject({ status: 202 })
+  expect(await postActivity(stage.gateway, stage.mallory, update)).toMatchObject({ status: 202 })
   const { id: actor } = stage.alice
   const deletion = { id: `${gone.id}#delete`, type: 'Delete', actor, object: gone.id, to: updated.to }
   const context = 'https://www.w3.org/ns/activitystreams'
-  expect(await postActivity(stage.house, stage.alice, { '@context': context, ...deletion })).toMatchObject({
+  expect(await postActivity(stage.gateway, stage.alice, { '@context': context, ...deletion })).toMatchObject({
     status: 202,
   })
   await vi.waitFor(async () => {
@@ -142,7 +142,7 @@ test('a public reply that its author makes a direct one is shown no more', async
   expect((await open(path)).text).toContain('too public')
   const direct = { to: [`${origin}/agents/echo`], cc: [] }
   const note = composeNote(stage.mallory, { id, inReplyTo, content: '<p>too public, still</p>', ...direct }, direct)
-  await postActivity(stage.house, stage.mallory, { ...note, id: `${id}#narrowed`, type: 'Update' })
+  await postActivity(stage.gateway, stage.mallory, { ...note, id: `${id}#narrowed`, type: 'Update' })
   await vi.waitFor(async () => expect((await open(path)).text).not.toContain('too public'), 20_000)
 })
 
@@ -163,7 +163,7 @@ test('what is taken back is gone for browsers, too', async () => {
   const { path } = await converse(stage.alice)
   const post = path.split('/').at(-1) ?? ''
   const planned = { kind: 'delete', response: post, planned: { deliveries: [] } } as const
-  await stage.house.desk.act([planned], 'c')
+  await stage.gateway.store.act([planned], 'c')
   expect(await open(path)).toMatchObject({ status: 410 })
   expect(await open(path, activityType)).toMatchObject({ status: 410 })
 })
@@ -235,14 +235,14 @@ function isOurs(tag: string): boolean {
 
 test('who is blocked is shown to nobody, and a blocked address is not linked', async () => {
   const { path, id } = await converse(stage.mallory, { content: '<p>from a server</p>' })
-  const { house } = stage
+  const { gateway } = stage
   expect((await open(path)).text).toContain('from a server')
   const strict = await openStage({
     agents: { echo: agent },
     config: { block: ['evil.test'] },
-    watchDesk: () => house.desk,
+    watchStore: () => gateway.store,
   })
-  const answer = await strict.house.app.request(path, { headers: { accept: browser } })
+  const answer = await strict.gateway.app.request(path, { headers: { accept: browser } })
   const text = await answer.text()
   expect(answer.status).toBe(200)
   expect(text).not.toContain('from a server</p>\n')
@@ -268,7 +268,7 @@ test('the feed is Atom: ids, dates, words and links of the public posts, newest 
 })
 
 test('readProfile() tells of the public life, as HTML that is safe to show', async () => {
-  const { channel } = stage.house
+  const { channel } = stage.gateway
   await converse(stage.alice, { content: '<p>last</p>' })
   const life = await channel.readProfile?.('echo')
   expect(life).toMatchObject({
@@ -284,15 +284,15 @@ test('readProfile() tells of the public life, as HTML that is safe to show', asy
 
 test('where documents are shown to signed requests only, there are no pages for browsers', async () => {
   const { path } = await converse(stage.alice)
-  const { house } = stage
+  const { gateway } = stage
   const strict = await openStage({
     agents: { echo: agent },
     config: { require_signed_fetch: true },
-    watchDesk: () => house.desk,
+    watchStore: () => gateway.store,
   })
   for (const address of [path, '/agents/echo/feed.atom']) {
-    expect((await strict.house.app.request(address, { headers: { accept: browser } })).status).toBe(401)
+    expect((await strict.gateway.app.request(address, { headers: { accept: browser } })).status).toBe(401)
   }
-  expect(await strict.house.channel.readProfile?.('echo')).toMatchObject({ posts: [] })
+  expect(await strict.gateway.channel.readProfile?.('echo')).toMatchObject({ posts: [] })
   await strict.peer.close()
 })

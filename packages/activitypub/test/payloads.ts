@@ -1,10 +1,10 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import type { MessageRecord, PostAct } from '@postern/core'
-import { performActs } from '@postern/core'
-import type { TestHouse } from './house.ts'
-import { openTestHouse } from './house.ts'
+import type { AgentPost, MessageRecord } from '@postern/core'
+import { performActions } from '@postern/core'
+import type { TestGateway } from './gateway.ts'
+import { openTestGateway } from './gateway.ts'
 import { testKey } from './keys.ts'
 import type { Peer } from './peer.ts'
 import { openPeer } from './peer.ts'
@@ -83,7 +83,7 @@ export function readSnacCase(): CapturedCase {
 }
 
 export interface PayloadStage {
-  readonly house: TestHouse
+  readonly gateway: TestGateway
   /** The agent has said something before, under these ids. */
   post(ids: readonly string[]): Promise<void>
   /** Sends each as its actor, to the shared inbox, and tells how everything was read. */
@@ -98,7 +98,7 @@ export interface PayloadStage {
 export async function openPayloadStage(actors: readonly Document[]): Promise<PayloadStage> {
   const hosts = actors.map(({ id }) => new URL(String(id)).host)
   const peer = await openPeer([...new Set(hosts)])
-  const house = await openTestHouse({ loopback: peer.loopback })
+  const gateway = await openTestGateway({ loopback: peer.loopback })
   const people = new Map(actors.map(document => [document.id, settleActor(peer, document)]))
   serveHandles(peer, [...people.values()])
 
@@ -107,28 +107,32 @@ export async function openPayloadStage(actors: readonly Document[]): Promise<Pay
     for (const activity of activities) {
       const author = people.get(idOfActor(activity))
       if (!author) throw new Error(`nobody is ${idOfActor(activity)}`)
-      const { status, code } = await postActivity(house, author, activity, { path: '/inbox' })
+      const { status, code } = await postActivity(gateway, author, activity, { path: '/inbox' })
       answers.push(code ? `${status} ${code}` : `${status}`)
     }
-    return { answers, messages: await readMessages(house) }
+    return { answers, messages: await readMessages(gateway) }
   }
 
   return {
-    house,
-    post: ids => postBefore(ids, house),
+    gateway,
+    post: ids => postBefore(ids, gateway),
     play,
     async close() {
-      await house.close()
+      await gateway.close()
       await peer.close()
     },
   }
 }
 
-async function postBefore(ids: readonly string[], { desk, world, channel }: TestHouse): Promise<void> {
+async function postBefore(ids: readonly string[], { store, platform, channel }: TestGateway): Promise<void> {
   const acts = ids.map(
-    (id): PostAct => ({ act: 'post', id, parts: [{ kind: 'text', mime: 'text/plain', content: 'hello' }] }),
+    (id): AgentPost => ({ act: 'post', id, parts: [{ kind: 'text', mime: 'text/plain', content: 'hello' }] }),
   )
-  await performActs(acts, { agent: 'echo', address: '@echo@agents.test' }, { desk, world, findChannel: () => channel })
+  await performActions(
+    acts,
+    { agent: 'echo', address: '@echo@agents.test' },
+    { store, platform, findChannel: () => channel },
+  )
 }
 
 function idOfActor({ actor: named }: Document): unknown {
@@ -161,9 +165,9 @@ function serveHandles(peer: Peer, people: readonly Person[]): void {
 }
 
 /** Oldest first; threads are counted as they come up. */
-async function readMessages(house: TestHouse): Promise<readonly Document[]> {
-  const list = await house.desk.listMessages({ limit: 1_000 })
-  const records = (await Promise.all(list.map(({ id }) => house.desk.findMessage(id))))
+async function readMessages(gateway: TestGateway): Promise<readonly Document[]> {
+  const list = await gateway.store.listMessages({ limit: 1_000 })
+  const records = (await Promise.all(list.map(({ id }) => gateway.store.findMessage(id))))
     .filter(record => record !== undefined)
     // The agent's own is nothing that came.
     .filter(({ flags }) => !flags.includes('post'))
@@ -173,7 +177,7 @@ async function readMessages(house: TestHouse): Promise<readonly Document[]> {
     records.map(async record => ({
       ...readRecord(record),
       thread: threads.indexOf(record.thread) + 1,
-      ...(await readTarget(house, record)),
+      ...(await readTarget(gateway, record)),
     })),
   )
 }
@@ -196,8 +200,8 @@ function readRecord({ message, flags, state }: MessageRecord): Document {
 }
 
 /** What an answer is made after. */
-async function readTarget({ desk }: TestHouse, { message }: MessageRecord): Promise<Document> {
-  const found = await desk.findMessageTo('echo', message.id)
+async function readTarget({ store }: TestGateway, { message }: MessageRecord): Promise<Document> {
+  const found = await store.findMessageTo('echo', message.id)
   const { visibility, summary, sensitive } = (found?.target ?? {}) as Document
   return { visibility, summary, sensitive }
 }

@@ -5,19 +5,19 @@ import type { PeerLimits } from '../src/peer-limits.ts'
 import { createPeerLimits } from '../src/peer-limits.ts'
 import type { Peer, PeerAnswer, PeerRoute } from './peer.ts'
 import { openPeer } from './peer.ts'
-import type { TestWorld } from './world.ts'
-import { createTestWorld } from './world.ts'
+import type { TestPlatform } from './platform.ts'
+import { createTestPlatform } from './platform.ts'
 
 let peer: Peer
-let world: TestWorld
+let platform: TestPlatform
 let limits: PeerLimits
 let fetch: GuardedFetch & { close(): void }
 
 beforeEach(async () => {
   peer = await openPeer(['good.test', 'other.test'])
   fetch = createGuardedFetch({ userAgent: 'Postern/0', loopback: peer.loopback })
-  world = createTestWorld(fetch)
-  limits = createPeerLimits(world)
+  platform = createTestPlatform(fetch)
+  limits = createPeerLimits(platform)
 })
 afterEach(async () => {
   fetch.close()
@@ -182,7 +182,7 @@ test('a host that never answers is let go, and not asked again for an hour', asy
   peer.serve(urls.discovery, 'hang')
   let timeoutMs = 500
   limits = createPeerLimits({
-    now: () => world.now(),
+    now: () => platform.now(),
     fetch: (url, request) => fetch(url, { ...request, timeoutMs }),
   })
   expect(await learn()).toBe(500)
@@ -190,7 +190,7 @@ test('a host that never answers is let go, and not asked again for an hour', asy
   serveSoftware('lemmy')
   expect(await learn()).toBe(500)
   expect(peer.countOf(urls.discovery)).toBe(1)
-  world.advance(hour)
+  platform.advance(hour)
   expect(await learn()).toBe(10_000)
 })
 
@@ -198,10 +198,10 @@ test('a host that takes its time gets ten seconds for all its answers together',
   serveSoftware('pleroma')
   const asked: (number | undefined)[] = []
   limits = createPeerLimits({
-    now: () => world.now(),
+    now: () => platform.now(),
     fetch: (url, request) => {
       asked.push(Math.round((request?.timeoutMs ?? 0) / 1_000))
-      world.advance(4_000)
+      platform.advance(4_000)
       return fetch(url, request)
     },
   })
@@ -214,9 +214,9 @@ test('what a host told is kept for a day', async () => {
   serve(urls.v2, { configuration: { statuses: { max_characters: 1_000 } } })
   await learn()
   serve(urls.v2, { configuration: { statuses: { max_characters: 2_000 } } })
-  world.advance(24 * hour - 60_000)
+  platform.advance(24 * hour - 60_000)
   expect(await learn()).toBe(1_000)
-  world.advance(60_000)
+  platform.advance(60_000)
   expect(limits.recall('good.test')).toBe(500)
   expect(await learn()).toBe(2_000)
 })
@@ -226,7 +226,7 @@ test('an instance that does not say is asked again after an hour', async () => {
   serve(urls.v2, {}, { status: 503 })
   expect(await learn()).toBe(5_000)
   serve(urls.v2, { configuration: { statuses: { max_characters: 7_000 } } })
-  world.advance(hour)
+  platform.advance(hour)
   expect(await learn()).toBe(7_000)
 })
 
@@ -251,7 +251,7 @@ test('hosts that were asked long ago are forgotten when there are too many', asy
   await learn()
   const failing: GuardedFetch = () => Promise.reject(new Error('not there'))
   const crowded = createPeerLimits({
-    now: () => world.now(),
+    now: () => platform.now(),
     fetch: (url, request) => (url.includes('good') ? fetch : failing)(url, request),
   })
   await crowded.learn('good.test')

@@ -1,6 +1,6 @@
 import { createHash, createSign } from 'node:crypto'
-import type { TestHouse } from './house.ts'
-import { domain, origin } from './house.ts'
+import type { TestGateway } from './gateway.ts'
+import { domain, origin } from './gateway.ts'
 import type { TestKey } from './keys.ts'
 import { testKey } from './keys.ts'
 import type { Peer } from './peer.ts'
@@ -111,7 +111,7 @@ export interface PostAnswer {
 
 /** Signs with node:crypto alone, so that anything can be got wrong on purpose, and posts to the inbox. */
 export async function postActivity(
-  house: TestHouse,
+  gateway: TestGateway,
   author: Person,
   activity: Document | string | null | readonly unknown[],
   options: PostOptions = {},
@@ -122,25 +122,25 @@ export async function postActivity(
     method: 'POST',
     headers: {
       'content-type': 'application/activity+json',
-      ...(options.isUnsigned ? {} : signHeaders(house, author, body, { ...options, path })),
+      ...(options.isUnsigned ? {} : signHeaders(gateway, author, body, { ...options, path })),
       ...options.headers,
     },
     body: options.sentBody ?? body,
   } as RequestInit)
-  const response = await house.app.fetch(request)
+  const response = await gateway.app.fetch(request)
   const text = await response.text()
   const problem = text ? (JSON.parse(text) as { code?: string; detail?: string }) : {}
   return { status: response.status, headers: response.headers, code: problem.code, detail: problem.detail }
 }
 
 export function signHeaders(
-  house: Pick<TestHouse, 'world'>,
+  gateway: Pick<TestGateway, 'platform'>,
   author: Person,
   body: string,
   options: PostOptions & { readonly path: string },
 ): Record<string, string> {
   const signer = options.signer ?? author
-  const date = options.date ?? new Date(house.world.now()).toUTCString()
+  const date = options.date ?? new Date(gateway.platform.now()).toUTCString()
   const digest = options.digest ?? `SHA-256=${createHash('sha256').update(body).digest('base64')}`
   const covered = options.covered ?? ['(request-target)', 'host', 'date', 'digest', 'content-type']
   const parameters = {

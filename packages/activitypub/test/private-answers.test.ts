@@ -1,5 +1,5 @@
 import { afterEach, expect, test, vi } from 'vitest'
-import { readText } from './house.ts'
+import { readText } from './gateway.ts'
 import { composeNote, postActivity } from './person.ts'
 import type { Stage } from './stage.ts'
 import { openStage } from './stage.ts'
@@ -22,32 +22,32 @@ async function askInPublic() {
       },
     },
   })
-  const { peer, alice, mallory, house } = stage
+  const { peer, alice, mallory, gateway } = stage
   for (const inbox of ['good.test/users/alice/inbox', 'good.test/inbox', 'evil.test/inbox'])
     peer.serve(`https://${inbox}`, { status: 202 })
-  house.work()
+  gateway.work()
   const question = composeNote(alice, { content: '<p>What is my balance?</p>' })
-  await postActivity(house, alice, question)
-  await vi.waitFor(() => expect(house.heard).toHaveLength(1))
+  await postActivity(gateway, alice, question)
+  await vi.waitFor(() => expect(gateway.resolved).toHaveLength(1))
   await vi.waitFor(async () => expect((await stage.stored())[0]?.state).toBe('answered'))
   const inReplyTo = (question.object as { id: string }).id
-  await postActivity(house, mallory, composeNote(mallory, { inReplyTo, content: '<p>And what was it?</p>' }))
-  await vi.waitFor(() => expect(house.heard).toHaveLength(2))
+  await postActivity(gateway, mallory, composeNote(mallory, { inReplyTo, content: '<p>And what was it?</p>' }))
+  await vi.waitFor(() => expect(gateway.resolved).toHaveLength(2))
   return { ...stage, inReplyTo }
 }
 
 test('AP-65: what it said to one person is not in the history of the others', async () => {
-  const { house } = await askInPublic()
-  const history = house.heard[1]?.history ?? []
+  const { gateway } = await askInPublic()
+  const history = gateway.resolved[1]?.history ?? []
   expect(history.map(({ role }) => role)).toEqual(['user', 'assistant'])
   expect(readText(history[1]?.parts ?? [])).toBe('[answered, not before everybody]')
   expect(JSON.stringify(history)).not.toContain(secret)
 })
 
 test('what it said before everybody is', async () => {
-  const { house, alice, inReplyTo } = await askInPublic()
+  const { gateway, alice, inReplyTo } = await askInPublic()
   await vi.waitFor(async () => expect((await stage.stored())[0]?.state).toBe('answered'))
-  await postActivity(house, alice, composeNote(alice, { inReplyTo, content: '<p>Well</p>' }))
-  await vi.waitFor(() => expect(house.heard).toHaveLength(3))
-  expect(JSON.stringify(house.heard[2]?.history)).toContain(secret)
+  await postActivity(gateway, alice, composeNote(alice, { inReplyTo, content: '<p>Well</p>' }))
+  await vi.waitFor(() => expect(gateway.resolved).toHaveLength(3))
+  expect(JSON.stringify(gateway.resolved[2]?.history)).toContain(secret)
 })

@@ -1,5 +1,5 @@
 import type { Agent } from '@postern/core'
-import { performActs } from '@postern/core'
+import { performActions } from '@postern/core'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { composeActivity, composeUndo, echoActor } from './activity.ts'
 import type { Person } from './person.ts'
@@ -25,9 +25,9 @@ afterEach(() => stage.close())
 async function getAnswer(
   audience: Record<string, unknown> = { to: [publicCollection], cc: [echoActor] },
 ): Promise<string> {
-  const { house, alice, peer } = stage
-  await postActivity(house, alice, composeNote(alice, audience, { ...audience }))
-  const worker = house.work()
+  const { gateway, alice, peer } = stage
+  await postActivity(gateway, alice, composeNote(alice, audience, { ...audience }))
+  const worker = gateway.work()
   await vi.waitFor(() => expect(peer.requests.map(({ method }) => method)).toContain('POST'))
   await worker.stop(500)
   const { object } = JSON.parse(peer.requests.find(({ method }) => method === 'POST')?.body ?? '')
@@ -36,7 +36,7 @@ async function getAnswer(
 
 async function react(person: Person, type: string, object: unknown, members: Record<string, unknown> = {}) {
   const activity = composeActivity(person, type, object, members)
-  expect(await postActivity(stage.house, person, activity, { path: '/inbox' })).toMatchObject({ status: 202 })
+  expect(await postActivity(stage.gateway, person, activity, { path: '/inbox' })).toMatchObject({ status: 202 })
   return activity
 }
 
@@ -86,10 +86,10 @@ test('reactions to what is not ours do nothing, and nobody is asked for a name',
 })
 
 test('a post of ours that somebody passes on to us is known; one under another agent’s name is not ours', async () => {
-  const { house, mallory } = stage
+  const { gateway, mallory } = stage
   const post = await getAnswer()
   const returned = { ...composeActivity(mallory, 'Create', { id: post, type: 'Note' }), actor: echoActor }
-  const bring = (id: string) => postActivity(house, mallory, { ...returned, id }, { path: '/inbox' })
+  const bring = (id: string) => postActivity(gateway, mallory, { ...returned, id }, { path: '/inbox' })
   expect(await bring(`${post}/activity`)).toMatchObject({ status: 202 })
   expect(await bring(`${post.replace('/echo/', '/other/')}/activity`)).toMatchObject({ status: 401 })
   expect(await bring(`${post}0/activity`)).toMatchObject({ status: 401 })
@@ -114,12 +114,12 @@ test('AP-65: nor can a follower react to what was said to one person', async () 
 })
 
 test('a reaction to a post that was taken back does nothing', async () => {
-  const { house, mallory } = stage
+  const { gateway, mallory } = stage
   const post = await getAnswer()
-  const { desk, world, channel } = house
+  const { store, platform, channel } = gateway
   const response = post.split('/').at(-1) ?? ''
   const acting = { agent: 'echo', address: '@echo@agents.test' }
-  await performActs([{ act: 'delete', response }], acting, { desk, world, findChannel: () => channel })
+  await performActions([{ act: 'delete', response }], acting, { store, platform, findChannel: () => channel })
   await react(mallory, 'Like', post)
   expect((await stage.stored()).map(({ message }) => message.kind)).not.toContain('reaction')
 })
@@ -127,38 +127,38 @@ test('a reaction to a post that was taken back does nothing', async () => {
 test.each([true, false])(
   'a reaction is taken back by its Undo (embedded: %s), and may be repeated',
   async isEmbedded => {
-    const { house, mallory } = stage
+    const { gateway, mallory } = stage
     const post = await getAnswer()
     const like = await react(mallory, 'Like', post)
     await react(mallory, 'Undo', isEmbedded ? like : like.id)
     const [undone, , first] = await stage.stored()
     expect(undone).toMatchObject({ message: { kind: 'reaction', in_reply_to: post }, thread: first?.thread })
     expect(undone?.message.parts).toMatchObject([{ content: 'Took back the reaction' }, { url: post }])
-    await postActivity(house, mallory, like)
-    expect((await house.desk.listMessages({ limit: 9 })).map(({ preview }) => preview)).toContainEqual(
+    await postActivity(gateway, mallory, like)
+    expect((await gateway.store.listMessages({ limit: 9 })).map(({ preview }) => preview)).toContainEqual(
       expect.stringContaining('Liked the post'),
     )
-    expect((await house.desk.listMessages({ limit: 9 })).length).toBe(4)
+    expect((await gateway.store.listMessages({ limit: 9 })).length).toBe(4)
   },
 )
 
 test('AP-57: nobody takes back somebody else’s reaction', async () => {
-  const { house, peer, alice, mallory } = stage
+  const { gateway, peer, alice, mallory } = stage
   const post = await getAnswer()
   const like = await react(mallory, 'Like', post)
   const carl = settlePerson(peer, 'carl@evil.test')
-  for (const thief of [alice, carl]) await postActivity(house, thief, composeUndo(thief, like))
+  for (const thief of [alice, carl]) await postActivity(gateway, thief, composeUndo(thief, like))
   expect(await stage.stored()).toHaveLength(2)
 })
 
 test('a reaction is no part of what was said', async () => {
-  const { house, alice, mallory } = stage
+  const { gateway, alice, mallory } = stage
   const post = await getAnswer()
   await react(mallory, 'Like', post)
-  await postActivity(house, alice, composeNote(alice, { inReplyTo: post }))
-  house.work()
-  await vi.waitFor(() => expect(house.heard).toHaveLength(3))
-  expect(house.heard.map(({ kind }) => kind)).toEqual(['message', 'reaction', 'message'])
-  const history = house.heard.at(-1)?.history ?? []
+  await postActivity(gateway, alice, composeNote(alice, { inReplyTo: post }))
+  gateway.work()
+  await vi.waitFor(() => expect(gateway.resolved).toHaveLength(3))
+  expect(gateway.resolved.map(({ kind }) => kind)).toEqual(['message', 'reaction', 'message'])
+  const history = gateway.resolved.at(-1)?.history ?? []
   expect(JSON.stringify(history)).not.toContain('Liked')
 })

@@ -1,4 +1,4 @@
-import { performActs } from '@postern/core'
+import { performActions } from '@postern/core'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { composeActivity, echoActor } from './activity.ts'
 import type { Person } from './person.ts'
@@ -12,13 +12,13 @@ let stage: Stage
 
 beforeEach(async () => {
   stage = await openStage({ agents: { echo: { handle: () => undefined } } })
-  stage.house.work()
+  stage.gateway.work()
   await tell(stage.alice, 'Follow', echoActor)
 })
 afterEach(() => stage.close())
 
 async function tell(person: Person, type: string, object: unknown): Promise<number> {
-  return (await postActivity(stage.house, person, composeActivity(person, type, object))).status
+  return (await postActivity(stage.gateway, person, composeActivity(person, type, object))).status
 }
 
 /** Her server has moved its inboxes, and says so or not. */
@@ -28,11 +28,11 @@ function moveInboxes(inbox: string, sharedInbox?: string): Record<string, unknow
 }
 
 async function placesOfPost(): Promise<readonly string[]> {
-  const { desk, world, channel } = stage.house
+  const { store, platform, channel } = stage.gateway
   const parts = [{ kind: 'text' as const, mime: 'text/plain' as const, content: 'to all' }]
   stage.peer.forget()
   const acting = { agent: 'echo', address: '@echo@agents.test' }
-  await performActs([{ act: 'post', parts }], acting, { desk, world, findChannel: () => channel })
+  await performActions([{ act: 'post', parts }], acting, { store, platform, findChannel: () => channel })
   const posts = () => stage.peer.requests.filter(({ method, body }) => method === 'POST' && /"Create"/.test(body))
   await vi.waitFor(() => expect(posts()).not.toEqual([]))
   return posts().map(({ host, path }) => `${host}${path}`)
@@ -46,7 +46,7 @@ test('an actor that says it has changed is looked at, and reached where it is re
   expect((await stage.stored())[0]).toMatchObject({ flags: ['readdressed'], state: 'ignored' })
   expect(await placesOfPost()).toEqual(['good.test/ap/inbox'])
   moveInboxes(inbox)
-  stage.house.world.advance(3_600_000)
+  stage.gateway.platform.advance(3_600_000)
   await tell(stage.alice, 'Update', stage.alice.id)
   expect(await placesOfPost()).toEqual(['good.test/ap/alice/inbox'])
 })
@@ -70,7 +70,7 @@ test('a change of somebody else, or of a stranger, changes nothing and fetches n
 })
 
 test('AP-42: changes to inboxes on a host of others are let in as slowly as followers with such', async () => {
-  const { peer, house, mallory } = stage
+  const { peer, gateway, mallory } = stage
   const answers: number[] = []
   for (let at = 0; at < 65; at += 1) {
     const address = `e${at}@evil.test`
@@ -82,7 +82,7 @@ test('AP-42: changes to inboxes on a host of others are let in as slowly as foll
   }
   expect(answers.filter(status => status === 429)).toHaveLength(5)
   const echo = { agent: 'echo', via: 'activitypub', relation: 'follower', limit: 99 } as const
-  const followers = await house.desk.listRelations(echo)
+  const followers = await gateway.store.listRelations(echo)
   const foreign = followers.filter(({ target }) => JSON.stringify(target).includes('good.test/any/'))
   expect(foreign).toHaveLength(60)
 })

@@ -1,5 +1,5 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest'
-import { domain, origin } from './house.ts'
+import { domain, origin } from './gateway.ts'
 import type { MessageOptions } from './message-signer.ts'
 import { signMessageHeaders } from './message-signer.ts'
 import type { Person, PostOptions } from './person.ts'
@@ -15,9 +15,9 @@ const echo = `${origin}/agents/echo`
 type Headers = Record<string, string>
 
 /** A GET signed by draft-cavage-12, as Mastodon and GoToSocial sign theirs. */
-function signGet({ house }: Stage, signer: Person, path: string, options: Partial<PostOptions> = {}): Headers {
+function signGet({ gateway }: Stage, signer: Person, path: string, options: Partial<PostOptions> = {}): Headers {
   const covered = ['(request-target)', 'host', 'date']
-  const { date = '', signature = '' } = signHeaders(house, signer, '', {
+  const { date = '', signature = '' } = signHeaders(gateway, signer, '', {
     path,
     covered,
     target: `get ${path}`,
@@ -26,12 +26,12 @@ function signGet({ house }: Stage, signer: Person, path: string, options: Partia
   return { date, signature }
 }
 
-function signMessageGet({ house }: Stage, signer: Person, path: string, options: MessageOptions = {}): Headers {
-  return signMessageHeaders(house, signer, undefined, { path, ...options })
+function signMessageGet({ gateway }: Stage, signer: Person, path: string, options: MessageOptions = {}): Headers {
+  return signMessageHeaders(gateway, signer, undefined, { path, ...options })
 }
 
-async function get({ house }: Stage, path: string, headers: Headers = {}) {
-  const answer = await house.app.request(`${origin}${path}`, { headers: { accept, ...headers } })
+async function get({ gateway }: Stage, path: string, headers: Headers = {}) {
+  const answer = await gateway.app.request(`${origin}${path}`, { headers: { accept, ...headers } })
   const text = await answer.text()
   const isJson = /json/.test(answer.headers.get('content-type') ?? '')
   return { status: answer.status, headers: answer.headers, body: isJson ? JSON.parse(text) : text }
@@ -39,9 +39,9 @@ async function get({ house }: Stage, path: string, headers: Headers = {}) {
 
 /** Answers to a post like this one, by path. */
 async function answerPath(stage: Stage, author: Person, activity: Record<string, unknown>): Promise<string> {
-  const { house, peer } = stage
+  const { gateway, peer } = stage
   peer.forget()
-  await postActivity(house, author, activity)
+  await postActivity(gateway, author, activity)
   const posted = () => peer.requests.find(({ method }) => method === 'POST')
   await vi.waitFor(() => expect(posted()).toBeDefined())
   return new URL(JSON.parse(posted()?.body ?? '').object.id).pathname
@@ -68,7 +68,7 @@ describe('AP-65: a post that is not for everybody', () => {
     for (const inbox of ['https://good.test/users/alice/inbox', 'https://other.test/users/bob/inbox']) {
       stage.peer.serve(inbox, { status: 202 })
     }
-    stage.house.work()
+    stage.gateway.work()
     const audience = { to: [echo], cc: [] }
     path = await answerPath(stage, stage.alice, composeNote(stage.alice, audience, audience))
     mentioning = await answerPath(

@@ -3,7 +3,7 @@ import { Unavailable, Undeliverable } from '@postern/core'
 import type { AgentMakers } from '@postern/testing'
 import { agentContract, agentSecret } from '@postern/testing'
 import { describe, expect, test } from 'vitest'
-import { openTestAgent, openTestHouse, testContext, testMessage } from '../test/house.ts'
+import { openTestAgent, openTestGateway, testContext, testMessage } from '../test/gateway.ts'
 
 const address = '@robot@peer.test'
 const source = { address, card: 'https://peer.test/card' }
@@ -83,6 +83,6 @@ describe('an a2a agent', () => {
     [{ address: 'robot' }, 'agents.subject.address: must be an address such as "@name@agents.example"'],
     [{ card: 'peer' }, 'agents.subject.card'],
   ])('is refused with %j', async (members, problem) => {
-    await expect(openTestHouse({ subject: { use: 'a2a', ...members } })).rejects.toThrow(problem)
+    await expect(openTestGateway({ subject: { use: 'a2a', ...members } })).rejects.toThrow(problem)
   })
 })

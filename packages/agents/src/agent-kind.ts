@@ -1,11 +1,11 @@
-import type { Agent, GuardedFetch, Log, OpenStream, World } from '@postern/core'
+import type { Agent, GuardedFetch, Log, OpenStream, Platform } from '@postern/core'
 import { agentAccessShape, agentPeopleShape, messageKinds } from '@postern/core'
-import type { RecordShelf, ThreadKey, TranscriptStore } from '@postern/transcript'
+import type { RecordStore, ThreadKey, TranscriptStore } from '@postern/transcript'
 import { z } from 'zod'
 import { durationSchema } from './duration.ts'
 import { historyViews } from './history-view.ts'
-import { laneConfigShape } from './lane-config.ts'
 import { profileConfigShape } from './profile-config.ts'
+import { queueConfigShape } from './queue-config.ts'
 
 /** What every agent may be configured with, whatever its kind. */
 export const commonAgentSchema = z.strictObject({
@@ -28,28 +28,28 @@ export const commonAgentSchema = z.strictObject({
   receives: z.array(z.enum(messageKinds)).default(['message']),
   ...agentAccessShape,
   ...agentPeopleShape,
-  ...laneConfigShape,
+  ...queueConfigShape,
 })
 
 export type CommonAgentConfig = z.output<typeof commonAgentSchema>
 
 /** What an agent needs of the world beyond its own turn. */
-export interface AgentWorld extends Pick<World, 'now' | 'sleep' | 'randomBytes'> {
+export interface AgentPlatform extends Pick<Platform, 'now' | 'sleep' | 'randomBytes'> {
   /** A way out to one origin that the operator named and therefore trusts, private or not. */
   fetchFor(origin: string): GuardedFetch & { readonly openStream: OpenStream }
 }
 
 /** Where agents keep what is more than their state of a thread. */
 export interface AgentStores {
-  readonly shelf: RecordShelf
+  readonly shelf: RecordStore
   readonly transcript: TranscriptStore & {
-    /** Makes a conversation of the desk part of a thread. False when there is none of this number. */
-    bindDesk(thread: ThreadKey, conversation: number): Promise<boolean>
+    /** Makes a conversation of the store part of a thread. False when there is none of this number. */
+    bindStore(thread: ThreadKey, conversation: number): Promise<boolean>
   }
 }
 
 /** Humans who answer in an agent's place. */
-export interface OperatorHouse {
+export interface OperatorDeps {
   /** What one of them says. Rejects when the signal aborts. */
   ask(question: OperatorQuestion): Promise<string>
   /** What one of them says to a question, by its id. False when nobody waits for it (any more). */
@@ -73,13 +73,13 @@ export interface OperatorQuestion {
 export interface Opening {
   /** The agent's name, for its configuration key `agents.<name>`. */
   readonly name: string
-  readonly world: AgentWorld
+  readonly platform: AgentPlatform
   /** Folder that relative paths in the configuration start from. */
   readonly baseDir: string
   readonly log: Log
   readonly stores: AgentStores
   /** Absent where there are none. */
-  readonly operators?: OperatorHouse | undefined
+  readonly operators?: OperatorDeps | undefined
 }
 
 export interface OpenedAgent {
@@ -90,7 +90,7 @@ export interface OpenedAgent {
   close?(): Promise<void> | void
 }
 
-interface KindRooms<Config extends CommonAgentConfig> {
+interface KindDeps<Config extends CommonAgentConfig> {
   /** How `use` is written, for people. */
   readonly usage: string
   matches(use: string): boolean
@@ -109,6 +109,6 @@ export interface AgentKind {
 }
 
 /** Closes over a kind's own configuration type, so that differing kinds fit one table. */
-export function defineAgentKind<Config extends CommonAgentConfig>(rooms: KindRooms<Config>): AgentKind {
-  return { ...rooms, open: (config, opening) => rooms.open(rooms.schema.parse(config), opening) }
+export function defineAgentKind<Config extends CommonAgentConfig>(deps: KindDeps<Config>): AgentKind {
+  return { ...deps, open: (config, opening) => deps.open(deps.schema.parse(config), opening) }
 }

@@ -1,16 +1,16 @@
 import type { Agent, NormalizedMessage, Part, Sender } from '@postern/core'
-import { readHeardText } from './heard-text.ts'
+import { readReceivedText } from './received-text.ts'
 
 /** Longest quotation, UTF-16 code units. */
 const maxQuoted = 4_000
 
 /** Says back what it heard, with the sender's address and how it was proven. */
 export function createEchoAgent(): Agent {
-  return { handle: message => [quoteHeard(message), ...describeSender(message.sender)].join('\n') }
+  return { handle: message => [quoteReceived(message), ...describeSender(message.sender)].join('\n') }
 }
 
-function quoteHeard(message: NormalizedMessage): string {
-  const text = clip(readHeardText(message)) || '(no text)'
+function quoteReceived(message: NormalizedMessage): string {
+  const text = clip(readReceivedText(message)) || '(no text)'
   const lines = [...text.split('\n'), ...message.parts.map(nameFile).filter(Boolean)]
   return `${lines.map(line => `> ${line}`.trimEnd()).join('\n')}\n`
 }

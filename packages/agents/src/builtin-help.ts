@@ -9,15 +9,15 @@ import type {
   NormalizedMessage,
   Part,
 } from '@postern/core'
-import type { AgentWorld } from './agent-kind.ts'
-import { readHeardText } from './heard-text.ts'
+import type { AgentPlatform } from './agent-kind.ts'
+import { readReceivedText } from './received-text.ts'
 
 interface Call {
   readonly message: NormalizedMessage
   readonly context: AgentContext
   /** What stood after the command. */
   readonly rest: string
-  readonly world: Pick<AgentWorld, 'sleep'>
+  readonly platform: Pick<AgentPlatform, 'sleep'>
 }
 
 interface Command {
@@ -39,12 +39,12 @@ const commands: ReadonlyMap<string, Command> = new Map<string, Command>([
 ])
 
 /** A scripted agent that shows what an agent can be given and can answer. */
-export function createHelpAgent(world: Pick<AgentWorld, 'sleep'>): Agent {
+export function createHelpAgent(platform: Pick<AgentPlatform, 'sleep'>): Agent {
   return {
     handle(message, context) {
-      const { word, rest } = readCommand(readHeardText(message))
+      const { word, rest } = readCommand(readReceivedText(message))
       const command = commands.get(word)
-      return command ? command.run({ message, context, rest, world }) : shortHelp()
+      return command ? command.run({ message, context, rest, platform }) : shortHelp()
     },
   }
 }
@@ -140,10 +140,10 @@ async function recallText({ context }: Call): Promise<string> {
   return state?.remembered ? `You told me: ${state.remembered}` : 'You told me nothing.'
 }
 
-async function* answerSlowly({ context, world }: Call): AsyncGenerator<AgentChunk> {
+async function* answerSlowly({ context, platform }: Call): AsyncGenerator<AgentChunk> {
   for (const piece of ['One, ', 'two, ', 'three.']) {
     yield piece
-    await world.sleep(150, context.signal)
+    await platform.sleep(150, context.signal)
     context.signal.throwIfAborted()
   }
 }

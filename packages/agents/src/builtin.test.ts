@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import type { FilePart, NormalizedMessage } from '@postern/core'
 import { collectAnswer, plainTextOf } from '@postern/core'
 import { describe, expect, test } from 'vitest'
-import { openTestAgent, provenSender, testContext, testMessage } from '../test/house.ts'
+import { openTestAgent, provenSender, testContext, testMessage } from '../test/gateway.ts'
 
 const inlineFile: FilePart = {
   kind: 'file',
@@ -172,7 +172,7 @@ describe('builtin:help', () => {
   })
 
   test('answers slowly, in pieces', async () => {
-    const { agent } = await openTestAgent({ use: 'builtin:help' }, { world: { sleep: async () => {} } })
+    const { agent } = await openTestAgent({ use: 'builtin:help' }, { platform: { sleep: async () => {} } })
     const pieces: unknown[] = []
     const answer = await collectAnswer(await agent.handle(testMessage('slow'), testContext()), ({ parts }) => {
       pieces.push(parts)

@@ -19,7 +19,7 @@ const builtins: Readonly<Record<string, Builtin>> = {
   help: {
     displayName: 'Help',
     description: 'Shows what an agent is given and what it can answer; say "help"',
-    create: ({ world }) => createHelpAgent(world),
+    create: ({ platform }) => createHelpAgent(platform),
   },
 }
 

@@ -28,7 +28,7 @@ export function readAgentConfig(
   if (parsed.success && kind) return { config: parsed.data, kind }
   const [issue] = parsed.error?.issues ?? []
   const key = ['agents', name, ...(issue?.path ?? [])].join('.')
-  throw new ConfigError(key, issue?.message ?? 'is not valid', describeMend(config, kind))
+  throw new ConfigError(key, issue?.message ?? 'is not valid', describeFix(config, kind))
 }
 
 function checkAgentConfig(config: { readonly use: string }): {
@@ -45,7 +45,7 @@ function describeUnknownKind(use: string): Issue {
   return { code: 'custom', path: ['use'], message: `no agent of the kind "${use}"; available: ${listUsages()}` }
 }
 
-function describeMend(config: unknown, kind: AgentKind | undefined): string {
+function describeFix(config: unknown, kind: AgentKind | undefined): string {
   if (!kind) return readUse(config) ? 'Set "use" to one of these' : `Set "use" to one of: ${listUsages()}`
   const members = Object.keys(kind.schema.shape).filter(key => key !== 'use')
   return `Beside "use" it may have: ${members.join(', ')}`

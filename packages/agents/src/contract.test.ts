@@ -1,6 +1,6 @@
 import type { AgentMakers } from '@postern/testing'
 import { agentContract, agentSecret } from '@postern/testing'
-import { openTestAgent } from '../test/house.ts'
+import { openTestAgent } from '../test/gateway.ts'
 import type { Respond } from '../test/webhook-server.ts'
 import { openWebhookServer } from '../test/webhook-server.ts'
 

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { ConfigError } from '@postern/core'
 import { describe, expect, test } from 'vitest'
-import { openTestHouse } from '../test/house.ts'
+import { openTestGateway } from '../test/gateway.ts'
 import { readIcon } from './icon.ts'
 
 const baseDir = mkdtempSync(join(tmpdir(), 'postern-icons-'))
@@ -62,21 +62,21 @@ describe('readIcon()', () => {
 })
 
 test('openAgents() gives a picture its address under the agent’s own', async () => {
-  const house = await openTestHouse({ echo: { use: 'builtin:echo', icon: keep('own.png', png) } }, { baseDir })
-  const icon = house.findIcon('echo')
-  expect(house.find('echo')).toMatchObject({
+  const gateway = await openTestGateway({ echo: { use: 'builtin:echo', icon: keep('own.png', png) } }, { baseDir })
+  const icon = gateway.findIcon('echo')
+  expect(gateway.find('echo')).toMatchObject({
     iconUrl: `https://agents.test/agents/echo/icon/${icon?.fileName}`,
     iconType: 'image/png',
   })
-  expect(house.findIcon('nobody')).toBeUndefined()
+  expect(gateway.findIcon('nobody')).toBeUndefined()
 })
 
 test('openAgents() tells what an agent is shown with', async () => {
   const fields = [{ name: 'Source', value: 'https://example.com/code' }]
   const also_known_as = ['https://old.test/users/echo']
   const shown = { discoverable: true, indexable: true, fields, also_known_as }
-  const house = await openTestHouse({ echo: { use: 'builtin:echo', ...shown } })
-  expect(house.find('echo')).toMatchObject({
+  const gateway = await openTestGateway({ echo: { use: 'builtin:echo', ...shown } })
+  expect(gateway.find('echo')).toMatchObject({
     isDiscoverable: true,
     isIndexable: true,
     fields,

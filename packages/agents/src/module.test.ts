@@ -4,12 +4,12 @@ import { promisify } from 'node:util'
 import type { Agent } from '@postern/core'
 import { ConfigError } from '@postern/core'
 import { describe, expect, test } from 'vitest'
-import { openTestAgent, openTestHouse, testContext, testMessage } from '../test/house.ts'
+import { openTestAgent, openTestGateway, testContext, testMessage } from '../test/gateway.ts'
 
 const modules = resolve(import.meta.dirname, '../test/modules')
 
 async function problemOf(use: string): Promise<ConfigError> {
-  const error = await openTestHouse({ desk: { use } }).catch((reason: unknown) => reason)
+  const error = await openTestGateway({ desk: { use } }).catch((reason: unknown) => reason)
   expect(error).toBeInstanceOf(ConfigError)
   return error as ConfigError
 }
@@ -25,15 +25,15 @@ describe('a module agent', () => {
   })
 
   test('is shown under its own name when the configuration gives none', async () => {
-    const house = await openTestHouse({ desk: { use: './modules/plain.js' } })
-    expect(house.find('desk')).toMatchObject({ displayName: 'desk', description: '' })
+    const gateway = await openTestGateway({ desk: { use: './modules/plain.js' } })
+    expect(gateway.find('desk')).toMatchObject({ displayName: 'desk', description: '' })
   })
 
-  test('is closed with the house', async () => {
+  test('is closed with the gateway', async () => {
     const scripted = (await import('../test/modules/scripted.ts')) as { wasClosed(): boolean } & Agent
-    const house = await openTestHouse({ desk: { use: './modules/scripted.ts' } })
+    const gateway = await openTestGateway({ desk: { use: './modules/scripted.ts' } })
     expect(scripted.wasClosed()).toBe(false)
-    await house.close()
+    await gateway.close()
     expect(scripted.wasClosed()).toBe(true)
   })
 
@@ -62,7 +62,7 @@ describe('a module agent', () => {
 
 test('a TypeScript module agent runs under node itself, without a build', async () => {
   const script = `
-    import { openTestAgent, testContext, testMessage } from '${resolve(import.meta.dirname, '../test/house.ts')}'
+    import { openTestAgent, testContext, testMessage } from '${resolve(import.meta.dirname, '../test/gateway.ts')}'
     const { agent } = await openTestAgent({ use: './modules/scripted.ts' })
     console.log(await agent.handle(testMessage('hello'), testContext()))`
   const { stdout } = await promisify(execFile)(process.execPath, ['--input-type=module', '--eval', script])

@@ -38,6 +38,6 @@ function readAgentModule(imported: unknown, use: string, { name, baseDir }: Open
   }
   const [issue] = parsed.error.issues
   const problem = `"${use}" exports no function "${issue?.path.join('.') || 'handle'}"`
-  const mend = `Add "export function handle(message, context) { … }" to ${resolve(baseDir, use)}`
-  throw new ConfigError(`agents.${name}.use`, problem, mend)
+  const fix = `Add "export function handle(message, context) { … }" to ${resolve(baseDir, use)}`
+  throw new ConfigError(`agents.${name}.use`, problem, fix)
 }

@@ -1,6 +1,6 @@
 import { ConfigError } from '@postern/core'
 import { describe, expect, test } from 'vitest'
-import { openTestAgent, openTestHouse, testContext, testMessage } from '../test/house.ts'
+import { openTestAgent, openTestGateway, testContext, testMessage } from '../test/gateway.ts'
 import type { AgentConfigInput } from './index.ts'
 import { agentConfigSchema } from './index.ts'
 
@@ -8,7 +8,7 @@ const echo = { use: 'builtin:echo' }
 const available =
   '"builtin:echo", "builtin:help", "webhook" (with url and secret), "openai" (with base_url and model), "swarm" (with default_agent and members), "a2a" (with card or address), a path such as "./agents/desk.ts" (.ts, .mts, .js, .mjs)'
 
-/** What the operator reads when the house does not open. */
+/** What the operator reads when the gateway does not open. */
 async function problemOf(opening: Promise<unknown>): Promise<string> {
   const error = await opening.then(
     () => undefined,
@@ -20,18 +20,18 @@ async function problemOf(opening: Promise<unknown>): Promise<string> {
 
 describe('openAgents()', () => {
   test('lists its agents in the order of the file, with what the world may know of them', async () => {
-    const house = await openTestHouse({
+    const gateway = await openTestGateway({
       echo,
       'front.desk': {
         ...echo,
-        name: 'Front Desk',
+        name: 'Front Store',
         description: 'Takes messages',
         icon: 'https://agents.test/desk.png',
       },
     })
-    expect(house.domain).toBe('agents.test')
-    expect(house.origin).toBe('https://agents.test')
-    expect(house.list()).toEqual([
+    expect(gateway.domain).toBe('agents.test')
+    expect(gateway.origin).toBe('https://agents.test')
+    expect(gateway.list()).toEqual([
       {
         name: 'echo',
         displayName: 'Echo',
@@ -43,7 +43,7 @@ describe('openAgents()', () => {
       },
       {
         name: 'front.desk',
-        displayName: 'Front Desk',
+        displayName: 'Front Store',
         description: 'Takes messages',
         version: '1.2.3',
         iconUrl: 'https://agents.test/desk.png',
@@ -54,22 +54,26 @@ describe('openAgents()', () => {
   })
 
   test('finds agents by their exact name and no other', async () => {
-    const house = await openTestHouse({ echo })
-    expect(house.find('echo')?.name).toBe('echo')
+    const gateway = await openTestGateway({ echo })
+    expect(gateway.find('echo')?.name).toBe('echo')
     for (const name of ['Echo', 'help', '', 'constructor', '__proto__']) {
-      expect(house.find(name)).toBeUndefined()
-      expect(house.findRunning(name)).toBeUndefined()
+      expect(gateway.find(name)).toBeUndefined()
+      expect(gateway.findRunning(name)).toBeUndefined()
     }
   })
 
   test('knows its default agent, if there is one', async () => {
-    expect((await openTestHouse({ echo }, { defaultAgent: 'echo' })).defaultAgent).toBe('echo')
-    expect((await openTestHouse({ echo })).defaultAgent).toBeUndefined()
+    expect((await openTestGateway({ echo }, { defaultAgent: 'echo' })).defaultAgent).toBe('echo')
+    expect((await openTestGateway({ echo })).defaultAgent).toBeUndefined()
   })
 
   test('runs an agent for a minute at most, or as long as it is told', async () => {
-    const house = await openTestHouse({ a: echo, b: { ...echo, deadline: '2m' }, c: { ...echo, deadline: '1500ms' } })
-    expect(['a', 'b', 'c'].map(name => house.findRunning(name)?.deadlineMs)).toEqual([60_000, 120_000, 1_500])
+    const gateway = await openTestGateway({
+      a: echo,
+      b: { ...echo, deadline: '2m' },
+      c: { ...echo, deadline: '1500ms' },
+    })
+    expect(['a', 'b', 'c'].map(name => gateway.findRunning(name)?.deadlineMs)).toEqual([60_000, 120_000, 1_500])
   })
 
   test('gives an agent as much history as it is told', async () => {
@@ -96,7 +100,7 @@ describe('openAgents()', () => {
   })
 
   test('refuses a default agent that is not there', async () => {
-    expect(await problemOf(openTestHouse({ echo }, { defaultAgent: 'desk' }))).toBe(
+    expect(await problemOf(openTestGateway({ echo }, { defaultAgent: 'desk' }))).toBe(
       'default_agent: there is no agent "desk". Name one of: echo',
     )
   })
@@ -104,14 +108,14 @@ describe('openAgents()', () => {
   test.each(['Echo', 'e cho', '', '.', '..', '.echo', 'echo.', 'a..b', 'büro', 'a/b', 'a'.repeat(65)])(
     'refuses the name "%s"',
     async name => {
-      expect(await problemOf(openTestHouse({ [name]: echo }))).toBe(
+      expect(await problemOf(openTestGateway({ [name]: echo }))).toBe(
         `agents.${name}: cannot be the name of an agent. Use 1 to 64 of a-z, 0-9, "_", "-", and single dots between them`,
       )
     },
   )
 
   test.each(['echo', 'e', '0', 'front_desk-2.eu', 'a'.repeat(64)])('takes the name "%s"', async name => {
-    expect((await openTestHouse({ [name]: echo })).find(name)?.name).toBe(name)
+    expect((await openTestGateway({ [name]: echo })).find(name)?.name).toBe(name)
   })
 })
 
@@ -119,7 +123,7 @@ describe('openAgents(), told something wrong,', () => {
   test.each(['llama', 'builtin:nobody', 'desk.ts', './desk.py'])(
     'names the key and what is available instead of "%s"',
     async use => {
-      expect(await problemOf(openTestHouse({ llm: { use } }))).toBe(
+      expect(await problemOf(openTestGateway({ llm: { use } }))).toBe(
         `agents.llm.use: no agent of the kind "${use}"; available: ${available}. Set "use" to one of these`,
       )
     },
@@ -127,7 +131,7 @@ describe('openAgents(), told something wrong,', () => {
 
   test('asks for the kind when there is none', async () => {
     for (const config of [{}, null, 'builtin:echo'] as unknown as AgentConfigInput[]) {
-      const problem = await problemOf(openTestHouse({ desk: config }))
+      const problem = await problemOf(openTestGateway({ desk: config }))
       expect(problem).toMatch(/^agents\.desk/)
       expect(problem).toContain(`Set "use" to one of: ${available}`)
     }
@@ -167,12 +171,12 @@ describe('openAgents(), told something wrong,', () => {
       'agents.a.secret: must be some text, or "whsec_" followed by base64',
     ],
   ])('names the key of %s', async (_what, config, problem) => {
-    expect(await problemOf(openTestHouse({ a: config }))).toContain(problem)
+    expect(await problemOf(openTestGateway({ a: config }))).toContain(problem)
   })
 
   test('never shows a secret', async () => {
     const config = { use: 'webhook', url: 'nowhere', secret: 'whsec_hunter2', extra: true }
-    expect(await problemOf(openTestHouse({ a: config }))).not.toContain('hunter2')
+    expect(await problemOf(openTestGateway({ a: config }))).not.toContain('hunter2')
   })
 })
 
@@ -180,7 +184,7 @@ describe('agentConfigSchema', () => {
   test('gives out what it takes in again', () => {
     const configs: AgentConfigInput[] = [
       { ...echo, deadline: '5s', history: { keep_head: 0 } },
-      { use: './desk.ts', name: 'Desk' },
+      { use: './desk.ts', name: 'Store' },
       { use: 'webhook', url: 'https://peer.test/hook', secret: 's' },
     ]
     for (const config of configs) {

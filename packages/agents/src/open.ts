@@ -1,7 +1,7 @@
 import type { Agent, AgentDirectory, AgentProfile, HistoryPolicy, Log, RunningAgent } from '@postern/core'
 import { ConfigError } from '@postern/core'
-import { createMemoryShelf, createMemoryTranscript } from '@postern/transcript'
-import type { AgentStores, AgentWorld, CommonAgentConfig, OpenedAgent, OperatorHouse } from './agent-kind.ts'
+import { createMemoryRecords, createMemoryTranscript } from '@postern/transcript'
+import type { AgentPlatform, AgentStores, CommonAgentConfig, OpenedAgent, OperatorDeps } from './agent-kind.ts'
 import type { AgentConfigInput } from './config.ts'
 import { readAgentConfig } from './config.ts'
 import { parseDeadline } from './duration.ts'
@@ -12,33 +12,33 @@ import { readIcon } from './icon.ts'
 /** Published names: the narrow grammar, and no empty piece between dots, so that every wire can carry them. */
 const namePattern = /^(?=.{1,64}$)[a-z0-9_-]+(?:\.[a-z0-9_-]+)*$/
 
-export interface AgentHouseOptions {
+export interface AgentDepsOptions {
   /** Host of every `@agent@domain`. */
   readonly domain: string
   /** https origin, without a slash at the end. */
   readonly origin: string
   /** SemVer that the agents are published with. */
   readonly version: string
-  readonly world: AgentWorld
+  readonly platform: AgentPlatform
   /** Folder that module paths start from: the configuration file's. */
   readonly baseDir: string
   readonly log: Log
   /** Default: as long as the process lives. */
   readonly stores?: AgentStores | undefined
-  readonly operators?: OperatorHouse | undefined
+  readonly operators?: OperatorDeps | undefined
 }
 
 /** The agents of this gateway: who they are, and how they run. */
-export interface AgentHouse extends AgentDirectory {
+export interface AgentDeps extends AgentDirectory {
   findRunning(name: string): RunningAgent | undefined
   /** Its picture, when it is a file; `AgentProfile.iconUrl` says where it is served. */
   findIcon(name: string): AgentIcon | undefined
   close(): Promise<void>
 }
 
-function openMemoryStores(world: AgentWorld): AgentStores {
-  const transcript = createMemoryTranscript(world)
-  return { shelf: createMemoryShelf(), transcript: { ...transcript, bindDesk: async () => false } }
+function openMemoryStores(platform: AgentPlatform): AgentStores {
+  const transcript = createMemoryTranscript(platform)
+  return { shelf: createMemoryRecords(), transcript: { ...transcript, bindStore: async () => false } }
 }
 
 interface Resident {
@@ -55,8 +55,8 @@ interface Resident {
 export async function openAgents(
   config: Readonly<Record<string, AgentConfigInput>>,
   defaultAgent: string | undefined,
-  options: AgentHouseOptions,
-): Promise<AgentHouse> {
+  options: AgentDepsOptions,
+): Promise<AgentDeps> {
   const { domain, origin } = options
   const names = Object.keys(config)
   for (const name of names) checkAgentName(name)
@@ -79,21 +79,21 @@ export async function openAgents(
 
 function checkAgentName(name: string): void {
   if (namePattern.test(name)) return
-  const mend = 'Use 1 to 64 of a-z, 0-9, "_", "-", and single dots between them'
-  throw new ConfigError(`agents.${name}`, 'cannot be the name of an agent', mend)
+  const fix = 'Use 1 to 64 of a-z, 0-9, "_", "-", and single dots between them'
+  throw new ConfigError(`agents.${name}`, 'cannot be the name of an agent', fix)
 }
 
 function checkDefaultAgent(defaultAgent: string | undefined, names: readonly string[]): void {
   if (defaultAgent === undefined || names.includes(defaultAgent)) return
-  const mend = `Name one of: ${names.join(', ') || '(add an agent under "agents" first)'}`
-  throw new ConfigError('default_agent', `there is no agent "${defaultAgent}"`, mend)
+  const fix = `Name one of: ${names.join(', ') || '(add an agent under "agents" first)'}`
+  throw new ConfigError('default_agent', `there is no agent "${defaultAgent}"`, fix)
 }
 
-async function openResident(name: string, input: unknown, options: AgentHouseOptions): Promise<Resident> {
+async function openResident(name: string, input: unknown, options: AgentDepsOptions): Promise<Resident> {
   const { config, kind } = readAgentConfig(name, input)
-  const { world, baseDir, log, version, origin, stores = openMemoryStores(options.world), operators } = options
+  const { platform, baseDir, log, version, origin, stores = openMemoryStores(options.platform), operators } = options
   const icon = await readIcon(config.icon, { key: `agents.${name}.icon`, baseDir })
-  const opened = await kind.open(config, { name, world, baseDir, log, stores, operators })
+  const opened = await kind.open(config, { name, platform, baseDir, log, stores, operators })
   log.debug({ agent: name, use: config.use }, 'agent opened')
   const profile = {
     ...describeAgent(config, opened, name),
@@ -136,7 +136,7 @@ function runAgent(agent: Agent, { deadline, history, receives, people }: CommonA
 /** Agents that only handle messages get only messages. */
 function hearOnly(agent: Agent, kinds: CommonAgentConfig['receives']): Agent {
   return {
-    ...(agent.start && { start: outpost => agent.start?.(outpost) }),
+    ...(agent.start && { start: publisher => agent.start?.(publisher) }),
     handle: (message, context) =>
       kinds.includes(message.kind ?? 'message') ? agent.handle(message, context) : undefined,
   }

@@ -2,14 +2,14 @@ import { createHmac } from 'node:crypto'
 import type { NormalizedMessage } from '@postern/core'
 import { normalizedMessageSchema, Rejection, Unavailable, Undeliverable } from '@postern/core'
 import { describe, expect, onTestFinished, test } from 'vitest'
-import type { TestHouseOptions } from '../test/house.ts'
-import { openTestAgent, openTestHouse, provenSender, testContext, testMessage } from '../test/house.ts'
+import type { TestGatewayOptions } from '../test/gateway.ts'
+import { openTestAgent, openTestGateway, provenSender, testContext, testMessage } from '../test/gateway.ts'
 import type { ReceivedWebhook, Respond } from '../test/webhook-server.ts'
 import { openWebhookServer } from '../test/webhook-server.ts'
 
 const secret = 'whsec_c2hhcmVkIHNlY3JldCBvZiBib3RoIHNpZGVz'
 
-interface HookOptions extends TestHouseOptions {
+interface HookOptions extends TestGatewayOptions {
   readonly config?: Readonly<Record<string, unknown>>
 }
 
@@ -81,7 +81,7 @@ describe('a webhook agent', () => {
 
   test('is told the time of sending in seconds', async () => {
     const now = () => 1_767_225_600_999
-    const { ask, received } = await openHook(() => ({ status: 204 }), { world: { now } })
+    const { ask, received } = await openHook(() => ({ status: 204 }), { platform: { now } })
     await ask()
     expect(received[0]?.headers['webhook-timestamp']).toBe('1767225600')
   })
@@ -103,9 +103,9 @@ describe('a webhook agent', () => {
     const server = await openWebhookServer(() => ({ status: 204 }))
     onTestFinished(server.close)
     const config = { use: 'webhook', url: server.url, secret }
-    const house = await openTestHouse({ one: config, two: config })
-    for (const { name } of house.list()) {
-      await house.findRunning(name)?.agent.handle(testMessage('hello'), testContext())
+    const gateway = await openTestGateway({ one: config, two: config })
+    for (const { name } of gateway.list()) {
+      await gateway.findRunning(name)?.agent.handle(testMessage('hello'), testContext())
     }
     const [one, two] = server.received.map(({ headers }) => headers['webhook-id'])
     expect(one).not.toBe(two)
@@ -298,7 +298,7 @@ describe('a webhook agent is tried again', () => {
     })
     const now = () => Date.UTC(2026, 0, 1)
     const headers = { 'retry-after': 'Thu, 01 Jan 2026 00:02:00 GMT' }
-    await expect(answerTo({ status: 429, headers }, { world: { now } })).rejects.toMatchObject({ retryAfter: 120 })
+    await expect(answerTo({ status: 429, headers }, { platform: { now } })).rejects.toMatchObject({ retryAfter: 120 })
   })
 
   test('when it breaks off the connection', async () => {

@@ -49,7 +49,7 @@ export const webhookKind = defineAgentKind({
   open: async (config, opening) => ({ agent: createWebhookAgent(readWebhook(config, opening)) }),
 })
 
-function readWebhook(config: z.output<typeof webhookConfigSchema>, { name, world }: Opening): Webhook {
+function readWebhook(config: z.output<typeof webhookConfigSchema>, { name, platform }: Opening): Webhook {
   const { url, secret, deadline, format } = config
   return {
     name,
@@ -58,8 +58,8 @@ function readWebhook(config: z.output<typeof webhookConfigSchema>, { name, world
     key: readWebhookKey(secret),
     // A request that ends before the turn's own deadline is Unavailable, and therefore tried again.
     timeoutMs: Math.floor(parseDeadline(deadline) * 0.9),
-    fetch: world.fetchFor(new URL(url).origin),
-    now: () => world.now(),
+    fetch: platform.fetchFor(new URL(url).origin),
+    now: () => platform.now(),
   }
 }
 

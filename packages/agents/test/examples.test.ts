@@ -10,7 +10,7 @@ import { collectAnswer } from '@postern/core'
 import { createGuardedFetch } from '@postern/http'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { signWebhook } from '../src/webhook-signature.ts'
-import { openTestAgent, provenSender, testContext, testMessage } from './house.ts'
+import { openTestAgent, provenSender, testContext, testMessage } from './gateway.ts'
 import { textOf } from './model-agent.ts'
 import { call, openModelServer, say } from './model-server.ts'
 
@@ -150,7 +150,7 @@ test('the module in TypeScript tells who is proven, and counts per thread', asyn
   }
   const hear = async (sender = provenSender): Promise<PartialResponse | undefined> =>
     collectAnswer(await agent.handle(testMessage('hi', { sender }), testContext({ state })), () => undefined)
-  expect(textOf(await hear())).toMatch(/^Welcome back to the house\. This is message 1 /)
+  expect(textOf(await hear())).toMatch(/^Welcome back to the gateway\. This is message 1 /)
   const claimed = { ...provenSender, auth_method: 'none', verified: false } as const
   expect(textOf(await hear(claimed))).toMatch(/^Hello\. This is message 2 /)
 })

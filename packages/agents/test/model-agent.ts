@@ -1,12 +1,12 @@
 import type { AgentContext, NormalizedMessage, PartialResponse } from '@postern/core'
 import { collectAnswer } from '@postern/core'
 import { onTestFinished } from 'vitest'
-import type { TestHouseOptions } from './house.ts'
-import { openTestAgent, testContext, testMessage } from './house.ts'
+import type { TestGatewayOptions } from './gateway.ts'
+import { openTestAgent, testContext, testMessage } from './gateway.ts'
 import type { Complete, ModelReply } from './model-server.ts'
 import { openModelServer } from './model-server.ts'
 
-export interface ModelAgentOptions extends TestHouseOptions {
+export interface ModelAgentOptions extends TestGatewayOptions {
   readonly config?: Readonly<Record<string, unknown>>
 }
 

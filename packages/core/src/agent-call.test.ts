@@ -1,5 +1,5 @@
 import { describe, expect, test, vi } from 'vitest'
-import { turn } from '../test/memory-desk.ts'
+import { turn } from '../test/memory-store.ts'
 import { answerTo, expectNeutral, openBench, running } from '../test/turn-bench.ts'
 import type { AgentCallAnswer, CallAgent } from './agent-call.ts'
 import { workTurn } from './turn.ts'
@@ -14,7 +14,7 @@ describe('an agent that calls another', () => {
   test('gets its answer, and the call names who calls and the chain of the message', async () => {
     const callAgent = vi.fn<CallAgent>(async () => answer)
     const heard: AgentCallAnswer[] = []
-    const { working } = openBench(
+    const { turnContext } = openBench(
       async (_message, context) => {
         heard.push(await context.call('@robot@peer.test', 'hello', { contextId: 'c-1', taskId: 't-1' }))
         return 'done'
@@ -24,7 +24,7 @@ describe('an agent that calls another', () => {
     const agent_chain = { hop: 2, max_hops: 5, is_final: false }
     const asked = turn(1)
     const recipient_capabilities = { ...asked.content.recipient_capabilities, agent_chain }
-    await workTurn({ ...asked, content: { ...asked.content, recipient_capabilities } }, working, running)
+    await workTurn({ ...asked, content: { ...asked.content, recipient_capabilities } }, turnContext, running)
     expect(heard).toEqual([answer])
     const [address, parts, options] = callAgent.mock.calls[0] ?? []
     expect([address, parts]).toEqual(['@robot@peer.test', [{ kind: 'text', mime: 'text/markdown', content: 'hello' }]])

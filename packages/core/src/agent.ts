@@ -1,16 +1,16 @@
 import type { SenderIdentity } from './access.ts'
-import type { PostAct, Reaction } from './act.ts'
+import type { AgentPost, Reaction } from './agent-action.ts'
 import type { AgentAskOptions, AgentCallAnswer } from './agent-call.ts'
-import type { AgentDemands } from './demand-list.ts'
 import type { HistoryView } from './history.ts'
 import type { Json } from './json.ts'
 import type { NormalizedMessage } from './message.ts'
 import type { AgentNote } from './note.ts'
 import type { ArtifactPart, FilePart, Part } from './part.ts'
 import type { AgentPerson } from './people.ts'
+import type { Log } from './platform.ts'
 import type { ProfileField } from './profile-field.ts'
+import type { AgentRequirements } from './requirement-list.ts'
 import type { NormalizedResponse, PartialResponse } from './response.ts'
-import type { Log } from './world.ts'
 
 /** What the world may know about an agent. */
 export interface AgentProfile {
@@ -44,13 +44,13 @@ export interface AttachmentBytes {
   readonly name?: string | undefined
 }
 
-export type PostOptions = Pick<PostAct, 'visibility' | 'mentions' | 'subject' | 'via'>
+export type PostOptions = Pick<AgentPost, 'visibility' | 'mentions' | 'subject' | 'via'>
 
 /**
  * What an agent does beside answering. It becomes durable together with the answer, or not at all; what a channel has no
  * way to say is left out and logged.
  */
-export interface AgentActs {
+export interface AgentActions {
   /** A post of its own, to those who follow it. Gives the post's id. */
   post(content: string | readonly Part[], options?: PostOptions): string
   /** Replaces what it said earlier: a response of this agent or a post, by id. */
@@ -61,7 +61,7 @@ export interface AgentActs {
   react(reaction: Reaction, message?: string): void
 }
 
-export interface AgentContext extends AgentActs, AgentDemands {
+export interface AgentContext extends AgentActions, AgentRequirements {
   /** Aborts at the deadline, on cancel and on shutdown. */
   readonly signal: AbortSignal
   /** The trimmed history and where its stable head ends; `message.history` holds the same turns. */
@@ -69,9 +69,9 @@ export interface AgentContext extends AgentActs, AgentDemands {
   /** The bytes of a file or artifact, checked against their digest. */
   attachment(part: FilePart | ArtifactPart): Promise<AttachmentBytes>
   readonly state: AgentState
-  /** The desk's number of the conversation; absent where there is no desk. */
+  /** The store's number of the conversation; absent where there is no store. */
   readonly thread?: number | undefined
-  /** The desk's number of the message; absent where there is no desk. */
+  /** The store's number of the message; absent where there is no store. */
   readonly messageNumber?: number | undefined
   /**
    * Asks another agent, `@name@domain` or the URL of its A2A card, and waits for what it says; one hop further along the chain of
@@ -103,7 +103,7 @@ export interface AgentContext extends AgentActs, AgentDemands {
 }
 
 /** For agents that also speak without being asked. What they do is durable when the promise resolves. */
-export interface AgentOutpost {
+export interface AgentPublisher {
   post(content: string | readonly Part[], options?: PostOptions): Promise<string>
   edit(response: string, content: string | readonly Part[]): Promise<void>
   delete(response: string): Promise<void>
@@ -122,7 +122,7 @@ export type AgentAnswer = string | PartialResponse | NormalizedResponse | undefi
  */
 export interface Agent {
   /** Called once when the gateway begins to work. */
-  start?(outpost: AgentOutpost): void | Promise<void>
+  start?(publisher: AgentPublisher): void | Promise<void>
 
   handle(
     message: NormalizedMessage,

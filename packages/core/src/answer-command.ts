@@ -1,7 +1,8 @@
 import { parseAddress } from './address.ts'
+import type { Channel } from './channel.ts'
+import type { AddressDirectMessage } from './direct-message.ts'
+import { planDirectMessage } from './direct-message.ts'
 import { Rejection, Unavailable, Undeliverable } from './errors.ts'
-import type { AddressLetter } from './own-letter.ts'
-import { planOwnLetter } from './own-letter.ts'
 import type { LinkRequest, PersonAddress, PersonIdentity } from './people.ts'
 import { formatCode } from './person-code.ts'
 import type { PersonCommand } from './person-commands.ts'
@@ -9,22 +10,21 @@ import { readPersonCommand } from './person-commands.ts'
 import { readPersonAddress, readPersonIdentity, showPersonAddress } from './person-identity.ts'
 import { personTexts, refusalTexts } from './person-texts.ts'
 import { isAlone } from './person-turn.ts'
-import type { Channel } from './protocol.ts'
+import { randomHex } from './platform.ts'
 import type { PartialResponse } from './response.ts'
-import type { PlannedAct, Turn } from './work.ts'
-import type { RunningAgent, Working } from './working.ts'
-import { randomHex } from './world.ts'
+import type { RunningAgent, TurnContext } from './turn-context.ts'
+import type { PlannedAction, Turn } from './work.ts'
 
 /** What the gateway itself says to a message that is a command. */
 export interface CommandAnswer {
   readonly partial: PartialResponse
-  readonly acts: readonly PlannedAct[]
+  readonly acts: readonly PlannedAction[]
 }
 
 interface Asking {
   readonly turn: Turn
   readonly identity: PersonIdentity
-  readonly working: Working
+  readonly turnContext: TurnContext
 }
 
 type Handlers = {
@@ -48,49 +48,49 @@ const handlers: Handlers = {
  */
 export async function answerCommand(
   turn: Turn,
-  working: Working,
+  turnContext: TurnContext,
   { people }: Pick<RunningAgent, 'people'>,
 ): Promise<CommandAnswer | undefined> {
-  const command = people?.link && working.people ? readPersonCommand(turn.content) : undefined
+  const command = people?.link && turnContext.people ? readPersonCommand(turn.content) : undefined
   const identity = command && readPersonIdentity(turn.content, turn.flags)
   if (!command || !identity) return undefined
-  const asking = { turn, identity, working }
-  if (await isAlone(turn, identity, working)) return handlers[command.name](command as never, asking)
+  const asking = { turn, identity, turnContext }
+  if (await isAlone(turn, identity, turnContext)) return handlers[command.name](command as never, asking)
   // Where it can only be answered before others, it is not answered at all.
   return turn.content.received_via === 'activitypub' && command.name !== 'confirm'
     ? says(personTexts.inPrivate())
     : undefined
 }
 
-function says(content: string, acts: readonly PlannedAct[] = []): CommandAnswer {
+function says(content: string, acts: readonly PlannedAction[] = []): CommandAnswer {
   return {
     partial: { parts: [{ kind: 'text', mime: 'text/plain', content }], visibility: 'direct', mentions: [] },
     acts,
   }
 }
 
-async function askForLink(text: string, { turn, identity, working }: Asking): Promise<CommandAnswer> {
+async function askForLink(text: string, { turn, identity, turnContext }: Asking): Promise<CommandAnswer> {
   const named = readPersonAddress(text, ownDomain(turn))
-  const problem = named ? findProblem(named, identity, turn, working) : personTexts.noAddress()
+  const problem = named ? findProblem(named, identity, turn, turnContext) : personTexts.noAddress()
   if (!named || problem) return says(problem ?? personTexts.noAddress())
-  const target = await proveTarget(named, working)
+  const target = await proveTarget(named, turnContext)
   if (!target) return says(personTexts.nobody())
   const { agent, message } = turn
-  const code = deriveCode({ agent, message, asker: identity, target }, working)
-  const notice = randomHex(working.world, 16)
-  const digest = digestCode(code, agent, working)
-  const asked = await working.desk.requestLink({ agent, asker: identity, target, message, digest, notice })
+  const code = deriveCode({ agent, message, asker: identity, target }, turnContext)
+  const notice = randomHex(turnContext.platform, 16)
+  const digest = digestCode(code, agent, turnContext)
+  const asked = await turnContext.store.requestLink({ agent, asker: identity, target, message, digest, notice })
   if (asked.outcome === 'refused') return says(refusalTexts[asked.reason])
   const act = planNotice(
     { target, text: personTexts.notice(identity, turn.content.recipient, code), id: asked.notice },
     turn,
-    working,
+    turnContext,
   )
   return act ? says(personTexts.sent(target), [act]) : says(personTexts.noWay())
 }
 
 /** Who has the address now, so that nobody else is taken for him later; undefined when that cannot be told. */
-async function proveTarget(target: PersonAddress, { findChannel }: Working): Promise<PersonAddress | undefined> {
+async function proveTarget(target: PersonAddress, { findChannel }: TurnContext): Promise<PersonAddress | undefined> {
   if (target.subject !== undefined) return target
   try {
     const subject = await findChannel(target.via)?.findPrincipal?.(target.address)
@@ -106,7 +106,7 @@ function findProblem(
   target: PersonAddress,
   { via, address }: PersonIdentity,
   turn: Turn,
-  { findAgent, findChannel }: Working,
+  { findAgent, findChannel }: TurnContext,
 ): string | undefined {
   if (target.via === via && target.address === address) return personTexts.own()
   if (target.via === 'web') return personTexts.fromChat()
@@ -123,13 +123,13 @@ function ownDomain({ content }: Turn): string {
 /** The same for the same request, so that a turn that is run again sends what was sent before. */
 function deriveCode(
   { agent, message, asker, target }: Omit<LinkRequest, 'digest' | 'notice'>,
-  { people }: Working,
+  { people }: TurnContext,
 ): string {
   const claim = ['code', agent, message, keyOf(asker), asker.subject, keyOf(target)].join('\n')
   return formatCode(people?.deriveBytes(claim) ?? new Uint8Array())
 }
 
-function digestCode(code: string, agent: string, { people }: Working): string {
+function digestCode(code: string, agent: string, { people }: TurnContext): string {
   return Array.from(people?.deriveBytes(['digest', agent, code].join('\n')) ?? [], byte =>
     byte.toString(16).padStart(2, '0'),
   ).join('')
@@ -145,53 +145,57 @@ interface Notice {
   readonly id: string
 }
 
-function findWay(channel: Channel | undefined): AddressLetter | undefined {
-  return channel?.addressNotice ?? channel?.addressDeed
+function findWay(channel: Channel | undefined): AddressDirectMessage | undefined {
+  return channel?.addressNotice ?? channel?.addressAction
 }
 
 /** A message of the gateway's to an address that may never have written here. */
-function planNotice({ target, text, id }: Notice, turn: Turn, { findChannel, world }: Working): PlannedAct | undefined {
+function planNotice(
+  { target, text, id }: Notice,
+  turn: Turn,
+  { findChannel, platform }: TurnContext,
+): PlannedAction | undefined {
   const { via, address: to } = target
   const subject = via === 'email' ? `Linking ${showPersonAddress(target)}` : undefined
   const parts = [{ kind: 'text', mime: 'text/plain', content: text }] as const
   const address = findWay(findChannel(via))
-  return address && planOwnLetter({ id, via, to, parts, subject, flag: 'link_notice' }, turn, address, world)
+  return address && planDirectMessage({ id, via, to, parts, subject, flag: 'link_notice' }, turn, address, platform)
 }
 
 async function confirmCode(
   code: string,
   isBare: boolean,
-  { turn, identity, working }: Asking,
+  { turn, identity, turnContext }: Asking,
 ): Promise<CommandAnswer | undefined> {
   const { agent, message } = turn
-  const { desk } = working
-  const digest = digestCode(code, agent, working)
-  const notice = randomHex(working.world, 16)
-  const confirmed = await desk.confirmLink({ agent, asker: identity, message, digest, notice })
+  const { store } = turnContext
+  const digest = digestCode(code, agent, turnContext)
+  const notice = randomHex(turnContext.platform, 16)
+  const confirmed = await store.confirmLink({ agent, asker: identity, message, digest, notice })
   if (confirmed.outcome === 'none') return isBare ? undefined : says(personTexts.none())
   if (confirmed.outcome === 'full') return says(refusalTexts.full)
   if (confirmed.outcome === 'wrong') return says(personTexts.wrong(confirmed.triesLeft))
   const { target } = confirmed
   // Who did not send the code back himself learns of it.
   const told = { target, text: personTexts.linkedNotice(identity, turn.content.recipient), id: confirmed.notice }
-  const act = planNotice(told, turn, working)
+  const act = planNotice(told, turn, turnContext)
   return says(personTexts.linked(target), act ? [act] : [])
 }
 
-async function endLink(text: string, { turn, identity, working }: Asking): Promise<CommandAnswer> {
+async function endLink(text: string, { turn, identity, turnContext }: Asking): Promise<CommandAnswer> {
   const other = readPersonAddress(text, ownDomain(turn))
-  const isDone = other && (await working.desk.unlink(turn.agent, identity, other))
+  const isDone = other && (await turnContext.store.unlink(turn.agent, identity, other))
   return says(isDone ? personTexts.unlinked(other) : personTexts.notLinked())
 }
 
-async function listLinked({ turn, identity, working }: Asking): Promise<CommandAnswer> {
-  const person = await working.desk.findPerson(turn.agent, identity)
+async function listLinked({ turn, identity, turnContext }: Asking): Promise<CommandAnswer> {
+  const person = await turnContext.store.findPerson(turn.agent, identity)
   const others = person?.addresses.filter(({ via, address }) => via !== identity.via || address !== identity.address)
   return says(personTexts.list(others ?? []))
 }
 
-async function forgetAsker({ turn, identity, working }: Asking): Promise<CommandAnswer> {
+async function forgetAsker({ turn, identity, turnContext }: Asking): Promise<CommandAnswer> {
   const forgetting = { agent: turn.agent, addresses: [identity], except: turn.message }
-  const { messages } = await working.desk.forgetPerson(forgetting)
+  const { messages } = await turnContext.store.forgetPerson(forgetting)
   return says(personTexts.forgotten(messages))
 }

@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import type { Policy } from './part.ts'
 
-/** The `code` of a demand that waits for somebody to allow a call of a tool. */
+/** The `code` of a requirement that waits for somebody to allow a call of a tool. */
 export const approvalCode = 'approval:required'
 
 /** The end of a call that was not allowed. */
@@ -43,7 +43,7 @@ export function describeApproval(action: ApprovalAction): {
   return { code: approvalCode, data: { [approvalMember]: action } }
 }
 
-/** The call that a demand, or the decision on it, is about; undefined when it is about something else. */
+/** The call that a requirement, or the decision on it, is about; undefined when it is about something else. */
 export function readApproval({ code, data }: Pick<Policy, 'code' | 'data'>): ApprovalAction | undefined {
   return code === approvalCode ? approvalActionSchema.safeParse(data?.[approvalMember]).data : undefined
 }

@@ -1,4 +1,4 @@
-import type { Log, LogFields } from './world.ts'
+import type { Log, LogFields } from './platform.ts'
 
 /** A log whose every line carries `bound`. */
 export function bindLog(log: Log, bound: LogFields): Log {

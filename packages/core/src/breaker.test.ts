@@ -1,5 +1,5 @@
 import { describe, expect, test, vi } from 'vitest'
-import { silentLog } from '../test/memory-desk.ts'
+import { silentLog } from '../test/memory-store.ts'
 import type { Admission, Breaker, BreakerPolicy, Tried } from './breaker.ts'
 import { createBreaker, defaultBreakerPolicy } from './breaker.ts'
 import { Rejection, Unavailable, Undeliverable } from './errors.ts'

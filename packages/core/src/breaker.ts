@@ -1,7 +1,7 @@
 import type { BreakerPolicy, HostState, Tried } from './host-state.ts'
 import { createHostStates, defaultBreakerPolicy, findWay, learnOf, unknownHost } from './host-state.ts'
-import type { World } from './world.ts'
-import { isoTime } from './world.ts'
+import type { Platform } from './platform.ts'
+import { isoTime } from './platform.ts'
 
 export type { BreakerPolicy, Tried } from './host-state.ts'
 export { defaultBreakerPolicy } from './host-state.ts'
@@ -23,7 +23,7 @@ const reasons = {
 } as const
 
 export function createBreaker(
-  { now, log, sleep }: Pick<World, 'now' | 'log' | 'sleep'>,
+  { now, log, sleep }: Pick<Platform, 'now' | 'log' | 'sleep'>,
   policy: BreakerPolicy = defaultBreakerPolicy,
 ): Breaker {
   const states = createHostStates(policy, now)
@@ -95,7 +95,7 @@ function toWaiting({ openUntil = 0, heldUntil }: HostState, now: number): Admiss
   return { waitUntil: Math.max(openUntil, heldUntil), reason }
 }
 
-function logChange(log: World['log'], host: string, before: HostState, after: HostState): void {
+function logChange(log: Platform['log'], host: string, before: HostState, after: HostState): void {
   if (after.openUntil !== undefined && after.openUntil !== before.openUntil) {
     const until = isoTime(after.openUntil)
     log.warn(

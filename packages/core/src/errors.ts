@@ -88,16 +88,16 @@ export class Undeliverable extends Error {
   }
 }
 
-/** The configuration is wrong: names the key and how to mend it. Thrown at start only. */
+/** The configuration is wrong: names the key and how to fix it. Thrown at start only. */
 export class ConfigError extends Error {
   override readonly name = 'ConfigError'
   readonly key: string
-  readonly mend: string
+  readonly fix: string
 
-  constructor(key: string, problem: string, mend: string, options: ErrorOptions = {}) {
-    super(`${key}: ${problem}. ${mend}`, options)
+  constructor(key: string, problem: string, fix: string, options: ErrorOptions = {}) {
+    super(`${key}: ${problem}. ${fix}`, options)
     this.key = key
-    this.mend = mend
+    this.fix = fix
   }
 }
 
@@ -130,7 +130,7 @@ export class TurnAborted extends Error {
 
 const turnEndings: ReadonlySet<unknown> = new Set<TurnAborted['kind']>(['canceled', 'deleted', 'interrupted', 'edited'])
 
-/** Why the desk has broken a turn off, told on its topic; undefined when it has not. */
+/** Why the store has broken a turn off, told on its topic; undefined when it has not. */
 export function readAbortKind(notice: unknown): TurnAborted['kind'] | undefined {
   const kind = (notice as { readonly kind?: unknown } | undefined)?.kind
   return turnEndings.has(kind) ? (kind as TurnAborted['kind']) : undefined

@@ -1,6 +1,6 @@
-import type { WorkDesk } from './desk.ts'
 import { Unavailable } from './errors.ts'
-import type { World } from './world.ts'
+import type { Platform } from './platform.ts'
+import type { WorkStore } from './store.ts'
 
 /** How often a store that is away is asked again, ms. */
 const retryMs = 500
@@ -17,7 +17,7 @@ export interface HeldResults {
 }
 
 /** `stop` aborts when nothing is to be held any more. */
-export function createHeldResults({ sleep, log }: Pick<World, 'sleep' | 'log'>, stop: AbortSignal): HeldResults {
+export function createHeldResults({ sleep, log }: Pick<Platform, 'sleep' | 'log'>, stop: AbortSignal): HeldResults {
   const held = new Set<() => Promise<void>>()
   let isWatching = false
 
@@ -77,16 +77,16 @@ function isAway(error: unknown): boolean {
   return error instanceof Unavailable
 }
 
-type Endings = Pick<WorkDesk, 'commit' | 'release' | 'settle' | 'spread' | 'keepHeard'>
+type Endings = Pick<WorkStore, 'commit' | 'release' | 'settle' | 'expand' | 'keepStreamed'>
 
-/** The desk, with all that ends work held until the store takes it. */
-export function holdEndings<Desk extends Partial<Endings>>(desk: Desk, { keep }: HeldResults): Desk {
+/** The store, with all that ends work held until the store takes it. */
+export function holdEndings<Store extends Partial<Endings>>(store: Store, { keep }: HeldResults): Store {
   const endings: Endings = {
-    commit: (...args) => keep(async () => desk.commit?.(...args)),
-    release: (...args) => keep(async () => desk.release?.(...args)),
-    settle: (...args) => keep(async () => desk.settle?.(...args)),
-    spread: (...args) => keep(async () => desk.spread?.(...args)),
-    keepHeard: (...args) => keep(async () => desk.keepHeard?.(...args)),
+    commit: (...args) => keep(async () => store.commit?.(...args)),
+    release: (...args) => keep(async () => store.release?.(...args)),
+    settle: (...args) => keep(async () => store.settle?.(...args)),
+    expand: (...args) => keep(async () => store.expand?.(...args)),
+    keepStreamed: (...args) => keep(async () => store.keepStreamed?.(...args)),
   }
-  return Object.assign(Object.create(desk) as Desk, endings)
+  return Object.assign(Object.create(store) as Store, endings)
 }

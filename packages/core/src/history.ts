@@ -22,7 +22,7 @@ export interface HistoryPolicy {
   readonly noteReach?: number | undefined
   /** What the agent answers in a phase is noted as what it made of it. */
   readonly synthesizes?: boolean | undefined
-  /** `entries` in the order of the conversation, as the desk gives them. Pure. */
+  /** `entries` in the order of the conversation, as the store gives them. Pure. */
   view(entries: readonly Entry[], moment?: HistoryMoment): HistoryView
 }
 

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { nameSiblings } from './inline-mentions.ts'
+import { nameLocalAgents } from './inline-mentions.ts'
 import type { AgentChain, MentionRelay, NormalizedMessage } from './message.ts'
 import type { PartialResponse } from './response.ts'
 
@@ -21,8 +21,8 @@ const said = (content: string, ...mentions: string[]): PartialResponse => ({
   parts: [{ kind: 'text', mime: 'text/markdown', content }],
   mentions,
 })
-const added = (...given: Parameters<typeof nameSiblings>) =>
-  nameSiblings(...given).map(part => 'content' in part && part.content)
+const added = (...given: Parameters<typeof nameLocalAgents>) =>
+  nameLocalAgents(...given).map(part => 'content' in part && part.content)
 
 test('MN-8.1 inline: whom an answer mentions stands in its text', () => {
   expect(added(message(), said('Ask them.', '@two@b.test', 'three@c.test'), 10)).toEqual([

@@ -9,7 +9,7 @@ import type { PartialResponse } from './response.ts'
  * Those an answer mentions and does not name: where a mention is what stands in the text (MN-8.1, `inline`), one last line
  * names them, so that the platform wakes them. On the final hop nobody is woken. Pure.
  */
-export function nameSiblings(
+export function nameLocalAgents(
   { recipient, recipient_capabilities: { mention_relay: relay, agent_chain } }: NormalizedMessage,
   { mentions = [], parts = [], status }: PartialResponse,
   maxMentions: number,
@@ -18,8 +18,8 @@ export function nameSiblings(
   if (relay.kind !== 'inline' || !isSaid || isFinalHop(agent_chain)) return []
   const text = plainTextOf(parts)
   // The sender is the platform, not one of those who read.
-  const siblings = chooseMentions(mentions, { without: [recipient], most: maxMentions })
-  const missing = siblings.filter(address => !isNamedIn(text, address))
+  const localAgents = chooseMentions(mentions, { without: [recipient], most: maxMentions })
+  const missing = localAgents.filter(address => !isNamedIn(text, address))
   if (missing.length === 0) return []
   // Some readers put the texts of an answer together as they are.
   const gap = text === '' ? '' : '\n\n'

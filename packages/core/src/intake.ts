@@ -1,9 +1,9 @@
-import type { DemandDecision } from './demand.ts'
 import type { Json } from './json.ts'
 import type { LoopLimits } from './loop.ts'
 import type { ChannelName, NormalizedMessage } from './message.ts'
+import type { QueueMode } from './queue-mode.ts'
 import type { Authorship, RelationEffect, RelationKind } from './relation.ts'
-import type { TurnLane } from './turn-lane.ts'
+import type { RequirementDecision } from './requirement.ts'
 
 /** One check of a transport's own proof and how it came out; what the operator sees. */
 export interface Proof {
@@ -133,8 +133,8 @@ export interface Intake {
   /** Of words that their author may change or take back. Who is `blocked_by` is recognised by it: kept, flag `blocked_by`. */
   readonly authorship?: Authorship | undefined
   readonly effects?: readonly RelationEffect[]
-  /** The demand it decides: used up with its admission, or the message is refused. */
-  readonly resolution?: DemandDecision | undefined
+  /** The requirement it decides: used up with its admission, or the message is refused. */
+  readonly resolution?: RequirementDecision | undefined
   /** For senders that are machines: what exceeds it in this thread is kept, flag `loop_guard`. Not for tasks. */
   readonly quota?: TurnQuota | undefined
   /** All of them have room, or the message is kept with the flag of the first that has none. Not for tasks. */
@@ -142,7 +142,7 @@ export interface Intake {
   /** What would go round in a circle is kept, flag `loop_guard`. Not for tasks. */
   readonly loop?: LoopLimits | undefined
   /** How it waits in the line of its thread; default: in its order. */
-  readonly lane?: TurnLane | undefined
+  readonly lane?: QueueMode | undefined
   /** Who reads an answer to it, where a thread holds messages to different circles: they are never answered together. */
   readonly audience?: string | undefined
 }

@@ -1,8 +1,8 @@
 import { hash } from 'node:crypto'
 import type { Blob } from './intake.ts'
 import type { Part } from './part.ts'
+import type { TurnContext } from './turn-context.ts'
 import type { Turn } from './work.ts'
-import type { Working } from './working.ts'
 
 /** A file of a message that lay elsewhere. */
 export interface KeptFile extends Blob {
@@ -19,25 +19,25 @@ const mostFiles = 4
  * Keeps what a message points to with the message: where it lies, it may be gone tomorrow. A help, not a condition: what cannot be had stays an
  * address. Gives the parts as they are now.
  */
-export async function keepFiles(turn: Turn, working: Working, signal: AbortSignal): Promise<readonly Part[]> {
+export async function keepFiles(turn: Turn, turnContext: TurnContext, signal: AbortSignal): Promise<readonly Part[]> {
   const { parts, sender } = turn.content
   const urls = parts.flatMap(part =>
     part.kind === 'file' && part.bytes_ref.kind === 'url' ? [part.bytes_ref.url] : [],
   )
-  const { fetchFile, desk } = working
+  const { fetchFile, store } = turnContext
   if (!fetchFile || !sender.verified || urls.length === 0) return parts
   const fetched = await Promise.all(
-    [...new Set(urls)].slice(0, mostFiles).map(url => fetchOne(url, turn, working, signal)),
+    [...new Set(urls)].slice(0, mostFiles).map(url => fetchOne(url, turn, turnContext, signal)),
   )
   const files = fetched.flat()
-  if (files.length > 0) await desk.keepFiles(turn, files)
+  if (files.length > 0) await store.keepFiles(turn, files)
   return pointToKept(parts, files)
 }
 
 async function fetchOne(
   url: string,
   { correlationId }: Turn,
-  { fetchFile, world }: Working,
+  { fetchFile, platform }: TurnContext,
   signal: AbortSignal,
 ): Promise<readonly KeptFile[]> {
   try {
@@ -45,7 +45,7 @@ async function fetchOne(
     return file ? [{ ...file, url, digest: hash('sha256', file.bytes) }] : []
   } catch (error) {
     signal.throwIfAborted()
-    world.log.info({ correlation_id: correlationId, err: error }, 'a file of a message cannot be had')
+    platform.log.info({ correlation_id: correlationId, err: error }, 'a file of a message cannot be had')
     return []
   }
 }

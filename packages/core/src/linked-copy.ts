@@ -1,13 +1,13 @@
-import { planOwnLetter } from './own-letter.ts'
+import { planDirectMessage } from './direct-message.ts'
 import type { Part } from './part.ts'
 import type { PersonAddress } from './people.ts'
 import { readPersonIdentity, showPersonAddress } from './person-identity.ts'
-import { storeFilesFor } from './plan-acts.ts'
+import { storeFilesFor } from './plan-actions.ts'
 import type { Said } from './plan-answer.ts'
-import { hasDemands } from './show-demands.ts'
-import type { PlannedAct, Turn } from './work.ts'
-import type { RunningAgent, Working } from './working.ts'
-import { randomHex } from './world.ts'
+import { randomHex } from './platform.ts'
+import { hasRequirements } from './show-requirements.ts'
+import type { RunningAgent, TurnContext } from './turn-context.ts'
+import type { PlannedAction, Turn } from './work.ts'
 
 /**
  * An answer once more, as a mail of its own to the mailbox that its reader has linked: durable with the answer, so once. What only he may
@@ -16,22 +16,22 @@ import { randomHex } from './world.ts'
 export async function planLinkedCopy(
   turn: Turn,
   { response }: Partial<Said>,
-  working: Working,
+  turnContext: TurnContext,
   { people }: Pick<RunningAgent, 'people'>,
-): Promise<readonly PlannedAct[]> {
+): Promise<readonly PlannedAction[]> {
   if (!people?.link || people.mail === 'none' || turn.via === 'email' || !response) return []
   if (people.mail === 'decided' && turn.content.policy_resolution?.approver !== 'operator') return []
   const parts = response.parts.filter(isReadable)
-  if (response.status !== 'completed' || parts.length === 0 || hasDemands(response.parts)) return []
+  if (response.status !== 'completed' || parts.length === 0 || hasRequirements(response.parts)) return []
   const identity = readPersonIdentity(turn.content, turn.flags)
-  const person = identity && (await working.desk.findPerson(turn.agent, identity))
+  const person = identity && (await turnContext.store.findPerson(turn.agent, identity))
   const mailbox = person?.addresses.find(({ via, subject }) => via === 'email' && subject !== undefined)
   return identity && mailbox
-    ? copyTo(mailbox, { parts, asker: identity, subject: response.subject }, turn, working)
+    ? copyTo(mailbox, { parts, asker: identity, subject: response.subject }, turn, turnContext)
     : []
 }
 
-/** Calls and demands are no words for a mail. */
+/** Calls and requirements are no words for a mail. */
 function isReadable({ kind }: Part): boolean {
   return kind !== 'tool_call' && kind !== 'policy'
 }
@@ -46,14 +46,14 @@ function copyTo(
   { address: to, subject: principal = '' }: PersonAddress,
   { parts, asker, subject }: Copied,
   turn: Turn,
-  working: Working,
-): readonly PlannedAct[] {
-  const { findChannel, world } = working
+  turnContext: TurnContext,
+): readonly PlannedAction[] {
+  const { findChannel, platform } = turnContext
   const channel = findChannel('email')
   const content = `Answer to what you wrote as ${showPersonAddress(asker)}:`
-  const stored = storeFilesFor(channel, [{ kind: 'text', mime: 'text/plain', content }, ...parts], working)
+  const stored = storeFilesFor(channel, [{ kind: 'text', mime: 'text/plain', content }, ...parts], turnContext)
   const letter = {
-    id: randomHex(world, 16),
+    id: randomHex(platform, 16),
     via: 'email',
     to,
     ...stored,
@@ -62,6 +62,6 @@ function copyTo(
     author: asker.subject,
     scope: channel?.privateScope?.(principal),
   } as const
-  const act = channel?.addressNotice && planOwnLetter(letter, turn, channel.addressNotice, world)
+  const act = channel?.addressNotice && planDirectMessage(letter, turn, channel.addressNotice, platform)
   return act ? [act] : []
 }

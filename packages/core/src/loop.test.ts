@@ -55,9 +55,9 @@ test('people may say the same again and again when it is short, and a little lon
   expect(findLoop(person(''), remember(Array(9).fill('')), limits)).toBe(undefined)
 })
 
-test('guardLoops() limits what takes a turn of a conversation, and leaves the rest of the desk as it is', async () => {
+test('guardLoops() limits what takes a turn of a conversation, and leaves the rest of the store as it is', async () => {
   const seen: Intake[] = []
-  const desk = {
+  const store = {
     admit: async (intake: Intake, _correlationId: string): Promise<Admitted> => {
       seen.push(intake)
       return { outcome: 'accepted', message: 1 }
@@ -65,7 +65,7 @@ test('guardLoops() limits what takes a turn of a conversation, and leaves the re
     refuse: () => undefined,
     other: () => 'as it is',
   }
-  const guarded = guardLoops(desk, limits)
+  const guarded = guardLoops(store, limits)
   const sender = { address: '@b@b.test' }
   const intake = (more: Partial<Intake>) =>
     ({ agent: 'a', message: { kind: 'message', sender }, disposition: 'answer', ...more }) as unknown as Intake

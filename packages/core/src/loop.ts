@@ -1,6 +1,6 @@
-import type { IntakeDesk } from './desk.ts'
 import type { Intake, TurnBudget } from './intake.ts'
 import { canCompare, countSimilar } from './loop-words.ts'
+import type { IntakeStore } from './store.ts'
 
 /** Carried by a message whose sender is a program: an agent, a bot. Its author says so, or its transport shows it. */
 export const agentFlag = 'from_agent'
@@ -35,7 +35,7 @@ export interface LoopTurn {
   readonly text: string
 }
 
-/** What the desk looks up for the guard, each newest first, of the last `loopMemoryMs`. */
+/** What the store looks up for the guard, each newest first, of the last `loopMemoryMs`. */
 export interface LoopMemory {
   /** For each of the thread's messages whether it came from an agent. */
   readSenders(most: number): readonly boolean[]
@@ -62,10 +62,10 @@ export function findLoop(incoming: LoopTurn, memory: LoopMemory, limits: LoopLim
   return isSame ? 'same_words' : undefined
 }
 
-/** The desk, with the limits on every message that takes a turn of a conversation. Tasks end by their chain: their caller waits. */
-export function guardLoops<Guarded extends IntakeDesk>(desk: Guarded, limits: LoopLimits): Guarded {
-  return Object.assign(Object.create(desk) as Guarded, {
-    admit: (intake: Intake, correlationId: string) => desk.admit(limitLoops(intake, limits), correlationId),
+/** The store, with the limits on every message that takes a turn of a conversation. Tasks end by their chain: their caller waits. */
+export function guardLoops<Guarded extends IntakeStore>(store: Guarded, limits: LoopLimits): Guarded {
+  return Object.assign(Object.create(store) as Guarded, {
+    admit: (intake: Intake, correlationId: string) => store.admit(limitLoops(intake, limits), correlationId),
   })
 }
 

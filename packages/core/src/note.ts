@@ -12,7 +12,7 @@ export interface AgentNote {
   readonly [member: string]: Json | undefined
 }
 
-/** A note as an entry of the transcript, but for its place there. The desk keeps it as it is. */
+/** A note as an entry of the transcript, but for its place there. The store keeps it as it is. */
 export interface NoteBody {
   readonly kind: string
   readonly [member: string]: Json | undefined

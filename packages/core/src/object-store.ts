@@ -36,7 +36,7 @@ export interface ObjectStore {
   removeObjects(owner: string): Promise<number>
 }
 
-/** Where the bytes of objects are kept when that is not the desk's own file. */
+/** Where the bytes of objects are kept when that is not the store's own file. */
 export interface ByteStore {
   write(key: string, bytes: Uint8Array, mime: string): Promise<void>
   read(key: string): Promise<Uint8Array | undefined>

@@ -1,6 +1,6 @@
 import type { RememberScope } from './approval.ts'
-import type { DemandRecord, Resolved } from './demand.ts'
 import type { Json } from './json.ts'
+import type { RequirementRecord, Resolved } from './requirement.ts'
 
 /** A call as whoever has to allow it sees it: whole. */
 export interface ApprovalCall {
@@ -16,9 +16,9 @@ export interface ApprovalCall {
   findFault(args: unknown): string | undefined
 }
 
-/** What an operator decides on. `call`: absent where an agent asks for something else, in the words of `demand.policy`. */
+/** What an operator decides on. `call`: absent where an agent asks for something else, in the words of `requirement.policy`. */
 export interface OperatorApproval {
-  readonly demand: DemandRecord
+  readonly requirement: RequirementRecord
   readonly call?: ApprovalCall | undefined
 }
 
@@ -38,7 +38,7 @@ export interface OperatorWord {
 export interface OperatorApprovals {
   /** Open ones, oldest first. */
   list(filter: { readonly limit: number; readonly agent?: string | undefined }): Promise<readonly OperatorApproval[]>
-  /** By the public id; whatever became of it. Undefined for a demand that is somebody else's to decide. */
+  /** By the public id; whatever became of it. Undefined for a requirement that is somebody else's to decide. */
   find(id: string): Promise<OperatorApproval | undefined>
   /** @throws Rejection `malformed` when the arguments are not the tool's, `too_large` */
   decide(approval: OperatorApproval, word: OperatorWord): Promise<Resolved>

@@ -16,8 +16,11 @@ const good: readonly (readonly [what: string, part: unknown])[] = [
   ['a begun tool call', { kind: 'tool_call', id: '1', name: 'look', args: { q: 'x' } }],
   ['an ended tool call', { kind: 'tool_call', id: '1', name: 'look', result: null }],
   ['a failed tool call', { kind: 'tool_call', id: '1', name: 'look', error: { message: 'no' } }],
-  ['a demand', { kind: 'policy', policy: { kind: 'forbidden', message: 'No.' } }],
-  ['a demand of an unknown kind', { kind: 'policy', policy: { kind: 'dance_first', message: 'Dance.', steps: 3 } }],
+  ['a requirement', { kind: 'policy', policy: { kind: 'forbidden', message: 'No.' } }],
+  [
+    'a requirement of an unknown kind',
+    { kind: 'policy', policy: { kind: 'dance_first', message: 'Dance.', steps: 3 } },
+  ],
   ['an unknown part', { kind: 'poll', options: [1, 2], more: { any: 'thing' } }],
 ]
 
@@ -39,14 +42,14 @@ const bad: readonly (readonly [what: string, part: unknown])[] = [
   ['bytes of an unknown kind', { kind: 'file', bytes_ref: { kind: 'floppy' } }],
   ['a tool call without id', { kind: 'tool_call', name: 'look' }],
   ['a failed tool call without its reason', { kind: 'tool_call', id: '1', name: 'look', error: {} }],
-  ['a demand without message', { kind: 'policy', policy: { kind: 'forbidden' } }],
-  ['a demand that is not nested', { kind: 'policy', message: 'No.' }],
+  ['a requirement without message', { kind: 'policy', policy: { kind: 'forbidden' } }],
+  ['a requirement that is not nested', { kind: 'policy', message: 'No.' }],
   [
-    'a demand that leads to plain HTTP',
+    'a requirement that leads to plain HTTP',
     { kind: 'policy', policy: { kind: 'x', message: 'x', url: 'http://peer.test/' } },
   ],
   [
-    'a demand that leads into a script',
+    'a requirement that leads into a script',
     { kind: 'policy', policy: { kind: 'x', message: 'x', url: 'javascript:alert(1)' } },
   ],
 ]
@@ -62,7 +65,7 @@ describe('partSchema', () => {
 })
 
 describe('plainTextOf()', () => {
-  test('reads texts, links and demands, and passes over the rest', () => {
+  test('reads texts, links and requirements, and passes over the rest', () => {
     const parts: Part[] = [
       { kind: 'text', mime: 'text/plain', content: 'one' },
       { kind: 'link', url: 'https://peer.test/', title: 'Peer' },

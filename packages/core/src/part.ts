@@ -12,7 +12,7 @@ export const bytesRefSchema = z.discriminatedUnion('kind', [
   }),
 ])
 
-/** A demand on the other side before the agent goes on; unknown kinds are kept and never mean success. */
+/** A requirement on the other side before the agent goes on; unknown kinds are kept and never mean success. */
 export const policySchema = z.looseObject({
   kind: z.string(),
   message: z.string(),
@@ -64,7 +64,7 @@ const toolCallPartSchema = z.object({
   error: z.object({ message: z.string() }).optional(),
   /** Which of several agents behind one address called it. */
   agent: z.string().optional(),
-  /** Its beginning was told by an earlier answer, which demanded this (the demand's public id); here is its end alone. */
+  /** Its beginning was told by an earlier answer, which required this (the requirement's public id); here is its end alone. */
   continues: z.string().optional(),
 })
 const policyPartSchema = z.object({ kind: z.literal('policy'), policy: policySchema })

@@ -163,7 +163,7 @@ export interface OwnThreadPage {
 }
 
 /** Conversations as their owner sees them. What he said himself, and what was answered to that; never what others said. */
-export interface OwnThreadDesk {
+export interface OwnThreadStore {
   listOwnThreads(request: OwnThreadsRequest): Promise<OwnThreadPage>
   /** Undefined where it is not his. */
   findOwnThread(whose: OwnThreads, thread: number): Promise<OwnThread | undefined>
@@ -186,7 +186,7 @@ export interface Forgotten {
 }
 
 /** Who is one person, by what was proven to one agent. */
-export interface PeopleDesk extends OwnThreadDesk {
+export interface PeopleStore extends OwnThreadStore {
   /** Whom an address belongs to; undefined while it is linked with none, or when somebody else has it now (another `subject`). */
   findPerson(agent: string, identity: PersonIdentity): Promise<Person | undefined>
   /** Keeps the digest of a code that is about to be sent. */
@@ -210,8 +210,8 @@ export interface PeopleDesk extends OwnThreadDesk {
   forgetPerson(forgetting: Forgetting): Promise<Forgotten>
 }
 
-/** What linking takes beside the desk: codes that nobody can make but the gateway. */
-export interface PeopleHouse {
+/** What linking takes beside the store: codes that nobody can make but the gateway. */
+export interface PeopleDeps {
   /** At least `codeLength` bytes that depend on `claim` alone, and on a key of the gateway. */
   deriveBytes(claim: string): Uint8Array
 }

@@ -1,21 +1,21 @@
 import type { AgentState } from './agent.ts'
-import type { Desk } from './desk.ts'
 import type { HistoryPolicy } from './history.ts'
 import type { Json } from './json.ts'
 import type { AgentPerson, Person, PersonAddress, PersonIdentity, PrivateScope } from './people.ts'
 import { readPersonIdentity } from './person-identity.ts'
+import type { Store } from './store.ts'
 import type { Entry } from './transcript.ts'
+import type { RunningAgent, TurnContext } from './turn-context.ts'
 import type { Turn } from './work.ts'
 import { beginningOf } from './work.ts'
-import type { RunningAgent, Working } from './working.ts'
 
 /** Whether the conversation is between the agent and this one alone: an answer reaches nobody else. */
-export async function isAlone(turn: Turn, identity: PersonIdentity, working: Working): Promise<boolean> {
+export async function isAlone(turn: Turn, identity: PersonIdentity, turnContext: TurnContext): Promise<boolean> {
   const { via } = turn
-  const subjects = via === identity.via ? [identity.subject] : await listSubjects(turn, identity, working)
-  const actual = await working.desk.readThreadScope(turn.thread)
+  const subjects = via === identity.via ? [identity.subject] : await listSubjects(turn, identity, turnContext)
+  const actual = await turnContext.store.readThreadScope(turn.thread)
   return subjects.some(subject => {
-    const scope = working.findChannel(via)?.privateScope?.(subject)
+    const scope = turnContext.findChannel(via)?.privateScope?.(subject)
     return (
       scope !== undefined && (scope === actual || (via === 'email' && scope.toLowerCase() === actual.toLowerCase()))
     )
@@ -23,8 +23,8 @@ export async function isAlone(turn: Turn, identity: PersonIdentity, working: Wor
 }
 
 /** What he says in a chat may be part of a conversation that he has from another address. */
-async function listSubjects({ agent, via }: Turn, identity: PersonIdentity, { desk }: Working) {
-  const person = await desk.findPerson(agent, identity)
+async function listSubjects({ agent, via }: Turn, identity: PersonIdentity, { store }: TurnContext) {
+  const person = await store.findPerson(agent, identity)
   return (person?.addresses ?? []).flatMap(address => (address.via === via ? (address.subject ?? []) : []))
 }
 
@@ -41,15 +41,15 @@ export interface TurnPerson {
 /** Undefined unless the configuration shares, the sender is proven and linked, and nobody else reads the conversation. */
 export async function findTurnPerson(
   turn: Turn,
-  working: Working,
+  turnContext: TurnContext,
   { people }: RunningAgent,
 ): Promise<TurnPerson | undefined> {
   if (!people?.link || people.share === 'none') return undefined
   const identity = readPersonIdentity(turn.content, turn.flags)
-  const person = identity && (await working.desk.findPerson(turn.agent, identity))
-  if (!person || !(await isAlone(turn, identity, working))) return undefined
-  const scopes = listScopes(person.addresses, working)
-  const state = people.share === 'history+state' ? createPersonState(turn, person, working.desk) : undefined
+  const person = identity && (await turnContext.store.findPerson(turn.agent, identity))
+  if (!person || !(await isAlone(turn, identity, turnContext))) return undefined
+  const scopes = listScopes(person.addresses, turnContext)
+  const state = people.share === 'history+state' ? createPersonState(turn, person, turnContext.store) : undefined
   const addresses = person.addresses.map(({ via, address }) => ({ via, address }))
   return {
     person,
@@ -62,7 +62,7 @@ export async function findTurnPerson(
   }
 }
 
-function listScopes(addresses: readonly PersonAddress[], { findChannel }: Working): readonly PrivateScope[] {
+function listScopes(addresses: readonly PersonAddress[], { findChannel }: TurnContext): readonly PrivateScope[] {
   return addresses.flatMap(({ via, subject }): PrivateScope[] => {
     const scope = subject === undefined ? undefined : findChannel(via)?.privateScope?.(subject)
     return scope === undefined ? [] : [{ via, scope }]
@@ -72,11 +72,11 @@ function listScopes(addresses: readonly PersonAddress[], { findChannel }: Workin
 function createPersonState(
   { agent }: Turn,
   { id }: Person,
-  desk: Pick<Desk, 'readPersonState'>,
+  store: Pick<Store, 'readPersonState'>,
 ): AgentState & { changed(): Json | undefined } {
   let written: Json | undefined
   return {
-    get: async () => (written === undefined ? desk.readPersonState(agent, id) : written),
+    get: async () => (written === undefined ? store.readPersonState(agent, id) : written),
     set: value => {
       written = value
     },
@@ -93,18 +93,23 @@ export interface TurnSpeaker {
   readonly isStranger: boolean
 }
 
-export async function findSpeaker(turn: Turn, working: Working, known: TurnPerson | undefined): Promise<TurnSpeaker> {
+export async function findSpeaker(
+  turn: Turn,
+  turnContext: TurnContext,
+  known: TurnPerson | undefined,
+): Promise<TurnSpeaker> {
   const { agent, content, via, thread } = turn
   const identity = readPersonIdentity(content, turn.flags)
   if (!identity) return { known, speakers: [], isStranger: false }
-  const person = await working.desk.findPerson(agent, identity)
+  const person = await turnContext.store.findPerson(agent, identity)
   const addresses = person?.addresses ?? [identity]
   const subjects = addresses.flatMap(({ subject }) => subject ?? [])
-  if (await isAlone(turn, identity, working)) return { known, speakers: subjects, isStranger: false }
+  if (await isAlone(turn, identity, turnContext)) return { known, speakers: subjects, isStranger: false }
   if (content.received_via !== 'web') return { known, speakers: [], isStranger: false }
   const isJoined = via !== 'web'
   const own =
-    isJoined && (await working.desk.findOwnThread({ agent, scopes: listScopes(addresses, working), subjects }, thread))
+    isJoined &&
+    (await turnContext.store.findOwnThread({ agent, scopes: listScopes(addresses, turnContext), subjects }, thread))
   return { known, speakers: [identity.subject], isStranger: isJoined && !own }
 }
 
@@ -112,12 +117,12 @@ export async function findSpeaker(turn: Turn, working: Working, known: TurnPerso
 export async function readPast(
   turn: Turn,
   { reach }: HistoryPolicy,
-  desk: Pick<Desk, 'readHistory' | 'readPersonHistory'>,
+  store: Pick<Store, 'readHistory' | 'readPersonHistory'>,
   { known, speakers, isStranger }: TurnSpeaker,
 ): Promise<readonly Entry[]> {
   const window = { before: beginningOf(turn), ...reach, speakers }
   const { agent, thread } = turn
   if (isStranger) return []
-  if (!known) return desk.readHistory({ thread, ...window })
-  return desk.readPersonHistory({ agent, thread, scopes: known.scopes, ...window })
+  if (!known) return store.readHistory({ thread, ...window })
+  return store.readPersonHistory({ agent, thread, scopes: known.scopes, ...window })
 }

@@ -1,8 +1,8 @@
-import type { Desk } from './desk.ts'
 import type { HistoryMoment, HistoryPolicy } from './history.ts'
 import { noteTextOf } from './note.ts'
 import type { TurnSpeaker } from './person-turn.ts'
 import type { PartialResponse } from './response.ts'
+import type { Store } from './store.ts'
 import type { TurnNotes } from './turn-notes.ts'
 import type { Turn } from './work.ts'
 import { beginningOf } from './work.ts'
@@ -11,13 +11,13 @@ import { beginningOf } from './work.ts'
 export async function readMoment(
   turn: Turn,
   { noteReach: limit = 0 }: HistoryPolicy,
-  desk: Pick<Desk, 'readNotes'>,
+  store: Pick<Store, 'readNotes'>,
   { speakers, isStranger }: TurnSpeaker,
 ): Promise<HistoryMoment> {
   const { agent, thread, content } = turn
   const { phase_id, previous_phase_id } = content
   const isTold = limit > 0 && !isStranger
-  const notes = isTold ? await desk.readNotes({ thread, before: beginningOf(turn), limit, speakers }) : []
+  const notes = isTold ? await store.readNotes({ thread, before: beginningOf(turn), limit, speakers }) : []
   return { agent, phase_id, previous_phase_id, notes }
 }
 

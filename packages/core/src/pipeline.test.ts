@@ -1,13 +1,13 @@
 import { describe, expect, test, vi } from 'vitest'
-import { createMemoryDesk, createQuietWorld, delivery, silentLog } from '../test/memory-desk.ts'
+import { createMemoryStore, createQuietPlatform, delivery, silentLog } from '../test/memory-store.ts'
 import { message } from '../test/messages.ts'
 import { createBreaker } from './breaker.ts'
+import type { Channel, Inbound, Prepared } from './channel.ts'
+import { createSender } from './channel.ts'
 import { Rejection, Unavailable, Undeliverable } from './errors.ts'
 import type { Intake } from './intake.ts'
 import type { Reception, Sending } from './pipeline.ts'
 import { receive, recordRefusal, send } from './pipeline.ts'
-import type { Channel, Inbound, Prepared } from './protocol.ts'
-import { createSender } from './protocol.ts'
 import type { Refusal } from './records.ts'
 
 const intake: Intake = {
@@ -30,8 +30,8 @@ function openReception() {
   }))
   const withdraw = vi.fn(async () => {})
   const reception: Reception = {
-    desk: { admit, withdraw, refuse: refusal => void refusals.push(refusal) },
-    world: createQuietWorld(),
+    store: { admit, withdraw, refuse: refusal => void refusals.push(refusal) },
+    platform: createQuietPlatform(),
     from: '192.0.2.1',
   }
   return { reception, admit, withdraw, refusals }
@@ -61,7 +61,7 @@ describe('receive()', () => {
     const intakes = [intake, { ...intake, agent: 'helper' }]
     const received = receive(inboundOf({ normalize: () => intakes }), 'raw', {
       ...reception,
-      desk: { ...reception.desk, countIn },
+      store: { ...reception.store, countIn },
     })
     await expect(received).rejects.toMatchObject({ code: 'rate_limited', message: 'Cannot take message: too many' })
     expect(countIn.mock.calls).toEqual([[intakes, '192.0.2.1']])
@@ -129,11 +129,11 @@ describe('recordRefusal()', () => {
 })
 
 function sendBy(prepare: (() => Prepared) | undefined) {
-  const { desk, settlements } = createMemoryDesk()
+  const { store, settlements } = createMemoryStore()
   const warn = vi.fn()
   const sending: Sending = {
-    desk,
-    world: createQuietWorld({ log: { ...silentLog, warn } }),
+    store,
+    platform: createQuietPlatform({ log: { ...silentLog, warn } }),
     retry: { baseMs: 1_000, capMs: 60_000, giveUpAfterMs: 3_600_000 },
     findChannel: () => prepare && ({ prepare } as Partial<Channel> as Channel),
   }
@@ -189,13 +189,13 @@ describe('send()', () => {
 
 describe('send() with a breaker', () => {
   function openSending(now: () => number, transmit: () => Promise<object>) {
-    const world = createQuietWorld({ now })
+    const platform = createQuietPlatform({ now })
     const prepare = vi.fn(() => ({ wire: 'document', transmit }))
     const sending: Sending = {
-      desk: createMemoryDesk().desk,
-      world,
+      store: createMemoryStore().store,
+      platform,
       retry: { baseMs: 1_000, capMs: 60_000, giveUpAfterMs: 48 * 3_600_000 },
-      breaker: createBreaker(world),
+      breaker: createBreaker(platform),
       findChannel: () => ({ prepare }) as Partial<Channel> as Channel,
     }
     return { sending, prepare }

@@ -1,22 +1,22 @@
 import type { Breaker } from './breaker.ts'
-import type { IntakeDesk, WorkDesk } from './desk.ts'
+import type { Channel, Inbound } from './channel.ts'
 import { findDestinationHost } from './destination-host.ts'
 import { Rejection } from './errors.ts'
 import type { Tried } from './host-state.ts'
 import { readHealth } from './host-state.ts'
 import type { Admitted } from './intake.ts'
 import type { ChannelName } from './message.ts'
-import type { Channel, Inbound } from './protocol.ts'
-import type { WithdrawalDesk } from './relation.ts'
+import type { Platform } from './platform.ts'
+import { isoTime, randomHex } from './platform.ts'
+import type { WithdrawalStore } from './relation.ts'
 import type { RetryPolicy } from './retry.ts'
 import { postponementOf, settlementFor } from './retry.ts'
+import type { IntakeStore, WorkStore } from './store.ts'
 import type { Delivery, Settlement } from './work.ts'
-import type { World } from './world.ts'
-import { isoTime, randomHex } from './world.ts'
 
 export interface Reception {
-  readonly desk: IntakeDesk & Pick<WithdrawalDesk, 'withdraw'>
-  readonly world: Pick<World, 'now' | 'randomBytes' | 'log'>
+  readonly store: IntakeStore & Pick<WithdrawalStore, 'withdraw'>
+  readonly platform: Pick<Platform, 'now' | 'randomBytes' | 'log'>
   /** The peer's network address, for the operator. */
   readonly from: string
 }
@@ -29,39 +29,39 @@ export interface Reception {
 export async function receive<Raw, Proven>(
   inbound: Inbound<Raw, Proven>,
   raw: Raw,
-  { desk, world, from }: Reception,
+  { store, platform, from }: Reception,
 ): Promise<readonly Admitted[]> {
   try {
     const proven = await inbound.verify(raw)
     const intakes = inbound.normalize(proven)
-    desk.countIn?.(intakes, from)
-    const correlationId = randomHex(world, 8)
-    const admitted = await Promise.all(intakes.map(intake => desk.admit(intake, correlationId)))
+    store.countIn?.(intakes, from)
+    const correlationId = randomHex(platform, 8)
+    const admitted = await Promise.all(intakes.map(intake => store.admit(intake, correlationId)))
     for (const { outcome, message } of admitted) {
-      world.log.info({ correlation_id: correlationId, via: inbound.name, message, outcome }, 'message admitted')
+      platform.log.info({ correlation_id: correlationId, via: inbound.name, message, outcome }, 'message admitted')
     }
     // Last, so that a peer that has to repeat itself still finds told what it takes back.
     const withdrawals = inbound.withdrawals?.(proven) ?? []
-    if (withdrawals.length > 0) await desk.withdraw(inbound.name, withdrawals)
+    if (withdrawals.length > 0) await store.withdraw(inbound.name, withdrawals)
     return admitted
   } catch (error) {
-    recordRefusal(error, inbound.name, { desk, world, from })
+    recordRefusal(error, inbound.name, { store, platform, from })
     throw error
   }
 }
 
 /** A refusal is remembered for the operator wherever on the way in it happens. */
-export function recordRefusal(error: unknown, via: ChannelName, { desk, world, from }: Reception): void {
+export function recordRefusal(error: unknown, via: ChannelName, { store, platform, from }: Reception): void {
   if (!(error instanceof Rejection)) return
-  desk.refuse({ at: isoTime(world.now()), via, from, code: error.code, reason: error.message })
+  store.refuse({ at: isoTime(platform.now()), via, from, code: error.code, reason: error.message })
   // Where a refusal was made tells nothing that its sentence does not; what was behind it may.
   const behind = error.cause === undefined ? {} : { err: error.cause }
-  world.log.info({ via, from, code: error.code, reason: error.message, ...behind }, 'message refused')
+  platform.log.info({ via, from, code: error.code, reason: error.message, ...behind }, 'message refused')
 }
 
 export interface Sending {
-  readonly desk: Pick<WorkDesk, 'settle'>
-  readonly world: Pick<World, 'now' | 'randomBytes' | 'log'>
+  readonly store: Pick<WorkStore, 'settle'>
+  readonly platform: Pick<Platform, 'now' | 'randomBytes' | 'log'>
   readonly retry: RetryPolicy
   /** Without one every delivery is tried when it is due. */
   readonly breaker?: Breaker | undefined
@@ -71,12 +71,12 @@ export interface Sending {
 /** render → deliver → settle: sent, later with a time, or dead with a reason. */
 export async function send(delivery: Delivery, sending: Sending): Promise<Settlement> {
   const settlement = await trySend(delivery, sending)
-  await sending.desk.settle(delivery, settlement)
-  logSettlement(delivery, settlement, sending.world)
+  await sending.store.settle(delivery, settlement)
+  logSettlement(delivery, settlement, sending.platform)
   return settlement
 }
 
-function logSettlement(delivery: Delivery, settlement: Settlement, { log }: Sending['world']): void {
+function logSettlement(delivery: Delivery, settlement: Settlement, { log }: Sending['platform']): void {
   const { id, via, to, attempt, correlationId } = delivery
   const { state } = settlement
   const error = settlement.state === 'sent' ? undefined : settlement.error
@@ -104,16 +104,19 @@ async function trySend(delivery: Delivery, sending: Sending): Promise<Settlement
 function postpone(
   { attempt, queuedAt }: Delivery,
   { waitUntil, reason }: { readonly waitUntil: number; readonly reason: string },
-  { world, retry }: Sending,
+  { platform, retry }: Sending,
 ): Settlement {
-  return postponementOf({ waitUntil, reason, attempt, queuedAt, now: world.now(), chance: drawChance(world) }, retry)
+  return postponementOf(
+    { waitUntil, reason, attempt, queuedAt, now: platform.now(), chance: drawChance(platform) },
+    retry,
+  )
 }
 
 /** `error`: what kept it from being sent. */
 async function attemptDelivery(
   delivery: Delivery,
   channel: Channel,
-  { world, retry }: Sending,
+  { platform, retry }: Sending,
 ): Promise<{ readonly settlement: Settlement; readonly error?: unknown }> {
   let wire: Settlement['wire']
   try {
@@ -122,13 +125,13 @@ async function attemptDelivery(
     const { note } = await prepared.transmit()
     return { settlement: { state: 'sent', wire, note } }
   } catch (error) {
-    world.log.warn({ correlation_id: delivery.correlationId, delivery: delivery.id, err: error }, 'delivery failed')
+    platform.log.warn({ correlation_id: delivery.correlationId, delivery: delivery.id, err: error }, 'delivery failed')
     const { attempt, queuedAt } = delivery
-    const failed = { error, attempt, queuedAt, now: world.now(), chance: drawChance(world) }
+    const failed = { error, attempt, queuedAt, now: platform.now(), chance: drawChance(platform) }
     return { settlement: { ...settlementFor(failed, retry), wire }, error }
   }
 }
 
-function drawChance({ randomBytes }: Pick<World, 'randomBytes'>): number {
+function drawChance({ randomBytes }: Pick<Platform, 'randomBytes'>): number {
   return (randomBytes(1)[0] ?? 0) / 256
 }

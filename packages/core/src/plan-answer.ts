@@ -1,15 +1,15 @@
-import type { Act } from './act.ts'
+import type { AgentAction } from './agent-action.ts'
 import { completeResponse, failedAnswer } from './answer.ts'
+import type { Addressing } from './channel.ts'
 import type { Json } from './json.ts'
 import { chooseMentions, defaultMaxMentions } from './mention.ts'
 import type { Part } from './part.ts'
-import { planActs, storeFilesFor, toPlanned } from './plan-acts.ts'
-import type { Addressing } from './protocol.ts'
+import { planActions, storeFilesFor, toPlanned } from './plan-actions.ts'
+import { isoTime, randomHex } from './platform.ts'
 import type { NormalizedResponse, PartialResponse } from './response.ts'
 import type { TokenUsage } from './token-usage.ts'
-import type { Answer, PlannedAct, Turn } from './work.ts'
-import type { Working } from './working.ts'
-import { isoTime, randomHex } from './world.ts'
+import type { TurnContext } from './turn-context.ts'
+import type { Answer, PlannedAction, Turn } from './work.ts'
 
 /** What a turn's answer is called, and what it has said meanwhile. */
 export interface AnswerDraft {
@@ -27,13 +27,15 @@ export interface AnswerDraft {
 export type Said = Answer & { readonly response: NormalizedResponse }
 
 /** An answer with every delivery it causes. @throws Error when it is not a valid response */
-export function planAnswer(turn: Turn, working: Working, partial: PartialResponse, draft: AnswerDraft): Said {
-  const channel = working.findChannel(turn.via)
-  const { parts, blobs } = storeFilesFor(channel, partial.parts ?? [], working)
-  const createdAt = draft.said?.createdAt ?? isoTime(working.world.now())
-  const woken = whomItWakes(turn, working, partial)
+export function planAnswer(turn: Turn, turnContext: TurnContext, partial: PartialResponse, draft: AnswerDraft): Said {
+  const channel = turnContext.findChannel(turn.via)
+  const { parts, blobs } = storeFilesFor(channel, partial.parts ?? [], turnContext)
+  const createdAt = draft.said?.createdAt ?? isoTime(turnContext.platform.now())
+  const woken = whomItWakes(turn, turnContext, partial)
   const response = completeResponse({ ...partial, ...woken, parts }, turn, { id: draft.id, createdAt })
-  const addressing = draft.said ? addressRevision(turn, working, response, draft) : channel?.address({ turn, response })
+  const addressing = draft.said
+    ? addressRevision(turn, turnContext, response, draft)
+    : channel?.address({ turn, response })
   const { aliases = [], isListed, rendering, ...to } = addressing ?? { deliveries: [] }
   return {
     response,
@@ -46,51 +48,58 @@ export function planAnswer(turn: Turn, working: Working, partial: PartialRespons
   }
 }
 
-function whomItWakes({ content }: Turn, { joint }: Working, { mentions }: PartialResponse): PartialResponse {
+function whomItWakes({ content }: Turn, { fanout }: TurnContext, { mentions }: PartialResponse): PartialResponse {
   if (!mentions) return {}
   // Whether the sender is answered anyway, the channel knows: one agent of ours that is handed a mail by another answers the people.
   return {
     mentions: [
-      ...chooseMentions(mentions, { without: [content.recipient], most: joint?.maxMentions ?? defaultMaxMentions }),
+      ...chooseMentions(mentions, { without: [content.recipient], most: fanout?.maxMentions ?? defaultMaxMentions }),
     ],
   }
 }
 
 function addressRevision(
   { via, agent, content: message, target }: Turn,
-  { findChannel, world }: Working,
+  { findChannel, platform }: TurnContext,
   response: NormalizedResponse,
   { said }: AnswerDraft,
 ): Addressing | undefined {
-  const deed = {
+  const action = {
     act: 'edit',
     agent,
-    id: randomHex(world, 8),
-    at: isoTime(world.now()),
+    id: randomHex(platform, 8),
+    at: isoTime(platform.now()),
     response,
     message,
     target,
   } as const
-  return findChannel(via)?.addressDeed?.({ ...deed, rendering: said?.rendering })
+  return findChannel(via)?.addressAction?.({ ...action, rendering: said?.rendering })
 }
 
-export function planTurnActs(turn: Turn, working: Working, acts: readonly Act[]): Promise<readonly PlannedAct[]> {
+export function planTurnActions(
+  turn: Turn,
+  turnContext: TurnContext,
+  acts: readonly AgentAction[],
+): Promise<readonly PlannedAction[]> {
   const { agent, content, via } = turn
   const { agent_chain: chain } = content.recipient_capabilities
-  return planActs(acts, { agent, address: content.recipient, message: content.id, via, chain }, working)
+  return planActions(acts, { agent, address: content.recipient, message: content.id, via, chain }, turnContext)
 }
 
 /** A channel that cannot address even this must not keep the turn from ending. */
-export function planFailure(turn: Turn, working: Working, error: string, draft?: AnswerDraft): Answer {
+export function planFailure(turn: Turn, turnContext: TurnContext, error: string, draft?: AnswerDraft): Answer {
   const failed = { ...failedAnswer(turn.correlationId), usage: draft?.usage }
-  const named = draft ?? { id: randomHex(working.world, 16) }
+  const named = draft ?? { id: randomHex(turnContext.platform, 16) }
   try {
-    const said = planAnswer(turn, working, failed, named)
+    const said = planAnswer(turn, turnContext, failed, named)
     const unfinished = named.heard?.filter(({ kind }) => kind === 'text') ?? []
     return { ...said, error, ...(unfinished.length > 0 && { response: { ...said.response, unfinished } }) }
   } catch (cause) {
-    working.world.log.error({ correlation_id: turn.correlationId, via: turn.via, err: cause }, 'answer not addressable')
-    const createdAt = isoTime(working.world.now())
+    turnContext.platform.log.error(
+      { correlation_id: turn.correlationId, via: turn.via, err: cause },
+      'answer not addressable',
+    )
+    const createdAt = isoTime(turnContext.platform.now())
     return { response: completeResponse(failed, turn, { id: named.id, createdAt }), deliveries: [], error }
   }
 }

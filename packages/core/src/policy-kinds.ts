@@ -2,8 +2,8 @@ import type { Part, Policy } from './part.ts'
 import type { ResponseStatus } from './response.ts'
 
 /** What somebody can decide, so that the agent goes on. */
-export const demandKinds = ['consent_required', 'payment_required', 'unauthorized'] as const
-export type DemandKind = (typeof demandKinds)[number]
+export const requirementKinds = ['consent_required', 'payment_required', 'unauthorized'] as const
+export type RequirementKind = (typeof requirementKinds)[number]
 
 /** What nobody can decide; the agent will not. */
 export const refusalKinds = [
@@ -14,7 +14,7 @@ export const refusalKinds = [
 ] as const
 export type RefusalKind = (typeof refusalKinds)[number]
 
-const statuses: Readonly<Record<DemandKind | RefusalKind, ResponseStatus>> = {
+const statuses: Readonly<Record<RequirementKind | RefusalKind, ResponseStatus>> = {
   consent_required: 'input_required',
   payment_required: 'input_required',
   unauthorized: 'auth_required',
@@ -24,23 +24,23 @@ const statuses: Readonly<Record<DemandKind | RefusalKind, ResponseStatus>> = {
   service_unavailable: 'rejected',
 }
 
-export function isDemandKind(kind: string): kind is DemandKind {
-  return demandKinds.some(known => known === kind)
+export function isRequirementKind(kind: string): kind is RequirementKind {
+  return requirementKinds.some(known => known === kind)
 }
 
 export function policiesOf(parts: readonly Part[]): readonly Policy[] {
   return parts.flatMap(part => (part.kind === 'policy' ? [part.policy] : []))
 }
 
-/** What can be decided is open whatever its agent says; a demand or refusal is never success, one of an unknown kind neither (MN-7.1). */
+/** What can be decided is open whatever its agent says; a requirement or refusal is never success, one of an unknown kind neither (MN-7.1). */
 export function statusWithPolicies(
   parts: readonly Part[],
   status: ResponseStatus | undefined,
 ): ResponseStatus | undefined {
   const kinds = policiesOf(parts).map(({ kind }) => kind)
-  const decisive = kinds.find(isDemandKind) ?? kinds[0]
+  const decisive = kinds.find(isRequirementKind) ?? kinds[0]
   if (decisive === undefined) return status
-  const isOpen = isDemandKind(decisive) || status === undefined || status === 'completed'
+  const isOpen = isRequirementKind(decisive) || status === undefined || status === 'completed'
   return isOpen ? statusOf(decisive) : status
 }
 

@@ -4,13 +4,13 @@ import { rememberScopes } from './approval.ts'
 export const resolutionOutcomes = ['granted', 'declined'] as const
 
 /**
- * How a demand of the agent was decided; the gateway has checked it against its own store (MN-7.2). `in_reply_to_state` is what
+ * How a requirement of the agent was decided; the gateway has checked it against its own store (MN-7.2). `in_reply_to_state` is what
  * `context.require…()` named; at rest it is the SHA-256 of that. All else is ours.
  */
 export const policyResolutionSchema = z.looseObject({
   in_reply_to_state: z.string(),
-  /** The public id of the demand. */
-  demand: z.string().optional(),
+  /** The public id of the requirement. */
+  requirement: z.string().optional(),
   kind: z.string().optional(),
   outcome: z.enum(resolutionOutcomes).optional(),
   /** ISO 8601 UTC. */
@@ -25,7 +25,7 @@ export const policyResolutionSchema = z.looseObject({
   remember: z.enum(rememberScopes).optional(),
   /** Whose word it was, where it was not the sender's. */
   approver: z.literal('operator').optional(),
-  /** As the demand had them. */
+  /** As the requirement had them. */
   code: z.string().optional(),
   data: z.record(z.string(), z.unknown()).optional(),
 })

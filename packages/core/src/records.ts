@@ -71,7 +71,7 @@ export interface Page {
   readonly after?: number | undefined
 }
 
-export interface DeskCounts {
+export interface StoreCounts {
   readonly messages: Readonly<Record<MessageState, number>>
   readonly deliveries: Readonly<Record<DeliveryRecord['state'], number>>
   readonly refusals: number

@@ -91,7 +91,7 @@ export interface KnownMessage extends Authorship {
   readonly isKept: boolean
 }
 
-export interface RelationDesk {
+export interface RelationStore {
   findRelation(key: RelationKey): Promise<Relation | undefined>
   /** Oldest first. */
   listRelations(filter: {
@@ -112,7 +112,7 @@ export interface Decision {
   readonly deliveries: readonly PlannedDelivery[]
 }
 
-export interface WithdrawalDesk {
+export interface WithdrawalStore {
   /**
    * The content of what is taken back is gone when this resolves (entries, raw, bytes that nothing else refers to); its ids
    * stay, so that a duplicate is still one. Open turns fail with `canceled`, deliveries not yet sent die.

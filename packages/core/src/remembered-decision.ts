@@ -4,13 +4,13 @@ import type { ApprovalAction, RememberScope } from './approval.ts'
 import { readApproval, rememberScopes } from './approval.ts'
 import type { Approver } from './approver.ts'
 import { approvers, isForOperator } from './approver.ts'
-import type { DemandDecision, DemandRecord } from './demand.ts'
-import { subjectOf } from './demand.ts'
 import { Rejection } from './errors.ts'
 import type { NormalizedMessage, Sender } from './message.ts'
 import { isPersonal } from './person-identity.ts'
+import { isoTime } from './platform.ts'
 import type { Page } from './records.ts'
-import { isoTime } from './world.ts'
+import type { RequirementDecision, RequirementRecord } from './requirement.ts'
+import { subjectOf } from './requirement.ts'
 
 /** Of one person with one agent; of more the oldest goes. */
 export const mostRemembered = 50
@@ -21,15 +21,15 @@ export const rememberedPolicies = ['direct', 'forbidden'] as const
 /** A decision on one call that counts for later calls of the same tool, too: for whom it was decided, and for nobody else. */
 export const rememberedDecisionSchema = z.object({
   id: z.string(),
-  /** Public id of the demand that was decided. */
-  demand: z.string(),
+  /** Public id of the requirement that was decided. */
+  requirement: z.string(),
   tool: z.string(),
   /** Which of several agents behind one address calls it. */
   member: z.string().optional(),
   approver: z.enum(approvers),
   policy: z.enum(rememberedPolicies),
   scope: z.enum(rememberScopes),
-  /** The desk's number of the conversation in which it was decided. */
+  /** The store's number of the conversation in which it was decided. */
   thread: z.number(),
   /** Whose calls, as `subjectOf` names him, and his address. */
   subject: z.string(),
@@ -71,14 +71,14 @@ export function rememberedPlace({ agent, tool, member, approver, subject, thread
 export const rememberedKind = 'remembered-decision'
 
 /** Decisions that count for calls that come later. */
-export interface RememberedDesk {
+export interface RememberedStore {
   /** Newest first, those that are over left out. `persons`: theirs alone, as `personKeyOf` names them. */
   listRemembered(
     filter: { readonly agent: string; readonly persons?: readonly string[] | undefined } & Page,
   ): Promise<readonly ListedDecision[]>
   findRemembered(key: { readonly agent: string; readonly id: string }): Promise<RememberedDecision | undefined>
   /** What still counts of what was decided on it. */
-  findRememberedOf(demand: DemandRecord): Promise<RememberedDecision | undefined>
+  findRememberedOf(requirement: RequirementRecord): Promise<RememberedDecision | undefined>
   /** Whoever decides is asked again. False when there is none. */
   revokeRemembered(key: { readonly agent: string; readonly id: string }): Promise<boolean>
 }
@@ -87,27 +87,27 @@ const dayMs = 86_400_000
 
 /** What is kept of a decision that counts for later calls; undefined when it counts once. `sender`: of whoever was talking. */
 export function planRemembered(
-  demand: DemandRecord,
-  { remember: scope, outcome, resolver }: DemandDecision,
+  requirement: RequirementRecord,
+  { remember: scope, outcome, resolver }: RequirementDecision,
   { sender, now }: { readonly sender: Sender; readonly now: number },
 ): { readonly place: RecordPlace; readonly value: RememberedDecision; readonly until: number } | undefined {
-  const action = readApproval(demand.policy)
+  const action = readApproval(requirement.policy)
   if (!scope || !action?.remember) return undefined
-  const about = describeAbout(demand, action, sender)
+  const about = describeAbout(requirement, action, sender)
   const { tool, member, approver, subject } = about
-  const place = rememberedPlace(scope === 'conversation' ? { ...about, thread: demand.thread } : about)
+  const place = rememberedPlace(scope === 'conversation' ? { ...about, thread: requirement.thread } : about)
   const until = now + action.remember.days * dayMs
   const value = {
     id: place.key,
-    demand: demand.id,
+    requirement: requirement.id,
     tool,
     ...(member !== undefined && { member }),
     approver,
     subject,
     policy: outcome === 'granted' ? 'direct' : 'forbidden',
     scope,
-    thread: demand.thread,
-    address: demand.address,
+    thread: requirement.thread,
+    address: requirement.address,
     resolver: [resolver.method, resolver.subject].filter(Boolean).join(' '),
     given_at: isoTime(now),
     expires_at: isoTime(until),
@@ -115,17 +115,17 @@ export function planRemembered(
   return { place, value, until }
 }
 
-function describeAbout(demand: DemandRecord, { kind: tool, agent: member }: ApprovalAction, sender: Sender) {
-  const approver: Approver = isForOperator(demand.policy) ? 'operator' : 'sender'
-  return { agent: demand.agent, tool, member, approver, subject: subjectOf(sender) } satisfies RememberedAbout
+function describeAbout(requirement: RequirementRecord, { kind: tool, agent: member }: ApprovalAction, sender: Sender) {
+  const approver: Approver = isForOperator(requirement.policy) ? 'operator' : 'sender'
+  return { agent: requirement.agent, tool, member, approver, subject: subjectOf(sender) } satisfies RememberedAbout
 }
 
 /** Of what may be remembered of a decision on it, the narrowest first. */
-export function listRememberedIds(demand: DemandRecord, sender: Sender): readonly string[] {
-  const action = readApproval(demand.policy)
+export function listRememberedIds(requirement: RequirementRecord, sender: Sender): readonly string[] {
+  const action = readApproval(requirement.policy)
   if (!action) return []
-  const about = describeAbout(demand, action, sender)
-  return [{ ...about, thread: demand.thread }, about].map(each => rememberedPlace(each).key)
+  const about = describeAbout(requirement, action, sender)
+  return [{ ...about, thread: requirement.thread }, about].map(each => rememberedPlace(each).key)
 }
 
 /** The channel and address by which a person is forgotten. */
@@ -152,7 +152,10 @@ function hasOwnProof({ identities = [] }: Sender): boolean {
  * How far a decision is to count; undefined: this once.
  * @throws Rejection malformed, forbidden
  */
-export function readRemember(wanted: unknown, { policy }: Pick<DemandRecord, 'policy'>): RememberScope | undefined {
+export function readRemember(
+  wanted: unknown,
+  { policy }: Pick<RequirementRecord, 'policy'>,
+): RememberScope | undefined {
   if (wanted === undefined || wanted === null || wanted === 'once') return undefined
   const scope = rememberScopes.find(known => known === wanted)
   if (!scope) {

@@ -1,16 +1,16 @@
 import type { RememberScope } from './approval.ts'
 import { isForOperator } from './approver.ts'
-import type { DemandDecision, DemandRecord } from './demand.ts'
 import type { Intake, TaskKey } from './intake.ts'
 import type { Json } from './json.ts'
 import { agentFlag } from './loop.ts'
 import type { NormalizedMessage } from './message.ts'
 import { replayFlag } from './person-identity.ts'
-import type { DemandKind } from './policy-kinds.ts'
+import type { RequirementKind } from './policy-kinds.ts'
 import type { PolicyResolution, ResolutionOutcome } from './policy-resolution.ts'
+import type { RequirementDecision, RequirementRecord } from './requirement.ts'
 
-/** The message that caused a demand, as far as its decision goes the same way. */
-export interface DemandOrigin {
+/** The message that caused a requirement, as far as its decision goes the same way. */
+export interface RequirementOrigin {
   readonly content: NormalizedMessage
   readonly target: Json
   /** Of its thread. */
@@ -26,13 +26,13 @@ const keptFlags: readonly string[] = [agentFlag, replayFlag, 'by_list']
 
 /** What the agent is told of a decision. Pure. `at`: ISO 8601 UTC. */
 export function describeResolution(
-  { id, policy }: Pick<DemandRecord, 'id' | 'policy'>,
-  { digest, kind, outcome, resolver, receipt, args, remember }: DemandDecision,
+  { id, policy }: Pick<RequirementRecord, 'id' | 'policy'>,
+  { digest, kind, outcome, resolver, receipt, args, remember }: RequirementDecision,
   at: string,
 ): PolicyResolution {
   return {
     in_reply_to_state: digest,
-    demand: id,
+    requirement: id,
     kind,
     outcome,
     resolved_at: at,
@@ -46,29 +46,29 @@ export function describeResolution(
   }
 }
 
-/** The id of the message that a decision on a demand is. */
-export function resolutionIdOf(demand: string): string {
-  return `urn:postern:resolution:${demand}`
+/** The id of the message that a decision on a requirement is. */
+export function resolutionIdOf(requirement: string): string {
+  return `urn:postern:resolution:${requirement}`
 }
 
 /** A decision as the message it stands for: of the one who was asked, in the same thread, by the same channel. Pure. */
 export function createResolutionIntake(
-  demand: DemandRecord,
-  decision: DemandDecision,
-  { content, target, scope, task, author, flags }: DemandOrigin,
+  requirement: RequirementRecord,
+  decision: RequirementDecision,
+  { content, target, scope, task, author, flags }: RequirementOrigin,
   at: string,
 ): Intake {
-  const resolution = describeResolution(demand, decision, at)
+  const resolution = describeResolution(requirement, decision, at)
   const { thread_id, sender, recipient, recipient_capabilities, received_via } = content
-  const id = resolutionIdOf(demand.id)
+  const id = resolutionIdOf(requirement.id)
   return {
-    agent: demand.agent,
+    agent: requirement.agent,
     message: {
       id,
       thread_id,
       sender,
       recipient,
-      parts: [{ kind: 'text', mime: 'text/plain', content: sayDecision(demand, decision) }],
+      parts: [{ kind: 'text', mime: 'text/plain', content: sayDecision(requirement, decision) }],
       recipient_capabilities,
       received_via,
       received_at: at,
@@ -77,8 +77,11 @@ export function createResolutionIntake(
     duplicateKey: id,
     thread: { scope, references: [content.id] },
     aliases: [],
-    proofs: [{ kind: 'demand', verdict: 'pass', reason: `decided by ${decision.resolver.method}` }],
-    raw: { bytes: new TextEncoder().encode(JSON.stringify({ demand: demand.id, ...decision.resolver })), form: 'json' },
+    proofs: [{ kind: 'requirement', verdict: 'pass', reason: `decided by ${decision.resolver.method}` }],
+    raw: {
+      bytes: new TextEncoder().encode(JSON.stringify({ requirement: requirement.id, ...decision.resolver })),
+      form: 'json',
+    },
     target,
     disposition: 'answer',
     flags: ['policy_resolution', ...keptFlags.filter(flag => flags.includes(flag))],
@@ -87,7 +90,7 @@ export function createResolutionIntake(
   }
 }
 
-const verbs: Readonly<Record<DemandKind, Readonly<Record<ResolutionOutcome, string>>>> = {
+const verbs: Readonly<Record<RequirementKind, Readonly<Record<ResolutionOutcome, string>>>> = {
   consent_required: { granted: 'Agreed', declined: 'Not agreed' },
   payment_required: { granted: 'Paid', declined: 'Not paid' },
   unauthorized: { granted: 'Identified', declined: 'Not identified' },
@@ -103,7 +106,7 @@ const reaches: Readonly<Record<RememberScope, string>> = {
 const longestSubject = 300
 
 /** What was decided, as words: history and models read them. */
-function sayDecision({ kind, policy }: DemandRecord, { outcome, remember }: DemandDecision): string {
+function sayDecision({ kind, policy }: RequirementRecord, { outcome, remember }: RequirementDecision): string {
   const price = kind === 'payment_required' ? ` (${String(policy.amount)} ${String(policy.currency)})` : ''
   const verb = isForOperator(policy) ? operatorVerbs[outcome] : verbs[kind][outcome]
   const reach = remember ? reaches[remember] : ''

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { actSchema } from './act.ts'
+import { agentActionSchema } from './agent-action.ts'
 import { partSchema, traceSchema } from './part.ts'
 import { tokenUsageSchema } from './token-usage.ts'
 import { isStageName } from './turn-stages.ts'
@@ -64,7 +64,7 @@ export const partialResponseSchema = z.object({
   results: z.number().int().positive().optional(),
   /** To another agent that asked: just this, no task to come back to (A2A). Elsewhere it says nothing. */
   as: z.literal('message').optional(),
-  acts: z.array(actSchema).max(50).optional(),
+  acts: z.array(agentActionSchema).max(50).optional(),
   /** As `AgentContext.note`. */
   notes: z
     .array(z.looseObject({ type: z.string() }))

@@ -46,7 +46,7 @@ export interface Postponed {
 }
 
 /** Those who wait for one moment come back spread over a tenth of the wait, a minute at most. */
-const mostSpreadMs = 60_000
+const maxJitterMs = 60_000
 
 /** What becomes of a delivery whose host is left alone: later, without counting as a try; dead when its time is over. Pure. */
 export function postponementOf(
@@ -55,9 +55,9 @@ export function postponementOf(
 ): Settlement {
   const end = queuedAt + giveUpAfterMs
   if (now >= end) return { state: 'dead', error: `given up after ${attempt - 1} tries: ${reason}` }
-  const spread = Math.min(mostSpreadMs, (waitUntil - now) / 10)
+  const expand = Math.min(maxJitterMs, (waitUntil - now) / 10)
   // Once more at the very end: until then the host may have come back.
-  const dueAt = Math.ceil(Math.min(end, waitUntil + spread * chance))
+  const dueAt = Math.ceil(Math.min(end, waitUntil + expand * chance))
   return { state: 'later', dueAt, error: reason, uncounted: true }
 }
 

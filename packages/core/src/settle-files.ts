@@ -1,5 +1,5 @@
-import type { LookupDesk } from './desk.ts'
 import type { ArtifactPart, FilePart, Part } from './part.ts'
+import type { LookupStore } from './store.ts'
 
 /**
  * Files of an answer as every channel can send them. Bytes that are not stored here are had at their `url`; where there is none, a line of text
@@ -7,10 +7,10 @@ import type { ArtifactPart, FilePart, Part } from './part.ts'
  */
 export async function settleFiles(
   parts: readonly Part[],
-  desk: Pick<LookupDesk, 'findBlob'>,
+  store: Pick<LookupStore, 'findBlob'>,
 ): Promise<readonly Part[]> {
   if (!parts.some(isReference)) return parts
-  return Promise.all(parts.map(part => (isReference(part) ? settleReference(part, desk) : part)))
+  return Promise.all(parts.map(part => (isReference(part) ? settleReference(part, store) : part)))
 }
 
 type Reference = (FilePart | ArtifactPart) & { readonly bytes_ref: { readonly kind: 'content_addressed' } }
@@ -19,9 +19,9 @@ function isReference(part: Part): part is Reference {
   return (part.kind === 'file' || part.kind === 'artifact') && part.bytes_ref.kind === 'content_addressed'
 }
 
-async function settleReference(part: Reference, desk: Pick<LookupDesk, 'findBlob'>): Promise<Part> {
+async function settleReference(part: Reference, store: Pick<LookupStore, 'findBlob'>): Promise<Part> {
   const { bytes_ref, name = 'A file', size } = part
-  const blob = await desk.findBlob(bytes_ref.digest)
+  const blob = await store.findBlob(bytes_ref.digest)
   if (blob) return { ...part, size: size ?? blob.bytes.length }
   const { url } = bytes_ref
   if (url !== undefined) return { ...part, bytes_ref: { kind: 'url', url } }

@@ -57,11 +57,11 @@ export interface TaskRecord extends TaskKey {
   /** The answers before it, oldest first. */
   readonly earlier: readonly NormalizedResponse[]
   /** What was heard of answers until the task was canceled. */
-  readonly heard: readonly HeardAnswer[]
+  readonly heard: readonly StreamedAnswer[]
 }
 
 /** An answer that came to no end: the id it would have had, and its words. */
-export interface HeardAnswer {
+export interface StreamedAnswer {
   readonly id: string
   readonly parts: readonly Part[]
 }

@@ -1,5 +1,5 @@
 import { describe, expect, test, vi } from 'vitest'
-import { createGate, createQuietWorld, silentLog, turn } from '../test/memory-desk.ts'
+import { createKeyedSemaphore, createQuietPlatform, silentLog, turn } from '../test/memory-store.ts'
 import { answerTo, expectNeutral, openBench, running } from '../test/turn-bench.ts'
 import type { AgentChunk } from './agent.ts'
 import type { NormalizedMessage } from './message.ts'
@@ -9,23 +9,23 @@ import type { Turn } from './work.ts'
 describe('workTurn(), for its agent,', () => {
   test('tells of every streamed piece in order, before the answer is committed', async () => {
     const heard: string[] = []
-    const { memory, working } = openBench(async function* (): AsyncGenerator<AgentChunk> {
+    const { memory, turnContext } = openBench(async function* (): AsyncGenerator<AgentChunk> {
       yield 'one, '
       yield 'two'
     })
-    memory.desk.listen('message:1', notice => {
+    memory.store.listen('message:1', notice => {
       const { chunk } = notice as { chunk: { parts: { content: string }[] } }
       heard.push(`${chunk.parts[0]?.content}${memory.commits.length}`)
     })
-    await workTurn(turn(1), working, running)
+    await workTurn(turn(1), turnContext, running)
     expect(heard).toEqual(['one, 0', 'two0'])
     expect(memory.commits[0]?.answer.response?.parts).toMatchObject([{ content: 'one, two' }])
   })
 
   test('tells of no piece after the deadline, and ends the stream', async () => {
-    const late = createGate()
-    const ended = createGate()
-    const { memory, working } = openBench(
+    const late = createKeyedSemaphore()
+    const ended = createKeyedSemaphore()
+    const { memory, turnContext } = openBench(
       async function* () {
         try {
           await late.opened
@@ -37,8 +37,8 @@ describe('workTurn(), for its agent,', () => {
       { deadlineMs: 10 },
     )
     const heard = vi.fn()
-    memory.desk.listen('message:1', heard)
-    await workTurn(turn(1), working, running)
+    memory.store.listen('message:1', heard)
+    await workTurn(turn(1), turnContext, running)
     late.open()
     await ended.opened
     expect(heard).not.toHaveBeenCalled()
@@ -62,20 +62,20 @@ describe('workTurn(), for its agent,', () => {
   })
 
   test('reads back the state of this turn before that of the last', async () => {
-    const { memory, working } = openBench(async (_message, { state }) => {
+    const { memory, turnContext } = openBench(async (_message, { state }) => {
       const before = await state.get()
       state.set(null)
       return JSON.stringify([before, await state.get()])
     })
-    vi.spyOn(memory.desk, 'readState').mockResolvedValue('stored')
-    await workTurn(turn(1), working, running)
+    vi.spyOn(memory.store, 'readState').mockResolvedValue('stored')
+    await workTurn(turn(1), turnContext, running)
     expect(memory.commits[0]?.answer.response?.parts).toMatchObject([{ content: '["stored",null]' }])
   })
 
   test('gives the agent its history, presented parts, attachments and a log that knows the message', async () => {
     const info = vi.fn()
     let seen: NormalizedMessage | undefined
-    const { memory, working } = openBench(
+    const { memory, turnContext } = openBench(
       async (message, { history, attachment, log, correlationId }) => {
         seen = message
         log.info({ step: 1 }, 'working')
@@ -84,7 +84,7 @@ describe('workTurn(), for its agent,', () => {
       },
       { presentParts: () => [{ kind: 'link', url: 'https://agents.test/signed' }] },
     )
-    vi.spyOn(memory.desk, 'readHistory').mockImplementation(async ({ thread, before, head, tail }) => {
+    vi.spyOn(memory.store, 'readHistory').mockImplementation(async ({ thread, before, head, tail }) => {
       expect({ thread, before, head, tail }).toEqual({ thread: 1, before: 1, head: 9, tail: 80 })
       return ['user', 'assistant', 'user', 'assistant'].map((role, seq) => ({
         seq,
@@ -95,7 +95,7 @@ describe('workTurn(), for its agent,', () => {
         at: '2026-01-01T00:00:00.000Z',
       }))
     })
-    await workTurn(turn(1), { ...working, world: createQuietWorld({ log: { ...silentLog, info } }) }, running)
+    await workTurn(turn(1), { ...turnContext, platform: createQuietPlatform({ log: { ...silentLog, info } }) }, running)
     expect(memory.commits[0]?.answer.response?.parts).toMatchObject([{ content: '["c1",4,1,1]' }])
     expect(seen?.history).toHaveLength(4)
     expect(seen?.parts).toEqual([{ kind: 'link', url: 'https://agents.test/signed' }])
@@ -109,10 +109,10 @@ describe('workTurn(), for its agent,', () => {
       return { ...rest, content: Object.defineProperty({ ...content }, 'raw', { get: raw, enumerable: true }) }
     }
     const indifferent = openBench(() => 'hi')
-    await workTurn(lazy(), indifferent.working, running)
+    await workTurn(lazy(), indifferent.turnContext, running)
     expect(raw).not.toHaveBeenCalled()
     const curious = openBench(message => String(message.raw))
-    await workTurn(lazy(), curious.working, running)
+    await workTurn(lazy(), curious.turnContext, running)
     expect(curious.memory.commits[0]?.answer.response?.parts).toMatchObject([{ content: 'octets' }])
   })
 })

@@ -1,13 +1,13 @@
 import { describe, expect, test, vi } from 'vitest'
-import { turn } from '../test/memory-desk.ts'
+import { turn } from '../test/memory-store.ts'
 import { openBench, running } from '../test/turn-bench.ts'
 import type { Agent, AgentContext } from './agent.ts'
 import type { AgentCallAnswer, CallAgent } from './agent-call.ts'
 import { LeaseLost, Rejection, TurnAborted, Unavailable } from './errors.ts'
 import type { AgentNote, NoteBody, NoteSetting, TurnNote } from './note.ts'
 import { workTurn } from './turn.ts'
+import type { TurnContext } from './turn-context.ts'
 import type { Turn } from './work.ts'
-import type { Working } from './working.ts'
 
 /** As the transcript reads them, near enough. */
 function readNote(note: AgentNote, setting: NoteSetting): NoteBody {
@@ -15,15 +15,15 @@ function readNote(note: AgentNote, setting: NoteSetting): NoteBody {
   return { kind: note.type, note, ...setting } as unknown as NoteBody
 }
 
-function saying(content: string, status: AgentCallAnswer['status'] = 'completed'): AgentCallAnswer {
+function partialAnswer(content: string, status: AgentCallAnswer['status'] = 'completed'): AgentCallAnswer {
   return { parts: [{ kind: 'text', mime: 'text/plain', content }], status, source: { address: 'x', card: 'y' } }
 }
 
-function openNoting(handle: Agent['handle'], members: Partial<Working> = {}) {
-  const bench = openBench(handle, { readNote, callAgent: async () => saying('done'), ...members })
+function openNoting(handle: Agent['handle'], members: Partial<TurnContext> = {}) {
+  const bench = openBench(handle, { readNote, callAgent: async () => partialAnswer('done'), ...members })
   const kept = () => [...bench.memory.notes.flatMap(({ notes }) => notes), ...(committed()?.notes ?? [])]
   const committed = () => bench.memory.commits[0]?.answer
-  return { ...bench, kept, committed, work: (given: Turn = turn(1)) => workTurn(given, bench.working, running) }
+  return { ...bench, kept, committed, work: (given: Turn = turn(1)) => workTurn(given, bench.turnContext, running) }
 }
 
 const kindsOf = (notes: readonly TurnNote[]) => notes.map(({ body }) => body.kind)
@@ -35,17 +35,17 @@ describe('S-31: a call', () => {
   }
 
   test('is kept before it goes out, and what comes of it with the answer', async () => {
-    const callAgent = vi.fn<CallAgent>(async () => saying('seven'))
+    const callAgent = vi.fn<CallAgent>(async () => partialAnswer('seven'))
     const noting = openNoting(asks, { callAgent })
-    const { desk } = noting.memory
-    vi.spyOn(desk, 'note').mockImplementation(async (_, notes) => {
+    const { store } = noting.memory
+    vi.spyOn(store, 'note').mockImplementation(async (_, notes) => {
       expect(callAgent).not.toHaveBeenCalled()
       expect(notes).toMatchObject([
         { body: { note: { type: 'delegation', worker: '@one@b.test', task: 'count them' }, agent_key: 'echo' } },
       ])
     })
     await noting.work()
-    expect(desk.note).toHaveBeenCalledOnce()
+    expect(store.note).toHaveBeenCalledOnce()
     const call_id = expect.stringMatching(/^desk-1\.1 [0-9a-f]{16}$/)
     expect(noting.committed()?.notes).toMatchObject([
       { body: { note: { type: 'observation', content: 'seven' }, turn_id: 'desk-1', call_id, tool: 'delegate' } },
@@ -55,8 +55,8 @@ describe('S-31: a call', () => {
   test('is not made by who has lost the turn', async () => {
     const callAgent = vi.fn<CallAgent>()
     const noting = openNoting(asks, { callAgent })
-    vi.spyOn(noting.memory.desk, 'note').mockRejectedValue(new LeaseLost('lost'))
-    vi.spyOn(noting.memory.desk, 'commit').mockRejectedValue(new LeaseLost('lost'))
+    vi.spyOn(noting.memory.store, 'note').mockRejectedValue(new LeaseLost('lost'))
+    vi.spyOn(noting.memory.store, 'commit').mockRejectedValue(new LeaseLost('lost'))
     await expect(noting.work()).rejects.toThrow(LeaseLost)
     expect(callAgent).not.toHaveBeenCalled()
   })
@@ -79,7 +79,7 @@ describe('S-31: a call', () => {
         await Promise.all([call('@one@b.test', 'slow'), call('@two@b.test', 'swift')])
         return 'both'
       },
-      { callAgent: async address => saying(`I am ${address}`) },
+      { callAgent: async address => partialAnswer(`I am ${address}`) },
     )
     await noting.work()
     const bodies = noting.kept().map(({ body }) => body as unknown as NoteSetting & { readonly note: AgentNote })
@@ -95,7 +95,7 @@ describe('S-31: a call', () => {
     ['is refused', async () => Promise.reject(new Rejection('forbidden', 'not you')), 'not you', 'forbidden'],
     ['is not answered', async () => Promise.reject(new Unavailable('nobody there')), 'nobody there', 'unavailable'],
     ['fails inside', async () => Promise.reject(new Error('at /home/me')), 'The call failed.', 'failed'],
-    ['is answered by a failure', async () => saying('I broke', 'failed'), 'I broke', 'failed'],
+    ['is answered by a failure', async () => partialAnswer('I broke', 'failed'), 'I broke', 'failed'],
   ])('that %s has a failed observation, and the agent goes on', async (_what, end, content, code) => {
     const noting = openNoting(
       async (_, { call }) =>
@@ -122,7 +122,7 @@ describe('S-31: a call', () => {
   })
 
   test('that takes longer than the turn may has failed with it', async () => {
-    const noting = openNoting(asks, { callAgent: () => new Promise(() => {}), deadlineMs: 10 } as Partial<Working>)
+    const noting = openNoting(asks, { callAgent: () => new Promise(() => {}), deadlineMs: 10 } as Partial<TurnContext>)
     await noting.work()
     expect(noting.committed()?.response?.status).toBe('failed')
     expect(kindsOf(noting.kept())).toEqual(['delegation', 'observation'])
@@ -134,7 +134,7 @@ describe('S-31: a call', () => {
       callAgent: async (_, __, { signal }) =>
         new Promise((_resolve, reject) => {
           signal?.addEventListener('abort', () => reject(signal.reason))
-          noting.memory.desk.notify('message:1', { kind: 'edited' })
+          noting.memory.store.notify('message:1', { kind: 'edited' })
         }),
     })
     await noting.work()
@@ -144,7 +144,7 @@ describe('S-31: a call', () => {
   test('is made whatever is asked and said in it: what cannot be kept as it is, is shortened', async () => {
     const words = `half a pair \ud800 ${'\u0001'.repeat(50_000)}`
     const noting = openNoting(async (_, { call }) => (await call('@one@b.test', words)).status, {
-      callAgent: async () => saying(words),
+      callAgent: async () => partialAnswer(words),
     })
     await noting.work()
     const [task, content] = noting.kept().map(({ body }) => body.note as AgentNote)
@@ -181,8 +181,8 @@ describe('S-31: a call', () => {
       },
       { callAgent },
     )
-    const { desk, notes } = noting.memory
-    vi.spyOn(desk, 'note').mockImplementation(async (given, kept) => {
+    const { store, notes } = noting.memory
+    vi.spyOn(store, 'note').mockImplementation(async (given, kept) => {
       // The disk takes longer than the agent.
       await new Promise(resolve => setTimeout(resolve, 5))
       notes.push({ turn: given, notes: kept })
@@ -211,7 +211,7 @@ describe('S-31: a call', () => {
       await noting.work()
       return kindsOf(noting.kept())
     }
-    expect(await kinds(async () => saying('seven'))).toEqual(['delegation', 'observation', 'global_observation'])
+    expect(await kinds(async () => partialAnswer('seven'))).toEqual(['delegation', 'observation', 'global_observation'])
     expect(await kinds(async () => Promise.reject(new Unavailable('gone')))).toEqual(['delegation', 'observation'])
   })
 })
@@ -309,7 +309,7 @@ describe('a note', () => {
     expect(noting.committed()).not.toHaveProperty('response')
     const streamed = openNoting(async function* () {
       yield { notes: [{ type: 'task', content: 1 }], parts: [] }
-      yield { status: 'working', parts: saying('…').parts, notes: [{ type: 'task', content: 2 }] }
+      yield { status: 'working', parts: partialAnswer('…').parts, notes: [{ type: 'task', content: 2 }] }
       yield 'done'
     } as Agent['handle'])
     await streamed.work()

@@ -4,10 +4,10 @@ import { describeCallFailure, readCallAnswer } from './call-notes.ts'
 import { Rejection, TurnAborted, Unavailable, Undeliverable } from './errors.ts'
 import type { AgentNote, NoteNotice, NoteSetting, StageNotice, TurnNote } from './note.ts'
 import { formatTurnId } from './note.ts'
+import { isoTime } from './platform.ts'
+import type { TurnContext } from './turn-context.ts'
 import { createTurnStages } from './turn-stages.ts'
 import type { Answer, Turn } from './work.ts'
-import type { Working } from './working.ts'
-import { isoTime } from './world.ts'
 
 /** What is kept of a turn while it goes on. */
 export interface TurnNotes {
@@ -36,15 +36,15 @@ const maxNotes = 500
 const maxNoteChars = 64 * 1024
 const afterTurn = 'Cannot call agent: the turn has ended'
 
-type NotesHouse = Pick<Working, 'desk' | 'world' | 'readNote'>
+type NotesDeps = Pick<TurnContext, 'store' | 'platform' | 'readNote'>
 
 /** Runs a turn with its notes; what a failed one has noted is kept, too: if it is tried again, until that gives way to what it notes then. */
 export async function runWithNotes(
   turn: Turn,
-  working: NotesHouse,
+  turnContext: NotesDeps,
   run: (notes: TurnNotes) => Promise<Answer>,
 ): Promise<Answer> {
-  const notes = createTurnNotes(turn, working)
+  const notes = createTurnNotes(turn, turnContext)
   try {
     const answer = await run(notes)
     return { ...answer, ...(await notes.end()) }
@@ -55,31 +55,31 @@ export async function runWithNotes(
 }
 
 /** Allocates nothing worth mentioning for a turn in which nothing is noted. */
-export function createTurnNotes(turn: Turn, house: NotesHouse): TurnNotes {
-  const writer = createNoteWriter(turn, house)
+export function createTurnNotes(turn: Turn, gateway: NotesDeps): TurnNotes {
+  const writer = createNoteWriter(turn, gateway)
   let openActions: readonly string[] = []
   const openCalls = new Set<CallEnd>()
   const types = new Set<string>()
   let noted = 0
   let hasEnded = false
 
-  function checkRoom(): void {
+  function checkQuota(): void {
     if (noted >= maxNotes) throw new Rejection('too_large', `Cannot note: more than ${maxNotes} in one turn`)
   }
 
   const stages = createTurnStages(turn, {
-    now: house.world.now,
+    now: gateway.platform.now,
     take() {
-      checkRoom()
+      checkQuota()
       noted += 1
       return noted
     },
-    tell: notice => tellWatchers(turn, house.desk, notice),
+    tell: notice => tellWatchers(turn, gateway.store, notice),
     keep: (place, id, body) => writer.keep(`note ${place}`, id, body),
   })
 
   function note(given: AgentNote): void {
-    checkRoom()
+    checkQuota()
     const { id, open } = pairNote(given, noted + 1, openActions)
     const call_id = `${formatTurnId(turn.message)}${id}`
     writer.add(`note ${noted + 1}`, withPhase(given, turn), { call_id }, maxNoteChars)
@@ -146,7 +146,7 @@ interface NoteWriter {
 }
 
 /** In order, and together what comes together. */
-function createNoteWriter(turn: Turn, { desk, world, readNote }: NotesHouse): NoteWriter {
+function createNoteWriter(turn: Turn, { store, platform, readNote }: NotesDeps): NoteWriter {
   let waiting: TurnNote[] = []
   let written: Promise<void> | undefined
   let later: ReturnType<typeof setImmediate> | undefined
@@ -155,7 +155,7 @@ function createNoteWriter(turn: Turn, { desk, world, readNote }: NotesHouse): No
   async function writeWaiting(): Promise<void> {
     const notes = waiting
     waiting = []
-    if (notes.length > 0) await desk.note(turn, notes)
+    if (notes.length > 0) await store.note(turn, notes)
   }
 
   function flush(): Promise<void> {
@@ -169,8 +169,8 @@ function createNoteWriter(turn: Turn, { desk, world, readNote }: NotesHouse): No
 
   function keep(name: string, id: string, body: TurnNote['body']): void {
     if (isEnded || !readNote) return
-    waiting.push({ name, at: typeof body.at === 'string' ? body.at : isoTime(world.now()), body })
-    tellWatchers(turn, desk, { kind: 'note', id, body })
+    waiting.push({ name, at: typeof body.at === 'string' ? body.at : isoTime(platform.now()), body })
+    tellWatchers(turn, store, { kind: 'note', id, body })
     // An answer that follows at once takes it along.
     later ??= setImmediate(() => void flush())
   }
@@ -179,7 +179,7 @@ function createNoteWriter(turn: Turn, { desk, world, readNote }: NotesHouse): No
     keep,
     add(name, note, setting, most = Number.POSITIVE_INFINITY) {
       if (isEnded || !readNote) return
-      const now = isoTime(world.now())
+      const now = isoTime(platform.now())
       const body = readNote(note, { agent_key: turn.agent, turn_id: formatTurnId(turn.message), at: now, ...setting })
       checkSize(body, most)
       keep(name, setting.call_id, body)
@@ -196,10 +196,10 @@ function createNoteWriter(turn: Turn, { desk, world, readNote }: NotesHouse): No
 
 function tellWatchers(
   { message, merged = [] }: Turn,
-  desk: NotesHouse['desk'],
+  store: NotesDeps['store'],
   notice: NoteNotice | StageNotice,
 ): void {
-  for (const each of [...merged, message]) desk.notify(`message:${each}`, notice)
+  for (const each of [...merged, message]) store.notify(`message:${each}`, notice)
 }
 
 function checkSize(body: TurnNote['body'], most: number): void {

@@ -10,7 +10,7 @@ export interface TurnStages {
   end(): void
 }
 
-interface StageRoom {
+interface StageDeps {
   readonly now: () => number
   /** A place among the turn's notes. @throws Rejection too_large */
   take(): number
@@ -19,7 +19,7 @@ interface StageRoom {
 }
 
 /** Kept when it is over, with the time it took. */
-export function createTurnStages(turn: Turn, { now, take, tell, keep }: StageRoom): TurnStages {
+export function createTurnStages(turn: Turn, { now, take, tell, keep }: StageDeps): TurnStages {
   let open:
     | { readonly stage: string; readonly answer: string; readonly place: number; readonly from: number }
     | undefined

@@ -1,5 +1,5 @@
 import { describe, expect, test, vi } from 'vitest'
-import { turn } from '../test/memory-desk.ts'
+import { turn } from '../test/memory-store.ts'
 import { answerTo, expectNeutral, openBench, running } from '../test/turn-bench.ts'
 import type { Agent, AgentChunk } from './agent.ts'
 import { LeaseLost, Unavailable } from './errors.ts'
@@ -23,8 +23,8 @@ async function* breakOff(error: Error): AsyncGenerator<AgentChunk> {
 /** What was counted of a turn, and committed. */
 async function work(handle: Agent['handle']) {
   const countUsage = vi.fn()
-  const { memory, working } = openBench(handle, { countUsage })
-  await workTurn(turn(1), working, running)
+  const { memory, turnContext } = openBench(handle, { countUsage })
+  await workTurn(turn(1), turnContext, running)
   return { answer: memory.commits[0]?.answer, releases: memory.releases, counted: countUsage.mock.calls }
 }
 
@@ -66,11 +66,11 @@ describe('what a turn costs', () => {
   })
 
   test('is kept with the words of a turn that was canceled', async () => {
-    const { memory, working } = openBench(() => stream({ usage: [spent] }, 'half'))
+    const { memory, turnContext } = openBench(() => stream({ usage: [spent] }, 'half'))
     const kept = vi.fn()
-    Object.assign(memory.desk, { keepHeard: kept })
-    vi.spyOn(memory.desk, 'commit').mockRejectedValue(new LeaseLost('canceled'))
-    await expect(workTurn(turn(1), working, running)).rejects.toThrow(LeaseLost)
+    Object.assign(memory.store, { keepStreamed: kept })
+    vi.spyOn(memory.store, 'commit').mockRejectedValue(new LeaseLost('canceled'))
+    await expect(workTurn(turn(1), turnContext, running)).rejects.toThrow(LeaseLost)
     expect(kept.mock.calls[0]?.[1].body).toMatchObject({ is_incomplete: true, usage: [expect.objectContaining(spent)] })
   })
 

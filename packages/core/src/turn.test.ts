@@ -1,10 +1,10 @@
 import { getEventListeners } from 'node:events'
 import { describe, expect, test, vi } from 'vitest'
-import { createGate, createQuietWorld, silentLog, turn } from '../test/memory-desk.ts'
+import { createKeyedSemaphore, createQuietPlatform, silentLog, turn } from '../test/memory-store.ts'
 import { answerTo, channel, expectNeutral, openBench, receivedAt, running } from '../test/turn-bench.ts'
 import type { Agent } from './agent.ts'
+import type { Channel } from './channel.ts'
 import { LeaseLost, Unavailable } from './errors.ts'
-import type { Channel } from './protocol.ts'
 import { workTurn } from './turn.ts'
 
 describe('workTurn()', () => {
@@ -62,9 +62,9 @@ describe('workTurn()', () => {
 
   test('writes the error of the agent to the log, with the correlation id', async () => {
     const error = vi.fn()
-    const world = createQuietWorld({ log: { ...silentLog, error } })
+    const platform = createQuietPlatform({ log: { ...silentLog, error } })
     const broken = new Error('broken')
-    await answerTo(() => Promise.reject(broken), { world })
+    await answerTo(() => Promise.reject(broken), { platform })
     expect(error).toHaveBeenCalledWith({ correlation_id: 'c1', agent: 'echo', err: broken }, 'agent failed')
   })
 
@@ -97,9 +97,9 @@ describe('workTurn()', () => {
     ['interrupted', 'interrupted by a newer message'],
     ['edited', 'its author has changed the message'],
   ] as const)('aborts the agent when the turn is %s', async (kind, error) => {
-    const begun = createGate()
+    const begun = createKeyedSemaphore()
     let reason: unknown
-    const { memory, working } = openBench((_message, { signal }) => {
+    const { memory, turnContext } = openBench((_message, { signal }) => {
       begun.open()
       return new Promise((_, reject) =>
         signal.addEventListener('abort', () => {
@@ -108,35 +108,35 @@ describe('workTurn()', () => {
         }),
       )
     })
-    const worked = workTurn(turn(1), working, running)
+    const worked = workTurn(turn(1), turnContext, running)
     await begun.opened
-    memory.desk.notify('message:2', { kind })
-    memory.desk.notify('message:1', { kind })
+    memory.store.notify('message:2', { kind })
+    memory.store.notify('message:1', { kind })
     await worked
     expect(memory.commits[0]?.answer.error).toBe(error)
     expect(reason).toMatchObject({ name: 'TurnAborted', kind })
   })
 
   test('stops listening when the turn is over', async () => {
-    const { memory, working } = openBench(() => 'hi')
+    const { memory, turnContext } = openBench(() => 'hi')
     const unlisten = vi.fn()
-    vi.spyOn(memory.desk, 'listen').mockReturnValue(unlisten)
-    await workTurn(turn(1), working, running)
-    vi.spyOn(memory.desk, 'readHistory').mockRejectedValue(new Error('disk'))
-    await workTurn(turn(2), working, running)
+    vi.spyOn(memory.store, 'listen').mockReturnValue(unlisten)
+    await workTurn(turn(1), turnContext, running)
+    vi.spyOn(memory.store, 'readHistory').mockRejectedValue(new Error('disk'))
+    await workTurn(turn(2), turnContext, running)
     expect(unlisten).toHaveBeenCalledTimes(2)
   })
 
   test('gives the turn back, to be tried later, when something did not answer', async () => {
-    const { memory, working } = openBench(() => Promise.reject(new Unavailable('No answer', { retryAfter: 90 })))
-    await workTurn({ ...turn(1), attempt: 2 }, working, running)
+    const { memory, turnContext } = openBench(() => Promise.reject(new Unavailable('No answer', { retryAfter: 90 })))
+    await workTurn({ ...turn(1), attempt: 2 }, turnContext, running)
     expect(memory.commits).toEqual([])
     expect(memory.releases).toMatchObject([{ dueAt: receivedAt + 90_000, uncounted: undefined }])
   })
 
   test('fails for good when waiting would take too long', async () => {
-    const { memory, working } = openBench(() => Promise.reject(new Unavailable('No answer', { retryAfter: 7_200 })))
-    await workTurn(turn(1), working, running)
+    const { memory, turnContext } = openBench(() => Promise.reject(new Unavailable('No answer', { retryAfter: 7_200 })))
+    await workTurn(turn(1), turnContext, running)
     expect(memory.releases).toEqual([])
     expectNeutral(memory.commits[0]?.answer)
     expect(memory.commits[0]?.answer.error).toBe('No answer')
@@ -148,8 +148,8 @@ describe('workTurn()', () => {
       yield 'of it'
       throw new Unavailable('No answer', { retryAfter: 7_200 })
     }
-    const { memory, working } = openBench(() => breakOff())
-    await workTurn(turn(1), working, running)
+    const { memory, turnContext } = openBench(() => breakOff())
+    await workTurn(turn(1), turnContext, running)
     expectNeutral(memory.commits[0]?.answer)
     expect(memory.commits[0]?.answer.response?.unfinished).toEqual([
       { kind: 'text', mime: 'text/markdown', content: 'half of it' },
@@ -158,16 +158,16 @@ describe('workTurn()', () => {
 
   test('answers a turn that never came to an end as failed, without running it again', async () => {
     const handle = vi.fn(() => 'hi')
-    const { memory, working } = openBench(handle)
-    await workTurn({ ...turn(1), crashes: 3 }, working, running)
+    const { memory, turnContext } = openBench(handle)
+    await workTurn({ ...turn(1), crashes: 3 }, turnContext, running)
     expect(handle).not.toHaveBeenCalled()
     expectNeutral(memory.commits[0]?.answer)
     expect(memory.commits[0]?.answer.error).toBe('gave up after 3 crashes')
   })
 
   test('answers for an agent that is gone', async () => {
-    const { memory, working } = openBench(undefined)
-    await workTurn(turn(1), working, running)
+    const { memory, turnContext } = openBench(undefined)
+    await workTurn(turn(1), turnContext, running)
     expectNeutral(memory.commits[0]?.answer)
     expect(memory.commits[0]?.answer.error).toBe('there is no such agent any more')
   })
@@ -184,24 +184,24 @@ describe('workTurn()', () => {
 
   test('gives the turn back uncounted when the process shuts down', async () => {
     const stop = new AbortController()
-    const { memory, working } = openBench(() => new Promise(() => stop.abort()))
-    await workTurn(turn(1), working, stop.signal)
+    const { memory, turnContext } = openBench(() => new Promise(() => stop.abort()))
+    await workTurn(turn(1), turnContext, stop.signal)
     expect(memory.commits).toEqual([])
     expect(memory.releases).toMatchObject([{ dueAt: receivedAt, uncounted: true }])
   })
 
   test('does not call the agent any more once the process has shut down', async () => {
     const handle = vi.fn(() => 'hi')
-    const { memory, working } = openBench(handle)
-    await workTurn(turn(1), working, AbortSignal.abort(new Error('shutting down')))
+    const { memory, turnContext } = openBench(handle)
+    await workTurn(turn(1), turnContext, AbortSignal.abort(new Error('shutting down')))
     expect(handle).not.toHaveBeenCalled()
     expect(memory.releases).toMatchObject([{ uncounted: true }])
   })
 
   test('throws the answer away when somebody else holds the turn by now', async () => {
-    const { memory, working } = openBench(() => 'hi')
-    vi.spyOn(memory.desk, 'commit').mockRejectedValue(new LeaseLost('lost'))
-    await expect(workTurn(turn(1), working, running)).rejects.toThrow(LeaseLost)
+    const { memory, turnContext } = openBench(() => 'hi')
+    vi.spyOn(memory.store, 'commit').mockRejectedValue(new LeaseLost('lost'))
+    await expect(workTurn(turn(1), turnContext, running)).rejects.toThrow(LeaseLost)
     expect(memory.releases).toEqual([])
   })
 })

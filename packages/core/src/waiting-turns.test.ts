@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { expect, test, vi } from 'vitest'
-import { createGate, turn } from '../test/memory-desk.ts'
+import { createKeyedSemaphore, turn } from '../test/memory-store.ts'
 import { createWaitingTurns } from './waiting-turns.ts'
 import type { Turn } from './work.ts'
 
@@ -19,7 +19,7 @@ test('createWaitingTurns() knows a turn for as long as one of its calls is under
   const onChange = vi.fn()
   const turns = createWaitingTurns(8, onChange)
   const asked = turn(1)
-  const [first, second] = [createGate(), createGate()]
+  const [first, second] = [createKeyedSemaphore(), createKeyedSemaphore()]
   const calls = [first, second].map(({ opened }) => turns.during(asked, () => opened))
   expect([turns.has(asked), onChange.mock.calls]).toEqual([true, [[asked, true]]])
   first.open()
@@ -40,12 +40,12 @@ test('createWaitingTurns() knows a turn for as long as one of its calls is under
 
 test('createWaitingTurns() keeps room for the next hop of what has begun, and for other agents', async () => {
   const turns = createWaitingTurns(16, () => undefined)
-  const gate = createGate()
+  const semaphore = createKeyedSemaphore()
   const begun: Promise<void>[] = []
   const begin = (asked: readonly [agent: string, hop: number], times: number) => {
-    for (let at = 0; at < times; at += 1) begun.push(turns.during(turnOf(asked[0], asked[1]), () => gate.opened))
+    for (let at = 0; at < times; at += 1) begun.push(turns.during(turnOf(asked[0], asked[1]), () => semaphore.opened))
   }
-  const isRefused = (asked: Turn) => expect(turns.during(asked, () => gate.opened)).rejects.toThrow(refusal)
+  const isRefused = (asked: Turn) => expect(turns.during(asked, () => semaphore.opened)).rejects.toThrow(refusal)
   begin(['a', 0], 4)
   await isRefused(turnOf('a', 0))
   begin(['b', 0], 4)
@@ -54,18 +54,18 @@ test('createWaitingTurns() keeps room for the next hop of what has begun, and fo
   await isRefused(turnOf('d', 1))
   begin(['d', 2], 2)
   await isRefused(turnOf('e', 2))
-  gate.open()
+  semaphore.open()
   await Promise.all(begun)
   await expect(turns.during(turnOf('a', 0), async () => 'room again')).resolves.toBe('room again')
 })
 
 test('createWaitingTurns() gives no sender more than a quarter, whatever hop he claims', async () => {
   const turns = createWaitingTurns(16, () => undefined)
-  const gate = createGate()
-  const begin = (asked: Turn) => turns.during(asked, () => gate.opened)
+  const semaphore = createKeyedSemaphore()
+  const begin = (asked: Turn) => turns.during(asked, () => semaphore.opened)
   const begun = ['a', 'b', 'c', 'd'].map(agent => begin(turnOf(agent, 8, '@mallory@peer.test')))
   await expect(begin(turnOf('e', 8, '@mallory@peer.test'))).rejects.toThrow(refusal)
   begun.push(begin(turnOf('e', 0)))
-  gate.open()
+  semaphore.open()
   await Promise.all(begun)
 })

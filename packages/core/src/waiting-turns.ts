@@ -2,7 +2,7 @@ import { Unavailable } from './errors.ts'
 import type { Turn } from './work.ts'
 
 /**
- * Turns that wait for another agent. They take no slot: agents that all wait for each other, in this house or by way of others,
+ * Turns that wait for another agent. They take no slot: agents that all wait for each other, in this gateway or by way of others,
  * would else take every slot there is, and wait for ever for who gets none.
  */
 export interface WaitingTurns {

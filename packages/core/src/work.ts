@@ -1,9 +1,9 @@
-import type { PlannedDemand } from './demand.ts'
 import type { Blob, Intake, PlannedBroadcast, PlannedDelivery, TaskKey } from './intake.ts'
 import type { Json } from './json.ts'
 import type { ChannelName, NormalizedMessage } from './message.ts'
 import type { TurnNote } from './note.ts'
 import type { RelationKind } from './relation.ts'
+import type { PlannedRequirement } from './requirement.ts'
 import type { NormalizedResponse } from './response.ts'
 
 export interface LeaseRequest {
@@ -76,10 +76,10 @@ export interface Answer extends Planned {
   readonly rendering?: Json | undefined
   /** Bytes that the response's parts refer to. */
   readonly blobs?: readonly Blob[] | undefined
-  /** What it demands of the sender; their rows are written with it. */
-  readonly demands?: readonly PlannedDemand[] | undefined
+  /** What it requires of the sender; their rows are written with it. */
+  readonly requirements?: readonly PlannedRequirement[] | undefined
   /** What the agent did beside answering. */
-  readonly acts?: readonly PlannedAct[] | undefined
+  readonly acts?: readonly PlannedAction[] | undefined
   /** What is noted of the turn and not kept yet; stands before the answer. */
   readonly notes?: readonly TurnNote[] | undefined
   /** How many notes of its own (`note 1`, …) a turn made that has been tried before: what an earlier try made beyond them goes. */
@@ -93,23 +93,23 @@ export interface Answer extends Planned {
   /** What the agent keeps of the person, in all his conversations; left out when unchanged. */
   readonly personState?: { readonly person: string; readonly state: Json } | undefined
   /** The gateway's own word: neither it nor what it answers is recalled as part of the conversation. */
-  readonly isAside?: true | undefined
+  readonly isGatewayReply?: true | undefined
   /** For the operator, when the agent failed. */
   readonly error?: string | undefined
 }
 
 /** An act of an agent, ready to be made durable. */
-export type PlannedAct =
+export type PlannedAction =
   | {
       readonly kind: 'post'
       /** Stands where a message stands for an answer: what was the matter when the agent spoke of itself. Kept, never given to an agent. */
-      readonly occasion: Intake
+      readonly synthetic: Intake
       readonly answer: Answer & { readonly response: NormalizedResponse }
     }
   | {
       /** A document of the protocol itself, which says nothing of the agent's. */
       readonly kind: 'tell'
-      readonly occasion: Intake
+      readonly synthetic: Intake
       readonly planned: Planned
     }
   | {

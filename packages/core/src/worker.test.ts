@@ -1,43 +1,50 @@
 import { describe, expect, test, vi } from 'vitest'
-import type { MemoryDesk, MemoryDeskOptions } from '../test/memory-desk.ts'
-import { createGate, createMemoryDesk, createQuietWorld, delivery, silentLog, turn } from '../test/memory-desk.ts'
+import type { MemoryStore, MemoryStoreOptions } from '../test/memory-store.ts'
+import {
+  createKeyedSemaphore,
+  createMemoryStore,
+  createQuietPlatform,
+  delivery,
+  silentLog,
+  turn,
+} from '../test/memory-store.ts'
 import type { Agent } from './agent.ts'
+import type { Channel } from './channel.ts'
 import { LeaseLost, Unavailable } from './errors.ts'
 import { createSlidingWindowPolicy } from './history.ts'
-import type { Channel } from './protocol.ts'
-import type { Worker, WorkerWorld } from './worker.ts'
+import type { Worker, WorkerPlatform } from './worker.ts'
 import { startWorker } from './worker.ts'
 
 const retry = { baseMs: 1_000, capMs: 60_000, giveUpAfterMs: 3_600_000 }
 
 interface Shop {
-  readonly memory: MemoryDesk
+  readonly memory: MemoryStore
   readonly worker: Worker
 }
 
-interface ShopOptions extends MemoryDeskOptions {
+interface ShopOptions extends MemoryStoreOptions {
   readonly handle?: Agent['handle']
   readonly transmit?: () => Promise<object>
-  readonly world?: Partial<WorkerWorld>
+  readonly platform?: Partial<WorkerPlatform>
   readonly leaseMs?: number
 }
 
 function openShop({
   handle = () => 'hi',
   transmit = async () => ({}),
-  world,
+  platform,
   leaseMs = 60_000,
-  ...desk
+  ...store
 }: ShopOptions): Shop {
-  const memory = createMemoryDesk(desk)
-  const quiet = createQuietWorld(world)
+  const memory = createMemoryStore(store)
+  const quiet = createQuietPlatform(platform)
   const channel = {
     address: () => ({ deliveries: [], aliases: [] }),
     prepare: () => ({ wire: 'document', transmit }),
   } as Partial<Channel> as Channel
-  const working = {
-    desk: memory.desk,
-    world: quiet,
+  const turnContext = {
+    store: memory.store,
+    platform: quiet,
     retry,
     maxCrashes: 3,
     findAgent: () => ({ agent: { handle }, history: createSlidingWindowPolicy(), deadlineMs: 60_000 }),
@@ -45,14 +52,14 @@ function openShop({
     presentParts: () => [],
     readAttachment: async () => ({ bytes: new Uint8Array() }),
   }
-  const sending = { desk: memory.desk, world: quiet, retry, findChannel: () => channel }
+  const sending = { store: memory.store, platform: quiet, retry, findChannel: () => channel }
   const options = { holder: 'me', turnSlots: 2, turnsPerAgent: 2, deliverySlots: 2, deliveriesPerHost: 2, leaseMs }
-  return { memory, worker: startWorker(working, sending, quiet, options) }
+  return { memory, worker: startWorker(turnContext, sending, quiet, options) }
 }
 
 /** An agent that begins and then waits for its signal. */
 function createWaitingAgent() {
-  const begun = createGate()
+  const begun = createKeyedSemaphore()
   const handle: Agent['handle'] = (_message, { signal }) => {
     begun.open()
     return new Promise((_, reject) => signal.addEventListener('abort', () => reject(signal.reason), { once: true }))
@@ -76,10 +83,10 @@ describe('startWorker()', () => {
 
   test('wakes by itself when something that nobody announced falls due', async () => {
     const sleeps: number[] = []
-    const wake = createGate()
+    const wake = createKeyedSemaphore()
     const { memory, worker } = openShop({
       nextDue: async () => (sleeps.length === 0 ? 1_400 : undefined),
-      world: {
+      platform: {
         now: () => 1_000,
         sleep: async ms => {
           sleeps.push(ms)
@@ -106,8 +113,8 @@ describe('startWorker()', () => {
 
   test('goes on when a result was thrown away or work failed', async () => {
     const log = { ...silentLog, warn: vi.fn(), error: vi.fn() }
-    const { memory, worker } = openShop({ world: { log } })
-    vi.spyOn(memory.desk, 'commit')
+    const { memory, worker } = openShop({ platform: { log } })
+    vi.spyOn(memory.store, 'commit')
       .mockRejectedValueOnce(new LeaseLost('lost'))
       .mockRejectedValueOnce(new Error('disk full'))
     memory.addTurns(turn(1), turn(2))
@@ -122,8 +129,8 @@ describe('startWorker()', () => {
 
 describe('startWorker().stop()', () => {
   test('resolves at once when nothing runs', async () => {
-    const sleep = vi.fn(createQuietWorld().sleep)
-    const { worker } = openShop({ world: { sleep } })
+    const sleep = vi.fn(createQuietPlatform().sleep)
+    const { worker } = openShop({ platform: { sleep } })
     await worker.stop(60_000)
     const grace = sleep.mock.calls.find(([ms, signal]) => ms === 60_000 && signal?.aborted)
     expect(grace).toBeDefined()
@@ -132,15 +139,15 @@ describe('startWorker().stop()', () => {
   test('takes no more work', async () => {
     const { memory, worker } = openShop({})
     await worker.stop(1_000)
-    const lease = vi.spyOn(memory.desk, 'leaseTurns')
+    const lease = vi.spyOn(memory.store, 'leaseTurns')
     memory.addTurns(turn(1))
     await new Promise(resolve => setTimeout(resolve, 20))
     expect(lease).not.toHaveBeenCalled()
   })
 
   test('lets what runs finish within the grace', async () => {
-    const begun = createGate()
-    const finish = createGate()
+    const begun = createKeyedSemaphore()
+    const finish = createKeyedSemaphore()
     const handle = async () => {
       begun.open()
       await finish.opened
@@ -167,7 +174,7 @@ describe('startWorker().stop()', () => {
   })
 
   test('gives back even the turn of an agent that does not listen', async () => {
-    const begun = createGate()
+    const begun = createKeyedSemaphore()
     const { memory, worker } = openShop({
       handle: () => {
         begun.open()
@@ -181,8 +188,8 @@ describe('startWorker().stop()', () => {
   })
 
   test('waits for a delivery on its way and settles it', async () => {
-    const begun = createGate()
-    const finish = createGate()
+    const begun = createKeyedSemaphore()
+    const finish = createKeyedSemaphore()
     const transmit = async () => {
       begun.open()
       await finish.opened
@@ -198,8 +205,8 @@ describe('startWorker().stop()', () => {
   })
 
   test('waits for work that was just being taken', async () => {
-    const taking = createGate()
-    const taken = createGate()
+    const taking = createKeyedSemaphore()
+    const taken = createKeyedSemaphore()
     const { memory, worker } = openShop({
       beforeLease: async () => {
         taking.open()
@@ -215,8 +222,8 @@ describe('startWorker().stop()', () => {
   })
 
   test('gives back without running it what was taken too late', async () => {
-    const taking = createGate()
-    const taken = createGate()
+    const taking = createKeyedSemaphore()
+    const taken = createKeyedSemaphore()
     const handle = vi.fn(() => 'hi')
     const { memory, worker } = openShop({
       handle,
@@ -235,16 +242,16 @@ describe('startWorker().stop()', () => {
   })
 })
 
-/** Lets a method of the desk fail so many times with what `createError` makes. */
+/** Lets a method of the store fail so many times with what `createError` makes. */
 function failFirst<Name extends 'commit' | 'settle' | 'release'>(
-  { desk }: MemoryDesk,
+  { store }: MemoryStore,
   name: Name,
   times: number,
   createError: () => Error = () => new Unavailable('Cannot store: the database does not take writes now'),
 ): () => number {
-  const real = desk[name] as (...args: unknown[]) => Promise<void>
+  const real = store[name] as (...args: unknown[]) => Promise<void>
   let asked = 0
-  Object.assign(desk, {
+  Object.assign(store, {
     async [name](...args: unknown[]) {
       asked += 1
       if (asked <= times) throw createError()
@@ -279,10 +286,10 @@ describe('while the store is away', () => {
   test('results that are held are tried before new work is taken, so that nobody takes up their own work anew', async () => {
     const order: string[] = []
     const { memory, worker } = openShop({})
-    const commit = memory.desk.commit.bind(memory.desk)
-    const { leaseTurns } = memory.desk
+    const commit = memory.store.commit.bind(memory.store)
+    const { leaseTurns } = memory.store
     let [isAway, refused] = [true, 0]
-    Object.assign(memory.desk, {
+    Object.assign(memory.store, {
       async commit(...args: Parameters<typeof commit>) {
         if (isAway) refused += 1
         if (isAway) throw new Unavailable('away')

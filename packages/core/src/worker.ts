@@ -1,17 +1,17 @@
 import { findDestinationHost } from './destination-host.ts'
 import { LeaseLost, TurnAborted, Unavailable } from './errors.ts'
+import { expandBroadcast } from './expand-broadcast.ts'
 import { createHeldResults, holdEndings } from './held-results.ts'
-import type { Lane } from './lane.ts'
-import { createLane } from './lane.ts'
-import { createOneByOne } from './one-by-one.ts'
+import { createOneByOne } from './keyed-queue.ts'
 import type { Sending } from './pipeline.ts'
 import { send } from './pipeline.ts'
-import { spreadBroadcast } from './spread.ts'
+import type { Platform } from './platform.ts'
 import { workTurn } from './turn.ts'
+import type { TurnContext } from './turn-context.ts'
 import { createWaitingTurns } from './waiting-turns.ts'
 import type { Broadcast, Delivery, DeliveryRank, LeaseRequest, Turn } from './work.ts'
-import type { Working } from './working.ts'
-import type { World } from './world.ts'
+import type { WorkPool } from './work-pool.ts'
+import { createWorkPool } from './work-pool.ts'
 
 /** A retry may be scheduled while the clock sleeps: it never sleeps longer than this. */
 const longestNapMs = 1_000
@@ -37,73 +37,73 @@ export interface Worker {
   stop(graceMs: number): Promise<void>
 }
 
-export type WorkerWorld = Pick<World, 'now' | 'randomBytes' | 'log' | 'sleep'>
+export type WorkerPlatform = Pick<Platform, 'now' | 'randomBytes' | 'log' | 'sleep'>
 
 /** Works turns and deliveries side by side until stopped. */
 export function startWorker(
-  { desk: store, ...working }: Working,
+  { store: durable, ...turnContext }: TurnContext,
   sending: Sending,
-  world: WorkerWorld,
+  platform: WorkerPlatform,
   options: WorkerOptions,
 ): Worker {
   const { holder, leaseMs } = options
   const stopping = new AbortController()
   const abandoning = new AbortController()
-  const held = createHeldResults(world, abandoning.signal)
-  const desk = holdEndings(store, held)
-  const delivering = { ...sending, desk: holdEndings(sending.desk, held) }
+  const held = createHeldResults(platform, abandoning.signal)
+  const store = holdEndings(durable, held)
+  const delivering = { ...sending, store: holdEndings(sending.store, held) }
   const leaseOf = (limit: number): LeaseRequest => ({ holder, limit, leaseMs })
   const lease = async <Work>(take: () => Promise<readonly Work[]>) => {
     await held.tryAll()
     return take()
   }
-  const shared = { isClosed: () => stopping.signal.aborted, onError: (error: unknown) => logEnd(world, error) }
+  const shared = { isClosed: () => stopping.signal.aborted, onError: (error: unknown) => logEnd(platform, error) }
   const { turnSlots, waitingSlots = 4 * turnSlots } = options
   const waiting = createWaitingTurns(waitingSlots, (turn, isWaiting) => {
     // A hint: whoever misses it takes a turn less meanwhile.
-    desk.noteWaiting(turn, isWaiting).catch(() => undefined)
+    store.noteWaiting(turn, isWaiting).catch(() => undefined)
     turns.wake()
   })
-  const seated = { ...working, desk, waiting }
+  const seated = { ...turnContext, store, waiting }
   const turnShares = { most: options.turnsPerAgent, mostOf: options.turnsOf }
-  const turns: Lane<Turn> = createLane<Turn>({
+  const turns: WorkPool<Turn> = createWorkPool<Turn>({
     ...shared,
     slots: turnSlots,
     isWaiting: waiting.has,
     groupOf: turn => turn.agent,
-    lease: (limit, taken) => lease(() => desk.leaseTurns({ ...leaseOf(limit), shares: { ...turnShares, taken } })),
+    lease: (limit, taken) => lease(() => store.leaseTurns({ ...leaseOf(limit), shares: { ...turnShares, taken } })),
     run: turn => workTurn(turn, seated, abandoning.signal),
   })
-  // The desk gives what goes to one place in order. But what is taken back on its way is over for the desk at once: what follows it must not overtake it.
+  // The store gives what goes to one place in order. But what is taken back on its way is over for the store at once: what follows it must not overtake it.
   const runInOrder = createOneByOne()
   const deliver = (rank: DeliveryRank, slots: number) =>
-    createLane<Delivery>({
+    createWorkPool<Delivery>({
       ...shared,
       slots,
       groupOf: delivery => findDestinationHost(delivery.to),
       lease: (limit, taken) =>
         lease(() =>
-          desk.leaseDeliveries({ ...leaseOf(limit), rank, shares: { most: options.deliveriesPerHost, taken } }),
+          store.leaseDeliveries({ ...leaseOf(limit), rank, shares: { most: options.deliveriesPerHost, taken } }),
         ),
       run: async delivery => void (await runInOrder(nameCourse(delivery), () => send(delivery, delivering))),
     })
   const { broadcastSlots = Math.ceil(options.deliverySlots / 2) } = options
   const leased = [turns, deliver('answer', options.deliverySlots), deliver('broadcast', broadcastSlots)] as const
-  const broadcasts = createLane<Broadcast>({
+  const broadcasts = createWorkPool<Broadcast>({
     ...shared,
     // One after the other: the posts of a thread go out in their order.
     slots: 1,
     groupOf: () => undefined,
-    lease: limit => lease(() => desk.leaseBroadcasts(leaseOf(limit))),
+    lease: limit => lease(() => store.leaseBroadcasts(leaseOf(limit))),
     run: broadcast =>
-      spreadBroadcast(broadcast, { desk, world, findChannel: working.findChannel, isClosed: shared.isClosed }),
+      expandBroadcast(broadcast, { store, platform, findChannel: turnContext.findChannel, isClosed: shared.isClosed }),
   })
   const lanes = [...leased, broadcasts]
   const running = () => leased.flatMap(lane => [...lane.running.keys()])
   const wakeAll = () => {
     for (const lane of lanes) lane.wake()
   }
-  const unlisten = desk.listen('work', wakeAll)
+  const unlisten = store.listen('work', wakeAll)
   void watchClock()
   void keepLeases()
 
@@ -111,23 +111,23 @@ export function startWorker(
   async function watchClock(): Promise<void> {
     while (!stopping.signal.aborted) {
       wakeAll()
-      const due = await desk.nextDue().catch(() => undefined)
-      const wait = due === undefined ? longestNapMs : Math.min(longestNapMs, Math.max(50, due - world.now()))
-      await world.sleep(wait, stopping.signal)
+      const due = await store.nextDue().catch(() => undefined)
+      const wait = due === undefined ? longestNapMs : Math.min(longestNapMs, Math.max(50, due - platform.now()))
+      await platform.sleep(wait, stopping.signal)
     }
   }
 
   async function keepLeases(): Promise<void> {
     while (!abandoning.signal.aborted) {
-      await world.sleep(leaseMs / 3, abandoning.signal)
-      await Promise.all(running().map(work => desk.renew(work, leaseMs).catch(() => undefined)))
+      await platform.sleep(leaseMs / 3, abandoning.signal)
+      await Promise.all(running().map(work => store.renew(work, leaseMs).catch(() => undefined)))
     }
   }
 
   async function settleWithin(ms: number): Promise<void> {
     const settled = new AbortController()
     const all = Promise.all(lanes.map(lane => lane.drain())).then(() => settled.abort())
-    await Promise.race([all, world.sleep(ms, settled.signal)])
+    await Promise.race([all, platform.sleep(ms, settled.signal)])
   }
 
   return {
@@ -146,8 +146,8 @@ function nameCourse({ via, agent, to, message }: Delivery): string {
   return JSON.stringify([via, agent, to, message.id])
 }
 
-function logEnd(world: Pick<World, 'log'>, error: unknown): void {
-  if (error instanceof LeaseLost) world.log.warn({ err: error }, 'lease lost, result thrown away')
-  else if (error instanceof Unavailable) world.log.warn({ err: error }, 'the store cannot be asked now')
-  else world.log.error({ err: error }, 'work failed; its lease will run out')
+function logEnd(platform: Pick<Platform, 'log'>, error: unknown): void {
+  if (error instanceof LeaseLost) platform.log.warn({ err: error }, 'lease lost, result thrown away')
+  else if (error instanceof Unavailable) platform.log.warn({ err: error }, 'the store cannot be asked now')
+  else platform.log.error({ err: error }, 'work failed; its lease will run out')
 }

@@ -1,10 +1,10 @@
-import type { Deed } from '../src/deed.ts'
-import type { FoundMessage, FoundResponse } from '../src/desk.ts'
+import type { Addressing, Channel } from '../src/channel.ts'
 import type { ChannelName } from '../src/message.ts'
-import type { OutpostHouse } from '../src/outpost.ts'
-import type { Addressing, Channel } from '../src/protocol.ts'
-import type { PlannedAct } from '../src/work.ts'
-import { createQuietWorld, turn } from './memory-desk.ts'
+import type { OutgoingAction } from '../src/outgoing-action.ts'
+import type { PublisherDeps } from '../src/publisher.ts'
+import type { FoundMessage, FoundResponse } from '../src/store.ts'
+import type { PlannedAction } from '../src/work.ts'
+import { createQuietPlatform, turn } from './memory-store.ts'
 import { message } from './messages.ts'
 
 export const acting = { agent: 'echo', address: '@echo@agents.test' }
@@ -31,17 +31,17 @@ export function foundResponse(id: string, members: Partial<FoundResponse> = {}):
 }
 
 export interface ActBench {
-  readonly house: OutpostHouse
-  readonly deeds: Deed[]
-  readonly done: { readonly acts: readonly PlannedAct[]; readonly correlationId: string }[]
+  readonly gateway: PublisherDeps
+  readonly actions: OutgoingAction[]
+  readonly done: { readonly acts: readonly PlannedAction[]; readonly correlationId: string }[]
 }
 
 interface Sketch {
   readonly responses?: readonly FoundResponse[]
   readonly messages?: Readonly<Record<string, FoundMessage>>
   readonly channels?: readonly Partial<Channel>[]
-  readonly storeFiles?: OutpostHouse['storeFiles']
-  readonly log?: OutpostHouse['world']['log']
+  readonly storeFiles?: PublisherDeps['storeFiles']
+  readonly log?: PublisherDeps['platform']['log']
 }
 
 export const addressed: Addressing = {
@@ -53,11 +53,15 @@ export const addressed: Addressing = {
 }
 
 /** A channel that can do every deed, told to `deeds`. */
-export function ableChannel(name: ChannelName, deeds: Deed[], members: Partial<Channel> = {}): Partial<Channel> {
+export function ableChannel(
+  name: ChannelName,
+  actions: OutgoingAction[],
+  members: Partial<Channel> = {},
+): Partial<Channel> {
   return {
     name,
-    addressDeed(deed) {
-      deeds.push(deed)
+    addressAction(action) {
+      actions.push(action)
       return addressed
     },
     ...members,
@@ -65,21 +69,21 @@ export function ableChannel(name: ChannelName, deeds: Deed[], members: Partial<C
 }
 
 export function openActBench(sketch: Sketch = {}): ActBench {
-  const deeds: Deed[] = []
+  const actions: OutgoingAction[] = []
   const done: ActBench['done'] = []
-  const { responses = [], messages = {}, channels = [ableChannel('activitypub', deeds)], storeFiles, log } = sketch
-  const house: OutpostHouse = {
-    desk: {
+  const { responses = [], messages = {}, channels = [ableChannel('activitypub', actions)], storeFiles, log } = sketch
+  const gateway: PublisherDeps = {
+    store: {
       findResponse: async id => responses.find(({ response }) => response.id === id),
       findBlob: async () => undefined,
       findMessageTo: async (agent, id) => (agent === 'echo' ? messages[id] : undefined),
       act: async (acts, correlationId) => void done.push({ acts, correlationId }),
     },
-    world: createQuietWorld({ ...(log && { log }), randomBytes: count => new Uint8Array(count).fill(7) }),
+    platform: createQuietPlatform({ ...(log && { log }), randomBytes: count => new Uint8Array(count).fill(7) }),
     findChannel: name => channels.find(channel => channel.name === name) as Channel | undefined,
     ...(storeFiles && { storeFiles }),
   }
-  return { house, deeds, done }
+  return { gateway, actions, done }
 }
 
 /** A message by activitypub with this target. */

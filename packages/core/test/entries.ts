@@ -26,7 +26,7 @@ export function script(roles: string): readonly Entry[] {
   return thread([...roles].map((role, index) => ({ role: roleOf(role), parts: [text(`${role}${index}`)] })))
 }
 
-/** What a desk hands over when it is asked for the two ends of a thread. */
+/** What a store hands over when it is asked for the two ends of a thread. */
 export function readEnds(entries: readonly Entry[], { head, tail }: { head: number; tail: number }): readonly Entry[] {
   const from = Math.max(head, entries.length - tail)
   return [...entries.slice(0, head), ...entries.slice(from)]

@@ -1,11 +1,11 @@
 import { expect } from 'vitest'
 import type { Agent } from '../src/agent.ts'
+import type { Channel } from '../src/channel.ts'
 import { createSlidingWindowPolicy } from '../src/history.ts'
-import type { Channel } from '../src/protocol.ts'
 import { workTurn } from '../src/turn.ts'
-import type { Working } from '../src/working.ts'
-import type { MemoryDesk } from './memory-desk.ts'
-import { createMemoryDesk, createQuietWorld, turn } from './memory-desk.ts'
+import type { TurnContext } from '../src/turn-context.ts'
+import type { MemoryStore } from './memory-store.ts'
+import { createMemoryStore, createQuietPlatform, turn } from './memory-store.ts'
 
 export const running = new AbortController().signal
 const retry = { baseMs: 1_000, capMs: 60_000, giveUpAfterMs: 3_600_000 }
@@ -20,20 +20,20 @@ export const channel: Pick<Channel, 'name' | 'address'> = {
 }
 
 interface Bench {
-  readonly memory: MemoryDesk
-  readonly working: Working
+  readonly memory: MemoryStore
+  readonly turnContext: TurnContext
 }
 
 export function openBench(
   handle: Agent['handle'] | undefined,
-  members: Partial<Working> & { deadlineMs?: number } = {},
+  members: Partial<TurnContext> & { deadlineMs?: number } = {},
 ): Bench {
   const { deadlineMs = 5_000, ...rest } = members
-  const memory = createMemoryDesk()
+  const memory = createMemoryStore()
   const history = createSlidingWindowPolicy()
-  const working: Working = {
-    desk: memory.desk,
-    world: createQuietWorld({ now: () => receivedAt }),
+  const turnContext: TurnContext = {
+    store: memory.store,
+    platform: createQuietPlatform({ now: () => receivedAt }),
     retry,
     maxCrashes: 3,
     findAgent: () => handle && { agent: { handle }, history, deadlineMs },
@@ -42,13 +42,13 @@ export function openBench(
     readAttachment: async () => ({ bytes: new Uint8Array([1]), name: 'a' }),
     ...rest,
   }
-  return { memory, working }
+  return { memory, turnContext }
 }
 
 /** Works one turn and tells the answer that was committed. */
 export async function answerTo(handle: Agent['handle'], members: Parameters<typeof openBench>[1] = {}) {
-  const { memory, working } = openBench(handle, members)
-  await workTurn(turn(1), working, running)
+  const { memory, turnContext } = openBench(handle, members)
+  await workTurn(turn(1), turnContext, running)
   return memory.commits[0]?.answer
 }
 

@@ -28,7 +28,7 @@ const localPattern = /^[\p{L}\p{N}\p{M}!#$%&'*+/=?^_`{|}~.-]{1,64}$/u
 /** A From field of one mailbox, with room for a long encoded name. */
 const maxAuthor = 4096
 
-/** Loads the one address parser of the house. */
+/** Loads the one address parser of the gateway. */
 export async function openAddressReader(): Promise<AddressReader> {
   const { default: parse } = await import('nodemailer/lib/addressparser')
   return value => readAddressList(parse, value)

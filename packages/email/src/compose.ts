@@ -1,4 +1,4 @@
-import type { LookupDesk } from '@postern/core'
+import type { LookupStore } from '@postern/core'
 import { escapeHtml } from '@postern/core'
 import { safeFileName } from './file-name.ts'
 import { hopField } from './loops/hop-field.ts'
@@ -29,9 +29,9 @@ let library: Promise<typeof import('nodemailer/lib/mail-composer')> | undefined
 export async function composeMail(
   wire: MailWire,
   marks: MailMarks,
-  desk: Pick<LookupDesk, 'findBlob'>,
+  store: Pick<LookupStore, 'findBlob'>,
 ): Promise<Buffer> {
-  const loaded = await Promise.all(wire.attachments.map((file, index) => loadAttachment(file, index, desk)))
+  const loaded = await Promise.all(wire.attachments.map((file, index) => loadAttachment(file, index, store)))
   const { attachments, missing } = chooseAttached(loaded)
   library ??= import('nodemailer/lib/mail-composer')
   const { default: MailComposer } = await library
@@ -81,13 +81,13 @@ function headerOf(wire: MailWire, { replyTo, hop, unsubscribeUrl }: MailMarks) {
 async function loadAttachment(
   { name, mime, bytes_ref }: MailAttachment,
   index: number,
-  desk: Pick<LookupDesk, 'findBlob'>,
+  store: Pick<LookupStore, 'findBlob'>,
 ) {
   const filename = safeFileName(name, index)
   const contentType = /^[\w.+-]+\/[\w.+-]+$/.test(mime) ? mime : 'application/octet-stream'
   if (bytes_ref.kind === 'inline')
     return { filename, contentType, content: Buffer.from(bytes_ref.data_base64, 'base64') }
-  const blob = await desk.findBlob(bytes_ref.digest)
+  const blob = await store.findBlob(bytes_ref.digest)
   return { filename, contentType, content: blob && Buffer.from(blob.bytes) }
 }
 

@@ -124,7 +124,7 @@ export const emailConfigSchema = z.strictObject({
         .array(
           z.strictObject({
             authserv_id: z.string().regex(/^[^\s;="()]+$/, 'must be a plain name'),
-            door: z.enum(['listen', 'inbound']),
+            endpoint: z.enum(['listen', 'inbound']),
           }),
         )
         .default([]),

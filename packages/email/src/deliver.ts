@@ -1,9 +1,9 @@
-import type { AgentDirectory, Delivery, House } from '@postern/core'
+import type { AgentDirectory, ChannelContext, Delivery } from '@postern/core'
 import { isoTime, Undeliverable } from '@postern/core'
 import { composeMail } from './compose.ts'
 import type { DkimSigner } from './dkim/signer.ts'
+import { giveToLocalAgent } from './out/local-agent.ts'
 import { recordSuppression } from './out/record-suppression.ts'
-import { giveToSibling } from './out/sibling.ts'
 import { unaskedPeer } from './out/unsubscribe.ts'
 import type { MailWire } from './render.ts'
 import type { AddressTokens } from './tokens/address-tokens.ts'
@@ -11,7 +11,7 @@ import type { AddressTokens } from './tokens/address-tokens.ts'
 const dayMs = 24 * 3_600_000
 
 export interface MailDelivering {
-  readonly house: Pick<House, 'desk' | 'world'>
+  readonly gateway: Pick<ChannelContext, 'store' | 'platform'>
   readonly agents: AgentDirectory
   readonly signer: DkimSigner
   readonly config: { readonly reply_tokens: boolean }
@@ -28,15 +28,15 @@ export async function deliverMail(
   delivery: Delivery,
   delivering: MailDelivering,
 ): Promise<{ readonly note: string }> {
-  const { house, signer } = delivering
+  const { gateway, signer } = delivering
   const tokens = await delivering.openTokens()
-  const message = await composeMail(wire, markMail(wire, delivery, delivering, tokens), house.desk)
-  if (wire.sibling) return giveToSibling({ message, wire, delivery, sibling: wire.sibling }, delivering)
-  await refuseSuppressed(delivery, wire, house)
+  const message = await composeMail(wire, markMail(wire, delivery, delivering, tokens), gateway.store)
+  if (wire.localAgent) return giveToLocalAgent({ message, wire, delivery, localAgent: wire.localAgent }, delivering)
+  await refuseSuppressed(delivery, wire, gateway)
   const signed = await signer.sign(message, chooseSigningTime(wire, delivery))
   const from = tokens.bounceAddress(delivery.agent, delivery.id)
   try {
-    const { response } = await house.world.submitMail({ ...wire.envelope, from }, signed)
+    const { response } = await gateway.platform.submitMail({ ...wire.envelope, from }, signed)
     return { note: response }
   } catch (error) {
     if (error instanceof Undeliverable && error.isDeadAddress) await suppress(wire, delivery, error, delivering)
@@ -49,12 +49,12 @@ async function suppress(
   { envelope: { to } }: MailWire,
   { agent, id }: Delivery,
   { message }: Undeliverable,
-  { house, agents }: MailDelivering,
+  { gateway, agents }: MailDelivering,
 ): Promise<void> {
   const [peer = ''] = to
   const effect = { kind: 'relate', relation: 'suppressed', peer, target: message } as const
   const words = `No more mail to ${peer}: ${message}.`
-  await recordSuppression({ agent, id: `refused:${id}`, words, flag: 'bounce_hard', effect }, { ...house, agents })
+  await recordSuppression({ agent, id: `refused:${id}`, words, flag: 'bounce_hard', effect }, { ...gateway, agents })
 }
 
 /** Of the mail, so that each try sends the same octets; of one that is taken up anew after days, which its signature would not outlive, of that. */
@@ -79,10 +79,10 @@ function markMail(wire: MailWire, { agent }: Delivery, { agents, config }: MailD
 async function refuseSuppressed(
   { agent }: Delivery,
   { envelope, isLetter }: MailWire,
-  { desk }: Pick<House, 'desk'>,
+  { store }: Pick<ChannelContext, 'store'>,
 ): Promise<void> {
   const [peer = ''] = envelope.to
-  const find = (to: string) => desk.findRelation({ via: 'email', agent, relation: 'suppressed', peer: to })
+  const find = (to: string) => store.findRelation({ via: 'email', agent, relation: 'suppressed', peer: to })
   const found = (await find(peer)) ?? (isLetter ? await find(unaskedPeer(peer)) : undefined)
   if (!found) return
   const reason = typeof found.target === 'string' ? found.target : 'suppressed'

@@ -1,4 +1,4 @@
-import type { ByteBudget, Channel, House, Inbound } from '@postern/core'
+import type { ByteBudget, Channel, ChannelContext, Inbound } from '@postern/core'
 import { defaultMaxHops } from '@postern/core'
 import type { Hono } from 'hono'
 import type { AddressReader } from './addresses.ts'
@@ -16,7 +16,7 @@ import { createMimePool } from './mime-pool.ts'
 import { normalizeMail } from './normalize.ts'
 import { openMailOutbound } from './out/open-outbound.ts'
 import { createUnsubscribeRoutes } from './out/unsubscribe-routes.ts'
-import type { ProviderWorld } from './providers/provider.ts'
+import type { ProviderPlatform } from './providers/provider.ts'
 import { createMailRoutes } from './routes.ts'
 import { loadSmtpServer, openSmtpListener } from './smtp-listener.ts'
 import type { AddressTokens } from './tokens/address-tokens.ts'
@@ -27,29 +27,29 @@ import { warmUp } from './warm-up.ts'
 export * from './config.ts'
 
 /** The mail door: HTTP intake and SMTP or LMTP listener in, signed mail over one smarthost out. */
-export function openEmail(config: EmailConfig, house: House): Channel<Hono> {
-  const { world, agents } = house
+export function openEmail(config: EmailConfig, gateway: ChannelContext): Channel<Hono> {
+  const { platform, agents } = gateway
   const { limits, listen } = config
-  const pool = createMimePool({ limits, world })
+  const pool = createMimePool({ limits, platform })
   const closing = new AbortController()
-  const openTokens = createTokenKey(house)
-  const inbound = openInbound(config, house, { pool, openTokens })
-  const intake = createMailIntake(inbound, house)
+  const openTokens = createTokenKey(gateway)
+  const inbound = openInbound(config, gateway, { pool, openTokens })
+  const intake = createMailIntake(inbound, gateway)
   return {
-    ...openMailOutbound(config, house, openTokens),
-    routes: createMailRoutes({ config, intake, world: openProviderWorld(house) }).route(
+    ...openMailOutbound(config, gateway, openTokens),
+    routes: createMailRoutes({ config, intake, platform: openProviderPlatform(gateway) }).route(
       '/',
-      createUnsubscribeRoutes({ house, openTokens }),
+      createUnsubscribeRoutes({ gateway, openTokens }),
     ),
     links: agent => [{ rel: 'mailto', href: `mailto:${agent}@${agents.domain}` }],
     ...(listen && {
       listen: () => {
-        void warmUp([openAddressReader, loadSpf, loadDmarc, loadSmtpServer], world, closing.signal)
+        void warmUp([openAddressReader, loadSpf, loadDmarc, loadSmtpServer], platform, closing.signal)
         return openSmtpListener({
           config: listen,
           maxBytes: limits.message_bytes,
-          bodies: house.bodies ?? unboundedBodies,
-          sleep: world.sleep,
+          bodies: gateway.bodies ?? unboundedBodies,
+          sleep: platform.sleep,
           domain: agents.domain,
           checkRecipient: intake.checkRecipient,
           recordRefusal: intake.recordRefusal,
@@ -68,31 +68,31 @@ export function openEmail(config: EmailConfig, house: House): Channel<Hono> {
 /** For a channel that stands alone. */
 const unboundedBodies: ByteBudget = { hold: () => ({ add() {}, release() {} }) }
 
-function openProviderWorld({ world, desk }: House): ProviderWorld {
+function openProviderPlatform({ platform, store }: ChannelContext): ProviderPlatform {
   return {
-    fetch: world.fetch,
-    log: world.log,
-    now: () => world.now(),
-    consumeOnce: (key, until) => desk.consumeOnce(key, until),
+    fetch: platform.fetch,
+    log: platform.log,
+    now: () => platform.now(),
+    consumeOnce: (key, until) => store.consumeOnce(key, until),
   }
 }
 
-interface InboundParts {
+interface InboundDeps {
   readonly pool: ReturnType<typeof createMimePool>
   readonly openTokens: () => Promise<AddressTokens>
 }
 
 function openInbound(
   config: EmailConfig,
-  house: House,
-  { pool, openTokens }: InboundParts,
+  gateway: ChannelContext,
+  { pool, openTokens }: InboundDeps,
 ): Inbound<RawMail, ProvenMail> {
-  const { world, agents, desk } = house
+  const { platform, agents, store } = gateway
   const { limits, trust } = config
-  const dns = createMailDns(world, limits)
-  const deferrals = createDeferrals(desk, world, limits.deferral_ms)
-  const replays = createSignatureReplays(world)
-  const correspondents = createCorrespondents({ desk, world })
+  const dns = createMailDns(platform, limits)
+  const deferrals = createDeferrals(store, platform, limits.deferral_ms)
+  const replays = createSignatureReplays(platform)
+  const correspondents = createCorrespondents({ store, platform })
   let addresses: Promise<AddressReader> | undefined
   const openAddresses = () => {
     addresses ??= openAddressReader()
@@ -106,7 +106,7 @@ function openInbound(
       tokens ??= await openTokens()
       const tellsUnreadable = config.encrypted_notice
       const verifying = {
-        house,
+        gateway,
         limits,
         trust,
         tellsUnreadable,
@@ -122,7 +122,7 @@ function openInbound(
     },
     normalize(mail) {
       if (!tokens) throw new Error('mail is normalized that was not verified')
-      return normalizeMail(mail, { agents, tokens, config, maxHops: house.maxHops ?? defaultMaxHops })
+      return normalizeMail(mail, { agents, tokens, config, maxHops: gateway.maxHops ?? defaultMaxHops })
     },
   }
 }

@@ -1,5 +1,5 @@
 import { createHmac } from 'node:crypto'
-import type { OnceDesk, World } from '@postern/core'
+import type { OnceStore, Platform } from '@postern/core'
 import { Rejection } from '@postern/core'
 import type { SeenTokens } from './providers/seen-tokens.ts'
 import { createSeenTokens } from './providers/seen-tokens.ts'
@@ -19,14 +19,17 @@ export interface IntakeProof {
 const window = { past: 300_000, ahead: 300_000 }
 
 /** Bearer token (RFC 6750), or the three headers of Standard Webhooks with `v1` (HMAC-SHA256 over id, time and body). */
-export function createIntakeProof(secret: string | undefined, world: OnceDesk & Pick<World, 'now'>): IntakeProof {
-  const seen: SeenTokens = createSeenTokens(world, window.past + window.ahead)
+export function createIntakeProof(
+  secret: string | undefined,
+  platform: OnceStore & Pick<Platform, 'now'>,
+): IntakeProof {
+  const seen: SeenTokens = createSeenTokens(platform, window.past + window.ahead)
   const key = readIntakeKey(secret ?? '')
   return {
     checkHeaders(headers) {
       if (!secret) throw new Rejection('forbidden', 'Cannot accept mail: email.intake.secret is not configured')
       if (isHookSigned(headers)) {
-        checkWebhookTime(headers.get('webhook-timestamp') ?? '', world.now(), window)
+        checkWebhookTime(headers.get('webhook-timestamp') ?? '', platform.now(), window)
         seen.check(tokenOf(headers))
       } else checkBearer(headers.get('authorization'), secret)
     },

@@ -1,4 +1,4 @@
-import type { Admitted, House, Inbound } from '@postern/core'
+import type { Admitted, ChannelContext, Inbound } from '@postern/core'
 import { isoTime, Rejection, receive, recordRefusal } from '@postern/core'
 import type { MailEnvelopeIn, ProvenMail, RawMail } from './mail.ts'
 import { findRecipient } from './recipients.ts'
@@ -19,24 +19,24 @@ export interface MailIntake {
   recordRefusal(error: unknown, from: string): void
 }
 
-export function createMailIntake(inbound: Inbound<RawMail, ProvenMail>, house: House): MailIntake {
-  const { desk, world, agents } = house
+export function createMailIntake(inbound: Inbound<RawMail, ProvenMail>, gateway: ChannelContext): MailIntake {
+  const { store, platform, agents } = gateway
   const rawOf = (octets: Uint8Array, envelope: MailEnvelopeIn): RawMail => ({
     octets: withoutMboxLine(octets),
     envelope,
-    receivedAt: isoTime(world.now()),
+    receivedAt: isoTime(platform.now()),
   })
-  const record = (error: unknown, from: string) => recordRefusal(error, inbound.name, { desk, world, from })
+  const record = (error: unknown, from: string) => recordRefusal(error, inbound.name, { store, platform, from })
   return {
     // Who hands mail on for others says whose it is.
     take: (octets, envelope, from) =>
-      receive(inbound, rawOf(octets, envelope), { desk, world, from: envelope.ip ?? from }),
+      receive(inbound, rawOf(octets, envelope), { store, platform, from: envelope.ip ?? from }),
     takeEach(octets, envelope, from) {
       const raw = rawOf(octets, envelope)
       const proven = inbound.verify(raw)
       return Promise.allSettled(
         envelope.to.map(address =>
-          receive(narrowInbound(inbound, proven, findAgent(address)), raw, { desk, world, from }),
+          receive(narrowInbound(inbound, proven, findAgent(address)), raw, { store, platform, from }),
         ),
       )
     },

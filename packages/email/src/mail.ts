@@ -1,11 +1,11 @@
 import type { Mailbox } from './addresses.ts'
 import type { Authentication } from './authenticate/verdict.ts'
-import type { Acquaintance } from './correspondents/correspondents.ts'
+import type { SenderHistory } from './correspondents/correspondents.ts'
 import type { HeaderBlock } from './header-scan.ts'
 import type { MailBody } from './mime-job.ts'
 
 /** Ways in by which servers of the operator's own bring mail. */
-export type MailDoor = 'listen' | 'inbound'
+export type MailEndpoint = 'listen' | 'inbound'
 
 /** What the transport says about a message, beside the message. */
 export interface MailEnvelopeIn {
@@ -17,7 +17,7 @@ export interface MailEnvelopeIn {
   readonly ip?: string | undefined
   readonly helo?: string | undefined
   /** The door of ours it came by, where who brings it there speaks for others; undefined where anybody may have brought it. */
-  readonly door?: MailDoor | undefined
+  readonly endpoint?: MailEndpoint | undefined
   /** Absent for a door of our own, which keeps every octet. */
   readonly source?: MailSource | undefined
 }
@@ -73,7 +73,7 @@ export interface ProvenMail {
   readonly authentication: Authentication
   readonly body: MailBody
   /** What the author is to each agent it came to, by the agent's name. */
-  readonly acquaintances: ReadonlyMap<string, Acquaintance>
+  readonly senderHistories: ReadonlyMap<string, SenderHistory>
   /** What is kept of `raw.octets`: all but what others wrote as the verdict of some server. Cut out once, however many agents it came to. */
   readonly keptOctets: Uint8Array
   /** Agents in whose name the author is told that they cannot read it. */

@@ -12,7 +12,7 @@ import { createMimePool } from './mime-pool.ts'
 
 const silent = () => undefined
 const log = { debug: silent, info: silent, warn: silent, error: silent }
-const world = {
+const platform = {
   log,
   sleep: (ms: number, signal?: AbortSignal) => delay(ms, undefined, signal && { signal }).catch(() => undefined),
 }
@@ -44,7 +44,7 @@ function job(what: string): MimeJob {
 }
 
 test.each(['exit', 'throw', 'eat', 'fail'])('a message that makes its thread %s costs only itself', async what => {
-  pool = createMimePool({ limits, world, file })
+  pool = createMimePool({ limits, platform, file })
   const results = await Promise.all([pool.run(job('first')), pool.run(job(what)), pool.run(job('last'))])
   expect(results).toEqual(['first', undefined, 'last'])
 })
@@ -59,7 +59,7 @@ test('a message that takes too long costs only itself', async () => {
     await Promise.race([hanging.promise, closed])
   }
   const terminated = { ...log, warn: () => (hanging = Promise.withResolvers()) }
-  pool = createMimePool({ limits, world: { log: terminated, sleep }, file })
+  pool = createMimePool({ limits, platform: { log: terminated, sleep }, file })
   const results = await Promise.all([pool.run(job('hang')), pool.run(job('last'))])
   expect(results).toEqual([undefined, 'last'])
   hangs.close()
@@ -77,13 +77,13 @@ test('a message that dies with its thread once is read in the next one', async (
     })
   `)}`,
   )
-  pool = createMimePool({ limits, world, file: once })
+  pool = createMimePool({ limits, platform, file: once })
   expect(await pool.run(job('any'))).toBe('read')
   rmSync(place, { recursive: true })
 })
 
 test('more than may wait are sent away', async () => {
-  pool = createMimePool({ limits, world, file })
+  pool = createMimePool({ limits, platform, file })
   const taken = ['a', 'b', 'c'].map(what => pool.run(job(what)))
   expect(() => pool.run(job('d'))).toThrow(
     new Unavailable('Cannot take mail: too many messages are waiting', { retryAfter: 30 }),
@@ -92,7 +92,7 @@ test('more than may wait are sent away', async () => {
 })
 
 test('what is under way when the pool closes is asked for again', async () => {
-  pool = createMimePool({ limits, world, file })
+  pool = createMimePool({ limits, platform, file })
   const running = pool.run(job('hang'))
   await Promise.all([pool.close(), expect(running).rejects.toThrow('Cannot take mail: the gateway is shutting down')])
 })
@@ -104,7 +104,7 @@ test('a further thread ends when it has nothing to do, and the first one stays',
   const threads: Worker[] = []
   const note = (worker: Worker) => void threads.push(worker)
   process.on('worker', note)
-  pool = createMimePool({ limits: { ...limits, parsers: 2 }, world: { log, sleep }, file })
+  pool = createMimePool({ limits: { ...limits, parsers: 2 }, platform: { log, sleep }, file })
   const large = 'x'.repeat(300_000)
   await Promise.all([pool.run(job(large)), pool.run(job(large))])
   const [, further] = threads

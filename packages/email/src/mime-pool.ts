@@ -1,5 +1,5 @@
 import { Worker } from 'node:worker_threads'
-import type { World } from '@postern/core'
+import type { Platform } from '@postern/core'
 import { Unavailable } from '@postern/core'
 import type { MailLimits } from './config.ts'
 import type { MimeJob, MimeResult } from './mime-job.ts'
@@ -33,7 +33,7 @@ interface Seat {
 
 export interface PoolOptions {
   readonly limits: MailLimits
-  readonly world: Pick<World, 'sleep' | 'log'>
+  readonly platform: Pick<Platform, 'sleep' | 'log'>
   /** Another worker file, for tests. */
   readonly file?: URL | undefined
 }
@@ -48,7 +48,7 @@ const [batchTasks, batchOctets] = [16, 256 * 1024]
 const workerFile = new URL('./mime-thread.mjs', import.meta.url)
 
 /** Threads start with the first message and are replaced when one dies. */
-export function createMimePool({ limits, world, file = workerFile }: PoolOptions): MimePool {
+export function createMimePool({ limits, platform, file = workerFile }: PoolOptions): MimePool {
   const seats: Seat[] = Array.from({ length: limits.parsers }, () => ({ worker: undefined, batch: [], rounds: 0 }))
   const waiting: Task[] = []
   const closing = new AbortController()
@@ -60,7 +60,7 @@ export function createMimePool({ limits, world, file = workerFile }: PoolOptions
     const worker = new Worker(file, { resourceLimits, workerData: limits })
     const stop = (error?: unknown) => {
       if (seat.worker !== worker) return
-      if (error) world.log.warn({ err: error }, 'a mail parser died')
+      if (error) platform.log.warn({ err: error }, 'a mail parser died')
       loseWorker(seat)
     }
     worker.on('message', (replies: readonly MimeReply[]) => seat.worker === worker && hear(seat, replies))
@@ -76,7 +76,7 @@ export function createMimePool({ limits, world, file = workerFile }: PoolOptions
     seat.worker?.unref()
     for (const [index, task] of batch.entries()) {
       const reply = replies[index]
-      if (reply && 'error' in reply) world.log.warn({ error: reply.error }, 'a message could not be parsed')
+      if (reply && 'error' in reply) platform.log.warn({ error: reply.error }, 'a message could not be parsed')
       task.settle(reply && 'result' in reply ? reply.result : undefined)
     }
     fill()
@@ -121,7 +121,7 @@ export function createMimePool({ limits, world, file = workerFile }: PoolOptions
     if (isWatched) return
     isWatched = true
     while (seats.some(isWatchable) && !closing.signal.aborted) {
-      await world.sleep(limits.parse_timeout_ms / roundsPerBatch, closing.signal)
+      await platform.sleep(limits.parse_timeout_ms / roundsPerBatch, closing.signal)
       for (const seat of seats) await look(seat)
       fill()
     }
@@ -137,7 +137,7 @@ export function createMimePool({ limits, world, file = workerFile }: PoolOptions
     seat.rounds += 1
     if (!isWatchable(seat) || seat.rounds <= roundsPerBatch) return
     const { worker, batch } = seat
-    if (batch.length > 0) world.log.warn({ timeout_ms: limits.parse_timeout_ms }, 'a mail parser was stopped')
+    if (batch.length > 0) platform.log.warn({ timeout_ms: limits.parse_timeout_ms }, 'a mail parser was stopped')
     loseWorker(seat)
     await worker?.terminate()
   }

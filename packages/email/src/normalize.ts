@@ -4,7 +4,7 @@ import { formatMailbox } from './addresses.ts'
 import type { ReadReport } from './bounces/bounce.ts'
 import { judgeReport, readReport } from './bounces/bounce.ts'
 import type { EmailConfig } from './config.ts'
-import { noAcquaintance } from './correspondents/correspondents.ts'
+import { noSenderHistory } from './correspondents/correspondents.ts'
 import { isRecent } from './covered-mail.ts'
 import { decodeHeaderText } from './encoded-words.ts'
 import { findField } from './header-scan.ts'
@@ -34,7 +34,7 @@ export interface MailNormalizing {
   readonly maxHops: number
   readonly config: Pick<
     EmailConfig,
-    'answer_unaddressed' | 'answer_lists' | 'show_auto_replies' | 'reply_all' | 'reply_to_allow' | 'budgets'
+    'answer_bcc' | 'answer_lists' | 'show_auto_replies' | 'reply_all' | 'reply_to_allow' | 'budgets'
   >
 }
 
@@ -79,7 +79,7 @@ function normalizeFor(
 ): Intake {
   const { authentication, body, raw } = mail
   const { agent } = recipient
-  const acquaintance = mail.acquaintances.get(agent) ?? noAcquaintance
+  const senderHistory = mail.senderHistories.get(agent) ?? noSenderHistory
   const address = formatAddress({ local: agent, domain: agents.domain })
   const read = tokens.readTag(agent, recipient.tag, Date.parse(raw.receivedAt))
   const reply = chooseReplyAddress(mail, config.reply_to_allow)
@@ -87,9 +87,9 @@ function normalizeFor(
     config.reply_all && !isListMail(mail) ? findOthers(mail, agents).filter(other => other !== reply.mailbox) : []
   const agentMail = readAgentMail(mail, maxHops)
   const chain = agentMail?.chain
-  const noted = [...acquaintance.flags, ...(mayBeReplayed(mail, { recipient, agents }) ? [replayFlag] : [])]
+  const noted = [...senderHistory.flags, ...(mayBeReplayed(mail, { recipient, agents }) ? [replayFlag] : [])]
   const place = { recipient, token: read.token, thread, agentMail, noted, reply, written }
-  const { flags, fate, report } = judgeFor(mail, place, { agents, tokens, config })
+  const { flags, handling, report } = judgeFor(mail, place, { agents, tokens, config })
   const scope = scopeOf(mail, others)
   const target = {
     ...describeTarget(mail, thread, read),
@@ -97,10 +97,10 @@ function normalizeFor(
     others,
     scope,
     ...(chain && { hop: chain.hop, max_hops: chain.max_hops }),
-    ...(fate === 'show' && { is_silent: true }),
+    ...(handling === 'show' && { is_silent: true }),
   }
-  const duplicateKey = `${address} ${identifyMail(mail)}${fate === 'answer' ? '' : ' kept'}`
-  const isTold = fate === 'answer' && mail.unreadable.has(agent)
+  const duplicateKey = `${address} ${identifyMail(mail)}${handling === 'answer' ? '' : ' kept'}`
+  const isTold = handling === 'answer' && mail.unreadable.has(agent)
   const notice = isTold ? planUnreadable(mail, { target, duplicateKey, domain: agents.domain }) : noNotice
   return {
     agent,
@@ -118,15 +118,15 @@ function normalizeFor(
     duplicateKey,
     thread: { scope, references: listReferences(thread, read), ...nameBeginner(mail, others) },
     aliases: [...thread.aliases, ...notice.aliases],
-    proofs: [...authentication.proofs, ...acquaintance.proofs],
+    proofs: [...authentication.proofs, ...senderHistory.proofs],
     raw: { bytes: mail.keptOctets, form: 'text' },
     blobs: body.files.map(({ digest, bytes, mime }) => ({ digest, bytes, mime })),
     target: packTarget(target),
     deliveries: notice.deliveries,
-    disposition: fate === 'keep' ? 'keep' : 'answer',
+    disposition: handling === 'keep' ? 'keep' : 'answer',
     flags: [...new Set(flags)],
-    effects: fate === 'answer' ? [...liftSuppression(mail), ...acquaintance.effects(thread.id)] : report.effects,
-    ...(fate !== 'keep' && planBudgets(mail, { agent, words, isToAll: others.length > 0 }, config.budgets)),
+    effects: handling === 'answer' ? [...liftSuppression(mail), ...senderHistory.effects(thread.id)] : report.effects,
+    ...(handling !== 'keep' && planBudgets(mail, { agent, words, isToAll: others.length > 0 }, config.budgets)),
   }
 }
 
@@ -156,7 +156,7 @@ function judgeFor(
   const byList = config.answer_lists && isListMail(mail) ? ['by_list'] : []
   const odd = [...mail.flags, ...noted, ...byAgent, ...byList]
   const flags = [...odd, ...reply.flags, ...quarantine, ...marks, ...report.flags]
-  return { flags, fate: chooseFate(mail, { marks, flags }, config), report }
+  return { flags, handling: chooseDisposition(mail, { marks, flags }, config), report }
 }
 
 interface Findings {
@@ -165,7 +165,7 @@ interface Findings {
 }
 
 /** `show`: the agent reads it, and nothing is sent for it. */
-function chooseFate(
+function chooseDisposition(
   mail: ProvenMail,
   { marks, flags }: Findings,
   config: MailNormalizing['config'],

@@ -1,4 +1,4 @@
-import type { House } from '@postern/core'
+import type { ChannelContext } from '@postern/core'
 import { Rejection } from '@postern/core'
 import type { AddressReader, Mailbox } from './addresses.ts'
 import { countEntries, formatMailbox, readAuthor } from './addresses.ts'
@@ -10,7 +10,7 @@ import { findRecipients } from './recipients.ts'
 import type { AddressTokens } from './tokens/address-tokens.ts'
 
 export interface MailReading {
-  readonly house: Pick<House, 'agents' | 'world' | 'desk'>
+  readonly gateway: Pick<ChannelContext, 'agents' | 'platform' | 'store'>
   readonly limits: MailLimits
   readonly tokens: Pick<AddressTokens, 'readTag'>
   openAddresses(): Promise<AddressReader>
@@ -27,12 +27,15 @@ export interface ReadMail {
 }
 
 /** Header, author and recipients of a message. @throws Rejection */
-export async function readMail(raw: RawMail, { house, limits, tokens, openAddresses }: MailReading): Promise<ReadMail> {
+export async function readMail(
+  raw: RawMail,
+  { gateway, limits, tokens, openAddresses }: MailReading,
+): Promise<ReadMail> {
   const header = scanHeaders(raw.octets, limits)
-  const named = findRecipients(raw.envelope.to, house.agents)
-  const isReport = raw.envelope.from === '' && areBounceAddresses(named, tokens, house.world.now())
+  const named = findRecipients(raw.envelope.to, gateway.agents)
+  const isReport = raw.envelope.from === '' && areBounceAddresses(named, tokens, gateway.platform.now())
   const addresses = readMailAddresses(header, await openAddresses(), { limits, isReport })
-  const recipients = raw.envelope.to.length > 0 ? named : findRecipients(listNamed(header, addresses), house.agents)
+  const recipients = raw.envelope.to.length > 0 ? named : findRecipients(listNamed(header, addresses), gateway.agents)
   if (recipients.length === 0) throw new Rejection('no_recipient', 'Cannot accept mail: no such agent here')
   return { raw, isReport, header, addresses, recipients }
 }

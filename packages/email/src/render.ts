@@ -1,4 +1,4 @@
-import type { AgentDirectory, Delivery, Json, NormalizedResponse, ShowDemand } from '@postern/core'
+import type { AgentDirectory, Delivery, Json, NormalizedResponse, ShowRequirement } from '@postern/core'
 import { presentResponse } from '@postern/core'
 import { parseMailbox } from './addresses.ts'
 import { withoutControls } from './encoded-words.ts'
@@ -40,7 +40,7 @@ export interface MailWire {
   readonly html: string
   readonly attachments: readonly MailAttachment[]
   /** The agent of ours it is for: nothing is mailed. */
-  readonly sibling: string | undefined
+  readonly localAgent: string | undefined
 }
 
 export interface MailRendering {
@@ -49,7 +49,7 @@ export interface MailRendering {
   /** Our ceiling for chains of agents. */
   readonly maxHops: number
   readonly fileAddress?: ((digest: string) => string) | undefined
-  readonly showDemand?: ShowDemand | undefined
+  readonly showRequirement?: ShowRequirement | undefined
 }
 
 /** RFC 5322 §3.6.4 lets a long chain be cut; its root and its end are what programs look at. */
@@ -61,11 +61,11 @@ const maxSubject = 900
 /** The mail an answer becomes. The same delivery always gives the same mail, octet by octet. Pure. */
 export function renderMail(
   delivery: Delivery,
-  { agents, config, fileAddress, showDemand, maxHops }: MailRendering,
+  { agents, config, fileAddress, showRequirement, maxHops }: MailRendering,
 ): MailWire {
   const { agent, message } = delivery
   const target = readTarget(delivery.target)
-  const response = presentResponse(findWords(delivery, target), message, showDemand)
+  const response = presentResponse(findWords(delivery, target), message, showRequirement)
   const address = `${agent}@${agents.domain}`
   const parts = placeFiles(response.parts, { attachBytes: config.attach_bytes, fileAddress })
   const said = readableBody(parts, response.status)
@@ -90,7 +90,7 @@ export function renderMail(
     text: quote ? `${said.text}\n\n${quote.text}` : said.text,
     html: quote ? `${said.html}\n${quote.html}` : said.html,
     attachments: attachedFiles(parts),
-    sibling: target.sibling,
+    localAgent: target.localAgent,
   }
 }
 

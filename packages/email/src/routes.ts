@@ -9,25 +9,25 @@ import type { MailIntake } from './intake.ts'
 import type { IntakeProof } from './intake-proof.ts'
 import { createIntakeProof } from './intake-proof.ts'
 import type { MailEnvelopeIn } from './mail.ts'
-import type { ProviderWorld } from './providers/provider.ts'
+import type { ProviderPlatform } from './providers/provider.ts'
 import { createProviderRoutes } from './providers/provider-routes.ts'
 
 export interface MailRouting {
   readonly config: Pick<EmailConfig, 'intake' | 'limits' | 'providers'>
   readonly intake: MailIntake
-  readonly world: ProviderWorld
+  readonly platform: ProviderPlatform
 }
 
 const mailTypes: ReadonlySet<string> = new Set(['message/rfc822', 'message/global', 'application/octet-stream'])
 
 /** `POST /email/inbound`: one message, octet by octet, with its envelope in the query, and the providers. */
 export function createMailRoutes(routing: MailRouting): Hono {
-  const { config, intake, world } = routing
-  const proof = createIntakeProof(config.intake?.secret, world)
+  const { config, intake, platform } = routing
+  const proof = createIntakeProof(config.intake?.secret, platform)
   const maxBytes = config.limits.message_bytes
   return new Hono()
     .post('/email/inbound', context => answerInbound(context, { ...routing, proof }))
-    .route('/', createProviderRoutes({ config: config.providers, intake, world, maxBytes }))
+    .route('/', createProviderRoutes({ config: config.providers, intake, platform, maxBytes }))
 }
 
 interface InboundRouting extends MailRouting {
@@ -35,7 +35,7 @@ interface InboundRouting extends MailRouting {
 }
 
 async function answerInbound(context: Context, routing: InboundRouting): Promise<Response> {
-  const { proof, world, intake } = routing
+  const { proof, platform, intake } = routing
   const { headers } = context.req.raw
   try {
     // Before a stranger's body is read.
@@ -44,7 +44,7 @@ async function answerInbound(context: Context, routing: InboundRouting): Promise
     proof.remember(headers)
     return Response.json({ status: 'accepted', messages: admitted.map(({ outcome }) => ({ outcome })) })
   } catch (error) {
-    return challenge(toProblem(error, world.log))
+    return challenge(toProblem(error, platform.log))
   }
 }
 
@@ -89,7 +89,7 @@ function readQueryEnvelope({ req }: Context): MailEnvelopeIn {
     to: (req.queries('to') ?? []).filter(Boolean),
     ...(ip && { ip }),
     ...(helo && { helo }),
-    door: 'inbound',
+    endpoint: 'inbound',
   }
 }
 

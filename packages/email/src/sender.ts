@@ -26,7 +26,7 @@ export function describeSender({ addresses: { author }, authentication, raw }: P
   }
 }
 
-interface Occasion {
+interface SendingOccasion {
   readonly audience: string
   readonly issuedAt: string
 }
@@ -36,11 +36,11 @@ function mintAuthorEvidence(
   subject: string,
   method: 'email-dmarc' | 'email-dkim' | 'none',
   signature: DkimSignature,
-  occasion: Occasion,
+  synthetic: SendingOccasion,
 ): IdentityEvidence {
   const isDmarc = method === 'email-dmarc'
   return mintTransportEvidence({
-    ...occasion,
+    ...synthetic,
     method: isDmarc ? 'email-dmarc' : 'email-dkim',
     subject,
     issuer: signature.domain,
@@ -50,16 +50,20 @@ function mintAuthorEvidence(
 }
 
 /** Somebody whom the operator believes says so; no key of the author's domain was seen. */
-function mintVouchedEvidence(subject: string, { issuer, keyId }: Voucher, occasion: Occasion): IdentityEvidence {
-  return mintTransportEvidence({ ...occasion, method: 'email-dmarc', subject, issuer, assurance: 'domain', keyId })
+function mintVouchedEvidence(
+  subject: string,
+  { issuer, keyId }: Voucher,
+  synthetic: SendingOccasion,
+): IdentityEvidence {
+  return mintTransportEvidence({ ...synthetic, method: 'email-dmarc', subject, issuer, assurance: 'domain', keyId })
 }
 
 /** A good signature of somebody else's domain is evidence about that domain, never about the author. */
-function mintSignerEvidence(signature: DkimSignature, occasion: Occasion): IdentityEvidence {
+function mintSignerEvidence(signature: DkimSignature, synthetic: SendingOccasion): IdentityEvidence {
   const { domain } = signature
   const keyId = formatKeyId(signature)
   return mintTransportEvidence({
-    ...occasion,
+    ...synthetic,
     method: 'email-dkim',
     subject: domain,
     issuer: domain,

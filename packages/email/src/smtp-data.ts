@@ -1,4 +1,4 @@
-import type { ByteBudget, ByteHold, World } from '@postern/core'
+import type { ByteBudget, ByteHold, Platform } from '@postern/core'
 import { Rejection, Unavailable } from '@postern/core'
 
 /** Reads messages from clients that all send at a time. */
@@ -22,7 +22,7 @@ export interface DataLimits {
   readonly maxBytes: number
   /** Of all messages together. */
   readonly bodies: ByteBudget
-  readonly sleep: World['sleep']
+  readonly sleep: Platform['sleep']
   /** Until the last octet of a message, ms. */
   readonly transferMs: number
 }

@@ -1,5 +1,5 @@
 import { createServer } from 'node:net'
-import type { ByteBudget, Listening, World } from '@postern/core'
+import type { ByteBudget, Listening, Platform } from '@postern/core'
 import { Rejection } from '@postern/core'
 import { networkOf } from '@postern/http'
 import type { SMTPServer, SMTPServerSession } from 'smtp-server'
@@ -14,7 +14,7 @@ export interface SmtpListening {
   readonly maxBytes: number
   /** Of all messages that are being taken at a time. */
   readonly bodies: ByteBudget
-  readonly sleep: World['sleep']
+  readonly sleep: Platform['sleep']
   /** The name we greet with. */
   readonly domain: string
   /** Is this recipient one of our agents? @throws Rejection when it is not */
@@ -148,7 +148,7 @@ function readEnvelope(session: SMTPServerSession, config: MailListenConfig): Mai
   return {
     from: envelope.mailFrom ? envelope.mailFrom.address : '',
     to: envelope.rcptTo.map(({ address }) => address),
-    ...(isOfPeer(session, config) && { door: 'listen' }),
+    ...(isOfPeer(session, config) && { endpoint: 'listen' }),
     ...(isClientKnown(session, config) && {
       ip: remoteAddress,
       ...(hostNameAppearsAs && { helo: hostNameAppearsAs }),

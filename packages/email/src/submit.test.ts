@@ -2,8 +2,8 @@ import type { AddressInfo } from 'node:net'
 import { createServer } from 'node:net'
 import type { Log } from '@postern/core'
 import { Unavailable, Undeliverable } from '@postern/core'
-import type { SimWorld } from '@postern/sim'
-import { openSimWorld } from '@postern/sim'
+import type { Simulation } from '@postern/simulation'
+import { openSimulation } from '@postern/simulation'
 import { SMTPServer } from 'smtp-server'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { submitConfigSchema } from './config.ts'
@@ -16,21 +16,21 @@ const envelope = { from: 'echo@agents.test', to: ['bob@nodmarc.test'] }
 const octets = Buffer.from(
   'From: echo@agents.test\r\nTo: bob@nodmarc.test\r\nMessage-ID: <1@agents.test>\r\n\r\n.dot\r\n..two\r\nHello  \r\n',
 )
-let sim: SimWorld
+let simulation: Simulation
 let submit: MailSubmitter
 
 beforeAll(async () => {
-  sim = await openSimWorld()
-  submit = createMailSubmitter(sim.mail.submit, log)
+  simulation = await openSimulation()
+  submit = createMailSubmitter(simulation.mail.submit, log)
 })
 afterAll(async () => {
   submit.close()
-  await sim.close()
+  await simulation.close()
 })
 
 test('createMailSubmitter() hands over the very octets, without a login', async () => {
   expect(await submit(envelope, octets)).toEqual({ response: '250' })
-  const [mail] = sim.mail.received
+  const [mail] = simulation.mail.received
   expect(mail?.octets.toString()).toBe(octets.toString())
   expect(mail?.envelope).toEqual(envelope)
 })
@@ -56,9 +56,9 @@ test.each([
     'the mail server put it off: 450 4.2.1',
   ],
 ])('a refusal %s', async (_what, refusal, kind, message) => {
-  const mend = sim.mail.refuse(refusal)
+  const fix = simulation.mail.refuse(refusal)
   const failure = await submit(envelope, octets).catch(error => error)
-  mend()
+  fix()
   expect(failure).toBeInstanceOf(kind)
   expect(failure.message).toBe(message)
 })
@@ -144,7 +144,7 @@ test.each([
   ['a mail that is too large', 552, 'MAIL FROM', Undeliverable],
   ['a recipient', 550, 'RCPT TO', Undeliverable],
   ['a recipient, for now', 450, 'RCPT TO', Unavailable],
-])('a smarthost that refuses %s is to be mended, or the mail is over', (_what, responseCode, command, kind) => {
+])('a smarthost that refuses %s is to be fixed, or the mail is over', (_what, responseCode, command, kind) => {
   expect(
     classifySmtpError({ code: 'EENVELOPE', responseCode, command, response: `${responseCode} no` }),
   ).toBeInstanceOf(kind)

@@ -86,10 +86,10 @@ function toRaw(octets: Uint8Array): Buffer {
 
 /** Faults of the message or the address, found before or without a reply; anything else passes with time. */
 const permanentCodes: ReadonlySet<string> = new Set(['EENVELOPE', 'EMESSAGE'])
-/** Faults of our own account: an operator mends them, and the mail still goes. */
+/** Faults of our own account: an operator fixes them, and the mail still goes. */
 const accountCodes: ReadonlySet<string> = new Set(['EAUTH', 'ENOAUTH', 'EOAUTH2', 'ETLS', 'EREQUIRETLS'])
 
-/** Refused before anything was said about a mail: a smarthost that will not have us (RFC 5321 §3.1), which an operator mends. */
+/** Refused before anything was said about a mail: a smarthost that will not have us (RFC 5321 §3.1), which an operator fixes. */
 const openings: ReadonlySet<string> = new Set(['CONN', 'EHLO', 'HELO'])
 
 /** What a failed hand-over means for the mail (RFC 5321 §4.2.1: 5 is for good, 4 is for now). */

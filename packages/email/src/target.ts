@@ -32,12 +32,12 @@ export const mailTargetSchema = z.object({
   /** It is a notice of the gateway's own, under this id: no agent said it. */
   notice: z.string().optional(),
   /** The recipient is this agent of ours: it is given the message, nothing is mailed. */
-  sibling: z.string().optional(),
+  localAgent: z.string().optional(),
 })
 
 export type MailTarget = z.infer<typeof mailTargetSchema>
 
-/** The target as the desk keeps it. */
+/** The target as the store keeps it. */
 export function packTarget(target: MailTarget): Json {
   return target as Json
 }
@@ -48,7 +48,7 @@ export function retargetAlone(json: Json): Json | undefined {
   return target.is_silent ? undefined : packTarget(target)
 }
 
-/** @throws Error when the desk hands back what no mail put there */
+/** @throws Error when the store hands back what no mail put there */
 export function readTarget(target: Json): MailTarget {
   return mailTargetSchema.parse(target)
 }

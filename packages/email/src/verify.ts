@@ -14,7 +14,7 @@ import { readUpstream, withoutForeignResults } from './authenticate/upstream.ts'
 import type { Authentication, BelievedVerdict, MailEvidence } from './authenticate/verdict.ts'
 import { judgeMail, unjudgedMail } from './authenticate/verdict.ts'
 import type { MailTrust } from './config.ts'
-import type { Acquaintance, Correspondents } from './correspondents/correspondents.ts'
+import type { Correspondents, SenderHistory } from './correspondents/correspondents.ts'
 import { readCovered } from './covered-mail.ts'
 import type { Deferrals } from './deferral.ts'
 import { hidesInHeader } from './encoded-words.ts'
@@ -51,7 +51,7 @@ export interface MailVerifying extends MailReading {
  */
 export async function verifyMail(raw: RawMail, verifying: MailVerifying): Promise<ProvenMail> {
   const mail = await readMail(raw, verifying)
-  const { house, pool, limits, trust } = verifying
+  const { gateway, pool, limits, trust } = verifying
   const chain = planChain(mail.header, trust.arc_sealers)
   const plan = planSignatures(mail.header, mail.addresses.author.domain, { limits, chain })
   const keyBudget = verifying.dns.openBudget()
@@ -59,10 +59,10 @@ export async function verifyMail(raw: RawMail, verifying: MailVerifying): Promis
   const [keys, spf] = await Promise.all([fetchKeys(plan, keyBudget), runSpf(raw, verifying)])
   const { ignored, isSigned } = plan
   const { isSealed } = chain
-  const now = house.world.now()
-  const { door } = raw.envelope
+  const now = gateway.platform.now()
+  const { endpoint } = raw.envelope
   const authorDomain = mail.addresses.author.domain
-  const upstream = readUpstream(mail.header, { door, authorDomain, trust })
+  const upstream = readUpstream(mail.header, { endpoint, authorDomain, trust })
   const believed = findBelieved(mail, upstream)
   const isLoose = isStructureOpen(mail, { isSealed, believed })
   const reading = { isLoose, isVouched: believed !== undefined, keepsQuotes: keepsQuotes(mail.header) }
@@ -78,7 +78,7 @@ export async function verifyMail(raw: RawMail, verifying: MailVerifying): Promis
   const { covered, named, flags: uncovered } = readCovered(mail, authentication.coverage)
   const replayed = noteReplay({ ...mail, named }, authentication, verifying)
   const reused = await noteReuse(mail, verifying)
-  const acquaintances = await meetAuthor(mail, authentication, verifying)
+  const senderHistories = await meetAuthor(mail, authentication, verifying)
   const unreadable = await findUnreadable({ ...mail, covered, authentication, body }, verifying)
   const flags = [
     ...plan.flags,
@@ -90,7 +90,7 @@ export async function verifyMail(raw: RawMail, verifying: MailVerifying): Promis
     ...body.flags,
   ]
   const keptOctets = withoutForeignResults(raw.octets, mail.header, upstream?.field)
-  const proven = { covered, named, authentication, body, acquaintances, unreadable, keptOctets, flags }
+  const proven = { covered, named, authentication, body, senderHistories, unreadable, keptOctets, flags }
   return { ...mail, ...proven } as unknown as ProvenMail
 }
 
@@ -99,7 +99,7 @@ async function meetAuthor(
   { recipients, addresses: { author }, isReport }: ReadMail,
   { isVerified }: Authentication,
   { correspondents }: MailVerifying,
-): Promise<ReadonlyMap<string, Acquaintance>> {
+): Promise<ReadonlyMap<string, SenderHistory>> {
   const meeting = isReport ? [] : recipients
   return new Map(
     await Promise.all(
@@ -110,18 +110,18 @@ async function meetAuthor(
 
 async function findUnreadable(
   mail: Omit<UnreadableMail, 'thread'> & Pick<ProvenMail, 'body' | 'covered'>,
-  { tellsUnreadable, house: { desk, world } }: MailVerifying,
+  { tellsUnreadable, gateway: { store, platform } }: MailVerifying,
 ): Promise<ReadonlySet<string>> {
   if (!tellsUnreadable) return new Set()
-  const once = { consumeOnce: desk.consumeOnce.bind(desk), now: () => world.now() }
+  const once = { consumeOnce: store.consumeOnce.bind(store), now: () => platform.now() }
   return chooseUnreadable({ ...mail, thread: readThread(mail, mail.body.digest) }, once)
 }
 
 /** Another mail of the same Message-ID swallows nothing; that there was one before is told. Of the same mail again nothing is kept. */
-async function noteReuse({ header, recipients }: ReadMail, { house }: MailVerifying): Promise<string[]> {
+async function noteReuse({ header, recipients }: ReadMail, { gateway }: MailVerifying): Promise<string[]> {
   const messageId = readOwnId(header)
   if (!messageId) return []
-  const known = await Promise.all(recipients.map(({ agent }) => house.desk.findMessageTo(agent, messageId)))
+  const known = await Promise.all(recipients.map(({ agent }) => gateway.store.findMessageTo(agent, messageId)))
   return known.some(found => found !== undefined) ? ['message_id_reused'] : []
 }
 
@@ -129,10 +129,10 @@ async function noteReuse({ header, recipients }: ReadMail, { house }: MailVerify
 function noteReplay(
   { named: { to, cc }, recipients }: Pick<ProvenMail, 'named' | 'recipients'>,
   { signature }: Authentication,
-  { replays, house }: MailVerifying,
+  { replays, gateway }: MailVerifying,
 ): string[] {
   if (!signature) return []
-  const agents = new Set(findRecipients([...to, ...cc].map(formatMailbox), house.agents).map(({ agent }) => agent))
+  const agents = new Set(findRecipients([...to, ...cc].map(formatMailbox), gateway.agents).map(({ agent }) => agent))
   return replays.note(
     signature.id,
     recipients.map(({ agent }) => ({ agent, isNamed: agents.has(agent) })),
@@ -147,9 +147,9 @@ async function askPolicyEarly({ addresses: { author } }: ReadMail, { dns }: Mail
     .catch(() => undefined)
 }
 
-function runSpf({ envelope }: RawMail, { dns, house, limits }: MailVerifying) {
+function runSpf({ envelope }: RawMail, { dns, gateway, limits }: MailVerifying) {
   const budget = dns.openBudget()
-  return checkSpf(envelope, { budget, mta: house.agents.domain, timeoutMs: limits.dns_timeout_ms * 3 })
+  return checkSpf(envelope, { budget, mta: gateway.agents.domain, timeoutMs: limits.dns_timeout_ms * 3 })
 }
 
 async function judge(
@@ -200,8 +200,8 @@ function isStructureOpen({ header, addresses: { author } }: ReadMail, { isSealed
 }
 
 /** Mail in the name of one of our agents counts only when we signed it ourselves. */
-function refuseImpostors(author: Mailbox, { isVerified }: Authentication, { house }: MailVerifying): void {
-  const isOurs = findRecipient(`${author.local}@${author.domain}`, house.agents) !== undefined
+function refuseImpostors(author: Mailbox, { isVerified }: Authentication, { gateway }: MailVerifying): void {
+  const isOurs = findRecipient(`${author.local}@${author.domain}`, gateway.agents) !== undefined
   if (isOurs && !isVerified) throw new Rejection('forbidden', 'Cannot accept mail: its From is one of our own agents')
 }
 
@@ -211,10 +211,10 @@ function keepsQuotes(header: HeaderBlock): boolean {
   return !isReply || isForwardSubject(findField(header, 'subject') ?? '')
 }
 
-function flagsOf({ header, addresses: { author } }: ReadMail, { house }: MailVerifying): string[] {
+function flagsOf({ header, addresses: { author } }: ReadMail, { gateway }: MailVerifying): string[] {
   const repeated = findRepeatedFields(header).length > 0 ? ['duplicate_header'] : []
   const isHiding = ['from', 'subject'].some(name => hidesInHeader(findField(header, name) ?? ''))
-  return [...repeated, ...(isHiding ? ['invisible_characters'] : []), ...findLookAlikes(author, house.agents)]
+  return [...repeated, ...(isHiding ? ['invisible_characters'] : []), ...findLookAlikes(author, gateway.agents)]
 }
 
 function withoutBody({ raw, header }: ReadMail): MailBody {

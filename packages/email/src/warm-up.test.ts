@@ -17,7 +17,7 @@ test('what the first mail needs is loaded one after the other, and what fails ke
   expect(log).toEqual(['a', 'b', 'c'].flatMap(name => [`begin ${name}`, `end ${name}`]))
 })
 
-test('a house that is closed loads nothing more', async () => {
+test('a gateway that is closed loads nothing more', async () => {
   const closing = new AbortController()
   let loads = 0
   const load = async () => {

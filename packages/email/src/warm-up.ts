@@ -1,4 +1,4 @@
-import type { World } from '@postern/core'
+import type { Platform } from '@postern/core'
 
 /** Whoever starts the program does not wait for it; and in between others have their turn. */
 const [calmMs, pauseMs] = [300, 20]
@@ -9,7 +9,7 @@ const [calmMs, pauseMs] = [300, 20]
  */
 export async function warmUp(
   loads: readonly (() => Promise<unknown>)[],
-  { sleep }: Pick<World, 'sleep'>,
+  { sleep }: Pick<Platform, 'sleep'>,
   signal: AbortSignal,
 ): Promise<void> {
   await sleep(calmMs, signal)

@@ -1,18 +1,18 @@
 import { createHash } from 'node:crypto'
 import type { Delivery, NormalizedMessage, NormalizedResponse, Part } from '@postern/core'
 import { Unavailable } from '@postern/core'
-import type { ReadMail } from '@postern/sim'
-import { readMail } from '@postern/sim'
+import type { ReadMail } from '@postern/simulation'
+import { readMail } from '@postern/simulation'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import type { MailHouse } from './house.ts'
-import { domain, openMailHouse } from './house.ts'
+import type { MailGateway } from './gateway.ts'
+import { domain, openMailGateway } from './gateway.ts'
 
-let house: MailHouse
+let gateway: MailGateway
 const submitted: { envelope: unknown; octets: Buffer }[] = []
 let failWith: Error | undefined
 
 beforeAll(async () => {
-  house = await openMailHouse({
+  gateway = await openMailGateway({
     async submitMail(envelope, octets) {
       if (failWith) throw failWith
       submitted.push({ envelope, octets: Buffer.from(octets) })
@@ -20,7 +20,7 @@ beforeAll(async () => {
     },
   })
 })
-afterAll(() => house.close())
+afterAll(() => gateway.close())
 
 const response: NormalizedResponse = {
   id: '0123456789abcdef0123456789abcdef',
@@ -66,7 +66,7 @@ async function send(
   changes: Partial<NormalizedResponse> = {},
   aim: object = target,
 ): Promise<ReadMail & { octets: string }> {
-  const prepared = house.channel.prepare(delivery(changes, aim))
+  const prepared = gateway.channel.prepare(delivery(changes, aim))
   expect(await prepared.transmit()).toEqual({ note: '250 2.0.0' })
   const octets = submitted.at(-1)?.octets ?? Buffer.alloc(0)
   return { ...readMail(octets), octets: octets.toString('latin1') }
@@ -85,7 +85,7 @@ test('one that is taken up again after days is signed anew, and says the same', 
   const withoutSignatures = (octets: string) => octets.slice(octets.indexOf('From: '))
   const first = await send()
   const later = Date.parse(response.created_at) + 6 * 86_400_000
-  await house.channel.prepare({ ...delivery(), queuedAt: later }).transmit()
+  await gateway.channel.prepare({ ...delivery(), queuedAt: later }).transmit()
   const second = { octets: submitted.at(-1)?.octets.toString('latin1') ?? '' }
   expect(signedAt(first)).toEqual([Date.parse(response.created_at) / 1000, Date.parse(response.created_at) / 1000])
   expect(signedAt(second)).toEqual([later / 1000, later / 1000])
@@ -132,15 +132,15 @@ test.each([
 
 test('EM-57: what came as a header injection goes out as one line', async () => {
   const evil = 'Hi\r\nBcc: victim@x.test\r\n\r\nboo'
-  const answer = await house.post(
+  const answer = await gateway.post(
     `From: =?utf-8?q?Al=0D=0ABcc=3A_v=40x.test?= <alice@nodmarc.test>\nTo: echo@${domain}\nSubject: =?utf-8?b?${Buffer.from(evil).toString('base64')}?=\nMessage-ID: <inj@nodmarc.test>\n\nHi\n`,
   )
   expect(answer.status).toBe(200)
-  const [turn] = await house.desk.leaseTurns({ holder: 'test', limit: 1, leaseMs: 1_000 })
+  const [turn] = await gateway.store.leaseTurns({ holder: 'test', limit: 1, leaseMs: 1_000 })
   if (!turn) throw new Error('no turn')
   // Nor do the agent and what is kept for the answer see more than one.
   expect(JSON.stringify([turn.content.parts, turn.content.sender, turn.target])).not.toMatch(/\\r|\\nBcc/)
-  const { deliveries } = house.channel.address({ turn, response })
+  const { deliveries } = gateway.channel.address({ turn, response })
   for (const [aim, changes] of [
     [deliveries[0]?.target, {}],
     [target, { subject: evil }],
@@ -188,7 +188,7 @@ describe('every kind of part', () => {
     expect(mail.html).not.toContain('<img')
   })
 
-  test('links, demands and tool calls are readable', async () => {
+  test('links, requirements and tool calls are readable', async () => {
     const mail = await text(
       { kind: 'link', url: 'https://x.test/', title: 'X', description: 'About X' },
       {
@@ -218,7 +218,9 @@ describe('every kind of part', () => {
     const bytes = Buffer.from('attached bytes')
     const digest = createHash('sha256').update(bytes).digest('hex')
     const file = `--b\nContent-Type: text/x-test\nContent-Disposition: attachment; filename=in.txt\n\n${bytes}\n--b--\n`
-    await house.post(`From: bob@nodmarc.test\nTo: echo@${domain}\nContent-Type: multipart/mixed; boundary=b\n\n${file}`)
+    await gateway.post(
+      `From: bob@nodmarc.test\nTo: echo@${domain}\nContent-Type: multipart/mixed; boundary=b\n\n${file}`,
+    )
     const mail = await text(
       {
         kind: 'artifact',
@@ -257,8 +259,8 @@ test('MN-8.1 recipient-field: who is mentioned stands in To, agents of ours in C
     '@colleague@agents.test',
     'x\r\nBcc: y@z.test',
   ]
-  const turn = { agent: 'echo', target } as unknown as Parameters<typeof house.channel.address>[0]['turn']
-  const { deliveries, aliases } = house.channel.address({ turn, response: { ...response, mentions } })
+  const turn = { agent: 'echo', target } as unknown as Parameters<typeof gateway.channel.address>[0]['turn']
+  const { deliveries, aliases } = gateway.channel.address({ turn, response: { ...response, mentions } })
   expect(aliases).toEqual([`${response.id}@${domain}`, 'reply:0123456789abcdef'])
   expect(deliveries.map(({ to }) => to)).toEqual([
     'alice@alice.test',
@@ -281,19 +283,19 @@ test('the operator sees the mail without octets of files', () => {
   const parts: Part[] = [
     { kind: 'file', name: 'a.txt', mime: 'text/plain', bytes_ref: { kind: 'inline', data_base64: 'c2VjcmV0' } },
   ]
-  const { wire } = house.channel.prepare(delivery({ parts }))
+  const { wire } = gateway.channel.prepare(delivery({ parts }))
   expect(wire).toMatchObject({ subject: 'Re: Lunch', attachments: [{ name: 'a.txt', mime: 'text/plain' }] })
   expect(JSON.stringify(wire)).not.toContain('c2VjcmV0')
 })
 
 test('what the smarthost says is passed on', async () => {
   failWith = new Unavailable('the mail server put it off: 450')
-  await expect(house.channel.prepare(delivery()).transmit()).rejects.toBe(failWith)
+  await expect(gateway.channel.prepare(delivery()).transmit()).rejects.toBe(failWith)
   failWith = undefined
 })
 
 test('the keys to publish are DKIM, SPF and DMARC records', async () => {
-  const keys = await house.channel.publishedKeys()
+  const keys = await gateway.channel.publishedKeys()
   expect(keys.map(({ dns }) => dns?.name)).toEqual([
     `postern._domainkey.${domain}`,
     `postern-ed25519._domainkey.${domain}`,
@@ -302,5 +304,5 @@ test('the keys to publish are DKIM, SPF and DMARC records', async () => {
   ])
   expect(keys[0]?.dns?.value).toMatch(/^v=DKIM1; k=rsa; p=MIIBIj[A-Za-z0-9+/=]+$/)
   expect(keys[1]?.dns?.value).toMatch(/^v=DKIM1; k=ed25519; p=[A-Za-z0-9+/]{43}=$/)
-  expect(house.channel.links('echo')).toEqual([{ rel: 'mailto', href: `mailto:echo@${domain}` }])
+  expect(gateway.channel.links('echo')).toEqual([{ rel: 'mailto', href: `mailto:echo@${domain}` }])
 })

@@ -1,15 +1,15 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import type { MailHouse } from './house.ts'
-import { domain, openMailHouse } from './house.ts'
+import type { MailGateway } from './gateway.ts'
+import { domain, openMailGateway } from './gateway.ts'
 
-let house: MailHouse
+let gateway: MailGateway
 let counter = 0
 beforeAll(async () => {
-  house = await openMailHouse()
+  gateway = await openMailGateway()
 })
-afterAll(() => house.close())
+afterAll(() => gateway.close())
 
-interface Letter {
+interface DirectMessage {
   readonly from?: string
   readonly to?: string
   readonly fields?: string
@@ -23,16 +23,16 @@ async function hand({
   fields = '',
   envelopeFrom = 'bob@nodmarc.test',
   messageId,
-}: Letter) {
+}: DirectMessage) {
   counter += 1
   const id = messageId ?? `a${counter}@nodmarc.test`
   const message = `From: ${from}\nTo: ${to ?? `echo@${domain}`}\n${fields}Message-ID: <${id}>\nSubject: Hi\n\nHello ${counter}\n`
-  const answer = await house.post(message, { from: envelopeFrom, to: `echo@${domain}` })
+  const answer = await gateway.post(message, { from: envelopeFrom, to: `echo@${domain}` })
   expect(answer.status).toBe(200)
-  return house.latest()
+  return gateway.latest()
 }
 
-test.each<[flag: string, what: string, letter: Letter]>([
+test.each<[flag: string, what: string, letter: DirectMessage]>([
   ['bounce', 'the null sender', { envelopeFrom: '' }],
   ['bounce', 'an empty Return-Path', { fields: 'Return-Path: <>\n' }],
   [
@@ -93,7 +93,7 @@ test.each<[flag: string, what: string, letter: Letter]>([
   expect(record).toMatchObject({ state: 'ignored', deliveries: [] })
 })
 
-test.each<[what: string, letter: Letter]>([
+test.each<[what: string, letter: DirectMessage]>([
   ['nothing special', {}],
   ['Auto-Submitted: no', { fields: 'Auto-Submitted: no\n' }],
   ['Auto-Submitted: no with a comment', { fields: 'Auto-Submitted: No (really)\n' }],
@@ -103,7 +103,7 @@ test.each<[what: string, letter: Letter]>([
   ['an author called Norman', { from: 'normandy@nodmarc.test' }],
   ["Fastmail's Feedback-ID", { fields: 'Feedback-ID: i1234abcd:Fastmail\n' }],
   ['an invitation', { fields: 'Content-Type: text/calendar; method=REQUEST\n' }],
-  ['a house that bounces', { from: 'bounce.house@nodmarc.test' }],
+  ['a gateway that bounces', { from: 'bounce.house@nodmarc.test' }],
   ['an envelope sender made for bounces', { envelopeFrom: 'bounces+42=echo@mailer.test' }],
   ['a subject that looks automatic', { fields: 'X-Mailer: Automatic\n' }],
   ['X-Auto-Response-Suppress for receipts only', { fields: 'X-Auto-Response-Suppress: DR, RN\n' }],
@@ -112,15 +112,15 @@ test.each<[what: string, letter: Letter]>([
 })
 
 test('a proven person who writes to the agent is answered in spite of X-Auto-Response-Suppress', async () => {
-  const { mail } = await house.postMail({ headers: { 'X-Auto-Response-Suppress': 'All' } })
-  expect(await house.desk.findMessage(mail.messageId)).toMatchObject({
+  const { mail } = await gateway.postMail({ headers: { 'X-Auto-Response-Suppress': 'All' } })
+  expect(await gateway.store.findMessage(mail.messageId)).toMatchObject({
     state: 'received',
     message: { sender: { verified: true } },
   })
 })
 
-test('with answer_unaddressed a forwarded mail is answered too', async () => {
-  const open = await openMailHouse({ config: { answer_unaddressed: true } })
+test('with answer_bcc a forwarded mail is answered too', async () => {
+  const open = await openMailGateway({ config: { answer_bcc: true } })
   await open.post('From: bob@nodmarc.test\nTo: team@corp.test\n\nHello\n')
   expect(await open.latest()).toMatchObject({ state: 'received' })
   await open.close()

@@ -1,11 +1,11 @@
 import type { DeliveryRecord } from '@postern/core'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { classifySmtpError } from '../src/submit.ts'
-import type { MailHouse } from './house.ts'
-import { domain, openMailHouse } from './house.ts'
+import type { MailGateway } from './gateway.ts'
+import { domain, openMailGateway } from './gateway.ts'
 import { keyRecord, makeKey, signText } from './sign.ts'
 
-let house: MailHouse
+let gateway: MailGateway
 let count = 0
 const sent = new Map<string, string>()
 let onSent = (_to: string) => {}
@@ -13,7 +13,7 @@ let onSent = (_to: string) => {}
 const refused: Record<string, string> = {}
 
 beforeAll(async () => {
-  house = await openMailHouse({
+  gateway = await openMailGateway({
     works: true,
     async submitMail({ from, to }) {
       const refusal = refused[to[0] ?? '']
@@ -24,10 +24,10 @@ beforeAll(async () => {
     },
   })
 })
-afterAll(() => house.close())
+afterAll(() => gateway.close())
 
 async function deliveryTo(to: string): Promise<DeliveryRecord | undefined> {
-  return (await house.desk.listDeliveries({ limit: 100 })).find(delivery => delivery.to === to)
+  return (await gateway.store.listDeliveries({ limit: 100 })).find(delivery => delivery.to === to)
 }
 
 async function waitFor(to: string, state: DeliveryRecord['state']): Promise<DeliveryRecord> {
@@ -44,7 +44,7 @@ async function waitFor(to: string, state: DeliveryRecord['state']): Promise<Deli
 /** Somebody writes and is answered; where a bounce of the answer goes. */
 async function answerTo(person: string): Promise<string> {
   count += 1
-  await house.post(`From: ${person}\nTo: echo@${domain}\nMessage-ID: <q${count}@nodmarc.test>\n\nHello ${count}\n`, {
+  await gateway.post(`From: ${person}\nTo: echo@${domain}\nMessage-ID: <q${count}@nodmarc.test>\n\nHello ${count}\n`, {
     from: person,
     to: `echo@${domain}`,
   })
@@ -68,7 +68,7 @@ interface Report {
 async function report(what: Report) {
   const answer = await postReport(what)
   expect(answer.status).toBe(200)
-  return house.latest()
+  return gateway.latest()
 }
 
 function postReport({ to, fields, from = '', type = 'delivery-status', words = 'Sorry.', ...by }: Report) {
@@ -88,14 +88,14 @@ function postReport({ to, fields, from = '', type = 'delivery-status', words = '
     'Content-Type: text/rfc822-headers\n\nSubject: Re: Hello\n',
     `--=b/${count}--\n`,
   ].join('\n')
-  return house.post(message, { from, to })
+  return gateway.post(message, { from, to })
 }
 
 const failed = (status: string, diagnostic = '') =>
   `Reporting-MTA: dns; mx.nodmarc.test\n\nFinal-Recipient: rfc822; someone@elsewhere.test\nAction: failed\nStatus: ${status}\n${diagnostic && `Diagnostic-Code: smtp; ${diagnostic}\n`}`
 
 const suppressed = (peer: string) =>
-  house.desk.findRelation({ via: 'email', agent: 'echo', relation: 'suppressed', peer })
+  gateway.store.findRelation({ via: 'email', agent: 'echo', relation: 'suppressed', peer })
 
 test('a hard bounce makes the delivery dead and suppresses the address: nothing more is mailed there', async () => {
   const person = 'gone@nodmarc.test'
@@ -107,19 +107,19 @@ test('a hard bounce makes the delivery dead and suppresses the address: nothing 
   expect(await suppressed(person)).toMatchObject({ target: 'bounced: 5.1.1' })
 
   sent.delete(person)
-  await house.post(`From: ${person}\nTo: echo@${domain}\nMessage-ID: <again@nodmarc.test>\n\nAgain\n`, {
+  await gateway.post(`From: ${person}\nTo: echo@${domain}\nMessage-ID: <again@nodmarc.test>\n\nAgain\n`, {
     from: person,
     to: `echo@${domain}`,
   })
   const error = 'Cannot send mail: this address is suppressed (bounced: 5.1.1)'
   await expect
-    .poll(async () => (await house.desk.findMessage('again@nodmarc.test'))?.deliveries)
+    .poll(async () => (await gateway.store.findMessage('again@nodmarc.test'))?.deliveries)
     .toMatchObject([{ state: 'dead', last_error: error }])
   expect(sent.has(person)).toBe(false)
 })
 
 test('a report is taken by the address it comes to, whatever policy its server’s domain has', async () => {
-  house.sim.dns.set('_dmarc.strictmx.test', { TXT: ['v=DMARC1; p=reject'] })
+  gateway.simulation.dns.set('_dmarc.strictmx.test', { TXT: ['v=DMARC1; p=reject'] })
   const person = 'lost@nodmarc.test'
   const verp = await answerTo(person)
   const fields = failed('5.1.1')
@@ -152,28 +152,28 @@ test.each([
 
 test('who is proven to write from a suppressed address is answered again', async () => {
   const person = 'alice@alice.test'
-  const first = await house.postMail({ from: person })
+  const first = await gateway.postMail({ from: person })
   await waitFor(person, 'sent')
   await report({ to: sent.get(person) ?? '', fields: failed('5.1.1') })
   expect(await suppressed(person)).toBeDefined()
-  const again = await house.postMail({ from: person, text: 'I am here.' })
+  const again = await gateway.postMail({ from: person, text: 'I am here.' })
   expect([first.answer.status, again.answer.status]).toEqual([200, 200])
   await expect
-    .poll(async () => (await house.desk.findMessage(again.mail.messageId))?.deliveries)
+    .poll(async () => (await gateway.store.findMessage(again.mail.messageId))?.deliveries)
     .toMatchObject([{ state: 'sent' }])
   expect(await suppressed(person)).toBeUndefined()
 })
 
 test('a copy of an old mail, brought by somebody else, lifts nothing', async () => {
   const key = makeKey(2048)
-  house.sim.dns.set('old._domainkey.alice.test', { TXT: [keyRecord(key)] })
+  gateway.simulation.dns.set('old._domainkey.alice.test', { TXT: [keyRecord(key)] })
   const person = 'alice@alice.test'
   const bring = (days: number) => {
-    const date = new Date(house.world.now() - days * 86_400_000).toUTCString()
+    const date = new Date(gateway.platform.now() - days * 86_400_000).toUTCString()
     const draft = `From: ${person}\nTo: echo@${domain}\nSubject: x\nDate: ${date}\nMessage-ID: <old${days}@alice.test>\n\nOld.\n`
-    return house.post(signText(draft, { domain: 'alice.test', selector: 'old', key }), { to: `echo@${domain}` })
+    return gateway.post(signText(draft, { domain: 'alice.test', selector: 'old', key }), { to: `echo@${domain}` })
   }
-  await house.postMail({ from: person })
+  await gateway.postMail({ from: person })
   await waitFor(person, 'sent')
   await report({ to: sent.get(person) ?? '', fields: failed('5.1.1') })
   expect((await bring(6)).status).toBe(200)
@@ -225,7 +225,7 @@ test.each([
   count += 1
   const person = `at-once${count}@nodmarc.test`
   refused[person] = reply
-  await house.post(`From: ${person}\nTo: echo@${domain}\nMessage-ID: <once${count}@nodmarc.test>\n\nHello\n`, {
+  await gateway.post(`From: ${person}\nTo: echo@${domain}\nMessage-ID: <once${count}@nodmarc.test>\n\nHello\n`, {
     from: person,
     to: `echo@${domain}`,
   })
@@ -252,8 +252,8 @@ test('a soft bounce is tried again hours later; a delay changes nothing', async 
   expect(await deliveryTo(person)).toMatchObject({ state: 'later', last_error: 'bounced: 4.2.2' })
   const again = Promise.withResolvers<void>()
   onSent = to => to === person && again.resolve()
-  house.world.advance(4 * 3_600_000 + 1_000)
-  house.desk.notify('work', undefined)
+  gateway.platform.advance(4 * 3_600_000 + 1_000)
+  gateway.store.notify('work', undefined)
   await again.promise
   await waitFor(person, 'sent')
   expect(await suppressed(person)).toBeUndefined()
@@ -277,19 +277,19 @@ describe('EM-65: a report about a mail we never sent, or to an address that is n
 
   test('words alone are no report: a vacation notice to that address changes nothing', async () => {
     const verp = await answerTo('away@nodmarc.test')
-    const answer = await house.post(
+    const answer = await gateway.post(
       `From: away@nodmarc.test\nTo: ${verp}\nSubject: Undelivered Mail Returned to Sender\n\nStatus: 5.1.1\nAction: failed\n`,
       { from: '', to: verp },
     )
     expect(answer.status).toBe(200)
-    expect((await house.latest()).flags).toEqual(['bounce', 'bounce_address'])
+    expect((await gateway.latest()).flags).toEqual(['bounce', 'bounce_address'])
     expect(await deliveryTo('away@nodmarc.test')).toMatchObject({ state: 'sent' })
   })
 
   test('a letter to that address is not given to the agent either', async () => {
     const verp = await answerTo('odd@nodmarc.test')
-    await house.post(`From: odd@nodmarc.test\nTo: ${verp}\n\nHello\n`, { from: 'odd@nodmarc.test', to: verp })
-    expect(await house.latest()).toMatchObject({ state: 'ignored', flags: ['bounce_address'] })
+    await gateway.post(`From: odd@nodmarc.test\nTo: ${verp}\n\nHello\n`, { from: 'odd@nodmarc.test', to: verp })
+    expect(await gateway.latest()).toMatchObject({ state: 'ignored', flags: ['bounce_address'] })
   })
 })
 

@@ -1,17 +1,17 @@
 import { gzipSync } from 'node:zlib'
 import type { MessageRecord } from '@postern/core'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import type { MailHouse } from './house.ts'
-import { domain, openMailHouse } from './house.ts'
+import type { MailGateway } from './gateway.ts'
+import { domain, openMailGateway } from './gateway.ts'
 
-let house: MailHouse
+let gateway: MailGateway
 let counter = 0
 
 beforeAll(async () => {
-  house = await openMailHouse()
+  gateway = await openMailGateway()
   await take({ body: 'The parsers are awake.' })
 })
-afterAll(() => house.close())
+afterAll(() => gateway.close())
 
 interface Draft {
   readonly from?: string
@@ -26,9 +26,9 @@ function write({ from = 'Bob <bob@nodmarc.test>', fields = '', body = 'Hello.' }
 }
 
 async function take(draft: Draft): Promise<MessageRecord> {
-  const answer = await house.post(write(draft))
+  const answer = await gateway.post(write(draft))
   expect(answer).toMatchObject({ status: 200, body: { status: 'accepted' } })
-  return house.latest()
+  return gateway.latest()
 }
 
 const textOf = ({ message }: MessageRecord) =>
@@ -40,7 +40,7 @@ const detailsOf = ({ message }: MessageRecord) =>
 const readKept = async ({ message }: MessageRecord, type: string) => {
   const part = message.parts.find(each => each.kind === 'artifact' && each.artifact_type === type)
   const ref = part?.kind === 'artifact' && part.bytes_ref.kind === 'content_addressed' ? part.bytes_ref.digest : ''
-  return Buffer.from((await house.desk.findBlob(ref))?.bytes ?? []).toString()
+  return Buffer.from((await gateway.store.findBlob(ref))?.bytes ?? []).toString()
 }
 const html = (body: string): Draft => ({ fields: 'Content-Type: text/html; charset=utf-8\n', body })
 const both = (text: string, markup: string): Draft => ({
@@ -175,7 +175,7 @@ describe('charsets', () => {
 describe('EM-49: long encoded fields', () => {
   test('50 000 encoded words in a Subject are too large, 2 000 are read', async () => {
     const words = (count: number) => Array(count).fill('=?utf-8?q?a?=').join('\n ')
-    expect((await house.post(write({ fields: `Subject: ${words(50_000)}\n` }))).status).toBe(413)
+    expect((await gateway.post(write({ fields: `Subject: ${words(50_000)}\n` }))).status).toBe(413)
     expect((await take({ fields: `Subject: ${words(2000)}\n`, body: '' })).message.parts).toMatchObject([
       { kind: 'text', content: 'a'.repeat(900) },
     ])
@@ -291,10 +291,10 @@ test('EM-59: only http, https and mailto targets are named, and nothing is fetch
     ['https://evil.test/', 'bank.test'],
   ]
   const links = markup.map(([href, text]) => `<a href="${href}">${text}</a> `).join('')
-  const asked = house.sim.dns.questions.length
+  const asked = gateway.simulation.dns.questions.length
   const record = await take(html(`${links}<img src="http://169.254.169.254/latest"><img src="https://x.test/a.png">`))
   expect(textOf(record)).toBe('a b c d bank.test (https://evil.test/)')
-  const hosts = house.sim.dns.questions.slice(asked).filter(question => /evil|x\.test|169/.test(question))
+  const hosts = gateway.simulation.dns.questions.slice(asked).filter(question => /evil|x\.test|169/.test(question))
   expect(hosts).toEqual([])
 })
 
@@ -508,7 +508,7 @@ test('EM-53: files small and large come whole out of the thread that read them',
   const parts = contents.map(content => `--b\r\nContent-Type: application/pdf\r\n\r\n${content}\r\n`).join('')
   const record = await take({ fields: 'Content-Type: multipart/mixed; boundary=b\n', body: `${parts}--b--\r\n` })
   const stored = filesOf(record).map(({ bytes_ref }) => ('digest' in bytes_ref ? bytes_ref.digest : ''))
-  const found = await Promise.all(stored.map(async digest => (await house.desk.findBlob(digest))?.bytes ?? []))
+  const found = await Promise.all(stored.map(async digest => (await gateway.store.findBlob(digest))?.bytes ?? []))
   expect(found.map(bytes => Buffer.from(bytes).toString())).toEqual(contents)
 })
 
@@ -524,7 +524,7 @@ describe('EM-30: letters that look like others', () => {
   })
 
   test.each(['ann@xn--a.test', 'ann@xn--zzzz.test'])('invalid punycode is refused: %s', async from => {
-    expect((await house.post(write({ from }))).status).toBe(400)
+    expect((await gateway.post(write({ from }))).status).toBe(400)
   })
 
   test('EM-27: the name of one of our agents is flagged', async () => {
@@ -545,13 +545,13 @@ describe('one kind of octet, a hundred thousand parts, twenty thousand blank lin
     ['dashes', Buffer.from('-'.repeat(20_000))] as const,
   ])('%s as a body: alive', async (_what, body) => {
     for (const type of ['text/plain', 'text/html', 'multipart/mixed; boundary=b']) {
-      const answer = await house.post(write({ fields: `Content-Type: ${type}\nIn-Reply-To: <a@b.test>\n`, body }))
+      const answer = await gateway.post(write({ fields: `Content-Type: ${type}\nIn-Reply-To: <a@b.test>\n`, body }))
       expect(answer.status).toBe(200)
     }
-    expect((await house.latest()).flags).not.toContain('parser_killed')
+    expect((await gateway.latest()).flags).not.toContain('parser_killed')
   })
 
   test.each([...octets])('%s as a whole message: refused or taken, never thrown', async (_what, body) => {
-    expect([200, 400, 413]).toContain((await house.post(body)).status)
+    expect([200, 400, 413]).toContain((await gateway.post(body)).status)
   })
 })

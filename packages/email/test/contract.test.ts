@@ -1,8 +1,8 @@
 import type { RejectionCode } from '@postern/core'
-import type { ComposedMail } from '@postern/sim'
+import type { ComposedMail } from '@postern/simulation'
 import type { ProtocolDelivery, ProtocolDriver } from '@postern/testing'
 import { protocolContract } from '@postern/testing'
-import { domain, intakeSecret, openMailHouse } from './house.ts'
+import { domain, intakeSecret, openMailGateway } from './gateway.ts'
 
 /**
  * Where mail differs: what lacks aligned proof is taken as unverified, unless the author's domain asks for
@@ -10,8 +10,8 @@ import { domain, intakeSecret, openMailHouse } from './house.ts'
  */
 const plain = { from: 'Bob <bob@nodmarc.test>', sign: false }
 
-protocolContract('email', async ({ watchDesk }): Promise<ProtocolDriver> => {
-  const house = await openMailHouse({ watchDesk })
+protocolContract('email', async ({ watchStore }): Promise<ProtocolDriver> => {
+  const gateway = await openMailGateway({ watchStore })
   const composed = new Map<string, Promise<ComposedMail>>()
 
   function compose({ fault, id = 'one', text = 'Hello' }: ProtocolDelivery): Promise<ComposedMail> {
@@ -19,18 +19,18 @@ protocolContract('email', async ({ watchDesk }): Promise<ProtocolDriver> => {
     const special = fault === 'unsigned' || fault === 'deep' ? plain : {}
     const mail =
       composed.get(key) ??
-      house.sim.mail.compose({ to: `echo@${domain}`, messageId: `${id}@alice.test`, text, fault, ...special })
+      gateway.simulation.mail.compose({ to: `echo@${domain}`, messageId: `${id}@alice.test`, text, fault, ...special })
     composed.set(key, mail)
     return mail
   }
 
   async function deliverOnce({ octets, envelope, ip, helo }: ComposedMail) {
-    const { status, body } = await house.post(octets, { ...envelope, ip, helo })
+    const { status, body } = await gateway.post(octets, { ...envelope, ip, helo })
     return { accepted: status === 200, answer: status, code: body.code as RejectionCode | undefined }
   }
 
   return {
-    desk: house.desk,
+    store: gateway.store,
     async deliver(delivery = {}) {
       const mail = await compose(delivery)
       if (delivery.fault === 'replayed') await deliverOnce(mail)
@@ -45,6 +45,6 @@ protocolContract('email', async ({ watchDesk }): Promise<ProtocolDriver> => {
       deep: 'kept',
     },
     secrets: () => [intakeSecret],
-    close: house.close,
+    close: gateway.close,
   }
 })

@@ -1,7 +1,7 @@
 import type { Agent, NormalizedMessage, Part } from '@postern/core'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import type { MailHouse } from './house.ts'
-import { domain, echo, openMailHouse } from './house.ts'
+import type { MailGateway } from './gateway.ts'
+import { domain, echo, openMailGateway } from './gateway.ts'
 
 /** Says how many earlier messages it was given, and from whom the last is. */
 const counting: Agent = {
@@ -11,88 +11,88 @@ const counting: Agent = {
 const alice = 'Alice <alice@alice.test>'
 const bob = 'Bob <bob@nodmarc.test>'
 
-async function converse(house: MailHouse, plan: Parameters<MailHouse['postMail']>[0]) {
-  const { mail } = await house.postMail({ to: `counter@${domain}`, ...plan })
-  const reply = await house.sim.mail.awaitReply(mail.messageId, 30_000)
+async function converse(gateway: MailGateway, plan: Parameters<MailGateway['postMail']>[0]) {
+  const { mail } = await gateway.postMail({ to: `counter@${domain}`, ...plan })
+  const reply = await gateway.simulation.mail.awaitReply(mail.messageId, 30_000)
   await expect
-    .poll(async () => (await house.desk.findMessage(mail.messageId))?.deliveries.map(({ state }) => state))
+    .poll(async () => (await gateway.store.findMessage(mail.messageId))?.deliveries.map(({ state }) => state))
     .toContain('sent')
   return { mail, reply, text: reply.text?.trim() }
 }
 
 describe('one person at a time', () => {
-  let house: MailHouse
+  let gateway: MailGateway
   beforeAll(async () => {
-    house = await openMailHouse({ works: true, agents: { counter: counting, echo } })
+    gateway = await openMailGateway({ works: true, agents: { counter: counting, echo } })
   })
-  afterAll(() => house.close())
+  afterAll(() => gateway.close())
 
   test('a reply to the signed address finds its thread although its program wrote no References', async () => {
-    const first = await converse(house, { from: alice, text: 'One' })
+    const first = await converse(gateway, { from: alice, text: 'One' })
     const [replyTo = ''] = first.reply.headers.get('reply-to') ?? []
     expect(replyTo).toMatch(/^counter\+r\.[0-9a-f]{32}@agents\.test$/)
-    const second = await converse(house, { from: alice, to: replyTo, text: 'Two' })
+    const second = await converse(gateway, { from: alice, to: replyTo, text: 'Two' })
     expect(second.text).toBe('I know 2 earlier.')
   })
 
   test('in any case, as some programs write addresses', async () => {
-    const first = await converse(house, { from: alice, text: 'One' })
+    const first = await converse(gateway, { from: alice, text: 'One' })
     const replyTo = first.reply.headers.get('reply-to')?.[0]?.replace(/^[^@]+/, local => local.toUpperCase())
-    expect((await converse(house, { from: alice, to: replyTo ?? '', text: 'Two' })).text).toBe('I know 2 earlier.')
+    expect((await converse(gateway, { from: alice, to: replyTo ?? '', text: 'Two' })).text).toBe('I know 2 earlier.')
   })
 
   test('the address of a stranger’s answer opens nothing for me, nor does one that is forged', async () => {
-    const first = await converse(house, { from: alice, text: 'A secret' })
+    const first = await converse(gateway, { from: alice, text: 'A secret' })
     const [replyTo = ''] = first.reply.headers.get('reply-to') ?? []
-    expect((await converse(house, { from: bob, to: replyTo, text: 'Me too' })).text).toBe('I know 0 earlier.')
+    expect((await converse(gateway, { from: bob, to: replyTo, text: 'Me too' })).text).toBe('I know 0 earlier.')
     const forged = replyTo.replace(/.@/, end => (end === '0@' ? '1@' : '0@'))
-    expect((await converse(house, { from: alice, to: forged, text: 'Two' })).text).toBe('I know 0 earlier.')
+    expect((await converse(gateway, { from: alice, to: forged, text: 'Two' })).text).toBe('I know 0 earlier.')
   })
 
   test('a guessed Message-ID opens nobody’s conversation, however well the guesser is proven', async () => {
-    const first = await converse(house, { from: alice, text: 'A secret' })
+    const first = await converse(gateway, { from: alice, text: 'A secret' })
     const ids = [first.mail.messageId, first.reply.messageId ?? '']
-    const guess = await converse(house, { from: bob, text: 'Go on', inReplyTo: ids[1], references: ids })
+    const guess = await converse(gateway, { from: bob, text: 'Go on', inReplyTo: ids[1], references: ids })
     expect(guess.text).toBe('I know 0 earlier.')
-    const own = await converse(house, { from: alice, text: 'Go on', inReplyTo: ids[1], references: ids })
+    const own = await converse(gateway, { from: alice, text: 'Go on', inReplyTo: ids[1], references: ids })
     expect(own.text).toBe('I know 2 earlier.')
   })
 
   test('a forged token is data like any other tag', async () => {
     const tag = `r.${'0'.repeat(32)}`
-    const { reply } = await converse(house, { from: alice, to: `counter+${tag}@${domain}` })
+    const { reply } = await converse(gateway, { from: alice, to: `counter+${tag}@${domain}` })
     expect(reply.headers.get('reply-to')?.[0]).toMatch(new RegExp(`^counter\\+${tag}@agents\\.test$`))
   })
 
   test('Outlook’s Thread-Index is carried on, five octets longer', async () => {
     const began = Buffer.alloc(22, 7)
     began.writeUIntBE(Number((116_444_736_000_000_000n + BigInt(Date.UTC(2026, 10, 1)) * 10_000n) >> 16n), 0, 6)
-    const { reply } = await converse(house, { from: alice, headers: { 'Thread-Index': began.toString('base64') } })
+    const { reply } = await converse(gateway, { from: alice, headers: { 'Thread-Index': began.toString('base64') } })
     const index = Buffer.from(reply.headers.get('thread-index')?.[0] ?? '', 'base64')
     expect(index).toHaveLength(27)
     expect(index.subarray(0, 22).equals(began)).toBe(true)
   })
 
   test('nobody else is answered, whoever stood in To and Cc', async () => {
-    const { reply } = await converse(house, { from: alice, cc: [bob, 'carol@corp.test'] })
+    const { reply } = await converse(gateway, { from: alice, cc: [bob, 'carol@corp.test'] })
     expect(reply.headers.get('cc')).toBeUndefined()
     expect(reply.envelope.to).toEqual(['alice@alice.test'])
   })
 })
 
 describe('with reply_all', () => {
-  let house: MailHouse
+  let gateway: MailGateway
   beforeAll(async () => {
     const config = { reply_all: true, reply_to_allow: ['desk@partner.test', '@helpers.test'] }
-    house = await openMailHouse({ works: true, agents: { counter: counting, echo }, config })
+    gateway = await openMailGateway({ works: true, agents: { counter: counting, echo }, config })
   })
-  afterAll(() => house.close())
+  afterAll(() => gateway.close())
 
   const others = (id: string) =>
-    house.desk.findMessage(id).then(record => record?.deliveries.map(({ to }) => to).toSorted())
+    gateway.store.findMessage(id).then(record => record?.deliveries.map(({ to }) => to).toSorted())
 
   test('the people in To and Cc are answered; our agents, no-reply addresses and the author twice are not', async () => {
-    const { mail, reply } = await converse(house, {
+    const { mail, reply } = await converse(gateway, {
       from: alice,
       to: [`counter@${domain}`, 'dave@corp.test'],
       cc: ['Bob <bob@nodmarc.test>', `echo@${domain}`, 'no-reply@corp.test', 'list-request@corp.test', alice],
@@ -102,28 +102,28 @@ describe('with reply_all', () => {
   })
 
   test('never to strangers: an author who is not proven is answered alone', async () => {
-    const { mail } = await converse(house, { from: bob, sign: false, cc: ['victim@corp.test'] })
+    const { mail } = await converse(gateway, { from: bob, sign: false, cc: ['victim@corp.test'] })
     expect(await others(mail.messageId)).toEqual(['bob@nodmarc.test'])
   })
 
   test('a crowd is not answered', async () => {
     const cc = Array.from({ length: 21 }, (_, at) => `member${at}@corp.test`)
-    const { mail } = await converse(house, { from: alice, cc })
+    const { mail } = await converse(gateway, { from: alice, cc })
     expect(await others(mail.messageId)).toEqual(['alice@alice.test'])
   })
 
   test('those who were addressed go on with the conversation; who was not begins another', async () => {
     const group = { to: [`counter@${domain}`], cc: ['bob@nodmarc.test'] }
-    const first = await converse(house, { from: alice, ...group, text: 'One' })
+    const first = await converse(gateway, { from: alice, ...group, text: 'One' })
     const ids = [first.mail.messageId, first.reply.messageId ?? '']
     const rest = { inReplyTo: ids[1], references: ids }
-    const second = await converse(house, { from: bob, to: group.to, cc: ['alice@alice.test'], text: 'Two', ...rest })
+    const second = await converse(gateway, { from: bob, to: group.to, cc: ['alice@alice.test'], text: 'Two', ...rest })
     expect(second.text).toBe('I know 2 earlier.')
     // What alice and bob said to each other is not for alice alone with dave.
-    const other = await converse(house, { from: alice, to: group.to, cc: ['dave@corp.test'], text: 'Three', ...rest })
+    const other = await converse(gateway, { from: alice, to: group.to, cc: ['dave@corp.test'], text: 'Three', ...rest })
     expect(other.text).toBe('I know 0 earlier.')
     // Alone bob begins with what he was sent: the question and its answer, but not what was said since.
-    const alone = await converse(house, { from: bob, text: 'Psst', ...rest })
+    const alone = await converse(gateway, { from: bob, text: 'Psst', ...rest })
     expect(alone.text).toBe('I know 1 earlier.')
   })
 
@@ -132,24 +132,26 @@ describe('with reply_all', () => {
     ['a domain that is allowed', 'any@helpers.test', 'any@helpers.test'],
     ['another', 'other@partner.test', 'alice@alice.test'],
   ])('EM-32: a Reply-To to %s', async (_what, replyTo, answered) => {
-    const { reply } = await converse(house, { from: alice, headers: { 'Reply-To': replyTo } })
+    const { reply } = await converse(gateway, { from: alice, headers: { 'Reply-To': replyTo } })
     expect(reply.envelope.to).toEqual([answered])
   })
 })
 
 test('with answer_lists who is proven is answered alone, the list never; who is not is not', async () => {
-  const config = { answer_lists: true, reply_all: true, answer_unaddressed: true }
-  const house = await openMailHouse({ works: true, agents: { counter: counting, echo }, config })
+  const config = { answer_lists: true, reply_all: true, answer_bcc: true }
+  const gateway = await openMailGateway({ works: true, agents: { counter: counting, echo }, config })
   const byList = {
     to: [`counter@${domain}`, 'devs@list.test'],
     headers: { 'List-Id': '<devs.list.test>', Precedence: 'list', 'Reply-To': 'devs@list.test' },
   }
-  const { mail, reply } = await converse(house, { from: alice, ...byList })
+  const { mail, reply } = await converse(gateway, { from: alice, ...byList })
   expect([reply.envelope.to, reply.headers.get('cc')]).toEqual([['alice@alice.test'], undefined])
-  expect((await house.desk.findMessage(mail.messageId))?.deliveries).toHaveLength(1)
-  const other = await house.postMail({ from: bob, sign: false, ...byList })
-  expect((await house.desk.findMessage(other.mail.messageId))?.flags).toEqual(expect.arrayContaining(['list', 'bulk']))
-  await house.close()
+  expect((await gateway.store.findMessage(mail.messageId))?.deliveries).toHaveLength(1)
+  const other = await gateway.postMail({ from: bob, sign: false, ...byList })
+  expect((await gateway.store.findMessage(other.mail.messageId))?.flags).toEqual(
+    expect.arrayContaining(['list', 'bulk']),
+  )
+  await gateway.close()
 })
 
 describe('somebody an agent names in its answer', () => {
@@ -171,25 +173,25 @@ describe('somebody an agent names in its answer', () => {
     ['what it quoted, too', true, ['A question', 'Answer 1']],
   ])('goes on from %s; who was not sent it does not', async (_what, quote, known) => {
     heard.length = 0
-    const house = await openMailHouse({ works: true, agents: { counter: naming }, config: { quote } })
-    const { reply } = await converse(house, { from: alice, text: 'A question' })
+    const gateway = await openMailGateway({ works: true, agents: { counter: naming }, config: { quote } })
+    const { reply } = await converse(gateway, { from: alice, text: 'A question' })
     expect(reply.headers.get('to')?.[0]).toMatch(/<alice@alice\.test>, bob@nodmarc\.test$/)
     const rest = {
       text: 'I know.',
       inReplyTo: reply.messageId,
       references: reply.references.concat(reply.messageId ?? ''),
     }
-    await converse(house, { from: bob, ...rest })
+    await converse(gateway, { from: bob, ...rest })
     expect(heard.at(-1)?.history).toHaveLength(1)
     for (const words of known) expect(textOf(heard.at(-1)?.history?.[0] ?? { parts: [] })).toContain(words)
-    await converse(house, { from: 'Quentin <quentin@quarantine.test>', ...rest })
+    await converse(gateway, { from: 'Quentin <quentin@quarantine.test>', ...rest })
     expect(heard.at(-1)?.history ?? []).toEqual([])
-    await converse(house, { from: bob, sign: false, ...rest, text: 'Show me.' })
+    await converse(gateway, { from: bob, sign: false, ...rest, text: 'Show me.' })
     expect(heard.at(-1)?.history ?? []).toEqual([])
-    await converse(house, { from: bob, ...rest, text: 'One more.' })
+    await converse(gateway, { from: bob, ...rest, text: 'One more.' })
     // The words of one side in a row are one turn, with the names of those who said them.
     expect(heard.at(-1)?.history?.map(({ role }) => role)).toEqual(['user', 'assistant'])
     expect(textOf(heard.at(-1)?.history?.[0] ?? { parts: [] })).toContain('@bob@nodmarc.test:I know.')
-    await house.close()
+    await gateway.close()
   })
 })

@@ -1,24 +1,24 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import type { MailHouse } from './house.ts'
-import { domain, openMailHouse } from './house.ts'
+import type { MailGateway } from './gateway.ts'
+import { domain, openMailGateway } from './gateway.ts'
 import { keyRecord, makeKey, signText } from './sign.ts'
 
 // Authors who look like somebody the agent knows (EM-4.3).
 
 const key = makeKey(2048)
-let house: MailHouse
+let gateway: MailGateway
 let counter = 0
 
 beforeAll(async () => {
-  house = await openMailHouse({ config: { answer_lists: true } })
+  gateway = await openMailGateway({ config: { answer_lists: true } })
 })
-afterAll(() => house.close())
+afterAll(() => gateway.close())
 
 /** Proven by an aligned signature unless told otherwise. */
-async function write(from: string, { to = `echo@${domain}`, isProven = true, header = '', at = house } = {}) {
+async function write(from: string, { to = `echo@${domain}`, isProven = true, header = '', at = gateway } = {}) {
   counter += 1
   const signer = /@([^>]+)/.exec(from)?.[1] ?? ''
-  at.sim.dns.set(`s1._domainkey.${signer}`, { TXT: [keyRecord(key)] })
+  at.simulation.dns.set(`s1._domainkey.${signer}`, { TXT: [keyRecord(key)] })
   const message = `From: ${from}\r\nTo: ${to}\r\nSubject: ${counter}\r\nDate: Sat, 21 Nov 2026 10:00:00 +0000\r\nMessage-ID: <c${counter}@x.test>\r\n${header}\r\nHello ${counter}.\r\n`
   const { status } = await at.post(isProven ? signText(message, { domain: signer, key }) : message, { to })
   expect(status).toBe(200)
@@ -87,8 +87,8 @@ describe('somebody who looks like a proven correspondent', () => {
     ['a namesake in the same house', 'Alice Ardent <a2@mail.northwind.test>'],
     ['another office of a house', 'Office <x@london.office-house.test>'],
     ['a further office of that house', 'Place <x@londons.office-house.test>'],
-    ['a numbered one', 'Desk <desk7@northwind.test>'],
-    ['a further numbered one', 'Desk <desk8@northwind.test>'],
+    ['a numbered one', 'Store <desk7@northwind.test>'],
+    ['a further numbered one', 'Store <desk8@northwind.test>'],
     ['one of a short name', 'Jo <jo@ab.test>'],
     ['another of a short name', 'Jon <jon@ac.test>'],
   ]
@@ -120,7 +120,7 @@ describe('somebody who looks like a proven correspondent', () => {
   test('whom nobody knows any more is nobody to be taken for', async () => {
     await write('Dora Gone <dora@forgotten-house.test>')
     expect((await write('x@forgotten-hause.test')).flags).toEqual(['lookalike'])
-    await house.desk.forgetPerson({ addresses: [{ via: 'email', address: '@dora@forgotten-house.test' }] })
+    await gateway.store.forgetPerson({ addresses: [{ via: 'email', address: '@dora@forgotten-house.test' }] })
     expect((await write('Dora Gone <x@forgotten-hause.test>')).flags).toEqual([])
   })
 })
@@ -132,13 +132,13 @@ test('what was found out names nobody, so that nothing stays of who is forgotten
   expect(JSON.stringify(proofs)).not.toMatch(/erna|someplace/i)
 })
 
-test('a second gateway on the same desk knows whom the first has met', async () => {
-  const desk = house.desk
-  const other = await openMailHouse({ watchDesk: () => desk })
+test('a second gateway on the same store knows whom the first has met', async () => {
+  const store = gateway.store
+  const other = await openMailGateway({ watchStore: () => store })
   await write('Frank Far <frank@far-away-land.test>')
   const signer = 'for-away-land.test'
   const message = `From: x@${signer}\r\nTo: echo@${domain}\r\nMessage-ID: <second@x.test>\r\n\r\nHello.\r\n`
   expect((await other.post(message)).status).toBe(200)
-  expect((await house.latest()).flags).toContain('lookalike')
+  expect((await gateway.latest()).flags).toContain('lookalike')
   await other.close()
 })

@@ -1,17 +1,17 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import type { MailHouse } from './house.ts'
-import { domain, openMailHouse } from './house.ts'
+import type { MailGateway } from './gateway.ts'
+import { domain, openMailGateway } from './gateway.ts'
 import { keyRecord, makeKey, signText } from './sign.ts'
 
 // RFC 9989: whose policy it is, found by walking up the tree.
 
 const key = makeKey(2048)
-let house: MailHouse
+let gateway: MailGateway
 let counter = 0
 
 beforeAll(async () => {
-  house = await openMailHouse()
-  const { dns } = house.sim
+  gateway = await openMailGateway()
+  const { dns } = gateway.simulation
   const policy = (name: string, record: string) => dns.set(`_dmarc.${name}`, { TXT: [`v=DMARC1; ${record}`] })
   policy('corp.test', 'p=reject; sp=quarantine; np=reject')
   dns.set('sub.corp.test', { A: ['192.0.2.1'] })
@@ -34,14 +34,14 @@ beforeAll(async () => {
     dns.set(name, { A: ['192.0.2.1'] })
   }
 })
-afterAll(() => house.close())
+afterAll(() => gateway.close())
 
 async function judge(author: string, signer?: string) {
   counter += 1
   const plain = `From: ann@${author}\nTo: echo@${domain}\nSubject: ${counter}\nDate: Sat, 21 Nov 2026 10:00:00 +0000\nMessage-ID: <d${counter}@${author}>\n\nHi.\n`
-  const answer = await house.post(signer ? signText(plain, { domain: signer, key }) : plain)
+  const answer = await gateway.post(signer ? signText(plain, { domain: signer, key }) : plain)
   if (answer.status !== 200) return `refused ${answer.status}`
-  const { state, message } = await house.latest()
+  const { state, message } = await gateway.latest()
   return `${state}, ${message.sender.verified ? 'verified' : 'not verified'}`
 }
 

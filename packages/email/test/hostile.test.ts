@@ -1,21 +1,21 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { quoteBounceAddresses } from '../src/tokens/address-tokens.ts'
-import type { MailHouse } from './house.ts'
-import { domain, openMailHouse } from './house.ts'
+import type { MailGateway } from './gateway.ts'
+import { domain, openMailGateway } from './gateway.ts'
 import { keyRecord, makeKey, signText } from './sign.ts'
 
 // What somebody can do with a mail that he was sent, and that proves its author for ever.
 
 const key = makeKey(2048)
 let counter = 0
-let house: MailHouse
+let gateway: MailGateway
 
 beforeAll(async () => {
-  house = await openMailHouse()
-  house.sim.dns.set('_dmarc.open.test', { TXT: ['v=DMARC1; p=none'] })
-  house.sim.dns.set('s1._domainkey.open.test', { TXT: [keyRecord(key)] })
+  gateway = await openMailGateway()
+  gateway.simulation.dns.set('_dmarc.open.test', { TXT: ['v=DMARC1; p=none'] })
+  gateway.simulation.dns.set('s1._domainkey.open.test', { TXT: [keyRecord(key)] })
 })
-afterAll(() => house.close())
+afterAll(() => gateway.close())
 
 function write(): string {
   counter += 1
@@ -25,7 +25,7 @@ function write(): string {
 
 const sign = (message: string) => signText(message, { domain: 'open.test', key })
 const outcome = async (message: string, envelope = {}) =>
-  (await house.post(message, { to: `echo@${domain}`, ...envelope })).body.messages
+  (await gateway.post(message, { to: `echo@${domain}`, ...envelope })).body.messages
 
 const [accepted, duplicate] = [[{ outcome: 'accepted' }], [{ outcome: 'duplicate' }]]
 
@@ -57,10 +57,10 @@ test('a mail of a Message-ID that was here before, but with other words, is a me
   const write = (text: string) =>
     `From: bob@nodmarc.test\r\nTo: echo@${domain}\r\nMessage-ID: <reused@nodmarc.test>\r\n\r\n${text}\r\n`
   const outcomes: unknown[] = []
-  for (const text of ['First.', 'Second.', 'First.']) outcomes.push((await house.post(write(text))).body.messages)
+  for (const text of ['First.', 'Second.', 'First.']) outcomes.push((await gateway.post(write(text))).body.messages)
   expect(outcomes).toEqual([[{ outcome: 'accepted' }], [{ outcome: 'accepted' }], [{ outcome: 'duplicate' }]])
-  const [second, first] = await house.desk.listMessages({ limit: 2 })
-  const flagsOf = async (message = 0) => (await house.desk.findMessage(`#${message}`))?.flags
+  const [second, first] = await gateway.store.listMessages({ limit: 2 })
+  const flagsOf = async (message = 0) => (await gateway.store.findMessage(`#${message}`))?.flags
   expect([await flagsOf(first?.message), await flagsOf(second?.message)]).toEqual([[], ['message_id_reused']])
 })
 
@@ -73,9 +73,9 @@ describe('EM-25: a copy that is kept takes nobody’s place', () => {
   ])('%s', async (_, disguise, envelope) => {
     const message = sign(write())
     expect(await outcome(disguise(message), envelope)).toEqual(accepted)
-    expect((await house.latest()).state).toBe('ignored')
+    expect((await gateway.latest()).state).toBe('ignored')
     expect(await outcome(message, { from: 'ann@open.test' })).toEqual(accepted)
-    expect((await house.latest()).state).toBe('received')
+    expect((await gateway.latest()).state).toBe('received')
     expect(await outcome(message, { from: 'ann@open.test' })).toEqual(duplicate)
   })
 })
@@ -83,14 +83,14 @@ describe('EM-25: a copy that is kept takes nobody’s place', () => {
 test('EM-29: a field name may be followed by blanks, by nothing else', async () => {
   const refused = { status: 400, body: { detail: 'Cannot read mail: a header line is not a field' } }
   for (const end of ['\x0b', '\x0c', '\xa0']) {
-    expect(await house.post(Buffer.from(write().replace('From:', `From${end}:`), 'latin1'))).toMatchObject(refused)
+    expect(await gateway.post(Buffer.from(write().replace('From:', `From${end}:`), 'latin1'))).toMatchObject(refused)
   }
-  expect((await house.post(write().replace('From:', 'From \t:'))).status).toBe(200)
+  expect((await gateway.post(write().replace('From:', 'From \t:'))).status).toBe(200)
 })
 
 test('EM-43: recipients that take long to read are refused unread', async () => {
   const quotes = `Cc: ${'"'.repeat(60_000)}\r\n`
-  expect(await house.post(`${quotes}${quotes}${write()}`)).toMatchObject({
+  expect(await gateway.post(`${quotes}${quotes}${write()}`)).toMatchObject({
     status: 400,
     body: { code: 'malformed', detail: 'Cannot read mail: its recipients are too long' },
   })

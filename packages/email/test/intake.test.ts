@@ -1,16 +1,16 @@
 import { createHmac } from 'node:crypto'
 import parseAddresses from 'nodemailer/lib/addressparser/index.js'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import type { MailHouse } from './house.ts'
-import { domain, intakeSecret, openMailHouse } from './house.ts'
+import type { MailGateway } from './gateway.ts'
+import { domain, intakeSecret, openMailGateway } from './gateway.ts'
 
-let house: MailHouse
+let gateway: MailGateway
 let counter = 0
 
 beforeAll(async () => {
-  house = await openMailHouse()
+  gateway = await openMailGateway()
 })
-afterAll(() => house.close())
+afterAll(() => gateway.close())
 
 interface Draft {
   readonly from?: string
@@ -24,9 +24,9 @@ function write({ from = 'From: Bob <bob@nodmarc.test>', fields = '', body = 'Hel
 }
 
 async function expectTaken(message: string | Uint8Array, envelope?: Readonly<Record<string, string | string[]>>) {
-  const answer = await house.post(message, envelope)
+  const answer = await gateway.post(message, envelope)
   expect(answer).toMatchObject({ status: 200, body: { status: 'accepted' } })
-  return house.latest()
+  return gateway.latest()
 }
 
 async function expectRefused(
@@ -35,16 +35,16 @@ async function expectRefused(
   detail: string,
   envelope?: Record<string, string>,
 ) {
-  const before = await house.desk.count()
-  const answer = await house.post(message, envelope)
+  const before = await gateway.store.count()
+  const answer = await gateway.post(message, envelope)
   expect(answer).toMatchObject({ status, body: { detail } })
-  const after = await house.desk.count()
+  const after = await gateway.store.count()
   expect(after.messages).toEqual(before.messages)
 }
 
 describe('POST /email/inbound', () => {
   const request = (headers: Record<string, string>) =>
-    house.channel.routes.request(`/email/inbound?to=echo@${domain}`, {
+    gateway.channel.routes.request(`/email/inbound?to=echo@${domain}`, {
       method: 'POST',
       headers,
       body: 'not even a mail',
@@ -69,13 +69,13 @@ describe('POST /email/inbound', () => {
     const body = Buffer.from(write({ body: 'Signed by its hook.\n' }).replaceAll('\n', '\r\n'))
     const hook = (over: Partial<Record<'id' | 'secret' | 'body', string>> = {}, age = 0) => {
       const { id = 'msg_1', secret = intakeSecret } = over
-      const time = `${Math.floor(house.world.now() / 1000) - age}`
+      const time = `${Math.floor(gateway.platform.now() / 1000) - age}`
       const signed = `${id}.${time}.${over.body ?? body}`
       const signature = createHmac('sha256', secret).update(signed).digest('base64')
       return { 'webhook-id': id, 'webhook-timestamp': time, 'webhook-signature': `v1a,x v1,${signature}` }
     }
     const postHook = async (headers: Record<string, string>) => {
-      const response = await house.channel.routes.request(`/email/inbound?to=echo@${domain}`, {
+      const response = await gateway.channel.routes.request(`/email/inbound?to=echo@${domain}`, {
         method: 'POST',
         headers,
         body,
@@ -96,7 +96,7 @@ describe('POST /email/inbound', () => {
     test('EM-71: whom it was for is not signed, and cannot be changed, not even after a restart', async () => {
       const headers = hook({ id: 'msg_9' })
       expect(await postHook(headers)).toMatchObject({ status: 200 })
-      const again = await openMailHouse({ watchDesk: () => house.desk })
+      const again = await openMailGateway({ watchStore: () => gateway.store })
       const url = `/email/inbound?to=helper@${domain}`
       const answer = await again.channel.routes.request(url, { method: 'POST', headers, body })
       expect(await answer.json()).toMatchObject({ status: 401, detail: 'Cannot accept webhook: it was here before' })
@@ -132,8 +132,8 @@ describe('POST /email/inbound', () => {
 
     test('a key written as whsec_ is base64', async () => {
       const key = Buffer.from('thirty-two octets of a good key.')
-      const hooked = await openMailHouse({ config: { intake: { secret: `whsec_${key.toString('base64')}` } } })
-      const time = `${Math.floor(hooked.world.now() / 1000)}`
+      const hooked = await openMailGateway({ config: { intake: { secret: `whsec_${key.toString('base64')}` } } })
+      const time = `${Math.floor(hooked.platform.now() / 1000)}`
       const signature = createHmac('sha256', key).update(`a.${time}.${body}`).digest('base64')
       const response = await hooked.channel.routes.request(`/email/inbound?to=echo@${domain}`, {
         method: 'POST',
@@ -146,7 +146,7 @@ describe('POST /email/inbound', () => {
   })
 
   test('without a configured secret says so', async () => {
-    const closed = await openMailHouse({ config: { intake: undefined } })
+    const closed = await openMailGateway({ config: { intake: undefined } })
     const answer = await closed.post(write())
     expect(answer).toMatchObject({
       status: 403,
@@ -187,9 +187,9 @@ describe('POST /email/inbound', () => {
   })
 
   test('two agents get one message each', async () => {
-    const before = (await house.desk.listMessages({ limit: 100 })).length
+    const before = (await gateway.store.listMessages({ limit: 100 })).length
     await expectTaken(write(), { to: [`echo@${domain}`, `helper@${domain}`, `nobody@${domain}`] })
-    expect((await house.desk.listMessages({ limit: 100 })).length).toBe(before + 2)
+    expect((await gateway.store.listMessages({ limit: 100 })).length).toBe(before + 2)
   })
 
   test('without recipients in the envelope the header names them', async () => {
@@ -450,7 +450,7 @@ describe('shape and size', () => {
       'attachment-7',
     ])
     const ref = files[0]?.bytes_ref
-    const blob = ref?.kind === 'content_addressed' ? await house.desk.findBlob(ref.digest) : undefined
+    const blob = ref?.kind === 'content_addressed' ? await gateway.store.findBlob(ref.digest) : undefined
     expect(
       Buffer.from(blob?.bytes ?? [])
         .toString()
@@ -460,7 +460,7 @@ describe('shape and size', () => {
   })
 
   test('a mail that outlasts its parser is kept for the operator', async () => {
-    const hasty = await openMailHouse({ config: { limits: { parse_timeout_ms: 10 } } })
+    const hasty = await openMailGateway({ config: { limits: { parse_timeout_ms: 10 } } })
     expect(await hasty.post(write())).toMatchObject({ status: 200 })
     expect(await hasty.latest()).toMatchObject({
       state: 'ignored',

@@ -1,29 +1,32 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import type { MailHouse } from './house.ts'
-import { domain, noBudgets, openMailHouse } from './house.ts'
+import type { MailGateway } from './gateway.ts'
+import { domain, noBudgets, openMailGateway } from './gateway.ts'
 
 const alice = 'Alice <alice@alice.test>'
 const bob = 'bob@nodmarc.test'
 let count = 0
 
-/** Opens a house with some of the budgets, closes it afterwards. */
+/** Opens a gateway with some of the budgets, closes it afterwards. */
 async function withBudgets(
   budgets: Partial<Record<keyof typeof noBudgets, number>>,
-  run: (house: MailHouse) => Promise<void>,
+  run: (gateway: MailGateway) => Promise<void>,
   works = false,
 ): Promise<void> {
-  const house = await openMailHouse({ works, config: { budgets: { ...noBudgets, ...budgets } } })
-  await run(house).finally(() => house.close())
+  const gateway = await openMailGateway({ works, config: { budgets: { ...noBudgets, ...budgets } } })
+  await run(gateway).finally(() => gateway.close())
 }
 
 /** Unsigned mail; its state and flags. */
-async function letter(house: MailHouse, fields: { from?: string; to?: string; text?: string; thread?: string } = {}) {
+async function letter(
+  gateway: MailGateway,
+  fields: { from?: string; to?: string; text?: string; thread?: string } = {},
+) {
   count += 1
   const { from = bob, to = `echo@${domain}`, text = `Words ${count}`, thread } = fields
   const reference = thread ? `References: <${thread}>\n` : ''
   const message = `From: ${from}\nTo: ${to}\n${reference}Message-ID: <l${count}@nodmarc.test>\n\n${text}\n`
-  await house.post(message, { from: bob, to })
-  const record = await house.latest()
+  await gateway.post(message, { from: bob, to })
+  const record = await gateway.latest()
   return [record.state, ...record.flags].join(' ')
 }
 
@@ -35,72 +38,72 @@ async function statesOf(times: number, each: (at: number) => Promise<string>): P
 
 describe('budgets', () => {
   test('to one correspondent so many answers in an hour, in whatever thread; others are not concerned', () =>
-    withBudgets({ correspondent_per_hour: 3 }, async house => {
-      const states = await statesOf(4, () => letter(house))
+    withBudgets({ correspondent_per_hour: 3 }, async gateway => {
+      const states = await statesOf(4, () => letter(gateway))
       expect(states).toEqual([...Array(3).fill('received'), 'ignored correspondent_budget'])
-      expect(await letter(house, { from: 'carol@nodmarc.test' })).toBe('received')
-      expect(await letter(house, { to: `helper@${domain}` })).toBe('received')
-      house.world.advance(3_600_001)
-      expect(await letter(house)).toBe('received')
+      expect(await letter(gateway, { from: 'carol@nodmarc.test' })).toBe('received')
+      expect(await letter(gateway, { to: `helper@${domain}` })).toBe('received')
+      gateway.platform.advance(3_600_001)
+      expect(await letter(gateway)).toBe('received')
     }))
 
   test('whoever only claims to be alice does not use up what alice may have', () =>
-    withBudgets({ correspondent_per_hour: 1 }, async house => {
-      await house.post(`From: ${bob}\nTo: echo@${domain}\nMessage-ID: <forged@nodmarc.test>\n\nHello\n`)
-      const { mail } = await house.postMail({ from: bob })
-      expect(await house.desk.findMessage(mail.messageId)).toMatchObject({ state: 'received' })
+    withBudgets({ correspondent_per_hour: 1 }, async gateway => {
+      await gateway.post(`From: ${bob}\nTo: echo@${domain}\nMessage-ID: <forged@nodmarc.test>\n\nHello\n`)
+      const { mail } = await gateway.postMail({ from: bob })
+      expect(await gateway.store.findMessage(mail.messageId)).toMatchObject({ state: 'received' })
     }))
 
   test('in one thread so many in an hour and in a day', () =>
-    withBudgets({ thread_per_hour: 2, thread_per_day: 3 }, async house => {
-      const inThread = () => letter(house, { thread: 'root@nodmarc.test' })
+    withBudgets({ thread_per_hour: 2, thread_per_day: 3 }, async gateway => {
+      const inThread = () => letter(gateway, { thread: 'root@nodmarc.test' })
       expect(await statesOf(3, inThread)).toEqual(['received', 'received', 'ignored thread_budget'])
-      house.world.advance(3_600_001)
+      gateway.platform.advance(3_600_001)
       expect(await statesOf(2, inThread)).toEqual(['received', 'ignored thread_budget'])
-      expect(await letter(house, { thread: 'other@nodmarc.test' })).toBe('received')
+      expect(await letter(gateway, { thread: 'other@nodmarc.test' })).toBe('received')
     }))
 
   test('the same words again and again in one thread are no conversation', () =>
-    withBudgets({ repeats_per_hour: 2 }, async house => {
-      const same = () => letter(house, { thread: 'same@nodmarc.test', text: 'We have received your request.' })
+    withBudgets({ repeats_per_hour: 2 }, async gateway => {
+      const same = () => letter(gateway, { thread: 'same@nodmarc.test', text: 'We have received your request.' })
       expect(await statesOf(3, same)).toEqual(['received', 'received', 'ignored repeated'])
-      expect(await letter(house, { thread: 'same@nodmarc.test', text: 'Something else' })).toBe('received')
+      expect(await letter(gateway, { thread: 'same@nodmarc.test', text: 'Something else' })).toBe('received')
     }))
 
   test('an answer to everybody reaches many: not often, by one domain', async () => {
     const config = { reply_all: true, budgets: { ...noBudgets, reply_all_per_hour: 1 } }
-    const house = await openMailHouse({ config })
+    const gateway = await openMailGateway({ config })
     const write = async (cc?: string) => {
       count += 1
-      const { mail } = await house.postMail({ from: alice, text: `To you ${count}`, ...(cc && { cc: [cc] }) })
-      const record = await house.desk.findMessage(mail.messageId)
+      const { mail } = await gateway.postMail({ from: alice, text: `To you ${count}`, ...(cc && { cc: [cc] }) })
+      const record = await gateway.store.findMessage(mail.messageId)
       return [record?.state, ...(record?.flags ?? [])].join(' ')
     }
     const states = [await write(bob), await write('carol@nodmarc.test'), await write()]
     expect(states).toEqual(['received', 'ignored reply_all_budget', 'received'])
-    await house.close()
+    await gateway.close()
   })
 
   test('who is not proven may never have written: few answers to him, and not many to all of them', () =>
-    withBudgets({ unverified_per_day: 2, unverified_per_hour: 3 }, async house => {
-      const states = await statesOf(3, () => letter(house))
+    withBudgets({ unverified_per_day: 2, unverified_per_hour: 3 }, async gateway => {
+      const states = await statesOf(3, () => letter(gateway))
       expect(states).toEqual(['received', 'received', 'ignored backscatter_budget'])
-      expect(await letter(house, { from: 'victim1@nodmarc.test' })).toBe('received')
-      expect(await letter(house, { from: 'victim2@nodmarc.test' })).toBe('ignored backscatter_budget')
-      const { mail } = await house.postMail({ from: alice })
-      expect(await house.desk.findMessage(mail.messageId)).toMatchObject({ state: 'received' })
+      expect(await letter(gateway, { from: 'victim1@nodmarc.test' })).toBe('received')
+      expect(await letter(gateway, { from: 'victim2@nodmarc.test' })).toBe('ignored backscatter_budget')
+      const { mail } = await gateway.postMail({ from: alice })
+      expect(await gateway.store.findMessage(mail.messageId)).toMatchObject({ state: 'received' })
     }))
 })
 
 describe('EM-64: a correspondent that is a machine', () => {
   /** Answers every answer at once, in the thread, with new words. */
-  async function pingPong(house: MailHouse, most: number): Promise<number> {
+  async function pingPong(gateway: MailGateway, most: number): Promise<number> {
     let [inReplyTo, references]: [string | undefined, string[]] = [undefined, []]
     for (let at = 0; at < most; at += 1) {
-      const { mail } = await house.postMail({ from: alice, text: `Thank you, message ${at}.`, inReplyTo, references })
-      const record = await house.desk.findMessage(mail.messageId)
+      const { mail } = await gateway.postMail({ from: alice, text: `Thank you, message ${at}.`, inReplyTo, references })
+      const record = await gateway.store.findMessage(mail.messageId)
       if (record?.state === 'ignored') return at
-      const reply = await house.sim.mail.awaitReply(mail.messageId, 30_000)
+      const reply = await gateway.simulation.mail.awaitReply(mail.messageId, 30_000)
       inReplyTo = reply.messageId
       references = [...references, mail.messageId, reply.messageId ?? '']
     }
@@ -109,9 +112,9 @@ describe('EM-64: a correspondent that is a machine', () => {
 
   test('one that does not say so is stopped within ten turns: nobody reads and types that fast', () =>
     withBudgets(
-      { swift_per_hour: 5 },
-      async house => {
-        expect(await pingPong(house, 12)).toBe(6)
+      { rapid_per_hour: 5 },
+      async gateway => {
+        expect(await pingPong(gateway, 12)).toBe(6)
       },
       true,
     ))
@@ -119,44 +122,44 @@ describe('EM-64: a correspondent that is a machine', () => {
   test('also by the budget of the thread, however slow it is', () =>
     withBudgets(
       { thread_per_hour: 10 },
-      async house => {
-        expect(await pingPong(house, 12)).toBe(10)
+      async gateway => {
+        expect(await pingPong(gateway, 12)).toBe(10)
       },
       true,
     ))
 })
 
 describe('our own mail', () => {
-  let house: MailHouse
+  let gateway: MailGateway
   beforeAll(async () => {
-    house = await openMailHouse({ works: true })
+    gateway = await openMailGateway({ works: true })
   })
-  afterAll(() => house.close())
+  afterAll(() => gateway.close())
 
   test('EM-64: what a gateway sends says so, and another gateway does not answer it', async () => {
-    const { mail } = await house.postMail({ from: alice })
-    const reply = await house.sim.mail.awaitReply(mail.messageId, 30_000)
+    const { mail } = await gateway.postMail({ from: alice })
+    const reply = await gateway.simulation.mail.awaitReply(mail.messageId, 30_000)
     const marks = Object.fromEntries(
       ['auto-submitted', 'x-auto-response-suppress'].map(name => [name, reply.headers.get(name)?.[0] ?? '']),
     )
-    const { mail: answer } = await house.postMail({
+    const { mail: answer } = await gateway.postMail({
       from: alice,
       headers: { ...marks, 'X-Postern-Hop': 'agent; hop=1' },
     })
-    const record = await house.desk.findMessage(answer.messageId)
+    const record = await gateway.store.findMessage(answer.messageId)
     expect(record).toMatchObject({ state: 'ignored' })
     expect(record?.flags).toContain('auto_reply')
   })
 
   test('EM-63: an answer that comes back by a list under another name is known by its hop field', async () => {
-    const { mail } = await house.postMail({ from: alice })
-    const reply = await house.sim.mail.awaitReply(mail.messageId, 30_000)
+    const { mail } = await gateway.postMail({ from: alice })
+    const reply = await gateway.simulation.mail.awaitReply(mail.messageId, 30_000)
     const hop = reply.headers.get('x-postern-hop')?.[0] ?? ''
     expect(hop).toMatch(/^echo; hop=1; max=5; id=[0-9a-f]{32}; mac=[0-9a-f]{32}$/)
-    const back = await house.postMail({ from: alice, headers: { 'X-Postern-Hop': hop } })
-    expect((await house.desk.findMessage(back.mail.messageId))?.flags).toEqual(['own_mail'])
-    const forged = await house.postMail({ from: alice, headers: { 'X-Postern-Hop': hop.replace('echo', 'help') } })
-    expect((await house.desk.findMessage(forged.mail.messageId))?.flags).toEqual([])
+    const back = await gateway.postMail({ from: alice, headers: { 'X-Postern-Hop': hop } })
+    expect((await gateway.store.findMessage(back.mail.messageId))?.flags).toEqual(['own_mail'])
+    const forged = await gateway.postMail({ from: alice, headers: { 'X-Postern-Hop': hop.replace('echo', 'help') } })
+    expect((await gateway.store.findMessage(forged.mail.messageId))?.flags).toEqual([])
   })
 })
 
@@ -165,10 +168,10 @@ test.each([
   ['another proposal', 'COUNTER', 'ignored', ['calendar_reply']],
   ['an invitation', 'REQUEST', 'received', []],
 ])('EM-62: %s, inside of a multipart as Exchange sends it', (_what, method, state, flags) =>
-  withBudgets({}, async house => {
+  withBudgets({}, async gateway => {
     const event = `BEGIN:VCALENDAR\nMETHOD:${method}\nBEGIN:VEVENT\nUID:1@corp.test\nSUMMARY:Lunch\nEND:VEVENT\nEND:VCALENDAR\n`
     const parts = `--b\nContent-Type: text/plain\n\nLunch\n--b\nContent-Type: text/calendar; charset=utf-8; method=${method}\n\n${event}--b--\n`
-    await house.post(`From: ${bob}\nTo: echo@${domain}\nContent-Type: multipart/alternative; boundary=b\n\n${parts}`)
-    expect(await house.latest()).toMatchObject({ state, flags })
+    await gateway.post(`From: ${bob}\nTo: echo@${domain}\nContent-Type: multipart/alternative; boundary=b\n\n${parts}`)
+    expect(await gateway.latest()).toMatchObject({ state, flags })
   }),
 )

@@ -1,18 +1,18 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import type { MailHouse } from './house.ts'
-import { openMailHouse } from './house.ts'
-import { judgeFates } from './judge-fates.ts'
+import type { MailGateway } from './gateway.ts'
+import { openMailGateway } from './gateway.ts'
+import { judgeDispositions } from './judge-fates.ts'
 
-let house: MailHouse
+let gateway: MailGateway
 beforeAll(async () => {
   // They are to others: who wrote them has to decide, not to whom.
-  house = await openMailHouse({ config: { answer_unaddressed: true } })
+  gateway = await openMailGateway({ config: { answer_bcc: true } })
 })
-afterAll(() => house.close())
+afterAll(() => gateway.close())
 
 test('EM-62: of 100 mails of people, from 25 programs in 25 languages, none is suppressed', async () => {
   const folder = new URL('../../../fixtures/email/personal/', import.meta.url)
-  const fates = await judgeFates(house, folder)
-  expect(fates).toHaveLength(100)
-  expect(fates.filter(({ fate }) => fate !== 'answered')).toEqual([])
+  const dispositions = await judgeDispositions(gateway, folder)
+  expect(dispositions).toHaveLength(100)
+  expect(dispositions.filter(({ disposition }) => disposition !== 'answered')).toEqual([])
 })

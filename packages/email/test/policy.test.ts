@@ -1,14 +1,14 @@
 import { afterEach, describe, expect, test } from 'vitest'
-import type { MailHouse } from './house.ts'
-import { domain, openMailHouse } from './house.ts'
+import type { MailGateway } from './gateway.ts'
+import { domain, openMailGateway } from './gateway.ts'
 import { writeForwardEmail, writeMailgun } from './providers/requests.ts'
 import { openSmtpClient } from './smtp-client.ts'
 
 // What becomes of mail whose author's domain asks for refusal (EM-4.6), door by door.
 
-let house: MailHouse
+let gateway: MailGateway
 let counter = 0
-afterEach(() => house.close())
+afterEach(() => gateway.close())
 
 /** Of a domain of `p=reject`, signed by nobody. */
 function forge(): string {
@@ -19,16 +19,16 @@ function forge(): string {
 const secret = 'a-secret-of-a-webhook'
 
 async function bringByMailgun(): Promise<string> {
-  const timestamp = Math.floor(house.world.now() / 1000)
+  const timestamp = Math.floor(gateway.platform.now() / 1000)
   const envelope = { from: 'bob@nodmarc.test', to: `echo@${domain}` }
   const proof = { key: secret, timestamp, token: `token-${counter}` }
   const { headers, body } = writeMailgun(Buffer.from(forge()), envelope, proof)
   const url = '/email/inbound/mailgun'
-  return `${(await house.channel.routes.request(url, { method: 'POST', headers, body: new Uint8Array(body) })).status}`
+  return `${(await gateway.channel.routes.request(url, { method: 'POST', headers, body: new Uint8Array(body) })).status}`
 }
 
 async function bringBySmtp(): Promise<string> {
-  const client = await openSmtpClient(house.listening?.port ?? 0)
+  const client = await openSmtpClient(gateway.listening?.port ?? 0)
   await client.read()
   for (const line of [`${greeting} mx.test`, 'MAIL FROM:<bob@nodmarc.test>', `RCPT TO:<echo@${domain}>`, 'DATA'])
     await client.say(line)
@@ -38,7 +38,7 @@ async function bringBySmtp(): Promise<string> {
 }
 let greeting = 'LHLO'
 
-type Door = readonly [
+type Endpoint = readonly [
   name: string,
   bring: () => Promise<string>,
   protocol: 'lmtp' | 'smtp',
@@ -46,34 +46,34 @@ type Door = readonly [
   taken: string,
 ]
 
-const doors: readonly Door[] = [
-  ['POST /email/inbound', async () => `${(await house.post(forge())).status}`, 'lmtp', '403', '200'],
+const endpoints: readonly Endpoint[] = [
+  ['POST /email/inbound', async () => `${(await gateway.post(forge())).status}`, 'lmtp', '403', '200'],
   ['a provider', bringByMailgun, 'lmtp', '406', '200'],
   ['LMTP', bringBySmtp, 'lmtp', '550 5.7.1 Cannot verify mail', '250 2.6.0 accepted'],
   ['SMTP', bringBySmtp, 'smtp', '550 5.7.1 Cannot verify mail', '250 2.6.0 accepted'],
 ]
 
-async function openDoor(protocol: 'lmtp' | 'smtp', trust = {}): Promise<void> {
+async function openEndpoint(protocol: 'lmtp' | 'smtp', trust = {}): Promise<void> {
   greeting = protocol === 'lmtp' ? 'LHLO' : 'EHLO'
   const config = { trust, listen: { port: 0, protocol }, providers: { mailgun: { signing_key: secret } } }
-  house = await openMailHouse({ config })
+  gateway = await openMailGateway({ config })
 }
 
-test.each(doors)('p=reject at %s: refused, and the operator sees why', async (_name, bring, protocol, refused) => {
-  await openDoor(protocol)
+test.each(endpoints)('p=reject at %s: refused, and the operator sees why', async (_name, bring, protocol, refused) => {
+  await openEndpoint(protocol)
   expect(await bring()).toBe(refused)
-  expect(await house.desk.listMessages({ limit: 1 })).toEqual([])
-  expect(await house.desk.listRefusals({ limit: 1 })).toMatchObject([
+  expect(await gateway.store.listMessages({ limit: 1 })).toEqual([])
+  expect(await gateway.store.listRefusals({ limit: 1 })).toMatchObject([
     { code: 'forbidden', reason: expect.stringContaining('the DMARC policy of the From domain is reject') },
   ])
 })
 
-test.each(doors)(
+test.each(endpoints)(
   'with "dmarc_reject": "quarantine" it is taken at %s and kept from the agents',
   async (_name, bring, protocol, _refused, taken) => {
-    await openDoor(protocol, { dmarc_reject: 'quarantine' })
+    await openEndpoint(protocol, { dmarc_reject: 'quarantine' })
     expect(await bring()).toBe(taken)
-    expect(await house.latest()).toMatchObject({
+    expect(await gateway.latest()).toMatchObject({
       state: 'ignored',
       flags: expect.arrayContaining(['dmarc_quarantine']),
       message: { sender: { verified: false } },
@@ -83,17 +83,17 @@ test.each(doors)(
 
 describe("a provider's own verdict", () => {
   const bring = async (trust_provider_verdict: boolean, dmarc: unknown) => {
-    house = await openMailHouse({ config: { providers: { forwardemail: { secret, trust_provider_verdict } } } })
+    gateway = await openMailGateway({ config: { providers: { forwardemail: { secret, trust_provider_verdict } } } })
     const envelope = { from: 'bob@nodmarc.test', to: `echo@${domain}` }
     const { headers, body } = writeForwardEmail(Buffer.from(forge()), envelope, secret, { dmarc })
     const url = '/email/inbound/forwardemail'
-    return house.channel.routes.request(url, { method: 'POST', headers, body: new Uint8Array(body) })
+    return gateway.channel.routes.request(url, { method: 'POST', headers, body: new Uint8Array(body) })
   }
   const passed = { status: { result: 'pass' } }
 
   test('proves the author where the operator says so, and the evidence names who said it', async () => {
     expect((await bring(true, passed)).status).toBe(200)
-    expect((await house.latest()).message.sender).toMatchObject({
+    expect((await gateway.latest()).message.sender).toMatchObject({
       verified: true,
       auth_method: 'email-dmarc',
       key_id: 'provider:forwardemail',
@@ -110,6 +110,6 @@ describe("a provider's own verdict", () => {
     const answer = await bring(isTrusted, dmarc)
     const detail = expect.stringContaining('the DMARC policy of the From domain is reject')
     expect({ status: answer.status, body: await answer.json() }).toMatchObject({ status: 422, body: { detail } })
-    expect(await house.desk.listMessages({ limit: 1 })).toEqual([])
+    expect(await gateway.store.listMessages({ limit: 1 })).toEqual([])
   })
 })

@@ -4,8 +4,8 @@ import type { AddressInfo } from 'node:net'
 import { makeCertificate } from '@postern/http/test-certificate'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { emailConfigSchema } from '../src/index.ts'
-import type { MailHouse } from './house.ts'
-import { domain, openMailHouse } from './house.ts'
+import type { MailGateway } from './gateway.ts'
+import { domain, openMailGateway } from './gateway.ts'
 import { readCertificatePem, readProviderConfig, readRecorded, recordedAt } from './providers/fixture.ts'
 import type { Recorded } from './providers/requests.ts'
 import {
@@ -47,26 +47,26 @@ const own = generateKeyPairSync('rsa', { modulusLength: 2048 })
 beforeAll(() => new Promise<void>(resolve => amazon.listen(0, '127.0.0.1', resolve)))
 afterAll(() => amazon.close())
 
-let house: MailHouse
+let gateway: MailGateway
 beforeEach(async () => {
   fetched.length = 0
   certificate = () => ({ status: 200, body: readCertificatePem() })
-  house = await openAt({})
+  gateway = await openAt({})
 })
-afterEach(() => house.close())
+afterEach(() => gateway.close())
 
-async function openAt(providers: Readonly<Record<string, unknown>>, limits = {}): Promise<MailHouse> {
+async function openAt(providers: Readonly<Record<string, unknown>>, limits = {}): Promise<MailGateway> {
   const all = Object.fromEntries(names.map(name => [name, readProviderConfig(name)]))
   const loopback = { [snsHost]: (amazon.address() as AddressInfo).port }
-  const opened = await openMailHouse({
+  const opened = await openMailGateway({
     config: { providers: { ...all, ...providers }, limits, listen: { port: 0, protocol: 'lmtp' } },
     loopback,
   })
-  opened.world.advance(recordedAt - opened.world.now())
+  opened.platform.advance(recordedAt - opened.platform.now())
   return opened
 }
 
-async function deliver(name: string, { headers, body }: Recorded, at = house) {
+async function deliver(name: string, { headers, body }: Recorded, at = gateway) {
   const response = await at.channel.routes.fetch(
     new Request(`https://${domain}/email/inbound/${name}`, { method: 'POST', headers, body: new Uint8Array(body) }),
     { incoming: { socket: { remoteAddress: '192.0.2.200' } } },
@@ -77,13 +77,13 @@ async function deliver(name: string, { headers, body }: Recorded, at = house) {
 }
 
 const replay = (name: string, title: string) => deliver(name, readRecorded(name, title))
-const countStored = async () => (await house.desk.listMessages({ limit: 10 })).length
+const countStored = async () => (await gateway.store.listMessages({ limit: 10 })).length
 
 describe.each(names)('%s', name => {
   test('a good webhook brings the mail as it was, and is told 200', async () => {
     const { status, json } = await replay(name, 'good')
     expect({ status, json }).toEqual({ status: 200, json: { status: 'accepted', messages: [{ outcome: 'accepted' }] } })
-    const { message } = await house.latest()
+    const { message } = await gateway.latest()
     expect(message).toMatchObject({ id: 'recorded@nodmarc.test', recipient: `@echo@${domain}` })
     expect(message.parts).toMatchObject([
       { kind: 'text', content: 'Grüße & 100 % = all of it.' },
@@ -97,7 +97,7 @@ describe.each(names)('%s', name => {
     expect(status).toBe(name === 'ses' ? 403 : 401)
     expect(json.detail).toMatch(/^Cannot accept webhook: (its signature is wrong|wrong or missing user and password)$/)
     expect(await countStored()).toBe(0)
-    expect(await house.desk.listRefusals({ limit: 1 })).toMatchObject([{ from: '192.0.2.200', reason: json.detail }])
+    expect(await gateway.store.listRefusals({ limit: 1 })).toMatchObject([{ from: '192.0.2.200', reason: json.detail }])
   })
 
   test('the same webhook again makes no second turn', async () => {
@@ -126,12 +126,12 @@ describe.each(names)('%s', name => {
 
   test('a mail for nobody here is refused in words that end it', async () => {
     const request = readRecorded(name, 'good')
-    const closed = await openMailHouse({
+    const closed = await openMailGateway({
       config: { providers: { [name]: readProviderConfig(name) } },
       agents: { helper: { handle: () => undefined } },
       loopback: { [snsHost]: (amazon.address() as AddressInfo).port },
     })
-    closed.world.advance(recordedAt - closed.world.now())
+    closed.platform.advance(recordedAt - closed.platform.now())
     const { status, text } = await deliver(name, request, closed)
     expect(status).toBe(refusals[name])
     expect(text).toContain('Cannot accept mail: no such agent here')
@@ -152,11 +152,11 @@ describe.each(names)('%s', name => {
       body,
       duplex: 'half',
     } as RequestInit)
-    expect((await house.channel.routes.fetch(request)).status).toBe(401)
+    expect((await gateway.channel.routes.fetch(request)).status).toBe(401)
   })
 
   test('a provider that is not configured does not exist', async () => {
-    const other = await openMailHouse()
+    const other = await openMailGateway()
     expect((await deliver(name, readRecorded(name, 'good'), other)).status).toBe(404)
     await other.close()
   })
@@ -174,11 +174,11 @@ describe.each(names)('%s', name => {
 describe('when nobody is at home', () => {
   test.each(names)('%s is told to come back', async name => {
     const request = readRecorded(name, 'good')
-    house.sim.dns.fail('_dmarc.nodmarc.test', 'servfail')
+    gateway.simulation.dns.fail('_dmarc.nodmarc.test', 'servfail')
     const { status, json } = await deliver(name, request)
     expect({ status, detail: json.detail }).toEqual({ status: 503, detail: 'Cannot verify mail: DNS did not answer' })
-    house.sim.dns.set('_dmarc.nodmarc.test', {})
-    house.world.advance(60_000)
+    gateway.simulation.dns.set('_dmarc.nodmarc.test', {})
+    gateway.platform.advance(60_000)
   })
 })
 
@@ -191,7 +191,7 @@ describe('a mail that nobody should hear about', () => {
     const { status, json } = await deliver('postal', writePostal(octets, envelope, own.privateKey), bouncing)
     expect(status).toBe(200)
     expect(json).toEqual({ status: 'refused', code: 'malformed', detail: 'Cannot read mail: more than one From' })
-    expect(await bouncing.desk.listRefusals({ limit: 1 })).toMatchObject([{ code: 'malformed' }])
+    expect(await bouncing.store.listRefusals({ limit: 1 })).toMatchObject([{ code: 'malformed' }])
     await bouncing.close()
   })
 
@@ -235,11 +235,11 @@ test('EM-71: a webhook of SendGrid is the same one, however its signature is wri
 test('EM-71: a token of Mailgun, whose signature covers nothing else, brings no other mail, not even after a restart', async () => {
   const signing_key = 'key-of-sixteen-characters'
   const first = await openAt({ mailgun: { signing_key } })
-  const again = await openMailHouse({
+  const again = await openMailGateway({
     config: { providers: { mailgun: { signing_key } } },
-    watchDesk: () => first.desk,
+    watchStore: () => first.store,
   })
-  again.world.advance(recordedAt - again.world.now())
+  again.platform.advance(recordedAt - again.platform.now())
   const write = (text: string, to = 'echo') =>
     writeMailgun(
       Buffer.from(`From: bob@nodmarc.test\r\nMessage-ID: <${text}@nodmarc.test>\r\n\r\n${text}\r\n`),
@@ -284,7 +284,7 @@ describe('the clock of a webhook', () => {
     ['sendgrid', 6 * minute, false],
   ] as const)('%s may differ by %i seconds: %s', async (name, seconds, isTaken) => {
     const opened = await openAt({ mailgun: { signing_key }, sendgrid: { public_key } })
-    const timestamp = Math.floor(opened.world.now() / 1000) + seconds
+    const timestamp = Math.floor(opened.platform.now() / 1000) + seconds
     const { json } = await deliver(name, writers[name](timestamp), opened)
     const late = expect.objectContaining({ detail: 'Cannot accept webhook: its time is too far from now' })
     expect(json).toEqual(isTaken ? expect.objectContaining({ messages: [{ outcome: 'accepted' }] }) : late)
@@ -334,7 +334,7 @@ test('EM-71: a body encoded anew is no longer what was signed', async () => {
 test.each([
   ['postal', { message: undefined }, 'Choose the format "Raw message" for the HTTP endpoint.'],
   ['forwardemail', { raw: '' }, 'Its webhook must carry "raw".'],
-])('%s set up without the raw mail is told to come back, and the operator what to do', async (name, change, mend) => {
+])('%s set up without the raw mail is told to come back, and the operator what to do', async (name, change, fix) => {
   const config = { postal: { public_key: own.publicKey.export({ type: 'spki', format: 'pem' }) } }
   const opened = await openAt(config)
   const { sign, createHmac } = await import('node:crypto')
@@ -349,7 +349,7 @@ test.each([
   const answer = await deliver(name, { headers, body }, opened)
   expect({ status: answer.status, detail: answer.json.detail }).toEqual({
     status: 503,
-    detail: `Cannot read webhook: it has no raw mail. ${mend}`,
+    detail: `Cannot read webhook: it has no raw mail. ${fix}`,
   })
   await opened.close()
 })
@@ -416,15 +416,15 @@ describe('Amazon SNS', () => {
       SigningCertURL: `https://${snsHost}/SimpleNotificationService-0123456789abcdef0123456789abcdef.pem`,
     } as const
     const answer = await deliver('ses', writeSns(draft, createPrivateKey(amazonCertificate.key)), opened)
-    const [stored] = await opened.desk.listMessages({ limit: 1 })
-    const record = stored && (await opened.desk.findMessage(stored.id))
+    const [stored] = await opened.store.listMessages({ limit: 1 })
+    const record = stored && (await opened.store.findMessage(stored.id))
     const { detail } = answer.json
     expect({ status: answer.status, detail, verified: record?.message.sender.verified }).toEqual(expected)
     await opened.close()
   })
 
   test('a certificate counts in its time only', async () => {
-    house.world.advance(-7 * 86_400_000)
+    gateway.platform.advance(-7 * 86_400_000)
     const { json } = await replay('ses', 'good')
     expect(json.detail).toBe('Cannot accept webhook: its time is too far from now')
   })
@@ -465,15 +465,15 @@ describe('EM-73: forms', () => {
     ])
     const envelope = { from: 'bob@nodmarc.test', to: `echo@${domain}` }
     expect((await deliver('cloudmailin', writeCloudMailin(raw, envelope, authorization))).status).toBe(200)
-    expect((await house.latest()).message.parts).toMatchObject([{ content: 'Grüße' }])
+    expect((await gateway.latest()).message.parts).toMatchObject([{ content: 'Grüße' }])
   })
 })
 
 test('EM-74: the same mail from three webhooks, the intake and LMTP is one turn', async () => {
   for (const name of ['postal', 'cloudmailin', 'ses']) expect((await replay(name, 'good')).status).toBe(200)
-  const { message } = await house.latest()
-  expect((await house.post(String(message.raw))).status).toBe(200)
-  const client = await openSmtpClient(house.listening?.port ?? 0)
+  const { message } = await gateway.latest()
+  expect((await gateway.post(String(message.raw))).status).toBe(200)
+  const client = await openSmtpClient(gateway.listening?.port ?? 0)
   await client.read()
   for (const line of ['LHLO mx.nodmarc.test', 'MAIL FROM:<bob@nodmarc.test>', `RCPT TO:<echo@${domain}>`, 'DATA']) {
     await client.say(line)
@@ -482,5 +482,5 @@ test('EM-74: the same mail from three webhooks, the intake and LMTP is one turn'
   expect(await client.say(`Return-Path: <bob@nodmarc.test>\r\nReceived: by us\r\n${octets}.`)).toMatch(/^250 /)
   client.end()
   expect(await countStored()).toBe(1)
-  expect((await house.latest()).duplicates).toBe(4)
+  expect((await gateway.latest()).duplicates).toBe(4)
 })

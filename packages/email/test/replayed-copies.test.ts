@@ -1,8 +1,8 @@
 import type { MessageRecord } from '@postern/core'
 import { sealMessage } from 'mailauth/lib/arc/index.js'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import type { MailHouse } from './house.ts'
-import { domain, openMailHouse } from './house.ts'
+import type { MailGateway } from './gateway.ts'
+import { domain, openMailGateway } from './gateway.ts'
 import { keyRecord, makeKey, signText } from './sign.ts'
 
 // A signed mail stays signed when fields are added that its signature does not name (RFC 6376 §8.15).
@@ -10,22 +10,22 @@ import { keyRecord, makeKey, signText } from './sign.ts'
 const key = makeKey(2048)
 const victim = 'ann@open.test'
 const usual = ['from', 'to', 'subject', 'date', 'message-id']
-let house: MailHouse
+let gateway: MailGateway
 let counter = 0
 
 beforeAll(async () => {
   const trust = {
     arc_sealers: ['list.test'],
     spf_only: true,
-    upstreams: [{ authserv_id: 'mx.front.test', door: 'inbound' as const }],
+    upstreams: [{ authserv_id: 'mx.front.test', endpoint: 'inbound' as const }],
   }
-  house = await openMailHouse({ works: true, config: { trust } })
-  const { dns } = house.sim
+  gateway = await openMailGateway({ works: true, config: { trust } })
+  const { dns } = gateway.simulation
   dns.set('open.test', { A: ['192.0.2.1'], TXT: ['v=spf1 ip4:192.0.2.1 -all'] })
   dns.set('_dmarc.open.test', { TXT: ['v=DMARC1; p=none'] })
   for (const name of ['s1._domainkey.open.test', 'seal._domainkey.list.test']) dns.set(name, { TXT: [keyRecord(key)] })
 })
-afterAll(() => house.close())
+afterAll(() => gateway.close())
 
 interface Draft {
   readonly to?: string
@@ -34,7 +34,7 @@ interface Draft {
   readonly more?: readonly string[]
 }
 
-function write({ to = `echo@${domain}`, id, date = new Date(house.world.now()), more = [] }: Draft = {}): string {
+function write({ to = `echo@${domain}`, id, date = new Date(gateway.platform.now()), more = [] }: Draft = {}): string {
   counter += 1
   const fields = [
     ...[`From: ${victim}`, `To: ${to}`, `Subject: Number ${counter}`, `Date: ${date.toUTCString()}`],
@@ -50,9 +50,9 @@ const sign = (message: string, fields: readonly string[] = usual) =>
 const add = (message: string, ...fields: readonly string[]) => `${fields.join('\r\n')}\r\n${message}`
 
 async function take(message: string, to: string | undefined = `echo@${domain}`, envelope = {}): Promise<MessageRecord> {
-  expect((await house.post(Buffer.from(message, 'latin1'), { to, ...envelope })).status).toBe(200)
-  const [summary] = await house.desk.listMessages({ limit: 1 })
-  const record = await house.desk.findMessage(`#${summary?.message}`)
+  expect((await gateway.post(Buffer.from(message, 'latin1'), { to, ...envelope })).status).toBe(200)
+  const [summary] = await gateway.store.listMessages({ limit: 1 })
+  const record = await gateway.store.findMessage(`#${summary?.message}`)
   if (!record) throw new Error('nothing is stored')
   return record
 }
@@ -62,7 +62,7 @@ const told = ({ message }: MessageRecord) => message.parts.find(({ kind }) => ki
 /** A conversation of the victim's with the agent: its first mail, what it was answered, and where answers to that go. */
 async function converse() {
   const record = await take(sign(write()))
-  const reply = await house.sim.mail.awaitReply(record.message.id, 30_000)
+  const reply = await gateway.simulation.mail.awaitReply(record.message.id, 30_000)
   return {
     record,
     root: `<${record.message.id}>`,
@@ -72,7 +72,7 @@ async function converse() {
 }
 
 const pastOf = ({ message }: MessageRecord) =>
-  expect.poll(() => house.heard.find(({ id }) => id === message.id)?.history?.length, { timeout: 30_000 })
+  expect.poll(() => gateway.heard.find(({ id }) => id === message.id)?.history?.length, { timeout: 30_000 })
 
 describe('a mail for somebody else', () => {
   test('reaches no agent by a Cc that was added', async () => {
@@ -186,7 +186,7 @@ describe('people who write by', () => {
   /** The newest answer, to a mail whose id may not be ours to know. */
   async function expectReply() {
     const subject = `Re: Number ${counter}`
-    const find = () => house.sim.mail.received.find(({ headers }) => headers.get('subject')?.[0] === subject)
+    const find = () => gateway.simulation.mail.received.find(({ headers }) => headers.get('subject')?.[0] === subject)
     await expect.poll(find, { timeout: 30_000 }).toBeDefined()
     const reply = find()
     if (!reply) throw new Error('no answer came')

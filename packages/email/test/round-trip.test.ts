@@ -1,18 +1,18 @@
 import { Resolver } from 'node:dns/promises'
 import { dkimVerify } from 'mailauth/lib/dkim/verify.js'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import type { MailHouse } from './house.ts'
-import { domain, openMailHouse } from './house.ts'
+import type { MailGateway } from './gateway.ts'
+import { domain, openMailGateway } from './gateway.ts'
 
-let house: MailHouse
+let gateway: MailGateway
 
 beforeAll(async () => {
-  house = await openMailHouse({ config: { listen: { port: 0 } }, works: true })
+  gateway = await openMailGateway({ config: { listen: { port: 0 } }, works: true })
 })
-afterAll(() => house.close())
+afterAll(() => gateway.close())
 
 test('a signed mail that comes by SMTP is proven, answered by the agent, and the answer is signed mail in the thread', async () => {
-  const { mail: sender, dns } = house.sim
+  const { mail: sender, dns } = gateway.simulation
   const { mail, answer } = await sender.deliver({
     to: `echo@${domain}`,
     subject: 'AW: Lunch',
@@ -37,11 +37,11 @@ test('a signed mail that comes by SMTP is proven, answered by the agent, and the
   expect(header('x-auto-response-suppress')).toBe('All')
   expect(reply.messageId).toMatch(/^[0-9a-f]{32}@agents\.test$/)
 
-  for (const { dns: record } of await house.channel.publishedKeys()) {
+  for (const { dns: record } of await gateway.channel.publishedKeys()) {
     if (record?.name.includes('_domainkey')) dns.set(record.name, { TXT: [record.value] })
   }
   const resolver = new Resolver()
-  resolver.setServers([...house.sim.network.dns])
+  resolver.setServers([...gateway.simulation.network.dns])
   const { results } = await dkimVerify(reply.octets, {
     strict: true,
     resolver: (name, type) => resolver.resolve(name, type) as never,
@@ -63,7 +63,7 @@ test('a signed mail that comes by SMTP is proven, answered by the agent, and the
     ]),
   )
 
-  const record = await house.desk.findMessage(mail.messageId)
+  const record = await gateway.store.findMessage(mail.messageId)
   expect(record?.message.sender).toMatchObject({
     address: '@alice@alice.test',
     display_name: 'Alice',

@@ -1,7 +1,7 @@
 import type { Agent, NormalizedMessage } from '@postern/core'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import type { MailHouse } from './house.ts'
-import { domain, openMailHouse } from './house.ts'
+import type { MailGateway } from './gateway.ts'
+import { domain, openMailGateway } from './gateway.ts'
 
 const alice = 'Alice <alice@alice.test>'
 const given: NormalizedMessage[] = []
@@ -14,18 +14,18 @@ const calling = (other: string, text: string): Agent => ({
   },
 })
 
-let house: MailHouse
+let gateway: MailGateway
 beforeAll(async () => {
   const agents = { echo: calling('helper', 'Ask helper.'), helper: calling('echo', 'Ask echo.') }
-  house = await openMailHouse({ works: true, agents })
+  gateway = await openMailGateway({ works: true, agents })
 })
-afterAll(() => house.close())
+afterAll(() => gateway.close())
 
-const deliveriesOf = async () => (await house.desk.listDeliveries({ limit: 100 })).toReversed()
+const deliveriesOf = async () => (await gateway.store.listDeliveries({ limit: 100 })).toReversed()
 
 test('an agent that is mentioned stands in Cc and is given the answer here; the chain ends, and nobody was mailed for it', async () => {
-  const { mail } = await house.postMail({ from: alice, text: 'Who knows?' })
-  const reply = await house.sim.mail.awaitReply(mail.messageId, 30_000)
+  const { mail } = await gateway.postMail({ from: alice, text: 'Who knows?' })
+  const reply = await gateway.simulation.mail.awaitReply(mail.messageId, 30_000)
   expect(reply.headers.get('cc')).toEqual([`helper@${domain}`])
   // Five agents have passed it on when it is over: echo, helper, echo, helper, echo, and helper last.
   await expect.poll(() => given.length).toBe(6)
@@ -57,7 +57,7 @@ test('an agent that is mentioned stands in Cc and is given the answer here; the 
   const deliveries = await deliveriesOf()
   expect(deliveries.filter(({ to }) => to === 'alice@alice.test')).toHaveLength(6)
   expect(deliveries.filter(({ to }) => to.endsWith(`@${domain}`))).toHaveLength(5)
-  const mailed = house.sim.mail.received.flatMap(({ envelope }) => envelope.to)
+  const mailed = gateway.simulation.mail.received.flatMap(({ envelope }) => envelope.to)
   expect(mailed.filter(to => to.endsWith(`@${domain}`))).toEqual([])
 })
 
@@ -77,7 +77,7 @@ test('it hears what was said and to whom, from an agent nobody outside has prove
 
 test('its thread is that of the people: alice’s next mail to it goes on from there', async () => {
   const last = given.at(-1)
-  const { mail } = await house.postMail({ from: alice, to: `helper@${domain}`, references: [last?.id ?? ''] })
+  const { mail } = await gateway.postMail({ from: alice, to: `helper@${domain}`, references: [last?.id ?? ''] })
   await expect.poll(() => given.some(({ id }) => id === mail.messageId)).toBe(true)
   expect(given.find(({ id }) => id === mail.messageId)?.history?.length).toBeGreaterThanOrEqual(2)
 })

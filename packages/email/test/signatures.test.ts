@@ -2,8 +2,8 @@ import { createPublicKey } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
 import type { MessageRecord } from '@postern/core'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import type { IntakeAnswer, MailHouse } from './house.ts'
-import { domain, openMailHouse } from './house.ts'
+import type { IntakeAnswer, MailGateway } from './gateway.ts'
+import { domain, openMailGateway } from './gateway.ts'
 import type { TestSigning } from './sign.ts'
 import { keyRecord, makeKey, signText } from './sign.ts'
 
@@ -11,12 +11,12 @@ const rsa = makeKey(2048)
 const small = makeKey(1024)
 const tiny = makeKey(768)
 const edwards = makeKey('ed25519')
-let house: MailHouse
+let gateway: MailGateway
 let counter = 0
 
 beforeAll(async () => {
-  house = await openMailHouse()
-  const { dns } = house.sim
+  gateway = await openMailGateway()
+  const { dns } = gateway.simulation
   for (const [name, policy] of Object.entries({
     'open.test': 'none',
     'shut.test': 'reject',
@@ -42,7 +42,7 @@ beforeAll(async () => {
   dns.set('strict._domainkey.open.test', { TXT: [keyRecord(rsa, 't=s; ')] })
   dns.fail('silent._domainkey.open.test', 'servfail')
 })
-afterAll(() => house.close())
+afterAll(() => gateway.close())
 
 function write(from = 'Ann <ann@open.test>', body = 'The first line.\n'): string {
   counter += 1
@@ -61,14 +61,14 @@ interface Taken {
 }
 
 async function take(message: string): Promise<Taken> {
-  const answer = await house.post(message, { from: 'bounce@elsewhere.test', to: `echo@${domain}` })
+  const answer = await gateway.post(message, { from: 'bounce@elsewhere.test', to: `echo@${domain}` })
   expect(answer.body).toMatchObject({ status: 'accepted' })
-  const record = await house.latest()
+  const record = await gateway.latest()
   return { answer, record, sender: record.message.sender, dkim: record.proofs.find(({ kind }) => kind === 'dkim') }
 }
 
 async function refuse(message: string): Promise<IntakeAnswer> {
-  return house.post(message, { from: 'bounce@elsewhere.test', to: `echo@${domain}` })
+  return gateway.post(message, { from: 'bounce@elsewhere.test', to: `echo@${domain}` })
 }
 
 const now = () => Math.floor(Date.now() / 1000)
@@ -143,7 +143,7 @@ describe('a signature that proves', () => {
 
   test('EM-36: a key in several strings, with 4096 bits', async () => {
     const key = makeKey(4096)
-    house.sim.dns.set('long._domainkey.open.test', { TXT: [keyRecord(key)] })
+    gateway.simulation.dns.set('long._domainkey.open.test', { TXT: [keyRecord(key)] })
     expect((await take(sign({ key, selector: 'long' }))).sender.verified).toBe(true)
   })
 
@@ -159,7 +159,7 @@ describe('a signature that proves', () => {
     ],
   ])('EM-36: a key record with %s', async (what, record) => {
     const selector = `odd-${what.length}`
-    house.sim.dns.set(`${selector}._domainkey.open.test`, { TXT: [record()] })
+    gateway.simulation.dns.set(`${selector}._domainkey.open.test`, { TXT: [record()] })
     expect((await take(sign({ selector }))).sender.verified).toBe(true)
   })
 })
@@ -167,9 +167,9 @@ describe('a signature that proves', () => {
 test('the message of RFC 8463 passes with both of its signatures', async () => {
   const folder = new URL('../../../fixtures/email/rfc8463/', import.meta.url)
   const records: Record<string, string> = JSON.parse(await readFile(new URL('dns.json', folder), 'utf8'))
-  for (const [name, record] of Object.entries(records)) house.sim.dns.set(name, { TXT: [record] })
-  await house.post(await readFile(new URL('message.eml', folder)))
-  const { message, proofs } = await house.latest()
+  for (const [name, record] of Object.entries(records)) gateway.simulation.dns.set(name, { TXT: [record] })
+  await gateway.post(await readFile(new URL('message.eml', folder)))
+  const { message, proofs } = await gateway.latest()
   expect(message.sender).toMatchObject({
     address: '@joe@football.example.com',
     verified: true,
@@ -236,7 +236,7 @@ describe('a signature that proves nothing', () => {
 
   test('EM-19: nor does the signature of a sibling or of a child without a policy', async () => {
     for (const other of ['other.test', 'sub.bare.test']) {
-      house.sim.dns.set(`s1._domainkey.${other}`, { TXT: [keyRecord(rsa)] })
+      gateway.simulation.dns.set(`s1._domainkey.${other}`, { TXT: [keyRecord(rsa)] })
       expect((await take(sign({ domain: other }, write('ann@bare.test')))).sender.verified).toBe(false)
     }
   })
@@ -247,7 +247,7 @@ describe('a signature that proves nothing', () => {
     ['test', 'ann@victim.test', false],
     ['victim.co.uk', 'ann@mail.victim.co.uk', true],
   ])('without a policy a key of %s speaks for %s: %s', async (signer, author, isVerified) => {
-    house.sim.dns.set(`s1._domainkey.${signer}`, { TXT: [keyRecord(rsa)] })
+    gateway.simulation.dns.set(`s1._domainkey.${signer}`, { TXT: [keyRecord(rsa)] })
     const { sender } = await take(sign({ domain: signer }, write(author)))
     expect(sender.verified).toBe(isVerified)
   })
@@ -266,11 +266,11 @@ describe('many signatures', () => {
   }
 
   test('EM-20: of more than ten only those that could align are judged', async () => {
-    const questions = house.sim.dns.questions.length
+    const questions = gateway.simulation.dns.questions.length
     const { sender, record } = await take(many(12, { domain: 'noise.example' }))
     expect(sender.verified).toBe(true)
     expect(record.flags).toContain('too_many_signatures')
-    const asked = house.sim.dns.questions.slice(questions)
+    const asked = gateway.simulation.dns.questions.slice(questions)
     expect(asked.filter(question => question.includes('noise.example'))).toEqual([])
   })
 
@@ -332,8 +332,8 @@ ARC-Authentication-Results: i=1;${spaces}x
 
 describe("the policy of the author's domain", () => {
   test('many keys to look for do not keep us from asking for it', async () => {
-    const strict = await openMailHouse({ config: { limits: { dns_questions: 10 } } })
-    strict.sim.dns.set('_dmarc.shut.test', { TXT: ['v=DMARC1; p=reject'] })
+    const strict = await openMailGateway({ config: { limits: { dns_questions: 10 } } })
+    strict.simulation.dns.set('_dmarc.shut.test', { TXT: ['v=DMARC1; p=reject'] })
     let message = write('ann@shut.test')
     for (let index = 0; index < 10; index += 1)
       message = sign({ domain: 'noise.example', selector: `s${index}` }, message)
@@ -342,7 +342,7 @@ describe("the policy of the author's domain", () => {
   })
 
   test("a neighbour's DNS trouble does not keep us from applying it", async () => {
-    const { dns } = house.sim
+    const { dns } = gateway.simulation
     dns.set('_dmarc.corp.co.test', { TXT: ['v=DMARC1; p=reject'] })
     dns.fail('s1._domainkey.evil.co.test', 'servfail')
     const answer = await refuse(sign({ domain: 'evil.co.test' }, write('ann@corp.co.test')))
@@ -358,7 +358,7 @@ describe("the policy of the author's domain", () => {
         detail: expect.stringMatching(/^Cannot verify mail: no aligned proof, and the DMARC policy/),
       },
     })
-    const [refusal] = await house.desk.listRefusals({ limit: 1 })
+    const [refusal] = await gateway.store.listRefusals({ limit: 1 })
     expect(refusal).toMatchObject({ via: 'email', code: 'forbidden', from: '127.0.0.1' })
   })
 
@@ -380,13 +380,13 @@ describe("the policy of the author's domain", () => {
   })
 
   test('SPF alone passes DMARC but verifies nobody', async () => {
-    await house.post(write('ann@shut.test'), {
+    await gateway.post(write('ann@shut.test'), {
       from: 'ann@shut.test',
       to: `echo@${domain}`,
       ip: '192.0.2.1',
       helo: 'mx.shut.test',
     })
-    const { message, proofs } = await house.latest()
+    const { message, proofs } = await gateway.latest()
     expect(message.sender).toMatchObject({ verified: false, auth_method: 'email-dmarc' })
     expect(proofs.map(({ kind, verdict }) => [kind, verdict])).toEqual([
       ['dkim', 'none'],
@@ -402,7 +402,7 @@ describe('EM-34: DNS that does not answer', () => {
     const answer = await refuse(message)
     expect(answer).toMatchObject({ status: 503, body: { detail: 'Cannot verify mail: DNS did not answer' } })
     expect(answer.headers.get('retry-after')).toBe('300')
-    house.world.advance(5 * 3_600_000)
+    gateway.platform.advance(5 * 3_600_000)
     const { sender, record } = await take(message)
     expect(sender).toMatchObject({ verified: false, auth_method: 'none' })
     expect(record.flags).toContain('dns_trouble')
@@ -411,24 +411,24 @@ describe('EM-34: DNS that does not answer', () => {
   test('for no longer after a restart, and in every process', async () => {
     const message = sign({ selector: 'silent' }, write('ann@open.test', 'Put off.'))
     expect(await refuse(message)).toMatchObject({ status: 503 })
-    house.world.advance(3 * 3_600_000)
-    const again = await openMailHouse({ watchDesk: () => house.desk })
-    again.sim.dns.set('_dmarc.open.test', { TXT: ['v=DMARC1; p=none'] })
-    again.sim.dns.fail('silent._domainkey.open.test', 'servfail')
+    gateway.platform.advance(3 * 3_600_000)
+    const again = await openMailGateway({ watchStore: () => gateway.store })
+    again.simulation.dns.set('_dmarc.open.test', { TXT: ['v=DMARC1; p=none'] })
+    again.simulation.dns.fail('silent._domainkey.open.test', 'servfail')
     const answer = async () => (await again.post(Buffer.from(message, 'latin1'), { to: `echo@${domain}` })).status
-    again.world.advance(3 * 3_600_000)
+    again.platform.advance(3 * 3_600_000)
     expect(await answer()).toBe(503)
-    house.world.advance(2 * 3_600_000)
-    again.world.advance(2 * 3_600_000)
+    gateway.platform.advance(2 * 3_600_000)
+    again.platform.advance(2 * 3_600_000)
     expect(await answer()).toBe(200)
     await again.close()
   })
 
   test('under p=reject: after the longest deferral kept for the operator, not for the agent', async () => {
-    house.sim.dns.fail('silent._domainkey.shut.test', 'servfail')
+    gateway.simulation.dns.fail('silent._domainkey.shut.test', 'servfail')
     const message = sign({ domain: 'shut.test', selector: 'silent' }, write('ann@shut.test'))
     expect(await refuse(message)).toMatchObject({ status: 503 })
-    house.world.advance(5 * 3_600_000)
+    gateway.platform.advance(5 * 3_600_000)
     const { record } = await take(message)
     expect(record).toMatchObject({
       state: 'ignored',
@@ -437,15 +437,15 @@ describe('EM-34: DNS that does not answer', () => {
   })
 
   test('for the DMARC record: come back later, even with a good signature', async () => {
-    const mend = house.sim.dns.fail('_dmarc.bare.test', 'servfail')
+    const fix = gateway.simulation.dns.fail('_dmarc.bare.test', 'servfail')
     const message = sign({ domain: 'bare.test' }, write('ann@bare.test'))
     expect(await refuse(message)).toMatchObject({ status: 503 })
-    mend()
+    fix()
     expect((await take(message)).sender.verified).toBe(true)
   })
 
   test('for a signature that cannot align anyway: not waited for', async () => {
-    house.sim.dns.fail('silent._domainkey.noise.example', 'servfail')
+    gateway.simulation.dns.fail('silent._domainkey.noise.example', 'servfail')
     expect((await take(sign({ domain: 'noise.example', selector: 'silent' }))).sender.verified).toBe(false)
   })
 })
@@ -457,8 +457,8 @@ describe('EM-39: a DMARC record that says nothing', () => {
     ['it is no list of tags', ['v=DMARC1 p=reject']],
     ['it is something else', ['hello']],
   ])('%s: none', async (_what, records) => {
-    house.sim.dns.set('_dmarc.odd.test', { TXT: records })
-    house.world.advance(60_000)
+    gateway.simulation.dns.set('_dmarc.odd.test', { TXT: records })
+    gateway.platform.advance(60_000)
     const { record } = await take(write('ann@odd.test'))
     expect(record.proofs.find(({ kind }) => kind === 'dmarc')).toMatchObject({ verdict: 'none' })
   })
@@ -472,19 +472,19 @@ describe('a second From on a mail that is really signed', () => {
     ['EM-04: below, not signed twice', () => below(sign())],
     ['EM-04: below, signed twice', () => below(sign({ fields: often }))],
   ])('%s is refused', async (_row, message) => {
-    const questions = house.sim.dns.questions.length
+    const questions = gateway.simulation.dns.questions.length
     expect(await refuse(message())).toMatchObject({
       status: 400,
       body: { detail: 'Cannot read mail: more than one From' },
     })
-    expect(house.sim.dns.questions.length).toBe(questions)
+    expect(gateway.simulation.dns.questions.length).toBe(questions)
   })
 })
 
 test('EM-25: the same mail again is answered the same and kept once', async () => {
   const message = sign()
   await take(message)
-  const again = await house.post(`Received: by another hop\n${message}`, { to: `echo@${domain}` })
+  const again = await gateway.post(`Received: by another hop\n${message}`, { to: `echo@${domain}` })
   expect(again.status).toBe(200)
-  expect((await house.latest()).duplicates).toBe(1)
+  expect((await gateway.latest()).duplicates).toBe(1)
 })

@@ -6,28 +6,28 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 import { emailConfigSchema } from '../src/index.ts'
-import type { MailHouse } from './house.ts'
-import { domain, openMailHouse } from './house.ts'
+import type { MailGateway } from './gateway.ts'
+import { domain, openMailGateway } from './gateway.ts'
 import { openSmtpClient } from './smtp-client.ts'
 
 const directory = mkdtempSync(join(tmpdir(), 'postern-socket-'))
 const path = join(directory, 'lmtp')
 afterAll(() => rmSync(directory, { recursive: true }))
 
-const openHouse = (protocol: 'smtp' | 'lmtp' = 'lmtp') => openMailHouse({ config: { listen: { path, protocol } } })
+const openGateway = (protocol: 'smtp' | 'lmtp' = 'lmtp') => openMailGateway({ config: { listen: { path, protocol } } })
 
 const mail = `From: Bob <bob@nodmarc.test>\r\nTo: echo@${domain}\r\nSubject: Hi\r\n\r\nHello.\r\n.`
 
 describe('LMTP by a socket in the file system', () => {
-  let house: MailHouse
+  let gateway: MailGateway
   beforeAll(async () => {
-    house = await openHouse()
+    gateway = await openGateway()
   })
-  afterAll(() => house.close())
+  afterAll(() => gateway.close())
 
   test('is open to its owner and its group, and says where it is', () => {
     expect(statSync(path).mode & 0o777).toBe(0o660)
-    expect(house.listening?.description).toBe(`LMTP on ${path}`)
+    expect(gateway.listening?.description).toBe(`LMTP on ${path}`)
   })
 
   test('takes a mail, and believes by XFORWARD who brought it', async () => {
@@ -38,7 +38,7 @@ describe('LMTP by a socket in the file system', () => {
     for (const line of ['MAIL FROM:<bob@nodmarc.test>', `RCPT TO:<echo@${domain}>`, 'DATA']) await client.say(line)
     expect(await client.say(mail)).toMatch(/^250 /)
     client.end()
-    const { proofs } = await house.latest()
+    const { proofs } = await gateway.latest()
     expect(proofs.find(({ kind }) => kind === 'spf')).toMatchObject({ ip: '192.0.2.77' })
   })
 })
@@ -51,19 +51,21 @@ describe('the socket', () => {
   })
 
   test('whoever brings mail by SMTP there has no address that SPF could judge', async () => {
-    const house = await openHouse('smtp')
-    open.push(house)
+    const gateway = await openGateway('smtp')
+    open.push(gateway)
     const client = await openSmtpClient(path)
     await client.read()
     for (const line of ['EHLO mx.nodmarc.test', 'MAIL FROM:<bob@nodmarc.test>', `RCPT TO:<echo@${domain}>`, 'DATA'])
       await client.say(line)
     expect(await client.say(mail)).toMatch(/^250 /)
     client.end()
-    expect((await house.latest()).proofs.find(({ kind }) => kind === 'spf')).toMatchObject({ verdict: 'unverifiable' })
+    expect((await gateway.latest()).proofs.find(({ kind }) => kind === 'spf')).toMatchObject({
+      verdict: 'unverifiable',
+    })
   })
 
   test('is gone when the listener is closed', async () => {
-    await (await openHouse()).close()
+    await (await openGateway()).close()
     expect(() => statSync(path)).toThrow('ENOENT')
   })
 
@@ -71,7 +73,7 @@ describe('the socket', () => {
     const script = `require('node:net').createServer().listen(${JSON.stringify(path)}, () => process.kill(process.pid, 'SIGKILL'))`
     expect(() => execFileSync(process.execPath, ['-e', script])).toThrow()
     expect(statSync(path).isSocket()).toBe(true)
-    open.push(await openHouse())
+    open.push(await openGateway())
     const client = await openSmtpClient(path)
     expect(await client.read()).toMatch(/^220 /)
     client.end()
@@ -80,11 +82,11 @@ describe('the socket', () => {
   test('of somebody who answers stays his, and so does a file', async () => {
     const other = createServer().listen(path)
     await once(other, 'listening')
-    await expect(openHouse()).rejects.toMatchObject({ code: 'EADDRINUSE' })
+    await expect(openGateway()).rejects.toMatchObject({ code: 'EADDRINUSE' })
     other.close()
     await once(other, 'close')
     writeFileSync(path, 'a letter')
-    await expect(openHouse()).rejects.toMatchObject({ code: 'EADDRINUSE' })
+    await expect(openGateway()).rejects.toMatchObject({ code: 'EADDRINUSE' })
     expect(statSync(path).size).toBe(8)
   })
 })

@@ -1,8 +1,8 @@
-import type { Desk } from '@postern/core'
+import type { Store } from '@postern/core'
 import { createByteBudget } from '@postern/limits'
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
-import type { MailHouse } from './house.ts'
-import { domain, openMailHouse } from './house.ts'
+import type { MailGateway } from './gateway.ts'
+import { domain, openMailGateway } from './gateway.ts'
 import type { SmtpClient } from './smtp-client.ts'
 import { openSmtpClient } from './smtp-client.ts'
 
@@ -20,26 +20,26 @@ async function greet(port: number, command = 'EHLO'): Promise<{ client: SmtpClie
   return { client, features: await client.say(`${command} mx.nodmarc.test`) }
 }
 
-async function countStored(desk: Desk): Promise<number> {
-  return (await desk.listMessages({ limit: 1000 })).length
+async function countStored(store: Store): Promise<number> {
+  return (await store.listMessages({ limit: 1000 })).length
 }
 
 describe('the SMTP listener', () => {
-  let house: MailHouse
+  let gateway: MailGateway
   let port: number
   beforeAll(async () => {
-    house = await openMailHouse({
+    gateway = await openMailGateway({
       config: {
         listen: { port: 0, max_connections: 3, max_recipients: 2, timeout_ms: 1000 },
         limits: { message_bytes: 10_000 },
       },
     })
-    port = house.listening?.port ?? 0
+    port = gateway.listening?.port ?? 0
   })
-  afterAll(() => house.close())
+  afterAll(() => gateway.close())
 
   test('says where it listens and what it can', async () => {
-    expect(house.listening?.description).toBe(`SMTP on 127.0.0.1:${port}`)
+    expect(gateway.listening?.description).toBe(`SMTP on 127.0.0.1:${port}`)
     const { client, features } = await greet(port)
     expect(features).toContain('SIZE 10000')
     expect(features).toContain('8BITMIME')
@@ -56,7 +56,10 @@ describe('the SMTP listener', () => {
     expect(await client.say('RCPT TO:<echo@elsewhere.test>')).toBe('550 5.1.1 Cannot accept mail: no such agent here')
     expect(await client.say(`RCPT TO:<Echo+tag@${domain}>`)).toMatch(/^250 2\.1\.5 /)
     client.end()
-    expect((await house.desk.listRefusals({ limit: 1 }))[0]).toMatchObject({ code: 'no_recipient', from: '127.0.0.1' })
+    expect((await gateway.store.listRefusals({ limit: 1 }))[0]).toMatchObject({
+      code: 'no_recipient',
+      from: '127.0.0.1',
+    })
   })
 
   test('EM-69: one recipient too many is put off', async () => {
@@ -69,14 +72,14 @@ describe('the SMTP listener', () => {
   })
 
   test('takes a mail only when it is stored', async () => {
-    const before = await countStored(house.desk)
+    const before = await countStored(gateway.store)
     const { client } = await greet(port)
     await client.say('MAIL FROM:<bob@nodmarc.test> BODY=8BITMIME SMTPUTF8')
     await client.say(`RCPT TO:<echo@${domain}>`)
     expect(await client.say('DATA')).toMatch(/^354 /)
     expect(await client.say(`${write()}.`)).toBe('250 2.6.0 accepted')
-    expect(await countStored(house.desk)).toBe(before + 1)
-    const { message, proofs } = await house.latest()
+    expect(await countStored(gateway.store)).toBe(before + 1)
+    const { message, proofs } = await gateway.latest()
     expect(message.raw).toMatch(/^From: Bob .*Hello \d+\.\r\n$/s)
     expect(proofs.find(({ kind }) => kind === 'spf')).toMatchObject({
       verdict: 'pass',
@@ -94,7 +97,7 @@ describe('the SMTP listener', () => {
     await client.say(`RCPT TO:<echo@${domain}>`)
     await client.say('DATA')
     expect(await client.say(utf8(`${write('Jörg <jörg@nodmarc.test>')}.`))).toMatch(/^250 /)
-    const { message } = await house.latest()
+    const { message } = await gateway.latest()
     expect(message.sender).toMatchObject({ address: '@jörg@nodmarc.test', display_name: 'Jörg' })
     client.end()
   })
@@ -118,7 +121,7 @@ describe('the SMTP listener', () => {
       expect.stringMatching(/^550 5\.7\.1 Cannot verify mail: no aligned proof, /),
     ],
   ])('refuses after DATA: %s', async (_what, message, reply) => {
-    house.sim.dns.fail('_dmarc.lost.test', 'servfail')
+    gateway.simulation.dns.fail('_dmarc.lost.test', 'servfail')
     const { client } = await greet(port)
     await client.say('MAIL FROM:<bob@nodmarc.test>')
     await client.say(`RCPT TO:<echo@${domain}>`)
@@ -146,7 +149,7 @@ describe('the SMTP listener', () => {
     await client.say('QUIT')
     await client.closed
     await vi.waitFor(async () =>
-      expect((await house.desk.listRefusals({ limit: 1 }))[0]).toMatchObject({
+      expect((await gateway.store.listRefusals({ limit: 1 }))[0]).toMatchObject({
         code: 'too_large',
         reason: 'Cannot accept mail: announced as larger than 10000 bytes',
         from: '127.0.0.1',
@@ -156,7 +159,7 @@ describe('the SMTP listener', () => {
 
   test('more than may be held at a time is put off, and taken once there is room', async () => {
     const bodies = createByteBudget({ total: 5_000, perOwner: 5_000, refusal: 'Cannot take mail: too much at once' })
-    const narrow = await openMailHouse({ config: { listen: { port: 0 } }, bodies })
+    const narrow = await openMailGateway({ config: { listen: { port: 0 } }, bodies })
     const open = async () => (await greet(narrow.listening?.port ?? 0)).client
     const message = `${write()}${'x'.repeat(98).concat('\r\n').repeat(60)}`
     const begin = async (client: SmtpClient) => {
@@ -187,8 +190,8 @@ describe('the SMTP listener', () => {
     await client.say('DATA')
     const lines = Array.from({ length: 1500 }, (_, index) => `..${index}\r\n`).join('')
     expect(await client.say(`${write()}${lines}.`)).toMatch(/^250 /)
-    const [summary] = await house.desk.listMessages({ limit: 1 })
-    const record = await house.desk.findMessage(summary?.id ?? '')
+    const [summary] = await gateway.store.listMessages({ limit: 1 })
+    const record = await gateway.store.findMessage(summary?.id ?? '')
     const text = record?.message.parts.flatMap(part => (part.kind === 'text' ? part.content : [])).join('')
     expect(text?.split('\n').slice(1)).toEqual(Array.from({ length: 1500 }, (_, index) => `.${index}`))
     client.end()
@@ -203,14 +206,14 @@ describe('the SMTP listener', () => {
     ['CRLF.CRCRLF', '\r\n.\r\r\n'],
     ['CRLF NUL.CRLF', '\r\n\0.\r\n'],
   ])('EM-66: %s does not end a message', async (_what, sequence) => {
-    const before = await countStored(house.desk)
+    const before = await countStored(gateway.store)
     const { client } = await greet(port)
     await client.say('MAIL FROM:<bob@nodmarc.test>')
     await client.say(`RCPT TO:<echo@${domain}>`)
     await client.say('DATA')
     const smuggled = `${write()}one${sequence}MAIL FROM:<a@x.test>\r\nRCPT TO:<echo@${domain}>\r\nDATA\r\n${write()}`
     expect(await client.say(`${smuggled}\r\n.`)).toMatch(/^250 /)
-    expect(await countStored(house.desk)).toBe(before + 1)
+    expect(await countStored(gateway.store)).toBe(before + 1)
     client.end()
   })
 
@@ -233,7 +236,7 @@ describe('the SMTP listener', () => {
   })
 
   test('EM-69: a client that sends one octet after the other is cut off in the end', async () => {
-    const slow = await openMailHouse({ config: { listen: { port: 0, transfer_ms: 200 } } })
+    const slow = await openMailGateway({ config: { listen: { port: 0, transfer_ms: 200 } } })
     const { client } = await greet(slow.listening?.port ?? 0)
     await client.say('MAIL FROM:<bob@nodmarc.test>')
     await client.say(`RCPT TO:<echo@${domain}>`)
@@ -242,12 +245,12 @@ describe('the SMTP listener', () => {
     expect(await client.read()).toBe('451 4.4.3 Cannot accept mail: it came too slowly')
     await client.closed
     clearInterval(trickle)
-    expect(await countStored(slow.desk)).toBe(0)
+    expect(await countStored(slow.store)).toBe(0)
     await slow.close()
   })
 
-  test('a mail of nothing but escaped dots is cut off before it takes the house its time', async () => {
-    const large = await openMailHouse({ config: { listen: { port: 0 } } })
+  test('a mail of nothing but escaped dots is cut off before it takes the gateway its time', async () => {
+    const large = await openMailGateway({ config: { listen: { port: 0 } } })
     const { client } = await greet(large.listening?.port ?? 0)
     await client.say('MAIL FROM:<bob@nodmarc.test>')
     await client.say(`RCPT TO:<echo@${domain}>`)
@@ -255,10 +258,10 @@ describe('the SMTP listener', () => {
     client.write(`${write()}${'..\r\n'.repeat(6_000_000)}`)
     expect(await client.read()).toBe('554 5.6.0 Cannot accept mail: it comes in too many pieces')
     await client.closed
-    expect(await large.desk.listRefusals({ limit: 1 })).toMatchObject([
+    expect(await large.store.listRefusals({ limit: 1 })).toMatchObject([
       { code: 'malformed', reason: 'Cannot accept mail: it comes in too many pieces' },
     ])
-    expect(await countStored(large.desk)).toBe(0)
+    expect(await countStored(large.store)).toBe(0)
     await large.close()
   })
 
@@ -272,10 +275,10 @@ describe('the SMTP listener', () => {
 
 describe('a mail server of ours that passes mail on', () => {
   const forward = async (config: { protocol: 'smtp' | 'lmtp'; trusted_peers: string[] }, ...commands: string[]) => {
-    const house = await openMailHouse({ config: { listen: { port: 0, ...config } } })
-    house.sim.dns.set('nodmarc.test', { TXT: ['v=spf1 ip4:192.0.2.5 -all'] })
+    const gateway = await openMailGateway({ config: { listen: { port: 0, ...config } } })
+    gateway.simulation.dns.set('nodmarc.test', { TXT: ['v=spf1 ip4:192.0.2.5 -all'] })
     const hello = config.protocol === 'lmtp' ? 'LHLO' : 'EHLO'
-    const { client, features } = await greet(house.listening?.port ?? 0, hello)
+    const { client, features } = await greet(gateway.listening?.port ?? 0, hello)
     const replies: string[] = []
     for (const command of commands) replies.push(await client.say(command))
     if (commands[0]?.startsWith('XCLIENT')) await client.say(`${hello} mx.nodmarc.test`)
@@ -283,9 +286,9 @@ describe('a mail server of ours that passes mail on', () => {
     await client.say(`RCPT TO:<echo@${domain}>`)
     await client.say('DATA')
     expect(await client.say(`${write()}.`)).toMatch(/^250 /)
-    const { proofs } = await house.latest()
+    const { proofs } = await gateway.latest()
     client.end()
-    await house.close()
+    await gateway.close()
     return { features, replies, spf: proofs.find(({ kind }) => kind === 'spf') }
   }
   const trusted = ['127.0.0.1']
@@ -322,14 +325,14 @@ describe('a mail server of ours that passes mail on', () => {
 })
 
 describe('the LMTP listener', () => {
-  let house: MailHouse
+  let gateway: MailGateway
   let failing = new Set<string>()
-  const watchDesk = (desk: Desk): Desk =>
-    new Proxy(desk, {
+  const watchStore = (store: Store): Store =>
+    new Proxy(store, {
       get(target, member) {
         const value: unknown = Reflect.get(target, member, target)
         if (member !== 'admit') return typeof value === 'function' ? value.bind(target) : value
-        const admit: Desk['admit'] = async (intake, id) => {
+        const admit: Store['admit'] = async (intake, id) => {
           if (failing.has(intake.agent)) throw new Error('the disk is full')
           return target.admit(intake, id)
         }
@@ -337,12 +340,12 @@ describe('the LMTP listener', () => {
       },
     })
   beforeAll(async () => {
-    house = await openMailHouse({ config: { listen: { port: 0, protocol: 'lmtp' } }, watchDesk })
+    gateway = await openMailGateway({ config: { listen: { port: 0, protocol: 'lmtp' } }, watchStore })
   })
-  afterAll(() => house.close())
+  afterAll(() => gateway.close())
 
   test('EM-70: each recipient gets its own answer, and a second try delivers only what is missing', async () => {
-    const { client } = await greet(house.listening?.port ?? 0, 'LHLO')
+    const { client } = await greet(gateway.listening?.port ?? 0, 'LHLO')
     const message = write()
     const hand = async () => {
       await client.say('MAIL FROM:<bob@nodmarc.test>')
@@ -356,13 +359,13 @@ describe('the LMTP listener', () => {
     expect(await hand()).toEqual(['451 4.3.0 Cannot accept mail now', '250 2.6.0 accepted'])
     failing = new Set()
     expect(await hand()).toEqual(['250 2.6.0 accepted', '250 2.6.0 accepted'])
-    const agents = (await house.desk.listMessages({ limit: 10 })).map(({ agent }) => agent)
+    const agents = (await gateway.store.listMessages({ limit: 10 })).map(({ agent }) => agent)
     expect(agents.toSorted()).toEqual(['echo', 'helper'])
     client.end()
   })
 
   test('a mail that is refused is refused for every recipient', async () => {
-    const { client } = await greet(house.listening?.port ?? 0, 'LHLO')
+    const { client } = await greet(gateway.listening?.port ?? 0, 'LHLO')
     await client.say('MAIL FROM:<bob@nodmarc.test>')
     await client.say(`RCPT TO:<helper@${domain}>`)
     await client.say(`RCPT TO:<echo@${domain}>`)

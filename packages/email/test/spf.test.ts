@@ -1,12 +1,12 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import type { MailHouse } from './house.ts'
-import { domain, openMailHouse } from './house.ts'
+import type { MailGateway } from './gateway.ts'
+import { domain, openMailGateway } from './gateway.ts'
 
-let house: MailHouse
+let gateway: MailGateway
 let counter = 0
 beforeAll(async () => {
-  house = await openMailHouse()
-  const { dns } = house.sim
+  gateway = await openMailGateway()
+  const { dns } = gateway.simulation
   const spf = (name: string, record: string) => dns.set(name, { TXT: [record] })
   spf('soft.test', 'v=spf1 ip4:192.0.2.0/24 ~all')
   spf('open.test', 'v=spf1 ?all')
@@ -20,13 +20,13 @@ beforeAll(async () => {
   dns.set('helo.test', { A: ['192.0.2.7'], TXT: ['v=spf1 a -all'] })
   dns.fail('down.test', 'servfail')
 })
-afterAll(() => house.close())
+afterAll(() => gateway.close())
 
 async function check(from: string, ip: string, helo = 'mx.elsewhere.test') {
   counter += 1
   const message = `From: a@plain.test\nTo: echo@${domain}\nMessage-ID: <spf${counter}@plain.test>\n\n${counter}\n`
-  expect((await house.post(message, { from, ip, helo, to: `echo@${domain}` })).status).toBe(200)
-  const { proofs } = await house.latest()
+  expect((await gateway.post(message, { from, ip, helo, to: `echo@${domain}` })).status).toBe(200)
+  const { proofs } = await gateway.latest()
   return proofs.find(({ kind }) => kind === 'spf')
 }
 
@@ -52,8 +52,8 @@ test('SPF of the null sender is that of HELO', async () => {
 
 test("without the client's address there is nothing to say", async () => {
   const message = `From: a@plain.test\nTo: echo@${domain}\n\nno ip\n`
-  await house.post(message, { from: 'x@soft.test', to: `echo@${domain}` })
-  const { proofs } = await house.latest()
+  await gateway.post(message, { from: 'x@soft.test', to: `echo@${domain}` })
+  const { proofs } = await gateway.latest()
   expect(proofs.find(({ kind }) => kind === 'spf')).toMatchObject({ verdict: 'unverifiable' })
 })
 
@@ -65,9 +65,9 @@ test.each([
 ] as const)(
   'DNS that fails for SPF, under a policy of %s and with spf_only %s: %i',
   async (policy, spf_only, status) => {
-    const wary = await openMailHouse({ config: { trust: { spf_only } } })
-    wary.sim.dns.set('_dmarc.down.test', { TXT: [`v=DMARC1; p=${policy}`] })
-    wary.sim.dns.fail('down.test', 'servfail')
+    const wary = await openMailGateway({ config: { trust: { spf_only } } })
+    wary.simulation.dns.set('_dmarc.down.test', { TXT: [`v=DMARC1; p=${policy}`] })
+    wary.simulation.dns.fail('down.test', 'servfail')
     const message = `From: a@down.test\nTo: echo@${domain}\nMessage-ID: <${policy}@down.test>\n\nHello\n`
     const answer = await wary.post(message, { from: 'a@down.test', ip: '192.0.2.9', helo: 'mx', to: `echo@${domain}` })
     expect(answer.status).toBe(status)

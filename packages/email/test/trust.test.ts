@@ -1,8 +1,8 @@
 import type { KeyObject } from 'node:crypto'
 import { sealMessage } from 'mailauth/lib/arc/index.js'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import type { MailHouse } from './house.ts'
-import { domain, openMailHouse } from './house.ts'
+import type { MailGateway } from './gateway.ts'
+import { domain, openMailGateway } from './gateway.ts'
 import { keyRecord, makeKey, signText } from './sign.ts'
 
 // What an operator may choose to believe beside the author's own signature (EM-4.6).
@@ -11,10 +11,10 @@ const key = makeKey(2048)
 const sealer = makeKey(2048)
 const small = makeKey(1024)
 let counter = 0
-let house: MailHouse
-let wary: MailHouse
+let gateway: MailGateway
+let wary: MailGateway
 
-function zone({ sim: { dns } }: MailHouse): void {
+function zone({ simulation: { dns } }: MailGateway): void {
   for (const [name, policy] of Object.entries({ 'open.test': 'none', 'shut.test': 'reject' })) {
     dns.set(name, { A: ['192.0.2.1'], TXT: ['v=spf1 ip4:192.0.2.1 -all'] })
     dns.set(`_dmarc.${name}`, { TXT: [`v=DMARC1; p=${policy}`] })
@@ -25,15 +25,15 @@ function zone({ sim: { dns } }: MailHouse): void {
 }
 
 beforeAll(async () => {
-  house = await openMailHouse({
-    config: { answer_unaddressed: true, trust: { spf_only: true, arc_sealers: ['List.test'], min_key_bits: 2048 } },
+  gateway = await openMailGateway({
+    config: { answer_bcc: true, trust: { spf_only: true, arc_sealers: ['List.test'], min_key_bits: 2048 } },
     agents: Object.fromEntries(['echo', 'helper', ...swarm].map(name => [name, { handle: () => undefined }])),
   })
-  wary = await openMailHouse()
-  zone(house)
+  wary = await openMailGateway()
+  zone(gateway)
   zone(wary)
 })
-afterAll(() => Promise.all([house.close(), wary.close()]))
+afterAll(() => Promise.all([gateway.close(), wary.close()]))
 
 const swarm = Array.from({ length: 22 }, (_, index) => `bee${index}`)
 
@@ -64,12 +64,12 @@ async function seal(message: string, { by = 'list.test', results, cv = 'none', i
 const distribute = async (sealing: Sealing = {}) =>
   seal(sign(write()).replace('Hello all.', 'Hello all.\r\n-- \r\nThe list'), sealing)
 
-const post = (message: string, at = house) => at.post(Buffer.from(message, 'latin1'), { to: `echo@${domain}` })
+const post = (message: string, at = gateway) => at.post(Buffer.from(message, 'latin1'), { to: `echo@${domain}` })
 
 describe('an ARC chain of a trusted sealer', () => {
   test('saves a mail that a list has changed, under p=reject', async () => {
     expect((await post(await distribute())).status).toBe(200)
-    const { message, proofs, state } = await house.latest()
+    const { message, proofs, state } = await gateway.latest()
     expect(state).toBe('received')
     expect(message.sender).toMatchObject({
       verified: true,
@@ -83,7 +83,7 @@ describe('an ARC chain of a trusted sealer', () => {
   test('counts in its second set too', async () => {
     const twice = await seal(await distribute({ by: 'other.test' }), { cv: 'pass' })
     expect((await post(twice)).status).toBe(200)
-    expect((await house.latest()).proofs.find(({ kind }) => kind === 'arc')).toMatchObject({
+    expect((await gateway.latest()).proofs.find(({ kind }) => kind === 'arc')).toMatchObject({
       verdict: 'pass',
       instances: 2,
     })
@@ -123,17 +123,19 @@ describe('an ARC chain of a trusted sealer', () => {
   test('EM-22: with eleven sets asks nobody for a key', async () => {
     let message = await distribute()
     for (let i = 2; i <= 11; i += 1) message = await seal(message, { cv: 'pass', i })
-    const asked = house.sim.dns.questions.length
+    const asked = gateway.simulation.dns.questions.length
     expect((await post(message)).status).toBe(403)
-    expect(house.sim.dns.questions.slice(asked).filter(question => question.includes('seal._domainkey'))).toEqual([])
+    expect(
+      gateway.simulation.dns.questions.slice(asked).filter(question => question.includes('seal._domainkey')),
+    ).toEqual([])
   })
 })
 
 describe('SPF alone', () => {
   const envelope = { from: 'ann@shut.test', to: `echo@${domain}`, ip: '192.0.2.1', helo: 'mx.shut.test' }
   test('verifies where the operator says so, and says by what', async () => {
-    expect((await house.post(write(), envelope)).status).toBe(200)
-    expect((await house.latest()).message.sender).toMatchObject({
+    expect((await gateway.post(write(), envelope)).status).toBe(200)
+    expect((await gateway.latest()).message.sender).toMatchObject({
       verified: true,
       auth_method: 'email-dmarc',
       key_id: 'spf:shut.test',
@@ -143,13 +145,13 @@ describe('SPF alone', () => {
 
   test('of another domain verifies nobody', async () => {
     const strange = { ...envelope, from: 'ann@open.test' }
-    expect((await house.post(write(), strange)).status).toBe(403)
+    expect((await gateway.post(write(), strange)).status).toBe(403)
   })
 })
 
 test('EM-12: a floor of 2048 bits makes 1024 too weak', async () => {
   await post(sign(write('ann@open.test'), 'open.test', { key: small, selector: 'small' }))
-  const { message, flags } = await house.latest()
+  const { message, flags } = await gateway.latest()
   expect(message.sender.verified).toBe(false)
   expect(flags).toContain('weak_key')
 })
@@ -157,9 +159,9 @@ test('EM-12: a floor of 2048 bits makes 1024 too weak', async () => {
 describe('EM-24: a good signature that comes again', () => {
   /** The ids of all of them are the same: by our own number. */
   const hand = async (message: string, to: string) => {
-    await house.post(message, { to })
-    const [summary] = await house.desk.listMessages({ limit: 1 })
-    const record = await house.desk.findMessage(`#${summary?.message}`)
+    await gateway.post(message, { to })
+    const [summary] = await gateway.store.listMessages({ limit: 1 })
+    const record = await gateway.store.findMessage(`#${summary?.message}`)
     return { state: record?.state, flags: record?.flags }
   }
 
@@ -177,16 +179,16 @@ describe('EM-24: a good signature that comes again', () => {
     for (const bee of swarm) taken.push(await hand(message, `${bee}@${domain}`))
     expect(taken.map(({ state }) => state)).toEqual([...Array(20).fill('received'), 'ignored', 'ignored'])
     expect(taken.at(-1)?.flags).toContain('signature_flood')
-    house.world.advance(86_400_001)
+    gateway.platform.advance(86_400_001)
     expect((await hand(message, `helper@${domain}`)).state).toBe('received')
   })
 })
 
 describe('mail over a provider that loses octets', () => {
   const providers = { postmark: { user: 'u', password: 'p' } }
-  let lossy: MailHouse
+  let lossy: MailGateway
   beforeAll(async () => {
-    lossy = await openMailHouse({ config: { providers } })
+    lossy = await openMailGateway({ config: { providers } })
     zone(lossy)
   })
   afterAll(() => lossy.close())
@@ -228,10 +230,10 @@ describe('mail over a provider that loses octets', () => {
   })
 })
 
-test('EM-23: Authentication-Results in the name of this house or a trusted sealer are not read', async () => {
+test('EM-23: Authentication-Results in the name of this gateway or a trusted sealer are not read', async () => {
   for (const who of [domain, 'list.test']) {
     const forged = `Authentication-Results: ${who}; dmarc=pass header.from=open.test; arc=pass\r\n${write('ann@open.test')}`
     await post(forged)
-    expect((await house.latest()).message.sender).toMatchObject({ verified: false, auth_method: 'none' })
+    expect((await gateway.latest()).message.sender).toMatchObject({ verified: false, auth_method: 'none' })
   }
 })

@@ -1,20 +1,21 @@
 import type { Agent } from '@postern/core'
 import { afterEach, describe, expect, test, vi } from 'vitest'
-import type { MailHouse } from './house.ts'
-import { domain, openMailHouse } from './house.ts'
+import type { MailGateway } from './gateway.ts'
+import { domain, openMailGateway } from './gateway.ts'
 import { keyRecord, makeKey, signText } from './sign.ts'
 
 // Mail that nobody here can read (EM-4.9): its author is told, once.
 
 const key = makeKey(2048)
 const mute: Agent = { handle: () => undefined }
-let house: MailHouse
+let gateway: MailGateway
 let counter = 0
-afterEach(() => house.close())
+afterEach(() => gateway.close())
 
 const open = async (config = {}) => {
-  house = await openMailHouse({ works: true, agents: { echo: mute, helper: mute }, config })
-  for (const name of ['open.test', 'other.test']) house.sim.dns.set(`s1._domainkey.${name}`, { TXT: [keyRecord(key)] })
+  gateway = await openMailGateway({ works: true, agents: { echo: mute, helper: mute }, config })
+  for (const name of ['open.test', 'other.test'])
+    gateway.simulation.dns.set(`s1._domainkey.${name}`, { TXT: [keyRecord(key)] })
 }
 
 const armour = '-----BEGIN PGP MESSAGE-----\r\n\r\nhQEMA\r\n-----END PGP MESSAGE-----\r\n'
@@ -53,18 +54,18 @@ async function write(
   const named = references ? `In-Reply-To: <${references}>\r\nReferences: <${references}>\r\n` : ''
   const message = `From: Ann <${from}>\r\nTo: echo@${domain}\r\nSubject: Secret ${counter}\r\nDate: Sat, 21 Nov 2026 10:00:00 +0000\r\nMessage-ID: <${id}>\r\n${named}${header}${content}\r\n`
   const signed = isSigned ? signText(message, { domain: from.split('@')[1] ?? '', key, fields }) : message
-  expect((await house.post(signed, { to: `echo@${domain}` })).status).toBe(200)
+  expect((await gateway.post(signed, { to: `echo@${domain}` })).status).toBe(200)
   return id
 }
 
 /** What was sent to the author of a message, when nothing more is to come. */
 async function readSent(id: string) {
   await vi.waitFor(async () => {
-    const record = await house.desk.findMessage(id)
+    const record = await gateway.store.findMessage(id)
     expect(['answered', 'ignored']).toContain(record?.state)
     expect(record?.deliveries.every(({ state }) => state === 'sent')).toBe(true)
   })
-  return (await house.desk.findMessage(id))?.deliveries ?? []
+  return (await gateway.store.findMessage(id))?.deliveries ?? []
 }
 
 const kinds: readonly (readonly [string, string])[] = [
@@ -78,7 +79,7 @@ describe('somebody proven', () => {
   test.each(kinds)('who writes with %s is told that it cannot be read', async (_what, content) => {
     await open({ quote: true })
     const id = await write(content)
-    const notice = await house.sim.mail.awaitReply(id, 5_000)
+    const notice = await gateway.simulation.mail.awaitReply(id, 5_000)
     expect(notice.envelope.to).toEqual(['ann@open.test'])
     expect(notice.headers.get('auto-submitted')).toEqual(['auto-replied'])
     expect(notice.headers.get('subject')).toEqual([`Re: Secret ${counter}`])
@@ -86,14 +87,14 @@ describe('somebody proven', () => {
       'This is an automatic reply: I cannot read encrypted mail. Please write to me without encryption.',
     )
     expect(await readSent(id)).toHaveLength(1)
-    expect(house.heard.map(message => message.id)).toEqual([id])
+    expect(gateway.heard.map(message => message.id)).toEqual([id])
   })
 
   test('is told himself, wherever he wants answers to go', async () => {
     await open()
     const header = 'Reply-To: else@open.test\r\n'
     const id = await write(pgpMime, { header })
-    expect((await house.sim.mail.awaitReply(id, 5_000)).envelope.to).toEqual(['ann@open.test'])
+    expect((await gateway.simulation.mail.awaitReply(id, 5_000)).envelope.to).toEqual(['ann@open.test'])
     expect((await readSent(id)).map(({ to }) => to)).toEqual(['ann@open.test'])
   })
 
@@ -102,9 +103,9 @@ describe('somebody proven', () => {
     const message = `From: ann@open.test\r\nTo: echo@${domain}, helper@${domain}\r\nCc: bob@other.test\r\nSubject: x\r\nMessage-ID: <many@open.test>\r\n${pgpMime}\r\n`
     const fields = ['from', 'to', 'cc', 'subject', 'message-id']
     const signed = signText(message, { domain: 'open.test', key, fields })
-    await house.post(signed, { to: [`echo@${domain}`, `helper@${domain}`] })
-    await vi.waitFor(() => expect(house.sim.mail.received).toHaveLength(2))
-    const sent = house.sim.mail.received
+    await gateway.post(signed, { to: [`echo@${domain}`, `helper@${domain}`] })
+    await vi.waitFor(() => expect(gateway.simulation.mail.received).toHaveLength(2))
+    const sent = gateway.simulation.mail.received
     expect(sent.map(({ envelope }) => envelope.to)).toEqual([['ann@open.test'], ['ann@open.test']])
     expect(sent.flatMap(({ headers }) => [headers.get('to'), headers.get('cc')])).not.toContainEqual(
       expect.arrayContaining([expect.stringContaining('bob')]),
@@ -114,10 +115,10 @@ describe('somebody proven', () => {
   test('is told once in a conversation, and once a day', async () => {
     await open()
     const first = await write(pgpMime)
-    const notice = await house.sim.mail.awaitReply(first, 5_000)
+    const notice = await gateway.simulation.mail.awaitReply(first, 5_000)
     expect(await readSent(await write(pgpMime, { references: notice.messageId ?? '' }))).toEqual([])
     expect(await readSent(await write(pgpMime))).toEqual([])
-    house.world.advance(24 * 3_600_000 + 1)
+    gateway.platform.advance(24 * 3_600_000 + 1)
     expect(await readSent(await write(pgpMime, { references: first }))).toEqual([])
     expect(await readSent(await write(pgpMime))).toHaveLength(1)
     expect(await readSent(await write(pgpMime, { from: 'ann@other.test' }))).toHaveLength(1)
@@ -126,10 +127,10 @@ describe('somebody proven', () => {
   test('and who answers the notice is in the conversation that it is about', async () => {
     await open()
     const first = await write(pgpMime)
-    const notice = await house.sim.mail.awaitReply(first, 5_000)
+    const notice = await gateway.simulation.mail.awaitReply(first, 5_000)
     const second = await write('\r\nIn plain words.', { references: notice.messageId ?? '' })
     await readSent(second)
-    const threads = await Promise.all([first, second].map(id => house.desk.findMessage(id)))
+    const threads = await Promise.all([first, second].map(id => gateway.store.findMessage(id)))
     expect(threads[1]?.thread).toBe(threads[0]?.thread)
   })
 
@@ -138,10 +139,10 @@ describe('somebody proven', () => {
     const id = `again@open.test`
     const message = `From: ann@open.test\r\nTo: echo@${domain}\r\nSubject: x\r\nMessage-ID: <${id}>\r\n${pgpMime}\r\n`
     const signed = signText(message, { domain: 'open.test', key, fields: ['from', 'to', 'subject', 'message-id'] })
-    await house.post(signed, { to: `echo@${domain}` })
+    await gateway.post(signed, { to: `echo@${domain}` })
     await readSent(id)
-    house.world.advance(25 * 3_600_000)
-    await house.post(signed, { to: `echo@${domain}` })
+    gateway.platform.advance(25 * 3_600_000)
+    await gateway.post(signed, { to: `echo@${domain}` })
     expect(await readSent(id)).toHaveLength(1)
   })
 })

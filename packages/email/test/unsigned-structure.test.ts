@@ -3,22 +3,22 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { mailLimitsSchema } from '../src/config.ts'
 import { scanHeaders } from '../src/header-scan.ts'
 import { readMailBody } from '../src/mime-body.ts'
-import type { MailHouse } from './house.ts'
-import { domain, openMailHouse } from './house.ts'
+import type { MailGateway } from './gateway.ts'
+import { domain, openMailGateway } from './gateway.ts'
 import { keyRecord, makeKey, signText } from './sign.ts'
 
 // A signature that covers the body, and not the fields that say how it is put together, as Gmail's.
 
 const key = makeKey(2048)
 const usual = ['from', 'to', 'subject', 'date', 'message-id']
-let house: MailHouse
+let gateway: MailGateway
 let counter = 0
 beforeAll(async () => {
-  house = await openMailHouse()
-  house.sim.dns.set('_dmarc.open.test', { TXT: ['v=DMARC1; p=none'] })
-  house.sim.dns.set('s1._domainkey.open.test', { TXT: [keyRecord(key)] })
+  gateway = await openMailGateway()
+  gateway.simulation.dns.set('_dmarc.open.test', { TXT: ['v=DMARC1; p=none'] })
+  gateway.simulation.dns.set('s1._domainkey.open.test', { TXT: [keyRecord(key)] })
 })
-afterAll(() => house.close())
+afterAll(() => gateway.close())
 
 /** A mail of Ann's; `structure`: the fields that say how the body is put together. */
 async function take(structure: readonly string[], body: string, fields = usual) {
@@ -28,8 +28,8 @@ async function take(structure: readonly string[], body: string, fields = usual) 
     ...[`Message-ID: <structure${counter}@open.test>`, ...structure],
   ]
   const message = signText(`${own.join('\r\n')}\r\n\r\n${body}`, { domain: 'open.test', key, fields })
-  expect((await house.post(Buffer.from(message, 'latin1'), { to: `echo@${domain}` })).status).toBe(200)
-  const record = await house.latest()
+  expect((await gateway.post(Buffer.from(message, 'latin1'), { to: `echo@${domain}` })).status).toBe(200)
+  const record = await gateway.latest()
   expect(record.message.sender.verified).toBe(true)
   const [text] = record.message.parts.flatMap(part => (part.kind === 'text' ? [part.content] : []))
   const files = record.message.parts.flatMap(part => ('name' in part && part.name ? [part.name] : []))
@@ -95,8 +95,8 @@ describe('what a signed body says is seen whatever an unsigned field makes of it
   })
 
   test('also where a server in front of us says who wrote it', async () => {
-    const upstreams = [{ authserv_id: 'mx.front.test', door: 'inbound' as const }]
-    const behind = await openMailHouse({ config: { trust: { upstreams } } })
+    const upstreams = [{ authserv_id: 'mx.front.test', endpoint: 'inbound' as const }]
+    const behind = await openMailGateway({ config: { trust: { upstreams } } })
     const head = ['From: ann@open.test', `To: echo@${domain}`, 'Content-Type: multipart/mixed; boundary=evil']
     const results =
       'Authentication-Results: mx.front.test; dkim=pass header.d=open.test; dmarc=pass header.from=open.test'

@@ -1,23 +1,23 @@
 import type { Delivery, NormalizedMessage } from '@postern/core'
 import { Undeliverable } from '@postern/core'
-import { readMail } from '@postern/sim'
+import { readMail } from '@postern/simulation'
 import { dkimVerify } from 'mailauth/lib/dkim/verify.js'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import type { MailHouse } from './house.ts'
-import { domain, openMailHouse } from './house.ts'
+import type { MailGateway } from './gateway.ts'
+import { domain, openMailGateway } from './gateway.ts'
 
-let house: MailHouse
+let gateway: MailGateway
 const submitted: Buffer[] = []
 
 beforeAll(async () => {
-  house = await openMailHouse({
+  gateway = await openMailGateway({
     async submitMail(_, octets) {
       submitted.push(Buffer.from(octets))
       return { response: '250 2.0.0' }
     },
   })
 })
-afterAll(() => house.close())
+afterAll(() => gateway.close())
 
 let count = 0
 /** What an agent says unasked, or as an answer. */
@@ -42,10 +42,10 @@ function deliver(mailbox: string, { isLetter = true, agent = 'echo' } = {}): Pro
       sender: `@${agent}@${domain}`,
       parts: [{ kind: 'text', mime: 'text/plain', content: 'News of today.' }],
       status: 'completed',
-      created_at: new Date(house.world.now()).toISOString(),
+      created_at: new Date(gateway.platform.now()).toISOString(),
     },
   }
-  return house.channel.prepare(delivery).transmit()
+  return gateway.channel.prepare(delivery).transmit()
 }
 
 async function send(mailbox: string, options = {}) {
@@ -56,7 +56,7 @@ async function send(mailbox: string, options = {}) {
 
 const linkIn = (mail: { headers: ReadonlyMap<string, readonly string[]> }) =>
   /^<(https:\/\/[^>]+)>$/.exec(mail.headers.get('list-unsubscribe')?.[0] ?? '')?.[1] ?? ''
-const ask = (url: string, init?: RequestInit) => house.channel.routes.fetch(new Request(url, init))
+const ask = (url: string, init?: RequestInit) => gateway.channel.routes.fetch(new Request(url, init))
 const click = (url: string) =>
   ask(url, {
     method: 'POST',
@@ -68,9 +68,9 @@ test('what an agent sends unasked names a link for one click, and both signature
   const mail = await send('ann@people.test')
   expect(linkIn(mail)).toMatch(/^https:\/\/agents\.test\/email\/unsubscribe\/echo\/[\w.-]+$/)
   expect(mail.headers.get('list-unsubscribe-post')).toEqual(['List-Unsubscribe=One-Click'])
-  const keys = await house.channel.publishedKeys()
+  const keys = await gateway.channel.publishedKeys()
   const { results } = await dkimVerify(mail.octets, {
-    curTime: new Date(house.world.now()),
+    curTime: new Date(gateway.platform.now()),
     resolver: async (name: string) => keys.flatMap(({ dns }) => (dns?.name === name ? [[dns.value]] : [])),
   } as Parameters<typeof dkimVerify>[1])
   expect(results.map(({ status }) => status.result)).toEqual(['pass', 'pass'])
@@ -96,15 +96,15 @@ test('one click ends unasked mail of that agent to that person, and nothing else
 })
 
 test('it sticks when the person writes to the agent, and until the operator lifts it', async () => {
-  const { mail } = await house.postMail({ from: 'alice@alice.test' })
+  const { mail } = await gateway.postMail({ from: 'alice@alice.test' })
   expect(mail).toBeDefined()
   const url = linkIn(await send('alice@alice.test'))
   await click(url)
   expect((await click(url)).status).toBe(200)
-  await house.postMail({ from: 'alice@alice.test' })
-  expect((await house.latest()).message.sender.verified).toBe(true)
+  await gateway.postMail({ from: 'alice@alice.test' })
+  expect((await gateway.latest()).message.sender.verified).toBe(true)
   await expect(deliver('alice@alice.test')).rejects.toThrow(/unsubscribed/)
-  expect(await house.channel.liftSuppression?.('echo', 'unasked:alice@alice.test')).toBe(true)
+  expect(await gateway.channel.liftSuppression?.('echo', 'unasked:alice@alice.test')).toBe(true)
   await deliver('alice@alice.test')
   await click(url)
   await expect(deliver('alice@alice.test')).rejects.toThrow(/unsubscribed/)

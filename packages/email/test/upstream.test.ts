@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import type { MailHouse } from './house.ts'
-import { domain, openMailHouse } from './house.ts'
+import type { MailGateway } from './gateway.ts'
+import { domain, openMailGateway } from './gateway.ts'
 import { keyRecord, makeKey, signText } from './sign.ts'
 import { openSmtpClient } from './smtp-client.ts'
 
@@ -10,21 +10,21 @@ const key = makeKey(2048)
 const pinned = 'mx.front.test'
 const passed = `dkim=pass header.d=shut.test; spf=fail; dmarc=pass header.from=shut.test`
 let counter = 0
-let house: MailHouse
-let loose: MailHouse
-let plain: MailHouse
+let gateway: MailGateway
+let loose: MailGateway
+let plain: MailGateway
 
 beforeAll(async () => {
-  const upstreams = [{ authserv_id: pinned, door: 'inbound' as const }]
-  house = await openMailHouse({ config: { trust: { upstreams } } })
-  loose = await openMailHouse({ config: { trust: { upstreams, spf_only: true } } })
-  plain = await openMailHouse()
-  for (const { sim } of [house, loose, plain]) {
-    sim.dns.set('_dmarc.shut.test', { TXT: ['v=DMARC1; p=reject'] })
-    sim.dns.set('s1._domainkey.shut.test', { TXT: [keyRecord(key)] })
+  const upstreams = [{ authserv_id: pinned, endpoint: 'inbound' as const }]
+  gateway = await openMailGateway({ config: { trust: { upstreams } } })
+  loose = await openMailGateway({ config: { trust: { upstreams, spf_only: true } } })
+  plain = await openMailGateway()
+  for (const { simulation } of [gateway, loose, plain]) {
+    simulation.dns.set('_dmarc.shut.test', { TXT: ['v=DMARC1; p=reject'] })
+    simulation.dns.set('s1._domainkey.shut.test', { TXT: [keyRecord(key)] })
   }
 })
-afterAll(() => Promise.all([house.close(), loose.close(), plain.close()]))
+afterAll(() => Promise.all([gateway.close(), loose.close(), plain.close()]))
 
 /** Under `p=reject`, unsigned: only somebody's word can save it. */
 function write(...above: readonly string[]): string {
@@ -54,8 +54,8 @@ describe('a server that is named for the door', () => {
     ],
   ])('%s, proves the author', async (_what, above) => {
     const message = write(...above)
-    expect((await house.post(message)).status).toBe(200)
-    const { message: taken, proofs } = await house.latest()
+    expect((await gateway.post(message)).status).toBe(200)
+    const { message: taken, proofs } = await gateway.latest()
     expect(taken.sender).toMatchObject({
       verified: true,
       auth_method: 'email-dmarc',
@@ -96,7 +96,7 @@ describe('a server that is named for the door', () => {
     ['in a longer field than any server writes', [`${pinned}; ${passed}; x=none (${'a '.repeat(9_000)})`]],
     ['in another field', [`X-Authentication-Results: ${pinned}; ${passed}`]],
   ])('%s, proves nothing', async (_what, above) => {
-    expect(await house.post(write(...above))).toMatchObject({ status: 403, body: { code: 'forbidden' } })
+    expect(await gateway.post(write(...above))).toMatchObject({ status: 403, body: { code: 'forbidden' } })
   })
 
   test('counts by SPF where that is enough', async () => {
@@ -108,16 +108,16 @@ describe('a server that is named for the door', () => {
   test('is not asked where the author proves himself, and does not harm him', async () => {
     const signed = signText(write(), { domain: 'shut.test', key, fields: ['from', 'to', 'subject'] })
     const message = `Authentication-Results: ${pinned}; dmarc=fail header.from=shut.test\r\n${signed}`
-    expect((await house.post(message)).status).toBe(200)
-    expect((await house.latest()).message.sender).toMatchObject({ verified: true, key_id: 'd=shut.test/s=s1' })
+    expect((await gateway.post(message)).status).toBe(200)
+    expect((await gateway.latest()).message.sender).toMatchObject({ verified: true, key_id: 'd=shut.test/s=s1' })
   })
 
   test('is not believed at a door that is not its own, nor anywhere without being named', async () => {
     expect((await plain.post(write(`${pinned}; ${passed}`))).status).toBe(403)
-    const other = await openMailHouse({
-      config: { trust: { upstreams: [{ authserv_id: pinned, door: 'listen' }] } },
+    const other = await openMailGateway({
+      config: { trust: { upstreams: [{ authserv_id: pinned, endpoint: 'listen' }] } },
     })
-    other.sim.dns.set('_dmarc.shut.test', { TXT: ['v=DMARC1; p=reject'] })
+    other.simulation.dns.set('_dmarc.shut.test', { TXT: ['v=DMARC1; p=reject'] })
     expect((await other.post(write(`${pinned}; ${passed}`))).status).toBe(403)
     await other.close()
   })
@@ -131,8 +131,8 @@ describe('EM-23: what others wrote as the verdict of a server', () => {
       received,
       `${pinned}; dmarc=pass header.from=bank.test`,
     )
-    expect((await house.post(message)).status).toBe(200)
-    const { raw } = (await house.latest()).message
+    expect((await gateway.post(message)).status).toBe(200)
+    const { raw } = (await gateway.latest()).message
     expect(raw).toBe(
       message
         .replace(/Authentication-Results: mx\.evil\.test;\r\n .*\r\n/, '')
@@ -150,13 +150,13 @@ describe('EM-23: what others wrote as the verdict of a server', () => {
 
 describe('over LMTP', () => {
   const bring = async (trusted_peers: readonly string[], first: readonly string[] = []) => {
-    const upstreams = [{ authserv_id: pinned, door: 'listen' as const }]
+    const upstreams = [{ authserv_id: pinned, endpoint: 'listen' as const }]
     const config = {
       listen: { port: 0, protocol: 'lmtp' as const, trusted_peers: [...trusted_peers] },
       trust: { upstreams },
     }
-    const at = await openMailHouse({ config })
-    at.sim.dns.set('_dmarc.shut.test', { TXT: ['v=DMARC1; p=reject'] })
+    const at = await openMailGateway({ config })
+    at.simulation.dns.set('_dmarc.shut.test', { TXT: ['v=DMARC1; p=reject'] })
     const client = await openSmtpClient(at.listening?.port ?? 0)
     await client.read()
     const lines = ['LHLO mx.test', ...first, 'MAIL FROM:<ann@shut.test>', `RCPT TO:<echo@${domain}>`, 'DATA']

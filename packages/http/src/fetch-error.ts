@@ -3,7 +3,7 @@ import { refuseFetch } from './fetch-url.ts'
 
 const certificateProblem = /CERT|SELF_SIGNED|UNABLE_TO_/
 
-/** What went wrong on the wire, in the house's words. */
+/** What went wrong on the wire, in the gateway's words. */
 export function toFetchError(error: unknown): Error {
   if (error instanceof Undeliverable || error instanceof Unavailable) return error
   const { code = '' } = error as NodeJS.ErrnoException

@@ -1,5 +1,5 @@
 import type { FetchAnswer, FetchRequest, GuardedFetch, OpenStream } from '@postern/core'
-import { createGate } from '@postern/limits'
+import { createKeyedSemaphore } from '@postern/limits'
 import { openDeadline } from './deadline.ts'
 import type { ExchangeRequest } from './exchange.ts'
 import { runExchange } from './exchange.ts'
@@ -38,14 +38,14 @@ export function createGuardedFetch(options: GuardedFetchOptions): GuardedFetch &
 } {
   const guard = createUrlGuard(options)
   const wiring = createWiring({ lookup: options.lookup, now: options.now, maxSockets: perHost.width })
-  const gate = createGate(perHost)
+  const semaphore = createKeyedSemaphore(perHost)
 
   async function guardedFetch(url: string, request: FetchRequest = {}): Promise<FetchAnswer> {
     const planned = planExchange(request, options.userAgent)
     const first = guard(url)
     const { signal, clear } = openDeadline(request.timeoutMs ?? defaults.timeoutMs, request.signal)
     const run = (route: Route, hop: ExchangeRequest) =>
-      gate.pass(route.url.host, signal, () => runExchange(route, hop, wiring.choose(route), signal))
+      semaphore.pass(route.url.host, signal, () => runExchange(route, hop, wiring.choose(route), signal))
     const redirects = changingMethods.has(planned.method) ? 0 : (request.redirects ?? defaults.redirects)
     try {
       return await followRedirects(first, planned, { redirects, guard, run })

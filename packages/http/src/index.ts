@@ -1,5 +1,5 @@
-export type { RateLimit, RateLimitOptions, Turnstile, TurnstileOptions } from '@postern/limits'
-export { createRateLimit, createTurnstile } from '@postern/limits'
+export type { RateLimit, RateLimitOptions, ResponseSemaphore, ResponseSemaphoreOptions } from '@postern/limits'
+export { createRateLimit, createResponseSemaphore } from '@postern/limits'
 export * from './body.ts'
 export * from './bounded-json.ts'
 export * from './etag.ts'

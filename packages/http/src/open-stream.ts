@@ -15,14 +15,14 @@ const defaults = { timeoutMs: 10_000, idleMs: 60_000, maxBytes: 16 * 1024 * 1024
 /** Streams open at a time with one host; the next one is turned away. */
 const perHost = 32
 
-export interface StreamRooms {
+export interface StreamDeps {
   readonly guard: UrlGuard
   readonly wiring: Wiring
   readonly userAgent: string
 }
 
 /** Opens streams by the same checked routes and pinned look-ups as the guarded fetch, each on a socket of its own. */
-export function createOpenStream({ guard, wiring, userAgent }: StreamRooms): { open: OpenStream; close(): void } {
+export function createOpenStream({ guard, wiring, userAgent }: StreamDeps): { open: OpenStream; close(): void } {
   const countOf = new Map<string, number>()
   const closing = new AbortController()
 

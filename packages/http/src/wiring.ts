@@ -24,7 +24,7 @@ export interface Wiring {
 
 /**
  * Kept connections and the look-ups that open them. One origin always gets the same look-up, so that a pooled
- * connection was never checked more mildly than its next user demands. Idle sockets do not keep the process alive.
+ * connection was never checked more mildly than its next user requires. Idle sockets do not keep the process alive.
  */
 export function createWiring({ lookup, now, maxSockets }: WiringOptions): Wiring {
   const pool = { keepAlive: true, maxSockets, maxFreeSockets: maxSockets, timeout: 15_000 }

@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto'
-import type { Desk } from '@postern/core'
+import type { Store } from '@postern/core'
 import { calculateJwkThumbprint, exportJWK, generateKeyPair, SignJWT } from 'jose'
 import { beforeAll, describe, expect, test } from 'vitest'
 import type { IssuerTrust, TokenVerifierDeps } from '../src/tokens/index.ts'
@@ -23,11 +23,11 @@ beforeAll(async () => {
 /** Whether a token with these claims, and a proof with those, is let in. */
 async function isTaken(claims: object, proofClaims?: object, tolerance = 30): Promise<boolean> {
   const seen = new Set<string>()
-  const desk = {
+  const store = {
     consumeOnce: async (key: string) => !seen.has(key) && Boolean(seen.add(key)),
     secret: async () => 'secret',
-  } as unknown as Desk
-  const world = { now: () => now * 1000, randomBytes: (length: number) => new Uint8Array(length) }
+  } as unknown as Store
+  const platform = { now: () => now * 1000, randomBytes: (length: number) => new Uint8Array(length) }
   const trust: IssuerTrust = {
     config: { ...rules, issuer: 'https://login.test', audience: origin, algorithms: ['ES256'] },
     keys: { find: async () => keys.publicKey, generation: () => 0 },
@@ -39,7 +39,7 @@ async function isTaken(claims: object, proofClaims?: object, tolerance = 30): Pr
       scopes: defaultScopes,
       describe: (_, scopes) => ({ scopes, scheme: 'Bearer' as const }),
     },
-    { world, desk, origin } satisfies TokenVerifierDeps,
+    { platform, store, origin } satisfies TokenVerifierDeps,
   )
   const bound = proofClaims && { cnf: { jkt } }
   const all = { iss: 'https://login.test', aud: origin, sub: 'ann', exp: now + 300, ...bound, ...claims }

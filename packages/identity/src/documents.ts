@@ -1,4 +1,4 @@
-import type { World } from '@postern/core'
+import type { Platform } from '@postern/core'
 import { parseBoundedJson } from '@postern/http'
 import { EvidenceFault } from './fault.ts'
 import { documentRequest } from './limits.ts'
@@ -12,7 +12,7 @@ export const documentTimes = {
   pause: 5_000,
 } as const
 
-export type DocumentWorld = Pick<World, 'fetch' | 'now' | 'log'>
+export type DocumentPlatform = Pick<Platform, 'fetch' | 'now' | 'log'>
 
 interface Held {
   readonly document: unknown
@@ -20,12 +20,12 @@ interface Held {
 }
 
 /** The key documents of issuers; one for each that the operator trusts, so that there are never more. */
-export interface DocumentBook {
+export interface DocumentCache {
   /** What `pick` finds in the document there; once more in a new one where it finds nothing. @throws EvidenceFault `key-unavailable` */
   find<Found>(url: string, pick: (document: unknown) => Found | undefined): Promise<Found | undefined>
 }
 
-export function createDocumentBook({ fetch, now, log }: DocumentWorld): DocumentBook {
+export function createDocumentCache({ fetch, now, log }: DocumentPlatform): DocumentCache {
   const held = new Map<string, Held>()
   const failedAt = new Map<string, number>()
   const pending = new Map<string, Promise<Held>>()

@@ -1,4 +1,4 @@
-import type { World } from '@postern/core'
+import type { Platform } from '@postern/core'
 import { parseBoundedJson } from '@postern/http'
 import type { AttestationAlgorithm } from './connector-card.ts'
 import { attestationAlgorithms, connectorCardPath, connectorCardSchema, findCardKey } from './connector-card.ts'
@@ -10,7 +10,7 @@ import { documentRequest } from './limits.ts'
 /** What keeps the evidence of a trusted issuer from being verified, for its operator; undefined when nothing does. */
 export async function inspectIssuer(
   issuer: string,
-  { fetch, now }: Pick<World, 'fetch' | 'now'>,
+  { fetch, now }: Pick<Platform, 'fetch' | 'now'>,
 ): Promise<string | undefined> {
   const did = locateDidDocument(issuer)
   const url = did ?? `https://${issuer}${connectorCardPath}`

@@ -1,25 +1,25 @@
-import type { EvidenceCaller, EvidenceClaim, EvidenceVerdict, IdentityVerifier, OnceDesk } from '@postern/core'
+import type { EvidenceCaller, EvidenceClaim, EvidenceVerdict, IdentityVerifier, OnceStore } from '@postern/core'
 import { attestationForm } from './attestation.ts'
 import type { CarriedEntry } from './carrier.ts'
 import { readCarrier } from './carrier.ts'
 import type { IdentityConfig } from './config.ts'
 import { credentialForm } from './credential.ts'
-import type { DocumentWorld } from './documents.ts'
-import { createDocumentBook } from './documents.ts'
+import type { DocumentPlatform } from './documents.ts'
+import { createDocumentCache } from './documents.ts'
 import { listExtensions } from './extensions.ts'
 import { EvidenceFault } from './fault.ts'
 import { describeAccepted, describeLeftOut } from './proof-row.ts'
 import type { EvidenceForm, ReadEvidence } from './read-evidence.ts'
 import { createEvidenceUses } from './uses.ts'
-import type { EvidenceRooms } from './verify-evidence.ts'
+import type { EvidenceDeps } from './verify-evidence.ts'
 import { checkEvidence } from './verify-evidence.ts'
 
 const forms: readonly EvidenceForm[] = [attestationForm, credentialForm]
 
-export interface IdentityHouse {
-  readonly world: DocumentWorld
+export interface IdentityDeps {
+  readonly platform: DocumentPlatform
   /** Remembers what was used, for every process. */
-  readonly desk: OnceDesk
+  readonly store: OnceStore
 }
 
 /** What became of one entry of a carrier. */
@@ -30,16 +30,16 @@ interface Outcome {
 }
 
 /** Evidence that others forward (MN-6.4, MN-6.5): what holds becomes an identity, the rest is left out and logged. */
-export function openIdentity(config: IdentityConfig, { world, desk }: IdentityHouse): IdentityVerifier {
-  const rooms: EvidenceRooms = { config, world, documents: createDocumentBook(world) }
-  const used = createEvidenceUses(desk)
+export function openIdentity(config: IdentityConfig, { platform, store }: IdentityDeps): IdentityVerifier {
+  const deps: EvidenceDeps = { config, platform, documents: createDocumentCache(platform) }
+  const used = createEvidenceUses(store)
 
   async function verifyEntry(form: EvidenceForm, entry: CarriedEntry, claim: EvidenceClaim): Promise<Outcome> {
     let read: ReadEvidence | undefined
     try {
       if (entry instanceof EvidenceFault) throw entry
       read = form.read(entry, claim)
-      await checkEvidence(read, claim, rooms)
+      await checkEvidence(read, claim, deps)
       return { kind: form.kind, read }
     } catch (error) {
       return { kind: form.kind, read, fault: toFault(error) }
@@ -84,7 +84,7 @@ export function openIdentity(config: IdentityConfig, { world, desk }: IdentityHo
         audience: claim.audience,
         ...(cause !== undefined && { err: cause }),
       }
-      world.log.info(fields, 'identity evidence left out')
+      platform.log.info(fields, 'identity evidence left out')
     }
     return toVerdict(outcomes)
   }

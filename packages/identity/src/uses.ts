@@ -1,4 +1,4 @@
-import type { EvidenceClaim, OnceDesk } from '@postern/core'
+import type { EvidenceClaim, OnceStore } from '@postern/core'
 import { lifetime } from './limits.ts'
 import type { ReadEvidence } from './read-evidence.ts'
 
@@ -13,20 +13,20 @@ export interface EvidenceUses {
   take(evidence: ReadEvidence, use: Use): Promise<boolean>
 }
 
-/** In the desk, for all processes and over restarts, to the end of each piece of evidence. */
-export function createEvidenceUses(desk: OnceDesk): EvidenceUses {
+/** In the store, for all processes and over restarts, to the end of each piece of evidence. */
+export function createEvidenceUses(store: OnceStore): EvidenceUses {
   const running = new Map<string, Promise<boolean>>()
 
   async function takeNow({ replayKey, window }: ReadEvidence, { sender, messageId }: Use): Promise<boolean> {
     const key = `identity ${replayKey}`
     const until = window.expiresAt + lifetime.skew
     const own = sender === undefined ? undefined : `${key} ${JSON.stringify([sender, messageId])}`
-    if (await desk.consumeOnce(key, until)) {
-      if (own !== undefined) await desk.consumeOnce(own, until)
+    if (await store.consumeOnce(key, until)) {
+      if (own !== undefined) await store.consumeOnce(own, until)
       return true
     }
     // A key that is used up till the past is only asked about: whoever asks for another's evidence leaves nothing behind.
-    return own !== undefined && !(await desk.consumeOnce(own, 0))
+    return own !== undefined && !(await store.consumeOnce(own, 0))
   }
 
   return {

@@ -1,15 +1,15 @@
-import type { EvidenceClaim, World } from '@postern/core'
+import type { EvidenceClaim, Platform } from '@postern/core'
 import type { IdentityConfig } from './config.ts'
-import type { DocumentBook } from './documents.ts'
+import type { DocumentCache } from './documents.ts'
 import { EvidenceFault } from './fault.ts'
 import type { ReadEvidence } from './read-evidence.ts'
 import { checkTrust } from './trust.ts'
 import { checkWindow } from './window.ts'
 
-export interface EvidenceRooms {
+export interface EvidenceDeps {
   readonly config: Pick<IdentityConfig, 'trusted_issuers'>
-  readonly documents: DocumentBook
-  readonly world: Pick<World, 'now'>
+  readonly documents: DocumentCache
+  readonly platform: Pick<Platform, 'now'>
 }
 
 /**
@@ -20,16 +20,16 @@ export interface EvidenceRooms {
 export async function checkEvidence(
   evidence: ReadEvidence,
   claim: Pick<EvidenceClaim, 'audience' | 'messageId'>,
-  { config, documents, world }: EvidenceRooms,
+  { config, documents, platform }: EvidenceDeps,
 ): Promise<void> {
   checkTrust(evidence.assertion, config.trusted_issuers)
   checkBinding(evidence, claim)
-  checkWindow(evidence.window, world.now())
-  const key = await documents.find(evidence.keysAt, document => evidence.findKey(document, world.now()))
+  checkWindow(evidence.window, platform.now())
+  const key = await documents.find(evidence.keysAt, document => evidence.findKey(document, platform.now()))
   if (!key) throw new EvidenceFault('invalid-signature', 'its issuer has no such key to assert with')
   if (!evidence.isSignedWith(key)) throw new EvidenceFault('invalid-signature', 'its signature does not fit it')
   // Keys may have been long in coming.
-  checkWindow(evidence.window, world.now())
+  checkWindow(evidence.window, platform.now())
 }
 
 function checkBinding(

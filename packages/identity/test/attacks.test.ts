@@ -15,17 +15,17 @@ import {
   strangerHost,
   trustedIssuers,
 } from './case.ts'
-import type { TestHouse } from './house.ts'
-import { openTestHouse } from './house.ts'
+import type { TestGateway } from './gateway.ts'
+import { openTestGateway } from './gateway.ts'
 
 const { privateKey, publicKey } = connectorKey
 const didUrl = `https://${host}/.well-known/did.json`
 
-let house: TestHouse
+let gateway: TestGateway
 beforeEach(async () => {
-  house = await openTestHouse()
+  gateway = await openTestGateway()
 })
-afterEach(() => house.close())
+afterEach(() => gateway.close())
 
 type Draft = Partial<Parameters<typeof issuePlatformCredential>[0]>
 
@@ -40,7 +40,7 @@ function attestation(draft: Partial<Parameters<typeof signAttestation>[0]> = {},
   return signAttestation({ ...base, issuedAt: now, ...draft }, { privateKey: by, kid: 'k1' })
 }
 
-async function codesOf(carriers: Parameters<TestHouse['verify']>[0], at = house) {
+async function codesOf(carriers: Parameters<TestGateway['verify']>[0], at = gateway) {
   const { accepted, left_out } = await at.verify(carriers)
   expect(left_out.length + accepted.length).toBeGreaterThan(0)
   return left_out.map(({ code }) => code)
@@ -53,7 +53,7 @@ describe('a forged connector', () => {
   test('whose issuer nobody trusts causes no outgoing byte', async () => {
     expect(await codesOf(vouch(credential({ issuer: strangerDid })))).toEqual(['untrusted-issuer'])
     expect(await codesOf(attest(attestation({ issuer: strangerHost })))).toEqual(['untrusted-issuer'])
-    expect(house.asked).toEqual([])
+    expect(gateway.asked).toEqual([])
   })
 
   test('that says it is another, with a key of its own, is found out', async () => {
@@ -62,7 +62,7 @@ describe('a forged connector', () => {
   })
 
   test('is not helped by an empty policy: then nobody counts', async () => {
-    const closed = await openTestHouse({ trusted_issuers: [] })
+    const closed = await openTestGateway({ trusted_issuers: [] })
     expect(await codesOf({ ...vouch(credential()), ...attest(attestation()) }, closed)).toEqual([
       'untrusted-issuer',
       'untrusted-issuer',
@@ -73,7 +73,7 @@ describe('a forged connector', () => {
 
   test('a host and its DID are two issuers: trust in one is none in the other', async () => {
     const one = trustedIssuers.filter(({ issuer }) => issuer === host)
-    const narrow = await openTestHouse({ trusted_issuers: [...one] })
+    const narrow = await openTestGateway({ trusted_issuers: [...one] })
     expect(await codesOf(vouch(credential()), narrow)).toEqual(['untrusted-issuer'])
     expect(await codesOf(attest(attestation()), narrow)).toEqual([])
     await narrow.close()
@@ -90,13 +90,15 @@ describe('a trusted connector with a foreign subject', () => {
       ]
       const expected = subject.startsWith(' ') ? 'malformed' : 'untrusted-subject'
       expect(codes).toEqual([expected, expected])
-      expect(house.asked).toEqual([])
+      expect(gateway.asked).toEqual([])
     },
   )
 
   test('slack:T123 without the slash admits slack:T123/U1 and not slack:T1234/U1', async () => {
     const [entry] = trustedIssuers.filter(({ issuer }) => issuer === did)
-    const bare = await openTestHouse({ trusted_issuers: entry ? [{ ...entry, subject_prefixes: ['slack:T123'] }] : [] })
+    const bare = await openTestGateway({
+      trusted_issuers: entry ? [{ ...entry, subject_prefixes: ['slack:T123'] }] : [],
+    })
     expect(await codesOf(vouch(credential()), bare)).toEqual([])
     expect(await codesOf(vouch(credential({ subject: 'slack:T1234/U1' })), bare)).toEqual(['untrusted-subject'])
     await bare.close()
@@ -107,7 +109,7 @@ describe('a trusted connector with a foreign subject', () => {
       { issuer: did, methods: [member], assurance: ['platform'], subject_prefixes: ['slack:T999/'] },
       { issuer: did, methods: ['urn:other'], assurance: ['platform'], subject_prefixes: ['slack:T123/'] },
     ]
-    const mixed = await openTestHouse({ trusted_issuers: entries })
+    const mixed = await openTestGateway({ trusted_issuers: entries })
     expect(await codesOf(vouch(credential()), mixed)).toEqual(['untrusted-subject'])
     await mixed.close()
   })
@@ -116,7 +118,7 @@ describe('a trusted connector with a foreign subject', () => {
 test('evidence for another audience is left out before anything is fetched', async () => {
   expect(await codesOf(vouch(credential({ domain: '@echo@agents.test' })))).toEqual(['wrong-domain'])
   expect(await codesOf(attest(attestation({ audience: '@echo@agents.test' })))).toEqual(['wrong-domain'])
-  expect(house.asked).toEqual([])
+  expect(gateway.asked).toEqual([])
 })
 
 describe('the same evidence again', () => {
@@ -128,20 +130,20 @@ describe('the same evidence again', () => {
   })
 
   test('counts once when it comes many times at once', async () => {
-    const all = await Promise.all(Array.from({ length: 20 }, () => house.verify(carriers)))
+    const all = await Promise.all(Array.from({ length: 20 }, () => gateway.verify(carriers)))
     expect(all.flatMap(({ accepted }) => accepted)).toHaveLength(2)
   })
 
   test('counts once for all processes, and after a restart', async () => {
     expect(await codesOf(carriers)).toEqual([])
-    const second = house.reopen()
-    const { accepted, left_out } = await second.verify({ ...house.place, carriers })
+    const second = gateway.reopen()
+    const { accepted, left_out } = await second.verify({ ...gateway.place, carriers })
     expect([accepted.length, left_out.map(({ code }) => code)]).toEqual([0, ['replayed', 'replayed']])
   })
 
-  test('counts for the same message of the same sender: he repeats himself, and the desk knows it', async () => {
+  test('counts for the same message of the same sender: he repeats himself, and the store knows it', async () => {
     const verify = async (sender: string | undefined, id = messageId) => {
-      const { accepted } = await house.verify(attest(attestation()), { sender, messageId: id })
+      const { accepted } = await gateway.verify(attest(attestation()), { sender, messageId: id })
       return accepted.length
     }
     expect(await Promise.all([verify('alice'), verify('alice'), verify('alice')])).toEqual([1, 1, 1])
@@ -149,14 +151,16 @@ describe('the same evidence again', () => {
     // However often he tries.
     for (const sender of ['mallory', 'mallory', undefined, undefined]) expect(await verify(sender)).toBe(0)
     expect(await verify('alice')).toBe(1)
-    const restarted = await house.reopen().verify({ ...house.place, sender: 'alice', carriers: attest(attestation()) })
+    const restarted = await gateway
+      .reopen()
+      .verify({ ...gateway.place, sender: 'alice', carriers: attest(attestation()) })
     expect(restarted.accepted).toHaveLength(1)
   })
 
   test('of somebody who proves nothing counts once', async () => {
-    expect((await house.verify(attest(attestation()))).accepted).toHaveLength(1)
-    expect((await house.verify(attest(attestation()))).accepted).toHaveLength(0)
-    expect((await house.verify(attest(attestation()), { sender: 'alice' })).accepted).toHaveLength(0)
+    expect((await gateway.verify(attest(attestation()))).accepted).toHaveLength(1)
+    expect((await gateway.verify(attest(attestation()))).accepted).toHaveLength(0)
+    expect((await gateway.verify(attest(attestation()), { sender: 'alice' })).accepted).toHaveLength(0)
   })
 
   test('is known though the credential is another one for the same message', async () => {
@@ -178,9 +182,9 @@ describe('the same evidence again', () => {
   test('is remembered to its last moment', async () => {
     const long = { ...vouch(credential({ lifetimeMs: 600_000 })), ...attest(attestation({ lifetimeMs: 600_000 })) }
     expect(await codesOf(long)).toEqual([])
-    house.setTime(now + 600_000 + 59_999)
+    gateway.setTime(now + 600_000 + 59_999)
     expect(await codesOf(long)).toEqual(['replayed', 'replayed'])
-    house.setTime(now + 600_000 + 60_000)
+    gateway.setTime(now + 600_000 + 60_000)
     expect(await codesOf(long)).toEqual(['expired', 'expired'])
   })
 })
@@ -193,15 +197,15 @@ describe('the edges of the clock', () => {
     [359_999, undefined],
     [360_000, 'expired'],
   ])('%d ms after it was made', async (offset, code) => {
-    house.setTime(now + offset)
+    gateway.setTime(now + offset)
     const wanted = code === undefined ? [] : [code, code]
     expect(await codesOf({ ...vouch(credential()), ...attest(attestation()) })).toEqual(wanted)
   })
 
   test('who is slow to publish his keys does not make it live longer', async () => {
-    house.onceAsked(() => house.setTime(now + 360_000))
+    gateway.onceAsked(() => gateway.setTime(now + 360_000))
     expect(await codesOf(vouch(credential()))).toEqual(['expired'])
-    expect(house.asked).toEqual([didUrl])
+    expect(gateway.asked).toEqual([didUrl])
   })
 })
 
@@ -209,16 +213,16 @@ describe('keys', () => {
   test('are fetched once and held for five minutes', async () => {
     expect(await codesOf(vouch(credential()))).toEqual([])
     expect(await codesOf(vouch(credential({ challenge: 'other' })))).toEqual(['challenge-mismatch'])
-    house.setTime(now + 299_000)
-    await house.verify(vouch(credential({ issuedAt: now + 299_000, challenge: 'm2' })), { messageId: 'm2' })
-    expect(house.asked).toEqual([didUrl])
-    house.setTime(now + 300_000)
-    await house.verify(vouch(credential({ issuedAt: now + 300_000, challenge: 'm3' })), { messageId: 'm3' })
-    expect(house.asked).toEqual([didUrl, didUrl])
+    gateway.setTime(now + 299_000)
+    await gateway.verify(vouch(credential({ issuedAt: now + 299_000, challenge: 'm2' })), { messageId: 'm2' })
+    expect(gateway.asked).toEqual([didUrl])
+    gateway.setTime(now + 300_000)
+    await gateway.verify(vouch(credential({ issuedAt: now + 300_000, challenge: 'm3' })), { messageId: 'm3' })
+    expect(gateway.asked).toEqual([didUrl, didUrl])
   })
 
   test('that are new are looked for, but not more often than every half minute', async () => {
-    await house.verify(vouch(credential()))
+    await gateway.verify(vouch(credential()))
     const issue = (challenge: string) =>
       issuePlatformCredential(
         {
@@ -232,28 +236,28 @@ describe('keys', () => {
         },
         { privateKey: otherKey.privateKey, fragment: 'key-2' },
       )
-    house.publish({ [didUrl]: writeDidDocument(did, [{ fragment: 'key-2', publicKey: otherKey.publicKey }]) })
-    const early = await house.verify(vouch(issue('m2')), { messageId: 'm2' })
+    gateway.publish({ [didUrl]: writeDidDocument(did, [{ fragment: 'key-2', publicKey: otherKey.publicKey }]) })
+    const early = await gateway.verify(vouch(issue('m2')), { messageId: 'm2' })
     expect(early.left_out.map(({ code }) => code)).toEqual(['invalid-signature'])
-    house.setTime(now + 30_000)
-    const late = await house.verify(vouch(issue('m3')), { messageId: 'm3' })
+    gateway.setTime(now + 30_000)
+    const late = await gateway.verify(vouch(issue('m3')), { messageId: 'm3' })
     expect(late.accepted).toHaveLength(1)
-    expect(house.asked).toHaveLength(2)
+    expect(gateway.asked).toHaveLength(2)
   })
 
   test('that many messages wait for are fetched once', async () => {
     const ids = ['m1', 'm2', 'm3', 'm4']
-    await Promise.all(ids.map(challenge => house.verify(vouch(credential({ challenge })), { messageId: challenge })))
-    expect(house.asked).toHaveLength(1)
+    await Promise.all(ids.map(challenge => gateway.verify(vouch(credential({ challenge })), { messageId: challenge })))
+    expect(gateway.asked).toHaveLength(1)
   })
 
   test('that cannot be had are not asked for again at once', async () => {
-    house.publish({ [didUrl]: null })
+    gateway.publish({ [didUrl]: null })
     expect(await codesOf(vouch(credential()))).toEqual(['key-unavailable'])
-    house.publish({ [didUrl]: writeDidDocument(did, [{ fragment: 'key-1', publicKey }]) })
+    gateway.publish({ [didUrl]: writeDidDocument(did, [{ fragment: 'key-1', publicKey }]) })
     expect(await codesOf(vouch(credential()))).toEqual(['key-unavailable'])
-    expect(house.asked).toHaveLength(1)
-    house.setTime(now + 5_000)
+    expect(gateway.asked).toHaveLength(1)
+    gateway.setTime(now + 5_000)
     expect(await codesOf(vouch(credential()))).toEqual([])
   })
 
@@ -263,24 +267,24 @@ describe('keys', () => {
     ['deep JSON is not read', (response: Response) => response.end(`${'['.repeat(5_000)}${']'.repeat(5_000)}`)],
     ['what is no JSON is not read', (response: Response) => response.end('<html>')],
   ])('%s', async (_, document) => {
-    house.publish({ [didUrl]: document })
+    gateway.publish({ [didUrl]: document })
     expect(await codesOf(vouch(credential()))).toEqual(['key-unavailable'])
-    expect(house.asked).toEqual([didUrl])
+    expect(gateway.asked).toEqual([didUrl])
   })
 
   test('of a credential may be controlled by nobody else', async () => {
     const document = writeDidDocument(did, [{ fragment: 'key-1', publicKey }])
     const foreign = document.verificationMethod.map(method => ({ ...method, controller: otherDid }))
-    house.publish({ [didUrl]: { ...document, verificationMethod: foreign } })
+    gateway.publish({ [didUrl]: { ...document, verificationMethod: foreign } })
     expect(await codesOf(vouch(credential()))).toEqual(['issuer-controller-mismatch'])
-    expect(house.asked).toEqual([didUrl])
+    expect(gateway.asked).toEqual([didUrl])
   })
 
   test('of another trusted connector do not count, though its method is named', async () => {
     const borrowed = credential({}, otherKey.privateKey) as { readonly proof: object }
     const proof = { ...borrowed.proof, verificationMethod: `${otherDid}#key-1` }
     expect(await codesOf(vouch({ ...borrowed, proof }))).toEqual(['issuer-controller-mismatch'])
-    expect(house.asked).not.toContain(`https://${otherHost}/.well-known/did.json`)
+    expect(gateway.asked).not.toContain(`https://${otherHost}/.well-known/did.json`)
   })
 })
 
@@ -302,7 +306,7 @@ describe('did:web that points inside', () => {
     async name => {
       const issuer = `did:web:${name}`
       const trusted = [{ issuer, methods: [member], assurance: ['platform'], subject_prefixes: ['slack:T123/'] }]
-      const open = await openTestHouse({ trusted_issuers: trusted })
+      const open = await openTestGateway({ trusted_issuers: trusted })
       expect(await codesOf(vouch(credential({ issuer })), open)).toEqual(['key-unavailable'])
       expect(open.asked).toEqual([])
       expect(JSON.stringify(open.logged.map(({ err }) => String(err)))).toContain('address is not public')
@@ -313,7 +317,7 @@ describe('did:web that points inside', () => {
   test('so is a name of an address inside, when it is looked up', async () => {
     const issuer = 'did:web:rebinding.test'
     const trusted = [{ issuer, methods: [member], assurance: ['platform'], subject_prefixes: ['slack:T123/'] }]
-    const open = await openTestHouse({ trusted_issuers: trusted }, async () => ['10.0.0.5'])
+    const open = await openTestGateway({ trusted_issuers: trusted }, async () => ['10.0.0.5'])
     expect(await codesOf(vouch(credential({ issuer })), open)).toEqual(['key-unavailable'])
     expect(open.asked).toEqual([])
     expect(JSON.stringify(open.logged.map(({ err }) => String(err)))).toContain('not public')
@@ -323,7 +327,7 @@ describe('did:web that points inside', () => {
   test('another port than that of https is not dialled', async () => {
     const issuer = `did:web:${host}%3A8443`
     const trusted = [{ issuer, methods: [member], assurance: ['platform'], subject_prefixes: ['slack:T123/'] }]
-    const open = await openTestHouse({ trusted_issuers: trusted })
+    const open = await openTestGateway({ trusted_issuers: trusted })
     expect(await codesOf(vouch(credential({ issuer })), open)).toEqual(['key-unavailable'])
     expect(open.asked).toEqual([])
     await open.close()
@@ -334,12 +338,12 @@ describe('too much', () => {
   test('five credentials: none of them counts, and nothing is fetched', async () => {
     expect(await codesOf(vouch(...Array.from({ length: 5 }, () => credential())))).toEqual(['too-many'])
     expect(await codesOf(attest(...Array.from({ length: 5 }, () => attestation())))).toEqual(['too-many'])
-    expect(house.asked).toEqual([])
+    expect(gateway.asked).toEqual([])
   })
 
   test('a credential of 33 KiB is left out, the one beside it counts', async () => {
     const large = credential({ platform: { pad: 'x'.repeat(33 * 1024) } })
-    const { accepted, left_out } = await house.verify(vouch(large, credential()))
+    const { accepted, left_out } = await gateway.verify(vouch(large, credential()))
     expect([accepted.length, left_out.map(({ code }) => code)]).toEqual([1, ['too-large']])
   })
 
@@ -363,15 +367,15 @@ describe('too much', () => {
   })
 
   test('entries that are no objects are left out, one by one', async () => {
-    const { accepted, left_out } = await house.verify(vouch(null, 'x', [credential()], credential()))
+    const { accepted, left_out } = await gateway.verify(vouch(null, 'x', [credential()], credential()))
     expect([accepted.length, left_out.map(({ code }) => code)]).toEqual([1, ['malformed', 'malformed', 'malformed']])
   })
 
   test('no carrier is no evidence and no fault', async () => {
     const nothing = { accepted: [], left_out: [], proofs: [] }
-    expect(await house.verify({})).toEqual(nothing)
-    expect(await house.verify({ verifiable_credentials: null, identity_evidence: null })).toEqual(nothing)
-    expect(await house.verify({ verifiable_credentials: [] })).toEqual(nothing)
+    expect(await gateway.verify({})).toEqual(nothing)
+    expect(await gateway.verify({ verifiable_credentials: null, identity_evidence: null })).toEqual(nothing)
+    expect(await gateway.verify({ verifiable_credentials: [] })).toEqual(nothing)
   })
 })
 
@@ -384,7 +388,7 @@ describe('JSON with tricks', () => {
       text.replace('"id":"slack:T123/U1"', `"id":"${first}","id":"${second}"`)
     expect(doubled('a', 'b')).not.toBe(text)
     expect(await codesOf(vouch(parse(doubled('slack:T123/U1', 'slack:T123/ADMIN'))))).toEqual(['invalid-signature'])
-    const { accepted } = await house.verify(vouch(parse(doubled('slack:T123/ADMIN', 'slack:T123/U1'))))
+    const { accepted } = await gateway.verify(vouch(parse(doubled('slack:T123/ADMIN', 'slack:T123/U1'))))
     expect(accepted[0]?.subject).toBe('slack:T123/U1')
   })
 
@@ -406,7 +410,7 @@ describe('JSON with tricks', () => {
 
   test('signed members called __proto__ reach nobody', async () => {
     const claims = JSON.parse('{"__proto__":{"admin":true},"name":"Acme"}') as Record<string, unknown>
-    const { accepted } = await house.verify(attest(attestation({ claims })))
+    const { accepted } = await gateway.verify(attest(attestation({ claims })))
     expect(accepted).toHaveLength(1)
     expect(accepted[0]?.claims?.admin).toBeUndefined()
     expect(JSON.parse(JSON.stringify(accepted[0]?.claims))).toMatchObject({ name: 'Acme' })
@@ -427,13 +431,13 @@ test('what the operator sees of it holds no signature and no token', async () =>
   const secret = 'token-that-is-nobodys-business'
   const bearer = { ...attestation(), proof: { type: 'bearer-token', verified_by: 'slack', token: secret } }
   const tampered = { ...credential(), name: 'added' } as unknown as { readonly proof: { readonly proofValue: string } }
-  const verdict = await house.verify({ ...attest(bearer, attestation()), ...vouch(tampered) })
+  const verdict = await gateway.verify({ ...attest(bearer, attestation()), ...vouch(tampered) })
   expect(verdict.proofs.map(({ kind, verdict, code }) => [kind, verdict, code])).toEqual([
     ['identity-evidence', 'fail', 'unsupported-proof'],
     ['identity-evidence', 'pass', undefined],
     ['verifiable-credential', 'fail', 'invalid-signature'],
   ])
-  const shown = JSON.stringify([verdict, house.logged])
+  const shown = JSON.stringify([verdict, gateway.logged])
   expect(shown).not.toContain(secret)
   expect(shown).not.toContain(tampered.proof.proofValue)
   const { value } = attestation().proof as { readonly value: string }

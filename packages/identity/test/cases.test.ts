@@ -3,8 +3,8 @@ import { identityEvidenceSchema, ownEvidenceCodes, publishedEvidenceCodes } from
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { EvidenceCase } from './case.ts'
 import { now } from './case.ts'
-import type { TestHouse } from './house.ts'
-import { openTestHouse } from './house.ts'
+import type { TestGateway } from './gateway.ts'
+import { openTestGateway } from './gateway.ts'
 import { fixtureFiles } from './write-fixtures.ts'
 
 interface FixtureFile {
@@ -17,12 +17,12 @@ const files = Object.keys(fixtureFiles).map(name => {
   return { name, text, file: JSON.parse(text) as FixtureFile }
 })
 
-let house: TestHouse
+let gateway: TestGateway
 
 beforeAll(async () => {
-  house = await openTestHouse()
+  gateway = await openTestGateway()
 })
-afterAll(() => house.close())
+afterAll(() => gateway.close())
 
 describe.each(files)('MN-6.5, $name', ({ name, text, file: { documents, cases } }) => {
   test('the cases are those that the generator writes', () => {
@@ -31,11 +31,11 @@ describe.each(files)('MN-6.5, $name', ({ name, text, file: { documents, cases } 
 
   test.each(cases)('$name', async ({ carrier, code, evidence, documents: changed }) => {
     // Each case has a house's memory of its own: keys are held, and the same evidence counts once.
-    house.publish({ ...documents, ...changed })
-    const desk = { consumeOnce: async () => true }
-    const identity = house.reopen(desk)
+    gateway.publish({ ...documents, ...changed })
+    const store = { consumeOnce: async () => true }
+    const identity = gateway.reopen(store)
     const { accepted, left_out, proofs } = await identity.verify({
-      ...house.place,
+      ...gateway.place,
       carriers: { [carrier]: [evidence] },
     })
     expect(left_out.map(({ code }) => code)).toEqual(code === null ? [] : [code])

@@ -2,8 +2,8 @@ import { generateKeyPairSync } from 'node:crypto'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { connectorCardSchema, inspectIssuer, signAttestation, writeConnectorCard } from '../src/index.ts'
 import { audience, did, host, member, now, otherHost } from './case.ts'
-import type { TestHouse } from './house.ts'
-import { openTestHouse } from './house.ts'
+import type { TestGateway } from './gateway.ts'
+import { openTestGateway } from './gateway.ts'
 
 const cardUrl = `https://${host}/.well-known/adapter-card`
 const draft = {
@@ -15,11 +15,11 @@ const draft = {
   issuedAt: now,
 }
 
-let house: TestHouse
+let gateway: TestGateway
 beforeEach(async () => {
-  house = await openTestHouse({ connectors: [{ issuer: 'https://issuer.test', subject: 'slack' }] })
+  gateway = await openTestGateway({ connectors: [{ issuer: 'https://issuer.test', subject: 'slack' }] })
 })
-afterEach(() => house.close())
+afterEach(() => gateway.close())
 
 describe('a connector that signs with ES256', () => {
   const { privateKey, publicKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' })
@@ -30,17 +30,17 @@ describe('a connector that signs with ES256', () => {
     expect(connectorCardSchema.parse(card).keys).toEqual([
       { kty: 'EC', crv: 'P-256', x: expect.any(String), y: expect.any(String), kid: 'p1', use: 'sig', alg: 'ES256' },
     ])
-    house.publish({ [cardUrl]: card })
-    const { accepted } = await house.verify({ identity_evidence: [sign('a')] })
+    gateway.publish({ [cardUrl]: card })
+    const { accepted } = await gateway.verify({ identity_evidence: [sign('a')] })
     expect(accepted[0]?.proof).toEqual({ type: 'signed-attestation', alg: 'ES256', kid: 'p1', canonicalization: 'jcs' })
   })
 
   test('is not heard twice by the second signature that anybody can make of the first', async () => {
-    house.publish({ [cardUrl]: card })
+    gateway.publish({ [cardUrl]: card })
     const signed = sign('b')
-    await house.verify({ identity_evidence: [signed] })
+    await gateway.verify({ identity_evidence: [signed] })
     const twin = { ...signed, proof: { ...signed.proof, value: mirror(signed.proof) } }
-    const { left_out } = await house.verify({ identity_evidence: [twin] })
+    const { left_out } = await gateway.verify({ identity_evidence: [twin] })
     expect(left_out.map(({ code }) => code)).toEqual(['replayed'])
   })
 })
@@ -63,7 +63,7 @@ test('RSA keys sign no attestation', () => {
 })
 
 test('who is a connector is said by the operator, for issuer and subject together', () => {
-  const { identity } = house
+  const { identity } = gateway
   expect(identity.isConnector({ issuer: 'https://issuer.test', subject: 'slack' })).toBe(true)
   expect(identity.isConnector({ issuer: 'https://issuer.test', subject: 'Slack' })).toBe(false)
   expect(identity.isConnector({ issuer: 'https://other.test', subject: 'slack' })).toBe(false)
@@ -71,17 +71,17 @@ test('who is a connector is said by the operator, for issuer and subject togethe
 })
 
 test('cards tell of a version when an issuer of it is trusted', async () => {
-  expect(house.identity.extensions.map(({ uri }) => uri)).toEqual([
+  expect(gateway.identity.extensions.map(({ uri }) => uri)).toEqual([
     'https://mentionable.dev/ns/identity/v0.1',
     'https://mentionable.dev/ns/identity/v0.2',
   ])
-  const closed = await openTestHouse({ trusted_issuers: [] })
+  const closed = await openTestGateway({ trusted_issuers: [] })
   expect(closed.identity.extensions).toEqual([])
   await closed.close()
 })
 
 describe('inspectIssuer()', () => {
-  const inspect = (issuer: string) => inspectIssuer(issuer, house.world)
+  const inspect = (issuer: string) => inspectIssuer(issuer, gateway.platform)
   const didUrl = `https://${host}/.well-known/did.json`
 
   test('has nothing to say of an issuer whose keys are in order', async () => {
@@ -105,7 +105,7 @@ describe('inspectIssuer()', () => {
     [did, { [didUrl]: { id: did } }, `${didUrl} has no key that evidence is signed with`],
     [did, { [didUrl]: { id: 'did:web:x.test' } }, `${didUrl}: the DID document there is of another issuer`],
   ])('%s that publishes %j', async (issuer, documents, problem) => {
-    house.publish(documents)
+    gateway.publish(documents)
     expect(await inspect(issuer)).toBe(problem)
   })
 

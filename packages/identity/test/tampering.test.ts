@@ -2,8 +2,8 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { attestationCases } from './attestation-cases.ts'
 import type { Members } from './case.ts'
 import { credentialCases } from './credential-cases.ts'
-import type { TestHouse } from './house.ts'
-import { openTestHouse } from './house.ts'
+import type { TestGateway } from './gateway.ts'
+import { openTestGateway } from './gateway.ts'
 
 type Path = readonly (string | number)[]
 
@@ -34,11 +34,11 @@ const hows: Readonly<Record<string, (value: unknown) => unknown>> = {
   null: () => null,
 }
 
-let house: TestHouse
+let gateway: TestGateway
 beforeAll(async () => {
-  house = await openTestHouse()
+  gateway = await openTestGateway()
 })
-afterAll(() => house.close())
+afterAll(() => gateway.close())
 
 /** Nothing is used up, so that only the evidence itself decides. */
 const forgetful = { consumeOnce: async () => true }
@@ -50,9 +50,9 @@ describe.each([
   const paths = listPaths(good?.evidence)
 
   test.each(Object.keys(hows))('(%s) does not count', async name => {
-    const identity = house.reopen(forgetful)
+    const identity = gateway.reopen(forgetful)
     const verify = (evidence: unknown) =>
-      identity.verify({ ...house.place, carriers: { [good?.carrier ?? '']: [evidence] } })
+      identity.verify({ ...gateway.place, carriers: { [good?.carrier ?? '']: [evidence] } })
     expect((await verify(good?.evidence)).accepted).toHaveLength(1)
     const changed = paths.map(path => ({
       path,

@@ -1,5 +1,5 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
-import { openSqliteDesk } from '@postern/store'
+import { openSqliteStore } from '@postern/store'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { attestationForm } from '../src/attestation.ts'
 import { createEvidenceUses } from '../src/uses.ts'
@@ -10,35 +10,35 @@ const log = { debug() {}, info() {}, warn() {}, error() {} }
 const [good] = attestationCases
 const evidence = attestationForm.read(good?.evidence as Record<string, unknown>, { audience })
 
-let desk: Awaited<ReturnType<typeof openSqliteDesk>>
+let store: Awaited<ReturnType<typeof openSqliteStore>>
 beforeEach(async () => {
-  desk = await openSqliteDesk({ path: ':memory:', now: () => now, log })
+  store = await openSqliteStore({ path: ':memory:', now: () => now, log })
 })
-afterEach(() => desk.close())
+afterEach(() => store.close())
 
-/** The real desk, behind a network: whose the first use was is known only a while later. */
+/** The real store, behind a network: whose the first use was is known only a while later. */
 function slowDown() {
   return {
     async consumeOnce(key: string, until: number) {
       if (key.includes('alice') && until > 0) for (let turn = 0; turn < 20; turn += 1) await nextTurn()
-      return desk.consumeOnce(key, until)
+      return store.consumeOnce(key, until)
     },
   }
 }
 
-test('the same message twice at once has its evidence twice, however slow the desk is', async () => {
+test('the same message twice at once has its evidence twice, however slow the store is', async () => {
   const uses = createEvidenceUses(slowDown())
   const take = () => uses.take(evidence, { sender: 'alice', messageId: 'm' })
   expect(await Promise.all([take(), take(), take()])).toEqual([true, true, true])
 })
 
-test('a desk that fails once does not keep the next one waiting', async () => {
+test('a store that fails once does not keep the next one waiting', async () => {
   let calls = 0
   const failing = {
     async consumeOnce(key: string, until: number) {
       calls += 1
       if (calls === 1) throw new Error('disk full')
-      return desk.consumeOnce(key, until)
+      return store.consumeOnce(key, until)
     },
   }
   const uses = createEvidenceUses(failing)

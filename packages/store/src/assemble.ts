@@ -1,52 +1,52 @@
-import type { ByteStore, Desk, Log, NoticeDesk, ObjectStore } from '@postern/core'
+import type { ByteStore, Log, NoticeStore, ObjectStore, Store } from '@postern/core'
 import type { Batch } from './batch.ts'
 import type { BlobFiles } from './blob-files.ts'
 import type { ChatForgetting } from './chat-forgetting.ts'
 import { createChatForgetting } from './chat-forgetting.ts'
 import type { Database } from './database.ts'
-import { createDemandDesk } from './demand-desk.ts'
 import { createAdmission } from './intake.ts'
-import { createLookupDesk } from './lookup.ts'
+import { createLookupStore } from './lookup.ts'
 import { createObjectStore } from './objects.ts'
-import { createOnceDesk } from './once.ts'
-import { createOperatorDesk } from './operator.ts'
-import { createOverdueDesk } from './overdue-demands.ts'
+import { createOnceStore } from './once.ts'
+import { createOperatorStore } from './operator.ts'
+import { createOverdueStore } from './overdue-requirements.ts'
 import type { OwnerForgetting } from './owner-forgetting.ts'
 import { createOwnerForgetting } from './owner-forgetting.ts'
-import { createPeopleDesk } from './people.ts'
+import { createPeopleStore } from './people.ts'
 import { createRefusals } from './refusals.ts'
-import { createRelationDesk } from './relations.ts'
+import { createRelationStore } from './relations.ts'
+import { createRequirementStore } from './requirement-store.ts'
 import { createResolutionPlan } from './resolution-plan.ts'
-import type { Store } from './store.ts'
+import type { StoreContext } from './store-context.ts'
 import { createTables } from './tables.ts'
-import { createTaskDesk } from './tasks.ts'
+import { createTaskStore } from './tasks.ts'
 import type { Transactions } from './transactions.ts'
-import type { DeskTranscript } from './transcript/open-transcript.ts'
+import type { StoreTranscript } from './transcript/open-transcript.ts'
 import { createSqliteTranscript } from './transcript/open-transcript.ts'
-import type { OwnedShelf } from './transcript/record-shelf.ts'
-import { createRecordShelf } from './transcript/record-shelf.ts'
-import { createWithdrawalDesk } from './withdrawals.ts'
-import { createWorkDesk } from './work.ts'
+import type { OwnedRecordStore } from './transcript/record-store.ts'
+import { createRecordStore } from './transcript/record-store.ts'
+import { createWithdrawalStore } from './withdrawals.ts'
+import { createWorkStore } from './work.ts'
 import { createWriteCheck } from './write-check.ts'
 import { createWriter } from './writer.ts'
 
-/** The desk, and the conversations as dialects read and write them, in one place. */
-export interface StoreDesk extends Desk, OwnerForgetting, ChatForgetting {
-  readonly transcript: DeskTranscript
+/** The store, and the conversations as dialects read and write them, in one place. */
+export interface GatewayStore extends Store, OwnerForgetting, ChatForgetting {
+  readonly transcript: StoreTranscript
   readonly objects: ObjectStore
-  readonly shelf: OwnedShelf
+  readonly shelf: OwnedRecordStore
   /** Nothing is left of what was deleted, in no unused room of a file. As long as it takes nothing else is done. */
   rewriteFiles(): Promise<void>
   /** Writes what means nothing. @throws Unavailable */
   checkWrites(): Promise<void>
 }
 
-/** What a desk is made of, whatever the engine. */
-export interface DeskParts {
+/** What a store is made of, whatever the engine. */
+export interface StoreDeps {
   readonly db: Database
   readonly transactions: Transactions
   readonly files: BlobFiles
-  readonly notices: NoticeDesk
+  readonly notices: NoticeStore
   readonly now: () => number
   readonly log: Log
   readonly bytes: ByteStore | undefined
@@ -60,19 +60,19 @@ export interface DeskParts {
   release(): Promise<void> | void
 }
 
-export function assembleDesk(parts: DeskParts): StoreDesk {
+export function assembleStore(parts: StoreDeps): GatewayStore {
   const { db, transactions, files, notices, now, log, bytes, onDurable, scrub = () => {}, rewrite, release } = parts
   const writer = createWriter(db, onDurable, transactions)
   const { write, writeLightly, writeLast } = writer
-  const store: Store = { db, write, writeLightly, writeLast, now, log, files, scrub }
+  const context: StoreContext = { db, write, writeLightly, writeLast, now, log, files, scrub }
   const tables = createTables(db, files)
   const places = {
-    transcript: createSqliteTranscript(store, tables),
-    objects: createObjectStore(store, bytes),
-    shelf: createRecordShelf(store),
+    transcript: createSqliteTranscript(context, tables),
+    objects: createObjectStore(context, bytes),
+    shelf: createRecordStore(context),
   }
-  const refusals = createRefusals(store)
-  const { admitNew, ...admission } = createAdmission(store, tables)
+  const refusals = createRefusals(context)
+  const { admitNew, ...admission } = createAdmission(context, tables)
   const closeAll = async () => {
     const flushed = refusals.flush()
     await Promise.all([writer.close(), flushed])
@@ -80,25 +80,25 @@ export function assembleDesk(parts: DeskParts): StoreDesk {
     await release()
   }
   let closed: Promise<void> | undefined
-  const planResolution = createResolutionPlan(store, tables)
+  const planResolution = createResolutionPlan(context, tables)
   return {
     ...admission,
-    ...createDemandDesk(store, tables, { admitNew, planResolution }),
-    ...createOverdueDesk(store, { demands: tables.demands, planResolution, admitNew }),
+    ...createRequirementStore(context, tables, { admitNew, planResolution }),
+    ...createOverdueStore(context, { requirements: tables.requirements, planResolution, admitNew }),
     refuse: refusals.refuse,
-    ...createWorkDesk(store, tables),
-    ...createLookupDesk(store, tables),
-    ...createTaskDesk(store, tables),
-    ...createOnceDesk(store),
-    ...createRelationDesk(store),
-    ...createPeopleDesk(store, tables, places),
-    ...createOwnerForgetting(store, tables),
-    ...createChatForgetting(store, tables, bytes),
-    ...createWithdrawalDesk(store, tables),
-    ...createOperatorDesk(store, tables, refusals),
+    ...createWorkStore(context, tables),
+    ...createLookupStore(context, tables),
+    ...createTaskStore(context, tables),
+    ...createOnceStore(context),
+    ...createRelationStore(context),
+    ...createPeopleStore(context, tables, places),
+    ...createOwnerForgetting(context, tables),
+    ...createChatForgetting(context, tables, bytes),
+    ...createWithdrawalStore(context, tables),
+    ...createOperatorStore(context, tables, refusals),
     ...notices,
     ...places,
-    checkWrites: createWriteCheck(store),
+    checkWrites: createWriteCheck(context),
     async rewriteFiles() {
       rewrite?.()
     },

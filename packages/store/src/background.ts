@@ -1,10 +1,10 @@
-import type { BackgroundEntry, ChannelName, Turn, Withdrawal, WorkDesk } from '@postern/core'
+import type { BackgroundEntry, ChannelName, Turn, Withdrawal, WorkStore } from '@postern/core'
 import { beginningOf } from '@postern/core'
 import type { Database } from './database.ts'
 import { formatJson, prepareQuery } from './database.ts'
 import type { EntryDraft } from './entries.ts'
 import { refuseLostLease } from './lease.ts'
-import type { Store } from './store.ts'
+import type { StoreContext } from './store-context.ts'
 import type { Tables } from './tables.ts'
 
 interface Draft {
@@ -16,7 +16,10 @@ interface Draft {
  * Background stands behind everything that was said before the turn's message, and before that message. So what an agent was
  * once shown stays as it was: what becomes known later comes later.
  */
-export function createBackground({ db, write, now }: Store, tables: Tables): Pick<WorkDesk, 'addBackground' | 'knows'> {
+export function createBackground(
+  { db, write, now }: StoreContext,
+  tables: Tables,
+): Pick<WorkStore, 'addBackground' | 'knows'> {
   const isHeld = prepareQuery(db, 'SELECT 1 FROM turns WHERE message = ? AND token = ? AND holder IS NOT NULL')
   const place = 'coalesce(answers, seq)'
   const findPlace = prepareQuery<{ place: number | null }>(

@@ -4,11 +4,11 @@ import promises from 'node:fs/promises'
 import { syncBuiltinESMExports } from 'node:module'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import type { Desk } from '@postern/core'
+import type { Store } from '@postern/core'
 import { sketchIntake } from '@postern/testing'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { fileThreshold } from './blob-files.ts'
-import { openSqliteDesk } from './desk.ts'
+import { openSqliteStore } from './sqlite-store.ts'
 
 /** Bytes that the disk takes of each file. */
 let room = Number.POSITIVE_INFINITY
@@ -36,22 +36,22 @@ function limitDisk(): void {
 }
 
 let directory: string
-let desk: Desk
+let store: Store
 
 const log = { debug() {}, info() {}, warn() {}, error() {} }
-const open = () => openSqliteDesk({ path: join(directory, 'postern.db'), now: Date.now, log, exclusive: true })
+const open = () => openSqliteStore({ path: join(directory, 'postern.db'), now: Date.now, log, exclusive: true })
 
 beforeEach(async () => {
   limitDisk()
   directory = mkdtempSync(join(tmpdir(), 'postern-'))
-  desk = await open()
+  store = await open()
 })
 afterEach(async () => {
   room = Number.POSITIVE_INFINITY
   removal = Promise.resolve()
   vi.restoreAllMocks()
   syncBuiltinESMExports()
-  await desk.close()
+  await store.close()
   rmSync(directory, { recursive: true, force: true })
 })
 
@@ -64,79 +64,79 @@ function intakeWith(id: string, bytes: Uint8Array) {
 }
 
 test('large bytes lie in a file of the owner alone, and are found again after a restart', async () => {
-  await desk.admit(intakeWith('m1', large), 'c')
+  await store.admit(intakeWith('m1', large), 'c')
   expect(statSync(fileOf(digest)).mode & 0o777).toBe(0o600)
   expect(statSync(join(directory, 'postern.db')).size + statSync(join(directory, 'postern.db-wal')).size).toBeLessThan(
     large.length * 3,
   )
-  await desk.close()
-  desk = await open()
-  const found = await desk.findBlob(digest)
+  await store.close()
+  store = await open()
+  const found = await store.findBlob(digest)
   expect(found?.mime).toBe('image/png')
   expect(Buffer.from(found?.bytes ?? []).equals(large)).toBe(true)
 })
 
 test('small bytes make no file', async () => {
   const small = randomBytes(100)
-  await desk.admit(intakeWith('m1', small), 'c')
+  await store.admit(intakeWith('m1', small), 'c')
   expect(existsSync(fileOf(hash('sha256', small)))).toBe(false)
-  expect(Buffer.from((await desk.findBlob(hash('sha256', small)))?.bytes ?? []).equals(small)).toBe(true)
+  expect(Buffer.from((await store.findBlob(hash('sha256', small)))?.bytes ?? []).equals(small)).toBe(true)
 })
 
 test('a large raw message is read back from its file', async () => {
   const text = `Subject: long\r\n\r\n${'x'.repeat(fileThreshold)}`
   const raw = { bytes: Buffer.from(text), form: 'text' } as const
-  await desk.admit({ ...sketchIntake('m1'), raw }, 'c')
+  await store.admit({ ...sketchIntake('m1'), raw }, 'c')
   expect(existsSync(fileOf(hash('sha256', raw.bytes)))).toBe(true)
-  expect((await desk.findMessage('#1'))?.message.raw).toBe(text)
+  expect((await store.findMessage('#1'))?.message.raw).toBe(text)
 })
 
 test('a file goes with the last message that needs it, and not before', async () => {
   const of = (id: string, object: string) => ({ ...intakeWith(id, large), authorship: { author: 'alice', object } })
-  await desk.admit(of('m1', 'o1'), 'c')
-  await desk.admit(of('m2', 'o2'), 'c')
-  await desk.withdraw('a2a', [{ kind: 'forget', author: 'alice', object: 'o1' }])
-  expect((await desk.findBlob(digest))?.bytes.byteLength).toBe(large.length)
-  await desk.withdraw('a2a', [{ kind: 'forget', author: 'alice', object: 'o2' }])
+  await store.admit(of('m1', 'o1'), 'c')
+  await store.admit(of('m2', 'o2'), 'c')
+  await store.withdraw('a2a', [{ kind: 'forget', author: 'alice', object: 'o1' }])
+  expect((await store.findBlob(digest))?.bytes.byteLength).toBe(large.length)
+  await store.withdraw('a2a', [{ kind: 'forget', author: 'alice', object: 'o2' }])
   await vi.waitFor(() => expect(existsSync(fileOf(digest))).toBe(false))
-  expect(await desk.findBlob(digest)).toBeUndefined()
+  expect(await store.findBlob(digest)).toBeUndefined()
 })
 
 test('bytes that come again while the last message that had them is forgotten are there', async () => {
   const of = (id: string) => ({ ...intakeWith(id, large), authorship: { author: 'alice', object: id } })
-  await desk.admit(of('m0'), 'c')
+  await store.admit(of('m0'), 'c')
   for (let round = 1; round <= 20; round += 1) {
     const forget = { kind: 'forget', author: 'alice', object: `m${round - 1}` } as const
-    await Promise.all([desk.withdraw('a2a', [forget]), desk.admit(of(`m${round}`), 'c')])
-    expect((await desk.findBlob(digest))?.bytes.byteLength).toBe(large.length)
+    await Promise.all([store.withdraw('a2a', [forget]), store.admit(of(`m${round}`), 'c')])
+    expect((await store.findBlob(digest))?.bytes.byteLength).toBe(large.length)
   }
 })
 
 test('a message refused, and a duplicate, leave no file behind', async () => {
-  await desk.admit(sketchIntake('m1'), 'c')
-  expect(await desk.admit(intakeWith('m1', large), 'c')).toMatchObject({ outcome: 'duplicate' })
+  await store.admit(sketchIntake('m1'), 'c')
+  expect(await store.admit(intakeWith('m1', large), 'c')).toMatchObject({ outcome: 'duplicate' })
   await vi.waitFor(() => expect(existsSync(fileOf(digest))).toBe(false))
 })
 
 test('what a crash left over goes at the next start', async () => {
-  await desk.admit(intakeWith('m1', large), 'c')
-  await desk.close()
+  await store.admit(intakeWith('m1', large), 'c')
+  await store.close()
   const orphan = 'ab'.repeat(32)
   const folder = join(directory, 'postern.db.blobs', 'ab')
   mkdirSync(folder, { recursive: true })
   writeFileSync(join(folder, orphan), 'x')
   writeFileSync(join(folder, `${orphan}.1234.part`), 'x')
-  desk = await open()
+  store = await open()
   await vi.waitFor(() => expect(readdirSync(folder)).toEqual([]))
   expect(existsSync(fileOf(digest))).toBe(true)
 })
 
 test('bytes that cannot be written are refused for now, and nothing is stored', async () => {
   writeFileSync(join(directory, 'postern.db.blobs', digest.slice(0, 2)), 'not a folder')
-  await expect(desk.admit(intakeWith('m1', large), 'c')).rejects.toThrow(
+  await expect(store.admit(intakeWith('m1', large), 'c')).rejects.toThrow(
     'Cannot store: the disk does not take files now',
   )
-  expect(await desk.listMessages({ limit: 1 })).toEqual([])
+  expect(await store.listMessages({ limit: 1 })).toEqual([])
 })
 
 function listFiles(): readonly string[] {
@@ -153,10 +153,10 @@ test('files that a full disk takes only in part are gone when the message is ref
   }
   // One of them fits.
   room = fileThreshold + 100
-  await expect(desk.admit(intake, 'c')).rejects.toThrow('Cannot store: the disk does not take files now')
+  await expect(store.admit(intake, 'c')).rejects.toThrow('Cannot store: the disk does not take files now')
   await vi.waitFor(() => expect(listFiles()).toEqual([]))
   room = Number.POSITIVE_INFINITY
-  expect(await desk.admit(intake, 'c')).toMatchObject({ outcome: 'accepted' })
+  expect(await store.admit(intake, 'c')).toMatchObject({ outcome: 'accepted' })
   expect(listFiles()).toHaveLength(4)
 })
 
@@ -167,12 +167,12 @@ test('bytes that come again while their file is being removed are kept', async (
   const { promise, resolve } = Promise.withResolvers<void>()
   removal = promise
   // The one that fitted is on its way out, slowly.
-  await expect(desk.admit({ ...sketchIntake('m1'), blobs }, 'c')).rejects.toThrow('does not take files')
+  await expect(store.admit({ ...sketchIntake('m1'), blobs }, 'c')).rejects.toThrow('does not take files')
   room = Number.POSITIVE_INFINITY
-  const again = desk.admit(intakeWith('m2', large), 'c')
+  const again = store.admit(intakeWith('m2', large), 'c')
   await new Promise(resolve => setTimeout(resolve, 300))
   resolve()
   expect(await again).toMatchObject({ outcome: 'accepted' })
   await new Promise(resolve => setTimeout(resolve, 300))
-  expect(Buffer.from((await desk.findBlob(digest))?.bytes ?? []).equals(large)).toBe(true)
+  expect(Buffer.from((await store.findBlob(digest))?.bytes ?? []).equals(large)).toBe(true)
 })

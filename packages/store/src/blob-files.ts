@@ -124,7 +124,7 @@ export function createBlobFiles({ directory, isNeeded, log }: BlobFileOptions): 
   }
 }
 
-/** Without a directory (a desk in memory) nothing is large. */
+/** Without a directory (a store in memory) nothing is large. */
 export const noBlobFiles: BlobFiles = {
   hold: (_, work) => work(),
   isHeld: () => false,

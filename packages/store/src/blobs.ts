@@ -1,10 +1,10 @@
 import { hash, subtle } from 'node:crypto'
-import type { Blob, LookupDesk } from '@postern/core'
+import type { Blob, LookupStore } from '@postern/core'
 import type { Batch } from './batch.ts'
 import type { BlobFiles } from './blob-files.ts'
 import type { Database } from './database.ts'
 import { prepareQuery } from './database.ts'
-import type { Store } from './store.ts'
+import type { StoreContext } from './store-context.ts'
 
 const noBytes = new Uint8Array()
 
@@ -64,7 +64,7 @@ export function createBlobTable(db: Database, { isHeld }: Pick<BlobFiles, 'isHel
   }
 }
 
-export function createBlobLookup({ db, files }: Pick<Store, 'db' | 'files'>): Pick<LookupDesk, 'findBlob'> {
+export function createBlobLookup({ db, files }: Pick<StoreContext, 'db' | 'files'>): Pick<LookupStore, 'findBlob'> {
   const find = prepareQuery<{ mime: string | null; bytes: Uint8Array; is_file: number }>(
     db,
     'SELECT mime, bytes, is_file FROM blobs WHERE digest = ?',

@@ -1,7 +1,7 @@
-import type { Broadcast, ChannelName, PlannedDelivery, RelationKind, WorkDesk } from '@postern/core'
+import type { Broadcast, ChannelName, PlannedDelivery, RelationKind, WorkStore } from '@postern/core'
 import { parseJson, prepareQuery } from './database.ts'
 import { refuseLostLease } from './lease.ts'
-import type { Store } from './store.ts'
+import type { StoreContext } from './store-context.ts'
 import type { Tables } from './tables.ts'
 
 interface BroadcastRow {
@@ -23,9 +23,9 @@ interface CauseRow {
 
 /** Broadcasts are taken up here, and become deliveries page by page. */
 export function createBroadcasts(
-  { db, write, writeLightly, now }: Store,
+  { db, write, writeLightly, now }: StoreContext,
   { deliveries }: Pick<Tables, 'deliveries'>,
-): Pick<WorkDesk, 'leaseBroadcasts' | 'spread'> {
+): Pick<WorkStore, 'leaseBroadcasts' | 'expand'> {
   const findDue = prepareQuery<BroadcastRow>(
     db,
     `SELECT id, agent, via, relation, target, after_place, until_place FROM broadcasts
@@ -55,8 +55,8 @@ export function createBroadcasts(
         for (const { id } of due) claim.run(now() + leaseMs, holder, id)
         return due.map(toBroadcast)
       }),
-    async spread({ id, agent, via }, planned, { after, isDone }) {
-      const spread = await write(batch => {
+    async expand({ id, agent, via }, planned, { after, isDone }) {
+      const expand = await write(batch => {
         const cause = findOpen.get(id)
         // Somebody else has gone on with it, or the agent has taken back what it says.
         if (!cause || cause.after_place > after) return 0
@@ -68,7 +68,7 @@ export function createBroadcasts(
         else move.run(after, now() + 60_000, id)
         return 1
       })
-      refuseLostLease(spread, `broadcast ${id}`)
+      refuseLostLease(expand, `broadcast ${id}`)
     },
   }
 }

@@ -1,13 +1,13 @@
-import type { TaskDesk } from '@postern/core'
+import type { TaskStore } from '@postern/core'
 import { prepareQuery } from './database.ts'
 import type { NewDelivery } from './delivery-table.ts'
-import type { Store } from './store.ts'
+import type { StoreContext } from './store-context.ts'
 import type { Tables } from './tables.ts'
 import type { OpenTurn } from './turn-table.ts'
 import { openTurnColumns } from './turn-table.ts'
 
 /** Ends a task and all its open turns, whoever holds them; threads go on behind them. */
-export function createCancel({ db, write, now }: Store, { turns, watches }: Tables): TaskDesk['cancelTask'] {
+export function createCancel({ db, write, now }: StoreContext, { turns, watches }: Tables): TaskStore['cancelTask'] {
   const cancel = prepareQuery<{ id: number }>(
     db,
     `UPDATE tasks SET state = 'canceled', updated_at = ?

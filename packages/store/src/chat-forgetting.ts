@@ -3,7 +3,7 @@ import { prepareQuery } from './database.ts'
 import { createEntryRemoval } from './entry-removal.ts'
 import { createOwnThreadRemoval } from './own-thread-removal.ts'
 import { createRemoveMessage } from './remove-message.ts'
-import type { Store } from './store.ts'
+import type { StoreContext } from './store-context.ts'
 import type { Tables } from './tables.ts'
 
 /** A conversation of a chat, as its owner names it. */
@@ -37,7 +37,7 @@ interface Slice {
 }
 
 export function createChatForgetting(
-  { db, write, now }: Store,
+  { db, write, now }: StoreContext,
   tables: Tables,
   elsewhere: Pick<ByteStore, 'remove'> | undefined,
 ): ChatForgetting {

@@ -1,6 +1,16 @@
-import type { Answer, Blob, Json, MessageState, PlannedAct, TaskRecord, TaskState, Turn, WorkDesk } from '@postern/core'
-import type { ActDraft } from './acts.ts'
-import { createActWriter, draftAct } from './acts.ts'
+import type {
+  Answer,
+  Blob,
+  Json,
+  MessageState,
+  PlannedAction,
+  TaskRecord,
+  TaskState,
+  Turn,
+  WorkStore,
+} from '@postern/core'
+import type { ActionDraft } from './actions.ts'
+import { createActionWriter, draftAction } from './actions.ts'
 import type { Batch } from './batch.ts'
 import { moveTotals } from './batch.ts'
 import { formatJson, prepareQuery } from './database.ts'
@@ -8,10 +18,10 @@ import type { NewDelivery } from './delivery-table.ts'
 import { refuseLostLease } from './lease.ts'
 import type { NoteDraft } from './note-table.ts'
 import { draftNote } from './note-table.ts'
+import type { PartialAnswerDraft, PartialAnswerPosition } from './partial-answers.ts'
+import { draftPartialAnswer } from './partial-answers.ts'
 import { createPersonalWriter } from './personal.ts'
-import type { SayingDraft, SayingPlace } from './sayings.ts'
-import { draftSaying } from './sayings.ts'
-import type { Store } from './store.ts'
+import type { StoreContext } from './store-context.ts'
 import type { Tables } from './tables.ts'
 import { createTaskRecorder } from './task-record.ts'
 
@@ -20,8 +30,8 @@ interface Draft {
   readonly state: MessageState
   readonly taskState: TaskState
   readonly answer: Answer
-  readonly said: SayingDraft | undefined
-  readonly acts: readonly ActDraft[]
+  readonly said: PartialAnswerDraft | undefined
+  readonly acts: readonly ActionDraft[]
   readonly notes: readonly NoteDraft[]
   readonly agentState: string | undefined
 }
@@ -37,9 +47,9 @@ interface EndedTurn extends TurnRow {
 }
 
 export function createCommit(
-  { db, write, now, files }: Store,
+  { db, write, now, files }: StoreContext,
   tables: Tables,
-): Pick<WorkDesk, 'commit' | 'say' | 'act'> {
+): Pick<WorkStore, 'commit' | 'say' | 'act'> {
   const end = prepareQuery<EndedTurn>(
     db,
     `UPDATE turns SET state = ?, due_at = NULL, holder = NULL, ended_at = ?, error = ?
@@ -60,7 +70,7 @@ export function createCommit(
      ON CONFLICT (thread_id, agent) DO UPDATE SET state = excluded.state`,
   )
   const writePersonal = createPersonalWriter(db)
-  const writeAct = createActWriter(db, tables)
+  const writeAct = createActionWriter(db, tables)
   const toRecord = createTaskRecorder(db)
 
   const placeOf = ({ message, agent, via, task }: Turn, { thread_id, task_id }: TurnRow, at: number) => {
@@ -80,8 +90,8 @@ export function createCommit(
     const place = placeOf(turn, ended, at)
     tables.notes.keep(batch, draft.notes, place)
     if (draft.answer.noted !== undefined) tables.notes.dropBeyond(batch, draft.answer.noted, place)
-    const response = tables.sayings.say(batch, draft.said, draft.answer, place)
-    tables.demands.issue(draft.answer.demands ?? [], place)
+    const response = tables.partialAnswers.say(batch, draft.said, draft.answer, place)
+    tables.requirements.issue(draft.answer.requirements ?? [], place)
     if (draft.agentState !== undefined) writeState.run(place.thread, turn.agent, draft.agentState)
     writePersonal(turn, place.thread, draft.answer)
     for (const act of draft.acts) writeAct(batch, act, turn.correlationId, at)
@@ -95,7 +105,7 @@ export function createCommit(
   }
 
   /** @returns the task as it is now, where its answer is at hand */
-  function finishTask(batch: Batch, draft: Draft, cause: NewDelivery & SayingPlace): TaskRecord | undefined {
+  function finishTask(batch: Batch, draft: Draft, cause: NewDelivery & PartialAnswerPosition): TaskRecord | undefined {
     const { task, response, now: at } = cause
     if (task === undefined) return undefined
     const row = tables.tasks.finish(task, draft.taskState, response, at)
@@ -104,10 +114,10 @@ export function createCommit(
     return row && said && !answer.isRevision ? toRecord(row, answer.response) : undefined
   }
 
-  function sayDraft(batch: Batch, turn: Turn, draft: SayingDraft): number {
+  function sayDraft(batch: Batch, turn: Turn, draft: PartialAnswerDraft): number {
     const row = findHeld.get(turn.message, turn.token)
     if (!row) return 0
-    tables.sayings.say(batch, draft, draft.answer, placeOf(turn, row, now()))
+    tables.partialAnswers.say(batch, draft, draft.answer, placeOf(turn, row, now()))
     return 1
   }
 
@@ -118,16 +128,16 @@ export function createCommit(
       refuseLostLease(committed, `turn ${turn.message}`)
     },
     async say(turn, answer) {
-      const draft = draftSaying(answer, answer.response)
+      const draft = draftPartialAnswer(answer, answer.response)
       const said = await files.hold(blobsOf(answer), () => write(batch => sayDraft(batch, turn, draft)))
       refuseLostLease(said, `turn ${turn.message}`)
     },
     async act(acts, correlationId) {
-      const drafts = acts.map(draftAct)
+      const drafts = acts.map(draftAction)
       const writeAll = (batch: Batch) => {
         for (const draft of drafts) writeAct(batch, draft, correlationId, now())
       }
-      await files.hold(acts.flatMap(blobsOfAct), () => write(writeAll))
+      await files.hold(acts.flatMap(blobsOfAction), () => write(writeAll))
     },
   }
 }
@@ -138,18 +148,18 @@ function draftAnswer(answer: Answer, address: string): Draft {
     state: stateAfter(answer),
     taskState: response?.status ?? (answer.error === undefined ? 'completed' : 'failed'),
     answer,
-    said: response && draftSaying(answer, response),
-    acts: acts.map(draftAct),
+    said: response && draftPartialAnswer(answer, response),
+    acts: acts.map(draftAction),
     notes: notes.map(note => draftNote(note, address)),
     agentState: formatState(state),
   }
 }
 
 function blobsOf({ blobs = [], acts = [] }: Answer): readonly Blob[] {
-  return [...blobs, ...acts.flatMap(blobsOfAct)]
+  return [...blobs, ...acts.flatMap(blobsOfAction)]
 }
 
-function blobsOfAct(act: PlannedAct): readonly Blob[] {
+function blobsOfAction(act: PlannedAction): readonly Blob[] {
   if (act.kind === 'post') return act.answer.blobs ?? []
   return act.kind === 'edit' ? (act.blobs ?? []) : []
 }

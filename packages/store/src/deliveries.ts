@@ -1,4 +1,4 @@
-import type { Delivery, DeliveryRecord, Json, Settlement, WorkDesk } from '@postern/core'
+import type { Delivery, DeliveryRecord, Json, Settlement, WorkStore } from '@postern/core'
 import type { Batch } from './batch.ts'
 import { moveTotal } from './batch.ts'
 import type { Database } from './database.ts'
@@ -6,7 +6,7 @@ import { formatJson, parseJson, prepareQuery } from './database.ts'
 import { refuseLostLease } from './lease.ts'
 import type { StoredMessage } from './messages.ts'
 import { takeShares } from './shares.ts'
-import type { Store } from './store.ts'
+import type { StoreContext } from './store-context.ts'
 import type { Tables } from './tables.ts'
 
 interface DueDelivery {
@@ -24,9 +24,9 @@ interface DueDelivery {
 
 /** Deliveries are taken up here, in the order they fell due. */
 export function createDeliveryLeases(
-  { db, writeLightly, writeLast, now }: Store,
+  { db, writeLightly, writeLast, now }: StoreContext,
   tables: Tables,
-): Pick<WorkDesk, 'leaseDeliveries'> & {
+): Pick<WorkStore, 'leaseDeliveries'> & {
   readonly renewDelivery: (delivery: Delivery, leaseMs: number) => Promise<void>
 } {
   const findDue = { answer: prepareDue(db, 'broadcast IS NULL'), broadcast: prepareDue(db, 'broadcast IS NOT NULL') }
@@ -128,9 +128,9 @@ interface Outcome {
 
 /** How a try to deliver ended is booked here; a lane goes on behind a delivery that is over. */
 export function createSettle(
-  { db, write, writeLightly, now }: Store,
+  { db, write, writeLightly, now }: StoreContext,
   { deliveries }: Tables,
-): Pick<WorkDesk, 'settle'> {
+): Pick<WorkStore, 'settle'> {
   const findHeld = prepareQuery<{ state: DeliveryRecord['state']; thread_id: number; destination: string }>(
     db,
     'SELECT state, thread_id, destination FROM deliveries WHERE number = ? AND token = ? AND holder IS NOT NULL',

@@ -1,19 +1,19 @@
-import type { OperatorDesk } from '@postern/core'
+import type { OperatorStore } from '@postern/core'
 import type { Batch } from './batch.ts'
 import { moveTotal } from './batch.ts'
 import { prepareQuery } from './database.ts'
 import type { OpenDelivery } from './delivery-table.ts'
-import type { Store } from './store.ts'
+import type { StoreContext } from './store-context.ts'
 import type { Tables } from './tables.ts'
 
 type Control = (batch: Batch, row: OpenDelivery) => boolean
 
 /** What an operator may do to a delivery. */
 export function createDeliveryControl(
-  store: Store,
+  context: StoreContext,
   tables: Tables,
-): Pick<OperatorDesk, 'retryDelivery' | 'dropDelivery' | 'dismissDelivery'> {
-  const { db, write } = store
+): Pick<OperatorStore, 'retryDelivery' | 'dropDelivery' | 'dismissDelivery'> {
+  const { db, write } = context
   const find = prepareQuery<OpenDelivery>(
     db,
     'SELECT number, thread_id, destination, state FROM deliveries WHERE number = ?',
@@ -24,13 +24,13 @@ export function createDeliveryControl(
       return row !== undefined && row.state !== 'sent' && control(batch, row)
     })
   return {
-    retryDelivery: run(createRetry(store, tables)),
-    dropDelivery: run(createDrop(store, tables)),
-    dismissDelivery: run(createDismiss(store)),
+    retryDelivery: run(createRetry(context, tables)),
+    dropDelivery: run(createDrop(context, tables)),
+    dismissDelivery: run(createDismiss(context)),
   }
 }
 
-function createRetry({ db, now }: Store, { deliveries }: Tables): Control {
+function createRetry({ db, now }: StoreContext, { deliveries }: Tables): Control {
   const revive = prepareQuery(
     db,
     "UPDATE deliveries SET state = 'queued', due_at = NULL, ended_at = NULL, queued_at = ? WHERE number = ?",
@@ -61,7 +61,7 @@ function createRetry({ db, now }: Store, { deliveries }: Tables): Control {
   }
 }
 
-function createDrop({ now }: Store, { deliveries }: Tables): Control {
+function createDrop({ now }: StoreContext, { deliveries }: Tables): Control {
   return (batch, row) => {
     if (row.state === 'dead' || row.state === 'dismissed') return false
     deliveries.giveUp(batch, row, 'dropped by the operator', now())
@@ -70,7 +70,7 @@ function createDrop({ now }: Store, { deliveries }: Tables): Control {
 }
 
 /** The operator has seen a dead letter: it stays on record, and counts among the dead no more. */
-function createDismiss({ db }: Store): Control {
+function createDismiss({ db }: StoreContext): Control {
   const dismiss = prepareQuery(db, "UPDATE deliveries SET state = 'dismissed' WHERE number = ?")
   return (batch, { number, state }) => {
     if (state !== 'dead') return false

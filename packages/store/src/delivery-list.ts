@@ -1,4 +1,4 @@
-import type { ChannelName, DeliveryRecord, Json, OperatorDesk } from '@postern/core'
+import type { ChannelName, DeliveryRecord, Json, OperatorStore } from '@postern/core'
 import { isoTime } from '@postern/core'
 import type { Database } from './database.ts'
 import { parseJson, prepareQuery } from './database.ts'
@@ -16,7 +16,7 @@ interface DeliveryRow {
   readonly wire: string | null
 }
 
-export interface DeliveryList extends Pick<OperatorDesk, 'listDeliveries'> {
+export interface DeliveryList extends Pick<OperatorStore, 'listDeliveries'> {
   ofMessage(number: number): readonly DeliveryRecord[]
 }
 

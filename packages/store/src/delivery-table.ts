@@ -20,7 +20,7 @@ export interface NewDelivery {
 }
 
 /** Deliveries to one destination in one thread. */
-export interface Lane {
+export interface WorkPool {
   readonly thread: number
   readonly destination: string
 }
@@ -29,7 +29,7 @@ export interface Lane {
 export interface DeliveryTable {
   queue(batch: Batch, planned: readonly PlannedDelivery[], cause: NewDelivery): void
   /** To be called when a delivery has ended or may go again: unless another one may go, the first of the lane may. */
-  promoteNext(batch: Batch, lane: Lane, now: number): void
+  promoteNext(batch: Batch, lane: WorkPool, now: number): void
   /** Ends an open delivery for good: whoever is trying it now cannot settle it any more. Its lane goes on. */
   giveUp(batch: Batch, open: OpenDelivery, error: string, now: number): void
 }

@@ -3,7 +3,7 @@ import type { Batch } from './batch.ts'
 import { createBouncing } from './bounces.ts'
 import type { Database } from './database.ts'
 import { prepareQuery } from './database.ts'
-import { createSilencing } from './silence.ts'
+import { createPeerBlocking } from './peer-blocking.ts'
 import type { Tables } from './tables.ts'
 
 /** For whom, by which channel and when an effect comes into force. */
@@ -23,7 +23,7 @@ export type ApplyEffect = (batch: Batch, effect: RelationEffect, at: EffectPlace
 /** What a message changes beside itself, inside the write that admits it. */
 export function createEffects(db: Database, tables: Tables): ApplyEffect {
   const { relations } = tables
-  const silencing = createSilencing(db, tables)
+  const peerBlocking = createPeerBlocking(db, tables)
   // The same id may come again: what it was known by as a duplicate is given free.
   const reopen = prepareQuery(
     db,
@@ -35,8 +35,8 @@ export function createEffects(db: Database, tables: Tables): ApplyEffect {
       const place = { agent, via }
       relations.relate({ ...place, relation, peer }, target, now)
       if (relation !== 'blocked_by') return
-      silencing.stopDeliveries(batch, { ...place, peer }, 'the recipient has blocked this agent', now)
-      silencing.cancelTurns(batch, { ...place, peer }, now)
+      peerBlocking.stopDeliveries(batch, { ...place, peer }, 'the recipient has blocked this agent', now)
+      peerBlocking.cancelTurns(batch, { ...place, peer }, now)
     },
     unrelate: (_, { relation, peer }, { agent, via }) => relations.unrelate({ agent, via, relation, peer }),
     bounced: createBouncing(db, relations),

@@ -1,11 +1,11 @@
-import type { TaskDesk, TaskExpiry } from '@postern/core'
+import type { TaskExpiry, TaskStore } from '@postern/core'
 import type { Batch } from './batch.ts'
 import { addTaskBytes } from './batch.ts'
 import type { Database } from './database.ts'
 import { prepareQuery } from './database.ts'
 import { createRowRemoval } from './message-rows.ts'
 import { createOwnThreadRemoval } from './own-thread-removal.ts'
-import type { Store } from './store.ts'
+import type { StoreContext } from './store-context.ts'
 import type { Tables } from './tables.ts'
 import { createTaskBytes } from './task-bytes.ts'
 import { createSaidRemoval } from './transcript/said-removal.ts'
@@ -20,9 +20,9 @@ interface TaskPlace {
 
 /** Takes whole tasks out, with all that was said in them: slice by slice, the oldest first. */
 export function createTaskExpiry(
-  { db, write }: Store,
+  { db, write }: StoreContext,
   tables: Pick<Tables, 'blobs' | 'notes' | 'tasks'>,
-): Pick<TaskDesk, 'expireTasks'> {
+): Pick<TaskStore, 'expireTasks'> {
   const findNext = createNextFinder(db)
   const findMessages = prepareQuery<{ seq: number }>(
     db,

@@ -1,4 +1,4 @@
-import type { Entry, LookupDesk, Part } from '@postern/core'
+import type { Entry, LookupStore, Part } from '@postern/core'
 import type { Database } from './database.ts'
 import { formatJson, prepareQuery } from './database.ts'
 import type { RecalledRow } from './entries.ts'
@@ -22,7 +22,7 @@ const saidInPrivate = {
 }
 
 /** Both ends of a thread by one index, however long it is. */
-export function createHistoryLookup(db: Database): Pick<LookupDesk, 'readHistory'> {
+export function createHistoryLookup(db: Database): Pick<LookupStore, 'readHistory'> {
   const place = 'coalesce(answers, seq)'
   const said = `SELECT ${recalledColumns}, ${place} AS place, ${isPrivate} OR ${isOthersChat('?3')} AS is_private FROM entries
     WHERE thread_id = ?1 AND scope = 'conversation' AND ${place} < ?2`

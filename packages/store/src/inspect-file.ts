@@ -21,7 +21,7 @@ export function refuseDamagedAtStart(db: DatabaseSync, path: string): void {
   if (path !== ':memory:' && statSync(path).size <= mostCheckedBytes) refuseDamagedFile(db, path)
 }
 
-type Explanation = readonly [problem: string, mend: string]
+type Explanation = readonly [problem: string, fix: string]
 
 const rescue = 'Put it back from a backup, or save what can be read: sqlite3 postern.db .recover | sqlite3 saved.db'
 const damaged: Explanation = ['is damaged', rescue]
@@ -41,12 +41,12 @@ const explanations: Readonly<Record<number, Explanation>> = {
 /** Why a file cannot be worked with, as an operator is told. */
 export function toOpenError(error: unknown, path: string): ConfigError {
   if (error instanceof ConfigError) return error
-  const [problem, mend] = explanations[primaryCodeOf(error) ?? 26] ?? [
+  const [problem, fix] = explanations[primaryCodeOf(error) ?? 26] ?? [
     'cannot be opened as a database',
     'It must be a file of ours, or not exist yet, in a directory that can be written.',
   ]
   const reason = error instanceof Error ? ` (${error.message})` : ''
-  return new ConfigError('data', `"${path}" ${problem}${reason}`, mend, { cause: error })
+  return new ConfigError('data', `"${path}" ${problem}${reason}`, fix, { cause: error })
 }
 
 /**

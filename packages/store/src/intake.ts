@@ -1,4 +1,12 @@
-import type { Admitted, Decision, DemandObjection, Intake, IntakeDesk, RelationDesk, TaskKey } from '@postern/core'
+import type {
+  Admitted,
+  Decision,
+  Intake,
+  IntakeStore,
+  RelationStore,
+  RequirementObjection,
+  TaskKey,
+} from '@postern/core'
 import { loopFlag, Rejection, refuseResolution } from '@postern/core'
 import type { Batch } from './batch.ts'
 import { addTaskBytes, addToTotal } from './batch.ts'
@@ -16,7 +24,7 @@ import { addFlag, draftIntake, sizeOf } from './message-draft.ts'
 import type { MessagePlace } from './message-insert.ts'
 import { createMessageInserter } from './message-insert.ts'
 import { readTaskKey } from './messages.ts'
-import type { Store } from './store.ts'
+import type { StoreContext } from './store-context.ts'
 import type { Tables } from './tables.ts'
 import { nameScopeOf, viaOf } from './threads.ts'
 import type { QueuedTurn } from './turn-table.ts'
@@ -27,9 +35,9 @@ const inlineLimit = 65_536
 type Cause = Omit<NewDelivery, 'response'>
 
 export function createAdmission(
-  { db, write, now, files }: Store,
+  { db, write, now, files }: StoreContext,
   tables: Tables,
-): Pick<IntakeDesk, 'admit'> & Pick<RelationDesk, 'decide'> & { readonly admitNew: AdmitNew } {
+): Pick<IntakeStore, 'admit'> & Pick<RelationStore, 'decide'> & { readonly admitNew: AdmitNew } {
   const findFirst = createFirstFinder(db)
   const insertMessage = createMessageInserter(db)
   const applyEffect = createEffects(db, tables)
@@ -50,15 +58,15 @@ export function createAdmission(
     return { outcome: 'duplicate', message: first.number, task: first.task }
   }
 
-  /** A message that decides a demand uses it up, or is not taken. */
+  /** A message that decides a requirement uses it up, or is not taken. */
   function admitFirst(batch: Batch, draft: MessageDraft): Admitted | Refused {
     const { resolution } = draft.intake
     if (!resolution) return admitNew(batch, draft)
     const place = { thread: tables.threads.find(draft.intake), now: now() }
-    const demand = tables.demands.findDecided(draft.intake, resolution, place)
-    if (typeof demand === 'string') return demand
+    const requirement = tables.requirements.findDecided(draft.intake, resolution, place)
+    if (typeof requirement === 'string') return requirement
     const admitted = admitNew(batch, draft)
-    if (typeof admitted !== 'string') tables.demands.use(demand, resolution, place.now)
+    if (typeof admitted !== 'string') tables.requirements.use(requirement, resolution, place.now)
     return admitted
   }
 
@@ -81,7 +89,7 @@ export function createAdmission(
     const words = wantsTurn ? tables.edits.findOpen(intake) : undefined
     const flag = objection ?? findHindrance(intake, { wantsTurn, thread, words, at })
     const isTurn = wantsTurn && flag === undefined
-    const message = store(batch, addFlag(draft, flag), { thread, task, scope: scopeOf(intake, isTurn) })
+    const message = context(batch, addFlag(draft, flag), { thread, task, scope: scopeOf(intake, isTurn) })
     if (isTurn) tables.turns.queue(batch, { message, agent: intake.agent, thread, task, now: at, ...standingOf(draft) })
     else addToTotal(batch, 'messages.ignored')
     countStopped(batch, [flag, ...(intake.flags ?? [])])
@@ -91,7 +99,7 @@ export function createAdmission(
     return { outcome: 'accepted', message, task: keyOf(intake.task, task) }
   }
 
-  function store(
+  function context(
     batch: Batch,
     draft: MessageDraft,
     { scope, ...place }: Omit<MessagePlace, 'message'> & { scope: EntryScope },
@@ -172,7 +180,7 @@ const refusals = {
   full: () => new Rejection('rate_limited', 'Cannot open task: too many are open', { retryAfter: 60 }),
 } as const
 
-type Refused = keyof typeof refusals | DemandObjection
+type Refused = keyof typeof refusals | RequirementObjection
 
 /** What is surely no duplicate, inside a write; nothing is changed when it is refused. */
 export type AdmitNew = (batch: Batch, draft: MessageDraft) => Admitted | Refused
@@ -180,7 +188,7 @@ export type AdmitNew = (batch: Batch, draft: MessageDraft) => Admitted | Refused
 function refuse(reason: Refused): Rejection {
   return Object.hasOwn(refusals, reason)
     ? refusals[reason as keyof typeof refusals]()
-    : refuseResolution(reason as DemandObjection)
+    : refuseResolution(reason as RequirementObjection)
 }
 
 /** Of a task that there is a row of. */

@@ -5,7 +5,7 @@ import { sketchAnswer, sketchDeletion, sketchIntake, sketchPost, sketchResponse 
 import { drawCount } from '@postern/testing/scale'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { openTestDesk } from '../test/open-test-desk.ts'
+import { openTestStore } from '../test/open-test-store.ts'
 
 /** What peers, workers and time may do, each with a number to choose with. */
 const steps = [
@@ -18,7 +18,7 @@ const steps = [
   'post',
   'delete',
   'leaseBroadcasts',
-  'spread',
+  'expand',
   'leaseDeliveries',
   'settle',
 ] as const
@@ -32,12 +32,12 @@ const postCount = 4
 const followers = ['ada', 'bob', 'eve', 'joe', 'zoe']
 
 /** How far who leased a broadcast has come with it. */
-interface Spreading {
+interface BroadcastExpansion {
   readonly held: Broadcast
   after: number
 }
 
-type Tested = Awaited<ReturnType<typeof openTestDesk>>
+type Tested = Awaited<ReturnType<typeof openTestStore>>
 
 /** Some workers without a plan, who also come back with work they lost long ago; and the account of what was acknowledged. */
 class Bystander {
@@ -48,7 +48,7 @@ class Bystander {
   readonly delivered: Delivery[] = []
   said = 0
   readonly #turns: Turn[] = []
-  readonly #spreadings: Spreading[] = []
+  readonly #spreadings: BroadcastExpansion[] = []
   readonly #deliveries: Delivery[] = []
   readonly #tested: Tested
 
@@ -57,21 +57,21 @@ class Bystander {
   }
 
   async take([name, choice]: Step): Promise<void> {
-    const { desk, now, advance } = this.#tested
+    const { store, now, advance } = this.#tested
     const request = { holder: `worker ${choice % 2}`, limit: 1 + (choice % 3), leaseMs }
     const rank: DeliveryRank = choice % 5 < 2 ? 'answer' : 'broadcast'
     const ways: Readonly<Record<StepName, () => Promise<unknown>>> = {
       admit: () => this.#admit(choice % messageCount),
-      leaseTurns: async () => void this.#turns.push(...(await desk.leaseTurns(request))),
+      leaseTurns: async () => void this.#turns.push(...(await store.leaseTurns(request))),
       say: () => this.#say(pick(this.#turns, choice)),
       commit: () => this.#commit(pick(this.#turns, choice)),
       release: () => this.#release(pick(this.#turns, choice), now() + (choice % 5)),
       expire: async () => advance(leaseMs),
       post: () => this.#post(`p${choice % postCount}`),
       delete: () => this.#delete(`p${choice % postCount}`),
-      leaseBroadcasts: async () => this.#takeUp(await desk.leaseBroadcasts(request)),
-      spread: () => this.#spread(pick(this.#spreadings, choice), 1 + (choice % 4)),
-      leaseDeliveries: async () => void this.#deliveries.push(...(await desk.leaseDeliveries({ ...request, rank }))),
+      leaseBroadcasts: async () => this.#takeUp(await store.leaseBroadcasts(request)),
+      expand: () => this.#spread(pick(this.#spreadings, choice), 1 + (choice % 4)),
+      leaseDeliveries: async () => void this.#deliveries.push(...(await store.leaseDeliveries({ ...request, rank }))),
       settle: () => this.#settle(pick(this.#deliveries, choice), choice),
     }
     await ways[name]()
@@ -80,78 +80,78 @@ class Bystander {
   async #admit(index: number): Promise<void> {
     const id = `m${index}`
     const message = { thread_id: `thread ${index % threadCount}` }
-    await this.#tested.desk.admit(sketchIntake(id, { message }), 'c')
+    await this.#tested.store.admit(sketchIntake(id, { message }), 'c')
     this.admitted.add(id)
   }
 
   async #commit(turn: Turn | undefined): Promise<void> {
     if (!turn) return
     const answer = sketchAnswer(turn, 'hello', ['x', 'y'], { isRevision: true })
-    if (await unlessLost(this.#tested.desk.commit(turn, answer))) this.committed.push(turn)
+    if (await unlessLost(this.#tested.store.commit(turn, answer))) this.committed.push(turn)
   }
 
   async #say(turn: Turn | undefined): Promise<void> {
     if (!turn) return
     const response = sketchResponse(turn, 'wait', 'working')
     const { deliveries } = sketchAnswer(turn, 'wait', ['x'])
-    if (await unlessLost(this.#tested.desk.say(turn, { response, deliveries, isRevision: true }))) this.said += 1
+    if (await unlessLost(this.#tested.store.say(turn, { response, deliveries, isRevision: true }))) this.said += 1
   }
 
   async #post(id: string): Promise<void> {
     if (this.posted.has(id)) return
     this.posted.add(id)
     const sketch = { places: ['x'], broadcasts: toFollowers('create'), isListed: true }
-    await this.#tested.desk.act([sketchPost(id, 'news', sketch)], 'c')
+    await this.#tested.store.act([sketchPost(id, 'news', sketch)], 'c')
   }
 
   async #delete(id: string): Promise<void> {
     if (this.posted.has(id)) this.deleted.add(id)
-    await this.#tested.desk.act([sketchDeletion(id, ['x'], toFollowers('delete'))], 'c')
+    await this.#tested.store.act([sketchDeletion(id, ['x'], toFollowers('delete'))], 'c')
   }
 
   #takeUp(broadcasts: readonly Broadcast[]): void {
     this.#spreadings.push(...broadcasts.map(held => ({ held, after: held.after })))
   }
 
-  async #spread(spreading: Spreading | undefined, limit: number): Promise<void> {
-    if (!spreading) return
-    const { desk } = this.#tested
-    const { held, after } = spreading
-    const page = await desk.listRelations({ agent: held.agent, via: held.via, relation: held.relation, after, limit })
+  async #spread(expansion: BroadcastExpansion | undefined, limit: number): Promise<void> {
+    if (!expansion) return
+    const { store } = this.#tested
+    const { held, after } = expansion
+    const page = await store.listRelations({ agent: held.agent, via: held.via, relation: held.relation, after, limit })
     const place = page.at(-1)?.place ?? after
     const plans = page.map(({ peer }) => ({ to: peer, target: null, peer }))
     const progress = { after: place, isDone: page.length < limit }
-    if (await unlessLost(desk.spread(held, plans, progress))) spreading.after = place
+    if (await unlessLost(store.expand(held, plans, progress))) expansion.after = place
   }
 
   /** Those whom every post is for. */
   async followAll(): Promise<void> {
     const effects = followers.map(peer => ({ kind: 'relate', relation: 'follower', peer, target: null }) as const)
-    await this.#tested.desk.admit(sketchIntake('follow', { disposition: 'keep', effects }), 'c')
+    await this.#tested.store.admit(sketchIntake('follow', { disposition: 'keep', effects }), 'c')
   }
 
   async #release(turn: Turn | undefined, dueAt: number): Promise<void> {
-    if (turn) await unlessLost(this.#tested.desk.release(turn, { dueAt }))
+    if (turn) await unlessLost(this.#tested.store.release(turn, { dueAt }))
   }
 
   async #settle(delivery: Delivery | undefined, choice: number): Promise<void> {
     if (!delivery) return
     const later: Settlement = { state: 'later', dueAt: this.#tested.now() + (choice % 500), error: 'busy' }
     const settlement: Settlement = choice % 2 ? later : { state: 'sent' }
-    const done = await unlessLost(this.#tested.desk.settle(delivery, settlement))
+    const done = await unlessLost(this.#tested.store.settle(delivery, settlement))
     if (done && settlement.state === 'sent') this.delivered.push(delivery)
   }
 
   /** Works until nothing is left. */
   async finish(): Promise<void> {
-    const { desk, advance } = this.#tested
+    const { store, advance } = this.#tested
     const request = { holder: 'last', limit: 50, leaseMs }
-    while ((await desk.nextDue()) !== undefined) {
+    while ((await store.nextDue()) !== undefined) {
       advance(60_000)
-      for (const turn of await desk.leaseTurns(request)) await this.#commit(turn)
-      for (const held of await desk.leaseBroadcasts(request)) await this.#spread({ held, after: held.after }, 10)
+      for (const turn of await store.leaseTurns(request)) await this.#commit(turn)
+      for (const held of await store.leaseBroadcasts(request)) await this.#spread({ held, after: held.after }, 10)
       for (const rank of ['answer', 'broadcast'] as const) {
-        const deliveries = await desk.leaseDeliveries({ ...request, rank })
+        const deliveries = await store.leaseDeliveries({ ...request, rank })
         for (const delivery of deliveries) await this.#settle(delivery, 0)
       }
     }
@@ -239,14 +239,14 @@ test('whatever comes in between, nothing is lost, nothing is done twice, and eve
   const bursts = fc.array(fc.array(step, { minLength: 1, maxLength: 6 }), { minLength: 5, maxLength: 40 })
   await fc.assert(
     fc.asyncProperty(bursts, async plan => {
-      const tested = await openTestDesk()
+      const tested = await openTestStore()
       const bystander = new Bystander(tested)
       await bystander.followAll()
       for (const burst of plan) await Promise.all(burst.map(each => bystander.take(each)))
       await bystander.finish()
       expectAccount(bystander)
       expectSoundFile(tested.file)
-      await tested.desk.close()
+      await tested.store.close()
     }),
     { numRuns: drawCount({ quick: 10, long: 30 }) },
   )

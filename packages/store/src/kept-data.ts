@@ -1,21 +1,21 @@
 import { Rejection } from '@postern/core'
-import type { ShelfRoom } from '@postern/transcript'
+import type { RecordQuota } from '@postern/transcript'
 import type { Database } from './database.ts'
 import { prepareQuery } from './database.ts'
 
 /** How much agents keep beside what is said: totals that triggers carry on. Synchronous: inside a write. */
 export interface KeptDataTable {
-  read(owner: string): ShelfRoom
+  read(owner: string): RecordQuota
   /** Does it, if the owner has not more then than he may; what is less than before he always may. @throws Rejection too_large */
-  within<Result>(owner: string, most: ShelfRoom | undefined, act: () => Result): Result
+  within<Result>(owner: string, most: RecordQuota | undefined, act: () => Result): Result
 }
 
-const nothing: ShelfRoom = { records: 0, bytes: 0 }
+const nothing: RecordQuota = { records: 0, bytes: 0 }
 const kinds = ['records', 'bytes'] as const
 
 export function createKeptDataTable(db: Database): KeptDataTable {
-  const find = prepareQuery<ShelfRoom>(db, 'SELECT records, bytes FROM kept_data WHERE owner = ?')
-  const read = (owner: string): ShelfRoom => ({ ...(find.get(owner) ?? nothing) })
+  const find = prepareQuery<RecordQuota>(db, 'SELECT records, bytes FROM kept_data WHERE owner = ?')
+  const read = (owner: string): RecordQuota => ({ ...(find.get(owner) ?? nothing) })
   return {
     read,
     within(owner, most, act) {

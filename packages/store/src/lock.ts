@@ -18,8 +18,8 @@ export function takeExclusiveLock(path: string): () => void {
   } catch (error) {
     lock.close()
     if (primaryCodeOf(error) !== 5) throw toOpenError(error, file)
-    const mend = 'Stop the other one, or give this one a "data" directory of its own.'
-    throw new ConfigError('data', `another gateway is running on "${path}"`, mend, { cause: error })
+    const fix = 'Stop the other one, or give this one a "data" directory of its own.'
+    throw new ConfigError('data', `another gateway is running on "${path}"`, fix, { cause: error })
   }
   return () => lock.close()
 }

@@ -1,4 +1,4 @@
-import type { ChannelName, LookupDesk } from '@postern/core'
+import type { ChannelName, LookupStore } from '@postern/core'
 import { createBlobLookup } from './blobs.ts'
 import type { Database } from './database.ts'
 import { parseJson, prepareQuery } from './database.ts'
@@ -7,23 +7,23 @@ import { createNoteLookup } from './notes.ts'
 import { createContextLookup } from './response-context.ts'
 import { createResponseLookup } from './responses.ts'
 import { createSecrets } from './secrets.ts'
-import type { Store } from './store.ts'
+import type { StoreContext } from './store-context.ts'
 import type { Tables } from './tables.ts'
 
-export function createLookupDesk(store: Store, { readMessage }: Tables): LookupDesk {
+export function createLookupStore(context: StoreContext, { readMessage }: Tables): LookupStore {
   return {
-    ...createHistoryLookup(store.db),
-    ...createNoteLookup(store.db),
-    ...createStateLookup(store.db),
-    ...createBlobLookup(store),
-    ...createResponseLookup(store.db, readMessage),
-    ...createContextLookup(store.db, readMessage),
-    ...createMessageLookup(store.db),
-    ...createSecrets(store),
+    ...createHistoryLookup(context.db),
+    ...createNoteLookup(context.db),
+    ...createStateLookup(context.db),
+    ...createBlobLookup(context),
+    ...createResponseLookup(context.db, readMessage),
+    ...createContextLookup(context.db, readMessage),
+    ...createMessageLookup(context.db),
+    ...createSecrets(context),
   }
 }
 
-function createMessageLookup(db: Database): Pick<LookupDesk, 'findMessageTo'> {
+function createMessageLookup(db: Database): Pick<LookupStore, 'findMessageTo'> {
   const find = prepareQuery<{ message: number; via: ChannelName; target: string }>(
     db,
     `SELECT m.number AS message, m.via, m.target FROM names n JOIN messages m ON m.number = n.message AND m.id = n.name
@@ -37,7 +37,7 @@ function createMessageLookup(db: Database): Pick<LookupDesk, 'findMessageTo'> {
   }
 }
 
-function createStateLookup(db: Database): Pick<LookupDesk, 'readState'> {
+function createStateLookup(db: Database): Pick<LookupStore, 'readState'> {
   const find = prepareQuery<{ state: string }>(db, 'SELECT state FROM agent_states WHERE thread_id = ? AND agent = ?')
   return {
     async readState(agent, thread) {

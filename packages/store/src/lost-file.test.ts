@@ -16,25 +16,25 @@ import { pathToFileURL } from 'node:url'
 import { ConfigError, Unavailable } from '@postern/core'
 import { sketchIntake } from '@postern/testing'
 import { expect, onTestFinished, test, vi } from 'vitest'
-import { makeDirectory, silentLog } from '../test/open-test-desk.ts'
-import { inspectSqlite, openSqliteDesk } from './index.ts'
+import { makeDirectory, silentLog } from '../test/open-test-store.ts'
+import { inspectSqlite, openSqliteStore } from './index.ts'
 
 async function openAt(path: string, log = silentLog, checkEveryMs?: number) {
-  const desk = await openSqliteDesk({ path, now: Date.now, log, exclusive: true, checkEveryMs })
-  onTestFinished(() => desk.close().catch(() => undefined))
-  return desk
+  const store = await openSqliteStore({ path, now: Date.now, log, exclusive: true, checkEveryMs })
+  onTestFinished(() => store.close().catch(() => undefined))
+  return store
 }
 
 const sketchLarge = (id: string, length: number) =>
   sketchIntake(id, { raw: { bytes: new Uint8Array(length).fill(120), form: 'text' } })
 
-/** A desk that has written some 400 pages, and what it has told loudly. */
+/** A store that has written some 400 pages, and what it has told loudly. */
 async function openUsed() {
   const path = join(makeDirectory(), 'postern.db')
   const error = vi.fn()
-  const desk = await openAt(path, { ...silentLog, error })
-  for (let at = 0; at < 40; at += 1) await desk.admit(sketchLarge(`m${at}`, 40_000), 'c')
-  return { path, desk, error }
+  const store = await openAt(path, { ...silentLog, error })
+  for (let at = 0; at < 40; at += 1) await store.admit(sketchLarge(`m${at}`, 40_000), 'c')
+  return { path, store, error }
 }
 
 /** Overwrites pages of a file in its middle. */
@@ -60,11 +60,11 @@ test.each<[string, Loss, RegExp]>([
   ['loses its log', path => rmSync(`${path}-wal`), /postern\.db-wal is gone$/],
   ['loses its index', path => rmSync(`${path}-shm`), /postern\.db-shm is gone$/],
 ])('a file that %s under a running desk takes nothing more, and is told of loudly, once', async (_, lose, fault) => {
-  const { path, desk, error } = await openUsed()
-  await desk.checkWrites()
+  const { path, store, error } = await openUsed()
+  await store.checkWrites()
   lose(path)
-  await expect(desk.checkWrites()).rejects.toThrow(Unavailable)
-  await expect(desk.admit(sketchIntake('late'), 'c')).rejects.toThrow('Cannot store: the database is lost')
+  await expect(store.checkWrites()).rejects.toThrow(Unavailable)
+  await expect(store.admit(sketchIntake('late'), 'c')).rejects.toThrow('Cannot store: the database is lost')
   expect(error.mock.calls).toEqual([
     [
       expect.objectContaining({ fault: expect.stringMatching(fault) }),
@@ -74,40 +74,40 @@ test.each<[string, Loss, RegExp]>([
 })
 
 test('a file that comes back to its place is written to again', async () => {
-  const { path, desk } = await openUsed()
-  await desk.checkWrites()
+  const { path, store } = await openUsed()
+  await store.checkWrites()
   renameSync(path, `${path}.aside`)
-  await expect(desk.checkWrites()).rejects.toThrow(Unavailable)
+  await expect(store.checkWrites()).rejects.toThrow(Unavailable)
   renameSync(`${path}.aside`, path)
-  await desk.checkWrites()
+  await store.checkWrites()
 })
 
 test.each([0, 8_192])('a file that is cut off at %i bytes under a running desk takes nothing more', async size => {
-  const { path, desk } = await openUsed()
+  const { path, store } = await openUsed()
   // What lies in the log goes to the file, and a row behind it shows how large it has become.
-  await desk.rewriteFiles()
-  await desk.checkWrites()
+  await store.rewriteFiles()
+  await store.checkWrites()
   expect(statSync(path).size).toBeGreaterThan(100_000)
   truncateSync(path, size)
-  await expect(desk.checkWrites()).rejects.toThrow(Unavailable)
-  await expect(desk.admit(sketchIntake('late'), 'c')).rejects.toThrow(Unavailable)
+  await expect(store.checkWrites()).rejects.toThrow(Unavailable)
+  await expect(store.admit(sketchIntake('late'), 'c')).rejects.toThrow(Unavailable)
 })
 
 test('a file that is made smaller by rewriting it is no damaged one', async () => {
-  const { path, desk } = await openUsed()
-  await desk.rewriteFiles()
+  const { path, store } = await openUsed()
+  await store.rewriteFiles()
   const before = statSync(path).size
-  await desk.checkWrites()
+  await store.checkWrites()
   const other = new DatabaseSync(path, { enableForeignKeyConstraints: false })
   other.exec('DELETE FROM blobs; DELETE FROM messages; VACUUM; PRAGMA wal_checkpoint(TRUNCATE)')
   other.close()
   expect(statSync(path).size).toBeLessThan(before / 2)
-  await desk.checkWrites()
+  await store.checkWrites()
 })
 
 test('pages that go bad under a running desk end all writing, and are told of loudly', async () => {
-  const { path, desk } = await openUsed()
-  await desk.close()
+  const { path, store } = await openUsed()
+  await store.close()
   const error = vi.fn()
   const again = await openAt(path, { ...silentLog, error }, 100)
   await again.checkWrites()
@@ -118,10 +118,10 @@ test('pages that go bad under a running desk end all writing, and are told of lo
 
 test('a statement that comes upon a damaged page ends all writing', async () => {
   const path = join(makeDirectory(), 'postern.db')
-  const desk = await openAt(path)
+  const store = await openAt(path)
   // More than is kept in memory.
-  for (let at = 0; at < 150; at += 1) await desk.admit(sketchLarge(`m${at}`, 200_000), 'c')
-  await desk.close()
+  for (let at = 0; at < 150; at += 1) await store.admit(sketchLarge(`m${at}`, 200_000), 'c')
+  await store.close()
   const error = vi.fn()
   const again = await openAt(path, { ...silentLog, error })
   const turns = await again.leaseTurns({ holder: 'worker', limit: 150, leaseMs: 60_000 })
@@ -141,8 +141,8 @@ async function refusalAt(path: string): Promise<string> {
 }
 
 test('the start refuses a file whose pages are damaged, and says how to go on', async () => {
-  const { path, desk } = await openUsed()
-  await desk.close()
+  const { path, store } = await openUsed()
+  await store.close()
   flipPages(path)
   expect(await refusalAt(path)).toMatch(/^data: ".*postern\.db" is damaged \(.*\)\. Put it back from a backup, or save/)
   expect(() => inspectSqlite(path)).toThrow('is damaged')
@@ -154,8 +154,8 @@ test.each<[string, Loss]>([
 ])(
   'the start refuses a database that is %s where a gateway has worked, and leaves what is left of it',
   async (_, lose) => {
-    const { path, desk } = await openUsed()
-    await desk.close()
+    const { path, store } = await openUsed()
+    await store.close()
     lose(path)
     expect(await refusalAt(path)).toMatch(/is gone, and .*\.marker tells that there was one\. Put the database back/)
     rmSync(`${path}.marker`)
@@ -165,10 +165,10 @@ test.each<[string, Loss]>([
 
 test('the start refuses an empty database beside files of large messages, or a log, though the marker is gone', async () => {
   const path = join(makeDirectory(), 'postern.db')
-  const desk = await openAt(path)
-  await desk.admit(sketchLarge('m1', 400_000), 'c')
+  const store = await openAt(path)
+  await store.admit(sketchLarge('m1', 400_000), 'c')
   copyFileSync(`${path}-wal`, `${path}.kept`)
-  await desk.close()
+  await store.close()
   rmSync(path)
   rmSync(`${path}.marker`)
   expect(await refusalAt(path)).toMatch(/postern\.db\.blobs tells that there was one/)
@@ -178,12 +178,12 @@ test('the start refuses an empty database beside files of large messages, or a l
   expect(existsSync(`${path}-wal`)).toBe(true)
 })
 
-/** Opens a desk in another process, writes, and is killed: the log stays. */
+/** Opens a store in another process, writes, and is killed: the log stays. */
 async function crashAt(path: string): Promise<void> {
   const script = `
-    import { openSqliteDesk } from ${JSON.stringify(pathToFileURL(join(import.meta.dirname, 'index.ts')).href)}
+    import { openSqliteStore } from ${JSON.stringify(pathToFileURL(join(import.meta.dirname, 'index.ts')).href)}
     const log = { debug() {}, info() {}, warn() {}, error() {} }
-    const desk = await openSqliteDesk({ path: ${JSON.stringify(path)}, now: Date.now, log, exclusive: true })
+    const desk = await openSqliteStore({ path: ${JSON.stringify(path)}, now: Date.now, log, exclusive: true })
     await desk.secret('key', async () => 'made')
     console.log('written')
     setInterval(() => {}, 1000)`
@@ -204,13 +204,13 @@ test('the start refuses a database whose log was removed after a crash, once it 
   rmSync(`${path}-shm`)
   expect(await refusalAt(path)).toMatch(/is older than it was: what was written last is not in it\. Put .*-wal back/)
   renameSync(`${path}.kept`, `${path}-wal`)
-  const desk = await openAt(path)
-  expect(await desk.hasSecret('key')).toBe(true)
+  const store = await openAt(path)
+  expect(await store.hasSecret('key')).toBe(true)
 })
 
-test('a desk that was killed and has all its files starts, however often', async () => {
+test('a store that was killed and has all its files starts, however often', async () => {
   const path = join(makeDirectory(), 'postern.db')
   for (let at = 0; at < 3; at += 1) await crashAt(path)
-  const desk = await openAt(path)
-  expect(await desk.hasSecret('key')).toBe(true)
+  const store = await openAt(path)
+  expect(await store.hasSecret('key')).toBe(true)
 })

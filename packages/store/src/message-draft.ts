@@ -3,7 +3,7 @@ import type { Blob, Intake, Part } from '@postern/core'
 import { identifySpeaker } from '@postern/core'
 import { formatJson } from './database.ts'
 import type { EntryDraft } from './entries.ts'
-import type { LanePlace } from './turn-table.ts'
+import type { QueuePosition } from './turn-table.ts'
 
 /** An intake as its columns, made before the transaction so that it holds only statements. */
 export interface MessageDraft {
@@ -14,7 +14,7 @@ export interface MessageDraft {
   readonly proofs: string
   readonly flags: readonly string[]
   readonly target: string
-  readonly lane: LanePlace | undefined
+  readonly lane: QueuePosition | undefined
   /** The raw bytes, when they are too large for the row. */
   readonly rawBlob: Blob | undefined
   readonly blobs: readonly Blob[]
@@ -36,13 +36,13 @@ export function draftIntake(intake: Intake, correlationId: string, rawBlob?: Blo
     proofs: formatJson(intake.proofs),
     flags: intake.flags ?? [],
     target: formatJson(intake.target),
-    lane: draftLane(intake),
+    lane: draftQueueMode(intake),
     rawBlob,
     blobs: [...(intake.blobs ?? []), ...(rawBlob ? [rawBlob] : [])],
   }
 }
 
-function draftLane(intake: Intake): LanePlace | undefined {
+function draftQueueMode(intake: Intake): QueuePosition | undefined {
   const speaker = intake.lane && identifySpeaker(intake)
   return intake.lane && speaker !== undefined
     ? { ...intake.lane, speaker: hash('sha256', speaker, 'base64') }

@@ -1,4 +1,4 @@
-import type { MessageRecord, MessageState, MessageSummary, OperatorDesk, Part } from '@postern/core'
+import type { MessageRecord, MessageState, MessageSummary, OperatorStore, Part } from '@postern/core'
 import { plainTextOf } from '@postern/core'
 import type { Database } from './database.ts'
 import { parseJson, prepareQuery } from './database.ts'
@@ -36,7 +36,7 @@ export function createMessageView(
   db: Database,
   { readMessage, responses }: Tables,
   deliveries: DeliveryList,
-): Pick<OperatorDesk, 'listMessages' | 'findMessage'> {
+): Pick<OperatorStore, 'listMessages' | 'findMessage'> {
   const listNewest = prepareQuery<SummaryRow>(
     db,
     `SELECT m.number, m.agent, m.envelope, ${formatBoundedParts('e.content', maxPreviewedBytes)}, coalesce(w.state, 'ignored') AS state, m.correlation_id, m.flags

@@ -1,17 +1,17 @@
 import { ConfigError } from '@postern/core'
 import type { Database } from './database.ts'
 import { prepareQuery } from './database.ts'
-import { deskSchema } from './schema/001-desk.ts'
+import { storeSchema } from './schema/001-store.ts'
 import { relationSchema } from './schema/002-relations.ts'
-import { actSchema } from './schema/003-acts.ts'
+import { agentActionSchema } from './schema/003-acts.ts'
 import { backgroundSchema } from './schema/004-background.ts'
 import { watchSchema } from './schema/005-watches.ts'
 import { blobFileSchema } from './schema/006-blob-files.ts'
 import { budgetSchema } from './schema/007-budgets.ts'
 import { quotaSchema } from './schema/008-quotas.ts'
 import { expirySchema } from './schema/009-expiry.ts'
-import { demandSchema } from './schema/010-demands.ts'
-import { laneSchema } from './schema/011-lanes.ts'
+import { requirementSchema } from './schema/010-requirements.ts'
+import { queueModeSchema } from './schema/011-queue-modes.ts'
 import { personSchema } from './schema/012-people.ts'
 import { transcriptSchema } from './schema/013-transcript.ts'
 import { ownThreadSchema } from './schema/014-own-threads.ts'
@@ -21,17 +21,17 @@ import { keptDataSchema } from './schema/017-kept-data.ts'
 
 /** In order; a file at version n has had the first n. Published ones are never edited, only followed by the next. */
 export const migrations: readonly string[] = [
-  deskSchema,
+  storeSchema,
   relationSchema,
-  actSchema,
+  agentActionSchema,
   backgroundSchema,
   watchSchema,
   blobFileSchema,
   budgetSchema,
   quotaSchema,
   expirySchema,
-  demandSchema,
-  laneSchema,
+  requirementSchema,
+  queueModeSchema,
   personSchema,
   transcriptSchema,
   ownThreadSchema,

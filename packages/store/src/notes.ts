@@ -1,15 +1,18 @@
-import type { LookupDesk, NoteBody, WorkDesk } from '@postern/core'
+import type { LookupStore, NoteBody, WorkStore } from '@postern/core'
 import type { Database } from './database.ts'
 import { formatJson, parseJson, prepareQuery } from './database.ts'
 import { refuseLostLease } from './lease.ts'
 import { draftNote } from './note-table.ts'
 import { isOthersChat } from './person-words.ts'
 import { saidToSome } from './private-answers.ts'
-import type { Store } from './store.ts'
+import type { StoreContext } from './store-context.ts'
 import type { Tables } from './tables.ts'
 
 /** What is noted while a turn goes on. */
-export function createNoting({ db, write }: Store, { notes: table }: Pick<Tables, 'notes'>): Pick<WorkDesk, 'note'> {
+export function createNoting(
+  { db, write }: StoreContext,
+  { notes: table }: Pick<Tables, 'notes'>,
+): Pick<WorkStore, 'note'> {
   const findHeld = prepareQuery<{ thread_id: number }>(
     db,
     'SELECT thread_id FROM turns WHERE message = ? AND token = ? AND holder IS NOT NULL',
@@ -41,7 +44,7 @@ interface KeptRow {
 const isNoted = "json_extract(content, '$.kind') NOT IN ('text', 'activity')"
 
 /** Nothing of turns whose answer was for some only, or that somebody else began from his chat, in a thread that others read and write, too. */
-export function createNoteLookup(db: Database): Pick<LookupDesk, 'readNotes'> {
+export function createNoteLookup(db: Database): Pick<LookupStore, 'readNotes'> {
   const read = prepareQuery<KeptRow>(
     db,
     `SELECT seq, entry_id, answers, at, content FROM entries WHERE scope = 'trace' AND thread_id = ?1 AND answers < ?2

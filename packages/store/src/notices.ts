@@ -1,9 +1,9 @@
-import type { Log, NoticeDesk } from '@postern/core'
+import type { Log, NoticeStore } from '@postern/core'
 
 type Listener = (payload: unknown) => void
 
 /** Hints within this process: synchronous, and a listener that throws harms nobody else. */
-export function createNotices(log: Log): NoticeDesk {
+export function createNotices(log: Log): NoticeStore {
   const topics = new Map<string, Set<Listener>>()
 
   function forget(topic: string, listener: Listener): void {

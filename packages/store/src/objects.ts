@@ -3,7 +3,7 @@ import type { ByteStore, ObjectStore, StoredObject } from '@postern/core'
 import { leastObjectBytes, Rejection } from '@postern/core'
 import type { Database } from './database.ts'
 import { prepareQuery } from './database.ts'
-import type { Store } from './store.ts'
+import type { StoreContext } from './store-context.ts'
 
 interface ObjectRow extends Omit<StoredObject, 'createdAt'> {
   readonly created_at: number
@@ -14,10 +14,10 @@ const mostCopies = 256
 const columns = 'bucket, path, owner, mime, size, digest, created_at'
 
 /**
- * Objects, with their bytes in the desk's file or in `elsewhere`. Bytes there come before their row and go before it: cut off in between, what is
+ * Objects, with their bytes in the store's file or in `elsewhere`. Bytes there come before their row and go before it: cut off in between, what is
  * to be removed is still known, and is removed when it is asked for again.
  */
-export function createObjectStore({ db, write, now, scrub }: Store, elsewhere?: ByteStore): ObjectStore {
+export function createObjectStore({ db, write, now, scrub }: StoreContext, elsewhere?: ByteStore): ObjectStore {
   const table = createObjectTable(db)
   return {
     async putObject({ bucket, path, owner, mime, bytes }, most = Number.POSITIVE_INFINITY) {
@@ -31,20 +31,20 @@ export function createObjectStore({ db, write, now, scrub }: Store, elsewhere?: 
         createdAt: now(),
       }
       const isTaken = () => new Rejection('forbidden', 'Cannot store object: there is one of this name')
-      const checkRoom = () => {
+      const checkQuota = () => {
         const used = Number.isFinite(most) ? table.sumBytes(owner) : 0
         if (used + Math.max(object.size, leastObjectBytes) <= most) return
         throw new Rejection('too_large', `Cannot store object: with it there would be more than ${most} bytes of yours`)
       }
       if (table.find(bucket, path)) throw isTaken()
-      checkRoom()
+      checkQuota()
       // First the bytes: a row without them would be a promise we cannot keep.
       await elsewhere?.write(keyOf(object), bytes, mime)
-      const store = () => {
-        checkRoom()
+      const context = () => {
+        checkQuota()
         return table.insert(object, elsewhere ? null : bytes)
       }
-      const stored = await write(store).catch(async error => {
+      const stored = await write(context).catch(async error => {
         await elsewhere?.remove(keyOf(object))
         throw error
       })

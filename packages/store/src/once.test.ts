@@ -1,6 +1,6 @@
 import { DatabaseSync } from 'node:sqlite'
 import { expect, test } from 'vitest'
-import { openTestDesk } from '../test/open-test-desk.ts'
+import { openTestStore } from '../test/open-test-store.ts'
 
 function countKeys(file: string): unknown {
   const db = new DatabaseSync(file, { readOnly: true })
@@ -10,20 +10,20 @@ function countKeys(file: string): unknown {
 }
 
 test('a key is used up to the last moment of its time, and is anybody’s after it', async () => {
-  const { desk, now, advance } = await openTestDesk()
+  const { store, now, advance } = await openTestStore()
   const until = now() + 1_000
-  expect(await desk.consumeOnce('key', until)).toBe(true)
+  expect(await store.consumeOnce('key', until)).toBe(true)
   advance(1_000)
-  expect(await desk.consumeOnce('key', until + 1_000)).toBe(false)
+  expect(await store.consumeOnce('key', until + 1_000)).toBe(false)
   advance(1)
-  expect(await desk.consumeOnce('key', until + 1_000)).toBe(true)
-  await desk.close()
+  expect(await store.consumeOnce('key', until + 1_000)).toBe(true)
+  await store.close()
 })
 
 test('keys whose time is over go, two for each that comes, and none whose time is not', async () => {
-  const { desk, file, now, advance } = await openTestDesk()
+  const { store, file, now, advance } = await openTestStore()
   const take = async (name: string, count: number, until: number) => {
-    for (let at = 0; at < count; at += 1) await desk.consumeOnce(`${name} ${at}`, until)
+    for (let at = 0; at < count; at += 1) await store.consumeOnce(`${name} ${at}`, until)
   }
   await take('old', 20, now() + 1_000)
   advance(1_000)
@@ -34,5 +34,5 @@ test('keys whose time is over go, two for each that comes, and none whose time i
   expect(countKeys(file)).toBe(18)
   await take('newer', 20, now() + 60_000)
   expect(countKeys(file)).toBe(28)
-  await desk.close()
+  await store.close()
 })

@@ -1,10 +1,10 @@
 import { hash } from 'node:crypto'
-import type { OnceDesk } from '@postern/core'
+import type { OnceStore } from '@postern/core'
 import { prepareQuery } from './database.ts'
-import type { Store } from './store.ts'
+import type { StoreContext } from './store-context.ts'
 
 /** A key is kept by its hash, whatever its length. Each one that is taken takes two out whose time is over, so the table shrinks again. */
-export function createOnceDesk({ db, write, now }: Store): OnceDesk {
+export function createOnceStore({ db, write, now }: StoreContext): OnceStore {
   const take = prepareQuery(
     db,
     'INSERT INTO used_keys (digest, until) VALUES (?, ?) ON CONFLICT (digest) DO UPDATE SET until = excluded.until WHERE used_keys.until < ?',

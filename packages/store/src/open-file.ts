@@ -18,7 +18,7 @@ export interface OpenFileOptions {
   readonly log: Log
 }
 
-const mend = 'Stop the gateway, put the database back from a backup, and start it again.'
+const fix = 'Stop the gateway, put the database back from a backup, and start it again.'
 
 /**
  * Watches that the path still leads to the file that is open (device, inode, size), and to its log and index. Asked with `stat` alone: to open and close
@@ -55,7 +55,7 @@ export function watchOpenFile({ path, readSize, log }: OpenFileOptions): OpenFil
   function tell(fault: string | undefined): void {
     if (fault === told) return
     if (fault === undefined) log.info({ path }, 'the database is there again')
-    else log.error({ path, fault, mend }, 'the database is lost: nothing is stored any more')
+    else log.error({ path, fault, fix }, 'the database is lost: nothing is stored any more')
     told = fault
   }
 
@@ -67,7 +67,7 @@ export function watchOpenFile({ path, readSize, log }: OpenFileOptions): OpenFil
       if (fault !== undefined) throw new Unavailable('Cannot store: the database is lost', { retryAfter: 60 })
     },
     reportDamage(error) {
-      if (!damage) log.error({ err: error, path, mend }, 'the database is damaged: nothing is stored any more')
+      if (!damage) log.error({ err: error, path, fix }, 'the database is damaged: nothing is stored any more')
       damage ??= error
     },
   }

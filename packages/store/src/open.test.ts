@@ -7,20 +7,20 @@ import { pathToFileURL } from 'node:url'
 import { ConfigError } from '@postern/core'
 import { sketchIntake } from '@postern/testing'
 import { expect, test } from 'vitest'
-import { makeDirectory, openTestDesk, silentLog } from '../test/open-test-desk.ts'
-import { openSqliteDesk } from './index.ts'
+import { makeDirectory, openTestStore, silentLog } from '../test/open-test-store.ts'
+import { openSqliteStore } from './index.ts'
 import { migrateDatabase, migrations } from './migrate.ts'
 
 const leaseRequest = { holder: 'worker', limit: 9, leaseMs: 60_000 }
 
 function openAt(path: string, exclusive = false) {
-  return openSqliteDesk({ path, now: Date.now, log: silentLog, exclusive })
+  return openSqliteStore({ path, now: Date.now, log: silentLog, exclusive })
 }
 
-test('openSqliteDesk() makes its directory and its files for their owner alone', async () => {
+test('openSqliteStore() makes its directory and its files for their owner alone', async () => {
   const directory = join(makeDirectory(), 'data')
-  const desk = await openAt(join(directory, 'postern.db'), true)
-  await desk.admit(sketchIntake('m1'), 'c')
+  const store = await openAt(join(directory, 'postern.db'), true)
+  await store.admit(sketchIntake('m1'), 'c')
   const modes = readdirSync(directory).map(name => [name, (statSync(join(directory, name)).mode & 0o777).toString(8)])
   expect(Object.fromEntries(modes)).toEqual({
     'postern.db': '600',
@@ -31,23 +31,23 @@ test('openSqliteDesk() makes its directory and its files for their owner alone',
     'postern.db.marker': '600',
   })
   expect((statSync(directory).mode & 0o777).toString(8)).toBe('700')
-  await desk.close()
+  await store.close()
 })
 
-test('openSqliteDesk() closes a file to others that was open to them', async () => {
+test('openSqliteStore() closes a file to others that was open to them', async () => {
   const path = join(makeDirectory(), 'postern.db')
   writeFileSync(path, '', { mode: 0o644 })
   await (await openAt(path)).close()
   expect((statSync(path).mode & 0o777).toString(8)).toBe('600')
 })
 
-test('openSqliteDesk() works in memory', async () => {
-  const desk = await openAt(':memory:', true)
-  expect(await desk.admit(sketchIntake('m1'), 'c')).toMatchObject({ outcome: 'accepted' })
-  await desk.close()
+test('openSqliteStore() works in memory', async () => {
+  const store = await openAt(':memory:', true)
+  expect(await store.admit(sketchIntake('m1'), 'c')).toMatchObject({ outcome: 'accepted' })
+  await store.close()
 })
 
-test('openSqliteDesk() refuses a file that is no database, and leaves it alone', async () => {
+test('openSqliteStore() refuses a file that is no database, and leaves it alone', async () => {
   const path = join(makeDirectory(), 'postern.db')
   writeFileSync(path, 'a letter to my aunt, long enough to be looked at as a header of a database file'.repeat(20))
   const opened = openAt(path, true)
@@ -90,9 +90,9 @@ test('a second gateway on the same data is refused until the first is closed', a
 test('a gateway that was killed has let go of its data, and what it had leased is due at once', async () => {
   const path = join(makeDirectory(), 'postern.db')
   const script = `
-    import { openSqliteDesk } from ${JSON.stringify(pathToFileURL(join(import.meta.dirname, 'index.ts')).href)}
+    import { openSqliteStore } from ${JSON.stringify(pathToFileURL(join(import.meta.dirname, 'index.ts')).href)}
     const log = { debug() {}, info() {}, warn() {}, error() {} }
-    const desk = await openSqliteDesk({ path: ${JSON.stringify(path)}, now: Date.now, log, exclusive: true })
+    const desk = await openSqliteStore({ path: ${JSON.stringify(path)}, now: Date.now, log, exclusive: true })
     await desk.admit(${JSON.stringify({ ...sketchIntake('m1'), raw: { bytes: [], form: 'text' } })}, 'c').catch(error => console.log(error))
     await desk.leaseTurns(${JSON.stringify(leaseRequest)})
     console.log('leased')
@@ -105,42 +105,44 @@ test('a gateway that was killed has let go of its data, and what it had leased i
   await expect(openAt(path, true)).rejects.toThrow('another gateway')
   child.kill('SIGKILL')
   await once(child, 'exit')
-  const desk = await openAt(path, true)
-  expect(await desk.leaseTurns(leaseRequest)).toMatchObject([{ attempt: 2, content: { id: 'm1' } }])
-  await desk.close()
+  const store = await openAt(path, true)
+  expect(await store.leaseTurns(leaseRequest)).toMatchObject([{ attempt: 2, content: { id: 'm1' } }])
+  await store.close()
 })
 
 test('two desks on one file accept a message once and make a secret once', async () => {
   const path = join(makeDirectory(), 'postern.db')
   const [one, two] = await Promise.all([openAt(path), openAt(path)])
-  const admitted = await Promise.all([one, two, one, two].map(desk => desk.admit(sketchIntake('m1'), 'c')))
+  const admitted = await Promise.all([one, two, one, two].map(store => store.admit(sketchIntake('m1'), 'c')))
   expect(admitted.map(({ outcome }) => outcome).toSorted()).toEqual(['accepted', 'duplicate', 'duplicate', 'duplicate'])
-  const secrets = await Promise.all([one, two].map((desk, index) => desk.secret('key', async () => `secret ${index}`)))
+  const secrets = await Promise.all(
+    [one, two].map((store, index) => store.secret('key', async () => `secret ${index}`)),
+  )
   expect(new Set(secrets).size).toBe(1)
-  const turns = await Promise.all([one, two].map(desk => desk.leaseTurns(leaseRequest)))
+  const turns = await Promise.all([one, two].map(store => store.leaseTurns(leaseRequest)))
   expect(turns.flat()).toHaveLength(1)
   await Promise.all([one.close(), two.close()])
 })
 
 test('the newest 10 000 refusals are kept', async () => {
-  const { desk, advance } = await openTestDesk()
+  const { store, advance } = await openTestStore()
   for (let second = 0; second < 210; second++) {
     for (let count = 0; count < 60; count++) {
-      desk.refuse({ at: `${second}`, via: 'a2a', from: 'x', code: 'unsigned', reason: 'Cannot verify' })
+      store.refuse({ at: `${second}`, via: 'a2a', from: 'x', code: 'unsigned', reason: 'Cannot verify' })
     }
     advance(1_000)
   }
-  const kept = await desk.listRefusals({ limit: 20_000 })
+  const kept = await store.listRefusals({ limit: 20_000 })
   expect(kept).toHaveLength(10_000)
   expect([kept[0]?.at, kept.at(-1)?.at]).toEqual(['209', '10'])
-  expect((await desk.count()).refusals).toBe(12_600)
-  await desk.close()
+  expect((await store.count()).refusals).toBe(12_600)
+  await store.close()
 })
 
-test('openSqliteDesk() says which file it cannot write', async () => {
+test('openSqliteStore() says which file it cannot write', async () => {
   const file = join(makeDirectory(), 'a-file')
   writeFileSync(file, '')
-  await expect(openSqliteDesk({ path: join(file, 'postern.db'), now: () => 0, log: silentLog })).rejects.toThrow(
+  await expect(openSqliteStore({ path: join(file, 'postern.db'), now: () => 0, log: silentLog })).rejects.toThrow(
     `data: "${join(file, 'postern.db')}" cannot be written. Name a directory of your own.`,
   )
 })

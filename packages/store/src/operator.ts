@@ -1,4 +1,4 @@
-import type { DeliveryRecord, DeskCounts, MessageState, OperatorDesk } from '@postern/core'
+import type { DeliveryRecord, MessageState, OperatorStore, StoreCounts } from '@postern/core'
 import { stopFlags } from '@postern/core'
 import type { CounterName } from './batch.ts'
 import type { Database } from './database.ts'
@@ -7,15 +7,15 @@ import { createDeliveryControl } from './delivery-control.ts'
 import { createDeliveryList } from './delivery-list.ts'
 import { createMessageView } from './message-view.ts'
 import type { Refusals } from './refusals.ts'
-import type { Store } from './store.ts'
+import type { StoreContext } from './store-context.ts'
 import type { Tables } from './tables.ts'
 
-export function createOperatorDesk(store: Store, tables: Tables, refusals: Refusals): OperatorDesk {
-  const readTotals = createTotalsReader(store.db)
-  const deliveryList = createDeliveryList(store.db)
+export function createOperatorStore(context: StoreContext, tables: Tables, refusals: Refusals): OperatorStore {
+  const readTotals = createTotalsReader(context.db)
+  const deliveryList = createDeliveryList(context.db)
   return {
-    ...createMessageView(store.db, tables, deliveryList),
-    ...createDeliveryControl(store, tables),
+    ...createMessageView(context.db, tables, deliveryList),
+    ...createDeliveryControl(context, tables),
     listDeliveries: deliveryList.listDeliveries,
     listRefusals: refusals.listRefusals,
     count: async () => toCounts(readTotals(), refusals.pending()),
@@ -32,13 +32,13 @@ function createTotalsReader(db: Database): () => Totals {
 const messageStates: readonly MessageState[] = ['received', 'working', 'answered', 'failed', 'ignored']
 const deliveryStates: readonly DeliveryRecord['state'][] = ['queued', 'sent', 'later', 'dead', 'dismissed']
 
-function toCounts(totals: Totals, pendingRefusals: number): DeskCounts {
+function toCounts(totals: Totals, pendingRefusals: number): StoreCounts {
   const pick = <State extends string>(kind: 'messages' | 'deliveries' | 'stopped', states: readonly State[]) =>
     Object.fromEntries(states.map(state => [state, totals.get(`${kind}.${state}` as CounterName) ?? 0]))
   return {
-    messages: pick('messages', messageStates) as DeskCounts['messages'],
-    deliveries: pick('deliveries', deliveryStates) as DeskCounts['deliveries'],
-    stopped: pick('stopped', stopFlags) as DeskCounts['stopped'],
+    messages: pick('messages', messageStates) as StoreCounts['messages'],
+    deliveries: pick('deliveries', deliveryStates) as StoreCounts['deliveries'],
+    stopped: pick('stopped', stopFlags) as StoreCounts['stopped'],
     refusals: (totals.get('refusals') ?? 0) + pendingRefusals,
   }
 }

@@ -19,7 +19,7 @@ export function createOwnThreadRemoval(db: Database): (thread: number, owner: st
     'DELETE FROM agent_states WHERE thread_id = ?',
     'DELETE FROM turn_quotas WHERE thread_id = ?',
     // The number of a thread may be given again.
-    'DELETE FROM transcript_bindings WHERE desk_thread = ?',
+    'DELETE FROM transcript_bindings WHERE store_thread = ?',
   ].map(sql => prepareQuery(db, sql))
   return (thread, owner) => {
     const removed = endThread.get(thread, owner)

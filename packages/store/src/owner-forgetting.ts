@@ -4,7 +4,7 @@ import type { Database } from './database.ts'
 import { prepareQuery } from './database.ts'
 import { createEntryRemoval } from './entry-removal.ts'
 import { createRemoveMessage } from './remove-message.ts'
-import type { Store } from './store.ts'
+import type { StoreContext } from './store-context.ts'
 import type { Tables } from './tables.ts'
 import { createTaskBytes } from './task-bytes.ts'
 import { createThreadRows } from './thread-rows.ts'
@@ -21,17 +21,17 @@ export interface OwnerForgetting {
 const sliceSize = 100
 
 /** Prepared when somebody is forgotten: its statements read whole tables. An index for something so rare would cost every message. */
-export function createOwnerForgetting(store: Store, tables: Tables): OwnerForgetting {
+export function createOwnerForgetting(context: StoreContext, tables: Tables): OwnerForgetting {
   let opened: OwnerForgetting['forgetTasks'] | undefined
   return {
     forgetTasks(owner) {
-      opened ??= openForgetting(store, tables)
+      opened ??= openForgetting(context, tables)
       return opened(owner)
     },
   }
 }
 
-function openForgetting({ db, write, now, scrub }: Store, tables: Tables): OwnerForgetting['forgetTasks'] {
+function openForgetting({ db, write, now, scrub }: StoreContext, tables: Tables): OwnerForgetting['forgetTasks'] {
   const listThreads = prepareQuery<{ id: number }>(db, 'SELECT id FROM threads WHERE scope = ?')
   const listMessages = prepareQuery<{ number: number; person: string }>(
     db,

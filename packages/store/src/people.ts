@@ -1,4 +1,4 @@
-import type { Json, PeopleDesk, PersonLink } from '@postern/core'
+import type { Json, PeopleStore, PersonLink } from '@postern/core'
 import { parseJsonText } from '@postern/core'
 import type { Batch } from './batch.ts'
 import { prepareQuery } from './database.ts'
@@ -6,12 +6,12 @@ import { createLinkCodeTable, createNoticeRemoval } from './link-codes.ts'
 import { createLinkEnding } from './link-ending.ts'
 import type { ChatPlaces } from './person-chats.ts'
 import { createChatterForgetting } from './person-chats.ts'
-import { createOwnThreadDesk } from './person-conversations.ts'
+import { createOwnThreadStore } from './person-conversations.ts'
 import { createPersonForgetting } from './person-forgetting.ts'
 import { createPersonHistory } from './person-history.ts'
 import { createPersonTable, formatPersonKey, readPersonKey } from './person-table.ts'
 import { createRemoveMessage } from './remove-message.ts'
-import type { Store } from './store.ts'
+import type { StoreContext } from './store-context.ts'
 import type { Tables } from './tables.ts'
 
 interface LinkRow {
@@ -24,8 +24,8 @@ interface LinkRow {
   readonly since: number
 }
 
-export function createPeopleDesk(store: Store, tables: Tables, chats: ChatPlaces): PeopleDesk {
-  const { db, write, now } = store
+export function createPeopleStore(context: StoreContext, tables: Tables, chats: ChatPlaces): PeopleStore {
+  const { db, write, now } = context
   const people = createPersonTable(db)
   const removeMessage = createRemoveMessage(db, tables)
   const removeNotice = createNoticeRemoval(db, removeMessage)
@@ -80,7 +80,7 @@ export function createPeopleDesk(store: Store, tables: Tables, chats: ChatPlaces
       write(batch => listOf.all(subject).reduce((sum, { agent, address }) => sum + endAll(batch, agent, address), 0)),
     listLinks: async ({ agent, limit, after = 0 }) => list.all(after, agent ?? null, limit).map(readLink),
     readPersonHistory: createPersonHistory(db),
-    ...createOwnThreadDesk(db),
+    ...createOwnThreadStore(db),
     async readPersonState(agent, person) {
       const row = findState.get(agent, person)
       return row && (parseJsonText(row.state) as Json)
@@ -88,9 +88,9 @@ export function createPeopleDesk(store: Store, tables: Tables, chats: ChatPlaces
     async readThreadScope(thread) {
       return findScope.get(thread)?.scope ?? ''
     },
-    forgetPerson: createPersonForgetting(store, {
+    forgetPerson: createPersonForgetting(context, {
       ...{ people, codes, endLinks, removeMessage, tables },
-      forgetChats: createChatterForgetting(store, chats),
+      forgetChats: createChatterForgetting(context, chats),
     }),
   }
 }

@@ -1,15 +1,15 @@
 import type { ObjectStore } from '@postern/core'
 import { parseJsonText } from '@postern/core'
 import { prepareQuery } from './database.ts'
-import type { Store } from './store.ts'
-import type { DeskTranscript } from './transcript/open-transcript.ts'
-import type { OwnedShelf } from './transcript/record-shelf.ts'
+import type { StoreContext } from './store-context.ts'
+import type { StoreTranscript } from './transcript/open-transcript.ts'
+import type { OwnedRecordStore } from './transcript/record-store.ts'
 
 /** Where people who chat have more than messages. */
 export interface ChatPlaces {
-  readonly transcript: Pick<DeskTranscript, 'forget' | 'forgetOwner'>
+  readonly transcript: Pick<StoreTranscript, 'forget' | 'forgetOwner'>
   readonly objects: Pick<ObjectStore, 'removeObjects'>
-  readonly shelf: Pick<OwnedShelf, 'removeOwner'>
+  readonly shelf: Pick<OwnedRecordStore, 'removeOwner'>
 }
 
 /** What somebody who chats has beside what he said: the threads of this agent (or of all) and of none, his files, his records. */
@@ -24,7 +24,7 @@ interface ThreadRow {
 }
 
 export function createChatterForgetting(
-  { db, now }: Pick<Store, 'db' | 'now'>,
+  { db, now }: Pick<StoreContext, 'db' | 'now'>,
   { transcript, objects, shelf }: ChatPlaces,
 ): ForgetChats {
   const list = prepareQuery<ThreadRow>(

@@ -1,4 +1,4 @@
-import type { ChannelName, Json, OwnThread, OwnThreadDesk, OwnThreads, Part } from '@postern/core'
+import type { ChannelName, Json, OwnThread, OwnThreadStore, OwnThreads, Part } from '@postern/core'
 import { plainTextOf } from '@postern/core'
 import type { Database } from './database.ts'
 import { formatJson, parseJson, prepareQuery } from './database.ts'
@@ -24,7 +24,7 @@ const longestBeginning = 120
 const mostLooked = 500
 
 /** What is somebody's own of all that an agent has talked about. */
-export function createOwnThreadDesk(db: Database): OwnThreadDesk {
+export function createOwnThreadStore(db: Database): OwnThreadStore {
   const listAlone = prepareQuery<ThreadRow>(
     db,
     `SELECT ${columns} FROM threads WHERE scope <> 'public' AND lower(scope) = lower(?1) AND via = ?2 AND agent = ?3

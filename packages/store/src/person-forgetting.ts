@@ -1,4 +1,4 @@
-import type { Forgetting, Forgotten, PeopleDesk, PersonAddress } from '@postern/core'
+import type { Forgetting, Forgotten, PeopleStore, PersonAddress } from '@postern/core'
 import type { Batch } from './batch.ts'
 import type { Database } from './database.ts'
 import { prepareQuery } from './database.ts'
@@ -10,10 +10,10 @@ import { formatPersonKey, readPersonKey } from './person-table.ts'
 import { createThreadRemoval, sliceSize } from './person-threads.ts'
 import { createRestRemoval } from './person-traces.ts'
 import type { RemoveMessage } from './remove-message.ts'
-import type { Store } from './store.ts'
+import type { StoreContext } from './store-context.ts'
 import type { Tables } from './tables.ts'
 
-export interface ForgettingParts {
+export interface ForgettingDeps {
   readonly people: PersonTable
   readonly codes: LinkCodeTable
   readonly endLinks: EndLinks
@@ -32,24 +32,24 @@ interface Whose {
 }
 
 /** Prepared when somebody is forgotten: its statements read whole tables, which nothing else may. An index for something so rare would cost every message. */
-export function createPersonForgetting(store: Store, parts: ForgettingParts): PeopleDesk['forgetPerson'] {
-  let opened: PeopleDesk['forgetPerson'] | undefined
+export function createPersonForgetting(context: StoreContext, parts: ForgettingDeps): PeopleStore['forgetPerson'] {
+  let opened: PeopleStore['forgetPerson'] | undefined
   return async forgetting => {
-    opened ??= openForgetting(store, parts)
+    opened ??= openForgetting(context, parts)
     return opened(forgetting)
   }
 }
 
 function openForgetting(
-  store: Store,
-  { people, codes, endLinks: endLinksOf, removeMessage, tables, forgetChats }: ForgettingParts,
-): PeopleDesk['forgetPerson'] {
-  const { db, write, now } = store
+  context: StoreContext,
+  { people, codes, endLinks: endLinksOf, removeMessage, tables, forgetChats }: ForgettingDeps,
+): PeopleStore['forgetPerson'] {
+  const { db, write, now } = context
   const links = createLinkForgetting(db, people, endLinksOf)
-  const endMessages = createWordRemoval(store, removeMessage)
-  const endThreads = createThreadRemoval(store)
+  const endMessages = createWordRemoval(context, removeMessage)
+  const endThreads = createThreadRemoval(context)
   const listChats = createChatFinder(db)
-  const endRest = createRestRemoval(store, tables)
+  const endRest = createRestRemoval(context, tables)
 
   return async ({ agent, addresses, except = 0 }): Promise<Forgotten> => {
     const { persons, keys, all } = links.find({ agent, addresses })
@@ -65,7 +65,7 @@ function openForgetting(
       const relations = endRest(batch, { agent: whose.agent, subjects, keys })
       return { links: links.end(batch, persons, now()), relations }
     })
-    store.scrub()
+    context.scrub()
     return { messages, ...ended }
   }
 }
@@ -77,7 +77,7 @@ interface RemovedWords {
   readonly authors: ReadonlySet<string>
 }
 
-function createWordRemoval({ db, write, now }: Store, removeMessage: RemoveMessage) {
+function createWordRemoval({ db, write, now }: StoreContext, removeMessage: RemoveMessage) {
   const listMessages = createMessageFinder(db)
   const findNewest = prepareQuery<{ number: number | null }>(db, 'SELECT max(number) AS number FROM messages')
 
@@ -103,7 +103,7 @@ function createWordRemoval({ db, write, now }: Store, removeMessage: RemoveMessa
 }
 
 /** Whose chats these are. */
-function createChatFinder(db: Store['db']): (threads: ReadonlySet<number>) => readonly string[] {
+function createChatFinder(db: StoreContext['db']): (threads: ReadonlySet<number>) => readonly string[] {
   const find = prepareQuery<{ scope: string }>(db, "SELECT scope FROM threads WHERE id = ? AND via = 'web'")
   return threads => [...threads].flatMap(thread => find.get(thread)?.scope ?? [])
 }

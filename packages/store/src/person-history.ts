@@ -1,4 +1,4 @@
-import type { ChannelName, Entry, PeopleDesk, PersonHistoryRequest } from '@postern/core'
+import type { ChannelName, Entry, PeopleStore, PersonHistoryRequest } from '@postern/core'
 import type { Database } from './database.ts'
 import { formatJson, prepareQuery } from './database.ts'
 import type { RecalledRow } from './entries.ts'
@@ -21,7 +21,7 @@ interface SharedRow extends RecalledRow {
 }
 
 /** Both ends of all of a person's conversations with an agent, as of one: places are put in order first, and only what is wanted is read. */
-export function createPersonHistory(db: Database): PeopleDesk['readPersonHistory'] {
+export function createPersonHistory(db: Database): PeopleStore['readPersonHistory'] {
   const findThreads = createPrivateThreadFinder(db)
   const place = 'coalesce(answers, seq)'
   const places = `SELECT seq, ${place} AS place FROM entries WHERE thread_id = ? AND scope = 'conversation' AND ${place} < ?`

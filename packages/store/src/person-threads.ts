@@ -1,6 +1,6 @@
 import { prepareQuery } from './database.ts'
 import { createEntryRemoval } from './entry-removal.ts'
-import type { Store } from './store.ts'
+import type { StoreContext } from './store-context.ts'
 import { createThreadRows } from './thread-rows.ts'
 
 /** Rows looked through in one transaction, so that others get their turn. */
@@ -13,7 +13,7 @@ export const sliceSize = 5_000
 export function createThreadRemoval({
   db,
   write,
-}: Store): (threads: readonly number[], except: number) => Promise<void> {
+}: StoreContext): (threads: readonly number[], except: number) => Promise<void> {
   const inList = '(SELECT CAST(value AS INTEGER) FROM json_each(?1))'
   const findUsed = prepareQuery<{ thread_id: number }>(
     db,

@@ -2,8 +2,8 @@ import { channelNames } from '@postern/core'
 import type { Batch } from './batch.ts'
 import { prepareQuery } from './database.ts'
 import { createDeliveryRemoval } from './message-rows.ts'
-import { createSilencing } from './silence.ts'
-import type { Store } from './store.ts'
+import { createPeerBlocking } from './peer-blocking.ts'
+import type { StoreContext } from './store-context.ts'
 import type { Tables } from './tables.ts'
 
 interface Rest {
@@ -17,8 +17,8 @@ interface Rest {
  * Relations, records that are his, what was to be sent to him by them, words of his that were brought into conversations of others, and broadcasts of what is gone.
  * @returns how many relations
  */
-export function createRestRemoval({ db, now }: Store, tables: Pick<Tables, 'turns' | 'deliveries'>) {
-  const { stopDeliveries } = createSilencing(db, tables)
+export function createRestRemoval({ db, now }: StoreContext, tables: Pick<Tables, 'turns' | 'deliveries'>) {
+  const { stopDeliveries } = createPeerBlocking(db, tables)
   const endDeliveries = createDeliveryRemoval(
     db,
     `peer IN (SELECT value FROM json_each(json_extract(?1, '$.subjects'))) AND (json_extract(?1, '$.agent') IS NULL

@@ -9,7 +9,7 @@ export function isOwnMessage(subjects: string): string {
     ELSE m.via IN ('web', 'a2a') END`
 }
 
-/** Where the desk keeps what was said in a thread: with the message that it is or answers. */
+/** Where the store keeps what was said in a thread: with the message that it is or answers. */
 export const saidInThread = `entries e JOIN messages m ON m.number = coalesce(e.answers, e.seq) AND m.thread_id = e.thread_id`
 
 /** Set apart from its channel: what came from a chat into a conversation of another channel. */

@@ -5,7 +5,7 @@ import { formatJson, prepareQuery } from './database.ts'
 /** What of an answer is about the person and not about the conversation. Synchronous: inside the write that commits it. */
 export function createPersonalWriter(
   db: Database,
-): (turn: Turn, thread: number, answer: Pick<Answer, 'personState' | 'isAside'>) => void {
+): (turn: Turn, thread: number, answer: Pick<Answer, 'personState' | 'isGatewayReply'>) => void {
   // Who is another person meanwhile has lost what was shared.
   const writeState = prepareQuery(
     db,
@@ -17,8 +17,8 @@ export function createPersonalWriter(
     db,
     "UPDATE entries SET scope = 'aside' WHERE thread_id = ? AND coalesce(answers, seq) = ? AND scope = 'conversation'",
   )
-  return ({ agent, message }, thread, { personState, isAside }) => {
+  return ({ agent, message }, thread, { personState, isGatewayReply }) => {
     if (personState) writeState.run(agent, personState.person, formatJson(personState.state))
-    if (isAside) setAside.run(thread, message)
+    if (isGatewayReply) setAside.run(thread, message)
   }
 }

@@ -23,7 +23,7 @@ const allowedScans = [
 test('no statement reads a whole table, so that no cost grows with the number of messages', async () => {
   const statements = await collectStatements()
   expect(statements.length).toBeGreaterThan(40)
-  // As the desk opens it.
+  // As the store opens it.
   const db = new DatabaseSync(':memory:', { enableForeignKeyConstraints: false })
   migrateDatabase(db)
   const scans = statements.flatMap(sql =>

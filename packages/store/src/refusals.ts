@@ -1,9 +1,9 @@
-import type { ChannelName, IntakeDesk, OperatorDesk, Refusal } from '@postern/core'
+import type { ChannelName, IntakeStore, OperatorStore, Refusal } from '@postern/core'
 import { addToTotal } from './batch.ts'
 import { prepareQuery } from './database.ts'
-import type { Store } from './store.ts'
+import type { StoreContext } from './store-context.ts'
 
-export interface Refusals extends Pick<IntakeDesk, 'refuse'>, Pick<OperatorDesk, 'listRefusals'> {
+export interface Refusals extends Pick<IntakeStore, 'refuse'>, Pick<OperatorStore, 'listRefusals'> {
   /** Refused since the last flush, whether kept or not. */
   pending(): number
   flush(): Promise<void>
@@ -23,7 +23,7 @@ interface RefusalRow {
   readonly reason: string
 }
 
-export function createRefusals({ db, write, now, log }: Store): Refusals {
+export function createRefusals({ db, write, now, log }: StoreContext): Refusals {
   const insert = prepareQuery(db, 'INSERT INTO refusals (at, via, peer, code, reason) VALUES (?, ?, ?, ?, ?)')
   const prune = prepareQuery(db, 'DELETE FROM refusals WHERE place <= (SELECT max(place) FROM refusals) - ?')
   const list = prepareQuery<RefusalRow>(

@@ -1,7 +1,7 @@
-import type { Relation, RelationDesk, RelationKey } from '@postern/core'
+import type { Relation, RelationKey, RelationStore } from '@postern/core'
 import type { Database } from './database.ts'
 import { formatJson, parseJson, prepareQuery } from './database.ts'
-import type { Store } from './store.ts'
+import type { StoreContext } from './store-context.ts'
 
 /** Changes of who stands how to whom. Synchronous: inside a write. */
 export interface RelationTable {
@@ -44,7 +44,7 @@ interface RelationRow extends RelationKey {
   readonly since: number
 }
 
-export function createRelationDesk({ db }: Pick<Store, 'db'>): Omit<RelationDesk, 'decide'> {
+export function createRelationStore({ db }: Pick<StoreContext, 'db'>): Omit<RelationStore, 'decide'> {
   const select = 'SELECT place, agent, via, relation, peer, target, since FROM relations'
   const find = prepareQuery<RelationRow>(db, `${select} WHERE ${isKey}`)
   const list = prepareQuery<RelationRow>(

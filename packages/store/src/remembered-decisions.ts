@@ -1,4 +1,10 @@
-import type { DemandDecision, DemandRecord, ListedDecision, RememberedDecision, RememberedDesk } from '@postern/core'
+import type {
+  ListedDecision,
+  RememberedDecision,
+  RememberedStore,
+  RequirementDecision,
+  RequirementRecord,
+} from '@postern/core'
 import {
   listRememberedIds,
   mostRemembered,
@@ -12,12 +18,12 @@ import { formatJson, parseJson, prepareQuery } from './database.ts'
 
 /** Decisions that count for later calls, among the records. Synchronous. */
 export interface RememberedTable {
-  /** Inside the write that uses up the demand. */
-  keep(demand: DemandRecord, decision: DemandDecision, now: number): void
-  list(filter: Parameters<RememberedDesk['listRemembered']>[0], now: number): readonly ListedDecision[]
+  /** Inside the write that uses up the requirement. */
+  keep(requirement: RequirementRecord, decision: RequirementDecision, now: number): void
+  list(filter: Parameters<RememberedStore['listRemembered']>[0], now: number): readonly ListedDecision[]
   find(key: { readonly agent: string; readonly id: string }, now: number): RememberedDecision | undefined
   /** What still counts of what was decided on it. */
-  findOf(demand: DemandRecord, now: number): RememberedDecision | undefined
+  findOf(requirement: RequirementRecord, now: number): RememberedDecision | undefined
   remove(key: { readonly agent: string; readonly id: string }): boolean
 }
 
@@ -64,15 +70,15 @@ export function createRememberedTable(db: Database): RememberedTable {
   }
 
   return {
-    keep(demand, decision, now) {
-      const asker = findAsker.get(demand.message)
-      const planned = asker && planRemembered(demand, decision, { sender: parseJson(asker.sender), now })
+    keep(requirement, decision, now) {
+      const asker = findAsker.get(requirement.message)
+      const planned = asker && planRemembered(requirement, decision, { sender: parseJson(asker.sender), now })
       if (!planned) return
       const { place, value, until } = planned
       const [kind, owner, key] = [place.kind, place.owner, place.key] as const
-      const person = personKeyOf(asker.via, demand.address)
+      const person = personKeyOf(asker.via, requirement.address)
       // What is of one conversation goes with it.
-      const message = value.scope === 'conversation' ? demand.message : null
+      const message = value.scope === 'conversation' ? requirement.message : null
       remove.run(kind, owner, key)
       insert.run(kind, owner, key, formatJson(value), message, person, until)
       dropOldest.run(person, kind, owner)
@@ -86,12 +92,12 @@ export function createRememberedTable(db: Database): RememberedTable {
         .map(({ place, value }) => ({ ...readRemembered(value), place }))
     },
     find: findByKey,
-    findOf(demand, now) {
-      const asker = findAsker.get(demand.message)
-      if (!asker || (demand.status !== 'granted' && demand.status !== 'declined')) return undefined
-      const ids = listRememberedIds(demand, parseJson(asker.sender))
-      const found = ids.map(id => findByKey({ agent: demand.agent, id }, now))
-      return found.find(each => each?.demand === demand.id)
+    findOf(requirement, now) {
+      const asker = findAsker.get(requirement.message)
+      if (!asker || (requirement.status !== 'granted' && requirement.status !== 'declined')) return undefined
+      const ids = listRememberedIds(requirement, parseJson(asker.sender))
+      const found = ids.map(id => findByKey({ agent: requirement.agent, id }, now))
+      return found.find(each => each?.requirement === requirement.id)
     },
     remove: ({ agent, id }) => remove.run(rememberedKind, ownerOf(agent), id).changes > 0,
   }

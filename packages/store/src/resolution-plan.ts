@@ -1,23 +1,23 @@
-import type { DemandDecision, DemandRecord, Intake } from '@postern/core'
+import type { Intake, RequirementDecision, RequirementRecord } from '@postern/core'
 import { createResolutionIntake, isoTime } from '@postern/core'
 import { prepareQuery } from './database.ts'
-import type { Store } from './store.ts'
+import type { StoreContext } from './store-context.ts'
 import type { Tables } from './tables.ts'
 
-/** The message that a decision on a demand stands for; nothing of what it is made of ever changes. */
-export type PlanResolution = (demand: DemandRecord, decision: DemandDecision) => Intake
+/** The message that a decision on a requirement stands for; nothing of what it is made of ever changes. */
+export type PlanResolution = (requirement: RequirementRecord, decision: RequirementDecision) => Intake
 
 export function createResolutionPlan(
-  { db, now }: Pick<Store, 'db' | 'now'>,
+  { db, now }: Pick<StoreContext, 'db' | 'now'>,
   tables: Pick<Tables, 'readMessage' | 'threads'>,
 ): PlanResolution {
   const findAuthor = prepareQuery<{ author: string | null }>(db, 'SELECT author FROM messages WHERE number = ?')
-  return (demand, decision) => {
-    const { content, target, task, thread, flags, via } = tables.readMessage(demand.message)
-    const author = findAuthor.get(demand.message)?.author ?? undefined
+  return (requirement, decision) => {
+    const { content, target, task, thread, flags, via } = tables.readMessage(requirement.message)
+    const author = findAuthor.get(requirement.message)?.author ?? undefined
     const { scope } = tables.threads.scopeOf(thread)
     const origin = { content, target, scope, task, author, flags }
-    const resolved = createResolutionIntake(demand, decision, origin, isoTime(now()))
+    const resolved = createResolutionIntake(requirement, decision, origin, isoTime(now()))
     const intake = decision.task ? { ...resolved, task: decision.task } : resolved
     if (via === content.received_via) return intake
     return {

@@ -1,4 +1,4 @@
-import type { CurrentMessage, LookupDesk } from '@postern/core'
+import type { CurrentMessage, LookupStore } from '@postern/core'
 import type { Database } from './database.ts'
 import { prepareQuery } from './database.ts'
 import type { ReadMessage } from './messages.ts'
@@ -13,7 +13,7 @@ interface PlaceRow {
 }
 
 /** What stands before and behind a response in its thread. */
-export function createContextLookup(db: Database, readMessage: ReadMessage): Pick<LookupDesk, 'readResponseContext'> {
+export function createContextLookup(db: Database, readMessage: ReadMessage): Pick<LookupStore, 'readResponseContext'> {
   const findPlace = prepareQuery<PlaceRow>(
     db,
     `SELECT r.seq, r.message, e.thread_id FROM names n JOIN responses r ON r.message = n.message AND r.id = n.name

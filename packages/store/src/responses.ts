@@ -1,4 +1,4 @@
-import type { ChannelName, FoundResponse, Json, LookupDesk, NormalizedResponse, Part } from '@postern/core'
+import type { ChannelName, FoundResponse, Json, LookupStore, NormalizedResponse, Part } from '@postern/core'
 import { isoTime } from '@postern/core'
 import type { Database } from './database.ts'
 import { formatJson, parseJson, prepareQuery } from './database.ts'
@@ -128,7 +128,7 @@ export function readResponse({ envelope, content, rendering }: ResponseRow): Sto
 export function createResponseLookup(
   db: Database,
   readMessage: ReadMessage,
-): Pick<LookupDesk, 'findResponse' | 'findAnswer' | 'listResponses' | 'countListed'> {
+): Pick<LookupStore, 'findResponse' | 'findAnswer' | 'listResponses' | 'countListed'> {
   const findById = prepareQuery<ResponseRow>(db, `${selectResponse} ${byName}`)
   const findByMessage = prepareQuery<ResponseRow>(db, `${selectResponse} WHERE r.message = ?`)
   const newest = 'r.agent = ? AND r.via = ? AND r.seq < ? ORDER BY r.seq DESC LIMIT +?'

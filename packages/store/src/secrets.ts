@@ -1,9 +1,9 @@
-import type { LookupDesk } from '@postern/core'
+import type { LookupStore } from '@postern/core'
 import { prepareQuery } from './database.ts'
-import type { Store } from './store.ts'
+import type { StoreContext } from './store-context.ts'
 
 /** The first to store a secret decides it, in this process and among processes; making one may take long. */
-export function createSecrets({ db, write }: Store): Pick<LookupDesk, 'secret' | 'hasSecret'> {
+export function createSecrets({ db, write }: StoreContext): Pick<LookupStore, 'secret' | 'hasSecret'> {
   const find = prepareQuery<{ value: string }>(db, 'SELECT value FROM secrets WHERE name = ?')
   const insert = prepareQuery(db, 'INSERT INTO secrets (name, value) VALUES (?, ?) ON CONFLICT DO NOTHING')
   const making = new Map<string, Promise<string>>()

@@ -1,8 +1,8 @@
-import { openTestDesk } from '../test/open-test-desk.ts'
+import { openTestStore } from '../test/open-test-store.ts'
 import { findUnsound } from '../test/soundness.ts'
 import { soundnessModel } from '../test/soundness-model.ts'
 
 soundnessModel(async () => {
-  const tested = await openTestDesk()
+  const tested = await openTestStore()
   return { ...tested, findUnsound: options => findUnsound(tested.file, options) }
 })

@@ -6,8 +6,6 @@ import { createBudgetTable } from './budgets.ts'
 import type { Database } from './database.ts'
 import type { DeliveryTable } from './delivery-table.ts'
 import { createDeliveryTable } from './delivery-table.ts'
-import type { DemandTable } from './demands.ts'
-import { createDemandTable } from './demands.ts'
 import type { EditTable } from './edits.ts'
 import { createEditTable } from './edits.ts'
 import type { EntryTable } from './entries.ts'
@@ -18,14 +16,16 @@ import type { ReadMessage } from './messages.ts'
 import { createMessageReader } from './messages.ts'
 import type { NoteTable } from './note-table.ts'
 import { createNoteTable } from './note-table.ts'
+import type { PartialAnswerTable } from './partial-answers.ts'
+import { createPartialAnswerTable } from './partial-answers.ts'
 import type { QuotaTable } from './quotas.ts'
 import { createQuotaTable } from './quotas.ts'
 import type { RelationTable } from './relations.ts'
 import { createRelationTable } from './relations.ts'
+import type { RequirementTable } from './requirements.ts'
+import { createRequirementTable } from './requirements.ts'
 import type { ResponseTable } from './responses.ts'
 import { createResponseTable } from './responses.ts'
-import type { SayingTable } from './sayings.ts'
-import { createSayingTable } from './sayings.ts'
 import type { TaskTable } from './task-table.ts'
 import { createTaskTable } from './task-table.ts'
 import type { ThreadTable } from './threads.ts'
@@ -47,10 +47,10 @@ export interface Tables {
   readonly turns: TurnTable
   readonly edits: EditTable
   readonly notes: NoteTable
-  readonly demands: DemandTable
+  readonly requirements: RequirementTable
   readonly deliveries: DeliveryTable
   readonly responses: ResponseTable
-  readonly sayings: SayingTable
+  readonly partialAnswers: PartialAnswerTable
   readonly relations: RelationTable
   readonly quotas: QuotaTable
   readonly budgets: BudgetTable
@@ -74,11 +74,11 @@ export function createTables(db: Database, files: BlobFiles): Tables {
   return {
     ...parts,
     edits: createEditTable(db, parts),
-    demands: createDemandTable(db),
+    requirements: createRequirementTable(db),
     relations,
     tasks: createTaskTable(db),
     watches: createWatchTable(db, parts.deliveries),
-    sayings: createSayingTable(db, parts),
+    partialAnswers: createPartialAnswerTable(db, parts),
     quotas: createQuotaTable(db),
     budgets: createBudgetTable(db),
     withdrawals: createWithdrawalTable(db),

@@ -10,10 +10,10 @@ export interface TaskAnswerReader {
   /** The answers before the last one: the newest that stay within `maxBytes`, oldest first. */
   readEarlier(task: TaskRow, maxBytes: number): readonly NormalizedResponse[]
   /** What was heard of answers that a cancel broke off. */
-  readHeard(task: TaskRow): TaskRecord['heard']
+  readStreamed(task: TaskRow): TaskRecord['heard']
 }
 
-interface HeardBody {
+interface StreamedBody {
   readonly native_id?: string
   readonly content: { readonly parts: readonly Part[] }
 }
@@ -24,7 +24,7 @@ export function createTaskAnswerReader(db: Database): TaskAnswerReader {
     db,
     `${selectResponse} WHERE e.task_id = ? AND e.seq >= ? AND e.seq <> ? ORDER BY e.seq`,
   )
-  const listHeard = prepareQuery<{ content: string }>(
+  const listStreamed = prepareQuery<{ content: string }>(
     db,
     `SELECT h.content FROM entries q JOIN entries h ON h.thread_id = q.thread_id AND h.answers = q.seq AND h.scope = 'trace' AND h.native_id = 'heard'
      WHERE q.task_id = ? AND q.role = 'user' ORDER BY q.seq`,
@@ -34,10 +34,10 @@ export function createTaskAnswerReader(db: Database): TaskAnswerReader {
       if (has_earlier === 0) return []
       return listEarlier.all(id, findFirst(id, maxBytes), response_seq ?? 0).map(row => readResponse(row).response)
     },
-    readHeard({ id, state }) {
-      const notes = state === 'canceled' ? listHeard.all(id) : []
+    readStreamed({ id, state }) {
+      const notes = state === 'canceled' ? listStreamed.all(id) : []
       return notes.flatMap(({ content }) => {
-        const { native_id, content: said } = parseJson<HeardBody>(content)
+        const { native_id, content: said } = parseJson<StreamedBody>(content)
         return native_id === undefined ? [] : [{ id: native_id, parts: said.parts }]
       })
     },

@@ -27,7 +27,7 @@ export type ToTaskRecord = (row: TaskRow, response: TaskRecord['response'], maxB
 /** What was said is read when it is looked at, and that once: few callers do. */
 export function createTaskRecorder(db: Database): ToTaskRecord {
   const readEntries = createTaskEntryReader(db)
-  const { readEarlier, readHeard } = createTaskAnswerReader(db)
+  const { readEarlier, readStreamed } = createTaskAnswerReader(db)
   return (row, response, maxBytes = maxEntryBytes) => {
     let entries: TaskRecord['entries'] | undefined
     let earlier: TaskRecord['earlier'] | undefined
@@ -49,7 +49,7 @@ export function createTaskRecorder(db: Database): ToTaskRecord {
         return earlier
       },
       get heard() {
-        heard ??= readHeard(row)
+        heard ??= readStreamed(row)
         return heard
       },
     }

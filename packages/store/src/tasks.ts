@@ -1,18 +1,18 @@
-import type { TaskDesk, TaskFilter, TaskRecord } from '@postern/core'
+import type { TaskFilter, TaskRecord, TaskStore } from '@postern/core'
 import { createCancel } from './cancel.ts'
 import { prepareQuery } from './database.ts'
 import { createTaskExpiry } from './expiry.ts'
-import type { Store } from './store.ts'
+import type { StoreContext } from './store-context.ts'
 import type { Tables } from './tables.ts'
 import type { TaskRow } from './task-record.ts'
 import { taskColumns as columns, createTaskRecorder, maxEntryBytes } from './task-record.ts'
-import { createWatchDesk } from './watches.ts'
+import { createWatchStore } from './watches.ts'
 
 const matches = `owner = ?1 AND updated_at >= ?2 AND (?3 IS NULL OR agent = ?3) AND (?4 IS NULL OR context = ?4)
   AND (?5 IS NULL OR state = ?5)`
 
-export function createTaskDesk(store: Store, tables: Tables): TaskDesk {
-  const { db } = store
+export function createTaskStore(context: StoreContext, tables: Tables): TaskStore {
+  const { db } = context
   const find = prepareQuery<TaskRow>(db, `SELECT ${columns} FROM tasks WHERE owner = ? AND native_id = ?`)
   const list = prepareQuery<TaskRow>(
     db,
@@ -49,9 +49,9 @@ export function createTaskDesk(store: Store, tables: Tables): TaskDesk {
       const tasks = rows.map(row => toListedRecord(row, Math.floor(maxEntryBytes / rows.length)))
       return { tasks, total: countAll.get(...wanted)?.total ?? 0 }
     },
-    cancelTask: createCancel(store, tables),
-    ...createTaskExpiry(store, tables),
-    ...createWatchDesk(store, tables.watches),
+    cancelTask: createCancel(context, tables),
+    ...createTaskExpiry(context, tables),
+    ...createWatchStore(context, tables.watches),
   }
 }
 

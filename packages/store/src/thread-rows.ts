@@ -17,7 +17,7 @@ export function createThreadRows(db: Database): ThreadRows {
   const place = [
     ...prepareEnds(['names']),
     // The number of a thread may be given again.
-    prepareQuery(db, `DELETE FROM transcript_bindings WHERE desk_thread ${inList}`),
+    prepareQuery(db, `DELETE FROM transcript_bindings WHERE store_thread ${inList}`),
     prepareQuery(db, `DELETE FROM threads WHERE id ${inList}`),
   ]
   return {

@@ -59,11 +59,11 @@ export function countStart(db: Database, path: string): void {
   const known =
     prepareQuery<{ value: number }>(db, "SELECT value FROM counters WHERE name = 'starts'").get()?.value ?? 0
   if (known < readMarker(path).starts) {
-    const mend = `Put ${path}-wal back, if it was removed; to go on with what there is, remove ${markerOf(path)}.`
+    const fix = `Put ${path}-wal back, if it was removed; to go on with what there is, remove ${markerOf(path)}.`
     throw new ConfigError(
       'data',
       `the database "${path}" is older than it was: what was written last is not in it`,
-      mend,
+      fix,
     )
   }
   prepareQuery(

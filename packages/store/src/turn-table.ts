@@ -1,4 +1,4 @@
-import type { MessageState, TurnAborted, TurnLane } from '@postern/core'
+import type { MessageState, QueueMode, TurnAborted } from '@postern/core'
 import type { Batch } from './batch.ts'
 import { addToTotal, moveTotal, moveTotals } from './batch.ts'
 import type { Database } from './database.ts'
@@ -15,13 +15,13 @@ export interface NewTurn {
 
 /** A turn in its line. */
 export interface QueuedTurn extends NewTurn {
-  readonly lane?: LanePlace | undefined
+  readonly lane?: QueuePosition | undefined
   /** Digest of its authorship: who may change it. */
   readonly words?: string | undefined
 }
 
 /** How a turn stands in its line; `speaker`: digest of who is meant by "the same sender". */
-export interface LanePlace extends TurnLane {
+export interface QueuePosition extends QueueMode {
   readonly speaker: string
 }
 

@@ -1,4 +1,4 @@
-import type { MessageState, Turn, WorkDesk } from '@postern/core'
+import type { MessageState, Turn, WorkStore } from '@postern/core'
 import { mergeMessages } from '@postern/core'
 import type { Batch } from './batch.ts'
 import { moveTotal, moveTotals } from './batch.ts'
@@ -8,7 +8,7 @@ import type { Gatherable } from './gathering.ts'
 import { createGathering } from './gathering.ts'
 import { refuseLostLease } from './lease.ts'
 import { takeShares } from './shares.ts'
-import type { Store } from './store.ts'
+import type { StoreContext } from './store-context.ts'
 import type { Tables } from './tables.ts'
 
 interface DueTurn extends Gatherable {
@@ -21,9 +21,9 @@ interface DueTurn extends Gatherable {
 
 /** Turns are taken up here, in the order they fell due, and given back. */
 export function createTurnLeases(
-  { db, write, writeLightly, writeLast, now }: Store,
+  { db, write, writeLightly, writeLast, now }: StoreContext,
   tables: Tables,
-): Pick<WorkDesk, 'leaseTurns' | 'release' | 'noteWaiting'> & {
+): Pick<WorkStore, 'leaseTurns' | 'release' | 'noteWaiting'> & {
   readonly renewTurn: (turn: Turn, leaseMs: number) => Promise<void>
 } {
   const findDue = prepareQuery<DueTurn>(
@@ -113,7 +113,7 @@ function createHeldCounter(db: Database): (holder: string, now: number) => Reado
   return (holder, now) => new Map(count.all(holder, now).map(({ agent, held }) => [agent, held]))
 }
 
-function createRelease(db: Database, write: Store['write']): WorkDesk['release'] {
+function createRelease(db: Database, write: StoreContext['write']): WorkStore['release'] {
   const giveBack = prepareQuery(
     db,
     `UPDATE turns SET state = 'received', due_at = ?, attempt = attempt - ?, unended = 0, holder = NULL, error = coalesce(?, error)

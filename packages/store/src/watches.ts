@@ -1,10 +1,10 @@
-import type { Json, TaskDesk, TaskState, TaskWatch, WatchTarget } from '@postern/core'
+import type { Json, TaskState, TaskStore, TaskWatch, WatchTarget } from '@postern/core'
 import { maxWatches } from '@postern/core'
 import type { Batch } from './batch.ts'
 import type { Database } from './database.ts'
 import { formatJson, parseJson, prepareQuery } from './database.ts'
 import type { DeliveryTable, NewDelivery } from './delivery-table.ts'
-import type { Store } from './store.ts'
+import type { StoreContext } from './store-context.ts'
 
 interface WatchRow {
   readonly id: string
@@ -66,10 +66,10 @@ function toTarget({ owner, native_id, context, state, updated_at }: WatchedTask,
   return { ...target }
 }
 
-export function createWatchDesk(
-  { db, write }: Store,
+export function createWatchStore(
+  { db, write }: StoreContext,
   watches: WatchTable,
-): Pick<TaskDesk, 'watchTask' | 'listWatches' | 'endWatch'> {
+): Pick<TaskStore, 'watchTask' | 'listWatches' | 'endWatch'> {
   const findTask = prepareQuery<{ id: number }>(db, 'SELECT id FROM tasks WHERE owner = ? AND native_id = ?')
   const list = prepareWatchList(db)
   const remove = prepareQuery(db, 'DELETE FROM task_watches WHERE task_id = ? AND id = ?')

@@ -1,9 +1,9 @@
-import type { ChannelName, KnownMessage, MessageKind, Withdrawal, WithdrawalDesk } from '@postern/core'
+import type { ChannelName, KnownMessage, MessageKind, Withdrawal, WithdrawalStore } from '@postern/core'
 import { createBackgroundForgetting } from './background.ts'
 import type { Database } from './database.ts'
 import { parseJson, prepareQuery } from './database.ts'
-import { createSilencing } from './silence.ts'
-import type { Store } from './store.ts'
+import { createPeerBlocking } from './peer-blocking.ts'
+import type { StoreContext } from './store-context.ts'
 import type { Tables } from './tables.ts'
 
 /** Messages, and as much background, forgotten in one transaction at most, so that others get their turn. */
@@ -14,18 +14,18 @@ type Forgetting = Exclude<Withdrawal, { readonly kind: 'end_relations' }>
 
 type Find = (withdrawal: Forgetting, via: ChannelName) => readonly { readonly number: number }[]
 
-export function createWithdrawalDesk(store: Store, tables: Tables): WithdrawalDesk {
-  const { db, write, now } = store
+export function createWithdrawalStore(context: StoreContext, tables: Tables): WithdrawalStore {
+  const { db, write, now } = context
   const findNext = createNextFinder(db)
   const forgetBackground = createBackgroundForgetting(db, tables, sliceSize)
-  const silencing = createSilencing(db, tables)
+  const peerBlocking = createPeerBlocking(db, tables)
 
   const announce = (via: ChannelName, withdrawal: Withdrawal) =>
     write(batch => {
       if (withdrawal.kind === 'forget') return tables.withdrawals.remember(via, withdrawal, now())
       if (withdrawal.kind === 'end_relations') return tables.relations.endRelations(via, withdrawal.peer)
       tables.relations.forgetPeer(via, withdrawal.peer)
-      silencing.stopDeliveries(batch, { via, peer: withdrawal.peer }, 'the recipient is gone', now())
+      peerBlocking.stopDeliveries(batch, { via, peer: withdrawal.peer }, 'the recipient is gone', now())
     })
 
   const forgetSlice = (via: ChannelName, withdrawal: Forgetting) =>
@@ -68,7 +68,7 @@ interface AuthoredRow {
   readonly kept: number
 }
 
-function createAuthoredFinder(db: Database): WithdrawalDesk['findAuthored'] {
+function createAuthoredFinder(db: Database): WithdrawalStore['findAuthored'] {
   const find = prepareQuery<AuthoredRow>(
     db,
     `SELECT m.number, m.id, m.agent, json_extract(m.envelope, '$.kind') AS kind, t.key, t.scope, m.target,

@@ -1,22 +1,22 @@
-import type { WorkDesk } from '@postern/core'
+import type { WorkStore } from '@postern/core'
 import { createBackground } from './background.ts'
 import { createBroadcasts } from './broadcasts.ts'
 import { createCommit } from './commit.ts'
 import type { Database } from './database.ts'
 import { prepareQuery } from './database.ts'
 import { createDeliveryLeases, createSettle } from './deliveries.ts'
-import { createHeardKeeping } from './heard.ts'
 import { createFileKeeping } from './kept-files.ts'
 import { createNoting } from './notes.ts'
-import type { Store } from './store.ts'
+import type { StoreContext } from './store-context.ts'
+import { createStreamedAnswers } from './streamed-answers.ts'
 import type { Tables } from './tables.ts'
 import { createTurnLeases } from './turns.ts'
 
-export function createWorkDesk(store: Store, tables: Tables): WorkDesk {
-  const { renewTurn, ...turns } = createTurnLeases(store, tables)
-  const { renewDelivery, ...deliveries } = createDeliveryLeases(store, tables)
+export function createWorkStore(context: StoreContext, tables: Tables): WorkStore {
+  const { renewTurn, ...turns } = createTurnLeases(context, tables)
+  const { renewDelivery, ...deliveries } = createDeliveryLeases(context, tables)
   const findNextDue = prepareQuery<{ due_at: number | null }>(
-    store.db,
+    context.db,
     `SELECT min(due_at) AS due_at FROM (
        SELECT min(due_at) AS due_at FROM turns WHERE due_at IS NOT NULL
        UNION ALL SELECT min(due_at) FROM deliveries WHERE due_at IS NOT NULL AND broadcast IS NULL
@@ -26,19 +26,19 @@ export function createWorkDesk(store: Store, tables: Tables): WorkDesk {
   return {
     ...turns,
     ...deliveries,
-    ...createBackground(store, tables),
-    ...createFileKeeping(store, tables),
-    ...createCommit(store, tables),
-    ...createNoting(store, tables),
-    ...createHeardKeeping(store, tables),
-    ...createBroadcasts(store, tables),
-    ...createSettle(store, tables),
+    ...createBackground(context, tables),
+    ...createFileKeeping(context, tables),
+    ...createCommit(context, tables),
+    ...createNoting(context, tables),
+    ...createStreamedAnswers(context, tables),
+    ...createBroadcasts(context, tables),
+    ...createSettle(context, tables),
     renew: (work, leaseMs) => ('thread' in work ? renewTurn(work, leaseMs) : renewDelivery(work, leaseMs)),
     nextDue: async () => findNextDue.get()?.due_at ?? undefined,
   }
 }
 
-/** What a process held that is gone is due at once: only for a desk that nobody else has open. */
+/** What a process held that is gone is due at once: only for a store that nobody else has open. */
 export function endAllLeases(db: Database, now: number): void {
   for (const table of ['turns', 'deliveries', 'broadcasts']) {
     prepareQuery(db, `UPDATE ${table} SET due_at = ?1 WHERE due_at > ?1 AND holder IS NOT NULL`).run(now)

@@ -139,5 +139,5 @@ test('close() writes what is waiting and then refuses', async () => {
   bench.writer.close()
   expect(bench.values()).toEqual([1])
   expect(await waiting).toBe(1)
-  await expect(bench.put(2)).rejects.toThrow('the desk is closed')
+  await expect(bench.put(2)).rejects.toThrow('the store is closed')
 })

@@ -110,7 +110,7 @@ export function createWriter(
 
   function enqueue<T>(operation: Operation<T>, { isDurable = true, isLast = false, size = 0 } = {}): Promise<T> {
     return new Promise((resolve, reject) => {
-      if (isClosed) return reject(new Error('the desk is closed'))
+      if (isClosed) return reject(new Error('the store is closed'))
       queue.push({ isDurable, isLast, size, operation, resolve: resolve as Job['resolve'], reject })
       schedule()
     })

@@ -1,25 +1,25 @@
 import { DatabaseSync } from 'node:sqlite'
 import { vi } from 'vitest'
-import { assembleDesk } from '../src/assemble.ts'
+import { assembleStore } from '../src/assemble.ts'
 import { noBlobFiles } from '../src/blob-files.ts'
 import type { Database } from '../src/database.ts'
-import { openSqliteDesk } from '../src/index.ts'
+import { openSqliteStore } from '../src/index.ts'
 import { createNotices } from '../src/notices.ts'
 import { openDatabase } from '../src/sqlite.ts'
 import { createSqliteTransactions } from '../src/transactions.ts'
-import { silentLog } from './open-test-desk.ts'
+import { silentLog } from './open-test-store.ts'
 
-/** Every statement a desk prepares on SQLite. */
+/** Every statement a store prepares on SQLite. */
 export async function collectStatements(): Promise<readonly string[]> {
   const prepare = vi.spyOn(DatabaseSync.prototype, 'prepare')
-  const desk = await openSqliteDesk({ path: ':memory:', now: () => 0, log: silentLog })
+  const store = await openSqliteStore({ path: ':memory:', now: () => 0, log: silentLog })
   const statements = prepare.mock.calls.map(([sql]) => sql)
   prepare.mockRestore()
-  await desk.close()
+  await store.close()
   return statements.filter(isOnRows)
 }
 
-/** Every statement a desk prepares on an engine that is not SQLite itself. */
+/** Every statement a store prepares on an engine that is not SQLite itself. */
 export async function collectPortedStatements(): Promise<readonly string[]> {
   const db = openDatabase(':memory:')
   const statements: string[] = []
@@ -34,7 +34,7 @@ export async function collectPortedStatements(): Promise<readonly string[]> {
     },
     close: () => db.close(),
   }
-  const desk = assembleDesk({
+  const store = assembleStore({
     db: port,
     transactions: createSqliteTransactions(port),
     files: noBlobFiles,
@@ -45,7 +45,7 @@ export async function collectPortedStatements(): Promise<readonly string[]> {
     onDurable() {},
     release() {},
   })
-  await desk.close()
+  await store.close()
   return statements.filter(isOnRows)
 }
 

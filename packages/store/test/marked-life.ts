@@ -9,7 +9,7 @@ import {
   importThread,
   type SessionPrincipal,
 } from '@postern/transcript'
-import type { StoreDesk } from '../src/index.ts'
+import type { GatewayStore } from '../src/index.ts'
 import type { Dice } from './dice.ts'
 
 /** Somebody all of whose words, ids and names bear his mark. */
@@ -32,16 +32,16 @@ export function createMarked(name: string): MarkedPerson {
 }
 
 export interface LifeParts {
-  readonly desk: StoreDesk
+  readonly store: GatewayStore
   readonly dice: Dice
   readonly now: () => number
 }
 
 /** What people do in the five formats and on the fediverse, by dice. */
-export function createMarkedLife({ desk, dice, now }: LifeParts) {
+export function createMarkedLife({ store, dice, now }: LifeParts) {
   const { roll, oneIn, name, pick } = dice
-  const world = { now, randomBytes: (size: number) => Uint8Array.from({ length: size }, () => roll(256)) }
-  const sessions = createSessionStore({ transcript: desk.transcript, shelf: desk.shelf, world })
+  const platform = { now, randomBytes: (size: number) => Uint8Array.from({ length: size }, () => roll(256)) }
+  const sessions = createSessionStore({ transcript: store.transcript, shelf: store.shelf, platform })
   const word = ({ mark }: MarkedPerson) => `${mark} ${name()}`
 
   function writeFile(person: MarkedPerson): { readonly blobs: readonly Blob[]; readonly part: Part } {
@@ -88,16 +88,16 @@ export function createMarkedLife({ desk, dice, now }: LifeParts) {
         sender: { address, display_name: person.mark, auth_method: 'none', verified: false },
       },
     })
-    await desk.admit(intake, `c ${name()}`)
+    await store.admit(intake, `c ${name()}`)
   }
 
   /** Whose words a turn answers, its answer bears. */
   async function answerOne(people: readonly MarkedPerson[]): Promise<void> {
-    const [turn] = await desk.leaseTurns({ holder: 'worker', limit: 1, leaseMs: 60_000 })
+    const [turn] = await store.leaseTurns({ holder: 'worker', limit: 1, leaseMs: 60_000 })
     if (!turn) return
     const person = people.find(({ mark }) => turn.content.sender.address.includes(mark))
     if (!person) throw new Error('nobody said that')
-    await desk.commit(turn, sketchMarkedAnswer(turn, person))
+    await store.commit(turn, sketchMarkedAnswer(turn, person))
   }
 
   function sketchMarkedAnswer(turn: Turn, person: MarkedPerson): Answer {
@@ -131,29 +131,29 @@ export function createMarkedLife({ desk, dice, now }: LifeParts) {
   }
 
   async function useStore(person: MarkedPerson): Promise<void> {
-    const store = createTranscriptMessageStore({ transcript: desk.transcript, world, owner: person.owner })
+    const messageStore = createTranscriptMessageStore({ transcript: store.transcript, platform, owner: person.owner })
     const location = `location ${roll(3)} of ${person.mark}`
     const rows = [
       { type: 'user_message', content: word(person) },
       { type: 'action', tool: word(person), args: { a: word(person) }, agent_key: person.mark },
       { type: 'synthesis', content: word(person), from_manager: person.mark },
     ]
-    await store.add(location, rows.slice(0, 1 + roll(3)))
-    const thread = await desk.transcript.findThread(person.owner, { transport: 'store', key: location })
-    if (thread && oneIn(3)) await desk.transcript.forget(thread)
+    await messageStore.add(location, rows.slice(0, 1 + roll(3)))
+    const thread = await store.transcript.findThread(person.owner, { transport: 'store', key: location })
+    if (thread && oneIn(3)) await store.transcript.forget(thread)
   }
 
   async function importSwarm(person: MarkedPerson): Promise<void> {
-    const thread = await desk.transcript.openThread(person.owner, { transport: 'copy', key: person.mark })
+    const thread = await store.transcript.openThread(person.owner, { transport: 'copy', key: person.mark })
     const rows = [
       { role: 'user', agentName: person.mark, content: word(person), mode: 'user', payload: { a: word(person) } },
     ]
-    await importThread(thread, 'swarm', rows, { transcript: desk.transcript, world })
+    await importThread(thread, 'swarm', rows, { transcript: store.transcript, platform })
   }
 
   async function upload(person: MarkedPerson): Promise<void> {
     const bytes = new TextEncoder().encode(`a file of ${person.mark} ${roll(3)} ${'.'.repeat(oneIn(3) ? 300_000 : 10)}`)
-    await desk.objects.putObject({
+    await store.objects.putObject({
       bucket: 'b',
       path: `${word(person)}`,
       owner: person.owner,
@@ -164,22 +164,22 @@ export function createMarkedLife({ desk, dice, now }: LifeParts) {
 
   /** As an operator does, who then has the conversation among his threads. */
   async function exportSome(): Promise<void> {
-    const [message] = await desk.listMessages({ limit: 1 + roll(5) })
-    const record = message && (await desk.findMessage(`#${message.message}`))
+    const [message] = await store.listMessages({ limit: 1 + roll(5) })
+    const record = message && (await store.findMessage(`#${message.message}`))
     if (!record) return
-    const thread = await desk.transcript.openThread('operator', { transport: 'desk', key: String(record.thread) })
-    await desk.transcript.bindDesk(thread, record.thread)
-    for await (const _ of exportThread(thread, pick(exchangeFormats), desk));
+    const thread = await store.transcript.openThread('operator', { transport: 'desk', key: String(record.thread) })
+    await store.transcript.bindStore(thread, record.thread)
+    for await (const _ of exportThread(thread, pick(exchangeFormats), store));
   }
 
   async function readHistory(person: MarkedPerson): Promise<void> {
     const key = `chat ${roll(3)} of ${person.mark}`
     const alias = { transport: 'web', key: JSON.stringify(['echo', key]) }
-    const thread = await desk.transcript.openThread(person.owner, alias)
-    const isBound = await desk.transcript.bindDesk(thread, { agent: 'echo', via: 'web', scope: person.owner, key })
-    await desk.transcript.read(thread)
-    if (!isBound) await desk.transcript.forget(thread)
-    else if (oneIn(4)) await desk.forgetChat({ owner: person.owner, agent: 'echo', key })
+    const thread = await store.transcript.openThread(person.owner, alias)
+    const isBound = await store.transcript.bindStore(thread, { agent: 'echo', via: 'web', scope: person.owner, key })
+    await store.transcript.read(thread)
+    if (!isBound) await store.transcript.forget(thread)
+    else if (oneIn(4)) await store.forgetChat({ owner: person.owner, agent: 'echo', key })
   }
 
   return async (people: readonly MarkedPerson[]): Promise<void> => {

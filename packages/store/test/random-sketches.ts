@@ -6,9 +6,9 @@ import type {
   Intake,
   Part,
   PersonIdentity,
-  PlannedAct,
+  PlannedAction,
+  QueueMode,
   Turn,
-  TurnLane,
   TurnNote,
 } from '@postern/core'
 import { isoTime, subjectOf } from '@postern/core'
@@ -18,7 +18,7 @@ import type { Dice } from './dice.ts'
 export const people = ['ada', 'bob', 'eve'] as const
 export const agents = ['echo', 'help'] as const
 const vias: readonly ChannelName[] = ['a2a', 'activitypub', 'email']
-const lanes: readonly TurnLane[] = [{ mode: 'merge' }, { mode: 'merge', windowMs: 500 }, { mode: 'interrupt' }]
+const lanes: readonly QueueMode[] = [{ mode: 'merge' }, { mode: 'merge', windowMs: 500 }, { mode: 'interrupt' }]
 
 export const digestOf = (text: string) => hash('sha256', text)
 const textPart = (content: string): Part => ({ kind: 'text', mime: 'text/plain', content })
@@ -139,8 +139,8 @@ export function sketchRandomAnswer(dice: Dice, turn: Turn, now: number): Answer 
   const { blobs, parts } = sketchFiles(dice)
   const isOpen = turn.via === 'activitypub'
   const { address } = turn.content.sender
-  const demand = oneIn(4) ? name() : undefined
-  const status = demand ? 'input_required' : pick(['completed', 'completed', 'failed'] as const)
+  const requirement = oneIn(4) ? name() : undefined
+  const status = requirement ? 'input_required' : pick(['completed', 'completed', 'failed'] as const)
   const base = sketchResponse(turn, `answer ${turn.message}`, status)
   const policy = { kind: 'consent_required', message: 'May I?' } as const
   const subject = subjectOf(turn.content.sender)
@@ -164,16 +164,16 @@ export function sketchRandomAnswer(dice: Dice, turn: Turn, now: number): Answer 
     ...(isOpen && oneIn(8) && { broadcasts: [{ relation: 'follower' as const, target: {} }] }),
     ...(oneIn(3) && { notes: [sketchRandomNote(dice), sketchRandomNote(dice)] }),
     ...(turn.token > 1 && { noted: roll(3) }),
-    ...(demand && { demands: [{ id: demand, digest: digestOf(demand), ...planned }] }),
+    ...(requirement && { requirements: [{ id: requirement, digest: digestOf(requirement), ...planned }] }),
     ...(oneIn(5) && { state: { seen: turn.message } }),
-    ...(!turn.task && oneIn(8) && { isAside: true as const }),
+    ...(!turn.task && oneIn(8) && { isGatewayReply: true as const }),
     ...(oneIn(6) && { personState: { person: `${turn.via} ${address}`, state: { seen: turn.message } } }),
   }
 }
 
-export function sketchRandomPost({ name, oneIn }: Dice, agent: string): PlannedAct {
+export function sketchRandomPost({ name, oneIn }: Dice, agent: string): PlannedAction {
   const id = name()
-  const occasion = sketchIntake(`post:${id}`, {
+  const synthetic = sketchIntake(`post:${id}`, {
     agent,
     disposition: 'keep',
     message: { thread_id: id, parts: [], received_via: 'activitypub' },
@@ -190,5 +190,5 @@ export function sketchRandomPost({ name, oneIn }: Dice, agent: string): PlannedA
   }
   const broadcasts = [{ relation: 'follower' as const, target: {} }]
   const deliveries = [{ to: 'some inbox', target: {} }]
-  return { kind: 'post', occasion, answer: { response, deliveries, broadcasts, isListed: oneIn(2) } }
+  return { kind: 'post', synthetic, answer: { response, deliveries, broadcasts, isListed: oneIn(2) } }
 }

@@ -75,10 +75,10 @@ export const checks: readonly Check[] = [
   missing('turn_quotas', 'thread_id', 'threads', 'id'),
   missing('background', 'seq', 'entries', 'seq'),
   missing('background', 'thread_id', 'threads', 'id'),
-  missing('demands', 'message', 'messages', 'number'),
-  missing('demands', 'thread_id', 'threads', 'id'),
+  missing('requirements', 'message', 'messages', 'number'),
+  missing('requirements', 'thread_id', 'threads', 'id'),
   missing('task_watches', 'task_id', 'tasks', 'id'),
-  missing('transcript_bindings', 'desk_thread', 'threads', 'id'),
+  missing('transcript_bindings', 'store_thread', 'threads', 'id'),
   missing('transcript_bindings', 'thread', 'transcript_threads', 'id'),
   missing('transcript_entries', 'thread', 'transcript_threads', 'id'),
   missing('transcript_names', 'thread', 'transcript_threads', 'id'),
@@ -172,19 +172,19 @@ export const checks: readonly Check[] = [
     sql: `SELECT * FROM person_states a WHERE NOT EXISTS (SELECT 1 FROM person_links l WHERE l.agent = a.agent AND (l.asker = a.person OR l.target = a.person))`,
   },
   {
-    name: 'demands of what is gone',
-    sql: `SELECT d.* FROM demands d JOIN messages m ON m.number = d.message WHERE m.forgotten_at IS NOT NULL`,
+    name: 'requirements of what is gone',
+    sql: `SELECT d.* FROM requirements d JOIN messages m ON m.number = d.message WHERE m.forgotten_at IS NOT NULL`,
   },
   {
-    name: 'demands of what was taken back',
-    sql: `SELECT d.* FROM demands d JOIN responses r ON r.message = d.message WHERE r.retracted_at IS NOT NULL AND d.status = 'open'`,
+    name: 'requirements of what was taken back',
+    sql: `SELECT d.* FROM requirements d JOIN responses r ON r.message = d.message WHERE r.retracted_at IS NOT NULL AND d.status = 'open'`,
   },
   { name: 'turns are over', sql: 'SELECT * FROM turns WHERE ended_at IS NULL', atEnd: true },
   { name: 'deliveries are over', sql: 'SELECT * FROM deliveries WHERE ended_at IS NULL', atEnd: true },
   { name: 'broadcasts are over', sql: 'SELECT * FROM broadcasts WHERE ended_at IS NULL', atEnd: true },
 ]
 
-/** What does not fit together in the rows of a desk, by name. */
+/** What does not fit together in the rows of a store, by name. */
 export function findUnsound(file: string, { isDone = false } = {}): readonly string[] {
   const db = new DatabaseSync(file, { readOnly: true })
   const found = checks

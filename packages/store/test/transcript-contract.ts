@@ -3,12 +3,15 @@ import type { EntryBody, EntryRange, ThreadKey, TranscriptStore } from '@postern
 import { contentOfText, createMemoryTranscript, entryBodySchema } from '@postern/transcript'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import type { StoreDesk } from '../src/index.ts'
+import type { GatewayStore } from '../src/index.ts'
 
 const alias = { transport: 'agui', key: 'thread/../1' }
 
-/** A desk with a clock to be set; of the same name, with what the one before has left. */
-export type OpenTranscriptDesk = (now: () => number, name?: string) => Promise<Pick<StoreDesk, 'transcript' | 'close'>>
+/** A store with a clock to be set; of the same name, with what the one before has left. */
+export type OpenTranscriptStore = (
+  now: () => number,
+  name?: string,
+) => Promise<Pick<GatewayStore, 'transcript' | 'close'>>
 
 function makeEntry(body: Partial<EntryBody>): EntryBody {
   return entryBodySchema.parse({
@@ -61,26 +64,26 @@ const someRange: fc.Arbitrary<EntryRange> = fc
 
 let runs = 0
 
-async function play(store: TranscriptStore, steps: readonly (readonly [string, readonly EntryBody[]])[]) {
-  const thread = await store.openThread('ann', { transport: 'run', key: `${++runs}` })
+async function play(transcripts: TranscriptStore, steps: readonly (readonly [string, readonly EntryBody[]])[]) {
+  const thread = await transcripts.openThread('ann', { transport: 'run', key: `${++runs}` })
   const answers = []
   for (const [step, entries] of steps) {
-    answers.push(await (step === 'append' ? store.append(thread, entries) : store.replace(thread, entries)))
+    answers.push(await (step === 'append' ? transcripts.append(thread, entries) : transcripts.replace(thread, entries)))
   }
   return { thread, answers }
 }
 
 /** What a transcript does, whatever the engine. */
-export function transcriptContract(engine: string, openDesk: OpenTranscriptDesk): void {
-  async function openStore(name?: string) {
+export function transcriptContract(engine: string, openGatewayStore: OpenTranscriptStore): void {
+  async function openTranscript(name?: string) {
     let time = 1_000_000
-    const desk = await openDesk(() => time, name)
-    return { store: desk.transcript, desk, pass: (ms: number) => (time += ms) }
+    const store = await openGatewayStore(() => time, name)
+    return { transcripts: store.transcript, store, pass: (ms: number) => (time += ms) }
   }
 
   describe(`the transcript of ${engine}`, () => {
     it('gives what the transcript in memory gives, whatever is written and whichever stretch is read', async () => {
-      const { desk, store } = await openStore()
+      const { store, transcripts } = await openTranscript()
       const steps = fc.array(
         fc.tuple(fc.constantFrom('append', 'append', 'replace'), fc.array(someEntry, { maxLength: 6 })),
         {
@@ -89,81 +92,82 @@ export function transcriptContract(engine: string, openDesk: OpenTranscriptDesk)
       )
       const run = async (written: readonly (readonly [string, readonly EntryBody[]])[], range: EntryRange) => {
         const memory = createMemoryTranscript({ now: () => 1, randomBytes: size => new Uint8Array(size) })
-        const [ours, model] = [await play(store, written), await play(memory, written)]
+        const [ours, model] = [await play(transcripts, written), await play(memory, written)]
         expect(ours.answers).toEqual(model.answers)
-        expect(await store.read(ours.thread, range)).toEqual(await memory.read(model.thread, range))
+        expect(await transcripts.read(ours.thread, range)).toEqual(await memory.read(model.thread, range))
         const ids = ['e3', 'e1', 'nothing']
-        expect(await store.find(ours.thread, ids)).toEqual(await memory.find(model.thread, ids))
-        await store.forget(ours.thread)
-        expect(await store.read(ours.thread)).toEqual([])
+        expect(await transcripts.find(ours.thread, ids)).toEqual(await memory.find(model.thread, ids))
+        await transcripts.forget(ours.thread)
+        expect(await transcripts.read(ours.thread)).toEqual([])
       }
       await fc.assert(fc.asyncProperty(steps, someRange, run), { numRuns: 300 })
-      await desk.close()
+      await store.close()
     })
 
     it('E-37: hides a thread from another owner and refuses his write', async () => {
-      const { store, desk } = await openStore()
-      const thread = await store.openThread('ann', alias)
-      await store.append(thread, [makeEntry({})])
+      const { transcripts, store } = await openTranscript()
+      const thread = await transcripts.openThread('ann', alias)
+      await transcripts.append(thread, [makeEntry({})])
       const foreign = { ...thread, owner: 'bob' }
-      expect(await store.read(foreign)).toEqual([])
-      expect(await store.find(foreign, ['e1'])).toEqual([])
-      expect(await store.listAliases(foreign)).toEqual([])
-      await store.forget(foreign)
-      await expect(store.append(foreign, [makeEntry({})])).rejects.toThrow(
+      expect(await transcripts.read(foreign)).toEqual([])
+      expect(await transcripts.find(foreign, ['e1'])).toEqual([])
+      expect(await transcripts.listAliases(foreign)).toEqual([])
+      await transcripts.forget(foreign)
+      await expect(transcripts.append(foreign, [makeEntry({})])).rejects.toThrow(
         new Rejection('forbidden', 'Cannot use thread: no such thread of this owner'),
       )
-      expect(await store.read(thread)).toHaveLength(1)
-      await desk.close()
+      expect(await transcripts.read(thread)).toHaveLength(1)
+      await store.close()
     })
 
     it('E-35: a second writer is refused while a lock is held, and a stale token releases nothing', async () => {
-      const { store, desk, pass } = await openStore()
-      const thread = await store.openThread('ann', alias)
-      const first = await store.acquireLock(thread, 300)
-      expect(await store.acquireLock(thread, 300)).toBeUndefined()
-      const write = (entry_id: string, token?: string) => store.append(thread, [makeEntry({ entry_id })], { token })
+      const { transcripts, store, pass } = await openTranscript()
+      const thread = await transcripts.openThread('ann', alias)
+      const first = await transcripts.acquireLock(thread, 300)
+      expect(await transcripts.acquireLock(thread, 300)).toBeUndefined()
+      const write = (entry_id: string, token?: string) =>
+        transcripts.append(thread, [makeEntry({ entry_id })], { token })
       await expect(write('e1')).rejects.toThrow(new Unavailable('Cannot write thread: transcript_lock_contention'))
       await write('e1', first?.token)
       pass(301)
-      expect(await store.isLocked(thread)).toBe(false)
-      const second = await store.acquireLock(thread, 300)
+      expect(await transcripts.isLocked(thread)).toBe(false)
+      const second = await transcripts.acquireLock(thread, 300)
       expect(second?.fence).toBe((first?.fence ?? 0) + 1)
       await expect(write('e2', first?.token)).rejects.toThrow('transcript_lock_contention')
-      expect(await store.releaseLock(thread, first?.token ?? '')).toBe(false)
-      expect(await store.releaseLock(thread, second?.token ?? '')).toBe(true)
+      expect(await transcripts.releaseLock(thread, first?.token ?? '')).toBe(false)
+      expect(await transcripts.releaseLock(thread, second?.token ?? '')).toBe(true)
       await write('e2')
-      expect(await store.read(thread)).toHaveLength(2)
-      await desk.close()
+      expect(await transcripts.read(thread)).toHaveLength(2)
+      await store.close()
     })
 
     it('lets no name be taken over, and gives two at once the same thread', async () => {
-      const { store, desk } = await openStore()
-      const [one, two] = await Promise.all([store.openThread('ann', alias), store.openThread('ann', alias)])
+      const { transcripts, store } = await openTranscript()
+      const [one, two] = await Promise.all([transcripts.openThread('ann', alias), transcripts.openThread('ann', alias)])
       expect(one).toEqual(two)
-      const other = await store.openThread('ann', { transport: 'email', key: '<a@b>' })
-      await expect(store.addAlias(other, alias)).rejects.toMatchObject({
+      const other = await transcripts.openThread('ann', { transport: 'email', key: '<a@b>' })
+      await expect(transcripts.addAlias(other, alias)).rejects.toMatchObject({
         code: 'forbidden',
         message: 'Cannot name thread: the name is another thread’s',
       })
-      await store.addAlias(one as ThreadKey, { transport: 'email', key: '<c@d>' })
-      expect(await store.listAliases(one as ThreadKey)).toEqual([alias, { transport: 'email', key: '<c@d>' }])
-      await desk.close()
+      await transcripts.addAlias(one as ThreadKey, { transport: 'email', key: '<c@d>' })
+      expect(await transcripts.listAliases(one as ThreadKey)).toEqual([alias, { transport: 'email', key: '<c@d>' }])
+      await store.close()
     })
 
     it('keeps everything over a restart', async () => {
-      const first = await openStore('restart.db')
-      const thread = await first.store.openThread('ann', alias)
-      await first.store.append(thread, [makeEntry({}), makeEntry({ entry_id: 'e2', role: 'assistant' })])
-      await first.desk.close()
-      const second = await openStore('restart.db')
-      const again = await second.store.openThread('ann', alias)
+      const first = await openTranscript('restart.db')
+      const thread = await first.transcripts.openThread('ann', alias)
+      await first.transcripts.append(thread, [makeEntry({}), makeEntry({ entry_id: 'e2', role: 'assistant' })])
+      await first.store.close()
+      const second = await openTranscript('restart.db')
+      const again = await second.transcripts.openThread('ann', alias)
       expect(again).toEqual(thread)
-      expect((await second.store.read(again)).map(({ seq, chat_seq }) => [seq, chat_seq])).toEqual([
+      expect((await second.transcripts.read(again)).map(({ seq, chat_seq }) => [seq, chat_seq])).toEqual([
         [1, 1],
         [2, 2],
       ])
-      await second.desk.close()
+      await second.store.close()
     })
   })
 
@@ -173,20 +177,20 @@ export function transcriptContract(engine: string, openDesk: OpenTranscriptDesk)
     const idsOf = (entries: readonly { readonly entry_id: string }[]) => entries.map(({ entry_id }) => entry_id)
 
     it.each([
-      ['the desk’s own', async () => (await openStore()).store],
+      ['the store’s own', async () => (await openTranscript()).transcripts],
       ['memory', async () => createMemoryTranscript({ now: () => 1, randomBytes: size => new Uint8Array(size) })],
     ])('has the first ones that fit, or the last ones, one at least: %s', async (_, open) => {
-      const store: TranscriptStore = await open()
-      const thread = await store.openThread('ann', alias)
-      await store.append(thread, [big('a', 9_000), big('b', 9_000), big('c', 9_000), big('d', 50_000)])
-      expect(idsOf(await store.read(thread, { max_bytes: 20_000 }))).toEqual(['a', 'b'])
-      expect(idsOf(await store.read(thread, { max_bytes: 20_000, limit: 1 }))).toEqual(['a'])
-      expect(idsOf(await store.read(thread, { max_bytes: 20_000, tail: 3 }))).toEqual(['d'])
-      expect(idsOf(await store.read(thread, { max_bytes: 20_000, tail: 2, before_seq: 4 }))).toEqual(['b', 'c'])
-      await expect(store.read(thread, { max_bytes: 20_000, is_whole: true })).rejects.toThrow(
+      const transcripts: TranscriptStore = await open()
+      const thread = await transcripts.openThread('ann', alias)
+      await transcripts.append(thread, [big('a', 9_000), big('b', 9_000), big('c', 9_000), big('d', 50_000)])
+      expect(idsOf(await transcripts.read(thread, { max_bytes: 20_000 }))).toEqual(['a', 'b'])
+      expect(idsOf(await transcripts.read(thread, { max_bytes: 20_000, limit: 1 }))).toEqual(['a'])
+      expect(idsOf(await transcripts.read(thread, { max_bytes: 20_000, tail: 3 }))).toEqual(['d'])
+      expect(idsOf(await transcripts.read(thread, { max_bytes: 20_000, tail: 2, before_seq: 4 }))).toEqual(['b', 'c'])
+      await expect(transcripts.read(thread, { max_bytes: 20_000, is_whole: true })).rejects.toThrow(
         new Rejection('too_large', 'Cannot read thread: more than 20000 bytes; ask for fewer messages'),
       )
-      expect(await store.read(thread, { max_bytes: 200_000, is_whole: true })).toHaveLength(4)
+      expect(await transcripts.read(thread, { max_bytes: 200_000, is_whole: true })).toHaveLength(4)
     })
   })
 }

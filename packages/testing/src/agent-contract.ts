@@ -12,7 +12,7 @@ import type {
 import {
   collectAnswer,
   completeResponse,
-  createDemandList,
+  createRequirementList,
   createSenderIdentity,
   normalizedMessageSchema,
   normalizedResponseSchema,
@@ -246,7 +246,7 @@ function createContext(signal: AbortSignal, stored: Json | undefined) {
     react() {},
     note() {},
     stage() {},
-    ...createDemandList(
+    ...createRequirementList(
       { origin: 'https://agents.test', ttlMs: 3_600_000, stateOf: id => `state of ${id}`, digestOf: state => state },
       { now: () => Date.UTC(2026, 0, 1), randomBytes: count => new Uint8Array(count) },
     ),

@@ -1,3 +1,3 @@
 export * from './agent-contract.ts'
-export * from './desk-contract.ts'
 export * from './protocol-contract.ts'
+export * from './store-contract.ts'

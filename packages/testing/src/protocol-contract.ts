@@ -1,10 +1,10 @@
-import type { ChannelName, Desk, MessageRecord, Refusal, RejectionCode } from '@postern/core'
+import type { ChannelName, MessageRecord, Refusal, RejectionCode, Store } from '@postern/core'
 import { mentionRelays, normalizedMessageSchema, plainTextOf, transportMethods } from '@postern/core'
-import type { Fault } from '@postern/sim/faults'
-import { faults } from '@postern/sim/faults'
+import type { Fault } from '@postern/simulation/faults'
+import { faults } from '@postern/simulation/faults'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import type { ProtocolSetup } from './desk-watch.ts'
-import { createDeskWatch } from './desk-watch.ts'
+import type { ProtocolSetup } from './store-watch.ts'
+import { createStoreWatch } from './store-watch.ts'
 
 export type { ProtocolSetup }
 
@@ -30,9 +30,9 @@ export interface ProtocolDelivery {
   readonly text?: string | undefined
 }
 
-/** One protocol with its doors open, a desk behind and somebody in front who can send to it. */
+/** One protocol with its doors open, a store behind and somebody in front who can send to it. */
 export interface ProtocolDriver {
-  readonly desk: Desk
+  readonly store: Store
   /** Resolves with what the peer was answered. */
   deliver(delivery?: ProtocolDelivery): Promise<ProtocolAnswer>
   /** Where this protocol differs from the table of `defaultOutcomes`. */
@@ -82,7 +82,7 @@ const takenOutcomes: ReadonlySet<ProtocolOutcome> = new Set(['duplicate', 'unver
 /** What every protocol must do at its door, whatever its wire looks like. */
 export function protocolContract(name: ChannelName, open: (setup: ProtocolSetup) => Promise<ProtocolDriver>): void {
   describe(`${name} keeps the protocol contract`, () => {
-    const watch = createDeskWatch()
+    const watch = createStoreWatch()
     let driver: ProtocolDriver
     let counter = 0
     const invent = (what: string) => {
@@ -90,7 +90,7 @@ export function protocolContract(name: ChannelName, open: (setup: ProtocolSetup)
       return { id: `contract-${counter}-${Date.now()}`, text: `${what} number ${counter} zebra-crossing` }
     }
     beforeAll(async () => {
-      driver = await open({ watchDesk: watch.watchDesk })
+      driver = await open({ watchStore: watch.watchStore })
     })
     afterAll(() => driver?.close())
 
@@ -118,7 +118,7 @@ export function protocolContract(name: ChannelName, open: (setup: ProtocolSetup)
       expect(second.answer).toEqual(first.answer)
       expect(first.records).toHaveLength(1)
       expect(second.records).toEqual([])
-      const record = await driver.desk.findMessage(requireFirst(first.records).message.id)
+      const record = await driver.store.findMessage(requireFirst(first.records).message.id)
       expect(record?.duplicates).toBe(1)
     })
 
@@ -141,7 +141,7 @@ export function protocolContract(name: ChannelName, open: (setup: ProtocolSetup)
     })
 
     test('nobody is told "accepted" before the message is durable', async context => {
-      if (!watch.isWatching()) return context.skip('the driver does not use watchDesk')
+      if (!watch.isWatching()) return context.skip('the driver does not use watchStore')
       const hold = watch.holdAdmissions()
       const delivered = driver.deliver(invent('A waiting message'))
       await hold.begun
@@ -152,7 +152,7 @@ export function protocolContract(name: ChannelName, open: (setup: ProtocolSetup)
     })
 
     test('a message that could not be stored is not accepted, and can be sent again', async context => {
-      if (!watch.isWatching()) return context.skip('the driver does not use watchDesk')
+      if (!watch.isWatching()) return context.skip('the driver does not use watchStore')
       const said = invent('An unlucky message')
       watch.failNextAdmission()
       const failed = await observe(driver, () => driver.deliver(said))
@@ -199,14 +199,14 @@ interface Observation {
 const page = { limit: 1_000 }
 
 async function observe(driver: ProtocolDriver, act: () => Promise<ProtocolAnswer>): Promise<Observation> {
-  const { desk } = driver
-  const before = new Set((await desk.listMessages(page)).map(({ message }) => message))
-  const placesBefore = new Set((await desk.listRefusals(page)).map(({ place }) => place))
+  const { store } = driver
+  const before = new Set((await store.listMessages(page)).map(({ message }) => message))
+  const placesBefore = new Set((await store.listRefusals(page)).map(({ place }) => place))
   const answer = await act()
   await driver.settle?.()
-  const added = (await desk.listMessages(page)).filter(({ message }) => !before.has(message))
-  const found = await Promise.all(added.map(({ id }) => desk.findMessage(id)))
-  const refusals = (await desk.listRefusals(page)).filter(({ place }) => !placesBefore.has(place))
+  const added = (await store.listMessages(page)).filter(({ message }) => !before.has(message))
+  const found = await Promise.all(added.map(({ id }) => store.findMessage(id)))
+  const refusals = (await store.listRefusals(page)).filter(({ place }) => !placesBefore.has(place))
   return { answer, records: found.filter(record => record !== undefined), refusals }
 }
 

@@ -2,7 +2,7 @@ import type { EntryBody } from './entry.ts'
 import { splitMessages } from './place-entries.ts'
 
 /** Lets everything else that waits have its turn. */
-export function breathe(): Promise<void> {
+export function yieldToEventLoop(): Promise<void> {
   return new Promise(resolve => setImmediate(resolve))
 }
 
@@ -15,7 +15,7 @@ export async function* takeSlices<Item>(
 ): AsyncGenerator<{ readonly slice: readonly Item[]; readonly at: number }> {
   for (let at = 0; at < items.length; at += sliceSize) {
     yield { slice: items.slice(at, at + sliceSize), at }
-    await breathe()
+    await yieldToEventLoop()
   }
 }
 

@@ -1,4 +1,4 @@
-import type { EntryBody, Residue, TranscriptEntry } from './entry.ts'
+import type { EntryBody, LosslessDiff, TranscriptEntry } from './entry.ts'
 import type { FormatName } from './kind.ts'
 
 /** Something a reader noticed and did not fail on; names no content. */
@@ -29,11 +29,11 @@ export interface ReadContext {
  * Which messages get our bag (`gateway`): those that began in another dialect, all, or none. A message that began in this dialect and
  * bears no bag is written as it was read.
  */
-export type BagPolicy = 'foreign' | 'all' | 'none'
+export type MarkerPolicy = 'foreign' | 'all' | 'none'
 
 export interface WriteOptions {
   /** Default `foreign`. */
-  readonly bag?: BagPolicy | undefined
+  readonly marker?: MarkerPolicy | undefined
   /** Leaves out an id that we made, where the dialect does not require one. Default false. */
   readonly omitsOwnIds?: boolean | undefined
 }
@@ -55,5 +55,5 @@ export interface Codec<Foreign> {
   /** How many of `entries`, from the first, are messages whatever entries follow: what `write` may be given of a list that goes on. */
   countWhole(entries: readonly EntryBody[]): number
   /** What has to stand with the first of `run` so that they are written as this message. */
-  residueOf(run: readonly [EntryBody, ...EntryBody[]], message: Foreign): Residue
+  diffOf(run: readonly [EntryBody, ...EntryBody[]], message: Foreign): LosslessDiff
 }

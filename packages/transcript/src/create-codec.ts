@@ -1,10 +1,10 @@
-import { listClaimedIds } from './bag.ts'
 import type { Codec, ReadContext, WriteOptions } from './codec.ts'
 import { hashContent } from './content-hash.ts'
 import type { Dialect, EntryDraft, Reading } from './dialect.ts'
-import type { EntryBody, Residue } from './entry.ts'
+import type { EntryBody, LosslessDiff } from './entry.ts'
 import { diffJson, type JsonMap, patchJson } from './json-difference.ts'
 import { type FormatName, scopeOfKind } from './kind.ts'
+import { listClaimedIds } from './origin-marker.ts'
 
 type Run = readonly [EntryBody, ...EntryBody[]]
 
@@ -16,10 +16,10 @@ export function createCodec<Foreign extends JsonMap>(dialect: Dialect<Foreign>):
     const message = dialect.toMessage(run)
     const isOwn = ownRunLength(run, 0, format) === run.length
     const patched = isOwn ? patchJson(message, run[0].ext?.[format]?.patch) : message
-    const { bag = 'foreign', omitsOwnIds = false } = options
+    const { marker = 'foreign', omitsOwnIds = false } = options
     const bare = omitsOwnIds && !isOwn ? (dialect.dropOwnId?.(message) ?? message) : (patched as Foreign)
-    const hasBag = bag === 'all' || (bag === 'foreign' && !isOwn)
-    return hasBag ? dialect.addBag(bare, run) : bare
+    const hasMarker = marker === 'all' || (marker === 'foreign' && !isOwn)
+    return hasMarker ? dialect.addMarker(bare, run) : bare
   }
 
   function write(entries: readonly EntryBody[], options: WriteOptions = {}): readonly Foreign[] {
@@ -28,21 +28,21 @@ export function createCodec<Foreign extends JsonMap>(dialect: Dialect<Foreign>):
 
   /** The stored entries a message claims to be, if they are there and say what it says. */
   function findTrusted(message: Foreign, context: ReadContext): readonly EntryBody[] | undefined {
-    const ids = listClaimedIds(dialect.readBag(message))
+    const ids = listClaimedIds(dialect.readMarker(message))
     const stored = ids.map(id => context.find?.(id)).filter(entry => entry?.thread_id === context.thread_id)
     const found = stored.filter(entry => entry !== undefined)
     if (found.length === 0 || found.length !== ids.length) return undefined
-    const written = write(found, { bag: 'none' })
+    const written = write(found, { marker: 'none' })
     const [same] = written
     return same && written.length === 1 && agrees(message, same) ? found : undefined
   }
 
   function agrees(message: Foreign, written: Foreign): boolean {
-    const [ours, theirs] = [written, dialect.stripBag(message)].map(one => hashContent(dialect.essenceOf(one)))
+    const [ours, theirs] = [written, dialect.stripMarker(message)].map(one => hashContent(dialect.essenceOf(one)))
     return ours === theirs
   }
 
-  function residueOf(run: Run, message: Foreign): Residue {
+  function diffOf(run: Run, message: Foreign): LosslessDiff {
     const patch = diffJson(dialect.toMessage(run), message)
     return { of: run.length, ...(patch && { patch }) }
   }
@@ -50,26 +50,26 @@ export function createCodec<Foreign extends JsonMap>(dialect: Dialect<Foreign>):
   function readNew(message: Foreign, reading: Reading, dropped: JsonMap | undefined): readonly EntryBody[] {
     const drafts = dialect.toDrafts(message, reading)
     const bodies = completeDrafts(drafts, reading.context)
-    const residue = { ...residueOf(bodies, message), ...(dropped && { dropped }) }
+    const diff = { ...diffOf(bodies, message), ...(dropped && { dropped }) }
     const [head, ...rest] = bodies
-    return [{ ...head, ext: { [format]: residue } } as EntryBody, ...rest]
+    return [{ ...head, ext: { [format]: diff } } as EntryBody, ...rest]
   }
 
   function readOne(value: unknown, reading: Reading): readonly EntryBody[] {
     const { index, context } = reading
     const message = dialect.parse(value, (code, words) => context.report?.({ code, message: words, index }))
-    if (dialect.readBag(message) === undefined) return readNew(message, reading, dialect.listDropped?.(value))
+    if (dialect.readMarker(message) === undefined) return readNew(message, reading, dialect.listDropped?.(value))
     const trusted = findTrusted(message, reading.context)
     if (trusted) return trusted
-    if (!dialect.bagIsId)
+    if (!dialect.markerIsId)
       context.report?.({ code: 'bag_not_trusted', message: 'the message is not the entry it claims to be', index })
-    return readNew(dialect.stripBag(message), reading, dialect.listDropped?.(value))
+    return readNew(dialect.stripMarker(message), reading, dialect.listDropped?.(value))
   }
 
   return {
     format,
     parse: value => dialect.parse(value),
-    listClaims: messages => messages.flatMap(value => listClaimedIds(dialect.readBag(dialect.parse(value)))),
+    listClaims: messages => messages.flatMap(value => listClaimedIds(dialect.readMarker(dialect.parse(value)))),
     read(messages, context) {
       const entries: EntryBody[] = []
       const before = [...(context.before ?? [])]
@@ -82,7 +82,7 @@ export function createCodec<Foreign extends JsonMap>(dialect: Dialect<Foreign>):
     },
     write,
     countWhole: entries => countWhole(entries, dialect),
-    residueOf,
+    diffOf,
   }
 }
 

@@ -35,12 +35,12 @@ export interface Dialect<Foreign extends JsonMap> {
   /** Members of what was given that `parse` dropped. */
   listDropped?(value: unknown): JsonMap | undefined
   /** Its bag is the message's own id, which most often is nobody's entry. */
-  readonly bagIsId?: true
+  readonly markerIsId?: true
   /** What stands where our bag stands; `undefined` where nothing does. */
-  readBag(message: Foreign): unknown
-  stripBag(message: Foreign): Foreign
+  readMarker(message: Foreign): unknown
+  stripMarker(message: Foreign): Foreign
   /** With the bag of `run` in it. */
-  addBag(message: Foreign, run: readonly EntryBody[]): Foreign
+  addMarker(message: Foreign, run: readonly EntryBody[]): Foreign
   /** What two messages must agree in to say the same. */
   essenceOf(message: Foreign): Json
   dropOwnId?(message: Foreign): Foreign

@@ -48,11 +48,11 @@ describe('what an answer cost', () => {
 
   it.each<FormatName>(['agui', 'envelope', 'normalized'])('is read elsewhere out of what was written as %s', format => {
     const entries = codecs.normalized.read([answer], context)
-    const abroad = plain(codecs[format].write(entries, { bag: 'all' })) as object[]
+    const abroad = plain(codecs[format].write(entries, { marker: 'all' })) as object[]
     const elsewhere = codecs[format].read(abroad, { ...context, thread_id: 'elsewhere' })
     expect(elsewhere[0]?.usage).toEqual(usage)
     expect(elsewhere.slice(1).every(entry => entry.usage === undefined)).toBe(true)
-    expect(plain(codecs[format].write(elsewhere, { bag: 'none' }))[0]).toMatchObject(
+    expect(plain(codecs[format].write(elsewhere, { marker: 'none' }))[0]).toMatchObject(
       format === 'normalized' ? { usage } : { metadata: { usage: format === 'agui' ? aguiUsage : usage } },
     )
   })

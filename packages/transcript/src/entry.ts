@@ -36,7 +36,7 @@ export const entryWaitSchema = z.object({
 })
 
 /** What the canonical members do not hold of the message of one dialect; its codec alone reads it. */
-export const residueSchema = z.object({
+export const diffSchema = z.object({
   /** How many entries the message became; the residue stands with the first of them. 0: another message tells it, and it has none of its own. */
   of: z.number().int().nonnegative(),
   patch: jsonDifferenceSchema.optional(),
@@ -82,7 +82,7 @@ export const entryBodySchema = z.object({
   at: z.iso.datetime(),
   /** The time as the writer wrote it; absent when the time is ours. */
   native_at: z.union([z.string(), z.number()]).optional(),
-  ext: z.partialRecord(z.enum(formatNames), residueSchema).optional(),
+  ext: z.partialRecord(z.enum(formatNames), diffSchema).optional(),
 })
 
 /** One line of the stored truth. `seq` is the order; clocks are only shown. */
@@ -96,7 +96,7 @@ export type EntryContent = z.infer<typeof entryContentSchema>
 export type EntryTool = z.infer<typeof entryToolSchema>
 export type EntryWait = z.infer<typeof entryWaitSchema>
 export type WaitState = (typeof waitStates)[number]
-export type Residue = z.infer<typeof residueSchema>
+export type LosslessDiff = z.infer<typeof diffSchema>
 export type EntryBody = Readonly<z.infer<typeof entryBodySchema>>
 export type TranscriptEntry = Readonly<z.infer<typeof transcriptEntrySchema>>
 

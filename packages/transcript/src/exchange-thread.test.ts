@@ -4,7 +4,7 @@ import { messagesOf } from '../test/arbitraries.ts'
 import type { EntryBody, ExchangeFormat, TranscriptStore } from './index.ts'
 import { codecs, createMemoryTranscript, exportThread, formatNames, importThread } from './index.ts'
 
-const world = {
+const platform = {
   now: () => 1_700_000_000_000,
   randomBytes: (size: number) => crypto.getRandomValues(new Uint8Array(size)),
 }
@@ -40,12 +40,12 @@ describe('exportThread()', () => {
         fc.infiniteStream(fc.nat()),
         async (format, other, most, picks) => {
           const messages = fc.sample(messagesOf[format], { numRuns: 8, seed: picks.next().value ?? 0 })
-          const transcript = createMemoryTranscript(world)
-          await importThread(await openThread(transcript), format, plain(messages), { transcript, world })
+          const transcript = createMemoryTranscript(platform)
+          await importThread(await openThread(transcript), format, plain(messages), { transcript, platform })
           const whole = plain(await takeAll(transcript, other))
           expect(plain(await takeAll(shortenPages(transcript, most), other))).toEqual(whole)
           const all = await transcript.read(await openThread(transcript))
-          expect(whole).toEqual(plain(codecs[other].write(all, { bag: 'all' })))
+          expect(whole).toEqual(plain(codecs[other].write(all, { marker: 'all' })))
         },
       ),
       { numRuns: 60 },
@@ -53,7 +53,7 @@ describe('exportThread()', () => {
   })
 
   it('reads one page at a time, of bounded size, and none that nobody asks for', async () => {
-    const transcript = createMemoryTranscript(world)
+    const transcript = createMemoryTranscript(platform)
     const thread = await openThread(transcript)
     await transcript.append(
       thread,
@@ -127,34 +127,37 @@ describe('importThread()', () => {
     async (format, make) => {
       const name = format as ExchangeFormat
       const messages = Array.from({ length: 150 }, (_, index) => make(index)).flat()
-      const [broken, whole] = [createMemoryTranscript(world), createMemoryTranscript(world)]
+      const [broken, whole] = [createMemoryTranscript(platform), createMemoryTranscript(platform)]
       const earlier = { type: 'user_message', content: 'before' }
       for (const transcript of [broken, whole]) {
-        await importThread(await openThread(transcript), 'store', [earlier], { transcript, world })
+        await importThread(await openThread(transcript), 'store', [earlier], { transcript, platform })
       }
-      const cut = importThread(await openThread(broken), name, messages, { transcript: breakAfter(broken, 1), world })
+      const cut = importThread(await openThread(broken), name, messages, {
+        transcript: breakAfter(broken, 1),
+        platform,
+      })
       await expect(cut).rejects.toThrow('killed')
       expect((await broken.read(await openThread(broken))).length).toBeGreaterThan(1)
-      const again = await importThread(await openThread(broken), name, messages, { transcript: broken, world })
-      const once = await importThread(await openThread(whole), name, messages, { transcript: whole, world })
+      const again = await importThread(await openThread(broken), name, messages, { transcript: broken, platform })
+      const once = await importThread(await openThread(whole), name, messages, { transcript: whole, platform })
       expect(again.entries).toBe(once.entries)
       expect(again.added).toBeLessThan(once.added)
       const bare = async (transcript: TranscriptStore) =>
         codecs[name as keyof typeof codecs].write(
           await transcript.read(await openThread(transcript), { after_seq: 1 }),
-          { bag: 'none' },
+          { marker: 'none' },
         )
       expect(plain(await bare(broken))).toEqual(plain(await bare(whole)))
-      const third = await importThread(await openThread(broken), name, messages, { transcript: broken, world })
+      const third = await importThread(await openThread(broken), name, messages, { transcript: broken, platform })
       expect(third).toMatchObject({ entries: once.entries, added: 0 })
     },
   )
 
   it('stores nothing when the last of many messages cannot be read, and names it', async () => {
-    const transcript = createMemoryTranscript(world)
+    const transcript = createMemoryTranscript(platform)
     const lines = [...Array.from({ length: 500 }, (_, index) => entryOf('t', index)), { entry_id: 'bad' }]
     await expect(
-      importThread(await openThread(transcript), 'jsonl', lines, { transcript, world }),
+      importThread(await openThread(transcript), 'jsonl', lines, { transcript, platform }),
     ).rejects.toMatchObject({
       code: 'malformed',
       message: expect.stringContaining('Cannot read entry 500: '),
@@ -163,28 +166,28 @@ describe('importThread()', () => {
   })
 
   it('tells of what it noticed by its place in the whole list', async () => {
-    const transcript = createMemoryTranscript(world)
+    const transcript = createMemoryTranscript(platform)
     const messages = [
       ...Array.from({ length: 250 }, () => ({ type: 'user_message', content: 'x' })),
       { type: 'user_message', content: 'x', gateway: { v: 1, entry_id: 'nobody', kind: 'text' } },
     ]
-    const { findings } = await importThread(await openThread(transcript), 'store', messages, { transcript, world })
+    const { findings } = await importThread(await openThread(transcript), 'store', messages, { transcript, platform })
     expect(findings).toEqual([expect.objectContaining({ code: 'bag_not_trusted', index: 250 })])
   })
 
   it('knows the messages of a store again when they were written before their turns had names', async () => {
-    const transcript = createMemoryTranscript(world)
+    const transcript = createMemoryTranscript(platform)
     const thread = await openThread(transcript)
     await transcript.append(thread, [{ ...entryOf(thread.thread_id, 1), turn_id: 'desk-5' }])
     const [written = {}] = await takeAll(transcript, 'store')
     expect(written).toMatchObject({ turn_id: 'desk-5' })
     const { turn_id: _, ...earlier } = plain(written)
-    expect(await importThread(thread, 'store', [earlier], { transcript, world })).toMatchObject({ added: 0 })
+    expect(await importThread(thread, 'store', [earlier], { transcript, platform })).toMatchObject({ added: 0 })
     expect(await takeAll(transcript, 'store')).toEqual([written])
   })
 
   it('lets others have their turn: of 10 000 messages no more than a hundred go together', async () => {
-    const transcript = createMemoryTranscript(world)
+    const transcript = createMemoryTranscript(platform)
     const sizes: number[] = []
     const watched: TranscriptStore = {
       ...transcript,
@@ -200,7 +203,7 @@ describe('importThread()', () => {
     }
     let timer = setImmediate(tick)
     const messages = Array.from({ length: 10_000 }, (_, index) => ({ type: 'user_message', content: `${index}` }))
-    await importThread(await openThread(transcript), 'store', messages, { transcript: watched, world })
+    await importThread(await openThread(transcript), 'store', messages, { transcript: watched, platform })
     clearImmediate(timer)
     expect(Math.max(...sizes)).toBe(100)
     expect(turns).toBeGreaterThanOrEqual(300)

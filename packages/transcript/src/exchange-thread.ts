@@ -1,5 +1,5 @@
-import { isoTime, Rejection, type World } from '@postern/core'
-import { breathe, sliceMessages, takeSlices } from './breathe.ts'
+import { isoTime, type Platform, Rejection } from '@postern/core'
+import { sliceMessages, takeSlices, yieldToEventLoop } from './breathe.ts'
 import type { Finding } from './codec.ts'
 import { codecs } from './codecs.ts'
 import { type EntryBody, entryBodySchema, type TranscriptEntry } from './entry.ts'
@@ -16,7 +16,7 @@ export type ExchangeFormat = (typeof exchangeFormats)[number]
 
 export interface Exchange {
   readonly transcript: TranscriptStore
-  readonly world: Pick<World, 'now' | 'randomBytes'>
+  readonly platform: Pick<Platform, 'now' | 'randomBytes'>
 }
 
 /** Of a thread so much is in memory at a time, however long it is: entries, and their bytes. */
@@ -46,7 +46,7 @@ async function* readPages(thread: ThreadKey, transcript: TranscriptStore): Async
     const last = page.at(-1)
     if (!last) return
     after_seq = last.seq
-    await breathe()
+    await yieldToEventLoop()
   }
 }
 
@@ -56,7 +56,9 @@ function countWhole(entries: readonly TranscriptEntry[], format: ExchangeFormat,
 }
 
 function writeMessages(entries: readonly TranscriptEntry[], format: ExchangeFormat): readonly JsonMap[] {
-  return format === 'jsonl' ? (entries as unknown as readonly JsonMap[]) : codecs[format].write(entries, { bag: 'all' })
+  return format === 'jsonl'
+    ? (entries as unknown as readonly JsonMap[])
+    : codecs[format].write(entries, { marker: 'all' })
 }
 
 export interface Imported {
@@ -89,7 +91,7 @@ export async function importThread(
     const stored = await transcript.append(thread, slice)
     placed += stored.length
     added += stored.filter(({ seq }) => seq > last).length
-    await breathe()
+    await yieldToEventLoop()
   }
   return { entries: placed, added, findings }
 }
@@ -114,7 +116,7 @@ async function readDialect(
   format: FormatName,
   messages: readonly unknown[],
   thread: ThreadKey,
-  { transcript, world, findings }: Reading,
+  { transcript, platform, findings }: Reading,
 ): Promise<readonly EntryBody[]> {
   const codec = codecs[format]
   const places: number[] = []
@@ -126,7 +128,7 @@ async function readDialect(
     for (const [index, message] of slice.entries()) {
       const read = codec.read([message], {
         thread_id: thread.thread_id,
-        at: isoTime(world.now()),
+        at: isoTime(platform.now()),
         newId: ids.next,
         before: [...before, ...entries.slice(-recent)].slice(-recent),
         find: id => known.get(id),

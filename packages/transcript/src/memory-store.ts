@@ -1,4 +1,4 @@
-import { Rejection, randomHex, Unavailable, type World } from '@postern/core'
+import { type Platform, Rejection, randomHex, Unavailable } from '@postern/core'
 import {
   createPlacedEntries,
   nameEntry,
@@ -19,7 +19,7 @@ interface StoredThread {
 }
 
 /** A transcript that lives as long as the process: the library's default, and the measure for stores that last. */
-export function createMemoryTranscript(world: Pick<World, 'now' | 'randomBytes'>): TranscriptStore {
+export function createMemoryTranscript(platform: Pick<Platform, 'now' | 'randomBytes'>): TranscriptStore {
   const threads = new Map<string, StoredThread>()
   const names = new Map<string, string>()
 
@@ -36,7 +36,7 @@ export function createMemoryTranscript(world: Pick<World, 'now' | 'randomBytes'>
 
   function requireWriter(key: ThreadKey, request: WriteRequest = {}): StoredThread {
     const thread = requireOwn(key)
-    const isHeld = thread.lock !== undefined && thread.lock.expires_at > world.now()
+    const isHeld = thread.lock !== undefined && thread.lock.expires_at > platform.now()
     const holder = isHeld ? thread.lock?.token : undefined
     if (holder !== request.token) throw new Unavailable('Cannot write thread: transcript_lock_contention')
     return thread
@@ -46,7 +46,7 @@ export function createMemoryTranscript(world: Pick<World, 'now' | 'randomBytes'>
     async openThread(owner, alias) {
       const known = names.get(nameThread(owner, alias))
       if (known !== undefined) return { owner, thread_id: known }
-      const thread_id = randomHex(world, 16)
+      const thread_id = randomHex(platform, 16)
       threads.set(thread_id, { owner, aliases: [alias], placed: createPlacedEntries(), fences: 0 })
       names.set(nameThread(owner, alias), thread_id)
       return { owner, thread_id }
@@ -91,18 +91,18 @@ export function createMemoryTranscript(world: Pick<World, 'now' | 'randomBytes'>
     },
     async acquireLock(key, ttlMs) {
       const thread = requireOwn(key)
-      const now = world.now()
+      const now = platform.now()
       if (thread.lock && thread.lock.expires_at > now) return undefined
       thread.fences += 1
-      thread.lock = { token: randomHex(world, 16), fence: thread.fences, expires_at: now + ttlMs }
+      thread.lock = { token: randomHex(platform, 16), fence: thread.fences, expires_at: now + ttlMs }
       return thread.lock
     },
     async isLocked(key) {
-      return (findOwn(key)?.lock?.expires_at ?? 0) > world.now()
+      return (findOwn(key)?.lock?.expires_at ?? 0) > platform.now()
     },
     async releaseLock(key, token) {
       const thread = findOwn(key)
-      if (!thread?.lock || thread.lock.token !== token || thread.lock.expires_at <= world.now()) return false
+      if (!thread?.lock || thread.lock.token !== token || thread.lock.expires_at <= platform.now()) return false
       thread.lock = undefined
       return true
     },

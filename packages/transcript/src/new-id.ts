@@ -1,10 +1,10 @@
-import { randomHex, type World } from '@postern/core'
+import { type Platform, randomHex } from '@postern/core'
 
 const sixteenBytes = /^(.{8})(.{4}).(.{3}).(.{3})(.{12})$/
 
 /** A new UUID version 4. */
-export function formatUuidOf(world: Pick<World, 'randomBytes'>): string {
-  return formatUuid(randomHex(world, 16))
+export function formatUuidOf(platform: Pick<Platform, 'randomBytes'>): string {
+  return formatUuid(randomHex(platform, 16))
 }
 
 /** 32 hexadecimal digits in the form of a UUID version 4. */

@@ -32,7 +32,7 @@ export interface EntryRange {
   readonly kinds?: readonly EntryKind[] | undefined
   readonly agent_keys?: readonly string[] | undefined
   /**
-   * With all residue there is. Of a conversation of the desk that is what was handled, whole and with its raw form, read from where the desk has
+   * With all residue there is. Of a conversation of the store that is what was handled, whole and with its raw form, read from where the store has
    * it: as much as an export needs, and nobody else.
    */
   readonly is_exact?: boolean | undefined
@@ -52,11 +52,11 @@ export interface WriteRequest {
   /** The lock under which the caller writes; without it the write stands alone, and fails while somebody else holds the lock. */
   readonly token?: string | undefined
   /** What the thread's owner may have then: what makes it more is refused (`too_large`). Stores that live as long as the process need not count. */
-  readonly most?: OwnerRoom | undefined
+  readonly most?: OwnerQuota | undefined
 }
 
 /** How much somebody has, or may have: threads, entries, and the bytes of what was said in them. */
-export interface OwnerRoom {
+export interface OwnerQuota {
   readonly threads: number
   readonly entries: number
   readonly bytes: number
@@ -68,7 +68,7 @@ export interface OwnerRoom {
  */
 export interface TranscriptStore {
   /** The thread an alias names for this owner, made when there is none: two at once get the same one. */
-  openThread(owner: string, alias: ThreadAlias, most?: OwnerRoom): Promise<ThreadKey>
+  openThread(owner: string, alias: ThreadAlias, most?: OwnerQuota): Promise<ThreadKey>
   findThread(owner: string, alias: ThreadAlias): Promise<ThreadKey | undefined>
   /** A further name. @throws Rejection forbidden when the thread is not this owner's, or the name is another thread's */
   addAlias(thread: ThreadKey, alias: ThreadAlias): Promise<void>
@@ -95,33 +95,33 @@ export interface TranscriptStore {
 }
 
 /** Where a small record lies: what it is of, whose it is, and its name there. */
-export interface ShelfPlace {
+export interface RecordKey {
   readonly kind: string
   readonly owner: string
   readonly key: string
 }
 
 /** A small record as it lies on the shelf; `version` changes with every writing. */
-export interface ShelfRecord {
+export interface StoredRecord {
   readonly key: string
   readonly value: Json
   readonly version: number
 }
 
 /** With what a record goes, besides by `remove`. A shelf that lives as long as the process need not look. */
-export interface ShelfTies {
-  /** A message of the desk, by its number: without it there is no such record, nor can one be made. */
+export interface RecordTies {
+  /** A message of the store, by its number: without it there is no such record, nor can one be made. */
   readonly message?: number | undefined
   /** Who is forgotten by this channel and address, `via @local@domain`. */
   readonly person?: string | undefined
   /** ms; from then on it is gone. */
   readonly until?: number | undefined
   /** What its owner may have then of records of kinds that are counted (`swarm-shared-…`): what makes it more is refused (`too_large`). */
-  readonly most?: ShelfRoom | undefined
+  readonly most?: RecordQuota | undefined
 }
 
 /** How many records somebody has, or may have, and the bytes of what is in them. */
-export interface ShelfRoom {
+export interface RecordQuota {
   readonly records: number
   readonly bytes: number
 }
@@ -130,19 +130,19 @@ export interface ShelfRoom {
  * Small records beside the transcript: session rows, pending actions, the state of a swarm. Names may have any characters; an owner's
  * records are found by that owner alone.
  */
-export interface RecordShelf {
-  get(place: ShelfPlace): Promise<ShelfRecord | undefined>
+export interface RecordStore {
+  get(place: RecordKey): Promise<StoredRecord | undefined>
   /** False, and nothing changes, when there is one already, or what it is tied to is gone. */
-  insert(place: ShelfPlace, value: Json, ties?: ShelfTies): Promise<boolean>
+  insert(place: RecordKey, value: Json, ties?: RecordTies): Promise<boolean>
   /** Writes only when the record still has this version: false when another writer was first, or there is none. `ties`: in place of those it has. */
-  swap(place: ShelfPlace, version: number, value: Json, ties?: ShelfTies): Promise<boolean>
-  put(place: ShelfPlace, value: Json): Promise<void>
+  swap(place: RecordKey, version: number, value: Json, ties?: RecordTies): Promise<boolean>
+  put(place: RecordKey, value: Json): Promise<void>
   /** Taking away what is not there succeeds. */
-  remove(place: ShelfPlace): Promise<void>
+  remove(place: RecordKey): Promise<void>
   /** In the order in which they were first put, newest first. */
   list(
     kind: string,
     owner: string,
     page?: { readonly limit?: number; readonly offset?: number },
-  ): Promise<readonly ShelfRecord[]>
+  ): Promise<readonly StoredRecord[]>
 }

@@ -29,7 +29,7 @@ const call = (...ids: string[]) => ({
   tool_calls: ids.map(id => ({ id, type: 'function', function: { name: 'look', arguments: {} } })),
 })
 const rowsOf = (entries: readonly TranscriptEntry[]) =>
-  codecs.swarm.write(entries, { bag: 'none' }).map(({ role, content }) => `${role}:${content}`)
+  codecs.swarm.write(entries, { marker: 'none' }).map(({ role, content }) => `${role}:${content}`)
 const orders = Object.fromEntries(formatNames.map(format => [format, fc.array(messagesOf[format], { maxLength: 8 })]))
 
 describe('viewEntries()', () => {

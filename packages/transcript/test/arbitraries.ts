@@ -1,6 +1,6 @@
 import type { Json } from '@postern/core'
 import fc from 'fast-check'
-import { bagName, type FormatName, messageTypeNames, messageTypes, swarmRoles } from '../src/index.ts'
+import { type FormatName, markerName, messageTypeNames, messageTypes, swarmRoles } from '../src/index.ts'
 
 const text = fc.oneof(
   fc.string({ unit: 'grapheme', maxLength: 12 }),
@@ -10,7 +10,7 @@ const word = fc.string({ minLength: 1, maxLength: 8 })
 const json = fc.jsonValue({ maxDepth: 2 }) as fc.Arbitrary<Json>
 const map = fc
   .dictionary(fc.oneof(word, fc.constantFrom('type', 'a', 'turn')), json, { maxKeys: 4 })
-  .filter(members => !(bagName in members))
+  .filter(members => !(markerName in members))
 const base64 = fc.uint8Array({ minLength: 1, maxLength: 12 }).map(bytes => Buffer.from(bytes).toString('base64'))
 const isoTime = fc.date({ min: new Date(0), max: new Date(4e12), noInvalidDate: true }).map(date => date.toISOString())
 const plainTime = isoTime.map(iso => iso.slice(0, 19).replace('T', ' '))

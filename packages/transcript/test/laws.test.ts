@@ -72,7 +72,7 @@ describe('laws of the dialects', () => {
       fc.assert(
         fc.property(listOf(format), messages => {
           const stored = store(codec.read(messages, contextOf()))
-          const exported = plain(codec.write(stored, { bag: 'all' })) as object[]
+          const exported = plain(codec.write(stored, { marker: 'all' })) as object[]
           const [again, appended] = [codec.read(exported, contextOf(stored)), [...stored]]
           // Where a message's own id is its bag, the store knows it by that id.
           if (format !== 'normalized') expect(again).toEqual(appended)
@@ -88,7 +88,7 @@ describe('laws of the dialects', () => {
       fc.assert(
         fc.property(messagesOf.swarm, message => {
           const stored = store(codecs.swarm.read([message], contextOf()))
-          const abroad = plain(codecs[format].write(stored, { bag: 'all' })) as object[]
+          const abroad = plain(codecs[format].write(stored, { marker: 'all' })) as object[]
           const found: string[] = []
           const elsewhere = contextOf(stored, { thread_id: 'other', report: ({ code }) => found.push(code) })
           const read = codecs[format].read(abroad, elsewhere)

@@ -1,7 +1,7 @@
 import {
   type AgentSpec,
   type BusEvent,
-  createMemoryShelf,
+  createMemoryRecords,
   createMemoryTranscript,
   createSwarmBus,
   type ModelAnswer,
@@ -43,7 +43,7 @@ export function openRoom() {
   let seed = 0
   const sleepers: { until: number; wake: () => void }[] = []
   const warnings: string[] = []
-  const world: SwarmDeps['world'] = {
+  const platform: SwarmDeps['platform'] = {
     now: () => time,
     randomBytes(size) {
       seed += 1
@@ -56,14 +56,14 @@ export function openRoom() {
       }),
     log: { warn: (_, text) => warnings.push(text) },
   }
-  const bus = createSwarmBus({ log: world.log })
+  const bus = createSwarmBus({ log: platform.log })
   const events: BusEvent[] = []
   bus.listen(event => void events.push(event))
   const deps: SwarmDeps = {
-    transcript: createMemoryTranscript(world),
-    shelf: createMemoryShelf(),
+    transcript: createMemoryTranscript(platform),
+    shelf: createMemoryRecords(),
     bus,
-    world,
+    platform,
     owner: 'ann',
   }
   function pass(ms: number): void {

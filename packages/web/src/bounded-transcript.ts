@@ -1,8 +1,8 @@
-import type { OwnerRoom } from '@postern/transcript'
-import type { BoundTranscript } from './rooms.ts'
+import type { OwnerQuota } from '@postern/transcript'
+import type { BoundTranscript } from './web-deps.ts'
 
 /** The same transcript, in which nobody may have more than so much: what makes it more is refused (`too_large`), and changes nothing. */
-export function boundTranscript(transcript: BoundTranscript, most: OwnerRoom): BoundTranscript {
+export function boundTranscript(transcript: BoundTranscript, most: OwnerQuota): BoundTranscript {
   return {
     ...transcript,
     openThread: (owner, alias) => transcript.openThread(owner, alias, most),

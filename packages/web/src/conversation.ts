@@ -4,7 +4,7 @@ import type { ThreadKey } from '@postern/transcript'
 import { findWebThread } from './history.ts'
 import { listOwnPlaces, parseThreadName } from './own-threads.ts'
 import type { WebOwner } from './owner.ts'
-import type { WebRooms } from './rooms.ts'
+import type { WebDeps } from './web-deps.ts'
 
 /** A thread of the chat, and where it is one of another channel, what goes on there. */
 export interface Conversation {
@@ -24,11 +24,11 @@ export interface ConversationName {
 }
 
 /** Undefined for a chat in which nothing has been said yet. @throws Rejection no_recipient for what began elsewhere and is not his (any more) */
-export async function findConversation(name: ConversationName, rooms: WebRooms): Promise<Conversation | undefined> {
+export async function findConversation(name: ConversationName, deps: WebDeps): Promise<Conversation | undefined> {
   const { owner, agent, threadId } = name
   const elsewhere = parseThreadName(threadId)
-  if (elsewhere) return joinConversation(name, elsewhere.id, rooms)
-  const thread = await findWebThread({ owner: owner.owner, agent, threadId }, rooms)
+  if (elsewhere) return joinConversation(name, elsewhere.id, deps)
+  const thread = await findWebThread({ owner: owner.owner, agent, threadId }, deps)
   return thread && { thread }
 }
 
@@ -36,22 +36,22 @@ export async function findConversation(name: ConversationName, rooms: WebRooms):
 async function joinConversation(
   { owner, agent, threadId }: ConversationName,
   id: number,
-  rooms: WebRooms,
+  deps: WebDeps,
 ): Promise<Conversation> {
-  const { house, transcript, findChannel } = rooms
+  const { gateway, transcript, findChannel } = deps
   const alias = { transport: 'desk', key: String(id) }
-  const whose = await listOwnPlaces(owner, agent, rooms)
-  const own = await house.desk.findOwnThread(whose, id)
+  const whose = await listOwnPlaces(owner, agent, deps)
+  const own = await gateway.store.findOwnThread(whose, id)
   if (!own || !threadId.startsWith(`${own.via}:`)) {
     const known = await transcript.findThread(owner.owner, alias)
     if (known) await transcript.forget(known)
     throw new Rejection('no_recipient', 'Cannot find thread: there is none of this name')
   }
   const thread = await transcript.openThread(owner.owner, alias)
-  await transcript.bindDesk(thread, id, whose.subjects)
+  await transcript.bindStore(thread, id, whose.subjects)
   const findTarget = async () => {
     // He may have been unlinked while his run was being read.
-    const target = await house.desk.readLastTarget(await listOwnPlaces(owner, agent, rooms), id)
+    const target = await gateway.store.readLastTarget(await listOwnPlaces(owner, agent, deps), id)
     return target === undefined ? undefined : findChannel(own.via)?.retarget?.(target)
   }
   return { thread, joined: { ...own, findTarget } }

@@ -3,30 +3,30 @@ import type { Context } from 'hono'
 import { findConversation } from './conversation.ts'
 import { showHistory } from './history.ts'
 import type { WebOwner } from './owner.ts'
-import type { WebRooms } from './rooms.ts'
-import { maxRead } from './rooms.ts'
 import { findAgentName } from './runs/start-run.ts'
+import type { WebDeps } from './web-deps.ts'
+import { maxRead } from './web-deps.ts'
 
 const maxPage = 200
 
 /** `GET …/history`: a stretch of a thread, ascending. */
-export async function readHistory(c: Context, owner: WebOwner, rooms: WebRooms): Promise<object> {
-  const agent = findAgentName(c.req.param('agent'), rooms)
+export async function readHistory(c: Context, owner: WebOwner, deps: WebDeps): Promise<object> {
+  const agent = findAgentName(c.req.param('agent'), deps)
   const threadId = c.req.query('threadId')
   if (!threadId) throw new Rejection('malformed', 'Cannot read history: threadId is missing')
-  const found = await findConversation({ owner, agent, threadId }, rooms)
+  const found = await findConversation({ owner, agent, threadId }, deps)
   if (!found) throw new Rejection('no_recipient', 'Cannot read history: there is no such thread')
   const [after, before] = [readCount(c, 'after_seq'), readCount(c, 'before_seq')]
   const size = Math.min(readCount(c, 'limit') ?? 50, maxPage)
   const isTrace = c.req.query('include') === 'trace'
-  if (isTrace && !rooms.config.trace) throw new Rejection('forbidden', 'Cannot read history: traces are for operators')
+  if (isTrace && !deps.config.trace) throw new Rejection('forbidden', 'Cannot read history: traces are for operators')
   const range = { ...(isTrace ? {} : { chat: true }), after_seq: after, before_seq: before, max_bytes: maxRead }
-  const entries = await rooms.transcript.read(found.thread, {
+  const entries = await deps.transcript.read(found.thread, {
     ...range,
     ...(after === undefined ? { tail: size } : { limit: size }),
   })
   const view = { owner: owner.owner, isJoined: found.joined !== undefined, isTrace }
-  const messages = await showHistory(entries, view, rooms)
+  const messages = await showHistory(entries, view, deps)
   const first = messages[0]?.seq ?? 1
   return { messages, ...(first > 1 && { next_before_seq: first }) }
 }

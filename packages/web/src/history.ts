@@ -2,14 +2,14 @@ import type { ArtifactPart, FilePart, Part } from '@postern/core'
 import { plainTextOf } from '@postern/core'
 import type { ThreadAlias, ThreadKey, TranscriptEntry } from '@postern/transcript'
 import { contentIsEmpty, textOfContent, writeAguiUsage } from '@postern/transcript'
-import { placeOfDeskFile } from './attachments/desk-files.ts'
-import { showPlace } from './attachments/shelf.ts'
-import { showOpenDemands } from './open-demands.ts'
-import type { WebRooms } from './rooms.ts'
+import { showPlace } from './attachments/attachment-store.ts'
+import { locateStoredFile } from './attachments/store-files.ts'
+import { showOpenRequirements } from './open-requirements.ts'
 import type { ShownRefusal } from './runs/refusal.ts'
 import { findRefusal } from './runs/refusal.ts'
 import type { FileAddress } from './runs/write-block.ts'
 import { listFiles, writeBlocks } from './runs/write-block.ts'
+import type { WebDeps } from './web-deps.ts'
 
 /** A message as `GET …/history` shows it: text only, what else there is in `metadata`. */
 export interface HistoryMessage {
@@ -30,12 +30,12 @@ export interface ThreadPlace {
 }
 
 /**
- * The thread of a person with an agent, with what the desk has of it; undefined when there is none. One that is known was
- * perhaps read in from elsewhere, before anything was said here: what the desk has belongs to it all the same.
+ * The thread of a person with an agent, with what the store has of it; undefined when there is none. One that is known was
+ * perhaps read in from elsewhere, before anything was said here: what the store has belongs to it all the same.
  */
 export async function findWebThread(
   { owner, agent, threadId }: ThreadPlace,
-  { transcript }: Pick<WebRooms, 'transcript'>,
+  { transcript }: Pick<WebDeps, 'transcript'>,
 ): Promise<ThreadKey | undefined> {
   const alias = aliasOfChat(agent, threadId)
   const conversation = { agent, via: 'web', scope: owner, key: threadId }
@@ -43,7 +43,7 @@ export async function findWebThread(
   // Asking for what is not there writes nothing.
   if (!known && !(await transcript.hasConversation(conversation))) return undefined
   const thread = known ?? (await transcript.openThread(owner, alias))
-  const isBound = await transcript.bindDesk(thread, conversation)
+  const isBound = await transcript.bindStore(thread, conversation)
   if (isBound || known) return thread
   await transcript.forget(thread)
   return undefined
@@ -65,15 +65,15 @@ export interface HistoryView {
 export async function showHistory(
   entries: readonly TranscriptEntry[],
   { owner, isJoined, isTrace }: HistoryView,
-  { shelf, house }: Pick<WebRooms, 'shelf' | 'house'>,
+  { shelf, gateway }: Pick<WebDeps, 'shelf' | 'gateway'>,
 ): Promise<readonly HistoryMessage[]> {
   return Promise.all(
     entries.map(async entry => {
-      const [shown, demands] = [
-        await showEntry(entry, owner, { shelf, house }),
-        await showOpenDemands(entry, owner, house),
+      const [shown, requirements] = [
+        await showEntry(entry, owner, { shelf, gateway }),
+        await showOpenRequirements(entry, owner, gateway),
       ]
-      const more = { ...(isJoined && { via: entry.via ?? 'web' }), ...(demands.length > 0 && { demands }) }
+      const more = { ...(isJoined && { via: entry.via ?? 'web' }), ...(requirements.length > 0 && { requirements }) }
       return { ...shown, ...(isTrace && { seq: entry.seq }), metadata: { ...shown.metadata, ...more } }
     }),
   )
@@ -82,18 +82,18 @@ export async function showHistory(
 async function showEntry(
   entry: TranscriptEntry,
   owner: string,
-  { shelf, house }: Pick<WebRooms, 'shelf' | 'house'>,
+  { shelf, gateway }: Pick<WebDeps, 'shelf' | 'gateway'>,
 ): Promise<HistoryMessage> {
   const { entry_id, native_id, chat_seq, seq, role, agent_key, content, at } = entry
   const parts = 'parts' in content ? content.parts : []
   const usage = writeAguiUsage(entry.usage)
-  const files = role === 'user' ? [] : listFiles(parts, house.fileAddress)
+  const files = role === 'user' ? [] : listFiles(parts, gateway.fileAddress)
   return {
     id: native_id ?? entry_id,
     seq: chat_seq ?? seq,
     role: isAsked(entry) ? 'assistant' : role,
     ...(agent_key !== undefined && (role === 'assistant' || isAsked(entry)) && { name: agent_key }),
-    content: textOfEntry(entry, house.fileAddress),
+    content: textOfEntry(entry, gateway.fileAddress),
     metadata: {
       ...entry.metadata,
       ...showStage(entry),
@@ -146,7 +146,7 @@ function showDecision({ decided_by }: TranscriptEntry): object {
 }
 
 /** Bucket, path and type of what its owner sent: no address and no token. */
-async function showAttachments(entry: TranscriptEntry, owner: string, shelf: WebRooms['shelf']): Promise<object> {
+async function showAttachments(entry: TranscriptEntry, owner: string, shelf: WebDeps['shelf']): Promise<object> {
   const files = ('parts' in entry.content ? entry.content.parts : []).filter(
     (part): part is FilePart | ArtifactPart => part.kind === 'file' || part.kind === 'artifact',
   )
@@ -156,7 +156,7 @@ async function showAttachments(entry: TranscriptEntry, owner: string, shelf: Web
       const { name, bytes_ref } = part
       const object =
         bytes_ref.kind === 'content_addressed' ? await shelf.findByDigest(owner, bytes_ref.digest, name) : undefined
-      return object ? showPlace(object) : placeOfDeskFile(entry, part)
+      return object ? showPlace(object) : locateStoredFile(entry, part)
     }),
   )
   const places = found.filter(place => place !== undefined)

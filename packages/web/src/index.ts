@@ -1,20 +1,20 @@
 import { randomBytes } from 'node:crypto'
 import type {
   Channel,
+  ChannelContext,
   ChannelName,
-  House,
   Json,
   ObjectStore,
   OperatorApprovals,
   OperatorQuestions,
 } from '@postern/core'
 import { createSender, parseJsonText } from '@postern/core'
-import { createTurnstile, readBody } from '@postern/http'
+import { createResponseSemaphore, readBody } from '@postern/http'
 import type { ScopeTable } from '@postern/http/tokens'
-import type { OwnerRoom, RecordShelf } from '@postern/transcript'
+import type { OwnerQuota, RecordStore } from '@postern/transcript'
 import { Hono } from 'hono'
+import { createWebAttachments } from './attachments/attachment-store.ts'
 import { createAttachmentRoutes } from './attachments/routes.ts'
-import { createWebShelf } from './attachments/shelf.ts'
 import { boundTranscript } from './bounded-transcript.ts'
 import type { WebConfig } from './config.ts'
 import { answerCors } from './cors.ts'
@@ -23,26 +23,26 @@ import { createStoreRoutes } from './dialects/store-routes.ts'
 import { createOperatorRunRoutes } from './operator/routes.ts'
 import { createOwnerReader } from './owner.ts'
 import { createRememberedRoutes } from './remembered-routes.ts'
-import type { BoundTranscript, RecordRoom, WebRooms } from './rooms.ts'
 import { createRunRoutes } from './runs/routes.ts'
 import { createThreadRoutes } from './thread-routes.ts'
+import type { BoundTranscript, RecordDeps, WebDeps } from './web-deps.ts'
 import { refuseWrongMethods } from './wrong-method.ts'
 
 export { admitsMedia, detectMedia, findServedType } from './attachments/media-kind.ts'
 export type { WebConfig } from './config.ts'
 export { webConfigSchema } from './config.ts'
 export { findWebThread } from './history.ts'
-export type { BoundTranscript } from './rooms.ts'
 export { openS3Bytes } from './s3/open-s3.ts'
 export { formatPlace, parseSignedUrl } from './signed-url.ts'
+export type { BoundTranscript } from './web-deps.ts'
 
-/** What the web needs beside the house: conversations as they are read back, and people's files. */
+/** What the web needs beside the gateway: conversations as they are read back, and people's files. */
 export interface WebStores {
   readonly transcript: BoundTranscript
   readonly objects: ObjectStore
   /** Small records: rows of sessions. */
-  readonly shelf: RecordShelf & RecordRoom
-  readonly forgetChat: WebRooms['forgetChat']
+  readonly shelf: RecordStore & RecordDeps
+  readonly forgetChat: WebDeps['forgetChat']
   /** The other channels, by which conversations go on. */
   findChannel(name: ChannelName): Channel | undefined
   /** Whether people may link their addresses for an agent. */
@@ -53,7 +53,7 @@ export interface WebStores {
   readonly questions?: OperatorQuestions | undefined
   /** Other names for the scopes of A2A, which limit tokens here as well. */
   readonly scopes?: Partial<ScopeTable> | undefined
-  /** Whether it bears the house's operator token. */
+  /** Whether it bears the gateway's operator token. */
   isOperatorToken?(authorization: string): boolean
 }
 
@@ -63,7 +63,7 @@ const atOnce = { width: 8, queue: 64 } as const
 /** Chat for browsers and apps: AG-UI 1.0 with history and attachments. */
 export async function openWeb(
   config: WebConfig,
-  house: House,
+  gateway: ChannelContext,
   {
     transcript,
     objects,
@@ -77,22 +77,22 @@ export async function openWeb(
     scopes,
   }: WebStores,
 ): Promise<Channel<Hono>> {
-  const secret = await house.desk.secret('web-storage', async () => randomBytes(32).toString('base64'))
-  const room = roomOf(config)
-  const rooms = {
+  const secret = await gateway.store.secret('web-storage', async () => randomBytes(32).toString('base64'))
+  const quota = quotaOf(config)
+  const deps = {
     config,
-    house,
+    gateway,
     transcript,
-    bounded: boundTranscript(transcript, room),
-    room,
+    bounded: boundTranscript(transcript, quota),
+    quota,
     forgetChat,
     records,
     findChannel,
     isLinking,
     scopes,
-    readOwner: createOwnerReader(config, { ...house, scopes }),
-    turnstile: createTurnstile(atOnce),
-    shelf: createWebShelf({ config, house, objects, key: Buffer.from(secret, 'base64') }),
+    readOwner: createOwnerReader(config, { ...gateway, scopes }),
+    responseSemaphore: createResponseSemaphore(atOnce),
+    shelf: createWebAttachments({ config, gateway, objects, key: Buffer.from(secret, 'base64') }),
     openBody: async (request: Request, maxBytes: number) => {
       const body = await readBody(request, maxBytes)
       return new Request(request.url, { method: 'POST', headers: request.headers, body: new Uint8Array(body) })
@@ -101,13 +101,13 @@ export async function openWeb(
   const routes = new Hono()
   if (config.enabled) {
     for (const path of ['/api/v1/*', '/v1/*', '/storage/v1/*']) routes.use(path, answerCors(config.origins))
-    routes.route('/', createRunRoutes(rooms))
-    routes.route('/', createAttachmentRoutes(rooms))
-    routes.route('/', createStoreRoutes(rooms))
-    routes.route('/', createSessionRoutes(rooms))
-    routes.route('/', createThreadRoutes(rooms))
-    routes.route('/', createRememberedRoutes(rooms))
-    if (approvals) routes.route('/', createOperatorRunRoutes({ ...rooms, approvals, questions, isOperatorToken }))
+    routes.route('/', createRunRoutes(deps))
+    routes.route('/', createAttachmentRoutes(deps))
+    routes.route('/', createStoreRoutes(deps))
+    routes.route('/', createSessionRoutes(deps))
+    routes.route('/', createThreadRoutes(deps))
+    routes.route('/', createRememberedRoutes(deps))
+    if (approvals) routes.route('/', createOperatorRunRoutes({ ...deps, approvals, questions, isOperatorToken }))
     refuseWrongMethods(routes)
   }
   const sender = createSender({
@@ -131,7 +131,7 @@ export async function openWeb(
   }
 }
 
-function roomOf({ limits }: WebConfig): OwnerRoom {
+function quotaOf({ limits }: WebConfig): OwnerQuota {
   return { threads: limits.threads_per_owner, entries: limits.entries_per_owner, bytes: limits.bytes_per_owner }
 }
 

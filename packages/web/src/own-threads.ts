@@ -1,13 +1,13 @@
 import type { ChannelName, OwnThread, OwnThreads } from '@postern/core'
 import { allowsAny, defaultScopes, ownerOf } from '@postern/http/tokens'
 import type { WebOwner } from './owner.ts'
-import type { WebRooms } from './rooms.ts'
+import type { WebDeps } from './web-deps.ts'
 
 /** What somebody who chats may see with an agent: his chats, and what he has said to it from the addresses that are linked with him. */
-export async function listOwnPlaces(owner: WebOwner, agent: string, rooms: OwnPlaceRooms): Promise<OwnThreads> {
-  const { isLinking, findChannel, house } = rooms
+export async function listOwnPlaces(owner: WebOwner, agent: string, deps: OwnThreadDeps): Promise<OwnThreads> {
+  const { isLinking, findChannel, gateway } = deps
   const identity = { via: 'web', address: owner.address, subject: owner.owner } as const
-  const person = isLinking(agent) ? await house.desk.findPerson(agent, identity) : undefined
+  const person = isLinking(agent) ? await gateway.store.findPerson(agent, identity) : undefined
   const linked = (person?.addresses ?? []).flatMap(({ via, subject }) =>
     via === 'web' || subject === undefined ? [] : [{ via, subject }],
   )
@@ -18,18 +18,18 @@ export async function listOwnPlaces(owner: WebOwner, agent: string, rooms: OwnPl
   const own = { via: 'web', scope: owner.owner } as const
   return {
     agent,
-    scopes: [own, ...listCalls(owner, rooms), ...scopes],
+    scopes: [own, ...listCalls(owner, deps), ...scopes],
     subjects: [owner.owner, ...linked.map(({ subject }) => subject)],
   }
 }
 
-export type OwnPlaceRooms = Pick<WebRooms, 'isLinking' | 'findChannel' | 'house' | 'scopes'>
+export type OwnThreadDeps = Pick<WebDeps, 'isLinking' | 'findChannel' | 'gateway' | 'scopes'>
 
 /**
  * Who calls with a token of the same issuer and the same subject is the same, as far as the token may read calls. What we issue
  * ourselves names agents and keys.
  */
-function listCalls(owner: WebOwner, { house: { agents }, scopes }: OwnPlaceRooms) {
+function listCalls(owner: WebOwner, { gateway: { agents }, scopes }: OwnThreadDeps) {
   const { issuer, subject } = owner
   const isShown = issuer !== agents.origin && allowsAny(owner, [scopes?.GetTask ?? defaultScopes.GetTask])
   return isShown ? [{ via: 'a2a' as const, scope: ownerOf({ issuer, claim: 'sub', value: subject }) }] : []

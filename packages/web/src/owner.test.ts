@@ -1,5 +1,5 @@
 import { createHmac } from 'node:crypto'
-import type { House } from '@postern/core'
+import type { ChannelContext } from '@postern/core'
 import { ConfigError, Unavailable } from '@postern/core'
 import { keyTimes } from '@postern/http/tokens'
 import type { CryptoKey, JWK } from 'jose'
@@ -10,7 +10,7 @@ import { createOwnerReader } from './owner.ts'
 
 const issuer = 'https://id.example'
 const start = Date.parse('2026-03-13T10:00:00Z')
-const secret = 'a secret that two houses share, long'
+const secret = 'a secret that two gateways share, long'
 let key: CryptoKey
 let jwk: JWK
 let spki: string
@@ -22,27 +22,27 @@ beforeAll(async () => {
   spki = await exportSPKI(pair.publicKey)
 })
 
-function openDoor({
+function openEndpoint({
   keys = [jwk],
   issuers = [{ issuer, audience: 'us', jwks: `${issuer}/jwks.json` }] as object[],
 } = {}) {
-  const room = { now: start, asked: 0, status: 200, keys: keys as unknown }
-  const world = {
-    now: () => room.now,
+  const quota = { now: start, asked: 0, status: 200, keys: keys as unknown }
+  const platform = {
+    now: () => quota.now,
     log: { warn: () => undefined },
     fetch: async () => {
-      room.asked += 1
+      quota.asked += 1
       await new Promise(resolve => setImmediate(resolve))
-      return { status: room.status, body: Buffer.from(JSON.stringify({ keys: room.keys })) }
+      return { status: quota.status, body: Buffer.from(JSON.stringify({ keys: quota.keys })) }
     },
-  } as unknown as House['world']
-  const agents = { origin: 'https://agents.test', domain: 'agents.test' } as House['agents']
+  } as unknown as ChannelContext['platform']
+  const agents = { origin: 'https://agents.test', domain: 'agents.test' } as ChannelContext['agents']
   const config = webConfigSchema.parse({ enabled: true, auth: { issuers } })
-  const desk = { consumeOnce: async () => true, secret: async () => 'secret' } as unknown as House['desk']
-  const read = createOwnerReader(config, { world, agents, desk })
+  const store = { consumeOnce: async () => true, secret: async () => 'secret' } as unknown as ChannelContext['store']
+  const read = createOwnerReader(config, { platform, agents, store })
   const visitWith = (token: string) =>
     new Request('http://here/v1/usage', { headers: { authorization: `Bearer ${token}` } })
-  return { room, enter: (token: string) => read(visitWith(token)) }
+  return { quota, enter: (token: string) => read(visitWith(token)) }
 }
 
 interface Minting {
@@ -63,7 +63,7 @@ const encode = (value: object) => Buffer.from(JSON.stringify(value)).toString('b
 
 describe('createOwnerReader()', () => {
   it('lets in whom a trusted issuer has signed a token', async () => {
-    const owner = await openDoor().enter(await mint())
+    const owner = await openEndpoint().enter(await mint())
     expect(owner).toMatchObject({ owner: 'web:["https://id.example","ann"]', subject: 'ann', issuer })
   })
 
@@ -82,12 +82,12 @@ describe('createOwnerReader()', () => {
     ['with a critical header', { header: { crit: ['exp'], exp: 1 } }],
   ])('refuses a token %s', async (_, minting) => {
     const token = await mint(minting).catch(() => encode({ alg: 'ES256' }))
-    await expect(openDoor().enter(token)).rejects.toMatchObject({ code: 'signature_invalid' })
+    await expect(openEndpoint().enter(token)).rejects.toMatchObject({ code: 'signature_invalid' })
   })
 
   it('refuses a token that is over as expired', async () => {
     const token = await mint({ claims: { exp: start / 1000 - 31 } })
-    await expect(openDoor().enter(token)).rejects.toMatchObject({ code: 'expired' })
+    await expect(openEndpoint().enter(token)).rejects.toMatchObject({ code: 'expired' })
   })
 
   it('refuses what is signed with the public key as a secret, or not at all', async () => {
@@ -95,17 +95,19 @@ describe('createOwnerReader()', () => {
     const head = encode({ alg: 'HS256', kid: 'k1' })
     for (const confused of [spki, JSON.stringify(jwk), jwk.x ?? '']) {
       const mac = createHmac('sha256', confused).update(`${head}.${claims}`).digest('base64url')
-      await expect(openDoor().enter(`${head}.${claims}.${mac}`)).rejects.toMatchObject({ code: 'signature_invalid' })
+      await expect(openEndpoint().enter(`${head}.${claims}.${mac}`)).rejects.toMatchObject({
+        code: 'signature_invalid',
+      })
     }
     const none = `${encode({ alg: 'none' })}.${claims}.`
-    await expect(openDoor().enter(none)).rejects.toMatchObject({ code: 'signature_invalid' })
+    await expect(openEndpoint().enter(none)).rejects.toMatchObject({ code: 'signature_invalid' })
   })
 
   it('no secret among published keys signs anything, and none may be configured to', async () => {
     const shared = Buffer.from(secret)
-    const door = openDoor({ keys: [{ kty: 'oct', k: shared.toString('base64url'), kid: 'k1', alg: 'HS256' }] })
+    const endpoint = openEndpoint({ keys: [{ kty: 'oct', k: shared.toString('base64url'), kid: 'k1', alg: 'HS256' }] })
     const token = await mint({ header: { alg: 'HS256' }, by: shared })
-    await expect(door.enter(token)).rejects.toMatchObject({ code: 'signature_invalid' })
+    await expect(endpoint.enter(token)).rejects.toMatchObject({ code: 'signature_invalid' })
     const parse = (issuerConfig: object) => webConfigSchema.safeParse({ auth: { issuers: [issuerConfig] } }).success
     const common = { issuer, audience: 'us' }
     expect(parse({ ...common, jwks: 'https://id.example/j', algorithms: ['HS256'] })).toBe(false)
@@ -118,46 +120,46 @@ describe('createOwnerReader()', () => {
     const own = await exportJWK(evil.publicKey)
     for (const header of [{ jwk: own }, { jku: 'https://evil.example/jwks' }, { x5u: 'https://evil.example/' }]) {
       const token = await mint({ header, by: evil.privateKey })
-      await expect(openDoor().enter(token)).rejects.toMatchObject({ code: 'signature_invalid' })
+      await expect(openEndpoint().enter(token)).rejects.toMatchObject({ code: 'signature_invalid' })
     }
   })
 
   it('asks for keys again when one is unknown, but not more often than every half minute', async () => {
-    const { room, enter } = openDoor()
+    const { quota, enter } = openEndpoint()
     await enter(await mint())
-    expect(room.asked).toBe(1)
+    expect(quota.asked).toBe(1)
     const other = await generateKeyPair('ES256', { extractable: true })
     const token = await mint({ header: { kid: 'k2' }, by: other.privateKey })
     for (let i = 0; i < 20; i++) await expect(enter(token)).rejects.toMatchObject({ code: 'signature_invalid' })
-    expect(room.asked).toBe(1)
-    room.now += keyTimes.cooldown
-    room.keys = [jwk, { ...(await exportJWK(other.publicKey)), kid: 'k2' }]
+    expect(quota.asked).toBe(1)
+    quota.now += keyTimes.cooldown
+    quota.keys = [jwk, { ...(await exportJWK(other.publicKey)), kid: 'k2' }]
     await enter(token)
-    expect(room.asked).toBe(2)
+    expect(quota.asked).toBe(2)
   })
 
   it('many who come at once make one question; an issuer that does not answer is left alone for a while', async () => {
-    const { room, enter } = openDoor()
-    room.status = 500
+    const { quota, enter } = openEndpoint()
+    quota.status = 500
     const token = await mint()
     const answers = await Promise.allSettled(Array.from({ length: 50 }, () => enter(token)))
     expect(answers.every(each => each.status === 'rejected' && each.reason instanceof Unavailable)).toBe(true)
-    expect(room.asked).toBe(1)
+    expect(quota.asked).toBe(1)
     await expect(enter(token)).rejects.toThrow('Cannot verify token: keys of its issuer cannot be had')
-    expect(room.asked).toBe(1)
-    room.status = 200
-    room.now += keyTimes.pause
+    expect(quota.asked).toBe(1)
+    quota.status = 200
+    quota.now += keyTimes.pause
     await enter(token)
-    expect(room.asked).toBe(2)
+    expect(quota.asked).toBe(2)
   })
 
   it('the last keys count for an hour while their issuer does not answer', async () => {
-    const { room, enter } = openDoor()
+    const { quota, enter } = openEndpoint()
     await enter(await mint())
-    room.keys = 'nonsense'
-    room.now += keyTimes.maxAge
+    quota.keys = 'nonsense'
+    quota.now += keyTimes.maxAge
     await enter(await mint({ claims: { exp: start / 1000 + 9_000 } }))
-    room.now = start + keyTimes.staleLimit
+    quota.now = start + keyTimes.staleLimit
     await expect(enter(await mint({ claims: { exp: start / 1000 + 9_000 } }))).rejects.toThrow(Unavailable)
   })
 
@@ -166,7 +168,7 @@ describe('createOwnerReader()', () => {
       { issuer, audience: 'us', secret },
       { issuer: 'https://other.example', audience: 'us', secret },
     ]
-    const { enter } = openDoor({ issuers })
+    const { enter } = openEndpoint({ issuers })
     const addressOf = async (iss: string, sub: string) =>
       (await enter(await mint({ claims: { iss, sub }, header: { alg: 'HS256' }, by: Buffer.from(secret) }))).address
     const [ann, otherAnn] = [await addressOf(issuer, 'ann'), await addressOf('https://other.example', 'ann')]
@@ -180,10 +182,10 @@ describe('createOwnerReader()', () => {
 describe('issuers', () => {
   it('are none of our own name: their subjects would be whoever a configured token names', () => {
     const problem = 'is the origin of the gateway itself, under which it knows the names of web.auth.tokens'
-    const mend = 'Let the issuer have a name of its own.'
-    const refusal = new ConfigError('web.auth.issuers.0.issuer', problem, mend)
+    const fix = 'Let the issuer have a name of its own.'
+    const refusal = new ConfigError('web.auth.issuers.0.issuer', problem, fix)
     const own = { issuer: 'https://agents.test', audience: 'us', secret }
-    expect(() => openDoor({ issuers: [own] })).toThrow(refusal)
+    expect(() => openEndpoint({ issuers: [own] })).toThrow(refusal)
   })
 
   it('stand there once each', () => {

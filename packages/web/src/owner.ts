@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto'
-import type { House, NormalizedMessage, World } from '@postern/core'
+import type { ChannelContext, NormalizedMessage, Platform } from '@postern/core'
 import { ConfigError, formatChatOwner, isoTime, mintTransportEvidence, parseJsonText, Rejection } from '@postern/core'
 import type { Credential, IssuerTrust, ScopedCaller, ScopeTable, VerifiedToken, Visit } from '@postern/http/tokens'
 import {
@@ -28,34 +28,34 @@ export interface WebPerson {
 export interface WebOwner extends WebPerson, ScopedCaller {}
 
 /** What a request is for, where its method does not tell. */
-export type WebAct = 'read' | 'write' | 'cancel'
+export type WebAction = 'read' | 'write' | 'cancel'
 
 /**
  * Who sends a request; `act` defaults to `read` for GET and `write` for all else.
  * @throws CredentialRejection unsigned, signature_invalid, expired, replayed, forbidden where the token lacks the scope; Unavailable
  */
-export type ReadOwner = (visit: Visit, act?: WebAct) => Promise<WebOwner>
+export type ReadOwner = (visit: Visit, act?: WebAction) => Promise<WebOwner>
 
 const readingMethods: ReadonlySet<string> = new Set(['GET', 'HEAD'])
 
 /** Whoever may talk to an agent may read what was said in the chat; what was said over A2A is `GetTask` alone. */
-const operations: Readonly<Record<WebAct, readonly (keyof ScopeTable)[]>> = {
+const operations: Readonly<Record<WebAction, readonly (keyof ScopeTable)[]>> = {
   read: ['GetTask', 'SendMessage', 'SendStreamingMessage'],
   write: ['SendMessage', 'SendStreamingMessage'],
   cancel: ['CancelTask'],
 }
 
 export interface OwnerReaderDeps {
-  readonly world: World
-  readonly desk: Pick<House['desk'], 'consumeOnce' | 'secret'>
-  readonly agents: Pick<House['agents'], 'origin' | 'domain'>
+  readonly platform: Platform
+  readonly store: Pick<ChannelContext['store'], 'consumeOnce' | 'secret'>
+  readonly agents: Pick<ChannelContext['agents'], 'origin' | 'domain'>
   /** Other names for the scopes of A2A, which count here as well. */
   readonly scopes?: Partial<ScopeTable> | undefined
 }
 
 /** @throws ConfigError when somebody else speaks as we do */
 export function createOwnerReader({ auth }: WebConfig, deps: OwnerReaderDeps): ReadOwner {
-  const { world, agents, desk } = deps
+  const { platform, agents, store } = deps
   checkIssuers(auth, agents.origin)
   const table = { ...defaultScopes, ...deps.scopes }
   const findStatic = createStaticCheck(auth.tokens)
@@ -63,12 +63,12 @@ export function createOwnerReader({ auth }: WebConfig, deps: OwnerReaderDeps): R
   const challenger = createChallenger({ realm: 'postern', schemes: listTokenSchemes(auth.issuers, isNothing) })
   const verifyBearer = createTokenVerifier<WebOwner>(
     {
-      issuers: auth.issuers.map(issuer => trustIssuer(issuer, world)),
+      issuers: auth.issuers.map(issuer => trustIssuer(issuer, platform)),
       rules: auth,
       scopes: table,
       describe: (token, scopes) => ({ ...describePerson(token, agents.domain), scheme: 'Bearer', scopes }),
     },
-    { world, desk, origin: agents.origin },
+    { platform, store, origin: agents.origin },
   )
 
   function admit(credential: Credential, visit: Visit): Promise<WebOwner> | WebOwner {
@@ -101,13 +101,13 @@ function createStaticCheck(tokens: WebConfig['auth']['tokens']): (authorization:
   }
 }
 
-function trustIssuer(config: WebIssuer, world: World): IssuerTrust {
+function trustIssuer(config: WebIssuer, platform: Platform): IssuerTrust {
   const { jwks, secret } = config
   if (secret !== undefined || jwks === undefined) {
     return { config: { ...config, algorithms: config.algorithms ?? ['HS256'] }, keys: createSecretKeys(secret ?? '') }
   }
   const algorithms = config.algorithms ?? ['ES256', 'EdDSA', 'RS256']
-  return { config: { ...config, algorithms }, keys: createIssuerKeys(jwks, world) }
+  return { config: { ...config, algorithms }, keys: createIssuerKeys(jwks, platform) }
 }
 
 /** The person a token names. @throws Rejection signature_invalid for a client that is nobody */
@@ -154,7 +154,7 @@ export function senderOf(
   return { address, auth_method: 'a2a-oauth', verified: true, identities: [mintTransportEvidence(evidence)] }
 }
 
-/** Whose key it is, as the desk knows who may decide. */
+/** Whose key it is, as the store knows who may decide. */
 export function senderOfKey(owner: string): NormalizedMessage['sender'] {
   const [issuer = '', subject = ''] = parseJsonText(owner.slice('web:'.length)) as readonly string[]
   return senderOf({ issuer, subject, address: '' }, '', 0)

@@ -1,4 +1,4 @@
-import type { World } from '@postern/core'
+import type { Platform } from '@postern/core'
 import { loadJose } from '@postern/http/tokens'
 
 /** A place in the store of attachments: what is kept of a signed URL. */
@@ -68,7 +68,7 @@ export interface SignerOptions {
   readonly key: Uint8Array
   /** How long a URL works, ms. */
   readonly lifetime: number
-  readonly now: World['now']
+  readonly now: Platform['now']
 }
 
 /** Signed URLs in the form of Supabase Storage: a JWT (HS256) over `url`, the place. */

@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import type { Desk, RelationEffect } from '@postern/core'
+import type { RelationEffect, Store } from '@postern/core'
 import { makeIntake } from '../growth/conversation.ts'
 import { serveMeasured } from '../harness/server-child.ts'
 import { openMeasuredGateway } from '../ours/open.ts'
@@ -15,16 +15,16 @@ await serveMeasured<FanoutSetup>(async ({ port, count }) => {
   const directory = mkdtempSync(join(tmpdir(), 'postern-bench-'))
   const loopback = Object.fromEntries(Array.from({ length: count }, (_, index) => [inboxHost(index), port]))
   const gateway = await openMeasuredGateway({ directory, tree: { network: { loopback } } })
-  await addFollowers(gateway.desk, count)
+  await addFollowers(gateway.store, count)
   await gateway.start()
-  const countSent = async () => (await gateway.desk.count()).deliveries.sent
+  const countSent = async () => (await gateway.store.count()).deliveries.sent
   return {
     port: 0,
     handled: countSent,
     async work(given) {
       const { serial } = given as FanoutOrder
       const before = await countSent()
-      await gateway.desk.admit(makeIntake(Number(serial), agent), `bench-${serial}`)
+      await gateway.store.admit(makeIntake(Number(serial), agent), `bench-${serial}`)
       while ((await countSent()) < before + count) await new Promise(resolve => setTimeout(resolve, 10))
     },
     close: async () => {
@@ -34,7 +34,7 @@ await serveMeasured<FanoutSetup>(async ({ port, count }) => {
   }
 })
 
-async function addFollowers(desk: Desk, count: number): Promise<void> {
+async function addFollowers(store: Store, count: number): Promise<void> {
   const effects = Array.from({ length: count }, (_, index): RelationEffect => {
     const origin = `https://${inboxHost(index)}`
     return {
@@ -44,5 +44,5 @@ async function addFollowers(desk: Desk, count: number): Promise<void> {
       target: { inbox: `${origin}/inboxes/${index}` },
     }
   })
-  await desk.admit({ ...makeIntake(0, agent), disposition: 'keep', effects }, 'bench-followers')
+  await store.admit({ ...makeIntake(0, agent), disposition: 'keep', effects }, 'bench-followers')
 }

@@ -111,7 +111,7 @@ async function measureLine(gateway: ServerProcess, traffic: Traffic, count: numb
 }
 
 const what = {
-  admit: { name: 'admitted', note: 'one message by the desk’s own port, 250 at a time' },
+  admit: { name: 'admitted', note: 'one message by the store’s own port, 250 at a time' },
   line: {
     name: 'whole line',
     note: 'one signed post: verified, stored, answered by an agent, the answer signed and delivered',

@@ -1,10 +1,10 @@
 import { cpSync, mkdirSync, readdirSync, renameSync, statSync } from 'node:fs'
 import { join } from 'node:path'
-import type { Desk } from '@postern/core'
+import type { Store } from '@postern/core'
 import { serveMeasured } from '../harness/server-child.ts'
 import { openMeasuredGateway } from '../ours/open.ts'
 import type { Cost } from './stock.ts'
-import { measureAdmission, stockDesk } from './stock.ts'
+import { measureAdmission, stockStore } from './stock.ts'
 
 export type StockOrder =
   | { readonly step: 'fill'; readonly base: string; readonly marks: readonly number[] }
@@ -33,7 +33,7 @@ async function fill(base: string, marks: readonly number[]): Promise<Stocked> {
   let stored = 0
   const bytes: number[] = []
   for (const mark of marks) {
-    await withDesk(growing, desk => stockDesk(desk, stored, mark))
+    await withStore(growing, store => stockStore(store, stored, mark))
     stored = mark
     bytes.push(sizeOf(growing))
     const kept = join(base, String(mark))
@@ -48,8 +48,8 @@ async function admitByTurns({ directories, rounds, count }: Extract<StockOrder, 
   const costs: Cost[][] = directories.map(() => [])
   // The first round only warms up.
   for (let round = 0; round <= rounds; round++) {
-    for (const [index, { desk }] of gateways.entries()) {
-      const cost = await measureAdmission(desk, next, count)
+    for (const [index, { store }] of gateways.entries()) {
+      const cost = await measureAdmission(store, next, count)
       next += count
       if (round > 0) costs[index]?.push(cost)
     }
@@ -58,10 +58,10 @@ async function admitByTurns({ directories, rounds, count }: Extract<StockOrder, 
   return { costs }
 }
 
-/** A gateway that is opened and never started has a desk at which nobody works. */
-async function withDesk(directory: string, use: (desk: Desk) => Promise<void>): Promise<void> {
+/** A gateway that is opened and never started has a store at which nobody works. */
+async function withStore(directory: string, use: (store: Store) => Promise<void>): Promise<void> {
   const gateway = await openMeasuredGateway({ directory })
-  await use(gateway.desk)
+  await use(gateway.store)
   await gateway.stop()
 }
 

@@ -47,12 +47,12 @@ export async function profileContender(
   }
 }
 
-export function formatProfile(title: string, { functions, rooms, inclusive }: ProfileSummary): string {
-  const format = (times: ProfileSummary['rooms']) =>
+export function formatProfile(title: string, { functions, deps, inclusive }: ProfileSummary): string {
+  const format = (times: ProfileSummary['deps']) =>
     formatColumns(times.map(({ what, share }) => [`${(share * 100).toFixed(1)} %`.padStart(7), what]))
   return [
     `${title}: self time by room`,
-    format(rooms),
+    format(deps),
     `\n${title}: self time by function`,
     format(functions),
     `\n${title}: our functions with all they call`,

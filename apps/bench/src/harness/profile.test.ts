@@ -24,12 +24,12 @@ test('summarizeProfiles() adds up self time within the window and leaves idlenes
   writeFileSync(join(directory, 'a.cpuprofile'), JSON.stringify(profile))
   writeFileSync(join(directory, 'notes.txt'), 'not a profile')
 
-  const { functions, rooms, inclusive } = summarizeProfiles(directory, { from: 1050, to: 9000 }, 10)
+  const { functions, deps, inclusive } = summarizeProfiles(directory, { from: 1050, to: 9000 }, 10)
 
   expect(functions).toEqual([
     { what: 'take  packages/store/src/intake.ts:10', share: 0.75 },
     { what: 'parse  node_modules/zod/index.js:2', share: 0.25 },
   ])
-  expect(rooms.map(({ what }) => what)).toEqual(['packages/store', 'node_modules/zod'])
+  expect(deps.map(({ what }) => what)).toEqual(['packages/store', 'node_modules/zod'])
   expect(inclusive).toEqual([{ what: 'take  packages/store/src/intake.ts:10', share: 1 }])
 })

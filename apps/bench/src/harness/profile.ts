@@ -24,7 +24,7 @@ export interface SelfTime {
 
 export interface ProfileSummary {
   readonly functions: readonly SelfTime[]
-  readonly rooms: readonly SelfTime[]
+  readonly deps: readonly SelfTime[]
   /** Our own functions with all they call. An `await` ends a call: what follows it counts for the function alone. */
   readonly inclusive: readonly SelfTime[]
 }
@@ -42,21 +42,21 @@ export function monotonicMicros(): number {
 /** Adds up every `.cpuprofile` of a directory (one for each thread) within the window. */
 export function summarizeProfiles(directory: string, window: Window, top: number): ProfileSummary {
   const functions = new Map<string, number>()
-  const rooms = new Map<string, number>()
+  const deps = new Map<string, number>()
   const inclusive = new Map<string, number>()
   for (const name of readdirSync(directory).filter(file => file.endsWith('.cpuprofile'))) {
     const profile = JSON.parse(readFileSync(join(directory, name), 'utf8')) as CpuProfile
     const findOwnCallers = createCallerFinder(profile)
     for (const [node, micros] of selfTimes(profile, window)) {
       addTime(functions, describeFunction(node), micros)
-      addTime(rooms, describeRoom(node), micros)
+      addTime(deps, describeRoom(node), micros)
       for (const caller of findOwnCallers(node)) addTime(inclusive, caller, micros)
     }
   }
   const total = sumTimes(functions)
   return {
     functions: rankTimes(functions, total, top),
-    rooms: rankTimes(rooms, total, top),
+    deps: rankTimes(deps, total, top),
     inclusive: rankTimes(inclusive, total, top),
   }
 }

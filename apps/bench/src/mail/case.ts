@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
-import type { MailPlan, SimMail } from '@postern/sim'
-import { openSimWorld } from '@postern/sim'
+import type { MailPlan, SimMail } from '@postern/simulation'
+import { openSimulation } from '@postern/simulation'
 import type { BenchCase, Contender } from '../harness/case.ts'
 import { formatRequest } from '../harness/http-message.ts'
 import { describeGateway, gatewayHost } from '../ours/describe.ts'
@@ -23,20 +23,20 @@ export function openLargeMailCase(): Promise<BenchCase> {
 }
 
 async function openLetterCase(about: About, file?: Attached): Promise<BenchCase> {
-  const world = await openSimWorld()
+  const simulation = await openSimulation()
   const run = process.pid.toString(36)
   let serial = 0
   return {
     ...about,
-    contenders: listContenders(world.network.dns),
+    contenders: listContenders(simulation.network.dns),
     async prepare(count) {
       const requests: Uint8Array[] = []
       for (let made = 0; made < count; made++)
-        requests.push(await composeRequest(world.mail, `${run}-${serial++}`, file))
+        requests.push(await composeRequest(simulation.mail, `${run}-${serial++}`, file))
       return requests
     },
     isAccepted: ({ status }) => status === 200 || status === 202,
-    close: () => world.close(),
+    close: () => simulation.close(),
   }
 }
 
@@ -64,7 +64,7 @@ export const endlessBudgets = {
   correspondent_per_hour: 1e9,
   thread_per_hour: 1e9,
   thread_per_day: 1e9,
-  swift_per_hour: 1e9,
+  rapid_per_hour: 1e9,
   repeats_per_hour: 1e9,
   unverified_per_day: 1e9,
   unverified_per_hour: 1e9,

@@ -16,7 +16,7 @@ await serveMeasured<MailOutSetup>(async ({ port }) => {
   const tree = { email: { submit: { host: '127.0.0.1', port } } }
   const gateway = await openMeasuredGateway({ directory, tree })
   await gateway.start()
-  const countSent = async () => (await gateway.desk.count()).deliveries.sent
+  const countSent = async () => (await gateway.store.count()).deliveries.sent
   return {
     port: 0,
     handled: countSent,
@@ -24,7 +24,7 @@ await serveMeasured<MailOutSetup>(async ({ port }) => {
       const { first, count } = given as MailOrder
       const before = await countSent()
       const numbers = Array.from({ length: count }, (_, index) => first + index)
-      await Promise.all(numbers.map(number => gateway.desk.admit(makeMail(number), `bench-${number}`)))
+      await Promise.all(numbers.map(number => gateway.store.admit(makeMail(number), `bench-${number}`)))
       while ((await countSent()) < before + count) await new Promise(resolve => setTimeout(resolve, 10))
     },
     close: async () => {

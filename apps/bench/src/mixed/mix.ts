@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto'
-import type { SimMail } from '@postern/sim'
-import { openSimWorld } from '@postern/sim'
+import type { SimMail } from '@postern/simulation'
+import { openSimulation } from '@postern/simulation'
 import { createCallMaker } from '../a2a/case.ts'
 import { openAgentIssuer } from '../a2a/issuer.ts'
 import { openTraffic } from '../activitypub/traffic.ts'
@@ -33,14 +33,14 @@ export interface Mix {
 
 export async function openMix(): Promise<Mix> {
   const traffic = await openTraffic({ agent: 'brief', senders: 200, keys: 'ed25519' })
-  const [world, issuer] = [await openSimWorld(), await openAgentIssuer()]
+  const [platform, issuer] = [await openSimulation(), await openAgentIssuer()]
   const [call, stream] = [createCallMaker(issuer, 'SendMessage'), createCallMaker(issuer, 'SendStreamingMessage')]
   const post = () => first(traffic.prepare(1))
   const send = () => first(call(1, 'jwt'))
   const follow = () => first(stream(1, 'jwt'))
   const chat = writeRun
   const oddMail = async () => formatMail(writeOddMail(serial++, run))
-  const mail = alternate([() => writeLetter(world.mail), oddMail])
+  const mail = alternate([() => writeLetter(platform.mail), oddMail])
   const parties = [post, send, mail, chat, post, send, chat, post, follow, post]
   return {
     tree: {
@@ -53,14 +53,14 @@ export async function openMix(): Promise<Mix> {
       email: { intake: { secret: intakeSecret }, budgets: endlessBudgets },
       a2a: { auth: { issuers: [issuer.trusted] }, limits: { tasks_per_caller: 1e9, open_tasks_per_caller: 1e9 } },
       web: { enabled: true, auth: { tokens: [{ name: 'ann', sha256: hash('sha256', webToken) }] }, limits: webLimits },
-      network: { dns: world.network.dns, loopback: { ...traffic.fediverse.loopback, [issuer.host]: issuer.port } },
+      network: { dns: platform.network.dns, loopback: { ...traffic.fediverse.loopback, [issuer.host]: issuer.port } },
     },
     makeMixed: alternate(parties),
     makeOddMail: oddMail,
     async close() {
       traffic.fediverse.close()
       issuer.close()
-      await world.close()
+      await platform.close()
     },
   }
 }

@@ -1,10 +1,10 @@
-import type { NoticeDesk } from '@postern/core'
+import type { NoticeStore } from '@postern/core'
 
-/** How many listen to messages of this desk, from now on. */
-export function countListeners(desk: NoticeDesk): () => number {
-  const { listen } = desk
+/** How many listen to messages of this store, from now on. */
+export function countListeners(store: NoticeStore): () => number {
+  const { listen } = store
   let count = 0
-  desk.listen = (topic, listener) => {
+  store.listen = (topic, listener) => {
     const isCounted = topic.startsWith('message:')
     const unlisten = listen(topic, listener)
     let isOver = !isCounted

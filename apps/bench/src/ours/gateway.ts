@@ -15,13 +15,13 @@ setFlagsFromString('--max-semi-space-size=0')
 await serveMeasured<GatewaySetup>(async ({ tree, data, counts = 'turns' }) => {
   const directory = data ?? mkdtempSync(join(tmpdir(), 'postern-bench-'))
   const gateway = await openMeasuredGateway({ directory, tree })
-  const listeners = countListeners(gateway.desk)
-  if (counts === 'messages') Object.assign(gateway.desk, { leaseTurns: async () => [] })
+  const listeners = countListeners(gateway.store)
+  if (counts === 'messages') Object.assign(gateway.store, { leaseTurns: async () => [] })
   const [http] = await gateway.start()
   const handled = {
     turns: readTurns,
-    deliveries: async () => (await gateway.desk.count()).deliveries.sent,
-    messages: async () => (await gateway.desk.count()).messages.received,
+    deliveries: async () => (await gateway.store.count()).deliveries.sent,
+    messages: async () => (await gateway.store.count()).messages.received,
   }
   return {
     port: http?.port ?? 0,

@@ -3,8 +3,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Intake } from '@postern/core'
 import { isoTime } from '@postern/core'
-import type { StoreDesk } from '@postern/store'
-import { openPostgresDesk, openSqliteDesk } from '@postern/store'
+import type { GatewayStore } from '@postern/store'
+import { openPostgresStore, openSqliteStore } from '@postern/store'
 import type { Cluster } from '@postern/testing/postgres-cluster'
 import { createCluster, findPostgres, password } from '@postern/testing/postgres-cluster'
 import type { Figure, ProbeOptions } from '../harness/figure.ts'
@@ -21,12 +21,12 @@ interface Contender {
   readonly note: string
   /** By its name, whom it is measured against. */
   readonly against?: string
-  readonly desks: readonly StoreDesk[]
+  readonly stores: readonly GatewayStore[]
   /** Messages a second, one figure a round. */
   readonly rates: number[]
 }
 
-/** Messages that are admitted, answered and delivered at the desk's port, by engine; all of it durable, in one run by turns. */
+/** Messages that are admitted, answered and delivered at the store's port, by engine; all of it durable, in one run by turns. */
 export async function probePostgres({ rounds, quick, progress }: ProbeOptions): Promise<readonly Figure[]> {
   const programs = findPostgres()
   if (!programs) throw new Error('no PostgreSQL server is installed here')
@@ -40,14 +40,14 @@ export async function probePostgres({ rounds, quick, progress }: ProbeOptions): 
     const count = quick ? 500 : 2_000
     for (let round = 0; round <= rounds; round += 1) {
       progress(`postgres: round ${round} of ${rounds}`)
-      for (const { desks, rates } of contenders) {
-        const rate = await measure(desks, count, `r${round}`)
+      for (const { stores, rates } of contenders) {
+        const rate = await measure(stores, count, `r${round}`)
         if (round > 0) rates.push(rate)
       }
     }
     return toFigures(contenders)
   } finally {
-    await Promise.all(contenders.flatMap(({ desks }) => desks).map(desk => desk.close()))
+    await Promise.all(contenders.flatMap(({ stores }) => stores).map(store => store.close()))
     await cluster.remove()
     rmSync(directory, { recursive: true, force: true })
   }
@@ -58,60 +58,60 @@ async function openContenders(directory: string, cluster: Cluster): Promise<read
   process.env.PGPASSWORD = password
   const socket = `postgres:///postgres?host=${host}&port=${port}&user=postern&`
   const openBy = (way: string, schema: string) =>
-    openPostgresDesk({ url: `${way}schema=${schema}`, now: Date.now, log })
+    openPostgresStore({ url: `${way}schema=${schema}`, now: Date.now, log })
   const open = (schema: string) => openBy(socket, schema)
-  const sqlite = await openSqliteDesk({ path: join(directory, 'postern.db'), now: Date.now, log })
+  const sqlite = await openSqliteStore({ path: join(directory, 'postern.db'), now: Date.now, log })
   return [
-    { name: 'SQLite', note: 'one desk, in the thread of the gateway', desks: [sqlite], rates: [] },
+    { name: 'SQLite', note: 'one store, in the thread of the gateway', stores: [sqlite], rates: [] },
     {
       name: 'one desk',
       note: 'at a server on this machine, by its socket',
       against: 'SQLite',
-      desks: [await open('one')],
+      stores: [await open('one')],
       rates: [],
     },
     {
-      name: 'one desk, TCP',
+      name: 'one store, TCP',
       note: 'the same by TCP on loopback',
       against: 'one desk',
-      desks: [await openBy(`${url}?`, 'tcp')],
+      stores: [await openBy(`${url}?`, 'tcp')],
       rates: [],
     },
     {
       name: 'two desks',
       note: 'at one database, by its socket',
       against: 'one desk',
-      desks: [await open('two'), await open('two')],
+      stores: [await open('two'), await open('two')],
       rates: [],
     },
   ]
 }
 
 /** @returns messages a second, from the first admitted to the last delivered */
-async function measure(desks: readonly StoreDesk[], count: number, mark: string): Promise<number> {
+async function measure(stores: readonly GatewayStore[], count: number, mark: string): Promise<number> {
   const begun = performance.now()
-  const share = count / desks.length
-  await Promise.all(desks.map((desk, at) => carryAll(desk, share, `${mark}-${at}`)))
+  const share = count / stores.length
+  await Promise.all(stores.map((store, at) => carryAll(store, share, `${mark}-${at}`)))
   return count / ((performance.now() - begun) / 1_000)
 }
 
 /** As many at once as a busy gateway has; each gateway also takes what the other has admitted. */
-export async function carryAll(desk: StoreDesk, count: number, mark: string): Promise<void> {
+export async function carryAll(store: GatewayStore, count: number, mark: string): Promise<void> {
   const request = { holder: mark, limit: atOnce, leaseMs: 60_000 }
   for (let from = 0; from < count; from += atOnce) {
     const size = Math.min(atOnce, count - from)
-    await Promise.all(Array.from({ length: size }, (_, at) => desk.admit(sketchIntake(`${mark}-${from + at}`), 'c')))
-    await workOff(desk, request)
+    await Promise.all(Array.from({ length: size }, (_, at) => store.admit(sketchIntake(`${mark}-${from + at}`), 'c')))
+    await workOff(store, request)
   }
-  await workOff(desk, request)
+  await workOff(store, request)
 }
 
-async function workOff(desk: StoreDesk, request: Parameters<StoreDesk['leaseTurns']>[0]): Promise<void> {
+async function workOff(store: GatewayStore, request: Parameters<GatewayStore['leaseTurns']>[0]): Promise<void> {
   for (;;) {
-    const turns = await desk.leaseTurns(request)
-    await Promise.all(turns.map(turn => desk.commit(turn, sketchAnswer(turn.content.id, turn.content.thread_id))))
-    const deliveries = await desk.leaseDeliveries({ ...request, rank: 'answer' })
-    await Promise.all(deliveries.map(delivery => desk.settle(delivery, { state: 'sent' })))
+    const turns = await store.leaseTurns(request)
+    await Promise.all(turns.map(turn => store.commit(turn, sketchAnswer(turn.content.id, turn.content.thread_id))))
+    const deliveries = await store.leaseDeliveries({ ...request, rank: 'answer' })
+    await Promise.all(deliveries.map(delivery => store.settle(delivery, { state: 'sent' })))
     if (turns.length + deliveries.length === 0) return
   }
 }
@@ -139,7 +139,7 @@ function sketchIntake(id: string): Intake {
   }
 }
 
-function sketchAnswer(id: string, thread_id: string): Parameters<StoreDesk['commit']>[1] {
+function sketchAnswer(id: string, thread_id: string): Parameters<GatewayStore['commit']>[1] {
   return {
     response: {
       id: `answer to ${id}`,

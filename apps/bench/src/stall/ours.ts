@@ -17,7 +17,7 @@ await serveMeasured<StallSetup>(async ({ dns }) => {
   const tree = {
     agents: Object.fromEntries(agents.map(name => [name, { use: silent }])),
     default_agent: agents[0],
-    email: { intake: { secret: intakeSecret }, answer_unaddressed: true },
+    email: { intake: { secret: intakeSecret }, answer_bcc: true },
     network: { dns },
     limits: Object.fromEntries(
       ['per_address', 'per_host', 'per_identity', 'per_unverified', 'per_agent'].map(name => [name, 1e9]),

@@ -1,4 +1,4 @@
-import { openSimWorld } from '@postern/sim'
+import { openSimulation } from '@postern/simulation'
 import { openConnection } from '../harness/connection.ts'
 import type { Figure, ProbeOptions } from '../harness/figure.ts'
 import { formatRequest } from '../harness/http-message.ts'
@@ -17,8 +17,8 @@ const aftermath = 300
 /** For how long one mail that is meant to do so holds up everything else. */
 export async function probeStall({ rounds, progress }: ProbeOptions): Promise<readonly Figure[]> {
   const entry = new URL('./ours.ts', import.meta.url)
-  const world = await openSimWorld()
-  const setup = { dns: world.network.dns }
+  const simulation = await openSimulation()
+  const setup = { dns: simulation.network.dns }
   const server = await startServer({ entry, setup, core: undefined, nodeFlags: ['--max-semi-space-size=8'] })
   const stalls = new Map<HostileInput, number[]>(hostileInputs.map(input => [input, []]))
   try {
@@ -31,7 +31,7 @@ export async function probeStall({ rounds, progress }: ProbeOptions): Promise<re
     }
   } finally {
     await server.stop()
-    await world.close()
+    await simulation.close()
   }
   return [...stalls].map(([{ name }, found]) => toFigure(name, found))
 }

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { openSqliteDesk } from '@postern/store'
+import { openSqliteStore } from '@postern/store'
 import type { EntryBody, FormatName, ThreadKey, TranscriptStore } from '@postern/transcript'
 import { codecs, contentOfText, formatNames } from '@postern/transcript'
 import type { Figure, ProbeOptions } from '../harness/figure.ts'
@@ -54,8 +54,8 @@ export async function probeTranscript({ rounds, quick, full, progress }: ProbeOp
 }
 
 async function stockThread(base: string, mark: number): Promise<Stocked> {
-  const desk = await openSqliteDesk({ path: join(base, `${mark}.db`), now: Date.now, log })
-  const { transcript } = desk
+  const store = await openSqliteStore({ path: join(base, `${mark}.db`), now: Date.now, log })
+  const { transcript } = store
   const thread = await transcript.openThread('web:bench', { transport: 'bench', key: 'long' })
   for (let count = 0; count < mark; count += 1_000) {
     await transcript.append(
@@ -63,7 +63,7 @@ async function stockThread(base: string, mark: number): Promise<Stocked> {
       Array.from({ length: 1_000 }, (_, index) => makeEntry(thread, count + index)),
     )
   }
-  return { mark, transcript, thread, close: desk.close }
+  return { mark, transcript, thread, close: store.close }
 }
 
 const shapes = [
@@ -109,7 +109,7 @@ async function appendOne(
   { transcript, thread, number }: Pick<Stocked, 'transcript' | 'thread'> & { readonly number: number },
 ): Promise<void> {
   const codec = codecs[format]
-  const [message] = codec.write([makeEntry(thread, number * shapes.length)], { bag: 'none' })
+  const [message] = codec.write([makeEntry(thread, number * shapes.length)], { marker: 'none' })
   const id = randomBytes(8).toString('hex')
   const context = {
     thread_id: thread.thread_id,

@@ -20,12 +20,12 @@ export async function checkStore(
       return warning(`the database server's clock is ${skewMs / 1000} s away from ours`, 'Let both keep time by NTP.')
     }
     if (isExposed) {
-      const mend = 'Add ?sslmode=verify-full (and sslrootcert=…) to the URL of "store".'
-      return warning(`what is said to the database ${place} goes over the network as it is`, mend)
+      const fix = 'Add ?sslmode=verify-full (and sslrootcert=…) to the URL of "store".'
+      return warning(`what is said to the database ${place} goes over the network as it is`, fix)
     }
     return ok(`the database ${place} answers, PostgreSQL ${version}`)
   } catch (error) {
     if (!(error instanceof ConfigError)) throw error
-    return failure(error.message, error.mend)
+    return failure(error.message, error.fix)
   }
 }

@@ -122,11 +122,11 @@ export async function rotateKeys(
 }
 
 function formatRotated(rotated: Keys, isRevoking: boolean): string {
-  const fate = isRevoking ? 'are not published any more' : 'stay published for a week'
+  const disposition = isRevoking ? 'are not published any more' : 'stay published for a week'
   const publish = rotated.keys.some(({ dns }) => dns)
     ? ' Publish the DNS records now: what is signed is checked there.'
     : ''
-  return `${formatKeys(rotated)}\n\nThese sign from now on; the old ones ${fate}.${publish}`
+  return `${formatKeys(rotated)}\n\nThese sign from now on; the old ones ${disposition}.${publish}`
 }
 
 function formatKeys({ keys }: Keys): string {

@@ -5,7 +5,7 @@ import { inspectIssuer } from '@postern/identity'
 import { handleHostOf } from '../config/handle-host.ts'
 import { findUnsafeSettings } from '../config/production.ts'
 import type { ConfigFile } from '../config/read-config.ts'
-import { createWorld } from '../world.ts'
+import { createPlatform } from '../platform.ts'
 import type { Check } from './check.ts'
 import { checkHandleHost } from './check-handle-host.ts'
 import { checkProxies } from './check-proxies.ts'
@@ -77,7 +77,7 @@ function formatFinding({ id, severity, message, fix }: Finding): string {
 function checkSafety(config: OperatorClient['config']): Verdict {
   const [first] = findUnsafeSettings(config)
   return first
-    ? failure(first.message, first.mend)
+    ? failure(first.message, first.fix)
     : ok(config.dev ? 'dev mode: unsafe switches are allowed' : 'no unsafe switch is on')
 }
 
@@ -154,24 +154,24 @@ async function checkOrigin({ config }: OperatorClient): Promise<Verdict> {
 async function checkHandles(client: OperatorClient): Promise<Verdict> {
   const { config } = client
   const handleHost = handleHostOf(config)
-  const world = createWorld(config, silentLog)
+  const platform = createPlatform(config, silentLog)
   try {
-    return await checkHandleHost({ agent: firstAgent(client), handleHost, origin: config.origin }, world.fetch)
+    return await checkHandleHost({ agent: firstAgent(client), handleHost, origin: config.origin }, platform.fetch)
   } finally {
-    world.close()
+    platform.close()
   }
 }
 
 async function checkIssuers({ config }: OperatorClient): Promise<Verdict> {
   const issuers = [...new Set(config.identity.trusted_issuers.map(({ issuer }) => issuer))]
-  const world = createWorld(config, silentLog)
+  const platform = createPlatform(config, silentLog)
   try {
-    const problems = await Promise.all(issuers.map(issuer => inspectIssuer(issuer, world)))
+    const problems = await Promise.all(issuers.map(issuer => inspectIssuer(issuer, platform)))
     const found = problems.filter(problem => problem !== undefined)
     if (found.length === 0) return ok(`the keys of ${issuers.length} trusted issuers can be read`)
     return warning(found.join('; '), 'Until then their evidence is left out: see docs/identity.md.')
   } finally {
-    world.close()
+    platform.close()
   }
 }
 

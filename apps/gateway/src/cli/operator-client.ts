@@ -9,7 +9,7 @@ import type { RunFile } from '../run-file.ts'
 import { findRunFile } from '../run-file.ts'
 import { findOperatorToken } from './run.ts'
 
-/** A fault the person at the terminal can mend; printed as one line. */
+/** A fault the person at the terminal can fix; printed as one line. */
 export class CommandError extends Error {
   override readonly name = 'CommandError'
 }

@@ -9,7 +9,7 @@ import { formatTable } from './table.ts'
 export async function printQuestions(file: ConfigFile, output: Output): Promise<void> {
   const client = await openOperatorClient(file)
   try {
-    const listed = (await client.request('/operator/api/operators')) as { questions: readonly AskedQuestion[] }
+    const listed = (await client.request('/operator/api/questions')) as { questions: readonly AskedQuestion[] }
     output.print(output.json ? JSON.stringify(listed, null, 2) : formatQuestions(listed.questions))
   } finally {
     await client.close()
@@ -32,7 +32,7 @@ export async function answerQuestion(
 ): Promise<void> {
   const client = await openOperatorClient(file)
   try {
-    await client.request(`/operator/api/operators/${encodeURIComponent(id)}`, { method: 'POST', body: { text } })
+    await client.request(`/operator/api/questions/${encodeURIComponent(id)}`, { method: 'POST', body: { text } })
     output.print(`${toTerminalLine(id)}: answered`)
   } finally {
     await client.close()

@@ -1,10 +1,10 @@
-import type { Act } from '@postern/core'
+import type { AgentAction } from '@postern/core'
 import type { ConfigFile } from '../config/read-config.ts'
 import type { Output } from './commands.ts'
 import { openOperatorClient } from './operator-client.ts'
 
 /** Lets an agent do something of itself; prints the ids of what it posted. */
-export async function performAct(file: ConfigFile, output: Output, agent: string, act: Act): Promise<void> {
+export async function performAction(file: ConfigFile, output: Output, agent: string, act: AgentAction): Promise<void> {
   const client = await openOperatorClient(file)
   try {
     const path = `/operator/api/agents/${encodeURIComponent(agent)}/acts`

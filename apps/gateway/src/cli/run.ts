@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { resolve } from 'node:path'
 import type { Listening, Log } from '@postern/core'
-import type { SimWorld } from '@postern/sim'
+import type { Simulation } from '@postern/simulation'
 import { findUnsafeSettings } from '../config/production.ts'
 import type { ConfigFile } from '../config/read-config.ts'
 import { parseConfig, parseConfigFile } from '../config/read-config.ts'
@@ -31,29 +31,29 @@ export interface Running {
 export async function runDev(file: ConfigFile): Promise<Running> {
   const madeUp = makeUpSecrets(file.missing)
   const tree = fillAll(file.tree, [...toFillings(madeUp), ...devDefaults])
-  const { openSimWorld } = await import('@postern/sim')
-  const world = await openSimWorld()
+  const { openSimulation } = await import('@postern/simulation')
+  const simulation = await openSimulation()
   const intakeSecret = randomBytes(18).toString('base64url')
-  const { dns, loopback } = world.network
+  const { dns, loopback } = simulation.network
   const simulated = simulatedDefaults(
-    { dns, loopback, submit: world.mail.submit, issuer: world.a2a.issuerConfig, intakeSecret },
+    { dns, loopback, submit: simulation.mail.submit, issuer: simulation.a2a.issuerConfig, intakeSecret },
     String(tree.origin),
   )
   const config = parseConfig(fillAll(tree, simulated))
-  const running = await runGateway(config, file.baseDir, world).catch(async error => {
-    await world.close()
+  const running = await runGateway(config, file.baseDir, simulation).catch(async error => {
+    await simulation.close()
     throw error
   })
   const [http] = running.listening
   const smtp = running.listening.find(({ description }) => description.startsWith('SMTP'))
-  world.connectGateway({
+  simulation.connectGateway({
     origin: config.origin,
     handleHost: config.handle_host,
     port: http?.port ?? 0,
     smtpPort: smtp?.port,
     intakeSecret: config.email.intake?.secret,
   })
-  void publishKeys(world, running.gateway)
+  void publishKeys(simulation, running.gateway)
   return { ...running, madeUp }
 }
 
@@ -63,20 +63,20 @@ export async function runProduction(file: ConfigFile): Promise<Running> {
   return runGateway(parseConfigFile({ ...file, tree }, findUnsafeSettings), file.baseDir)
 }
 
-async function runGateway(given: Config, baseDir: string, world?: SimWorld): Promise<Running> {
+async function runGateway(given: Config, baseDir: string, simulation?: Simulation): Promise<Running> {
   const operatorToken = findOperatorToken(given, baseDir)
   const config = addChatToken(given, operatorToken)
   const directory = resolve(baseDir, config.data)
   const log = createLog({ level: config.log.level, readable: config.dev && process.stdout.isTTY === true })
-  const extraRooms = world ? [createSimulationRoutes(world, requireOperator(operatorToken))] : []
+  const extraRooms = simulation ? [createSimulationRoutes(simulation, requireOperator(operatorToken))] : []
   const onUnusable = (error: Error) => {
     process.stderr.write(`${error.message}\n`)
     process.exitCode = 1
     process.kill(process.pid, 'SIGTERM')
   }
   const gateway = await openGateway(config, { baseDir, log, operatorToken, onUnusable, extraRooms })
-  const isSimulating = world !== undefined
-  const listening = await openDoors(gateway, directory, isSimulating).catch(async error => {
+  const isSimulating = simulation !== undefined
+  const listening = await openEndpoints(gateway, directory, isSimulating).catch(async error => {
     // What is open would keep the process alive without a door.
     await gateway.stop()
     throw error
@@ -84,14 +84,18 @@ async function runGateway(given: Config, baseDir: string, world?: SimWorld): Pro
   const stop = async () => {
     removeRunFile(directory)
     await gateway.stop()
-    await world?.close()
+    await simulation?.close()
   }
   stopOnSignals(stop, log)
   surviveStrays(log)
   return { gateway, config, listening, stop }
 }
 
-async function openDoors(gateway: Gateway, directory: string, isSimulating: boolean): Promise<readonly Listening[]> {
+async function openEndpoints(
+  gateway: Gateway,
+  directory: string,
+  isSimulating: boolean,
+): Promise<readonly Listening[]> {
   const listening = await gateway.start()
   writeRunFile(directory, { url: listening[0]?.description ?? '', pid: process.pid, isSimulating })
   return listening

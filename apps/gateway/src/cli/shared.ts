@@ -12,7 +12,7 @@ interface Shared {
 export async function printShared(file: ConfigFile, output: Output, agent: string): Promise<void> {
   const client = await openOperatorClient(file)
   try {
-    const shared = (await client.request(`/operator/api/agents/${encodeURIComponent(agent)}/shared`)) as Shared
+    const shared = (await client.request(`/operator/api/agents/${encodeURIComponent(agent)}/swarm-usage`)) as Shared
     const rows = Object.entries(shared.most).map(([name, most]) => [name, String(shared.used[name]), String(most)])
     output.print(output.json ? JSON.stringify(shared, null, 2) : formatTable(['', 'used', 'most'], rows))
   } finally {

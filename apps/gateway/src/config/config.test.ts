@@ -72,7 +72,7 @@ describe('parseConfig()', () => {
       /^network\.dns\.0: must be "address:port"/,
     ],
     ['no agents', { ...smallest, agents: {} }, /^agents: needs at least one agent/],
-  ])('names the key and the mend for %s', (_, tree, expected) => {
+  ])('names the key and the fix for %s', (_, tree, expected) => {
     expect(faultsOf(tree).join('\n')).toMatch(expected)
   })
 })
@@ -250,7 +250,7 @@ describe('readConfigFile()', () => {
   })
 
   test('a JSON file may hold comments; what looks like one within a text is none', async () => {
-    const text = '// house\n{ "origin": "https://a.example/*x*/", /* two\nlines */ "data": "a\\"//b" } // end'
+    const text = '// gateway\n{ "origin": "https://a.example/*x*/", /* two\nlines */ "data": "a\\"//b" } // end'
     writeFileSync(join(workingDir, 'commented.json'), text)
     const { tree } = await readConfigFile({ path: 'commented.json', environment: {}, workingDir })
     expect(tree).toEqual({ origin: 'https://a.example/*x*/', data: 'a"//b' })

@@ -14,7 +14,7 @@ export interface DomainFile {
 export interface DomainFileFault {
   readonly line: number
   readonly problem: string
-  readonly mend: string
+  readonly fix: string
 }
 
 export type DomainFileUse = 'block' | 'allow'
@@ -36,7 +36,7 @@ export function parseDomainFile(text: string, use: DomainFileUse): DomainFile | 
     return {
       line: rows.brokenAt,
       problem: 'a quotation mark does not end',
-      mend: 'Correct it, or export the list again.',
+      fix: 'Correct it, or export the list again.',
     }
   }
   return readExport(rows, use)
@@ -60,7 +60,7 @@ function readExport(all: readonly CsvRow[], use: DomainFileUse): DomainFile | Do
   const severityAt = names.indexOf('severity')
   if (use === 'allow' && severityAt >= 0) {
     const problem = 'it is a list of blocks: it has a column "severity"'
-    return { line: header?.line ?? 1, problem, mend: 'Name it under activitypub.block_files, or remove the column.' }
+    return { line: header?.line ?? 1, problem, fix: 'Name it under activitypub.block_files, or remove the column.' }
   }
   const rows = rest.map(({ line, cells }) => ({
     line,
@@ -70,8 +70,8 @@ function readExport(all: readonly CsvRow[], use: DomainFileUse): DomainFile | Do
   }))
   const odd = rows.find(({ severity }) => !severities.has(severity))
   if (odd) {
-    const mend = `Use one of ${[...severities.keys()].join(', ')}.`
-    return { line: odd.line, problem: `"${odd.severity}" is not a severity`, mend }
+    const fix = `Use one of ${[...severities.keys()].join(', ')}.`
+    return { line: odd.line, problem: `"${odd.severity}" is not a severity`, fix }
   }
   const blocks = rows.filter(({ severity }) => severities.get(severity))
   return collectDomains(blocks, rows.length - blocks.length)
@@ -84,8 +84,8 @@ function collectDomains(listed: readonly Listed[], milder = 0): DomainFile | Dom
     .map(entry => ({ ...entry, ascii: toAsciiDomain(entry.domain) }))
   const bad = named.find(({ ascii }) => ascii === undefined)
   if (bad) {
-    const mend = 'Correct or remove it. A list with further columns needs the header line that Mastodon exports.'
-    return { line: bad.line, problem: `"${bad.domain.slice(0, 80)}" is not a domain name`, mend }
+    const fix = 'Correct or remove it. A list with further columns needs the header line that Mastodon exports.'
+    return { line: bad.line, problem: `"${bad.domain.slice(0, 80)}" is not a domain name`, fix }
   }
   return {
     domains: named.flatMap(({ ascii }) => ascii ?? []),

@@ -46,7 +46,7 @@ interface Named {
 
 function readDomainFile(name: string, { key, use, baseDir }: Named): DomainFile {
   const parsed = parseDomainFile(readText(resolve(baseDir, name), name, key), use)
-  if ('problem' in parsed) throw new ConfigError(key, `"${name}", line ${parsed.line}: ${parsed.problem}`, parsed.mend)
+  if ('problem' in parsed) throw new ConfigError(key, `"${name}", line ${parsed.line}: ${parsed.problem}`, parsed.fix)
   if (use === 'allow' && parsed.domains.length === 0) {
     throw new ConfigError(
       key,

@@ -4,7 +4,7 @@ import type { z } from 'zod'
 type Issue = z.core.$ZodIssue
 
 /** What to do about each kind of fault; the schema's own sentence where it has one. */
-const mends: Partial<Record<Issue['code'], (issue: Issue) => string>> = {
+const fixes: Partial<Record<Issue['code'], (issue: Issue) => string>> = {
   unrecognized_keys: () => 'Remove it, or correct its spelling.',
   invalid_type: issue =>
     'expected' in issue ? `Give a value of type ${String(issue.expected)}.` : 'Give a value of the right type.',
@@ -16,14 +16,14 @@ const mends: Partial<Record<Issue['code'], (issue: Issue) => string>> = {
   too_big: () => 'Make it smaller or shorter.',
 }
 
-/** Turns what zod found into errors that name the key and the mend. */
+/** Turns what zod found into errors that name the key and the fix. */
 export function toConfigErrors(error: z.ZodError): readonly ConfigError[] {
   return error.issues.flatMap(issue => {
     const path = issue.path.map(String).join('.')
-    const mend = mends[issue.code]?.(issue) ?? 'Correct it; docs/configuration.md shows every key.'
+    const fix = fixes[issue.code]?.(issue) ?? 'Correct it; docs/configuration.md shows every key.'
     if (issue.code !== 'unrecognized_keys')
-      return [new ConfigError(path || 'configuration', lowerFirst(issue.message), mend)]
-    return issue.keys.map(key => new ConfigError(path ? `${path}.${key}` : key, 'is not a known key', mend))
+      return [new ConfigError(path || 'configuration', lowerFirst(issue.message), fix)]
+    return issue.keys.map(key => new ConfigError(path ? `${path}.${key}` : key, 'is not a known key', fix))
   })
 }
 

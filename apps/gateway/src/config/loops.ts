@@ -1,4 +1,4 @@
-import type { JointLimits, LoopLimits } from '@postern/core'
+import type { LoopLimits, MentionFanoutLimits } from '@postern/core'
 import { z } from 'zod'
 
 const count = (usual: number) => z.int().positive().default(usual)
@@ -18,9 +18,9 @@ export const loopConfigSchema = z.strictObject({
   /** Agents and people that one answer may wake by mentioning them. */
   max_mentions: count(10),
   /** Longest time for a joint answer, seconds; who has not answered by then was not reachable. */
-  joint_seconds: z.number().positive().max(600).default(60),
+  mention_seconds: z.number().positive().max(600).default(60),
   /** Siblings asked at the same time for a joint answer. */
-  joint_at_once: count(4),
+  mention_at_once: count(4),
 })
 
 export type LoopConfig = z.infer<typeof loopConfigSchema>
@@ -34,6 +34,10 @@ export function readLoopLimits(config: LoopConfig): LoopLimits {
   }
 }
 
-export function readJointLimits({ max_mentions, joint_at_once, joint_seconds }: LoopConfig): JointLimits {
-  return { maxMentions: max_mentions, atOnce: joint_at_once, withinMs: joint_seconds * 1000 }
+export function readMentionFanoutLimits({
+  max_mentions,
+  mention_at_once,
+  mention_seconds,
+}: LoopConfig): MentionFanoutLimits {
+  return { maxMentions: max_mentions, atOnce: mention_at_once, withinMs: mention_seconds * 1000 }
 }

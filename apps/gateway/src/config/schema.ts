@@ -4,7 +4,7 @@ import { agentConfigSchema } from '@postern/agents'
 import { toAsciiDomain } from '@postern/core'
 import { emailConfigSchema } from '@postern/email'
 import { identityConfigSchema } from '@postern/identity'
-import { demandsConfigSchema, paymentsConfigSchema } from '@postern/policy'
+import { paymentsConfigSchema, requirementsConfigSchema } from '@postern/requirements'
 import { webConfigSchema } from '@postern/web'
 import { z } from 'zod'
 import { loopConfigSchema } from './loops.ts'
@@ -97,7 +97,7 @@ export const configSchema = z.strictObject({
   email: emailConfigSchema.prefault({}),
   web: webConfigSchema,
   identity: identityConfigSchema.prefault({}),
-  demands: demandsConfigSchema.prefault({}),
+  requirements: requirementsConfigSchema.prefault({}),
   payments: paymentsConfigSchema.optional(),
   network: networkConfigSchema.prefault({}),
   limits: limitsConfigSchema.prefault({}),

@@ -5,7 +5,7 @@ const noMailBudgets = {
   correspondent_per_hour: 1_000_000,
   thread_per_hour: 1_000_000,
   thread_per_day: 1_000_000,
-  swift_per_hour: 1_000_000,
+  rapid_per_hour: 1_000_000,
   repeats_per_hour: 1_000_000,
   unverified_per_day: 1_000_000,
   unverified_per_hour: 1_000_000,

@@ -1,10 +1,10 @@
 import { toProblem } from '@postern/http'
-import type { SendRequest, SimWorld } from '@postern/sim'
+import type { SendRequest, Simulation } from '@postern/simulation'
 import { expect, test } from 'vitest'
 import { createSimulationRoutes } from './simulation.ts'
 
-const world = { send: async (request: SendRequest) => ({ request }) } as unknown as SimWorld
-const app = createSimulationRoutes(world, (_, next) => next())
+const simulation = { send: async (request: SendRequest) => ({ request }) } as unknown as Simulation
+const app = createSimulationRoutes(simulation, (_, next) => next())
 app.onError(error => toProblem(error))
 
 const send = (body: string | ReadableStream) =>

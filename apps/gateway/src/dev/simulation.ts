@@ -1,6 +1,6 @@
 import { Rejection, Unavailable } from '@postern/core'
 import { parseBoundedJson, readBody } from '@postern/http'
-import type { SimWorld } from '@postern/sim'
+import type { Simulation } from '@postern/simulation'
 import type { MiddlewareHandler } from 'hono'
 import { Hono } from 'hono'
 import type { Gateway } from '../gateway.ts'
@@ -9,7 +9,7 @@ const maxBytes = 1024 * 1024
 const channels: ReadonlySet<string> = new Set(['activitypub', 'a2a', 'email'])
 
 /** Lets `postern send` speak through the simulated world; dev mode only, operator only. */
-export function createSimulationRoutes(world: SimWorld, operatorOnly: MiddlewareHandler): Hono {
+export function createSimulationRoutes(simulation: Simulation, operatorOnly: MiddlewareHandler): Hono {
   return new Hono().post('/operator/api/simulation/send', operatorOnly, async context => {
     const bytes = await readBody(context.req.raw, maxBytes)
     const { via, to, text, thread } = readWords(parseBoundedJson(bytes, { maxDepth: 2, what: 'request' }))
@@ -17,7 +17,7 @@ export function createSimulationRoutes(world: SimWorld, operatorOnly: Middleware
       throw new Rejection('malformed', 'Cannot send: expected "via" (activitypub, a2a or email), "to" and "text"')
     }
     const request = { via: via as 'activitypub' | 'a2a' | 'email', to, text, ...(thread && { thread }) }
-    const sent = await world.send(request).catch(cause => {
+    const sent = await simulation.send(request).catch(cause => {
       throw new Unavailable(`Cannot send: ${cause instanceof Error ? cause.message : 'it failed'}`, { cause })
     })
     return context.json(sent)
@@ -31,9 +31,9 @@ function readWords(body: unknown): Readonly<Record<string, string | undefined>> 
 }
 
 /** Publishes in the simulated DNS what the gateway's operator would publish in the real one. */
-export async function publishKeys(world: SimWorld, { channels }: Gateway): Promise<void> {
+export async function publishKeys(simulation: Simulation, { channels }: Gateway): Promise<void> {
   const published = await Promise.all(channels.map(channel => channel.publishedKeys()))
   for (const { dns } of published.flat()) {
-    if (dns) world.dns.addRecord(dns.name, dns.type, dns.value)
+    if (dns) simulation.dns.addRecord(dns.name, dns.type, dns.value)
   }
 }

@@ -21,7 +21,7 @@ const namespace = 'https://mentionable.dev/ns'
 export const mentionableExtensions: readonly MentionableExtension[] = [
   {
     uri: `${namespace}/policy/v0.1`,
-    description: 'What an agent demands or refuses is a PolicyPart.',
+    description: 'What an agent requires or refuses is a PolicyPart.',
     isOn: () => true,
   },
   {

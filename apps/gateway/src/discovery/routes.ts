@@ -1,4 +1,4 @@
-import type { AgentHouse } from '@postern/agents'
+import type { AgentDeps } from '@postern/agents'
 import type { AgentDirectory, Channel } from '@postern/core'
 import { Rejection } from '@postern/core'
 import { favicon, faviconPath } from '@postern/http'
@@ -12,7 +12,7 @@ import { guardProfilePage, renderProfilePage } from './profile-page.ts'
 import { describeResource, readAgentName } from './webfinger.ts'
 
 export interface DiscoveryOptions extends Face {
-  readonly agents: AgentDirectory & Pick<AgentHouse, 'findIcon'>
+  readonly agents: AgentDirectory & Pick<AgentDeps, 'findIcon'>
   readonly channels: readonly Channel[]
   /** Whether there was an agent of this name, which is no more. */
   isFormerAgent(name: string): Promise<boolean>

@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto'
 import { parseJsonText, Rejection } from '@postern/core'
-import type { RecordShelf } from '@postern/transcript'
+import type { RecordStore } from '@postern/transcript'
 import { Hono } from 'hono'
 
 const kind = 'swarm-ban'
@@ -8,7 +8,7 @@ const ownerOf = (agent: string) => `agent:${agent}`
 const mostListed = 1_000
 
 /** Whom policies of swarms have banned; lifted by the operator alone. */
-export function createBanRoutes(shelf: Pick<RecordShelf, 'list' | 'remove'>): Hono {
+export function createBanRoutes(shelf: Pick<RecordStore, 'list' | 'remove'>): Hono {
   const list = async (agent: string) => shelf.list(kind, ownerOf(agent), { limit: mostListed })
   return new Hono()
     .get('/agents/:agent/bans', async context => {

@@ -1,10 +1,10 @@
-import type { StoreDesk } from '@postern/store'
+import type { GatewayStore } from '@postern/store'
 import { Hono } from 'hono'
 
-/** The files of the desk themselves. */
-export function createFileRoutes(desk: Pick<StoreDesk, 'rewriteFiles'>): Hono {
+/** The files of the store themselves. */
+export function createFileRoutes(store: Pick<GatewayStore, 'rewriteFiles'>): Hono {
   return new Hono().post('/vacuum', async context => {
-    await desk.rewriteFiles()
+    await store.rewriteFiles()
     return context.json({ rewritten: true })
   })
 }

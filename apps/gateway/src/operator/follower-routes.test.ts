@@ -15,14 +15,14 @@ const channels = [
     },
   },
 ] as unknown as FollowerOptions['channels']
-const desk: FollowerOptions['desk'] = {
+const store: FollowerOptions['store'] = {
   async listRelations(filter) {
     asked.push(filter)
     const { agent, relation, via } = filter
     return [{ agent, relation, via, peer: 'https://peer.test/ada', target: null, place: 7, since: 0 }]
   },
 }
-const app = createFollowerRoutes({ desk, channels })
+const app = createFollowerRoutes({ store, channels })
 app.onError(error => toProblem(error))
 
 const decide = (verdict: string, body: string) => app.request(`/follow-requests/${verdict}`, { method: 'POST', body })

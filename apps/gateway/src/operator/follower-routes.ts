@@ -1,11 +1,11 @@
-import type { Channel, RelationDesk, RelationKind } from '@postern/core'
+import type { Channel, RelationKind, RelationStore } from '@postern/core'
 import { Rejection, relationKinds } from '@postern/core'
 import { Hono } from 'hono'
 import { z } from 'zod'
 import { readOperatorRequest, readPlace } from './request.ts'
 
 export interface FollowerOptions {
-  readonly desk: Pick<RelationDesk, 'listRelations'>
+  readonly store: Pick<RelationStore, 'listRelations'>
   readonly channels: readonly Channel[]
 }
 
@@ -13,13 +13,13 @@ const malformedDecision = 'Cannot decide: say "agent", its name, and "peer", the
 const decisionSchema = z.object({ agent: z.string(), peer: z.string() })
 
 /** Who stands how to an agent, and the operator's word on those who ask to follow it. */
-export function createFollowerRoutes({ desk, channels }: FollowerOptions): Hono {
+export function createFollowerRoutes({ store, channels }: FollowerOptions): Hono {
   return new Hono()
     .get('/relations', async context => {
       const { agent = '', after } = context.req.query()
       const page = { limit: 100, after: readPlace(after) }
       const relation = readRelationKind(context.req.query('relation') ?? 'follower')
-      const relations = await desk.listRelations({ via: 'activitypub', agent, relation, ...page })
+      const relations = await store.listRelations({ via: 'activitypub', agent, relation, ...page })
       return context.json({ relations, next: relations.at(-1)?.place ?? null })
     })
     .post('/follow-requests/:verdict{accept|reject}', async context => {

@@ -12,12 +12,12 @@ const channels = [
     liftSuppression: async (_: string, peer: string) => peer === gone,
   },
 ] as unknown as MailRouteOptions['channels']
-const desk: MailRouteOptions['desk'] = {
+const store: MailRouteOptions['store'] = {
   listRelations: async ({ agent, relation, via, after }) => [
     { agent, relation, via, peer: gone, target: `after ${after}`, place: 7, since: 0 },
   ],
 }
-const app = createMailRoutes({ desk, channels })
+const app = createMailRoutes({ store, channels })
 app.onError(error => toProblem(error))
 
 const lift = (body: string) => app.request('/suppressions/lift', { method: 'POST', body })

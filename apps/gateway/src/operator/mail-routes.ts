@@ -1,11 +1,11 @@
-import type { Channel, RelationDesk } from '@postern/core'
+import type { Channel, RelationStore } from '@postern/core'
 import { Rejection } from '@postern/core'
 import { Hono } from 'hono'
 import { z } from 'zod'
 import { readOperatorRequest, readPlace } from './request.ts'
 
 export interface MailRouteOptions {
-  readonly desk: Pick<RelationDesk, 'listRelations'>
+  readonly store: Pick<RelationStore, 'listRelations'>
   readonly channels: readonly Channel[]
 }
 
@@ -13,12 +13,12 @@ const malformedLift = 'Cannot lift: say "agent", its name, and "peer", the addre
 const liftSchema = z.object({ agent: z.string(), peer: z.string() })
 
 /** Places nothing is sent to any more, the operator's word on them, and a message to ourselves. */
-export function createMailRoutes({ desk, channels }: MailRouteOptions): Hono {
+export function createMailRoutes({ store, channels }: MailRouteOptions): Hono {
   return new Hono()
     .get('/suppressions', async context => {
       const { agent = '', after } = context.req.query()
       const page = { limit: 100, after: readPlace(after) }
-      const suppressions = await desk.listRelations({ via: 'email', agent, relation: 'suppressed', ...page })
+      const suppressions = await store.listRelations({ via: 'email', agent, relation: 'suppressed', ...page })
       return context.json({ suppressions, next: suppressions.at(-1)?.place ?? null })
     })
     .post('/suppressions/lift', async context => {

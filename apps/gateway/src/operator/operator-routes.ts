@@ -1,6 +1,6 @@
 import { Hono } from 'hono'
 import { z } from 'zod'
-import type { OperatorRoom } from '../operators.ts'
+import type { OperatorQuestions } from '../operators.ts'
 import { refuseUnknownQuestion } from '../operators.ts'
 import { readOperatorRequest } from './request.ts'
 
@@ -8,10 +8,10 @@ const answerSchema = z.strictObject({ text: z.string().min(1).max(50_000) })
 const reading = { problem: 'Cannot answer: say "text", what the one who asked is to read' }
 
 /** What agents ask of humans, and the humans' answers. */
-export function createQuestionRoutes(operators: OperatorRoom): Hono {
+export function createQuestionRoutes(operators: OperatorQuestions): Hono {
   return new Hono()
-    .get('/operators', async context => context.json({ questions: await operators.list() }))
-    .post('/operators/:id', async context => {
+    .get('/questions', async context => context.json({ questions: await operators.list() }))
+    .post('/questions/:id', async context => {
       const { text } = await readOperatorRequest(context, answerSchema, reading)
       const id = context.req.param('id')
       if (!(await operators.answer(id, text))) refuseUnknownQuestion()

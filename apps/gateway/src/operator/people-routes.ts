@@ -1,11 +1,11 @@
-import type { AgentDirectory, PeopleDesk } from '@postern/core'
+import type { AgentDirectory, PeopleStore } from '@postern/core'
 import { Rejection, readPersonAddress } from '@postern/core'
 import { Hono } from 'hono'
 import { z } from 'zod'
 import { readOperatorRequest, readPlace } from './request.ts'
 
 export interface PeopleRouteOptions {
-  readonly desk: Pick<PeopleDesk, 'listLinks' | 'forgetPerson'>
+  readonly store: Pick<PeopleStore, 'listLinks' | 'forgetPerson'>
   readonly agents: Pick<AgentDirectory, 'domain'>
 }
 
@@ -14,11 +14,11 @@ const problem =
 const forgettingSchema = z.strictObject({ address: z.string().max(400), agent: z.string().optional() })
 
 /** Which addresses are of one person, and the operator's word that somebody is to be forgotten. */
-export function createPeopleRoutes({ desk, agents }: PeopleRouteOptions): Hono {
+export function createPeopleRoutes({ store, agents }: PeopleRouteOptions): Hono {
   return new Hono()
     .get('/people', async context => {
       const { agent, after } = context.req.query()
-      const links = await desk.listLinks({ agent, limit: 100, after: readPlace(after) })
+      const links = await store.listLinks({ agent, limit: 100, after: readPlace(after) })
       return context.json({ links, next: links.at(-1)?.place ?? null })
     })
     .post('/people/forget', async context => {
@@ -28,7 +28,7 @@ export function createPeopleRoutes({ desk, agents }: PeopleRouteOptions): Hono {
       return context.json({
         address,
         agent: agent ?? null,
-        ...(await desk.forgetPerson({ agent, addresses: [named] })),
+        ...(await store.forgetPerson({ agent, addresses: [named] })),
       })
     })
 }

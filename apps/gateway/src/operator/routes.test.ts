@@ -5,25 +5,25 @@ import { describe, expect, test } from 'vitest'
 import type { OperatorOptions } from './routes.ts'
 import { createOperatorRoutes } from './routes.ts'
 
-const desk = {
+const store = {
   findMessage: async (id: string) => ({ message: { id, recipient: '@echo@agents.test' } }),
   readHistory: async () => [],
-} as unknown as OperatorOptions['desk']
+} as unknown as OperatorOptions['store']
 const agents = { findRunning: () => undefined, find: () => undefined, domain: 'agents.test' }
 const acting = {} as OperatorOptions['acting']
-const openResolveWorld = () => ({}) as ReturnType<OperatorOptions['openResolveWorld']>
+const openResolvePlatform = () => ({}) as ReturnType<OperatorOptions['openResolvePlatform']>
 const policy = {
-  decide: () => Promise.reject(new Error('nothing is demanded here')),
+  decide: () => Promise.reject(new Error('nothing is required here')),
   approvals: {} as OperatorOptions['policy']['approvals'],
 }
 const routes = createOperatorRoutes({
-  desk,
+  store,
   agents,
   channels: [],
   token: 'operator-token',
   acting,
   policy,
-  openResolveWorld,
+  openResolvePlatform,
 })
 
 test.each(['https://evil.test/a%2Fb', '100%', 'a%zz', 'https://evil.test/?x=1#y', 'mail+tag@x.test', 'ümlaut'])(
@@ -49,13 +49,13 @@ describe('POST /operator/api/keys/rotate', () => {
     { name: 'email' },
   ] as unknown as OperatorOptions['channels']
   const app = createOperatorRoutes({
-    desk,
+    store,
     agents,
     channels,
     token: 'operator-token',
     acting,
     policy,
-    openResolveWorld,
+    openResolvePlatform,
   })
   app.onError(error => toProblem(error))
 

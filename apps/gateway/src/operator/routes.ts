@@ -1,91 +1,91 @@
 import { createHash, timingSafeEqual } from 'node:crypto'
-import type { AgentHouse } from '@postern/agents'
+import type { AgentDeps } from '@postern/agents'
 import type {
   Channel,
   DeliveryRecord,
-  DemandDesk,
-  LookupDesk,
+  LookupStore,
   MessageRecord,
-  OperatorDesk,
-  RelationDesk,
+  OperatorStore,
+  RelationStore,
+  RequirementStore,
 } from '@postern/core'
 import { createSlidingWindowPolicy, parseAddress, Rejection } from '@postern/core'
 import type { Context, MiddlewareHandler } from 'hono'
 import { Hono } from 'hono'
-import type { ResolveWorld } from '../resolve/peer-view.ts'
-import type { ActRouteOptions } from './act-routes.ts'
-import { createActRoutes } from './act-routes.ts'
-import type { DemandRouteOptions } from './demand-routes.ts'
-import { createDemandRoutes } from './demand-routes.ts'
+import type { ResolvePlatform } from '../resolve/peer-view.ts'
+import type { ActionRouteOptions } from './action-routes.ts'
+import { createActionRoutes } from './action-routes.ts'
 import { createFollowerRoutes } from './follower-routes.ts'
 import { createKeyRoutes } from './key-routes.ts'
 import { createMailRoutes } from './mail-routes.ts'
 import type { PeopleRouteOptions } from './people-routes.ts'
 import { createPeopleRoutes } from './people-routes.ts'
 import { createRememberedRoutes } from './remembered-routes.ts'
+import type { RequirementRouteOptions } from './requirement-routes.ts'
+import { createRequirementRoutes } from './requirement-routes.ts'
 import { createResolveRoutes } from './resolve-routes.ts'
 
 export interface OperatorOptions {
-  readonly desk: OperatorDesk &
-    DemandDesk &
-    Pick<LookupDesk, 'readHistory'> &
-    Pick<RelationDesk, 'listRelations'> &
-    PeopleRouteOptions['desk']
-  readonly agents: Pick<AgentHouse, 'findRunning' | 'find' | 'domain'>
+  readonly store: OperatorStore &
+    RequirementStore &
+    Pick<LookupStore, 'readHistory'> &
+    Pick<RelationStore, 'listRelations'> &
+    PeopleRouteOptions['store']
+  readonly agents: Pick<AgentDeps, 'findRunning' | 'find' | 'domain'>
   readonly channels: readonly Channel[]
   readonly token: string
-  readonly acting: ActRouteOptions['acting']
-  readonly policy: DemandRouteOptions['policy']
-  openResolveWorld(): ResolveWorld
+  readonly acting: ActionRouteOptions['acting']
+  readonly policy: RequirementRouteOptions['policy']
+  openResolvePlatform(): ResolvePlatform
   /** Behind the same token. */
   readonly further?: readonly Hono[]
 }
 
 /** The operator's view of everything that came, was answered, was refused and went out. */
 export function createOperatorRoutes({
-  desk,
+  store,
   agents,
   channels,
   token,
   acting,
   policy,
-  openResolveWorld,
+  openResolvePlatform,
   further = [],
 }: OperatorOptions): Hono {
-  const withHistory = createHistoryReader(desk, agents)
+  const withHistory = createHistoryReader(store, agents)
   const routes = new Hono()
     .basePath('/operator/api')
     .use(requireOperator(token))
-    .route('/', createFollowerRoutes({ desk, channels }))
+    .route('/', createFollowerRoutes({ store, channels }))
     .route('/', createKeyRoutes({ channels }))
-    .route('/', createMailRoutes({ desk, channels }))
-    .route('/', createActRoutes({ agents, acting }))
-    .route('/', createDemandRoutes({ desk, policy }))
-    .route('/', createRememberedRoutes(desk))
-    .route('/', createPeopleRoutes({ desk, agents }))
-    .route('/', createResolveRoutes(openResolveWorld))
+    .route('/', createMailRoutes({ store, channels }))
+    .route('/', createActionRoutes({ agents, acting }))
+    .route('/', createRequirementRoutes({ store, policy }))
+    .route('/', createRememberedRoutes(store))
+    .route('/', createPeopleRoutes({ store, agents }))
+    .route('/', createResolveRoutes(openResolvePlatform))
     .get('/messages', async context => {
-      const messages = await desk.listMessages(readPage(context))
+      const messages = await store.listMessages(readPage(context))
       return context.json({ messages, next: messages.at(-1)?.message ?? null })
     })
     .get('/messages/:id{.+}', async context => {
-      const record = await desk.findMessage(context.req.param('id'))
+      const record = await store.findMessage(context.req.param('id'))
       if (!record) throw new Rejection('no_recipient', 'Cannot show message: there is none with this id')
       return context.json(await withHistory(record))
     })
     .get('/deliveries', async context => {
       const state = readState(context.req.query('state'))
-      return context.json({ deliveries: await desk.listDeliveries({ ...readPage(context), state }) })
+      return context.json({ deliveries: await store.listDeliveries({ ...readPage(context), state }) })
     })
     .post('/deliveries/:id/:action{retry|drop|dismiss}', async context => {
       const { id, action } = context.req.param()
       const { change, what } = deliveryChanges[action as DeliveryChange]
-      if (!(await change(desk, id)))
+      if (!(await change(store, id)))
         throw new Rejection('no_recipient', `Cannot ${action} delivery: there is no ${what} with this id`)
       return context.json({ id, done: action })
     })
     .get('/refusals', async context => {
-      const refusals = await desk.listRefusals(readPage(context))
+      const refusals = await store.listRefusals(readPage(context))
       return context.json({ refusals, next: refusals.at(-1)?.place ?? null })
     })
   for (const each of further) routes.route('/', each)
@@ -94,13 +94,13 @@ export function createOperatorRoutes({
 
 /** The past as the agent's own policy gives it; the first message of a thread has none. */
 function createHistoryReader(
-  desk: Pick<LookupDesk, 'readHistory'>,
-  agents: Pick<AgentHouse, 'findRunning'>,
+  store: Pick<LookupStore, 'readHistory'>,
+  agents: Pick<AgentDeps, 'findRunning'>,
 ): (record: MessageRecord) => Promise<MessageRecord> {
   return async record => {
     const { number: before, thread, message } = record
     const policy = agents.findRunning(parseAddress(message.recipient).local)?.history ?? createSlidingWindowPolicy()
-    const { turns } = policy.view(await desk.readHistory({ thread, before, ...policy.reach }))
+    const { turns } = policy.view(await store.readHistory({ thread, before, ...policy.reach }))
     return turns.length > 0 ? { ...record, message: { ...message, history: [...turns] } } : record
   }
 }
@@ -147,13 +147,13 @@ export type DeliveryChange = 'retry' | 'drop' | 'dismiss'
 interface DeliveryChangeRule {
   /** The deliveries that it is for. */
   readonly what: string
-  change(desk: OperatorDesk, id: string): Promise<boolean>
+  change(store: OperatorStore, id: string): Promise<boolean>
 }
 
 const deliveryChanges: Readonly<Record<DeliveryChange, DeliveryChangeRule>> = {
-  retry: { what: 'unfinished one', change: (desk, id) => desk.retryDelivery(id) },
-  drop: { what: 'unfinished one', change: (desk, id) => desk.dropDelivery(id) },
-  dismiss: { what: 'dead letter', change: (desk, id) => desk.dismissDelivery(id) },
+  retry: { what: 'unfinished one', change: (store, id) => store.retryDelivery(id) },
+  drop: { what: 'unfinished one', change: (store, id) => store.dropDelivery(id) },
+  dismiss: { what: 'dead letter', change: (store, id) => store.dismissDelivery(id) },
 }
 
 const deliveryStates: ReadonlySet<string> = new Set(['queued', 'sent', 'later', 'dead', 'dismissed'])

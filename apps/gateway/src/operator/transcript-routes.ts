@@ -1,7 +1,7 @@
 import { ReadableStream } from 'node:stream/web'
-import type { OperatorDesk, World } from '@postern/core'
+import type { OperatorStore, Platform } from '@postern/core'
 import { Rejection } from '@postern/core'
-import type { StoreDesk } from '@postern/store'
+import type { GatewayStore } from '@postern/store'
 import type { ExchangeFormat, ThreadKey } from '@postern/transcript'
 import { exchangeFormats, exportThread, importThread } from '@postern/transcript'
 import { findWebThread } from '@postern/web'
@@ -13,8 +13,8 @@ import { parseIfJson, readOwnerKey } from './owner-key.ts'
 import { readOperatorRequest } from './request.ts'
 
 export interface TranscriptRouteOptions {
-  readonly desk: Pick<OperatorDesk, 'findMessage'> & Pick<StoreDesk, 'transcript'>
-  readonly world: Pick<World, 'now' | 'randomBytes'>
+  readonly store: Pick<OperatorStore, 'findMessage'> & Pick<GatewayStore, 'transcript'>
+  readonly platform: Pick<Platform, 'now' | 'randomBytes'>
 }
 
 const chatNameSchema = z.tuple([z.string(), z.string()])
@@ -23,14 +23,14 @@ const maxImport = 64 * 1024 * 1024
 const linesType = 'application/x-ndjson'
 
 /** Conversations in every dialect of the transcript, out and in. */
-export function createTranscriptRoutes({ desk, world }: TranscriptRouteOptions): Hono {
-  const { transcript } = desk
+export function createTranscriptRoutes({ store, platform }: TranscriptRouteOptions): Hono {
+  const { transcript } = store
 
   async function findThread(context: Context, isMade: boolean): Promise<ThreadKey> {
     const { thread = '', owner } = context.req.query()
     const found =
       owner === undefined
-        ? await findConversation(thread, desk)
+        ? await findConversation(thread, store)
         : await findOwned(readOwnerKey(owner) ?? owner, thread, isMade)
     if (!found) throw new Rejection('no_recipient', 'Cannot find thread: there is none of this name')
     return found
@@ -64,7 +64,7 @@ export function createTranscriptRoutes({ desk, world }: TranscriptRouteOptions):
       const reading = { problem, maxBytes: maxImport, maxDepth: 40 }
       const { messages } = await readOperatorRequest(context, importSchema, reading)
       const thread = await findThread(context, true)
-      return context.json(await importThread(thread, format, messages, { transcript, world }))
+      return context.json(await importThread(thread, format, messages, { transcript, platform }))
     })
 }
 

@@ -1,6 +1,6 @@
-import type { OperatorDesk, World } from '@postern/core'
+import type { OperatorStore, Platform } from '@postern/core'
 import { Rejection } from '@postern/core'
-import type { StoreDesk } from '@postern/store'
+import type { GatewayStore } from '@postern/store'
 import type { AgentViewOptions, MessageStore, StoreMessage, ThreadKey } from '@postern/transcript'
 import {
   createTranscriptMessageStore,
@@ -14,8 +14,8 @@ import { Hono } from 'hono'
 import { findConversation } from './conversations.ts'
 
 export interface ViewRouteOptions {
-  readonly desk: Pick<OperatorDesk, 'findMessage'> & Pick<StoreDesk, 'transcript'>
-  readonly world: Pick<World, 'now' | 'randomBytes'>
+  readonly store: Pick<OperatorStore, 'findMessage'> & Pick<GatewayStore, 'transcript'>
+  readonly platform: Pick<Platform, 'now' | 'randomBytes'>
 }
 
 /** Of a conversation, read at once. */
@@ -28,25 +28,25 @@ interface Asked extends AgentViewOptions {
 /** An end farther back counts no more. */
 const completionReach = 10
 
-type ReadView = (store: MessageStore, location: string, asked: Asked) => Promise<readonly StoreMessage[]>
+type ReadView = (messages: MessageStore, location: string, asked: Asked) => Promise<readonly StoreMessage[]>
 
 const views: Readonly<Record<string, ReadView>> = {
-  conversation: (store, location, asked) => store.listConversation(location, asked),
-  agent(store, location, { agents: [agent], ...asked }) {
+  conversation: (messages, location, asked) => messages.listConversation(location, asked),
+  agent(messages, location, { agents: [agent], ...asked }) {
     if (agent === undefined) throw new Rejection('malformed', 'Cannot read view: agent_key is missing')
-    return store.listAgent(location, agent, asked)
+    return messages.listAgent(location, agent, asked)
   },
-  global: (store, location, asked) => store.listGlobal(location, asked),
-  team: (store, location, { agents, ...asked }) => store.listTeam(location, agents, asked),
+  global: (messages, location, asked) => messages.listGlobal(location, asked),
+  team: (messages, location, { agents, ...asked }) => messages.listTeam(location, agents, asked),
 }
 
-/** The four views of a message store over a conversation of the desk, with its turns as such stores tell of them. */
-export function createViewRoutes({ desk, world }: ViewRouteOptions): Hono {
-  const transcript = withTurnFrames(desk.transcript, { max_bytes: maxBytes, is_whole: true })
+/** The four views of a message store over a conversation of the store, with its turns as such stores tell of them. */
+export function createViewRoutes({ store, platform }: ViewRouteOptions): Hono {
+  const transcript = withTurnFrames(store.transcript, { max_bytes: maxBytes, is_whole: true })
 
   function openStore(thread: ThreadKey): MessageStore {
     const ofThread = { ...transcript, findThread: async () => thread }
-    return createTranscriptMessageStore({ transcript: ofThread, world, owner: thread.owner })
+    return createTranscriptMessageStore({ transcript: ofThread, platform, owner: thread.owner })
   }
 
   return new Hono().get('/transcript/views/:view', async context => {
@@ -56,19 +56,19 @@ export function createViewRoutes({ desk, world }: ViewRouteOptions): Hono {
       throw new Rejection('malformed', `Cannot read view: must be one of ${Object.keys(views).join(', ')}`)
     }
     const asked = readAsked(context)
-    const thread = await findConversation(context.req.query('thread') ?? '', desk)
+    const thread = await findConversation(context.req.query('thread') ?? '', store)
     if (!thread) throw new Rejection('no_recipient', 'Cannot find thread: there is none of this name')
-    const store = openStore(thread)
-    const messages = await read(store, thread.thread_id, asked)
+    const messages = openStore(thread)
+    const listed = await read(messages, thread.thread_id, asked)
     const [agent_key] = asked.agents
     const isOfOne = view === 'agent' && agent_key !== undefined
-    return context.json({ messages, ...(isOfOne && { complete: await isComplete(store, thread, agent_key) }) })
+    return context.json({ messages: listed, ...(isOfOne && { complete: await isComplete(messages, thread, agent_key) }) })
   })
 }
 
 /** Whether the agent has ended the last turn it began, by the rule of such stores; whatever part of the view is asked for. */
-async function isComplete(store: MessageStore, { thread_id }: ThreadKey, agent_key: string): Promise<boolean> {
-  return isMessageTurnComplete(await store.listAgent(thread_id, agent_key, { tail: completionReach }), { agent_key })
+async function isComplete(messages: MessageStore, { thread_id }: ThreadKey, agent_key: string): Promise<boolean> {
+  return isMessageTurnComplete(await messages.listAgent(thread_id, agent_key, { tail: completionReach }), { agent_key })
 }
 
 function readAsked({ req }: Context): Asked {

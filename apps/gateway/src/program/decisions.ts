@@ -1,10 +1,10 @@
 import { rememberScopes } from '@postern/core'
 import type { Command } from 'commander'
 import { Option } from 'commander'
-import { decideListedDemand, printDemand, printDemands } from '../cli/demands.ts'
 import { endListed } from '../cli/end-listed.ts'
 import { answerQuestion, printQuestions } from '../cli/operators.ts'
 import { printRemembered } from '../cli/remembered.ts'
+import { decideListedRequirement, printRequirement, printRequirements } from '../cli/requirements.ts'
 import type { CommandContext, CommonOptions } from './command-context.ts'
 
 const describeReach = () =>
@@ -14,8 +14,8 @@ const describeReach = () =>
 
 /** What waits for somebody’s yes, or for an operator’s words. */
 export function addDecisionCommands(program: Command, { file, output }: CommandContext): void {
-  const demands = program.command('demands').description('what agents wait for: list, show, grant, decline')
-  demands
+  const requirements = program.command('requirements').description('what agents wait for: list, show, grant, decline')
+  requirements
     .command('list', { isDefault: true })
     .description('newest first (what is done when no command is named)')
     .addOption(new Option('--status <status>', 'only these').choices(['open', 'granted', 'declined', 'expired']))
@@ -23,27 +23,27 @@ export function addDecisionCommands(program: Command, { file, output }: CommandC
     .option('--json', 'for programs')
     .action(async (options: CommonOptions & { status?: string; mine?: boolean }) => {
       const { status, mine = false } = options
-      await printDemands(await file(), output(options), { status, isMine: mine })
+      await printRequirements(await file(), output(options), { status, isMine: mine })
     })
-  demands
+  requirements
     .command('show <id>')
     .description('one of them, with the arguments of the call it is about')
     .option('--json', 'for programs')
-    .action(async (id: string, options: CommonOptions) => printDemand(await file(), output(options), id))
-  demands
+    .action(async (id: string, options: CommonOptions) => printRequirement(await file(), output(options), id))
+  requirements
     .command('grant <id>')
     .description('allow what waits for you; or say that somebody has paid, or is who he says')
     .option('--arguments <json>', 'what the call is to run with instead')
     .addOption(describeReach())
     .action(async (id: string, { arguments: args, remember }: { arguments?: string; remember?: string }) => {
-      await decideListedDemand(await file(), output({}), { id, outcome: 'granted', args, remember })
+      await decideListedRequirement(await file(), output({}), { id, outcome: 'granted', args, remember })
     })
-  demands
+  requirements
     .command('decline <id>')
     .description('say no, also in the sender\u2019s place')
     .addOption(describeReach())
     .action(async (id: string, { remember }: { remember?: string }) =>
-      decideListedDemand(await file(), output({}), { id, outcome: 'declined', remember }),
+      decideListedRequirement(await file(), output({}), { id, outcome: 'declined', remember }),
     )
   const approvals = program.command('approvals').description('what was decided for later calls, too: list, revoke')
   approvals
@@ -57,7 +57,7 @@ export function addDecisionCommands(program: Command, { file, output }: CommandC
     .action(async (agent: string, id: string) =>
       endListed(await file(), output({}), { agent, list: 'approvals', id, said: 'revoked' }),
     )
-  const operators = program.command('operators').description('what agents ask of you: list, answer')
+  const operators = program.command('questions').description('what agents ask of you: list, answer')
   operators
     .command('list', { isDefault: true })
     .description('newest first (what is done when no command is named)')

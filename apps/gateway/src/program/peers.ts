@@ -53,7 +53,7 @@ export function addPeerCommands(program: Command, { file, output }: CommandConte
       endListed(await file(), output({}), { agent, list: 'bans', id, said: 'lifted' }),
     )
   program
-    .command('shared <agent>')
+    .command('swarm-usage <agent>')
     .description('how much a swarm keeps for all of its conversations, and how much it may')
     .option('--json', 'for programs')
     .action(async (agent: string, options: CommonOptions) => printShared(await file(), output(options), agent))

@@ -34,7 +34,7 @@ export function addRunningCommands(program: Command, { file, output, print, conf
     })
   program
     .command('doctor')
-    .description('check this installation, each finding with its mend')
+    .description('check this installation, each finding with its fix')
     .option('--json', 'for programs')
     .action(async (options: CommonOptions) => printDoctor(await file(), output(options)))
   program

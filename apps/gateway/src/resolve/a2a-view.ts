@@ -1,6 +1,6 @@
 import type { FoundCard } from '@postern/a2a'
 import { findCard, readInterface, verifyCard } from '@postern/a2a'
-import type { Address, World } from '@postern/core'
+import type { Address, Platform } from '@postern/core'
 import { formatAddress } from '@postern/core'
 import { describeFault } from './fetched.ts'
 
@@ -22,25 +22,25 @@ export interface A2aView {
   readonly host: ReadCard
 }
 
-type CardWorld = Pick<World, 'fetch' | 'now'>
+type CardPlatform = Pick<Platform, 'fetch' | 'now'>
 
 /** Trust is what a stranger has: the card's own origin, and nothing else. */
 const isAllowedOrigin = () => false
 
-export async function lookAtA2a(address: Address, origin: string, world: CardWorld): Promise<A2aView> {
+export async function lookAtA2a(address: Address, origin: string, platform: CardPlatform): Promise<A2aView> {
   const [agent, host] = await Promise.all([
-    readCard(() => findCard(formatAddress(address), world), world),
-    readCard(() => findCard(`${origin}/.well-known/agent-card.json`, world), world),
+    readCard(() => findCard(formatAddress(address), platform), platform),
+    readCard(() => findCard(`${origin}/.well-known/agent-card.json`, platform), platform),
   ])
   return { agent, host }
 }
 
-async function readCard(find: () => Promise<FoundCard>, world: CardWorld): Promise<ReadCard> {
+async function readCard(find: () => Promise<FoundCard>, platform: CardPlatform): Promise<ReadCard> {
   const found = await attempt(find)
   if ('fault' in found) return found
   const card = found.value
   const offer = await attempt(async () => readInterface(card, isAllowedOrigin))
-  const signature = await attempt(() => verifyCard(card, { world, isAllowedOrigin }))
+  const signature = await attempt(() => verifyCard(card, { platform, isAllowedOrigin }))
   return {
     url: card.url,
     ...('fault' in offer ? { interfaceFault: offer.fault } : { interface: offer.value }),

@@ -1,4 +1,4 @@
-import type { FetchAnswer, World } from '@postern/core'
+import type { FetchAnswer, Platform } from '@postern/core'
 import { parseUrl, Unavailable, Undeliverable } from '@postern/core'
 import { parseBoundedJson, parseMediaType } from '@postern/http'
 
@@ -31,13 +31,13 @@ const redirectStatuses: ReadonlySet<number> = new Set([301, 302, 303, 307, 308])
 export async function lookAt(
   url: string,
   { accept, redirects = 0 }: Look,
-  world: Pick<World, 'fetch'>,
+  platform: Pick<Platform, 'fetch'>,
 ): Promise<Fetched> {
   const hops: string[] = []
   let at = url
   try {
     for (;;) {
-      const answer = await world.fetch(at, { ...bounds, headers: { accept } })
+      const answer = await platform.fetch(at, { ...bounds, headers: { accept } })
       const location = redirectStatuses.has(answer.status) ? answer.headers.get('location') : null
       if (location === null) return { url, hops, ...readAnswer(answer) }
       const next = parseUrl(location, at)

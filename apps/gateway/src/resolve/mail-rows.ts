@@ -11,7 +11,7 @@ const of =
     mail && judge(mail)
 
 const unasked = (what: string) =>
-  warning(`DNS does not answer for ${what}`, 'Ask again later, or mend the name servers of the domain.')
+  warning(`DNS does not answer for ${what}`, 'Ask again later, or fix the name servers of the domain.')
 
 /** Where an answer by mail would go, and whether anybody would believe mail from there. */
 export const mailRows: readonly Row[] = [

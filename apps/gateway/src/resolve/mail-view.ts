@@ -1,6 +1,6 @@
 import type { Address, DnsResolver } from '@postern/core'
 import type { MxRecord } from '../cli/mail-checks/dns-records.ts'
-import type { ResolveWorld } from './peer-view.ts'
+import type { ResolvePlatform } from './peer-view.ts'
 
 /** What DNS says about the mail of an address; `undefined` members could not be asked. */
 export interface MailView {
@@ -26,24 +26,24 @@ const absent: ReadonlySet<string | undefined> = new Set(['ENOTFOUND', 'ENODATA']
 export async function lookAtMail(
   { domain }: Address,
   href: string | undefined,
-  world: ResolveWorld,
+  platform: ResolvePlatform,
 ): Promise<MailView | undefined> {
   const address = href === undefined ? undefined : readMailto(href)
   const place = address?.slice(address.lastIndexOf('@') + 1).toLowerCase() || domain
   if (href === undefined) return undefined
-  const { resolveDns: dns } = world
+  const { resolveDns: dns } = platform
   const [mx, a, aaaa, spf, dmarc, dkim] = await Promise.all([
     ask<MxRecord>(dns, place, 'MX'),
     ask(dns, place, 'A'),
     ask(dns, place, 'AAAA'),
     askTexts(dns, place),
     askTexts(dns, `_dmarc.${place}`),
-    lookAtDkim(place, world),
+    lookAtDkim(place, platform),
   ])
   return { address, domain: place, mx, hasHost: [a, aaaa].some(found => (found?.length ?? 0) > 0), spf, dmarc, dkim }
 }
 
-async function lookAtDkim(domain: string, { resolveDns, dkimRecordsOf }: ResolveWorld): Promise<DkimView> {
+async function lookAtDkim(domain: string, { resolveDns, dkimRecordsOf }: ResolvePlatform): Promise<DkimView> {
   const known = (await dkimRecordsOf?.(domain)) ?? []
   const [exists, records] = await Promise.all([
     nameExists(resolveDns, `_domainkey.${domain}`),

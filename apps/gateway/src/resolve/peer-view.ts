@@ -1,4 +1,4 @@
-import type { Address, World } from '@postern/core'
+import type { Address, Platform } from '@postern/core'
 import type { A2aView } from './a2a-view.ts'
 import { lookAtA2a } from './a2a-view.ts'
 import type { Fetched, JsonObject } from './fetched.ts'
@@ -34,7 +34,7 @@ export interface PeerView {
   readonly mail?: MailView | undefined
 }
 
-export interface ResolveWorld extends Pick<World, 'fetch' | 'resolveDns' | 'now'> {
+export interface ResolvePlatform extends Pick<Platform, 'fetch' | 'resolveDns' | 'now'> {
   /** DKIM records that are known to belong to a domain: its own, where it is ours. */
   dkimRecordsOf?(domain: string): Promise<readonly { readonly name: string; readonly key: string }[]>
 }
@@ -43,15 +43,15 @@ const jrdTypes = 'application/jrd+json, application/json'
 const activityTypes = 'application/activity+json, application/ld+json; profile="https://www.w3.org/ns/activitystreams"'
 
 /** Follows an address as far as it leads. */
-export async function lookAtPeer(address: Address, world: ResolveWorld): Promise<PeerView> {
+export async function lookAtPeer(address: Address, platform: ResolvePlatform): Promise<PeerView> {
   const account = `acct:${address.local}@${address.domain}`
-  const webfinger = await lookAt(addressOf(address.domain, account), { accept: jrdTypes, redirects: 1 }, world)
+  const webfinger = await lookAt(addressOf(address.domain, account), { accept: jrdTypes, redirects: 1 }, platform)
   const links = readLinks(webfinger.document)
   const [described, federated, page, mail] = await Promise.all([
-    lookAtAgent(address, links, world),
-    lookAtActor(address, links, world),
-    follow(findLink(links, pageRel)?.href, { accept: 'text/html', redirects: 1 }, world),
-    webfinger.document ? lookAtMail(address, findLink(links, 'mailto')?.href, world) : undefined,
+    lookAtAgent(address, links, platform),
+    lookAtActor(address, links, platform),
+    follow(findLink(links, pageRel)?.href, { accept: 'text/html', redirects: 1 }, platform),
+    webfinger.document ? lookAtMail(address, findLink(links, 'mailto')?.href, platform) : undefined,
   ])
   return { address, account, webfinger, links, page, mail, ...described, ...federated }
 }
@@ -60,14 +60,22 @@ function addressOf(host: string, account: string): string {
   return `https://${host}/.well-known/webfinger?resource=${encodeURIComponent(account)}`
 }
 
-async function lookAtAgent(address: Address, links: readonly Link[], world: ResolveWorld): Promise<Partial<PeerView>> {
+async function lookAtAgent(
+  address: Address,
+  links: readonly Link[],
+  platform: ResolvePlatform,
+): Promise<Partial<PeerView>> {
   const href = findCardLink(links)?.href
   if (!isHttps(href)) return {}
   const { origin } = new URL(href)
   const [card, a2a, directory] = await Promise.all([
-    lookAt(href, { accept: 'application/json' }, world),
-    lookAtA2a(address, origin, world),
-    lookAt(`${origin}/.well-known/mentionable-agents.json`, { accept: 'application/ld+json, application/json' }, world),
+    lookAt(href, { accept: 'application/json' }, platform),
+    lookAtA2a(address, origin, platform),
+    lookAt(
+      `${origin}/.well-known/mentionable-agents.json`,
+      { accept: 'application/ld+json, application/json' },
+      platform,
+    ),
   ])
   return { card, a2a, directory }
 }
@@ -76,19 +84,19 @@ async function lookAtAgent(address: Address, links: readonly Link[], world: Reso
 async function lookAtActor(
   { domain }: Address,
   links: readonly Link[],
-  world: ResolveWorld,
+  platform: ResolvePlatform,
 ): Promise<Partial<PeerView>> {
   const href = findActorLink(links)?.href
-  const actor = await follow(href, { accept: activityTypes, redirects: 1 }, world)
+  const actor = await follow(href, { accept: activityTypes, redirects: 1 }, platform)
   const username = asText(actor?.document?.preferredUsername)
   const host = href && URL.parse(href)?.hostname
   if (!username || !host || host === domain) return { actor }
   const account = `acct:${username}@${host}`
-  return { actor, backLink: await lookAt(addressOf(host, account), { accept: jrdTypes, redirects: 1 }, world) }
+  return { actor, backLink: await lookAt(addressOf(host, account), { accept: jrdTypes, redirects: 1 }, platform) }
 }
 
-async function follow(href: string | undefined, look: Parameters<typeof lookAt>[1], world: ResolveWorld) {
-  return isHttps(href) ? lookAt(href, look, world) : undefined
+async function follow(href: string | undefined, look: Parameters<typeof lookAt>[1], platform: ResolvePlatform) {
+  return isHttps(href) ? lookAt(href, look, platform) : undefined
 }
 
 function readLinks(jrd: JsonObject | undefined): readonly Link[] {

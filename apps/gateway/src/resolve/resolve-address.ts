@@ -3,7 +3,7 @@ import { a2aRows } from './a2a-rows.ts'
 import { actorRows } from './actor-rows.ts'
 import { cardRows } from './card-rows.ts'
 import { mailRows } from './mail-rows.ts'
-import type { PeerView, ResolveWorld } from './peer-view.ts'
+import type { PeerView, ResolvePlatform } from './peer-view.ts'
 import { findActorLink, findCardLink, findLink, lookAtPeer, pageRel } from './peer-view.ts'
 import type { ResolveFinding, Row } from './row.ts'
 import { judgeAll } from './row.ts'
@@ -24,10 +24,10 @@ export interface Resolved {
 
 const rows: readonly Row[] = [...webFingerRows, ...cardRows, ...a2aRows, ...actorRows, ...mailRows, ...surfaceRows]
 
-export async function resolveAddress(asked: string, world: ResolveWorld): Promise<Resolved> {
+export async function resolveAddress(asked: string, platform: ResolvePlatform): Promise<Resolved> {
   try {
     const address = readAskedAddress(asked)
-    const view = await lookAtPeer(address, world)
+    const view = await lookAtPeer(address, platform)
     const findings = judgeAll(rows, view)
     return {
       asked,

@@ -1,7 +1,7 @@
 import type { AgentChunk, AgentContext, NormalizedMessage, PartialResponse } from '@postern/core'
 import { plainTextOf } from '@postern/core'
 
-const demands: Readonly<Record<string, (context: AgentContext) => PartialResponse>> = {
+const requirements: Readonly<Record<string, (context: AgentContext) => PartialResponse>> = {
   consent: context =>
     context.requireConsent({
       title: 'Your order',
@@ -32,7 +32,7 @@ export function handle(
   if (message.policy_resolution) return tellResolution(message, context)
   const [word = ''] = plainTextOf(message.parts).trim().split(/\s/)
   if (word === 'slowly') return askMeanwhile(context)
-  const answer = demands[word]?.(context)
+  const answer = requirements[word]?.(context)
   const policy = answer?.parts?.find(part => part.kind === 'policy')?.policy
   if (policy?.state !== undefined) context.state.set(policy.state)
   return answer ?? `shop heard: ${word}`

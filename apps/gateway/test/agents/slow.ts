@@ -9,15 +9,15 @@ export interface SlowRun {
   finish(): void
 }
 
-export interface SlowDesk {
+export interface SlowStore {
   begin(run: SlowRun): void
 }
 
 const key = Symbol.for('postern.test.slow')
 
 /** Where runs are told of: modules are loaded apart from the tests that watch them. */
-export function shareSlowDesk(desk: SlowDesk): void {
-  Object.assign(globalThis, { [key]: desk })
+export function shareSlowStore(store: SlowStore): void {
+  Object.assign(globalThis, { [key]: store })
 }
 
 export function wordsOf({ parts }: NormalizedMessage): string {
@@ -26,9 +26,9 @@ export function wordsOf({ parts }: NormalizedMessage): string {
 
 /** Answers when it is told to, and not a moment before, whatever its signal says. */
 export function handle(message: NormalizedMessage, context: AgentContext): Promise<string> {
-  const desk = (globalThis as Record<symbol, unknown>)[key] as SlowDesk
+  const store = (globalThis as Record<symbol, unknown>)[key] as SlowStore
   return new Promise(resolve => {
     const words = wordsOf(message)
-    desk.begin({ message, words, context, finish: () => resolve(`heard ${words}`) })
+    store.begin({ message, words, context, finish: () => resolve(`heard ${words}`) })
   })
 }

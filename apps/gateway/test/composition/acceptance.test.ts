@@ -6,11 +6,11 @@ import { call, openModelServer, say } from '@postern/agents/test-model-server'
 import { plainTextOf } from '@postern/core'
 import { exchangeFormats } from '@postern/transcript'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { eventually } from '../house.ts'
+import { eventually } from '../gateway.ts'
 import type { Gateways } from './gateways.ts'
 import { openGateways } from './gateways.ts'
 
-// One conversation through all of the house in every format (here the customer allows the refund): a person of the fediverse, a
+// One conversation through all of the gateway in every format (here the customer allows the refund): a person of the fediverse, a
 // swarm that hands over, a call that has to be allowed, an agent on another host, and every format in the end.
 
 const till = join(mkdtempSync(join(tmpdir(), 'postern-till-')), 'till')
@@ -77,13 +77,19 @@ async function waitForAnswer(text: string) {
 }
 
 test('fediverse → swarm → a call that is allowed → an agent elsewhere → every format, out and in', async () => {
-  const { world } = gateways
-  const first = await world.send({ via: 'activitypub', to: 'desk', text: 'My lamp is broken' })
+  const { simulation } = gateways
+  const first = await simulation.send({ via: 'activitypub', to: 'desk', text: 'My lamp is broken' })
   expect(first.reply?.text).toContain('Which order is it?')
 
-  const asked = await world.send({ via: 'activitypub', to: 'desk', text: 'Number 17, please', thread: first.thread })
+  const asked = await simulation.send({
+    via: 'activitypub',
+    to: 'desk',
+    text: 'Number 17, please',
+    thread: first.thread,
+  })
   expect(asked.reply?.text).toContain('Give 20.00 back for order 17?')
-  const [, path = ''] = /https:\/\/a\.test(\/actions\/[\w-]{43})/.exec(JSON.stringify(world.fediverse.received)) ?? []
+  const [, path = ''] =
+    /https:\/\/a\.test(\/actions\/[\w-]{43})/.exec(JSON.stringify(simulation.fediverse.received)) ?? []
   const page = await fetch(gateways.url('a.test') + path)
   expect(await page.text()).toContain('Give 20.00 back for order 17?')
   const grant = () =>
@@ -96,7 +102,7 @@ test('fediverse → swarm → a call that is allowed → an agent elsewhere → 
   expect(readFileSync(till, 'utf8')).toBe('begun 17\ndone 17\n')
 
   const elsewhere = { via: 'activitypub', to: 'desk', text: 'Is another one in stock?', thread: first.thread } as const
-  const answered = await world.send(elsewhere)
+  const answered = await simulation.send(elsewhere)
   expect(answered.reply?.text).toContain('two@b.test heard desk@a.test by a2a at hop 1')
 
   const whole = await exchange({ thread: first.id, format: 'jsonl' })

@@ -15,8 +15,8 @@ beforeAll(async () => {
 afterAll(() => gateways.close())
 
 test('MN-8.3: a conversation of three agents crosses ActivityPub, A2A and email, and ends at the hop limit', async () => {
-  const { world } = gateways
-  const sent = await world.send({
+  const { simulation } = gateways
+  const sent = await simulation.send({
     via: 'activitypub',
     to: 'one',
     text: 'call:@two@b.test mail:@three@c.test Hello three.',
@@ -59,7 +59,7 @@ test('what was stopped is counted for the operator', async () => {
 test('the answer to a letter comes back to the thread it was written in', async () => {
   const [, first, second] = await gateways.records('b.test', 'two')
   expect(first?.thread).toBe(second?.thread)
-  const sent = gateways.world.mail.received.find(mail => mail.envelope.to.includes('three@c.test'))
+  const sent = gateways.simulation.mail.received.find(mail => mail.envelope.to.includes('three@c.test'))
   expect(sent?.headers.get('auto-submitted')).toEqual(['auto-generated'])
   expect(sent?.headers.get('subject')).toEqual(['An errand'])
   expect(first?.message.in_reply_to).toBe(sent?.messageId)

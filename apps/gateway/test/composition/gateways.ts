@@ -3,8 +3,8 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { MessageRecord } from '@postern/core'
-import type { SimWorld } from '@postern/sim'
-import { openSimWorld } from '@postern/sim'
+import type { Simulation } from '@postern/simulation'
+import { openSimulation } from '@postern/simulation'
 import { parseConfig } from '../../src/config/read-config.ts'
 import { publishKeys } from '../../src/dev/simulation.ts'
 import type { Gateway } from '../../src/gateway.ts'
@@ -23,7 +23,7 @@ export interface GatewayPlan {
 }
 
 export interface Gateways {
-  readonly world: SimWorld
+  readonly simulation: Simulation
   /** Says something to an agent by A2A, as somebody with an API key; the texts of the answer's parts. */
   say(host: string, agent: string, text: string, more?: object): Promise<readonly string[]>
   /** Everything an agent of a gateway was told or kept from, oldest first: who, state and flags. */
@@ -40,14 +40,14 @@ const many = 1_000_000
 /** So that nothing but the guards of `limits.loop` stops anybody. */
 const noMailBudgets = Object.fromEntries(
   [
-    ...['correspondent_per_hour', 'thread_per_hour', 'thread_per_day', 'swift_per_hour', 'repeats_per_hour'],
+    ...['correspondent_per_hour', 'thread_per_hour', 'thread_per_day', 'rapid_per_hour', 'repeats_per_hour'],
     ...['unverified_per_day', 'unverified_per_hour', 'reply_all_per_hour'],
   ].map(name => [name, many]),
 )
 
 /** Several gateways on loopback, each with a domain and keys of its own, in one simulated world whose post office knows them all. */
 export async function openGateways(plans: Readonly<Record<string, GatewayPlan>>): Promise<Gateways> {
-  const world = await openSimWorld()
+  const simulation = await openSimulation()
   const hosts = Object.keys(plans)
   const ports = Object.fromEntries(await Promise.all(hosts.map(async host => [host, await findFreePort()] as const)))
   const directories: string[] = []
@@ -73,11 +73,11 @@ export async function openGateways(plans: Readonly<Record<string, GatewayPlan>>)
       agents,
       ...(limits && { limits }),
       ...(web && { web }),
-      activitypub: { bot_turns_per_hour: 100, swift_turns_per_hour: 100, ...activitypub },
+      activitypub: { bot_turns_per_hour: 100, rapid_turns_per_hour: 100, ...activitypub },
       a2a: { auth: { issuers: others.map(trust), api_keys: [{ name: 'tester', sha256: hash('sha256', apiKey) }] } },
-      email: { budgets: noMailBudgets, listen: { port: 0 }, submit: world.mail.submit, ...email },
+      email: { budgets: noMailBudgets, listen: { port: 0 }, submit: simulation.mail.submit, ...email },
       delivery: { retry_after: 0.2 },
-      network: { dns: world.network.dns, loopback: { ...world.network.loopback, ...loopback } },
+      network: { dns: simulation.network.dns, loopback: { ...simulation.network.loopback, ...loopback } },
       log: { level: 'silent' },
     })
   }
@@ -88,16 +88,20 @@ export async function openGateways(plans: Readonly<Record<string, GatewayPlan>>)
     const gateway = await openGateway(describe(host, plan), { baseDir, log, operatorToken: 'x'.repeat(20) })
     const listening = await gateway.start()
     gateways.set(host, { gateway, smtp: listening.at(-1)?.port ?? 0 })
-    world.dns.set(host, { A: ['127.0.0.1'], MX: [{ priority: 10, exchange: host }] })
-    await publishKeys(world, gateway)
+    simulation.dns.set(host, { A: ['127.0.0.1'], MX: [{ priority: 10, exchange: host }] })
+    await publishKeys(simulation, gateway)
   }
 
   let taken = 0
   /** Brings what gateways have sent to the gateway whose domain it is for. */
   async function bringMail(): Promise<void> {
     // Counted when it has been brought.
-    for (; taken < world.mail.received.length; taken += 1) {
-      const { octets, envelope, messageId = '' } = world.mail.received[taken] as SimWorld['mail']['received'][number]
+    for (; taken < simulation.mail.received.length; taken += 1) {
+      const {
+        octets,
+        envelope,
+        messageId = '',
+      } = simulation.mail.received[taken] as Simulation['mail']['received'][number]
       for (const to of envelope.to) {
         const port = gateways.get(to.slice(to.lastIndexOf('@') + 1))?.smtp
         const mail = {
@@ -107,14 +111,18 @@ export async function openGateways(plans: Readonly<Record<string, GatewayPlan>>)
           ip: '127.0.0.1',
           helo: 'mx.sink.test',
         }
-        if (port) await world.mail.sendSmtp(mail, { port })
+        if (port) await simulation.mail.sendSmtp(mail, { port })
       }
     }
   }
 
   for (const [host, plan] of Object.entries(plans)) await open(host, plan)
   const [first = ''] = hosts
-  world.connectGateway({ origin: `https://${first}`, port: ports[first] ?? 0, smtpPort: gateways.get(first)?.smtp })
+  simulation.connectGateway({
+    origin: `https://${first}`,
+    port: ports[first] ?? 0,
+    smtpPort: gateways.get(first)?.smtp,
+  })
   let underWay = Promise.resolve()
   const round = setInterval(() => {
     underWay = underWay.then(bringMail).catch(() => undefined)
@@ -126,9 +134,9 @@ export async function openGateways(plans: Readonly<Record<string, GatewayPlan>>)
     return found.gateway
   }
   return {
-    world,
+    simulation,
     at,
-    isMailUnderWay: () => taken < world.mail.received.length,
+    isMailUnderWay: () => taken < simulation.mail.received.length,
     url: host => `http://127.0.0.1:${ports[host]}`,
     async say(host, agent, text, more = {}) {
       const message = { messageId: randomUUID(), role: 'ROLE_USER', parts: [{ text }], ...more }
@@ -145,16 +153,16 @@ export async function openGateways(plans: Readonly<Record<string, GatewayPlan>>)
       return (result.task.status.message?.parts ?? []).map(part => part.text)
     },
     async records(host, agent) {
-      const { desk } = at(host)
-      const list = (await desk.listMessages({ limit: 500 })).filter(summary => summary.agent === agent).toReversed()
-      const found = await Promise.all(list.map(({ message }) => desk.findMessage(`#${message}`)))
+      const { store } = at(host)
+      const list = (await store.listMessages({ limit: 500 })).filter(summary => summary.agent === agent).toReversed()
+      const found = await Promise.all(list.map(({ message }) => store.findMessage(`#${message}`)))
       return found.flatMap(record => (record && !record.flags.includes('post') ? [record] : []))
     },
     async close() {
       clearInterval(round)
       await underWay
       await Promise.all([...gateways.values()].map(({ gateway }) => gateway.stop()))
-      await world.close()
+      await simulation.close()
       for (const directory of directories) rmSync(directory, { recursive: true })
     },
   }
@@ -172,7 +180,7 @@ export function readLines(records: readonly MessageRecord[]): readonly string[] 
 /** Waits until nothing moves any more: no turn, no delivery, no mail on its way. */
 export async function settle(gateways: Gateways, hosts: readonly string[]): Promise<void> {
   const picture = async () => {
-    const counts = await Promise.all(hosts.map(host => gateways.at(host).desk.count()))
+    const counts = await Promise.all(hosts.map(host => gateways.at(host).store.count()))
     const isBusy = counts.some(
       ({ messages, deliveries }) => messages.received + messages.working + deliveries.queued + deliveries.later > 0,
     )

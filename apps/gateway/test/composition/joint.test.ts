@@ -16,14 +16,14 @@ beforeAll(async () => {
         stream: { use: './agents/streaming-convener.ts' },
         stuck: { use: './agents/hanging.ts', deadline: '30s' },
       },
-      limits: { loop: { joint_seconds: 2 } },
+      limits: { loop: { mention_seconds: 2 } },
     },
     'b.test': { agents: { far: courier, host: convener } },
   })
 })
 afterAll(() => gateways.close())
 
-const heardAt = (who: string, hop: number) => `${who} heard host@a.test by a2a at hop ${hop} of 5`
+const streamedAt = (who: string, hop: number) => `${who} heard host@a.test by a2a at hop ${hop} of 5`
 
 test('MN-8.1 none: over A2A the gateway calls whom an answer mentions, here and elsewhere, and writes one joint answer; who is down is named', async () => {
   const parts = await gateways.say(
@@ -34,10 +34,10 @@ test('MN-8.1 none: over A2A the gateway calls whom an answer mentions, here and 
   expect(parts).toEqual([
     'Let me ask around.',
     '@near@a.test:',
-    heardAt('near@a.test', 1),
+    streamedAt('near@a.test', 1),
     '@down@a.test was not reachable.',
     '@far@b.test:',
-    heardAt('far@b.test', 1),
+    streamedAt('far@b.test', 1),
     '@gone@nowhere.test was not reachable.',
   ])
   const [asked] = await gateways.records('b.test', 'far')
@@ -52,7 +52,7 @@ test('MN-8.1 none: who is too slow was not reachable, and keeps nobody waiting',
     'Let me ask around.',
     '@stuck@a.test was not reachable.',
     '@near@a.test:',
-    heardAt('near@a.test', 1),
+    streamedAt('near@a.test', 1),
   ])
 }, 15_000)
 
@@ -90,9 +90,9 @@ test('who watches an answer as it comes hears the siblings, too, and gets the sa
   const answer = await fetch(`${gateways.url('a.test')}/agents/stream/a2a`, { method: 'POST', headers, body })
   const events = [...(await answer.text()).matchAll(/^data: ?(.*)$/gm)].map(([, data = '']) => JSON.parse(data).result)
   const pieces = events.flatMap(({ artifactUpdate }) => artifactUpdate?.artifact.parts ?? []).map(({ text }) => text)
-  const joint = ['@near@a.test:', 'near@a.test heard stream@a.test by a2a at hop 1 of 5']
-  expect(pieces.filter(Boolean)).toEqual(['Let me ', 'ask around.', ...joint])
+  const fanout = ['@near@a.test:', 'near@a.test heard stream@a.test by a2a at hop 1 of 5']
+  expect(pieces.filter(Boolean)).toEqual(['Let me ', 'ask around.', ...fanout])
   const last = events.at(-1).statusUpdate.status
   expect(last.state).toBe('TASK_STATE_COMPLETED')
-  expect(last.message.parts.map(({ text }: { text: string }) => text)).toEqual(['Let me ask around.', ...joint])
+  expect(last.message.parts.map(({ text }: { text: string }) => text)).toEqual(['Let me ask around.', ...fanout])
 })

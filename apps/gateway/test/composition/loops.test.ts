@@ -8,13 +8,13 @@ let gateways: Gateways
 afterEach(() => gateways.close())
 
 async function countStopped(host: string): Promise<number> {
-  return (await gateways.at(host).desk.count()).stopped.loop_guard
+  return (await gateways.at(host).store.count()).stopped.loop_guard
 }
 
-test('MN-8.1 addressing: agents of one house that mention each other on the fediverse are woken with all proof, and stop within the budget', async () => {
+test('MN-8.1 addressing: agents of one gateway that mention each other on the fediverse are woken with all proof, and stop within the budget', async () => {
   gateways = await openGateways({ 'a.test': { agents: { one: parrot, two: parrot } } })
   const wake = { via: 'activitypub', to: 'one', text: 'wake @two@a.test please', timeoutMs: 60_000 } as const
-  const sent = await gateways.world.send(wake)
+  const sent = await gateways.simulation.send(wake)
   expect(sent.status).toBe('answered')
   await settle(gateways, ['a.test'])
   const [one, two] = [await gateways.records('a.test', 'one'), await gateways.records('a.test', 'two')]
@@ -32,7 +32,7 @@ test('MN-8.1 addressing: agents of one house that mention each other on the fedi
   const { messages } = await askOperator<{ messages: { flags: string[] }[] }>('a.test', '/messages?limit=50')
   expect(messages.filter(({ flags }) => flags.includes('loop_guard'))).toHaveLength(1)
   // Nobody was lost in the network: neither can find itself there.
-  expect((await gateways.at('a.test').desk.count()).deliveries).toMatchObject({ dead: 0, later: 0 })
+  expect((await gateways.at('a.test').store.count()).deliveries).toMatchObject({ dead: 0, later: 0 })
 })
 
 async function askOperator<Answer>(host: string, path: string): Promise<Answer> {
@@ -49,7 +49,7 @@ async function letParrotsWrite(plan: Partial<GatewayPlan>): Promise<void> {
     'c.test': { agents: { coco: parrot }, ...plan },
   })
   const text = 'Say hello: wake @coco@c.test'
-  await gateways.world.mail.deliver({ from: 'Alice <alice@alice.test>', to: 'polly@a.test', text })
+  await gateways.simulation.mail.deliver({ from: 'Alice <alice@alice.test>', to: 'polly@a.test', text })
   await settle(gateways, ['a.test', 'c.test'])
 }
 
@@ -75,7 +75,7 @@ test('EM-64: two echo agents that mail each other across two gateways stop at th
   const [asked] = await gateways.records('c.test', 'coco')
   expect(asked?.message.sender).toMatchObject({ verified: true, auth_method: 'email-dmarc' })
   // Alice was answered by the one she asked, and is not bothered with the rest.
-  const toAlice = gateways.world.mail.received.filter(mail => mail.envelope.to.includes('alice@alice.test'))
+  const toAlice = gateways.simulation.mail.received.filter(mail => mail.envelope.to.includes('alice@alice.test'))
   expect(toAlice).toHaveLength(1)
 })
 
@@ -116,7 +116,7 @@ test('agents that begin a new thread each time are stopped by what they have wit
   gateways = await openGateways({
     'a.test': { agents: { one: poster, two: poster }, limits: { loop: { pair_turns_per_hour: 6 } } },
   })
-  const sent = await gateways.world.fediverse.deliver({ to: '@one@a.test', text: 'Talk with @two@a.test' })
+  const sent = await gateways.simulation.fediverse.deliver({ to: '@one@a.test', text: 'Talk with @two@a.test' })
   expect(sent.status).toBe(202)
   await settle(gateways, ['a.test'])
   const records = [...(await gateways.records('a.test', 'one')), ...(await gateways.records('a.test', 'two'))]
@@ -126,14 +126,14 @@ test('agents that begin a new thread each time are stopped by what they have wit
   expect(ofAgents.filter(({ flags }) => flags.includes('loop_guard'))).toHaveLength(1)
 })
 
-test('agents of one house wake each other also where it lets in few and shows its documents only to who signs', async () => {
+test('agents of one gateway wake each other also where it lets in few and shows its documents only to who signs', async () => {
   gateways = await openGateways({
     'a.test': {
       agents: { one: parrot, two: { use: 'builtin:echo' } },
       activitypub: { allow: ['mastodon.test'], require_signed_fetch: true },
     },
   })
-  await gateways.world.send({ via: 'activitypub', to: 'one', text: 'wake @two@a.test please' })
+  await gateways.simulation.send({ via: 'activitypub', to: 'one', text: 'wake @two@a.test please' })
   await settle(gateways, ['a.test'])
   const [woken] = await gateways.records('a.test', 'two')
   expect(woken).toMatchObject({ state: 'answered', message: { sender: { address: '@one@a.test', verified: true } } })

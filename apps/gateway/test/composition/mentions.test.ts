@@ -23,14 +23,14 @@ afterAll(() => gateways.close())
 
 /** Everything that left a gateway for one place, as the operator sees it. */
 async function wiresTo(host: string, to: string): Promise<readonly Record<string, unknown>[]> {
-  const deliveries = await gateways.at(host).desk.listDeliveries({ limit: 100 })
+  const deliveries = await gateways.at(host).store.listDeliveries({ limit: 100 })
   return deliveries.filter(delivery => delivery.to.includes(to)).map(({ wire }) => wire as Record<string, unknown>)
 }
 
 const text = 'Please wake @two@a.test and wake @far@b.test and wake @one@a.test and wake @third@b.test'
 
 test('MN-8.1 addressing: both halves go out to all, and those who are mentioned are woken, here and elsewhere', async () => {
-  const sent = await gateways.world.send({ via: 'activitypub', to: 'one', text })
+  const sent = await gateways.simulation.send({ via: 'activitypub', to: 'one', text })
   expect(sent.status).toBe('answered')
   const { object } = (sent.reply as { readonly raw: unknown }).raw as {
     object: Record<string, unknown> & { tag: { href: string; name: string }[] }
@@ -61,8 +61,8 @@ test('MN-8.1 addressing: both halves go out to all, and those who are mentioned 
 })
 
 test('MN-8.1 recipient-field: To and Cc of the reply; agents of our own get a turn in the thread of the mail', async () => {
-  const { mail } = await gateways.world.mail.deliver({ from: 'Alice <alice@alice.test>', to: 'one@a.test', text })
-  const reply = await gateways.world.mail.awaitReply(mail.messageId, 30_000)
+  const { mail } = await gateways.simulation.mail.deliver({ from: 'Alice <alice@alice.test>', to: 'one@a.test', text })
+  const reply = await gateways.simulation.mail.awaitReply(mail.messageId, 30_000)
   expect(reply.headers.get('to')?.[0]).toBe('Alice <alice@alice.test>, far@b.test')
   expect(reply.headers.get('cc')).toEqual(['two@a.test'])
   await settle(gateways, ['a.test', 'b.test'])
@@ -85,14 +85,14 @@ test('MN-8.1 recipient-field: To and Cc of the reply; agents of our own get a tu
     message: { sender: { verified: true }, recipient_capabilities: { agent_chain: { hop: 1 } } },
   })
   // The sibling answers the people, in their thread.
-  const answers = gateways.world.mail.received.filter(({ envelope }) => envelope.to.includes('alice@alice.test'))
+  const answers = gateways.simulation.mail.received.filter(({ envelope }) => envelope.to.includes('alice@alice.test'))
   expect(answers.map(({ headers }) => headers.get('from')?.[0]).toSorted()).toEqual([
     'Echo <two@a.test>',
     'one <one@a.test>',
   ])
   expect(answers.every(({ references }) => references.includes(mail.messageId))).toBe(true)
   expect(await wiresTo('a.test', 'two@a.test')).not.toEqual([])
-  expect(gateways.world.mail.received.filter(({ envelope }) => envelope.to.includes('two@a.test'))).toEqual([])
+  expect(gateways.simulation.mail.received.filter(({ envelope }) => envelope.to.includes('two@a.test'))).toEqual([])
 })
 
 test('MN-8.1 none: over A2A each part of the joint answer says whose it is', async () => {
@@ -101,7 +101,7 @@ test('MN-8.1 none: over A2A each part of the joint answer says whose it is', asy
   expect(parts[0]).toContain('I heard: Please wake')
 })
 
-test('agents of one house reach each other out of the box in production mode, where the house cannot find itself', async () => {
+test('agents of one gateway reach each other out of the box in production mode, where the gateway cannot find itself', async () => {
   const data = mkdtempSync(join(tmpdir(), 'postern-production-'))
   const port = await findFreePort()
   const key = 'a-key-of-the-tests'

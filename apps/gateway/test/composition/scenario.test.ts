@@ -6,10 +6,10 @@ import type { ModelServer } from '@postern/agents/test-model-server'
 import { call, openModelServer, say } from '@postern/agents/test-model-server'
 import { exchangeFormats } from '@postern/transcript'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { eventually } from '../house.ts'
-import { eve, evesToken, findEvents, newName, openChat, outcomeOf, runChat } from '../operator-house.ts'
+import { eventually } from '../gateway.ts'
+import { eve, evesToken, findEvents, newName, openChat, outcomeOf, runChat } from '../operator-gateway.ts'
 import { picture } from '../picture.ts'
-import { annsToken } from '../swarm-house.ts'
+import { annsToken } from '../swarm-gateway.ts'
 import type { Gateways } from './gateways.ts'
 import { openGateways, settle } from './gateways.ts'
 
@@ -98,15 +98,15 @@ interface Note {
 }
 
 const notes = (): readonly Note[] =>
-  gateways.world.fediverse.received.flatMap(({ activity, verified }) =>
+  gateways.simulation.fediverse.received.flatMap(({ activity, verified }) =>
     verified && activity.type === 'Create' ? [activity.object as Note] : [],
   )
 const mailsTo = (address: string) =>
-  gateways.world.mail.received.filter(({ envelope }) => envelope.to.includes(address))
+  gateways.simulation.mail.received.filter(({ envelope }) => envelope.to.includes(address))
 
 /** Alice’s account, her mailbox and her chat are one person, by codes that each of them was sent. */
 async function linkAll(): Promise<void> {
-  const { fediverse } = gateways.world
+  const { fediverse } = gateways.simulation
   const tell = (text: string) => fediverse.deliver({ to: 'desk@a.test', text, visibility: 'direct' })
   await tell('link alice@alice.test')
   const mailed = await eventually(async () => mailsTo('alice@alice.test').map(({ text }) => codeIn(text ?? ''))[0])
@@ -129,7 +129,7 @@ const listRefund = (envelopes: readonly Envelope[]) =>
 
 test('fediverse with a picture → swarm → workers here and elsewhere → an operator → fediverse and mail → every format', async () => {
   await linkAll()
-  const { fediverse } = gateways.world
+  const { fediverse } = gateways.simulation
   const { objectId, activityId } = await fediverse.deliver({
     to: '@desk@a.test',
     text: 'My lamp is broken, look',
@@ -196,7 +196,7 @@ test('fediverse with a picture → swarm → workers here and elsewhere → an o
   const answers = notes().filter(({ content }) => content.includes(words))
   expect(answers).toMatchObject([{ inReplyTo: objectId, tag: [{ type: 'Mention', href: alice }] }])
   expect([...(answers[0]?.to ?? []), ...(answers[0]?.cc ?? [])]).toContain(alice)
-  const copies = gateways.world.mail.received.filter(({ text }) => text?.includes(words))
+  const copies = gateways.simulation.mail.received.filter(({ text }) => text?.includes(words))
   expect(copies.map(({ envelope }) => envelope.to)).toEqual([['alice@alice.test']])
   expect(mailsTo(eve)).toHaveLength(1)
 

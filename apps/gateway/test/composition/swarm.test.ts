@@ -38,15 +38,20 @@ afterAll(async () => {
 })
 
 test('W-24: a hand-over to an agent on another host is a call by A2A, one hop further, answered by the same address', async () => {
-  const sent = await gateways.world.send({ via: 'activitypub', to: 'desk', text: 'Hello there' })
+  const sent = await gateways.simulation.send({ via: 'activitypub', to: 'desk', text: 'Hello there' })
   expect(sent.reply?.text).toContain('two@b.test heard desk@a.test by a2a at hop 1 of 5')
-  const again = await gateways.world.send({ via: 'activitypub', to: 'desk', text: 'And again', thread: sent.thread })
+  const again = await gateways.simulation.send({
+    via: 'activitypub',
+    to: 'desk',
+    text: 'And again',
+    thread: sent.thread,
+  })
   expect(again.reply?.text).toContain('two@b.test heard desk@a.test by a2a')
   expect(model.requests).toHaveLength(1)
 })
 
 test('W-24: two swarms that hand over to each other stop at the ceiling of the chain, and the last one answers', async () => {
-  const sent = await gateways.world.send({ via: 'activitypub', to: 'ping', text: 'Hello there' })
+  const sent = await gateways.simulation.send({ via: 'activitypub', to: 'ping', text: 'Hello there' })
   expect(sent.reply?.text).toContain('It ends with me.')
   const turns = [...(await gateways.records('a.test', 'ping')), ...(await gateways.records('b.test', 'pong'))]
   const hops = turns.map(({ message }) => message.recipient_capabilities.agent_chain?.hop ?? 0)

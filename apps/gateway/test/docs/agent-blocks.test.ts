@@ -1,9 +1,9 @@
 import { pathToFileURL } from 'node:url'
 import type { ToolDefinition } from '@postern/agents'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { askShop, callShop, policyOf, wordsOf } from '../demand-steps.ts'
-import type { TestHouse } from '../house.ts'
-import { eventually, openTestHouse } from '../house.ts'
+import type { TestGateway } from '../gateway.ts'
+import { eventually, openTestGateway } from '../gateway.ts'
+import { askShop, callShop, policyOf, wordsOf } from '../requirement-steps.ts'
 import { findBlock } from './blocks.ts'
 import { agentBlocks } from './cases.ts'
 import { createDocsFolder } from './folder.ts'
@@ -25,11 +25,11 @@ return 'Welcome.'
 
 describe('agents in the docs', () => {
   const folder = createDocsFolder(files)
-  let house: TestHouse
+  let gateway: TestGateway
 
   beforeAll(async () => {
     const use = (name: string) => ({ use: `${folder}/${name}.ts` })
-    house = await openTestHouse(() => ({
+    gateway = await openTestGateway(() => ({
       agents: {
         readme: use('readme'),
         streaming: use('streaming'),
@@ -39,7 +39,7 @@ describe('agents in the docs', () => {
       },
     }))
   })
-  afterAll(() => house.close())
+  afterAll(() => gateway.close())
 
   it.each([
     ['readme', 'You said: hello'],
@@ -47,16 +47,16 @@ describe('agents in the docs', () => {
     ['acting', 'From nine to five.'],
     ['refusing', 'Members only.'],
   ])('%s answers as its page says', async (to, words) => {
-    const { reply } = await house.world.send({ via: 'activitypub', to, text: 'hello' })
+    const { reply } = await gateway.simulation.send({ via: 'activitypub', to, text: 'hello' })
     expect(reply?.text).toContain(words)
   })
 
   it('the one that asks for consent goes on when it is given', async () => {
-    const asked = await askShop(house, 'one cake')
+    const asked = await askShop(gateway, 'one cake')
     const { state } = policyOf(asked)
     const resolution = { in_reply_to_state: state, outcome: 'granted' }
-    await askShop(house, 'yes', { taskId: asked.task?.id ?? '', resolution })
-    const done = () => askShopTask(house, asked.task?.id ?? '')
+    await askShop(gateway, 'yes', { taskId: asked.task?.id ?? '', resolution })
+    const done = () => askShopTask(gateway, asked.task?.id ?? '')
     expect(await eventually(done)).toContain('Handed on.')
   })
 })
@@ -65,8 +65,8 @@ interface Cart {
   readonly items: readonly string[]
 }
 
-async function askShopTask(house: TestHouse, id: string): Promise<string | false> {
-  const { task, status } = await callShop(house, 'GetTask', { id })
+async function askShopTask(gateway: TestGateway, id: string): Promise<string | false> {
+  const { task, status } = await callShop(gateway, 'GetTask', { id })
   return task?.status.state === 'TASK_STATE_COMPLETED' && wordsOf({ status, task })
 }
 

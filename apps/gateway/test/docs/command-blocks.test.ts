@@ -6,7 +6,7 @@ import { promisify } from 'node:util'
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 import type { Running } from '../../src/cli/run.ts'
 import { runDev } from '../../src/cli/run.ts'
-import { openTestHouse } from '../house.ts'
+import { openTestGateway } from '../gateway.ts'
 import { findBlock } from './blocks.ts'
 import { commandBlocks } from './cases.ts'
 import { createDocsFolder } from './folder.ts'
@@ -103,12 +103,12 @@ describe('commands in the docs', () => {
 })
 
 it('an agent is called over A2A', async () => {
-  const house = await openTestHouse()
+  const gateway = await openTestGateway()
   try {
-    const here = codeOf('call').replace('https://agents.example', house.url())
-    const env = { ...process.env, TOKEN: await house.world.a2a.token({ sub: 'ann' }) }
+    const here = codeOf('call').replace('https://agents.example', gateway.url())
+    const env = { ...process.env, TOKEN: await gateway.simulation.a2a.token({ sub: 'ann' }) }
     expect((await run('sh', ['-c', here], { env })).stdout).toContain('"role":"ROLE_AGENT"')
   } finally {
-    await house.close()
+    await gateway.close()
   }
 })

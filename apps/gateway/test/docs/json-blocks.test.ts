@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { parseConfig, readConfigFile } from '../../src/config/read-config.ts'
 import { fillAll } from '../../src/dev/fill.ts'
-import { openTestHouse } from '../house.ts'
+import { openTestGateway } from '../gateway.ts'
 import { findBlock } from './blocks.ts'
 import { configBlocks, listUntested, wireBlocks } from './cases.ts'
 import { createDocsFolder } from './folder.ts'
@@ -76,31 +76,31 @@ describe('JSON on the wire in the docs', () => {
   })
 
   it('the message that docs/agents.md shows has no member that an agent does not get', async () => {
-    const house = await openTestHouse()
+    const gateway = await openTestGateway()
     try {
-      await house.world.send({ via: 'activitypub', to: 'echo', text: 'hello' })
-      const { message } = await house.show('1')
+      await gateway.simulation.send({ via: 'activitypub', to: 'echo', text: 'hello' })
+      const { message } = await gateway.show('1')
       const example = parseBlock(findBlock(['docs/agents.md', '"recipient_capabilities"']).code)
       expect(
         listStrange(example, { ...message, history: [{ role: '', sender: message.sender }, { role: '' }] }),
       ).toEqual([])
     } finally {
-      await house.close()
+      await gateway.close()
     }
   })
 
   it('the call that docs/connectors.md shows reaches an agent', async () => {
     const { code } = findBlock(['docs/connectors.md', 'SendStreamingMessage'])
     const [, path] = /^POST https:\/\/agents\.example(\S+)/.exec(code) ?? []
-    const house = await openTestHouse(() => ({ agents: { desk: { use: 'builtin:echo' } } }))
+    const gateway = await openTestGateway(() => ({ agents: { desk: { use: 'builtin:echo' } } }))
     try {
       const body = parseBlock(code.split('\n\n').slice(1).join('\n\n'))
       const { params } = body as { params: { message: { metadata: unknown } } }
       const message = { ...params.message, messageId: 'm-1', contextId: 'c-1', metadata: {} }
-      const answer = await fetch(`${house.url()}${path}`, {
+      const answer = await fetch(`${gateway.url()}${path}`, {
         method: 'POST',
         headers: {
-          authorization: `Bearer ${await house.world.a2a.token({ sub: 'ann' })}`,
+          authorization: `Bearer ${await gateway.simulation.a2a.token({ sub: 'ann' })}`,
           'content-type': 'application/json',
           'a2a-version': '1.0',
         },
@@ -109,7 +109,7 @@ describe('JSON on the wire in the docs', () => {
       expect(answer.status).toBe(200)
       expect(await answer.text()).toContain('what does it cost?')
     } finally {
-      await house.close()
+      await gateway.close()
     }
   })
 })

@@ -7,7 +7,7 @@ import { text } from 'node:stream/consumers'
 import { fileURLToPath, pathToFileURL } from 'node:url'
 import { promisify } from 'node:util'
 import { describe, expect, it } from 'vitest'
-import { eventually, intakeSecret, openTestHouse } from '../house.ts'
+import { eventually, intakeSecret, openTestGateway } from '../gateway.ts'
 import { findBlock } from './blocks.ts'
 import { libraryBlocks } from './cases.ts'
 import { createDocsFolder } from './folder.ts'
@@ -23,11 +23,11 @@ const thread_id = 't', at = '2026-01-02T03:04:05.000Z', newId = () => 'e' + ++ma
 const rows = [{ type: 'text', role: 'user', content: 'hello', payload: {}, metadata: {} }]
 `
 
-const givenToSwarm = `import { createMemoryShelf, createMemoryTranscript, createNavigateTool, createSwarm, createSwarmBus } from '@postern/transcript'
+const givenToSwarm = `import { createMemoryRecords, createMemoryTranscript, createNavigateTool, createSwarm, createSwarmBus } from '@postern/transcript'
 import { randomBytes } from 'node:crypto'
 const log = { debug() {}, info() {}, warn() {}, error() {} }
-const world = { now: Date.now, randomBytes, sleep: async () => {}, log }
-const bus = createSwarmBus({ log }), transcript = createMemoryTranscript(world), shelf = createMemoryShelf()
+const platform = { now: Date.now, randomBytes, sleep: async () => {}, log }
+const bus = createSwarmBus({ log }), transcript = createMemoryTranscript(platform), records = createMemoryRecords()
 const model = { complete: async () => ({ content: 'How can I help?' }) }
 const refund = { name: 'refund', description: '', parameters: {}, call: async () => {} }
 `
@@ -54,12 +54,12 @@ async function catchWebhook(secret: string): Promise<CaughtWebhook> {
   }).listen(0, '127.0.0.1')
   await once(server, 'listening')
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/`
-  const house = await openTestHouse(() => ({ agents: { py: { use: 'webhook', url, secret } } }))
+  const gateway = await openTestGateway(() => ({ agents: { py: { use: 'webhook', url, secret } } }))
   try {
-    await house.world.send({ via: 'activitypub', to: 'py', text: 'hello' })
+    await gateway.simulation.send({ via: 'activitypub', to: 'py', text: 'hello' })
     return await caught.promise
   } finally {
-    await house.close()
+    await gateway.close()
     server.close()
   }
 }
@@ -89,10 +89,10 @@ print(is_genuine("${secret}", given["headers"], body), is_genuine("${secret}", g
   })
 
   it('the mail worker hands a mail on, and refuses one for nobody', async () => {
-    const house = await openTestHouse()
+    const gateway = await openTestGateway()
     try {
       const folder = createDocsFolder({
-        'worker.mjs': codeOf('worker').replaceAll('https://agents.example', house.url()),
+        'worker.mjs': codeOf('worker').replaceAll('https://agents.example', gateway.url()),
       })
       const { default: worker } = (await import(pathToFileURL(`${folder}/worker.mjs`).href)) as { default: MailWorker }
       const send = async (to: string) => {
@@ -104,9 +104,9 @@ print(is_genuine("${secret}", given["headers"], body), is_genuine("${secret}", g
       }
       expect(await send('echo@agents.test')).toEqual([])
       expect(await send('nobody@agents.test')).toEqual(['not accepted'])
-      expect(await eventually(async () => (await house.messages()).length > 0)).toBe(true)
+      expect(await eventually(async () => (await gateway.messages()).length > 0)).toBe(true)
     } finally {
-      await house.close()
+      await gateway.close()
     }
   })
 })

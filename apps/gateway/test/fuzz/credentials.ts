@@ -1,4 +1,4 @@
-import type { SimWorld } from '@postern/sim'
+import type { Simulation } from '@postern/simulation'
 import { providerPassword } from './describe-providers.ts'
 import type { CredentialName, HttpCase } from './fuzz-case.ts'
 
@@ -19,21 +19,21 @@ const signers = ['alice@mastodon.test', 'alice@gotosocial.test', 'alice@snac.tes
 
 const bearer = (token: string) => ({ authorization: `Bearer ${token}` })
 
-export function createCredentials(world: SimWorld, secrets: KnownSecrets): Credentials {
+export function createCredentials(simulation: Simulation, secrets: KnownSecrets): Credentials {
   const basic = Buffer.from(`fuzz:${providerPassword}`).toString('base64')
   return async (name, request) => {
     if (name === 'operator') return bearer(secrets.operatorToken)
     if (name === 'chat') return bearer(secrets.chatToken)
     if (name === 'intake') return bearer(secrets.intakeSecret)
-    if (name === 'a2a') return bearer(await world.a2a.token())
+    if (name === 'a2a') return bearer(await simulation.a2a.token())
     if (name === 'postmark') return { authorization: `Basic ${basic}` }
-    return name === 'signed' && request ? sign(world, request, secrets.origin) : {}
+    return name === 'signed' && request ? sign(simulation, request, secrets.origin) : {}
   }
 }
 
 /** What cannot be signed goes unsigned. */
 async function sign(
-  { fediverse }: SimWorld,
+  { fediverse }: Simulation,
   { method, target, body }: Pick<HttpCase, 'method' | 'target' | 'body'>,
   origin: string,
 ): Promise<Readonly<Record<string, string>>> {

@@ -26,7 +26,7 @@ export interface FuzzReport {
   readonly findings: readonly Finding[]
 }
 
-export interface FuzzHouse {
+export interface FuzzGateway {
   readonly target: FuzzTarget
   readonly credentials: Credentials
 }
@@ -37,7 +37,7 @@ const patienceMs = 20_000
 
 /** Sends odd requests for a while, or these cases alone, and watches what becomes of the server. */
 export async function runFuzz(
-  { target, credentials }: FuzzHouse,
+  { target, credentials }: FuzzGateway,
   { seed, seconds, only = '' }: Pick<FuzzOptions, 'seed' | 'seconds' | 'only'>,
   repeated?: readonly FuzzCase[],
 ): Promise<FuzzReport> {
@@ -98,7 +98,7 @@ function weigh(endpoints: readonly Endpoint[]): readonly Endpoint[] {
   })
 }
 
-async function answerTo(fuzzCase: FuzzCase, place: FuzzHouse & { readonly clock: FairClock }): Promise<FuzzAnswer> {
+async function answerTo(fuzzCase: FuzzCase, place: FuzzGateway & { readonly clock: FairClock }): Promise<FuzzAnswer> {
   const settled = new AbortController()
   const late = new AbortController()
   place.clock.expire(patienceMs, settled.signal).catch(() => {
@@ -113,7 +113,11 @@ async function answerTo(fuzzCase: FuzzCase, place: FuzzHouse & { readonly clock:
   }
 }
 
-async function send(fuzzCase: FuzzCase, { target, credentials }: FuzzHouse, signal: AbortSignal): Promise<FuzzAnswer> {
+async function send(
+  fuzzCase: FuzzCase,
+  { target, credentials }: FuzzGateway,
+  signal: AbortSignal,
+): Promise<FuzzAnswer> {
   if (fuzzCase.kind === 'mail') return sendMail(target.smtp ?? 0, fuzzCase, signal)
   if (fuzzCase.kind === 'grpc') {
     return sendGrpc(target.grpc ?? 0, fuzzCase, await credentials(fuzzCase.credential), signal)

@@ -18,8 +18,8 @@ async function main(argv: readonly string[]): Promise<number> {
   const repeated = options.repeat ? readFileSync(options.repeat, 'utf8').trim().split('\n').map(readCase) : undefined
   const protocol = options.seed % 2 === 0 ? 'smtp' : 'lmtp'
   say(`fuzz: --seed ${options.seed} --seconds ${options.seconds}${options.only ? ` --only "${options.only}"` : ''}`)
-  const house = await openGatewayTarget(protocol)
-  const report = await runFuzz(house, options, repeated).finally(house.close)
+  const gateway = await openGatewayTarget(protocol)
+  const report = await runFuzz(gateway, options, repeated).finally(gateway.close)
   tell(report, options.seed)
   return report.findings.length > 0 ? 1 : 0
 }

@@ -3,8 +3,8 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { openSimWorld } from '@postern/sim'
-import { describeTestConfig, intakeSecret, operatorToken, origin } from '../house.ts'
+import { openSimulation } from '@postern/simulation'
+import { describeTestConfig, intakeSecret, operatorToken, origin } from '../gateway.ts'
 import type { Credentials } from './credentials.ts'
 import { createCredentials } from './credentials.ts'
 import { describeProviders } from './describe-providers.ts'
@@ -23,10 +23,10 @@ export interface GatewayTarget {
 
 /** A whole gateway in its own process, and the simulated world around it in this one. */
 export async function openGatewayTarget(protocol: 'smtp' | 'lmtp'): Promise<GatewayTarget> {
-  const world = await openSimWorld()
+  const simulation = await openSimulation()
   const directory = mkdtempSync(join(tmpdir(), 'postern-fuzz-'))
   const path = join(directory, 'config.json')
-  const config = describeTestConfig(world, join(directory, 'data'), {
+  const config = describeTestConfig(simulation, join(directory, 'data'), {
     log: { level: 'warn' },
     agents: {
       echo: { name: 'Echo', description: 'Says it back', use: 'builtin:echo' },
@@ -39,13 +39,13 @@ export async function openGatewayTarget(protocol: 'smtp' | 'lmtp'): Promise<Gate
   })
   writeFileSync(path, JSON.stringify(config))
   const target = await openTarget(script, [path])
-  world.connectGateway({ origin, port: target.http, smtpPort: target.smtp, intakeSecret })
+  simulation.connectGateway({ origin, port: target.http, smtpPort: target.smtp, intakeSecret })
   return {
     target,
-    credentials: createCredentials(world, { origin, operatorToken, chatToken, intakeSecret }),
+    credentials: createCredentials(simulation, { origin, operatorToken, chatToken, intakeSecret }),
     async close() {
       await target.stop()
-      await world.close()
+      await simulation.close()
       rmSync(directory, { recursive: true, force: true })
     },
   }

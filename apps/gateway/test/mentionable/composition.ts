@@ -39,14 +39,14 @@ export const compositionRows = [
       'addressing: both the addressing and the text',
       gateway(
         'composition/loops',
-        'MN-8.1 addressing: agents of one house that mention each other on the fediverse are woken with all proof, and stop within the budget',
+        'MN-8.1 addressing: agents of one gateway that mention each other on the fediverse are woken with all proof, and stop within the budget',
       ),
     ],
     [
       'G',
       'none: the sibling is called, and one joint answer written',
       core(
-        'joint',
+        'mention-fanout',
         'MN-8.1 none: only there the gateway calls whom an answer mentions',
         'MN-8.1 none: the joint answer says who said what, in the order of the mentions, and names who fails',
       ),
@@ -86,7 +86,7 @@ export const compositionRows = [
       'on the final hop the agent concludes and brings in nobody',
       [
         ...chain('MN-8.3: nobody else is called on the final hop'),
-        ...core('joint', 'MN-8.3: on the final hop nobody is asked'),
+        ...core('mention-fanout', 'MN-8.3: on the final hop nobody is asked'),
       ],
     ],
     [
@@ -113,7 +113,7 @@ export const compositionRows = [
 const nine = (...titles: readonly string[]) => gateway('mentionable', ...titles)
 
 /** MN-9.1, MN-9.2: the same steps and the same fields, whatever the door. */
-export const doorRows = [
+export const endpointRows = [
   ...section(
     'MN-9.1',
     [

@@ -36,7 +36,7 @@ export const connectorRows = section(
   ],
   [
     'P',
-    'demands and refusals are drawn natively',
+    'requirements and refusals are drawn natively',
     room(
       'MN-11: a payment is made where its link leads, which he alone sees, and the room hears of it',
       'MN-11: a refusal is words, and so is what nobody knows',

@@ -25,7 +25,7 @@ export const identityRows = [
       'P',
       'evidence is no login: when it is not enough, the agent asks for more',
       gateway(
-        'demand-kinds',
+        'requirement-kinds',
         'A2A AUTH-INTASK: who has to say who he is, is told so in the task, how, and may go on with it',
       ),
     ],

@@ -153,7 +153,7 @@ export const messageRows = [
       [
         ...core('response', 'takes a whole response'),
         ...a2a('src/parts/parts', 'writeParts() keeps a policy whole as data, and says it in words, too'),
-        'packages/email/test/answers.test.ts › links, demands and tool calls are readable',
+        'packages/email/test/answers.test.ts › links, requirements and tool calls are readable',
       ],
     ],
     [
@@ -191,11 +191,11 @@ export const messageRows = [
       'a link is a hyperlink and no file',
       [
         ...core('part', 'a link', 'a link without URL'),
-        'packages/activitypub/test/changes.test.ts › 62: a quote is a link, whatever stamp comes with it, and the fallback text is left out',
+        'packages/activitypub/test/changes.test.ts › AP-62: a quote is a link, whatever stamp comes with it, and the fallback text is left out',
       ],
     ],
     ['G', 'an artifact is structured output of an agent', core('part', 'an artifact')],
-    ['G', 'a policy part holds a PolicyPart', core('part', 'a demand', 'a demand that is not nested')],
+    ['G', 'a policy part holds a PolicyPart', core('part', 'a requirement', 'a requirement that is not nested')],
   ),
   ...section(
     'MN-4.1',

@@ -1,9 +1,10 @@
 import { a2a, core, gateway, section } from './row.ts'
 
-const kinds = (...titles: readonly string[]) => gateway('demand-kinds', ...titles)
+const kinds = (...titles: readonly string[]) => gateway('requirement-kinds', ...titles)
 const payment = (...titles: readonly string[]) => gateway('payment', ...titles)
 const consent = (...titles: readonly string[]) => gateway('consent', ...titles)
-const desk = (...titles: readonly string[]) => titles.map(title => `packages/testing/src/desk/demands.ts › ${title}`)
+const store = (...titles: readonly string[]) =>
+  titles.map(title => `packages/testing/src/store/requirements.ts › ${title}`)
 
 /** MN-7: what an agent asks for before it goes on. */
 export const policyRows = [
@@ -19,7 +20,7 @@ export const policyRows = [
       'unauthorized, with challenges',
       kinds('A2A AUTH-INTASK: who has to say who he is, is told so in the task, how, and may go on with it'),
     ],
-    ['P', 'payment_required', payment('MN-7.1: a payment is demanded as input-required, with all it takes to pay')],
+    ['P', 'payment_required', payment('MN-7.1: a payment is required as input-required, with all it takes to pay')],
     [
       'P',
       'forbidden and the other refusals',
@@ -36,12 +37,12 @@ export const policyRows = [
         ),
       ],
     ],
-    ['P', 'message is required', core('part', 'a demand without message')],
+    ['P', 'message is required', core('part', 'a requirement without message')],
     [
       'P',
       'url is https, on the agent’s own origin',
       [
-        ...core('part', 'a demand that leads to plain HTTP', 'a demand that leads into a script'),
+        ...core('part', 'a requirement that leads to plain HTTP', 'a requirement that leads into a script'),
         ...consent('MN-7.1: an agent that leads people to another origin fails, and they get no link'),
       ],
     ],
@@ -50,7 +51,7 @@ export const policyRows = [
       'an unknown kind is kept, told by its words, and no success',
       [
         ...kinds('what is unknown is kept, shown by its words, and never success'),
-        ...core('part', 'a demand of an unknown kind'),
+        ...core('part', 'a requirement of an unknown kind'),
       ],
     ],
     ['P', 'look at the evidence first', line()],
@@ -64,7 +65,9 @@ export const policyRows = [
       'the wire alone is fixed: on A2A data and words, elsewhere words and a link',
       [
         ...a2a('src/parts/parts', 'writeParts() keeps a policy whole as data, and says it in words, too'),
-        ...kinds('a demand over ActivityPub is a direct reply to the sender alone, however public the question was'),
+        ...kinds(
+          'a requirement over ActivityPub is a direct reply to the sender alone, however public the question was',
+        ),
       ],
     ],
     ['P', 'on REST the kind is the HTTP status', { leftOut: 'REST is no door of ours' }],
@@ -94,20 +97,20 @@ export const policyRows = [
       'P',
       'single use, on a crash, too',
       [
-        ...desk(
+        ...store(
           'of many decisions at once exactly one counts',
-          'a decision of an unknown, expired or used demand, or of another kind, is refused and changes nothing',
+          'a decision of an unknown, expired or used requirement, or of another kind, is refused and changes nothing',
         ),
         ...gateway(
-          'demand-crash',
-          'a gateway that is killed while a demand is decided decides it once, and the agent is told once',
+          'requirement-crash',
+          'a gateway that is killed while a requirement is decided decides it once, and the agent is told once',
         ),
       ],
     ],
   ),
 ]
 
-/** `context.identity.has()` comes before every demand. */
+/** `context.identity.has()` comes before every requirement. */
 function line(): readonly string[] {
   return core('access', 'context.identity.has()')
 }

@@ -15,8 +15,8 @@ export const conversationSteps: readonly Step[] = [
 ]
 
 async function mention(stage: Stage): Promise<void> {
-  const { post, answer } = await say(stage, 'note', `${agent} hello from another house`)
-  match(String(answer.content), /hello from another house/)
+  const { post, answer } = await say(stage, 'note', `${agent} hello from another gateway`)
+  match(String(answer.content), /hello from another gateway/)
   const message = await findMessage(stage, post)
   deepStrictEqual(message.message.sender.address, '@alice@snac.test')
   deepStrictEqual(message.message.sender.verified, true)

@@ -26,7 +26,7 @@ async function reword(stage: Stage): Promise<void> {
 }
 
 async function retract(stage: Stage): Promise<void> {
-  await stage.gateway.postern('unpost', 'echo', nameOwnPost(stage))
+  await stage.gateway.postern('delete-post', 'echo', nameOwnPost(stage))
   await waitUntil('the post has left the timeline', () => findOwnPost(stage) === undefined || undefined)
   const kept = stage.snac.documents().filter(({ content }) => String(content).includes('good evening'))
   deepStrictEqual(kept, [])

@@ -1,15 +1,15 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import type { TestHouse } from '../house.ts'
-import { openTestHouse } from '../house.ts'
+import type { TestGateway } from '../gateway.ts'
+import { openTestGateway } from '../gateway.ts'
 
 // The whole gateway among the simulated world's servers, each of which has its own way.
 
-let house: TestHouse
+let gateway: TestGateway
 
 beforeAll(async () => {
-  house = await openTestHouse()
+  gateway = await openTestGateway()
 })
-afterAll(() => house?.close())
+afterAll(() => gateway?.close())
 
 const to = '@echo@agents.test'
 
@@ -22,16 +22,16 @@ test.each([
   ['alice@slow.test', 'whose server takes its time'],
   ['alice@redirector.test', 'who has moved within her server'],
 ])('a mention by %s, %s, is answered and her server verifies the answer', async from => {
-  const { fediverse } = house.world
+  const { fediverse } = gateway.simulation
   const sent = await fediverse.deliver({ from, to, text: `it is me, ${from}` })
   expect([sent.status, sent.body]).toEqual([202, ''])
   const { activity } = await fediverse.awaitReply(sent.objectId, 30_000)
   expect((activity.object as { content: string }).content).toContain(`it is me, ${from}`)
-  expect((await house.show(sent.activityId)).message.sender).toMatchObject({ address: `@${from}`, verified: true })
+  expect((await gateway.show(sent.activityId)).message.sender).toMatchObject({ address: `@${from}`, verified: true })
 })
 
 test('the first knock is draft-cavage; RFC 9421 follows where that is refused, and comes first from then on', async () => {
-  const { fediverse } = house.world
+  const { fediverse } = gateway.simulation
   for (const from of ['bob@rfc9421.test', 'bob@snac.test', 'bob@rfc9421.test', 'bob@snac.test']) {
     const { objectId } = await fediverse.deliver({ from, to, text: 'knock, knock' })
     await fediverse.awaitReply(objectId, 30_000)
@@ -47,21 +47,21 @@ test.each([
   ['carol@redirector.test', 'leads in a circle'],
   ['alice@gone.test', 'is gone'],
 ])('%s, whose address %s, is not believed', async from => {
-  const { status, activityId } = await house.world.fediverse.deliver({ from, to, text: 'believe me' })
+  const { status, activityId } = await gateway.simulation.fediverse.deliver({ from, to, text: 'believe me' })
   expect(status).toBe(401)
-  expect((await house.messages()).map(({ id }) => id)).not.toContain(activityId)
+  expect((await gateway.messages()).map(({ id }) => id)).not.toContain(activityId)
 })
 
 test('one who is gone may say goodbye without a proof, as often as his server likes', async () => {
   const object = 'https://gone.test/users/alice'
-  const sayGoodbye = () => house.world.fediverse.send({ from: 'alice@gone.test', to, type: 'Delete', object })
+  const sayGoodbye = () => gateway.simulation.fediverse.send({ from: 'alice@gone.test', to, type: 'Delete', object })
   expect([(await sayGoodbye()).status, (await sayGoodbye()).status]).toEqual([202, 202])
 })
 
 test.each(['Follow', 'Like', 'Announce', 'Block', 'Move', 'Flag', 'Add', 'Remove', 'Invented'])(
   '%s is taken when it is signed, and refused when it is forged',
   async type => {
-    const { fediverse } = house.world
+    const { fediverse } = gateway.simulation
     const from = 'bob@mastodon.test'
     expect((await fediverse.send({ from, to, type })).status).toBe(202)
     expect((await fediverse.send({ from, to, type, fault: 'forged' })).status).toBe(401)

@@ -5,7 +5,7 @@ import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
-import { performActs } from '@postern/core'
+import { performActions } from '@postern/core'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { parseConfig } from '../../src/config/read-config.ts'
 import type { Gateway } from '../../src/gateway.ts'
@@ -98,7 +98,7 @@ async function replay(name: string, { laterMs = 0, change = (body: string) => bo
   return { status: answer.statusCode, code: problem ? (JSON.parse(problem) as { code?: string }).code : undefined }
 }
 
-const listMessages = () => gateway.desk.listMessages({ limit: 100 })
+const listMessages = () => gateway.store.listMessages({ limit: 100 })
 
 test('everything it sent is taken, in the order in which it came', async () => {
   for (const name of names) expect({ name, ...(await replay(name)) }).toEqual({ name, status: 202, code: undefined })
@@ -114,11 +114,11 @@ async function postBefore(): Promise<void> {
   const id = String(liked).split('/').at(-1)
   const parts = [{ kind: 'text' as const, mime: 'text/plain' as const, content: 'hello' }]
   const findChannel = (wanted: string) => gateway.channels.find(({ name }) => name === wanted)
-  const { desk, world } = gateway
-  await performActs(
+  const { store, platform } = gateway
+  await performActions(
     [{ act: 'post', id, parts }],
     { agent: 'echo', address: '@echo@agents.test' },
-    { desk, world, findChannel },
+    { store, platform, findChannel },
   )
 }
 
@@ -128,7 +128,7 @@ test('each kind of activity that it knows is read as what it is', async () => {
   for (const name of names) {
     await replay(name)
     const { id, type } = readActivity(name)
-    const record = await gateway.desk.findMessage(id)
+    const record = await gateway.store.findMessage(id)
     readings.set(type, (readings.get(type) ?? new Set()).add(record?.message.kind))
   }
   expect(Object.fromEntries(readings)).toEqual({
@@ -150,7 +150,7 @@ test('who follows is a follower until the follow is undone', async () => {
   const states: [string, boolean][] = []
   for (const name of names.filter(name => /-follow|-undo/.test(name))) {
     await replay(name)
-    states.push([name.replace(/^\d+-|\.json$/g, ''), (await gateway.desk.findRelation(key)) !== undefined])
+    states.push([name.replace(/^\d+-|\.json$/g, ''), (await gateway.store.findRelation(key)) !== undefined])
   }
   expect([states[0], states.at(-1)]).toEqual([
     ['follow', true],
@@ -166,7 +166,7 @@ test('a mention is a message of the confirmed sender, and is answered', async ()
   await hasArrived
   const { body } = readFixture<Captured>(mention)
   const { id, object } = JSON.parse(body) as { id: string; object: { id: string; context: string } }
-  const record = await gateway.desk.findMessage(id)
+  const record = await gateway.store.findMessage(id)
   expect(record?.message).toMatchObject({
     id,
     thread_id: object.context,
@@ -175,7 +175,10 @@ test('a mention is a message of the confirmed sender, and is answered', async ()
     sender: { address: '@alice@snac.test', verified: true, key_id: 'https://snac.test/alice#main-key' },
   })
   expect(posted).toMatchObject([
-    { type: 'Create', object: { inReplyTo: object.id, content: expect.stringContaining('hello from another house') } },
+    {
+      type: 'Create',
+      object: { inReplyTo: object.id, content: expect.stringContaining('hello from another house') },
+    },
   ])
 })
 

@@ -4,7 +4,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import type { Cluster } from '@postern/testing/postgres-cluster'
 import { createCluster } from '@postern/testing/postgres-cluster'
 import { afterEach, expect, onTestFinished, test } from 'vitest'
-import { eventually } from '../house.ts'
+import { eventually } from '../gateway.ts'
 import { mountSmallDisk } from '../small-disk.ts'
 import { checkAnswers, startLoad, untilAcknowledged } from './load.ts'
 import type { Pair, PairedGateway } from './pair.ts'
@@ -22,7 +22,7 @@ afterEach(async () => {
   await cluster?.remove()
 })
 
-async function openHouse(): Promise<{ readonly pair: Pair; readonly cluster: Cluster }> {
+async function openGateway(): Promise<{ readonly pair: Pair; readonly cluster: Cluster }> {
   cluster = await createCluster({ programs: process.env.TEST_POSTGRES_PROGRAMS ?? '' })
   await cluster.start()
   pair = await openPair(cluster.url, { stubborn })
@@ -32,7 +32,7 @@ async function openHouse(): Promise<{ readonly pair: Pair; readonly cluster: Clu
 test('a server that is started again and again under load leaves gateways that serve, and nothing is lost or answered twice', {
   timeout: 400_000,
 }, async () => {
-  const { pair, cluster } = await openHouse()
+  const { pair, cluster } = await openGateway()
   const load = startLoad(pair.gateways)
   for (const mode of ['immediate', 'fast', 'immediate', 'fast'] as const) {
     await load.untilFurther(40)
@@ -47,7 +47,7 @@ test('a server that is started again and again under load leaves gateways that s
 test('connections that are cut under load come back, and nothing is lost or answered twice', {
   timeout: 400_000,
 }, async () => {
-  const { pair, cluster } = await openHouse()
+  const { pair, cluster } = await openGateway()
   const load = startLoad(pair.gateways)
   const cut = "SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity WHERE application_name LIKE 'postern%'"
   for (let at = 0; at < 20; at += 1) {
@@ -61,7 +61,7 @@ test('connections that are cut under load come back, and nothing is lost or answ
 test('a gateway that is paused for a minute and a half under load does not hold the other one up, and serves again by itself', {
   timeout: 500_000,
 }, async () => {
-  const { pair, cluster } = await openHouse()
+  const { pair, cluster } = await openGateway()
   const [one, two] = pair.gateways
   const load = startLoad([two], 'two')
   const own = startLoad([one], 'one')
@@ -97,7 +97,7 @@ async function pauseInTransaction(gateway: PairedGateway, isHeld: () => Promise<
 test('a gateway that is paused in the middle of a transaction loses it and its locks within seconds, and serves again by itself', {
   timeout: 300_000,
 }, async () => {
-  const { pair, cluster } = await openHouse()
+  const { pair, cluster } = await openGateway()
   const [one, two] = pair.gateways
   const load = startLoad([one], 'one')
   await load.untilFurther(20)

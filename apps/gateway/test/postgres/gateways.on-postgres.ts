@@ -4,7 +4,7 @@ import type { MessageRecord } from '@postern/core'
 import type { Cluster } from '@postern/testing/postgres-cluster'
 import { createCluster } from '@postern/testing/postgres-cluster'
 import { afterEach, expect, test } from 'vitest'
-import { eventually } from '../house.ts'
+import { eventually } from '../gateway.ts'
 import { checkAnswers, startLoad, untilAcknowledged, untilAllAnswered } from './load.ts'
 import type { Pair } from './pair.ts'
 import { openPair } from './pair.ts'
@@ -22,7 +22,7 @@ afterEach(async () => {
 })
 
 /** A server that keeps its promises, and two gateways at it. */
-async function openHouse(): Promise<{ readonly pair: Pair; readonly cluster: Cluster }> {
+async function openGateway(): Promise<{ readonly pair: Pair; readonly cluster: Cluster }> {
   cluster = await createCluster({ programs: process.env.TEST_POSTGRES_PROGRAMS ?? '' })
   await cluster.start()
   pair = await openPair(cluster.url, { stubborn })
@@ -32,7 +32,7 @@ async function openHouse(): Promise<{ readonly pair: Pair; readonly cluster: Clu
 test('two gateways at one database answer 500 messages, each once, those of one conversation in their order', {
   timeout: 240_000,
 }, async () => {
-  const { gateways } = (await openHouse()).pair
+  const { gateways } = (await openGateway()).pair
   const [one, two] = gateways
   // Each conversation is told by both doors in turn; the last word of each waits for its answer.
   const conversations = Array.from({ length: 50 }, async (_, number) => {
@@ -63,7 +63,7 @@ test('two gateways at one database answer 500 messages, each once, those of one 
 test('a gateway that is killed between taking a turn and its end is taken over by the other, which answers once', {
   timeout: 240_000,
 }, async () => {
-  const { pair } = await openHouse()
+  const { pair } = await openGateway()
   const [one, two] = pair.gateways
   // The other one is away while the turn is taken.
   await two.kill()
@@ -82,7 +82,7 @@ test('a gateway that is killed between taking a turn and its end is taken over b
 test('a gateway that is killed in the middle of a load loses nothing, and nothing is answered twice', {
   timeout: 240_000,
 }, async () => {
-  const { pair, cluster } = await openHouse()
+  const { pair, cluster } = await openGateway()
   const { gateways } = pair
   const [one, two] = gateways
   const load = startLoad(gateways)
@@ -97,7 +97,7 @@ test('a gateway that is killed in the middle of a load loses nothing, and nothin
 test('while the server is away a sender is told to come back; what was acknowledged before is answered after', {
   timeout: 240_000,
 }, async () => {
-  const { pair, cluster } = await openHouse()
+  const { pair, cluster } = await openGateway()
   const { gateways } = pair
   let [isAway, isOver, refused, number] = [false, false, 0, 0]
   const acknowledged: string[] = []
@@ -161,7 +161,7 @@ test('a server that falls silent is noticed within seconds, and nobody waits lon
 test('a gateway of an earlier release ends with a sentence once a newer one has changed the tables', {
   timeout: 120_000,
 }, async () => {
-  const { pair, cluster } = await openHouse()
+  const { pair, cluster } = await openGateway()
   const [one] = pair.gateways
   expect(await one.send({ id: 'm1', text: 'm1' })).toMatchObject({ status: 200 })
   await runSql(cluster.url, 'UPDATE postern.store_version SET version = version + 1')

@@ -8,7 +8,7 @@ import { createCluster, findPostgres } from '@postern/testing/postgres-cluster'
 import { CannotRun, isDebianRoot, openPackageLists } from '../peers/debian.ts'
 import { runCommand } from '../peers/run-command.ts'
 
-// `npm run test:postgres [words of vitest]`: what a desk has to keep to, and several gateways on one database, at a real PostgreSQL server.
+// `npm run test:postgres [words of vitest]`: what a store has to keep to, and several gateways on one database, at a real PostgreSQL server.
 // The machine's own, else Debian's package, unpacked; nothing is installed, and no server of the machine is touched.
 
 /** @throws CannotRun */
@@ -54,7 +54,7 @@ async function runSuite(programs: string, directory: string): Promise<number> {
       ...process.env,
       TEST_POSTGRES: cluster.url,
       TEST_POSTGRES_PROGRAMS: programs,
-      // Every desk has threads of its own, which read the same files.
+      // Every store has threads of its own, which read the same files.
       NODE_COMPILE_CACHE: join(directory, 'compiled'),
     }
     const words = ['run', '-c', 'vitest.postgres.config.ts', ...process.argv.slice(2)]

@@ -2,9 +2,9 @@ import { hash } from 'node:crypto'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { operatorToken } from '../gateway.ts'
 import type { GatewayProcess } from '../gateway-process.ts'
 import { createGatewayProcess, findFreePort } from '../gateway-process.ts'
-import { operatorToken } from '../house.ts'
 
 const apiKey = 'the-key-of-the-tests'
 
@@ -36,7 +36,7 @@ export interface Pair {
   close(): Promise<void>
 }
 
-/** Two gateways of one house, each a process with ports and a folder of its own, at one database. */
+/** Two gateways of one gateway, each a process with ports and a folder of its own, at one database. */
 export async function openPair(store: string, agents: Readonly<Record<string, unknown>>): Promise<Pair> {
   const directory = mkdtempSync(join(tmpdir(), 'postern-pair-'))
   const open = async (name: string): Promise<PairedGateway> => {

@@ -31,7 +31,7 @@ async function* works(): AsyncIterable<AgentChunk> {
   yield { status: 'completed', parts: [says('done')] }
 }
 
-/** Credentials within the task, by a way of their own (A2A §7.6): the page of the demand. */
+/** Credentials within the task, by a way of their own (A2A §7.6): the page of the requirement. */
 function asksWho(context: AgentContext): AgentAnswer {
   const auth_challenges = [{ scheme: 'Bearer', realm: 'tck' }]
   return context.requireAuth({ message: 'Say who you are, then go on with this task.', auth_challenges })

@@ -1,15 +1,15 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { eventually } from '../house.ts'
-import type { WebHouse } from '../web-house.ts'
-import { findEvent, judgeStream, name, openWebHouse, parseEvents, readEvents } from '../web-house.ts'
+import { eventually } from '../gateway.ts'
+import type { WebGateway } from '../web-gateway.ts'
+import { findEvent, judgeStream, name, openWebGateway, parseEvents, readEvents } from '../web-gateway.ts'
 
 // What was heard of a run until it was cancelled.
 
-let web: WebHouse
+let web: WebGateway
 
 beforeAll(async () => {
   const agents = { chat: { use: './agents/chatter.ts' }, mute: { use: './agents/hanging.ts' } }
-  web = await openWebHouse({}, { agents, default_agent: 'chat' })
+  web = await openWebGateway({}, { agents, default_agent: 'chat' })
 })
 afterAll(() => web.close())
 
@@ -55,7 +55,7 @@ test('C-18: a client that has it knows all there is; nothing of it is delivered,
   const heard = { id: findEvent(events, 'TEXT_MESSAGE_START').messageId, role: 'assistant', content: 'begun' }
   const { events: next } = await cancelAt('begun', threadId, [first, heard, user('wait')])
   expect(findEvent(next, 'MESSAGES_SNAPSHOT')).toBeUndefined()
-  const { deliveries } = await web.house.ask<{ deliveries: readonly { message: string }[] }>('/deliveries')
+  const { deliveries } = await web.gateway.ask<{ deliveries: readonly { message: string }[] }>('/deliveries')
   expect(JSON.stringify(deliveries)).not.toContain(threadId)
   expect(JSON.stringify(deliveries)).not.toContain(heard.id)
 })
@@ -65,7 +65,7 @@ test('C-18: of a run that was cancelled before a word nothing is there', async (
   const base = '/api/v1/agents/mute'
   const body = JSON.stringify({ threadId, runId, messages: [user('hello')] })
   const running = await web.call(`${base}/runs`, { method: 'POST', body })
-  await eventually(async () => (await web.house.messages()).some(({ state }) => state === 'working'))
+  await eventually(async () => (await web.gateway.messages()).some(({ state }) => state === 'working'))
   await web.ask('POST', `${base}/runs/${runId}/cancel`)
   expect((await readEvents(running)).at(-1)).toMatchObject({ outcome: { type: 'cancelled' } })
   const { json } = await web.ask('GET', `${base}/history?threadId=${threadId}`)

@@ -1,31 +1,31 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { readConfided } from '../people-house.ts'
-import type { ChatHouse, Thread } from './chat-house.ts'
-import { name, openChatHouse } from './chat-house.ts'
+import { readConfided } from '../people-gateway.ts'
+import type { ChatGateway, Thread } from './chat-gateway.ts'
+import { name, openChatGateway } from './chat-gateway.ts'
 
 // What people try who had an account before, or have it now.
 
-let house: ChatHouse
+let gateway: ChatGateway
 
 beforeAll(async () => {
   const use = './agents/patient-confidant.ts'
-  house = await openChatHouse({
+  gateway = await openChatGateway({
     agents: {
       desk: { use, people: { link: true, share: 'history+state' }, concurrency: 4 },
       quiet: { use, people: { link: true }, concurrency: 4 },
     },
   })
 })
-afterAll(() => house.close())
+afterAll(() => gateway.close())
 
 const listPage = async (query: string, agent: string) => {
-  const answer = await house.call(`/api/v1/agents/${agent}/threads?${query}`)
+  const answer = await gateway.call(`/api/v1/agents/${agent}/threads?${query}`)
   return (await answer.json()) as { threads: readonly Thread[]; next_before?: number }
 }
 
 test('the list of threads goes on behind one in which nobody has spoken to the agent', async () => {
-  for (const words of ['first', 'second']) await house.chat(words)
-  await house.chat('linked')
+  for (const words of ['first', 'second']) await gateway.chat(words)
+  await gateway.chat('linked')
   const seen: string[] = []
   for (let query = 'limit=1', pages = 0; pages < 9; pages += 1) {
     const { threads, next_before } = await listPage(query, 'desk')
@@ -40,18 +40,18 @@ describe('C-30: an account that two people have one after the other', () => {
   const account = 'alice@mastodon.test'
 
   test('gives the agent nothing of what the first one said in his chat', async () => {
-    const { thread } = await house.dm('my order is late')
-    await house.linkAccount(account)
-    const own = (await house.threads()).find(({ via }) => via === 'activitypub')
-    await house.chat('my secret is durian', { threadId: own?.threadId ?? '' })
-    const still = await house.dm('and now?', { inReplyTo: thread })
+    const { thread } = await gateway.dm('my order is late')
+    await gateway.linkAccount(account)
+    const own = (await gateway.threads()).find(({ via }) => via === 'activitypub')
+    await gateway.chat('my secret is durian', { threadId: own?.threadId ?? '' })
+    const still = await gateway.dm('and now?', { inReplyTo: thread })
     expect(readConfided(still.text).past.join()).toContain('durian')
-    await house.dm('unlink @ann@web.agents.test')
-    const post = await house.dm('and after that?', { inReplyTo: thread })
+    await gateway.dm('unlink @ann@web.agents.test')
+    const post = await gateway.dm('and after that?', { inReplyTo: thread })
     expect(readConfided(post.text).past.join()).toContain('my order is late')
     expect(post.text).not.toContain('durian')
-    await house.linkAccount(account, { as: 'bob' })
-    const { text } = await house.chat('what did I say?', { threadId: own?.threadId ?? '', as: 'bob' })
+    await gateway.linkAccount(account, { as: 'bob' })
+    const { text } = await gateway.chat('what did I say?', { threadId: own?.threadId ?? '', as: 'bob' })
     expect(readConfided(text).past.join()).toContain('my order is late')
     expect(text).not.toContain('durian')
   })
@@ -59,12 +59,12 @@ describe('C-30: an account that two people have one after the other', () => {
 
 test.each(['desk', 'quiet'])('C-30: a run of who is unlinked while it waits is given no past: %s', async agent => {
   const from = 'bob@mastodon.test'
-  await house.dm('the safe is behind the picture', { from, to: agent })
-  await house.linkAccount(from, { agent })
-  const own = (await house.threads('ann', agent)).find(({ via }) => via === 'activitypub')
+  await gateway.dm('the safe is behind the picture', { from, to: agent })
+  await gateway.linkAccount(from, { agent })
+  const own = (await gateway.threads('ann', agent)).find(({ via }) => via === 'activitypub')
   const threadId = own?.threadId ?? ''
   const ask = (content: string) =>
-    house.postRun(
+    gateway.postRun(
       { threadId, runId: name('run'), messages: [{ id: name('msg'), role: 'user', content }] },
       'ann',
       agent,
@@ -72,9 +72,9 @@ test.each(['desk', 'quiet'])('C-30: a run of who is unlinked while it waits is g
   const held = await ask('hold')
   const waiting = await ask('where is the safe?')
   expect([held.status, waiting.status]).toEqual([200, 200])
-  const { text } = await house.dm('unlink @ann@web.agents.test', { from, to: agent })
+  const { text } = await gateway.dm('unlink @ann@web.agents.test', { from, to: agent })
   expect(text).toContain('is not linked with this address any more')
-  await house.chat('go', { as: 'bob', agent })
+  await gateway.chat('go', { as: 'bob', agent })
   // It had its past when it began.
   expect(await readAnswer(held)).toContain('behind the picture')
   expect(await readAnswer(waiting)).toBe('{"past":[],"kept":[],"knows":[]}')

@@ -1,26 +1,26 @@
 import { hash } from 'node:crypto'
 import { drawDelays } from '@postern/testing/scale'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { eventually } from '../house.ts'
-import type { KilledHouse } from '../killed-house.ts'
-import { openKilledHouse } from '../killed-house.ts'
+import { eventually } from '../gateway.ts'
+import type { KilledGateway } from '../killed-gateway.ts'
+import { openKilledGateway } from '../killed-gateway.ts'
 
 // C-30: kill -9 between a word in the chat and its answer on the fediverse: nothing is lost, and nothing comes twice.
 
 const delays = drawDelays({ quick: 3, long: 8, lastMs: 56 })
 const token = 'token-of-ann-for-the-tests'
 const alice = 'https://mastodon.test/users/alice'
-let house: KilledHouse
+let setup: KilledGateway
 
 beforeAll(async () => {
   const tokens = [{ name: 'ann', sha256: hash('sha256', token) }]
   const agents = { desk: { use: 'builtin:echo', people: { link: true } } }
-  house = await openKilledHouse({ overrides: { agents, web: { enabled: true, auth: { tokens } } } })
+  setup = await openKilledGateway({ overrides: { agents, web: { enabled: true, auth: { tokens } } } })
 })
-afterAll(() => house.close())
+afterAll(() => setup.close())
 
 const call = (path: string, body?: object) =>
-  fetch(`${house.url}/api/v1/agent${path}`, {
+  fetch(`${setup.url}/api/v1/agent${path}`, {
     headers: { authorization: `Bearer ${token}` },
     ...(body && { method: 'POST', body: JSON.stringify(body) }),
   })
@@ -33,7 +33,7 @@ interface Note {
 
 /** What arrives again under its id is the same to every server. */
 function notes(): readonly string[] {
-  const all = house.world.fediverse.received.map(({ activity }) => activity.object as Note | undefined)
+  const all = setup.simulation.fediverse.received.map(({ activity }) => activity.object as Note | undefined)
   const mine = all.flatMap(note => (note?.to?.includes(alice) ? [[note.id, note.content] as const] : []))
   return [...new Map(mine).values()]
 }
@@ -46,12 +46,12 @@ async function say(content: string, threadId: string, runId = `run-${content}`):
 
 /** Links the account, and gives the thread that it began. */
 async function openThread(): Promise<string> {
-  const { objectId } = await house.world.fediverse.deliver({
+  const { objectId } = await setup.simulation.fediverse.deliver({
     to: '@desk@agents.test',
     text: 'the beginning',
     visibility: 'direct',
   })
-  await house.world.fediverse.awaitReply(objectId, 30_000)
+  await setup.simulation.fediverse.awaitReply(objectId, 30_000)
   await say('link acct:alice@mastodon.test', 'commands', 'link')
   const code = await eventually(async () => /\b[2-9A-HJ-NP-Z]{5}-[2-9A-HJ-NP-Z]{5}\b/.exec(notes().join())?.[0], 30_000)
   await say(`confirm ${code}`, 'commands', 'confirm')
@@ -73,9 +73,9 @@ test('C-30: every word is answered once in the chat and delivered once to the fe
     const said = say(word, threadId).catch(() => undefined)
     // From before the request is read to after the answer has left.
     await new Promise(resolve => setTimeout(resolve, delays[round]))
-    await house.gateway.kill()
+    await setup.gateway.kill()
     await said
-    await house.gateway.start()
+    await setup.gateway.start()
     await insist(word, threadId)
   }
   for (const word of words) await eventually(async () => notes().some(note => note.includes(word)), 30_000)

@@ -1,17 +1,17 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { eventually } from '../house.ts'
-import { readConfided } from '../people-house.ts'
-import type { ChatHouse, Shown, Thread } from './chat-house.ts'
-import { name, openChatHouse } from './chat-house.ts'
+import { eventually } from '../gateway.ts'
+import { readConfided } from '../people-gateway.ts'
+import type { ChatGateway, Shown, Thread } from './chat-gateway.ts'
+import { name, openChatGateway } from './chat-gateway.ts'
 
 // C-30: what began elsewhere goes on in the chat of its owner, and its answers leave by where it began.
 
-let house: ChatHouse
+let gateway: ChatGateway
 
 beforeAll(async () => {
-  house = await openChatHouse({ email: { reply_all: true, listen: { port: 0, protocol: 'smtp' } } })
+  gateway = await openChatGateway({ email: { reply_all: true, listen: { port: 0, protocol: 'smtp' } } })
 })
-afterAll(() => house.close())
+afterAll(() => gateway.close())
 
 interface Note {
   readonly id: string
@@ -24,7 +24,7 @@ interface Note {
 
 /** Posts to an account with these words, as often as they came. */
 const notesTo = (actor: string, words: string): readonly Note[] =>
-  house.house.world.fediverse.received
+  gateway.gateway.simulation.fediverse.received
     .map(({ activity }) => activity.object as Note)
     .filter(note => note?.to?.includes(actor) && note.content.includes(words))
 
@@ -33,20 +33,20 @@ describe('a thread that began on the fediverse', () => {
   let threadId = ''
 
   test('C-30: is nobody’s in the chat until its owner has linked his account', async () => {
-    await house.dm('my order is late')
-    expect(await house.threads()).toEqual([])
-    const { text } = await house.linkAccount('alice@mastodon.test')
+    await gateway.dm('my order is late')
+    expect(await gateway.threads()).toEqual([])
+    const { text } = await gateway.linkAccount('alice@mastodon.test')
     expect(text).toContain('Done: @alice@mastodon.test is linked with this address.')
   })
 
   test('C-30: is listed for its owner, and shown with its messages in order, each with the way it came', async () => {
-    const thread = (await house.threads()).find(({ via }) => via === 'activitypub')
+    const thread = (await gateway.threads()).find(({ via }) => via === 'activitypub')
     expect(thread).toMatchObject({
       beginning: 'my order is late',
       threadId: expect.stringMatching(/^activitypub:\d+$/),
     })
     threadId = thread?.threadId ?? ''
-    const messages = await house.read(threadId)
+    const messages = await gateway.read(threadId)
     expect(messages.map(({ seq, role, metadata }) => [seq, role, metadata.via])).toEqual([
       [1, 'user', 'activitypub'],
       [2, 'assistant', 'activitypub'],
@@ -55,7 +55,7 @@ describe('a thread that began on the fediverse', () => {
   })
 
   test('C-30: a web reply is streamed to the chat and delivered to the fediverse, once, as a reply to him alone', async () => {
-    const { text, events } = await house.chat('is it on its way?', { threadId })
+    const { text, events } = await gateway.chat('is it on its way?', { threadId })
     expect(events.at(-1)).toMatchObject({ type: 'RUN_FINISHED', outcome: { type: 'success' } })
     expect(readConfided(text).past).toContain('activitypub: my order is late')
     const [note] = await eventually(async () => {
@@ -68,9 +68,9 @@ describe('a thread that began on the fediverse', () => {
   })
 
   test('C-30: the next word by either way finds all that was said before, and C-27: a reload shows all of it in order', async () => {
-    const { text } = await house.chat('and by train?', { threadId })
+    const { text } = await gateway.chat('and by train?', { threadId })
     expect(readConfided(text).past).toEqual(['activitypub: my order is late', 'activitypub: is it on its way?'])
-    const shown = await house.read(threadId)
+    const shown = await gateway.read(threadId)
     expect(shown.map(({ seq }) => seq)).toEqual([1, 2, 3, 4, 5, 6])
     expect(shown.map(({ metadata }) => metadata.via)).toEqual([
       ...['activitypub', 'activitypub', 'web', 'activitypub', 'web', 'activitypub'],
@@ -80,76 +80,78 @@ describe('a thread that began on the fediverse', () => {
 
   test('C-26: a run of one id is run once, in whichever thread', async () => {
     const body = { threadId, runId: name('run'), messages: [{ id: name('msg'), role: 'user', content: 'twice' }] }
-    const both = await Promise.all([house.postRun(body), house.postRun({ ...body, threadId: name('thread') })])
+    const both = await Promise.all([gateway.postRun(body), gateway.postRun({ ...body, threadId: name('thread') })])
     expect(both.map(({ status }) => status).sort()).toEqual([200, 409])
     await Promise.all(both.map(answer => answer.text()))
-    expect((await house.postRun(body)).status).toBe(409)
+    expect((await gateway.postRun(body)).status).toBe(409)
   })
 
   test('C-07: nobody else reads it, writes in it or learns that it is there', async () => {
     const body = { threadId, runId: name('run'), messages: [{ id: name('msg'), role: 'user', content: 'let me in' }] }
     const pairs: readonly (readonly [Response, Response])[] = [
-      [await house.history(threadId, 'bob'), await house.history('activitypub:999999', 'bob')],
-      [await house.postRun(body, 'bob'), await house.postRun({ ...body, threadId: 'activitypub:999999' }, 'bob')],
-      [await house.history(threadId, 'ann', 'quiet'), await house.history('activitypub:999999', 'ann', 'quiet')],
-      [await house.history(threadId.replace('activitypub', 'email')), await house.history('email:999999')],
+      [await gateway.history(threadId, 'bob'), await gateway.history('activitypub:999999', 'bob')],
+      [await gateway.postRun(body, 'bob'), await gateway.postRun({ ...body, threadId: 'activitypub:999999' }, 'bob')],
+      [await gateway.history(threadId, 'ann', 'quiet'), await gateway.history('activitypub:999999', 'ann', 'quiet')],
+      [await gateway.history(threadId.replace('activitypub', 'email')), await gateway.history('email:999999')],
     ]
     for (const [answer, missing] of pairs) {
       expect(answer.status).toBe(404)
       expect(await answer.text()).toBe(await missing.text())
     }
-    expect(await house.threads('bob')).toEqual([])
-    expect(await (await house.history(threadId, 'bob')).json()).toMatchObject({
+    expect(await gateway.threads('bob')).toEqual([])
+    expect(await (await gateway.history(threadId, 'bob')).json()).toMatchObject({
       code: 'no_recipient',
       detail: 'Cannot find thread: there is none of this name',
     })
   })
 
   test('C-30: what is unlinked is gone from the chat, and comes back with the link', async () => {
-    await house.dm('unlink @ann@web.agents.test')
-    expect((await house.threads()).filter(({ via }) => via === 'activitypub')).toEqual([])
-    expect((await house.history(threadId)).status).toBe(404)
+    await gateway.dm('unlink @ann@web.agents.test')
+    expect((await gateway.threads()).filter(({ via }) => via === 'activitypub')).toEqual([])
+    expect((await gateway.history(threadId)).status).toBe(404)
     const body = { threadId, runId: name('run'), messages: [{ id: name('msg'), role: 'user', content: 'still here?' }] }
-    const refused = await house.postRun(body)
+    const refused = await gateway.postRun(body)
     expect([refused.status, await refused.json()]).toMatchObject([404, { code: 'no_recipient' }])
-    await house.linkAccount('alice@mastodon.test')
-    expect((await house.read(threadId)).slice(0, 2).map(({ seq }) => seq)).toEqual([1, 2])
+    await gateway.linkAccount('alice@mastodon.test')
+    expect((await gateway.read(threadId)).slice(0, 2).map(({ seq }) => seq)).toEqual([1, 2])
   })
 
   test('is read in stretches, and deleted by nobody from the chat', async () => {
-    const page = await house.call(`/api/v1/agent/history?threadId=${threadId}&limit=2`)
+    const page = await gateway.call(`/api/v1/agent/history?threadId=${threadId}&limit=2`)
     const { messages, next_before_seq } = (await page.json()) as { messages: readonly Shown[]; next_before_seq: number }
     expect(messages.map(({ seq }) => seq)).toEqual([next_before_seq, next_before_seq + 1])
-    const before = await house.call(`/api/v1/agent/history?threadId=${threadId}&before_seq=${next_before_seq}&limit=1`)
+    const before = await gateway.call(
+      `/api/v1/agent/history?threadId=${threadId}&before_seq=${next_before_seq}&limit=1`,
+    )
     expect(await before.json()).toMatchObject({ messages: [{ seq: next_before_seq - 1 }] })
-    const deleted = await house.call(`/api/v1/agent/threads/${threadId}`, { method: 'DELETE' })
+    const deleted = await gateway.call(`/api/v1/agent/threads/${threadId}`, { method: 'DELETE' })
     expect([deleted.status, await deleted.json()]).toMatchObject([403, { code: 'forbidden' }])
-    expect(await house.read(threadId)).not.toEqual([])
+    expect(await gateway.read(threadId)).not.toEqual([])
   })
 
   test('C-30: who has the account after him sees what was said from there, not what another said in his chat', async () => {
-    await house.dm('unlink @ann@web.agents.test')
-    await house.linkAccount('alice@mastodon.test', { as: 'bob' })
-    const contents = (await house.read(threadId, 'bob')).map(({ content }) => content).join('\n')
+    await gateway.dm('unlink @ann@web.agents.test')
+    await gateway.linkAccount('alice@mastodon.test', { as: 'bob' })
+    const contents = (await gateway.read(threadId, 'bob')).map(({ content }) => content).join('\n')
     expect(contents).toContain('my order is late')
     expect(contents).not.toContain('is it on its way?')
-    await house.dm('unlink @bob@web.agents.test')
+    await gateway.dm('unlink @bob@web.agents.test')
   })
 })
 
 test('threads are listed page by page, the newest first, each once', async () => {
-  for (const words of ['one', 'two', 'three']) await house.chat(words, { agent: 'plain' })
+  for (const words of ['one', 'two', 'three']) await gateway.chat(words, { agent: 'plain' })
   const list = async (query: string) => {
-    const answer = await house.call(`/api/v1/agents/plain/threads?${query}`)
+    const answer = await gateway.call(`/api/v1/agents/plain/threads?${query}`)
     return (await answer.json()) as { threads: readonly Thread[]; next_before?: number }
   }
   const first = await list('limit=2')
   expect(first.threads.map(({ beginning }) => beginning)).toEqual(['three', 'two'])
   const rest = await list(`limit=2&before=${first.next_before}`)
   expect([rest.threads.map(({ beginning }) => beginning), rest.next_before]).toEqual([['one'], undefined])
-  const wrong = await house.call('/api/v1/agents/plain/threads?before=-1')
+  const wrong = await gateway.call('/api/v1/agents/plain/threads?before=-1')
   expect([wrong.status, await wrong.json()]).toMatchObject([400, { code: 'malformed' }])
-  expect((await fetch(`${house.house.url()}/api/v1/agent/threads`)).status).toBe(401)
+  expect((await fetch(`${gateway.gateway.url()}/api/v1/agent/threads`)).status).toBe(401)
 })
 
 describe('a thread before everybody', () => {
@@ -158,36 +160,40 @@ describe('a thread before everybody', () => {
   let threadId = ''
 
   test('C-30: is its beginner’s, without a word of others or an answer to them', async () => {
-    await house.linkAccount(bob, { as: 'bob' })
-    const first = await house.dm('who knows the way?', { from: bob, visibility: 'public' })
-    await house.dm('I do, says a stranger', { from: 'alice@snac.test', visibility: 'public', inReplyTo: first.thread })
-    const thread = (await house.threads('bob')).find(({ shared }) => shared)
+    await gateway.linkAccount(bob, { as: 'bob' })
+    const first = await gateway.dm('who knows the way?', { from: bob, visibility: 'public' })
+    await gateway.dm('I do, says a stranger', {
+      from: 'alice@snac.test',
+      visibility: 'public',
+      inReplyTo: first.thread,
+    })
+    const thread = (await gateway.threads('bob')).find(({ shared }) => shared)
     threadId = thread?.threadId ?? ''
     expect(thread).toMatchObject({ via: 'activitypub', beginning: 'who knows the way?' })
-    const shown = await house.read(threadId, 'bob')
+    const shown = await gateway.read(threadId, 'bob')
     expect(shown.map(({ role }) => role)).toEqual(['user', 'assistant'])
     expect(JSON.stringify(shown)).not.toContain('stranger')
     // Who only took part has not begun it.
-    await house.linkAccount('alice@snac.test')
-    expect((await house.threads()).filter(({ shared }) => shared)).toEqual([])
+    await gateway.linkAccount('alice@snac.test')
+    expect((await gateway.threads()).filter(({ shared }) => shared)).toEqual([])
   })
 
   test('C-30: what is said there in a chat is answered to him alone, and told to nobody else', async () => {
-    const { text } = await house.chat('my secret is durian', { threadId, as: 'bob' })
+    const { text } = await gateway.chat('my secret is durian', { threadId, as: 'bob' })
     expect(text).not.toBe('')
     const note = await eventually(async () => notesTo(actor, 'who knows the way?').at(-1))
     expect(note).toMatchObject({ to: [actor], cc: [] })
     expect(note.tag.map(({ href }) => href)).toEqual([actor])
-    const again = await house.chat('what did I say?', { threadId, as: 'bob' })
+    const again = await gateway.chat('what did I say?', { threadId, as: 'bob' })
     expect(readConfided(again.text).past.join()).toContain('my secret is durian')
-    const other = await house.dm('and what else?', {
+    const other = await gateway.dm('and what else?', {
       from: 'alice@snac.test',
       visibility: 'public',
       inReplyTo: note.inReplyTo,
     })
     expect(readConfided(other.text).past.join()).toContain('[said in a chat, not before everybody]')
     expect(other.text).not.toContain('durian')
-    const published = house.house.world.fediverse.received.filter(({ activity }) =>
+    const published = gateway.gateway.simulation.fediverse.received.filter(({ activity }) =>
       JSON.stringify([activity.to, activity.cc]).includes('#Public'),
     )
     expect(JSON.stringify(published)).not.toContain('durian')
@@ -196,25 +202,26 @@ describe('a thread before everybody', () => {
 
 describe('a thread that began as mail', () => {
   const from = 'ann@alice.test'
-  const answersTo = (id: string) => house.house.world.mail.received.filter(({ references }) => references?.includes(id))
+  const answersTo = (id: string) =>
+    gateway.gateway.simulation.mail.received.filter(({ references }) => references?.includes(id))
   const threadOf = async (words: string) =>
-    (await house.threads()).find(({ beginning }) => beginning.includes(words)) ?? { threadId: '', via: '' }
+    (await gateway.threads()).find(({ beginning }) => beginning.includes(words)) ?? { threadId: '', via: '' }
 
   test('C-30: goes on in the chat, and the answer is a mail in the same thread', async () => {
-    await house.linkMailbox(from)
-    const first = await house.write('the invoice is wrong', { from })
-    const { text } = await house.chat('by 7 euros', await threadOf('the invoice is wrong'))
+    await gateway.linkMailbox(from)
+    const first = await gateway.write('the invoice is wrong', { from })
+    const { text } = await gateway.chat('by 7 euros', await threadOf('the invoice is wrong'))
     expect(readConfided(text).past).toContain('email: the invoice is wrong')
     const [, mail] = await eventually(async () => answersTo(first.id).length === 2 && answersTo(first.id))
     expect(mail?.envelope.to).toEqual([from])
     expect(mail?.headers.get('subject')).toEqual(['Re: hello'])
     expect(mail?.text).not.toContain('by 7 euros')
-    const later = await house.write('and by mail again', { from, inReplyTo: mail?.messageId })
+    const later = await gateway.write('and by mail again', { from, inReplyTo: mail?.messageId })
     expect(readConfided(later.text).past.join()).toContain('by 7 euros')
   })
 
   test('C-30: with others in it, it is his who began it; the answer to what he says in the chat is mailed to him alone', async () => {
-    const sent = await house.house.world.mail.deliver({
+    const sent = await gateway.gateway.simulation.mail.deliver({
       to: 'desk@agents.test',
       cc: ['friend@alice.test'],
       from,
@@ -225,7 +232,7 @@ describe('a thread that began as mail', () => {
     await eventually(async () => answersTo(messageId).length === 2)
     const thread = await threadOf('we both want to know')
     expect(thread).toMatchObject({ via: 'email', shared: true })
-    await house.chat('only between us', thread)
+    await gateway.chat('only between us', thread)
     const third = await eventually(async () => answersTo(messageId)[2])
     expect([third.envelope.to, third.headers.get('cc')]).toEqual([[from], undefined])
     expect(answersTo(messageId)).toHaveLength(3)
@@ -234,11 +241,11 @@ describe('a thread that began as mail', () => {
 
 describe('a conversation over A2A', () => {
   test('C-30: is its caller’s in the chat, who has a token of the same issuer; it goes on with his client alone', async () => {
-    const { a2a, send } = house.house.world
+    const { a2a, send } = gateway.gateway.simulation
     await send({ via: 'a2a', to: 'desk', text: 'called by a program', from: 'dora' })
     const token = await a2a.token({ sub: 'dora', audience: 'chat' })
     const ask = (path: string, init: RequestInit = {}) =>
-      fetch(`${house.house.url()}/api/v1/agent${path}`, { ...init, headers: { authorization: `Bearer ${token}` } })
+      fetch(`${gateway.gateway.url()}/api/v1/agent${path}`, { ...init, headers: { authorization: `Bearer ${token}` } })
     const { threads } = (await (await ask('/threads')).json()) as {
       threads: readonly { threadId: string; via: string }[]
     }
@@ -255,6 +262,6 @@ describe('a conversation over A2A', () => {
       code: 'unsupported',
       detail: 'Cannot run: this conversation goes on only where it began (a2a)',
     })
-    expect((await house.history(threadId)).status).toBe(404)
+    expect((await gateway.history(threadId)).status).toBe(404)
   })
 })

@@ -1,19 +1,19 @@
 import { hash } from 'node:crypto'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { eventually } from '../house.ts'
-import type { ChatHouse } from './chat-house.ts'
-import { openChatHouse } from './chat-house.ts'
+import { eventually } from '../gateway.ts'
+import type { ChatGateway } from './chat-gateway.ts'
+import { openChatGateway } from './chat-gateway.ts'
 
 // Files of posts are kept with them: the chat's bucket and path for what came from the fediverse.
 
 const png = Buffer.from('89504e470d0a1a0a0000000d49484452', 'hex')
-let house: ChatHouse
+let gateway: ChatGateway
 
 beforeAll(async () => {
-  house = await openChatHouse({})
-  await house.linkAccount('alice@mastodon.test')
+  gateway = await openChatGateway({})
+  await gateway.linkAccount('alice@mastodon.test')
 })
-afterAll(() => house.close())
+afterAll(() => gateway.close())
 
 interface Place {
   readonly bucket: string
@@ -24,7 +24,7 @@ interface Place {
 const file = (bytes: Uint8Array, name = 'a cat.png') => ({ name, mediaType: 'image/png', bytes })
 
 async function post(text: string, files: readonly ReturnType<typeof file>[], from = 'alice@mastodon.test') {
-  const { fediverse } = house.house.world
+  const { fediverse } = gateway.gateway.simulation
   const sent = await fediverse.deliver({ to: 'desk@agents.test', text, from, files, visibility: 'direct' })
   await fediverse.awaitReply(sent.objectId, 30_000)
   return sent
@@ -32,15 +32,15 @@ async function post(text: string, files: readonly ReturnType<typeof file>[], fro
 
 /** What the chat shows of the message with these words. */
 async function metadataOf(words: string): Promise<Record<string, unknown>> {
-  for (const { threadId } of await house.threads()) {
-    const message = (await house.read(threadId)).find(({ content }) => content === words)
+  for (const { threadId } of await gateway.threads()) {
+    const message = (await gateway.read(threadId)).find(({ content }) => content === words)
     if (message) return message.metadata
   }
   throw new Error(`nobody said ${words}`)
 }
 
 const sign = ({ bucket, path }: Place, as: 'ann' | 'bob' = 'ann') =>
-  house.call(`/api/v1/agent/attachments/signed-url?${new URLSearchParams({ bucket, path })}`, { as })
+  gateway.call(`/api/v1/agent/attachments/signed-url?${new URLSearchParams({ bucket, path })}`, { as })
 
 test('a picture of a post has bucket, path and type, no address; its owner reads its bytes, nobody else does', async () => {
   await post('look at apple', [file(png)])
@@ -54,7 +54,7 @@ test('a picture of a post has bucket, path and type, no address; its owner reads
   expect(JSON.stringify(metadata)).not.toMatch(/https?:|token/)
   const signed = (await (await sign(place)).json()) as { url: string }
   const path = new URL(signed.url)
-  const answer = await fetch(house.house.url() + path.pathname + path.search)
+  const answer = await fetch(gateway.gateway.url() + path.pathname + path.search)
   expect([answer.status, answer.headers.get('content-type')]).toEqual([200, 'image/png'])
   expect(Buffer.from(await answer.arrayBuffer())).toEqual(png)
 
@@ -67,7 +67,7 @@ test('a picture of a post has bucket, path and type, no address; its owner reads
   for (const path of [`${Number(message) + 1}${place.path.slice(message.length)}`, `${message}/${'0'.repeat(64)}/x`]) {
     expect((await sign({ ...place, path })).status).toBe(404)
   }
-  const forged = await fetch(`${house.house.url()}/storage/v1/object/sign/conversations/${place.path}?token=a.b.c`)
+  const forged = await fetch(`${gateway.gateway.url()}/storage/v1/object/sign/conversations/${place.path}?token=a.b.c`)
   expect([forged.status, ((await forged.json()) as { detail: string }).detail]).toEqual([
     403,
     'Cannot read attachment: the URL does not hold',
@@ -93,9 +93,9 @@ test('it goes with its post, when its author takes that back', async () => {
   const place = (await metadataOf('look at cherry')).user_message_attachments as Place
   const { url } = (await (await sign(place)).json()) as { url: string }
   const { pathname, search } = new URL(url)
-  await house.house.world.fediverse.send({ to: 'desk@agents.test', type: 'Delete', object: objectId })
+  await gateway.gateway.simulation.fediverse.send({ to: 'desk@agents.test', type: 'Delete', object: objectId })
   const gone = await eventually(async () => {
-    const answer = await fetch(house.house.url() + pathname + search)
+    const answer = await fetch(gateway.gateway.url() + pathname + search)
     return answer.status === 404 && answer
   })
   expect(((await gone.json()) as { detail: string }).detail).toBe('Cannot read attachment: it is gone')

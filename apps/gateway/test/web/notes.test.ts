@@ -1,18 +1,18 @@
 import type { BaseEvent } from '@ag-ui/client'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { eventually } from '../house.ts'
-import type { Answer, WebHouse } from '../web-house.ts'
-import { findEvent, name, openWebHouse, readEvents, typesOf, typesOfSpokenRun } from '../web-house.ts'
+import { eventually } from '../gateway.ts'
+import type { Answer, WebGateway } from '../web-gateway.ts'
+import { findEvent, name, openWebGateway, readEvents, typesOf, typesOfSpokenRun } from '../web-gateway.ts'
 
 // What an agent does and thinks while it works, as a chat hears it: only where traces are shown, and as they are read back.
 
 const foreman = { use: './agents/foreman.ts' }
 const agents = { manager: foreman, one: foreman, slow: { use: './agents/hanging.ts' } }
 const config = { agents, default_agent: 'manager' }
-let web: WebHouse
+let web: WebGateway
 
 beforeAll(async () => {
-  web = await openWebHouse({ trace: true }, config)
+  web = await openWebGateway({ trace: true }, config)
 })
 afterAll(() => web.close())
 
@@ -130,7 +130,7 @@ describe('what an agent does while it runs', () => {
 })
 
 test('nothing of it is told where traces are not shown', async () => {
-  const closed = await openWebHouse({ trace: false }, config)
+  const closed = await openWebGateway({ trace: false }, config)
   try {
     const threadId = name('thread')
     const note = { note: { type: 'task', content: 'count' } }

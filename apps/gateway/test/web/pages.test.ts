@@ -4,19 +4,19 @@ import type { Socket } from 'node:net'
 import { connect } from 'node:net'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { eventually } from '../house.ts'
-import type { WebHouse } from '../web-house.ts'
-import { findEvent, jpeg, name, openWebHouse } from '../web-house.ts'
+import { eventually } from '../gateway.ts'
+import type { WebGateway } from '../web-gateway.ts'
+import { findEvent, jpeg, name, openWebGateway } from '../web-gateway.ts'
 
 // What a page in a browser needs beside its runs, and what one that takes no answers may cost.
 
 const page = 'https://chat.example'
 /** More is said in it than waits in any socket. */
 const threadId = 'long'
-let web: WebHouse
+let web: WebGateway
 
 beforeAll(async () => {
-  web = await openWebHouse({ origins: [page], trace: true, limits: { runs_per_owner: 2 } })
+  web = await openWebGateway({ origins: [page], trace: true, limits: { runs_per_owner: 2 } })
   for (let count = 0; count < 3; count++) await web.say('word '.repeat(600_000), { threadId })
 })
 afterAll(() => web.close())
@@ -85,10 +85,10 @@ test('a foreign address loses its query before it is stored', async () => {
     ],
     { threadId },
   )
-  const { house } = web
-  const shown = await Promise.all((await house.messages()).map(({ id }) => house.show(id)))
+  const { gateway } = web
+  const shown = await Promise.all((await gateway.messages()).map(({ id }) => gateway.show(id)))
   expect(JSON.stringify(shown)).toContain('"https://files.test/picture.png"')
-  const kept = readdirSync(house.dataDir, { recursive: true, withFileTypes: true })
+  const kept = readdirSync(gateway.dataDir, { recursive: true, withFileTypes: true })
     .filter(entry => entry.isFile())
     .map(entry => readFileSync(join(entry.parentPath, entry.name)))
   expect(Buffer.concat(kept).includes('files.test/picture.png')).toBe(true)
@@ -103,7 +103,7 @@ async function askAndWait(head: string, body = ''): Promise<Socket> {
 }
 
 async function askOnly(head: string, body = ''): Promise<Socket> {
-  const socket = connect(Number(new URL(web.house.url()).port), '127.0.0.1')
+  const socket = connect(Number(new URL(web.gateway.url()).port), '127.0.0.1')
   await once(socket, 'connect')
   const headers = `host: x\r\nauthorization: Bearer token-of-ann-for-the-tests\r\ncontent-length: ${body.length}`
   socket.write(`${head} HTTP/1.1\r\n${headers}\r\n\r\n${body}`)

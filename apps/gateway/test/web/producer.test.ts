@@ -1,21 +1,21 @@
 import type { BaseEvent, Message } from '@ag-ui/client'
 import { HttpAgent } from '@ag-ui/client'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import type { WebHouse } from '../web-house.ts'
-import { findEvent, name, openWebHouse, typesOf, withoutWarnings } from '../web-house.ts'
+import type { WebGateway } from '../web-gateway.ts'
+import { findEvent, name, openWebGateway, typesOf, withoutWarnings } from '../web-gateway.ts'
 
 // What an agent hands over beside its words, as the real client hears it, and as it is read back.
 
-let web: WebHouse
+let web: WebGateway
 
 beforeAll(async () => {
-  web = await openWebHouse({}, { agents: { chat: { use: './agents/annotator.ts' } }, default_agent: 'chat' })
+  web = await openWebGateway({}, { agents: { chat: { use: './agents/annotator.ts' } }, default_agent: 'chat' })
 })
 afterAll(() => web.close())
 
 function openClient(threadId = name('thread')): HttpAgent {
   const headers = { authorization: 'Bearer token-of-ann-for-the-tests' }
-  return new HttpAgent({ url: `${web.house.url()}/api/v1/agent/runs`, headers, threadId })
+  return new HttpAgent({ url: `${web.gateway.url()}/api/v1/agent/runs`, headers, threadId })
 }
 
 async function run(client: HttpAgent, input: string | object): Promise<readonly BaseEvent[]> {
@@ -57,7 +57,7 @@ describe('what an agent has a chat keep with a message', () => {
     expect(metadataOf(back.messages[1])).toMatchObject(kept)
     const thread = `web:${JSON.stringify(['chat', client.threadId])}`
     const query = new URLSearchParams({ owner: 'web:["https://agents.test","ann"]', thread, format: 'agui' })
-    const { messages } = await web.house.ask<{ messages: readonly Message[] }>(`/transcript?${query}`)
+    const { messages } = await web.gateway.ask<{ messages: readonly Message[] }>(`/transcript?${query}`)
     expect(messages.map(metadataOf)).toContainEqual(expect.objectContaining(kept))
   })
 })

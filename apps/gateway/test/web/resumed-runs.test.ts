@@ -1,15 +1,15 @@
 import type { BaseEvent } from '@ag-ui/client'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { eventually } from '../house.ts'
-import type { WebHouse } from '../web-house.ts'
-import { name, openWebHouse, readEvents } from '../web-house.ts'
+import { eventually } from '../gateway.ts'
+import type { WebGateway } from '../web-gateway.ts'
+import { name, openWebGateway, readEvents } from '../web-gateway.ts'
 
 // A run that goes on with what was decided is a run like any other.
 
-let web: WebHouse
+let web: WebGateway
 
 beforeAll(async () => {
-  web = await openWebHouse({}, { agents: { chat: { use: './agents/decider.ts' } }, default_agent: 'chat' })
+  web = await openWebGateway({}, { agents: { chat: { use: './agents/decider.ts' } }, default_agent: 'chat' })
 })
 afterAll(() => web.close())
 
@@ -37,7 +37,7 @@ test('C-18, C-24: is cancelled by its owner alone, and ends so; what was allowed
   const { threadId, interruptId } = await ask('may I do it slowly?')
   const runId = name('run')
   const running = await resume(threadId, [interruptId], runId)
-  await eventually(async () => (await web.house.messages()).some(({ state }) => state === 'working'))
+  await eventually(async () => (await web.gateway.messages()).some(({ state }) => state === 'working'))
   expect((await cancel(runId, 'bob')).status).toBe(404)
   expect((await cancel(runId)).json).toEqual({ cancelled: true })
   expect(outcomeOf(await readEvents(running))).toEqual({ type: 'cancelled' })

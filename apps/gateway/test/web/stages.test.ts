@@ -1,16 +1,19 @@
 import type { BaseEvent } from '@ag-ui/client'
 import { exchangeFormats } from '@postern/transcript'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { eventually, operatorToken } from '../house.ts'
-import type { Answer, WebHouse } from '../web-house.ts'
-import { findEvent, name, openWebHouse, readEvents } from '../web-house.ts'
+import { eventually, operatorToken } from '../gateway.ts'
+import type { Answer, WebGateway } from '../web-gateway.ts'
+import { findEvent, name, openWebGateway, readEvents } from '../web-gateway.ts'
 
 // Stages that an agent names, as steps of a run and in its history.
 
-let web: WebHouse
+let web: WebGateway
 
 beforeAll(async () => {
-  web = await openWebHouse({ trace: true }, { agents: { chat: { use: './agents/stepper.ts' } }, default_agent: 'chat' })
+  web = await openWebGateway(
+    { trace: true },
+    { agents: { chat: { use: './agents/stepper.ts' } }, default_agent: 'chat' },
+  )
 })
 afterAll(() => web.close())
 
@@ -84,7 +87,7 @@ describe('C-19: a stage that an agent names', () => {
     const [threadId, runId] = [name('thread'), name('run')]
     const messages = [{ id: name('msg'), role: 'user', content: 'intent wait!' }]
     const running = await web.postRun({ threadId, runId, messages })
-    await eventually(async () => (await web.house.messages()).some(({ state }) => state === 'working'))
+    await eventually(async () => (await web.gateway.messages()).some(({ state }) => state === 'working'))
     await web.ask('POST', `/api/v1/agent/runs/${runId}/cancel`)
     const events = await readEvents(running)
     const steps = nameSteps(events)
@@ -104,8 +107,8 @@ describe('C-19: a stage that an agent names', () => {
     const place = { owner: 'web:["https://agents.test","ann"]', thread: `web:${JSON.stringify(['chat', threadId])}` }
     for (const format of exchangeFormats) {
       const query = new URLSearchParams({ ...place, format })
-      const { messages } = await web.house.ask<{ messages: readonly object[] }>(`/transcript?${query}`)
-      const answer = await fetch(`${web.house.url()}/operator/api/transcript?${query}`, {
+      const { messages } = await web.gateway.ask<{ messages: readonly object[] }>(`/transcript?${query}`)
+      const answer = await fetch(`${web.gateway.url()}/operator/api/transcript?${query}`, {
         method: 'POST',
         headers: { authorization: `Bearer ${operatorToken}` },
         body: JSON.stringify({ messages }),

@@ -1,13 +1,13 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { operatorToken } from '../house.ts'
-import type { Answer, WebHouse } from '../web-house.ts'
-import { name, openWebHouse } from '../web-house.ts'
+import { operatorToken } from '../gateway.ts'
+import type { Answer, WebGateway } from '../web-gateway.ts'
+import { name, openWebGateway } from '../web-gateway.ts'
 
 // Files that a tool returns are parts of its result: live, in the history, in exports, and back in again.
 
-let web: WebHouse
+let web: WebGateway
 beforeAll(async () => {
-  web = await openWebHouse(
+  web = await openWebGateway(
     { trace: true },
     { agents: { chat: { use: './agents/photographer.ts' } }, default_agent: 'chat' },
   )
@@ -24,7 +24,7 @@ async function exchange(format: string, thread: string, messages?: readonly Answ
   const query = new URLSearchParams({ format, thread })
   const headers = { authorization: `Bearer ${operatorToken}` }
   const body = messages && { method: 'POST', body: JSON.stringify({ messages }) }
-  return (await fetch(`${web.house.url()}/operator/api/transcript?${query}`, { headers, ...body })).json()
+  return (await fetch(`${web.gateway.url()}/operator/api/transcript?${query}`, { headers, ...body })).json()
 }
 
 test('C-29: what a tool returned is in its result’s parts, streamed, exported, and unchanged when it is read in again', async () => {
@@ -37,7 +37,7 @@ test('C-29: what a tool returned is in its result’s parts, streamed, exported,
   expect(told.map(({ role }) => role)).toContain('tool')
   expect(told.find(({ role }) => role === 'tool')?.content).toContain('The roof, from above')
 
-  const [newest] = await web.house.messages()
+  const [newest] = await web.gateway.messages()
   const thread = newest?.id ?? ''
   const { messages } = await exchange('agui', thread)
   expect(messages.find(({ role }: Answer) => role === 'tool')).toMatchObject({ toolCallId: 'call-1', content: shown })

@@ -4,10 +4,10 @@ import type { ModelReply, ModelServer } from '@postern/agents/test-model-server'
 import { call, openModelServer, say } from '@postern/agents/test-model-server'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { formatRecord } from '../../src/cli/show.ts'
-import { eventually, operatorToken, origin } from '../house.ts'
-import { lastOf } from '../swarm-house.ts'
-import type { Answer, WebHouse } from '../web-house.ts'
-import { judgeStream, name, openWebHouse, parseEvents, readEvents, withoutWarnings } from '../web-house.ts'
+import { eventually, operatorToken, origin } from '../gateway.ts'
+import { lastOf } from '../swarm-gateway.ts'
+import type { Answer, WebGateway } from '../web-gateway.ts'
+import { judgeStream, name, openWebGateway, parseEvents, readEvents, withoutWarnings } from '../web-gateway.ts'
 
 // What answers cost, on the whole line: model servers on loopback, the real client, every channel.
 
@@ -30,7 +30,7 @@ const [once, twice] = [1, 2].map(times => ({
 }))
 const kept = { model: 'blend-7', input_tokens: 200, cached_input_tokens: 128, output_tokens: 40, total_tokens: 240 }
 
-let web: WebHouse
+let web: WebGateway
 let model: ModelServer
 
 beforeAll(async () => {
@@ -54,7 +54,7 @@ beforeAll(async () => {
     },
     spender: { use: './agents/spender.ts' },
   }
-  web = await openWebHouse({}, { agents, default_agent: 'chat' })
+  web = await openWebGateway({}, { agents, default_agent: 'chat' })
 })
 afterAll(async () => {
   await web.close()
@@ -82,7 +82,7 @@ describe('what a run cost', () => {
     const threadId = name('thread')
     await web.say('order 17', { threadId })
     const headers = { authorization: 'Bearer token-of-ann-for-the-tests' }
-    const client = new HttpAgent({ url: `${web.house.url()}/api/v1/agent/runs`, headers, threadId })
+    const client = new HttpAgent({ url: `${web.gateway.url()}/api/v1/agent/runs`, headers, threadId })
     const events: BaseEvent[] = []
     const onEvent = ({ event }: { readonly event: BaseEvent }) => void events.push(event)
     await withoutWarnings(() => client.runAgent({ runId: name('run') }, { onEvent }))
@@ -137,7 +137,7 @@ describe('what an answer cost', () => {
   async function ask(query: Record<string, string>, body?: object): Promise<Answer> {
     const headers = { authorization: `Bearer ${operatorToken}`, 'content-type': 'application/json' }
     const init = body ? { method: 'POST', headers, body: JSON.stringify(body) } : { headers }
-    const answer = await fetch(`${web.house.url()}/operator/api/transcript?${new URLSearchParams(query)}`, init)
+    const answer = await fetch(`${web.gateway.url()}/operator/api/transcript?${new URLSearchParams(query)}`, init)
     expect(answer.status).toBe(200)
     return answer.json()
   }
@@ -159,8 +159,8 @@ describe('what an answer cost', () => {
 
   test('is the operator’s to see, in the answer of a message and in what is printed of it', async () => {
     await web.say('order 17')
-    const [newest] = await web.house.messages()
-    const record = await web.house.show(newest?.id ?? '')
+    const [newest] = await web.gateway.messages()
+    const record = await web.gateway.show(newest?.id ?? '')
     expect(record.response?.usage).toEqual([kept])
     expect(formatRecord(record)).toContain('cost\n  blend-7: 200 in, 128 of it cached, 40 out, 240 in all (tokens)\n')
   })
@@ -168,22 +168,22 @@ describe('what an answer cost', () => {
   const tellTale = /usage|tokens|blend-7/
 
   test.each(['activitypub', 'email'] as const)('is nobody’s to see by %s', async via => {
-    const { id } = await web.house.world.send({ via, to: 'chat', text: 'order 17' })
+    const { id } = await web.gateway.simulation.send({ via, to: 'chat', text: 'order 17' })
     const record = await eventually(async () => {
-      const shown = await web.house.show(id)
+      const shown = await web.gateway.show(id)
       return shown.deliveries.some(({ state }) => state === 'sent') && shown
     })
     expect(record.response?.usage).toEqual([kept])
     expect(JSON.stringify(record.deliveries)).toContain('20.00')
     expect(JSON.stringify(record.deliveries)).not.toMatch(tellTale)
-    const sent = JSON.stringify(web.house.world.fediverse.received)
+    const sent = JSON.stringify(web.gateway.simulation.fediverse.received)
     expect(sent).not.toMatch(/blend-7|input_tokens/)
   })
 
   test.each(['SendMessage', 'SendStreamingMessage'])('is nobody’s to see by A2A, in %s', async method => {
-    const token = await web.house.world.a2a.token({ sub: 'bob' })
+    const token = await web.gateway.simulation.a2a.token({ sub: 'bob' })
     const message = { messageId: name('a2a'), role: 'ROLE_USER', parts: [{ text: 'order 17' }] }
-    const answer = await fetch(`${web.house.url()}/agents/chat/a2a`, {
+    const answer = await fetch(`${web.gateway.url()}/agents/chat/a2a`, {
       method: 'POST',
       headers: { 'content-type': 'application/json', 'a2a-version': '1.0', authorization: `Bearer ${token}` },
       body: JSON.stringify({ jsonrpc: '2.0', id: 1, method, params: { message } }),
@@ -191,12 +191,12 @@ describe('what an answer cost', () => {
     const text = await answer.text()
     expect(text).toContain('20.00')
     expect(text).not.toMatch(tellTale)
-    const [newest] = await web.house.messages()
-    expect((await web.house.show(newest?.id ?? '')).response?.usage).toEqual([kept])
+    const [newest] = await web.gateway.messages()
+    expect((await web.gateway.show(newest?.id ?? '')).response?.usage).toEqual([kept])
   })
 
   test('is counted for all agents together, and what is a part of it apart', async () => {
-    const readMetrics = async () => (await fetch(`${web.house.url()}/metrics`)).text()
+    const readMetrics = async () => (await fetch(`${web.gateway.url()}/metrics`)).text()
     const count = async (sample: string) => {
       const line = (await readMetrics()).split('\n').find(each => each.startsWith(`${sample} `))
       return Number(line?.slice(sample.length + 1) ?? 0)

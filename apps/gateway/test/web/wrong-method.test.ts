@@ -1,11 +1,11 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import type { WebHouse } from '../web-house.ts'
-import { judgeStream, name, openWebHouse, parseEvents } from '../web-house.ts'
+import type { WebGateway } from '../web-gateway.ts'
+import { judgeStream, name, openWebGateway, parseEvents } from '../web-gateway.ts'
 
-let web: WebHouse
+let web: WebGateway
 
 beforeAll(async () => {
-  web = await openWebHouse({ origins: ['https://chat.example'] })
+  web = await openWebGateway({ origins: ['https://chat.example'] })
 })
 afterAll(() => web.close())
 

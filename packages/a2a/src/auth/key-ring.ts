@@ -1,6 +1,6 @@
 import { createHash, createPrivateKey, generateKeyPair } from 'node:crypto'
 import { promisify } from 'node:util'
-import type { House, LookupDesk } from '@postern/core'
+import type { ChannelContext, LookupStore } from '@postern/core'
 import { isoTime, parseJsonText } from '@postern/core'
 
 const generateInThreadpool = promisify(generateKeyPair)
@@ -16,7 +16,7 @@ export interface PublicJwk {
   readonly use: 'sig'
 }
 
-/** The house's own key for A2A: it signs its agents' cards and the tokens they call others with. */
+/** The gateway's own key for A2A: it signs its agents' cards and the tokens they call others with. */
 export interface OwnKey {
   readonly kid: string
   readonly publicJwk: PublicJwk
@@ -48,24 +48,24 @@ interface StoredKey {
   }
 }
 
-type RingHouse = {
-  readonly desk: Pick<LookupDesk, 'secret' | 'hasSecret'>
-  readonly world: Pick<House['world'], 'now'>
+type RingDeps = {
+  readonly store: Pick<LookupStore, 'secret' | 'hasSecret'>
+  readonly platform: Pick<ChannelContext['platform'], 'now'>
 }
 
-/** Generations are only ever added, so that every process of the house finds the newest one. */
-export function createKeyRing({ desk, world }: RingHouse): KeyRing {
+/** Generations are only ever added, so that every process of the gateway finds the newest one. */
+export function createKeyRing({ store, platform }: RingDeps): KeyRing {
   const keys: OwnKey[] = []
 
   async function read(generation: number): Promise<OwnKey> {
-    const make = async () => JSON.stringify(await makeStoredKey(world.now()))
-    return toOwnKey(parseJsonText(await desk.secret(nameOf(generation), make)) as StoredKey)
+    const make = async () => JSON.stringify(await makeStoredKey(platform.now()))
+    return toOwnKey(parseJsonText(await store.secret(nameOf(generation), make)) as StoredKey)
   }
 
   async function list(): Promise<readonly OwnKey[]> {
     keys[0] ??= await read(1)
     // Others may be at the same: each goes by its own count, so that nobody makes a key by reading it.
-    for (let generation = keys.length + 1; await desk.hasSecret(nameOf(generation)); generation += 1) {
+    for (let generation = keys.length + 1; await store.hasSecret(nameOf(generation)); generation += 1) {
       keys[generation - 1] ??= await read(generation)
     }
     return keys
@@ -78,7 +78,7 @@ export function createKeyRing({ desk, world }: RingHouse): KeyRing {
     async published() {
       const all = await list()
       const successorMadeAt = (index: number) => all[index + 1]?.madeAt ?? Number.POSITIVE_INFINITY
-      const counting = all.filter((_, index) => successorMadeAt(index) + retiredKeyMs > world.now())
+      const counting = all.filter((_, index) => successorMadeAt(index) + retiredKeyMs > platform.now())
       return counting.map(({ publicJwk }) => publicJwk).reverse()
     },
     async rotate() {

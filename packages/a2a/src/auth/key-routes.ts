@@ -3,7 +3,7 @@ import { matchesEtag } from '@postern/http'
 import { Hono } from 'hono'
 import type { KeyRing } from './key-ring.ts'
 
-/** Where the house's public keys are; also the `jku` of its cards. */
+/** Where the gateway's public keys are; also the `jku` of its cards. */
 export const keySetPath = '/.well-known/jwks.json'
 
 const cacheControl = 'public, max-age=300'

@@ -3,7 +3,7 @@ import type { OwnIssuer } from '../authenticate.ts'
 import type { KeyRing } from './key-ring.ts'
 import { keySetPath } from './key-routes.ts'
 
-/** Our agents call each other like strangers do: by tokens of this house, for this house. */
+/** Our agents call each other like strangers do: by tokens of this gateway, for this gateway. */
 export function createOwnIssuer(keys: KeyRing, origin: string): OwnIssuer {
   return {
     config: {

@@ -1,5 +1,13 @@
 import { hash } from 'node:crypto'
-import type { AgentCallAnswer, AgentCallOptions, AgentChain, CallAgent, LookupDesk, Part, World } from '@postern/core'
+import type {
+  AgentCallAnswer,
+  AgentCallOptions,
+  AgentChain,
+  CallAgent,
+  LookupStore,
+  Part,
+  Platform,
+} from '@postern/core'
 import { nextHop, randomHex } from '@postern/core'
 import { createKeyRing } from '../auth/key-ring.ts'
 import { toCanonicalJson } from '../canonical.ts'
@@ -7,7 +15,7 @@ import type { A2aConfig } from '../config.ts'
 import { writeParts } from '../parts/write-parts.ts'
 import { renderPhase } from '../phase.ts'
 import { openCallDeadline } from './call-deadline.ts'
-import { createCardBook } from './card-book.ts'
+import { createCardCache } from './card-cache.ts'
 import { CallerRefused } from './exchange.ts'
 import type { TaskLine } from './follow-task.ts'
 import { followTask } from './follow-task.ts'
@@ -16,8 +24,8 @@ import { createPeerCredentials } from './peer-credentials.ts'
 
 export interface A2aClientOptions {
   readonly config: A2aConfig
-  readonly world: Pick<World, 'fetch' | 'openStream' | 'now' | 'randomBytes' | 'sleep' | 'log'>
-  readonly desk: Pick<LookupDesk, 'secret' | 'hasSecret'>
+  readonly platform: Pick<Platform, 'fetch' | 'openStream' | 'now' | 'randomBytes' | 'sleep' | 'log'>
+  readonly store: Pick<LookupStore, 'secret' | 'hasSecret'>
   /** https origin without a slash at the end: who we are as an issuer. */
   readonly origin: string
 }
@@ -28,19 +36,19 @@ export interface A2aClient {
 
 /** Our agents' way to agents elsewhere: resolve, verify the card, say who we are, send, and follow the task to its end. */
 export function createA2aClient(options: A2aClientOptions): A2aClient {
-  const { world } = options
+  const { platform } = options
   const { client, limits } = options.config
-  const book = createCardBook(options)
-  const tokens = createOwnTokens(createKeyRing(options), options, world)
+  const book = createCardCache(options)
+  const tokens = createOwnTokens(createKeyRing(options), options, platform)
   const credentials = createPeerCredentials(client.peers, tokens)
   const timeoutMs = client.call_seconds * 1000
 
   async function callWithin(address: string, parts: readonly Part[], options: CallWithin): Promise<AgentCallAnswer> {
     const { signal, taskId, as } = options
     const { to, card, signedBy } = await book.look(address, signal)
-    const message = renderCall(nameCall(address, parts, options) ?? randomHex(world, 16), parts, options)
+    const message = renderCall(nameCall(address, parts, options) ?? randomHex(platform, 16), parts, options)
     const { initial, full } = credentials.for(to, as)
-    const line: TaskLine = { to, world, signal, maxBytes: client.answer_bytes, timeoutMs, credentials: initial }
+    const line: TaskLine = { to, platform, signal, maxBytes: client.answer_bytes, timeoutMs, credentials: initial }
     const answer = await followTask(message, line, taskId).catch(error => {
       // Who asked for no credential and is not content without gets one, once: the card may be older than the rule.
       if (!(error instanceof CallerRefused) || initial === full) throw error
@@ -52,7 +60,7 @@ export function createA2aClient(options: A2aClientOptions): A2aClient {
   return {
     async call(address, parts, options) {
       const chain = nextHop(options.chain, limits.max_hops)
-      const { signal, clear } = openCallDeadline(timeoutMs, options.signal, world)
+      const { signal, clear } = openCallDeadline(timeoutMs, options.signal, platform)
       try {
         return await callWithin(address, parts, { ...options, chain, signal })
       } finally {

@@ -192,7 +192,7 @@ function readText(value: unknown): string | undefined {
   return typeof value === 'string' && value !== '' ? value : undefined
 }
 
-/** Streamed text runs on in one part; bytes travel with the answer, since no desk of ours has them yet. */
+/** Streamed text runs on in one part; bytes travel with the answer, since no store of ours has them yet. */
 function inlineParts(wire: readonly WirePart[]): readonly Part[] {
   return wire.flatMap(part => readToolEvent(part) ?? inlinePart(part)).reduce<Part[]>(joinParts, [])
 }

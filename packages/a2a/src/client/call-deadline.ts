@@ -1,4 +1,4 @@
-import type { World } from '@postern/core'
+import type { Platform } from '@postern/core'
 import { Unavailable } from '@postern/core'
 
 export interface CallDeadline {
@@ -12,7 +12,7 @@ export interface CallDeadline {
 export function openCallDeadline(
   ms: number,
   caller: AbortSignal | undefined,
-  { sleep }: Pick<World, 'sleep'>,
+  { sleep }: Pick<Platform, 'sleep'>,
 ): CallDeadline {
   const controller = new AbortController()
   const done = new AbortController()

@@ -1,4 +1,4 @@
-import type { FetchRequest, World } from '@postern/core'
+import type { FetchRequest, Platform } from '@postern/core'
 import { Unavailable, Undeliverable } from '@postern/core'
 import { parseMediaType, parseRetryAfter } from '@postern/http'
 import { readObject } from './fetch-document.ts'
@@ -14,7 +14,7 @@ export type Credentials = () => Promise<Readonly<Record<string, string>>>
 export interface Line {
   readonly to: AgentInterface
   readonly credentials: Credentials
-  readonly world: Pick<World, 'fetch' | 'openStream' | 'now'>
+  readonly platform: Pick<Platform, 'fetch' | 'openStream' | 'now'>
   readonly signal: AbortSignal
   readonly maxBytes: number
   /** Longest time for one unary exchange, ms. */
@@ -25,10 +25,10 @@ type Params = Readonly<Record<string, unknown>>
 
 /** One operation, one result. @throws Unavailable, Undeliverable */
 export async function exchangeUnary(operation: ClientOperation, params: Params, line: Line): Promise<unknown> {
-  const { world, signal, maxBytes, timeoutMs } = line
+  const { platform, signal, maxBytes, timeoutMs } = line
   const { url, request } = await describeRequest(operation, params, line, acceptJson)
-  const answer = await world.fetch(url, { ...request, redirects: 0, signal, maxBytes, timeoutMs })
-  checkStatus(answer, world.now())
+  const answer = await platform.fetch(url, { ...request, redirects: 0, signal, maxBytes, timeoutMs })
+  checkStatus(answer, platform.now())
   return wireBindings[line.to.binding].readResult(readObject(answer.body, 'its answer'), operation)
 }
 
@@ -41,10 +41,10 @@ export async function* exchangeStream(
   params: Params,
   line: Line,
 ): AsyncGenerator<unknown, void, undefined> {
-  const { world, signal, maxBytes } = line
+  const { platform, signal, maxBytes } = line
   const { readResult } = wireBindings[line.to.binding]
   const { url, request } = await describeRequest(operation, params, line, acceptStream)
-  const { openStream } = world
+  const { openStream } = platform
   if (!openStream) throw refuseAgent('there is no way to stream')
   const answer = await openStream(url, { ...request, signal, maxBytes })
   if (parseMediaType(answer.headers.get('content-type'))?.type === 'text/event-stream' && answer.status === 200) {
@@ -53,7 +53,7 @@ export async function* exchangeStream(
     return
   }
   const body = await readWhole(answer.body)
-  checkStatus(answer, world.now())
+  checkStatus(answer, platform.now())
   yield readResult(readObject(body, 'its answer'), operation)
 }
 

@@ -1,4 +1,4 @@
-import type { FetchRequest, World } from '@postern/core'
+import type { FetchRequest, Platform } from '@postern/core'
 import { Unavailable } from '@postern/core'
 import { parseBoundedJson, parseRetryAfter } from '@postern/http'
 import { isObject } from '../validate/shape.ts'
@@ -21,7 +21,7 @@ const maxDepth = 32
  */
 export async function fetchDocument(
   url: string,
-  { fetch, now }: Pick<World, 'fetch' | 'now'>,
+  { fetch, now }: Pick<Platform, 'fetch' | 'now'>,
   { what, accept, signal, redirects = 0 }: DocumentRequest,
 ): Promise<Readonly<Record<string, unknown>>> {
   // Servers that also speak 0.3 have two cards at one address, and give the old one to whoever does not say.

@@ -1,4 +1,4 @@
-import type { Address, World } from '@postern/core'
+import type { Address, Platform } from '@postern/core'
 import { parseAddress, parseUrl } from '@postern/core'
 import { isObject } from '../validate/shape.ts'
 import { fetchDocument } from './fetch-document.ts'
@@ -18,30 +18,30 @@ const cardRels: readonly unknown[] = [
 const json = 'application/json'
 const mostLinks = 64
 
-type CardWorld = Pick<World, 'fetch' | 'now'>
+type CardPlatform = Pick<Platform, 'fetch' | 'now'>
 
 /**
  * The A2A card of `@name@domain` (WebFinger, then the Mentionable card, then the A2A card that it names), or of a URL.
  * @throws Rejection `malformed` for an address that is none; Unavailable, Undeliverable
  */
-export async function findCard(address: string, world: CardWorld, signal?: AbortSignal): Promise<FoundCard> {
-  if (/^https?:\/\//i.test(address)) return fetchCard(address, world, signal)
+export async function findCard(address: string, platform: CardPlatform, signal?: AbortSignal): Promise<FoundCard> {
+  if (/^https?:\/\//i.test(address)) return fetchCard(address, platform, signal)
   const asked = parseAddress(address)
-  const found = await fetchCard(await findCardUrl(asked, world, signal), world, signal)
+  const found = await fetchCard(await findCardUrl(asked, platform, signal), platform, signal)
   if (!isObject(found.document.a2a)) return found
-  return followMentionable(found, asked, world, signal)
+  return followMentionable(found, asked, platform, signal)
 }
 
-async function fetchCard(url: string, world: CardWorld, signal: AbortSignal | undefined): Promise<FoundCard> {
-  return { url, document: await fetchDocument(url, world, { what: 'its card', accept: json, signal }) }
+async function fetchCard(url: string, platform: CardPlatform, signal: AbortSignal | undefined): Promise<FoundCard> {
+  return { url, document: await fetchDocument(url, platform, { what: 'its card', accept: json, signal }) }
 }
 
 /** RFC 7033; one redirect at most, and the answer must be about whom we asked for (Mentionable, WebFinger). */
-async function findCardUrl({ local, domain }: Address, world: CardWorld, signal?: AbortSignal): Promise<string> {
+async function findCardUrl({ local, domain }: Address, platform: CardPlatform, signal?: AbortSignal): Promise<string> {
   const subject = `acct:${local}@${domain}`
   const url = `https://${domain}/.well-known/webfinger?resource=${encodeURIComponent(subject)}`
   const accept = 'application/jrd+json, application/json'
-  const jrd = await fetchDocument(url, world, { what: 'WebFinger', accept, signal, redirects: 1 })
+  const jrd = await fetchDocument(url, platform, { what: 'WebFinger', accept, signal, redirects: 1 })
   if (typeof jrd.subject !== 'string' || jrd.subject.toLowerCase() !== subject) {
     throw refuseAgent('WebFinger speaks of somebody else')
   }
@@ -55,7 +55,7 @@ async function findCardUrl({ local, domain }: Address, world: CardWorld, signal?
 async function followMentionable(
   { url, document }: FoundCard,
   { local, domain }: Address,
-  world: CardWorld,
+  platform: CardPlatform,
   signal: AbortSignal | undefined,
 ): Promise<FoundCard> {
   if (typeof document.address !== 'string' || document.address.toLowerCase() !== `@${local}@${domain}`) {
@@ -64,7 +64,7 @@ async function followMentionable(
   const { card_url: cardUrl, endpoint, transport, auth } = document.a2a as Readonly<Record<string, unknown>>
   if (isHttps(cardUrl)) {
     if (new URL(cardUrl).origin !== new URL(url).origin) throw refuseAgent('its A2A card is on another origin')
-    return fetchCard(cardUrl, world, signal)
+    return fetchCard(cardUrl, platform, signal)
   }
   if (!isHttps(endpoint) || transport !== 'https+jsonrpc') throw refuseAgent('its card names no A2A interface of ours')
   return { url, document: toPlainCard(document, { endpoint, auth }) }

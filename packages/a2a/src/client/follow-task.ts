@@ -1,4 +1,4 @@
-import type { Part, World } from '@postern/core'
+import type { Part, Platform } from '@postern/core'
 import { TurnAborted, Undeliverable } from '@postern/core'
 import type { AnswerState, ExpectedAnswer, FinishedAnswer } from './answer-state.ts'
 import { createAnswerState } from './answer-state.ts'
@@ -8,7 +8,7 @@ import type { StatusName } from './pending-question.ts'
 import { ErrorAnswer, refuseAgent } from './trust.ts'
 
 export interface TaskLine extends Line {
-  readonly world: Line['world'] & Pick<World, 'sleep' | 'log'>
+  readonly platform: Line['platform'] & Pick<Platform, 'sleep' | 'log'>
   /** `SendMessageConfiguration`, such as where to push what comes later. */
   readonly configuration?: Readonly<Record<string, unknown>> | undefined
   /** Told with each piece that comes; what has been said so far is put together only for who asks. */
@@ -84,7 +84,7 @@ function isOver(finished: FinishedAnswer | undefined): boolean {
 async function hearAnswer(message: object, line: TaskLine, state: AnswerState): Promise<void> {
   const { configuration } = line
   const params = { message, ...(configuration && { configuration }) }
-  if (!line.to.canStream || !line.world.openStream) {
+  if (!line.to.canStream || !line.platform.openStream) {
     return state.take(await exchangeUnary('SendMessage', params, line))
   }
   for await (const event of exchangeStream('SendStreamingMessage', params, line)) {
@@ -97,13 +97,13 @@ async function hearAnswer(message: object, line: TaskLine, state: AnswerState): 
 /** A task that outlives its call or its stream is asked for, less and less often, until the time is up. */
 async function pollTask(line: TaskLine, state: AnswerState): Promise<void> {
   const id = state.taskId()
-  const since = line.world.now()
+  const since = line.platform.now()
   let pause: number = pauses.firstMs
   while (!state.finished() && id !== undefined) {
-    await line.world.sleep(pause, line.signal)
+    await line.platform.sleep(pause, line.signal)
     line.signal.throwIfAborted()
     state.take({ task: await exchangeUnary('GetTask', { id, historyLength: 0 }, line) })
-    if (line.world.now() - since > unmovedMs) state.acceptRepeated()
+    if (line.platform.now() - since > unmovedMs) state.acceptRepeated()
     pause = Math.min(pause * 2, pauses.longestMs)
   }
 }
@@ -119,6 +119,6 @@ async function cancelTask(line: TaskLine, id: string | undefined): Promise<void>
   if (id === undefined) return
   const { signal } = new AbortController()
   await exchangeUnary('CancelTask', { id }, { ...line, signal, timeoutMs: cancelMs }).catch(err =>
-    line.world.log.debug({ err }, 'a task elsewhere could not be canceled'),
+    line.platform.log.debug({ err }, 'a task elsewhere could not be canceled'),
   )
 }

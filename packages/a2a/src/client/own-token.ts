@@ -1,4 +1,4 @@
-import type { World } from '@postern/core'
+import type { Platform } from '@postern/core'
 import { randomHex } from '@postern/core'
 import { defaultScopes, loadJose } from '@postern/http/tokens'
 import type { KeyRing } from '../auth/key-ring.ts'
@@ -19,11 +19,11 @@ const lifeSeconds = 120
 const { SendMessage, SendStreamingMessage, GetTask, CancelTask } = defaultScopes
 const scope = [SendMessage, SendStreamingMessage, GetTask, CancelTask].join(' ')
 
-/** The house as the issuer of its agents' credentials (RFC 7519): peers trust its origin and its published keys. */
+/** The gateway as the issuer of its agents' credentials (RFC 7519): peers trust its origin and its published keys. */
 export function createOwnTokens(
   keys: KeyRing,
   { origin }: { readonly origin: string },
-  world: Pick<World, 'now' | 'randomBytes'>,
+  platform: Pick<Platform, 'now' | 'randomBytes'>,
 ): OwnTokens {
   // At the host of the issuer, where a peer can believe it (`handle_host` may be another).
   const host = new URL(origin).hostname
@@ -31,7 +31,7 @@ export function createOwnTokens(
     async sign({ agent, audience }) {
       const { SignJWT } = await loadJose()
       const { privateKey, kid } = await keys.current()
-      const seconds = Math.floor(world.now() / 1000)
+      const seconds = Math.floor(platform.now() / 1000)
       return new SignJWT({ scope })
         .setProtectedHeader({ alg: 'ES256', kid, typ: 'JWT' })
         .setIssuer(origin)
@@ -40,7 +40,7 @@ export function createOwnTokens(
         .setIssuedAt(seconds)
         .setNotBefore(seconds)
         .setExpirationTime(seconds + lifeSeconds)
-        .setJti(randomHex(world, 16))
+        .setJti(randomHex(platform, 16))
         .sign(privateKey)
     },
   }

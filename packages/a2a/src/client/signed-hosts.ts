@@ -1,4 +1,4 @@
-import type { LookupDesk } from '@postern/core'
+import type { LookupStore } from '@postern/core'
 import { refuseAgent } from './trust.ts'
 
 export interface SignedHosts {
@@ -14,15 +14,15 @@ export interface SignedHosts {
  * desk, by one entry for each host; `a2a.client.unsigned_hosts` is how a person agrees that a host no longer signs.
  */
 export function createSignedHosts(
-  desk: Pick<LookupDesk, 'secret' | 'hasSecret'>,
+  store: Pick<LookupStore, 'secret' | 'hasSecret'>,
   unsignedHosts: readonly string[],
 ): SignedHosts {
   const agreed = new Set(unsignedHosts)
   const nameOf = (host: string) => `a2a:signs-cards:${host}`
   return {
     async hold(host, isSigned) {
-      if (isSigned) await desk.secret(nameOf(host), async () => 'signed')
-      else if (!agreed.has(host) && (await desk.hasSecret(nameOf(host)))) {
+      if (isSigned) await store.secret(nameOf(host), async () => 'signed')
+      else if (!agreed.has(host) && (await store.hasSecret(nameOf(host)))) {
         throw refuseAgent('its card was signed before and is not now; a2a.client.unsigned_hosts would allow it')
       }
     },

@@ -1,4 +1,4 @@
-import type { World } from '@postern/core'
+import type { Platform } from '@postern/core'
 import { parseJsonText, parseUrl } from '@postern/core'
 import type { JWK } from '@postern/http/tokens'
 import { loadJose } from '@postern/http/tokens'
@@ -17,7 +17,7 @@ const mostSignatures = 8
 const mostKeys = 64
 
 export interface CardTrust {
-  readonly world: Pick<World, 'fetch' | 'now'>
+  readonly platform: Pick<Platform, 'fetch' | 'now'>
   /** Whether keys at another origin than the card's count for it. */
   isAllowedOrigin(origin: string): boolean
 }
@@ -39,7 +39,7 @@ export async function verifyCard(card: FoundCard, trust: CardTrust, signal?: Abo
   const keysOf = createKeySource(trust, signal)
   for (const head of heads) {
     const keys = head && (await keysOf(chooseKeySet(head.jku, card.url, trust)))
-    if (keys && (await holds(head, card.document, keys, trust.world.now()))) return head.kid
+    if (keys && (await holds(head, card.document, keys, trust.platform.now()))) return head.kid
   }
   throw refuseAgent('no signature of its card holds')
 }
@@ -80,11 +80,11 @@ function chooseKeySet(jku: string | undefined, cardUrl: string, { isAllowedOrigi
 }
 
 /** Each key set is fetched once for a card. */
-function createKeySource({ world }: CardTrust, signal: AbortSignal | undefined) {
+function createKeySource({ platform }: CardTrust, signal: AbortSignal | undefined) {
   const sets = new Map<string, Promise<readonly JWK[]>>()
   const fetchKeys = async (url: string): Promise<readonly JWK[]> => {
     const request = { what: 'its key set', accept: 'application/jwk-set+json, application/json', signal }
-    const { keys } = await fetchDocument(url, world, request)
+    const { keys } = await fetchDocument(url, platform, request)
     if (!Array.isArray(keys)) throw refuseAgent('its key set holds no keys')
     return keys.slice(0, mostKeys).filter(key => isObject(key) && key.kty !== 'oct') as readonly JWK[]
   }

@@ -1,7 +1,7 @@
 import type { Metadata, ServerInterceptor } from '@grpc/grpc-js'
 import { ServerInterceptingCall } from '@grpc/grpc-js'
 import { Rejection, recordRefusal } from '@postern/core'
-import type { DoorRooms } from '../door.ts'
+import type { EndpointDeps } from '../endpoint.ts'
 import type { Caller } from '../principal.ts'
 import { toGrpcError } from './grpc-status.ts'
 import { refuseMalformed } from './malformed-call.ts'
@@ -10,7 +10,7 @@ import { readMetadata, readPeer } from './metadata.ts'
 /** Counts a call of a network address. @throws Rejection `rate_limited` */
 export type TakeAddress = (address: string) => void
 
-export interface CallerDoor {
+export interface CallerCheck {
   readonly interceptor: ServerInterceptor
   /** Who was let in with this metadata. */
   callerOf(metadata: Metadata): Caller
@@ -23,8 +23,8 @@ const messageMs = 60_000
  * Asks who calls before a byte of his message is read (grpc-js reads none before the metadata is passed on): strangers would else
  * have as much memory of ours as they like to send.
  */
-export function createCallerDoor(rooms: DoorRooms & { readonly takeAddress: TakeAddress }): CallerDoor {
-  const { house, authenticate, takeAddress } = rooms
+export function createCallerCheck(deps: EndpointDeps & { readonly takeAddress: TakeAddress }): CallerCheck {
+  const { gateway, authenticate, takeAddress } = deps
   const callers = new WeakMap<Metadata, Caller>()
 
   async function admit(metadata: Metadata, path: string, from: string): Promise<void> {
@@ -34,7 +34,7 @@ export function createCallerDoor(rooms: DoorRooms & { readonly takeAddress: Take
       const visit = { headers: readMetadata(metadata), method: 'POST', url: `http://grpc${path}` }
       callers.set(metadata, await authenticate(visit))
     } catch (error) {
-      recordRefusal(error, 'a2a', { ...house, from })
+      recordRefusal(error, 'a2a', { ...gateway, from })
       throw error
     }
   }
@@ -43,10 +43,10 @@ export function createCallerDoor(rooms: DoorRooms & { readonly takeAddress: Take
     interceptor: ({ path }, call) => {
       const waiting = new AbortController()
       refuseMalformed(call, refusal => {
-        recordRefusal(refusal, 'a2a', { ...house, from: readPeer(call.getPeer()) })
-        return toGrpcError(refusal, house)
+        recordRefusal(refusal, 'a2a', { ...gateway, from: readPeer(call.getPeer()) })
+        return toGrpcError(refusal, gateway)
       })
-      const refuse = (error: unknown) => call.sendStatus(toGrpcError(error, house))
+      const refuse = (error: unknown) => call.sendStatus(toGrpcError(error, gateway))
       const giveUp = () => {
         if (!waiting.signal.aborted)
           refuse(new Rejection('rate_limited', 'Cannot take request: it did not come in time'))
@@ -55,7 +55,7 @@ export function createCallerDoor(rooms: DoorRooms & { readonly takeAddress: Take
         start(next) {
           next({
             onReceiveMetadata(metadata, pass) {
-              void house.world.sleep(messageMs, waiting.signal).then(giveUp)
+              void gateway.platform.sleep(messageMs, waiting.signal).then(giveUp)
               admit(metadata, path, readPeer(call.getPeer())).then(
                 () => pass(metadata),
                 error => {

@@ -1,7 +1,7 @@
 import type { Metadata } from '@grpc/grpc-js'
 import { recordRefusal } from '@postern/core'
-import type { DoorRooms, EnteredCall } from '../door.ts'
-import { findAddressee } from '../door.ts'
+import type { EndpointDeps, EnteredCall } from '../endpoint.ts'
+import { findAddressee } from '../endpoint.ts'
 import { listExtensions, negotiateExtensions, replayExtension } from '../extensions.ts'
 import type { Caller } from '../principal.ts'
 import { parseRpcBody } from '../rpc.ts'
@@ -11,7 +11,7 @@ import type { GrpcMethod } from './grpc-methods.ts'
 import { readMetadata } from './metadata.ts'
 
 /** A call as it came: the request is still bytes. */
-export interface GrpcKnock {
+export interface GrpcCall {
   readonly method: GrpcMethod
   readonly metadata: Metadata
   readonly request: Uint8Array
@@ -24,25 +24,25 @@ export interface GrpcKnock {
  * Everything between the caller and an operation, the cheap first: version, message, agent.
  * @throws Rejection
  */
-export function enterGrpc(knock: GrpcKnock, rooms: DoorRooms): EnteredCall {
+export function enterGrpc(incoming: GrpcCall, deps: EndpointDeps): EnteredCall {
   try {
-    return openGrpcCall(knock, rooms)
+    return openGrpcCall(incoming, deps)
   } catch (error) {
-    recordRefusal(error, 'a2a', { ...rooms.house, from: knock.from })
+    recordRefusal(error, 'a2a', { ...deps.gateway, from: incoming.from })
     throw error
   }
 }
 
-function openGrpcCall({ method, metadata, request, from, caller }: GrpcKnock, rooms: DoorRooms): EnteredCall {
+function openGrpcCall({ method, metadata, request, from, caller }: GrpcCall, deps: EndpointDeps): EnteredCall {
   const headers = readMetadata(metadata)
   const version = negotiateVersion({ header: headers.get('a2a-version'), query: undefined, offered })
-  const named = negotiateExtensions(headers.get('a2a-extensions'), listExtensions(rooms.house))
+  const named = negotiateExtensions(headers.get('a2a-extensions'), listExtensions(deps.gateway))
   const extensions = named.filter(uri => uri !== replayExtension)
   const bytes = Buffer.from(JSON.stringify(method.readParams(request)))
   // The bounds are those of the other bindings.
   const document = parseRpcBody(bytes)
   const { tenant, params } = takeTenant(document)
-  const agent = findAddressee(tenant, rooms.house)
+  const agent = findAddressee(tenant, deps.gateway)
   // Events have no place for an id, so that nothing can be gone on with.
   const replay = { lastEventId: undefined, canReplay: false }
   const call = { caller, agent, from, params, document, bytes, binding: 'GRPC' as const, version, ...replay }

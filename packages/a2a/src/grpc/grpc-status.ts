@@ -1,7 +1,7 @@
 import { BinaryWriter } from '@bufbuild/protobuf/wire'
 import type { ServiceError } from '@grpc/grpc-js'
 import { Metadata, status } from '@grpc/grpc-js'
-import type { House } from '@postern/core'
+import type { ChannelContext } from '@postern/core'
 import { faultHeaders, openFault } from '../answer-fault.ts'
 import type { Fault } from '../errors.ts'
 import { errorDomain, wholeSeconds } from '../errors.ts'
@@ -10,8 +10,11 @@ import { errorDomain, wholeSeconds } from '../errors.ts'
 type Field = readonly [number: number, value: string | Uint8Array]
 
 /** An error as gRPC tells it: status and message, and `google.rpc.Status` with its details in the trailers (A2A §10.6). */
-export function toGrpcError(error: unknown, house: House): Pick<ServiceError, 'code' | 'details' | 'metadata'> {
-  const fault = openFault(error, house)
+export function toGrpcError(
+  error: unknown,
+  gateway: ChannelContext,
+): Pick<ServiceError, 'code' | 'details' | 'metadata'> {
+  const fault = openFault(error, gateway)
   const code = status[fault.row.grpc as keyof typeof status]
   const metadata = new Metadata()
   metadata.set('grpc-status-details-bin', Buffer.from(writeStatus(code, fault)))

@@ -5,14 +5,14 @@ import type { Listening } from '@postern/core'
 import { ConfigError } from '@postern/core'
 import { createRateLimit, networkOf } from '@postern/http'
 import type { GrpcConfig } from '../config.ts'
-import type { DoorRooms, EnteredCall } from '../door.ts'
+import type { EndpointDeps, EnteredCall } from '../endpoint.ts'
 import type { LargeAnswers } from '../large-answers.ts'
 import type { Operations } from '../operations/operation.ts'
 import { findOperation } from '../operations/operation.ts'
 import { listenerKeyOf } from '../operations/subscribe-to-task.ts'
 import { EventStream } from '../streams/event.ts'
-import type { CallerDoor, TakeAddress } from './admit-caller.ts'
-import { createCallerDoor } from './admit-caller.ts'
+import type { CallerCheck, TakeAddress } from './admit-caller.ts'
+import { createCallerCheck } from './admit-caller.ts'
 import { enterGrpc } from './enter-grpc.ts'
 import type { GrpcMethod } from './grpc-methods.ts'
 import { grpcMethods } from './grpc-methods.ts'
@@ -21,13 +21,13 @@ import { readPeer } from './metadata.ts'
 import type { GrpcCall } from './stream-grpc.ts'
 import { tellGrpcStream } from './stream-grpc.ts'
 
-export interface GrpcRooms extends DoorRooms {
+export interface GrpcDeps extends EndpointDeps {
   readonly operations: Operations
   readonly largeAnswers: Pick<LargeAnswers, 'hold'>
 }
 
-interface ServiceRooms extends GrpcRooms {
-  readonly door: CallerDoor
+interface ServiceDeps extends GrpcDeps {
+  readonly endpoint: CallerCheck
 }
 
 /** Calls that one connection may have open. */
@@ -43,22 +43,22 @@ const closingMs = 2_000
  * The gRPC binding (A2A §10) on a socket of its own.
  * @throws ConfigError when the certificate cannot be used; the error of the socket
  */
-export async function openGrpcListener(config: GrpcConfig, rooms: GrpcRooms): Promise<Listening> {
-  const door = createCallerDoor({ ...rooms, takeAddress: createAddressLimit(config, rooms) })
+export async function openGrpcListener(config: GrpcConfig, deps: GrpcDeps): Promise<Listening> {
+  const endpoint = createCallerCheck({ ...deps, takeAddress: createAddressLimit(config, deps) })
   const server = new Server({
-    interceptors: [door.interceptor],
-    'grpc.max_receive_message_length': rooms.config.limits.body_bytes,
+    interceptors: [endpoint.interceptor],
+    'grpc.max_receive_message_length': deps.config.limits.body_bytes,
     'grpc.max_send_message_length': -1,
     'grpc.max_concurrent_streams': maxCalls,
     'grpc.keepalive_time_ms': keepaliveMs,
     'grpc.max_connection_idle_ms': idleMs,
   })
-  server.addService(defineService(), createHandlers({ ...rooms, door }))
+  server.addService(defineService(), createHandlers({ ...deps, endpoint }))
   const port = await bind(server, config)
   return {
     description: `A2A gRPC ${config.host}:${port}`,
     port,
-    close: () => closeServer(server, rooms),
+    close: () => closeServer(server, deps),
   }
 }
 
@@ -86,17 +86,20 @@ async function readCredentials({ certificate, key }: NonNullable<GrpcConfig['tls
   }
 }
 
-async function closeServer(server: Server, { house: { world } }: GrpcRooms): Promise<void> {
+async function closeServer(server: Server, { gateway: { platform } }: GrpcDeps): Promise<void> {
   const closed = new AbortController()
   const closing = new Promise<void>(resolve => server.tryShutdown(() => resolve())).then(() => closed.abort())
-  await Promise.race([closing, world.sleep(closingMs, closed.signal)])
+  await Promise.race([closing, platform.sleep(closingMs, closed.signal)])
   server.forceShutdown()
 }
 
 /** Behind a proxy all callers have its address. */
-function createAddressLimit({ per_address, behind_proxy }: GrpcConfig, { house: { world } }: GrpcRooms): TakeAddress {
+function createAddressLimit(
+  { per_address, behind_proxy }: GrpcConfig,
+  { gateway: { platform } }: GrpcDeps,
+): TakeAddress {
   const perMinute = per_address ?? (behind_proxy ? undefined : usualPerAddress)
-  const limit = perMinute === undefined ? undefined : createRateLimit({ perMinute }, () => world.now())
+  const limit = perMinute === undefined ? undefined : createRateLimit({ perMinute }, () => platform.now())
   return address => limit?.take(networkOf(address))
 }
 
@@ -111,26 +114,26 @@ function defineService() {
   return Object.fromEntries(rows)
 }
 
-function createHandlers(rooms: ServiceRooms): UntypedServiceImplementation {
-  return Object.fromEntries(grpcMethods.map(method => [method.operation, createHandler(method, rooms)]))
+function createHandlers(deps: ServiceDeps): UntypedServiceImplementation {
+  return Object.fromEntries(grpcMethods.map(method => [method.operation, createHandler(method, deps)]))
 }
 
 /** On the wire a unary answer is a stream of one message; told so, its end is known. */
-function createHandler(method: GrpcMethod, rooms: ServiceRooms) {
-  const writeError = (error: unknown) => toGrpcError(error, rooms.house)
+function createHandler(method: GrpcMethod, deps: ServiceDeps) {
+  const writeError = (error: unknown) => toGrpcError(error, deps.gateway)
   const tellOne = (result: object, call: GrpcCall, owner: string) => {
     if (call.cancelled) return
     const bytes = method.writeResult(result)
-    const giveBack = rooms.largeAnswers.hold(bytes.length, owner)
+    const giveBack = deps.largeAnswers.hold(bytes.length, owner)
     call.once('cancelled', giveBack)
     call.write(bytes, giveBack)
     call.end()
   }
   return async (call: GrpcCall): Promise<void> => {
-    const held = rooms.house.bodies?.hold(networkOf(readPeer(call.getPeer())))
+    const held = deps.gateway.bodies?.hold(networkOf(readPeer(call.getPeer())))
     try {
       held?.add(call.request.length)
-      const { result, owner } = await takeCall(call, method, rooms)
+      const { result, owner } = await takeCall(call, method, deps)
       if (!(result instanceof EventStream)) tellOne(result, call, owner)
       else tellGrpcStream(result, call, { writeEvent: event => method.writeResult(event), writeError })
     } catch (error) {
@@ -144,12 +147,12 @@ function createHandler(method: GrpcMethod, rooms: ServiceRooms) {
 async function takeCall(
   call: GrpcCall,
   method: GrpcMethod,
-  rooms: ServiceRooms,
+  deps: ServiceDeps,
 ): Promise<{ readonly result: object; readonly owner: string }> {
   const { metadata, request } = call
-  const caller = rooms.door.callerOf(metadata)
-  const entered = enterGrpc({ method, metadata, request, from: readPeer(call.getPeer()), caller }, rooms)
-  const result = await findOperation(entered.name, rooms.operations)(entered.call)
+  const caller = deps.endpoint.callerOf(metadata)
+  const entered = enterGrpc({ method, metadata, request, from: readPeer(call.getPeer()), caller }, deps)
+  const result = await findOperation(entered.name, deps.operations)(entered.call)
   sendExtensions(call, entered)
   return { result, owner: listenerKeyOf(entered.call) }
 }

@@ -5,7 +5,7 @@ import { normalizeMessage } from '../normalize.ts'
 import type { Call, ProvenMessage } from '../verify.ts'
 import { verifyMessage } from '../verify.ts'
 import type { SendMessageParams } from '../wire.ts'
-import type { Rooms } from './operation.ts'
+import type { OperationDeps } from './operation.ts'
 
 /** A message that is durable, and what its sender wants to see of the answer. */
 export interface AdmittedMessage extends Admitted {
@@ -16,19 +16,19 @@ export interface AdmittedMessage extends Admitted {
 /** verify → normalize → admit. @throws A2aRejection, Rejection, Unavailable */
 export type AdmitMessage = (call: Call) => Promise<AdmittedMessage>
 
-export function createAdmitMessage(rooms: Rooms): AdmitMessage {
-  const { house, feeds, expiry } = rooms
-  const { desk, world } = house
+export function createAdmitMessage(deps: OperationDeps): AdmitMessage {
+  const { gateway, feeds, expiry } = deps
+  const { store, platform } = gateway
   const inbound: Inbound<Call, ProvenMessage> = {
     name: 'a2a',
-    verify: call => verifyMessage(call, rooms),
-    normalize: proven => [normalizeMessage(proven, house.agents.domain)],
+    verify: call => verifyMessage(call, deps),
+    normalize: proven => [normalizeMessage(proven, gateway.agents.domain)],
   }
   return async call => {
-    const reception = { desk, world, from: call.from }
+    const reception = { store, platform, from: call.from }
     const [admitted] = await receive(inbound, call, reception)
     const task = admitted?.task
-    if (!admitted || !task) throw new Error('the desk admitted a message without its task')
+    if (!admitted || !task) throw new Error('the store admitted a message without its task')
     if (admitted.outcome === 'conflict') {
       const conflict = refuseConflict()
       recordRefusal(conflict, 'a2a', reception)

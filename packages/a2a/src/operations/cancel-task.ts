@@ -4,17 +4,17 @@ import { checkParams } from '../validate/params.ts'
 import { findOwnTask } from '../verify.ts'
 import type { GetTaskParams } from '../wire.ts'
 import { defaultHistoryLength } from './get-task.ts'
-import type { Operation, Rooms } from './operation.ts'
+import type { Operation, OperationDeps } from './operation.ts'
 
-/** CancelTask (A2A §3.1.5): the desk compares and sets, so that of many at once exactly one succeeds. */
-export function createCancelTask({ house: { desk } }: Rooms): Operation {
+/** CancelTask (A2A §3.1.5): the store compares and sets, so that of many at once exactly one succeeds. */
+export function createCancelTask({ gateway: { store } }: OperationDeps): Operation {
   return async call => {
     checkParams('CancelTask', call.params)
-    const { id, owner } = await findOwnTask((call.params as GetTaskParams).id, call, desk)
-    if (!(await desk.cancelTask({ owner, id }))) {
+    const { id, owner } = await findOwnTask((call.params as GetTaskParams).id, call, store)
+    if (!(await store.cancelTask({ owner, id }))) {
       throw new A2aRejection('taskNotCancelable', 'Cannot CancelTask: the task has ended')
     }
-    const canceled = await findOwnTask(id, call, desk)
-    return showTask(desk, canceled, { historyLength: defaultHistoryLength, includeArtifacts: true })
+    const canceled = await findOwnTask(id, call, store)
+    return showTask(store, canceled, { historyLength: defaultHistoryLength, includeArtifacts: true })
   }
 }

@@ -6,7 +6,7 @@ import { createCancelTask } from './cancel-task.ts'
 import { createGetExtendedCard } from './get-extended-card.ts'
 import { createGetTask } from './get-task.ts'
 import { createListTasks } from './list-tasks.ts'
-import type { Operation, Operations, Rooms } from './operation.ts'
+import type { Operation, OperationDeps, Operations } from './operation.ts'
 import type { OperationName } from './operation-names.ts'
 import { createPushOperations } from './push-configs.ts'
 import { createSendMessage } from './send-message.ts'
@@ -28,18 +28,18 @@ const pushAbsent = {
 } as const
 
 /** All eleven operations of A2A 1.0 by name, for every binding. */
-export function createOperations(rooms: Rooms): Operations {
-  const admit = createAdmitMessage(rooms)
-  const { streaming, push_notifications } = rooms.config.capabilities
+export function createOperations(deps: OperationDeps): Operations {
+  const admit = createAdmitMessage(deps)
+  const { streaming, push_notifications } = deps.config.capabilities
   const table: Readonly<Record<OperationName, Operation | keyof typeof absent>> = {
-    SendMessage: createSendMessage(rooms, admit),
-    SendStreamingMessage: streaming ? createSendStreamingMessage(rooms, admit) : 'streaming',
-    GetTask: createGetTask(rooms),
-    ListTasks: createListTasks(rooms),
-    CancelTask: createCancelTask(rooms),
-    SubscribeToTask: streaming ? createSubscribeToTask(rooms) : 'streaming',
-    ...(push_notifications ? createPushOperations(rooms) : pushAbsent),
-    GetExtendedAgentCard: hasExtendedCard(rooms.config) ? createGetExtendedCard(rooms) : 'card',
+    SendMessage: createSendMessage(deps, admit),
+    SendStreamingMessage: streaming ? createSendStreamingMessage(deps, admit) : 'streaming',
+    GetTask: createGetTask(deps),
+    ListTasks: createListTasks(deps),
+    CancelTask: createCancelTask(deps),
+    SubscribeToTask: streaming ? createSubscribeToTask(deps) : 'streaming',
+    ...(push_notifications ? createPushOperations(deps) : pushAbsent),
+    GetExtendedAgentCard: hasExtendedCard(deps.config) ? createGetExtendedCard(deps) : 'card',
   }
   const rows = Object.entries(table).map(([name, entry]) => [name, toOperation(name, entry)] as const)
   return new Map(rows)

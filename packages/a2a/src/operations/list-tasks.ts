@@ -7,12 +7,12 @@ import { showTask } from '../tasks.ts'
 import { checkParams } from '../validate/params.ts'
 import type { Call } from '../verify.ts'
 import type { ListTasksParams, WireTask } from '../wire.ts'
-import type { Operation, Rooms } from './operation.ts'
+import type { Operation, OperationDeps } from './operation.ts'
 
 const defaultPageSize = 50
 
 /** ListTasks (A2A §3.1.4): the caller's own tasks with this agent, newest status first. */
-export function createListTasks({ house: { desk }, cursors }: Rooms): Operation {
+export function createListTasks({ gateway: { store }, cursors }: OperationDeps): Operation {
   return async call => {
     checkParams('ListTasks', call.params)
     const params = call.params as ListTasksParams
@@ -20,9 +20,9 @@ export function createListTasks({ house: { desk }, cursors }: Rooms): Operation 
     const filter = toFilter(params, call)
     const scope = toCanonicalJson(filter ?? null)
     const after = params.pageToken ? await cursors.open(params.pageToken, scope) : undefined
-    const page = filter ? await desk.listTasks({ ...filter, limit: pageSize + 1, after }) : { tasks: [], total: 0 }
+    const page = filter ? await store.listTasks({ ...filter, limit: pageSize + 1, after }) : { tasks: [], total: 0 }
     const view = { historyLength: params.historyLength ?? 0, includeArtifacts: params.includeArtifacts ?? false }
-    const tasks = await showMost(page.tasks.slice(0, pageSize), record => showTask(desk, record, view))
+    const tasks = await showMost(page.tasks.slice(0, pageSize), record => showTask(store, record, view))
     const last = page.tasks[tasks.length - 1]
     return {
       tasks,

@@ -1,4 +1,4 @@
-import type { House } from '@postern/core'
+import type { ChannelContext } from '@postern/core'
 import type { Challenger } from '@postern/http/tokens'
 import type { TaskWaiter } from '../await-task.ts'
 import type { Cards } from '../cards.ts'
@@ -25,9 +25,9 @@ export function findOperation(name: string, operations: Operations): Operation {
 }
 
 /** What operations are made of. */
-export interface Rooms {
+export interface OperationDeps {
   readonly config: A2aConfig
-  readonly house: House
+  readonly gateway: ChannelContext
   readonly waiter: TaskWaiter
   readonly cursors: Cursors
   readonly feeds: Feeds

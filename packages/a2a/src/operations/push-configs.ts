@@ -1,13 +1,13 @@
 import type { TaskKey, TaskWatch } from '@postern/core'
 import { A2aRejection } from '../errors.ts'
-import { checkRoom, refuseMore, urlCheckOf } from '../push/limits.ts'
+import { checkQuota, refuseMore, urlCheckOf } from '../push/limits.ts'
 import type { WirePushConfig } from '../push/watch.ts'
 import { showWatch, toWatch } from '../push/watch.ts'
 import { makeTaskId } from '../task-id.ts'
 import { checkParams } from '../validate/params.ts'
 import type { Call } from '../verify.ts'
 import { findOwnTask } from '../verify.ts'
-import type { Operation, Rooms } from './operation.ts'
+import type { Operation, OperationDeps } from './operation.ts'
 import type { OperationName } from './operation-names.ts'
 
 interface ConfigKey {
@@ -18,15 +18,15 @@ interface ConfigKey {
 type PushOperation = Extract<OperationName, `${string}PushNotificationConfig${string}`>
 
 /** Operations on push notification configurations (A2A §3.1.7 to §3.1.10); all of them only on the caller's own tasks. */
-export function createPushOperations({ house }: Rooms): Readonly<Record<PushOperation, Operation>> {
-  const { desk, world } = house
-  const checkUrl = urlCheckOf(world)
+export function createPushOperations({ gateway }: OperationDeps): Readonly<Record<PushOperation, Operation>> {
+  const { store, platform } = gateway
+  const checkUrl = urlCheckOf(platform)
   const findTask = async (call: Call): Promise<TaskKey> => {
-    const { owner, id } = await findOwnTask((call.params as ConfigKey).taskId, call, desk)
+    const { owner, id } = await findOwnTask((call.params as ConfigKey).taskId, call, store)
     return { owner, id }
   }
   const findWatch = async (key: TaskKey, wanted: string): Promise<TaskWatch> => {
-    const found = (await desk.listWatches(key)).find(({ id }) => id === wanted)
+    const found = (await store.listWatches(key)).find(({ id }) => id === wanted)
     if (!found) throw new A2aRejection('taskNotFound', 'Task not found')
     return found
   }
@@ -34,10 +34,10 @@ export function createPushOperations({ house }: Rooms): Readonly<Record<PushOper
     async CreateTaskPushNotificationConfig(call) {
       checkParams('CreateTaskPushNotificationConfig', call.params)
       const key = await findTask(call)
-      const parts = { taskId: key.id, id: makeTaskId(world), version: call.version, checkUrl, field: 'url' }
+      const parts = { taskId: key.id, id: makeTaskId(platform), version: call.version, checkUrl, field: 'url' }
       const watch = toWatch(call.params as WirePushConfig, parts)
-      checkRoom(await desk.listWatches(key), watch, { task: 'taskId', url: 'url' })
-      const outcome = await desk.watchTask(key, watch)
+      checkQuota(await store.listWatches(key), watch, { task: 'taskId', url: 'url' })
+      const outcome = await store.watchTask(key, watch)
       if (outcome === 'full') throw refuseMore('taskId')
       if (outcome === 'unknown') throw new A2aRejection('taskNotFound', 'Task not found')
       return showWatch(watch, key.id)
@@ -51,11 +51,11 @@ export function createPushOperations({ house }: Rooms): Readonly<Record<PushOper
       checkParams('ListTaskPushNotificationConfigs', call.params)
       const key = await findTask(call)
       // There are never more than fit one page.
-      return { configs: (await desk.listWatches(key)).map(watch => showWatch(watch, key.id)), nextPageToken: '' }
+      return { configs: (await store.listWatches(key)).map(watch => showWatch(watch, key.id)), nextPageToken: '' }
     },
     async DeleteTaskPushNotificationConfig(call) {
       checkParams('DeleteTaskPushNotificationConfig', call.params)
-      await desk.endWatch(await findTask(call), (call.params as ConfigKey).id)
+      await store.endWatch(await findTask(call), (call.params as ConfigKey).id)
       return {}
     },
   }

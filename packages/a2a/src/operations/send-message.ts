@@ -1,20 +1,20 @@
-import type { Desk, TaskRecord } from '@postern/core'
+import type { Store, TaskRecord } from '@postern/core'
 import { A2aRejection } from '../errors.ts'
 import { showParts, showTask } from '../tasks.ts'
 import type { WireMessage } from '../wire.ts'
 import type { AdmitMessage, AdmittedMessage } from './admit-message.ts'
-import type { Operation, Rooms } from './operation.ts'
+import type { Operation, OperationDeps } from './operation.ts'
 
 /** SendMessage (A2A §3.1.1): admitted durably, then awaited unless the caller wants the task at once. */
-export function createSendMessage(rooms: Rooms, admit: AdmitMessage): Operation {
-  const { desk } = rooms.house
+export function createSendMessage(deps: OperationDeps, admit: AdmitMessage): Operation {
+  const { store } = deps.gateway
   return async call => {
     const admitted = await admit(call)
-    const record = await findResult(admitted, rooms)
+    const record = await findResult(admitted, deps)
     if (!record) throw new A2aRejection('taskNotFound', 'Task not found')
-    if (isBareMessage(record, admitted)) return { message: await showBareMessage(record, desk) }
+    if (isBareMessage(record, admitted)) return { message: await showBareMessage(record, store) }
     const historyLength = admitted.params.configuration?.historyLength ?? 0
-    return { task: await showTask(desk, record, { historyLength, includeArtifacts: true }) }
+    return { task: await showTask(store, record, { historyLength, includeArtifacts: true }) }
   }
 }
 
@@ -23,14 +23,20 @@ function isBareMessage({ state, response }: TaskRecord, { params }: AdmittedMess
   return response?.as === 'message' && state === 'completed' && response.in_reply_to === params.message.messageId
 }
 
-async function showBareMessage({ context, response }: TaskRecord, desk: Pick<Desk, 'findBlob'>): Promise<WireMessage> {
-  const parts = await showParts(desk, response?.parts ?? [])
+async function showBareMessage(
+  { context, response }: TaskRecord,
+  store: Pick<Store, 'findBlob'>,
+): Promise<WireMessage> {
+  const parts = await showParts(store, response?.parts ?? [])
   return { messageId: response?.id ?? '', role: 'ROLE_AGENT', contextId: context, parts }
 }
 
-function findResult(admitted: AdmittedMessage, { house, waiter, config }: Rooms): Promise<TaskRecord | undefined> {
+function findResult(
+  admitted: AdmittedMessage,
+  { gateway, waiter, config }: OperationDeps,
+): Promise<TaskRecord | undefined> {
   const { task: key, message, outcome, params } = admitted
-  if (params.configuration?.returnImmediately) return house.desk.findTask(key)
+  if (params.configuration?.returnImmediately) return gateway.store.findTask(key)
   const waitMs = config.limits.wait_seconds * 1000
   return waiter.awaitTask({ key, message, mayBeOver: outcome === 'duplicate', waitMs })
 }

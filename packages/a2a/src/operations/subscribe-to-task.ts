@@ -7,13 +7,13 @@ import { findOwnTask } from '../verify.ts'
 import type { GetTaskParams } from '../wire.ts'
 import { defaultHistoryLength } from './get-task.ts'
 import { listOpenMessages } from './open-messages.ts'
-import type { Operation, Rooms } from './operation.ts'
+import type { Operation, OperationDeps } from './operation.ts'
 
 /** SubscribeToTask (A2A §3.1.6): the task as it is, then what happens until it has ended. */
-export function createSubscribeToTask({ house: { desk }, feeds }: Rooms): Operation {
+export function createSubscribeToTask({ gateway: { store }, feeds }: OperationDeps): Operation {
   return async call => {
     checkParams('SubscribeToTask', call.params)
-    const record = await findOwnTask((call.params as GetTaskParams).id, call, desk)
+    const record = await findOwnTask((call.params as GetTaskParams).id, call, store)
     const { owner, id } = record
     const canGoOn = call.canReplay && call.lastEventId !== undefined && feeds.knows({ owner, id }, call.lastEventId)
     if (isTerminal(record.state) && !canGoOn) {

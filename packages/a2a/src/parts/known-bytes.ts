@@ -1,15 +1,15 @@
-import type { Desk, Part } from '@postern/core'
+import type { Part, Store } from '@postern/core'
 import type { KnownBytes } from './write-parts.ts'
 
 /** Bytes of attachments one answer carries at most; what lies beyond is described instead. */
 const maxBytes = 16 * 1024 * 1024
 
 /** Reads the bytes that `parts` refer to by digest, each once. */
-export async function readKnownBytes(desk: Pick<Desk, 'findBlob'>, parts: readonly Part[]): Promise<KnownBytes> {
+export async function readKnownBytes(store: Pick<Store, 'findBlob'>, parts: readonly Part[]): Promise<KnownBytes> {
   const known = new Map<string, string>()
   let room = maxBytes
   for (const digest of new Set(parts.flatMap(digestOf))) {
-    const blob = await desk.findBlob(digest)
+    const blob = await store.findBlob(digest)
     if (!blob || blob.bytes.length > room) continue
     room -= blob.bytes.length
     known.set(digest, Buffer.from(blob.bytes.buffer, blob.bytes.byteOffset, blob.bytes.length).toString('base64'))

@@ -62,7 +62,7 @@ function readInlineData(part: FilePart | ArtifactPart): { data: Json } | undefin
   }
 }
 
-/** For those who read no extension, in words, too: why it does not go on, and where that can be mended. */
+/** For those who read no extension, in words, too: why it does not go on, and where that can be fixed. */
 function writePolicy(part: PolicyPart): readonly WirePart[] {
   const { title, message, url, action_label } = part.policy
   const link = url && (action_label ? `${action_label}: ${url}` : url)

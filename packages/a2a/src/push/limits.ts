@@ -1,11 +1,11 @@
-import type { TaskWatch, World } from '@postern/core'
+import type { Platform, TaskWatch } from '@postern/core'
 import { maxWatches } from '@postern/core'
 import { checkFetchUrl } from '@postern/http'
 import { A2aRejection } from '../errors.ts'
 import type { CheckUrl } from './watch.ts'
 
 /** The stage of the guard that asks no DNS; what the operator has opened is open here too. */
-export function urlCheckOf({ checkUrl = checkFetchUrl }: Pick<World, 'checkUrl'>): CheckUrl {
+export function urlCheckOf({ checkUrl = checkFetchUrl }: Pick<Platform, 'checkUrl'>): CheckUrl {
   return url => checkUrl(url)
 }
 
@@ -13,7 +13,7 @@ export function urlCheckOf({ checkUrl = checkFetchUrl }: Pick<World, 'checkUrl'>
 const mostAtOrigin = 3
 
 /** @throws A2aRejection `invalidParams` when one more does not fit beside the task's `watches`; `fields` name the task and the address */
-export function checkRoom(
+export function checkQuota(
   watches: readonly TaskWatch[],
   watch: TaskWatch,
   fields: { readonly task: string; readonly url: string },

@@ -1,4 +1,4 @@
-import type { Delivery, Desk, WatchTarget, World } from '@postern/core'
+import type { Delivery, Platform, Store, WatchTarget } from '@postern/core'
 import { Unavailable, Undeliverable } from '@postern/core'
 import { parseRetryAfter } from '@postern/http'
 import { writeLegacyEvent } from '../legacy/write-results.ts'
@@ -8,9 +8,9 @@ import { readPushTarget } from './watch.ts'
 
 const maxAnswerBytes = 64 * 1024
 
-export interface NotifyRooms {
-  readonly desk: Pick<Desk, 'listWatches' | 'endWatch'>
-  readonly world: Pick<World, 'fetch' | 'now'>
+export interface NotifyDeps {
+  readonly store: Pick<Store, 'listWatches' | 'endWatch'>
+  readonly platform: Pick<Platform, 'fetch' | 'now'>
   /** How long a receiver has to answer, ms. */
   readonly timeoutMs: number
 }
@@ -23,17 +23,17 @@ export interface NotifyRooms {
 export async function notifyWatch(
   event: WireStreamEvent,
   delivery: Delivery,
-  { desk, world, timeoutMs }: NotifyRooms,
+  { store, platform, timeoutMs }: NotifyDeps,
 ): Promise<{ readonly note?: string }> {
   const { owner, id, watch } = delivery.target as unknown as WatchTarget
-  const found = (await desk.listWatches({ owner, id })).find(each => each.id === watch)
+  const found = (await store.listWatches({ owner, id })).find(each => each.id === watch)
   if (!found) return { note: 'the configuration was deleted' }
   const target = readPushTarget(found.target)
   const body = JSON.stringify(target.version === '0.3' ? writeLegacyEvent(event) : event)
   const request = { method: 'POST', headers: headersOf(target), body } as const
-  const { status, headers } = await world.fetch(target.url, { ...request, timeoutMs, maxBytes: maxAnswerBytes })
-  if (status === 410) await desk.endWatch({ owner, id }, watch)
-  checkAnswer(status, parseRetryAfter(headers.get('retry-after'), world.now()))
+  const { status, headers } = await platform.fetch(target.url, { ...request, timeoutMs, maxBytes: maxAnswerBytes })
+  if (status === 410) await store.endWatch({ owner, id }, watch)
+  checkAnswer(status, parseRetryAfter(headers.get('retry-after'), platform.now()))
   return {}
 }
 

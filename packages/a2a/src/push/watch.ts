@@ -27,7 +27,7 @@ export interface PushTarget {
 /** Checks an address without asking any DNS. @throws Undeliverable */
 export type CheckUrl = (url: string) => URL
 
-export interface WatchParts {
+export interface WatchDeps {
   readonly taskId: string
   /** The id where the client named none. */
   readonly id: string
@@ -42,7 +42,7 @@ export interface WatchParts {
  * A checked configuration as a watch. The operator sees the receiver's origin only: what follows it may be a secret.
  * @throws A2aRejection `invalidParams` for an address we must not talk to
  */
-export function toWatch(config: WirePushConfig, { taskId, id, version, checkUrl, field }: WatchParts): TaskWatch {
+export function toWatch(config: WirePushConfig, { taskId, id, version, checkUrl, field }: WatchDeps): TaskWatch {
   const { url, token, authentication } = config
   const { origin, href } = checkPushUrl(url, checkUrl, field)
   const named = config.id || id

@@ -1,17 +1,17 @@
-import type { House } from '@postern/core'
+import type { ChannelContext } from '@postern/core'
 import { peerAddress, sseHeaders } from '@postern/http'
 import type { Context } from 'hono'
 import type { ContentfulStatusCode } from 'hono/utils/http-status'
 import type { Headers } from '../answer-fault.ts'
 import { faultHeaders, openFault, renderStatus } from '../answer-fault.ts'
-import type { EnteredCall } from '../door.ts'
+import type { EnteredCall } from '../endpoint.ts'
 import { findOperation } from '../operations/operation.ts'
 import { listenerKeyOf } from '../operations/subscribe-to-task.ts'
-import type { RouteRooms } from '../routes.ts'
+import type { RouteDeps } from '../routes.ts'
 import { EventStream } from '../streams/event.ts'
 import type { SseFormat } from '../streams/sse.ts'
 import { renderSse, writePlainEvent } from '../streams/sse.ts'
-import type { RestKnock } from './enter-rest.ts'
+import type { RestCall } from './enter-rest.ts'
 import { enterRest } from './enter-rest.ts'
 import { MethodNotAllowed } from './find-route.ts'
 import { chooseRestType } from './media.ts'
@@ -19,10 +19,10 @@ import { chooseRestType } from './media.ts'
 const endpoint = /^(?:\/agents\/[^/]+)?\/a2a\/rest/
 
 /** The HTTP+JSON binding (A2A §11) of one agent, at every path behind its endpoint. */
-export function createRestAnswer(rooms: RouteRooms) {
+export function createRestAnswer(deps: RouteDeps) {
   return async (c: Context): Promise<Response> => {
     const url = new URL(c.req.url)
-    const knock: RestKnock = {
+    const incoming: RestCall = {
       request: c.req.raw,
       agent: c.req.param('agent'),
       path: url.pathname.replace(endpoint, ''),
@@ -31,14 +31,14 @@ export function createRestAnswer(rooms: RouteRooms) {
       from: peerAddress(c.env),
     }
     try {
-      const entered = await enterRest(knock, rooms)
-      const result = await findOperation(entered.name, rooms.operations)(entered.call)
+      const entered = await enterRest(incoming, deps)
+      const result = await findOperation(entered.name, deps.operations)(entered.call)
       if (result instanceof EventStream)
         return c.body(renderSse(result, formatFor(entered)), 200, streamHeaders(entered))
-      const { body, headers } = rooms.largeAnswers.open(JSON.stringify(result), listenerKeyOf(entered.call))
+      const { body, headers } = deps.largeAnswers.open(JSON.stringify(result), listenerKeyOf(entered.call))
       return c.body(body, 200, { ...headersFor(c, entered), ...headers })
     } catch (error) {
-      return answerRestFault(c, error, rooms.house)
+      return answerRestFault(c, error, deps.gateway)
     }
   }
 }
@@ -60,8 +60,8 @@ function streamHeaders({ extensions }: EnteredCall): Record<string, string> {
   return { ...sseHeaders, ...(extensions.length > 0 && { 'a2a-extensions': extensions.join(', ') }) }
 }
 
-function answerRestFault(c: Context, error: unknown, house: House): Response {
-  const fault = openFault(error, house)
+function answerRestFault(c: Context, error: unknown, gateway: ChannelContext): Response {
+  const fault = openFault(error, gateway)
   const allow: Headers = error instanceof MethodNotAllowed ? { allow: error.allow } : {}
   const headers = { 'content-type': chooseRestType(c.req.raw), 'cache-control': 'no-store' }
   const all = { ...headers, ...faultHeaders(fault), ...allow }

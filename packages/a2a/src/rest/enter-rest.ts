@@ -1,6 +1,6 @@
 import { recordRefusal } from '@postern/core'
-import type { DoorRooms, EnteredCall, Knock } from '../door.ts'
-import { checkContentType, findAddressee, readCallBody, readReplay } from '../door.ts'
+import type { EndpointDeps, EnteredCall, IncomingCall } from '../endpoint.ts'
+import { checkContentType, findAddressee, readCallBody, readReplay } from '../endpoint.ts'
 import { A2aRejection } from '../errors.ts'
 import { listExtensions, negotiateExtensions } from '../extensions.ts'
 import { parseRpcBody } from '../rpc.ts'
@@ -12,7 +12,7 @@ import { findRestRoute } from './find-route.ts'
 import { readQueryParams } from './read-query.ts'
 
 /** A knock at the HTTP+JSON binding. `path` is what follows the endpoint. */
-export interface RestKnock extends Omit<Knock, 'id'> {
+export interface RestCall extends Omit<IncomingCall, 'id'> {
   readonly path: string
   readonly query: URLSearchParams
 }
@@ -21,27 +21,27 @@ export interface RestKnock extends Omit<Knock, 'id'> {
  * Everything before an operation, the cheap first: agent, path and method, content type, caller, version, size, JSON.
  * @throws Rejection, Unavailable
  */
-export async function enterRest(knock: RestKnock, rooms: DoorRooms): Promise<EnteredCall> {
+export async function enterRest(incoming: RestCall, deps: EndpointDeps): Promise<EnteredCall> {
   try {
-    return await openRestCall(knock, rooms)
+    return await openRestCall(incoming, deps)
   } catch (error) {
-    recordRefusal(error, 'a2a', { ...rooms.house, from: knock.from })
+    recordRefusal(error, 'a2a', { ...deps.gateway, from: incoming.from })
     throw error
   }
 }
 
-async function openRestCall(knock: RestKnock, rooms: DoorRooms): Promise<EnteredCall> {
-  const { house, authenticate } = rooms
-  const { request, from } = knock
+async function openRestCall(incoming: RestCall, deps: EndpointDeps): Promise<EnteredCall> {
+  const { gateway, authenticate } = deps
+  const { request, from } = incoming
   const { headers } = request
-  const agent = findAddressee(knock.agent, house)
-  const found = findRestRoute(request.method, knock.path)
+  const agent = findAddressee(incoming.agent, gateway)
+  const found = findRestRoute(request.method, incoming.path)
   if (found.route.input === 'body') checkContentType(headers.get('content-type'), 'contentTypeNotSupported')
   const caller = await authenticate(request)
-  const version = negotiateVersion({ header: headers.get('a2a-version'), query: knock.versionQuery, offered })
-  const extensions = negotiateExtensions(headers.get('a2a-extensions'), listExtensions(house))
-  const bytes = found.route.input === 'query' ? noBytes : await readCallBody(request, rooms)
-  const document = readInput(found, knock.query, bytes)
+  const version = negotiateVersion({ header: headers.get('a2a-version'), query: incoming.versionQuery, offered })
+  const extensions = negotiateExtensions(headers.get('a2a-extensions'), listExtensions(gateway))
+  const bytes = found.route.input === 'query' ? noBytes : await readCallBody(request, deps)
+  const document = readInput(found, incoming.query, bytes)
   const params = mergePath(readProtoNames(document), found)
   const call = {
     caller,

@@ -1,8 +1,8 @@
-import type { TaskKey, World } from '@postern/core'
+import type { Platform, TaskKey } from '@postern/core'
 import { Rejection, randomHex, Unavailable } from '@postern/core'
 import { isLookDue } from '../await-task.ts'
 import { EventStream } from './event.ts'
-import type { FeedRooms, Listener, TaskFeed } from './task-feed.ts'
+import type { FeedDeps, Listener, TaskFeed } from './task-feed.ts'
 import { createTaskFeed } from './task-feed.ts'
 
 /** A stream that is asked for. */
@@ -53,10 +53,10 @@ interface OpenFeed {
 }
 
 export function createFeeds(
-  rooms: FeedRooms & { readonly world: Pick<World, 'randomBytes'> },
+  deps: FeedDeps & { readonly platform: Pick<Platform, 'randomBytes'> },
   limits: FeedLimits,
 ): Feeds {
-  const { world } = rooms
+  const { platform } = deps
   const feeds = new Map<string, OpenFeed>()
   const perCaller = new Map<string, number>()
   const closing = new AbortController()
@@ -67,7 +67,7 @@ export function createFeeds(
     if (isTicking) return
     isTicking = true
     while (feeds.size > 0 && !closing.signal.aborted) {
-      await world.sleep(tickMs, closing.signal)
+      await platform.sleep(tickMs, closing.signal)
       for (const [name, open] of feeds) pass(name, open)
     }
     isTicking = false
@@ -75,7 +75,7 @@ export function createFeeds(
 
   function pass(name: string, open: OpenFeed): void {
     open.ticks += 1
-    if (open.idleSince !== undefined && world.now() >= open.idleSince + replayMs) dispose(name, open)
+    if (open.idleSince !== undefined && platform.now() >= open.idleSince + replayMs) dispose(name, open)
     if (open.ticks % heartbeatTicks === 0) open.feed.beat()
     if (isLookDue(open.ticks)) open.feed.look()
     // Who was expected never came.
@@ -93,9 +93,9 @@ export function createFeeds(
     const name = nameOf(key)
     const known = feeds.get(name)
     if (known) return known
-    const feed = createTaskFeed(rooms, {
+    const feed = createTaskFeed(deps, {
       key,
-      epoch: randomHex(world, 6),
+      epoch: randomHex(platform, 6),
       keepsEvents: () => open.canReplay,
       onIdle: () => rest(name, open),
     })
@@ -120,7 +120,7 @@ export function createFeeds(
       dispose(name, open)
       return
     }
-    open.idleSince = world.now()
+    open.idleSince = platform.now()
     lingering += 1
   }
 
@@ -153,7 +153,7 @@ export function createFeeds(
       enter(request)
       return new EventStream(sink => {
         const open = enter(request)
-        const idle = createIdleClock(limits.idleMs, world)
+        const idle = createIdleClock(limits.idleMs, platform)
         let isOver = false
         const finish = () => {
           if (isOver) return
@@ -201,7 +201,7 @@ function nameOf({ owner, id }: TaskKey): string {
   return `${id}\n${owner}`
 }
 
-function createIdleClock(idleMs: number, { now }: Pick<World, 'now'>) {
+function createIdleClock(idleMs: number, { now }: Pick<Platform, 'now'>) {
   let since = now()
   return {
     reset: () => {

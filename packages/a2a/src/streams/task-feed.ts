@@ -1,4 +1,4 @@
-import type { Desk, NormalizedResponse, Part, TaskKey, TaskRecord, TaskState, World } from '@postern/core'
+import type { NormalizedResponse, Part, Platform, Store, TaskKey, TaskRecord, TaskState } from '@postern/core'
 import { isoTime, isTurnNews, readAbortKind } from '@postern/core'
 import { isSettled } from '../await-task.ts'
 import { isTerminal, toWireState } from '../states.ts'
@@ -10,9 +10,9 @@ import type { ChunkNotice, LiveAnswer } from './live-answer.ts'
 import { beginLiveAnswer, joinPieces, takeChunk } from './live-answer.ts'
 import { createRing } from './ring.ts'
 
-export interface FeedRooms {
-  readonly desk: Pick<Desk, 'listen' | 'findTask' | 'findBlob'>
-  readonly world: Pick<World, 'now' | 'sleep' | 'log'>
+export interface FeedDeps {
+  readonly store: Pick<Store, 'listen' | 'findTask' | 'findBlob'>
+  readonly platform: Pick<Platform, 'now' | 'sleep' | 'log'>
 }
 
 /** Somebody who is told of a task. */
@@ -32,7 +32,7 @@ export interface TaskFeed {
   leave(listener: Listener): void
   /** A message was admitted to the task: what its turn says is of this task. */
   track(message: number): void
-  /** The truth is in the desk: looks whether something happened that nobody announced. */
+  /** The truth is in the store: looks whether something happened that nobody announced. */
   look(): void
   beat(): void
   isIdle(): boolean
@@ -60,7 +60,10 @@ const holdMs = 20
 
 type Step = () => Promise<void> | void
 
-export function createTaskFeed({ desk, world }: FeedRooms, { key, epoch, keepsEvents, onIdle }: FeedOptions): TaskFeed {
+export function createTaskFeed(
+  { store, platform }: FeedDeps,
+  { key, epoch, keepsEvents, onIdle }: FeedOptions,
+): TaskFeed {
   const ring = createRing(epoch, keepsEvents)
   /** Who has seen the task, and who is about to. */
   const listeners = new Set<Listener>()
@@ -73,7 +76,7 @@ export function createTaskFeed({ desk, world }: FeedRooms, { key, epoch, keepsEv
   /** What the listeners know; undefined before the first. */
   let known: { state: TaskState; response: string | undefined } | undefined
   let live: LiveAnswer | undefined
-  /** Of an answer on its way; the desk does not know it. */
+  /** Of an answer on its way; the store does not know it. */
   let liveStatus: WireTaskStatus | undefined
 
   /** One step after the other: what was announced in an order is told in that order, and nobody joins in between. */
@@ -89,7 +92,7 @@ export function createTaskFeed({ desk, world }: FeedRooms, { key, epoch, keepsEv
         await step()
       } catch (error) {
         // Nobody is told less for it: what was not told now is found at the next look.
-        world.log.warn({ err: error, via: 'a2a' }, 'a stream could not be continued')
+        platform.log.warn({ err: error, via: 'a2a' }, 'a stream could not be continued')
       }
     }
     isStepping = false
@@ -122,14 +125,14 @@ export function createTaskFeed({ desk, world }: FeedRooms, { key, epoch, keepsEv
   }
 
   async function showFirst(listener: Listener): Promise<void> {
-    const record = await desk.findTask(key)
+    const record = await store.findTask(key)
     if (!record) throw new Error('the task is gone')
     context = record.context
     await tellDifference(record)
     const missed = listener.after === undefined ? undefined : ring.after(listener.after)
     const task = missed
       ? undefined
-      : await addLive(trimHistory(await showTask(desk, record, listener.view), maxPastChars))
+      : await addLive(trimHistory(await showTask(store, record, listener.view), maxPastChars))
     if (!waiting.has(listener)) return
     const first = missed ?? [{ id: ring.here(), event: { task: task as WireTask } }]
     for (const { event, id } of first) listener.sink.send(event, id)
@@ -141,7 +144,7 @@ export function createTaskFeed({ desk, world }: FeedRooms, { key, epoch, keepsEv
   async function addLive(task: WireTask): Promise<WireTask> {
     if (!live || live.response === known?.response) return task
     const { response, told } = live
-    const artifact = { artifactId: response, parts: await showParts(desk, joinPieces(told)) }
+    const artifact = { artifactId: response, parts: await showParts(store, joinPieces(told)) }
     return {
       ...task,
       ...(liveStatus && { status: liveStatus }),
@@ -150,7 +153,7 @@ export function createTaskFeed({ desk, world }: FeedRooms, { key, epoch, keepsEv
   }
 
   async function lookNow(): Promise<void> {
-    const record = await desk.findTask(key)
+    const record = await store.findTask(key)
     if (!record) {
       for (const listener of listeners) end(listener, new Error('the task is gone'))
       return
@@ -188,7 +191,7 @@ export function createTaskFeed({ desk, world }: FeedRooms, { key, epoch, keepsEv
     const parts = partsMade(answer)
     if (parts.length === 0) return
     const pieces = live?.response === answer.id && (live.held || live.told.length > 0) ? live : undefined
-    if (!pieces) tellArtifact(answer.id, await showParts(desk, parts), { lastChunk: true })
+    if (!pieces) tellArtifact(answer.id, await showParts(store, parts), { lastChunk: true })
     else if (pieces.held) await tellPiece(pieces, { lastChunk: true })
     // All pieces are gone already: an empty one says that it was the last.
     else tellArtifact(answer.id, [{ text: '' }], { append: true, lastChunk: true })
@@ -198,7 +201,7 @@ export function createTaskFeed({ desk, world }: FeedRooms, { key, epoch, keepsEv
     const { held, told, response } = from
     if (!held) return
     from.held = undefined
-    const parts = await showParts(desk, held)
+    const parts = await showParts(store, held)
     tellArtifact(response, parts, { ...(told.length > 0 && { append: true }), ...mark })
     told.push(...held)
   }
@@ -217,7 +220,7 @@ export function createTaskFeed({ desk, world }: FeedRooms, { key, epoch, keepsEv
 
   async function showMessage(messageId: string, parts: readonly Part[]): Promise<WireMessage | undefined> {
     if (parts.length === 0) return undefined
-    const shown = await showParts(desk, parts)
+    const shown = await showParts(store, parts)
     return { messageId, role: 'ROLE_AGENT', contextId: context, taskId: key.id, parts: shown }
   }
 
@@ -236,7 +239,7 @@ export function createTaskFeed({ desk, world }: FeedRooms, { key, epoch, keepsEv
   function tellWorking(message?: WireMessage): void {
     if (known?.state === 'working' && !message) return
     if (known) known.state = 'working'
-    const timestamp = isoTime(world.now())
+    const timestamp = isoTime(platform.now())
     liveStatus = { state: toWireState('working'), timestamp, ...(message && { message }) }
     if (known) tellStatus(liveStatus)
   }
@@ -245,7 +248,7 @@ export function createTaskFeed({ desk, world }: FeedRooms, { key, epoch, keepsEv
     await tellPiece(from)
     from.held = parts
     const { count } = from
-    void world
+    void platform
       .sleep(holdMs)
       .then(() => queue(() => (from === live && from.count === count ? tellPiece(from) : undefined)))
   }
@@ -262,7 +265,7 @@ export function createTaskFeed({ desk, world }: FeedRooms, { key, epoch, keepsEv
     },
     track(message) {
       if (tracked.has(message) || isClosed) return
-      const unlisten = desk.listen(`message:${message}`, notice => {
+      const unlisten = store.listen(`message:${message}`, notice => {
         if (isChunk(notice)) return queue(() => takeNotice(message, notice))
         if (isTurnNews(notice)) return
         untrack(message)

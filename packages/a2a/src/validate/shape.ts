@@ -12,7 +12,7 @@ export interface Member {
   readonly isRequired: boolean
 }
 
-/** Enough to mend a request by; a list of ten thousand bad parts is not answered with ten thousand lines. */
+/** Enough to fix a request by; a list of ten thousand bad parts is not answered with ten thousand lines. */
 const maxViolations = 16
 
 /** What is wrong with the value itself. */

@@ -1,4 +1,4 @@
-import type { BackgroundEntry, Part, RelationDesk } from '@postern/core'
+import type { BackgroundEntry, Part, RelationStore } from '@postern/core'
 import { isoTime, Rejection, Unavailable, Undeliverable } from '@postern/core'
 import type { RemoteActors } from '../actor-cache.ts'
 import type { Iri } from '../iri.ts'
@@ -6,9 +6,9 @@ import type { RemoteActor } from '../remote-actor.ts'
 import type { ReplyTarget } from '../reply-target.ts'
 import type { RemotePost } from './remote-post.ts'
 
-export interface EntryParts {
+export interface EntryDeps {
   readonly actors: Pick<RemoteActors, 'find'>
-  readonly desk: Pick<RelationDesk, 'findRelation'>
+  readonly store: Pick<RelationStore, 'findRelation'>
   now(): number
 }
 
@@ -25,10 +25,10 @@ export interface Reader {
 export async function toBackgroundEntry(
   post: RemotePost,
   { agent, sender }: Reader,
-  { actors, desk, now }: EntryParts,
+  { actors, store, now }: EntryDeps,
 ): Promise<BackgroundEntry | undefined> {
   const key = { via: 'activitypub', agent, relation: 'blocked_by', peer: post.author.href } as const
-  const actor = (await desk.findRelation(key)) ? undefined : await findAuthor(post.author, actors)
+  const actor = (await store.findRelation(key)) ? undefined : await findAuthor(post.author, actors)
   if (!actor) return undefined
   const address = actor.id === sender.actor && sender.address ? sender.address : nameAuthor(actor)
   return {
@@ -48,7 +48,7 @@ export function markQuoted(entry: BackgroundEntry): BackgroundEntry {
   return { ...entry, parts: entry.parts.map(mark), isQuoted: true }
 }
 
-async function findAuthor(iri: Iri, actors: EntryParts['actors']): Promise<RemoteActor | undefined> {
+async function findAuthor(iri: Iri, actors: EntryDeps['actors']): Promise<RemoteActor | undefined> {
   try {
     return await actors.find(iri)
   } catch (error) {

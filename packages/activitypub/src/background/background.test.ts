@@ -8,11 +8,11 @@ function openBackground() {
   let now = 0
   let isSlow = false
   const fetchBackground = createBackground({
-    world: {
+    platform: {
       sleep: (_, signal) =>
         isSlow ? Promise.resolve() : new Promise(resolve => signal?.addEventListener('abort', () => resolve())),
     },
-    desk: { knows: async () => false, findRelation: async () => undefined },
+    store: { knows: async () => false, findRelation: async () => undefined },
     actors: { find: async () => undefined },
     origin: 'https://agents.test',
     now: () => now,

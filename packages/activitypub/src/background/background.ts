@@ -1,19 +1,19 @@
-import type { BackgroundEntry, Desk, Turn, World } from '@postern/core'
+import type { BackgroundEntry, Platform, Store, Turn } from '@postern/core'
 import { Rejection } from '@postern/core'
 import type { Iri } from '../iri.ts'
 import { parseIri } from '../iri.ts'
 import { readReplyTarget } from '../reply-target.ts'
-import type { EntryParts, Reader } from './background-entry.ts'
+import type { EntryDeps, Reader } from './background-entry.ts'
 import { markQuoted, toBackgroundEntry } from './background-entry.ts'
 import type { RemotePost } from './remote-post.ts'
 import type { RemotePosts } from './remote-posts.ts'
 import type { TimeBudget } from './time-budget.ts'
 import { startTimeBudget } from './time-budget.ts'
-import { createWalkGate } from './walk-gate.ts'
+import { createWalkLimit } from './walk-limit.ts'
 
-export interface BackgroundParts extends EntryParts {
-  readonly world: Pick<World, 'sleep'>
-  readonly desk: Pick<Desk, 'knows' | 'findRelation'>
+export interface BackgroundDeps extends EntryDeps {
+  readonly platform: Pick<Platform, 'sleep'>
+  readonly store: Pick<Store, 'knows' | 'findRelation'>
   readonly posts: RemotePosts
   /** Our own. */
   readonly origin: string
@@ -32,8 +32,8 @@ const stalled = { ofSender: 1, ofHost: 6 } as const
  * in the thread, is ours, cannot be had, is not for everybody or exceeds the budget. Collections (`replies`, `context`) are not
  * followed: they name what others say belongs there, without an end.
  */
-export function createBackground(parts: BackgroundParts): FetchBackground {
-  const beginWalk = createWalkGate({ atOnce, stalled, now: parts.now })
+export function createBackground(parts: BackgroundDeps): FetchBackground {
+  const beginWalk = createWalkLimit({ atOnce, stalled, now: parts.now })
   return async function fetchBackground(turn, signal) {
     const { agent, content } = turn
     const target = readReplyTarget(turn.target)
@@ -41,7 +41,7 @@ export function createBackground(parts: BackgroundParts): FetchBackground {
     if (!parent && !target.quote) return []
     const endWalk = beginWalk(target.actor)
     if (!endWalk) return []
-    const time = startTimeBudget(parts.world, budget.ms, signal)
+    const time = startTimeBudget(parts.platform, budget.ms, signal)
     try {
       const walk: Walk = { turn, parts, time, reader: { agent, sender: target } }
       const room = target.quote ? budget.posts - 1 : budget.posts
@@ -56,7 +56,7 @@ export function createBackground(parts: BackgroundParts): FetchBackground {
 
 interface Walk {
   readonly turn: Turn
-  readonly parts: BackgroundParts
+  readonly parts: BackgroundDeps
   readonly time: TimeBudget
   readonly reader: Reader
 }
@@ -91,11 +91,11 @@ async function findNext(name: string, { turn, parts, time }: Walk, seen: Set<str
   const iri = readIri(name)
   if (!iri || iri.origin === parts.origin || seen.has(iri.href) || time.isOver()) return undefined
   seen.add(iri.href)
-  if (await parts.desk.knows(turn, iri.href)) return undefined
+  if (await parts.store.knows(turn, iri.href)) return undefined
   const post = await time.within(parts.posts.find(iri))
   if (!post || post.id === iri.href) return post
   // Found under another name.
-  const isNew = !seen.has(post.id) && !(await parts.desk.knows(turn, post.id))
+  const isNew = !seen.has(post.id) && !(await parts.store.knows(turn, post.id))
   seen.add(post.id)
   return isNew ? post : undefined
 }

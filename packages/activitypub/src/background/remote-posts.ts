@@ -5,7 +5,7 @@ import type { FetchDocument } from '../document-fetch.ts'
 import { createExpiringMap } from '../expiring-map.ts'
 import type { Iri } from '../iri.ts'
 import { createSharedWork } from '../shared-work.ts'
-import { createHostLanes } from './host-lanes.ts'
+import { createHostQueues } from './host-queues.ts'
 import type { RemotePost } from './remote-post.ts'
 import { findCanonicalIri, parsePost } from './remote-post.ts'
 
@@ -14,7 +14,7 @@ export interface RemotePosts {
   find(iri: Iri): Promise<RemotePost | undefined>
 }
 
-export interface RemotePostParts {
+export interface RemotePostDeps {
   readonly fetchDocument: FetchDocument
   readonly isBlocked: IsBlocked
   now(): number
@@ -36,18 +36,18 @@ const pleas: ReadonlySet<number> = new Set([429, 503])
 /** Look-ups a minute that strangers can make us do. */
 const ceilings = { perHost: 120, inAll: 1_200 } as const
 
-export function createRemotePosts({ fetchDocument, isBlocked, now }: RemotePostParts): RemotePosts {
+export function createRemotePosts({ fetchDocument, isBlocked, now }: RemotePostDeps): RemotePosts {
   const known = createExpiringMap<Found>(maxPosts, now)
   const missing = createExpiringMap<Found>(maxHosts, now)
   const down = createExpiringMap<true>(maxHosts, now)
   const askedAt = new Map<string, number>()
   const share = createSharedWork<Found>()
-  const runInLane = createHostLanes(maxWaiting)
+  const runInHostQueue = createHostQueues(maxWaiting)
   const perHost = createRateLimit({ perMinute: ceilings.perHost }, now)
   const inAll = createRateLimit({ perMinute: ceilings.inAll }, now)
 
   function fetchFrom(iri: Iri): Promise<unknown> {
-    return runInLane(iri.host, async () => {
+    return runInHostQueue(iri.host, async () => {
       // It may have fallen silent while others were waiting for it.
       if (down.get(iri.host)) throw new Unavailable('Cannot fetch post: its host did not answer lately')
       perHost.take(iri.host)

@@ -1,4 +1,4 @@
-import type { World } from '@postern/core'
+import type { Platform } from '@postern/core'
 
 export interface TimeBudget {
   isOver(): boolean
@@ -9,7 +9,7 @@ export interface TimeBudget {
 }
 
 /** Over after `ms`, or when `signal` aborts. */
-export function startTimeBudget({ sleep }: Pick<World, 'sleep'>, ms: number, signal: AbortSignal): TimeBudget {
+export function startTimeBudget({ sleep }: Pick<Platform, 'sleep'>, ms: number, signal: AbortSignal): TimeBudget {
   const controller = new AbortController()
   const stop = () => controller.abort()
   signal.addEventListener('abort', stop, { once: true })

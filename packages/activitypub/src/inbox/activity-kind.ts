@@ -1,4 +1,4 @@
-import type { AgentDirectory, Desk, Intake, KnownMessage, TurnQuota, Withdrawal } from '@postern/core'
+import type { AgentDirectory, Intake, KnownMessage, Store, TurnQuota, Withdrawal } from '@postern/core'
 import type { RemoteActors } from '../actor-cache.ts'
 import type { IsBlocked } from '../blocklist.ts'
 import type { ActivityPubConfig } from '../config.ts'
@@ -33,15 +33,15 @@ export interface Findings {
 }
 
 /** A proven activity, who sent it by name, and what of ours it is about. */
-export interface HeardActivity extends Findings {
+export interface ResolvedActivity extends Findings {
   readonly agents: readonly string[]
   readonly known: readonly KnownMessage[]
   readonly named: NamedActivity
-  readonly house: InboxHouse
+  readonly gateway: InboxDeps
 }
 
-/** What reading needs to know of the house. */
-export interface InboxHouse {
+/** What reading needs to know of the gateway. */
+export interface InboxDeps {
   readonly agents: AgentDirectory
   readonly isBlocked: IsBlocked
   readonly follows: ActivityPubConfig['follows']
@@ -53,7 +53,7 @@ export interface InboxHouse {
 export interface Lookups {
   readonly agents: AgentDirectory
   readonly actors: Pick<RemoteActors, 'find' | 'refresh'>
-  readonly desk: Pick<Desk, 'findAuthored' | 'findResponse' | 'findRelation'>
+  readonly store: Pick<Store, 'findAuthored' | 'findResponse' | 'findRelation'>
   readonly fetchCreatedPost: FetchCreatedPost
   readonly foreignInboxes: Pick<ForeignInboxes, 'admitFollower'>
 }
@@ -63,7 +63,7 @@ export interface ActivityKind {
   /** Undefined: nothing of ours. */
   find(proven: ProvenActivity, lookups: Lookups): Promise<Findings | undefined>
   /** Pure. */
-  read(heard: HeardActivity): readonly Intake[]
+  read(resolved: ResolvedActivity): readonly Intake[]
   /** Pure. */
-  withdraw?(heard: HeardActivity): readonly Withdrawal[]
+  withdraw?(resolved: ResolvedActivity): readonly Withdrawal[]
 }

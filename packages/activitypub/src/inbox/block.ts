@@ -10,21 +10,21 @@ export const block: ActivityKind = {
     const agent = findAgentName(idOf(activity.json.object) ?? '', agents)
     return agent ? { agents: [agent] } : undefined
   },
-  read: heard =>
-    heard.agents.map(agent =>
-      toIntake(heard, {
+  read: resolved =>
+    resolved.agents.map(agent =>
+      toIntake(resolved, {
         agent,
         kind: 'unfollow',
         parts: tellEvent('Blocks you'),
-        ...inThreadWith(heard),
-        object: heard.named.activity.id,
-        target: { ...targetActor(heard), event: 'Block' },
+        ...inThreadWith(resolved),
+        object: resolved.named.activity.id,
+        target: { ...targetActor(resolved), event: 'Block' },
         disposition: 'keep',
         flags: ['blocked_by'],
         effects: [
-          endRelation(heard, 'follower'),
-          endRelation(heard, 'pending'),
-          { kind: 'relate', relation: 'blocked_by', peer: heard.named.actor.id, target: null },
+          endRelation(resolved, 'follower'),
+          endRelation(resolved, 'pending'),
+          { kind: 'relate', relation: 'blocked_by', peer: resolved.named.actor.id, target: null },
         ],
       }),
     ),

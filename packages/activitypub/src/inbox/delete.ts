@@ -1,18 +1,18 @@
 import type { KnownMessage } from '@postern/core'
 import { isOnOrigin } from '../iri.ts'
 import { idOf } from '../reading.ts'
-import type { ActivityKind, HeardActivity } from './activity-kind.ts'
+import type { ActivityKind, ResolvedActivity } from './activity-kind.ts'
 import { inThreadOf, targetActor, tellEvent, toIntake } from './intake.ts'
 
 /** A post, or its whole author, taken back. What lives on another host than the actor is not his to delete. */
 export const deletion: ActivityKind = {
-  async find({ activity, actor }, { desk }) {
+  async find({ activity, actor }, { store }) {
     const object = idOf(activity.json.object)
     if (!object || !isOnOrigin(object, activity.actor.origin)) return undefined
     if (object === actor.id) return {}
-    return { known: await desk.findAuthored('activitypub', { author: actor.id, object }) }
+    return { known: await store.findAuthored('activitypub', { author: actor.id, object }) }
   },
-  read: heard => firstOfEach(heard.known).map(known => tellDeletion(heard, known)),
+  read: resolved => firstOfEach(resolved.known).map(known => tellDeletion(resolved, known)),
   withdraw({ named: { activity, actor } }) {
     const object = idOf(activity.json.object)
     if (!object) return []
@@ -22,15 +22,15 @@ export const deletion: ActivityKind = {
   },
 }
 
-function tellDeletion(heard: HeardActivity, known: KnownMessage) {
-  return toIntake(heard, {
+function tellDeletion(resolved: ResolvedActivity, known: KnownMessage) {
+  return toIntake(resolved, {
     agent: known.agent,
     kind: 'delete',
     parts: tellEvent('Deleted the post'),
     in_reply_to: known.object,
     ...inThreadOf(known, known.object),
-    object: heard.named.activity.id,
-    target: targetActor(heard),
+    object: resolved.named.activity.id,
+    target: targetActor(resolved),
   })
 }
 

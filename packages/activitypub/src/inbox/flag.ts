@@ -2,7 +2,7 @@ import type { Part } from '@postern/core'
 import { htmlToText } from '../html/to-text.ts'
 import { findWebAddress } from '../iri.ts'
 import { idsOf, textOf } from '../reading.ts'
-import type { ActivityKind, HeardActivity } from './activity-kind.ts'
+import type { ActivityKind, ResolvedActivity } from './activity-kind.ts'
 import { inThreadWith, targetActor, tellEvent, toIntake } from './intake.ts'
 import { findAgentName, parsePostIri } from './own-post.ts'
 
@@ -14,22 +14,22 @@ export const flag: ActivityKind = {
     )
     return accused.length > 0 ? { agents: [...new Set(accused)] } : undefined
   },
-  read: heard =>
-    heard.agents.map(agent =>
-      toIntake(heard, {
+  read: resolved =>
+    resolved.agents.map(agent =>
+      toIntake(resolved, {
         agent,
         kind: 'message',
-        parts: readReport(heard),
-        ...inThreadWith(heard),
-        object: heard.named.activity.id,
-        target: targetActor(heard),
+        parts: readReport(resolved),
+        ...inThreadWith(resolved),
+        object: resolved.named.activity.id,
+        target: targetActor(resolved),
         disposition: 'keep',
         flags: ['report'],
       }),
     ),
 }
 
-function readReport({ named: { activity } }: HeardActivity): readonly Part[] {
+function readReport({ named: { activity } }: ResolvedActivity): readonly Part[] {
   const { text } = htmlToText(textOf(activity.json.content) ?? '')
   const links = idsOf(activity.json.object).flatMap(iri => findWebAddress(iri) ?? [])
   return [

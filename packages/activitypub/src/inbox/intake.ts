@@ -3,10 +3,10 @@ import { agentFlag, isoTime, mentionRelays } from '@postern/core'
 import type { ReplyTarget } from '../reply-target.ts'
 import { toJson } from '../reply-target.ts'
 import { toSender } from '../sender.ts'
-import type { HeardActivity } from './activity-kind.ts'
+import type { ResolvedActivity } from './activity-kind.ts'
 
 /** What is told to one agent. */
-export interface Telling
+export interface IntakeDraft
   extends Pick<Intake, 'agent' | 'audience' | 'flags' | 'deliveries' | 'effects'>,
     Partial<Pick<Intake, 'disposition'>> {
   readonly kind: NonNullable<Intake['message']['kind']>
@@ -21,17 +21,17 @@ export interface Telling
 }
 
 /** Pure. */
-export function toIntake(heard: HeardActivity, telling: Telling): Intake {
-  const { activity, actor, proofs, bytes, receivedAt } = heard.named
-  const { agent, kind, parts, thread_id, in_reply_to, thread, object, target, language, ...rest } = telling
-  const recipient = `@${agent}@${heard.house.agents.domain}`
+export function toIntake(resolved: ResolvedActivity, intakeDraft: IntakeDraft): Intake {
+  const { activity, actor, proofs, bytes, receivedAt } = resolved.named
+  const { agent, kind, parts, thread_id, in_reply_to, thread, object, target, language, ...rest } = intakeDraft
+  const recipient = `@${agent}@${resolved.gateway.agents.domain}`
   return {
     agent,
     message: {
       id: activity.id,
       thread_id,
       ...(in_reply_to && { in_reply_to }),
-      sender: toSender(heard.named, recipient, language),
+      sender: toSender(resolved.named, recipient, language),
       recipient,
       parts: [...parts],
       recipient_capabilities: { mention_relay: mentionRelays.activitypub },
@@ -48,7 +48,7 @@ export function toIntake(heard: HeardActivity, telling: Telling): Intake {
     raw: { bytes, form: 'json' },
     target: toJson(target),
     disposition: 'answer',
-    quota: actor.isAutomated ? heard.house.quotas.machines : heard.house.quotas.people,
+    quota: actor.isAutomated ? resolved.gateway.quotas.machines : resolved.gateway.quotas.people,
     ...rest,
     ...(actor.isAutomated && { flags: [...(rest.flags ?? []), agentFlag] }),
   }
@@ -61,7 +61,7 @@ export function tellEvent(sentence: string, about?: { readonly url: string; read
 }
 
 /** Where an answer to what is no post goes: to its sender alone, as an answer to `object` if there is one. */
-export function targetActor({ named: { actor, address } }: HeardActivity, object?: string): ReplyTarget {
+export function targetActor({ named: { actor, address } }: ResolvedActivity, object?: string): ReplyTarget {
   const { id, url, inbox, sharedInbox } = actor
   return { actor: id, address, url, inbox, sharedInbox, object, visibility: 'direct' }
 }
@@ -72,6 +72,6 @@ export function inThreadOf({ thread_id, scope }: Pick<KnownMessage, 'thread_id' 
 }
 
 /** Between this actor and an agent, outside of any conversation. */
-export function inThreadWith({ named: { actor } }: HeardActivity) {
+export function inThreadWith({ named: { actor } }: ResolvedActivity) {
   return { thread_id: actor.id, thread: { scope: actor.id, references: [] } }
 }

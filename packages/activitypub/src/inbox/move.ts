@@ -19,18 +19,18 @@ export const move: ActivityKind = {
     const target = await findTarget(idOf(activity.json.target), actor.id, lookups)
     return target && { ...related, movedTo: target.id }
   },
-  read: heard =>
-    heard.agents.map(agent =>
-      toIntake(heard, {
+  read: resolved =>
+    resolved.agents.map(agent =>
+      toIntake(resolved, {
         agent,
         kind: 'message',
-        parts: tellEvent('Goes on under another account', { url: heard.movedTo ?? '', title: 'New account' }),
-        ...inThreadWith(heard),
-        object: heard.named.activity.id,
-        target: targetActor(heard),
+        parts: tellEvent('Goes on under another account', { url: resolved.movedTo ?? '', title: 'New account' }),
+        ...inThreadWith(resolved),
+        object: resolved.named.activity.id,
+        target: targetActor(resolved),
         disposition: 'keep',
         flags: ['moved'],
-        effects: takeBlockAlong(heard, agent),
+        effects: takeBlockAlong(resolved, agent),
       }),
     ),
 }
@@ -43,11 +43,11 @@ function takeBlockAlong(
   return [{ kind: 'relate', relation: 'blocked_by', peer: movedTo, target: null }]
 }
 
-async function findRelated(peer: string, { agents, desk }: Lookups) {
+async function findRelated(peer: string, { agents, store }: Lookups) {
   const names = agents.list().map(({ name }) => name)
   const related = async (relation: 'follower' | 'blocked_by') => {
     const found = await Promise.all(
-      names.map(agent => desk.findRelation({ via: 'activitypub', agent, relation, peer })),
+      names.map(agent => store.findRelation({ via: 'activitypub', agent, relation, peer })),
     )
     return names.filter((_, at) => found[at] !== undefined)
   }

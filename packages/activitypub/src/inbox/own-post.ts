@@ -1,4 +1,4 @@
-import type { AgentDirectory, Desk } from '@postern/core'
+import type { AgentDirectory, Store } from '@postern/core'
 import { postIri } from '../own-iris.ts'
 import { parsePieceId } from '../pieces.ts'
 import { readRendering } from '../rendering.ts'
@@ -30,23 +30,23 @@ export function parsePostIri(iri: string, { origin }: Pick<AgentDirectory, 'orig
 
 interface OwnPostLookups {
   readonly agents: AgentDirectory
-  readonly desk: Pick<Desk, 'findResponse' | 'findRelation'>
+  readonly store: Pick<Store, 'findResponse' | 'findRelation'>
 }
 
 /** A post of ours that this actor may read: to everybody else it does not exist. */
 export async function findOwnPost(
   iri: string,
   reader: string,
-  { agents, desk }: OwnPostLookups,
+  { agents, store }: OwnPostLookups,
 ): Promise<OwnPost | undefined> {
   const named = parsePostIri(iri, agents)
   const { responseId, piece } = parsePieceId(named?.id ?? '')
-  const found = named && (await desk.findResponse(responseId))
+  const found = named && (await store.findResponse(responseId))
   if (!found || found.agent !== named.agent || found.via !== 'activitypub' || found.retractedAt) return undefined
   const { reply, visibility, pieces } = readRendering(found.rendering, found.target, found.response)
   if (piece >= pieces) return undefined
   const isReader = isOpen(visibility) || reply?.actor === reader
-  if (!isReader && (visibility !== 'followers' || !(await isFollower(reader, found.agent, desk)))) return undefined
+  if (!isReader && (visibility !== 'followers' || !(await isFollower(reader, found.agent, store)))) return undefined
   return {
     agent: named.agent,
     id: postIri(agents.origin, named.agent, named.id),
@@ -55,6 +55,6 @@ export async function findOwnPost(
   }
 }
 
-async function isFollower(peer: string, agent: string, desk: Pick<Desk, 'findRelation'>): Promise<boolean> {
-  return (await desk.findRelation({ via: 'activitypub', agent, relation: 'follower', peer })) !== undefined
+async function isFollower(peer: string, agent: string, store: Pick<Store, 'findRelation'>): Promise<boolean> {
+  return (await store.findRelation({ via: 'activitypub', agent, relation: 'follower', peer })) !== undefined
 }

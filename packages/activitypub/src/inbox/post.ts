@@ -8,8 +8,8 @@ import type { ReplyTarget } from '../reply-target.ts'
 import { readReplyTarget } from '../reply-target.ts'
 import { isOpen, narrower, readVisibility } from '../visibility.ts'
 import { isPublic } from '../vocabulary.ts'
-import type { HeardActivity } from './activity-kind.ts'
-import type { Telling } from './intake.ts'
+import type { ResolvedActivity } from './activity-kind.ts'
+import type { IntakeDraft } from './intake.ts'
 import { inThreadOf, inThreadWith, toIntake } from './intake.ts'
 import { findAgentName } from './own-post.ts'
 
@@ -30,43 +30,45 @@ function findAudience(activity: JsonObject, post: JsonObject): readonly string[]
 }
 
 /** A post told to an agent, which has to have an id; `earlier` is what is known of it when this is a change. Pure. */
-export function readPost(heard: HeardActivity, agent: string, earlier?: KnownMessage): Intake {
-  const { activity } = heard.named
-  const post = heard.createdPost ?? asObject(activity.json.object) ?? {}
-  const note = readNote(post, namesHere(heard))
+export function readPost(resolved: ResolvedActivity, agent: string, earlier?: KnownMessage): Intake {
+  const { activity } = resolved.named
+  const post = resolved.createdPost ?? asObject(activity.json.object) ?? {}
+  const note = readNote(post, namesHere(resolved))
   const object = idOf(post) ?? activity.id
-  const visibility = visibilityOf(heard, post, earlier)
-  const flags = [...(note.hadHidden ? ['hidden_text'] : []), ...(isForMany(heard, post) ? ['mass_mention'] : [])]
-  return toIntake(heard, {
+  const visibility = visibilityOf(resolved, post, earlier)
+  const flags = [...(note.hadHidden ? ['hidden_text'] : []), ...(isForMany(resolved, post) ? ['mass_mention'] : [])]
+  return toIntake(resolved, {
     agent,
     // Quoted posts, links and files of blocked hosts are left out.
-    parts: note.parts.filter(part => !isBlockedPart(part, heard.house.isBlocked)),
+    parts: note.parts.filter(part => !isBlockedPart(part, resolved.gateway.isBlocked)),
     object,
     audience: visibility,
-    target: toReplyTarget({ heard, post, note, object, visibility }),
+    target: toReplyTarget({ resolved, post, note, object, visibility }),
     language: note.language,
-    ...(earlier ? placeEdit(earlier, object) : placeNew(heard, post, { object, visibility })),
+    ...(earlier ? placeEdit(earlier, object) : placeNew(resolved, post, { object, visibility })),
     ...(flags.length > 0 && { flags }),
     ...(flags.includes('mass_mention') && { disposition: 'keep' }),
   })
 }
 
-type Place = Pick<Telling, 'kind' | 'thread_id' | 'in_reply_to' | 'thread'>
+type Place = Pick<IntakeDraft, 'kind' | 'thread_id' | 'in_reply_to' | 'thread'>
 
 function placeNew(
-  heard: HeardActivity,
+  resolved: ResolvedActivity,
   post: JsonObject,
   { object, visibility }: { readonly object: string; readonly visibility: Visibility },
 ): Place {
   const inReplyTo = idOf(post.inReplyTo)
   // A chat has no threads: all of it is one conversation.
-  if (!inReplyTo && typeOf(post) === 'ChatMessage') return { kind: 'message', ...inThreadWith(heard) }
+  if (!inReplyTo && typeOf(post) === 'ChatMessage') return { kind: 'message', ...inThreadWith(resolved) }
   return {
     kind: 'message',
     thread_id: idOf(post.context) ?? idOf(post.conversation) ?? inReplyTo ?? object,
     in_reply_to: inReplyTo,
     thread: {
-      ...(isOpen(visibility) ? { scope: 'public', begunBy: heard.named.actor.id } : { scope: heard.named.actor.id }),
+      ...(isOpen(visibility)
+        ? { scope: 'public', begunBy: resolved.named.actor.id }
+        : { scope: resolved.named.actor.id }),
       references: inReplyTo ? [inReplyTo] : [],
     },
   }
@@ -77,7 +79,7 @@ function placeEdit(earlier: KnownMessage, object: string): Place {
   return { kind: 'edit', in_reply_to: object, ...inThreadOf(earlier, object) }
 }
 
-function namesHere({ agents: names, house: { agents } }: HeardActivity) {
+function namesHere({ agents: names, gateway: { agents } }: ResolvedActivity) {
   return {
     isOwnMention: (href: string) => findAgentName(href, agents) !== undefined,
     addresses: names.flatMap(name => [...hostsOf(agents)].map(host => `@${name}@${host}`)),
@@ -90,14 +92,17 @@ function hostsOf({ domain, origin }: AgentDirectory): ReadonlySet<string> {
 }
 
 /** Posts that call many people at once call nobody in particular. */
-function isForMany({ named: { activity, actor }, house: { maxMentions } }: HeardActivity, post: JsonObject): boolean {
+function isForMany(
+  { named: { activity, actor }, gateway: { maxMentions } }: ResolvedActivity,
+  post: JsonObject,
+): boolean {
   const people = new Set(findAudience(activity.json, post).filter(iri => !isPublic(iri) && iri !== actor.followers))
   return people.size > maxMentions
 }
 
 /** Of the activity's, the object's and the earlier addressing the narrowest counts. */
 function visibilityOf(
-  { named: { activity, actor } }: HeardActivity,
+  { named: { activity, actor } }: ResolvedActivity,
   post: JsonObject,
   earlier?: KnownMessage,
 ): Visibility {
@@ -108,15 +113,15 @@ function visibilityOf(
 }
 
 interface Answerable {
-  readonly heard: HeardActivity
+  readonly resolved: ResolvedActivity
   readonly post: JsonObject
   readonly note: ReadNote
   readonly object: string
   readonly visibility: Visibility
 }
 
-function toReplyTarget({ heard, post, note, object, visibility }: Answerable): ReplyTarget {
-  const { actor, address } = heard.named
+function toReplyTarget({ resolved, post, note, object, visibility }: Answerable): ReplyTarget {
+  const { actor, address } = resolved.named
   return {
     actor: actor.id,
     address,

@@ -1,7 +1,7 @@
 import type { JsonObject } from '../reading.ts'
 import { idOf, textOf } from '../reading.ts'
 import { cleanName } from '../text-hygiene.ts'
-import type { ActivityKind, HeardActivity } from './activity-kind.ts'
+import type { ActivityKind, ResolvedActivity } from './activity-kind.ts'
 import { inThreadOf, targetActor, tellEvent, toIntake } from './intake.ts'
 import { findOwnPost } from './own-post.ts'
 
@@ -13,22 +13,22 @@ function reactionTo(describe: (json: JsonObject) => string): ActivityKind {
       const post = object && (await findOwnPost(object, actor.id, lookups))
       return post ? { post } : undefined
     },
-    read: heard => tellReaction(heard, describe(heard.named.activity.json)),
+    read: resolved => tellReaction(resolved, describe(resolved.named.activity.json)),
   }
 }
 
-function tellReaction(heard: HeardActivity, sentence: string) {
-  const { post, named } = heard
+function tellReaction(resolved: ResolvedActivity, sentence: string) {
+  const { post, named } = resolved
   if (!post) return []
   return [
-    toIntake(heard, {
+    toIntake(resolved, {
       agent: post.agent,
       kind: 'reaction',
       parts: tellEvent(sentence, { url: post.id, title: 'Post' }),
       in_reply_to: post.id,
       ...inThreadOf(post, post.id),
       object: named.activity.id,
-      target: { ...targetActor(heard, post.id), event: named.activity.type },
+      target: { ...targetActor(resolved, post.id), event: named.activity.type },
     }),
   ]
 }

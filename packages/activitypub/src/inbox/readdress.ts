@@ -3,7 +3,7 @@ import { asObject, textOf } from '../reading.ts'
 import type { RemoteActor } from '../remote-actor.ts'
 import { asPeersFault } from '../signer.ts'
 import type { ProvenActivity } from '../verify.ts'
-import type { Findings, HeardActivity, Lookups } from './activity-kind.ts'
+import type { Findings, Lookups, ResolvedActivity } from './activity-kind.ts'
 import { inThreadWith, targetActor, tellEvent, toIntake } from './intake.ts'
 
 /** A follower, or one who waits to be, with the places where he is reached now. */
@@ -19,11 +19,11 @@ export interface Readdressed {
  */
 export async function findReaddressed(
   { activity, actor }: ProvenActivity,
-  { agents, actors, desk, foreignInboxes }: Lookups,
+  { agents, actors, store, foreignInboxes }: Lookups,
 ): Promise<Findings | undefined> {
   const kinds = ['follower', 'pending'] as const
   const keys = agents.list().flatMap(({ name }) => kinds.map(relation => ({ agent: name, relation })))
-  const related = await Promise.all(keys.map(key => desk.findRelation({ ...key, via: 'activitypub', peer: actor.id })))
+  const related = await Promise.all(keys.map(key => store.findRelation({ ...key, via: 'activitypub', peer: actor.id })))
   const relations = related.filter(relation => relation !== undefined)
   if (relations.length === 0) return undefined
   const fresh = (await asPeersFault(() => actors.refresh(activity.actor))) ?? actor
@@ -48,15 +48,15 @@ function addressTo({ inbox = '', sharedInbox }: RemoteActor, target: Json): Json
 }
 
 /** The operator sees it; the agent has nothing to do with it. */
-export function tellReaddressed(heard: HeardActivity, readdressed: readonly Readdressed[]) {
-  return heard.agents.map(agent =>
-    toIntake(heard, {
+export function tellReaddressed(resolved: ResolvedActivity, readdressed: readonly Readdressed[]) {
+  return resolved.agents.map(agent =>
+    toIntake(resolved, {
       agent,
       kind: 'message',
       parts: tellEvent('Is reached elsewhere from now on'),
-      ...inThreadWith(heard),
-      object: heard.named.activity.id,
-      target: targetActor(heard),
+      ...inThreadWith(resolved),
+      object: resolved.named.activity.id,
+      target: targetActor(resolved),
       disposition: 'keep',
       flags: ['readdressed'],
       effects: readdressed.filter(each => each.agent === agent).map(({ effect }) => effect),

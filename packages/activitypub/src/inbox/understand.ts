@@ -3,7 +3,7 @@ import type { IsBlocked } from '../blocklist.ts'
 import { isAboutBlocked } from '../blocklist.ts'
 import type { ProvenActivity, VerifiedDelivery } from '../verify.ts'
 import type { Handles } from '../webfinger.ts'
-import type { ActivityKind, Findings, HeardActivity, InboxHouse, Lookups } from './activity-kind.ts'
+import type { ActivityKind, Findings, InboxDeps, Lookups, ResolvedActivity } from './activity-kind.ts'
 import { activityKinds } from './activity-kinds.ts'
 
 /** A proven activity and the name of who sent it. */
@@ -16,10 +16,10 @@ export interface NamedActivity extends ProvenActivity {
 export type UnderstoodDelivery =
   | 'nothing'
   | { readonly gone: string }
-  | { readonly kind: ActivityKind; readonly heard: HeardActivity }
+  | { readonly kind: ActivityKind; readonly resolved: ResolvedActivity }
 
-export interface UnderstandParts extends Lookups {
-  readonly house: InboxHouse
+export interface ResolveDeps extends Lookups {
+  readonly gateway: InboxDeps
   readonly handles: Pick<Handles, 'confirm'>
   readonly isBlocked: IsBlocked
 }
@@ -30,10 +30,7 @@ const bringsPosts: ReadonlySet<string> = new Set(['Create', 'Update', 'Announce'
  * Looks up what a proven activity is about. Only what concerns an agent of ours makes us ask for its sender's name.
  * @throws Rejection `forbidden`
  */
-export async function understandDelivery(
-  verified: VerifiedDelivery,
-  parts: UnderstandParts,
-): Promise<UnderstoodDelivery> {
+export async function understandDelivery(verified: VerifiedDelivery, parts: ResolveDeps): Promise<UnderstoodDelivery> {
   if (verified === 'nothing' || !verified.activity) return verified
   const { type, json } = verified.activity
   if (bringsPosts.has(type) && isAboutBlocked(json, parts.isBlocked)) return 'nothing'
@@ -41,14 +38,14 @@ export async function understandDelivery(
   const found = await kind?.find(verified, parts)
   if (!kind || !found) return 'nothing'
   const named = concernsAgents(found) ? await nameActor(verified, parts) : { ...verified, address: undefined }
-  return { kind, heard: { named, agents: [], known: [], house: parts.house, ...found } }
+  return { kind, resolved: { named, agents: [], known: [], gateway: parts.gateway, ...found } }
 }
 
 function concernsAgents({ agents = [], known = [], post }: Findings): boolean {
   return agents.length > 0 || known.length > 0 || post !== undefined
 }
 
-async function nameActor(proven: ProvenActivity, { handles }: UnderstandParts): Promise<NamedActivity> {
+async function nameActor(proven: ProvenActivity, { handles }: ResolveDeps): Promise<NamedActivity> {
   const address = await handles.confirm(proven.actor)
   return { ...proven, address, proofs: [...proven.proofs, proveHandle(address)] }
 }

@@ -3,9 +3,9 @@ import { isOnOrigin } from '../iri.ts'
 import { asObject, idOf, onlyOf, typeOf } from '../reading.ts'
 import { readReplyTarget } from '../reply-target.ts'
 import type { ProvenActivity } from '../verify.ts'
-import type { ActivityKind, Findings, HeardActivity, Lookups } from './activity-kind.ts'
+import type { ActivityKind, Findings, Lookups, ResolvedActivity } from './activity-kind.ts'
 import { endRelation } from './follow.ts'
-import type { Telling } from './intake.ts'
+import type { IntakeDraft } from './intake.ts'
 import { inThreadOf, inThreadWith, targetActor, tellEvent, toIntake } from './intake.ts'
 import { findAgentName } from './own-post.ts'
 
@@ -16,13 +16,13 @@ export const undo: ActivityKind = {
     if (!undone) return undefined
     return (await findById(undone.id, proven, lookups)) ?? (await findByRelation(undone, proven, lookups))
   },
-  read(heard) {
-    const { agents, known, undone } = heard
-    const tell = undone && tellings.get(undone)
+  read(resolved) {
+    const { agents, known, undone } = resolved
+    const tell = undone && intakeDrafts.get(undone)
     return tell
       ? agents.map(agent =>
           tell(
-            heard,
+            resolved,
             agent,
             known.find(message => message.agent === agent),
           ),
@@ -50,9 +50,9 @@ function readUndone({ activity, actor }: ProvenActivity): Undone | undefined {
 async function findById(
   id: string | undefined,
   { actor }: ProvenActivity,
-  { desk }: Lookups,
+  { store }: Lookups,
 ): Promise<Findings | undefined> {
-  const known = id ? await desk.findAuthored('activitypub', { author: actor.id, object: id }) : []
+  const known = id ? await store.findAuthored('activitypub', { author: actor.id, object: id }) : []
   const undone = known[0] && readReplyTarget(known[0].target).event
   return undone ? { known, undone, agents: [...new Set(known.map(({ agent }) => agent))] } : undefined
 }
@@ -61,13 +61,13 @@ async function findById(
 async function findByRelation(
   { type, object }: Undone,
   { actor }: ProvenActivity,
-  { agents, desk }: Lookups,
+  { agents, store }: Lookups,
 ): Promise<Findings | undefined> {
   const agent = findAgentName(object ?? '', agents)
   if (!type || !agent) return undefined
   const key = { via: 'activitypub', agent, peer: actor.id } as const
   const found = await Promise.all(
-    (relationsBy.get(type) ?? []).map(relation => desk.findRelation({ ...key, relation })),
+    (relationsBy.get(type) ?? []).map(relation => store.findRelation({ ...key, relation })),
   )
   return found.some(Boolean) ? { agents: [agent], undone: type } : undefined
 }
@@ -77,9 +77,9 @@ const relationsBy: ReadonlyMap<string, readonly RelationKind[]> = new Map([
   ['Block', ['blocked_by']],
 ])
 
-type Tell = (heard: HeardActivity, agent: string, earlier: KnownMessage | undefined) => Intake
+type Tell = (resolved: ResolvedActivity, agent: string, earlier: KnownMessage | undefined) => Intake
 
-const tellings: ReadonlyMap<string, Tell> = new Map([
+const intakeDrafts: ReadonlyMap<string, Tell> = new Map([
   ['Follow', tellUnfollow],
   ['Block', tellUnblock],
   ['Like', tellTakenBack],
@@ -87,41 +87,41 @@ const tellings: ReadonlyMap<string, Tell> = new Map([
   ['Announce', tellTakenBack],
 ])
 
-function tellUnfollow(heard: HeardActivity, agent: string, earlier: KnownMessage | undefined): Intake {
-  return toIntake(heard, {
-    ...tellUndone(heard, agent),
+function tellUnfollow(resolved: ResolvedActivity, agent: string, earlier: KnownMessage | undefined): Intake {
+  return toIntake(resolved, {
+    ...tellUndone(resolved, agent),
     kind: 'unfollow',
     parts: tellEvent('No longer follows you'),
-    effects: [endRelation(heard, 'follower'), endRelation(heard, 'pending'), ...reopen(earlier)],
+    effects: [endRelation(resolved, 'follower'), endRelation(resolved, 'pending'), ...reopen(earlier)],
     ...(earlier?.isKept && { disposition: 'keep' }),
   })
 }
 
-function tellUnblock(heard: HeardActivity, agent: string, earlier: KnownMessage | undefined): Intake {
-  return toIntake(heard, {
-    ...tellUndone(heard, agent),
+function tellUnblock(resolved: ResolvedActivity, agent: string, earlier: KnownMessage | undefined): Intake {
+  return toIntake(resolved, {
+    ...tellUndone(resolved, agent),
     kind: 'message',
     parts: tellEvent('Lifts the block'),
     disposition: 'keep',
     flags: ['unblocked'],
-    effects: [{ kind: 'unrelate', relation: 'blocked_by', peer: heard.named.actor.id }, ...reopen(earlier)],
+    effects: [{ kind: 'unrelate', relation: 'blocked_by', peer: resolved.named.actor.id }, ...reopen(earlier)],
   })
 }
 
-function tellTakenBack(heard: HeardActivity, agent: string, earlier: KnownMessage | undefined): Intake {
+function tellTakenBack(resolved: ResolvedActivity, agent: string, earlier: KnownMessage | undefined): Intake {
   const post = earlier && readReplyTarget(earlier.target).object
-  return toIntake(heard, {
-    ...tellUndone(heard, agent),
+  return toIntake(resolved, {
+    ...tellUndone(resolved, agent),
     kind: 'reaction',
     parts: tellEvent('Took back the reaction', post ? { url: post, title: 'Post' } : undefined),
     ...(earlier && post && { in_reply_to: post, ...inThreadOf(earlier, post) }),
-    target: targetActor(heard, post),
+    target: targetActor(resolved, post),
     effects: reopen(earlier),
   })
 }
 
-function tellUndone(heard: HeardActivity, agent: string): Omit<Telling, 'kind' | 'parts'> {
-  return { agent, ...inThreadWith(heard), object: heard.named.activity.id, target: targetActor(heard) }
+function tellUndone(resolved: ResolvedActivity, agent: string): Omit<IntakeDraft, 'kind' | 'parts'> {
+  return { agent, ...inThreadWith(resolved), object: resolved.named.activity.id, target: targetActor(resolved) }
 }
 
 /** Some servers give the same id to what is done again (Misskey's follows). */

@@ -12,19 +12,19 @@ import { findReaddressed, tellReaddressed } from './readdress.ts'
 export const update: ActivityKind = {
   async find(proven, lookups) {
     const { activity, actor } = proven
-    const { agents, desk } = lookups
+    const { agents, store } = lookups
     const post = asObject(activity.json.object)
     const object = idOf(activity.json.object)
     if (object === actor.id) return findReaddressed(proven, lookups)
     if (!post || !object || !isReadable(activity)) return undefined
-    const known = await desk.findAuthored('activitypub', { author: actor.id, object })
+    const known = await store.findAuthored('activitypub', { author: actor.id, object })
     const told = known.map(({ agent }) => agent)
     return { known, agents: [...new Set([...told, ...findAddressed(activity.json, post, agents)])] }
   },
-  read: heard =>
-    heard.readdressed
-      ? tellReaddressed(heard, heard.readdressed)
-      : heard.agents.map(agent => readPost(heard, agent, lastToldTo(agent, heard.known))),
+  read: resolved =>
+    resolved.readdressed
+      ? tellReaddressed(resolved, resolved.readdressed)
+      : resolved.agents.map(agent => readPost(resolved, agent, lastToldTo(agent, resolved.known))),
 }
 
 function lastToldTo(agent: string, known: readonly KnownMessage[]): KnownMessage | undefined {

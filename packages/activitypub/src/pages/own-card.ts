@@ -1,10 +1,10 @@
 import type { AgentProfile, Json } from '@postern/core'
 import { sanitizeHtml } from '../html/sanitize.ts'
+import { memoize } from '../memoize.ts'
 import type { JsonObject } from '../reading.ts'
 import { asObject, textOf } from '../reading.ts'
 import type { Answered } from '../render.ts'
 import { renderNote } from '../render.ts'
-import { createTextMemo } from '../text-memo.ts'
 import { readNamedWords } from '../words-called.ts'
 import type { Author, Media, PostCard } from './post-card.ts'
 
@@ -15,7 +15,7 @@ export interface PageAgent {
   readonly origin: string
 }
 
-const remember = createTextMemo<string>()
+const remember = memoize<string>()
 
 /** Long answers are read many times. */
 function sanitizeOnce(content: string): string {

@@ -1,9 +1,9 @@
-import type { AgentProfile, World } from '@postern/core'
+import type { AgentProfile, Platform } from '@postern/core'
 import { isoTime, Rejection } from '@postern/core'
 import type { PageMarkup } from '@postern/http'
 import { htmlPageHeaders } from '@postern/http'
 import type { Context } from 'hono'
-import type { PostsParts } from '../posts.ts'
+import type { PostsDeps } from '../posts.ts'
 import { findPost } from '../posts.ts'
 import type { Readers } from '../readers.ts'
 import { isOpen } from '../visibility.ts'
@@ -18,10 +18,10 @@ import { listRecentPosts } from './recent-posts.ts'
 import { renderTagPage } from './tag-page.ts'
 
 export interface PageRouteDeps {
-  readonly posts: PostsParts
+  readonly posts: PostsDeps
   readonly pages: PageDeps & RecentDeps
   readonly readers: Readers
-  readonly world: Pick<World, 'now'>
+  readonly platform: Pick<Platform, 'now'>
 }
 
 /** What an agent's feed holds. */
@@ -77,11 +77,11 @@ export function answerPage(
 export async function serveFeed(
   context: Context,
   agent: AgentProfile | undefined,
-  { pages, readers, world }: PageRouteDeps,
+  { pages, readers, platform }: PageRouteDeps,
 ): Promise<Response> {
   if (!agent) throw new Rejection('no_recipient', 'Cannot find feed: there is no such agent')
   await readers.admit(context.req.raw)
   const listed = await listRecentPosts(agent, feedLength, pages)
   const { domain, origin } = pages
-  return context.body(renderFeed({ profile: agent, domain, origin }, listed, isoTime(world.now())), 200, feedHeaders)
+  return context.body(renderFeed({ profile: agent, domain, origin }, listed, isoTime(platform.now())), 200, feedHeaders)
 }

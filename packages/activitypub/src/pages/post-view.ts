@@ -1,4 +1,4 @@
-import type { AgentProfile, LookupDesk, ResponseContext } from '@postern/core'
+import type { AgentProfile, LookupStore, ResponseContext } from '@postern/core'
 import type { IsBlocked } from '../blocklist.ts'
 import { findWebAddress } from '../iri.ts'
 import { postIri } from '../own-iris.ts'
@@ -9,7 +9,7 @@ import { describePeerPost } from './peer-card.ts'
 import type { PostView } from './post-page.ts'
 
 export interface PageDeps {
-  readonly desk: Pick<LookupDesk, 'readResponseContext'>
+  readonly store: Pick<LookupStore, 'readResponseContext'>
   readonly isBlocked: IsBlocked
   readonly domain: string
   readonly origin: string
@@ -23,7 +23,7 @@ export async function viewPost(found: FoundPost, profile: AgentProfile, deps: Pa
   const { response, rendering, piece = 0 } = answered
   const { domain, origin, isBlocked } = deps
   const names = [idOfPiece(answered, piece)]
-  const context = await deps.desk.readResponseContext(response.id, { names, limit: maxReplies })
+  const context = await deps.store.readResponseContext(response.id, { names, limit: maxReplies })
   const before = piece === 0 && context.answered ? describePeerPost(context.answered, isBlocked) : undefined
   return {
     post: describeOwnPost(answered, { profile, domain, origin }),

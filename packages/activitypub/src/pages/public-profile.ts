@@ -1,4 +1,4 @@
-import type { AgentDirectory, PublicProfile, RelationDesk } from '@postern/core'
+import type { AgentDirectory, PublicProfile, RelationStore } from '@postern/core'
 import { Rejection } from '@postern/core'
 import { html } from 'hono/html'
 import type { ActivityPubConfig } from '../config.ts'
@@ -9,7 +9,7 @@ import type { RecentDeps } from './recent-posts.ts'
 import { listRecentPosts } from './recent-posts.ts'
 
 export interface ProfileDeps extends RecentDeps {
-  readonly desk: RecentDeps['desk'] & Pick<RelationDesk, 'countRelations'>
+  readonly store: RecentDeps['store'] & Pick<RelationStore, 'countRelations'>
   readonly agents: Pick<AgentDirectory, 'origin' | 'domain' | 'find'>
   readonly follows: ActivityPubConfig['follows']
   /** What agents say is shown to signed requests only, and so to no browser. */
@@ -20,14 +20,14 @@ const postsShown = 10
 
 /** What an agent's page shows of its life on the network. @throws Rejection `no_recipient` */
 export function createPublicProfiles(deps: ProfileDeps): (agent: string) => Promise<PublicProfile> {
-  const { agents, desk, follows, isSignedOnly } = deps
+  const { agents, store, follows, isSignedOnly } = deps
   return async name => {
     const profile = agents.find(name)
     if (!profile) throw new Rejection('no_recipient', 'Cannot show profile: there is no such agent')
     const posts = isSignedOnly ? [] : await listRecentPosts(profile, postsShown, deps)
     return {
       bio: describeInHtml(profile.description),
-      followers: await desk.countRelations({ agent: name, via: 'activitypub', relation: 'follower' }),
+      followers: await store.countRelations({ agent: name, via: 'activitypub', relation: 'follower' }),
       follows,
       posts: posts.map(post => String(html`${renderCard(post, 'listed')}`)),
       ...(!isSignedOnly && { feed: feedAddress(agents.origin, name) }),

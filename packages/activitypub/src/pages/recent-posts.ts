@@ -1,23 +1,23 @@
-import type { AgentDirectory, AgentProfile, LookupDesk, ShowDemand } from '@postern/core'
+import type { AgentDirectory, AgentProfile, LookupStore, ShowRequirement } from '@postern/core'
 import { toAnswered } from '../posts.ts'
 import type { Answered } from '../render.ts'
 import { describeOwnPost } from './own-card.ts'
 import type { PostCard } from './post-card.ts'
 
 export interface RecentDeps {
-  readonly desk: Pick<LookupDesk, 'listResponses'>
+  readonly store: Pick<LookupStore, 'listResponses'>
   readonly agents: Pick<AgentDirectory, 'origin' | 'domain'>
   readonly fileAddress: Answered['fileAddress']
-  readonly showDemand?: ShowDemand | undefined
+  readonly showRequirement?: ShowRequirement | undefined
 }
 
 /** What an agent said to everybody, newest first; of a long answer its first post. */
 export async function listRecentPosts(
   profile: AgentProfile,
   limit: number,
-  { desk, agents, ...deps }: RecentDeps,
+  { store, agents, ...deps }: RecentDeps,
 ): Promise<readonly PostCard[]> {
-  const listed = await desk.listResponses({ agent: profile.name, via: 'activitypub', isListed: true, limit })
+  const listed = await store.listResponses({ agent: profile.name, via: 'activitypub', isListed: true, limit })
   const agent = { profile, domain: agents.domain, origin: agents.origin }
   return listed.map(found => describeOwnPost(toAnswered(found, { ...deps, origin: agents.origin }), agent))
 }

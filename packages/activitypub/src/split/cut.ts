@@ -1,5 +1,5 @@
 /** How many characters the piece with this number takes, 0 being the one already begun; `Infinity` for the last one. */
-export type Rooms = (piece: number) => number
+export type OperationDeps = (piece: number) => number
 
 export interface Fragment {
   readonly text: string
@@ -7,7 +7,7 @@ export interface Fragment {
 }
 
 /** Cuts a text into a fragment for each room; the first is empty when nothing fits what is left of the first room. */
-export type Cut = (text: string, rooms: Rooms) => readonly Fragment[]
+export type Cut = (text: string, deps: OperationDeps) => readonly Fragment[]
 
 /** How texts of one kind fall apart. */
 export interface Grain {
@@ -28,14 +28,14 @@ interface Growing {
 
 /** Units go into the room that is left while they fit, else into the next; one that fits neither is cut finer. */
 export function createCut({ units, measure, gap, finer }: Grain): Cut {
-  return function cut(text, rooms) {
+  return function cut(text, deps) {
     const fragments: Growing[] = [{ text: '', length: 0 }]
     let from = 0
     for (const unit of units(text)) {
       const last = fragments.at(-1) as Growing
       const at = fragments.length - 1
       const taken = last.text ? last.length + gap : 0
-      const left: Rooms = piece => rooms(at + piece) - (piece === 0 ? taken : 0)
+      const left: OperationDeps = piece => deps(at + piece) - (piece === 0 ? taken : 0)
       if (left(0) === Number.POSITIVE_INFINITY) {
         grow(last, text.slice(from), 0)
         break
@@ -49,13 +49,13 @@ export function createCut({ units, measure, gap, finer }: Grain): Cut {
   }
 }
 
-function placeUnit(text: string, rooms: Rooms, { measure, finer }: Pick<Grain, 'measure' | 'finer'>) {
-  const [here, next] = [rooms(0), rooms(1)]
+function placeUnit(text: string, deps: OperationDeps, { measure, finer }: Pick<Grain, 'measure' | 'finer'>) {
+  const [here, next] = [deps(0), deps(1)]
   // What goes into the last room need not be counted to its end.
   const length = measure(text, next === Number.POSITIVE_INFINITY ? here : Math.max(here, next))
   const whole: Fragment = { text, length }
   if (length <= here) return [whole]
-  return length <= next || !finer ? [{ text: '', length: 0 }, whole] : finer(text, rooms)
+  return length <= next || !finer ? [{ text: '', length: 0 }, whole] : finer(text, deps)
 }
 
 function grow(fragment: Growing, text: string, length: number): void {

@@ -1,6 +1,6 @@
 import type { Part, TextPart } from '@postern/core'
 import { htmlToText } from '../html/to-text.ts'
-import type { Cut, Rooms } from './cut.ts'
+import type { Cut, OperationDeps } from './cut.ts'
 import { cutPlain } from './cut-text.ts'
 
 export interface Packing {
@@ -24,7 +24,7 @@ export function packParts(parts: readonly Part[], packing: Packing): readonly (r
   let used = 0
 
   /** Seen from piece `at`, of which `used` is taken. */
-  function roomsFrom(at: number): Rooms {
+  function roomsFrom(at: number): OperationDeps {
     const left = limit - used - (used > 0 ? gap : 0)
     return piece => (at + piece >= maxPieces - 1 ? Number.POSITIVE_INFINITY : piece === 0 ? left : limit)
   }
@@ -40,8 +40,8 @@ export function packParts(parts: readonly Part[], packing: Packing): readonly (r
     used = length
   }
 
-  function placeText(part: TextPart, rooms: Rooms): void {
-    const [first, ...more] = cutTextPart(part, rooms, packing.cutMarkdown)
+  function placeText(part: TextPart, deps: OperationDeps): void {
+    const [first, ...more] = cutTextPart(part, deps, packing.cutMarkdown)
     if (first?.part.content) append(first.part, first.length)
     for (const { part: next, length } of more) {
       if (next.content) begin(next, length)
@@ -49,11 +49,11 @@ export function packParts(parts: readonly Part[], packing: Packing): readonly (r
   }
 
   for (const part of parts) {
-    const rooms = roomsFrom(pieces.length - 1)
-    const room = rooms(0)
+    const deps = roomsFrom(pieces.length - 1)
+    const room = deps(0)
     const length = measure([part], limit)
     if (length === 0 || length <= room) append(part, length)
-    else if (part.kind === 'text') placeText(part, rooms)
+    else if (part.kind === 'text') placeText(part, deps)
     else begin(part, length)
   }
   return pieces
@@ -65,14 +65,14 @@ interface CutPart {
 }
 
 /** HTML is cut as the text it shows. */
-function cutTextPart(part: TextPart, rooms: Rooms, cutMarkdown: Cut | undefined): readonly CutPart[] {
+function cutTextPart(part: TextPart, deps: OperationDeps, cutMarkdown: Cut | undefined): readonly CutPart[] {
   const { mime, content } = part
   if (mime === 'text/markdown' && cutMarkdown) {
     const trim = (text: string) => text.replace(/^(?:[ \t]*\n)+/, '').trimEnd()
-    return cutMarkdown(content, rooms).map(({ text, length }) => ({ part: { ...part, content: trim(text) }, length }))
+    return cutMarkdown(content, deps).map(({ text, length }) => ({ part: { ...part, content: trim(text) }, length }))
   }
   const plain = mime === 'text/html' ? htmlToText(content).text : content
-  return cutPlain(plain.replace(/\r\n?/g, '\n'), rooms).map(({ text, length }) => ({
+  return cutPlain(plain.replace(/\r\n?/g, '\n'), deps).map(({ text, length }) => ({
     part: { ...part, mime: 'text/plain', content: text.trim() },
     length,
   }))

@@ -1,10 +1,10 @@
 import type { Part } from '@postern/core'
-import { createTextMemo } from '../text-memo.ts'
+import { memoize } from '../memoize.ts'
 import { splitParts } from './split-parts.ts'
 
 type Pieces = readonly (readonly Part[])[]
 
-const remember = createTextMemo<Pieces>()
+const remember = memoize<Pieces>()
 
 /**
  * As `splitParts`. Each post of a thread is rendered of its piece whenever it is sent or read, and dividing what strangers chose may

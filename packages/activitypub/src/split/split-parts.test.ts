@@ -165,13 +165,13 @@ describe('splitParts()', () => {
     expect(pieces[0]).toEqual([write(paragraph, 'text/plain')])
   })
 
-  test('files, links and demands stay where they stood and whole', () => {
+  test('files, links and requirements stay where they stood and whole', () => {
     const file: Part = { kind: 'file', name: 'a.png', bytes_ref: { kind: 'url', url: 'https://a.test/a.png' } }
     const link: Part = { kind: 'link', url: 'https://a.test/', title: 'A page of much use' }
-    const demand: Part = { kind: 'policy', policy: { kind: 'forbidden', message: sentence.repeat(3) } }
+    const requirement: Part = { kind: 'policy', policy: { kind: 'forbidden', message: sentence.repeat(3) } }
     const unknown = { kind: 'poll' } as unknown as Part
-    const pieces = splitParts([write('word '.repeat(6)), file, link, demand, unknown, write('End.')], 40)
-    expect(pieces).toEqual([[write('word '.repeat(6)), file], [link], [demand, unknown], [write('End.')]])
+    const pieces = splitParts([write('word '.repeat(6)), file, link, requirement, unknown, write('End.')], 40)
+    expect(pieces).toEqual([[write('word '.repeat(6)), file], [link], [requirement, unknown], [write('End.')]])
     expect(pieces[0]?.[1]).toBe(file)
   })
 

@@ -13,13 +13,13 @@ const minLimit = 40
  * The next way is taken when a piece turns out longer than the sum of what it was put together from: marks of emphasis
  * or code mean something else beside others. Cut as plain text a piece is exactly as long as its words.
  */
-const ways: readonly Way[] = [
+const ways: readonly SplitRule[] = [
   { cutMarkdown, share: 1 },
   { cutMarkdown, share: 0.9 },
 ]
-const plainWay: Way = { cutMarkdown: undefined, share: 1 }
+const plainWay: SplitRule = { cutMarkdown: undefined, share: 1 }
 
-interface Way {
+interface SplitRule {
   readonly cutMarkdown: Cut | undefined
   readonly share: number
 }
@@ -36,7 +36,7 @@ export function splitParts(parts: readonly Part[], limit: number): readonly (rea
   if (fits(parts)) return [parts]
   const isHeld = (piece: readonly Part[], at: number) =>
     at === maxPieces - 1 || piece.every(({ kind }) => kind !== 'text') || fits(piece)
-  const cutInPieces = ({ cutMarkdown, share }: Way) =>
+  const cutInPieces = ({ cutMarkdown, share }: SplitRule) =>
     packParts(parts, { limit: Math.floor(room * share), maxPieces, measure: countParts, cutMarkdown })
   for (const way of ways) {
     const pieces = cutInPieces(way)

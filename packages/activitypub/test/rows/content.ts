@@ -25,9 +25,9 @@ export const content: readonly Row[] = [
     cases: [
       {
         title: '__proto__ and constructor',
-        send({ house, alice }) {
+        send({ gateway, alice }) {
           const polluted = '"__proto__":{"polluted":true},"constructor":{"prototype":{"polluted":true}},'
-          return postActivity(house, alice, JSON.stringify(composeNote(alice)).replace('{', `{${polluted}`))
+          return postActivity(gateway, alice, JSON.stringify(composeNote(alice)).replace('{', `{${polluted}`))
         },
         expect: taken,
         async after() {
@@ -43,7 +43,7 @@ export const content: readonly Row[] = [
     cases: [
       ...[null, []].map(body => ({
         title: JSON.stringify(body),
-        send: ({ house, alice }: Stage) => postActivity(house, alice, body),
+        send: ({ gateway, alice }: Stage) => postActivity(gateway, alice, body),
         expect: malformed,
       })),
       noteWith('two types', {}, { type: ['Create', 'Delete'] }, malformed),
@@ -124,18 +124,18 @@ export const content: readonly Row[] = [
     cases: [
       {
         title: 'are not walked, a thread that leads back into itself is read once',
-        send({ house, peer, alice }) {
+        send({ gateway, peer, alice }) {
           const loop = `${alice.id}/loop`
           peer.serve(loop, { body: { ...endless(loop), type: 'Note', attributedTo: alice.id, content: '<p>x</p>' } })
           peer.serve(`${loop}/replies`, { body: endless(`${loop}/replies`) })
           peer.serve('https://good.test/inbox', { status: 202 })
-          house.work()
-          return postActivity(house, alice, composeNote(alice, { ...endless(loop), id: `${alice.id}/mention` }))
+          gateway.work()
+          return postActivity(gateway, alice, composeNote(alice, { ...endless(loop), id: `${alice.id}/mention` }))
         },
         expect: { status: 202 },
-        async after({ house, peer, alice }) {
+        async after({ gateway, peer, alice }) {
           await vi.waitFor(() => expect(peer.countOf('https://good.test/inbox')).toBe(1))
-          expect(house.heard).toHaveLength(1)
+          expect(gateway.resolved).toHaveLength(1)
           const counts = ['', '/replies', '/context'].map(path => peer.countOf(`${alice.id}/loop${path}`))
           expect(counts).toEqual([1, 0, 0])
         },

@@ -9,10 +9,10 @@ const titles = (...names: readonly string[]) => titlesOf('fetching', ...names)
 const invalid = { ...refused, code: 'signature_invalid' } as const
 
 /** A note of somebody whose actor lives at this host. */
-function postFrom(host: string, { house, alice }: Stage): Promise<PostAnswer> {
+function postFrom(host: string, { gateway, alice }: Stage): Promise<PostAnswer> {
   const id = `https://${host}/users/alice`
   const author = { ...alice, id, keyId: `${id}#main-key` }
-  return postActivity(house, author, composeNote(author))
+  return postActivity(gateway, author, composeNote(author))
 }
 
 /** DNS gives one answer after the other. */
@@ -22,9 +22,9 @@ function answerInTurn(...answers: readonly (readonly string[])[]): Pick<RowCase,
 }
 
 /** The same key costs nothing for a while. */
-async function expectLeftInPeace({ house, peer, alice }: Stage, { status }: PostAnswer): Promise<void> {
+async function expectLeftInPeace({ gateway, peer, alice }: Stage, { status }: PostAnswer): Promise<void> {
   peer.forget()
-  expect(await postActivity(house, alice, composeNote(alice))).toMatchObject({ status })
+  expect(await postActivity(gateway, alice, composeNote(alice))).toMatchObject({ status })
   expect(peer.requests).toEqual([])
 }
 
@@ -69,10 +69,10 @@ export const fetching: readonly Row[] = [
     title: 'a redirect to somewhere else',
     cases: ['https://127.0.0.1/users/alice', 'https://other.test/users/alice'].map(location => ({
       title: location,
-      send({ house, peer, alice }: Stage) {
+      send({ gateway, peer, alice }: Stage) {
         peer.serve(alice.id, { status: 302, headers: { location } })
         peer.serve('https://other.test/users/alice', { body: alice.document })
-        return postActivity(house, alice, composeNote(alice))
+        return postActivity(gateway, alice, composeNote(alice))
       },
       expect: { ...invalid, fetches: 1 },
     })),
@@ -109,22 +109,22 @@ export const fetching: readonly Row[] = [
     cases: [
       ...['data:application/activity+json,{}', 'file:///etc/passwd', 'http://good.test/users/alice'].map(location => ({
         title: location,
-        send({ house, peer, alice }: Stage) {
+        send({ gateway, peer, alice }: Stage) {
           peer.serve(alice.id, { status: 302, headers: { location } })
-          return postActivity(house, alice, composeNote(alice))
+          return postActivity(gateway, alice, composeNote(alice))
         },
         expect: { ...invalid, fetches: 1 },
         after: expectLeftInPeace,
       })),
       {
         title: 'twenty hops',
-        send({ house, peer, alice }) {
+        send({ gateway, peer, alice }) {
           const placeOf = (hop: number) => (hop ? `https://good.test/hops/${hop}` : alice.id)
           for (let hop = 0; hop < 20; hop += 1) {
             peer.serve(placeOf(hop), { status: 302, headers: { location: placeOf(hop + 1) } })
           }
           peer.serve(placeOf(20), { body: alice.document })
-          return postActivity(house, alice, composeNote(alice))
+          return postActivity(gateway, alice, composeNote(alice))
         },
         expect: { ...invalid, fetches: 4 },
         after: expectLeftInPeace,
@@ -139,9 +139,9 @@ export const fetching: readonly Row[] = [
       {
         title: 'is given up and left in peace',
         options: { watchFetch: fetch => (url, init) => fetch(url, { ...init, timeoutMs: 100 }) },
-        send({ house, peer, alice }) {
+        send({ gateway, peer, alice }) {
           peer.serve(alice.id, 'hang')
-          return postActivity(house, alice, composeNote(alice))
+          return postActivity(gateway, alice, composeNote(alice))
         },
         expect: { status: 503, code: 'unavailable', turns: 0, fetches: 1 },
         async after(stage, answer) {
@@ -162,17 +162,17 @@ export const fetching: readonly Row[] = [
     cases: [
       {
         title: 'more than 1 MiB',
-        send({ house, peer, alice }) {
+        send({ gateway, peer, alice }) {
           peer.serve(alice.id, { body: { ...alice.document, padding: 'x'.repeat(1_100_000) } })
-          return postActivity(house, alice, composeNote(alice))
+          return postActivity(gateway, alice, composeNote(alice))
         },
         expect: { ...invalid, fetches: 1 },
       },
       {
         title: 'compressed',
-        send({ house, peer, alice }) {
+        send({ gateway, peer, alice }) {
           peer.serve(alice.id, { headers: { 'content-encoding': 'gzip' }, body: 'a bomb' })
-          return postActivity(house, alice, composeNote(alice))
+          return postActivity(gateway, alice, composeNote(alice))
         },
         expect: { ...invalid, fetches: 1 },
       },
@@ -185,10 +185,10 @@ export const fetching: readonly Row[] = [
     cases: [
       {
         title: 'where an actor is expected it is not looked at',
-        send({ house, peer, alice }) {
+        send({ gateway, peer, alice }) {
           const body = `<html>${'<link rel="alternate" type="'.repeat(30_000)}`
           peer.serve(alice.id, { type: 'text/html', body })
-          return postActivity(house, alice, composeNote(alice))
+          return postActivity(gateway, alice, composeNote(alice))
         },
         expect: { ...invalid, fetches: 1 },
       },
@@ -212,13 +212,13 @@ export const fetching: readonly Row[] = [
       {
         title: 'that all fail are each asked once in a while',
         async send(stage) {
-          const { house, peer, alice } = stage
+          const { gateway, peer, alice } = stage
           const authors = Array.from({ length: 100 }, (_, at) => {
             const id = `https://good.test/users/nobody-${at}`
             peer.serve(id, { status: 503 })
             return { ...alice, id, keyId: `${id}#main-key` }
           })
-          for (const author of [...authors, ...authors]) await postActivity(house, author, composeNote(author))
+          for (const author of [...authors, ...authors]) await postActivity(gateway, author, composeNote(author))
           return postFrom('127.0.0.1', stage)
         },
         expect: { ...invalid, fetches: 100 },
@@ -240,11 +240,11 @@ export const fetching: readonly Row[] = [
     cases: [
       {
         title: 'that do not sign ask nobody',
-        async send({ house, alice }) {
+        async send({ gateway, alice }) {
           const answers: PostAnswer[] = []
           for (let at = 0; at < 100; at += 1) {
             const keyId = `${alice.id}#${at}`
-            answers.push(await postActivity(house, alice, composeNote(alice), { keyId, digest: 'garbage' }))
+            answers.push(await postActivity(gateway, alice, composeNote(alice), { keyId, digest: 'garbage' }))
           }
           return answers.at(-1)!
         },
@@ -252,10 +252,10 @@ export const fetching: readonly Row[] = [
       },
       {
         title: 'that nobody has cost two looks',
-        async send({ house, alice }) {
+        async send({ gateway, alice }) {
           const answers: PostAnswer[] = []
           for (let at = 0; at < 100; at += 1) {
-            answers.push(await postActivity(house, alice, composeNote(alice), { keyId: `${alice.id}#${at}` }))
+            answers.push(await postActivity(gateway, alice, composeNote(alice), { keyId: `${alice.id}#${at}` }))
           }
           return answers.at(-1)!
         },
@@ -277,9 +277,9 @@ export const fetching: readonly Row[] = [
       { status: 302, headers: { location: 'https://127.0.0.1/elsewhere' } },
     ].map((route, at) => ({
       title: ['another subject', '10 MB', 'another scheme', 'a private address'][at] ?? '',
-      send({ house, peer, alice }: Stage) {
+      send({ gateway, peer, alice }: Stage) {
         peer.serve('https://good.test/.well-known/webfinger', route)
-        return postActivity(house, alice, composeNote(alice))
+        return postActivity(gateway, alice, composeNote(alice))
       },
       expect: { ...taken, fetches: 2 },
       async after({ stored }: Stage) {

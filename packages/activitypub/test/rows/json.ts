@@ -38,13 +38,14 @@ export const json: readonly Row[] = [
     cases: [
       {
         title: 'without a length',
-        send: ({ house, alice }) => postActivity(house, alice, { ...composeNote(alice), padding: 'x'.repeat(2 ** 21) }),
+        send: ({ gateway, alice }) =>
+          postActivity(gateway, alice, { ...composeNote(alice), padding: 'x'.repeat(2 ** 21) }),
         expect: { status: 413, code: 'too_large', turns: 0, fetches: 0 },
       },
       {
         title: 'unsigned, with one',
-        send: ({ house, alice }) =>
-          postActivity(house, alice, composeNote(alice), {
+        send: ({ gateway, alice }) =>
+          postActivity(gateway, alice, composeNote(alice), {
             isUnsigned: true,
             headers: { 'content-length': String(2 ** 21) },
           }),
@@ -59,10 +60,10 @@ export const json: readonly Row[] = [
     cases: [
       {
         title: 'unsigned',
-        send: ({ house, alice }) => postActivity(house, alice, deep, { isUnsigned: true }),
+        send: ({ gateway, alice }) => postActivity(gateway, alice, deep, { isUnsigned: true }),
         expect: unsigned,
       },
-      { title: 'signed', send: ({ house, alice }) => postActivity(house, alice, deep), expect: malformed },
+      { title: 'signed', send: ({ gateway, alice }) => postActivity(gateway, alice, deep), expect: malformed },
     ],
     shownBy: [
       'packages/http/src/bounded-json.test.ts › A2A-E19: parseBoundedJson() takes 64 levels and refuses 65, and 40,000, before parsing',
@@ -74,7 +75,8 @@ export const json: readonly Row[] = [
     cases: [
       {
         title: 'unsigned',
-        send: ({ house, alice }) => postActivity(house, alice, composeNote(alice, {}, strange), { isUnsigned: true }),
+        send: ({ gateway, alice }) =>
+          postActivity(gateway, alice, composeNote(alice, {}, strange), { isUnsigned: true }),
         expect: unsigned,
       },
       { ...noteWith('signed', {}, strange, taken), ...watchHosts() },
@@ -86,9 +88,9 @@ export const json: readonly Row[] = [
     title: '50 000 mentions',
     cases: [true, false].map(isUnsigned => ({
       title: isUnsigned ? 'unsigned' : 'signed',
-      send({ house, alice }: Stage) {
+      send({ gateway, alice }: Stage) {
         const tag = Array.from({ length: 50_000 }, (_, at) => ({ type: 'Mention', href: `https://other.test/${at}` }))
-        return postActivity(house, alice, composeNote(alice, { tag }), { isUnsigned })
+        return postActivity(gateway, alice, composeNote(alice, { tag }), { isUnsigned })
       },
       // Without a signature its body is not read at all.
       expect: isUnsigned ? unsigned : { status: 413, code: 'too_large', turns: 0, fetches: 0 },
@@ -116,9 +118,9 @@ export const json: readonly Row[] = [
       ...['@graph', '@reverse', '@included'].map(keyword => noteWith(keyword, {}, { [keyword]: [] }, malformed)),
       {
         title: 'genuine, and alone',
-        send({ house, alice }) {
+        send({ gateway, alice }) {
           const signature = { type: 'RsaSignature2017', creator: alice.keyId, signatureValue: 'AAAA' }
-          return postActivity(house, alice, composeNote(alice, {}, { signature }), { isUnsigned: true })
+          return postActivity(gateway, alice, composeNote(alice, {}, { signature }), { isUnsigned: true })
         },
         expect: unsigned,
       },

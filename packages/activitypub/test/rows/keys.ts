@@ -15,18 +15,18 @@ const titles = (...names: readonly string[]) => titlesOf('signatures', ...names)
 function messageSigned(title: string, options: MessageOptions, outcome: RowCase['expect'] = invalid): RowCase {
   return {
     title,
-    send({ house, alice }) {
+    send({ gateway, alice }) {
       const body = JSON.stringify(composeNote(alice))
-      const headers = signMessageHeaders(house, alice, body, options)
-      return postActivity(house, alice, body, { isUnsigned: true, headers })
+      const headers = signMessageHeaders(gateway, alice, body, options)
+      return postActivity(gateway, alice, body, { isUnsigned: true, headers })
     },
     expect: outcome,
   }
 }
 
-function postWithKey({ house, peer, alice }: Stage, publicKeyPem: string): Promise<PostAnswer> {
+function postWithKey({ gateway, peer, alice }: Stage, publicKeyPem: string): Promise<PostAnswer> {
   peer.serve(alice.id, { body: { ...alice.document, publicKey: { id: alice.keyId, owner: alice.id, publicKeyPem } } })
-  return postActivity(house, alice, composeNote(alice))
+  return postActivity(gateway, alice, composeNote(alice))
 }
 
 /** Of this many bits, and nobody's: what counts is how long it would take to verify with it. */
@@ -49,16 +49,16 @@ export const keys: readonly Row[] = [
     cases: [
       {
         title: 'two labels',
-        send({ house, alice, mallory }) {
+        send({ gateway, alice, mallory }) {
           const body = JSON.stringify(composeNote(alice))
-          const one = signMessageHeaders(house, alice, body)
-          const two = signMessageHeaders(house, mallory, body, { label: 'sig2' })
+          const one = signMessageHeaders(gateway, alice, body)
+          const two = signMessageHeaders(gateway, mallory, body, { label: 'sig2' })
           const headers = {
             ...one,
             'signature-input': `${one['signature-input']}, ${two['signature-input']}`,
             signature: `${one.signature}, ${two.signature}`,
           }
-          return postActivity(house, alice, body, { isUnsigned: true, headers })
+          return postActivity(gateway, alice, body, { isUnsigned: true, headers })
         },
         expect: invalid,
       },
@@ -104,12 +104,12 @@ export const keys: readonly Row[] = [
     cases: [
       {
         title: 'within the window',
-        async send({ house, alice }) {
+        async send({ gateway, alice }) {
           const note = composeNote(alice)
-          const date = new Date(house.world.now()).toUTCString()
-          await postActivity(house, alice, note, { date })
-          house.world.advance(50 * 60_000)
-          return postActivity(house, alice, note, { date })
+          const date = new Date(gateway.platform.now()).toUTCString()
+          await postActivity(gateway, alice, note, { date })
+          gateway.platform.advance(50 * 60_000)
+          return postActivity(gateway, alice, note, { date })
         },
         expect: taken,
       },
@@ -164,11 +164,11 @@ export const keys: readonly Row[] = [
     cases: [
       {
         title: 'is looked for once',
-        async send({ house, peer, alice }) {
-          await postActivity(house, alice, composeNote(alice))
+        async send({ gateway, peer, alice }) {
+          await postActivity(gateway, alice, composeNote(alice))
           peer.forget()
           const renewed = settlePerson(peer, 'alice@good.test', { key: testKey('alice’s next') })
-          return postActivity(house, renewed, composeNote(renewed))
+          return postActivity(gateway, renewed, composeNote(renewed))
         },
         expect: { status: 202, turns: 2, fetches: 1 },
       },
@@ -180,10 +180,10 @@ export const keys: readonly Row[] = [
     title: 'the farewell of an actor whose key is gone',
     cases: [410, 404].map(status => ({
       title: `${status}`,
-      send({ house, peer, alice }: Stage) {
+      send({ gateway, peer, alice }: Stage) {
         peer.serve(alice.id, { status })
         const farewell = { id: `${alice.id}#delete`, type: 'Delete', actor: alice.id, object: alice.id }
-        return postActivity(house, alice, farewell)
+        return postActivity(gateway, alice, farewell)
       },
       expect: { ...withoutEffect, fetches: 1 },
     })),

@@ -13,7 +13,7 @@ const changes = (...names: readonly string[]) => titlesOf('changes', ...names)
 function actOn(title: string, type: string, object: unknown, members: Members = {}): RowCase {
   return {
     title,
-    send: ({ house, alice }) => postActivity(house, alice, composeActivity(alice, type, object, members)),
+    send: ({ gateway, alice }) => postActivity(gateway, alice, composeActivity(alice, type, object, members)),
     expect: withoutEffect,
   }
 }
@@ -36,16 +36,16 @@ export const others: readonly Row[] = [
             note => {
               const wide = { to: [publicCollection], cc: [echoActor] }
               const object = { ...(note.object as Members), ...wide }
-              return postActivity(stage.house, stage.alice, { ...note, ...wide, id: `${note.id}/again`, object })
+              return postActivity(stage.gateway, stage.alice, { ...note, ...wide, id: `${note.id}/again`, object })
             },
             onlyAgent,
           ),
         expect: taken,
-        async after({ house, alice, stored }) {
+        async after({ gateway, alice, stored }) {
           const [record, ...more] = await stored()
           expect(more).toEqual([])
           const object = record?.message.id.replace('/activity', '') ?? ''
-          const [known] = await house.desk.findAuthored('activitypub', { author: alice.id, object })
+          const [known] = await gateway.store.findAuthored('activitypub', { author: alice.id, object })
           expect(known).toMatchObject({ scope: alice.id, target: { visibility: 'direct' } })
         },
       },
@@ -55,8 +55,8 @@ export const others: readonly Row[] = [
           afterNote(
             stage,
             note => {
-              const { house, mallory } = stage
-              return postActivity(house, mallory, composeNote(mallory, { id: objectIdOf(note) }))
+              const { gateway, mallory } = stage
+              return postActivity(gateway, mallory, composeNote(mallory, { id: objectIdOf(note) }))
             },
             onlyAgent,
           ),
@@ -73,7 +73,7 @@ export const others: readonly Row[] = [
         title: 'is refused',
         send: stage =>
           afterNote(stage, note =>
-            postActivity(stage.house, stage.mallory, composeUpdate(stage.mallory, note, { content: 'forged' })),
+            postActivity(stage.gateway, stage.mallory, composeUpdate(stage.mallory, note, { content: 'forged' })),
           ),
         expect: { status: 401, code: 'signer_mismatch', turns: 1 },
         after: expectUnchanged,
@@ -88,8 +88,8 @@ export const others: readonly Row[] = [
       title: what,
       send: (stage: Stage) =>
         afterNote(stage, note => {
-          const { house, mallory, alice } = stage
-          return postActivity(house, mallory, composeDelete(mallory, what === 'post' ? objectIdOf(note) : alice.id))
+          const { gateway, mallory, alice } = stage
+          return postActivity(gateway, mallory, composeDelete(mallory, what === 'post' ? objectIdOf(note) : alice.id))
         }),
       expect: { status: 202, turns: 1 },
       after: expectUnchanged,
@@ -110,15 +110,15 @@ export const others: readonly Row[] = [
       actOn('Reject', 'Reject', `${echoActor}/follows/1`),
       {
         title: 'Undo',
-        async send({ house, alice, mallory }) {
+        async send({ gateway, alice, mallory }) {
           const follow = composeActivity(alice, 'Follow', echoActor)
-          await postActivity(house, alice, follow)
-          return postActivity(house, mallory, composeActivity(mallory, 'Undo', follow))
+          await postActivity(gateway, alice, follow)
+          return postActivity(gateway, mallory, composeActivity(mallory, 'Undo', follow))
         },
         expect: { status: 202 },
-        async after({ house, alice }) {
+        async after({ gateway, alice }) {
           const key = { via: 'activitypub', agent: 'echo', relation: 'follower', peer: alice.id } as const
-          expect(await house.desk.findRelation(key)).toBeDefined()
+          expect(await gateway.store.findRelation(key)).toBeDefined()
         },
       },
     ],

@@ -15,14 +15,14 @@ export const reach: readonly Row[] = [
       {
         title: 'signs',
         options: { config: { block: ['evil.test'] } },
-        send: ({ house, mallory }) => postActivity(house, mallory, composeNote(mallory)),
+        send: ({ gateway, mallory }) => postActivity(gateway, mallory, composeNote(mallory)),
         expect: { status: 403, code: 'forbidden', turns: 0, fetches: 0 },
       },
       {
         title: 'is boosted',
         options: { config: { block: ['evil.test'] } },
-        send: ({ house, alice }) =>
-          postActivity(house, alice, composeActivity(alice, 'Announce', forged, { cc: [echoActor] })),
+        send: ({ gateway, alice }) =>
+          postActivity(gateway, alice, composeActivity(alice, 'Announce', forged, { cc: [echoActor] })),
         expect: { turns: 0 },
         after: async ({ stored }) => expect(await stored()).toEqual([]),
       },
@@ -62,9 +62,13 @@ export const reach: readonly Row[] = [
     cases: [
       {
         title: '200 mentions are kept from the agents',
-        send({ house, alice }) {
+        send({ gateway, alice }) {
           const hrefs = [echoActor, ...Array.from({ length: 199 }, (_, at) => `https://other.test/users/${at}`)]
-          return postActivity(house, alice, composeNote(alice, { tag: hrefs.map(href => ({ type: 'Mention', href })) }))
+          return postActivity(
+            gateway,
+            alice,
+            composeNote(alice, { tag: hrefs.map(href => ({ type: 'Mention', href })) }),
+          )
         },
         expect: withoutEffect,
         async after({ stored }) {
@@ -88,21 +92,22 @@ export const reach: readonly Row[] = [
     cases: [
       {
         title: 'GET',
-        async send({ house }) {
-          const { status, headers } = await house.app.request('/inbox')
+        async send({ gateway }) {
+          const { status, headers } = await gateway.app.request('/inbox')
           return { status, headers, code: undefined, detail: undefined }
         },
         expect: { status: 405, turns: 0, fetches: 0 },
       },
       {
         title: 'text/plain',
-        send: ({ house, alice }) =>
-          postActivity(house, alice, composeNote(alice), { headers: { 'content-type': 'text/plain' } }),
+        send: ({ gateway, alice }) =>
+          postActivity(gateway, alice, composeNote(alice), { headers: { 'content-type': 'text/plain' } }),
         expect: { status: 415, code: 'unsupported', turns: 0, fetches: 0 },
       },
       {
         title: 'an agent that does not exist',
-        send: ({ house, alice }) => postActivity(house, alice, composeNote(alice), { path: '/agents/nobody/inbox' }),
+        send: ({ gateway, alice }) =>
+          postActivity(gateway, alice, composeNote(alice), { path: '/agents/nobody/inbox' }),
         expect: { status: 404, code: 'no_recipient', turns: 0, fetches: 0 },
       },
     ],

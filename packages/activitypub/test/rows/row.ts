@@ -1,4 +1,4 @@
-import type { TestHouseOptions } from '../house.ts'
+import type { TestGatewayOptions } from '../gateway.ts'
 import type { PostAnswer } from '../person.ts'
 import type { Stage } from '../stage.ts'
 
@@ -15,7 +15,7 @@ export interface RowOutcome {
 /** Something an attacker, or somebody honest in an odd way, sends. */
 export interface RowCase {
   readonly title: string
-  readonly options?: TestHouseOptions
+  readonly options?: TestGatewayOptions
   readonly send: (stage: Stage) => Promise<PostAnswer>
   readonly expect: RowOutcome
   /** What must hold afterwards. */

@@ -29,7 +29,7 @@ export const forged = {
 export function noteWith(title: string, note: Members, activity: Members, outcome: RowCase['expect']): RowCase {
   return {
     title,
-    send: ({ house, alice }) => postActivity(house, alice, composeNote(alice, note, activity)),
+    send: ({ gateway, alice }) => postActivity(gateway, alice, composeNote(alice, note, activity)),
     expect: outcome,
   }
 }
@@ -44,7 +44,7 @@ export function signedWith(
     title,
     send: stage =>
       postActivity(
-        stage.house,
+        stage.gateway,
         stage.alice,
         composeNote(stage.alice),
         typeof options === 'function' ? options(stage) : options,
@@ -55,12 +55,12 @@ export function signedWith(
 
 /** A note is there already; what then? */
 export async function afterNote(
-  { house, alice }: Stage,
+  { gateway, alice }: Stage,
   send: (note: Members) => Promise<PostAnswer>,
   audience: Members = {},
 ): Promise<PostAnswer> {
   const note = composeNote(alice, audience, audience)
-  await postActivity(house, alice, note)
+  await postActivity(gateway, alice, note)
   return send(note)
 }
 

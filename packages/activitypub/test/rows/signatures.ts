@@ -12,7 +12,7 @@ const target = '(request-target)'
 
 const hour = 3_600_000
 
-const secondsOf = ({ house }: Stage) => Math.floor(house.world.now() / 1_000)
+const secondsOf = ({ gateway }: Stage) => Math.floor(gateway.platform.now() / 1_000)
 
 const digestOf = (text: string) => `SHA-256=${createHash('sha256').update(text).digest('base64')}`
 
@@ -52,9 +52,9 @@ export const signatures: readonly Row[] = [
       signedWith('not signed', { covered: [target, 'host', 'date'] }),
       {
         title: 'two, one of them right',
-        send({ house, alice }) {
+        send({ gateway, alice }) {
           const body = JSON.stringify(composeNote(alice))
-          return postActivity(house, alice, body, { digest: `${digestOf('another')},${digestOf(body)}` })
+          return postActivity(gateway, alice, body, { digest: `${digestOf('another')},${digestOf(body)}` })
         },
         expect: invalid,
       },
@@ -67,9 +67,9 @@ export const signatures: readonly Row[] = [
     cases: [
       {
         title: 'sha-256',
-        send({ house, alice }) {
+        send({ gateway, alice }) {
           const body = JSON.stringify(composeNote(alice))
-          return postActivity(house, alice, body, { digest: digestOf(body).replace('SHA', 'sha') })
+          return postActivity(gateway, alice, body, { digest: digestOf(body).replace('SHA', 'sha') })
         },
         expect: taken,
       },
@@ -85,10 +85,14 @@ export const signatures: readonly Row[] = [
     row: 'AP-18',
     title: 'a date outside of the window',
     cases: [-2, -13, 2].map(hours =>
-      signedWith(`${hours} h`, ({ house }) => ({ date: new Date(house.world.now() + hours * hour).toUTCString() }), {
-        ...invalid,
-        code: 'expired',
-      }),
+      signedWith(
+        `${hours} h`,
+        ({ gateway }) => ({ date: new Date(gateway.platform.now() + hours * hour).toUTCString() }),
+        {
+          ...invalid,
+          code: 'expired',
+        },
+      ),
     ),
     shownBy: titles(
       'AP-18: a clock that is %s ms away is within the window',
@@ -128,11 +132,11 @@ export const signatures: readonly Row[] = [
     cases: [
       {
         title: 'two keys',
-        send({ house, alice, mallory }) {
+        send({ gateway, alice, mallory }) {
           const body = JSON.stringify(composeNote(alice))
-          const headers = signHeaders(house, mallory, body, { path: '/agents/echo/inbox' })
+          const headers = signHeaders(gateway, mallory, body, { path: '/agents/echo/inbox' })
           const signature = `keyId="${alice.keyId}",${headers.signature}`
-          return postActivity(house, alice, body, { headers: { ...headers, signature } })
+          return postActivity(gateway, alice, body, { headers: { ...headers, signature } })
         },
         expect: invalid,
       },

@@ -11,9 +11,9 @@ async function expectAddress({ stored }: Stage, address: string): Promise<void> 
 }
 
 /** After an attack the honest one is still believed, and the attacker's key still says nothing of her. */
-async function expectUnpoisoned({ house, alice, mallory }: Stage): Promise<void> {
-  expect(await postActivity(house, alice, composeNote(alice))).toMatchObject({ status: 202 })
-  expect(await postActivity(house, alice, composeNote(alice), { key: mallory.key })).toMatchObject({ status: 401 })
+async function expectUnpoisoned({ gateway, alice, mallory }: Stage): Promise<void> {
+  expect(await postActivity(gateway, alice, composeNote(alice))).toMatchObject({ status: 202 })
+  expect(await postActivity(gateway, alice, composeNote(alice), { key: mallory.key })).toMatchObject({ status: 401 })
 }
 
 export const whoSpeaks: readonly Row[] = [
@@ -23,20 +23,20 @@ export const whoSpeaks: readonly Row[] = [
     cases: [
       {
         title: 'on the attacker’s host',
-        send({ house, peer, alice, mallory }) {
+        send({ gateway, peer, alice, mallory }) {
           const keyId = 'https://evil.test/keys/1'
           peer.serve(keyId, { body: { id: keyId, owner: alice.id, publicKeyPem: mallory.key.publicPem } })
-          return postActivity(house, mallory, composeNote(alice), { keyId })
+          return postActivity(gateway, mallory, composeNote(alice), { keyId })
         },
         expect: { ...refused, code: 'signer_mismatch', fetches: 0 },
         after: expectUnpoisoned,
       },
       {
         title: 'as `controller`, uploaded to the victim’s host',
-        send({ house, peer, alice, mallory }) {
+        send({ gateway, peer, alice, mallory }) {
           const keyId = 'https://good.test/uploads/key'
           peer.serve(keyId, { body: { id: keyId, controller: alice.id, publicKeyPem: mallory.key.publicPem } })
-          return postActivity(house, mallory, composeNote(alice), { keyId })
+          return postActivity(gateway, mallory, composeNote(alice), { keyId })
         },
         expect: { ...refused, code: 'signer_mismatch', fetches: 2 },
         after: expectUnpoisoned,
@@ -53,7 +53,7 @@ export const whoSpeaks: readonly Row[] = [
     cases: [
       {
         title: 'on another host',
-        send: ({ house, alice, mallory }) => postActivity(house, alice, composeNote(alice), { signer: mallory }),
+        send: ({ gateway, alice, mallory }) => postActivity(gateway, alice, composeNote(alice), { signer: mallory }),
         expect: { ...refused, code: 'signer_mismatch', fetches: 0 },
       },
     ],
@@ -65,10 +65,10 @@ export const whoSpeaks: readonly Row[] = [
     cases: [
       {
         title: 'to poison what is remembered',
-        send({ house, peer, alice, mallory }) {
+        send({ gateway, peer, alice, mallory }) {
           const keys = [{ id: alice.keyId, owner: alice.id, publicKeyPem: mallory.key.publicPem }]
           peer.serve(mallory.id, { body: { ...mallory.document, publicKey: keys } })
-          return postActivity(house, mallory, composeNote(mallory))
+          return postActivity(gateway, mallory, composeNote(mallory))
         },
         expect: { ...refused, code: 'signer_mismatch', fetches: 2 },
         after: expectUnpoisoned,
@@ -82,7 +82,8 @@ export const whoSpeaks: readonly Row[] = [
     cases: [
       {
         title: 'acct:',
-        send: ({ house, alice }) => postActivity(house, alice, composeNote(alice), { keyId: 'acct:alice@good.test' }),
+        send: ({ gateway, alice }) =>
+          postActivity(gateway, alice, composeNote(alice), { keyId: 'acct:alice@good.test' }),
         expect: { ...refused, code: 'signer_mismatch', fetches: 0 },
       },
     ],
@@ -93,10 +94,10 @@ export const whoSpeaks: readonly Row[] = [
     cases: [
       {
         title: 'served by the attacker',
-        send({ house, peer, alice, mallory }) {
+        send({ gateway, peer, alice, mallory }) {
           const publicKey = { id: mallory.keyId, owner: alice.id, publicKeyPem: mallory.key.publicPem }
           peer.serve(mallory.id, { body: { ...alice.document, publicKey } })
-          return postActivity(house, mallory, composeNote(mallory))
+          return postActivity(gateway, mallory, composeNote(mallory))
         },
         expect: { ...refused, code: 'signature_invalid', fetches: 1 },
         after: expectUnpoisoned,
@@ -117,9 +118,9 @@ export const whoSpeaks: readonly Row[] = [
       'application/ld+json; profile="https://www.w3.org/ns/other"',
     ].map(type => ({
       title: type,
-      send({ house, peer, alice }: Stage) {
+      send({ gateway, peer, alice }: Stage) {
         peer.serve(alice.id, { type, body: alice.document })
-        return postActivity(house, alice, composeNote(alice))
+        return postActivity(gateway, alice, composeNote(alice))
       },
       expect: { ...refused, code: 'signature_invalid', fetches: 1 },
     })),
@@ -131,14 +132,14 @@ export const whoSpeaks: readonly Row[] = [
     cases: [
       {
         title: 'two',
-        send: ({ house, alice, mallory }) =>
-          postActivity(house, alice, composeNote(alice, {}, { actor: [alice.id, mallory.id] })),
+        send: ({ gateway, alice, mallory }) =>
+          postActivity(gateway, alice, composeNote(alice, {}, { actor: [alice.id, mallory.id] })),
         expect: { status: 400, code: 'malformed', turns: 0, fetches: 0 },
       },
       {
         title: 'embedded',
-        send: ({ house, alice, mallory }) =>
-          postActivity(house, alice, composeNote(alice, {}, { actor: { id: mallory.id, type: 'Person' } })),
+        send: ({ gateway, alice, mallory }) =>
+          postActivity(gateway, alice, composeNote(alice, {}, { actor: { id: mallory.id, type: 'Person' } })),
         expect: { status: 400, code: 'malformed', turns: 0, fetches: 0 },
       },
     ],
@@ -150,7 +151,8 @@ export const whoSpeaks: readonly Row[] = [
     cases: [
       {
         title: 'than its actor’s',
-        send: ({ house, alice }) => postActivity(house, alice, composeNote(alice, {}, { id: 'https://evil.test/1' })),
+        send: ({ gateway, alice }) =>
+          postActivity(gateway, alice, composeNote(alice, {}, { id: 'https://evil.test/1' })),
         expect: { ...refused, code: 'signer_mismatch', fetches: 0 },
       },
     ],
@@ -160,7 +162,7 @@ export const whoSpeaks: readonly Row[] = [
     title: 'a created object that is somebody else’s',
     cases: [{ attributedTo: 'https://evil.test/users/mallory' }, { id: 'https://evil.test/notes/1' }].map(note => ({
       title: Object.keys(note).join(),
-      send: ({ house, alice }: Stage) => postActivity(house, alice, composeNote(alice, note)),
+      send: ({ gateway, alice }: Stage) => postActivity(gateway, alice, composeNote(alice, note)),
       expect: { ...refused, code: 'signer_mismatch', fetches: 0 },
     })),
     shownBy: titles('AP-09: a created object that %s is refused'),
@@ -171,14 +173,14 @@ export const whoSpeaks: readonly Row[] = [
     cases: [
       {
         title: 'user-info',
-        send: ({ house, alice }) =>
-          postActivity(house, alice, composeNote(alice, {}, { id: 'https://good.test@evil.test/1' })),
+        send: ({ gateway, alice }) =>
+          postActivity(gateway, alice, composeNote(alice, {}, { id: 'https://good.test@evil.test/1' })),
         expect: { status: 400, code: 'malformed', turns: 0, fetches: 0 },
       },
       {
         title: 'another spelling of the same',
-        send: ({ house, alice }) =>
-          postActivity(house, alice, composeNote(alice, {}, { id: 'https://GOOD.test:443/1' })),
+        send: ({ gateway, alice }) =>
+          postActivity(gateway, alice, composeNote(alice, {}, { id: 'https://GOOD.test:443/1' })),
         expect: taken,
       },
     ],
@@ -190,21 +192,21 @@ export const whoSpeaks: readonly Row[] = [
     cases: [
       {
         title: 'with bidi controls',
-        send({ house, peer }) {
+        send({ gateway, peer }) {
           const document = { preferredUsername: 'alice\u202egro.knab' }
           const alice = settlePerson(peer, 'alice@good.test', { document })
-          return postActivity(house, alice, composeNote(alice))
+          return postActivity(gateway, alice, composeNote(alice))
         },
         expect: taken,
         after: stage => expectAddress(stage, '@~unconfirmed@good.test'),
       },
       {
         title: 'whose answer is about another user',
-        send({ house, peer, alice }) {
+        send({ gateway, peer, alice }) {
           const links = [{ rel: 'self', type: 'application/activity+json', href: alice.id }]
           const jrd = { subject: 'acct:bob@good.test', links }
           peer.serve('https://good.test/.well-known/webfinger', { type: 'application/jrd+json', body: jrd })
-          return postActivity(house, alice, composeNote(alice))
+          return postActivity(gateway, alice, composeNote(alice))
         },
         expect: taken,
         after: stage => expectAddress(stage, '@~unconfirmed@good.test'),
@@ -218,7 +220,7 @@ export const whoSpeaks: readonly Row[] = [
     cases: [
       {
         title: 'none at all',
-        send: ({ house, alice }) => postActivity(house, alice, composeNote(alice, {}, { id: undefined })),
+        send: ({ gateway, alice }) => postActivity(gateway, alice, composeNote(alice, {}, { id: undefined })),
         expect: { status: 400, code: 'malformed', turns: 0, fetches: 0 },
       },
     ],

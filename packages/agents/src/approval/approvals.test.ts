@@ -1,15 +1,15 @@
 import type { PartialResponse, PolicyResolution } from '@postern/core'
-import { createMemoryShelf } from '@postern/transcript'
+import { createMemoryRecords } from '@postern/transcript'
 import { describe, expect, test } from 'vitest'
-import { testContext, testMessage, testWorld } from '../../test/house.ts'
+import { testContext, testMessage, testPlatform } from '../../test/gateway.ts'
 import { openApprovals } from './approvals.ts'
 
 const start = Date.UTC(2026, 0, 1)
 const onlyOnce = { approve: 'sender', remember: 'none', remember_days: 1 } as const
 
-function openTest({ name = 'shop', shelf = createMemoryShelf() } = {}) {
+function openTest({ name = 'shop', shelf = createMemoryRecords() } = {}) {
   let time = start
-  const approvals = openApprovals({ name, shelf, world: { ...testWorld, now: () => time } })
+  const approvals = openApprovals({ name, shelf, platform: { ...testPlatform, now: () => time } })
   const call = { id: 'c1', name: 'refund', args: { order: '17' } }
   return {
     shelf,
@@ -29,8 +29,8 @@ function policyOf({ parts = [] }: PartialResponse) {
 }
 
 function decideOn(asked: PartialResponse, outcome: 'granted' | 'declined') {
-  const { kind, code, data, demand } = policyOf(asked)
-  const policy_resolution = { in_reply_to_state: 'x', demand, kind, outcome, code, data } as PolicyResolution
+  const { kind, code, data, requirement } = policyOf(asked)
+  const policy_resolution = { in_reply_to_state: 'x', requirement, kind, outcome, code, data } as PolicyResolution
   return testMessage('Agreed', { policy_resolution })
 }
 
@@ -116,7 +116,7 @@ describe('openApprovals()', () => {
   })
 
   test('takes no decision on a call of another agent, on no call, or on something else', async () => {
-    const shelf = createMemoryShelf()
+    const shelf = createMemoryRecords()
     const { ask } = openTest({ shelf })
     const { approvals } = openTest({ name: 'other', shelf })
     const asked = await ask()

@@ -1,6 +1,6 @@
-import type { ApprovalAction, Json, NormalizedMessage, PartialResponse, Policy, World } from '@postern/core'
+import type { ApprovalAction, Json, NormalizedMessage, PartialResponse, Platform, Policy } from '@postern/core'
 import { describeApproval, isoTime, readApproval, refusedCall, refusedForGood, timeoutMethod } from '@postern/core'
-import type { PendingAction, RecordShelf } from '@postern/transcript'
+import type { PendingAction, RecordStore } from '@postern/transcript'
 import { createPendingActions } from '@postern/transcript'
 import type { ToolOutcome } from '../openai/tool-result.ts'
 import type { ToolContext } from '../openai/tools.ts'
@@ -38,8 +38,8 @@ export interface RuledCall {
 /** A call on which a message decides. */
 export interface DecidedCall extends RuledCall {
   readonly shown: ApprovalAction
-  /** Public id of the demand. */
-  readonly demand: string
+  /** Public id of the requirement. */
+  readonly requirement: string
   /** Whoever is talking is not the one who decided. */
   readonly isOfOperator: boolean
 }
@@ -67,17 +67,17 @@ export interface Approvals {
   describe(policy: Policy): Promise<AskedCall | undefined>
 }
 
-export interface ApprovalRoom {
+export interface ApprovalDeps {
   /** The agent's name. */
   readonly name: string
-  readonly shelf: RecordShelf
-  readonly world: Pick<World, 'now' | 'randomBytes'>
+  readonly shelf: RecordStore
+  readonly platform: Pick<Platform, 'now' | 'randomBytes'>
 }
 
 /** What is said to whoever talks while an operator is asked. */
 const waitsForOperator = 'A person has to allow this first. The answer follows as soon as that is decided.'
 
-/** How long any demand can be decided, seconds. */
+/** How long any requirement can be decided, seconds. */
 const longestWait = 30 * 24 * 3_600
 /** How long it is known what came of a call that nobody can decide on any more. */
 const keptMs = 30 * 24 * 3_600_000
@@ -85,11 +85,11 @@ const keptMs = 30 * 24 * 3_600_000
 const onlyOnce: CallRule = { approve: 'sender', remember: 'none', remember_days: 1 }
 const brokenOff = 'It was begun and broken off. Whether it took effect is not known.'
 
-export function openApprovals({ name, shelf, world }: ApprovalRoom): Approvals {
-  const actions = createPendingActions(shelf, world)
+export function openApprovals({ name, shelf, platform }: ApprovalDeps): Approvals {
+  const actions = createPendingActions(shelf, platform)
   const owner = `agent:${name}`
   return {
-    findRemembered: createRememberedCalls({ name, shelf, world, actions, keptMs }),
+    findRemembered: createRememberedCalls({ name, shelf, platform, actions, keptMs }),
     async ask({ id, name: kind, args, preview, agent, schema, rule = onlyOnce }, context) {
       const { requireConsent, messageNumber } = context
       const apply_input = { args: args as Json }
@@ -97,13 +97,13 @@ export function openApprovals({ name, shelf, world }: ApprovalRoom): Approvals {
       const { approve: approver, notify, expires_after_hours: hours } = rule
       const isForOperator = approver === 'operator'
       const lasts = hours === undefined ? undefined : Math.max(60, Math.round(hours * 3_600))
-      const until = lasts === undefined ? {} : { expires_at: isoTime(world.now() + lasts * 1_000) }
+      const until = lasts === undefined ? {} : { expires_at: isoTime(platform.now() + lasts * 1_000) }
       const metadata = {
         tool_call_id: id,
         ...(isForOperator && { approver, ...(schema && { schema: schema as Json }) }),
       }
       const wanted = { kind, summary, preview: shownArgs, apply_input, metadata, ...until }
-      const keptUntil = world.now() + (lasts ?? longestWait) * 1_000 + keptMs
+      const keptUntil = platform.now() + (lasts ?? longestWait) * 1_000 + keptMs
       const action = await actions.create(owner, wanted, { message: messageNumber, until: keptUntil })
       const shown = {
         action_id: action.action_id,
@@ -129,11 +129,11 @@ export function openApprovals({ name, shelf, world }: ApprovalRoom): Approvals {
       const shown = resolution && readApproval(resolution)
       const action = shown && (await actions.get(owner, shown.action_id))
       if (!action || !resolution) return undefined
-      const { demand = action.action_id, outcome, resolver, args } = resolution
+      const { requirement = action.action_id, outcome, resolver, args } = resolution
       const who = [resolver?.method, resolver?.subject].filter(Boolean).join(' ') || 'unknown'
       const edited = args === undefined ? {} : { edited: args as Json }
       const isOfOperator = action.metadata.approver === 'operator'
-      return { action, shown, demand, isGranted: outcome === 'granted', resolver: who, isOfOperator, ...edited }
+      return { action, shown, requirement, isGranted: outcome === 'granted', resolver: who, isOfOperator, ...edited }
     },
     async settle({ action: { action_id, status }, isGranted, resolver, edited }, run) {
       if (resolver === timeoutMethod) await actions.lapse(owner, action_id)
@@ -156,7 +156,7 @@ export function openApprovals({ name, shelf, world }: ApprovalRoom): Approvals {
       const shown = readApproval(policy)
       const action = shown && (await actions.get(owner, shown.action_id))
       if (!action) return undefined
-      const isOver = Date.parse(String(policy.expires_at)) <= world.now()
+      const isOver = Date.parse(String(policy.expires_at)) <= platform.now()
       return {
         action,
         outcome: readEnd(action.status === 'pending' && isOver ? { ...action, status: 'expired' } : action),

@@ -9,7 +9,7 @@ const ruleSchema = z.strictObject({
   approve: z.enum(approvers).default('sender'),
   /** A mailbox that is told when an operator has to decide. */
   notify: z.email().optional(),
-  /** How long a call waits to be allowed; default: `demands.expires_after_hours`. */
+  /** How long a call waits to be allowed; default: `requirements.expires_after_hours`. */
   expires_after_hours: z
     .number()
     .min(1 / 60)

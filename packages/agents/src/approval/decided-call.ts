@@ -6,7 +6,7 @@ import { formatToolResult } from '../openai/tool-result.ts'
 import type { Toolbox, ToolContext } from '../openai/tools.ts'
 import type { Approvals, DecidedCall } from './approvals.ts'
 
-export interface DecidedRoom {
+export interface DecidedDeps {
   readonly tools: Toolbox['tools']
   readonly approvals: Approvals
   readonly context: ToolContext
@@ -15,9 +15,9 @@ export interface DecidedRoom {
 /** Runs what was allowed, and gives its end. A tool that is not there any more, or is forbidden now, does not run. */
 export async function endDecidedCall(
   decided: DecidedCall,
-  { tools, approvals, context }: DecidedRoom,
+  { tools, approvals, context }: DecidedDeps,
 ): Promise<{ readonly part: ToolCallPart; readonly outcome: ToolOutcome }> {
-  const { action, shown, demand, edited } = decided
+  const { action, shown, requirement, edited } = decided
   const tool = tools.get(action.kind)
   const outcome = await approvals.settle(decided, async args => {
     if (!tool) return { error: { message: 'There is no such tool.' } }
@@ -26,7 +26,7 @@ export async function endDecidedCall(
   })
   context.signal.throwIfAborted()
   const args = edited ?? action.apply_input.args
-  const call = { kind: 'tool_call', id: shown.tool_call_id, name: action.kind, args, continues: demand } as const
+  const call = { kind: 'tool_call', id: shown.tool_call_id, name: action.kind, args, continues: requirement } as const
   return { part: { ...call, ...(shown.agent !== undefined && { agent: shown.agent }), ...outcome }, outcome }
 }
 

@@ -1,13 +1,13 @@
-import type { ApprovalCall, DemandRecord, Json } from '@postern/core'
+import type { ApprovalCall, Json, RequirementRecord } from '@postern/core'
 import { readApproval } from '@postern/core'
-import type { PendingAction, RecordShelf } from '@postern/transcript'
+import type { PendingAction, RecordStore } from '@postern/transcript'
 import { pendingActionSchema } from '@postern/transcript'
 import { createArgumentCheck } from '../openai/tool-arguments.ts'
 
-/** A call on the shelf as a demand names it: whole, for whoever has to allow it. */
+/** A call on the shelf as a requirement names it: whole, for whoever has to allow it. */
 export function createCallFinder(
-  shelf: Pick<RecordShelf, 'get'>,
-): (demand: Pick<DemandRecord, 'agent' | 'policy'>) => Promise<ApprovalCall | undefined> {
+  shelf: Pick<RecordStore, 'get'>,
+): (requirement: Pick<RequirementRecord, 'agent' | 'policy'>) => Promise<ApprovalCall | undefined> {
   return async ({ agent, policy }) => {
     const shown = readApproval(policy)
     if (!shown) return undefined

@@ -1,8 +1,8 @@
 import type { NormalizedMessage } from '@postern/core'
 import { isoTime, rememberedPlace, subjectOf } from '@postern/core'
-import { createMemoryShelf } from '@postern/transcript'
+import { createMemoryRecords } from '@postern/transcript'
 import { describe, expect, test } from 'vitest'
-import { provenSender, testContext, testMessage, testWorld } from '../../test/house.ts'
+import { provenSender, testContext, testMessage, testPlatform } from '../../test/gateway.ts'
 import type { CallRule } from './approvals.ts'
 import { openApprovals } from './approvals.ts'
 
@@ -19,12 +19,21 @@ interface Kept {
 
 async function openTest({ policy = 'direct', thread, approver = 'sender' }: Kept = {}) {
   let time = start
-  const shelf = createMemoryShelf()
-  const world = { ...testWorld, now: () => time }
-  const approvals = openApprovals({ name: 'shop', shelf, world })
+  const shelf = createMemoryRecords()
+  const platform = { ...testPlatform, now: () => time }
+  const approvals = openApprovals({ name: 'shop', shelf, platform })
   const scope = thread === undefined ? 'always' : 'conversation'
   const place = rememberedPlace({ agent: 'shop', tool: 'refund', approver, subject, thread })
-  const about = { id: place.key, demand: 'd1', tool: 'refund', approver, policy, scope, thread: thread ?? 7, subject }
+  const about = {
+    id: place.key,
+    requirement: 'd1',
+    tool: 'refund',
+    approver,
+    policy,
+    scope,
+    thread: thread ?? 7,
+    subject,
+  }
   const times = { given_at: isoTime(start), expires_at: isoTime(start + 30 * 86_400_000) }
   await shelf.put(place, { ...about, ...times, address: '@alice@peer.test', resolver: 'link' })
   const runs: unknown[] = []
@@ -64,7 +73,7 @@ describe('calls that were decided on before they are made', () => {
         status: 'accepted',
         resolver: 'remembered d1 (link)',
         apply_input: { args: { order: '17' } },
-        metadata: { demand: 'd1' },
+        metadata: { requirement: 'd1' },
       })),
     )
   })

@@ -1,18 +1,18 @@
 import { hash } from 'node:crypto'
-import type { ApprovalAction, Json, RememberedDecision, RememberScope, World } from '@postern/core'
+import type { ApprovalAction, Json, Platform, RememberedDecision, RememberScope } from '@postern/core'
 import { mayBeRemembered, rememberedDecisionSchema, rememberedPlace, rememberScopes, subjectOf } from '@postern/core'
-import type { PendingActions, RecordShelf } from '@postern/transcript'
+import type { PendingActions, RecordStore } from '@postern/transcript'
 import type { ToolContext } from '../openai/tools.ts'
 import type { Approvals, CallRule, WaitingCall } from './approvals.ts'
 
 /** Where a call is made, and for whom. */
 export type CallPlace = Pick<ToolContext, 'message' | 'flags' | 'thread' | 'messageNumber' | 'correlationId' | 'signal'>
 
-export interface RememberedRoom {
+export interface RememberedDeps {
   /** The agent's name. */
   readonly name: string
-  readonly shelf: Pick<RecordShelf, 'get'>
-  readonly world: Pick<World, 'now'>
+  readonly shelf: Pick<RecordStore, 'get'>
+  readonly platform: Pick<Platform, 'now'>
   readonly actions: PendingActions
   /** How long it is known what came of a call. */
   readonly keptMs: number
@@ -36,27 +36,27 @@ function listScopes({ remember }: Pick<CallRule, 'remember'>): RememberScope[] {
  * Calls that were decided on before they are made. Each is on record as an action of its own before it runs, named by its turn and by its place among the turn's
  * calls: a turn that is tried again finds it, runs it no second time, and asks when it wants something else there.
  */
-export function createRememberedCalls(room: RememberedRoom): Approvals['findRemembered'] {
+export function createRememberedCalls(deps: RememberedDeps): Approvals['findRemembered'] {
   const countCall = createCallCounter()
   return async (call, context) => {
-    const decision = await findDecision(call, context, room)
+    const decision = await findDecision(call, context, deps)
     if (!decision) return undefined
     const { messageNumber, correlationId } = context
     const { id: tool_call_id, name: kind, args, agent = null } = call
     const turn = [messageNumber ?? correlationId, agent, kind]
     const place = JSON.stringify([...turn, countCall(context.signal, JSON.stringify(turn))])
     const wanted = {
-      action_id: hash('sha256', `${room.name} ${place}`).slice(0, 32),
+      action_id: hash('sha256', `${deps.name} ${place}`).slice(0, 32),
       kind,
       summary: `${kind}, as decided before`,
       apply_input: { args: (args ?? null) as Json },
-      metadata: { tool_call_id, remembered: decision.id, demand: decision.demand },
+      metadata: { tool_call_id, remembered: decision.id, requirement: decision.requirement },
     }
-    const ties = { message: messageNumber, until: room.world.now() + room.keptMs }
-    const action = await room.actions.create(`agent:${room.name}`, wanted, ties)
+    const ties = { message: messageNumber, until: deps.platform.now() + deps.keptMs }
+    const action = await deps.actions.create(`agent:${deps.name}`, wanted, ties)
     const isSame = JSON.stringify(action.apply_input) === JSON.stringify(wanted.apply_input)
     if (!isSame) return undefined
-    const resolver = `remembered ${decision.demand} (${decision.resolver})`
+    const resolver = `remembered ${decision.requirement} (${decision.resolver})`
     return { action, isGranted: decision.policy === 'direct', resolver }
   }
 }
@@ -64,7 +64,7 @@ export function createRememberedCalls(room: RememberedRoom): Approvals['findReme
 async function findDecision(
   { name: tool, agent: member, rule }: WaitingCall,
   { message, flags, thread }: CallPlace,
-  { name, shelf, world }: RememberedRoom,
+  { name, shelf, platform }: RememberedDeps,
 ): Promise<RememberedDecision | undefined> {
   const scopes = rule ? listScopes(rule) : []
   if (!rule || scopes.length === 0 || !mayBeRemembered(message, flags)) return undefined
@@ -73,7 +73,7 @@ async function findDecision(
     if (scope === 'conversation' && thread === undefined) continue
     const place = rememberedPlace(scope === 'conversation' ? { ...about, thread } : about)
     const decision = rememberedDecisionSchema.safeParse((await shelf.get(place))?.value).data
-    if (decision && Date.parse(decision.expires_at) > world.now()) return decision
+    if (decision && Date.parse(decision.expires_at) > platform.now()) return decision
   }
   return undefined
 }

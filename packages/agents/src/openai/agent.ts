@@ -13,7 +13,7 @@ import type { ToolRules } from '../approval/config.ts'
 import { describeCallEnd, endDecidedCall } from '../approval/decided-call.ts'
 import { findDecidedEnd } from '../approval/decided-end.ts'
 import { readPreview } from '../approval/describe-call.ts'
-import type { ModelDoor } from './completion.ts'
+import type { ModelEndpoint } from './completion.ts'
 import { openCompletion } from './completion.ts'
 import { endAnswer } from './ending.ts'
 import { readImages } from './images.ts'
@@ -26,7 +26,7 @@ import { formatToolResult } from './tool-result.ts'
 import type { Tool } from './tools.ts'
 
 export interface Model {
-  readonly door: ModelDoor
+  readonly endpoint: ModelEndpoint
   /** Members of every request: `model`, `stream`, `temperature`, … */
   readonly settings: { readonly [name: string]: Json | undefined }
   readonly prompt: string
@@ -56,15 +56,15 @@ async function* converse(
   message: NormalizedMessage,
   context: AgentContext,
 ): AsyncGenerator<AgentChunk, void, undefined> {
-  const endsAt = model.door.world.now() + model.timeoutMs
+  const endsAt = model.endpoint.platform.now() + model.timeoutMs
   const messages = [...(await openConversation(model, message, context))]
   messages.push(...(yield* goOnWithCall(model, message, context)))
   const ids = new Set<string>()
   let hasSpoken = false
   for (let left = model.maxRounds; ; left -= 1) {
-    const time = { signal: context.signal, timeoutMs: Math.max(1, endsAt - model.door.world.now()) }
-    const round = yield* readRound(openCompletion(describeRequest(model, messages, left > 0), model.door, time))
-    yield* bookUsage(round, model.door)
+    const time = { signal: context.signal, timeoutMs: Math.max(1, endsAt - model.endpoint.platform.now()) }
+    const round = yield* readRound(openCompletion(describeRequest(model, messages, left > 0), model.endpoint, time))
+    yield* bookUsage(round, model.endpoint)
     hasSpoken ||= round.text.trim() !== ''
     if (round.calls.length === 0 || round.refusal.trim() || round.finish === 'content_filter') {
       yield* endAnswer(round, { mayStaySilent: model.mayStaySilent, hasSpoken, log: context.log })
@@ -135,7 +135,7 @@ async function listAskedCalls(
   })
 }
 
-interface CallRoom {
+interface CallDeps {
   readonly message: NormalizedMessage
   readonly context: AgentContext
   /** Ids of all calls of this answer. */
@@ -149,7 +149,7 @@ interface CallRoom {
 async function* runCalls(
   { tools, showsCalls, rules, approvals }: Model,
   { text, calls }: Round,
-  { message, context, ids }: CallRoom,
+  { message, context, ids }: CallDeps,
 ): AsyncGenerator<AgentChunk, readonly ChatMessage[] | undefined, undefined> {
   const called = calls.map(call => ({ call, id: nameCall(call.id, ids) }))
   const toolContext = { ...context, message }
@@ -165,10 +165,10 @@ async function* runCalls(
       const decided = await findDecidedEnd(begun.tool, waiting, { approvals, context: toolContext })
       if (!decided) {
         const preview = await readPreview(begun.tool, begun.part.args, toolContext)
-        const demand = await approvals.ask({ ...waiting, preview }, toolContext)
+        const requirement = await approvals.ask({ ...waiting, preview }, toolContext)
         // Whoever decides sees it anyway.
         yield show(begun.part)
-        yield demand
+        yield requirement
         return undefined
       }
       end = decided

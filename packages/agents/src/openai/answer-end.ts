@@ -1,7 +1,7 @@
 import type { Chunk } from './chunk.ts'
 import { streamEnd } from './chunk.ts'
 
-export interface TailRoom {
+export interface TailDeps {
   /** Whether anybody wants to know what the answer cost. */
   readonly isWanted: boolean
   /** The end has come: what follows it is not waited for much longer. */
@@ -14,7 +14,7 @@ export interface TailRoom {
  */
 export async function* holdEnd(
   chunks: AsyncIterable<Chunk>,
-  { isWanted, startTail }: TailRoom,
+  { isWanted, startTail }: TailDeps,
 ): AsyncGenerator<Chunk, void, undefined> {
   let end: Chunk | undefined
   try {

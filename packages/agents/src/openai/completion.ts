@@ -1,4 +1,4 @@
-import type { OpenStream, StreamAnswer, World } from '@postern/core'
+import type { OpenStream, Platform, StreamAnswer } from '@postern/core'
 import { Unavailable } from '@postern/core'
 import { parseMediaType } from '@postern/http'
 import { checkPassingStatus } from '../passing-status.ts'
@@ -15,14 +15,14 @@ const maxAnswerBytes = 16 * 1024 * 1024
 const maxErrorBytes = 64 * 1024
 
 /** The way to one model. */
-export interface ModelDoor {
+export interface ModelEndpoint {
   readonly url: string
   readonly apiKey: string | undefined
   /** What its answers are booked under. */
   readonly model: string
   readonly usage: UsageAsking
   readonly openStream: OpenStream
-  readonly world: Pick<World, 'now' | 'sleep'>
+  readonly platform: Pick<Platform, 'now' | 'sleep'>
 }
 
 export interface CompletionTime {
@@ -53,18 +53,18 @@ const bodyReaders: Readonly<Record<string, ReadBody>> = {
  */
 export async function* openCompletion(
   body: object,
-  door: ModelDoor,
+  endpoint: ModelEndpoint,
   { signal, timeoutMs }: CompletionTime,
 ): AsyncGenerator<Chunk, void, undefined> {
-  const { world, usage } = door
+  const { platform, usage } = endpoint
   const leaving = new AbortController()
-  const silence = startSilence(leaving, world, timeoutMs)
-  const startTail = () => void world.sleep(tailMs, leaving.signal).then(() => leaving.abort())
+  const silence = startSilence(leaving, platform, timeoutMs)
+  const startTail = () => void platform.sleep(tailMs, leaving.signal).then(() => leaving.abort())
   const post = (more: object) =>
-    openAnswer({ ...body, ...more }, door, { signal: AbortSignal.any([signal, leaving.signal]), timeoutMs })
+    openAnswer({ ...body, ...more }, endpoint, { signal: AbortSignal.any([signal, leaving.signal]), timeoutMs })
   try {
     const answer = await postAsking(post, usage, readComplaint)
-    const chunks = readCompletion(answer, world.now())
+    const chunks = readCompletion(answer, platform.now())
     for await (const chunk of holdEnd(chunks, { isWanted: usage.isWanted, startTail })) {
       silence.hear()
       yield chunk
@@ -78,24 +78,28 @@ export async function* openCompletion(
   }
 }
 
-function openAnswer(body: object, door: ModelDoor, { signal, timeoutMs }: CompletionTime): Promise<StreamAnswer> {
+function openAnswer(
+  body: object,
+  endpoint: ModelEndpoint,
+  { signal, timeoutMs }: CompletionTime,
+): Promise<StreamAnswer> {
   const limits = { timeoutMs, idleMs: timeoutMs, maxBytes: maxAnswerBytes }
-  return door.openStream(door.url, { ...describePost(body, door), ...limits, signal })
+  return endpoint.openStream(endpoint.url, { ...describePost(body, endpoint), ...limits, signal })
 }
 
-function startSilence(leaving: AbortController, { now, sleep }: ModelDoor['world'], timeoutMs: number) {
-  let heardAt = Number.NEGATIVE_INFINITY
+function startSilence(leaving: AbortController, { now, sleep }: ModelEndpoint['platform'], timeoutMs: number) {
+  let streamedAt = Number.NEGATIVE_INFINITY
   void sleep(timeoutMs, leaving.signal).then(() => {
-    if (now() - heardAt >= breathMs) leaving.abort()
+    if (now() - streamedAt >= breathMs) leaving.abort()
   })
   return {
     hear() {
-      heardAt = now()
+      streamedAt = now()
     },
   }
 }
 
-function describePost(body: object, { apiKey }: ModelDoor) {
+function describePost(body: object, { apiKey }: ModelEndpoint) {
   const headers = {
     'content-type': 'application/json',
     accept: 'text/event-stream, application/json',

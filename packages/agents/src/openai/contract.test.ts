@@ -1,6 +1,6 @@
 import type { AgentMakers } from '@postern/testing'
 import { agentContract, agentSecret } from '@postern/testing'
-import { openTestAgent } from '../../test/house.ts'
+import { openTestAgent } from '../../test/gateway.ts'
 import type { Complete } from '../../test/model-server.ts'
 import { call, openModelServer, say, streamOf } from '../../test/model-server.ts'
 

@@ -2,14 +2,14 @@ import type { AgentChunk, Log } from '@postern/core'
 import { Unavailable } from '@postern/core'
 import type { Round } from './round.ts'
 
-export interface EndingRoom {
+export interface EndingDeps {
   /** Whether an answer without a word is meant. */
   readonly mayStaySilent: boolean
   readonly hasSpoken: boolean
   readonly log: Log
 }
 
-type Ending = (round: Round, room: EndingRoom) => readonly AgentChunk[]
+type Ending = (round: Round, deps: EndingDeps) => readonly AgentChunk[]
 
 /** Why a model stops, by `finish_reason`; what is not named here is an end like any other. */
 const endings: Readonly<Record<string, Ending>> = {
@@ -22,19 +22,19 @@ const endings: Readonly<Record<string, Ending>> = {
 }
 
 /** What is still to be said when a model calls no tool: nothing, a refusal, a mark. @throws Error, Unavailable */
-export function endAnswer(round: Round, room: EndingRoom): readonly AgentChunk[] {
+export function endAnswer(round: Round, deps: EndingDeps): readonly AgentChunk[] {
   if (round.refusal.trim()) return refuse(round)
-  return (endings[round.finish] ?? endWell)(round, room)
+  return (endings[round.finish] ?? endWell)(round, deps)
 }
 
-function endWell({ text }: Round, { mayStaySilent, hasSpoken, log }: EndingRoom): readonly AgentChunk[] {
+function endWell({ text }: Round, { mayStaySilent, hasSpoken, log }: EndingDeps): readonly AgentChunk[] {
   if (text.trim() || hasSpoken) return []
   if (!mayStaySilent) throw new Error('The model answered with nothing')
   log.info({}, 'the model chose to say nothing')
   return []
 }
 
-function endCutOff({ text }: Round, { log }: EndingRoom): readonly AgentChunk[] {
+function endCutOff({ text }: Round, { log }: EndingDeps): readonly AgentChunk[] {
   if (!text.trim()) throw new Error('The model used up its longest answer before it said anything; raise "max_tokens"')
   log.warn({}, 'the answer of the model was cut off; raise "max_tokens"')
   return [' […]']

@@ -40,7 +40,7 @@ describe('a model that time may heal is Unavailable', () => {
     }
     const { ask, server } = await openModelAgent([{ pieces, hangs: true }], {
       config: { deadline: '20s' },
-      world: { now, sleep: async () => new Promise(resolve => setTimeout(resolve, 50)) },
+      platform: { now, sleep: async () => new Promise(resolve => setTimeout(resolve, 50)) },
     })
     await expect(ask()).rejects.toThrow(new Unavailable('The model went silent'))
     await server.left

@@ -11,10 +11,10 @@ const maxImages = 4
 /** Bytes of one picture; base64 makes a third more of it. */
 const maxImageBytes = 5 * 1024 * 1024
 
-type Room = Pick<AgentContext, 'attachment' | 'log' | 'signal'>
+type ImageDeps = Pick<AgentContext, 'attachment' | 'log' | 'signal'>
 
 /** The pictures of a message as data URLs. Which cannot be had, is too large or is none, is left out: it is named anyway. */
-export async function readImages({ parts }: NormalizedMessage, context: Room): Promise<readonly ImagePiece[]> {
+export async function readImages({ parts }: NormalizedMessage, context: ImageDeps): Promise<readonly ImagePiece[]> {
   const candidates = parts.filter(isLikelyImage).slice(0, maxImages)
   const images = await Promise.all(candidates.map(part => readImage(part, context)))
   return images.filter(image => image !== undefined)
@@ -25,7 +25,7 @@ function isLikelyImage(part: Part): part is FilePart | ArtifactPart {
   return part.mime?.startsWith('image/') === true && (part.size ?? 0) <= maxImageBytes
 }
 
-async function readImage(part: FilePart | ArtifactPart, context: Room): Promise<ImagePiece | undefined> {
+async function readImage(part: FilePart | ArtifactPart, context: ImageDeps): Promise<ImagePiece | undefined> {
   const bytes = await readBytes(part, context)
   // What it is called may be anything; what is sent is what it is.
   const kind = bytes && bytes.length <= maxImageBytes ? findImageKind(bytes) : undefined
@@ -34,7 +34,7 @@ async function readImage(part: FilePart | ArtifactPart, context: Room): Promise<
   return { type: 'image_url', image_url: { url: `data:${kind.mediaType};base64,${data}` } }
 }
 
-async function readBytes(part: FilePart | ArtifactPart, { attachment, log, signal }: Room) {
+async function readBytes(part: FilePart | ArtifactPart, { attachment, log, signal }: ImageDeps) {
   try {
     return (await attachment(part)).bytes
   } catch (error) {

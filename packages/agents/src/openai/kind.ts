@@ -5,7 +5,7 @@ import { openApprovals } from '../approval/approvals.ts'
 import { parseDeadline } from '../duration.ts'
 import { createModelAgent } from './agent.ts'
 import { openaiAgentSchema } from './config.ts'
-import { openModelDoor } from './model-door.ts'
+import { openModelEndpoint } from './model-endpoint.ts'
 import { openToolbox, selectTools } from './tools.ts'
 
 type OpenaiAgentConfig = z.output<typeof openaiAgentSchema>
@@ -19,15 +19,15 @@ export const openaiKind = defineAgentKind({
 })
 
 async function openModelAgent(config: OpenaiAgentConfig, opening: Opening): Promise<OpenedAgent> {
-  const { name, world, baseDir, stores } = opening
+  const { name, platform, baseDir, stores } = opening
   const { tools: path, deadline } = config
   const toolbox = path === undefined ? undefined : await openToolbox(path, `agents.${name}.tools`, baseDir)
   const agent = createModelAgent({
-    ...openModelDoor(config, world),
+    ...openModelEndpoint(config, platform),
     prompt: config.prompt,
     tools: selectTools(toolbox?.tools ?? new Map(), config.tool_policies, `agents.${name}.tool_policies`),
     rules: config.tool_policies,
-    approvals: openApprovals({ name, shelf: stores.shelf, world }),
+    approvals: openApprovals({ name, shelf: stores.shelf, platform }),
     maxRounds: config.max_rounds,
     showsCalls: config.show_tools,
     marksCache: config.cache_control,

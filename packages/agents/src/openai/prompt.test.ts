@@ -1,7 +1,7 @@
 import type { HistoricalMessage, Part } from '@postern/core'
 import { renderAgentChain } from '@postern/core'
 import { describe, expect, test } from 'vitest'
-import { provenSender, testMessage } from '../../test/house.ts'
+import { provenSender, testMessage } from '../../test/gateway.ts'
 import { dataBlockRules } from './data-block.ts'
 import type { ChatMessage } from './messages.ts'
 import { composePrompt } from './prompt.ts'

@@ -1,6 +1,6 @@
 import type { HistoricalMessage, HistoricalSender, NormalizedMessage, Part } from '@postern/core'
 import { renderAgentChain } from '@postern/core'
-import { readHeardText } from '../heard-text.ts'
+import { readReceivedText } from '../received-text.ts'
 import { clipText } from './clip-text.ts'
 import { dataBlockRules, formatDataBlock, guardWords } from './data-block.ts'
 import { describeSpeaker, describeThings, describeWriter, isQuote } from './evidence.ts'
@@ -11,7 +11,7 @@ import { toAssistantMessages } from './messages.ts'
 /** Characters of a message that a model is given. */
 const maxWords = 100_000
 
-export interface PromptParts {
+export interface PromptDeps {
   /** The operator's own words. */
   readonly prompt: string
   readonly turns: readonly HistoricalMessage[]
@@ -36,11 +36,11 @@ export function composePrompt({
   images,
   withCalls,
   cacheBreakpointAfter,
-}: PromptParts): readonly ChatMessage[] {
+}: PromptDeps): readonly ChatMessage[] {
   const isUnanswered = turns.at(-1)?.role === 'user'
   const before = isUnanswered ? turns.slice(0, -1) : turns
   const unanswered = isUnanswered ? turns.slice(-1).flatMap(formatPieces) : []
-  const text = [...unanswered, formatHeardMessage(message, flags)].join('\n\n')
+  const text = [...unanswered, formatReceivedMessage(message, flags)].join('\n\n')
   return [
     { role: 'system', content: [prompt.trim(), dataBlockRules, ...chainCue(message)].filter(Boolean).join('\n\n') },
     // Templates of many models refuse a conversation that an assistant begins.
@@ -73,7 +73,7 @@ function toMessages(turn: HistoricalMessage, withCalls: boolean): readonly ChatM
   return [{ role: 'user', content: formatPieces(turn).join('\n\n') }]
 }
 
-export function formatHeardMessage(message: NormalizedMessage, flags: readonly string[]): string {
+export function formatReceivedMessage(message: NormalizedMessage, flags: readonly string[]): string {
   return formatPiece({ ...describeSpeaker(message, flags), ...describeThings(message.parts) }, message.parts)
 }
 
@@ -85,7 +85,7 @@ function formatPieces(turn: HistoricalMessage): readonly string[] {
 }
 
 function formatPiece(facts: Parameters<typeof formatDataBlock>[0], parts: readonly Part[]): string {
-  const words = clipText(readHeardText({ parts: parts.filter(part => !isQuote(part)) }), maxWords)
+  const words = clipText(readReceivedText({ parts: parts.filter(part => !isQuote(part)) }), maxWords)
   return [formatDataBlock(facts), guardWords(words)].filter(Boolean).join('\n')
 }
 

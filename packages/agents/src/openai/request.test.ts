@@ -1,7 +1,7 @@
 import type { Part } from '@postern/core'
 import { Undeliverable } from '@postern/core'
 import { describe, expect, test } from 'vitest'
-import { openTestAgent, openTestHouse, testContext, testMessage } from '../../test/house.ts'
+import { openTestAgent, openTestGateway, testContext, testMessage } from '../../test/gateway.ts'
 import { openModelAgent, textOf } from '../../test/model-agent.ts'
 import { say } from '../../test/model-server.ts'
 
@@ -116,11 +116,11 @@ describe('the configuration of an openai agent', () => {
     [{ max_rounds: 0 }, 'agents.subject.max_rounds'],
     [{ top_p: 1 }, 'Beside "use" it may have: name, description'],
   ])('is refused with %j', async (members, problem) => {
-    await expect(openTestHouse({ subject: { ...good, ...members } })).rejects.toThrow(problem)
+    await expect(openTestGateway({ subject: { ...good, ...members } })).rejects.toThrow(problem)
   })
 
   test('needs an address and a model, nothing more', async () => {
-    await expect(openTestHouse({ subject: { use: 'openai' } })).rejects.toThrow('agents.subject.base_url')
-    expect((await openTestHouse({ subject: good })).find('subject')).toMatchObject({ displayName: 'subject' })
+    await expect(openTestGateway({ subject: { use: 'openai' } })).rejects.toThrow('agents.subject.base_url')
+    expect((await openTestGateway({ subject: good })).find('subject')).toMatchObject({ displayName: 'subject' })
   })
 })

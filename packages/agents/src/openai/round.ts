@@ -2,7 +2,7 @@ import type { AgentChunk, TokenUsage } from '@postern/core'
 import type { WrittenCall } from './call-list.ts'
 import { createCallList } from './call-list.ts'
 import type { Chunk } from './chunk.ts'
-import type { ModelDoor } from './completion.ts'
+import type { ModelEndpoint } from './completion.ts'
 import { createSpeech } from './speech.ts'
 
 /** What a model said in one go, and why it stopped. */
@@ -47,7 +47,7 @@ export async function* readRound(chunks: AsyncIterable<Chunk>): AsyncGenerator<s
 /** What a round cost, to be kept with the answer under the name that the operator gave the model. */
 export function bookUsage(
   { usage }: Round,
-  { model, usage: { isWanted } }: Pick<ModelDoor, 'model' | 'usage'>,
+  { model, usage: { isWanted } }: Pick<ModelEndpoint, 'model' | 'usage'>,
 ): readonly AgentChunk[] {
   return usage && isWanted ? [{ usage: [{ model, ...usage }] }] : []
 }

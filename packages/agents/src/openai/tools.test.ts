@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { ToolCallPart } from '@postern/core'
 import { describe, expect, onTestFinished, test } from 'vitest'
-import { openTestHouse } from '../../test/house.ts'
+import { openTestGateway } from '../../test/gateway.ts'
 import { openModelAgent, textOf } from '../../test/model-agent.ts'
 import type { ModelReply } from '../../test/model-server.ts'
 import { call, say, streamOf } from '../../test/model-server.ts'
@@ -159,7 +159,7 @@ describe('tools', () => {
     await expect(ask('hello', { signal: controller.signal })).rejects.toThrow('the agent took too long')
   })
 
-  test('are closed with the house', async () => {
+  test('are closed with the gateway', async () => {
     const before = boast.closed
     const { close } = await openModelAgent([], { config })
     await close()
@@ -171,7 +171,7 @@ describe('a module of tools is refused', () => {
   const members = { use: 'openai', base_url: 'http://127.0.0.1:1/v1', model: 'm' }
 
   test('when it is not there', async () => {
-    const opening = openTestHouse({ subject: { ...members, tools: './tools/nobody.ts' } })
+    const opening = openTestGateway({ subject: { ...members, tools: './tools/nobody.ts' } })
     await expect(opening).rejects.toThrow('agents.subject.tools: "./tools/nobody.ts" cannot be loaded')
   })
 
@@ -188,6 +188,6 @@ describe('a module of tools is refused', () => {
     const path = join(tmpdir(), `tools-${process.pid}-${Buffer.from(source).toString('hex').slice(-24)}.mjs`)
     await writeFile(path, source)
     onTestFinished(() => rm(path))
-    await expect(openTestHouse({ subject: { ...members, tools: path } })).rejects.toThrow(problem)
+    await expect(openTestGateway({ subject: { ...members, tools: path } })).rejects.toThrow(problem)
   })
 })

@@ -72,22 +72,22 @@ const definitionSchema = z.looseObject({
 export async function openToolbox(path: string, key: string, baseDir: string): Promise<Toolbox> {
   const { close, ...exported } = (await importModule(path, key, baseDir)) as Record<string, unknown>
   const tools = Object.entries(exported).map(([name, value]) => readTool(name, value, key))
-  if (tools.length === 0) throw new ConfigError(key, `"${path}" exports no tool`, mend)
+  if (tools.length === 0) throw new ConfigError(key, `"${path}" exports no tool`, fix)
   return {
     tools: new Map(tools.map(tool => [tool.name, tool])),
     ...(typeof close === 'function' && { close: close as () => void }),
   }
 }
 
-const mend =
+const fix =
   'A tool is: export const name = { description: "…", parameters: { /* JSON Schema */ }, run(args, context) { … } }'
 
 function readTool(name: string, value: unknown, key: string): Tool {
-  if (!namePattern.test(name)) throw new ConfigError(key, `"${name}" cannot be the name of a tool`, mend)
+  if (!namePattern.test(name)) throw new ConfigError(key, `"${name}" cannot be the name of a tool`, fix)
   const parsed = definitionSchema.safeParse(value)
   if (!parsed.success) {
     const [issue] = parsed.error.issues
-    throw new ConfigError(key, `the tool "${name}": ${issue?.path.join('.') || 'it'} is not valid`, mend)
+    throw new ConfigError(key, `the tool "${name}": ${issue?.path.join('.') || 'it'} is not valid`, fix)
   }
   const { description, parameters, run, preview } = parsed.data
   return {

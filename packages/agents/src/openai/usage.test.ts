@@ -83,7 +83,7 @@ describe('what an answer of a model cost', () => {
       return ms === 2_000 ? Promise.race([elapse.promise, aborted]) : aborted
     }
     const reply = stream([words, ending('stop')], { hangs: true })
-    const { ask, server } = await openModelAgent([reply], { world: { sleep } })
+    const { ask, server } = await openModelAgent([reply], { platform: { sleep } })
     const heard = Promise.withResolvers<void>()
     const asked = ask('hello', {}, chunk => void (textOf(chunk) === 'Hello.' && heard.resolve()))
     await heard.promise

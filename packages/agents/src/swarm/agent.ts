@@ -1,24 +1,24 @@
 import type { Agent, AgentChunk, AgentContext, FilePart, NormalizedMessage } from '@postern/core'
 import type { SwarmClient, TranscriptStore } from '@postern/transcript'
 import { createSwarmBus, detectImageType, openSwarmClient, readSwarmState } from '@postern/transcript'
-import type { AgentStores, AgentWorld } from '../agent-kind.ts'
+import type { AgentPlatform, AgentStores } from '../agent-kind.ts'
 import type { Approvals } from '../approval/approvals.ts'
-import { readHeardText } from '../heard-text.ts'
 import { readImages } from '../openai/images.ts'
 import type { ToolSwarm } from '../openai/tools.ts'
+import { readReceivedText } from '../received-text.ts'
 import { endAskedCalls } from './asked-calls.ts'
 import { createChunkQueue } from './chunk-queue.ts'
-import type { SpecRoom, SpecTurn } from './members.ts'
+import type { SpecDeps, SpecTurn } from './members.ts'
 import { createWordCheck, describeSwarm } from './members.ts'
 import { takeOperatorMail } from './operator-mail.ts'
 import { createSharedTies } from './shared-ties.ts'
-import { createTurnShelf } from './turn-shelf.ts'
+import { createTurnRecords } from './turn-records.ts'
 import { openTurnState } from './turn-state.ts'
 import { createTurnTranscript } from './turn-transcript.ts'
 
-export interface SwarmRoom extends SpecRoom {
+export interface SwarmAgentDeps extends SpecDeps {
   readonly stores: AgentStores
-  readonly world: AgentWorld
+  readonly platform: AgentPlatform
   readonly approvals: Approvals
   /** For all that is asked of models in one turn, ms. */
   readonly timeoutMs: number
@@ -31,30 +31,30 @@ interface Heard {
 }
 
 /** Several agents behind one address; a conversation is with whoever of them has it now. */
-export function createSwarmRoomAgent(room: SwarmRoom): Agent {
+export function createSwarmAgent(agentDeps: SwarmAgentDeps): Agent {
   return {
     handle(message, context) {
       const queue = createChunkQueue<AgentChunk>()
-      runTurn(room, { message, context, tell: queue.tell }).then(queue.end, queue.fail)
+      runTurn(agentDeps, { message, context, tell: queue.tell }).then(queue.end, queue.fail)
       return queue
     },
   }
 }
 
-async function runTurn(room: SwarmRoom, heard: Heard): Promise<void> {
+async function runTurn(agentDeps: SwarmAgentDeps, heard: Heard): Promise<void> {
   const { message, context, tell } = heard
   const { signal } = context
   signal.throwIfAborted()
-  if (await takeOperatorMail(room, heard)) return
-  const { client, isBound, turn, transcript } = await openTurn(room, heard)
+  if (await takeOperatorMail(agentDeps, heard)) return
+  const { client, isBound, turn, transcript } = await openTurn(agentDeps, heard)
   const cancel = () => void client.cancelOutput()
   signal.addEventListener('abort', cancel)
   try {
     turn.showState()
-    await endAskedCalls(room, heard, { client, turn, transcript })
+    await endAskedCalls(agentDeps, heard, { client, turn, transcript })
     const payload = { message_id: message.id, sender: message.sender.address }
     const speech = createTurnSpeech(client, tell)
-    const answer = await client.complete(readHeardText(message), { payload, isStored: isBound, hear: speech.hear })
+    const answer = await client.complete(readReceivedText(message), { payload, isStored: isBound, hear: speech.hear })
     // What comes late reaches nobody.
     signal.throwIfAborted()
     if (turn.isWaiting) return tell({ speaker: client.navigation.active })
@@ -90,7 +90,7 @@ type AboutFile = Parameters<ToolSwarm['attach']>[1]
 /** A name is words, too. */
 function withoutUnsaid(
   { name, ...others }: NonNullable<AboutFile> = {},
-  policies: SwarmRoom['config']['policies'],
+  policies: SwarmAgentDeps['config']['policies'],
 ): AboutFile {
   const isFree = Object.values(policies).every(({ refuse_output }) => createWordCheck(refuse_output)(name ?? ''))
   return { ...others, ...(name !== undefined && isFree && { name }) }
@@ -111,19 +111,19 @@ interface OpenedTurn {
   readonly client: SwarmClient
   readonly turn: SpecTurn & { readonly isWaiting: boolean; readonly refusal: string | undefined }
   readonly transcript: TranscriptStore
-  /** The desk keeps what is said and done. */
+  /** The store keeps what is said and done. */
   readonly isBound: boolean
 }
 
-async function openTurn(room: SwarmRoom, heard: Heard): Promise<OpenedTurn> {
-  const { name, stores, world } = room
+async function openTurn(agentDeps: SwarmAgentDeps, heard: Heard): Promise<OpenedTurn> {
+  const { name, stores, platform } = agentDeps
   const { message, context } = heard
   const { log, thread } = context
   const owner = `agent:${name}`
   const clientId = String(thread ?? message.thread_id)
   const key = await stores.transcript.openThread(owner, { transport: 'swarm', key: clientId })
-  const isBound = thread !== undefined && (await stores.transcript.bindDesk(key, thread))
-  const kept = await openTurnState(context.state, room.config.data_limits.conversation_bytes)
+  const isBound = thread !== undefined && (await stores.transcript.bindStore(key, thread))
+  const kept = await openTurnState(context.state, agentDeps.config.data_limits.conversation_bytes)
   const faults = new Map<string, string>()
   let calls = 0
   let isWaiting = false
@@ -139,7 +139,7 @@ async function openTurn(room: SwarmRoom, heard: Heard): Promise<OpenedTurn> {
         storage: name => client.data.storage(name),
         compute: name => client.data.compute(name),
         runStateless: words => client.runStateless(words),
-        attach: (bytes, about) => heard.tell(describeFile(bytes, withoutUnsaid(about, room.config.policies))),
+        attach: (bytes, about) => heard.tell(describeFile(bytes, withoutUnsaid(about, agentDeps.config.policies))),
       },
     },
     heard: { message, flags: context.flags ?? [] },
@@ -147,8 +147,8 @@ async function openTurn(room: SwarmRoom, heard: Heard): Promise<OpenedTurn> {
       images ??= readImages(message, context)
       return images
     },
-    endsAt: world.now() + room.timeoutMs,
-    approvals: room.approvals,
+    endsAt: platform.now() + agentDeps.timeoutMs,
+    approvals: agentDeps.approvals,
     faults,
     kept,
     tell: heard.tell,
@@ -178,11 +178,15 @@ async function openTurn(room: SwarmRoom, heard: Heard): Promise<OpenedTurn> {
   const transcript = isBound ? createTurnTranscript(stores.transcript, message) : stores.transcript
   const deps = {
     transcript,
-    shelf: createTurnShelf(stores.shelf, { kept, message, tieShared: createSharedTies(room.config, context, world) }),
+    shelf: createTurnRecords(stores.shelf, {
+      kept,
+      message,
+      tieShared: createSharedTies(agentDeps.config, context, platform),
+    }),
     bus: createSwarmBus({ log }),
-    world: { ...world, log },
+    platform: { ...platform, log },
     owner,
   }
-  const client: SwarmClient = await openSwarmClient(describeSwarm(room, turn), deps, clientId)
+  const client: SwarmClient = await openSwarmClient(describeSwarm(agentDeps, turn), deps, clientId)
   return { client, turn, transcript, isBound }
 }

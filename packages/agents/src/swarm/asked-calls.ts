@@ -9,7 +9,7 @@ import { createMemberContext } from './member-context.ts'
 import type { ToolTurn } from './member-tools.ts'
 import type { OpenedMember } from './members.ts'
 
-export interface AskedRoom {
+export interface AskedDeps {
   readonly approvals: Approvals
   readonly opened: ReadonlyMap<string, OpenedMember>
 }
@@ -23,11 +23,11 @@ export interface AskedTurn {
 
 /** Every call that was asked for has an end before its member goes on: what came of it, or how it stands. */
 export async function endAskedCalls(
-  room: AskedRoom,
+  deps: AskedDeps,
   heard: { readonly message: NormalizedMessage; tell(chunk: AgentChunk): void },
   { client, turn, transcript }: AskedTurn,
 ): Promise<void> {
-  const { approvals, opened } = room
+  const { approvals, opened } = deps
   const end = async (agentName: string | undefined, id: string, outcome: ToolOutcome, edited?: Json) => {
     const name = agentName ?? client.navigation.active
     // The model knows its own arguments alone.

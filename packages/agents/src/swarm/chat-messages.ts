@@ -1,11 +1,11 @@
 import type { NormalizedMessage } from '@postern/core'
 import type { SwarmMessage, SwarmRole, SwarmToolCall } from '@postern/transcript'
-import { readHeardText } from '../heard-text.ts'
 import { clipText } from '../openai/clip-text.ts'
 import { dataBlockRules, guardWords } from '../openai/data-block.ts'
 import type { ImagePiece } from '../openai/images.ts'
 import type { ChatMessage } from '../openai/messages.ts'
-import { formatHeardMessage } from '../openai/prompt.ts'
+import { formatReceivedMessage } from '../openai/prompt.ts'
+import { readReceivedText } from '../received-text.ts'
 
 const maxWords = 100_000
 
@@ -21,7 +21,7 @@ export interface Heard {
  * result where that came, which may be long after the call. The message that is answered says who wrote it, as for every model, once. Pure.
  */
 export function toChatMessages(rows: readonly SwarmMessage[], heard: Heard): readonly ChatMessage[] {
-  const words = readHeardText(heard.message)
+  const words = readReceivedText(heard.message)
   const last = rows.findLastIndex(row => row.role === 'user' && row.mode === 'user')
   // A rescue has cut off the message itself: what stands in for it ends with its words.
   const standIn = last < 0 ? rows.findLastIndex(row => row.role === 'user' && row.content.endsWith(words)) : -1
@@ -33,8 +33,8 @@ export function toChatMessages(rows: readonly SwarmMessage[], heard: Heard): rea
 
   const writers: Partial<Record<SwarmRole, (row: SwarmMessage, index: number) => readonly ChatMessage[]>> = {
     user(row, index) {
-      if (index === last) return [writeHeard(heard)]
-      if (index === standIn) return [writeHeard(heard, row.content.slice(0, row.content.length - words.length))]
+      if (index === last) return [writeReceived(heard)]
+      if (index === standIn) return [writeReceived(heard, row.content.slice(0, row.content.length - words.length))]
       return isRepeated(row, index) ? [] : [{ role: 'user', content: guardWords(clipText(row.content, maxWords)) }]
     },
     assistant: ({ content }) => (content === '' ? [] : [{ role: 'assistant', content }]),
@@ -58,8 +58,8 @@ function writeSystem(rows: readonly SwarmMessage[], rules: readonly string[] = [
   return { role: 'system', content: [...words, ...rules].filter(Boolean).join('\n\n') }
 }
 
-function writeHeard({ message, flags, images = [] }: Heard, before = ''): ChatMessage {
-  const text = [guardWords(before.trim()), formatHeardMessage(message, flags)].filter(Boolean).join('\n\n')
+function writeReceived({ message, flags, images = [] }: Heard, before = ''): ChatMessage {
+  const text = [guardWords(before.trim()), formatReceivedMessage(message, flags)].filter(Boolean).join('\n\n')
   return { role: 'user', content: images.length > 0 ? [{ type: 'text', text }, ...images] : text }
 }
 

@@ -26,7 +26,7 @@ const definitionSchema = z.looseObject({
   compute: z.custom<ComputeDefinition['compute']>(value => typeof value === 'function', 'must be a function'),
 })
 
-const mend = 'A compute is: export const name = { depends_on: ["cart"], compute({ cart }) { … } }'
+const fix = 'A compute is: export const name = { depends_on: ["cart"], compute({ cart }) { … } }'
 
 /** Reads what a swarm makes of its states. @throws ConfigError */
 export async function openComputes(
@@ -39,7 +39,7 @@ export async function openComputes(
   return Object.entries(exported).map(([computeName, value]) => {
     const { data, error } = definitionSchema.safeParse(value)
     const fault = data ? findBasisFault(data, states) : `${error?.issues[0]?.path.join('.') || 'it'} is not valid`
-    if (!data || fault !== undefined) throw new ConfigError(key, `the compute "${computeName}": ${fault}`, mend)
+    if (!data || fault !== undefined) throw new ConfigError(key, `the compute "${computeName}": ${fault}`, fix)
     return {
       computeName,
       isShared: data.shared,

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { openTestHouse } from '../../test/house.ts'
+import { openTestGateway } from '../../test/gateway.ts'
 
 const model = { base_url: 'http://127.0.0.1:1/v1', model: 'stub' }
 const one = { prompt: 'I am one.' }
@@ -24,7 +24,7 @@ describe('the configuration of a swarm', () => {
       'policies.p.refuse_input.0: must be a regular expression',
     ],
   ])('says which key is wrong: %s', async (_, config, problem) => {
-    await expect(openTestHouse({ desk: { use: 'swarm', ...config } })).rejects.toThrow(`agents.desk.${problem}`)
+    await expect(openTestGateway({ desk: { use: 'swarm', ...config } })).rejects.toThrow(`agents.desk.${problem}`)
   })
 
   test.each([
@@ -36,7 +36,7 @@ describe('the configuration of a swarm', () => {
     ],
   ])('says which compute is made of %s', async (_, settings, problem) => {
     const config = { use: 'swarm', default_agent: 'one', model, members: { one }, computes: './computes/sums.ts' }
-    await expect(openTestHouse({ desk: { ...config, ...settings } })).rejects.toThrow(
+    await expect(openTestGateway({ desk: { ...config, ...settings } })).rejects.toThrow(
       `agents.desk.computes: ${problem}`,
     )
   })
@@ -48,7 +48,7 @@ describe('the configuration of a swarm', () => {
     ['computes', { computes: './computes/none.ts' }, /computes: "\.\/computes\/none\.ts" cannot be loaded/],
   ])('refuses what %s cannot be', async (_, settings, problem) => {
     const config = { use: 'swarm', default_agent: 'one', model, members: { one }, ...settings }
-    await expect(openTestHouse({ desk: config })).rejects.toThrow(problem)
+    await expect(openTestGateway({ desk: config })).rejects.toThrow(problem)
   })
 
   test('is the same when it is read again', async () => {
@@ -66,8 +66,8 @@ describe('the configuration of a swarm', () => {
         far: { address: '@two@b.test' },
       },
     }
-    const house = await openTestHouse({ desk: config })
-    expect(house.find('desk')?.name).toBe('desk')
-    await house.close()
+    const gateway = await openTestGateway({ desk: config })
+    expect(gateway.find('desk')?.name).toBe('desk')
+    await gateway.close()
   })
 })

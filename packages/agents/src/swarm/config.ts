@@ -1,4 +1,4 @@
-import type { ShelfRoom } from '@postern/transcript'
+import type { RecordQuota } from '@postern/transcript'
 import { answerChecks, defaultAnswerChecks } from '@postern/transcript'
 import { z } from 'zod'
 import { isAddress } from '../a2a.ts'
@@ -136,7 +136,7 @@ export const swarmAgentSchema = commonAgentSchema
   })
 
 /** What all conversations of a swarm may share; undefined of other agents. */
-export function readSharedRoom(config: unknown): ShelfRoom | undefined {
+export function readSharedQuota(config: unknown): RecordQuota | undefined {
   const { data } = swarmAgentSchema.safeParse(config)
   return data && { records: data.data_limits.shared_records, bytes: data.data_limits.shared_bytes }
 }

@@ -1,7 +1,7 @@
 import type { AgentContext, FilePart, NormalizedMessage, PartialResponse } from '@postern/core'
 import { collectAnswer } from '@postern/core'
 import { describe, expect, onTestFinished, test } from 'vitest'
-import { openTestAgent, testContext, testMessage } from '../../test/house.ts'
+import { openTestAgent, testContext, testMessage } from '../../test/gateway.ts'
 import { textOf } from '../../test/model-agent.ts'
 import type { Complete, ModelReply } from '../../test/model-server.ts'
 import { call, openModelServer, say, streamOf } from '../../test/model-server.ts'

@@ -2,10 +2,10 @@ import type { OpenedAgent, Opening } from '../agent-kind.ts'
 import { defineAgentKind } from '../agent-kind.ts'
 import { openApprovals } from '../approval/approvals.ts'
 import { parseDeadline } from '../duration.ts'
-import { openModelDoor } from '../openai/model-door.ts'
+import { openModelEndpoint } from '../openai/model-endpoint.ts'
 import type { Toolbox } from '../openai/tools.ts'
 import { openToolbox, selectTools } from '../openai/tools.ts'
-import { createSwarmRoomAgent } from './agent.ts'
+import { createSwarmAgent } from './agent.ts'
 import { openComputes } from './computes.ts'
 import type { SwarmAgentConfig } from './config.ts'
 import { isModelMember, swarmAgentSchema } from './config.ts'
@@ -20,21 +20,21 @@ export const swarmKind = defineAgentKind({
 })
 
 async function openSwarm(config: SwarmAgentConfig, opening: Opening): Promise<OpenedAgent> {
-  const { name, world, stores, operators } = opening
+  const { name, platform, stores, operators } = opening
   const boxes: Toolbox[] = []
   const opened = new Map<string, OpenedMember>()
   for (const member of Object.keys(config.members)) {
     opened.set(member, await openMember(member, config, opening, boxes))
   }
-  const agent = createSwarmRoomAgent({
+  const agent = createSwarmAgent({
     name,
     config,
     opened,
     operators,
     computes: await openComputes(config, opening),
     stores,
-    world,
-    approvals: openApprovals({ name, shelf: stores.shelf, world }),
+    platform,
+    approvals: openApprovals({ name, shelf: stores.shelf, platform }),
     timeoutMs: Math.floor(parseDeadline(config.deadline) * 0.9),
   })
   return {
@@ -48,7 +48,7 @@ async function openSwarm(config: SwarmAgentConfig, opening: Opening): Promise<Op
 async function openMember(
   member: string,
   config: SwarmAgentConfig,
-  { name, world, baseDir }: Opening,
+  { name, platform, baseDir }: Opening,
   boxes: Toolbox[],
 ): Promise<OpenedMember> {
   const settings = config.members[member]
@@ -58,7 +58,7 @@ async function openMember(
   if (box) boxes.push(box)
   const model = settings.model ?? config.model
   return {
-    ...(model && { model: { ...openModelDoor(model, world), seesImages: model.images } }),
+    ...(model && { model: { ...openModelEndpoint(model, platform), seesImages: model.images } }),
     tools: selectTools(box?.tools ?? new Map(), settings.tool_policies, `${key}.tool_policies`),
   }
 }

@@ -4,7 +4,7 @@ import type { ModelAnswer, SwarmModel, SwarmToolCall, ToolDescription } from '@p
 import { openCompletion } from '../openai/completion.ts'
 import type { ImagePiece } from '../openai/images.ts'
 import type { ChatMessage } from '../openai/messages.ts'
-import type { OpenedModel } from '../openai/model-door.ts'
+import type { OpenedModel } from '../openai/model-endpoint.ts'
 import type { Round } from '../openai/round.ts'
 import { bookUsage, readRound } from '../openai/round.ts'
 import type { Heard } from './chat-messages.ts'
@@ -28,7 +28,7 @@ export interface ModelTurn {
   refuse(words: string): string
   /** Arguments that were no JSON object. */
   readonly faults: Map<string, string>
-  /** To whoever watches; the desk keeps it with the answer. */
+  /** To whoever watches; the store keeps it with the answer. */
   tell(chunk: AgentChunk): void
 }
 
@@ -37,7 +37,7 @@ const maxReason = 2_000
 const refused = 'This will not be answered.'
 
 /** The model of one member, for one turn. Its words are told as they come; the swarm decides which of them anybody hears. */
-export function createMemberModel({ door, settings, seesImages }: MemberModel, turn: ModelTurn): SwarmModel {
+export function createMemberModel({ endpoint, settings, seesImages }: MemberModel, turn: ModelTurn): SwarmModel {
   const { context, heard, endsAt } = turn
 
   async function ask(
@@ -47,9 +47,9 @@ export function createMemberModel({ door, settings, seesImages }: MemberModel, t
   ): Promise<Round> {
     const functions = tools.map(description => ({ type: 'function', function: description }))
     const body = { ...settings, messages, ...(functions.length > 0 && { tools: functions, tool_choice: 'auto' }) }
-    const time = { signal: context.signal, timeoutMs: Math.max(1, endsAt - door.world.now()) }
-    const round = await readWhole(readRound(openCompletion(body, door, time)), hear)
-    for (const spent of bookUsage(round, door)) turn.tell(spent)
+    const time = { signal: context.signal, timeoutMs: Math.max(1, endsAt - endpoint.platform.now()) }
+    const round = await readWhole(readRound(openCompletion(body, endpoint, time)), hear)
+    for (const spent of bookUsage(round, endpoint)) turn.tell(spent)
     if (round.finish === 'length' && round.calls.length > 0)
       throw new Error('The model was cut off while it called a tool')
     return round

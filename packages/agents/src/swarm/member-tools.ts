@@ -16,7 +16,7 @@ export interface ToolTurn {
   readonly context: ToolContext
   readonly approvals: Approvals
   readonly faults: ReadonlyMap<string, string>
-  /** To whoever watches; the desk keeps it with the answer. */
+  /** To whoever watches; the store keeps it with the answer. */
   tell(chunk: AgentChunk): void
   /** Who speaks has changed. */
   showState(): void
@@ -56,12 +56,12 @@ async function askFirst(tool: Tool, call: SwarmToolContext, rule: ToolRule, turn
   const preview = await readPreview(tool, call.params, createMemberContext(turn.context, call.agentName))
   const refusal = await findQuestionRefusal(part, preview, { rule, turn })
   if (refusal !== undefined) return refuseToAsk(part, call, { refusal, turn })
-  const demand = await turn.approvals.ask({ ...part, preview, rule, schema: tool.parameters }, turn.context)
+  const requirement = await turn.approvals.ask({ ...part, preview, rule, schema: tool.parameters }, turn.context)
   await call.commitStopTools()
   turn.tell(rule.approve === 'operator' ? { trace: [part] } : part)
-  turn.tell(demand)
+  turn.tell(requirement)
   turn.endWaiting()
-  // Of the turn alone; the desk keeps the call without an end.
+  // Of the turn alone; the store keeps the call without an end.
   await call.commitToolOutput('It waits to be allowed.')
   call.emit('It waits to be allowed.')
 }

@@ -1,5 +1,5 @@
 import type { AgentSpec, ComputeSpec, SwarmPolicy, SwarmSpec } from '@postern/transcript'
-import type { OperatorHouse } from '../agent-kind.ts'
+import type { OperatorDeps } from '../agent-kind.ts'
 import { parseDeadline } from '../duration.ts'
 import type { Toolbox } from '../openai/tools.ts'
 import type { ModelMember, OperatorMember, RemoteMember, SwarmAgentConfig, SwarmPolicyConfig } from './config.ts'
@@ -16,24 +16,24 @@ export interface OpenedMember {
   readonly tools: Toolbox['tools']
 }
 
-export interface SpecRoom {
+export interface SpecDeps {
   /** The agent's name. */
   readonly name: string
   readonly config: SwarmAgentConfig
   readonly opened: ReadonlyMap<string, OpenedMember>
-  readonly operators: OperatorHouse | undefined
+  readonly operators: OperatorDeps | undefined
   readonly computes: readonly ComputeSpec[]
 }
 
 export type SpecTurn = ModelTurn & ToolTurn & { readonly kept: TurnState }
 
 /** The swarm as one turn runs it. */
-export function describeSwarm(room: SpecRoom, turn: SpecTurn): SwarmSpec {
-  const { name, config } = room
+export function describeSwarm(deps: SpecDeps, turn: SpecTurn): SwarmSpec {
+  const { name, config } = deps
   return {
     swarmName: name,
     defaultAgent: config.default_agent,
-    agents: Object.keys(config.members).map(member => describeMember(member, room, turn)),
+    agents: Object.keys(config.members).map(member => describeMember(member, deps, turn)),
     policies: Object.entries(config.policies).map(([policyName, policy]) => createPolicy(policyName, policy)),
     commonPrompts: config.prompt === '' ? [] : [config.prompt],
     throwsOnRecursion: false,
@@ -42,15 +42,15 @@ export function describeSwarm(room: SpecRoom, turn: SpecTurn): SwarmSpec {
       return { stateName, isShared: state.shared, getDefault: () => state.default }
     }),
     storages: Object.entries(config.storages).map(([storageName, { shared }]) => ({ storageName, isShared: shared })),
-    computes: room.computes,
+    computes: deps.computes,
   }
 }
 
-function describeMember(member: string, room: SpecRoom, turn: SpecTurn): AgentSpec {
-  const settings = room.config.members[member]
+function describeMember(member: string, deps: SpecDeps, turn: SpecTurn): AgentSpec {
+  const settings = deps.config.members[member]
   if (!settings) throw new TypeError('a member of the swarm has settings')
-  if (isModelMember(settings)) return describeModelMember(member, settings, room, turn)
-  const ask = 'operator' in settings ? askHuman(member, settings, room, turn) : askElsewhere(member, settings, turn)
+  if (isModelMember(settings)) return describeModelMember(member, settings, deps, turn)
+  const ask = 'operator' in settings ? askHuman(member, settings, deps, turn) : askElsewhere(member, settings, turn)
   return {
     agentName: member,
     prompt: '',
@@ -60,17 +60,17 @@ function describeMember(member: string, room: SpecRoom, turn: SpecTurn): AgentSp
   }
 }
 
-function describeModelMember(member: string, settings: ModelMember, room: SpecRoom, turn: SpecTurn): AgentSpec {
-  const { model, tools = new Map() } = room.opened.get(member) ?? {}
+function describeModelMember(member: string, settings: ModelMember, deps: SpecDeps, turn: SpecTurn): AgentSpec {
+  const { model, tools = new Map() } = deps.opened.get(member) ?? {}
   if (!model) throw new TypeError('a member with a prompt has a model')
-  const { members } = room.config
+  const { members } = deps.config
   return {
     agentName: member,
     prompt: settings.prompt,
     model: createMemberModel(model, turn),
     tools: [
       ...[...tools.values()].map(tool => createMemberTool(tool, settings.tool_policies, turn)),
-      ...listHandOvers(settings, room, turn).map(to => createHandOver(to, members[to]?.description, turn)),
+      ...listHandOvers(settings, deps, turn).map(to => createHandOver(to, members[to]?.description, turn)),
       ...(settings.navigates_back ? [createHandBack(turn)] : []),
     ],
     keepMessages: settings.keep,
@@ -80,7 +80,7 @@ function describeModelMember(member: string, settings: ModelMember, room: SpecRo
 }
 
 /** On the final hop of a chain nobody elsewhere may be asked any more: whoever has the conversation concludes. */
-function listHandOvers({ navigates_to }: ModelMember, { config }: SpecRoom, { heard }: SpecTurn): readonly string[] {
+function listHandOvers({ navigates_to }: ModelMember, { config }: SpecDeps, { heard }: SpecTurn): readonly string[] {
   const isFinal = heard.message.recipient_capabilities.agent_chain?.is_final === true
   const isElsewhere = (to: string) => 'address' in (config.members[to] ?? {})
   return isFinal ? navigates_to.filter(to => !isElsewhere(to)) : navigates_to
@@ -88,7 +88,7 @@ function listHandOvers({ navigates_to }: ModelMember, { config }: SpecRoom, { he
 
 type Ask = NonNullable<AgentSpec['operator']>['ask']
 
-function askHuman(member: string, { mail }: OperatorMember, { name, operators }: SpecRoom, { context }: SpecTurn): Ask {
+function askHuman(member: string, { mail }: OperatorMember, { name, operators }: SpecDeps, { context }: SpecTurn): Ask {
   return async ({ message, signal }) => {
     if (!operators) return new Promise<string>(() => {})
     const { message: heard, correlationId } = context

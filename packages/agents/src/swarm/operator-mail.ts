@@ -1,7 +1,7 @@
 import type { AgentChunk, AgentContext, NormalizedMessage, Part } from '@postern/core'
 import { plainTextOf } from '@postern/core'
-import type { OperatorHouse } from '../agent-kind.ts'
-import { readHeardText } from '../heard-text.ts'
+import type { OperatorDeps } from '../agent-kind.ts'
+import { readReceivedText } from '../received-text.ts'
 import type { SwarmAgentConfig } from './config.ts'
 import { isModelMember } from './config.ts'
 
@@ -15,15 +15,15 @@ const questionPattern = /\(question ([0-9a-f]{16})\)/g
 
 /** An operator answers the mail by which he was asked: it goes to whoever waits, and is no conversation of his own. */
 export async function takeOperatorMail(
-  { config, operators }: { readonly config: SwarmAgentConfig; readonly operators: OperatorHouse | undefined },
+  { config, operators }: { readonly config: SwarmAgentConfig; readonly operators: OperatorDeps | undefined },
   { message, context, tell }: OperatorMail,
 ): Promise<boolean> {
   if (!operators || !isOperator(message, config)) return false
   const asked = context.history().turns.findLast(({ role, parts }) => role === 'assistant' && findQuestion(parts))
   const id = asked && findQuestion(asked.parts)
   if (id === undefined) return false
-  const isHeard = await operators.answer(id, readHeardText(message))
-  if (!isHeard) tell('Nobody waits for this answer any more.')
+  const isStreamed = await operators.answer(id, readReceivedText(message))
+  if (!isStreamed) tell('Nobody waits for this answer any more.')
   return true
 }
 

@@ -1,11 +1,11 @@
-import type { AgentContext, World } from '@postern/core'
+import type { AgentContext, Platform } from '@postern/core'
 import { parseJsonText } from '@postern/core'
-import type { ShelfPlace, ShelfTies } from '@postern/transcript'
+import type { RecordKey, RecordTies } from '@postern/transcript'
 import { kindOfItems } from '@postern/transcript'
 import type { SwarmAgentConfig } from './config.ts'
 
 /** With what a record goes that all conversations share; undefined for every other one. */
-export type TieShared = (place: ShelfPlace) => ShelfTies | undefined
+export type TieShared = (place: RecordKey) => RecordTies | undefined
 
 interface Keeping {
   readonly keep_days: number
@@ -16,17 +16,17 @@ const dayMs = 24 * 3_600_000
 /** It is made anew whenever it is wanted; of what it was made of nothing stays behind. */
 const computeKeeping: Keeping = { keep_days: 365, forgets: true }
 
-/** What is put there in somebody's turn goes with his message, where it is not to be the house's; and when nobody has written it for long. */
+/** What is put there in somebody's turn goes with his message, where it is not to be the gateway's; and when nobody has written it for long. */
 export function createSharedTies(
   { states, storages, data_limits }: Pick<SwarmAgentConfig, 'states' | 'storages' | 'data_limits'>,
   { messageNumber }: Pick<AgentContext, 'messageNumber'>,
-  { now }: Pick<World, 'now'>,
+  { now }: Pick<Platform, 'now'>,
 ): TieShared {
   const items = new Map(Object.entries(storages).map(([name, keeping]) => [kindOfItems(name), keeping]))
   const values = new Map(Object.entries(states))
   const most = { records: data_limits.shared_records, bytes: data_limits.shared_bytes }
 
-  function findKeeping({ kind, key }: ShelfPlace): Keeping | undefined {
+  function findKeeping({ kind, key }: RecordKey): Keeping | undefined {
     if (kind === 'swarm-shared-state') return values.get(readName(key))
     return kind === 'swarm-shared-compute' ? computeKeeping : items.get(kind)
   }

@@ -6,7 +6,7 @@ import type { EntryBody, ThreadKey, TranscriptEntry, TranscriptStore } from '@po
 const maxPast = 400
 
 /**
- * A conversation of the desk as the turn that answers `message` sees it: what was said before, the message, then what the turn does. The desk
+ * A conversation of the store as the turn that answers `message` sees it: what was said before, the message, then what the turn does. The store
  * keeps what is answered and done, with the answer; of a turn only where it cut the history is written here.
  */
 export function createTurnTranscript(
@@ -34,7 +34,7 @@ export function createTurnTranscript(
   async function readAll(thread: ThreadKey): Promise<readonly TranscriptEntry[]> {
     const stored = await transcript.read(thread, { tail: maxPast })
     const head = stored.find(entry => entry.native_id === id && entry.role === 'user')
-    const isHeard = (entry: TranscriptEntry) =>
+    const isStreamed = (entry: TranscriptEntry) =>
       entry === head || (head?.group_id !== undefined && entry.group_id === head.group_id)
     // Whoever writes again while he is answered is answered next.
     const isLater = ({ seq, role, kind }: TranscriptEntry) =>
@@ -42,9 +42,9 @@ export function createTurnTranscript(
     const groups = new Set(stored.filter(isEarlier).map(({ group_id, entry_id }) => group_id ?? entry_id))
     const isMerged = ({ group_id, entry_id }: TranscriptEntry) => groups.has(group_id ?? entry_id)
     const past = stored.filter(
-      entry => !own.has(entry.entry_id) && !isHeard(entry) && !isLater(entry) && !isMerged(entry),
+      entry => !own.has(entry.entry_id) && !isStreamed(entry) && !isLater(entry) && !isMerged(entry),
     )
-    return [...past.map(entry => nameWriter(entry, sender.address)), ...stored.filter(isHeard), ...done]
+    return [...past.map(entry => nameWriter(entry, sender.address)), ...stored.filter(isStreamed), ...done]
   }
 
   return {

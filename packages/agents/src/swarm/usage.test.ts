@@ -1,6 +1,6 @@
 import { collectAnswer } from '@postern/core'
 import { expect, onTestFinished, test } from 'vitest'
-import { openTestAgent, testContext, testMessage } from '../../test/house.ts'
+import { openTestAgent, testContext, testMessage } from '../../test/gateway.ts'
 import type { ModelReply } from '../../test/model-server.ts'
 import { call, openModelServer, say } from '../../test/model-server.ts'
 

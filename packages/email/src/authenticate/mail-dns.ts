@@ -1,4 +1,4 @@
-import type { DnsResolver, World } from '@postern/core'
+import type { DnsResolver, Platform } from '@postern/core'
 import type { MailLimits } from '../config.ts'
 
 /** The questions one message may ask. */
@@ -29,20 +29,20 @@ interface Cached {
  * The resolver as mail needs it: every question ends in time, answers are bounded and remembered for a minute, failures are
  * not. Errors carry `code`; `ENOTFOUND` and `ENODATA` mean absent, everything else means trouble.
  */
-export function createMailDns(world: Pick<World, 'resolveDns' | 'now' | 'sleep'>, limits: MailLimits): MailDns {
+export function createMailDns(platform: Pick<Platform, 'resolveDns' | 'now' | 'sleep'>, limits: MailLimits): MailDns {
   const cache = new Map<string, Cached>()
 
   function ask(name: string, type: string): Promise<unknown> {
     const key = `${type} ${name.toLowerCase()}`
     const known = cache.get(key)
-    if (known && known.until > world.now()) return known.answer
-    const answer = askOnce(world, name, type, limits.dns_timeout_ms)
-    const entry = { answer, until: world.now() + presentMs }
+    if (known && known.until > platform.now()) return known.answer
+    const answer = askOnce(platform, name, type, limits.dns_timeout_ms)
+    const entry = { answer, until: platform.now() + presentMs }
     cache.delete(key)
     cache.set(key, entry)
     if (cache.size > cacheEntries) cache.delete(cache.keys().next().value ?? key)
     answer.catch(error => {
-      if (isAbsence(error)) entry.until = world.now() + absentMs
+      if (isAbsence(error)) entry.until = platform.now() + absentMs
       else if (cache.get(key) === entry) cache.delete(key)
     })
     return answer
@@ -51,13 +51,13 @@ export function createMailDns(world: Pick<World, 'resolveDns' | 'now' | 'sleep'>
   return {
     openBudget() {
       let asked = 0
-      const until = world.now() + limits.dns_timeout_ms * timeoutsPerBudget
+      const until = platform.now() + limits.dns_timeout_ms * timeoutsPerBudget
       return {
         isExhausted: () => asked > limits.dns_questions,
         async resolve(name, type) {
           asked += 1
           if (asked > limits.dns_questions) throw dnsError('EBUDGET', 'too many questions')
-          if (world.now() >= until) throw dnsError('ETIMEOUT', 'all questions together took too long')
+          if (platform.now() >= until) throw dnsError('ETIMEOUT', 'all questions together took too long')
           return ask(name, type)
         },
       }
@@ -71,7 +71,7 @@ function isAbsence(error: unknown): boolean {
 }
 
 async function askOnce(
-  { resolveDns, sleep }: Pick<World, 'resolveDns' | 'sleep'>,
+  { resolveDns, sleep }: Pick<Platform, 'resolveDns' | 'sleep'>,
   name: string,
   type: string,
   timeoutMs: number,

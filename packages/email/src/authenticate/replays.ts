@@ -1,4 +1,4 @@
-import type { World } from '@postern/core'
+import type { Platform } from '@postern/core'
 
 /** Remembers to whom a signature has come. A hint: a restart forgets it, and another gateway does not know of it. */
 export interface SignatureReplays {
@@ -25,7 +25,7 @@ const dayMs = 86_400_000
 const [maxSignatures, maxUnnamed] = [50_000, 20]
 
 /** One good mail, sent on to many by somebody else, keeps its good signature (DKIM replay). */
-export function createSignatureReplays({ now }: Pick<World, 'now'>): SignatureReplays {
+export function createSignatureReplays({ now }: Pick<Platform, 'now'>): SignatureReplays {
   const known = new Map<string, Seen>()
 
   function find(id: string): Seen {

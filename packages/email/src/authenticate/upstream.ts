@@ -2,7 +2,7 @@ import { toAsciiDomain } from '@postern/core'
 import type { MailTrust } from '../config.ts'
 import type { HeaderBlock, HeaderField } from '../header-scan.ts'
 import { toBuffer, withoutRanges } from '../header-scan.ts'
-import type { MailDoor } from '../mail.ts'
+import type { MailEndpoint } from '../mail.ts'
 import type { MethodResult } from './results-field.ts'
 import { readResultsField } from './results-field.ts'
 
@@ -20,7 +20,7 @@ export interface UpstreamVerdict {
 
 export interface UpstreamReading {
   /** The door it came by, where who brings it there speaks for others. */
-  readonly door: MailDoor | undefined
+  readonly endpoint: MailEndpoint | undefined
   readonly authorDomain: string
   readonly trust: Pick<MailTrust, 'upstreams' | 'spf_only'>
 }
@@ -33,9 +33,9 @@ const fieldName = 'authentication-results'
  */
 export function readUpstream(
   { fields }: HeaderBlock,
-  { door, authorDomain, trust }: UpstreamReading,
+  { endpoint, authorDomain, trust }: UpstreamReading,
 ): UpstreamVerdict | undefined {
-  const named = trust.upstreams.filter(upstream => upstream.door === door).map(({ authserv_id }) => authserv_id)
+  const named = trust.upstreams.filter(upstream => upstream.endpoint === endpoint).map(({ authserv_id }) => authserv_id)
   const at = fields.findIndex(({ name }) => name === fieldName)
   const field = named.length > 0 ? fields[at] : undefined
   const read = field && readResultsField(field.value)

@@ -113,7 +113,7 @@ export function createAddressBook(): AddressBook {
     const { domain } = author
     const peers = [...(names.get(foldNameOf(author)) ?? [])]
     return peers
-      .filter(peer => !isSameHouse(entries.get(peer)?.domain ?? domain, domain))
+      .filter(peer => !isSameOrganisation(entries.get(peer)?.domain ?? domain, domain))
       .map(peer => ({ flag: 'display_name_spoof', how: 'it bears the same name at another domain as that', peer }))
   }
 
@@ -149,7 +149,7 @@ function describeDomain(domain: string): KnownDomain {
 }
 
 /** The domain itself, and those above and below it, are in the same hands. */
-function isSameHouse(one: string, other: string): boolean {
+function isSameOrganisation(one: string, other: string): boolean {
   return one === other || one.endsWith(`.${other}`) || other.endsWith(`.${one}`)
 }
 

@@ -1,11 +1,11 @@
-import type { House, Proof, RelationEffect } from '@postern/core'
+import type { ChannelContext, Proof, RelationEffect } from '@postern/core'
 import type { Mailbox } from '../addresses.ts'
 import { formatMailbox } from '../addresses.ts'
 import type { AddressBook, Likeness } from './address-book.ts'
 import { createAddressBook } from './address-book.ts'
 
 /** What an author is to an agent that has been written to by others before. */
-export interface Acquaintance {
+export interface SenderHistory {
   /** `lookalike`, `display_name_spoof` */
   readonly flags: readonly string[]
   /** Whom he could be taken for, by the number of a message of theirs. */
@@ -16,10 +16,10 @@ export interface Acquaintance {
 
 export interface Correspondents {
   /** Compares an author with those who are known to an agent as proven. */
-  meet(agent: string, author: Mailbox, isVerified: boolean): Promise<Acquaintance>
+  meet(agent: string, author: Mailbox, isVerified: boolean): Promise<SenderHistory>
 }
 
-export type CorrespondentHouse = Pick<House, 'desk' | 'world'>
+export type CorrespondentDeps = Pick<ChannelContext, 'store' | 'platform'>
 
 const pageSize = 200
 /** Named to the operator; one message that looks like more is no better. */
@@ -27,9 +27,9 @@ const maxLike = 3
 
 const relation = 'correspondent'
 /** Nothing to tell, nothing to remember. */
-export const noAcquaintance: Acquaintance = { flags: [], proofs: [], effects: () => [] }
+export const noSenderHistory: SenderHistory = { flags: [], proofs: [], effects: () => [] }
 
-interface Shelf {
+interface SenderCache {
   readonly book: AddressBook
   /** Of the last relation that was read. */
   place: number
@@ -40,30 +40,30 @@ interface Shelf {
  * Who has written to an agent and was proven is a relation of it; a copy of them all is held here, and what others have added meanwhile is read
  * before somebody unknown is compared. Who looks like another is not remembered: his second mail is told apart like his first.
  */
-export function createCorrespondents(house: CorrespondentHouse): Correspondents {
-  const shelves = new Map<string, Shelf>()
+export function createCorrespondents(gateway: CorrespondentDeps): Correspondents {
+  const shelves = new Map<string, SenderCache>()
 
-  function openShelf(agent: string): Shelf {
+  function openRecords(agent: string): SenderCache {
     const shelf = shelves.get(agent) ?? { book: createAddressBook(), place: 0 }
     shelves.set(agent, shelf)
     return shelf
   }
 
-  async function readOn(agent: string, shelf: Shelf): Promise<void> {
+  async function readOn(agent: string, shelf: SenderCache): Promise<void> {
     for (;;) {
       const filter = { via: 'email', agent, relation, limit: pageSize, after: shelf.place } as const
-      const page = await house.desk.listRelations(filter)
+      const page = await gateway.store.listRelations(filter)
       for (const { peer, target, place } of page) {
         shelf.book.add(peer, readTarget(target).name)
         shelf.place = place
       }
       if (page.length < pageSize) return
       // Thousands are read with the first mail only; nobody else waits for it.
-      await house.world.sleep(1)
+      await gateway.platform.sleep(1)
     }
   }
 
-  async function refresh(agent: string, shelf: Shelf): Promise<void> {
+  async function refresh(agent: string, shelf: SenderCache): Promise<void> {
     shelf.reading ??= readOn(agent, shelf).finally(() => {
       shelf.reading = undefined
     })
@@ -72,13 +72,13 @@ export function createCorrespondents(house: CorrespondentHouse): Correspondents 
 
   return {
     async meet(agent, author, isVerified) {
-      const shelf = openShelf(agent)
+      const shelf = openRecords(agent)
       const { book } = shelf
       if (!book.find(author)) await refresh(agent, shelf)
       const known = book.find(author)
-      const found = await keepReal(book.findLike(author), { agent, author, isVerified, book, house })
+      const found = await keepReal(book.findLike(author), { agent, author, isVerified, book, gateway })
       if (found.length > 0) return describeLikeness(found)
-      if (!isVerified || (known && !known.isRenamed)) return noAcquaintance
+      if (!isVerified || (known && !known.isRenamed)) return noSenderHistory
       return known ? renameAuthor(known.peer, author, book) : addAuthor(author, book)
     },
   }
@@ -89,17 +89,17 @@ function readTarget(target: unknown): { readonly name?: string; readonly id?: st
   return { ...(typeof name === 'string' && { name }), ...(typeof id === 'string' && { id }) }
 }
 
-function renameAuthor(peer: string, { name }: Mailbox, book: AddressBook): Acquaintance {
+function renameAuthor(peer: string, { name }: Mailbox, book: AddressBook): SenderHistory {
   book.add(peer, name)
-  return { ...noAcquaintance, effects: id => [relateAuthor(peer, name, id)] }
+  return { ...noSenderHistory, effects: id => [relateAuthor(peer, name, id)] }
 }
 
-/** Into the book it comes when it is read from the desk. */
-function addAuthor(author: Mailbox, book: AddressBook): Acquaintance {
+/** Into the book it comes when it is read from the store. */
+function addAuthor(author: Mailbox, book: AddressBook): SenderHistory {
   const outdated = book.findOutdated(author)
   const ending = outdated === undefined ? [] : [{ kind: 'unrelate', relation, peer: outdated } as const]
   if (outdated !== undefined) book.remove(outdated)
-  return { ...noAcquaintance, effects: id => [relateAuthor(formatMailbox(author), author.name, id), ...ending] }
+  return { ...noSenderHistory, effects: id => [relateAuthor(formatMailbox(author), author.name, id), ...ending] }
 }
 
 function relateAuthor(peer: string, name: string | undefined, id: string): RelationEffect {
@@ -111,7 +111,7 @@ interface Comparing {
   readonly author: Mailbox
   readonly isVerified: boolean
   readonly book: AddressBook
-  readonly house: CorrespondentHouse
+  readonly gateway: CorrespondentDeps
 }
 
 type FoundLike = Likeness & { readonly message: number | undefined }
@@ -123,31 +123,31 @@ async function keepReal(likes: readonly Likeness[], comparing: Comparing): Promi
   for (const like of likes) {
     if (found.length >= maxLike) break
     if (own.has(like.peer.toLowerCase())) continue
-    const { agent, book, house } = comparing
-    const known = await house.desk.findRelation({ via: 'email', agent, relation, peer: like.peer })
+    const { agent, book, gateway } = comparing
+    const known = await gateway.store.findRelation({ via: 'email', agent, relation, peer: like.peer })
     if (!known) book.remove(like.peer)
     else found.push({ ...like, message: await findNumber(readTarget(known.target).id, comparing) })
   }
   return found
 }
 
-async function findNumber(id: string | undefined, { agent, house }: Comparing): Promise<number | undefined> {
-  const found = id === undefined ? undefined : await house.desk.findMessageTo(agent, id)
+async function findNumber(id: string | undefined, { agent, gateway }: Comparing): Promise<number | undefined> {
+  const found = id === undefined ? undefined : await gateway.store.findMessageTo(agent, id)
   return found?.message
 }
 
 /** Mailboxes that the author has linked with this one (`docs/people.md`). */
-async function listOwnAddresses({ agent, author, isVerified, house }: Comparing): Promise<ReadonlySet<string>> {
+async function listOwnAddresses({ agent, author, isVerified, gateway }: Comparing): Promise<ReadonlySet<string>> {
   const mailbox = formatMailbox(author).toLowerCase()
   const identity = { via: 'email', address: `@${mailbox}`, subject: `mailto:${mailbox}` } as const
-  const person = isVerified ? await house.desk.findPerson(agent, identity) : undefined
+  const person = isVerified ? await gateway.store.findPerson(agent, identity) : undefined
   return new Set(person?.addresses.flatMap(({ via, address }) => (via === 'email' ? [address.slice(1)] : [])))
 }
 
 /** No address of anybody is in it: it would stay there when he is forgotten. */
-function describeLikeness(found: readonly FoundLike[]): Acquaintance {
+function describeLikeness(found: readonly FoundLike[]): SenderHistory {
   return {
-    ...noAcquaintance,
+    ...noSenderHistory,
     flags: [...new Set(found.map(({ flag }) => flag))],
     proofs: found.map(({ flag, how, message }) => {
       const whose = message === undefined ? 'of a correspondent' : `of who wrote #${message}`

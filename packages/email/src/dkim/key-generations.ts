@@ -1,7 +1,7 @@
 import type { KeyObject } from 'node:crypto'
 import { createPrivateKey, generateKeyPair } from 'node:crypto'
 import { promisify } from 'node:util'
-import type { LookupDesk, RotateOptions } from '@postern/core'
+import type { LookupStore, RotateOptions } from '@postern/core'
 import { isoTime } from '@postern/core'
 
 /** One RSA and one Ed25519 key, made together: the one everybody verifies, and the one that stays strong (RFC 8301, RFC 8463). */
@@ -29,24 +29,24 @@ const loadedMs = 60_000
 
 /** Generations are only ever added; each begins with the last of its secrets, its time. */
 export function createKeyGenerations(
-  desk: Pick<LookupDesk, 'secret' | 'hasSecret'>,
+  store: Pick<LookupStore, 'secret' | 'hasSecret'>,
   now: () => number,
 ): KeyGenerations {
   let loaded: { readonly at: number; readonly generations: Promise<readonly KeyGeneration[]> } | undefined
 
   async function read(number: number): Promise<KeyGeneration> {
     const [rsa, ed25519] = await Promise.all([
-      desk.secret(nameSecret('rsa-2048', number), generateRsa),
-      desk.secret(nameSecret('ed25519', number), generateEd25519),
+      store.secret(nameSecret('rsa-2048', number), generateRsa),
+      store.secret(nameSecret('ed25519', number), generateEd25519),
     ])
-    const madeAt = await desk.secret(nameSecret('made-at', number), async () => isoTime(now()))
+    const madeAt = await store.secret(nameSecret('made-at', number), async () => isoTime(now()))
     return { number, madeAt: Date.parse(madeAt), rsa: createPrivateKey(rsa), ed25519: createPrivateKey(ed25519) }
   }
 
   async function load(): Promise<readonly KeyGeneration[]> {
     let generations = [await read(1)]
-    for (let next = 2; await desk.hasSecret(nameSecret('made-at', next)); next += 1) {
-      const isRevoking = await desk.hasSecret(nameSecret('revokes', next))
+    for (let next = 2; await store.hasSecret(nameSecret('made-at', next)); next += 1) {
+      const isRevoking = await store.hasSecret(nameSecret('revokes', next))
       generations = [...(isRevoking ? [] : generations), await read(next)]
     }
     return generations
@@ -65,7 +65,7 @@ export function createKeyGenerations(
     async add({ isRevoking } = {}) {
       const newest = (await load()).at(-1)?.number ?? 1
       // First: a new key must never be seen beside one that is revoked.
-      if (isRevoking) await desk.secret(nameSecret('revokes', newest + 1), async () => isoTime(now()))
+      if (isRevoking) await store.secret(nameSecret('revokes', newest + 1), async () => isoTime(now()))
       await read(newest + 1)
       loaded = undefined
     },

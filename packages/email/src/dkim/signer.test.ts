@@ -32,7 +32,7 @@ function open(): DkimSigner {
     domain: 'agents.test',
     selector: 'postern',
     now: () => clock,
-    desk: {
+    store: {
       async secret(name, make) {
         const value = secrets.get(name) ?? (await make())
         secrets.set(name, value)

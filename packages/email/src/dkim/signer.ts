@@ -1,6 +1,6 @@
 import type { KeyObject } from 'node:crypto'
 import { createPublicKey } from 'node:crypto'
-import type { LookupDesk, PublishedKey, RotateOptions } from '@postern/core'
+import type { LookupStore, PublishedKey, RotateOptions } from '@postern/core'
 import type { KeyGeneration } from './key-generations.ts'
 import { createKeyGenerations } from './key-generations.ts'
 import type { DkimKey } from './sign.ts'
@@ -16,8 +16,8 @@ export interface DkimSigner {
   rotate(options?: RotateOptions): Promise<readonly PublishedKey[]>
 }
 
-export interface DkimSignerParts {
-  readonly desk: Pick<LookupDesk, 'secret' | 'hasSecret'>
+export interface DkimSignerDeps {
+  readonly store: Pick<LookupStore, 'secret' | 'hasSecret'>
   readonly domain: string
   readonly selector: string
   now(): number
@@ -27,8 +27,8 @@ export interface DkimSignerParts {
 const overlapMs = 7 * 24 * 3_600_000
 
 /** Signed with RSA and with Ed25519: who does not know the one knows the other. */
-export function createDkimSigner({ desk, domain, selector, now }: DkimSignerParts): DkimSigner {
-  const generations = createKeyGenerations(desk, now)
+export function createDkimSigner({ store, domain, selector, now }: DkimSignerDeps): DkimSigner {
+  const generations = createKeyGenerations(store, now)
   const describe = (generation: KeyGeneration) => keysOf(generation, selector).map(key => describeKey(key, domain))
   return {
     async sign(message, signedAt) {
@@ -38,8 +38,8 @@ export function createDkimSigner({ desk, domain, selector, now }: DkimSignerPart
     },
     async publish() {
       const all = await generations.list()
-      const living = all.filter((_, at) => (all[at + 1]?.madeAt ?? Number.POSITIVE_INFINITY) + 2 * overlapMs > now())
-      return living.toReversed().flatMap(describe)
+      const heartbeat = all.filter((_, at) => (all[at + 1]?.madeAt ?? Number.POSITIVE_INFINITY) + 2 * overlapMs > now())
+      return heartbeat.toReversed().flatMap(describe)
     },
     async rotate(options) {
       await generations.add(options)

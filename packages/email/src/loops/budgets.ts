@@ -43,7 +43,7 @@ export function planBudgets(
     },
   ]
   return {
-    quota: { turns: budgets.swift_per_hour, withinMs: hourMs, swiftMs },
+    quota: { turns: budgets.rapid_per_hour, withinMs: hourMs, swiftMs },
     budgets: [
       // Whoever only claims a name must not use up what its owner may have.
       {

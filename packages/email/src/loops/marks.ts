@@ -19,7 +19,7 @@ export interface Marking {
   readonly messageId: string | undefined
   /** Set when an agent elsewhere wrote it. */
   readonly agentMail: AgentMail | undefined
-  readonly config: { readonly answer_unaddressed: boolean; readonly answer_lists: boolean }
+  readonly config: { readonly answer_bcc: boolean; readonly answer_lists: boolean }
 }
 
 /** RFC 5546 §1.4: what comes back after an invitation. */
@@ -59,7 +59,7 @@ export function findMarks(mail: ProvenMail, marking: Marking): readonly string[]
     envelopeFrom: raw.envelope.from,
     isVerified: authentication.isVerified,
     isInTo,
-    isAddressed: config.answer_unaddressed || isBare || isInTo || names(named.cc),
+    isAddressed: config.answer_bcc || isBare || isInTo || names(named.cc),
     isOwn: isOwnMail(mail, marking),
   })
   // People answer to the header; only machines know that address.

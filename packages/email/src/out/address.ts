@@ -1,5 +1,5 @@
 import type { Addressing, AgentDirectory, AnsweredTurn, NormalizedResponse, PlannedDelivery } from '@postern/core'
-import { hasDemands } from '@postern/core'
+import { hasRequirements } from '@postern/core'
 import { formatMailbox, parseMailbox } from '../addresses.ts'
 import { findRecipient } from '../recipients.ts'
 import type { MailTarget } from '../target.ts'
@@ -9,7 +9,7 @@ import { replyAlias } from '../tokens/address-tokens.ts'
 /** Further recipients an agent may name. */
 const maxMentions = 20
 
-export interface MailHouseRules {
+export interface MailDepsRules {
   readonly agents: AgentDirectory
   /** Agents that may pass a message on to each other. */
   readonly maxHops: number
@@ -20,25 +20,25 @@ export interface MailHouseRules {
  * and stands in To. Agents of this gateway are shown in Cc and given the answer here, without mail; on the final hop of a chain they are not
  * (MN-8.3). To an automatic reply nothing is said.
  */
-export function addressMail({ turn, response }: AnsweredTurn, { agents, maxHops }: MailHouseRules): Addressing {
+export function addressMail({ turn, response }: AnsweredTurn, { agents, maxHops }: MailDepsRules): Addressing {
   const target = readTarget(turn.target)
   if (target.is_silent) return { deliveries: [], aliases: [] }
   // What only the sender may decide goes to nobody else.
-  if (hasDemands(response.parts)) return addressOne(target, response, agents)
+  if (hasRequirements(response.parts)) return addressOne(target, response, agents)
   const mentioned = readMentions(response.mentions ?? [], { self: turn.agent, target, agents })
   const isFinal = target.hop !== undefined && target.hop >= (target.max_hops ?? maxHops)
-  const siblings = isFinal ? [] : mentioned.siblings
-  const cc = [...new Set([...(target.others ?? []), ...siblings.map(({ address }) => address)])]
+  const localAgents = isFinal ? [] : mentioned.localAgents
+  const cc = [...new Set([...(target.others ?? []), ...localAgents.map(({ address }) => address)])]
   const shown = { also_to: mentioned.people, cc }
-  const plan = (recipient: string, sibling?: string): PlannedDelivery => ({
+  const plan = (recipient: string, localAgent?: string): PlannedDelivery => ({
     to: recipient,
-    target: packTarget({ ...target, recipient, ...shown, ...(sibling && { sibling }) }),
+    target: packTarget({ ...target, recipient, ...shown, ...(localAgent && { localAgent }) }),
   })
   const people = new Set([target.mailbox, ...(target.others ?? []), ...mentioned.people])
   return {
     deliveries: [
       ...[...people].map(recipient => plan(recipient)),
-      ...siblings.map(({ address, agent }) => plan(address, agent)),
+      ...localAgents.map(({ address, agent }) => plan(address, agent)),
     ],
     aliases: [`${response.id}@${agents.domain}`, replyAlias(response.id)],
   }
@@ -66,6 +66,8 @@ function readMentions(mentions: readonly string[], { self, target, agents }: Men
   const ours = addresses.flatMap(address => findRecipient(address, agents)?.agent ?? []).filter(agent => agent !== self)
   return {
     people: addresses.filter(address => !findRecipient(address, agents)).slice(0, maxMentions),
-    siblings: [...new Set(ours)].slice(0, maxMentions).map(agent => ({ agent, address: `${agent}@${agents.domain}` })),
+    localAgents: [...new Set(ours)]
+      .slice(0, maxMentions)
+      .map(agent => ({ agent, address: `${agent}@${agents.domain}` })),
   }
 }

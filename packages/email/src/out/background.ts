@@ -1,10 +1,10 @@
-import type { AgentDirectory, BackgroundEntry, Channel, FoundResponse, House, Turn } from '@postern/core'
+import type { AgentDirectory, BackgroundEntry, Channel, ChannelContext, FoundResponse, Turn } from '@postern/core'
 import { formatAddress } from '@postern/core'
 import { formatMailbox, parseMailbox } from '../addresses.ts'
 import { readTarget } from '../target.ts'
 
 export interface MailBackground {
-  readonly desk: Pick<House['desk'], 'findResponse'>
+  readonly store: Pick<ChannelContext['store'], 'findResponse'>
   readonly agents: AgentDirectory
   /** Whether our answers quote what they answer. */
   readonly isQuoting: boolean
@@ -19,12 +19,12 @@ const maxAnswers = 10
  * it. To who is not proven nothing is shown.
  */
 export function createMailBackground({
-  desk,
+  store,
   agents,
   isQuoting,
 }: MailBackground): NonNullable<Channel['fetchBackground']> {
   return async turn => {
-    const answers = await Promise.all(listAnswers(turn, agents.domain).map(id => desk.findResponse(id)))
+    const answers = await Promise.all(listAnswers(turn, agents.domain).map(id => store.findResponse(id)))
     const people = [turn.content.sender.address.replace(/^@/, ''), ...(readTarget(turn.target).others ?? [])]
     const seen = answers.flatMap(found => (found && wasSentTo(people, found) ? [found] : []))
     return seen.flatMap(found => describeAnswer(found, people, { agents, isQuoting }))

@@ -9,7 +9,7 @@ export const answerBudgetsSchema = z.strictObject({
   thread_per_hour: count(10),
   thread_per_day: count(50),
   /** Messages in one thread that come within ten seconds of our answer, in an hour: nobody types that fast. */
-  swift_per_hour: count(5),
+  rapid_per_hour: count(5),
   /** The same words in one thread within an hour. */
   repeats_per_hour: count(2),
   /** To an author who is not proven, and so may never have written, by one agent. */
@@ -23,7 +23,7 @@ export const answerBudgetsSchema = z.strictObject({
 /** What the `email` configuration says about answers. */
 export const answerConfigShape = {
   /** Answer mail that reached an agent without naming it in To or Cc (a forwarding, a blind copy). */
-  answer_unaddressed: z.boolean().default(false),
+  answer_bcc: z.boolean().default(false),
   /** Answer what a proven author wrote to an agent by way of a mailing list: the author alone, never the list. */
   answer_lists: z.boolean().default(false),
   /** Give agents automatic replies (a vacation notice) to read. Whatever they say to one is not sent. */

@@ -1,17 +1,17 @@
-import type { AgentDirectory, House } from '@postern/core'
+import type { AgentDirectory, ChannelContext } from '@postern/core'
 import { randomHex } from '@postern/core'
 import { recordSuppression } from './record-suppression.ts'
 
 /** The operator's word. False where nothing is suppressed. */
 export async function liftSuppression(
   { agent, peer }: { readonly agent: string; readonly peer: string },
-  house: Pick<House, 'desk' | 'world'> & { readonly agents: AgentDirectory },
+  gateway: Pick<ChannelContext, 'store' | 'platform'> & { readonly agents: AgentDirectory },
 ): Promise<boolean> {
-  const found = await house.desk.findRelation({ via: 'email', agent, relation: 'suppressed', peer })
+  const found = await gateway.store.findRelation({ via: 'email', agent, relation: 'suppressed', peer })
   if (!found) return false
-  const id = `operator:${randomHex(house.world, 16)}`
+  const id = `operator:${randomHex(gateway.platform, 16)}`
   const words = `The operator allows mail to ${peer} again.`
   const effect = { kind: 'unrelate', relation: 'suppressed', peer } as const
-  await recordSuppression({ agent, id, words, flag: 'operator', effect }, house)
+  await recordSuppression({ agent, id, words, flag: 'operator', effect }, gateway)
   return true
 }

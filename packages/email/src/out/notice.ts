@@ -1,11 +1,11 @@
-import type { Addressing, AgentDirectory, PostDeed } from '@postern/core'
+import type { Addressing, AgentDirectory, PostAction } from '@postern/core'
 import { formatMailbox, parseMailbox } from '../addresses.ts'
 import { findRecipient } from '../recipients.ts'
 import { packTarget } from '../target.ts'
 import { replyAlias } from '../tokens/address-tokens.ts'
 
 /** A mail of the gateway's own to one who may never have written; undefined for what is no mailbox, or one of our agents'. Pure. */
-export function addressMailNotice({ response }: PostDeed, agents: AgentDirectory): Addressing | undefined {
+export function addressMailNotice({ response }: PostAction, agents: AgentDirectory): Addressing | undefined {
   const [mention = ''] = response.mentions ?? []
   const mailbox = parseMailbox(mention.replace(/^@/, ''))
   const recipient = mailbox && formatMailbox(mailbox)

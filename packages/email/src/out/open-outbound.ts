@@ -1,4 +1,4 @@
-import type { Channel, House } from '@postern/core'
+import type { Channel, ChannelContext } from '@postern/core'
 import { createSender, defaultMaxHops, Rejection } from '@postern/core'
 import type { EmailConfig } from '../config.ts'
 import { deliverMail } from '../deliver.ts'
@@ -10,7 +10,7 @@ import type { AddressTokens } from '../tokens/address-tokens.ts'
 import { addressMail } from './address.ts'
 import { scopeOfMailbox } from './audience.ts'
 import { createMailBackground } from './background.ts'
-import { addressLetter } from './letter.ts'
+import { addressDirectMessage } from './direct-message.ts'
 import { liftSuppression } from './lift-suppression.ts'
 import { addressMailNotice } from './notice.ts'
 import { sendProbe } from './probe.ts'
@@ -19,7 +19,7 @@ type Outgoing = Pick<
   Channel,
   | 'name'
   | 'address'
-  | 'addressLetter'
+  | 'addressDirectMessage'
   | 'prepare'
   | 'fetchBackground'
   | 'publishedKeys'
@@ -33,18 +33,18 @@ type Outgoing = Pick<
 >
 
 /**
- * The way out: signed mail over one smarthost. There is no `addressDeed`: what was mailed cannot be changed or taken back, and an agent writes to
- * nobody who has not written to it, unless the operator lets it (`addressLetter`); what the gateway itself has to tell somebody goes by `addressNotice`.
+ * The way out: signed mail over one smarthost. There is no `addressAction`: what was mailed cannot be changed or taken back, and an agent writes to
+ * nobody who has not written to it, unless the operator lets it (`addressDirectMessage`); what the gateway itself has to tell somebody goes by `addressNotice`.
  */
 export function openMailOutbound(
   config: EmailConfig,
-  { world, desk, agents, fileAddress, showDemand, maxHops = defaultMaxHops }: House,
+  { platform, store, agents, fileAddress, showRequirement, maxHops = defaultMaxHops }: ChannelContext,
   openTokens: () => Promise<AddressTokens>,
 ): Outgoing {
   const { selector } = config.dkim
-  const signer = createDkimSigner({ desk, domain: agents.domain, selector, now: () => world.now() })
-  const rendering = { agents, config, fileAddress, showDemand, maxHops }
-  const delivering = { house: { desk, world }, agents, signer, config, openTokens }
+  const signer = createDkimSigner({ store, domain: agents.domain, selector, now: () => platform.now() })
+  const rendering = { agents, config, fileAddress, showRequirement, maxHops }
+  const delivering = { gateway: { store, platform }, agents, signer, config, openTokens }
   return {
     ...createSender({
       name: 'email',
@@ -53,16 +53,16 @@ export function openMailOutbound(
       describe: describeMail,
       deliver: (wire, delivery) => deliverMail(wire, delivery, delivering),
     }),
-    addressLetter: post => addressLetter(post, { agents, allowed: config.write_to }),
+    addressDirectMessage: post => addressDirectMessage(post, { agents, allowed: config.write_to }),
     // Bytes of answers are kept once, under their digest: attached from there, or linked when they are too large.
     addressesFiles: true,
-    fetchBackground: createMailBackground({ desk, agents, isQuoting: config.quote }),
+    fetchBackground: createMailBackground({ store, agents, isQuoting: config.quote }),
     publishedKeys: async () => listMailRecords(await signer.publish(), agents.domain),
-    addressNotice: deed => addressMailNotice(deed, agents),
+    addressNotice: action => addressMailNotice(action, agents),
     privateScope: subject => scopeOfMailbox(subject.replace(/^mailto:/, '')),
     retarget: retargetAlone,
-    probe: () => sendProbe({ world, agents, signer, openTokens }),
-    liftSuppression: (agent, peer) => liftSuppression({ agent, peer }, { desk, world, agents }),
+    probe: () => sendProbe({ platform, agents, signer, openTokens }),
+    liftSuppression: (agent, peer) => liftSuppression({ agent, peer }, { store, platform, agents }),
     async rotateKeys(agent, options) {
       if (agent !== undefined && !agents.find(agent)) {
         throw new Rejection('no_recipient', 'Cannot rotate keys: there is no such agent')

@@ -1,11 +1,11 @@
-import type { AgentDirectory, House } from '@postern/core'
+import type { AgentDirectory, ChannelContext } from '@postern/core'
 import { isoTime, randomHex, Undeliverable } from '@postern/core'
 import type { DkimSigner } from '../dkim/signer.ts'
 import { hopField } from '../loops/hop-field.ts'
 import type { AddressTokens } from '../tokens/address-tokens.ts'
 
 export interface Probing {
-  readonly world: House['world']
+  readonly platform: ChannelContext['platform']
   readonly agents: AgentDirectory
   readonly signer: DkimSigner
   openTokens(): Promise<AddressTokens>
@@ -15,13 +15,13 @@ export interface Probing {
  * A mail from the default agent to itself, signed and handed over like every other. It is known as our own when it comes back, and goes to no agent.
  * @throws Unavailable, Undeliverable
  */
-export async function sendProbe({ world, agents, signer, openTokens }: Probing): Promise<string> {
+export async function sendProbe({ platform, agents, signer, openTokens }: Probing): Promise<string> {
   const agent = agents.defaultAgent ?? agents.list()[0]?.name
   if (!agent) throw new Undeliverable('Cannot send mail: there is no agent')
   const address = `${agent}@${agents.domain}`
-  const nonce = randomHex(world, 16)
+  const nonce = randomHex(platform, 16)
   const id = `probe-${nonce}@${agents.domain}`
-  const now = isoTime(world.now())
+  const now = isoTime(platform.now())
   const tokens = await openTokens()
   const message = [
     `From: ${address}`,
@@ -37,6 +37,6 @@ export async function sendProbe({ world, agents, signer, openTokens }: Probing):
     'It shows whether mail leaves, comes back and is believed. Nobody reads it.',
     '',
   ].join('\r\n')
-  await world.submitMail({ from: address, to: [address] }, await signer.sign(Buffer.from(message), now))
+  await platform.submitMail({ from: address, to: [address] }, await signer.sign(Buffer.from(message), now))
   return id
 }

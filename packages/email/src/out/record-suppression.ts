@@ -1,4 +1,4 @@
-import type { AgentDirectory, House, RelationEffect } from '@postern/core'
+import type { AgentDirectory, ChannelContext, RelationEffect } from '@postern/core'
 import { formatAddress, isoTime, mentionRelays, randomHex } from '@postern/core'
 
 export interface SuppressionNote {
@@ -13,10 +13,10 @@ export interface SuppressionNote {
 /** Kept like a message: what is suppressed, and what is not any more, has its reason in the record. */
 export async function recordSuppression(
   { agent, id, words, flag, effect }: SuppressionNote,
-  { desk, world, agents }: Pick<House, 'desk' | 'world'> & { readonly agents: AgentDirectory },
+  { store, platform, agents }: Pick<ChannelContext, 'store' | 'platform'> & { readonly agents: AgentDirectory },
 ): Promise<void> {
   const address = formatAddress({ local: agent, domain: agents.domain })
-  await desk.admit(
+  await store.admit(
     {
       agent,
       message: {
@@ -27,7 +27,7 @@ export async function recordSuppression(
         parts: [{ kind: 'text', mime: 'text/plain', content: words }],
         recipient_capabilities: { mention_relay: mentionRelays.email },
         received_via: 'email',
-        received_at: isoTime(world.now()),
+        received_at: isoTime(platform.now()),
       },
       duplicateKey: id,
       thread: { scope: id, references: [] },
@@ -39,6 +39,6 @@ export async function recordSuppression(
       flags: [flag],
       effects: [effect],
     },
-    randomHex(world, 8),
+    randomHex(platform, 8),
   )
 }

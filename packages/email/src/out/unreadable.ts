@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import type { Delivery, NormalizedResponse, OnceDesk, PlannedDelivery, World } from '@postern/core'
+import type { Delivery, NormalizedResponse, OnceStore, PlannedDelivery, Platform } from '@postern/core'
 import { formatMailbox } from '../addresses.ts'
 import type { Authentication } from '../authenticate/verdict.ts'
 import { matchFieldRules } from '../loops/field-rules.ts'
@@ -29,7 +29,7 @@ export interface UnreadableMail extends Pick<ReadMail, 'header' | 'recipients' |
  */
 export async function chooseUnreadable(
   mail: UnreadableMail,
-  world: OnceDesk & Pick<World, 'now'>,
+  platform: OnceStore & Pick<Platform, 'now'>,
 ): Promise<ReadonlySet<string>> {
   const { header, recipients, addresses, authentication, body, thread, isReport } = mail
   const isForUs = authentication.isVerified && !isReport && matchFieldRules(header).length === 0
@@ -37,8 +37,8 @@ export async function chooseUnreadable(
   const chosen: string[] = []
   for (const { agent } of recipients) {
     const whom = `unreadable ${agent} ${addresses.author.local.toLowerCase()}@${addresses.author.domain}`
-    const isFirst = await world.consumeOnce(`${whom} ${thread.threadId}`, world.now() + threadMs)
-    if (isFirst && (await world.consumeOnce(whom, world.now() + dayMs))) chosen.push(agent)
+    const isFirst = await platform.consumeOnce(`${whom} ${thread.threadId}`, platform.now() + threadMs)
+    if (isFirst && (await platform.consumeOnce(whom, platform.now() + dayMs))) chosen.push(agent)
   }
   return new Set(chosen)
 }

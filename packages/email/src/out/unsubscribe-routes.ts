@@ -1,4 +1,4 @@
-import type { House } from '@postern/core'
+import type { ChannelContext } from '@postern/core'
 import { Rejection } from '@postern/core'
 import { escapeHtml } from '@postern/core/html-characters'
 import { readBody, toProblem } from '@postern/http'
@@ -9,7 +9,7 @@ import type { Unsubscription } from '../tokens/unsubscribe-token.ts'
 import { unsubscribe } from './unsubscribe.ts'
 
 export interface UnsubscribeRouting {
-  readonly house: Pick<House, 'desk' | 'world' | 'agents'>
+  readonly gateway: Pick<ChannelContext, 'store' | 'platform' | 'agents'>
   openTokens(): Promise<AddressTokens>
 }
 
@@ -28,7 +28,7 @@ export function createUnsubscribeRoutes(routing: UnsubscribeRouting): Hono {
 
 async function answer(
   context: Context,
-  { house, openTokens }: UnsubscribeRouting,
+  { gateway, openTokens }: UnsubscribeRouting,
   write: (found: Unsubscription) => Promise<Response> | Response,
 ): Promise<Response> {
   try {
@@ -39,17 +39,21 @@ async function answer(
     if (!found) throw new Rejection('no_recipient', 'Cannot unsubscribe: this link was not written here')
     return await write(found)
   } catch (error) {
-    return toProblem(error, house.world.log)
+    return toProblem(error, gateway.platform.log)
   }
 }
 
 /** As a form or as multipart (RFC 8058 §3.2). */
-async function takeRequest(request: Request, found: Unsubscription, { house }: UnsubscribeRouting): Promise<Response> {
+async function takeRequest(
+  request: Request,
+  found: Unsubscription,
+  { gateway }: UnsubscribeRouting,
+): Promise<Response> {
   const body = Buffer.from(await readBody(request, maxBody)).toString()
   if (!/List-Unsubscribe(?:=|"\s+)One-Click/i.test(body)) {
     throw new Rejection('malformed', 'Cannot unsubscribe: the body must be List-Unsubscribe=One-Click')
   }
-  await unsubscribe(found, house)
+  await unsubscribe(found, gateway)
   return page(`<p>${escapeHtml(found.agent)} will not write to ${escapeHtml(found.mailbox)} again unless asked.</p>`)
 }
 

@@ -1,6 +1,6 @@
 import type { Form } from './form.ts'
 import { formText, parseForm } from './form.ts'
-import type { MailProvider, ProviderWorld } from './provider.ts'
+import type { MailProvider, ProviderPlatform } from './provider.ts'
 import { createSeenTokens } from './seen-tokens.ts'
 import { missingRawMail, splitAddresses } from './webhook-body.ts'
 import { checkHexHmac, checkWebhookTime } from './webhook-proof.ts'
@@ -10,15 +10,18 @@ const [hour, minute] = [3_600_000, 60_000]
 const window = { past: 12 * hour, ahead: 5 * minute }
 
 /** A Mailgun route whose URL ends in `mime`: the signature is in the form and covers its time and token only. */
-export function openMailgun({ signing_key }: { readonly signing_key: string }, world: ProviderWorld): MailProvider {
-  const seen = createSeenTokens(world, window.past + window.ahead)
+export function openMailgun(
+  { signing_key }: { readonly signing_key: string },
+  platform: ProviderPlatform,
+): MailProvider {
+  const seen = createSeenTokens(platform, window.past + window.ahead)
   const tokens = new WeakMap<object, string>()
   return {
     async decode(request) {
       const form = parseForm(request.headers, request.body)
       const [timestamp, token] = [formText(form, 'timestamp'), formText(form, 'token')]
       checkHexHmac(formText(form, 'signature'), timestamp + token, signing_key)
-      checkWebhookTime(timestamp, world.now(), window)
+      checkWebhookTime(timestamp, platform.now(), window)
       seen.check(token)
       const mail = decodeMailgun(form)
       await seen.bind(`mailgun ${token}`, [mail.octets, mail.envelope.from ?? '', ...mail.envelope.to])

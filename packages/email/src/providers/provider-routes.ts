@@ -6,14 +6,14 @@ import { Hono } from 'hono'
 import { toBuffer } from '../header-scan.ts'
 import type { MailIntake } from '../intake.ts'
 import type { ProvidersConfig } from './config.ts'
-import type { DecodedMail, MailProvider, ProviderLanguage, ProviderSize, ProviderWorld } from './provider.ts'
+import type { DecodedMail, MailProvider, ProviderLanguage, ProviderPlatform, ProviderSize } from './provider.ts'
 import type { ProviderName, ProviderRow } from './providers.ts'
 import { providerRows } from './providers.ts'
 
 export interface ProviderRouting {
   readonly config: ProvidersConfig
   readonly intake: MailIntake
-  readonly world: ProviderWorld
+  readonly platform: ProviderPlatform
   /** Octets of one mail. */
   readonly maxBytes: number
 }
@@ -34,11 +34,11 @@ export function createProviderRoutes(routing: ProviderRouting): Hono {
   return routes
 }
 
-function openProviders({ config, world }: ProviderRouting): OpenProvider[] {
+function openProviders({ config, platform }: ProviderRouting): OpenProvider[] {
   return (Object.keys(providerRows) as ProviderName[]).flatMap(name => {
     const settings = config[name]
     const row = providerRows[name] as ProviderRow
-    return settings ? [{ name, provider: row.open(settings, world), language: row.language, size: row.size }] : []
+    return settings ? [{ name, provider: row.open(settings, platform), language: row.language, size: row.size }] : []
   })
 }
 
@@ -51,7 +51,7 @@ async function answerWebhook(context: Context, open: OpenProvider, routing: Prov
     return await takeWebhook(raw, { open, routing, from, limit })
   } catch (error) {
     routing.intake.recordRefusal(error, from)
-    return answerUnread(error, open.language, routing.world.log)
+    return answerUnread(error, open.language, routing.platform.log)
   }
 }
 
@@ -64,7 +64,7 @@ interface Taking {
 
 /** Throws only while there is no mail yet. */
 async function takeWebhook(raw: Request, { open, routing, from, limit }: Taking): Promise<Response> {
-  const { intake, world, maxBytes } = routing
+  const { intake, platform, maxBytes } = routing
   const { provider, language } = open
   const request = { headers: raw.headers, body: toBuffer(await readBody(raw, limit)) }
   const mail = checkSize(await provider.decode(request), maxBytes)
@@ -74,7 +74,7 @@ async function takeWebhook(raw: Request, { open, routing, from, limit }: Taking)
     return Response.json({ status: 'accepted', messages: admitted.map(({ outcome }) => ({ outcome })) })
   } catch (error) {
     if (error instanceof Rejection) provider.remember?.(request)
-    return answerRefused(error, language, world.log)
+    return answerRefused(error, language, platform.log)
   }
 }
 

@@ -1,4 +1,4 @@
-import type { OnceDesk, RejectionCode, World } from '@postern/core'
+import type { OnceStore, Platform, RejectionCode } from '@postern/core'
 import type { MailEnvelopeIn } from '../mail.ts'
 
 /** One request of a provider: its body read and bounded, nothing of it believed. */
@@ -24,14 +24,14 @@ export interface MailProvider {
   /**
    * Proves the webhook and takes the mail out of it; undefined when it brings none.
    * @throws Rejection when it is not proven or not readable
-   * @throws Unavailable when the provider is set up in a way that brings no raw mail: time and an operator mend it
+   * @throws Unavailable when the provider is set up in a way that brings no raw mail: time and an operator fix it
    */
   decode(request: WebhookRequest): Promise<DecodedMail | undefined> | DecodedMail | undefined
   /** The mail was taken; what proved it once need not prove it again. */
   remember?(request: WebhookRequest): void
 }
 
-export type ProviderWorld = Pick<World, 'fetch' | 'now' | 'log'> & OnceDesk
+export type ProviderPlatform = Pick<Platform, 'fetch' | 'now' | 'log'> & OnceStore
 
 /** How a provider is told what became of its mail (EM-2.3). Taken is always 200, later always 503. */
 export interface ProviderLanguage {

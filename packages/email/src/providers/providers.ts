@@ -5,7 +5,7 @@ import { openForwardEmail } from './forwardemail.ts'
 import { openMailgun } from './mailgun.ts'
 import { openPostal } from './postal.ts'
 import { openPostmark } from './postmark.ts'
-import type { MailProvider, ProviderLanguage, ProviderSize, ProviderWorld } from './provider.ts'
+import type { MailProvider, ProviderLanguage, ProviderPlatform, ProviderSize } from './provider.ts'
 import { openSendGrid } from './sendgrid.ts'
 import { openSes } from './ses.ts'
 
@@ -13,12 +13,12 @@ export type ProviderName = keyof ProvidersConfig
 
 /** Everything there is to know about a provider. */
 export interface ProviderRow<Name extends ProviderName = ProviderName> {
-  open(config: NonNullable<ProvidersConfig[Name]>, world: ProviderWorld): MailProvider
+  open(config: NonNullable<ProvidersConfig[Name]>, platform: ProviderPlatform): MailProvider
   readonly language: ProviderLanguage
   readonly size: ProviderSize
 }
 
-/** Only what the sender can mend; what merely looks suspicious would bounce to somebody who never wrote. */
+/** Only what the sender can fix; what merely looks suspicious would bounce to somebody who never wrote. */
 const bounces: ReadonlySet<RejectionCode> = new Set(['no_recipient', 'too_large', 'forbidden'])
 const [inBase64, inForm, inJson] = [1.4, 3, 2].map(factor => ({ factor, rest: 64 * 1024 })) as [
   ProviderSize,

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import type { OnceDesk, World } from '@postern/core'
+import type { OnceStore, Platform } from '@postern/core'
 import { Rejection } from '@postern/core'
 
 /**
@@ -21,30 +21,30 @@ export interface SeenTokens {
 const maxTokens = 100_000
 
 /** Tokens are remembered for `windowMs`, which is as long as what they prove counts. */
-export function createSeenTokens(world: OnceDesk & Pick<World, 'now'>, windowMs: number): SeenTokens {
+export function createSeenTokens(platform: OnceStore & Pick<Platform, 'now'>, windowMs: number): SeenTokens {
   const seen = new Map<string, number>()
   const replayed = () => new Rejection('replayed', 'Cannot accept webhook: it was here before')
 
   function forget(): void {
     for (const [token, until] of seen) {
-      if (until > world.now() && seen.size <= maxTokens) break
+      if (until > platform.now() && seen.size <= maxTokens) break
       seen.delete(token)
     }
   }
 
   return {
     check(token) {
-      if ((seen.get(token) ?? 0) > world.now()) throw replayed()
+      if ((seen.get(token) ?? 0) > platform.now()) throw replayed()
     },
     async bind(token, content) {
-      const until = world.now() + windowMs
-      const isFirst = await world.consumeOnce(`mail webhook ${token}`, until)
-      const isOther = await world.consumeOnce(`mail webhook ${token} ${digestAll(content)}`, until)
+      const until = platform.now() + windowMs
+      const isFirst = await platform.consumeOnce(`mail webhook ${token}`, until)
+      const isOther = await platform.consumeOnce(`mail webhook ${token} ${digestAll(content)}`, until)
       // A try that failed comes again as it was.
       if (!isFirst && isOther) throw replayed()
     },
     remember(token) {
-      seen.set(token, world.now() + windowMs)
+      seen.set(token, platform.now() + windowMs)
       forget()
     },
   }

@@ -3,7 +3,7 @@ import { parseBoundedJson } from '@postern/http'
 import { z } from 'zod'
 import type { Form } from './form.ts'
 import { formText, parseForm } from './form.ts'
-import type { MailProvider, ProviderWorld, WebhookRequest } from './provider.ts'
+import type { MailProvider, ProviderPlatform, WebhookRequest } from './provider.ts'
 import { createSeenTokens } from './seen-tokens.ts'
 import { checkWebhookShape, clientOf, missingRawMail } from './webhook-body.ts'
 import { checkIsSigned, checkPublicSignature, checkWebhookTime, readPublicKey } from './webhook-proof.ts'
@@ -18,9 +18,12 @@ const window = { past: 4 * day, ahead: 5 * minute }
 const envelopeSchema = z.object({ from: z.string().optional(), to: z.array(z.string()) })
 
 /** SendGrid's Inbound Parse with "send raw" and a security policy that signs: ECDSA over time and body. */
-export function openSendGrid({ public_key }: { readonly public_key: string }, world: ProviderWorld): MailProvider {
+export function openSendGrid(
+  { public_key }: { readonly public_key: string },
+  platform: ProviderPlatform,
+): MailProvider {
   const key = readPublicKey(public_key)
-  const seen = createSeenTokens(world, window.past + window.ahead)
+  const seen = createSeenTokens(platform, window.past + window.ahead)
   // Of what was signed: the signature itself can be written in many ways, and each of them is good.
   const tokenOf = ({ headers, body }: WebhookRequest) =>
     createHash('sha256')
@@ -34,7 +37,7 @@ export function openSendGrid({ public_key }: { readonly public_key: string }, wo
       const { headers, body } = request
       const timestamp = headers.get(timestampField) ?? ''
       checkPublicSignature(signatureOf(headers), Buffer.concat([Buffer.from(timestamp), body]), key)
-      checkWebhookTime(timestamp, world.now(), window)
+      checkWebhookTime(timestamp, platform.now(), window)
       seen.check(tokenOf(request))
       return decodeSendGrid(parseForm(headers, body))
     },

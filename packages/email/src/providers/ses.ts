@@ -1,7 +1,7 @@
 import { parseBoundedJson } from '@postern/http'
 import { z } from 'zod'
 import type { ProvidersConfig } from './config.ts'
-import type { DecodedMail, MailProvider, ProviderWorld } from './provider.ts'
+import type { DecodedMail, MailProvider, ProviderPlatform } from './provider.ts'
 import { createSnsVerifier, snsSchema } from './sns.ts'
 import { checkWebhookShape, missingRawMail } from './webhook-body.ts'
 
@@ -21,15 +21,15 @@ const receivedSchema = z.object({
 type SesConfig = NonNullable<ProvidersConfig['ses']>
 
 /** Amazon SES by an SNS action, over an HTTPS subscription of a configured topic. SNS writes JSON and calls it text. */
-export function openSes({ topics, trust_provider_verdict }: SesConfig, world: ProviderWorld): MailProvider {
-  const sns = createSnsVerifier(topics, world)
+export function openSes({ topics, trust_provider_verdict }: SesConfig, platform: ProviderPlatform): MailProvider {
+  const sns = createSnsVerifier(topics, platform)
   return {
     async decode({ body }) {
       const message = checkWebhookShape(parseBoundedJson(body, { what: 'webhook' }), snsSchema)
       await sns.verify(message)
       if (message.Type === 'SubscriptionConfirmation') await sns.confirm(message)
       if (message.Type === 'Notification') return decodeNotification(message.Message, trust_provider_verdict)
-      world.log.info({ topic: message.TopicArn, type: message.Type }, 'subscription of Amazon SNS changed')
+      platform.log.info({ topic: message.TopicArn, type: message.Type }, 'subscription of Amazon SNS changed')
       return undefined
     },
   }

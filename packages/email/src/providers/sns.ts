@@ -2,7 +2,7 @@ import type { KeyObject } from 'node:crypto'
 import { verify, X509Certificate } from 'node:crypto'
 import { parseUrl, Rejection, Unavailable } from '@postern/core'
 import { z } from 'zod'
-import type { ProviderWorld } from './provider.ts'
+import type { ProviderPlatform } from './provider.ts'
 import { refuseSignature } from './webhook-proof.ts'
 
 export const snsSchema = z.object({
@@ -41,7 +41,7 @@ export interface SnsVerifier {
 }
 
 /** Nothing is fetched for a topic that is not configured, nor from anywhere but Amazon SNS in the region of the topic. */
-export function createSnsVerifier(topics: readonly string[], { fetch, now }: ProviderWorld): SnsVerifier {
+export function createSnsVerifier(topics: readonly string[], { fetch, now }: ProviderPlatform): SnsVerifier {
   const keys = new Map<string, Promise<KeyObject>>()
 
   async function fetchKey(url: string): Promise<KeyObject> {

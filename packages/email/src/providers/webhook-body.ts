@@ -22,8 +22,8 @@ export function checkWebhookShape<T>(value: unknown, schema: z.ZodType<T>): T {
 }
 
 /** The provider has to be told to send the mail as it came. It keeps the mail until it does. */
-export function missingRawMail(mend: string): Unavailable {
-  return new Unavailable(`Cannot read webhook: it has no raw mail. ${mend}`, { retryAfter: 3600 })
+export function missingRawMail(fix: string): Unavailable {
+  return new Unavailable(`Cannot read webhook: it has no raw mail. ${fix}`, { retryAfter: 3600 })
 }
 
 /** Addresses of a comma-separated list. */

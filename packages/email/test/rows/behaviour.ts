@@ -88,7 +88,7 @@ const silence: readonly BehaviourRow[] = [
     'lists by option',
     conversations('with answer_lists who is proven is answered alone, the list never; who is not is not'),
   ),
-  row('EM-4.1', 'not in To or Cc, by option', automatic('with answer_unaddressed a forwarded mail is answered too')),
+  row('EM-4.1', 'not in To or Cc, by option', automatic('with answer_bcc a forwarded mail is answered too')),
   row(
     'EM-4.1',
     'automatic replies by option',

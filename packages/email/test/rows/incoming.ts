@@ -124,7 +124,7 @@ const signing: readonly EmailRow[] = [
     title: 'forged Authentication-Results',
     shownBy: [
       ...signatures('EM-23: a forged Authentication-Results has no effect'),
-      ...trust('EM-23: Authentication-Results in the name of this house or a trusted sealer are not read'),
+      ...trust('EM-23: Authentication-Results in the name of this gateway or a trusted sealer are not read'),
       ...titlesOf(
         'test/upstream',
         'is in nothing that agents and operators read',
@@ -345,7 +345,7 @@ const transport: readonly EmailRow[] = [
       'EM-69: one recipient too many is put off',
       'EM-69: a line without end, nonsense and a silent client are cut off',
       'EM-69: a client that sends one octet after the other is cut off in the end',
-      'a mail of nothing but escaped dots is cut off before it takes the house its time',
+      'a mail of nothing but escaped dots is cut off before it takes the gateway its time',
     ),
   },
   {

@@ -1,19 +1,19 @@
-import { openMailHouse } from '../house.ts'
-import { judgeFates } from '../judge-fates.ts'
+import { openMailGateway } from '../gateway.ts'
+import { judgeDispositions } from '../judge-fates.ts'
 import type { Scored } from './score.ts'
 
 /** Sisimai's bounces, complaints and vacation notices of other servers: none may be answered. */
 export async function scoreNeverAnswered(folder: URL): Promise<readonly Scored[]> {
-  const house = await openMailHouse({ config: { answer_unaddressed: true } })
+  const gateway = await openMailGateway({ config: { answer_bcc: true } })
   try {
-    const fates = await judgeFates(house, folder)
-    return fates.map(({ file, fate, why }) => ({
+    const dispositions = await judgeDispositions(gateway, folder)
+    return dispositions.map(({ file, disposition, why }) => ({
       name: file,
-      isRight: fate !== 'answered',
+      isRight: disposition !== 'answered',
       note: why.join(', '),
-      ...(fate === 'refused' && { isRefused: true }),
+      ...(disposition === 'refused' && { isRefused: true }),
     }))
   } finally {
-    await house.close()
+    await gateway.close()
   }
 }

@@ -1,5 +1,5 @@
 import { createHmac, timingSafeEqual } from 'node:crypto'
-import type { Desk, World } from '@postern/core'
+import type { Platform, Store } from '@postern/core'
 
 /** Nonces that a proof has to hold (RFC 9449 §8, §9): the same in every process of the gateway, and none is stored. */
 export interface DpopNonces {
@@ -11,18 +11,19 @@ export interface DpopNonces {
 const spanMs = 5 * 60_000
 
 export interface NonceDeps {
-  readonly desk: Pick<Desk, 'secret'>
-  readonly world: Pick<World, 'now' | 'randomBytes'>
+  readonly store: Pick<Store, 'secret'>
+  readonly platform: Pick<Platform, 'now' | 'randomBytes'>
 }
 
-export function createDpopNonces({ desk, world }: NonceDeps): DpopNonces {
-  const key = () => desk.secret('a2a:dpop-nonce', async () => Buffer.from(world.randomBytes(32)).toString('base64url'))
+export function createDpopNonces({ store, platform }: NonceDeps): DpopNonces {
+  const key = () =>
+    store.secret('a2a:dpop-nonce', async () => Buffer.from(platform.randomBytes(32)).toString('base64url'))
   const nonceOf = async (span: number) =>
     createHmac('sha256', await key())
       .update(String(span))
       .digest('base64url')
       .slice(0, 27)
-  const spanNow = () => Math.floor(world.now() / spanMs)
+  const spanNow = () => Math.floor(platform.now() / spanMs)
   return {
     current: () => nonceOf(spanNow()),
     async accepts(nonce) {

@@ -1,4 +1,4 @@
-import type { World } from '@postern/core'
+import type { Platform } from '@postern/core'
 import { Unavailable } from '@postern/core'
 import type { CryptoKey, FlattenedJWSInput, JWTHeaderParameters, LocalJWKSet } from 'jose'
 import { isJsonObject, parseBoundedJson } from '../bounded-json.ts'
@@ -26,7 +26,7 @@ export interface IssuerKeys {
   generation(): number
 }
 
-type KeyWorld = Pick<World, 'fetch' | 'now' | 'log'>
+type KeyPlatform = Pick<Platform, 'fetch' | 'now' | 'log'>
 
 interface LoadedKeys {
   readonly keys: LocalJWKSet
@@ -34,7 +34,7 @@ interface LoadedKeys {
 }
 
 /** Keys by configured address only (RFC 7517 §5); `jku`, `x5u` and `jwk` of a token are never looked at. */
-export function createIssuerKeys(url: string, { fetch, now, log }: KeyWorld): IssuerKeys {
+export function createIssuerKeys(url: string, { fetch, now, log }: KeyPlatform): IssuerKeys {
   let loaded: LoadedKeys | undefined
   let failedAt = Number.NEGATIVE_INFINITY
   let generation = 0

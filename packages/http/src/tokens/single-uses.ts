@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto'
-import type { Desk } from '@postern/core'
+import type { Store } from '@postern/core'
 import { Rejection } from '@postern/core'
 
 /** An id that may be used once. */
@@ -21,7 +21,7 @@ export interface ReplayMemory {
   giveBack(use: SingleUse): void
 }
 
-/** Ids that count once in the whole house: in every process, and after a restart. */
+/** Ids that count once in the whole gateway: in every process, and after a restart. */
 export interface SingleUses {
   /**
    * False when it was used before. Durable when it resolves.
@@ -30,14 +30,14 @@ export interface SingleUses {
   take(use: SingleUse): Promise<boolean>
 }
 
-/** The memory of this process bounds what is asked of the desk, and refuses most repetitions; the desk decides. */
-export function createSingleUses(desk: Pick<Desk, 'consumeOnce'>, now: () => number): SingleUses {
+/** The memory of this process bounds what is asked of the store, and refuses most repetitions; the store decides. */
+export function createSingleUses(store: Pick<Store, 'consumeOnce'>, now: () => number): SingleUses {
   const memory = createReplayMemory(now)
   return {
     async take(use) {
       if (!memory.take(use)) return false
       try {
-        return await desk.consumeOnce(`a2a ${use.id}`, use.until)
+        return await store.consumeOnce(`a2a ${use.id}`, use.until)
       } catch (error) {
         memory.giveBack(use)
         throw error

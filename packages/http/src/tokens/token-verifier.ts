@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto'
-import type { Desk, World } from '@postern/core'
+import type { Platform, Store } from '@postern/core'
 import type { Credential } from './credential.ts'
 import { ProofRejection } from './credential.ts'
 import type { ProofRules } from './dpop.ts'
@@ -30,8 +30,8 @@ export interface TokenVerifierOptions<Who> {
 }
 
 export interface TokenVerifierDeps {
-  readonly world: Pick<World, 'now' | 'randomBytes'>
-  readonly desk: Pick<Desk, 'consumeOnce' | 'secret'>
+  readonly platform: Pick<Platform, 'now' | 'randomBytes'>
+  readonly store: Pick<Store, 'consumeOnce' | 'secret'>
   /** Of the gateway, as peers know it: the address that proofs are made for starts with it. */
   readonly origin: string
 }
@@ -54,9 +54,9 @@ export function createTokenVerifier<Who extends ScopedCaller>(
   { issuers, rules, scopes, describe }: TokenVerifierOptions<Who>,
   deps: TokenVerifierDeps,
 ): VerifyBearer<Who> {
-  const { origin, world, desk } = deps
-  const now = () => world.now()
-  const seen = createSingleUses(desk, now)
+  const { origin, platform, store } = deps
+  const now = () => platform.now()
+  const seen = createSingleUses(store, now)
   const cache = createTokenCache<Who>(now)
   const toleranceSeconds = rules.clock_tolerance_seconds
   const trust: TokenTrust = { issuers: new Map(issuers.map(each => [each.config.issuer, each])), toleranceSeconds, now }

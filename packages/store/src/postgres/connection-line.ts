@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Client, ClientConfig, Notification } from 'pg'
 import pg from 'pg'
-import { failureOf, loseLine } from './line-failure.ts'
+import { failureOf, loseLine } from './connection-failure.ts'
 import type { KnownStatements, Step, StepResult } from './pipelined-run.ts'
 import { createPipelinedRun } from './pipelined-run.ts'
 

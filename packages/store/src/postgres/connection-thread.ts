@@ -1,5 +1,5 @@
 import { MessageChannel, receiveMessageOnPort, Worker } from 'node:worker_threads'
-import type { Answered, Asked, LineEvent, LineThreadData } from './blocking-line.ts'
+import type { Answered, Asked, LineEvent, LineThreadData } from './sync-connection.ts'
 
 export interface ConnectionThread {
   /** Waits, and nothing else runs in this thread meanwhile. @returns nothing when there is no answer in time, or only one to another question */
@@ -24,7 +24,11 @@ const usualWaitMs = 90_000
 
 /** Starts the thread that owns the connections. Statements are told to it once, questions and answers bear one number. */
 export function startConnectionThread(
-  { program = new URL('./line-thread.ts', import.meta.url), longestWaitMs = usualWaitMs, ...address }: ThreadOptions,
+  {
+    program = new URL('./connection-worker.ts', import.meta.url),
+    longestWaitMs = usualWaitMs,
+    ...address
+  }: ThreadOptions,
   onEvent: (event: LineEvent) => void,
 ): ConnectionThread {
   const { port1, port2 } = new MessageChannel()

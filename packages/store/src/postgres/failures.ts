@@ -1,6 +1,6 @@
 import { ConfigError, Rejection, Unavailable } from '@postern/core'
-import type { PostgresFailure } from './line-failure.ts'
-import { failureOf, lineLost } from './line-failure.ts'
+import type { PostgresFailure } from './connection-failure.ts'
+import { failureOf, lineLost } from './connection-failure.ts'
 
 /** Classes of SQLSTATE that time or an operator heals: connection, rollback by the server, resources, operator, system. */
 const passingClasses: ReadonlySet<string> = new Set(['08', '40', '53', '57', '58'])
@@ -31,7 +31,7 @@ export class StatementFailed extends Error {
   override readonly name = 'StatementFailed'
 }
 
-type Explanation = (place: string) => readonly [problem: string, mend: string]
+type Explanation = (place: string) => readonly [problem: string, fix: string]
 
 const letIn: Explanation = place => [
   `the server of ${place} does not let us in`,
@@ -46,7 +46,7 @@ const explanations: Readonly<Record<string, Explanation>> = {
     'Let it create its schema: GRANT CREATE, CONNECT, TEMPORARY ON DATABASE … TO …, or make it the owner.',
   ],
   '53300': place => [`the server of ${place} has no connection left`, 'Each gateway takes two: raise max_connections.'],
-  ENOENT: place => [`no server listens for ${place}`, 'Start it, or mend "host".'],
+  ENOENT: place => [`no server listens for ${place}`, 'Start it, or fix "host".'],
 }
 
 /** Why a database cannot be ours, as an operator is told at the start. */
@@ -54,11 +54,11 @@ export function toConfigError(error: unknown, place: string): ConfigError {
   if (error instanceof ConfigError) return error
   const { code = '' } = failureOf(error)
   const known = Object.hasOwn(explanations, code) ? explanations[code]?.(place) : undefined
-  const [problem, mend] = known ?? [
+  const [problem, fix] = known ?? [
     `cannot use the database ${place} (${describeFailure(error)})`,
     'Check that the server runs and can be reached from here.',
   ]
-  return new ConfigError('store', problem, mend, { cause: error })
+  return new ConfigError('store', problem, fix, { cause: error })
 }
 
 /** In the server's words, which never hold a password. */

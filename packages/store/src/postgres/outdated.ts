@@ -9,4 +9,4 @@ export class Outdated extends Unavailable {
 
 /** What an operator reads. */
 export const outdatedProblem = 'a newer release has changed the tables of the database while this one ran'
-export const outdatedMend = 'Start that release here, too.'
+export const outdatedFix = 'Start that release here, too.'

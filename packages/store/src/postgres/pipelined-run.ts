@@ -1,6 +1,6 @@
 import type { Connection, Submittable } from 'pg'
 import type { SqlValue } from '../database.ts'
-import { loseLine } from './line-failure.ts'
+import { loseLine } from './connection-failure.ts'
 import { readerOf, writeValue } from './values.ts'
 
 /** A statement that the server is told once. */

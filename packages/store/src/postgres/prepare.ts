@@ -4,7 +4,7 @@ import type { Client } from 'pg'
 import { migrations } from '../migrate.ts'
 import { toConfigError } from './failures.ts'
 import { storeFunctions } from './functions.ts'
-import { livingTable } from './living.ts'
+import { heartbeatTable } from './heartbeat.ts'
 import { toClientConfig } from './server-address.ts'
 import { formatSetUp, writerLockOf } from './session.ts'
 import type { PostgresSettings } from './settings.ts'
@@ -103,8 +103,8 @@ async function checkServer(client: Client): Promise<Standing> {
   return standing
 }
 
-function refuse(problem: string, mend: string): ConfigError {
-  return new ConfigError('store', problem, mend)
+function refuse(problem: string, fix: string): ConfigError {
+  return new ConfigError('store', problem, fix)
 }
 
 async function migrate(client: Client, schema: string): Promise<void> {
@@ -120,7 +120,7 @@ async function migrate(client: Client, schema: string): Promise<void> {
     await client.query(listStatements(version, schema).join(';\n'))
   }
   const { rows } = await client.query<{ made: string | null }>("SELECT to_regclass('gateways') AS made")
-  if (rows[0]?.made == null) await client.query(livingTable)
+  if (rows[0]?.made == null) await client.query(heartbeatTable)
   await client.query('COMMIT')
 }
 

@@ -14,11 +14,11 @@ export interface PostgresSettings {
 
 const fileKeys = { sslrootcert: 'ca', sslcert: 'cert', sslkey: 'key' } as const
 
-const mend = 'Use postgres://user:password@host:5432/database, or postgres:///database?host=/folder/of/the/socket.'
+const fix = 'Use postgres://user:password@host:5432/database, or postgres:///database?host=/folder/of/the/socket.'
 const known: ReadonlySet<string> = new Set(['host', 'port', 'user', 'schema', 'sslmode', ...Object.keys(fileKeys)])
 
-export function isPostgresUrl(store: string): boolean {
-  return /^postgres(ql)?:/.test(store)
+export function isPostgresUrl(context: string): boolean {
+  return /^postgres(ql)?:/.test(context)
 }
 
 /** What a URL says, and nothing of the environment but a password (`PGPASSWORD`). @throws ConfigError `store`, without the password */
@@ -32,7 +32,7 @@ export function readPostgresUrl(text: string): PostgresSettings {
   const port = Number(searchParams.get('port') ?? (url.port || 5432))
   const database = decodeURIComponent(url.pathname.slice(1))
   const schema = searchParams.get('schema') ?? 'postern'
-  if (host === '' || database === '') throw new ConfigError('store', 'names no host or no database', mend)
+  if (host === '' || database === '') throw new ConfigError('store', 'names no host or no database', fix)
   if (!/^[a-z_][a-z0-9_]{0,40}$/.test(schema))
     throw new ConfigError('store', 'has no usable "schema"', 'Use a-z, 0-9 and _.')
   const user = searchParams.get('user') ?? decodeURIComponent(url.username)
@@ -50,7 +50,7 @@ function parseUrl(text: string): URL {
     return new URL(text)
   } catch {
     // What is wrong with it may be its password: nothing of it is said.
-    throw new ConfigError('store', 'is no URL', `${mend} Write what is special in a password as %XX.`)
+    throw new ConfigError('store', 'is no URL', `${fix} Write what is special in a password as %XX.`)
   }
 }
 

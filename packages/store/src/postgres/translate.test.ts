@@ -24,7 +24,7 @@ test.each([
 const untranslatable =
   /ON CONFLICT DO UPDATE|OR REPLACE|OR IGNORE|\browid\b|json_array\(|json_set|json_group|json_each|strftime|unixepoch|\biif\(|->|group_concat|\btotal\(|GLOB|INDEXED|LIMIT \+/i
 
-test('every statement of the desk is one that PostgreSQL can be told', async () => {
+test('every statement of the store is one that PostgreSQL can be told', async () => {
   const statements = await collectPortedStatements()
   expect(statements.length).toBeGreaterThan(40)
   expect(statements.map(translateQuery).filter(sql => untranslatable.test(sql.replace(/'[^']*'/g, "''")))).toEqual([])

@@ -25,7 +25,7 @@ CREATE TABLE transcript_aliases (
 ) STRICT;
 CREATE INDEX transcript_aliases_thread ON transcript_aliases (thread);
 
--- body: the entry without its places; NULL for a piece of what the desk keeps (desk_seq), which is read from there.
+-- body: the entry without its places; NULL for a piece of what the store keeps (store_seq), which is read from there.
 CREATE TABLE transcript_entries (
   id INTEGER PRIMARY KEY,
   thread INTEGER NOT NULL REFERENCES transcript_threads,
@@ -38,11 +38,11 @@ CREATE TABLE transcript_entries (
   agent_key TEXT,
   group_id TEXT,
   body TEXT,
-  desk_seq INTEGER,
+  store_seq INTEGER,
   piece INTEGER,
   UNIQUE (thread, seq)
 ) STRICT;
-CREATE INDEX transcript_entries_desk ON transcript_entries (thread, desk_seq) WHERE desk_seq IS NOT NULL;
+CREATE INDEX transcript_entries_store ON transcript_entries (thread, store_seq) WHERE store_seq IS NOT NULL;
 CREATE INDEX transcript_entries_chat ON transcript_entries (thread, chat_seq) WHERE chat_seq IS NOT NULL;
 CREATE INDEX transcript_entries_scope ON transcript_entries (thread, scope, seq);
 CREATE INDEX transcript_entries_agent ON transcript_entries (thread, agent_key, seq) WHERE agent_key IS NOT NULL;
@@ -56,17 +56,17 @@ CREATE TABLE transcript_names (
   PRIMARY KEY (thread, name)
 ) STRICT, WITHOUT ROWID;
 
--- Conversations of the desk that are part of a thread. place: from where on there may be what the thread does not have yet.
+-- Conversations of the store that are part of a thread. place: from where on there may be what the thread does not have yet.
 CREATE TABLE transcript_bindings (
   thread INTEGER NOT NULL REFERENCES transcript_threads,
-  desk_thread INTEGER NOT NULL REFERENCES threads,
+  store_thread INTEGER NOT NULL REFERENCES threads,
   place INTEGER NOT NULL DEFAULT 0,
-  PRIMARY KEY (thread, desk_thread)
+  PRIMARY KEY (thread, store_thread)
 ) STRICT, WITHOUT ROWID;
-CREATE INDEX transcript_bindings_desk ON transcript_bindings (desk_thread);
+CREATE INDEX transcript_bindings_store ON transcript_bindings (store_thread);
 
 -- Small records beside the transcript: rows of sessions, pending actions, the state of a swarm. place: in which order they first came.
--- message: with which one of the desk it goes. person: of whom it is, via @local@domain. goes_at: from when on nobody needs it.
+-- message: with which one of the store it goes. person: of whom it is, via @local@domain. goes_at: from when on nobody needs it.
 CREATE TABLE records (
   place INTEGER PRIMARY KEY AUTOINCREMENT,
   kind TEXT NOT NULL,

@@ -1,6 +1,6 @@
 /** How much everybody has stored, as running totals, and what deletes one chat without reading all messages. */
 export const roomSchema = `
--- Of a thread what was written into it; what the desk keeps is counted there.
+-- Of a thread what was written into it; what the store keeps is counted there.
 ALTER TABLE transcript_threads ADD COLUMN entries INTEGER NOT NULL DEFAULT 0;
 ALTER TABLE transcript_threads ADD COLUMN bytes INTEGER NOT NULL DEFAULT 0;
 UPDATE transcript_threads SET
@@ -23,6 +23,6 @@ CREATE INDEX messages_chat ON messages (thread_id) WHERE via = 'web';
 
 -- What was handled is known by its id when it is read in again.
 INSERT OR IGNORE INTO transcript_names (thread, name, seq)
-  SELECT t.thread, json_array('normalized', e.native_id), t.seq FROM transcript_entries t JOIN entries e ON e.seq = t.desk_seq
-  WHERE t.entry_id = 'desk-' || t.desk_seq AND e.native_id IS NOT NULL;
+  SELECT t.thread, json_array('normalized', e.native_id), t.seq FROM transcript_entries t JOIN entries e ON e.seq = t.store_seq
+  WHERE t.entry_id = 'desk-' || t.store_seq AND e.native_id IS NOT NULL;
 `

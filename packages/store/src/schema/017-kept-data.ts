@@ -40,5 +40,5 @@ CREATE TRIGGER records_gone AFTER DELETE ON records WHEN substr(OLD.kind, 1, 13)
 END;
 
 -- Of what operators have not decided, what has been open for longest.
-CREATE INDEX demands_overdue ON demands (expires_at) WHERE status = 'open' AND subject = 'operator';
+CREATE INDEX requirements_overdue ON requirements (expires_at) WHERE status = 'open' AND subject = 'operator';
 `

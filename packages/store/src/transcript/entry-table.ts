@@ -2,13 +2,13 @@ import type { EntryBody, TranscriptEntry } from '@postern/transcript'
 import { contentOfText, identifyEntry, nameEntry } from '@postern/transcript'
 import type { Database } from '../database.ts'
 import { formatJson, parseJson, prepareQuery } from '../database.ts'
-import type { DeskEntries } from './desk-entries.ts'
+import type { StoreEntries } from './store-entries.ts'
 
 export interface EntryPlaces {
   readonly seq: number
   readonly chat_seq: number | undefined
-  /** Where the desk has it, for what is not written again. */
-  readonly desk?: { readonly seq: number; readonly piece: number } | undefined
+  /** Where the store has it, for what is not written again. */
+  readonly store?: { readonly seq: number; readonly piece: number } | undefined
 }
 
 export interface InsertedEntry {
@@ -28,7 +28,7 @@ export interface TranscriptTable {
   listGroup(thread: number, group: string): readonly TranscriptEntry[]
   /** The last answer that is visible in the chat. */
   findLastAnswer(thread: number): TranscriptEntry | undefined
-  /** Rows of one thread as its entries; what the desk has forgotten is left out. `isExact`: as `DeskEntries.read` has it. */
+  /** Rows of one thread as its entries; what the store has forgotten is left out. `isExact`: as `StoreEntries.read` has it. */
   readRows(rows: readonly TranscriptRow[], isExact?: boolean): readonly TranscriptEntry[]
   clear(thread: number): void
 }
@@ -37,21 +37,21 @@ export interface TranscriptRow {
   readonly seq: number
   readonly chat_seq: number | null
   readonly body: string | null
-  readonly desk_seq: number | null
+  readonly store_seq: number | null
   readonly piece: number | null
   readonly role: TranscriptEntry['role']
   readonly thread_id: string
 }
 
 /** Of `transcript_entries e`. */
-export const transcriptColumns = `e.seq, e.chat_seq, e.body, e.desk_seq, e.piece, e.role,
+export const transcriptColumns = `e.seq, e.chat_seq, e.body, e.store_seq, e.piece, e.role,
   (SELECT t.thread_id FROM transcript_threads t WHERE t.id = e.thread) AS thread_id`
 
-export function createTranscriptTable(db: Database, said: DeskEntries): TranscriptTable {
+export function createTranscriptTable(db: Database, said: StoreEntries): TranscriptTable {
   const insert = prepareQuery(
     db,
     `INSERT INTO transcript_entries
-       (thread, seq, chat_seq, entry_id, scope, kind, role, agent_key, group_id, body, desk_seq, piece)
+       (thread, seq, chat_seq, entry_id, scope, kind, role, agent_key, group_id, body, store_seq, piece)
      VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
   )
   const intoNames = 'INTO transcript_names (thread, name, seq) VALUES (?, ?, ?)'
@@ -76,12 +76,12 @@ export function createTranscriptTable(db: Database, said: DeskEntries): Transcri
     return rows.map(row => readRow(row, reading)).filter(entry => entry !== undefined)
   }
   return {
-    insert(thread, entry, { seq, chat_seq, desk }) {
+    insert(thread, entry, { seq, chat_seq, store }) {
       const { seq: _, chat_seq: __, ...body } = entry as TranscriptEntry
       const { entry_id, scope, kind, role, agent_key = null, group_id = null } = body
       const columns = [thread, seq, chat_seq ?? null, entry_id, scope, kind, role, agent_key, group_id] as const
-      const text = desk ? null : formatJson(body)
-      insert.run(...columns, text, desk?.seq ?? null, desk?.piece ?? null)
+      const text = store ? null : formatJson(body)
+      insert.run(...columns, text, store?.seq ?? null, store?.piece ?? null)
       name.run(thread, nameEntry(entry), seq)
       const placed = { ...body, seq, ...(chat_seq !== undefined && { chat_seq }) }
       return { entry: placed, bytes: text === null ? 0 : Buffer.byteLength(text) }
@@ -101,21 +101,21 @@ export function createTranscriptTable(db: Database, said: DeskEntries): Transcri
 }
 
 interface Reading {
-  /** Of what the desk has, one reading serves all pieces. */
+  /** Of what the store has, one reading serves all pieces. */
   readonly known: Map<number, readonly EntryBody[] | undefined>
   readonly isExact: boolean
 }
 
-function createRowReader(said: DeskEntries) {
-  function readDesk({ desk_seq, piece, role, thread_id }: TranscriptRow, { known, isExact }: Reading) {
-    const seq = desk_seq ?? 0
+function createRowReader(said: StoreEntries) {
+  function readStore({ store_seq, piece, role, thread_id }: TranscriptRow, { known, isExact }: Reading) {
+    const seq = store_seq ?? 0
     if (!known.has(seq)) known.set(seq, said.read(seq, thread_id, isExact))
     const bodies = known.get(seq)
     return bodies?.[piece ?? 0] ?? (bodies?.[0] && writeGone(bodies[0], piece ?? 0, role))
   }
   return (row: TranscriptRow, reading: Reading): TranscriptEntry | undefined => {
     const { seq, chat_seq } = row
-    const body = row.body === null ? readDesk(row, reading) : parseJson<EntryBody>(row.body)
+    const body = row.body === null ? readStore(row, reading) : parseJson<EntryBody>(row.body)
     return body && { ...body, seq, ...(chat_seq !== null && { chat_seq }) }
   }
 }

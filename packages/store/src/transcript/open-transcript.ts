@@ -1,45 +1,45 @@
 import { randomBytes } from 'node:crypto'
 import { Rejection } from '@postern/core'
-import type { OwnerRoom, ThreadKey, TranscriptStore } from '@postern/transcript'
+import type { OwnerQuota, ThreadKey, TranscriptStore } from '@postern/transcript'
 import { nameEntry } from '@postern/transcript'
-import type { Store } from '../store.ts'
+import type { StoreContext } from '../store-context.ts'
 import { createTaskBytes } from '../task-bytes.ts'
-import type { DeskThreadName } from './desk-binding.ts'
-import { createDeskBindings } from './desk-binding.ts'
-import { createDeskEntries } from './desk-entries.ts'
-import type { ResidueParts } from './desk-residue.ts'
-import { createResidueFinder } from './desk-residue.ts'
 import { createTranscriptTable } from './entry-table.ts'
 import { createRangeReader } from './range-query.ts'
+import type { StoreThreadName } from './store-binding.ts'
+import { createStoreBindings } from './store-binding.ts'
+import type { DiffDeps } from './store-diff.ts'
+import { createDiffFinder } from './store-diff.ts'
+import { createStoreEntries } from './store-entries.ts'
 import type { TranscriptThread } from './thread-table.ts'
 import { createTranscriptThreads, holderOf } from './thread-table.ts'
 import { createThreadWrites } from './thread-writes.ts'
 import { createUsageTable } from './usage.ts'
 
-/** A transcript that the conversations of the desk can be part of. */
-export interface DeskTranscript extends TranscriptStore {
+/** A transcript that the conversations of the store can be part of. */
+export interface StoreTranscript extends TranscriptStore {
   /**
-   * From now on what is said in a conversation of the desk is part of the thread, and what was said, too: read where the desk keeps it, so
+   * From now on what is said in a conversation of the store is part of the thread, and what was said, too: read where the store keeps it, so
    * that edits and what is forgotten show here as well. False when there is no such conversation (yet).
    * `reader`: of what was said only the words of these principals, and the answers to them. @throws Rejection forbidden
    */
-  bindDesk(thread: ThreadKey, conversation: DeskThreadName | number, reader?: readonly string[]): Promise<boolean>
-  /** Whether the desk has such a conversation; nothing is written. */
-  hasConversation(conversation: DeskThreadName): Promise<boolean>
-  /** With the tasks of the desk: each is an entry more. */
-  readUsage(owner: string): Promise<OwnerRoom>
+  bindStore(thread: ThreadKey, conversation: StoreThreadName | number, reader?: readonly string[]): Promise<boolean>
+  /** Whether the store has such a conversation; nothing is written. */
+  hasConversation(conversation: StoreThreadName): Promise<boolean>
+  /** With the tasks of the store: each is an entry more. */
+  readUsage(owner: string): Promise<OwnerQuota>
   /** Whether there is room for so much more, for what is not written here. @throws Rejection too_large */
-  checkRoom(owner: string, by: OwnerRoom, most: OwnerRoom): Promise<void>
+  checkQuota(owner: string, by: OwnerQuota, most: OwnerQuota): Promise<void>
   /** All threads of an owner, with their names; how many there were. Locks do not keep them. */
   forgetOwner(owner: string): Promise<number>
 }
 
-/** The transcript beside the desk's own tables, in the same file: what resolves is durable. */
-export function createSqliteTranscript({ db, write, now, scrub }: Store, tables: ResidueParts): DeskTranscript {
+/** The transcript beside the store's own tables, in the same file: what resolves is durable. */
+export function createSqliteTranscript({ db, write, now, scrub }: StoreContext, tables: DiffDeps): StoreTranscript {
   const threads = createTranscriptThreads(db)
-  const said = createDeskEntries(db, createResidueFinder(db, tables))
+  const said = createStoreEntries(db, createDiffFinder(db, tables))
   const table = createTranscriptTable(db, said)
-  const bindings = createDeskBindings(db, said)
+  const bindings = createStoreBindings(db, said)
   const readRange = createRangeReader(db, table)
   const usage = createUsageTable(db)
   const writes = createThreadWrites({ threads, table, bindings, usage })
@@ -51,7 +51,7 @@ export function createSqliteTranscript({ db, write, now, scrub }: Store, tables:
       return operation()
     })
 
-  /** What was said at the desk since somebody last looked gets its places. */
+  /** What was said at the store since somebody last looked gets its places. */
   async function catchUp(key: ThreadKey): Promise<TranscriptThread | undefined> {
     for (;;) {
       const thread = threads.find(key)
@@ -62,7 +62,7 @@ export function createSqliteTranscript({ db, write, now, scrub }: Store, tables:
 
   return {
     readUsage: async owner => usage.read(owner),
-    checkRoom: async (owner, by, most) => usage.check(owner, by, most),
+    checkQuota: async (owner, by, most) => usage.check(owner, by, most),
     async openThread(owner, alias, most) {
       const known = threads.findByAlias(owner, alias)
       return known === undefined ? writeInto(() => writes.open(owner, alias, most)) : { owner, thread_id: known }
@@ -98,13 +98,15 @@ export function createSqliteTranscript({ db, write, now, scrub }: Store, tables:
     },
     replace: (key, entries, request) => writeInto(() => writes.replace(key, entries, { request, now: now() })),
     forget: (key, request) => write(() => writes.forget(key, { request, now: now() })),
-    hasConversation: async conversation => bindings.findDeskThread(conversation) !== undefined,
-    bindDesk: (key, conversation, reader) =>
+    hasConversation: async conversation => bindings.findStoreThread(conversation) !== undefined,
+    bindStore: (key, conversation, reader) =>
       write(() => {
         threads.require(key)
-        const deskThread = typeof conversation === 'number' ? conversation : bindings.findDeskThread(conversation)
-        if (deskThread !== undefined) writes.bind(key, deskThread, reader && JSON.stringify(reader.toSorted()))
-        return deskThread !== undefined
+        const connectionWorker =
+          typeof conversation === 'number' ? conversation : bindings.findStoreThread(conversation)
+        if (connectionWorker !== undefined)
+          writes.bind(key, connectionWorker, reader && JSON.stringify(reader.toSorted()))
+        return connectionWorker !== undefined
       }),
     async forgetOwner(owner) {
       const forgotten = await write(() => writes.forgetOwner(owner))

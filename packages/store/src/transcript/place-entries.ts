@@ -1,7 +1,7 @@
 import type { EntryBody, TranscriptEntry } from '@postern/transcript'
 import { identifyEntry, isChatVisible, nameEntry, textOfContent } from '@postern/transcript'
-import type { DeskNews } from './desk-binding.ts'
 import type { TranscriptTable } from './entry-table.ts'
+import type { ThreadNews } from './store-binding.ts'
 import type { ThreadExtent, TranscriptThread } from './thread-table.ts'
 
 /** Ids of their writers may repeat in a session's list; our own do not. */
@@ -35,8 +35,8 @@ export function appendMessages(
   return { asked, extent }
 }
 
-/** What was said at the desk, where the desk keeps it. */
-export function placeNews(table: TranscriptTable, thread: PlacedThread, { said }: DeskNews): ThreadExtent {
+/** What was said at the store, where the store keeps it. */
+export function placeNews(table: TranscriptTable, thread: PlacedThread, { said }: ThreadNews): ThreadExtent {
   let extent: ThreadExtent = thread
   for (const [seq, entries] of said) {
     for (const [piece, entry] of entries.entries()) {
@@ -65,14 +65,14 @@ function placeEntry(
   table: TranscriptTable,
   thread: PlacedThread,
   entry: EntryBody,
-  desk?: { readonly seq: number; readonly piece: number },
+  store?: { readonly seq: number; readonly piece: number },
 ): { readonly entry: TranscriptEntry; readonly extent: ThreadExtent } {
   const { id } = thread
   const isVisible = isChatVisible(entry, entry.kind === 'final' && repeatsLastAnswer(table, id, entry))
   const [last_seq, last_chat_seq] = [thread.last_seq + 1, thread.last_chat_seq + (isVisible ? 1 : 0)]
   const chat_seq = isVisible ? last_chat_seq : undefined
-  const inserted = table.insert(id, entry, { seq: last_seq, chat_seq, desk })
-  const [entries, bytes] = [thread.entries + (desk ? 0 : 1), thread.bytes + inserted.bytes]
+  const inserted = table.insert(id, entry, { seq: last_seq, chat_seq, store })
+  const [entries, bytes] = [thread.entries + (store ? 0 : 1), thread.bytes + inserted.bytes]
   return { entry: inserted.entry, extent: { last_seq, last_chat_seq, entries, bytes } }
 }
 

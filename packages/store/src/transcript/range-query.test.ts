@@ -1,7 +1,7 @@
 import { DatabaseSync } from 'node:sqlite'
 import { expect, test, vi } from 'vitest'
-import { silentLog } from '../../test/open-test-desk.ts'
-import { openSqliteDesk } from '../index.ts'
+import { silentLog } from '../../test/open-test-store.ts'
+import { openSqliteStore } from '../index.ts'
 import { migrateDatabase } from '../migrate.ts'
 
 const views = [
@@ -21,14 +21,14 @@ const views = [
 test.each(views)(
   'a page of %s is read from its own index: what else a thread holds costs nothing',
   async (_, range, index) => {
-    const desk = await openSqliteDesk({ path: ':memory:', now: () => 0, log: silentLog })
-    const thread = await desk.transcript.openThread('ann', { transport: 'x', key: 'a' })
+    const store = await openSqliteStore({ path: ':memory:', now: () => 0, log: silentLog })
+    const thread = await store.transcript.openThread('ann', { transport: 'x', key: 'a' })
     const prepare = vi.spyOn(DatabaseSync.prototype, 'prepare')
-    await desk.transcript.read(thread, { ...range, tail: 50, max_bytes: 1_000_000 })
-    await desk.transcript.read(thread, { ...range, limit: 50 })
+    await store.transcript.read(thread, { ...range, tail: 50, max_bytes: 1_000_000 })
+    await store.transcript.read(thread, { ...range, limit: 50 })
     const statements = prepare.mock.calls.map(([sql]) => sql).filter(sql => sql.includes('transcript_entries e'))
     prepare.mockRestore()
-    await desk.close()
+    await store.close()
     const db = new DatabaseSync(':memory:')
     migrateDatabase(db)
     const readings = statements.flatMap(sql =>

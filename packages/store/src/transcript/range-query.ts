@@ -72,10 +72,10 @@ function armsOf(column: keyof typeof indexes, values: readonly string[], isChat 
   return { condition: `e.${column} = ?`, values, column, ...(!isChat && { index: indexes[column] }) }
 }
 
-/** Reads no words. What the desk has is counted once for all of its pieces. */
-const formatSize = (ofDesk: string) =>
-  `CASE WHEN e.piece > 0 THEN 256 ELSE coalesce(octet_length(e.body), (SELECT ${ofDesk} FROM entries s
-   WHERE s.seq = e.desk_seq), 0) END AS bytes`
+/** Reads no words. What the store has is counted once for all of its pieces. */
+const formatSize = (ofStore: string) =>
+  `CASE WHEN e.piece > 0 THEN 256 ELSE coalesce(octet_length(e.body), (SELECT ${ofStore} FROM entries s
+   WHERE s.seq = e.store_seq), 0) END AS bytes`
 const sizeColumn = formatSize('octet_length(s.content)')
 const exactSizeColumn = formatSize(`octet_length(s.content) + coalesce((SELECT octet_length(m.envelope) + coalesce(
    octet_length(m.raw), (SELECT u.bytes FROM blob_uses u WHERE u.message = m.number AND u.digest = m.raw_digest), 0)

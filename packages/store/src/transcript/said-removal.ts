@@ -9,12 +9,12 @@ interface SaidLine {
   readonly native_id: string | null
 }
 
-/** Before something said is deleted at the desk: takes out its lines in the threads that read it there, with the names that lead to them. Synchronous: inside a write. */
+/** Before something said is deleted at the store: takes out its lines in the threads that read it there, with the names that lead to them. Synchronous: inside a write. */
 export function createSaidRemoval(db: Database): (seq: number) => void {
   const list = prepareQuery<SaidLine>(
     db,
-    `SELECT x.thread, x.seq, x.entry_id, e.native_id FROM entries e JOIN transcript_bindings b ON b.desk_thread = e.thread_id
-       JOIN transcript_entries x ON x.thread = b.thread AND x.desk_seq = e.seq WHERE e.seq = ?`,
+    `SELECT x.thread, x.seq, x.entry_id, e.native_id FROM entries e JOIN transcript_bindings b ON b.store_thread = e.thread_id
+       JOIN transcript_entries x ON x.thread = b.thread AND x.store_seq = e.seq WHERE e.seq = ?`,
   )
   const endName = prepareQuery(db, 'DELETE FROM transcript_names WHERE thread = ? AND name = ? AND seq = ?')
   const endLine = prepareQuery(db, 'DELETE FROM transcript_entries WHERE thread = ? AND seq = ?')

@@ -8,7 +8,7 @@ export type Piece = Pick<EntryBody, 'kind' | 'role' | 'scope' | 'content' | 'too
 
 type Speaker = 'user' | 'assistant'
 
-/** What was said as the transcript tells it: words, and what was done or demanded between them; at least one piece. Pure. */
+/** What was said as the transcript tells it: words, and what was done or required between them; at least one piece. Pure. */
 export function splitParts(parts: readonly Part[], role: Speaker): readonly Piece[] {
   const pieces: Piece[] = []
   let words: Part[] = []
@@ -35,7 +35,7 @@ function writeOther(part: Extract<Part, { readonly kind: 'tool_call' | 'policy' 
   if (part.kind === 'tool_call') return writeToolCall(part)
   const { policy } = part
   const approval = readApproval(policy)
-  const id = typeof policy.demand === 'string' ? policy.demand : undefined
+  const id = typeof policy.requirement === 'string' ? policy.requirement : undefined
   if (approval && id !== undefined) return [writeApproval(part, approval, id)]
   const wait = id === undefined ? undefined : ({ id, reason: 'policy', state: 'open' } as const)
   return [

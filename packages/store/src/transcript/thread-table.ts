@@ -7,7 +7,7 @@ export interface TranscriptThread {
   readonly id: number
   readonly last_seq: number
   readonly last_chat_seq: number
-  /** What was written into it; what the desk keeps is counted there. */
+  /** What was written into it; what the store keeps is counted there. */
   readonly entries: number
   readonly bytes: number
   readonly fences: number

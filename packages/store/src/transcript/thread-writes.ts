@@ -1,20 +1,20 @@
 import { randomBytes } from 'node:crypto'
-import type { EntryBody, OwnerRoom, ThreadAlias, ThreadKey, TranscriptEntry, WriteRequest } from '@postern/transcript'
+import type { EntryBody, OwnerQuota, ThreadAlias, ThreadKey, TranscriptEntry, WriteRequest } from '@postern/transcript'
 import { splitMessages } from '@postern/transcript'
-import type { DeskBindings } from './desk-binding.ts'
 import type { TranscriptTable } from './entry-table.ts'
 import { appendMessages, firstOfEachId, placeEntries, placeNews } from './place-entries.ts'
+import type { StoreBindings } from './store-binding.ts'
 import type { ThreadExtent, TranscriptThread, TranscriptThreads } from './thread-table.ts'
 import type { UsageTable } from './usage.ts'
 
 /** What writes to threads, and books how much their owner has then; `most`: what he may have. Synchronous: each inside a write. */
 export interface ThreadWrites {
-  open(owner: string, alias: ThreadAlias, most?: OwnerRoom): ThreadKey
-  /** What was said at the desk since somebody last looked gets its places: the first of it, when it is much. */
+  open(owner: string, alias: ThreadAlias, most?: OwnerQuota): ThreadKey
+  /** What was said at the store since somebody last looked gets its places: the first of it, when it is much. */
   takeNews(key: ThreadKey): TranscriptThread | undefined
   append(key: ThreadKey, entries: readonly EntryBody[], how: WriteHow): readonly TranscriptEntry[]
   replace(key: ThreadKey, entries: readonly EntryBody[], how: WriteHow): readonly TranscriptEntry[]
-  bind(key: ThreadKey, deskThread: number, reader: string | undefined): void
+  bind(key: ThreadKey, connectionWorker: number, reader: string | undefined): void
   forget(key: ThreadKey, how: WriteHow): void
   /** @returns how many threads there were */
   forgetOwner(owner: string): number
@@ -25,17 +25,17 @@ export interface WriteHow {
   readonly now: number
 }
 
-export interface WriteParts {
+export interface WriteDeps {
   readonly threads: TranscriptThreads
   readonly table: TranscriptTable
-  readonly bindings: DeskBindings
+  readonly bindings: StoreBindings
   readonly usage: UsageTable
 }
 
 const empty: ThreadExtent = { last_seq: 0, last_chat_seq: 0, entries: 0, bytes: 0 }
 
-export function createThreadWrites({ threads, table, bindings, usage }: WriteParts): ThreadWrites {
-  function settle(owner: string, before: TranscriptThread, extent: ThreadExtent, most?: OwnerRoom): void {
+export function createThreadWrites({ threads, table, bindings, usage }: WriteDeps): ThreadWrites {
+  function settle(owner: string, before: TranscriptThread, extent: ThreadExtent, most?: OwnerQuota): void {
     threads.move(before.id, extent)
     usage.add(owner, { threads: 0, entries: extent.entries - before.entries, bytes: extent.bytes - before.bytes }, most)
   }
@@ -90,13 +90,13 @@ export function createThreadWrites({ threads, table, bindings, usage }: WritePar
       return asked
     },
     // For other eyes than before it is told anew, from the beginning.
-    bind(key, deskThread, reader) {
+    bind(key, connectionWorker, reader) {
       const thread = threads.require(key)
-      if (bindings.bind(thread.id, deskThread, reader)) return
+      if (bindings.bind(thread.id, connectionWorker, reader)) return
       table.clear(thread.id)
       bindings.remove(thread.id)
       settle(key.owner, thread, empty)
-      bindings.bind(thread.id, deskThread, reader)
+      bindings.bind(thread.id, connectionWorker, reader)
     },
     forget(key, { request, now }) {
       if (threads.find(key)) drop(key.owner, threads.requireWriter(key, request, now))

@@ -1,14 +1,14 @@
 import { DatabaseSync } from 'node:sqlite'
-import type { EntryBody, OwnerRoom } from '@postern/transcript'
+import type { EntryBody, OwnerQuota } from '@postern/transcript'
 import { describe, expect, test } from 'vitest'
 import type { Dice } from '../../test/dice.ts'
 import { createDice } from '../../test/dice.ts'
-import { openTestDesk } from '../../test/open-test-desk.ts'
+import { openTestStore } from '../../test/open-test-store.ts'
 import { findUnsound } from '../../test/soundness.ts'
-import type { StoreDesk } from '../index.ts'
+import type { GatewayStore } from '../index.ts'
 import { migrateDatabase, migrations } from '../migrate.ts'
 
-const most: OwnerRoom = { threads: 4, entries: 30, bytes: 12_000 }
+const most: OwnerQuota = { threads: 4, entries: 30, bytes: 12_000 }
 
 function sketchEntries(thread_id: string, ids: readonly string[], size: number): readonly EntryBody[] {
   return ids.map(entry_id => ({
@@ -21,7 +21,7 @@ function sketchEntries(thread_id: string, ids: readonly string[], size: number):
 }
 
 /** What people do with their threads, within their room; `countRefused` of it was too much. */
-function createChanger({ transcript }: StoreDesk, { roll, oneIn, name }: Dice) {
+function createChanger({ transcript }: GatewayStore, { roll, oneIn, name }: Dice) {
   let refused = 0
   const tooMuch = /^Cannot store: with it you would have more than \d+ (threads|entries|bytes)$/
 
@@ -45,7 +45,7 @@ function createChanger({ transcript }: StoreDesk, { roll, oneIn, name }: Dice) {
   return { change: (owner: string) => change(owner).catch(tolerate), countRefused: () => refused }
 }
 
-function isWithin(used: OwnerRoom): boolean {
+function isWithin(used: OwnerQuota): boolean {
   return used.threads <= most.threads && used.entries <= most.entries && used.bytes <= most.bytes
 }
 
@@ -53,10 +53,10 @@ describe('what an owner has', () => {
   test.each([1, 2, 3, 4, 5])(
     'is what a scan counts, and never more than he may, whatever comes at once (seed %i)',
     async seed => {
-      const { desk, file } = await openTestDesk()
-      const { transcript } = desk
+      const { store, file } = await openTestStore()
+      const { transcript } = store
       const dice = createDice(seed)
-      const { change, countRefused } = createChanger(desk, dice)
+      const { change, countRefused } = createChanger(store, dice)
       for (let step = 0; step < 60; step += 1) {
         await Promise.all(Array.from({ length: 1 + dice.roll(4) }, () => change(dice.oneIn(4) ? 'bob' : 'ann')))
         for (const owner of ['ann', 'bob']) expect(await transcript.readUsage(owner)).toSatisfy(isWithin)
@@ -66,13 +66,13 @@ describe('what an owner has', () => {
       for (const owner of ['ann', 'bob']) await transcript.forgetOwner(owner)
       expect(await transcript.readUsage('ann')).toEqual({ threads: 0, entries: 0, bytes: 0 })
       expect(findUnsound(file)).toEqual([])
-      await desk.close()
+      await store.close()
     },
   )
 
   test('a list that is too long is refused whole, and the one before stays', async () => {
-    const { desk } = await openTestDesk()
-    const { transcript } = desk
+    const { store } = await openTestStore()
+    const { transcript } = store
     const thread = await transcript.openThread('ann', { transport: 'x', key: 'k' }, most)
     await transcript.replace(thread, sketchEntries(thread.thread_id, ['first'], 10), { most })
     const many = Array.from({ length: 31 }, (_, index) => `e${index}`)
@@ -82,7 +82,7 @@ describe('what an owner has', () => {
     })
     expect((await transcript.read(thread)).map(({ entry_id }) => entry_id)).toEqual(['first'])
     expect((await transcript.readUsage('ann')).entries).toBe(1)
-    await desk.close()
+    await store.close()
   })
 
   test('what was stored by an earlier release is counted, too', () => {
@@ -92,7 +92,7 @@ describe('what an owner has', () => {
       INSERT INTO transcript_threads (id, thread_id, owner) VALUES (1, 't1', 'ann'), (2, 't2', 'ann');
       INSERT INTO transcript_entries (thread, seq, entry_id, scope, kind, role, body) VALUES
         (1, 1, 'a', 'agent', 'task', 'system', '{"ü":1}'), (1, 2, 'b', 'agent', 'task', 'system', '{}');
-      INSERT INTO transcript_entries (thread, seq, entry_id, scope, kind, role, desk_seq, piece) VALUES (2, 1, 'desk-7', 'conversation', 'text', 'user', 7, 0);
+      INSERT INTO transcript_entries (thread, seq, entry_id, scope, kind, role, store_seq, piece) VALUES (2, 1, 'desk-7', 'conversation', 'text', 'user', 7, 0);
       INSERT INTO entries VALUES (7, 'x', 'https://peer.test/7', 1, NULL, 'conversation', 'user', NULL, '{}', '[]', '');
       INSERT INTO tasks (id, owner, native_id, agent, context, state, updated_at) VALUES (1, 'ann', 'r', 'echo', 'c', 'completed', 0);`)
     migrateDatabase(db)

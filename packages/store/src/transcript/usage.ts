@@ -1,5 +1,5 @@
 import { Rejection } from '@postern/core'
-import type { OwnerRoom } from '@postern/transcript'
+import type { OwnerQuota } from '@postern/transcript'
 import type { Database } from '../database.ts'
 import { prepareQuery } from '../database.ts'
 import { createKeptDataTable } from '../kept-data.ts'
@@ -7,14 +7,14 @@ import { createKeptDataTable } from '../kept-data.ts'
 /** Running totals, so that looking one up reads no thread. Synchronous: what writes runs inside a write. */
 export interface UsageTable {
   /** What is written into threads, and taken out; `most`: what the owner may have then. @throws Rejection too_large, of what grows */
-  add(owner: string, by: OwnerRoom, most?: OwnerRoom): void
-  /** With what the desk keeps of the owner's tasks, and agents of his conversations. */
-  read(owner: string): OwnerRoom
+  add(owner: string, by: OwnerQuota, most?: OwnerQuota): void
+  /** With what the store keeps of the owner's tasks, and agents of his conversations. */
+  read(owner: string): OwnerQuota
   /** @throws Rejection too_large when the owner has no room for so much more */
-  check(owner: string, by: OwnerRoom, most: OwnerRoom): void
+  check(owner: string, by: OwnerQuota, most: OwnerQuota): void
 }
 
-const nothing: OwnerRoom = { threads: 0, entries: 0, bytes: 0 }
+const nothing: OwnerQuota = { threads: 0, entries: 0, bytes: 0 }
 
 export function createUsageTable(db: Database): UsageTable {
   const add = prepareQuery(
@@ -24,7 +24,7 @@ export function createUsageTable(db: Database): UsageTable {
        bytes = transcript_usage.bytes + excluded.bytes`,
   )
   const end = prepareQuery(db, 'DELETE FROM transcript_usage WHERE owner = ? AND threads = 0')
-  const find = prepareQuery<OwnerRoom>(db, 'SELECT threads, entries, bytes FROM transcript_usage WHERE owner = ?')
+  const find = prepareQuery<OwnerQuota>(db, 'SELECT threads, entries, bytes FROM transcript_usage WHERE owner = ?')
   const findTasks = prepareQuery<{ tasks: number; bytes: number }>(
     db,
     'SELECT tasks, bytes FROM task_bytes WHERE owner = ?',
@@ -32,14 +32,14 @@ export function createUsageTable(db: Database): UsageTable {
 
   const kept = createKeptDataTable(db)
 
-  function read(owner: string): OwnerRoom {
+  function read(owner: string): OwnerQuota {
     const { threads, entries, bytes } = find.get(owner) ?? nothing
     const tasks = findTasks.get(owner)
     const keptBytes = kept.read(owner).bytes
     return { threads, entries: entries + (tasks?.tasks ?? 0), bytes: bytes + (tasks?.bytes ?? 0) + keptBytes }
   }
 
-  function check(owner: string, by: OwnerRoom, most: OwnerRoom): void {
+  function check(owner: string, by: OwnerQuota, most: OwnerQuota): void {
     const used = read(owner)
     for (const name of kinds) {
       if (by[name] > 0 && used[name] + by[name] > most[name]) {

@@ -1,11 +1,11 @@
-import { openSqliteDesk } from '@postern/store'
+import { openSqliteStore } from '@postern/store'
 import { exportThread } from '@postern/transcript'
 
 /** Writes a thread of so many entries of 16 KiB and exports it; says how many there were. More than its memory holds, when told so. */
 const [path = '', count = '0'] = process.argv.slice(2)
 const log = { debug() {}, info() {}, warn() {}, error() {} }
-const desk = await openSqliteDesk({ path, now: Date.now, log })
-const thread = await desk.transcript.openThread('ann', { transport: 'x', key: 'long' })
+const store = await openSqliteStore({ path, now: Date.now, log })
+const thread = await store.transcript.openThread('ann', { transport: 'x', key: 'long' })
 const value = 'x'.repeat(16 * 1024)
 for (let at = 0; at < Number(count); at += 250) {
   const entries = Array.from({ length: 250 }, (_, index) => ({
@@ -15,12 +15,12 @@ for (let at = 0; at < Number(count); at += 250) {
     content: { value: `${at + index} ${value}` },
     at: '2026-03-13T10:00:00.000Z',
   }))
-  await desk.transcript.append(thread, entries)
+  await store.transcript.append(thread, entries)
 }
 let [messages, bytes] = [0, 0]
-for await (const page of exportThread(thread, 'store', desk)) {
+for await (const page of exportThread(thread, 'store', store)) {
   messages += page.length
   bytes += JSON.stringify(page).length
 }
 process.stdout.write(JSON.stringify({ messages, bytes }))
-await desk.close()
+await store.close()

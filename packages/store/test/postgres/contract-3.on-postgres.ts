@@ -1,4 +1,4 @@
-import { deskContract } from '@postern/testing'
-import { openPostgresTestDesk } from './open-postgres-test-desk.ts'
+import { storeContract } from '@postern/testing'
+import { openPostgresTestStore } from './open-postgres-test-store.ts'
 
-deskContract('openPostgresDesk()', openPostgresTestDesk, { first: 2, of: 3 })
+storeContract('openPostgresStore()', openPostgresTestStore, { first: 2, of: 3 })

@@ -4,16 +4,16 @@ import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { ConfigError } from '@postern/core'
 import { beforeAll, expect, test, vi } from 'vitest'
-import { openPostgresDesk } from '../../src/index.ts'
+import { openPostgresStore } from '../../src/index.ts'
 import { migrateDatabase, migrations } from '../../src/migrate.ts'
 import { fillFile } from '../fill-file.ts'
 import type { Row } from '../older-file.ts'
 import { createOlderFile, listTables, readRows } from '../older-file.ts'
-import { silentLog } from '../open-test-desk.ts'
-import { RandomWorld } from '../random-world.ts'
+import { silentLog } from '../open-test-store.ts'
+import { Randomness } from '../random-platform.ts'
 import { createFindUnsound } from './find-unsound.ts'
 import { createOlderSchema, readSchemaRows } from './older-schema.ts'
-import { makeDatabase, schemaOf } from './open-postgres-test-desk.ts'
+import { makeDatabase, schemaOf } from './open-postgres-test-store.ts'
 import { askServer } from './test-server.ts'
 
 /** What is brought along, with its rows. */
@@ -41,7 +41,7 @@ function openOlder(version: number): DatabaseSync {
   return file
 }
 
-const open = (url: string) => openPostgresDesk({ url, now: () => filledAt, log: silentLog })
+const open = (url: string) => openPostgresStore({ url, now: () => filledAt, log: silentLog })
 
 async function fillOlder(version: number) {
   const file = openOlder(version)
@@ -73,7 +73,7 @@ test.each(older)(
   'a filled database at version %i has the same rows behind its migration as a file has, and goes on',
   async version => {
     const { file, url, schema } = await fillOlder(version)
-    const desk = await open(url)
+    const store = await open(url)
     await expectSameRows(schema, file)
     const findUnsound = createFindUnsound(schema)
     expect(await findUnsound()).toEqual([])
@@ -81,17 +81,17 @@ test.each(older)(
     const advance = (ms: number) => {
       time += ms
     }
-    await desk.close()
-    const later = await openPostgresDesk({ url, now: () => time, log: silentLog })
-    const world = new RandomWorld({ desk: later, now: () => time, advance }, 9)
-    for (let step = 0; step < 30; step += 1) await world.step()
-    expect(await world.finish()).toBe(true)
+    await store.close()
+    const later = await openPostgresStore({ url, now: () => time, log: silentLog })
+    const platform = new Randomness({ store: later, now: () => time, advance }, 9)
+    for (let step = 0; step < 30; step += 1) await platform.step()
+    expect(await platform.finish()).toBe(true)
     expect(await findUnsound({ isDone: true })).toEqual([])
     await later.close()
   },
 )
 
-test('what the migrations write into rows is what a desk of the newest release has written itself', () => {
+test('what the migrations write into rows is what a store of the newest release has written itself', () => {
   const file = openOlder(oldestVersion)
   migrateDatabase(file)
   for (const table of ['transcript_usage', 'transcript_threads', 'transcript_names']) {
@@ -120,10 +120,10 @@ async function describeTables(schema: string): Promise<readonly object[]> {
 
 test('gateways that start at once on a filled database of an earlier version bring it to the newest once', async () => {
   const { file, url, schema } = await fillOlder(oldestVersion)
-  const desks = await Promise.all([open(url), open(url), open(url)])
+  const stores = await Promise.all([open(url), open(url), open(url)])
   await expectSameRows(schema, file)
   expect(await askServer('SELECT version FROM store_version', schema)).toEqual([{ version: migrations.length }])
-  await Promise.all(desks.map(desk => desk.close()))
+  await Promise.all(stores.map(store => store.close()))
 })
 
 /** The last table a migration changes is in use; ends whoever waits for it. */
@@ -149,7 +149,7 @@ test('a migration that is broken off leaves everything as it was, and is made up
   await breakingOff
   expect(await askServer('SELECT version FROM store_version', schema)).toEqual([{ version: oldestVersion }])
   expect(await askServer(`SELECT to_regclass('${schema}.transcript_usage') AS made`)).toEqual([{ made: null }])
-  const desk = await open(url)
+  const store = await open(url)
   await expectSameRows(schema, file)
-  await desk.close()
+  await store.close()
 })

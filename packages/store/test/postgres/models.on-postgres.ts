@@ -1,19 +1,19 @@
-import { openPostgresDesk } from '../../src/index.ts'
-import { silentLog } from '../open-test-desk.ts'
+import { openPostgresStore } from '../../src/index.ts'
+import { silentLog } from '../open-test-store.ts'
 import { soundnessModel } from '../soundness-model.ts'
 import { transcriptContract } from '../transcript-contract.ts'
 import { createFindUnsound } from './find-unsound.ts'
-import { makeDatabase, openPostgresTestDesk, schemaOf } from './open-postgres-test-desk.ts'
+import { makeDatabase, openPostgresTestStore, schemaOf } from './open-postgres-test-store.ts'
 
 soundnessModel(async () => {
-  const tested = await openPostgresTestDesk()
+  const tested = await openPostgresTestStore()
   return { ...tested, findUnsound: createFindUnsound(schemaOf(tested.url)) }
 })
 
 let kept: string | undefined
 
-transcriptContract('openPostgresDesk()', (now, name) => {
+transcriptContract('openPostgresStore()', (now, name) => {
   const url = name === undefined ? makeDatabase() : (kept ?? makeDatabase())
   if (name !== undefined) kept = url
-  return openPostgresDesk({ url, now, log: silentLog })
+  return openPostgresStore({ url, now, log: silentLog })
 })

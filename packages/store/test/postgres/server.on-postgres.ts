@@ -5,17 +5,17 @@ import { ConfigError, Unavailable } from '@postern/core'
 import type { Cluster } from '@postern/testing/postgres-cluster'
 import { createCluster, password } from '@postern/testing/postgres-cluster'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { openPostgresDesk } from '../../src/index.ts'
-import { silentLog } from '../open-test-desk.ts'
-import { makeDatabase, schemaOf } from './open-postgres-test-desk.ts'
+import { openPostgresStore } from '../../src/index.ts'
+import { silentLog } from '../open-test-store.ts'
+import { makeDatabase, schemaOf } from './open-postgres-test-store.ts'
 import { askServer, testServer } from './test-server.ts'
 
-const open = (url: string) => openPostgresDesk({ url, now: Date.now, log: silentLog })
+const open = (url: string) => openPostgresStore({ url, now: Date.now, log: silentLog })
 
 /** What an operator is told. */
 async function refusalOf(url: string): Promise<string> {
   const error = await open(url).then(
-    desk => desk.close(),
+    store => store.close(),
     (thrown: unknown) => thrown,
   )
   expect(error).toBeInstanceOf(ConfigError)
@@ -32,7 +32,7 @@ function withUrl(change: (url: URL) => void): string {
 
 const here = new URL(testServer.url).host
 
-describe('openPostgresDesk() says what is wrong with', () => {
+describe('openPostgresStore() says what is wrong with', () => {
   test.each([
     [
       'a server that is not there',
@@ -108,26 +108,30 @@ describe('openPostgresDesk() says what is wrong with', () => {
 
 test('gateways that start at once make the tables once', async () => {
   const url = makeDatabase()
-  const desks = await Promise.all([open(url), open(url), open(url)])
-  expect(await Promise.all(desks.map(desk => desk.secret('key', async () => 'made')))).toEqual(['made', 'made', 'made'])
-  await Promise.all(desks.map(desk => desk.close()))
+  const stores = await Promise.all([open(url), open(url), open(url)])
+  expect(await Promise.all(stores.map(store => store.secret('key', async () => 'made')))).toEqual([
+    'made',
+    'made',
+    'made',
+  ])
+  await Promise.all(stores.map(store => store.close()))
 })
 
 test('a gateway that runs while a newer release changes the tables writes nothing more, and says why, once', async () => {
   const url = makeDatabase()
   const told: string[] = []
   const onUnusable = (error: ConfigError) => told.push(error.message)
-  const desk = await openPostgresDesk({ url, now: Date.now, log: silentLog, onUnusable })
-  await desk.secret('before', async () => 'kept')
+  const store = await openPostgresStore({ url, now: Date.now, log: silentLog, onUnusable })
+  await store.secret('before', async () => 'kept')
   await askServer('UPDATE store_version SET version = version + 1', schemaOf(url))
   const refused = new Unavailable('Cannot store: this gateway is about to be replaced', { retryAfter: 5 })
-  await expect(desk.secret('after', async () => 'lost')).rejects.toThrow(refused)
-  await expect(desk.checkWrites()).rejects.toThrow(refused)
+  await expect(store.secret('after', async () => 'lost')).rejects.toThrow(refused)
+  await expect(store.checkWrites()).rejects.toThrow(refused)
   expect(told).toEqual([
     'store: a newer release has changed the tables of the database while this one ran. Start that release here, too.',
   ])
   expect(await askServer('SELECT name FROM secrets', schemaOf(url))).toEqual([{ name: 'before' }])
-  await desk.close()
+  await store.close()
 })
 
 describe('a connection', () => {
@@ -158,9 +162,9 @@ describe('a connection', () => {
   test.each(['require', 'verify-ca&sslrootcert=$', 'verify-full&sslrootcert=$'])(
     'uses TLS with sslmode=%s',
     async mode => {
-      const desk = await open(`${cluster.url}?sslmode=${mode.replace('$', certificate)}`)
-      expect(await desk.hasSecret('none')).toBe(false)
-      await desk.close()
+      const store = await open(`${cluster.url}?sslmode=${mode.replace('$', certificate)}`)
+      expect(await store.hasSecret('none')).toBe(false)
+      await store.close()
     },
   )
 
@@ -174,14 +178,14 @@ describe('a connection', () => {
     expect(told).toMatch(/does not let us in|cannot use the database "nowhere"/)
   })
 
-  test('to a server that goes away: who asks is told so at once, and the desk closes all the same', async () => {
-    const desk = await open(`${cluster.url}?schema=left`)
+  test('to a server that goes away: who asks is told so at once, and the store closes all the same', async () => {
+    const store = await open(`${cluster.url}?schema=left`)
     await cluster.stop('immediate')
-    await expect(desk.hasSecret('none')).rejects.toThrow(
+    await expect(store.hasSecret('none')).rejects.toThrow(
       new Unavailable('Cannot store: the database does not answer now', { retryAfter: 5 }),
     )
-    await expect(desk.secret('key', async () => 'made')).rejects.toThrow(Unavailable)
-    await desk.close()
-    await expect(desk.hasSecret('none')).rejects.toThrow('closed')
+    await expect(store.secret('key', async () => 'made')).rejects.toThrow(Unavailable)
+    await store.close()
+    await expect(store.hasSecret('none')).rejects.toThrow('closed')
   })
 })

@@ -2,28 +2,28 @@ import type { Turn } from '@postern/core'
 import { LeaseLost } from '@postern/core'
 import { sketchAnswer, sketchIntake } from '@postern/testing'
 import { expect, test, vi } from 'vitest'
-import type { StoreDesk } from '../../src/index.ts'
-import { openPostgresDesk } from '../../src/index.ts'
-import { silentLog } from '../open-test-desk.ts'
-import { makeDatabase, schemaOf } from './open-postgres-test-desk.ts'
+import type { GatewayStore } from '../../src/index.ts'
+import { openPostgresStore } from '../../src/index.ts'
+import { silentLog } from '../open-test-store.ts'
+import { makeDatabase, schemaOf } from './open-postgres-test-store.ts'
 import { askServer } from './test-server.ts'
 
 /** No lease ends by itself: the clock stands still. */
 const now = () => Date.UTC(2026, 5, 1)
-const open = (url: string, holder?: string) => openPostgresDesk({ url, now, log: silentLog, holder })
-const leaseAs = (desk: StoreDesk, holder: string, limit = 1) => desk.leaseTurns({ holder, limit, leaseMs: 60_000 })
+const open = (url: string, holder?: string) => openPostgresStore({ url, now, log: silentLog, holder })
+const leaseAs = (store: GatewayStore, holder: string, limit = 1) => store.leaseTurns({ holder, limit, leaseMs: 60_000 })
 
-async function leaseOne(desk: StoreDesk, holder: string): Promise<Turn> {
-  const [turn] = await leaseAs(desk, holder)
+async function leaseOne(store: GatewayStore, holder: string): Promise<Turn> {
+  const [turn] = await leaseAs(store, holder)
   if (!turn) throw new Error('no turn is due')
   return turn
 }
 
 /** What falls due for one of them, by whatever comes. */
-function untilDue(desks: Readonly<Record<string, StoreDesk>>): Promise<readonly Turn[]> {
+function untilDue(stores: Readonly<Record<string, GatewayStore>>): Promise<readonly Turn[]> {
   return vi.waitUntil(
     async () => {
-      const taken = await Promise.all(Object.entries(desks).map(([holder, desk]) => leaseAs(desk, holder, 10)))
+      const taken = await Promise.all(Object.entries(stores).map(([holder, store]) => leaseAs(store, holder, 10)))
       return taken.flat().length > 0 && taken.flat()
     },
     { timeout: 40_000, interval: 200 },
@@ -47,22 +47,22 @@ async function cutOff(url: string, holder: string): Promise<void> {
 
 test('what a gateway held that is gone is taken up within seconds, by no clock; the answer of the dead comes too late', async () => {
   const url = makeDatabase()
-  const [dead, living] = [await open(url, "de'ad"), await open(url, 'living')]
+  const [dead, heartbeat] = [await open(url, "de'ad"), await open(url, 'living')]
   await dead.admit(sketchIntake('m1'), 'c')
   const held = await leaseOne(dead, "de'ad")
-  expect(await leaseAs(living, 'living')).toEqual([])
+  expect(await leaseAs(heartbeat, 'living')).toEqual([])
   await dead.close()
-  const [turn] = await untilDue({ living })
+  const [turn] = await untilDue({ heartbeat })
   expect(turn).toMatchObject({ attempt: 2, content: { id: 'm1' } })
   expect(await listGateways(url)).toEqual(['living'])
-  await expect(living.commit(held, sketchAnswer(held, 'late'))).rejects.toThrow(LeaseLost)
-  if (turn) await living.commit(turn, sketchAnswer(turn, 'in time'))
-  await living.close()
+  await expect(heartbeat.commit(held, sketchAnswer(held, 'late'))).rejects.toThrow(LeaseLost)
+  if (turn) await heartbeat.commit(turn, sketchAnswer(turn, 'in time'))
+  await heartbeat.close()
 })
 
 test('who stalls or loses his connections for a moment keeps what he holds; so does an older release, until its time is over', async () => {
   const url = makeDatabase()
-  const [dead, stalled, old, living] = [
+  const [dead, stalled, old, heartbeat] = [
     await open(url, 'dead'),
     await open(url, 'stalled'),
     await open(url),
@@ -74,10 +74,10 @@ test('who stalls or loses his connections for a moment keeps what he holds; so d
   await dead.close()
   await cutOff(url, 'stalled')
   // All are looked at as often as the dead one is.
-  expect((await untilDue({ living })).map(({ message }) => message)).toEqual([lost.message])
+  expect((await untilDue({ heartbeat })).map(({ message }) => message)).toEqual([lost.message])
   expect(await listGateways(url)).toEqual(['living', 'stalled'])
   for (const turn of held) await old.commit(turn, sketchAnswer(turn, 'in time'))
-  await Promise.all([stalled, old, living].map(desk => desk.close()))
+  await Promise.all([stalled, old, heartbeat].map(store => store.close()))
 })
 
 test('of several that look, one takes over', async () => {

@@ -1,7 +1,7 @@
 import type { Json } from '@postern/core'
-import { bagName, bagOfRun } from '../bag.ts'
 import { createCodec } from '../create-codec.ts'
 import type { Dialect } from '../dialect.ts'
+import { markerName, markerOfRun } from '../origin-marker.ts'
 import { type AguiMessage, parseAguiMessage } from './agui-message.ts'
 import { readAguiDrafts } from './read-agui-message.ts'
 import { countAguiRun, writeAguiMessage } from './write-agui-message.ts'
@@ -12,12 +12,15 @@ const dialect: Dialect<AguiMessage> = {
   toDrafts: readAguiDrafts,
   countRun: countAguiRun,
   toMessage: writeAguiMessage,
-  readBag: ({ metadata }) => metadata?.[bagName],
-  stripBag({ metadata = {}, ...message }) {
-    const { [bagName]: _, ...rest } = metadata
+  readMarker: ({ metadata }) => metadata?.[markerName],
+  stripMarker({ metadata = {}, ...message }) {
+    const { [markerName]: _, ...rest } = metadata
     return { ...message, metadata: rest }
   },
-  addBag: (message, run) => ({ ...message, metadata: { ...message.metadata, [bagName]: bagOfRun(run) as Json } }),
+  addMarker: (message, run) => ({
+    ...message,
+    metadata: { ...message.metadata, [markerName]: markerOfRun(run) as Json },
+  }),
   essenceOf({ role, content = '', toolCalls = [], toolCallId, error, activityType }) {
     return { role, content, toolCalls, toolCallId, error, activityType } as Json
   },

@@ -120,7 +120,7 @@ describe('messages of AG-UI and of the older chat format', () => {
         context,
       ),
     )
-    const written = aguiCodec.write(entries, { bag: 'none' })
+    const written = aguiCodec.write(entries, { marker: 'none' })
     expect(written.map(({ role, activityType, content }) => [role, activityType, content])).toEqual([
       ['activity', 'plan.strategic', { phases: [] }],
       ['activity', 'task', { content: 'list' }],

@@ -1,8 +1,8 @@
 import type { Json } from '@postern/core'
-import { bagName, bagOfRun } from '../bag.ts'
 import { createCodec } from '../create-codec.ts'
 import type { Dialect } from '../dialect.ts'
 import { isJsonMap, type JsonMap } from '../json-difference.ts'
+import { markerName, markerOfRun } from '../origin-marker.ts'
 import type { AgentMessageEnvelope } from './envelope.ts'
 import { normalizeEnvelope } from './normalize-envelope.ts'
 import { readEnvelopeDraft } from './read-envelope.ts'
@@ -31,12 +31,15 @@ const dialect: Dialect<AgentMessageEnvelope> = {
     const dropped = Object.entries(value).filter(([name]) => !members.has(name) && !Object.hasOwn(kept, name))
     return dropped.length > 0 ? Object.fromEntries(dropped) : undefined
   },
-  readBag: ({ metadata }) => metadata[bagName],
-  stripBag(message) {
-    const { [bagName]: _, ...metadata } = message.metadata
+  readMarker: ({ metadata }) => metadata[markerName],
+  stripMarker(message) {
+    const { [markerName]: _, ...metadata } = message.metadata
     return { ...message, metadata }
   },
-  addBag: (message, run) => ({ ...message, metadata: { ...message.metadata, [bagName]: bagOfRun(run) as Json } }),
+  addMarker: (message, run) => ({
+    ...message,
+    metadata: { ...message.metadata, [markerName]: markerOfRun(run) as Json },
+  }),
   essenceOf: ({ type, role, content, payload }) => ({ type, role, content, payload }),
   dropOwnId({ id: _, ...message }) {
     return message

@@ -8,7 +8,7 @@ import {
   buildToolCallEnvelope,
   buildToolResultEnvelope,
   coalesceEnvelopes,
-  createMemoryShelf,
+  createMemoryRecords,
   createMemoryTranscript,
   createSessionStore,
   envelopeCodec,
@@ -344,11 +344,11 @@ describe('conversation results', () => {
 
   it('E-29: nothing of it is stored as an answer', async () => {
     let time = 0
-    const world = { now: () => ++time, randomBytes: (size: number) => new Uint8Array(size).fill(++time) }
+    const platform = { now: () => ++time, randomBytes: (size: number) => new Uint8Array(size).fill(++time) }
     const sessions = createSessionStore({
-      transcript: createMemoryTranscript(world),
-      shelf: createMemoryShelf(),
-      world,
+      transcript: createMemoryTranscript(platform),
+      shelf: createMemoryRecords(),
+      platform,
     })
     const ann = { owner: 'ann', owner_type: 'user', owner_key: 'ann' } as const
     const { session_id: id } = await sessions.create(ann)

@@ -1,7 +1,7 @@
-import { isoTime, type Json, Rejection, randomHex, type World } from '@postern/core'
+import { isoTime, type Json, type Platform, Rejection, randomHex } from '@postern/core'
 import { z } from 'zod'
 import { jsonMapSchema, jsonSchema } from '../json-schema.ts'
-import type { RecordShelf, ShelfTies } from '../transcript-store.ts'
+import type { RecordStore, RecordTies } from '../transcript-store.ts'
 
 export const actionStatuses = ['pending', 'accepted', 'rejected', 'expired', 'deleted'] as const
 export const actionDecisions = ['accepted', 'rejected'] as const
@@ -47,7 +47,7 @@ export interface Resolution {
 
 export interface PendingActions {
   /** Of an `action_id` that is given there is one: whoever comes later gets that. */
-  create(owner: string, action: NewAction, ties?: ShelfTies): Promise<PendingAction>
+  create(owner: string, action: NewAction, ties?: RecordTies): Promise<PendingAction>
   /** An action whose time is over is `expired` from then on. */
   get(owner: string, id: string): Promise<PendingAction | undefined>
   /** Newest first. */
@@ -67,10 +67,13 @@ export interface PendingActions {
   remove(owner: string, id: string, resolver: string): Promise<boolean>
 }
 
-const shelfKind = 'pending-action'
+const recordKind = 'pending-action'
 
-export function createPendingActions(shelf: RecordShelf, world: Pick<World, 'now' | 'randomBytes'>): PendingActions {
-  const placeOf = (owner: string, key: string) => ({ kind: shelfKind, owner, key })
+export function createPendingActions(
+  shelf: RecordStore,
+  platform: Pick<Platform, 'now' | 'randomBytes'>,
+): PendingActions {
+  const placeOf = (owner: string, key: string) => ({ kind: recordKind, owner, key })
 
   async function load(owner: string, id: string) {
     const record = await shelf.get(placeOf(owner, id))
@@ -82,12 +85,12 @@ export function createPendingActions(shelf: RecordShelf, world: Pick<World, 'now
   async function settle(owner: string, id: string, change: Partial<PendingAction>): Promise<PendingAction | undefined> {
     const found = await load(owner, id)
     if (found?.action.status !== 'pending') return undefined
-    const settled = { ...found.action, resolved_at: isoTime(world.now()), ...change }
+    const settled = { ...found.action, resolved_at: isoTime(platform.now()), ...change }
     return (await shelf.swap(placeOf(owner, id), found.version, settled)) ? settled : undefined
   }
 
   function isOver({ status, expires_at }: PendingAction): boolean {
-    return status === 'pending' && expires_at !== undefined && Date.parse(expires_at) <= world.now()
+    return status === 'pending' && expires_at !== undefined && Date.parse(expires_at) <= platform.now()
   }
 
   async function get(owner: string, id: string): Promise<PendingAction | undefined> {
@@ -97,7 +100,7 @@ export function createPendingActions(shelf: RecordShelf, world: Pick<World, 'now
   }
 
   async function listAll(owner: string): Promise<readonly PendingAction[]> {
-    const records = await shelf.list(shelfKind, owner)
+    const records = await shelf.list(recordKind, owner)
     const actions = await Promise.all(records.map(({ key }) => get(owner, key)))
     return actions.filter(action => action !== undefined)
   }
@@ -120,9 +123,9 @@ export function createPendingActions(shelf: RecordShelf, world: Pick<World, 'now
         preview: null,
         metadata: {},
         ...wanted,
-        action_id: wanted.action_id ?? randomHex(world, 16),
+        action_id: wanted.action_id ?? randomHex(platform, 16),
         status: 'pending',
-        created_at: isoTime(world.now()),
+        created_at: isoTime(platform.now()),
         resolution_result: null,
         resolution_metadata: {},
       }
@@ -151,7 +154,7 @@ export function createPendingActions(shelf: RecordShelf, world: Pick<World, 'now
     },
     lapse: (owner, id) => settle(owner, id, { status: 'expired' }),
     async expire(owner) {
-      const over = (await shelf.list(shelfKind, owner))
+      const over = (await shelf.list(recordKind, owner))
         .map(({ value }) => pendingActionSchema.parse(value))
         .filter(isOver)
       const ended = await Promise.all(over.map(({ action_id }) => settle(owner, action_id, { status: 'expired' })))

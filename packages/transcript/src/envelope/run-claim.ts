@@ -1,17 +1,17 @@
-import { isoTime, Rejection, type World } from '@postern/core'
-import type { RecordShelf } from '../transcript-store.ts'
+import { isoTime, type Platform, Rejection } from '@postern/core'
+import type { RecordStore } from '../transcript-store.ts'
 
 /**
  * Takes a run's id for this owner, once and for all: what is posted twice does not run twice.
  * @throws Rejection replayed
  */
 export async function claimRun(
-  shelf: RecordShelf,
-  world: Pick<World, 'now'>,
+  shelf: RecordStore,
+  platform: Pick<Platform, 'now'>,
   run: { owner: string; run_id: string },
 ): Promise<void> {
   const place = { kind: 'run', owner: run.owner, key: run.run_id }
-  const isFirst = await shelf.insert(place, isoTime(world.now()))
+  const isFirst = await shelf.insert(place, isoTime(platform.now()))
   if (!isFirst) throw new Rejection('replayed', 'Cannot run: this run_id was used already')
 }
 
@@ -28,8 +28,8 @@ export type ExternalVerdict = 'take' | 'silent_skip' | 'duplicate'
 
 /** Own echoes and empty events are passed over without a word; the same message is taken once while it is remembered. */
 export async function screenExternalMessage(
-  shelf: RecordShelf,
-  world: Pick<World, 'now'>,
+  shelf: RecordStore,
+  platform: Pick<Platform, 'now'>,
   message: ExternalMessage & { readonly owner: string; readonly ttlMs: number },
 ): Promise<ExternalVerdict> {
   const { owner, connector_id, external_provider, external_message_id, ttlMs } = message
@@ -39,7 +39,7 @@ export async function screenExternalMessage(
     owner,
     key: JSON.stringify([connector_id, external_provider, external_message_id]),
   }
-  const now = world.now()
+  const now = platform.now()
   if (await shelf.insert(place, now)) return 'take'
   const seen = await shelf.get(place)
   const isForgotten = typeof seen?.value === 'number' && seen.value + ttlMs <= now

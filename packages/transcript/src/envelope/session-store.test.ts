@@ -5,7 +5,7 @@ import {
   buildDecisionEnvelope,
   callUnderPolicy,
   claimRun,
-  createMemoryShelf,
+  createMemoryRecords,
   createMemoryTranscript,
   createPendingActions,
   createPolicyMemory,
@@ -22,11 +22,11 @@ const bob: SessionPrincipal = { owner: 'user:bob', owner_type: 'user', owner_key
 function openRoom() {
   let time = Date.UTC(2026, 2, 13, 10)
   let seed = 0
-  const world = { now: () => time, randomBytes: (size: number) => new Uint8Array(size).fill(++seed) }
-  const shelf = createMemoryShelf()
-  const transcript = createMemoryTranscript(world)
-  const sessions = createSessionStore({ transcript, shelf, world })
-  return { world, shelf, transcript, sessions, pass: (ms: number) => (time += ms) }
+  const platform = { now: () => time, randomBytes: (size: number) => new Uint8Array(size).fill(++seed) }
+  const shelf = createMemoryRecords()
+  const transcript = createMemoryTranscript(platform)
+  const sessions = createSessionStore({ transcript, shelf, platform })
+  return { platform, shelf, transcript, sessions, pass: (ms: number) => (time += ms) }
 }
 
 describe('createSessionStore()', () => {
@@ -205,7 +205,7 @@ describe('tools under policy', () => {
   function openActions() {
     const room = openRoom()
     const ran: unknown[] = []
-    const actions = createPendingActions(room.shelf, room.world)
+    const actions = createPendingActions(room.shelf, room.platform)
     const run = async (parameters: unknown) => {
       ran.push(parameters)
       return { refunded: 5 }
@@ -357,17 +357,17 @@ describe('tools under policy', () => {
 
 describe('what comes twice', () => {
   it('E-43: a run_id runs once for its owner', async () => {
-    const { shelf, world } = openRoom()
+    const { shelf, platform } = openRoom()
     const run = { owner: ann.owner, run_id: 'r1' }
-    await claimRun(shelf, world, run)
-    await expect(claimRun(shelf, world, run)).rejects.toThrow(
+    await claimRun(shelf, platform, run)
+    await expect(claimRun(shelf, platform, run)).rejects.toThrow(
       new Rejection('replayed', 'Cannot run: this run_id was used already'),
     )
-    await claimRun(shelf, world, { ...run, owner: bob.owner })
+    await claimRun(shelf, platform, { ...run, owner: bob.owner })
   })
 
   it('E-41 and E-42: an own message is passed over, and the same id is taken once while it is remembered', async () => {
-    const { shelf, world, pass } = openRoom()
+    const { shelf, platform, pass } = openRoom()
     const message = {
       owner: ann.owner,
       ttlMs: 1000,
@@ -377,7 +377,7 @@ describe('what comes twice', () => {
       from_self: false,
       text: 'hi',
     }
-    const screen = (change: object = {}) => screenExternalMessage(shelf, world, { ...message, ...change })
+    const screen = (change: object = {}) => screenExternalMessage(shelf, platform, { ...message, ...change })
     expect(await screen({ from_self: true })).toBe('silent_skip')
     expect(await Promise.all([screen(), screen()])).toEqual(['take', 'duplicate'])
     pass(1000)

@@ -1,7 +1,7 @@
-import { isoTime, Rejection, type World } from '@postern/core'
+import { isoTime, type Platform, Rejection } from '@postern/core'
 import type { Finding } from '../codec.ts'
 import { formatUuidOf } from '../new-id.ts'
-import type { RecordShelf, ShelfPlace, ShelfRecord, ThreadKey, TranscriptStore } from '../transcript-store.ts'
+import type { RecordKey, RecordStore, StoredRecord, ThreadKey, TranscriptStore } from '../transcript-store.ts'
 import type { AgentMessageEnvelope } from './envelope.ts'
 import { envelopeCodec } from './envelope-codec.ts'
 import { reconcileEnvelopes } from './reconcile-envelopes.ts'
@@ -18,8 +18,8 @@ import type { PendingSearch, SessionFilter, SessionStore } from './session-port.
 
 export interface SessionDeps {
   readonly transcript: TranscriptStore
-  readonly shelf: RecordShelf
-  readonly world: Pick<World, 'now' | 'randomBytes'>
+  readonly shelf: RecordStore
+  readonly platform: Pick<Platform, 'now' | 'randomBytes'>
 }
 
 const sessionKind = 'session'
@@ -27,14 +27,14 @@ const openingKind = 'session-opening'
 const transport = 'envelope'
 const pageSize = 100
 
-export function createSessionStore({ transcript, shelf, world }: SessionDeps): SessionStore {
-  const now = (): string => isoTime(world.now())
+export function createSessionStore({ transcript, shelf, platform }: SessionDeps): SessionStore {
+  const now = (): string => isoTime(platform.now())
   const placeOf = ({ owner }: SessionPrincipal, key: string) => ({ kind: sessionKind, owner, key })
 
   async function findStored(
     principal: SessionPrincipal,
     id: string,
-  ): Promise<(ShelfRecord & { row: SessionRow }) | undefined> {
+  ): Promise<(StoredRecord & { row: SessionRow }) | undefined> {
     const record = await shelf.get(placeOf(principal, id))
     const row = record && readRow(record)
     return row && isOwnRow(row, principal) ? { ...record, row } : undefined
@@ -46,7 +46,7 @@ export function createSessionStore({ transcript, shelf, world }: SessionDeps): S
   }
 
   function isExpired({ expires_at }: SessionRow): boolean {
-    return expires_at !== null && Date.parse(expires_at) <= world.now()
+    return expires_at !== null && Date.parse(expires_at) <= platform.now()
   }
 
   async function readMessages(thread: ThreadKey | undefined): Promise<readonly AgentMessageEnvelope[]> {
@@ -76,7 +76,7 @@ export function createSessionStore({ transcript, shelf, world }: SessionDeps): S
 
   async function create(principal: SessionPrincipal, wanted: NewSession = {}): Promise<Session> {
     checkSessionOwner(principal)
-    const row = buildSessionRow(principal, formatUuidOf(world), now(), wanted)
+    const row = buildSessionRow(principal, formatUuidOf(platform), now(), wanted)
     // The row comes first: whatever comes between, its owner can find it and delete it.
     const place = placeOf(principal, row.session_id)
     await shelf.insert(place, row)
@@ -99,7 +99,7 @@ export function createSessionStore({ transcript, shelf, world }: SessionDeps): S
 
   async function isPending(principal: SessionPrincipal, row: SessionRow, search: PendingSearch): Promise<boolean> {
     const { seconds = 600, context = 'chat', token_id } = search
-    const isRecent = Date.parse(row.created_at) > world.now() - seconds * 1000
+    const isRecent = Date.parse(row.created_at) > platform.now() - seconds * 1000
     const isAsked = row.context === context && (token_id === undefined || row.token_id === token_id)
     const thread = isRecent && isAsked ? await findThread(principal, row.session_id) : undefined
     if (!thread) return false
@@ -134,7 +134,7 @@ export function createSessionStore({ transcript, shelf, world }: SessionDeps): S
   }
 
   /** Who has very many keeps nobody else waiting. */
-  async function* listPages({ owner }: SessionPrincipal): AsyncGenerator<readonly ShelfRecord[]> {
+  async function* listPages({ owner }: SessionPrincipal): AsyncGenerator<readonly StoredRecord[]> {
     for (let offset = 0; ; offset += pageSize) {
       const records = await shelf.list(sessionKind, owner, { limit: pageSize, offset })
       yield records
@@ -152,7 +152,7 @@ export function createSessionStore({ transcript, shelf, world }: SessionDeps): S
 
   async function findOpened(
     principal: SessionPrincipal,
-    opened: ShelfRecord | undefined,
+    opened: StoredRecord | undefined,
     search: PendingSearch,
   ): Promise<SessionRow | undefined> {
     const found = typeof opened?.value === 'string' ? await findRow(principal, opened.value) : undefined
@@ -160,7 +160,7 @@ export function createSessionStore({ transcript, shelf, world }: SessionDeps): S
   }
 
   /** False when another one was first. */
-  function noteOpened(place: ShelfPlace, before: ShelfRecord | undefined, id: string): Promise<boolean> {
+  function noteOpened(place: RecordKey, before: StoredRecord | undefined, id: string): Promise<boolean> {
     return before ? shelf.swap(place, before.version, id) : shelf.insert(place, id)
   }
 
@@ -191,7 +191,7 @@ export function createSessionStore({ transcript, shelf, world }: SessionDeps): S
       const entries = reconcileEnvelopes(stored, messages, {
         thread_id: thread.thread_id,
         at: now(),
-        newId: () => formatUuidOf(world),
+        newId: () => formatUuidOf(platform),
         report: finding => findings.push(finding),
       })
       await transcript.replace(thread, entries, { token })
@@ -235,12 +235,12 @@ type Opening = Pick<SessionRow, 'context' | 'agent_slug' | 'token_id'>
 function openingPlaceOf(
   { owner, workspace_type, workspace_id }: SessionPrincipal,
   { context, agent_slug, token_id }: Opening,
-): ShelfPlace {
+): RecordKey {
   const key = JSON.stringify([workspace_type, workspace_id, context, agent_slug, token_id ?? ''])
   return { kind: openingKind, owner, key }
 }
 
-function readRow({ value }: ShelfRecord): SessionRow | undefined {
+function readRow({ value }: StoredRecord): SessionRow | undefined {
   return sessionRowSchema.safeParse(value).data
 }
 

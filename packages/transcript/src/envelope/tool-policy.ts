@@ -1,6 +1,6 @@
 import type { Json } from '@postern/core'
 import type { JsonMap } from '../json-difference.ts'
-import type { RecordShelf } from '../transcript-store.ts'
+import type { RecordStore } from '../transcript-store.ts'
 import { buildApprovalEnvelope, buildToolResultEnvelope } from './build-envelope.ts'
 import type { AgentMessageEnvelope } from './envelope.ts'
 import type { PendingAction, PendingActions } from './pending-action.ts'
@@ -22,7 +22,7 @@ export interface PolicyMemory {
   remember(scope: ToolScope, policy: ToolPolicy): Promise<void>
 }
 
-export function createPolicyMemory(shelf: RecordShelf): PolicyMemory {
+export function createPolicyMemory(shelf: RecordStore): PolicyMemory {
   const placeOf = ({ owner, workspace = '', agent, tool_name }: ToolScope) => {
     return { kind: 'tool-policy', owner, key: JSON.stringify([workspace, agent, tool_name]) }
   }

@@ -5,10 +5,10 @@ import {
   normalizedMessageSchema,
   normalizedResponseSchema,
 } from '@postern/core'
-import { bagOfRun } from '../bag.ts'
 import { createCodec } from '../create-codec.ts'
 import type { Dialect } from '../dialect.ts'
 import { isJsonMap, type JsonMap } from '../json-difference.ts'
+import { markerOfRun } from '../origin-marker.ts'
 import { parseForeign } from '../parse-foreign.ts'
 import { readMessageDrafts, readResponseDrafts } from './read-normalized.ts'
 import { writeNormalized } from './write-normalized.ts'
@@ -41,10 +41,10 @@ const dialect: Dialect<NormalizedForeign> = {
   countRun: () => 1,
   toMessage: run => writeNormalized(run) as unknown as NormalizedForeign,
   // Nothing in it is open for a bag: its id is one.
-  bagIsId: true,
-  readBag: ({ id }) => ({ v: 1, entry_id: id, kind: 'text' }),
-  stripBag: foreign => foreign,
-  addBag: (foreign, run) => (run[0]?.ext?.normalized ? foreign : { ...foreign, id: bagOfRun(run).entry_id }),
+  markerIsId: true,
+  readMarker: ({ id }) => ({ v: 1, entry_id: id, kind: 'text' }),
+  stripMarker: foreign => foreign,
+  addMarker: (foreign, run) => (run[0]?.ext?.normalized ? foreign : { ...foreign, id: markerOfRun(run).entry_id }),
   essenceOf(foreign) {
     const isMessage = isNormalizedMessage(foreign)
     const author = isMessage && isJsonMap(foreign.sender) ? foreign.sender.address : foreign.sender

@@ -33,7 +33,7 @@ describe('messages to agents and their answers', () => {
   it('the same answer in other dialects: calls and results stand alone where a dialect has them so', () => {
     const entries = normalizedCodec.read([answer], context)
     expect(envelopeCodec.write(entries).map(({ type }) => type)).toEqual(['text', 'tool_call', 'tool_result', 'text'])
-    const rows = swarmCodec.write(entries, { bag: 'none' })
+    const rows = swarmCodec.write(entries, { marker: 'none' })
     expect(rows.map(({ role, content }) => [role, content])).toEqual([
       ['assistant', 'Looking.'],
       ['tool', '{"found":1}'],

@@ -57,7 +57,7 @@ function toMilliseconds(iso: string): string {
   return new Date(iso).toISOString()
 }
 
-/** What is said in one go is one entry; a call, its end, and a demand are entries of their own. */
+/** What is said in one go is one entry; a call, its end, and a requirement are entries of their own. */
 function readParts(parts: readonly Part[], common: Common, kind: EntryKind): Drafts {
   const drafts: EntryDraft[] = []
   let said: Part[] = []

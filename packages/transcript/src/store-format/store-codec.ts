@@ -1,7 +1,7 @@
 import type { Json } from '@postern/core'
-import { bagName, bagOfRun } from '../bag.ts'
 import { createCodec } from '../create-codec.ts'
 import type { Dialect } from '../dialect.ts'
+import { markerName, markerOfRun } from '../origin-marker.ts'
 import { readStoreDraft } from './read-store-message.ts'
 import { parseStoreMessage, type StoreMessage } from './store-message.ts'
 import { writeStoreMessage } from './write-store-message.ts'
@@ -12,13 +12,13 @@ const dialect: Dialect<StoreMessage> = {
   toDrafts: (message, reading) => [readStoreDraft(message, reading)],
   countRun: () => 1,
   toMessage: ([entry]) => writeStoreMessage(entry),
-  readBag: message => message[bagName],
-  stripBag({ [bagName]: _, ...message }) {
+  readMarker: message => message[markerName],
+  stripMarker({ [markerName]: _, ...message }) {
     return message as StoreMessage
   },
-  addBag: (message, run) => ({ ...message, [bagName]: bagOfRun(run) as Json }),
+  addMarker: (message, run) => ({ ...message, [markerName]: markerOfRun(run) as Json }),
   // When, and in which turn, is no part of what is said: an export from before turns were named is known all the same.
-  essenceOf: ({ [bagName]: _, timestamp: __, turn_id: ___, ...message }) => message as Json,
+  essenceOf: ({ [markerName]: _, timestamp: __, turn_id: ___, ...message }) => message as Json,
 }
 
 /** Messages of a message store. */

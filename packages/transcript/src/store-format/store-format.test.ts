@@ -24,10 +24,10 @@ function openStore() {
     seed += 1
     return Uint8Array.from({ length: size }, (_, index) => (seed >> (8 * (index % 4))) & 255)
   }
-  const world = { now: () => time, randomBytes }
-  const transcript = createMemoryTranscript(world)
-  const store = createTranscriptMessageStore({ transcript, world, owner: 'ann' })
-  return { world, transcript, store, pass: (ms: number) => (time += ms) }
+  const platform = { now: () => time, randomBytes }
+  const transcript = createMemoryTranscript(platform)
+  const store = createTranscriptMessageStore({ transcript, platform, owner: 'ann' })
+  return { platform, transcript, store, pass: (ms: number) => (time += ms) }
 }
 
 const sampleOf = (type: string): Record<string, Json> =>

@@ -1,4 +1,4 @@
-import { isoTime, type World } from '@postern/core'
+import { isoTime, type Platform } from '@postern/core'
 import type { EntryBody } from '../entry.ts'
 import { formatUuidOf } from '../new-id.ts'
 import { listClaimed } from '../read-known.ts'
@@ -10,7 +10,7 @@ import { storeTypeOfEntry } from './write-store-message.ts'
 
 export interface MessageStoreDeps {
   readonly transcript: TranscriptStore
-  readonly world: Pick<World, 'now' | 'randomBytes'>
+  readonly platform: Pick<Platform, 'now' | 'randomBytes'>
   /** Whose locations these are. */
   readonly owner: string
 }
@@ -18,7 +18,7 @@ export interface MessageStoreDeps {
 const transport = 'store'
 
 /** The message store of one owner, over the transcript: a location is a thread. */
-export function createTranscriptMessageStore({ transcript, world, owner }: MessageStoreDeps): MessageStore {
+export function createTranscriptMessageStore({ transcript, platform, owner }: MessageStoreDeps): MessageStore {
   async function readView(location: string, range: EntryRange): Promise<readonly EntryBody[]> {
     const thread = await findLocation(location)
     return thread ? await transcript.read(thread, range) : []
@@ -81,8 +81,8 @@ export function createTranscriptMessageStore({ transcript, world, owner }: Messa
       const recent = await transcript.read(thread, { tail: recentCalls, kinds: pairedKinds })
       const entries = storeCodec.read(parsed, {
         thread_id: thread.thread_id,
-        at: isoTime(world.now()),
-        newId: () => formatUuidOf(world),
+        at: isoTime(platform.now()),
+        newId: () => formatUuidOf(platform),
         agent_key,
         before: recent,
         find: id => known.get(id),

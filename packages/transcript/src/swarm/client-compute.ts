@@ -1,8 +1,8 @@
-import type { Json, World } from '@postern/core'
+import type { Json, Platform } from '@postern/core'
 import { hashContent } from '../content-hash.ts'
 import { copyJson } from '../copy-json.ts'
 import type { ClientState, DataStep } from './client-state.ts'
-import type { DataRoom } from './data-room.ts'
+import type { SharedData } from './data-room.ts'
 import { keepRecord } from './keep-record.ts'
 
 export interface ComputeSpec<Value extends Json = Json> {
@@ -27,17 +27,17 @@ export interface ClientCompute<Value extends Json = Json> {
 
 type Computed = { readonly value: Json; readonly at: number; readonly basis: string }
 
-export interface ComputeRoom extends DataRoom {
-  readonly world: Pick<World, 'now'>
+export interface ComputeDeps extends SharedData {
+  readonly platform: Pick<Platform, 'now'>
   /** @throws TypeError when there is none of this name */
   openState(stateName: string): Pick<ClientState, 'get'>
 }
 
 export function createClientCompute<Value extends Json>(
   { computeName, dependsOn = [], ttlMs, compute, middlewares = [] }: ComputeSpec<Value>,
-  room: ComputeRoom,
+  room: ComputeDeps,
 ): ClientCompute<Value> {
-  const { clientId, world } = room
+  const { clientId, platform } = room
   const record = keepRecord<Computed>(room.shelf, room.placeOf('compute', computeName))
 
   async function readStates(): Promise<Record<string, Json>> {
@@ -46,13 +46,13 @@ export function createClientCompute<Value extends Json>(
   }
 
   function holds({ at, basis }: Computed, now: string): boolean {
-    return basis === now && (ttlMs === undefined || world.now() < at + ttlMs)
+    return basis === now && (ttlMs === undefined || platform.now() < at + ttlMs)
   }
 
   async function make(states: Record<string, Json>, basis: string): Promise<Computed> {
     let value = await compute(states, clientId)
     for (const step of middlewares) value = await step(value, clientId, computeName)
-    return { value: copyJson(value), at: world.now(), basis }
+    return { value: copyJson(value), at: platform.now(), basis }
   }
 
   return {

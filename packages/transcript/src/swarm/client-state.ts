@@ -1,6 +1,6 @@
 import type { Json } from '@postern/core'
 import { copyJson } from '../copy-json.ts'
-import type { DataRoom } from './data-room.ts'
+import type { SharedData } from './data-room.ts'
 import { keepRecord } from './keep-record.ts'
 
 /** Last word on a value before it is kept: gives it, another one, or throws. */
@@ -27,7 +27,7 @@ export interface ClientState<State extends Json = Json> {
   clear(): Promise<State>
 }
 
-export function createClientState<State extends Json>(spec: StateSpec<State>, room: DataRoom): ClientState<State> {
+export function createClientState<State extends Json>(spec: StateSpec<State>, room: SharedData): ClientState<State> {
   const { stateName, middlewares = [] } = spec
   const { clientId } = room
   const record = keepRecord<State>(room.shelf, room.placeOf('state', stateName))

@@ -1,6 +1,6 @@
 import type { Json } from '@postern/core'
 import { copyJson } from '../copy-json.ts'
-import type { DataRoom } from './data-room.ts'
+import type { SharedData } from './data-room.ts'
 import { defaultScore, findNearest } from './find-nearest.ts'
 
 export type StorageItem = { readonly id: string | number } & { readonly [name: string]: Json }
@@ -44,7 +44,7 @@ export interface StorageItems<Item extends StorageItem> {
 /** Items, and what is told of them on the bus. */
 export function createClientStorage<Item extends StorageItem>(
   spec: StorageSpec<Item>,
-  room: DataRoom,
+  room: SharedData,
   items: StorageItems<Item>,
 ): ClientStorage<Item> {
   const { storageName } = spec

@@ -1,6 +1,6 @@
-import type { ClientRoom } from './client-room.ts'
 import type { SwarmBans } from './swarm-ban.ts'
 import type { TellEvent } from './swarm-client.ts'
+import type { SwarmClientState } from './swarm-client-state.ts'
 import type { TurnDeps, TurnRequest } from './swarm-turn.ts'
 import { runSwarmTurn } from './swarm-turn.ts'
 
@@ -13,7 +13,7 @@ export interface ClientTurns {
 
 export interface ClientTurnDeps {
   readonly turn: TurnDeps
-  readonly room: ClientRoom
+  readonly room: SwarmClientState
   readonly bans: SwarmBans
   readonly tell: TellEvent
 }
@@ -32,7 +32,7 @@ export function createClientTurns({ turn, room, bans, tell }: ClientTurnDeps): C
   async function answerTurn(request: TurnRequest, own: AbortController): Promise<string> {
     const answer = await runSwarmTurn(turn, request, own.signal)
     if (answer === undefined || own.signal.aborted) return ''
-    return await giveOutput(request.mode, answer, request.isStored, request.voice?.finish(answer))
+    return await giveOutput(request.mode, answer, request.isStored, request.answerStream?.finish(answer))
   }
 
   async function run(request: TurnRequest): Promise<string> {

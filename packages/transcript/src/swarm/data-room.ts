@@ -1,4 +1,4 @@
-import type { RecordShelf, ShelfPlace } from '../transcript-store.ts'
+import type { RecordKey, RecordStore } from '../transcript-store.ts'
 import type { BusContext, BusEvent, BusSource, SwarmBus } from './swarm-bus.ts'
 import { sharedClientId } from './swarm-bus.ts'
 
@@ -11,7 +11,7 @@ export function kindOfItems(storageName: string): string {
 }
 
 export interface DataDeps {
-  readonly shelf: RecordShelf
+  readonly shelf: RecordStore
   readonly bus: SwarmBus
   readonly owner: string
   readonly swarmName: string
@@ -20,19 +20,19 @@ export interface DataDeps {
 }
 
 /** Where one state, storage or compute is kept, and in whose name its events are told. */
-export interface DataRoom {
-  readonly shelf: RecordShelf
+export interface SharedData {
+  readonly shelf: RecordStore
   /** `shared` for what is one for all. */
   readonly clientId: string
   readonly owner: string
-  placeOf(kind: DataKind, name: string): ShelfPlace
+  placeOf(kind: DataKind, name: string): RecordKey
   tell(
     source: BusSource,
     event: Pick<BusEvent, 'type'> & Partial<Pick<BusEvent, 'input' | 'output'>> & { readonly context: BusContext },
   ): void
 }
 
-export function openDataRoom(deps: DataDeps, isShared = false): DataRoom {
+export function openSharedData(deps: DataDeps, isShared = false): SharedData {
   const { shelf, bus, owner, swarmName, activeAgent } = deps
   const clientId = isShared ? sharedClientId : deps.clientId
   return {

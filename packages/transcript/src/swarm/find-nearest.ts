@@ -2,7 +2,7 @@ import { Rejection } from '@postern/core'
 import { hashContent } from '../content-hash.ts'
 import { copyJson } from '../copy-json.ts'
 import type { StorageItem, StorageSpec } from './client-storage.ts'
-import type { DataRoom } from './data-room.ts'
+import type { SharedData } from './data-room.ts'
 
 export const defaultScore = 0.65
 
@@ -17,7 +17,7 @@ export async function findNearest<Item extends StorageItem>(
   items: readonly Item[],
   { search, total, score }: Search,
   { createIndex = indexItem, embed, storageName }: StorageSpec<Item>,
-  room: DataRoom,
+  room: SharedData,
 ): Promise<readonly Item[]> {
   if (!embed) throw new Rejection('unsupported', 'Cannot search storage: it has no embedding')
   const embedOnce = (text: string) => embedKept(text, embed, storageName, room)
@@ -41,7 +41,7 @@ async function embedKept(
   text: string,
   embed: NonNullable<StorageSpec['embed']>,
   storageName: string,
-  { shelf, owner }: DataRoom,
+  { shelf, owner }: SharedData,
 ): Promise<readonly number[]> {
   const place = { kind: 'swarm-embedding', owner, key: hashContent([storageName, text]) }
   const kept = await shelf.get(place)

@@ -1,6 +1,6 @@
 import type { Json } from '@postern/core'
 import { Unavailable } from '@postern/core'
-import type { RecordShelf, ShelfPlace } from '../transcript-store.ts'
+import type { RecordKey, RecordStore } from '../transcript-store.ts'
 
 /** One record of the shelf that several write. */
 export interface KeptRecord<Value extends Json> {
@@ -17,8 +17,8 @@ export interface KeptRecord<Value extends Json> {
 const maxTries = 1_000
 
 export function keepRecord<Value extends Json>(
-  shelf: Pick<RecordShelf, 'get' | 'insert' | 'swap' | 'remove'>,
-  place: ShelfPlace,
+  shelf: Pick<RecordStore, 'get' | 'insert' | 'swap' | 'remove'>,
+  place: RecordKey,
 ): KeptRecord<Value> {
   let last: Promise<unknown> = Promise.resolve()
 

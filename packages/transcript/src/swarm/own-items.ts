@@ -1,11 +1,11 @@
 import type { StorageItem, StorageItems, StorageSpec } from './client-storage.ts'
-import type { DataRoom } from './data-room.ts'
+import type { SharedData } from './data-room.ts'
 import { keepRecord } from './keep-record.ts'
 
 /** A client's own items, in one record. */
 export function keepOwnItems<Item extends StorageItem>(
   spec: Pick<StorageSpec<Item>, 'storageName' | 'getDefault'>,
-  { shelf, placeOf, clientId }: DataRoom,
+  { shelf, placeOf, clientId }: SharedData,
 ): StorageItems<Item> {
   const record = keepRecord<Item[]>(shelf, placeOf('storage', spec.storageName))
   const makeDefault = async () => [...((await spec.getDefault?.(clientId, spec.storageName)) ?? [])]

@@ -1,13 +1,13 @@
 import { Unavailable } from '@postern/core'
 import type { StorageItem, StorageItems } from './client-storage.ts'
-import type { DataRoom } from './data-room.ts'
+import type { SharedData } from './data-room.ts'
 import { kindOfItems } from './data-room.ts'
 
 /** Others are done whenever one is not first: this many of them at once are a fault. */
 const maxTries = 1_000
 
 /** Items of all clients: each is a record of its own, so that it comes and goes, and is counted, for itself. */
-export function keepSharedItems<Item extends StorageItem>(storageName: string, room: DataRoom): StorageItems<Item> {
+export function keepSharedItems<Item extends StorageItem>(storageName: string, room: SharedData): StorageItems<Item> {
   const { shelf, owner } = room
   const kind = kindOfItems(storageName)
   const placeOf = (id: Item['id']) => ({ kind, owner, key: JSON.stringify(id) })

@@ -34,10 +34,10 @@ export function createSwarmAgent(
   }
 }
 
-async function findClientId({ state }: SwarmContext, { world }: SwarmDeps): Promise<string> {
+async function findClientId({ state }: SwarmContext, { platform }: SwarmDeps): Promise<string> {
   const known = await state.get()
   if (typeof known === 'object' && known !== null && 'swarm_client' in known) return String(known.swarm_client)
-  const swarm_client = formatUuidOf(world)
+  const swarm_client = formatUuidOf(platform)
   state.set({ swarm_client })
   return swarm_client
 }

@@ -1,12 +1,13 @@
 import type { JsonMap } from '../json-difference.ts'
-import type { ClientRoom } from './client-room.ts'
-import { openClientRoom } from './client-room.ts'
+import { createAnswerStream } from './answer-stream.ts'
 import { createClientTurns } from './client-turns.ts'
 import type { AllCommits } from './forced-commits.ts'
 import { addForcedCommits } from './forced-commits.ts'
 import type { SwarmBans } from './swarm-ban.ts'
 import { createSwarmBans } from './swarm-ban.ts'
 import type { BusEvent, BusSource } from './swarm-bus.ts'
+import type { SwarmClientState } from './swarm-client-state.ts'
+import { openSwarmClientState } from './swarm-client-state.ts'
 import type { CommitDeps } from './swarm-commits.ts'
 import { createSwarmCommits } from './swarm-commits.ts'
 import type { SwarmData } from './swarm-data.ts'
@@ -18,13 +19,12 @@ import type { AgentSpec, SwarmDeps, SwarmSpec } from './swarm-spec.ts'
 import { swarmTexts } from './swarm-spec.ts'
 import type { TurnDeps } from './swarm-turn.ts'
 import { findActiveAgent } from './swarm-turn.ts'
-import { createSwarmVoice } from './swarm-voice.ts'
 
 export interface MessageOptions {
   /** What is known of the message beside its words; kept with it. */
   readonly payload?: JsonMap | null | undefined
   readonly images?: readonly SwarmImage[] | undefined
-  /** Somebody else writes what is said and answered into the thread (the desk): here only calls, results and hand-overs are. */
+  /** Somebody else writes what is said and answered into the thread (the store): here only calls, results and hand-overs are. */
   readonly isStored?: boolean | undefined
   /**
    * Told what is plainly sound of the answer while it is made, in order; the answer begins with it. Nothing where a policy looks at what is
@@ -74,12 +74,12 @@ export type TellEvent = (source: BusSource, type: string, told?: Partial<Pick<Bu
 
 /** Opens a client of a swarm where it was left: active agent, stack and history are there again. */
 export async function openSwarmClient(spec: SwarmSpec, deps: SwarmDeps, clientId: string): Promise<SwarmClient> {
-  return createSwarmClient(spec, deps, await openClientRoom(spec, deps, clientId))
+  return createSwarmClient(spec, deps, await openSwarmClientState(spec, deps, clientId))
 }
 
 /** A client in its room; others in the same room share its conversation, and wait for its turns. */
-export function createSwarmClient(spec: SwarmSpec, deps: SwarmDeps, room: ClientRoom): SwarmClient {
-  const { bus, world } = deps
+export function createSwarmClient(spec: SwarmSpec, deps: SwarmDeps, room: SwarmClientState): SwarmClient {
+  const { bus, platform } = deps
   const { swarmName, policies = [] } = spec
   const { clientId, history, navigation, calls } = room
   const activeAgent = () => navigation.active
@@ -88,7 +88,7 @@ export function createSwarmClient(spec: SwarmSpec, deps: SwarmDeps, room: Client
   const stopCalls = () => {
     calls.areStopped = true
   }
-  const committing: CommitDeps = { history, bus, world, swarmName, clientId, activeAgent }
+  const committing: CommitDeps = { history, bus, platform, swarmName, clientId, activeAgent }
   const commits = createSwarmCommits(committing)
   const outer = createSwarmCommits({
     ...committing,
@@ -124,8 +124,8 @@ export function createSwarmClient(spec: SwarmSpec, deps: SwarmDeps, room: Client
       return room.life !== undefined
     },
     complete(message, { hear, ...options } = {}) {
-      const voice = hear && mayBeHeard ? createSwarmVoice(hear) : undefined
-      return room.queue(() => turns.run({ ...options, message, mode: 'user', voice }))
+      const answerStream = hear && mayBeHeard ? createAnswerStream(hear) : undefined
+      return room.queue(() => turns.run({ ...options, message, mode: 'user', answerStream }))
     },
     execute: message => room.queue(() => turns.run({ message, mode: 'tool' })),
     async runStateless(message) {

@@ -1,9 +1,9 @@
 import type { Json } from '@postern/core'
-import { bagName, bagOfRun } from '../bag.ts'
 import type { ReadContext } from '../codec.ts'
 import { createCodec } from '../create-codec.ts'
 import type { Dialect } from '../dialect.ts'
 import type { EntryBody } from '../entry.ts'
+import { markerName, markerOfRun } from '../origin-marker.ts'
 import { readSwarmDrafts } from './read-swarm-message.ts'
 import { encodeSwarmImages, parseSwarmMessage, type SwarmImage, type SwarmMessage } from './swarm-message.ts'
 import { countSwarmRun, writeSwarmMessage } from './write-swarm-message.ts'
@@ -14,15 +14,18 @@ const dialect: Dialect<SwarmMessage> = {
   toDrafts: readSwarmDrafts,
   countRun: countSwarmRun,
   toMessage: writeSwarmMessage,
-  readBag: ({ payload }) => payload?.[bagName],
-  stripBag: message => (message.payload ? { ...message, payload: withoutBag(message.payload) } : message),
-  addBag: (message, run) => ({ ...message, payload: { ...message.payload, [bagName]: bagOfRun(run) as Json } }),
+  readMarker: ({ payload }) => payload?.[markerName],
+  stripMarker: message => (message.payload ? { ...message, payload: withoutMarker(message.payload) } : message),
+  addMarker: (message, run) => ({
+    ...message,
+    payload: { ...message.payload, [markerName]: markerOfRun(run) as Json },
+  }),
   // A bag makes an object of a payload that was null or absent.
-  essenceOf: ({ payload, ...message }) => ({ ...message, payload: withoutBag(payload ?? {}) }) as Json,
+  essenceOf: ({ payload, ...message }) => ({ ...message, payload: withoutMarker(payload ?? {}) }) as Json,
 }
 
-function withoutBag({
-  [bagName]: _,
+function withoutMarker({
+  [markerName]: _,
   ...payload
 }: NonNullable<SwarmMessage['payload']>): NonNullable<SwarmMessage['payload']> {
   return payload

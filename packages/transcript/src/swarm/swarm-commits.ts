@@ -50,7 +50,7 @@ export interface SwarmCommits {
   commitRescue(reason: string, restart: string, options?: CommitOptions): Promise<boolean>
 }
 
-export interface CommitDeps extends Pick<SwarmDeps, 'bus' | 'world'> {
+export interface CommitDeps extends Pick<SwarmDeps, 'bus' | 'platform'> {
   readonly history: SwarmHistory
   readonly swarmName: string
   readonly clientId: string
@@ -84,7 +84,7 @@ const outerBuses = {
 export type CommitType = keyof typeof outerBuses
 
 export function createSwarmCommits(deps: CommitDeps): SwarmCommits {
-  const { history, bus, world, swarmName, clientId, activeAgent, isOfSession = false, effects = {} } = deps
+  const { history, bus, platform, swarmName, clientId, activeAgent, isOfSession = false, effects = {} } = deps
 
   async function commit(done: Commit): Promise<boolean> {
     const { type, row, input = {}, agentName = activeAgent(), isForced = false, isStored = false } = done
@@ -133,7 +133,7 @@ export function createSwarmCommits(deps: CommitDeps): SwarmCommits {
     async commitToolRequest(requests, options) {
       const calls = requests.map(({ toolName, params }): SwarmToolCall => {
         const called = { name: toolName, arguments: { ...params } as SwarmToolCall['function']['arguments'] }
-        return { id: formatUuidOf(world), type: 'function', function: called }
+        return { id: formatUuidOf(platform), type: 'function', function: called }
       })
       return (await commitToolCalls('', calls, options)) ? calls.map(({ id }) => id) : []
     },

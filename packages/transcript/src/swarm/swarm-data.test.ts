@@ -231,8 +231,8 @@ it('tools of an agent have all of it, and so has the next turn', async () => {
   const model = scripted(callOf('put'), 'one', callOf('put', {}, 'again'), rows => ({
     content: rows.at(-1)?.content ?? '',
   }))
-  const house = createSwarm(swarm([agent('a', model, { tools: [put] })], { states: [cart] }), deps)
-  const session = await house.session('c')
+  const gateway = createSwarm(swarm([agent('a', model, { tools: [put] })], { states: [cart] }), deps)
+  const session = await gateway.session('c')
   await session.complete('put')
   expect(await session.complete('put')).toBe('2 in the cart')
 })

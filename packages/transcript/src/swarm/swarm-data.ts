@@ -1,4 +1,4 @@
-import type { Json, World } from '@postern/core'
+import type { Json, Platform } from '@postern/core'
 import type { ClientCompute, ComputeSpec } from './client-compute.ts'
 import { createClientCompute } from './client-compute.ts'
 import type { ClientState, StateSpec } from './client-state.ts'
@@ -6,7 +6,7 @@ import { createClientState } from './client-state.ts'
 import type { ClientStorage, StorageItem, StorageSpec } from './client-storage.ts'
 import { createClientStorage } from './client-storage.ts'
 import type { DataDeps } from './data-room.ts'
-import { openDataRoom } from './data-room.ts'
+import { openSharedData } from './data-room.ts'
 import { keepOwnItems } from './own-items.ts'
 import { keepSharedItems } from './shared-items.ts'
 
@@ -28,9 +28,9 @@ export interface SwarmData {
 
 export function openSwarmData(
   { states = [], storages = [], computes = [] }: DataSpec,
-  deps: DataDeps & { readonly world: Pick<World, 'now'> },
+  deps: DataDeps & { readonly platform: Pick<Platform, 'now'> },
 ): SwarmData {
-  const roomOf = ({ isShared = false }: { readonly isShared?: boolean | undefined }) => openDataRoom(deps, isShared)
+  const roomOf = ({ isShared = false }: { readonly isShared?: boolean | undefined }) => openSharedData(deps, isShared)
   const findState = openByName(
     'state',
     states,
@@ -56,7 +56,8 @@ export function openSwarmData(
     'compute',
     computes,
     ({ computeName }) => computeName,
-    spec => createClientCompute(checkBasis(spec, states), { ...roomOf(spec), world: deps.world, openState: findState }),
+    spec =>
+      createClientCompute(checkBasis(spec, states), { ...roomOf(spec), platform: deps.platform, openState: findState }),
   )
   return {
     state: name => findState(name) as never,

@@ -31,11 +31,11 @@ export interface SwarmHistory {
 }
 
 export async function openSwarmHistory(deps: SwarmDeps, swarmName: string, clientId: string): Promise<SwarmHistory> {
-  const { transcript, world, bus, owner } = deps
+  const { transcript, platform, bus, owner } = deps
   const thread = await transcript.openThread(owner, { transport, key: clientId })
 
   async function listRaw(): Promise<readonly SwarmMessage[]> {
-    return swarmCodec.write(await transcript.read(thread), { bag: 'none' })
+    return swarmCodec.write(await transcript.read(thread), { marker: 'none' })
   }
 
   function tell(type: 'push' | 'pop', agentName: string, told: Partial<Pick<BusEvent, 'input' | 'output'>>): void {
@@ -48,8 +48,8 @@ export async function openSwarmHistory(deps: SwarmDeps, swarmName: string, clien
       const before = row.role === 'tool' ? await transcript.read(thread, { tail: 64 }) : []
       const entries = swarmCodec.read([row], {
         thread_id: thread.thread_id,
-        at: isoTime(world.now()),
-        newId: () => formatUuidOf(world),
+        at: isoTime(platform.now()),
+        newId: () => formatUuidOf(platform),
         before,
       })
       await transcript.append(thread, entries)
@@ -83,7 +83,7 @@ async function takeLastRow(transcript: TranscriptStore, thread: ThreadKey): Prom
     const entries = await transcript.read(thread)
     const last = splitMessages(entries).at(-1)
     if (!last) return null
-    const [value = null] = swarmCodec.write(last, { bag: 'none' })
+    const [value = null] = swarmCodec.write(last, { marker: 'none' })
     await transcript.replace(thread, entries.slice(0, entries.length - last.length), { token: lock.token })
     return value
   } finally {
@@ -112,7 +112,7 @@ export function buildModelHistory(
   const prompts = [prompt, ...commonPrompts, ...systemPrompts].filter(content => content !== '')
   return [
     ...prompts.map((content): SwarmMessage => ({ role: 'system', agentName, content, mode: 'tool' })),
-    ...swarmCodec.write(seen.filter(isFront), { bag: 'none' }),
-    ...swarmCodec.write(recent, { bag: 'none' }),
+    ...swarmCodec.write(seen.filter(isFront), { marker: 'none' }),
+    ...swarmCodec.write(recent, { marker: 'none' }),
   ]
 }

@@ -22,16 +22,16 @@ export interface SwarmNavigation {
 /** Farther back nobody goes; a conversation may go on for years. */
 const maxStack = 100
 
-const shelfKind = 'swarm-navigation'
+const recordKind = 'swarm-navigation'
 
 export async function openNavigation(
   spec: SwarmSpec,
-  { shelf, bus, owner, world }: SwarmDeps,
+  { shelf, bus, owner, platform }: SwarmDeps,
   clientId: string,
 ): Promise<SwarmNavigation> {
   const { swarmName, defaultAgent, agents, throwsOnRecursion = true } = spec
   const names = new Set(agents.map(({ agentName }) => agentName))
-  const place = { kind: shelfKind, owner, key: JSON.stringify([swarmName, clientId]) }
+  const place = { kind: recordKind, owner, key: JSON.stringify([swarmName, clientId]) }
   const stored = navigationSchema.safeParse((await shelf.get(place))?.value).data
   let state: Navigation =
     stored && names.has(stored.active)
@@ -52,7 +52,7 @@ export async function openNavigation(
 
   async function changeToAgent(agentName: string): Promise<boolean> {
     if (!names.has(agentName)) {
-      world.log.warn({ swarmName }, 'an agent outside of the swarm was asked for')
+      platform.log.warn({ swarmName }, 'an agent outside of the swarm was asked for')
       return false
     }
     if (state.visited.includes(agentName)) {

@@ -1,4 +1,4 @@
-import type { World } from '@postern/core'
+import type { Platform } from '@postern/core'
 import type { AgentSpec, OperatorPort } from './swarm-spec.ts'
 
 const timedOut = Symbol('timed out')
@@ -16,13 +16,13 @@ export async function askOperator(
   { agentName, operatorTimeoutMs = 90_000 }: AgentSpec,
   operator: OperatorPort,
   { clientId, message, timeoutText, signal: given }: OperatorQuestion,
-  world: Pick<World, 'sleep'>,
+  platform: Pick<Platform, 'sleep'>,
 ): Promise<string> {
   const over = new AbortController()
   const signal = AbortSignal.any([over.signal, given])
   try {
     const answer = operator.ask({ clientId, agentName, message, signal })
-    const timeout = world.sleep(operatorTimeoutMs, signal).then(() => timedOut)
+    const timeout = platform.sleep(operatorTimeoutMs, signal).then(() => timedOut)
     const first = await Promise.race([answer, timeout])
     return first === timedOut ? timeoutText : (first as string)
   } finally {

@@ -1,4 +1,4 @@
-import type { World } from '@postern/core'
+import type { Platform } from '@postern/core'
 import type { AnswerRules } from './answer-checks.ts'
 import { findAnswerFault } from './answer-checks.ts'
 import type { SwarmCommits } from './swarm-commits.ts'
@@ -10,7 +10,7 @@ export interface Rescue {
   readonly texts: SwarmTexts
   readonly rules: AnswerRules
   readonly lastUserMessage: string
-  readonly world: Pick<World, 'randomBytes'>
+  readonly platform: Pick<Platform, 'randomBytes'>
   /** Asks the model again, with the history as it is then. */
   ask(): Promise<ModelAnswer>
 }
@@ -36,7 +36,7 @@ export async function rescueAnswer(rescue: Rescue, reason: string): Promise<Mode
   return { content: pickPlaceholder(rescue) }
 }
 
-function pickPlaceholder({ texts: { placeholders }, world }: Rescue): string {
-  const [byte = 0] = world.randomBytes(1)
+function pickPlaceholder({ texts: { placeholders }, platform }: Rescue): string {
+  const [byte = 0] = platform.randomBytes(1)
   return placeholders[byte % placeholders.length] ?? ''
 }

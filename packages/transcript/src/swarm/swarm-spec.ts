@@ -1,6 +1,6 @@
-import type { Json, Log, World } from '@postern/core'
+import type { Json, Log, Platform } from '@postern/core'
 import type { JsonMap } from '../json-difference.ts'
-import type { RecordShelf, TranscriptStore } from '../transcript-store.ts'
+import type { RecordStore, TranscriptStore } from '../transcript-store.ts'
 import type { AnswerCheck } from './answer-checks.ts'
 import type { SwarmBus } from './swarm-bus.ts'
 import type { DataSpec, SwarmData } from './swarm-data.ts'
@@ -127,9 +127,9 @@ export interface SwarmTexts {
 
 export interface SwarmDeps {
   readonly transcript: TranscriptStore
-  readonly shelf: RecordShelf
+  readonly shelf: RecordStore
   readonly bus: SwarmBus
-  readonly world: Pick<World, 'now' | 'randomBytes' | 'sleep'> & { readonly log: Pick<Log, 'warn'> }
+  readonly platform: Pick<Platform, 'now' | 'randomBytes' | 'sleep'> & { readonly log: Pick<Log, 'warn'> }
   /** Whose clients these are. */
   readonly owner: string
 }

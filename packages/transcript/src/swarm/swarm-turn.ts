@@ -2,6 +2,7 @@ import { Rejection } from '@postern/core'
 import type { JsonMap } from '../json-difference.ts'
 import type { AnswerRules } from './answer-checks.ts'
 import { defaultAnswerChecks, findAnswerFault } from './answer-checks.ts'
+import type { AnswerStream } from './answer-stream.ts'
 import type { SwarmCommits } from './swarm-commits.ts'
 import type { SwarmData } from './swarm-data.ts'
 import type { SwarmHistory } from './swarm-history.ts'
@@ -10,7 +11,6 @@ import type { SwarmNavigation } from './swarm-navigation.ts'
 import { askOperator } from './swarm-operator.ts'
 import { rescueAnswer } from './swarm-rescue.ts'
 import type { AgentSpec, ModelAnswer, SwarmDeps, SwarmSpec, SwarmTexts, SwarmTool, ToolContext } from './swarm-spec.ts'
-import type { SwarmVoice } from './swarm-voice.ts'
 
 /** Executions one turn may lead to, hand-overs and tools together. */
 const maxExecutions = 20
@@ -38,7 +38,7 @@ export interface TurnRequest {
   readonly images?: readonly SwarmImage[] | undefined
   readonly isStored?: boolean | undefined
   /** Where the words go while they are made. */
-  readonly voice?: SwarmVoice | undefined
+  readonly answerStream?: AnswerStream | undefined
 }
 
 /** What a step of a turn leads to: an answer, or another step. */
@@ -59,7 +59,7 @@ export async function runSwarmTurn(
     const agent = findActiveAgent(turn)
     if (said) await commitSaid(turn, agent, said)
     const message = said?.message ?? lastUserMessage
-    const step = await answerOnce(turn, { agent, lastUserMessage, message, signal, voice: request.voice })
+    const step = await answerOnce(turn, { agent, lastUserMessage, message, signal, answerStream: request.answerStream })
     if (signal.aborted) return undefined
     if ('answer' in step) return step.answer
     said = step.next === undefined ? undefined : { message: step.next, mode: 'tool' }
@@ -88,7 +88,7 @@ interface Attempt {
   readonly message: string
   readonly lastUserMessage: string
   readonly signal: AbortSignal
-  readonly voice: SwarmVoice | undefined
+  readonly answerStream: AnswerStream | undefined
 }
 
 async function answerOnce(turn: TurnDeps, attempt: Attempt): Promise<Step> {
@@ -96,7 +96,7 @@ async function answerOnce(turn: TurnDeps, attempt: Attempt): Promise<Step> {
   const { deps, clientId, texts } = turn
   if (agent.operator) {
     const question = { clientId, message, timeoutText: texts.operatorTimeout, signal }
-    return { answer: await askOperator(agent, agent.operator, question, deps.world) }
+    return { answer: await askOperator(agent, agent.operator, question, deps.platform) }
   }
   const answer = await askModel(turn, attempt)
   // Somebody changed the agent meanwhile: this answer is not of the one who speaks now, who goes on instead.
@@ -106,17 +106,17 @@ async function answerOnce(turn: TurnDeps, attempt: Attempt): Promise<Step> {
 }
 
 async function askModel(turn: TurnDeps, attempt: Attempt): Promise<ModelAnswer> {
-  const { agent, signal, lastUserMessage, voice } = attempt
+  const { agent, signal, lastUserMessage, answerStream } = attempt
   const { commits, texts, deps, spec } = turn
   const toolNames = new Set(agent.tools?.map(({ name }) => name))
   const rules: AnswerRules = { checks: spec.answerChecks ?? defaultAnswerChecks, toolNames }
-  const block = voice?.begin(rules)
+  const block = answerStream?.begin(rules)
   const ask = (hear?: (piece: string) => void) => completeOnce(turn, agent, hear)
   // Of a turn that was given up nothing is heard any more.
   const answer = await ask(block && (piece => !signal.aborted && block.add(piece)))
   const fault = findAnswerFault(answer, rules)
   if (fault === undefined || signal.aborted) return answer
-  return await rescueAnswer({ agent, commits, texts, rules, lastUserMessage, world: deps.world, ask }, fault)
+  return await rescueAnswer({ agent, commits, texts, rules, lastUserMessage, platform: deps.platform, ask }, fault)
 }
 
 async function completeOnce(
@@ -177,7 +177,7 @@ async function runTool(work: ToolWork, call: SwarmToolCall): Promise<void> {
   try {
     await tool.call(context)
   } catch (cause) {
-    turn.deps.world.log.warn({ cause, tool: tool.name }, 'a tool of the swarm failed')
+    turn.deps.platform.log.warn({ cause, tool: tool.name }, 'a tool of the swarm failed')
   }
   // A call that has no end would be taken from the model's view, and be made again.
   if (!hasOutput) await turn.commits.commitToolOutput(call.id, 'The tool failed.', { agentName, isForced: true })

@@ -580,10 +580,10 @@ describe('createSwarmAgent()', () => {
     const triage = agent('triage', scripted(callOf('navigate_to_refunds')), {
       tools: [createNavigateTool({ to: 'refunds' })],
     })
-    const desk = createSwarmAgent(swarm([triage, agent('refunds', refunds)]), deps)
+    const store = createSwarmAgent(swarm([triage, agent('refunds', refunds)]), deps)
     const context = contextOf()
-    expect(await desk.handle(message('money back'), context)).toBe('Which order?')
-    expect(await desk.handle(message('order 7'), context)).toBe('Done.')
+    expect(await store.handle(message('money back'), context)).toBe('Which order?')
+    expect(await store.handle(message('order 7'), context)).toBe('Done.')
     const last = refunds.seen[1]?.at(-1)
     expect(last).toMatchObject({
       content: 'order 7',
@@ -596,9 +596,9 @@ describe('createSwarmAgent()', () => {
   it('two conversations that bear one name share nothing', async () => {
     const { deps } = openRoom()
     const model = scripted('one', 'two')
-    const desk = createSwarmAgent(swarm([agent('a', model)]), deps)
-    await desk.handle(message('my secret'), contextOf())
-    await desk.handle(message('hello'), contextOf())
+    const store = createSwarmAgent(swarm([agent('a', model)]), deps)
+    await store.handle(message('my secret'), contextOf())
+    await store.handle(message('hello'), contextOf())
     expect(JSON.stringify(model.seen[1])).not.toContain('my secret')
   })
 
@@ -609,7 +609,7 @@ describe('createSwarmAgent()', () => {
       stop.abort(new Error('shutting down'))
       return { content: 'too late' }
     })
-    const desk = createSwarmAgent(swarm([agent('a', model)]), deps)
-    await expect(desk.handle(message('hi'), { ...contextOf(), signal: stop.signal })).rejects.toThrow('shutting down')
+    const store = createSwarmAgent(swarm([agent('a', model)]), deps)
+    await expect(store.handle(message('hi'), { ...contextOf(), signal: stop.signal })).rejects.toThrow('shutting down')
   })
 })

@@ -1,16 +1,16 @@
 import { Rejection } from '@postern/core'
-import { createTurnstile, networkOf, peerAddress, toProblem } from '@postern/http'
+import { createResponseSemaphore, networkOf, peerAddress, toProblem } from '@postern/http'
 import type { Context } from 'hono'
 import { Hono } from 'hono'
 import { answerOwner } from '../dialects/answer.ts'
-import type { WebRooms } from '../rooms.ts'
 import { createOpenRuns } from '../runs/open-runs.ts'
 import { parseSignedUrl, readPlace } from '../signed-url.ts'
-import { findDeskFile, readDeskFile } from './desk-files.ts'
+import type { WebDeps } from '../web-deps.ts'
+import type { Upload } from './attachment-store.ts'
+import { showPlace } from './attachment-store.ts'
 import { findServedType } from './media-kind.ts'
 import { readForm } from './read-form.ts'
-import type { Upload } from './shelf.ts'
-import { showPlace } from './shelf.ts'
+import { findStoredFile, readStoredFile } from './store-files.ts'
 
 /** Multipart wrapping around a file, bytes. */
 const wrapping = 64 * 1024
@@ -21,11 +21,11 @@ const uploadsAtOnce = 4
 const readsAtOnce = { width: 32, queue: 256 } as const
 
 /** Uploads, fresh signed URLs, and the bytes behind them. */
-export function createAttachmentRoutes(rooms: WebRooms): Hono {
-  const { config, house, readOwner, shelf, openBody } = rooms
-  const { log } = house.world
+export function createAttachmentRoutes(deps: WebDeps): Hono {
+  const { config, gateway, readOwner, shelf, openBody } = deps
+  const { log } = gateway.platform
   const open = createOpenRuns(uploadsAtOnce, 'Cannot store attachment: too many uploads are under way')
-  const reads = createTurnstile(readsAtOnce)
+  const reads = createResponseSemaphore(readsAtOnce)
   const answer = (handle: (c: Context) => Promise<Response>) => async (c: Context) => {
     try {
       return await handle(c)
@@ -60,10 +60,10 @@ export function createAttachmentRoutes(rooms: WebRooms): Hono {
     )
     .get(
       '/api/v1/agent/attachments/signed-url',
-      answerOwner(rooms, async (c, owner) => {
+      answerOwner(deps, async (c, owner) => {
         const place = readPlace(c.req.query('bucket') ?? '', c.req.query('path') ?? '')
         const object = place && (await shelf.findOwn(owner.owner, place))
-        const found = object ?? (place && (await findDeskFile(owner, place, rooms)))
+        const found = object ?? (place && (await findStoredFile(owner, place, deps)))
         if (!found) throw new Rejection('no_recipient', 'Cannot sign attachment: there is none of yours')
         const { bucket, path } = object ? showPlace(object) : found
         return { bucket, path, ...(await shelf.signer.sign(found)) }
@@ -71,7 +71,7 @@ export function createAttachmentRoutes(rooms: WebRooms): Hono {
     )
     .delete(
       '/api/v1/agent/attachments',
-      answerOwner(rooms, async (c, { owner }) => {
+      answerOwner(deps, async (c, { owner }) => {
         const place = readPlace(c.req.query('bucket') ?? '', c.req.query('path') ?? '')
         const object = place && (await shelf.findOwn(owner, place))
         const isRemoved = object !== undefined && (await shelf.removeObject(owner, object))
@@ -86,7 +86,7 @@ export function createAttachmentRoutes(rooms: WebRooms): Hono {
         const isHeld = named !== undefined && (await shelf.signer.holds(named, named.token))
         if (!named || !isHeld) throw new Rejection('forbidden', 'Cannot read attachment: the URL does not hold')
         return reads.pass(networkOf(peerAddress(c.env)), c.env, async () => {
-          const kept = await readDeskFile(named, rooms)
+          const kept = await readStoredFile(named, deps)
           const bytes = kept?.bytes ?? (await shelf.readObject(named))
           if (!bytes) throw new Rejection('no_recipient', 'Cannot read attachment: it is gone')
           const mime = kept ? kept.mime : (await shelf.describe(named))?.mime

@@ -2,32 +2,32 @@ import { Rejection } from '@postern/core'
 import { parseBoundedJson, toProblem } from '@postern/http'
 import type { Context } from 'hono'
 import type { WebOwner } from '../owner.ts'
-import type { WebRooms } from '../rooms.ts'
 import { isMap } from '../runs/read-run-input.ts'
+import type { WebDeps } from '../web-deps.ts'
 
 const noStore = { 'cache-control': 'no-store' }
 
 /** A route for whoever proves who he is; what it gives is answered as JSON, and nothing as 404. */
 export function answerOwner(
-  { readOwner, house, turnstile }: Pick<WebRooms, 'readOwner' | 'house' | 'turnstile'>,
+  { readOwner, gateway, responseSemaphore }: Pick<WebDeps, 'readOwner' | 'gateway' | 'responseSemaphore'>,
   handle: (c: Context, owner: WebOwner) => Promise<object | undefined>,
 ) {
   return async (c: Context): Promise<Response> => {
     try {
       const owner = await readOwner(c.req.raw)
-      return await turnstile.pass(owner.owner, c.env, async () => {
+      return await responseSemaphore.pass(owner.owner, c.env, async () => {
         const found = await handle(c, owner)
         if (!found) throw new Rejection('no_recipient', 'Cannot answer: there is no such thing of yours')
         return c.json(found, 200, noStore)
       })
     } catch (error) {
-      return toProblem(error, house.world.log)
+      return toProblem(error, gateway.platform.log)
     }
   }
 }
 
 /** The JSON object of a body. @throws Rejection malformed, too_large */
-export async function readObject(c: Context, { openBody, config }: WebRooms): Promise<Record<string, unknown>> {
+export async function readObject(c: Context, { openBody, config }: WebDeps): Promise<Record<string, unknown>> {
   const request = await openBody(c.req.raw, config.limits.run_bytes)
   const document = parseBoundedJson(new Uint8Array(await request.arrayBuffer()), { what: 'body' })
   if (!isMap(document)) throw new Rejection('malformed', 'Cannot read body: it is no JSON object')

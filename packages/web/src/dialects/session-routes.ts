@@ -4,8 +4,8 @@ import { checkSessionOwner, createSessionStore } from '@postern/transcript'
 import type { Context } from 'hono'
 import { Hono } from 'hono'
 import type { WebOwner } from '../owner.ts'
-import type { WebRooms } from '../rooms.ts'
 import { isMap } from '../runs/read-run-input.ts'
+import type { WebDeps } from '../web-deps.ts'
 import { answerOwner, readNumber, readObject, readText } from './answer.ts'
 import { projectSession } from './project-session.ts'
 
@@ -21,13 +21,11 @@ type Handle = (
 ) => Promise<object | undefined>
 
 /** Sessions of message envelopes over HTTP. Whose they are the credential says; a body that names another owner is refused. */
-export function createSessionRoutes(rooms: WebRooms): Hono {
-  const { bounded, records, house } = rooms
-  const sessions = createSessionStore({ transcript: bounded, shelf: records, world: house.world })
+export function createSessionRoutes(deps: WebDeps): Hono {
+  const { bounded, records, gateway } = deps
+  const sessions = createSessionStore({ transcript: bounded, shelf: records, platform: gateway.platform })
   const answer = (handle: Handle) =>
-    answerOwner(rooms, (c, owner) =>
-      handle(c, { sessions, principal: principalOf(owner), id: c.req.param('id') ?? '' }),
-    )
+    answerOwner(deps, (c, owner) => handle(c, { sessions, principal: principalOf(owner), id: c.req.param('id') ?? '' }))
   const base = '/v1/sessions'
   return new Hono()
     .get(
@@ -43,7 +41,7 @@ export function createSessionRoutes(rooms: WebRooms): Hono {
     .post(
       base,
       answer(async (c, { principal }) => {
-        const body = await readBody(c, principal, rooms)
+        const body = await readBody(c, principal, deps)
         return sessions.open(principal, readWanted(body))
       }),
     )
@@ -65,10 +63,10 @@ export function createSessionRoutes(rooms: WebRooms): Hono {
     .put(
       `${base}/:id`,
       answer(async (c, { principal, id }) => {
-        const body = await readBody(c, principal, rooms)
+        const body = await readBody(c, principal, deps)
         if (!Array.isArray(body.messages))
           throw new Rejection('malformed', 'Cannot update session: "messages" is no list')
-        const most = rooms.config.limits.session_messages
+        const most = deps.config.limits.session_messages
         if (body.messages.length > most) {
           throw new Rejection('too_large', `Cannot update session: more than ${most} messages`)
         }
@@ -81,7 +79,7 @@ export function createSessionRoutes(rooms: WebRooms): Hono {
     .put(
       `${base}/:id/title`,
       answer(async (c, { principal, id }) => {
-        const title = readText(await readBody(c, principal, rooms), 'title') ?? ''
+        const title = readText(await readBody(c, principal, deps), 'title') ?? ''
         return (await sessions.updateTitle(principal, id, title)) ? { title } : undefined
       }),
     )
@@ -99,7 +97,7 @@ export function createSessionRoutes(rooms: WebRooms): Hono {
     .post(
       `${base}/:id/lock`,
       answer(async (c, { principal, id }) => {
-        const { ttl } = await readBody(c, principal, rooms)
+        const { ttl } = await readBody(c, principal, deps)
         const lock = await sessions.acquireLock(
           principal,
           id,
@@ -135,8 +133,8 @@ function principalOf({ owner, subject }: WebOwner): SessionPrincipal {
   return { owner, owner_type: 'user', owner_key: subject }
 }
 
-async function readBody(c: Context, principal: SessionPrincipal, rooms: WebRooms): Promise<Record<string, unknown>> {
-  const body = await readObject(c, rooms)
+async function readBody(c: Context, principal: SessionPrincipal, deps: WebDeps): Promise<Record<string, unknown>> {
+  const body = await readObject(c, deps)
   const [owner_type, owner_key] = [readText(body, 'owner_type'), readText(body, 'owner_key')]
   checkSessionOwner(principal, { owner_type, owner_key })
   return body

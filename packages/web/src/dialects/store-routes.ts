@@ -4,25 +4,25 @@ import { createTranscriptMessageStore, isMessageType, messageTypeNames, messageT
 import type { Context } from 'hono'
 import { Hono } from 'hono'
 import type { WebOwner } from '../owner.ts'
-import type { WebRooms } from '../rooms.ts'
-import { maxRead } from '../rooms.ts'
+import type { WebDeps } from '../web-deps.ts'
+import { maxRead } from '../web-deps.ts'
 import { answerOwner, readNumber, readObject, readText } from './answer.ts'
 
 /** As many messages may be added at once. */
 const mostAdded = 500
 
 /** The message store over HTTP: four views to read, one list to write. A location is any text, encoded as one segment. */
-export function createStoreRoutes(rooms: WebRooms): Hono {
+export function createStoreRoutes(deps: WebDeps): Hono {
   const base = '/v1/store/:location'
   const view = (read: (store: MessageStore, location: string, c: Context) => Promise<readonly object[]>) =>
-    answerOwner(rooms, async (c, owner) => {
-      const store = openStore(rooms, owner, { max_bytes: maxRead, is_whole: true })
+    answerOwner(deps, async (c, owner) => {
+      const store = openStore(deps, owner, { max_bytes: maxRead, is_whole: true })
       return { messages: await read(store, locationOf(c), c) }
     })
   return new Hono()
     .get(
       '/v1/store-types',
-      answerOwner(rooms, async () => ({ types: messageTypes })),
+      answerOwner(deps, async () => ({ types: messageTypes })),
     )
     .get(
       `${base}/conversation`,
@@ -47,14 +47,14 @@ export function createStoreRoutes(rooms: WebRooms): Hono {
     )
     .post(
       `${base}/messages`,
-      answerOwner(rooms, async (c, owner) => {
-        const body = await readObject(c, rooms)
+      answerOwner(deps, async (c, owner) => {
+        const body = await readObject(c, deps)
         const { messages } = body
         if (!Array.isArray(messages)) throw new Rejection('malformed', 'Cannot store messages: "messages" is no list')
         if (messages.length > mostAdded) {
           throw new Rejection('too_large', `Cannot store messages: more than ${mostAdded} at once`)
         }
-        const added = await openStore(rooms, owner, { max_bytes: maxRead }).add(
+        const added = await openStore(deps, owner, { max_bytes: maxRead }).add(
           locationOf(c),
           messages,
           readText(body, 'agent_key'),
@@ -64,20 +64,20 @@ export function createStoreRoutes(rooms: WebRooms): Hono {
     )
     .delete(
       base,
-      answerOwner(rooms, async (c, { owner }) => {
-        const thread = await rooms.transcript.findThread(owner, { transport: 'store', key: locationOf(c) })
-        if (thread) await rooms.transcript.forget(thread)
+      answerOwner(deps, async (c, { owner }) => {
+        const thread = await deps.transcript.findThread(owner, { transport: 'store', key: locationOf(c) })
+        if (thread) await deps.transcript.forget(thread)
         return thread && { deleted: true }
       }),
     )
 }
 
-function openStore({ bounded, house }: WebRooms, { owner }: WebOwner, bounds: EntryRange): MessageStore {
+function openStore({ bounded, gateway }: WebDeps, { owner }: WebOwner, bounds: EntryRange): MessageStore {
   const transcript = {
     ...bounded,
     read: (thread: ThreadKey, range: EntryRange = {}) => bounded.read(thread, { ...range, ...bounds }),
   }
-  return createTranscriptMessageStore({ transcript, world: house.world, owner })
+  return createTranscriptMessageStore({ transcript, platform: gateway.platform, owner })
 }
 
 function locationOf(c: Context): string {

@@ -11,7 +11,7 @@ import { describeObjection, isoTime, Rejection, readRemember } from '@postern/co
 import { isMap } from '../runs/read-run-input.ts'
 import { answerQuestion, isQuestionId, listQuestions } from './questions.ts'
 import type { WebOperator } from './read-operator.ts'
-import { demandOfMessage } from './show-approval.ts'
+import { requirementOfMessage } from './show-approval.ts'
 
 /** A run of an operator, before anything is decided. */
 export interface OperatorRun {
@@ -56,8 +56,8 @@ export async function listWaiting(
   if (input.threadId.startsWith('question:')) return []
   if (id === undefined) return approvals.list({ limit: mostWaiting, agent })
   const approval = await approvals.find(id)
-  const isMeant = approval && (agent === undefined || approval.demand.agent === agent)
-  return isMeant && approval.demand.status === 'open' ? [approval] : []
+  const isMeant = approval && (agent === undefined || approval.requirement.agent === agent)
+  return isMeant && approval.requirement.status === 'open' ? [approval] : []
 }
 
 /** Decides what the operator has decided. What he says otherwise is nobody's to hear. */
@@ -76,8 +76,8 @@ export async function startOperatorRun(run: OperatorRun, waits: OperatorWaits): 
     else decided.push(outcome)
   }
   const waiting = await listWaiting(run, approvals)
-  const open = new Set(waiting.map(({ demand }) => demand.id))
-  const shown = [...seen.filter(({ demand }) => !open.has(demand.id)), ...waiting]
+  const open = new Set(waiting.map(({ requirement }) => requirement.id))
+  const shown = [...seen.filter(({ requirement }) => !open.has(requirement.id)), ...waiting]
   return { decided, answered, warnings, shown, questions: await listQuestions(run, questions) }
 }
 
@@ -88,9 +88,11 @@ async function findSeen(
   { agent, input: { messages } }: OperatorRun,
   approvals: OperatorApprovals,
 ): Promise<readonly OperatorApproval[]> {
-  const ids = [...new Set(messages.flatMap(({ id }) => demandOfMessage(id) ?? []))].slice(-mostWaiting)
+  const ids = [...new Set(messages.flatMap(({ id }) => requirementOfMessage(id) ?? []))].slice(-mostWaiting)
   const found = await Promise.all(ids.map(id => approvals.find(id)))
-  return found.filter(each => each !== undefined).filter(({ demand }) => agent === undefined || demand.agent === agent)
+  return found
+    .filter(each => each !== undefined)
+    .filter(({ requirement }) => agent === undefined || requirement.agent === agent)
 }
 
 /** The words for what does not count. */
@@ -100,7 +102,7 @@ async function decideOne(
   approvals: OperatorApprovals,
 ): Promise<DecidedApproval | string> {
   const approval = /^[0-9a-f]{32}$/.test(entry.interruptId) ? await approvals.find(entry.interruptId) : undefined
-  if (!approval || (agent !== undefined && approval.demand.agent !== agent)) {
+  if (!approval || (agent !== undefined && approval.requirement.agent !== agent)) {
     return 'an interrupt that is not open was not decided'
   }
   try {
@@ -108,7 +110,7 @@ async function decideOne(
     if (!word) return `${nameApproval(approval)} is left open: say approved, true or false`
     const resolved = await approvals.decide(approval, word)
     if (resolved.outcome === 'resolved') return { approval, message: resolved.message }
-    const current = resolved.demand ? { ...approval, demand: resolved.demand } : approval
+    const current = resolved.requirement ? { ...approval, requirement: resolved.requirement } : approval
     return `${nameApproval(current)} is closed: ${describeClosing(current) ?? describeObjection(resolved.reason)}`
   } catch (error) {
     if (error instanceof Rejection) return error.message
@@ -116,11 +118,11 @@ async function decideOne(
   }
 }
 
-function nameApproval({ demand, call }: OperatorApproval): string {
-  return `"${demand.policy.title ?? call?.tool ?? demand.agent}"`
+function nameApproval({ requirement, call }: OperatorApproval): string {
+  return `"${requirement.policy.title ?? call?.tool ?? requirement.agent}"`
 }
 
-function describeClosing({ demand: { status, resolver, resolvedAt } }: OperatorApproval): string | undefined {
+function describeClosing({ requirement: { status, resolver, resolvedAt } }: OperatorApproval): string | undefined {
   if (status === 'open' || status === 'expired' || resolvedAt === undefined) return undefined
   const who = [resolver?.method, resolver?.subject].filter(Boolean).join(' ')
   return `${status} by ${who} at ${isoTime(resolvedAt)}`
@@ -130,13 +132,13 @@ function describeClosing({ demand: { status, resolver, resolvedAt } }: OperatorA
 function readWord(
   { status, payload }: ResumeEntry,
   { name }: WebOperator,
-  { demand }: OperatorApproval,
+  { requirement }: OperatorApproval,
 ): OperatorWord | undefined {
   const by = { method: 'operator', subject: name } as const
   if (status === 'cancelled') return { ...by, isGranted: false }
   const said: Record<string, unknown> = isMap(payload) ? payload : { approved: payload }
   const { approved, editedArgs, arguments: args, remember } = said
   if (typeof approved !== 'boolean') return undefined
-  const reach = readRemember(remember, demand)
+  const reach = readRemember(remember, requirement)
   return { ...by, isGranted: approved, args: (editedArgs ?? args) as Json | undefined, remember: reach }
 }

@@ -33,8 +33,8 @@ export async function answerQuestion(
   if (text === '' || text.length > longest) return 'a question is left open: say what is to be answered, as "text"'
   const asked = (await questions.list()).find(({ id }) => id === interruptId)
   const isMeant = asked !== undefined && (agent ?? asked.agent) === asked.agent
-  const isHeard = isMeant && (await questions.answer(interruptId, text))
-  return isHeard || 'a question is closed: nobody waits for its answer any more'
+  const isStreamed = isMeant && (await questions.answer(interruptId, text))
+  return isStreamed || 'a question is closed: nobody waits for its answer any more'
 }
 
 function readText(payload: unknown): string {

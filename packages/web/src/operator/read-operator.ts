@@ -11,17 +11,17 @@ export interface WebOperator {
   readonly name: string
 }
 
-export interface OperatorDoor {
+export interface OperatorEndpoint {
   readonly config: Pick<WebConfig, 'operators'>
   readonly readOwner: ReadOwner
   /** Issuer of configured tokens. */
   readonly origin: string
-  /** The house's own operator token. */
+  /** The gateway's own operator token. */
   isOperatorToken(authorization: string): boolean
 }
 
-/** The house's operator, or one of those that the configuration names. @throws Rejection unsigned, signature_invalid, expired, forbidden */
-export function createOperatorReader({ config, readOwner, origin, isOperatorToken }: OperatorDoor) {
+/** The gateway's operator, or one of those that the configuration names. @throws Rejection unsigned, signature_invalid, expired, forbidden */
+export function createOperatorReader({ config, readOwner, origin, isOperatorToken }: OperatorEndpoint) {
   const named = new Set(
     config.operators.map(each => ('token' in each ? nameOf(origin, each.token) : nameOf(each.issuer, each.subject))),
   )

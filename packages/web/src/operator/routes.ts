@@ -1,18 +1,18 @@
 import { parseBoundedJson, sseHeaders, toProblem } from '@postern/http'
 import type { Context } from 'hono'
 import { Hono } from 'hono'
-import type { WebRooms } from '../rooms.ts'
 import { RunRepeated } from '../runs/admit-run.ts'
 import { createOpenRuns } from '../runs/open-runs.ts'
 import { readRunInput } from '../runs/read-run-input.ts'
 import { acceptsStream, answerRepeated } from '../runs/routes.ts'
 import { findAgentName } from '../runs/start-run.ts'
+import type { WebDeps } from '../web-deps.ts'
 import type { OperatorRun, OperatorWaits } from './operator-run.ts'
 import { startOperatorRun } from './operator-run.ts'
 import { createOperatorReader } from './read-operator.ts'
 import { streamOperatorRun } from './stream-operator-run.ts'
 
-export interface OperatorRooms extends WebRooms, OperatorWaits {
+export interface OperatorDeps extends WebDeps, OperatorWaits {
   isOperatorToken(authorization: string): boolean
 }
 
@@ -20,23 +20,23 @@ export interface OperatorRooms extends WebRooms, OperatorWaits {
 const rememberedMs = 24 * 3_600_000
 
 /** Where operators see what waits for them, and decide: AG-UI runs of their own. */
-export function createOperatorRunRoutes(rooms: OperatorRooms): Hono {
-  const { house, config, readOwner, isOperatorToken } = rooms
-  const readOperator = createOperatorReader({ config, readOwner, origin: house.agents.origin, isOperatorToken })
+export function createOperatorRunRoutes(deps: OperatorDeps): Hono {
+  const { gateway, config, readOwner, isOperatorToken } = deps
+  const readOperator = createOperatorReader({ config, readOwner, origin: gateway.agents.origin, isOperatorToken })
   const open = createOpenRuns(config.limits.runs_per_owner)
 
   async function openRun(c: Context, operator: OperatorRun['operator'], leave: () => void): Promise<Response> {
     const named = c.req.param('agent')
-    const agent = named === undefined ? undefined : findAgentName(named, rooms)
-    const request = await rooms.openBody(c.req.raw, config.limits.run_bytes)
+    const agent = named === undefined ? undefined : findAgentName(named, deps)
+    const request = await deps.openBody(c.req.raw, config.limits.run_bytes)
     const document = parseBoundedJson(new Uint8Array(await request.arrayBuffer()), { what: 'run' })
     const { input, warnings } = readRunInput(document)
     const key = `operator-run ${JSON.stringify([operator.owner, input.runId])}`
-    if (!(await house.desk.consumeOnce(key, house.world.now() + rememberedMs))) throw new RunRepeated()
+    if (!(await gateway.store.consumeOnce(key, gateway.platform.now() + rememberedMs))) throw new RunRepeated()
     const run = { operator, agent, input }
-    const started = await startOperatorRun(run, rooms)
+    const started = await startOperatorRun(run, deps)
     const told = { ...started, warnings: [...warnings, ...started.warnings] }
-    return new Response(streamOperatorRun(run, told, rooms, rooms, leave), { headers: sseHeaders })
+    return new Response(streamOperatorRun(run, told, deps, deps, leave), { headers: sseHeaders })
   }
 
   async function answerRun(c: Context): Promise<Response> {
@@ -55,7 +55,7 @@ export function createOperatorRunRoutes(rooms: OperatorRooms): Hono {
     try {
       return await answerRun(c)
     } catch (error) {
-      return error instanceof RunRepeated ? answerRepeated() : toProblem(error, house.world.log)
+      return error instanceof RunRepeated ? answerRepeated() : toProblem(error, gateway.platform.log)
     }
   }
   return new Hono().post('/api/v1/operator/runs', answer).post('/api/v1/operator/agents/:agent/runs', answer)

@@ -5,14 +5,14 @@ import { describeReach } from '../runs/interrupts.ts'
 
 const prefix = 'approval-'
 
-/** The demand that a message in an operator's chat shows; undefined for any other. */
-export function demandOfMessage(id: string): string | undefined {
+/** The requirement that a message in an operator's chat shows; undefined for any other. */
+export function requirementOfMessage(id: string): string | undefined {
   return new RegExp(`^${prefix}([0-9a-f]{32})$`).exec(id)?.[1]
 }
 
 /** As a chat has it: who asks for what, the call with all of its arguments, and how it ended. */
-export function showApproval({ demand, call }: OperatorApproval, hasEnd: boolean): readonly object[] {
-  const { id, agent, address, via, policy, status } = demand
+export function showApproval({ requirement, call }: OperatorApproval, hasEnd: boolean): readonly object[] {
+  const { id, agent, address, via, policy, status } = requirement
   const content = `${agent}, talking to ${address} (${via}): ${call?.summary ?? policy.message}`
   const toolCalls = call && [
     { id: call.id, type: 'function', function: { name: call.tool, arguments: writeVisibleJson(call.args) } },
@@ -29,7 +29,7 @@ export function showApproval({ demand, call }: OperatorApproval, hasEnd: boolean
 /** Names and counts alone: what is watched has no arguments. */
 export function summarizeWaiting(waiting: readonly OperatorApproval[]): object {
   return {
-    waiting: waiting.map(({ demand: { id, agent, expiresAt }, call }) => ({
+    waiting: waiting.map(({ requirement: { id, agent, expiresAt }, call }) => ({
       id,
       agent,
       ...(call && { tool: call.tool, arguments: namesOf(call) }),
@@ -39,8 +39,8 @@ export function summarizeWaiting(waiting: readonly OperatorApproval[]): object {
 }
 
 /** What he decides on, whole. */
-export function writeInterrupt({ demand, call }: OperatorApproval): Interrupt {
-  const { id, agent, address, via, message, policy, expiresAt } = demand
+export function writeInterrupt({ requirement, call }: OperatorApproval): Interrupt {
+  const { id, agent, address, via, message, policy, expiresAt } = requirement
   return {
     id,
     reason: call ? 'tool_call' : 'confirmation',

@@ -2,12 +2,12 @@ import type { Event } from '@ag-ui/core'
 import { EventType, PROTOCOL_VERSION } from '@ag-ui/core'
 import type { NormalizedResponse, ToolCallPart } from '@postern/core'
 import { plainTextOf } from '@postern/core'
-import type { WebRooms } from '../rooms.ts'
 import type { TurnEnding } from '../runs/follow-turn.ts'
 import { followTurn } from '../runs/follow-turn.ts'
 import type { Unstamped } from '../runs/run-events.ts'
 import { streamEvents } from '../runs/sse.ts'
 import { writeToolResult } from '../runs/write-tool-result.ts'
+import type { WebDeps } from '../web-deps.ts'
 import type { DecidedApproval, OperatorRun, OperatorWaits, StartedOperatorRun } from './operator-run.ts'
 import { listWaiting } from './operator-run.ts'
 import { describeQuestion, listQuestions, showQuestion } from './questions.ts'
@@ -19,14 +19,14 @@ type Emit = (event: Unstamped<Event>) => void
 export function streamOperatorRun(
   run: OperatorRun,
   started: StartedOperatorRun,
-  { house: { world, desk } }: Pick<WebRooms, 'house'>,
+  { gateway: { platform, store } }: Pick<WebDeps, 'gateway'>,
   waits: OperatorWaits,
   leave: () => void,
 ): ReadableStream<Uint8Array> {
   const { threadId, runId } = run.input
   return streamEvents(sink => {
     const stops: (() => void)[] = []
-    const emit: Emit = event => sink.send({ ...event, timestamp: Math.trunc(world.now()) } as Event)
+    const emit: Emit = event => sink.send({ ...event, timestamp: Math.trunc(platform.now()) } as Event)
     emit({ type: EventType.RUN_STARTED, threadId, runId, protocolVersion: PROTOCOL_VERSION })
     tellStart(started, emit)
 
@@ -43,7 +43,7 @@ export function streamOperatorRun(
             done()
           },
         }
-        stops.push(followTurn({ message: decided.message, task: undefined }, watcher, { desk, world }))
+        stops.push(followTurn({ message: decided.message, task: undefined }, watcher, { store, platform }))
       })
 
     const finish = async () => {
@@ -54,7 +54,7 @@ export function streamOperatorRun(
     }
     finish()
       .catch(error => {
-        world.log.error({ err: error }, 'a run of an operator failed')
+        platform.log.error({ err: error }, 'a run of an operator failed')
         emit({ type: EventType.RUN_ERROR, message: 'The run failed', code: 'unavailable' })
       })
       .finally(sink.close)
@@ -66,10 +66,10 @@ export function streamOperatorRun(
 }
 
 function tellStart({ decided, shown, questions, warnings }: StartedOperatorRun, emit: Emit): void {
-  const now = new Set(decided.map(({ approval }) => approval.demand.id))
-  const waiting = shown.filter(({ demand }) => demand.status === 'open' && !now.has(demand.id))
+  const now = new Set(decided.map(({ approval }) => approval.requirement.id))
+  const waiting = shown.filter(({ requirement }) => requirement.status === 'open' && !now.has(requirement.id))
   const messages = shown.flatMap(approval => {
-    const { id, status } = approval.demand
+    const { id, status } = approval.requirement
     return showApproval(approval, status !== 'open' && !now.has(id))
   })
   emit({ type: EventType.STATE_SNAPSHOT, snapshot: summarizeWaiting(waiting) })

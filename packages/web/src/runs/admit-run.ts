@@ -1,7 +1,7 @@
 import type { Admitted, Inbound, Json } from '@postern/core'
 import { Rejection, receive } from '@postern/core'
 import type { Conversation } from '../conversation.ts'
-import type { WebRooms } from '../rooms.ts'
+import type { WebDeps } from '../web-deps.ts'
 import type { Watched } from './follow-turn.ts'
 import type { ProvenRun } from './normalize.ts'
 import { normalizeRun } from './normalize.ts'
@@ -23,20 +23,20 @@ export interface SaidRun {
 }
 
 /** Makes what a person says in a run durable. @throws Rejection, Unavailable, RunRepeated */
-export async function admitRun({ asked, news, content, joined }: SaidRun, rooms: WebRooms): Promise<Watched> {
+export async function admitRun({ asked, news, content, joined }: SaidRun, deps: WebDeps): Promise<Watched> {
   const { owner, agent, input, document, from } = asked
-  const { desk, world, agents } = rooms.house
+  const { store, platform, agents } = deps.gateway
   const { threadId, runId } = input
   const messageId = news.said.at(-1)?.id ?? `${runId}-input`
   const place = joined && { ...joined, target: await requireTarget(joined) }
   const of = { owner, agent, domain: agents.domain, threadId, runId, messageId }
-  const run: ProvenRun = { ...of, content, document, former: news.former, at: world.now(), joined: place }
+  const run: ProvenRun = { ...of, content, document, former: news.former, at: platform.now(), joined: place }
   const inbound: Inbound<ProvenRun, ProvenRun> = {
     name: 'web',
     verify: async proven => proven,
     normalize: proven => [normalizeRun(proven)],
   }
-  const [admitted] = await receive(inbound, run, { desk, world, from }).catch(error => {
+  const [admitted] = await receive(inbound, run, { store, platform, from }).catch(error => {
     throw error instanceof Rejection && error.code === 'replayed' ? new RunRepeated() : error
   })
   return { message: numberOf(admitted), task: { owner: owner.owner, id: runId }, askedAt: run.at }
@@ -49,7 +49,7 @@ async function requireTarget({ via, findTarget }: NonNullable<Conversation['join
 }
 
 function numberOf(admitted: Admitted | undefined): number {
-  if (admitted === undefined) throw new Error('the desk admitted nothing')
+  if (admitted === undefined) throw new Error('the store admitted nothing')
   if (admitted.outcome !== 'accepted') throw new RunRepeated()
   return admitted.message
 }

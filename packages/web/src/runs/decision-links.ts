@@ -1,6 +1,6 @@
 import type { RunAgentInput } from '@ag-ui/core'
 import type { NormalizedResponse, Part } from '@postern/core'
-import type { ShownDemand } from '../open-demands.ts'
+import type { ShownRequirement } from '../open-requirements.ts'
 import { blockBreak, writeBlock } from './write-block.ts'
 
 /** Interrupts came with AG-UI 1.0, and so did the version that a client names. */
@@ -8,7 +8,7 @@ export function showsInterrupts({ protocolVersion = '' }: Pick<RunAgentInput, 'p
   return /^[1-9]\d*(\.|$)/.test(protocolVersion)
 }
 
-/** The answer with a link behind each demand that has an address: for clients that show nothing but text. */
+/** The answer with a link behind each requirement that has an address: for clients that show nothing but text. */
 export function withDecisionLinks(response: NormalizedResponse): NormalizedResponse {
   return { ...response, parts: response.parts.flatMap(part => [part, ...linkOf(part)]) }
 }
@@ -19,8 +19,10 @@ function linkOf(part: Part): readonly Part[] {
   return [{ kind: 'link', url, ...(title !== undefined && { title }) }]
 }
 
-/** The same for a message of the history, whose open demands have their addresses in `metadata`. */
-export function addLinks(content: string, { demands = [] }: { readonly demands?: unknown }): string {
-  const links = (demands as readonly ShownDemand[]).map(({ url }) => writeBlock({ kind: 'link', url }, undefined))
+/** The same for a message of the history, whose open requirements have their addresses in `metadata`. */
+export function addLinks(content: string, { requirements = [] }: { readonly requirements?: unknown }): string {
+  const links = (requirements as readonly ShownRequirement[]).map(({ url }) =>
+    writeBlock({ kind: 'link', url }, undefined),
+  )
   return [content, ...links].filter(Boolean).join(blockBreak)
 }

@@ -1,4 +1,4 @@
-import type { Desk, NormalizedResponse, NoteNotice, Part, PartialResponse, StageNotice, World } from '@postern/core'
+import type { NormalizedResponse, NoteNotice, Part, PartialResponse, Platform, StageNotice, Store } from '@postern/core'
 import { isTurnNews } from '@postern/core'
 import type { Behind } from './run-events.ts'
 
@@ -25,7 +25,7 @@ export interface TurnWatcher {
   note(notice: NoteNotice | StageNotice): void
   beat(): void
   end(ending: TurnEnding): void
-  /** The house shuts down or the turn cannot be read any more. */
+  /** The gateway shuts down or the turn cannot be read any more. */
   fail(): void
 }
 
@@ -40,7 +40,7 @@ interface ChunkNotice {
 /** Of tasks, and of messages that a decision has caused. */
 const openStates: ReadonlySet<string> = new Set(['submitted', 'received', 'working'])
 
-/** A notice is a hint that may be lost: the desk is looked at this often, ms. */
+/** A notice is a hint that may be lost: the store is looked at this often, ms. */
 const lookMs = 5_000
 
 /**
@@ -51,11 +51,11 @@ export function followTurn(
   { message, task }: Watched,
   watcher: TurnWatcher,
   {
-    desk,
-    world,
+    store,
+    platform,
   }: {
-    readonly desk: Pick<Desk, 'listen' | 'findAnswer' | 'findTask' | 'findMessage'>
-    readonly world: Pick<World, 'sleep' | 'log'>
+    readonly store: Pick<Store, 'listen' | 'findAnswer' | 'findTask' | 'findMessage'>
+    readonly platform: Pick<Platform, 'sleep' | 'log'>
   },
 ): () => void {
   const closing = new AbortController()
@@ -73,7 +73,7 @@ export function followTurn(
     else watcher.piece(parts, notice.response)
   }
 
-  const unlisten = desk.listen(`message:${message}`, payload => {
+  const unlisten = store.listen(`message:${message}`, payload => {
     const notice = payload as
       | ChunkNotice
       | NoteNotice
@@ -92,8 +92,8 @@ export function followTurn(
 
   async function look(): Promise<void> {
     try {
-      const found = await desk.findAnswer(message)
-      const state = task ? (await desk.findTask(task))?.state : (await desk.findMessage(`#${message}`))?.state
+      const found = await store.findAnswer(message)
+      const state = task ? (await store.findTask(task))?.state : (await store.findMessage(`#${message}`))?.state
       if (closing.signal.aborted) return
       // What was deleted while it was worked on is broken off.
       const isCanceled = state === 'canceled' || state === undefined
@@ -101,7 +101,7 @@ export function followTurn(
       stop()
       watcher.end({ response: isCanceled ? undefined : found?.response, isCanceled })
     } catch (error) {
-      world.log.warn({ err: error, message }, 'a run cannot be followed')
+      platform.log.warn({ err: error, message }, 'a run cannot be followed')
       stop()
       watcher.fail()
     }
@@ -109,7 +109,7 @@ export function followTurn(
 
   async function keepLooking(): Promise<void> {
     while (!closing.signal.aborted) {
-      await world.sleep(lookMs, closing.signal)
+      await platform.sleep(lookMs, closing.signal)
       if (closing.signal.aborted) return
       watcher.beat()
       await look()

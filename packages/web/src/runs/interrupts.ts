@@ -1,30 +1,30 @@
 import type { Interrupt } from '@ag-ui/core'
-import type { ApprovalAction, House, NormalizedResponse, Policy } from '@postern/core'
+import type { ApprovalAction, ChannelContext, NormalizedResponse, Policy } from '@postern/core'
 import { isForOperator, plainTextOf, readApproval } from '@postern/core'
 import type { TranscriptEntry } from '@postern/transcript'
 import { textOfContent } from '@postern/transcript'
-import { listOpenPolicies } from '../open-demands.ts'
+import { listOpenPolicies } from '../open-requirements.ts'
 
-/** What keeps a run from going on: one interrupt for each demand, or the question itself. */
+/** What keeps a run from going on: one interrupt for each requirement, or the question itself. */
 export function listInterrupts({ id, parts, status }: NormalizedResponse): readonly Interrupt[] {
   if (status !== 'input_required' && status !== 'auth_required') return []
-  const demands = parts.flatMap(part => (part.kind === 'policy' && part.policy.demand ? [part.policy] : []))
-  return demands.length === 0 ? [askAgain(id, plainTextOf(parts))] : demands.map(describeInterrupt)
+  const requirements = parts.flatMap(part => (part.kind === 'policy' && part.policy.requirement ? [part.policy] : []))
+  return requirements.length === 0 ? [askAgain(id, plainTextOf(parts))] : requirements.map(describeInterrupt)
 }
 
 /**
- * What a conversation waits for as it stands: what was demanded of its person and is not decided, and the question that nothing was said
+ * What a conversation waits for as it stands: what was required of its person and is not decided, and the question that nothing was said
  * behind. No run of it is a success while there is one.
  */
 export async function listOpenInterrupts(
   entries: readonly TranscriptEntry[],
   { owner, isAnswered }: { readonly owner: string; readonly isAnswered: boolean },
-  house: Pick<House, 'desk' | 'showDemand'>,
+  gateway: Pick<ChannelContext, 'store' | 'showRequirement'>,
 ): Promise<readonly Interrupt[]> {
   const last = entries.findLast(({ chat_seq }) => chat_seq !== undefined)
   const wait = last?.kind === 'input_required' && !isAnswered ? last.wait : undefined
   const question = last && wait?.reason === 'input' ? [askAgain(wait.id, textOfContent(last.content))] : []
-  return [...(await listOpenPolicies(entries, owner, house)).map(describeInterrupt), ...question]
+  return [...(await listOpenPolicies(entries, owner, gateway)).map(describeInterrupt), ...question]
 }
 
 function askAgain(id: string, message: string): Interrupt {
@@ -34,9 +34,9 @@ function askAgain(id: string, message: string): Interrupt {
 /** What an operator decides is nothing for who is talking to resolve: he knows that he waits. */
 function describeInterrupt(policy: Policy): Interrupt {
   if (!isForOperator(policy)) return writeInterrupt(policy)
-  const { kind, demand, message, expires_at, title } = policy
+  const { kind, requirement, message, expires_at, title } = policy
   return {
-    id: String(demand),
+    id: String(requirement),
     reason: 'postern:operator',
     message,
     ...(typeof expires_at === 'string' && { expiresAt: expires_at }),
@@ -44,9 +44,9 @@ function describeInterrupt(policy: Policy): Interrupt {
   }
 }
 
-function writeInterrupt({ kind, demand, message, expires_at, url, title, code, data }: Policy): Interrupt {
+function writeInterrupt({ kind, requirement, message, expires_at, url, title, code, data }: Policy): Interrupt {
   return {
-    id: String(demand),
+    id: String(requirement),
     ...nameReason(kind, readApproval({ code, data })),
     message,
     ...(typeof expires_at === 'string' && { expiresAt: expires_at }),

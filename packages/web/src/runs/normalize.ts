@@ -25,7 +25,7 @@ export interface ProvenRun {
   readonly joined?: (Pick<OwnThread, 'id' | 'via' | 'key'> & { readonly target: Json }) | undefined
 }
 
-/** A run → what the desk keeps and the agent reads. Pure. */
+/** A run → what the store keeps and the agent reads. Pure. */
 export function normalizeRun(run: ProvenRun): Intake {
   const { owner, agent, domain, threadId, runId, messageId, content, document, former, at, joined } = run
   const recipient = `@${agent}@${domain}`

@@ -12,7 +12,7 @@ export interface NoteWriter {
   close(reason: string): void
 }
 
-interface NoteRoom {
+interface NoteDeps {
   /** Whose run it is. */
   readonly agent: string
   readonly emit: EmitEvent
@@ -35,7 +35,7 @@ const plans: Readonly<Record<string, string>> = {
   script_instruction: 'plan.instruction',
 }
 
-export function createNoteWriter({ agent: own, emit, steps, callTool }: NoteRoom): NoteWriter {
+export function createNoteWriter({ agent: own, emit, steps, callTool }: NoteDeps): NoteWriter {
   /** An id is one invocation, also of a turn that is tried again: `false` once it has ended. */
   const subagents = new Map<string, boolean>()
   /** Tools that were called. */

@@ -2,7 +2,7 @@ import { hash } from 'node:crypto'
 import type { ContentPart, Message } from '@ag-ui/core'
 import type { Blob, Part } from '@postern/core'
 import { parseUrl } from '@postern/core'
-import type { AttachmentShelf } from '../attachments/shelf.ts'
+import type { AttachmentStore } from '../attachments/attachment-store.ts'
 
 export interface ReadParts {
   readonly parts: readonly Part[]
@@ -23,7 +23,7 @@ export interface PartPlace {
 export async function readContentParts(
   content: Message['content'],
   place: PartPlace,
-  shelf: AttachmentShelf,
+  shelf: AttachmentStore,
 ): Promise<ReadParts> {
   if (typeof content === 'string') return { parts: writeText(content), blobs: [], warnings: [] }
   const read: ReadParts[] = []
@@ -44,7 +44,7 @@ export function countFiles(contents: readonly Message['content'][]): number {
 
 const nothing: ReadParts = { parts: [], blobs: [], warnings: [] }
 
-async function readPart(part: ContentPart, place: PartPlace, shelf: AttachmentShelf): Promise<ReadParts> {
+async function readPart(part: ContentPart, place: PartPlace, shelf: AttachmentStore): Promise<ReadParts> {
   if (part.type === 'text') return { ...nothing, parts: writeText(part.text) }
   const { source } = part
   if (source.type === 'file') return { ...nothing, warnings: ['a file that only its provider knows was left out'] }
@@ -55,7 +55,7 @@ async function readPart(part: ContentPart, place: PartPlace, shelf: AttachmentSh
   return bytes ? writeFile(object.path, object.mime, bytes) : { ...nothing, warnings: ['an attachment is gone'] }
 }
 
-async function takeData(base64: string, place: PartPlace, shelf: AttachmentShelf): Promise<ReadParts> {
+async function takeData(base64: string, place: PartPlace, shelf: AttachmentStore): Promise<ReadParts> {
   const bytes = new Uint8Array(Buffer.from(base64, 'base64'))
   const object = await shelf.store({ ...place, bytes })
   return writeFile(object.path, object.mime, bytes)

@@ -15,7 +15,7 @@ export interface RunNews {
 
 /**
  * Holds the client's messages against what is stored, the newest `recent` entries of the thread: what is known by its id is stored already,
- * and what claims to be the agent's or the house's own words counts for nothing. Pure.
+ * and what claims to be the agent's or the gateway's own words counts for nothing. Pure.
  */
 export function reconcileRun({ messages, resume = [] }: RunAgentInput, recent: readonly TranscriptEntry[]): RunNews {
   const known = new Set(recent.flatMap(({ native_id }) => native_id ?? []))

@@ -1,10 +1,10 @@
 import type { ResumeEntry } from '@ag-ui/core'
-import type { DemandDecision, DemandRecord } from '@postern/core'
+import type { RequirementDecision, RequirementRecord } from '@postern/core'
 import { isForOperator, Rejection, randomHex, readRemember, resolutionIdOf, subjectOf } from '@postern/core'
 import type { TranscriptEntry } from '@postern/transcript'
 import { isAsked } from '../history.ts'
 import { senderOf } from '../owner.ts'
-import type { WebRooms } from '../rooms.ts'
+import type { WebDeps } from '../web-deps.ts'
 import { RunRepeated } from './admit-run.ts'
 import type { Watched } from './follow-turn.ts'
 import { isMap } from './read-run-input.ts'
@@ -23,11 +23,11 @@ export interface DecidedInterrupts {
 }
 
 interface Deciding {
-  readonly rooms: WebRooms
+  readonly deps: WebDeps
   readonly recent: readonly TranscriptEntry[]
 }
 
-/** What the person decided on what kept an earlier run from going on. Nobody decides what was demanded of another one. */
+/** What the person decided on what kept an earlier run from going on. Nobody decides what was required of another one. */
 export async function decideInterrupts(
   resume: readonly ResumeEntry[],
   asked: AskedRun,
@@ -65,35 +65,38 @@ type DecidingRun = AskedRun & { readonly isBegun: boolean }
 async function decideInterrupt(
   entry: ResumeEntry,
   asked: DecidingRun,
-  { rooms, recent }: Deciding,
+  { deps, recent }: Deciding,
 ): Promise<DecidedInterrupts> {
-  const demand = /^[0-9a-f]{32}$/.test(entry.interruptId)
-    ? await rooms.house.desk.findDemand({ id: entry.interruptId })
+  const requirement = /^[0-9a-f]{32}$/.test(entry.interruptId)
+    ? await deps.gateway.store.findRequirement({ id: entry.interruptId })
     : undefined
-  if (!demand) return answerQuestion(entry, recent)
-  if (isForOperator(demand.policy)) return lookAfterOperator(demand, asked, { rooms, recent })
-  const sender = senderOf(asked.owner, `@${asked.agent}@${rooms.house.agents.domain}`, 0)
-  const isOwn = demand.subject === subjectOf(sender) && demand.agent === asked.agent
+  if (!requirement) return answerQuestion(entry, recent)
+  if (isForOperator(requirement.policy)) return lookAfterOperator(requirement, asked, { deps, recent })
+  const sender = senderOf(asked.owner, `@${asked.agent}@${deps.gateway.agents.domain}`, 0)
+  const isOwn = requirement.subject === subjectOf(sender) && requirement.agent === asked.agent
   // A payment or a login is proven where it is made, and can only be left here.
-  const isLeft = demand.kind === 'consent_required' || entry.status === 'cancelled'
-  if (!isOwn || !isLeft || !wasDemanded(demand.id, recent)) return unknown
-  const reach = readReach(entry, demand)
+  const isLeft = requirement.kind === 'consent_required' || entry.status === 'cancelled'
+  if (!isOwn || !isLeft || !wasRequested(requirement.id, recent)) return unknown
+  const reach = readReach(entry, requirement)
   if (typeof reach === 'string') return { ...nothing, warnings: [reach] }
   const outcome = isApproval(entry) ? 'granted' : 'declined'
   const resolver = { method: 'web', subject: asked.owner.subject }
   const run = { owner: asked.owner.owner, id: asked.input.runId }
   const task = { ...run, context: asked.input.threadId, ...(asked.isBegun ? reopens : isNew) }
-  const decision = { digest: demand.digest, kind: demand.kind, outcome, resolver, task, ...reach } as const
-  const resolved = await rooms.house.desk.resolveDemand(decision, randomHex(rooms.house.world, 8))
+  const decision = { digest: requirement.digest, kind: requirement.kind, outcome, resolver, task, ...reach } as const
+  const resolved = await deps.gateway.store.resolveRequirement(decision, randomHex(deps.gateway.platform, 8))
   if (resolved.outcome === 'refused' && resolved.reason === 'taken' && !asked.isBegun) throw new RunRepeated()
   if (resolved.outcome === 'refused') return unknown
   return { ...nothing, watched: { message: resolved.message, task: run } }
 }
 
 /** How far it is to count. Of what is not understood nothing follows: the words for it. */
-function readReach({ payload }: ResumeEntry, demand: DemandRecord): Pick<DemandDecision, 'remember'> | string {
+function readReach(
+  { payload }: ResumeEntry,
+  requirement: RequirementRecord,
+): Pick<RequirementDecision, 'remember'> | string {
   try {
-    const remember = readRemember(isMap(payload) ? payload.remember : undefined, demand)
+    const remember = readRemember(isMap(payload) ? payload.remember : undefined, requirement)
     return remember ? { remember } : {}
   } catch (error) {
     if (error instanceof Rejection) return error.message
@@ -103,17 +106,17 @@ function readReach({ payload }: ResumeEntry, demand: DemandRecord): Pick<DemandD
 
 /** Whoever is talking decides nothing here: he is told how it stands. */
 async function lookAfterOperator(
-  demand: DemandRecord,
+  requirement: RequirementRecord,
   { agent }: AskedRun,
-  { rooms: { house }, recent }: Deciding,
+  { deps: { gateway }, recent }: Deciding,
 ): Promise<DecidedInterrupts> {
-  if (demand.agent !== agent || !wasDemanded(demand.id, recent)) return unknown
-  if (demand.status === 'open') return { ...nothing, warnings: ['an operator decides that'], isAsking: true }
+  if (requirement.agent !== agent || !wasRequested(requirement.id, recent)) return unknown
+  if (requirement.status === 'open') return { ...nothing, warnings: ['an operator decides that'], isAsking: true }
   // Who asks when its time is over need not wait until somebody has looked.
-  const isOverdue = demand.status === 'expired' && demand.resolvedAt === undefined
-  if (isOverdue) await house.desk.endOverdue(demand.id, randomHex(house.world, 8))
-  const caused = await house.desk.findMessageTo(agent, resolutionIdOf(demand.id))
-  const state = caused && (await house.desk.findMessage(`#${caused.message}`))?.state
+  const isOverdue = requirement.status === 'expired' && requirement.resolvedAt === undefined
+  if (isOverdue) await gateway.store.endOverdue(requirement.id, randomHex(gateway.platform, 8))
+  const caused = await gateway.store.findMessageTo(agent, resolutionIdOf(requirement.id))
+  const state = caused && (await gateway.store.findMessage(`#${caused.message}`))?.state
   const isAnswered = state !== 'received' && state !== 'working'
   return {
     ...nothing,
@@ -123,9 +126,9 @@ async function lookAfterOperator(
 }
 
 /** In this conversation: what goes on is told in it. */
-function wasDemanded(id: string, recent: readonly TranscriptEntry[]): boolean {
+function wasRequested(id: string, recent: readonly TranscriptEntry[]): boolean {
   const parts = recent.flatMap(({ content }) => ('parts' in content ? content.parts : []))
-  return parts.some(part => part.kind === 'policy' && part.policy.demand === id)
+  return parts.some(part => part.kind === 'policy' && part.policy.requirement === id)
 }
 
 /** Only a plain yes is one. */

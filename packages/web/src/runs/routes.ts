@@ -4,8 +4,8 @@ import type { Context } from 'hono'
 import { Hono } from 'hono'
 import { answerOwner } from '../dialects/answer.ts'
 import { readHistory } from '../history-route.ts'
-import type { WebRooms } from '../rooms.ts'
 import { readThreads } from '../threads-route.ts'
+import type { WebDeps } from '../web-deps.ts'
 import { RunRepeated } from './admit-run.ts'
 import type { OpenRuns } from './open-runs.ts'
 import { createOpenRuns } from './open-runs.ts'
@@ -15,21 +15,21 @@ import { findAgentName, startRun } from './start-run.ts'
 import { streamRun } from './stream-run.ts'
 
 /** Runs, what stops them, and what was said (AG-UI 1.0). */
-export function createRunRoutes(rooms: WebRooms): Hono {
-  const { house } = rooms
-  const open = createOpenRuns(rooms.config.limits.runs_per_owner)
+export function createRunRoutes(deps: WebDeps): Hono {
+  const { gateway } = deps
+  const open = createOpenRuns(deps.config.limits.runs_per_owner)
   const routes = new Hono()
   const answer = (handle: (c: Context) => Promise<Response>) => async (c: Context) => {
     try {
       return await handle(c)
     } catch (error) {
-      return error instanceof RunRepeated ? answerRepeated() : toProblem(error, house.world.log)
+      return error instanceof RunRepeated ? answerRepeated() : toProblem(error, gateway.platform.log)
     }
   }
-  const run = answer(c => answerRun(c, rooms, open))
-  const history = answerOwner(rooms, (c, owner) => readHistory(c, owner, rooms))
-  const threads = answerOwner(rooms, (c, owner) => readThreads(c, owner, rooms))
-  const cancel = answer(c => answerCancel(c, rooms))
+  const run = answer(c => answerRun(c, deps, open))
+  const history = answerOwner(deps, (c, owner) => readHistory(c, owner, deps))
+  const threads = answerOwner(deps, (c, owner) => readThreads(c, owner, deps))
+  const cancel = answer(c => answerCancel(c, deps))
   for (const base of ['/api/v1/agent', '/api/v1/agents/:agent']) {
     routes.post(`${base}/runs`, run)
     routes.get(`${base}/threads`, threads)
@@ -39,20 +39,20 @@ export function createRunRoutes(rooms: WebRooms): Hono {
   return routes
 }
 
-async function answerRun(c: Context, rooms: WebRooms, open: OpenRuns): Promise<Response> {
-  const owner = await rooms.readOwner(c.req.raw)
-  const agent = findAgentName(c.req.param('agent'), rooms)
+async function answerRun(c: Context, deps: WebDeps, open: OpenRuns): Promise<Response> {
+  const owner = await deps.readOwner(c.req.raw)
+  const agent = findAgentName(c.req.param('agent'), deps)
   if (!acceptsStream(c.req.header('accept'))) return new Response(null, { status: 406 })
   // Before its body comes: many who send slowly would fill the memory.
   const leave = open.enter(owner.owner)
   try {
-    const request = await rooms.openBody(c.req.raw, rooms.config.limits.run_bytes)
+    const request = await deps.openBody(c.req.raw, deps.config.limits.run_bytes)
     const document = parseBoundedJson(new Uint8Array(await request.arrayBuffer()), { what: 'run' })
     const { input, warnings } = readRunInput(document)
     const asked: AskedRun = { owner, agent, input, document, from: peerAddress(c.env) }
-    const started = await startRun(asked, rooms)
+    const started = await startRun(asked, deps)
     const all = [...warnings, ...started.warnings]
-    return new Response(streamRun(asked, { ...started, warnings: all }, rooms, leave), { headers: sseHeaders })
+    return new Response(streamRun(asked, { ...started, warnings: all }, deps, leave), { headers: sseHeaders })
   } catch (error) {
     leave()
     throw error
@@ -75,9 +75,9 @@ export function answerRepeated(): Response {
 }
 
 /** The run ends as cancelled; an answer that comes later is thrown away. */
-async function answerCancel(c: Context, { readOwner, house }: WebRooms): Promise<Response> {
+async function answerCancel(c: Context, { readOwner, gateway }: WebDeps): Promise<Response> {
   const { owner } = await readOwner(c.req.raw, 'cancel')
   const key = { owner, id: c.req.param('run') ?? '' }
-  if (!(await house.desk.findTask(key))) throw new Rejection('no_recipient', 'Cannot cancel: there is no such run')
-  return c.json({ cancelled: await house.desk.cancelTask(key) })
+  if (!(await gateway.store.findTask(key))) throw new Rejection('no_recipient', 'Cannot cancel: there is no such run')
+  return c.json({ cancelled: await gateway.store.cancelTask(key) })
 }

@@ -138,7 +138,7 @@ interface Script {
   readonly ending: 'success' | 'cancelled' | 'fail'
 }
 
-/** As the house puts the pieces together. */
+/** As the gateway puts the pieces together. */
 async function collect({ chunks, changed }: Script): Promise<NormalizedResponse> {
   const given = chunks.map(({ isInterim, parts }) => ({ ...(isInterim && { status: 'working' as const }), parts }))
   async function* stream() {

@@ -11,73 +11,73 @@ const say = (bytes: number): Event => ({
 })
 
 function open(first: readonly Event[] = []) {
-  const room = { left: 0, sink: undefined as EventSink | undefined }
+  const quota = { left: 0, sink: undefined as EventSink | undefined }
   const stream = streamEvents(sink => {
-    room.sink = sink
+    quota.sink = sink
     for (const event of first) sink.send(event)
     return () => {
-      room.left += 1
+      quota.left += 1
     }
   })
-  return { room, stream }
+  return { quota, stream }
 }
 
 describe('streamEvents()', () => {
   it('writes no end of a line that some clients see within an event', async () => {
     const words = 'a\u2028b\u2029c\u0085d'
-    const { room, stream } = open([{ type: EventType.TEXT_MESSAGE_CONTENT, messageId: 'm', delta: words }])
-    room.sink?.close()
+    const { quota, stream } = open([{ type: EventType.TEXT_MESSAGE_CONTENT, messageId: 'm', delta: words }])
+    quota.sink?.close()
     const text = await new Response(stream).text()
     expect(text).not.toMatch(/[\u0085\u2028\u2029]/)
     expect(JSON.parse(text.replace('data: ', '')).delta).toBe(words)
   })
 
   it('gives one event, however large, to a client that reads', async () => {
-    const { room, stream } = open([say(9_000_000), say(1), say(1)])
-    room.sink?.close()
+    const { quota, stream } = open([say(9_000_000), say(1), say(1)])
+    quota.sink?.close()
     expect((await new Response(stream).text()).length).toBeGreaterThan(9_000_000)
   })
 
   it('takes nobody for slow who has just come, however much it begins with', async () => {
-    const { room, stream } = open([say(9_000_000), say(9_000_000), say(1)])
-    room.sink?.close()
+    const { quota, stream } = open([say(9_000_000), say(9_000_000), say(1)])
+    quota.sink?.close()
     expect((await new Response(stream).text()).length).toBeGreaterThan(18_000_000)
-    expect(room.left).toBe(1)
+    expect(quota.left).toBe(1)
   })
 
   it('counts a client until he has taken all of it, though no more comes', async () => {
-    const { room, stream } = open([say(100_000), say(100_000)])
-    room.sink?.close()
-    room.sink?.send(say(1))
-    expect(room.left).toBe(0)
+    const { quota, stream } = open([say(100_000), say(100_000)])
+    quota.sink?.close()
+    quota.sink?.send(say(1))
+    expect(quota.left).toBe(0)
     const reader = stream.getReader()
     expect((await reader.read()).done).toBe(false)
-    expect(room.left).toBe(0)
+    expect(quota.left).toBe(0)
     expect((await reader.read()).done).toBe(false)
     expect((await reader.read()).done).toBe(true)
-    expect(room.left).toBe(1)
+    expect(quota.left).toBe(1)
   })
 
   it('leaves a client that does not read, and keeps no more than some MB for it', async () => {
-    const { room, stream } = open()
-    for (let i = 0; i < 1_000; i++) room.sink?.send(say(10_000))
-    expect(room.left).toBe(1)
+    const { quota, stream } = open()
+    for (let i = 0; i < 1_000; i++) quota.sink?.send(say(10_000))
+    expect(quota.left).toBe(1)
     await expect(new Response(stream).text()).rejects.toThrow('the client reads too slowly')
   })
 
   it('is left by a client that goes away with the end of it not taken', async () => {
-    const { room, stream } = open([say(100_000)])
-    room.sink?.close()
+    const { quota, stream } = open([say(100_000)])
+    quota.sink?.close()
     await stream.cancel()
-    expect(room.left).toBe(1)
+    expect(quota.left).toBe(1)
   })
 
   it('is left once by a client that goes away, and says nothing more', async () => {
-    const { room, stream } = open([say(1)])
+    const { quota, stream } = open([say(1)])
     await stream.cancel()
-    room.sink?.send(say(1))
-    room.sink?.beat()
-    room.sink?.close()
-    expect(room.left).toBe(1)
+    quota.sink?.send(say(1))
+    quota.sink?.beat()
+    quota.sink?.close()
+    expect(quota.left).toBe(1)
   })
 })

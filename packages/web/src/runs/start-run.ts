@@ -5,8 +5,8 @@ import { readAguiParts } from '@postern/transcript'
 import { findConversation } from '../conversation.ts'
 import { isAsked, showHistory } from '../history.ts'
 import type { WebOwner } from '../owner.ts'
-import type { WebRooms } from '../rooms.ts'
-import { maxRead } from '../rooms.ts'
+import type { WebDeps } from '../web-deps.ts'
+import { maxRead } from '../web-deps.ts'
 import { admitRun, RunRepeated } from './admit-run.ts'
 import type { ChatState } from './chat-state.ts'
 import { addLinks, showsInterrupts } from './decision-links.ts'
@@ -48,23 +48,23 @@ const recentEntries = 400
 /**
  * Holds a run against what is stored and makes what is new of it durable. @throws Rejection, Unavailable, RunRepeated
  */
-export async function startRun(asked: AskedRun, rooms: WebRooms): Promise<StartedRun> {
+export async function startRun(asked: AskedRun, deps: WebDeps): Promise<StartedRun> {
   const { owner, agent, input } = asked
-  const { desk } = rooms.house
-  if (await desk.findTask({ owner: owner.owner, id: input.runId })) throw new RunRepeated()
-  const found = await findConversation({ owner, agent, threadId: input.threadId }, rooms)
+  const { store } = deps.gateway
+  if (await store.findTask({ owner: owner.owner, id: input.runId })) throw new RunRepeated()
+  const found = await findConversation({ owner, agent, threadId: input.threadId }, deps)
   const range = { tail: recentEntries, max_bytes: maxRead }
-  const recent = found ? await rooms.transcript.read(found.thread, range) : []
+  const recent = found ? await deps.transcript.read(found.thread, range) : []
   // What the gateway answers itself asks nothing and shows nothing of an agent.
   const spoken = recent.filter(({ stage }) => stage !== 'gateway')
   const news = reconcileRun(input, recent)
-  const decided = await decideInterrupts(news.resume, asked, { rooms, recent: spoken })
+  const decided = await decideInterrupts(news.resume, asked, { deps, recent: spoken })
   const isAnswered = news.said.length > 0 || decided.answers.length > 0
   const isJoined = found?.joined !== undefined
   const common = {
-    listOpen: () => listOpenInterrupts(recent, { owner: owner.owner, isAnswered }, rooms.house),
-    snapshots: await takeSnapshots(asked, { recent, said: decided.watched ? [] : news.said, isJoined }, rooms),
-    state: await findChatState(spoken, rooms),
+    listOpen: () => listOpenInterrupts(recent, { owner: owner.owner, isAnswered }, deps.gateway),
+    snapshots: await takeSnapshots(asked, { recent, said: decided.watched ? [] : news.said, isJoined }, deps),
+    state: await findChatState(spoken, deps),
     warnings: [...news.warnings, ...decided.warnings],
     isAsking: decided.isAsking,
   }
@@ -73,29 +73,29 @@ export async function startRun(asked: AskedRun, rooms: WebRooms): Promise<Starte
     const warnings = isMore ? [...common.warnings, 'what was said beside a decision was left out'] : common.warnings
     return { ...common, warnings, watched: decided.watched }
   }
-  const content = await readNews(news, decided.answers, asked, rooms)
+  const content = await readNews(news, decided.answers, asked, deps)
   const warnings = [...common.warnings, ...content.warnings]
   if (content.parts.length === 0) return { ...common, warnings, watched: decided.following }
-  await rooms.transcript.checkRoom(owner.owner, { threads: found ? 0 : 1, entries: 1, bytes: 1 }, rooms.room)
-  const watched = await admitRun({ asked, news, content, joined: found?.joined }, rooms)
-  if (!found) countChat(asked, rooms)
+  await deps.transcript.checkQuota(owner.owner, { threads: found ? 0 : 1, entries: 1, bytes: 1 }, deps.quota)
+  const watched = await admitRun({ asked, news, content, joined: found?.joined }, deps)
+  if (!found) countChat(asked, deps)
   return { ...common, warnings, watched }
 }
 
 /** A chat counts from its first word on; who follows the run must not come late for that, or he hears the answer only at its end. */
-function countChat({ owner, agent, input: { threadId } }: AskedRun, rooms: WebRooms): void {
-  findConversation({ owner, agent, threadId }, rooms).catch(error => {
-    rooms.house.world.log.warn({ err: error }, 'a new chat is not counted until it is read')
+function countChat({ owner, agent, input: { threadId } }: AskedRun, deps: WebDeps): void {
+  findConversation({ owner, agent, threadId }, deps).catch(error => {
+    deps.gateway.platform.log.warn({ err: error }, 'a new chat is not counted until it is read')
   })
 }
 
 async function findChatState(
   recent: readonly TranscriptEntry[],
-  { house: { desk } }: WebRooms,
+  { gateway: { store } }: WebDeps,
 ): Promise<ChatState | undefined> {
   const isAnswer = (entry: TranscriptEntry) => (entry.role === 'assistant' && !entry.is_incomplete) || isAsked(entry)
   const last = recent.findLast(entry => isAnswer(entry) && entry.native_id !== undefined)
-  const found = last?.native_id === undefined ? undefined : await desk.findResponse(last.native_id)
+  const found = last?.native_id === undefined ? undefined : await store.findResponse(last.native_id)
   return found?.response.chat_state
 }
 
@@ -109,12 +109,12 @@ interface Snapped {
 async function takeSnapshots(
   { owner, input }: AskedRun,
   { recent, said, isJoined }: Snapped,
-  rooms: WebRooms,
+  deps: WebDeps,
 ): Promise<StartedRun['snapshots']> {
   const stored = recent.filter(({ chat_seq }) => chat_seq !== undefined)
   const known = new Set(input.messages.map(({ id }) => id))
   if (stored.every(({ native_id, entry_id }) => known.has(native_id ?? entry_id))) return []
-  const messages = await showHistory(stored, { owner: owner.owner, isJoined }, rooms)
+  const messages = await showHistory(stored, { owner: owner.owner, isJoined }, deps)
   const shown = messages.map(({ id, role, name, content, metadata }) => ({
     id,
     role,
@@ -129,7 +129,7 @@ async function readNews(
   { said, toolResults }: RunNews,
   answers: readonly string[],
   { owner, input }: AskedRun,
-  { shelf, config }: WebRooms,
+  { shelf, config }: WebDeps,
 ): Promise<ReadParts> {
   const place = { owner: owner.owner, threadId: input.threadId, runId: input.runId }
   const most = config.limits.files_per_run
@@ -161,9 +161,9 @@ function readToolContent(content: ToolMessage['content']): unknown {
 }
 
 /** @throws Rejection no_recipient */
-export function findAgentName(named: string | undefined, { house }: Pick<WebRooms, 'house'>): string {
-  const name = named ?? house.agents.defaultAgent
-  const agent = name === undefined ? undefined : house.agents.find(name)
+export function findAgentName(named: string | undefined, { gateway }: Pick<WebDeps, 'gateway'>): string {
+  const name = named ?? gateway.agents.defaultAgent
+  const agent = name === undefined ? undefined : gateway.agents.find(name)
   if (!agent) throw new Rejection('no_recipient', 'Cannot run: there is no such agent')
   return agent.name
 }

@@ -3,7 +3,7 @@ import type { NormalizedResponse } from '@postern/core'
 import { plainTextOf, presentResponse } from '@postern/core'
 import { parseThreadName } from '../own-threads.ts'
 import { senderOf } from '../owner.ts'
-import type { WebRooms } from '../rooms.ts'
+import type { WebDeps } from '../web-deps.ts'
 import { showsInterrupts, withDecisionLinks } from './decision-links.ts'
 import type { TurnEnding, TurnWatcher } from './follow-turn.ts'
 import { followTurn } from './follow-turn.ts'
@@ -19,7 +19,7 @@ import type { AskedRun, StartedRun } from './start-run.ts'
 export function streamRun(
   asked: AskedRun,
   started: StartedRun,
-  { config, house: { world, desk, agents, fileAddress, showDemand } }: WebRooms,
+  { config, gateway: { platform, store, agents, fileAddress, showRequirement } }: WebDeps,
   leave: () => void,
 ): ReadableStream<Uint8Array> {
   const { threadId, runId, parentRunId, tools } = asked.input
@@ -34,15 +34,15 @@ export function streamRun(
       runId,
       parentRunId,
       clientTools,
-      now: world.now,
+      now: platform.now,
       askedAt: started.watched?.askedAt,
       ...told,
     }
     const writer = createRunWriter(place, sink.send)
     // Nobody else reads this stream: with the addresses by which its person decides.
-    const sender = senderOf(asked.owner, `@${asked.agent}@${agents.domain}`, world.now())
+    const sender = senderOf(asked.owner, `@${asked.agent}@${agents.domain}`, platform.now())
     const present: Present = response => {
-      const presented = presentResponse(response, { sender }, showDemand)
+      const presented = presentResponse(response, { sender }, showRequirement)
       return showsInterrupts(asked.input) ? presented : withDecisionLinks(presented)
     }
     writer.start()
@@ -56,8 +56,8 @@ export function streamRun(
         started.watched,
         createWatcher(writer, { sink, present, listOpen: started.listOpen, done: sink.close }),
         {
-          desk,
-          world,
+          store,
+          platform,
         },
       )
     if (!stop)
@@ -82,7 +82,7 @@ async function endWithoutTurn(
   else finish(writer, await listOpen())
 }
 
-/** What was demanded before and is still open keeps a run from being a success. */
+/** What was required before and is still open keeps a run from being a success. */
 function finish(writer: RunWriter, interrupts: readonly Interrupt[]): void {
   writer.finish(interrupts.length > 0 ? { kind: 'interrupt', interrupts } : { kind: 'success' })
 }

@@ -1,4 +1,4 @@
-import type { ByteStore, World } from '@postern/core'
+import type { ByteStore, Platform } from '@postern/core'
 import { Unavailable } from '@postern/core'
 import type { WebConfig } from '../config.ts'
 import { encodeS3Path, signS3Request } from './sign-request.ts'
@@ -6,7 +6,7 @@ import { encodeS3Path, signS3Request } from './sign-request.ts'
 export type S3Config = Extract<WebConfig['storage'], { readonly kind: 's3' }>
 
 /** Bytes in a bucket of an S3-compatible store, addressed by path (`{endpoint}/{bucket}/{key}`). @throws Unavailable */
-export function openS3Bytes(config: S3Config, { fetch, now }: Pick<World, 'fetch' | 'now'>): ByteStore {
+export function openS3Bytes(config: S3Config, { fetch, now }: Pick<Platform, 'fetch' | 'now'>): ByteStore {
   const credentials = { accessKey: config.access_key, secretKey: config.secret_key, region: config.region }
   const { origin, pathname } = new URL(config.endpoint)
   const base = `${origin}${pathname.replace(/\/+$/, '')}/${config.bucket}`

@@ -1,8 +1,8 @@
 import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
-import { openSimWorld } from '@postern/sim'
+import { openSimulation } from '@postern/simulation'
 import type { BrowserContext } from 'playwright-core'
-import { shopkeeper } from '../../demand-steps.ts'
+import { shopkeeper } from '../../requirement-steps.ts'
 import { chatHost, chatOrigin, ourHost, ourOrigin, ports } from '../names.ts'
 import { startOurGateway } from '../our-gateway.ts'
 import { openPrivateNetwork } from '../private-network.ts'
@@ -20,22 +20,22 @@ const smtpPort = 2525
 async function runBrowserExam(): Promise<boolean> {
   const network = await openPrivateNetwork(directory)
   const front = await openTlsFront(network, { [ourHost]: ports.gateway, [chatHost]: ports.chat })
-  const world = await openSimWorld()
+  const simulation = await openSimulation()
   const place = join(directory, 'gateway')
   mkdirSync(place)
   const more = {
     ...readTrust(),
     agents: { shop: shopkeeper, clerk, echo: { use: 'builtin:echo' } },
-    network: { dns: world.network.dns, allow_private: [chatOrigin] },
-    email: { listen: { port: smtpPort, protocol: 'smtp' }, submit: world.mail.submit },
+    network: { dns: simulation.network.dns, allow_private: [chatOrigin] },
+    email: { listen: { port: smtpPort, protocol: 'smtp' }, submit: simulation.mail.submit },
   }
   const gateway = await startOurGateway(place, { caPath: network.certPath, more })
-  world.connectGateway({ origin: ourOrigin, port: ports.gateway, smtpPort })
+  simulation.connectGateway({ origin: ourOrigin, port: ports.gateway, smtpPort })
   const browsers = {
     plain: await openBrowser(chromium, { directory, javaScriptEnabled: false }),
     scripted: await openBrowser(chromium, { directory, javaScriptEnabled: true }),
   }
-  const mailFailures = await runSteps(browserSteps, { world, gateway, browsers, link: '' })
+  const mailFailures = await runSteps(browserSteps, { simulation, gateway, browsers, link: '' })
   const room = await startChatRoom(directory)
   const [ann, bob] = await Promise.all(['ann', 'bob'].map(openOwn))
   const people = { ann: ann as BrowserContext, bob: bob as BrowserContext, cy: browsers.plain }
@@ -44,7 +44,7 @@ async function runBrowserExam(): Promise<boolean> {
   for (const browser of new Set([...Object.values(browsers), ...Object.values(people)])) await browser.close()
   await room.stop()
   await gateway.stop()
-  await world.close()
+  await simulation.close()
   front.close()
   if (failures > 0 || process.env.PEERS_LOGS)
     say(`\nour gateway says:\n${gateway.log()}\nthe chat room says:\n${room.log()}`)

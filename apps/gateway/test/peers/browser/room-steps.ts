@@ -19,7 +19,7 @@ export const roomSteps: readonly Step<RoomStage>[] = [
   { name: 'two people come into one room', run: comeIn },
   { name: 'one asks an agent, and the other sees question and answer as they come', run: ask },
   { name: 'what strangers write is text, and runs nowhere', run: attack },
-  { name: 'the one who is asked has a button, the other sees who that is', run: demand },
+  { name: 'the one who is asked has a button, the other sees who that is', run: requirement },
   { name: 'a press of the button agrees, for both to see', run: agree },
   { name: 'the pages keep to their own rules', run: keepRules },
   { name: 'without script one can come in, write, read and decide', run: useNoScript },
@@ -81,7 +81,7 @@ async function attack(stage: RoomStage): Promise<void> {
   }
 }
 
-async function demand(stage: RoomStage): Promise<void> {
+async function requirement(stage: RoomStage): Promise<void> {
   const { ann, bob } = pagesOf(stage)
   await write(ann, '@clerk order please')
   await entryWith(bob, 'Asked of Ann.').waitFor()

@@ -1,5 +1,5 @@
 import { deepStrictEqual, match, ok } from 'node:assert/strict'
-import type { SimWorld } from '@postern/sim'
+import type { Simulation } from '@postern/simulation'
 import type { BrowserContext, Page } from 'playwright-core'
 import { waitUntil } from '../eventually.ts'
 import { ourOrigin } from '../names.ts'
@@ -7,7 +7,7 @@ import type { OurGateway } from '../our-gateway.ts'
 import type { Step } from '../run-steps.ts'
 
 export interface BrowserStage {
-  readonly world: SimWorld
+  readonly simulation: Simulation
   readonly gateway: OurGateway
   /** One that runs scripts, and one that does not. */
   readonly browsers: { readonly plain: BrowserContext; readonly scripted: BrowserContext }
@@ -27,8 +27,8 @@ export const browserSteps: readonly Step<BrowserStage>[] = [
 ]
 
 async function askByMail(stage: BrowserStage): Promise<void> {
-  const { mail } = await stage.world.mail.deliver({ to: 'shop@agents.test', text: 'consent please' })
-  const { html = '' } = await stage.world.mail.awaitReply(mail.messageId, 20_000)
+  const { mail } = await stage.simulation.mail.deliver({ to: 'shop@agents.test', text: 'consent please' })
+  const { html = '' } = await stage.simulation.mail.awaitReply(mail.messageId, 20_000)
   const [, link = ''] = /<a href="([^"]+)">Yes, hand it on<\/a>/.exec(html) ?? []
   ok(link.startsWith(`${ourOrigin}/actions/`), `no link in ${html}`)
   stage.link = link
@@ -101,7 +101,7 @@ async function agree(stage: BrowserStage): Promise<void> {
   await page.waitForLoadState()
   deepStrictEqual(await page.title(), 'Agreed')
   await waitUntil('the agent has gone on', () =>
-    stage.world.mail.received.find(({ text }) =>
+    stage.simulation.mail.received.find(({ text }) =>
       text?.includes('decided: consent_required granted by link, my state, 7'),
     ),
   )

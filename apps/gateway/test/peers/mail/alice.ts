@@ -1,14 +1,14 @@
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import type { ReadMail } from '@postern/sim'
-import { readMail } from '@postern/sim'
+import type { ReadMail } from '@postern/simulation'
+import { readMail } from '@postern/simulation'
 import { waitUntil } from '../eventually.ts'
 import { runCommand } from '../run-command.ts'
 import type { Dkimpy } from './dkimpy.ts'
 import { describePrograms } from './find-mail-programs.ts'
 import { alice, mailPorts, peopleHost, stagePath, users } from './names.ts'
 
-export interface Letter {
+export interface DirectMessage {
   /** alice's address, where she does not write in the name of somebody else. */
   readonly from?: string | undefined
   readonly to: string
@@ -28,7 +28,7 @@ export interface Received extends ReadMail {
 /** Who writes with swaks, by way of the mail server, and reads what lies in her Maildir. */
 export interface Alice {
   /** Returns the Message-ID of what she wrote. */
-  write(letter: Letter): Promise<string>
+  write(letter: DirectMessage): Promise<string>
   /** The mail that answers the one with this Message-ID. */
   findAnswer(id: string): Promise<Received>
   mailbox(): readonly Received[]
@@ -51,7 +51,7 @@ export function openAlice(tree: string, dkimpy: Dkimpy): Alice {
   }
 }
 
-function compose({ from = alice, to, subject, text, answers }: Letter, id: string): string {
+function compose({ from = alice, to, subject, text, answers }: DirectMessage, id: string): string {
   const references = answers && [...answers.references, answers.messageId].map(known => `<${known}>`).join(' ')
   return [
     `From: ${from}`,
@@ -68,7 +68,7 @@ function compose({ from = alice, to, subject, text, answers }: Letter, id: strin
   ].join('\n')
 }
 
-async function sendBySwaks(tree: string, { from = alice, to }: Letter, mail: string): Promise<void> {
+async function sendBySwaks(tree: string, { from = alice, to }: DirectMessage, mail: string): Promise<void> {
   const path = join(stagePath, 'letter.eml')
   writeFileSync(path, mail)
   const swaks = ['perl', join(tree, 'usr/bin/swaks'), '--server', `127.0.0.1:${mailPorts.server}`, '--helo', peopleHost]

@@ -1,7 +1,7 @@
 import { mkdirSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
-import type { SimDns } from '@postern/sim'
-import { openSimWorld } from '@postern/sim'
+import type { SimDns } from '@postern/simulation'
+import { openSimulation } from '@postern/simulation'
 import { ourHost } from '../names.ts'
 import { startOurGateway } from '../our-gateway.ts'
 import { runSteps, say } from '../run-steps.ts'
@@ -22,7 +22,7 @@ const tree = join(stagePath, 'tree')
 /** The same steps with each server, and a gateway that knows nothing yet. `PEERS_LOGS=1` shows all logs in any case. */
 async function runMailExam(): Promise<boolean> {
   await openMailNetwork(directory)
-  const { dns, close } = await openSimWorld()
+  const { dns, close } = await openSimulation()
   let failures = 0
   for (const start of [startPostfix, startExim, startOpenSmtpd]) {
     rmSync(join(users.alice.home, 'Maildir'), { recursive: true, force: true })

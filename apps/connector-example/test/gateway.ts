@@ -1,0 +1,146 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { MessageRecord, MessageSummary } from '@postern/core'
+import type { Gateway } from 'postern'
+import { openGateway } from 'postern'
+import { parseConfig } from 'postern/config'
+import { createLog } from 'postern/log'
+import type { ConnectorConfig } from '../src/config.ts'
+import { defaultLimits } from '../src/config.ts'
+import type { Connector } from '../src/connector.ts'
+import { openConnector } from '../src/connector.ts'
+import { tokenSubject } from '../src/tokens.ts'
+import { memberMethod } from '../src/vouch.ts'
+import type { Visitor } from './visitor.ts'
+import { createVisitor } from './visitor.ts'
+
+export const chatOrigin = 'https://chat.test'
+export const mallory = 'mallory.test'
+const operatorToken = 'operator-token-of-the-tests'
+
+export interface ChatGateway {
+  readonly connector: Connector
+  readonly config: ConnectorConfig
+  readonly gatewayUrl: string
+  readonly directory: string
+  /** Somebody at a browser of his own. */
+  comeIn(name: string): Promise<Visitor>
+  /** What the operator of the agents sees, newest first. */
+  messages(): Promise<readonly MessageRecord[]>
+  stopGateway(): Promise<void>
+  startGateway(): Promise<void>
+  close(): Promise<void>
+}
+
+export interface ChatOptions extends Partial<Pick<ConnectorConfig, 'credentials' | 'limits'>> {
+  readonly prefixes?: readonly string[]
+  readonly issuers?: readonly string[]
+  /** Origins whose tokens are those of a connector. */
+  readonly connectors?: readonly string[]
+  /** Which of the two is asked for keys at `mallory.test`. */
+  readonly now?: () => number
+}
+
+const findFreePort = async (): Promise<number> => {
+  const server = createServer()
+  await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
+  const { port } = server.address() as AddressInfo
+  await new Promise(resolve => server.close(resolve))
+  return port
+}
+
+/** A gateway and a chat room, in this process, over real sockets. */
+export async function openChatGateway(options: ChatOptions = {}): Promise<ChatGateway> {
+  const { prefixes = ['room:'], issuers = ['chat.test', 'did:web:chat.test'], connectors = [chatOrigin] } = options
+  const { credentials = false, limits = defaultLimits, now } = options
+  const directory = mkdtempSync(join(tmpdir(), 'postern-chat-'))
+  const [gatewayPort, chatPort] = [await findFreePort(), await findFreePort()]
+  const log = createLog({ level: 'silent', readable: false })
+  const trust = { methods: [memberMethod], assurance: ['platform'], subject_prefixes: prefixes }
+  const tree = {
+    origin: 'https://agents.test',
+    listen: { port: gatewayPort },
+    data: join(directory, 'data'),
+    dev: true,
+    operator_token: operatorToken,
+    agents: {
+      teller: { use: './agents/teller.ts' },
+      ping: { use: './agents/ping.ts' },
+      pong: { use: './agents/ping.ts' },
+      convener: { use: './agents/convener.ts' },
+      holder: { use: './agents/holder.ts' },
+      asker: { use: './agents/asker.ts' },
+      clerk: { use: '../agents/clerk.ts' },
+      echo: { use: 'builtin:echo' },
+    },
+    identity: {
+      trusted_issuers: issuers.map(issuer => ({ issuer, ...trust })),
+      connectors: connectors.map(issuer => ({ issuer, subject: tokenSubject })),
+    },
+    a2a: {
+      auth: {
+        issuers: ['chat.test', mallory].map(host => ({
+          issuer: `https://${host}`,
+          jwks: `https://${host}/.well-known/jwks.json`,
+          audience: 'https://agents.test',
+          algorithms: ['EdDSA'],
+        })),
+      },
+    },
+    payments: { use: 'builtin:test' },
+    network: { loopback: { 'chat.test': chatPort, [mallory]: chatPort } },
+    log: { level: 'silent' },
+  }
+  const config: ConnectorConfig = {
+    origin: chatOrigin,
+    host: '127.0.0.1',
+    port: chatPort,
+    name: 'Chat room',
+    keyFile: join(directory, 'keys.json'),
+    agentsDomain: 'agents.test',
+    credentials,
+    dev: true,
+    loopback: { 'agents.test': gatewayPort },
+    behindProxy: false,
+    limits,
+  }
+  const connector = await openConnector(config, { log, now })
+  await connector.listen()
+  const gatewayUrl = `http://127.0.0.1:${gatewayPort}`
+  let gateway: Gateway
+
+  async function startGateway(): Promise<void> {
+    gateway = await openGateway(parseConfig(tree), { baseDir: import.meta.dirname, log, operatorToken })
+    await gateway.start()
+  }
+
+  async function ask<Answer>(path: string): Promise<Answer> {
+    const answer = await fetch(`${gatewayUrl}/operator/api${path}`, {
+      headers: { authorization: `Bearer ${operatorToken}` },
+    })
+    return (await answer.json()) as Answer
+  }
+
+  await startGateway()
+  return {
+    connector,
+    config,
+    gatewayUrl,
+    directory,
+    comeIn: name => createVisitor(`http://127.0.0.1:${chatPort}`, name),
+    async messages() {
+      const { messages } = await ask<{ messages: readonly MessageSummary[] }>('/messages?limit=100')
+      return Promise.all(messages.map(({ id }) => ask<MessageRecord>(`/messages/${encodeURIComponent(id)}`)))
+    },
+    stopGateway: () => gateway.stop(),
+    startGateway,
+    async close() {
+      await connector.close()
+      await gateway.stop()
+      rmSync(directory, { recursive: true })
+    },
+  }
+}

@@ -1,0 +1,67 @@
+import type { Delivery, Entry, NormalizedResponse, Part, ShowRequirement, Store, TaskRecord } from '@postern/core'
+import { showRequirements } from '@postern/core'
+
+/** The store as a task's owner sees it: requirements are shown with what decides them, for all that is in a task was said to him. */
+export function showTaskRequirements(store: Store, show: ShowRequirement | undefined): Store {
+  if (!show) return store
+  const shown: Pick<Store, 'findTask' | 'listTasks' | 'listen'> = {
+    // A turn that has ended may bring its task along.
+    listen: (topic, listener) => store.listen(topic, notice => listener(showNotice(notice, show))),
+    async findTask(key) {
+      const record = await store.findTask(key)
+      return record && showRecord(record, show)
+    },
+    async listTasks(filter) {
+      const { tasks, total } = await store.listTasks(filter)
+      return { tasks: tasks.map(record => showRecord(record, show)), total }
+    },
+  }
+  return Object.assign(Object.create(store) as Store, shown)
+}
+
+function showNotice(notice: unknown, show: ShowRequirement): unknown {
+  const { task } = (notice ?? {}) as { readonly task?: TaskRecord | undefined }
+  return task ? { ...(notice as object), task: showRecord(task, show) } : notice
+}
+
+/** What is read late stays so. */
+function showRecord(record: TaskRecord, show: ShowRequirement): TaskRecord {
+  const { owner, id, agent, context, state, updatedAt } = record
+  let entries: readonly Entry[] | undefined
+  let earlier: readonly NormalizedResponse[] | undefined
+  let response: { readonly read: NormalizedResponse | undefined } | undefined
+  return {
+    owner,
+    id,
+    agent,
+    context,
+    state,
+    updatedAt,
+    get entries() {
+      entries ??= record.entries.map(entry => withParts(entry, show))
+      return entries
+    },
+    get response() {
+      response ??= { read: record.response && withParts(record.response, show) }
+      return response.read
+    },
+    get earlier() {
+      earlier ??= record.earlier.map(before => withParts(before, show))
+      return earlier
+    },
+    get heard() {
+      return record.heard
+    },
+  }
+}
+
+/** What is pushed to who watches a task, he has asked for with its owner's rights. */
+export function showDelivery(delivery: Delivery, show: ShowRequirement | undefined): Delivery {
+  const { response } = delivery
+  return show && response ? { ...delivery, response: withParts(response, show) } : delivery
+}
+
+function withParts<Said extends { readonly parts: readonly Part[] }>(said: Said, show: ShowRequirement): Said {
+  const parts = showRequirements(said.parts, show)
+  return parts === said.parts ? said : { ...said, parts }
+}

@@ -1,0 +1,39 @@
+import { Unavailable } from '@postern/core'
+import { expect, test } from 'vitest'
+import { createHostQueues } from './host-queues.ts'
+
+test('one host is asked one thing at a time, in order, and another one meanwhile', async () => {
+  const run = createHostQueues(9)
+  const order: string[] = []
+  const ask = (host: string, name: string) =>
+    run(host, async () => {
+      order.push(`${name} begins`)
+      await new Promise(setImmediate)
+      order.push(`${name} ends`)
+    })
+  await Promise.all([ask('a.test', '1'), ask('a.test', '2'), ask('b.test', '3')])
+  expect(order).toEqual(['1 begins', '3 begins', '1 ends', '2 begins', '3 ends', '2 ends'])
+})
+
+test('AP-37: behind a host that takes its time only so many wait', async () => {
+  const run = createHostQueues(3)
+  let end = () => {}
+  const ended = new Promise<void>(resolve => {
+    end = resolve
+  })
+  const waiting = [1, 2, 3].map(() => run('slow.test', () => ended))
+  await expect(run('slow.test', () => ended)).rejects.toThrow(
+    new Unavailable('Cannot fetch: too many wait for its host'),
+  )
+  end()
+  await Promise.all(waiting)
+  await expect(run('slow.test', async () => 'again')).resolves.toBe('again')
+})
+
+test('what fails lets the next one go', async () => {
+  const run = createHostQueues(3)
+  const failing = run('a.test', () => Promise.reject(new Error('no')))
+  const next = run('a.test', async () => 'yes')
+  await expect(failing).rejects.toThrow('no')
+  await expect(next).resolves.toBe('yes')
+})

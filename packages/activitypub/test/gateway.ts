@@ -1,0 +1,180 @@
+import { hash } from 'node:crypto'
+import type {
+  Agent,
+  AgentDirectory,
+  Blob,
+  Channel,
+  ChannelContext,
+  GuardedFetch,
+  NormalizedMessage,
+  Part,
+  Store,
+  StoredFiles,
+  Worker,
+} from '@postern/core'
+import { createSlidingWindowPolicy, startWorker } from '@postern/core'
+import { createGuardedFetch } from '@postern/http'
+import { openSqliteStore } from '@postern/store'
+import { Hono } from 'hono'
+import type { z } from 'zod'
+import { activityPubConfigSchema, openActivityPub } from '../src/index.ts'
+import { testKey } from './keys.ts'
+import type { TestPlatform } from './platform.ts'
+import { createTestPlatform } from './platform.ts'
+
+export interface TestGateway {
+  readonly channel: Channel<Hono>
+  /** The channel's routes and the WebFinger answers of the gateway around it. */
+  readonly app: Hono
+  readonly store: Store
+  readonly platform: TestPlatform
+  readonly agents: AgentDirectory
+  /** What the agents were called with. */
+  readonly resolved: NormalizedMessage[]
+  /** Lets the agents answer and the answers leave. */
+  work(): Worker
+  close(): Promise<void>
+}
+
+export interface TestGatewayOptions {
+  readonly agents?: Readonly<Record<string, Agent>>
+  readonly config?: z.input<typeof activityPubConfigSchema>
+  /** Port of each host the outgoing guard lets through. */
+  readonly loopback?: Readonly<Record<string, number>>
+  /** What DNS says of all other hosts. */
+  readonly lookup?: (host: string) => Promise<readonly string[]>
+  watchFetch?(fetch: GuardedFetch): GuardedFetch
+  watchStore?(store: Store): Store
+}
+
+export const domain = 'agents.test'
+export const origin = `https://${domain}`
+
+export const echo: Agent = { handle: ({ parts }) => `heard: ${readText(parts)}` }
+
+export function readText(parts: NormalizedMessage['parts']): string {
+  return parts.map(part => (part.kind === 'text' ? part.content : part.kind)).join('|')
+}
+
+export async function openTestGateway(options: TestGatewayOptions = {}): Promise<TestGateway> {
+  const { loopback = {}, lookup } = options
+  const fetch = createGuardedFetch({ userAgent: `Postern/0 (+${origin}/)`, loopback, ...(lookup && { lookup }) })
+  const platform = createTestPlatform(options.watchFetch?.(fetch) ?? fetch)
+  const opened = await openSqliteStore({ path: ':memory:', now: () => platform.now(), log: platform.log })
+  const store = options.watchStore?.(opened) ?? opened
+  const handlers = new Map(Object.entries(options.agents ?? { echo, help: echo }))
+  const agents = createDirectory([...handlers.keys()])
+  await keepTestKeys(store, agents)
+  const gateway: ChannelContext = {
+    platform,
+    store,
+    agents,
+    fileAddress: digest => `${origin}/attachments/${digest}?token=t`,
+  }
+  const channel = openActivityPub(activityPubConfigSchema.parse(options.config ?? {}), gateway)
+  const resolved: NormalizedMessage[] = []
+  const workers: Worker[] = []
+
+  function work(): Worker {
+    const findChannel = () => channel
+    const retry = { baseMs: 20, capMs: 200, giveUpAfterMs: 60_000 }
+    const turnContext = {
+      store,
+      platform,
+      retry,
+      maxCrashes: 3,
+      findChannel,
+      findAgent: (name: string) => {
+        const agent = handlers.get(name)
+        return agent && { agent: eavesdrop(agent, resolved), history: createSlidingWindowPolicy(), deadlineMs: 5_000 }
+      },
+      storeFiles: storeTestFiles,
+      presentParts: (parts: NormalizedMessage['parts']) => [...parts],
+      readAttachment: async () => ({ bytes: new Uint8Array() }),
+    }
+    const queues = {
+      holder: 'test',
+      turnSlots: 8,
+      turnsPerAgent: 8,
+      deliverySlots: 8,
+      deliveriesPerHost: 8,
+      leaseMs: 30_000,
+    }
+    const worker = startWorker(turnContext as never, { store, platform, retry, findChannel }, platform, queues)
+    workers.push(worker)
+    return worker
+  }
+
+  return {
+    channel,
+    app: createApp(channel, agents),
+    store,
+    platform,
+    agents,
+    resolved,
+    work,
+    async close() {
+      await Promise.all(workers.map(worker => worker.stop(500)))
+      await store.close()
+      fetch.close()
+    },
+  }
+}
+
+/** As the gateway's shelf does. */
+function storeTestFiles(parts: readonly Part[]): StoredFiles {
+  const blobs: Blob[] = []
+  const stored = parts.map((part): Part => {
+    if (part.kind !== 'file' || part.bytes_ref.kind !== 'inline') return part
+    const bytes = Buffer.from(part.bytes_ref.data_base64, 'base64')
+    const digest = hash('sha256', bytes)
+    blobs.push({ digest, bytes, mime: part.mime })
+    return { ...part, bytes_ref: { kind: 'content_addressed', algo: 'sha256', digest } }
+  })
+  return { parts: stored, blobs }
+}
+
+/** Keys that are there already cost nothing to make. */
+async function keepTestKeys(store: Store, agents: AgentDirectory): Promise<void> {
+  const paths = ['/actor', ...agents.list().map(({ name }) => `/agents/${name}`)]
+  await Promise.all(
+    paths.map(path => store.secret(`activitypub${path}#main-key`, async () => testKey('own').privatePem)),
+  )
+}
+
+function createApp(channel: Channel<Hono>, agents: AgentDirectory): Hono {
+  const app = new Hono()
+  app.get('/.well-known/webfinger', context => {
+    const name = /^acct:([^@]+)@/.exec(context.req.query('resource') ?? '')?.[1] ?? ''
+    const links = name === domain ? channel.gatewayLinks : agents.find(name) && channel.links(name)
+    if (!links) return context.notFound()
+    const jrd = { subject: `acct:${name}@${domain}`, links }
+    return context.body(JSON.stringify(jrd), 200, { 'content-type': 'application/jrd+json' })
+  })
+  return app.route('/', channel.routes)
+}
+
+function eavesdrop(agent: Agent, resolved: NormalizedMessage[]): Agent {
+  return {
+    handle(message, context) {
+      resolved.push(message)
+      return agent.handle(message, context)
+    },
+  }
+}
+
+function createDirectory(names: readonly string[]): AgentDirectory {
+  const list = names.map(name => ({
+    name,
+    displayName: `The ${name}`,
+    description: `It is ${name}.`,
+    version: '1.2.3',
+  }))
+  return {
+    domain,
+    origin,
+    defaultAgent: names[0],
+    find: name => list.find(profile => profile.name === name),
+    list: () => list,
+  }
+}

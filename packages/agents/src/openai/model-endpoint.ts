@@ -1,0 +1,49 @@
+import type { Json } from '@postern/core'
+import type { z } from 'zod'
+import type { AgentPlatform } from '../agent-kind.ts'
+import type { ModelEndpoint } from './completion.ts'
+import type { openaiAgentSchema } from './config.ts'
+import { createUsageAsking } from './usage-asking.ts'
+
+export type ModelConfig = Pick<
+  z.output<typeof openaiAgentSchema>,
+  'base_url' | 'model' | 'api_key' | 'temperature' | 'max_tokens' | 'parameters' | 'stream' | 'usage'
+>
+
+export interface OpenedModel {
+  readonly endpoint: ModelEndpoint
+  /** Members of every request. */
+  readonly settings: { readonly [name: string]: Json | undefined }
+}
+
+/** The way to a model that the operator named. */
+export function openModelEndpoint(config: ModelConfig, platform: AgentPlatform): OpenedModel {
+  const { base_url, api_key, model, stream, parameters, usage: isWanted } = config
+  const endpoint = {
+    url: completionsUrl(base_url),
+    apiKey: api_key,
+    model,
+    // Who sets the options of the stream himself asks as he likes.
+    usage: createUsageAsking({ isWanted, asks: stream && !('stream_options' in parameters) }),
+    openStream: platform.fetchFor(new URL(base_url).origin).openStream,
+    platform,
+  }
+  return { endpoint, settings: readSettings(config) }
+}
+
+/** A query stays where it is: Azure has its version there. */
+function completionsUrl(base: string): string {
+  const url = new URL(base)
+  url.pathname = `${url.pathname.replace(/\/+$/, '')}/chat/completions`
+  return url.href
+}
+
+function readSettings({ model, stream, temperature, max_tokens, parameters }: ModelConfig) {
+  return {
+    ...(parameters as { readonly [name: string]: Json }),
+    model,
+    stream,
+    ...(temperature !== undefined && { temperature }),
+    ...(max_tokens !== undefined && { max_tokens }),
+  }
+}

@@ -1,0 +1,245 @@
+import { LeaseLost, startWorker, Unavailable, workTurn } from '@postern/core'
+import { describe, expect, onTestFinished, test, vi } from 'vitest'
+import { openTestAgent, testPlatform } from '../test/gateway.ts'
+import { openTestStore, toRunning } from '../test/store.ts'
+import { openWebhookServer } from '../test/webhook-server.ts'
+
+const neutral = (text: string) => ({
+  status: 'failed',
+  parts: [
+    {
+      kind: 'text',
+      mime: 'text/plain',
+      content: `Sorry, this could not be answered. Reference: correlation-${text}`,
+    },
+  ],
+})
+
+describe('a turn on a real desk', () => {
+  test('is answered once, and its delivery is queued with the answer', async () => {
+    const { say, workNext, record, lease } = await openTestStore()
+    await say('hello')
+    await workNext(await openTestAgent({ use: 'builtin:echo' }))
+    const { state, response, deliveries } = await record('hello')
+    expect(state).toBe('answered')
+    expect(response?.parts).toMatchObject([{ content: expect.stringContaining('> hello') }])
+    expect(deliveries).toMatchObject([{ to: 'https://peer.test/inbox', state: 'queued' }])
+    expect(await lease()).toEqual([])
+  })
+
+  test('may end in silence', async () => {
+    const { say, workNext, record } = await openTestStore()
+    await say('hello')
+    await workNext(() => undefined)
+    expect(await record('hello')).toMatchObject({ state: 'ignored', response: null, deliveries: [] })
+  })
+
+  test('tells the peer nothing of the error of an agent, and the operator all of it', async () => {
+    const { say, workNext, record } = await openTestStore()
+    await say('hello')
+    await workNext(() => Promise.reject(new Error('the password is hunter2')))
+    const { state, response, error, deliveries, correlation_id } = await record('hello')
+    expect({ state, error, correlation_id }).toEqual({
+      state: 'failed',
+      error: 'the password is hunter2',
+      correlation_id: 'correlation-hello',
+    })
+    expect(response).toMatchObject(neutral('hello'))
+    expect(JSON.stringify([response, deliveries])).not.toContain('hunter2')
+    expect(deliveries).toHaveLength(1)
+  })
+
+  test('fails at the deadline', async () => {
+    const { say, workNext, record } = await openTestStore()
+    await say('hello')
+    await workNext({ ...toRunning(() => new Promise(() => {})), deadlineMs: 10 })
+    expect(await record('hello')).toMatchObject({ state: 'failed', response: neutral('hello') })
+  })
+
+  test('that is canceled ends its agent, and nothing is said', async () => {
+    const { store, say, lease, turnContext, record } = await openTestStore()
+    const aborted = Promise.withResolvers<unknown>()
+    const begun = Promise.withResolvers<void>()
+    await say('hello')
+    const [turn] = await lease()
+    const running = toRunning((_message, { signal }) => {
+      begun.resolve()
+      return new Promise(() => signal.addEventListener('abort', () => aborted.resolve(signal.reason)))
+    })
+    const worked = workTurn(turn!, turnContext(running), new AbortController().signal)
+    await begun.promise
+    expect(await store.cancelTask({ owner: 'alice', id: 'task-hello' })).toBe(true)
+    expect(await aborted.promise).toMatchObject({ message: 'canceled' })
+    await expect(worked).rejects.toBeInstanceOf(LeaseLost)
+    expect(await record('hello')).toMatchObject({ state: 'failed', response: null, deliveries: [] })
+    expect(await store.findTask({ owner: 'alice', id: 'task-hello' })).toMatchObject({ state: 'canceled' })
+  })
+
+  test('is tried again when something did not answer, no sooner than it asked', async () => {
+    const { say, workNext, lease, wait, record } = await openTestStore()
+    await say('hello')
+    await workNext(() => Promise.reject(new Unavailable('The model is busy', { retryAfter: 30 })))
+    expect(await record('hello')).toMatchObject({ state: 'received', error: 'The model is busy', response: null })
+    wait(29_999)
+    expect(await lease()).toEqual([])
+    wait(1)
+    await workNext(() => 'here I am')
+    expect(await record('hello')).toMatchObject({ state: 'answered', response: { parts: [{ content: 'here I am' }] } })
+  })
+
+  test('is given up when nothing answers for too long', async () => {
+    const { say, workNext, wait, record } = await openTestStore({ maxCrashes: 100 })
+    await say('hello')
+    wait(3_600_000)
+    await workNext(() => Promise.reject(new Unavailable('The model is busy')))
+    expect(await record('hello')).toMatchObject({
+      state: 'failed',
+      error: 'The model is busy',
+      response: neutral('hello'),
+    })
+  })
+
+  test('that brought the process down each time is answered as failed', async () => {
+    const { say, lease, workNext, wait, record } = await openTestStore({ maxCrashes: 3 })
+    await say('poison')
+    for (const attempt of [1, 2, 3]) {
+      expect(await lease()).toMatchObject([{ attempt }])
+      wait(60_001)
+    }
+    const handle = vi.fn()
+    await workNext(handle)
+    expect(handle).not.toHaveBeenCalled()
+    expect(await record('poison')).toMatchObject({
+      state: 'failed',
+      error: 'gave up after 3 crashes',
+      response: neutral('poison'),
+    })
+  })
+
+  test('is given back when the process shuts down, and that does not count', async () => {
+    const { say, workNext, lease, record } = await openTestStore()
+    await say('hello')
+    const stop = new AbortController()
+    await workNext(() => new Promise(() => stop.abort()), stop.signal)
+    expect((await record('hello')).state).toBe('received')
+    expect(await lease()).toMatchObject([{ attempt: 1 }])
+  })
+
+  test('whose lease ran out may not answer any more', async () => {
+    const { say, lease, turnContext, wait, workNext, record } = await openTestStore()
+    await say('hello')
+    const [late] = await lease()
+    wait(60_001)
+    await workNext(() => 'second')
+    const worked = workTurn(late!, turnContext(toRunning(() => 'first')), new AbortController().signal)
+    await expect(worked).rejects.toBeInstanceOf(LeaseLost)
+    expect((await record('hello')).response?.parts).toMatchObject([{ content: 'second' }])
+  })
+
+  test('tells of streamed pieces in order, then that it is settled', async () => {
+    const { store, say, workNext } = await openTestStore()
+    const message = await say('tool one two')
+    const heard: unknown[] = []
+    store.listen(`message:${message}`, notice => heard.push(notice))
+    await workNext(await openTestAgent({ use: 'builtin:help' }))
+    const call = { kind: 'tool_call', id: 'call-correlation-tool one two' }
+    expect(heard).toMatchObject([
+      { kind: 'part', chunk: { parts: [call] } },
+      { kind: 'part', chunk: { parts: [{ ...call, result: { words: 2 } }] } },
+      { kind: 'part', chunk: { parts: [{ kind: 'text', content: 'I counted 2 words.' }] } },
+      { kind: 'settled' },
+    ])
+  })
+
+  test('writes state with its answer, and not without', async () => {
+    const { say, workNext, record } = await openTestStore()
+    const help = await openTestAgent({ use: 'builtin:help' })
+    await say('remember blue')
+    await workNext(help)
+    await say('break')
+    await workNext((_message, { state }) => {
+      state.set({ remembered: 'red' })
+      throw new Error('broken')
+    })
+    await say('recall')
+    await workNext(help)
+    expect((await record('recall')).response?.parts).toMatchObject([{ content: 'You told me: blue' }])
+  })
+
+  test('is given what was said before in its thread, and what arrived', async () => {
+    const { say, workNext, record } = await openTestStore()
+    for (const text of ['one', 'two']) {
+      await say(text)
+      await workNext(({ parts }) => `heard ${JSON.stringify(parts[0])}`)
+    }
+    await say('history')
+    await workNext(({ history = [], raw }) => JSON.stringify([history.map(({ role }) => role), raw]))
+    const [part] = (await record('history')).response?.parts ?? []
+    expect(part).toMatchObject({ content: '[["user","assistant","user","assistant"],{"as":"it came"}]' })
+  })
+
+  test('waits for the one before it in its thread', async () => {
+    const { say, lease, workNext } = await openTestStore()
+    await say('one')
+    await say('two')
+    const order: string[] = []
+    const note = ({ id }: { id: string }) => void order.push(id.split('/').at(-1) ?? '')
+    await workNext(note)
+    await workNext(note)
+    expect(order).toEqual(['one', 'two'])
+    expect(await lease()).toEqual([])
+  })
+})
+
+test('a webhook that was down answers the same turn under the same id when it is back', async () => {
+  const { say, workNext, wait, record } = await openTestStore()
+  let isUp = false
+  const server = await openWebhookServer(() => (isUp ? { body: { text: 'back' } } : { status: 503 }))
+  onTestFinished(server.close)
+  const agent = await openTestAgent({ use: 'webhook', url: server.url, secret: 'shared' })
+  await say('hello')
+  await workNext(agent)
+  expect((await record('hello')).state).toBe('received')
+  isUp = true
+  wait(60_000)
+  await workNext(agent)
+  expect((await record('hello')).response?.parts).toMatchObject([{ content: 'back' }])
+  const ids = server.received.map(({ headers }) => headers['webhook-id'])
+  expect(ids).toHaveLength(2)
+  expect(ids[0]).toBe(ids[1])
+})
+
+describe('a worker on a real desk', () => {
+  test('answers what was admitted while it runs, and gives back what it had to leave', async () => {
+    const { store, say, turnContext, record, lease } = await openTestStore()
+    const begun = Promise.withResolvers<void>()
+    const base = turnContext(
+      toRunning(({ parts }, { signal }) => {
+        if (!JSON.stringify(parts).includes('stay')) return 'done'
+        begun.resolve()
+        return new Promise((_, reject) => signal.addEventListener('abort', () => reject(signal.reason)))
+      }),
+    )
+    const platform = { ...base.platform, sleep: testPlatform.sleep }
+    const sending = { store, platform, retry: base.retry, findChannel: () => undefined }
+    const options = {
+      holder: 'worker',
+      turnSlots: 4,
+      turnsPerAgent: 4,
+      deliverySlots: 4,
+      deliveriesPerHost: 4,
+      leaseMs: 60_000,
+    }
+    const worker = startWorker(base, sending, platform, options)
+    const message = await say('hello')
+    await new Promise<void>(resolve => {
+      store.listen(`message:${message}`, () => resolve())
+    })
+    await say('stay')
+    await begun.promise
+    await worker.stop(10)
+    expect((await record('hello')).state).toBe('answered')
+    expect((await record('stay')).state).toBe('received')
+    expect(await lease()).toMatchObject([{ attempt: 1, content: { id: 'https://peer.test/activities/stay' } }])
+  })
+})

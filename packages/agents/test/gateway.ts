@@ -1,0 +1,110 @@
+import { randomBytes } from 'node:crypto'
+import { setTimeout as delay } from 'node:timers/promises'
+import type { AgentContext, Log, NormalizedMessage } from '@postern/core'
+import {
+  createRequirementList,
+  createSenderIdentity,
+  mintTransportEvidence,
+  normalizedMessageSchema,
+} from '@postern/core'
+import { createGuardedFetch } from '@postern/http'
+import type { AgentConfigInput, AgentDeps, AgentPlatform } from '../src/index.ts'
+import { openAgents } from '../src/index.ts'
+
+export const silentLog: Log = { debug() {}, info() {}, warn() {}, error() {} }
+
+/** The real clock and network; only what `fetchFor` names is let through. */
+export const testPlatform: AgentPlatform = {
+  now: Date.now,
+  randomBytes,
+  sleep: (ms, signal) => delay(ms, undefined, signal && { signal }).catch(() => {}),
+  fetchFor: origin => createGuardedFetch({ allowPrivate: [origin], userAgent: 'Postern tests' }),
+}
+
+export interface TestGatewayOptions {
+  readonly defaultAgent?: string
+  readonly baseDir?: string
+  readonly platform?: Partial<AgentPlatform>
+}
+
+export function openTestGateway(
+  agents: Readonly<Record<string, AgentConfigInput>>,
+  { defaultAgent, baseDir = import.meta.dirname, platform = {} }: TestGatewayOptions = {},
+): Promise<AgentDeps> {
+  return openAgents(agents, defaultAgent, {
+    domain: 'agents.test',
+    origin: 'https://agents.test',
+    version: '1.2.3',
+    platform: { ...testPlatform, ...platform },
+    baseDir,
+    log: silentLog,
+  })
+}
+
+/** The agent of a gateway with one. */
+export async function openTestAgent(config: AgentConfigInput, options: TestGatewayOptions = {}) {
+  const gateway = await openTestGateway({ subject: config }, options)
+  const running = gateway.findRunning('subject')
+  if (!running) throw new Error('the gateway is empty')
+  return { ...running, close: () => gateway.close() }
+}
+
+export function testMessage(text: string, members: Partial<NormalizedMessage> = {}): NormalizedMessage {
+  return normalizedMessageSchema.parse({
+    id: 'https://peer.test/activities/1',
+    thread_id: 'https://peer.test/contexts/1',
+    sender: { address: '@alice@peer.test', auth_method: 'none', verified: false },
+    recipient: '@subject@agents.test',
+    parts: [{ kind: 'text', mime: 'text/plain', content: text }],
+    recipient_capabilities: { mention_relay: { kind: 'none' } },
+    received_via: 'a2a',
+    received_at: '2026-01-01T00:00:00.000Z',
+    raw: { as: 'it came' },
+    ...members,
+  })
+}
+
+export const provenSender: NormalizedMessage['sender'] = {
+  address: '@alice@peer.test',
+  auth_method: 'ap-http-signature',
+  verified: true,
+  key_id: 'https://peer.test/users/alice#main-key',
+  identities: [
+    mintTransportEvidence({
+      method: 'ap-http-signature',
+      subject: 'https://peer.test/users/alice',
+      issuer: 'peer.test',
+      assurance: 'address',
+      audience: '@subject@agents.test',
+      issuedAt: '2026-01-01T00:00:00.000Z',
+      keyId: 'https://peer.test/users/alice#main-key',
+    }),
+  ],
+}
+
+export function testContext(members: Partial<AgentContext> = {}): AgentContext {
+  return {
+    signal: new AbortController().signal,
+    history: () => ({ turns: [] }),
+    attachment: async () => ({ bytes: new Uint8Array() }),
+    state: { get: async () => undefined, set() {} },
+    identity: createSenderIdentity({}),
+    log: silentLog,
+    call: async () => {
+      throw new Error('nobody is there to be called')
+    },
+    correlationId: 'c0ffee',
+    responseId: 'response-1',
+    post: () => 'post-1',
+    edit() {},
+    delete() {},
+    react() {},
+    note() {},
+    stage() {},
+    ...createRequirementList(
+      { origin: 'https://agents.test', ttlMs: 3_600_000, stateOf: id => `state of ${id}`, digestOf: state => state },
+      { now: () => Date.UTC(2026, 0, 1), randomBytes: count => new Uint8Array(count) },
+    ),
+    ...members,
+  }
+}

@@ -1,0 +1,103 @@
+import type { Intake, PlannedDelivery, RetryPolicy, RunningAgent, Store, Turn, TurnContext } from '@postern/core'
+import { createSlidingWindowPolicy, workTurn } from '@postern/core'
+import { openSqliteStore } from '@postern/store'
+import { onTestFinished } from 'vitest'
+import { silentLog, testMessage } from './gateway.ts'
+
+export interface TestStore {
+  readonly store: Store
+  /** Admits what Alice says, in one thread. */
+  say(text: string): Promise<number>
+  /** Leases the turns that are ready. */
+  lease(): Promise<readonly Turn[]>
+  /** Leases the one turn that is ready and works it. */
+  workNext(handle: RunningAgent['agent']['handle'] | RunningAgent, signal?: AbortSignal): Promise<void>
+  turnContext(running: RunningAgent): TurnContext
+  /** Makes it later, ms. */
+  wait(ms: number): void
+  now(): number
+  record(text: string): Promise<NonNullable<Awaited<ReturnType<Store['findMessage']>>>>
+}
+
+const retry: RetryPolicy = { baseMs: 1_000, capMs: 60_000, giveUpAfterMs: 3_600_000 }
+const start = Date.UTC(2026, 0, 1)
+
+/** A real store in memory, a clock that is turned by hand, and a channel that addresses everything to one inbox. */
+export async function openTestStore({ maxCrashes = 3 } = {}): Promise<TestStore> {
+  let time = start
+  const now = () => time
+  const store = await openSqliteStore({ path: ':memory:', now, log: silentLog })
+  onTestFinished(() => store.close())
+  const deliveries: readonly PlannedDelivery[] = [{ to: 'https://peer.test/inbox', target: null }]
+  let made = 0
+  const randomBytes = (count: number) => {
+    made += 1
+    return new Uint8Array(count).fill(made)
+  }
+  const turnContext = (running: RunningAgent): TurnContext => ({
+    store,
+    platform: { now, log: silentLog, randomBytes },
+    retry,
+    maxCrashes,
+    findAgent: name => (name === 'subject' ? running : undefined),
+    findChannel: () => ({ address: () => ({ deliveries, aliases: [] }) }) as never,
+    presentParts: parts => [...parts],
+    readAttachment: async () => ({ bytes: new Uint8Array() }),
+  })
+  const lease = () => store.leaseTurns({ holder: 'test', limit: 10, leaseMs: 60_000 })
+  return {
+    store,
+    lease,
+    now,
+    turnContext,
+    wait(ms) {
+      time += ms
+    },
+    async say(text) {
+      const { message } = await store.admit(createIntake(text, now()), `correlation-${text}`)
+      return message
+    },
+    async workNext(handle, signal = new AbortController().signal) {
+      const [turn, ...others] = await lease()
+      if (!turn || others.length > 0) throw new Error(`expected one turn, got ${turn ? 1 + others.length : 0}`)
+      await workTurn(turn, turnContext(toRunning(handle)), signal)
+    },
+    async record(text) {
+      const record = await store.findMessage(nameMessage(text))
+      if (!record) throw new Error(`nobody said "${text}"`)
+      return record
+    },
+  }
+}
+
+export function toRunning(handle: RunningAgent['agent']['handle'] | RunningAgent): RunningAgent {
+  if (typeof handle !== 'function') return handle
+  return { agent: { handle }, history: createSlidingWindowPolicy(), deadlineMs: 10_000 }
+}
+
+function nameMessage(text: string): string {
+  return `https://peer.test/activities/${encodeURIComponent(text)}`
+}
+
+function createIntake(text: string, receivedAt: number): Intake {
+  const {
+    raw: _raw,
+    history: _history,
+    ...message
+  } = testMessage(text, {
+    id: nameMessage(text),
+    received_at: new Date(receivedAt).toISOString(),
+  })
+  return {
+    agent: 'subject',
+    message,
+    duplicateKey: text,
+    thread: { scope: 'public', references: [] },
+    aliases: [],
+    proofs: [],
+    raw: { bytes: new TextEncoder().encode('{"as":"it came"}'), form: 'json' },
+    target: null,
+    disposition: 'answer',
+    task: { owner: 'alice', id: `task-${text}`, context: 'context-1' },
+  }
+}

@@ -1,0 +1,94 @@
+export interface WorkPoolOptions<Work> {
+  /** How much runs at once. */
+  readonly slots: number
+  groupOf(work: Work): string | undefined
+  /** Takes up to `limit` pieces of ready work, and of no group more than fills its slots; `taken` of them are filled. */
+  lease(limit: number, taken: ReadonlyMap<string, number>): Promise<readonly Work[]>
+  run(work: Work): Promise<void>
+  /** Work that only waits takes no slot. When it goes on, more may run than there are slots. */
+  isWaiting?(work: Work): boolean
+  isClosed(): boolean
+  onError(error: unknown): void
+}
+
+export interface WorkPool<Work> {
+  /** Look for work soon; cheap to call often. */
+  wake(): void
+  readonly running: ReadonlyMap<Work, Promise<void>>
+  /** Resolves when nothing runs, and no work that was being taken can begin any more. For a lane that is closed. */
+  drain(): Promise<void>
+}
+
+/** Keeps `slots` pieces of work running for as long as there are any, and no more than `groupSlots` of one group. */
+export function createWorkPool<Work>(options: WorkPoolOptions<Work>): WorkPool<Work> {
+  const running = new Map<Work, Promise<void>>()
+  let isScheduled = false
+  let filling: Promise<void> | undefined
+  let isWokenMeanwhile = false
+
+  async function fill(): Promise<void> {
+    do {
+      isWokenMeanwhile = false
+      const limit = options.slots - listBusy().length
+      if (limit <= 0 || options.isClosed()) break
+      const leased = await leaseQuietly(limit, countGroups())
+      for (const work of leased) begin(work)
+      if (leased.length === limit) isWokenMeanwhile = true
+    } while (isWokenMeanwhile)
+  }
+
+  function listBusy(): readonly Work[] {
+    const all = [...running.keys()]
+    return options.isWaiting ? all.filter(work => !options.isWaiting?.(work)) : all
+  }
+
+  function endFilling(): void {
+    filling = undefined
+  }
+
+  function countGroups(): ReadonlyMap<string, number> {
+    const counts = new Map<string, number>()
+    for (const work of listBusy()) {
+      const group = options.groupOf(work)
+      if (group !== undefined) counts.set(group, (counts.get(group) ?? 0) + 1)
+    }
+    return counts
+  }
+
+  async function leaseQuietly(limit: number, taken: ReadonlyMap<string, number>): Promise<readonly Work[]> {
+    try {
+      return await options.lease(limit, taken)
+    } catch (error) {
+      options.onError(error)
+      return []
+    }
+  }
+
+  function begin(work: Work): void {
+    const finished = options
+      .run(work)
+      .catch(options.onError)
+      .finally(() => {
+        running.delete(work)
+        wake()
+      })
+    running.set(work, finished)
+  }
+
+  // Pieces of work that end in the same instant are replaced by one claim, not by many.
+  function wake(): void {
+    if (isScheduled) return
+    isScheduled = true
+    setImmediate(() => {
+      isScheduled = false
+      if (filling) isWokenMeanwhile = true
+      else filling = fill().finally(endFilling)
+    })
+  }
+
+  async function drain(): Promise<void> {
+    while (filling || running.size > 0) await Promise.all([filling, ...running.values()])
+  }
+
+  return { wake, running, drain }
+}

@@ -1,0 +1,153 @@
+import { EventEmitter } from 'node:events'
+import type { TurnNote } from '../src/note.ts'
+import type { NormalizedResponse } from '../src/response.ts'
+import type { FoundResponse, Store } from '../src/store.ts'
+import type { Answer, Delivery, Settlement, Turn } from '../src/work.ts'
+import type { WorkerPlatform } from '../src/worker.ts'
+import { message } from './messages.ts'
+
+/** What a worker did at its store, in order. */
+export interface StoreLog {
+  readonly partialAnswers: {
+    readonly turn: Turn
+    readonly answer: Answer & { readonly response: NormalizedResponse }
+  }[]
+  readonly commits: { readonly turn: Turn; readonly answer: Answer }[]
+  readonly releases: { readonly turn: Turn; readonly dueAt: number; readonly uncounted?: boolean | undefined }[]
+  readonly settlements: { readonly delivery: Delivery; readonly settlement: Settlement }[]
+  readonly renewed: (Turn | Delivery)[]
+  readonly notes: { readonly turn: Turn; readonly notes: readonly TurnNote[] }[]
+}
+
+export interface MemoryStore extends StoreLog {
+  readonly store: Store
+  addTurns(...turns: readonly Turn[]): void
+  /** Like `addTurns`, but nobody is told. */
+  addSilently(...turns: readonly Turn[]): void
+  addDeliveries(...deliveries: readonly Delivery[]): void
+}
+
+export interface MemoryStoreOptions {
+  /** Runs before leased turns are handed over. */
+  readonly beforeLease?: () => Promise<void>
+  readonly nextDue?: () => Promise<number | undefined>
+}
+
+/** Only what a worker calls; the rest of a store would be a bug here and throws. Leases never run out. */
+export function createMemoryStore(options: MemoryStoreOptions = {}): MemoryStore {
+  const { beforeLease = async () => {}, nextDue = async () => undefined } = options
+  const waiting = { turns: [] as Turn[], deliveries: [] as Delivery[] }
+  const log: StoreLog = { partialAnswers: [], commits: [], releases: [], settlements: [], renewed: [], notes: [] }
+  const events = new EventEmitter()
+  const store: Partial<Store> = {
+    async leaseTurns({ limit }) {
+      const leased = waiting.turns.splice(0, limit)
+      if (leased.length > 0) await beforeLease()
+      return leased
+    },
+    leaseDeliveries: async ({ limit, rank }) => (rank === 'answer' ? waiting.deliveries.splice(0, limit) : []),
+    leaseBroadcasts: async () => [],
+    commit: async (turn, answer) => void log.commits.push({ turn, answer }),
+    say: async (turn, answer) => void log.partialAnswers.push({ turn, answer }),
+    findAnswer: async number => findSaid(log, number),
+    release: async (turn, { dueAt, uncounted }) => void log.releases.push({ turn, dueAt, uncounted }),
+    settle: async (delivery, settlement) => void log.settlements.push({ delivery, settlement }),
+    noteWaiting: async () => undefined,
+    note: async (turn, notes) => void log.notes.push({ turn, notes }),
+    renew: async work => void log.renewed.push(work),
+    nextDue,
+    readHistory: async () => [],
+    readNotes: async () => [],
+    readState: async () => undefined,
+    notify: (topic, payload) => void events.emit(topic, payload),
+    listen(topic, listener) {
+      events.on(topic, listener)
+      return () => void events.off(topic, listener)
+    },
+  }
+  return {
+    ...log,
+    store: store as Store,
+    addTurns(...turns) {
+      waiting.turns.push(...turns)
+      events.emit('work')
+    },
+    addSilently(...turns) {
+      waiting.turns.push(...turns)
+    },
+    addDeliveries(...deliveries) {
+      waiting.deliveries.push(...deliveries)
+      events.emit('work')
+    },
+  }
+}
+
+function findSaid({ partialAnswers }: StoreLog, message: number): FoundResponse | undefined {
+  const said = partialAnswers.find(({ turn }) => turn.message === message)
+  if (!said) return undefined
+  const { turn, answer } = said
+  const { agent, via, content, target } = turn
+  return { response: answer.response, rendering: answer.rendering, message: content, agent, via, target }
+}
+
+export function turn(number: number): Turn {
+  return {
+    message: number,
+    token: 1,
+    attempt: 1,
+    crashes: 0,
+    agent: 'echo',
+    via: 'activitypub',
+    content: message({ id: `https://peer.test/activities/${number}` }),
+    thread: number,
+    target: null,
+    flags: [],
+    correlationId: `c${number}`,
+  }
+}
+
+export function delivery(id: string): Delivery {
+  return {
+    id,
+    token: 1,
+    attempt: 1,
+    queuedAt: 0,
+    via: 'activitypub',
+    agent: 'echo',
+    to: 'https://peer.test/inbox',
+    target: null,
+    correlationId: 'c1',
+    message: message(),
+  }
+}
+
+export const silentLog = { debug() {}, info() {}, warn() {}, error() {} }
+
+/** A world whose clock stands still unless `now` is given, and whose chance is always the same. */
+export function createQuietPlatform(members: Partial<WorkerPlatform> = {}): WorkerPlatform {
+  return {
+    now: () => 0,
+    randomBytes: count => new Uint8Array(count),
+    sleep: waitReally,
+    log: silentLog,
+    ...members,
+  }
+}
+
+function waitReally(ms: number, signal?: AbortSignal): Promise<void> {
+  return new Promise(resolve => {
+    const end = () => {
+      clearTimeout(timer)
+      resolve()
+    }
+    const timer = setTimeout(end, ms)
+    if (signal?.aborted) end()
+    else signal?.addEventListener('abort', end, { once: true })
+  })
+}
+
+/** A promise and the function that fulfils it. */
+export function createKeyedSemaphore(): { readonly opened: Promise<void>; open(): void } {
+  const { promise, resolve } = Promise.withResolvers<void>()
+  return { opened: promise, open: () => resolve() }
+}

@@ -1,0 +1,77 @@
+import type {
+  ApprovalCall,
+  Json,
+  OperatorApproval,
+  OperatorApprovals,
+  OperatorWord,
+  RequirementRecord,
+  Resolved,
+} from '@postern/core'
+import { isForOperator, operatorSubject, Rejection } from '@postern/core'
+import type { Deciding } from './decide.ts'
+import { decideRequirement } from './decide.ts'
+
+/** The call that a requirement is about, whole; undefined when it is about something else. */
+export type FindCall = (requirement: RequirementRecord) => Promise<ApprovalCall | undefined>
+
+const pageSize = 100
+/** More are not looked through. */
+const mostOpen = 5_000
+/** Of changed arguments, characters of JSON. */
+const longestArgs = 65_536
+
+export function createOperatorApprovals(deciding: Deciding, findCall: FindCall): OperatorApprovals {
+  const { store } = deciding
+  const withCall = async (requirement: RequirementRecord): Promise<OperatorApproval> => ({
+    requirement,
+    call: await findCall(requirement),
+  })
+
+  async function listOpen(agent: string | undefined): Promise<readonly RequirementRecord[]> {
+    const found: RequirementRecord[] = []
+    for (let after: number | undefined; found.length < mostOpen; ) {
+      const page = { status: 'open', subject: operatorSubject, limit: pageSize, after } as const
+      const requirements = await store.listRequirements(page)
+      found.push(...requirements)
+      if (requirements.length < pageSize) break
+      after = requirements.at(-1)?.place
+    }
+    return found.filter(requirement => agent === undefined || requirement.agent === agent)
+  }
+
+  return {
+    // Who has waited longest stands first, however many come behind him.
+    list: async ({ limit, agent }) => Promise.all((await listOpen(agent)).toReversed().slice(0, limit).map(withCall)),
+    async find(id) {
+      const requirement = await store.findRequirement({ id })
+      return requirement && isForOperator(requirement.policy) ? withCall(requirement) : undefined
+    },
+    decide: (approval, word) => decideApproval(approval, word, deciding),
+  }
+}
+
+async function decideApproval(
+  { requirement, call }: OperatorApproval,
+  { method, isGranted, args, subject, remember }: OperatorWord,
+  deciding: Deciding,
+): Promise<Resolved> {
+  const edited = isGranted && args !== undefined ? readEdited(call, args) : undefined
+  if (edited !== undefined && remember) {
+    throw new Rejection('malformed', 'Cannot decide: what is changed first counts once, and is not remembered')
+  }
+  const outcome = isGranted ? 'granted' : 'declined'
+  return decideRequirement(requirement, { method, outcome, subject, args: edited, remember }, deciding)
+}
+
+/** Undefined where they are the call's own. @throws Rejection `malformed` */
+function readEdited(call: ApprovalCall | undefined, args: Json): Json | undefined {
+  if (!call) throw new Rejection('malformed', 'Cannot decide: there are no arguments to change')
+  const text = JSON.stringify(args)
+  if (text === JSON.stringify(call.args)) return undefined
+  if (text.length > longestArgs) throw new Rejection('too_large', 'Cannot decide: the arguments are too long')
+  const fault = call.findFault(args)
+  if (fault === undefined) return args
+  throw new Rejection('malformed', `Cannot decide: the arguments are not those of "${call.tool}": ${fault}`, {
+    violations: [{ field: 'arguments', description: fault }],
+  })
+}

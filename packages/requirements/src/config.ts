@@ -1,0 +1,35 @@
+import { z } from 'zod'
+
+/** What agents require, and how long it can be decided. */
+export const requirementsConfigSchema = z.strictObject({
+  /** Unless the agent says how long. */
+  expires_after_hours: z
+    .number()
+    .positive()
+    .max(30 * 24)
+    .default(24),
+})
+
+/** Who says that somebody has paid. */
+export const paymentsConfigSchema = z.discriminatedUnion('use', [
+  z
+    .strictObject({
+      /** Whoever takes the money signs a receipt: a compact JWS. */
+      use: z.literal('receipt'),
+      /** `iss` of its receipts. */
+      issuer: z.string().min(1),
+      /** Its public key, or a file with a set of them. */
+      jwk: z.record(z.string(), z.unknown()).optional(),
+      jwks_file: z.string().optional(),
+      /** Where one pays; gets `requirement`, `amount`, `currency` and `return_url`. */
+      checkout_url: z.url({ protocol: /^https$/ }).optional(),
+    })
+    .refine(({ jwk, jwks_file }) => (jwk === undefined) !== (jwks_file === undefined), {
+      message: 'needs either "jwk" or "jwks_file"',
+    }),
+  /** Pays at a click, with nobody's money: for development only. */
+  z.strictObject({ use: z.literal('builtin:test') }),
+])
+
+export type RequirementsConfig = z.output<typeof requirementsConfigSchema>
+export type PaymentsConfig = z.output<typeof paymentsConfigSchema>

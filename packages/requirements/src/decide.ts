@@ -1,0 +1,135 @@
+import type {
+  Json,
+  Platform,
+  RememberScope,
+  RequirementDecision,
+  RequirementKind,
+  RequirementObjection,
+  RequirementRecord,
+  RequirementStore,
+  ResolutionOutcome,
+  Resolved,
+  UsedReceipt,
+} from '@postern/core'
+import { isForOperator, Rejection, randomHex } from '@postern/core'
+import type { PaymentProvider } from './payment-provider.ts'
+
+/** Ways a requirement is decided, and what each may grant. Everybody may decline what is his. */
+const grantable = {
+  /** Who has the link that was sent to whom it is for. */
+  link: ['consent_required'],
+  /** The caller himself (A2A). */
+  principal: ['consent_required'],
+  receipt: ['payment_required'],
+  /** He may have been paid otherwise; nobody else consents for a person. */
+  operator: ['payment_required', 'unauthorized'],
+} as const satisfies Readonly<Record<string, readonly RequirementKind[]>>
+
+export type DecisionMethod = keyof typeof grantable
+
+/** What operators decide is theirs alone: by their own doors, or by the link that was mailed to one of them. */
+const operatorWays: ReadonlySet<string> = new Set(['operator', 'link'])
+
+export function mayGrant(
+  method: DecisionMethod,
+  { kind, policy }: Pick<RequirementRecord, 'kind' | 'policy'>,
+): boolean {
+  return isForOperator(policy) ? operatorWays.has(method) : grantable[method].some(granted => granted === kind)
+}
+
+/** @throws Rejection `forbidden` when this way does not grant it */
+export function planDecision(
+  { digest, kind, policy }: Pick<RequirementRecord, 'digest' | 'kind' | 'policy'>,
+  { method, outcome, subject, receipt, args, remember }: DecisionPlan,
+): RequirementDecision {
+  if (outcome === 'granted' && !mayGrant(method, { kind, policy })) {
+    throw new Rejection('forbidden', `Cannot decide: "${kind}" is not granted this way`)
+  }
+  if (remember && !mayGrant(method, { kind, policy })) {
+    throw new Rejection('forbidden', 'Cannot decide: only whoever is asked says what is to be remembered')
+  }
+  const resolver = { method, ...(subject !== undefined && { subject }) }
+  return {
+    digest,
+    kind,
+    outcome,
+    resolver,
+    ...(receipt && { receipt }),
+    ...(args !== undefined && { args }),
+    ...(remember && { remember }),
+  }
+}
+
+export interface DecisionPlan {
+  readonly method: DecisionMethod
+  readonly outcome: ResolutionOutcome
+  readonly subject?: string | undefined
+  readonly receipt?: UsedReceipt | undefined
+  /** Of a call that is allowed with other arguments: these. */
+  readonly args?: Json | undefined
+  readonly remember?: RememberScope | undefined
+}
+
+export interface Deciding {
+  readonly store: RequirementStore
+  readonly platform: Pick<Platform, 'now' | 'randomBytes' | 'log'>
+  readonly provider: PaymentProvider | undefined
+}
+
+/** Takes a decision, or says why it does not count. @throws Rejection, Unavailable */
+export async function decideRequirement(
+  requirement: RequirementRecord,
+  plan: DecisionPlan,
+  { store, platform }: Deciding,
+): Promise<Resolved> {
+  const correlationId = randomHex(platform, 8)
+  const resolved = await store.resolveRequirement(planDecision(requirement, plan), correlationId)
+  const { outcome, method } = plan
+  const fields = {
+    correlation_id: correlationId,
+    requirement: requirement.id,
+    agent: requirement.agent,
+    outcome,
+    method,
+  }
+  if (resolved.outcome === 'resolved')
+    platform.log.info({ ...fields, message: resolved.message }, 'requirement decided')
+  else platform.log.info({ ...fields, reason: resolved.reason }, 'decision does not count')
+  return resolved
+}
+
+/** `reason`: why it is not paid by it. A receipt that has paid this requirement already pays it no second time, but is no mistake of who brings it. */
+export interface Payment {
+  readonly requirement: RequirementRecord
+  readonly reason?: RequirementObjection | undefined
+}
+
+/** @throws Rejection */
+export async function payRequirement(
+  requirement: RequirementRecord,
+  receipt: string,
+  deciding: Deciding,
+): Promise<Payment> {
+  const used = await checkReceipt(requirement, receipt, deciding)
+  const resolved = await decideRequirement(
+    requirement,
+    { method: 'receipt', outcome: 'granted', receipt: used },
+    deciding,
+  )
+  if (resolved.outcome === 'resolved') return { requirement: resolved.requirement }
+  const { requirement: current = requirement, reason } = resolved
+  return current.receipt === used.key ? { requirement: current } : { requirement: current, reason }
+}
+
+/** @throws Rejection */
+export async function checkReceipt(
+  requirement: RequirementRecord,
+  receipt: string,
+  { provider }: Pick<Deciding, 'provider'>,
+): Promise<UsedReceipt> {
+  if (requirement.kind !== 'payment_required') {
+    throw new Rejection('forbidden', `Cannot take receipt: "${requirement.kind}" is not paid for`)
+  }
+  if (!provider) throw new Rejection('unsupported', 'Cannot take receipt: there is no payment provider here')
+  return provider.verifyReceipt(receipt, requirement)
+}

@@ -1,0 +1,164 @@
+import { createHash } from 'node:crypto'
+import type {
+  AgentDirectory,
+  Policy,
+  RememberedDecision,
+  RequirementKind,
+  RequirementRecord,
+  RequirementStatus,
+} from '@postern/core'
+import { isForOperator } from '@postern/core'
+import { html, raw } from 'hono/html'
+import { renderReach, renderRemembered } from './reach-form.ts'
+import { showTime } from './show-time.ts'
+
+type Markup = ReturnType<typeof html>
+
+const style = `:root{color-scheme:light dark}body{font:1rem/1.5 system-ui,sans-serif;max-width:36rem;margin:3rem auto;padding:0 1rem}
+blockquote{margin:1rem 0;padding:.5rem 1rem;border-left:.25rem solid #8888;white-space:pre-wrap;overflow-wrap:anywhere}
+form{display:flex;gap:.75rem;flex-wrap:wrap;margin:1.5rem 0}button,.button{font:inherit;padding:.5rem 1.25rem;border:1px solid #8888;border-radius:.5rem;text-decoration:none;cursor:pointer}
+fieldset,form p{flex-basis:100%;margin:0;border:1px solid #8888;border-radius:.5rem}form p{border:0}label{display:block}textarea,pre{flex-basis:100%;box-sizing:border-box;width:100%;font:.9rem ui-monospace,monospace;white-space:pre-wrap;overflow-wrap:anywhere}
+.yes{background:#1d6b3a;color:#fff;border-color:#1d6b3a}small,dt{color:#777}dd{margin:0 0 .5rem}`
+
+const styleHash = createHash('sha256').update(style).digest('base64')
+
+/** What a page may do: be shown by itself, in its own style, and send its form here. No program runs in it. */
+export const pageHeaders = {
+  'content-type': 'text/html; charset=UTF-8',
+  'content-security-policy': `default-src 'none'; style-src 'sha256-${styleHash}'; form-action 'self'; frame-ancestors 'none'; base-uri 'none'`,
+  'cache-control': 'no-store',
+  'referrer-policy': 'no-referrer',
+  'x-content-type-options': 'nosniff',
+  'x-frame-options': 'DENY',
+  'x-robots-tag': 'noindex, nofollow',
+  'cross-origin-opener-policy': 'same-origin',
+} as const
+
+export interface PageDeps {
+  readonly agents: AgentDirectory
+}
+
+/** A person's choices beside "no". */
+export interface PageChoices {
+  readonly canAgree: boolean
+  readonly checkoutUrl?: string | undefined
+  /** Pays with nobody's money. */
+  readonly canTestPay: boolean
+}
+
+const headings: Readonly<Record<RequirementKind, string>> = {
+  consent_required: 'Do you agree?',
+  payment_required: 'A payment is asked for',
+  unauthorized: 'Who are you?',
+}
+
+/** What is asked, by whom, of whom, and until when. `policy`: in the reader's language. */
+export function renderRequirementPage(
+  requirement: RequirementRecord,
+  policy: Policy,
+  choices: PageChoices,
+  gateway: PageDeps,
+): Markup {
+  return renderPage(
+    policy.title ?? headings[requirement.kind],
+    html`${describeParties(requirement, gateway)}
+<blockquote>${policy.message}</blockquote>
+${requirement.kind === 'payment_required' ? html`<p><strong>${String(policy.amount)} ${String(policy.currency)}</strong></p>` : ''}
+${requirement.kind === 'unauthorized' ? renderChallenges(policy) : ''}
+${renderForm(policy, choices)}
+${hintOf(requirement.kind, choices)}
+<p><small>It can be decided once, until ${showTime(requirement.expiresAt)}. If you have not written to this agent, close this page: nothing happens.</small></p>`,
+  )
+}
+
+function renderForm(policy: Policy, { canAgree, checkoutUrl, canTestPay }: PageChoices): Markup {
+  const yes = policy.action_label ?? 'I agree'
+  return html`<form method="post">
+${canAgree ? renderReach(policy) : ''}
+${canAgree ? html`<button class="yes" name="decision" value="grant">${yes}</button>` : ''}
+${checkoutUrl === undefined ? '' : html`<a class="button yes" rel="noreferrer" href="${checkoutUrl}">${policy.action_label ?? 'Pay'}</a>`}
+${canTestPay ? html`<button class="yes" name="decision" value="pay_test">Pay (test)</button>` : ''}
+<button name="decision" value="decline">No</button>
+</form>`
+}
+
+function hintOf(kind: RequirementKind, { checkoutUrl, canTestPay }: PageChoices): Markup | '' {
+  if (kind === 'unauthorized') return html`<p>Once it is known who you are, the agent goes on by itself.</p>`
+  const canPay = checkoutUrl !== undefined || canTestPay
+  return kind === 'payment_required' && !canPay ? html`<p>Ask whoever runs this agent how to pay.</p>` : ''
+}
+
+/** Ways to say who one is (RFC 9110 §11.1): what is an https address can be followed. */
+function renderChallenges({ auth_challenges: challenges = [] }: Policy): Markup {
+  const lines = challenges.flatMap(({ scheme, ...parameters }) => {
+    const known = Object.entries(parameters).filter(([, value]) => typeof value === 'string')
+    return [['Scheme', scheme], ...known] as [string, string][]
+  })
+  return html`<dl>${lines.map(([name, value]) => html`<dt>${name}</dt><dd>${showValue(value)}</dd>`)}</dl>`
+}
+
+function showValue(value: string): Markup | string {
+  const isAddress = URL.canParse(value) && new URL(value).protocol === 'https:'
+  return isAddress ? html`<a rel="noreferrer" href="${value}">${value}</a>` : value
+}
+
+const endings: Readonly<Record<Exclude<RequirementStatus, 'open'>, Readonly<Record<RequirementKind, string>>>> = {
+  granted: { consent_required: 'Agreed', payment_required: 'Paid', unauthorized: 'You are known now' },
+  declined: { consent_required: 'Not agreed', payment_required: 'Not paid', unauthorized: 'Not gone on with' },
+  expired: { consent_required: 'This is over', payment_required: 'This is over', unauthorized: 'This is over' },
+}
+
+export interface EndPage {
+  readonly policy: Policy
+  /** What this visit had to do with it. */
+  readonly note: string
+  /** What still counts of it for later calls. */
+  readonly remembered?: RememberedDecision | undefined
+}
+
+/** What became of it. */
+export function renderEndPage(
+  requirement: RequirementRecord,
+  { policy, note, remembered }: EndPage,
+  gateway: PageDeps,
+): Markup {
+  const { status, kind, resolvedAt } = requirement
+  const ending = endings[status === 'open' ? 'expired' : status][kind]
+  const explanation =
+    status === 'expired' ? 'It was not decided in time, or was taken back. Write to the agent again.' : note
+  return renderPage(
+    ending,
+    html`${describeParties(requirement, gateway)}
+<blockquote>${policy.message}</blockquote>
+<p>${explanation}</p>
+${resolvedAt === undefined ? '' : html`<p><small>Decided at ${showTime(resolvedAt)}.</small></p>`}
+${remembered ? renderRemembered(remembered) : ''}`,
+  )
+}
+
+/** For every address there is nothing behind, whatever the reason. */
+export function renderNothingPage(): Markup {
+  return renderPage('There is nothing here', html`<p>This link is not known here, or not any more.</p>`)
+}
+
+export function renderProblemPage(problem: string): Markup {
+  return renderPage('That did not work', html`<p>${problem}</p>`)
+}
+
+function describeParties({ agent, address, policy }: RequirementRecord, { agents }: PageDeps): Markup {
+  const name = agents.find(agent)?.displayName ?? agent
+  return html`<p><strong>${name}</strong> (<code>@${agent}@${agents.domain}</code>), an automated agent, asks ${isForOperator(policy) ? 'its operator' : html`<code>${address}</code>`}:</p>`
+}
+
+export function renderPage(title: string, body: Markup): Markup {
+  return html`<!doctype html>
+<html lang="en">
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="robots" content="noindex, nofollow">
+<title>${title}</title>
+<style>${raw(style)}</style>
+<h1>${title}</h1>
+${body}
+</html>`
+}

@@ -1,0 +1,145 @@
+import type { Platform, RejectionCode, RequirementRecord, UsedReceipt } from '@postern/core'
+import { Rejection } from '@postern/core'
+import { parseBoundedJson } from '@postern/http'
+import type { CompactJWSHeaderParameters, FlattenedJWSInput } from 'jose'
+import { compactVerify, decodeJwt, errors } from 'jose'
+import { z } from 'zod'
+
+/** `typ` of a receipt: no other token of the provider's is one. */
+export const receiptType = 'receipt+jwt'
+export const receiptAlgorithms = ['EdDSA', 'Ed25519', 'ES256', 'RS256'] as const
+
+const maxLength = 8_192
+/** Clocks differ, ms. */
+const leewayMs = 60_000
+
+const claimsSchema = z.object({
+  iss: z.string(),
+  aud: z.union([z.string(), z.array(z.string())]),
+  requirement: z.string(),
+  amount: z.string(),
+  currency: z.string(),
+  jti: z.string().min(1).max(256),
+  iat: z.number(),
+  exp: z.number(),
+  reference: z.string().max(256).optional(),
+})
+type Claims = z.output<typeof claimsSchema>
+
+export type FindKey = (header?: CompactJWSHeaderParameters, token?: FlattenedJWSInput) => Promise<CryptoKey>
+
+export interface ReceiptRules {
+  readonly issuer: string
+  /** Our origin. */
+  readonly audience: string
+  readonly findKey: FindKey
+  readonly now: Platform['now']
+}
+
+/** The requirement that a receipt names; proves nothing. */
+export function requirementOfReceipt(receipt: string): string | undefined {
+  try {
+    const { requirement } = receipt.length <= maxLength ? decodeJwt(receipt) : {}
+    return typeof requirement === 'string' ? requirement : undefined
+  } catch {
+    return undefined
+  }
+}
+
+/** @throws Rejection; the violation names the claim that is wrong */
+export async function verifyReceipt(
+  receipt: string,
+  requirement: RequirementRecord,
+  rules: ReceiptRules,
+): Promise<UsedReceipt> {
+  const claims = readClaims(await verifySignature(receipt, rules))
+  const wrong = checks.find(({ fits }) => !fits(claims, requirement, rules))
+  if (wrong) throw refuse(wrong.code, wrong.claim, wrong.problem)
+  const { iss, jti, reference = jti } = claims
+  return { key: JSON.stringify([iss, jti]), provider: iss, reference }
+}
+
+async function verifySignature(receipt: string, { findKey }: ReceiptRules): Promise<Uint8Array> {
+  if (receipt.length > maxLength) throw refuse('too_large', 'receipt', 'is too long')
+  if (!/^[\w-]+\.[\w-]+\.[\w-]+$/.test(receipt)) throw refuse('malformed', 'receipt', 'is not a compact JWS')
+  try {
+    const { payload, protectedHeader } = await compactVerify(receipt, findKey, { algorithms: [...receiptAlgorithms] })
+    if (protectedHeader.typ !== receiptType) throw refuse('unsupported', 'typ', `must be "${receiptType}"`)
+    return payload
+  } catch (cause) {
+    if (cause instanceof Rejection) throw cause
+    if (cause instanceof errors.JOSEAlgNotAllowed) throw refuse('unsupported', 'alg', 'is not one that counts', cause)
+    throw refuse('signature_invalid', 'signature', "is not the payment provider's", cause)
+  }
+}
+
+function readClaims(payload: Uint8Array): Claims {
+  const parsed = claimsSchema.safeParse(parseBoundedJson(payload, { maxDepth: 4, what: 'receipt' }))
+  if (parsed.success) return parsed.data
+  throw refuse('malformed', parsed.error.issues[0]?.path.join('.') || 'receipt', 'is missing or not well formed')
+}
+
+interface Check {
+  readonly claim: keyof Claims
+  readonly code: RejectionCode
+  readonly problem: string
+  fits(claims: Claims, requirement: RequirementRecord, rules: ReceiptRules): boolean
+}
+
+const checks: readonly Check[] = [
+  {
+    claim: 'iss',
+    code: 'signer_mismatch',
+    problem: 'is not the payment provider',
+    fits: ({ iss }, _, { issuer }) => iss === issuer,
+  },
+  {
+    claim: 'aud',
+    code: 'forbidden',
+    problem: 'is another gateway',
+    fits: ({ aud }, _, { audience }) => [aud].flat().includes(audience),
+  },
+  {
+    claim: 'requirement',
+    code: 'forbidden',
+    problem: 'is another requirement',
+    fits: (claims, requirement) => claims.requirement === requirement.id,
+  },
+  {
+    claim: 'amount',
+    code: 'forbidden',
+    problem: 'is not what was required',
+    fits: ({ amount }, { policy }) => plainAmount(amount) === plainAmount(String(policy.amount)),
+  },
+  {
+    claim: 'currency',
+    code: 'forbidden',
+    problem: 'is not the one that was required',
+    fits: ({ currency }, { policy }) => currency === policy.currency,
+  },
+  {
+    claim: 'iat',
+    code: 'expired',
+    problem: 'is yet to come',
+    fits: ({ iat }, _, { now }) => iat * 1000 <= now() + leewayMs,
+  },
+  {
+    claim: 'exp',
+    code: 'expired',
+    problem: 'is over',
+    fits: ({ exp }, _, { now }) => exp * 1000 > now() - leewayMs,
+  },
+]
+
+/** `4.50` and `4.5` are the same money; what is no number is itself. */
+function plainAmount(text: string): string {
+  const [, whole, fraction = ''] = /^0*(\d+)(?:\.(\d+))?$/.exec(text) ?? []
+  if (whole === undefined) return `not a number: ${text}`
+  const rest = fraction.replace(/0+$/, '')
+  return rest ? `${whole}.${rest}` : whole
+}
+
+function refuse(code: RejectionCode, field: string, description: string, cause?: unknown): Rejection {
+  const violations = [{ field, description }]
+  return new Rejection(code, `Cannot take receipt: ${field} ${description}`, { violations, cause })
+}

@@ -1,0 +1,63 @@
+import { describeObjection, Rejection } from '@postern/core'
+import { createRateLimit, networkOf, peerAddress, readBody } from '@postern/http'
+import type { Context, MiddlewareHandler } from 'hono'
+import { Hono } from 'hono'
+import { payRequirement } from './decide.ts'
+import { statePattern } from './open-requirements.ts'
+import { renderNothingPage } from './page.ts'
+import type { Visit, VisitDeps } from './visits.ts'
+import { answerPage, createVisits } from './visits.ts'
+
+export type ActionDeps = VisitDeps & { digestOf(state: string): string }
+
+const maxReceipt = 16_384
+/** Of one network address: pages, and receipts of a provider, who brings those of all people. */
+const perMinute = { pages: 60, receipts: 600 } as const
+
+/** The pages where people decide, and where payment providers say that they were paid. What is only looked at is never decided. */
+export function createActionRoutes(gateway: ActionDeps): Hono {
+  const enter = createEntrance(gateway)
+  const visits = createVisits(gateway)
+  return new Hono()
+    .use('/actions/*', limitVisits(perMinute.pages, gateway))
+    .use('/payments/*', limitVisits(perMinute.receipts, gateway))
+    .get('/actions/:state', context => enter(context, visits.show))
+    .post('/actions/:state', context => enter(context, visits.decide))
+    .get('/actions/:state/receipt', context => enter(context, visits.takeReceipt))
+    .post('/payments/callback', createCallback(gateway))
+}
+
+function limitVisits(most: number, { platform }: ActionDeps): MiddlewareHandler {
+  const visits = createRateLimit({ perMinute: most }, () => platform.now())
+  return async function countVisit(context, next) {
+    visits.take(networkOf(peerAddress(context.env)))
+    await next()
+  }
+}
+
+/** Whoever has no valid link learns nothing, and takes as long. */
+function createEntrance({ store, digestOf }: ActionDeps) {
+  return async (context: Context, visit: Visit): Promise<Response> => {
+    const state = context.req.param('state') ?? ''
+    const requirement = await store.findRequirement({ digest: digestOf(state) })
+    if (!requirement || !statePattern.test(state)) return answerPage(context, renderNothingPage(), 404)
+    return visit(requirement, context)
+  }
+}
+
+/** From server to server: the body is the receipt. */
+function createCallback(gateway: ActionDeps) {
+  return async (context: Context): Promise<Response> => {
+    const receipt = Buffer.from(await readBody(context.req.raw, maxReceipt))
+      .toString('latin1')
+      .trim()
+    const id = gateway.provider?.requirementOf(receipt)
+    const requirement = id === undefined ? undefined : await gateway.store.findRequirement({ id })
+    if (!requirement)
+      throw new Rejection('no_recipient', 'Cannot take receipt: it is for no requirement of this gateway')
+    const { requirement: paid, reason } = await payRequirement(requirement, receipt, gateway)
+    if (reason) throw new Rejection('forbidden', `Cannot take receipt: ${describeObjection(reason)}`)
+    context.header('cache-control', 'no-store')
+    return context.json({ requirement: paid.id, status: paid.status })
+  }
+}

@@ -1,0 +1,102 @@
+import { randomBytes } from 'node:crypto'
+import { once } from 'node:events'
+import type { AddressInfo } from 'node:net'
+import { createAdaptorServer } from '@hono/node-server'
+import type { AgentDirectory, Log, PlannedRequirement, Policy, RequirementKind, Store, Turn } from '@postern/core'
+import { isForOperator, operatorSubject, subjectOf } from '@postern/core'
+import { toProblem } from '@postern/http'
+import { openSqliteStore } from '@postern/store'
+import { sketchIntake, sketchResponse } from '@postern/testing'
+import type { FindCall, PaymentsConfig, PolicyDeps } from '../src/index.ts'
+import { openPolicy, requirementsConfigSchema } from '../src/index.ts'
+
+export const origin = 'https://agents.test'
+const silent: Log = { debug() {}, info() {}, warn() {}, error() {} }
+
+const echo = { name: 'echo', displayName: 'Echo & Co', description: '', version: '1' }
+export const agents: AgentDirectory = {
+  domain: 'agents.test',
+  origin,
+  defaultAgent: 'echo',
+  find: name => (name === 'echo' ? echo : undefined),
+  list: () => [echo],
+}
+
+export interface PolicyGateway {
+  readonly store: Store
+  readonly policy: PolicyDeps
+  /** Of the real socket before its pages. */
+  readonly url: string
+  advance(ms: number): void
+  /** From now on only `advance` makes time pass. */
+  holdClock(): void
+  /** Something that is required of ada, and the path of its page. */
+  requirement(
+    kind: RequirementKind,
+    policy?: Partial<Policy>,
+  ): Promise<{ readonly path: string; readonly planned: PlannedRequirement }>
+  /** How many turns follow from what was decided. */
+  countTurns(): Promise<number>
+  close(): Promise<void>
+}
+
+export async function openPolicyGateway(payments?: PaymentsConfig, findCall?: FindCall): Promise<PolicyGateway> {
+  let passed = 0
+  let held: number | undefined
+  const now = () => (held ?? Date.now()) + passed
+  const store = await openSqliteStore({ path: ':memory:', now, log: silent })
+  const platform = { now, randomBytes: (count: number) => randomBytes(count), log: silent }
+  const requirements = requirementsConfigSchema.parse({})
+  const policy = await openPolicy({
+    requirements,
+    payments,
+    baseDir: import.meta.dirname,
+    store,
+    platform,
+    agents,
+    findCall,
+  })
+  policy.routes.onError(error => toProblem(error))
+  const server = createAdaptorServer({ fetch: policy.routes.fetch }).listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const lease = () => store.leaseTurns({ holder: 'w', limit: 9, leaseMs: 60_000 })
+  let count = 0
+
+  function plan(turn: Turn, kind: RequirementKind, words: Partial<Policy>): PlannedRequirement {
+    const id = `requirement-${count}`
+    const digest = policy.requirements.digestOf(policy.requirements.stateOf(id))
+    const stored = { kind, message: 'May I?', ...words, requirement: id }
+    const subject = isForOperator(stored) ? operatorSubject : subjectOf(turn.content.sender)
+    return { id, digest, kind, policy: stored, subject, expiresAt: now() + 3_600_000 }
+  }
+
+  return {
+    store,
+    policy,
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    advance(ms) {
+      passed += ms
+    },
+    holdClock() {
+      held = Date.now()
+    },
+    async requirement(kind, words = {}) {
+      count += 1
+      await store.admit(sketchIntake(`m${count}`), 'c')
+      const [turn] = await lease()
+      if (!turn) throw new Error('no turn is due')
+      const planned = plan(turn, kind, words)
+      await store.commit(turn, {
+        response: sketchResponse(turn, 'may I', 'input_required'),
+        deliveries: [],
+        requirements: [planned],
+      })
+      return { path: `/actions/${policy.requirements.stateOf(planned.id)}`, planned }
+    },
+    countTurns: async () => (await lease()).length,
+    async close() {
+      server.close()
+      await store.close()
+    },
+  }
+}

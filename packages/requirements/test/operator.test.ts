@@ -1,0 +1,122 @@
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import type { PolicyGateway } from './gateway.ts'
+import { openPolicyGateway } from './gateway.ts'
+
+// What operators decide: by their own doors, or by the page that a mail to one of them leads to.
+
+let gateway: PolicyGateway
+const evil = `</textarea><script>alert(1)</script>`
+
+beforeAll(async () => {
+  gateway = await openPolicyGateway(undefined, async () => ({
+    id: 'call-1',
+    tool: 'refund',
+    summary: evil,
+    args: { order: evil, to: '\u202e71' },
+    schema: { type: 'object' },
+    findFault: args => (typeof args === 'object' && args !== null && 'order' in args ? undefined : 'order: is missing'),
+  }))
+})
+afterAll(() => gateway.close())
+
+const ask = () => gateway.requirement('consent_required', { approver: 'operator' })
+const decide = (path: string, form: Record<string, string>) =>
+  fetch(gateway.url + path, { method: 'POST', body: new URLSearchParams(form) })
+const operator = { method: 'operator', isGranted: true } as const
+
+async function find(id: string) {
+  const approval = await gateway.policy.approvals.find(id)
+  if (!approval) throw new Error('there is none')
+  return approval
+}
+
+test('whatever stands in a call is text on its page', async () => {
+  const { path } = await ask()
+  const html = await (await fetch(gateway.url + path)).text()
+  expect(html).toContain('&lt;script&gt;')
+  expect(html).not.toContain('<script')
+  // What would turn the rest round stands there as its number.
+  expect(html).toContain('\\u202e71')
+  expect(html).not.toContain('\u202e')
+})
+
+test('arguments too long for a form are shown, and can be decided on as they are', async () => {
+  const order = '好'.repeat(20_000)
+  const call = { id: 'call-1', tool: 'refund', summary: 'May I?', args: { order }, schema: { type: 'object' } }
+  const long = await openPolicyGateway(undefined, async () => ({ ...call, findFault: () => 'never asked' }))
+  try {
+    const { path } = await long.requirement('consent_required', { approver: 'operator' })
+    const html = await (await fetch(long.url + path)).text()
+    expect(html).toContain(`<pre>{\n  &quot;order&quot;: &quot;${order}`)
+    expect(html).not.toContain('<textarea')
+    const body = new URLSearchParams({ decision: 'grant' })
+    expect((await fetch(long.url + path, { method: 'POST', body })).status).toBe(200)
+  } finally {
+    await long.close()
+  }
+})
+
+test('E-39: one whose time is over is nobody’s to decide, and changes nothing', async () => {
+  const { path, planned } = await ask()
+  const approval = await find(planned.id)
+  gateway.advance(3_600_000)
+  expect(await gateway.policy.approvals.decide(approval, operator)).toMatchObject({
+    outcome: 'refused',
+    reason: 'expired',
+  })
+  for (const answer of [await fetch(gateway.url + path), await decide(path, { decision: 'grant' })]) {
+    expect([answer.status, await answer.text()]).toEqual([410, expect.stringContaining('<h1>This is over</h1>')])
+  }
+  expect((await gateway.policy.approvals.list({ limit: 9 })).map(({ requirement }) => requirement.id)).not.toContain(
+    planned.id,
+  )
+  expect(await gateway.countTurns()).toBe(0)
+})
+
+test('arguments are those of the tool, JSON, and not too long; what they were is in the decision', async () => {
+  const { path, planned } = await ask()
+  for (const [text, words] of [
+    ['{', 'Cannot read arguments'],
+    ['{}', 'Cannot decide: the arguments are not those of &quot;refund&quot;: order: is missing'],
+    [JSON.stringify({ order: 'x'.repeat(70_000) }), 'Cannot decide: the arguments are too long'],
+  ] as const) {
+    const answer = await decide(path, { decision: 'grant', arguments: text })
+    const page = await answer.text()
+    expect(answer.status, words).toBe(text.length > 65_536 ? 413 : 400)
+    if (text !== '{') expect(page).toContain(words)
+  }
+  const resolved = await gateway.policy.approvals.decide(await find(planned.id), { ...operator, args: { order: '18' } })
+  if (resolved.outcome !== 'resolved') throw new Error(resolved.reason)
+  const told = await gateway.store.findMessage(`#${resolved.message}`)
+  expect(told?.message.policy_resolution).toMatchObject({
+    outcome: 'granted',
+    approver: 'operator',
+    args: { order: '18' },
+  })
+  await gateway.countTurns()
+})
+
+test('who has waited longest is shown first, however many come behind him', async () => {
+  const first = await ask()
+  for (let count = 0; count < 4; count += 1) await ask()
+  const [shown] = await gateway.policy.approvals.list({ limit: 1 })
+  expect(shown?.requirement.id).toBe(first.planned.id)
+  expect(await gateway.policy.approvals.list({ limit: 9, agent: 'another' })).toEqual([])
+})
+
+test('an operator consents for no sender, and no sender for him', async () => {
+  const { planned } = await gateway.requirement('consent_required')
+  const requirement = await gateway.store.findRequirement({ id: planned.id })
+  if (!requirement) throw new Error('there is none')
+  await expect(gateway.policy.decide(requirement, { method: 'operator', outcome: 'granted' })).rejects.toMatchObject({
+    code: 'forbidden',
+    message: 'Cannot decide: "consent_required" is not granted this way',
+  })
+  expect(await gateway.policy.approvals.find(planned.id)).toBeUndefined()
+  const own = await gateway.store.findRequirement({ id: (await ask()).planned.id })
+  if (!own) throw new Error('there is none')
+  await expect(gateway.policy.decide(own, { method: 'principal', outcome: 'granted' })).rejects.toMatchObject({
+    code: 'forbidden',
+    message: 'Cannot decide: "consent_required" is not granted this way',
+  })
+})

@@ -1,0 +1,135 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import type { PolicyGateway } from './gateway.ts'
+import { openPolicyGateway } from './gateway.ts'
+
+let gateway: PolicyGateway
+
+beforeAll(async () => {
+  gateway = await openPolicyGateway({ use: 'builtin:test' })
+})
+afterAll(() => gateway.close())
+
+const look = (path: string, init: RequestInit = {}) => fetch(gateway.url + path, init)
+const decide = (path: string, body: BodyInit, headers: Record<string, string> = {}) =>
+  look(path, { method: 'POST', body, headers })
+const form = (decision: string) => new URLSearchParams({ decision })
+
+test('a page may be shown by itself, run nothing, load nothing and be kept nowhere', async () => {
+  const { path } = await gateway.requirement('consent_required')
+  for (const answer of [await look(path), await look('/actions/nothing'), await decide(path, form('nonsense'))]) {
+    expect(Object.fromEntries(answer.headers)).toMatchObject({
+      'content-type': 'text/html; charset=UTF-8',
+      'content-security-policy': expect.stringMatching(
+        /^default-src 'none'; style-src 'sha256-[\w+/=]{44}'; form-action 'self'; frame-ancestors 'none'; base-uri 'none'$/,
+      ),
+      'cache-control': 'no-store',
+      'referrer-policy': 'no-referrer',
+      'x-content-type-options': 'nosniff',
+      'x-frame-options': 'DENY',
+    })
+  }
+})
+
+test('whatever an agent writes is text', async () => {
+  const evil = `</blockquote><script>alert(1)</script>"'><img src=x onerror=alert(1)>`
+  const challenges = [{ scheme: evil, realm: evil, uri: 'javascript:alert(1)' }]
+  for (const kind of ['consent_required', 'payment_required', 'unauthorized'] as const) {
+    const words = { title: evil, message: evil, action_label: evil, amount: evil, currency: evil }
+    const { path } = await gateway.requirement(kind, { ...words, auth_challenges: challenges })
+    const html = await (await look(path)).text()
+    expect(html).toContain('&lt;script&gt;')
+    expect(html).not.toMatch(/<script|<img|href="javascript/)
+    expect(html).toContain('Echo &amp; Co')
+  }
+})
+
+test('HEAD says as much as GET, without the page', async () => {
+  const { path } = await gateway.requirement('consent_required')
+  const answer = await look(path, { method: 'HEAD' })
+  expect([answer.status, await answer.text()]).toEqual([200, ''])
+  expect(await gateway.countTurns()).toBe(0)
+})
+
+test('words are shown in the language of who reads them, as far as there are any', async () => {
+  const message_translations = {
+    de: { title: 'Bestellung', message: 'Darf ich?' },
+    'pt-BR': { message: 'Posso?' },
+  }
+  const { path } = await gateway.requirement('consent_required', { title: 'Order', message_translations })
+  const textFor = async (language: string) => (await look(path, { headers: { 'accept-language': language } })).text()
+  expect(await textFor('de-AT,de;q=0.9')).toMatch(/<h1>Bestellung<\/h1>[\s\S]*Darf ich\?/)
+  expect(await textFor('fr, pt-br;q=0.8')).toMatch(/<h1>Order<\/h1>[\s\S]*Posso\?/)
+  expect(await textFor('fr')).toContain('May I?')
+})
+
+describe('a decision', () => {
+  test('is one of a form, whole and short', async () => {
+    const { path } = await gateway.requirement('consent_required')
+    const answers = [
+      await decide(path, '{"decision":"grant"}', { 'content-type': 'application/json' }),
+      await decide(path, 'decision=grant', { 'content-type': 'text/plain' }),
+      await decide(path, new URLSearchParams({ decision: 'grant', more: 'x'.repeat(5_000) })),
+      await decide(path, form('')),
+      await decide(path, form('constructor')),
+    ]
+    expect(answers.map(({ status }) => status)).toEqual([415, 415, 413, 400, 400])
+    expect(await answers[4]?.text()).toContain('say decision=grant or decision=decline')
+    expect(await gateway.countTurns()).toBe(0)
+  })
+
+  test('that comes too late is told so, and changes nothing', async () => {
+    const { path } = await gateway.requirement('consent_required')
+    gateway.advance(3_600_000)
+    for (const answer of [await look(path), await decide(path, form('grant'))]) {
+      expect([answer.status, await answer.text()]).toEqual([410, expect.stringContaining('<h1>This is over</h1>')])
+    }
+    expect(await gateway.countTurns()).toBe(0)
+  })
+
+  test.each([
+    ['a payment', 'payment_required', 'grant'],
+    ['who somebody is', 'unauthorized', 'grant'],
+    ['a consent by a payment', 'consent_required', 'pay_test'],
+  ] as const)('does not settle %s at a click', async (_, kind, decision) => {
+    const { path } = await gateway.requirement(kind, { amount: '1', currency: 'EUR' })
+    const answer = await decide(path, form(decision))
+    expect([answer.status, await answer.text()]).toEqual([403, expect.stringContaining('That did not work')])
+    expect(await gateway.countTurns()).toBe(0)
+  })
+})
+
+test('a receipt is of no use where nothing is to be paid', async () => {
+  const paid = await gateway.requirement('payment_required', { amount: '1', currency: 'EUR' })
+  const consent = await gateway.requirement('consent_required')
+  expect((await decide(paid.path, form('pay_test'))).status).toBe(200)
+  const answer = await look(`${consent.path}/receipt?receipt=a.b.c`)
+  expect([answer.status, await answer.text()]).toEqual([
+    403,
+    expect.stringContaining('&quot;consent_required&quot; is not paid for'),
+  ])
+  expect(await gateway.countTurns()).toBe(1)
+})
+
+test('who looks at too many pages waits', async () => {
+  const other = await openPolicyGateway()
+  other.holdClock()
+  const statuses: number[] = []
+  for (let visit = 0; visit < 62; visit += 1) statuses.push((await fetch(`${other.url}/actions/x`)).status)
+  expect(statuses.slice(0, 60)).toEqual(Array.from({ length: 60 }, () => 404))
+  expect(statuses.slice(60)).toEqual([429, 429])
+  await other.close()
+})
+
+test('without a provider nothing is paid, and the page says whom to ask', async () => {
+  const other = await openPolicyGateway()
+  const { path } = await other.requirement('payment_required', { amount: '1', currency: 'EUR' })
+  const html = await (await fetch(other.url + path)).text()
+  expect(html).toContain('Ask whoever runs this agent how to pay.')
+  expect(html).not.toContain('pay_test')
+  const answer = await fetch(`${other.url}/payments/callback`, { method: 'POST', body: 'a.b.c' })
+  expect([answer.status, await answer.json()]).toMatchObject([
+    404,
+    { detail: 'Cannot take receipt: it is for no requirement of this gateway' },
+  ])
+  await other.close()
+})

@@ -1,0 +1,89 @@
+import { mkdtempSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { exportJWK, generateKeyPair, SignJWT } from 'jose'
+import { expect, test } from 'vitest'
+import { paymentsConfigSchema, requirementsConfigSchema } from '../src/index.ts'
+import { openReceiptProvider } from '../src/receipt-provider.ts'
+import { openPolicyGateway, origin } from './gateway.ts'
+
+const issuer = 'https://pay.test'
+const place = { origin, baseDir: mkdtempSync(join(tmpdir(), 'postern-keys-')), now: Date.now }
+
+async function makeKeys(algorithm: string) {
+  const { privateKey, publicKey } = await generateKeyPair(algorithm, { extractable: true })
+  return { privateKey, open: await exportJWK(publicKey), secret: await exportJWK(privateKey) }
+}
+
+function writeKeys(name: string, text: string): string {
+  writeFileSync(join(place.baseDir, name), text)
+  return name
+}
+
+test.each(['EdDSA', 'ES256', 'RS256'])(
+  'receipts signed with %s are taken, by a key file with several keys',
+  async algorithm => {
+    const [keys, others] = [await makeKeys(algorithm), await makeKeys(algorithm)]
+    const file = {
+      keys: [
+        { ...others.open, kid: 'old' },
+        { ...keys.open, kid: 'new' },
+      ],
+    }
+    const jwks_file = writeKeys(`${algorithm}.json`, JSON.stringify(file))
+    const provider = openReceiptProvider({ use: 'receipt', issuer, jwks_file }, place)
+    const gateway = await openPolicyGateway()
+    const { planned } = await gateway.requirement('payment_required', { amount: '007.10', currency: 'EUR' })
+    const requirement = await gateway.store.findRequirement({ id: planned.id })
+    if (!requirement) throw new Error('nothing is required')
+    const receipt = await new SignJWT({ requirement: requirement.id, amount: '7.1', currency: 'EUR' })
+      .setProtectedHeader({ alg: algorithm, kid: 'new', typ: 'receipt+jwt' })
+      .setIssuer(issuer)
+      .setAudience([origin, 'https://else.test'])
+      .setJti('1')
+      .setIssuedAt()
+      .setExpirationTime('1h')
+      .sign(keys.privateKey)
+    expect(provider.requirementOf(receipt)).toBe(requirement.id)
+    expect(await provider.verifyReceipt(receipt, requirement)).toEqual({
+      key: `["${issuer}","1"]`,
+      provider: issuer,
+      reference: '1',
+    })
+    expect(provider.checkoutUrl?.(requirement, `${origin}/back`)).toBeUndefined()
+    await gateway.close()
+  },
+)
+
+test('keys that cannot be used are named at the start', async () => {
+  const { open, secret } = await makeKeys('ES256')
+  const openWith = (keys: object) => () => openReceiptProvider({ use: 'receipt', issuer, ...keys }, place)
+  expect(openWith({ jwk: secret })).toThrow('payments.jwk: holds a key that is not public')
+  expect(openWith({ jwk: { kty: 'oct', k: 'c2VjcmV0' } })).toThrow('payments.jwk: holds a key that is not public')
+  expect(openWith({ jwks_file: 'none.json' })).toThrow(/^payments\.jwks_file: cannot read ".*none\.json" as JSON/)
+  expect(openWith({ jwks_file: writeKeys('empty.json', '{"keys":[]}') })).toThrow('payments.jwks_file: holds no key')
+  expect(openWith({ jwks_file: writeKeys('one.json', JSON.stringify(open)) })).toThrow(
+    'payments.jwks_file: holds no key',
+  )
+})
+
+test('the configuration is strict', () => {
+  const problemOf = (value: unknown) => paymentsConfigSchema.safeParse(value).error?.issues[0]?.message
+  expect(problemOf({ use: 'receipt', issuer })).toBe('needs either "jwk" or "jwks_file"')
+  expect(problemOf({ use: 'receipt', issuer, jwk: {}, jwks_file: 'x' })).toBe('needs either "jwk" or "jwks_file"')
+  expect(problemOf({ use: 'receipt', issuer, jwk: {}, checkout_url: 'http://pay.test' })).toBeDefined()
+  expect(problemOf({ use: 'stripe' })).toBeDefined()
+  expect(requirementsConfigSchema.parse({})).toEqual({ expires_after_hours: 24 })
+})
+
+test('states are 256 bits, differ, and are the same whenever they are shown', async () => {
+  const gateway = await openPolicyGateway()
+  const { stateOf, digestOf } = gateway.policy.requirements
+  expect(stateOf('a')).toMatch(/^[\w-]{43}$/)
+  expect(stateOf('a')).toBe(stateOf('a'))
+  expect(stateOf('a')).not.toBe(stateOf('b'))
+  expect(digestOf(stateOf('a'))).toMatch(/^[0-9a-f]{64}$/)
+  const other = await openPolicyGateway()
+  expect(other.policy.requirements.stateOf('a')).not.toBe(stateOf('a'))
+  await Promise.all([gateway.close(), other.close()])
+})

@@ -1,0 +1,78 @@
+import type { Client } from '@a2a-js/sdk/client'
+import type { GatewayLink } from '../gateway-link.ts'
+import { requireGateway } from '../gateway-link.ts'
+import type { Disturbance } from '../net/disturbance.ts'
+import { createDisturbances } from '../net/disturbance.ts'
+import type { LoopbackFetch } from '../net/loopback-fetch.ts'
+import { openLoopbackServer } from '../net/loopback-server.ts'
+import type { A2aClientOptions } from './client.ts'
+import { openA2aClient } from './client.ts'
+import type { A2aDelivery, A2aReceipt } from './deliver.ts'
+import { deliverA2a } from './deliver.ts'
+import type { IssuerConfig, TokenIssuer } from './issuer.ts'
+import { createTokenIssuer } from './issuer.ts'
+import type { SimPeer } from './peer.ts'
+import { createPeer } from './peer.ts'
+import type { TokenPlan } from './token.ts'
+import { mintToken } from './token.ts'
+
+/** An issuer of access tokens and a peer that calls with them. */
+export interface SimA2a {
+  readonly port: number
+  readonly hosts: readonly string[]
+  /** What the gateway has to trust; add its audience. */
+  readonly issuerConfig: IssuerConfig
+  /** A trusted issuer whose keys cannot be fetched: for the fault `key_host_down`. */
+  readonly deadIssuerConfig: IssuerConfig
+  /** An agent elsewhere that says back what it is told. */
+  readonly peer: Pick<SimPeer, 'cardUrl' | 'tokens'>
+  /** Signs with a new key from now on; the old one stays published unless `forget`. */
+  readonly rotate: TokenIssuer['rotate']
+  token(plan?: TokenPlan): Promise<string>
+  /** The official client for the agent of this card. */
+  client(cardUrl: string, token: string | undefined, options?: A2aClientOptions): Promise<Client>
+  /** One JSON-RPC request by hand. */
+  deliver(delivery: A2aDelivery): Promise<A2aReceipt>
+  /** Lets a host misbehave; returns the function that fixes it. */
+  disturb(host: string, disturbance: Disturbance): () => void
+  close(): Promise<void>
+}
+
+export interface A2aPlatform {
+  readonly loopback: LoopbackFetch
+  readonly link: GatewayLink
+  now(): number
+}
+
+export async function openSimA2a({ loopback, link, now }: A2aPlatform): Promise<SimA2a> {
+  const issuer = createTokenIssuer('issuer.test')
+  const deadIssuer = createTokenIssuer('dead-issuer.test')
+  const peer = createPeer('peer.test')
+  const hosts = new Map<string, Pick<TokenIssuer, 'answer'>>([
+    ['issuer.test', issuer],
+    ['dead-issuer.test', deadIssuer],
+    ['peer.test', peer],
+  ])
+  const misbehaviour = createDisturbances()
+  misbehaviour.disturb('dead-issuer.test', { drop: true })
+  const server = await openLoopbackServer(request =>
+    misbehaviour.pass(request, async () => hosts.get(request.host)?.answer(request) ?? { status: 404 }),
+  )
+  const mint = { issuer, deadIssuer, now, defaultAudience: () => `${requireGateway(link).origin}/a2a` }
+  return {
+    port: server.port,
+    hosts: [...hosts.keys()],
+    issuerConfig: issuer.config,
+    deadIssuerConfig: deadIssuer.config,
+    peer,
+    rotate: issuer.rotate,
+    token: (plan = {}) => mintToken(plan, mint),
+    client: (cardUrl, token, options) => openA2aClient(cardUrl, token, loopback, options),
+    deliver: delivery => deliverA2a(delivery, { mint, loopback }),
+    disturb: misbehaviour.disturb,
+    async close() {
+      misbehaviour.close()
+      await server.close()
+    },
+  }
+}

@@ -1,0 +1,97 @@
+import type { Socket as UdpSocket } from 'node:dgram'
+import type { Server as TcpServer, Socket as TcpSocket } from 'node:net'
+import dns2 from 'dns2'
+import type { DnsRecords } from './records.ts'
+import type { DnsFailure, Zone } from './zone.ts'
+import { answerQuery, createZone } from './zone.ts'
+
+type RecordValue<Type extends keyof DnsRecords> = NonNullable<DnsRecords[Type]>[number]
+
+/** A name server on loopback with a zone that may change while it runs. */
+export interface SimDns {
+  /** `127.0.0.1:54321`: what a resolver is pointed at. UDP and TCP. */
+  readonly address: string
+  /** Adds one record to a name; earlier ones stay. */
+  addRecord<Type extends keyof DnsRecords>(name: string, type: Type, value: RecordValue<Type>): void
+  /** Makes these the only records of a name. */
+  set(name: string, records: DnsRecords): void
+  remove(name: string): void
+  find(name: string): DnsRecords | undefined
+  /** Lets every query for this name fail; returns the function that fixes it. */
+  fail(name: string, failure: DnsFailure): () => void
+  /** Every question asked so far, `alice.test TXT`. */
+  readonly questions: readonly string[]
+  close(): Promise<void>
+}
+
+export async function openSimDns(): Promise<SimDns> {
+  const zone = createZone()
+  const { records, failures } = zone
+  const { port, close } = await listenOnOnePort(zone)
+  return {
+    address: `127.0.0.1:${port}`,
+    addRecord(name, type, value) {
+      const before = records.get(name.toLowerCase())
+      records.set(name.toLowerCase(), { ...before, [type]: [...(before?.[type] ?? []), value] })
+    },
+    set: (name, replaced) => void records.set(name.toLowerCase(), replaced),
+    find: name => records.get(name.toLowerCase()),
+    remove: name => void records.delete(name.toLowerCase()),
+    fail(name, failure) {
+      failures.set(name.toLowerCase(), failure)
+      return () => void failures.delete(name.toLowerCase())
+    },
+    questions: zone.questions,
+    close,
+  }
+}
+
+interface Listener {
+  readonly port: number
+  close(): Promise<void>
+}
+
+/** UDP gets any free port; TCP must get the same one, so a taken one means another try. */
+async function listenOnOnePort(zone: Zone, tries = 5): Promise<Listener> {
+  const udp = await listenUdp(zone)
+  try {
+    const tcp = await listenTcp(zone, udp.port)
+    return { port: udp.port, close: async () => void (await Promise.all([udp.close(), tcp.close()])) }
+  } catch (error) {
+    await udp.close()
+    if (tries <= 1) throw error
+    return listenOnOnePort(zone, tries - 1)
+  }
+}
+
+async function listenUdp(zone: Zone): Promise<Listener> {
+  const server = dns2.createUDPServer((query, send) => {
+    const answer = answerQuery(query, zone)
+    // A resolver that has given up has closed its port; nobody is left to hear about it.
+    if (answer) send(answer).catch(() => undefined)
+  }) as UdpSocket
+  await new Promise<void>(resolve => server.bind(0, '127.0.0.1', resolve))
+  return { port: server.address().port, close: () => new Promise(resolve => server.close(() => resolve())) }
+}
+
+async function listenTcp(zone: Zone, port: number): Promise<Listener> {
+  const server = dns2.createTCPServer((query, send) => {
+    const answer = answerQuery(query, zone)
+    if (answer) send(answer).catch(() => undefined)
+  }) as TcpServer
+  const sockets = new Set<TcpSocket>()
+  server.on('connection', socket => {
+    sockets.add(socket)
+    socket.on('close', () => sockets.delete(socket))
+  })
+  await new Promise<void>((resolve, reject) => {
+    server.once('error', reject)
+    server.listen(port, '127.0.0.1', resolve)
+  })
+  const close = () =>
+    new Promise<void>(resolve => {
+      server.close(() => resolve())
+      for (const socket of sockets) socket.destroy()
+    })
+  return { port, close }
+}

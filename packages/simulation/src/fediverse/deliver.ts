@@ -1,0 +1,144 @@
+import { randomInt } from 'node:crypto'
+import type { Fault } from '../fault.ts'
+import type { ActivityDelivery, ActivityReceipt, SentActivity } from './activity.ts'
+import { composeActivity } from './activity.ts'
+import type { SimActor } from './actor.ts'
+import type { ActivityDocument, NotePlan, NoteVisibility } from './note.ts'
+import { composeCreateNote } from './note.ts'
+import type { NoteFault } from './note-fault.ts'
+import { noteFaults } from './note-fault.ts'
+import type { PostDeps } from './post.ts'
+import { bareAddress, findActor, postSigned } from './post.ts'
+import type { ResolvedRecipient } from './recipient.ts'
+import { inventNeighbour } from './recipient.ts'
+
+export interface NoteDelivery {
+  /** `alice@mastodon.test` unless said otherwise. */
+  readonly from?: string | undefined
+  /** `@echo@agents.test` */
+  readonly to: string
+  readonly text: string
+  /** Default public. */
+  readonly visibility?: NoteVisibility | undefined
+  /** The note answered; its conversation and context are taken over when it is known here. */
+  readonly inReplyTo?: string | undefined
+  readonly context?: string | undefined
+  readonly conversation?: string | undefined
+  /** Put on the author's server, and named by the note. */
+  readonly files?: readonly SentFile[] | undefined
+  /** A content warning. */
+  readonly summary?: string | undefined
+  readonly fault?: Fault | undefined
+  /** Default the agent's own. */
+  readonly inbox?: 'actor' | 'shared' | undefined
+  /** Of the note: an address, or its last segment. The activity's is this with `/activity`. */
+  readonly id?: string | undefined
+  /** Padding of the fault `oversized`; default 2 MiB. */
+  readonly oversizedBytes?: number | undefined
+}
+
+export interface SentFile {
+  readonly name: string
+  readonly mediaType: string
+  readonly bytes: Uint8Array
+}
+
+export interface NoteReceipt {
+  readonly activityId: string
+  readonly objectId: string
+  readonly activity: ActivityDocument
+  /** What the gateway answered. */
+  readonly status: number
+  readonly headers: Headers
+  readonly body: string
+}
+
+export interface NoteSender extends PostDeps {
+  /** Notes sent from here, by their id. */
+  readonly notes: Map<string, ActivityDocument>
+  /** Files of theirs, by their address. */
+  readonly media: Map<string, SentFile>
+  resolve(address: string): Promise<ResolvedRecipient>
+  /** Conversation and context of a note sent from here or received. */
+  findThread(objectId: string): Pick<NotePlan, 'context' | 'conversation'>
+}
+
+/** Composes, signs and posts one `Create{Note}`. */
+export async function deliverNote(delivery: NoteDelivery, sender: NoteSender): Promise<NoteReceipt> {
+  const { fault, author, recipient, url } = await prepare(delivery, sender)
+  const activity = composeCreateNote(planNote(delivery, { author, recipient, sender }))
+  sender.notes.set(activity.object.id, activity)
+  const { oversizedBytes } = delivery
+  const { status, headers, body } = await postSigned({ activity, author, url, fault, oversizedBytes }, sender)
+  return { activityId: activity.id, objectId: activity.object.id, activity, status, headers, body: body.toString() }
+}
+
+/** Composes, signs and posts anything else; what it does to a note of ours is done to it here, too. */
+export async function deliverActivity(delivery: ActivityDelivery, sender: NoteSender): Promise<ActivityReceipt> {
+  const { fault, author, recipient, url } = await prepare(delivery, sender)
+  const { type, object, fields = {} } = delivery
+  const activity = composeActivity({ author, recipient: recipient.id, type, object, fields, now: sender.now() })
+  if (!delivery.fault) noteChanges[type]?.(activity, sender.notes)
+  const { status, headers, body } = await postSigned({ activity, author, url, fault }, sender)
+  return { activityId: activity.id, activity, status, headers, body: body.toString() }
+}
+
+const noteChanges: Readonly<Record<string, (activity: SentActivity, notes: NoteSender['notes']) => void>> = {
+  Update({ object }, notes) {
+    const { id, ...changed } = object as { readonly id: string }
+    const create = notes.get(id)
+    if (create) notes.set(id, { ...create, object: { ...create.object, ...changed } })
+  },
+  Delete({ object }, notes) {
+    notes.delete(typeof object === 'string' ? object : (object as { readonly id: string }).id)
+  },
+}
+
+interface Prepared {
+  readonly fault: NoteFault
+  readonly author: SimActor
+  readonly recipient: ResolvedRecipient
+  /** The inbox. */
+  readonly url: string
+}
+
+async function prepare(delivery: NoteDelivery | ActivityDelivery, sender: NoteSender): Promise<Prepared> {
+  const fault: NoteFault = delivery.fault ? noteFaults[delivery.fault] : {}
+  const author = findActor(fault.author ?? delivery.from ?? 'alice@mastodon.test', sender)
+  const resolved = await sender.resolve(bareAddress(delivery.to))
+  const recipient = fault.unknownRecipient ? inventNeighbour(resolved) : resolved
+  const url = delivery.inbox === 'shared' ? (recipient.sharedInbox ?? recipient.inbox) : recipient.inbox
+  return { fault, author, recipient, url }
+}
+
+/** As Mastodon names it. */
+function putFile(file: SentFile, { host }: SimActor, { media }: NoteSender): object {
+  const url = `https://${host}/media/${media.size + 1}`
+  media.set(url, file)
+  return { type: 'Document', mediaType: file.mediaType, url, name: file.name }
+}
+
+function planNote(
+  delivery: NoteDelivery,
+  { author, recipient, sender }: { author: SimActor; recipient: ResolvedRecipient; sender: NoteSender },
+): NotePlan {
+  const { text, visibility = 'public', id, inReplyTo, summary } = delivery
+  const thread = inReplyTo ? sender.findThread(inReplyTo) : {}
+  const now = sender.now()
+  const attachment = (delivery.files ?? []).map(file => putFile(file, author, sender))
+  return {
+    attachment,
+    author,
+    recipient,
+    text,
+    visibility,
+    id: id?.startsWith('https:') ? id : undefined,
+    inReplyTo,
+    summary,
+    // Time and chance: a world opened anew must not reuse what a gateway remembers from the last one.
+    statusId: id?.match(/[^/]+$/)?.[0] ?? `${now}${randomInt(100_000, 1_000_000)}`,
+    published: new Date(now).toISOString().replace(/\.\d+Z$/, 'Z'),
+    context: delivery.context ?? thread.context,
+    conversation: delivery.conversation ?? thread.conversation,
+  }
+}

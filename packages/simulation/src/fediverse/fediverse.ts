@@ -1,0 +1,133 @@
+import type { Disturbance } from '../net/disturbance.ts'
+import { createDisturbances } from '../net/disturbance.ts'
+import type { LoopbackFetch } from '../net/loopback-fetch.ts'
+import type { LoopbackServer } from '../net/loopback-server.ts'
+import { openLoopbackServer } from '../net/loopback-server.ts'
+import type { ActivityDelivery, ActivityReceipt } from './activity.ts'
+import type { SimActor } from './actor.ts'
+import { createActors } from './actor.ts'
+import type { NoteDelivery, NoteReceipt, NoteSender } from './deliver.ts'
+import { deliverActivity, deliverNote } from './deliver.ts'
+import type { FetchDocument } from './find-key.ts'
+import type { ReceivedActivity } from './inbox.ts'
+import { createInbox } from './inbox.ts'
+import type { ActivityDocument } from './note.ts'
+import { fediverseHosts } from './persona.ts'
+import type { ResolvedRecipient } from './recipient.ts'
+import { resolveRecipient } from './recipient.ts'
+import { answerFediverse } from './routes.ts'
+import type { DraftRequest } from './sign.ts'
+import { signDraft } from './sign.ts'
+import { createChecks } from './verify.ts'
+
+/** A few small fediverse servers behind one port, told apart by `Host`. */
+export interface SimFediverse {
+  readonly port: number
+  readonly hosts: readonly string[]
+  /** Everybody who has an account, by `name@host`. */
+  readonly actors: ReadonlyMap<string, SimActor>
+  deliver(delivery: NoteDelivery): Promise<NoteReceipt>
+  /** Anything but a new note: `{ to, type: 'Follow' }`. Signed and posted like it. */
+  send(delivery: ActivityDelivery): Promise<ActivityReceipt>
+  /** Everything that came to an inbox, the refused too. */
+  readonly received: readonly ReceivedActivity[]
+  /** The verified `Create` that answers the object `objectId`. @throws Error after `timeoutMs` */
+  awaitReply(objectId: string, timeoutMs: number): Promise<ReceivedActivity>
+  /** The first activity that matches, verified or not. @throws Error after `timeoutMs` */
+  awaitActivity(match: (received: ReceivedActivity) => boolean, timeoutMs: number): Promise<ReceivedActivity>
+  /** Signs any request as one of the actors: for traffic that `deliver` does not know. */
+  sign(draft: Omit<DraftRequest, 'at'>, address: string): Promise<Record<string, string>>
+  /** Lets a host misbehave; returns the function that fixes it. */
+  disturb(host: string, disturbance: Disturbance): () => void
+  /** Forgets what WebFinger said: the gateway has changed. */
+  forgetRecipients(): void
+  close(): Promise<void>
+}
+
+export async function openSimFediverse(loopback: LoopbackFetch, now: () => number): Promise<SimFediverse> {
+  const actors = createActors(fediverseHosts)
+  const reader = [...actors.values()][0] as SimActor
+  const fetchDocument = createDocumentFetch(loopback, reader, now)
+  const hosts = fediverseHosts
+  const checks = createChecks(hosts, now, fetchDocument)
+  const inbox = createInbox({ hosts, checks })
+  const notes = new Map<string, ActivityDocument>()
+  const recipients = new Map<string, Promise<ResolvedRecipient>>()
+  const misbehaviour = createDisturbances()
+  for (const [host, { habits = [] }] of Object.entries(hosts)) {
+    for (const habit of habits) misbehaviour.disturb(host, habit)
+  }
+  const media: NoteSender['media'] = new Map()
+  const deps = { hosts, actors, inbox, notes, media, checks }
+  const server: LoopbackServer = await openLoopbackServer(request =>
+    misbehaviour.pass(request, () => answerFediverse(request, deps)),
+  )
+  const { arrivals } = inbox
+  const sender: NoteSender = {
+    actors,
+    loopback,
+    notes,
+    media,
+    now,
+    resolve(address) {
+      const known = recipients.get(address) ?? resolveRecipient(address, fetchDocument)
+      recipients.set(address, known)
+      known.catch(() => recipients.delete(address))
+      return known
+    },
+    findThread: objectId => readThread(objectId, notes, arrivals.items),
+  }
+  return {
+    port: server.port,
+    hosts: Object.keys(hosts),
+    actors,
+    deliver: delivery => deliverNote(delivery, sender),
+    send: delivery => deliverActivity(delivery, sender),
+    received: arrivals.items,
+    awaitReply: (objectId, timeoutMs) => arrivals.waitFor(received => isReplyTo(received, objectId), timeoutMs),
+    awaitActivity: (match, timeoutMs) => arrivals.waitFor(match, timeoutMs),
+    async sign(draft, address) {
+      const actor = actors.get(address)
+      if (!actor) throw new Error(`Nobody is called ${address} here`)
+      return signDraft({ ...draft, at: now() }, actor)
+    },
+    disturb: misbehaviour.disturb,
+    forgetRecipients: () => recipients.clear(),
+    async close() {
+      arrivals.close()
+      misbehaviour.close()
+      await server.close()
+    },
+  }
+}
+
+/** Reads documents with signed requests, as a server in secure mode is asked. */
+function createDocumentFetch(loopback: LoopbackFetch, reader: SimActor, now: () => number): FetchDocument {
+  async function read(url: string, redirects: number): Promise<Record<string, unknown>> {
+    const { host, 'user-agent': agent, ...headers } = await signDraft({ method: 'GET', url, at: now() }, reader)
+    const accept = url.includes('/.well-known/webfinger') ? { accept: 'application/jrd+json' } : {}
+    const answer = await loopback.request(url, { headers: { ...headers, 'user-agent': agent ?? '', ...accept } })
+    const { status, body } = answer
+    const location = status >= 300 && status < 400 ? answer.headers.get('location') : null
+    if (location && redirects > 0) return read(new URL(location, url).href, redirects - 1)
+    if (status !== 200) throw new Error(`${url} answered ${status}`)
+    return JSON.parse(body.toString())
+  }
+  return url => read(url, 1)
+}
+
+function isReplyTo({ verified, activity }: ReceivedActivity, objectId: string): boolean {
+  const object = activity.object as Record<string, unknown> | undefined
+  return verified && activity.type === 'Create' && object?.inReplyTo === objectId
+}
+
+function readThread(
+  objectId: string,
+  notes: ReadonlyMap<string, ActivityDocument>,
+  received: readonly ReceivedActivity[],
+): { context?: string | undefined; conversation?: string | undefined } {
+  const isIt = ({ activity }: ReceivedActivity) => (activity.object as { id?: unknown } | undefined)?.id === objectId
+  const object = notes.get(objectId)?.object ?? (received.find(isIt)?.activity.object as Record<string, unknown>)
+  const text = (value: unknown) => (typeof value === 'string' ? value : undefined)
+  return { context: text(object?.context), conversation: text(object?.conversation) }
+}

@@ -1,0 +1,95 @@
+import type { Arrivals } from '../arrivals.ts'
+import { createArrivals } from '../arrivals.ts'
+import type { SimAnswer, SimRequest } from '../net/loopback-server.ts'
+import { answerJson } from '../net/loopback-server.ts'
+import type { HostPlan } from './persona.ts'
+import { coveredComponents } from './sign-rfc9421.ts'
+import type { SignatureChecks } from './verify.ts'
+import { verifySigner } from './verify.ts'
+
+export type ReceivedDocument = Readonly<Record<string, unknown>>
+
+/** Something the gateway has sent to an inbox of the simulated fediverse. */
+export interface ReceivedActivity {
+  readonly host: string
+  /** Path of the inbox. */
+  readonly inbox: string
+  readonly activity: ReceivedDocument
+  /** Digest, signature and key ownership hold, and the signer is the activity's actor. */
+  readonly verified: boolean
+  /** Why not. */
+  readonly reason?: string | undefined
+  /** How often an activity with this id came, the first time included. */
+  readonly arrivals: number
+}
+
+export interface SimInbox {
+  readonly arrivals: Arrivals<ReceivedActivity>
+  /** Verifies and keeps one POST, now or later, as its host does; an activity id that is known is only counted. */
+  accept(request: SimRequest): Promise<SimAnswer>
+}
+
+export interface InboxDeps {
+  readonly hosts: Readonly<Record<string, HostPlan>>
+  readonly checks: ReadonlyMap<string, SignatureChecks>
+}
+
+export function createInbox({ hosts, checks }: InboxDeps): SimInbox {
+  const arrivals = createArrivals<ReceivedActivity>('activity')
+  const known = new Map<string, { arrivals: number }>()
+
+  async function judge(request: SimRequest, activity: ReceivedDocument): Promise<SimAnswer> {
+    const reason = await findFlaw(request, activity, checks.get(request.host))
+    const key = `${request.host} ${activity.id}`
+    const before = known.get(key)
+    if (reason === undefined && before) {
+      before.arrivals += 1
+      return { status: 202 }
+    }
+    const entry = { host: request.host, inbox: request.path, activity, verified: !reason, reason, arrivals: 1 }
+    if (!reason) known.set(key, entry)
+    arrivals.add(entry)
+    return reason ? refuse(reason, hosts[request.host]) : { status: 202 }
+  }
+
+  return {
+    arrivals,
+    async accept(request) {
+      const activity = parseObject(request.body)
+      if (!activity || typeof activity.id !== 'string') return answerJson({ error: 'not an activity' }, undefined, 400)
+      const judged = judge(request, activity)
+      return hosts[request.host]?.persona.verifiesLater ? { status: 202 } : judged
+    },
+  }
+}
+
+/** Says which signature would do, where it must be the newer kind (RFC 9421 §5). */
+function refuse(reason: string, plan: HostPlan | undefined): SimAnswer {
+  const answer = answerJson({ error: reason }, undefined, 401)
+  if (plan?.persona.reads.includes('draft-cavage') !== false) return answer
+  const wanted = coveredComponents.POST.map(name => `"${name}"`).join(' ')
+  return { ...answer, headers: { ...answer.headers, 'accept-signature': `sig1=(${wanted});created;keyid` } }
+}
+
+async function findFlaw(
+  request: SimRequest,
+  activity: ReceivedDocument,
+  checks: SignatureChecks | undefined,
+): Promise<string | undefined> {
+  if (!checks) return 'nobody lives at this host'
+  try {
+    const signer = await verifySigner(request, checks)
+    return signer === activity.actor ? undefined : `signed by ${signer}, not by the actor`
+  } catch (error) {
+    return error instanceof Error ? error.message : String(error)
+  }
+}
+
+function parseObject(body: Buffer): ReceivedDocument | undefined {
+  try {
+    const value: unknown = JSON.parse(body.toString())
+    return typeof value === 'object' && value !== null ? (value as ReceivedDocument) : undefined
+  } catch {
+    return undefined
+  }
+}

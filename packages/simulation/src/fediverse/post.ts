@@ -1,0 +1,57 @@
+import type { LoopbackAnswer, LoopbackFetch } from '../net/loopback-fetch.ts'
+import type { SimActor } from './actor.ts'
+import type { NoteFault } from './note-fault.ts'
+import type { DraftRequest } from './sign.ts'
+import { draftHeaders, signDraft } from './sign.ts'
+
+export interface PostDeps {
+  readonly actors: ReadonlyMap<string, SimActor>
+  readonly loopback: LoopbackFetch
+  now(): number
+}
+
+export interface Posting {
+  readonly activity: Readonly<Record<string, unknown>>
+  readonly author: SimActor
+  /** The inbox. */
+  readonly url: string
+  readonly fault: NoteFault
+  /** Padding of the fault `oversized`; default 2 MiB. */
+  readonly oversizedBytes?: number | undefined
+}
+
+/** Signs and posts one activity, with what is wrong about it. */
+export async function postSigned(posting: Posting, parts: PostDeps): Promise<LoopbackAnswer> {
+  const { activity, url, fault, author, oversizedBytes = 2 ** 21 } = posting
+  const octets = fault.encode?.(activity, oversizedBytes) ?? Buffer.from(JSON.stringify(activity))
+  const draft = { method: 'POST', url, body: octets, at: parts.now() + (fault.dateShiftMs ?? 0) } as const
+  const headers = await sealDraft(draft, fault, author, parts)
+  const post = () =>
+    parts.loopback.request(url, { method: 'POST', headers, body: fault.alter?.(octets) ?? octets, timeoutMs: 30_000 })
+  if (fault.twice) await post()
+  return post()
+}
+
+async function sealDraft(
+  draft: DraftRequest,
+  fault: NoteFault,
+  author: SimActor,
+  parts: PostDeps,
+): Promise<Record<string, string>> {
+  if (fault.unsigned) return draftHeaders(draft, author)
+  const signer = fault.signer ? findActor(fault.signer, parts) : author
+  const stranger = fault.keyOf ? await findActor(fault.keyOf, parts).key() : undefined
+  return signDraft(draft, signer, stranger?.privatePem)
+}
+
+/** @throws Error when nobody here has this address */
+export function findActor(address: string, { actors }: Pick<PostDeps, 'actors'>): SimActor {
+  const actor = actors.get(bareAddress(address))
+  if (!actor) throw new Error(`Nobody is called ${address} here; there are ${[...actors.keys()].join(', ')}`)
+  return actor
+}
+
+/** `@echo@agents.test`, `acct:echo@agents.test` → `echo@agents.test` */
+export function bareAddress(address: string): string {
+  return address.replace(/^acct:/, '').replace(/^@/, '')
+}

@@ -1,0 +1,164 @@
+import type { SimAnswer, SimRequest } from '../net/loopback-server.ts'
+import { answerJson } from '../net/loopback-server.ts'
+import type { SimActor } from './actor.ts'
+import { describeActor, describeBareKey, describeKeyStub } from './actor.ts'
+import type { SentFile } from './deliver.ts'
+import type { SimInbox } from './inbox.ts'
+import type { ActivityDocument } from './note.ts'
+import { publicCollection } from './note.ts'
+import type { HostPlan, Persona } from './persona.ts'
+import { activityType } from './sign.ts'
+import type { SignatureChecks } from './verify.ts'
+import { verifySigner } from './verify.ts'
+
+export interface FediverseDeps {
+  readonly hosts: Readonly<Record<string, HostPlan>>
+  readonly actors: ReadonlyMap<string, SimActor>
+  readonly inbox: SimInbox
+  /** Notes by their id. */
+  readonly notes: ReadonlyMap<string, ActivityDocument>
+  /** Files by their address. */
+  readonly media: ReadonlyMap<string, SentFile>
+  /** By host. */
+  readonly checks: ReadonlyMap<string, SignatureChecks>
+}
+
+type Handler = (request: SimRequest, deps: FediverseDeps, match: RegExpMatchArray) => Promise<SimAnswer>
+
+interface Route {
+  readonly method: string
+  readonly path: RegExp
+  readonly handle: Handler
+}
+
+const notFound: SimAnswer = { status: 404 }
+
+const routes: readonly Route[] = [
+  { method: 'GET', path: /^\/\.well-known\/webfinger$/, handle: answerWebFinger },
+  { method: 'GET', path: /^\/\.well-known\/nodeinfo$/, handle: async ({ host }) => answerJson(linkNodeInfo(host)) },
+  { method: 'GET', path: /^\/nodeinfo\/2\.0$/, handle: async (request, deps) => answerNodeInfo(request, deps) },
+  { method: 'GET', path: /^\/users\/([^/]+)\/main-key$/, handle: answerKey },
+  { method: 'GET', path: /^\/(?:users|moved)\/([^/]+)$/, handle: answerActor },
+  { method: 'GET', path: /^\/users\/([^/]+)\/statuses\/([^/]+)(\/activity)?$/, handle: answerNote },
+  { method: 'GET', path: /^\/users\/([^/]+)\/(followers|following|outbox)$/, handle: answerCollection },
+  { method: 'GET', path: /^\/media\/\d+$/, handle: answerFile },
+  { method: 'POST', path: /^\/inbox$/, handle: (request, { inbox }) => inbox.accept(request) },
+  { method: 'POST', path: /^\/users\/([^/]+)\/inbox$/, handle: answerInbox },
+]
+
+/** One server for every host of the fediverse; the `Host` field decides which. */
+export async function answerFediverse(request: SimRequest, deps: FediverseDeps): Promise<SimAnswer> {
+  if (!deps.hosts[request.host]) return notFound
+  const matching = routes.flatMap(route => {
+    const match = request.path.match(route.path)
+    return match ? [{ route, match }] : []
+  })
+  const chosen = matching.find(({ route }) => route.method === request.method)
+  if (!chosen) return matching.length > 0 ? { status: 405 } : notFound
+  return chosen.route.handle(request, deps, chosen.match)
+}
+
+function findActor({ host }: SimRequest, { actors }: FediverseDeps, name: string | undefined): SimActor | undefined {
+  return actors.get(`${name}@${host}`)
+}
+
+async function answerWebFinger(request: SimRequest, deps: FediverseDeps): Promise<SimAnswer> {
+  const resource = request.query.get('resource') ?? ''
+  const name = resource.match(/^acct:([^@]+)@/)?.[1] ?? resource.match(/\/users\/([^/]+)$/)?.[1]
+  const actor = findActor(request, deps, name)
+  if (!actor) return notFound
+  const links = [
+    { rel: 'http://webfinger.net/rel/profile-page', type: 'text/html', href: `https://${actor.host}/@${actor.name}` },
+    { rel: 'self', type: activityType, href: actor.id },
+  ]
+  return answerJson({ subject: `acct:${actor.address}`, aliases: [actor.id], links }, 'application/jrd+json')
+}
+
+async function answerFile({ host, path }: SimRequest, { media }: FediverseDeps): Promise<SimAnswer> {
+  const file = media.get(`https://${host}${path}`)
+  if (!file) return notFound
+  return { status: 200, headers: { 'content-type': file.mediaType }, body: Buffer.from(file.bytes) }
+}
+
+async function answerActor(request: SimRequest, deps: FediverseDeps, [, name]: RegExpMatchArray): Promise<SimAnswer> {
+  const actor = findActor(request, deps, name)
+  if (!actor) return notFound
+  const refusal = await refuseReader(request, actor.persona, deps)
+  if (refusal) return refusal
+  return answerJson(await describeActor(actor), `${activityType}; charset=utf-8`)
+}
+
+async function answerKey(request: SimRequest, deps: FediverseDeps, [, name]: RegExpMatchArray): Promise<SimAnswer> {
+  const actor = findActor(request, deps, name)
+  if (!actor?.keyId.endsWith(request.path)) return notFound
+  const refusal = request.headers.signature ? await refuseReader(request, actor.persona, deps) : undefined
+  if (refusal) return refusal
+  return answerJson(await keyDocuments[actor.persona.keyDocument](actor), activityType)
+}
+
+const keyDocuments: Readonly<Record<Persona['keyDocument'], typeof describeKeyStub>> = {
+  stub: describeKeyStub,
+  bare: describeBareKey,
+}
+
+/** In secure mode only signers read, and GoToSocial wants to know their names, too. */
+async function refuseReader(
+  request: SimRequest,
+  { secureMode }: Persona,
+  { checks }: FediverseDeps,
+): Promise<SimAnswer | undefined> {
+  const ofHost = checks.get(request.host)
+  if (!secureMode || !ofHost) return undefined
+  const signer = await verifySigner(request, ofHost).catch(() => undefined)
+  if (!signer) return answerJson({ error: 'Unauthorized: request signature required' }, undefined, 401)
+  return ofHost.checkReader(signer).then(
+    () => undefined,
+    error => answerJson({ error: `Internal Server Error: ${error}` }, undefined, 500),
+  )
+}
+
+async function answerNote(
+  request: SimRequest,
+  { notes }: FediverseDeps,
+  [, , , activity]: RegExpMatchArray,
+): Promise<SimAnswer> {
+  const create = notes.get(`https://${request.host}${request.path.replace(/\/activity$/, '')}`)
+  const audience = [create?.to, create?.cc].flat()
+  if (!create || !audience.includes(publicCollection)) return notFound
+  const document = activity ? create : { '@context': create['@context'], ...create.object }
+  return answerJson(document, `${activityType}; charset=utf-8`)
+}
+
+async function answerCollection(
+  request: SimRequest,
+  deps: FediverseDeps,
+  [, name]: RegExpMatchArray,
+): Promise<SimAnswer> {
+  if (!findActor(request, deps, name)) return notFound
+  const id = `https://${request.host}${request.path}`
+  const context = 'https://www.w3.org/ns/activitystreams'
+  return answerJson({ '@context': context, id, type: 'OrderedCollection', totalItems: 0 }, activityType)
+}
+
+async function answerInbox(request: SimRequest, deps: FediverseDeps, [, name]: RegExpMatchArray): Promise<SimAnswer> {
+  return findActor(request, deps, name) ? deps.inbox.accept(request) : notFound
+}
+
+function linkNodeInfo(host: string): unknown {
+  return {
+    links: [{ rel: 'http://nodeinfo.diaspora.software/ns/schema/2.0', href: `https://${host}/nodeinfo/2.0` }],
+  }
+}
+
+function answerNodeInfo({ host }: SimRequest, { hosts }: FediverseDeps): SimAnswer {
+  const plan = hosts[host]
+  return answerJson({
+    version: '2.0',
+    software: { name: plan?.persona.software, version: plan?.persona.version },
+    protocols: ['activitypub'],
+    services: { inbound: [], outbound: [] },
+    openRegistrations: false,
+    usage: { users: { total: plan?.users.length } },
+    metadata: {},
+  })
+}

@@ -1,0 +1,92 @@
+import type { SimDns } from '../dns/dns.ts'
+import type { GatewayLink } from '../gateway-link.ts'
+import { requireGateway } from '../gateway-link.ts'
+import type { LoopbackFetch } from '../net/loopback-fetch.ts'
+import type { ComposedMail, MailPlan } from './compose.ts'
+import { composeMail, stripBrackets } from './compose.ts'
+import { openMailDomains } from './domain.ts'
+import { mailFaults } from './mail-fault.ts'
+import type { MailRefusal, ReceivedMail } from './sink.ts'
+import { openMailSink } from './sink.ts'
+import type { IntakeAnswer, SmtpAnswer } from './submit.ts'
+import { postToIntake, submitBySmtp } from './submit.ts'
+
+export interface MailReceipt {
+  readonly mail: ComposedMail
+  /** HTTP status of the intake or code of the last SMTP reply. */
+  readonly answer: number
+  readonly text: string
+}
+
+/** A few mail domains with their DNS, and one sink for everything the gateway sends. */
+export interface SimMail {
+  /** The sink, as a smarthost to submit to. */
+  readonly submit: { readonly host: string; readonly port: number }
+  compose(plan: MailPlan): Promise<ComposedMail>
+  /** To the gateway's SMTP (or LMTP) listener, or to the port given. */
+  sendSmtp(mail: ComposedMail, endpoint?: { readonly port?: number; readonly lmtp?: boolean }): Promise<SmtpAnswer>
+  /** To the gateway's `POST /email/inbound`. */
+  postIntake(mail: ComposedMail, endpoint?: { readonly secret?: string }): Promise<IntakeAnswer>
+  /** Composes and hands over in one go; a mail that is to be `replayed` goes twice and the second answer counts. */
+  deliver(plan: MailPlan & { readonly endpoint?: 'smtp' | 'lmtp' | 'intake' }): Promise<MailReceipt>
+  /** Everything the sink took, in order. */
+  readonly received: readonly ReceivedMail[]
+  /** How often mail with this Message-ID came. */
+  countArrivals(messageId: string): number
+  /** The mail that answers `messageId`. @throws Error after `timeoutMs` */
+  awaitReply(messageId: string, timeoutMs: number): Promise<ReceivedMail>
+  /** Lets the sink refuse mail; returns the function that fixes it. */
+  refuse(refusal: MailRefusal): () => void
+  close(): Promise<void>
+}
+
+export interface MailPlatform {
+  readonly dns: SimDns
+  readonly loopback: LoopbackFetch
+  readonly link: GatewayLink
+  now(): number
+}
+
+export async function openSimMail({ dns, loopback, link, now }: MailPlatform): Promise<SimMail> {
+  const composer = { domains: openMailDomains(dns), now }
+  const sink = await openMailSink()
+  const { items } = sink.arrivals
+  const sendSmtp: SimMail['sendSmtp'] = (mail, { port = requireSmtpPort(link), lmtp } = {}) =>
+    submitBySmtp(mail, { port, lmtp })
+  const postIntake: SimMail['postIntake'] = (mail, { secret } = {}) => {
+    const gateway = requireGateway(link)
+    return postToIntake(mail, { origin: gateway.origin, secret: secret ?? gateway.intakeSecret }, loopback)
+  }
+  const endpoints = {
+    smtp: (mail: ComposedMail) => sendSmtp(mail).then(readSmtp),
+    lmtp: (mail: ComposedMail) => sendSmtp(mail, { lmtp: true }).then(readSmtp),
+    intake: (mail: ComposedMail) => postIntake(mail).then(({ status, body }) => ({ answer: status, text: body })),
+  }
+  return {
+    submit: { host: '127.0.0.1', port: sink.port },
+    compose: plan => composeMail(plan, composer),
+    sendSmtp,
+    postIntake,
+    async deliver({ endpoint = link.gateway?.smtpPort ? 'smtp' : 'intake', ...plan }) {
+      const mail = await composeMail(plan, composer)
+      if (plan.fault && mailFaults[plan.fault].twice) await endpoints[endpoint](mail)
+      return { mail, ...(await endpoints[endpoint](mail)) }
+    },
+    received: items,
+    countArrivals: messageId => items.filter(mail => mail.messageId === stripBrackets(messageId)).length,
+    awaitReply: (messageId, timeoutMs) =>
+      sink.arrivals.waitFor(mail => mail.inReplyTo === stripBrackets(messageId), timeoutMs),
+    refuse: sink.refuse,
+    close: sink.close,
+  }
+}
+
+function readSmtp({ code, response }: SmtpAnswer): { answer: number; text: string } {
+  return { answer: code, text: response }
+}
+
+function requireSmtpPort(link: GatewayLink): number {
+  const { smtpPort } = requireGateway(link)
+  if (!smtpPort) throw new Error('The gateway has no SMTP listener: connectGateway({ smtpPort }) names it')
+  return smtpPort
+}

@@ -1,0 +1,63 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { SimAnswer, SimRequest } from './loopback-server.ts'
+
+/** How a host misbehaves. What is left out stays as it is: `{ delayMs: 500 }` is slow and right. */
+export interface Disturbance {
+  /** Only requests whose path matches; default all. */
+  readonly path?: RegExp | undefined
+  readonly method?: string | undefined
+  /** Milliseconds before anything else happens. */
+  readonly delayMs?: number | undefined
+  /** Cuts the connection without an answer. */
+  readonly drop?: boolean | undefined
+  /** Answers this instead of the truth. */
+  readonly answer?: SimAnswer | undefined
+  /** After so many requests all is well again; default never. */
+  readonly times?: number | undefined
+}
+
+/** The usual ways in which a server fails. */
+export const disturbances = {
+  slow: (delayMs: number): Disturbance => ({ delayMs }),
+  down: { drop: true },
+  gone: { answer: { status: 410 } },
+  notFound: { answer: { status: 404 } },
+  busyOnce: { answer: { status: 503, headers: { 'retry-after': '1' } }, times: 1 },
+  redirect: (location: string): Disturbance => ({ answer: { status: 302, headers: { location } } }),
+} as const satisfies Record<string, Disturbance | ((...args: never[]) => Disturbance)>
+
+export interface Disturbances {
+  /** Returns the function that fixes it. */
+  disturb(host: string, disturbance: Disturbance): () => void
+  /** Answers in place of `next` where the host is disturbed. */
+  pass(request: SimRequest, next: () => Promise<SimAnswer | undefined>): Promise<SimAnswer | undefined>
+  /** Ends every delay. */
+  close(): void
+}
+
+export function createDisturbances(): Disturbances {
+  const active = new Set<{ readonly host: string; readonly disturbance: Disturbance; left: number }>()
+  const closing = new AbortController()
+  return {
+    disturb(host, disturbance) {
+      const entry = { host, disturbance, left: disturbance.times ?? Number.POSITIVE_INFINITY }
+      active.add(entry)
+      return () => void active.delete(entry)
+    },
+    async pass(request, next) {
+      const entry = [...active].find(({ host, disturbance }) => host === request.host && matches(request, disturbance))
+      if (!entry) return next()
+      entry.left -= 1
+      if (entry.left <= 0) active.delete(entry)
+      const { delayMs, drop, answer } = entry.disturbance
+      if (delayMs) await sleep(delayMs, undefined, { signal: closing.signal })
+      if (drop) return undefined
+      return answer ?? next()
+    },
+    close: () => closing.abort(),
+  }
+}
+
+function matches(request: SimRequest, { path, method }: Disturbance): boolean {
+  return (!path || path.test(request.path)) && (!method || method === request.method)
+}

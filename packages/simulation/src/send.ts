@@ -1,0 +1,116 @@
+import { randomUUID } from 'node:crypto'
+import type { SimA2a } from './a2a/a2a.ts'
+import { describeSendRequest } from './a2a/message.ts'
+import { readSendResult } from './a2a/read-result.ts'
+import type { Fault } from './fault.ts'
+import type { SimFediverse } from './fediverse/fediverse.ts'
+import { bareAddress } from './fediverse/post.ts'
+import type { GatewayLink } from './gateway-link.ts'
+import { requireGateway } from './gateway-link.ts'
+import { readHtmlText } from './html.ts'
+import type { SimMail } from './mail/mail.ts'
+
+export interface SendRequest {
+  readonly via: 'activitypub' | 'a2a' | 'email'
+  /** `echo`, `echo@agents.test` or `@echo@agents.test` */
+  readonly to: string
+  readonly text: string
+  /** An actor, a token's subject or a mailbox of the simulated world. */
+  readonly from?: string | undefined
+  /** The `thread` of an earlier result: this is the next thing said there. */
+  readonly thread?: string | undefined
+  readonly fault?: Fault | undefined
+  /** How long to wait for the reply; default 10 000. */
+  readonly timeoutMs?: number | undefined
+}
+
+export interface SendResult {
+  /** Activity IRI, messageId or Message-ID. */
+  readonly id: string
+  /** `answered`, `no_reply`, or `refused` with what the gateway said; for A2A the task's state. */
+  readonly status: string
+  /** Hand it to the next `send` to go on. */
+  readonly thread: string
+  readonly reply?: { readonly text: string; readonly raw: unknown } | undefined
+  /** HTTP status or SMTP code where the gateway did not take it, and its words. */
+  readonly refusal?: { readonly answer: number; readonly text: string } | undefined
+}
+
+export interface SendingPlatform {
+  readonly fediverse: SimFediverse
+  readonly mail: SimMail
+  readonly a2a: SimA2a
+  readonly link: GatewayLink
+}
+
+type Sender = (request: SendRequest, platform: SendingPlatform) => Promise<SendResult>
+
+const senders: Readonly<Record<SendRequest['via'], Sender>> = { activitypub: sendNote, a2a: sendCall, email: sendMail }
+
+/** Says something to an agent by one protocol, as a peer of the simulated world, and waits for what it answers. */
+export function sendVia(request: SendRequest, platform: SendingPlatform): Promise<SendResult> {
+  return senders[request.via](request, platform)
+}
+
+async function sendNote(request: SendRequest, { fediverse, link }: SendingPlatform): Promise<SendResult> {
+  const { text, from, thread, fault } = request
+  const sent = await fediverse.deliver({ to: fullAddress(request.to, link), text, from, inReplyTo: thread, fault })
+  const { activityId: id, objectId, status, body } = sent
+  if (status >= 300) return { id, status: 'refused', thread: objectId, refusal: { answer: status, text: body } }
+  const received = await orNothing(fediverse.awaitReply(objectId, request.timeoutMs ?? 10_000))
+  if (!received) return { id, status: 'no_reply', thread: objectId }
+  const { id: replyId, content } = received.activity.object as { id?: string; content?: string }
+  const reply = { text: readHtmlText(content ?? ''), raw: received.activity }
+  return { id, status: 'answered', thread: replyId ?? objectId, reply }
+}
+
+async function sendMail(request: SendRequest, { mail, link }: SendingPlatform): Promise<SendResult> {
+  const { text, from, thread, fault } = request
+  const before = thread ? mail.received.find(({ messageId }) => messageId === thread) : undefined
+  const references = thread ? [...(before?.references ?? []), thread] : undefined
+  const subject = before?.headers.get('subject')?.[0] ?? text.split('\n')[0]?.slice(0, 60)
+  const plan = { to: fullAddress(request.to, link), text, from, subject, inReplyTo: thread, references, fault }
+  const sent = await mail.deliver(plan)
+  const id = sent.mail.messageId
+  if (sent.answer >= 300)
+    return { id, status: 'refused', thread: id, refusal: { answer: sent.answer, text: sent.text } }
+  const received = await orNothing(mail.awaitReply(id, request.timeoutMs ?? 10_000))
+  if (!received) return { id, status: 'no_reply', thread: id }
+  const reply = { text: (received.text ?? '').trim(), raw: received.octets.toString() }
+  return { id, status: 'answered', thread: received.messageId ?? id, reply }
+}
+
+async function sendCall(request: SendRequest, { a2a, link }: SendingPlatform): Promise<SendResult> {
+  const { text, from, thread = '', fault, timeoutMs = 10_000 } = request
+  const { origin } = requireGateway(link)
+  const [name] = fullAddress(request.to, link).split('@')
+  if (fault) return sendFaultyCall(`${origin}/agents/${name}/a2a`, request, a2a)
+  const messageId = randomUUID()
+  const card = `${origin}/agents/${name}/.well-known/agent-card.json`
+  const client = await a2a.client(card, await a2a.token({ sub: from }))
+  const result = await client.sendMessage(describeSendRequest(text, { messageId, contextId: thread }), {
+    signal: AbortSignal.timeout(timeoutMs),
+  })
+  const { state, contextId, ...read } = readSendResult(result)
+  return { id: messageId, status: state, thread: contextId, reply: { text: read.text, raw: result } }
+}
+
+async function sendFaultyCall(url: string, { text, from, fault }: SendRequest, a2a: SimA2a): Promise<SendResult> {
+  const { messageId, status, body, error, result } = await a2a.deliver({ url, text, sub: from, fault })
+  const refusal = { answer: status, text: body }
+  if (error || status >= 300) return { id: messageId, status: 'refused', thread: '', refusal }
+  return { id: messageId, status: 'answered', thread: '', reply: { text: body, raw: result } }
+}
+
+/** `echo` lives at the gateway. */
+function fullAddress(to: string, link: GatewayLink): string {
+  const bare = bareAddress(to)
+  if (bare.includes('@')) return bare
+  const { origin, handleHost } = requireGateway(link)
+  return `${bare}@${handleHost ?? new URL(origin).hostname}`
+}
+
+/** Silence is an answer too. */
+function orNothing<Value>(waiting: Promise<Value>): Promise<Value | undefined> {
+  return waiting.catch(() => undefined)
+}

@@ -1,0 +1,141 @@
+import { parentPort, workerData } from 'node:worker_threads'
+import type { ByteStore, Log } from '@postern/core'
+import { Rejection } from '@postern/core'
+import { assembleStore } from '../assemble.ts'
+import type { Batch } from '../batch.ts'
+import { noBlobFiles } from '../blob-files.ts'
+import { migrations } from '../migrate.ts'
+import { createNotices } from '../notices.ts'
+import { sendError } from './errors-worker-messages.ts'
+import { createHints, noticesOf } from './hints.ts'
+import { openPostgresDatabase } from './postgres-database.ts'
+import { channelOf, writerLockOf } from './session.ts'
+import { readPostgresUrl } from './settings.ts'
+import type { LineEvent } from './sync-connection.ts'
+import { openBlockingLine } from './sync-connection.ts'
+import { createTakeover } from './takeover.ts'
+import type { ConnectionWorkerData, FromConnectionWorker, ToConnectionWorker } from './worker-messages.ts'
+import { byteStoreMethods, createWaiting, isFunctionMark, outcomeOf } from './worker-messages.ts'
+
+// The thread in which the store works: it may wait for the database without holding up the gateway.
+
+const { url, now: openedAt, hasBytes, holder } = workerData as ConnectionWorkerData
+const settings = readPostgresUrl(url)
+const channel = channelOf(settings.schema)
+const hints = createHints()
+const callBacks = createWaiting()
+/** Told with every call: here the clock of the gateway cannot be asked. */
+let time = openedAt
+
+const emit = (message: FromConnectionWorker) => parentPort?.postMessage(message)
+
+const log: Log = {
+  debug: (fields, text) => writeLog('debug', fields, text),
+  info: (fields, text) => writeLog('info', fields, text),
+  warn: (fields, text) => writeLog('warn', fields, text),
+  error: (fields, text) => writeLog('error', fields, text),
+}
+
+function writeLog(level: keyof Log, fields: Parameters<Log['info']>[0], text: string): void {
+  const { err, ...rest } = fields as { readonly err?: unknown }
+  emit({ kind: 'log', level, fields: err === undefined ? rest : { ...rest, err: sendError(err) }, text })
+}
+
+let isLost = false
+
+function hear(event: LineEvent): void {
+  if ('listening' in event) emit({ kind: 'ready', deps: namesInRooms() })
+  else if ('heard' in event) {
+    const notice = hints.read(event.heard)
+    if (notice) emit({ kind: 'notice', notice })
+  } else if ('expired' in event) takeOverFrom(event.expired)
+  else if ('lost' in event) {
+    if (!isLost) log.error({ reason: event.lost }, 'the database is gone')
+    isLost = true
+  } else {
+    if (!isLost) return
+    isLost = false
+    log.info({}, 'the database is there again')
+    // What was told meanwhile is lost.
+    emit({ kind: 'notice', notice: { topic: 'work', payload: undefined } })
+  }
+}
+
+function callBack(call: number, at: number): (...args: readonly unknown[]) => Promise<unknown> {
+  return (...args) => {
+    const { id, promise } = callBacks.add()
+    emit({ kind: 'callBack', id, call, at, args })
+    return promise
+  }
+}
+
+const bytes = Object.fromEntries(byteStoreMethods.map((name, at) => [name, callBack(0, at)])) as unknown as ByteStore
+
+const line = openBlockingLine({ server: settings.server, schema: settings.schema, holder }, hear)
+const db = openPostgresDatabase(line, {
+  lock: writerLockOf(settings.schema),
+  version: migrations.length,
+  onOutdated: () => emit({ kind: 'outdated' }),
+  hintsOf: batch => hints.write(noticesOf(batch)).map(payload => [channel, payload] as const),
+})
+const takeOver = createTakeover(db)
+
+/** Told again, until it is done. */
+function takeOverFrom(expired: string): void {
+  try {
+    const batch = takeOver(expired, time)
+    if (!batch) return
+    log.warn({ holder: expired }, 'a gateway is gone: its work is taken up')
+    emitNotices(batch)
+  } catch (error) {
+    log.warn({ err: error, holder: expired }, 'a gateway is gone, and its work cannot be taken up now')
+  }
+}
+
+function emitNotices(batch: Batch): void {
+  for (const notice of noticesOf(batch)) emit({ kind: 'notice', notice })
+}
+
+const store = assembleStore({
+  db,
+  transactions: db.transactions,
+  files: noBlobFiles,
+  notices: createNotices(log),
+  now: () => time,
+  log,
+  bytes: hasBytes ? bytes : undefined,
+  onDurable: emitNotices,
+  rewrite() {
+    throw new Rejection('unsupported', "Cannot rewrite: the files are the database server's, whose VACUUM FULL does it")
+  },
+  release: () => line.close(),
+})
+
+type Methods = Readonly<Record<string, (...args: readonly unknown[]) => unknown>>
+
+const methods = store as unknown as Methods
+const inner = Object.entries(store).filter(([, member]) => typeof member === 'object') as unknown as [string, Methods][]
+const deps: Readonly<Record<string, Methods>> = { store: methods, ...Object.fromEntries(inner) }
+
+async function answerCall({ id, room, name, args, now }: Extract<ToConnectionWorker, { kind: 'call' }>): Promise<void> {
+  time = now
+  const given = args.map(arg => (isFunctionMark(arg) ? callBack(id, arg.functionAt) : arg))
+  const outcome = await outcomeOf(() => deps[room]?.[name]?.(...given))
+  try {
+    emit({ kind: 'answer', id, outcome })
+  } catch (error) {
+    // Members that are read when they are looked at are looked at now.
+    emit({ kind: 'answer', id, outcome: { error: sendError(error) } })
+  }
+}
+
+parentPort?.on('message', (message: ToConnectionWorker) => {
+  if (message.kind === 'call') void answerCall(message)
+  else if (message.kind === 'returned') callBacks.settle(message.id, message.outcome)
+  else line.announce(hints.write([message.notice]))
+})
+
+function namesInRooms(): Readonly<Record<string, readonly string[]>> {
+  const namesOf = (room: Methods) => Object.keys(room).filter(name => typeof room[name] === 'function')
+  return Object.fromEntries(Object.entries(deps).map(([name, room]) => [name, namesOf(room)]))
+}

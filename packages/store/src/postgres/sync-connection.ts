@@ -1,0 +1,92 @@
+import type { MessagePort } from 'node:worker_threads'
+import type { SqlValue } from '../database.ts'
+import type { PostgresFailure } from './connection-failure.ts'
+import { loseLine } from './connection-failure.ts'
+import type { ThreadOptions } from './connection-thread.ts'
+import { startConnectionThread } from './connection-thread.ts'
+import { toStatementError } from './failures.ts'
+import type { StepResult } from './pipelined-run.ts'
+import type { ServerAddress } from './server-address.ts'
+
+/** Statements by their numbers. */
+export interface Asked {
+  readonly steps: readonly {
+    readonly id: number
+    readonly text?: string | undefined
+    readonly values: readonly SqlValue[]
+  }[]
+  /** They begin a transaction; others belong to the one before. */
+  readonly isBeginning: boolean
+}
+
+/** As it goes to the thread of the connection; the text of a statement comes along the first time. */
+export interface Question extends Asked {
+  readonly id: number
+  /** Somebody waits for the answer. */
+  readonly isAwaited: boolean
+}
+
+/** `id`: of the question. */
+export type Answered = { readonly id: number } & (
+  | { readonly results: readonly StepResult[] }
+  | { readonly failure: PostgresFailure }
+)
+
+export interface LineThreadData {
+  readonly server: ServerAddress
+  readonly schema: string
+  /** The name in our leases, where we lease. */
+  readonly holder: string | undefined
+  readonly port: MessagePort
+  /** Raised by one with every answer. */
+  readonly answers: Int32Array
+}
+
+/** What the thread of the connection tells without being asked. */
+export type LineEvent =
+  | { readonly heard: string }
+  | { readonly lost: string }
+  | { readonly open: true }
+  | { readonly listening: true }
+  /** Somebody who has leased, and is gone. */
+  | { readonly expired: string }
+
+export interface BlockingLine {
+  /** Waits for the answer, and nothing else runs in this thread meanwhile. @throws Unavailable, Rejection, StatementFailed */
+  ask(asked: Asked): readonly StepResult[]
+  /** Waits for nothing; what fails shows with the next. */
+  tell(asked: Asked): void
+  /** Hints for all who listen at the same database. */
+  announce(payloads: readonly string[]): void
+  close(): Promise<void>
+}
+
+/**
+ * The connection lives in a thread of its own, so that this one can wait for it as for a disk. A thread that does not answer a question in time, or
+ * answers another one, is given up with its connection, and a new one takes its place.
+ */
+export function openBlockingLine(options: ThreadOptions, onEvent: (event: LineEvent) => void): BlockingLine {
+  let thread = startConnectionThread(options, onEvent)
+
+  function replaceThread(): void {
+    thread.abandon()
+    thread = startConnectionThread(options, onEvent)
+  }
+
+  return {
+    ask(asked) {
+      const answer = thread.ask(asked)
+      if (!answer) {
+        const lost = loseLine('the connection does not answer what it is asked')
+        replaceThread()
+        onEvent({ lost: lost.message })
+        throw toStatementError(lost)
+      }
+      if ('failure' in answer) throw toStatementError(answer.failure)
+      return answer.results
+    },
+    tell: asked => thread.tell(asked),
+    announce: payloads => thread.announce(payloads),
+    close: () => thread.close(),
+  }
+}

@@ -1,0 +1,17 @@
+import type { Log } from '@postern/core'
+import type { BlobFiles } from './blob-files.ts'
+import type { Database } from './database.ts'
+import type { Writer } from './writer.ts'
+
+/** What every part of the store works with. */
+export interface StoreContext {
+  readonly db: Database
+  readonly write: Writer['write']
+  readonly writeLightly: Writer['writeLightly']
+  readonly writeLast: Writer['writeLast']
+  readonly now: () => number
+  readonly log: Log
+  readonly files: BlobFiles
+  /** After somebody was forgotten: nothing of what was deleted stays in what the engine keeps beside its tables. */
+  scrub(): void
+}

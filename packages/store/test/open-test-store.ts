@@ -1,0 +1,40 @@
+import { cpSync, mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { Log } from '@postern/core'
+import type { StoreUnderTest } from '@postern/testing'
+import { onTestFinished } from 'vitest'
+import type { GatewayStore } from '../src/index.ts'
+import { openSqliteStore } from '../src/index.ts'
+
+export const silentLog: Log = { debug() {}, info() {}, warn() {}, error() {} }
+
+/** A directory that is gone after the test. */
+export function makeDirectory(): string {
+  const directory = mkdtempSync(join(tmpdir(), 'postern-store-'))
+  onTestFinished(() => rmSync(directory, { recursive: true, force: true }))
+  return directory
+}
+
+/** A store in a file, with a clock to be set. `reopen` works on a copy of the files as they are: what a crash leaves. */
+export async function openTestStore(): Promise<
+  StoreUnderTest & { readonly store: GatewayStore; readonly file: string }
+> {
+  const directory = makeDirectory()
+  let time = Date.UTC(2026, 5, 1)
+  const now = () => time
+  const open = (name: string) =>
+    openSqliteStore({ path: join(directory, name, 'postern.db'), now, log: silentLog, exclusive: true })
+  return {
+    file: join(directory, 'first', 'postern.db'),
+    store: await open('first'),
+    now,
+    advance: ms => {
+      time += ms
+    },
+    reopen: () => {
+      cpSync(join(directory, 'first'), join(directory, 'second'), { recursive: true })
+      return open('second')
+    },
+  }
+}

@@ -1,0 +1,36 @@
+import { randomBytes } from 'node:crypto'
+import type { StoreUnderTest } from '@postern/testing'
+import { onTestFinished } from 'vitest'
+import type { GatewayStore } from '../../src/index.ts'
+import { openPostgresStore } from '../../src/index.ts'
+import { silentLog } from '../open-test-store.ts'
+import { testServer } from './test-server.ts'
+
+/** A database of its own, as far as a store sees; gone after the test. */
+export function makeDatabase(): string {
+  const schema = `test_${randomBytes(6).toString('hex')}`
+  onTestFinished(() => testServer.drop(schema))
+  return `${testServer.url}?schema=${schema}`
+}
+
+export function schemaOf(url: string): string {
+  return new URL(url).searchParams.get('schema') ?? ''
+}
+
+/** A store on PostgreSQL, with a clock to be set. `reopen`: another one beside it, as a second gateway has it. */
+export async function openPostgresTestStore(): Promise<
+  StoreUnderTest & { readonly store: GatewayStore; readonly url: string }
+> {
+  const url = makeDatabase()
+  let time = Date.UTC(2026, 5, 1)
+  const open = () => openPostgresStore({ url, now: () => time, log: silentLog })
+  return {
+    url,
+    store: await open(),
+    now: () => time,
+    advance: ms => {
+      time += ms
+    },
+    reopen: open,
+  }
+}
