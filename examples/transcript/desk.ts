@@ -74,7 +74,7 @@ const swarm = createSwarm(
       { computeName: 'load', isShared: true, dependsOn: ['count'], compute: ({ count }) => `${count} waiting` },
     ],
   },
-  { transcript: store.transcript, shelf: store.shelf, bus, platform, owner: 'shop' },
+  { transcript: store.transcript, records: store.records, bus, platform, owner: 'shop' },
 )
 
 bus.listen(({ context }) => print(`* ${context.agentName} takes over`), {

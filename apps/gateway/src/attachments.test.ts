@@ -16,7 +16,7 @@ function openRecords(...kept: readonly (readonly [text: string, mime?: string | 
     return { digest: digestOf(bytes), bytes, mime }
   })
   let time = Date.UTC(2026, 5, 1, 12)
-  const shelf = createAttachmentStore({
+  const attachments = createAttachmentStore({
     store: {
       findBlob: async (digest: string) => blobs.find(blob => blob.digest === digest),
     } as AttachmentStoreOptions['store'],
@@ -25,22 +25,22 @@ function openRecords(...kept: readonly (readonly [text: string, mime?: string | 
     fetch: (async () => ({ status: 404, body: new Uint8Array() })) as unknown as GuardedFetch,
     now: () => time,
   })
-  shelf.routes.onError(error => toProblem(error))
-  const fetchFrom = (url: string) => shelf.routes.request(url.slice(origin.length))
+  attachments.routes.onError(error => toProblem(error))
+  const fetchFrom = (url: string) => attachments.routes.request(url.slice(origin.length))
   const advance = (ms: number) => {
     time += ms
   }
-  return { shelf, digests: blobs.map(({ digest }) => digest), fetchFrom, advance }
+  return { attachments, digests: blobs.map(({ digest }) => digest), fetchFrom, advance }
 }
 
 describe('storeFiles()', () => {
   test('takes bytes out of files and artifacts, to be kept under their digest', () => {
-    const { shelf } = openRecords()
+    const { attachments } = openRecords()
     const bytes = Buffer.from('picture')
     const ref = { kind: 'inline', data_base64: bytes.toString('base64') } as const
     const link: Part = { kind: 'link', url: 'https://peer.test/' }
     const elsewhere: Part = { kind: 'file', bytes_ref: { kind: 'url', url: 'https://peer.test/a.png' } }
-    const { parts, blobs } = shelf.storeFiles([
+    const { parts, blobs } = attachments.storeFiles([
       link,
       { kind: 'file', name: 'a.png', mime: 'image/png', bytes_ref: ref },
       elsewhere,
@@ -58,8 +58,8 @@ describe('storeFiles()', () => {
 
 describe('an address of stored bytes', () => {
   test('gives them to who has it: never to be shown, guessed at or run under our origin', async () => {
-    const { shelf, digests, fetchFrom } = openRecords(['<script>', 'text/html'])
-    const answer = await fetchFrom(shelf.fileAddress(digests[0] ?? ''))
+    const { attachments, digests, fetchFrom } = openRecords(['<script>', 'text/html'])
+    const answer = await fetchFrom(attachments.fileAddress(digests[0] ?? ''))
     expect(answer.status).toBe(200)
     expect(await answer.text()).toBe('<script>')
     expect(Object.fromEntries(answer.headers)).toMatchObject({
@@ -71,8 +71,8 @@ describe('an address of stored bytes', () => {
   })
 
   test.each(['image/png', 'image/jpeg', 'video/mp4', 'audio/mpeg'])('names %s as what it is', async mime => {
-    const { shelf, digests, fetchFrom } = openRecords(['media', mime])
-    const answer = await fetchFrom(shelf.fileAddress(digests[0] ?? ''))
+    const { attachments, digests, fetchFrom } = openRecords(['media', mime])
+    const answer = await fetchFrom(attachments.fileAddress(digests[0] ?? ''))
     expect(answer.headers.get('content-type')).toBe(mime)
     expect(answer.headers.get('x-content-type-options')).toBe('nosniff')
   })
@@ -85,17 +85,17 @@ describe('an address of stored bytes', () => {
     'IMAGE/PNG\r\nx: y',
     undefined,
   ])('does not name %s', async mime => {
-    const { shelf, digests, fetchFrom } = openRecords(['anything', mime])
-    const answer = await fetchFrom(shelf.fileAddress(digests[0] ?? ''))
+    const { attachments, digests, fetchFrom } = openRecords(['anything', mime])
+    const answer = await fetchFrom(attachments.fileAddress(digests[0] ?? ''))
     expect(answer.headers.get('content-type')).toBe('application/octet-stream')
   })
 
   test('is the same all day, and works for a year', async () => {
-    const { shelf, digests, fetchFrom, advance } = openRecords(['media', 'image/png'])
+    const { attachments, digests, fetchFrom, advance } = openRecords(['media', 'image/png'])
     const [digest = ''] = digests
-    const address = shelf.fileAddress(digest)
+    const address = attachments.fileAddress(digest)
     advance(dayMs / 2 - 1)
-    expect(shelf.fileAddress(digest)).toBe(address)
+    expect(attachments.fileAddress(digest)).toBe(address)
     advance(365 * dayMs)
     expect((await fetchFrom(address)).status).toBe(200)
     advance(3 * dayMs)
@@ -108,10 +108,10 @@ describe('an address of stored bytes', () => {
   })
 
   test('given to an agent works for a day', async () => {
-    const { shelf, digests, fetchFrom, advance } = openRecords(['media'])
+    const { attachments, digests, fetchFrom, advance } = openRecords(['media'])
     const [digest = ''] = digests
     const ref = { kind: 'content_addressed', algo: 'sha256', digest } as const
-    const [part] = shelf.presentParts([{ kind: 'file', bytes_ref: ref }])
+    const [part] = attachments.presentParts([{ kind: 'file', bytes_ref: ref }])
     const url = part?.kind === 'file' && 'url' in part.bytes_ref ? (part.bytes_ref.url ?? '') : ''
     advance(dayMs)
     expect((await fetchFrom(url)).status).toBe(200)
@@ -120,9 +120,9 @@ describe('an address of stored bytes', () => {
   })
 
   test('is no other: its token is for these bytes and this time alone', async () => {
-    const { shelf, digests, fetchFrom } = openRecords(['one'], ['two'])
+    const { attachments, digests, fetchFrom } = openRecords(['one'], ['two'])
     const [one = '', two = ''] = digests
-    const address = shelf.fileAddress(one)
+    const address = attachments.fileAddress(one)
     const [, token = ''] = address.split('?token=')
     const [expires = '', signature = ''] = token.split('.')
     const forged = [
@@ -146,8 +146,8 @@ describe('an address of stored bytes', () => {
   })
 
   test('of what is gone is not found', async () => {
-    const { shelf, fetchFrom } = openRecords()
-    const answer = await fetchFrom(shelf.fileAddress('ab'.repeat(32)))
+    const { attachments, fetchFrom } = openRecords()
+    const answer = await fetchFrom(attachments.fileAddress('ab'.repeat(32)))
     expect(answer.status).toBe(404)
   })
 })
@@ -155,23 +155,23 @@ describe('an address of stored bytes', () => {
 describe('readAttachment()', () => {
   const signal = new AbortController().signal
   test('reads bytes wherever they are', async () => {
-    const { shelf, digests } = openRecords(['kept'])
+    const { attachments, digests } = openRecords(['kept'])
     const inline = { kind: 'inline', data_base64: 'YQ==' } as const
     const ref = { kind: 'content_addressed', algo: 'sha256', digest: digests[0] ?? '' } as const
     const read = async (bytes_ref: typeof inline | typeof ref) =>
-      Buffer.from((await shelf.readAttachment({ kind: 'file', name: 'n', bytes_ref }, signal)).bytes).toString()
+      Buffer.from((await attachments.readAttachment({ kind: 'file', name: 'n', bytes_ref }, signal)).bytes).toString()
     expect([await read(inline), await read(ref)]).toEqual(['a', 'kept'])
   })
 
   test('says what is wrong when they cannot be had', async () => {
-    const { shelf } = openRecords()
+    const { attachments } = openRecords()
     const url = { kind: 'url', url: 'https://peer.test/a.png' } as const
-    const reading = shelf.readAttachment({ kind: 'file', bytes_ref: url }, signal)
+    const reading = attachments.readAttachment({ kind: 'file', bytes_ref: url }, signal)
     await expect(reading).rejects.toThrow(new Undeliverable('Cannot fetch attachment: its host answered 404'))
   })
 
   test('MN-4.1: bytes that are fetched are what their digest promises, or none', async () => {
-    const shelf = createAttachmentStore({
+    const attachments = createAttachmentStore({
       store: { findBlob: async () => undefined } as unknown as AttachmentStoreOptions['store'],
       origin,
       key: 'key of the tests',
@@ -181,7 +181,7 @@ describe('readAttachment()', () => {
     const read = (text: string) => {
       const digest = digestOf(new TextEncoder().encode(text))
       const bytes_ref = { kind: 'content_addressed', algo: 'sha256', digest, url: 'https://peer.test/a' } as const
-      return shelf.readAttachment({ kind: 'file', bytes_ref }, signal)
+      return attachments.readAttachment({ kind: 'file', bytes_ref }, signal)
     }
     expect(Buffer.from((await read('theirs')).bytes).toString()).toBe('theirs')
     await expect(read('promised')).rejects.toThrow(

@@ -90,11 +90,11 @@ export async function openGateway(
   const limits = createLimits(config, platform.now)
   const domain = handleHostOf(config)
   const operators = createOperatorQuestions({
-    shelf: store.shelf,
+    records: store.records,
     store,
     platform,
     domain,
-    openPublishers: () => openPublisherDeps({ store, platform, channels, shelf }),
+    openPublishers: () => openPublisherDeps({ store, platform, channels, attachments }),
   })
   const place = {
     domain,
@@ -109,7 +109,7 @@ export async function openGateway(
   }
   const agents = await openAgents(config.agents, config.default_agent ?? Object.keys(config.agents)[0], place)
   const attachmentKey = await store.secret('attachments', async () => randomBytes(32).toString('base64'))
-  const shelf = createAttachmentStore({
+  const attachments = createAttachmentStore({
     store,
     origin: config.origin,
     key: attachmentKey,
@@ -118,7 +118,7 @@ export async function openGateway(
   })
   const { requirements, payments } = config
   const guarded = guardAccess(assignQueueModes(store, config.agents), name => config.agents[name])
-  const findCall = createCallFinder(store.shelf)
+  const findCall = createCallFinder(store.records)
   const policy = await openPolicy({ requirements, payments, baseDir, store: guarded, platform, agents, findCall })
   const { loop } = config.limits
   // One person is the same on both channels: a token that one refuses is not taken by the other.
@@ -142,7 +142,7 @@ export async function openGateway(
     store: guardLoops(limits.guardStore(guarded), readLoopLimits(loop)),
     identity: openIdentity(config.identity, { platform, store }),
     agents,
-    fileAddress: shelf.fileAddress,
+    fileAddress: attachments.fileAddress,
     showRequirement: policy.showRequirement,
     requirementClaims: policy.requirementClaims,
     maxHops: loop.max_hops,
@@ -178,7 +178,7 @@ export async function openGateway(
       capabilities: config.a2a.capabilities,
       isFormerAgent: createFormerAgents(store, agents),
     }),
-    shelf.routes,
+    attachments.routes,
     policy.routes,
     createOperatorRoutes({
       store,
@@ -188,15 +188,15 @@ export async function openGateway(
         createOwnerRoutes(store),
         createFileRoutes(store),
         createQuestionRoutes(operators),
-        createBanRoutes(store.shelf),
+        createBanRoutes(store.records),
         createProxyRoutes(unknownProxies),
-        createSharedRoutes({ shelf: store.shelf, agents: config.agents }),
+        createSharedRoutes({ records: store.records, agents: config.agents }),
       ],
       agents,
       channels,
       token: operatorToken,
       policy,
-      acting: openPublisherDeps({ store, platform, channels, shelf }),
+      acting: openPublisherDeps({ store, platform, channels, attachments }),
       openResolvePlatform: () => createResolvePlatform({ config, platform, channels, app }),
     }),
     ...extraRooms,
@@ -237,7 +237,7 @@ export async function openGateway(
       requirements,
       people,
       channels,
-      shelf,
+      attachments,
     })
     closers.push(() => work.stop(shutdownGraceMs))
     const leaving = new AbortController()

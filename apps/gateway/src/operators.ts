@@ -25,7 +25,7 @@ export interface OperatorQuestions extends OperatorDeps {
 }
 
 export interface OperatorQuestionDeps {
-  readonly shelf: RecordStore
+  readonly records: RecordStore
   readonly store: NoticeStore
   readonly platform: Pick<Platform, 'now' | 'sleep' | 'log'>
   /** Host of the agents' addresses. */
@@ -41,13 +41,13 @@ const longestMs = 24 * 3_600_000
 const lookMs = 2_000
 const mostListed = 200
 
-/** Questions lie on the shelf while somebody waits: whichever process is told the answer, the one that waits finds it. */
+/** Questions lie on the record store while somebody waits: whichever process is told the answer, the one that waits finds it. */
 export function createOperatorQuestions(parts: OperatorQuestionDeps): OperatorQuestions {
-  const { shelf, store, platform } = parts
+  const { records, store, platform } = parts
   const placeOf = (key: string) => ({ kind, owner, key })
 
   async function find(id: string) {
-    const record = await shelf.get(placeOf(id))
+    const record = await records.get(placeOf(id))
     const question = questionSchema.safeParse(record?.value).data
     return record && question ? { question, version: record.version } : undefined
   }
@@ -67,7 +67,7 @@ export function createOperatorQuestions(parts: OperatorQuestionDeps): OperatorQu
       }
     } finally {
       unlisten()
-      await shelf.remove(placeOf(id))
+      await records.remove(placeOf(id))
     }
   }
 
@@ -84,7 +84,7 @@ export function createOperatorQuestions(parts: OperatorQuestionDeps): OperatorQu
         asked_at: isoTime(platform.now()),
         correlation_id: correlationId,
       }
-      const keep = () => shelf.insert(placeOf(id), question as Json, { until: platform.now() + longestMs })
+      const keep = () => records.insert(placeOf(id), question as Json, { until: platform.now() + longestMs })
       const isNew = await keep()
       platform.log.info({ correlation_id: correlationId, agent, question: id }, 'an operator is asked')
       if (isNew && asked.mail !== undefined) void mailQuestion(id, asked, parts)
@@ -93,13 +93,13 @@ export function createOperatorQuestions(parts: OperatorQuestionDeps): OperatorQu
     async answer(id, text) {
       const found = await find(id)
       if (!found || found.question.answer !== undefined) return false
-      const isFirst = await shelf.swap(placeOf(id), found.version, { ...found.question, answer: text } as Json)
+      const isFirst = await records.swap(placeOf(id), found.version, { ...found.question, answer: text } as Json)
       if (isFirst) store.notify(topicOf(id), { kind: 'answered' })
       return isFirst
     },
     async list() {
-      const records = await shelf.list(kind, owner, { limit: mostListed })
-      return records.flatMap(({ value }) => questionSchema.safeParse(value).data ?? [])
+      const found = await records.list(kind, owner, { limit: mostListed })
+      return found.flatMap(({ value }) => questionSchema.safeParse(value).data ?? [])
     },
   }
 }

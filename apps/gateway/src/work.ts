@@ -27,7 +27,7 @@ export interface WorkDeps {
   readonly platform: GatewayPlatform
   readonly agents: AgentDeps
   readonly channels: readonly Channel[]
-  readonly shelf: AttachmentStore
+  readonly attachments: AttachmentStore
   readonly requirements: RequirementDeps
   readonly people: PeopleDeps
   readonly countUsage: NonNullable<TurnContext['countUsage']>
@@ -60,7 +60,7 @@ export function startWork(gateway: WorkDeps): Work {
   const { call: callAgent } = createA2aClient({ config: config.a2a, platform, store, origin })
   const { findRunning: findAgent } = agents
   const fanout = readMentionFanoutLimits(config.limits.loop)
-  const { requirements, people, shelf, countUsage } = gateway
+  const { requirements, people, attachments, countUsage } = gateway
   const fetchFile = createFileFetcher(config, { fetch: platform.fetch, now: platform.now })
   const turnContext = {
     store,
@@ -76,7 +76,7 @@ export function startWork(gateway: WorkDeps): Work {
     people,
     countUsage,
     readNote,
-    ...shelf,
+    ...attachments,
   }
   const sending = { store, platform, retry, breaker: createBreaker(platform), findChannel }
   const worker = startWorker(turnContext, sending, platform, {
@@ -108,9 +108,11 @@ function retryPolicyOf({ delivery }: Config): RetryPolicy {
 }
 
 /** What acts of agents need, whoever asks for them. */
-export function openPublisherDeps(parts: Pick<WorkDeps, 'store' | 'platform' | 'channels' | 'shelf'>): PublisherDeps {
-  const { store, platform, channels, shelf } = parts
-  return { store, platform, findChannel: createChannelFinder(channels), storeFiles: shelf.storeFiles }
+export function openPublisherDeps(
+  parts: Pick<WorkDeps, 'store' | 'platform' | 'channels' | 'attachments'>,
+): PublisherDeps {
+  const { store, platform, channels, attachments } = parts
+  return { store, platform, findChannel: createChannelFinder(channels), storeFiles: attachments.storeFiles }
 }
 
 /** An agent that fails to begin still answers. */

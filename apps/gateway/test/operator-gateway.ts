@@ -125,10 +125,10 @@ export async function openOperatorGateway(): Promise<OperatorDeps> {
       })
     },
     async readAction(agent) {
-      const { shelf } = swarm.gateway.gateway().store as unknown as {
-        readonly shelf: { list(kind: string, owner: string): Promise<readonly { readonly value: PendingAction }[]> }
+      const { records } = swarm.gateway.gateway().store as unknown as {
+        readonly records: { list(kind: string, owner: string): Promise<readonly { readonly value: PendingAction }[]> }
       }
-      const [newest] = await shelf.list('pending-action', `agent:${agent}`)
+      const [newest] = await records.list('pending-action', `agent:${agent}`)
       if (!newest) throw new Error('there is no action')
       return newest.value
     },

@@ -41,7 +41,7 @@ export interface AgentPlatform extends Pick<Platform, 'now' | 'sleep' | 'randomB
 
 /** Where agents keep what is more than their state of a thread. */
 export interface AgentStores {
-  readonly shelf: RecordStore
+  readonly records: RecordStore
   readonly transcript: TranscriptStore & {
     /** Makes a conversation of the store part of a thread. False when there is none of this number. */
     bindStore(thread: ThreadKey, conversation: number): Promise<boolean>

@@ -38,7 +38,7 @@ export interface AgentDeps extends AgentDirectory {
 
 function openMemoryStores(platform: AgentPlatform): AgentStores {
   const transcript = createMemoryTranscript(platform)
-  return { shelf: createMemoryRecords(), transcript: { ...transcript, bindStore: async () => false } }
+  return { records: createMemoryRecords(), transcript: { ...transcript, bindStore: async () => false } }
 }
 
 interface Resident {

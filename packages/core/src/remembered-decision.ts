@@ -62,7 +62,7 @@ interface RecordPlace {
   readonly key: string
 }
 
-/** Where it lies on the shelf. */
+/** Where it lies on the record store. */
 export function rememberedPlace({ agent, tool, member, approver, subject, thread }: RememberedAbout): RecordPlace {
   const about = JSON.stringify([agent, approver, subject, member ?? null, tool, thread ?? null])
   return { kind: rememberedKind, owner: `agent:${agent}`, key: hash('sha256', about).slice(0, 32) }

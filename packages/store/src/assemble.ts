@@ -34,7 +34,7 @@ import { createWriter } from './writer.ts'
 export interface GatewayStore extends Store, OwnerForgetting, ChatForgetting {
   readonly transcript: StoreTranscript
   readonly objects: ObjectStore
-  readonly shelf: OwnedRecordStore
+  readonly records: OwnedRecordStore
   /** Nothing is left of what was deleted, in no unused room of a file. As long as it takes nothing else is done. */
   rewriteFiles(): Promise<void>
   /** Writes what means nothing. @throws Unavailable */
@@ -69,7 +69,7 @@ export function assembleStore(parts: StoreDeps): GatewayStore {
   const places = {
     transcript: createSqliteTranscript(context, tables),
     objects: createObjectStore(context, bytes),
-    shelf: createRecordStore(context),
+    records: createRecordStore(context),
   }
   const refusals = createRefusals(context)
   const { admitNew, ...admission } = createAdmission(context, tables)

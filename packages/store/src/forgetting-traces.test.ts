@@ -43,7 +43,7 @@ async function forget({ owner, chat, account }: MarkedPerson, store: GatewayStor
   await store.forgetTasks(owner)
   await store.transcript.forgetOwner(owner)
   await store.objects.removeObjects(owner)
-  await store.shelf.removeOwner(owner)
+  await store.records.removeOwner(owner)
   await store.forgetPerson({ addresses: [chat, account] })
 }
 

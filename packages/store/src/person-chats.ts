@@ -9,7 +9,7 @@ import type { OwnedRecordStore } from './transcript/record-store.ts'
 export interface ChatPlaces {
   readonly transcript: Pick<StoreTranscript, 'forget' | 'forgetOwner'>
   readonly objects: Pick<ObjectStore, 'removeObjects'>
-  readonly shelf: Pick<OwnedRecordStore, 'removeOwner'>
+  readonly records: Pick<OwnedRecordStore, 'removeOwner'>
 }
 
 /** What somebody who chats has beside what he said: the threads of this agent (or of all) and of none, his files, his records. */
@@ -25,7 +25,7 @@ interface ThreadRow {
 
 export function createChatterForgetting(
   { db, now }: Pick<StoreContext, 'db' | 'now'>,
-  { transcript, objects, shelf }: ChatPlaces,
+  { transcript, objects, records }: ChatPlaces,
 ): ForgetChats {
   const list = prepareQuery<ThreadRow>(
     db,
@@ -40,7 +40,7 @@ export function createChatterForgetting(
       await transcript.forget({ owner, thread_id }, isLocked ? { token: lock_token } : undefined)
     }
     await objects.removeObjects(owner)
-    await shelf.removeOwner(owner)
+    await records.removeOwner(owner)
   }
 }
 

@@ -41,7 +41,7 @@ export interface LifeParts {
 export function createMarkedLife({ store, dice, now }: LifeParts) {
   const { roll, oneIn, name, pick } = dice
   const platform = { now, randomBytes: (size: number) => Uint8Array.from({ length: size }, () => roll(256)) }
-  const sessions = createSessionStore({ transcript: store.transcript, shelf: store.shelf, platform })
+  const sessions = createSessionStore({ transcript: store.transcript, records: store.records, platform })
   const word = ({ mark }: MarkedPerson) => `${mark} ${name()}`
 
   function writeFile(person: MarkedPerson): { readonly blobs: readonly Blob[]; readonly part: Part } {

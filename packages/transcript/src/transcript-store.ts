@@ -101,7 +101,7 @@ export interface RecordKey {
   readonly key: string
 }
 
-/** A small record as it lies on the shelf; `version` changes with every writing. */
+/** A small record as it lies on the record store; `version` changes with every writing. */
 export interface StoredRecord {
   readonly key: string
   readonly value: Json

@@ -61,7 +61,7 @@ export function openRoom() {
   bus.listen(event => void events.push(event))
   const deps: SwarmDeps = {
     transcript: createMemoryTranscript(platform),
-    shelf: createMemoryRecords(),
+    records: createMemoryRecords(),
     bus,
     platform,
     owner: 'ann',

@@ -65,12 +65,12 @@ export interface HistoryView {
 export async function showHistory(
   entries: readonly TranscriptEntry[],
   { owner, isJoined, isTrace }: HistoryView,
-  { shelf, gateway }: Pick<WebDeps, 'shelf' | 'gateway'>,
+  { attachments, gateway }: Pick<WebDeps, 'attachments' | 'gateway'>,
 ): Promise<readonly HistoryMessage[]> {
   return Promise.all(
     entries.map(async entry => {
       const [shown, requirements] = [
-        await showEntry(entry, owner, { shelf, gateway }),
+        await showEntry(entry, owner, { attachments, gateway }),
         await showOpenRequirements(entry, owner, gateway),
       ]
       const more = { ...(isJoined && { via: entry.via ?? 'web' }), ...(requirements.length > 0 && { requirements }) }
@@ -82,7 +82,7 @@ export async function showHistory(
 async function showEntry(
   entry: TranscriptEntry,
   owner: string,
-  { shelf, gateway }: Pick<WebDeps, 'shelf' | 'gateway'>,
+  { attachments, gateway }: Pick<WebDeps, 'attachments' | 'gateway'>,
 ): Promise<HistoryMessage> {
   const { entry_id, native_id, chat_seq, seq, role, agent_key, content, at } = entry
   const parts = 'parts' in content ? content.parts : []
@@ -100,7 +100,7 @@ async function showEntry(
       ...(usage && { usage }),
       ...(entry.is_incomplete && { incomplete: true }),
       ...showRefusal(parts),
-      ...(files.length > 0 ? { files } : await showAttachments(entry, owner, shelf)),
+      ...(files.length > 0 ? { files } : await showAttachments(entry, owner, attachments)),
     },
     timestamp: at,
   }
@@ -146,16 +146,22 @@ function showDecision({ decided_by }: TranscriptEntry): object {
 }
 
 /** Bucket, path and type of what its owner sent: no address and no token. */
-async function showAttachments(entry: TranscriptEntry, owner: string, shelf: WebDeps['shelf']): Promise<object> {
+async function showAttachments(
+  entry: TranscriptEntry,
+  owner: string,
+  attachments: WebDeps['attachments'],
+): Promise<object> {
   const files = ('parts' in entry.content ? entry.content.parts : []).filter(
     (part): part is FilePart | ArtifactPart => part.kind === 'file' || part.kind === 'artifact',
   )
-  // The same bytes may have been sent twice: each message has its own file, which bears the name that the shelf gave it.
+  // The same bytes may have been sent twice: each message has its own file, which bears the name that the record store gave it.
   const found = await Promise.all(
     files.map(async part => {
       const { name, bytes_ref } = part
       const object =
-        bytes_ref.kind === 'content_addressed' ? await shelf.findByDigest(owner, bytes_ref.digest, name) : undefined
+        bytes_ref.kind === 'content_addressed'
+          ? await attachments.findByDigest(owner, bytes_ref.digest, name)
+          : undefined
       return object ? showPlace(object) : locateStoredFile(entry, part)
     }),
   )

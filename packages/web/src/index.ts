@@ -41,7 +41,7 @@ export interface WebStores {
   readonly transcript: BoundTranscript
   readonly objects: ObjectStore
   /** Small records: rows of sessions. */
-  readonly shelf: RecordStore & RecordDeps
+  readonly records: RecordStore & RecordDeps
   readonly forgetChat: WebDeps['forgetChat']
   /** The other channels, by which conversations go on. */
   findChannel(name: ChannelName): Channel | undefined
@@ -67,7 +67,7 @@ export async function openWeb(
   {
     transcript,
     objects,
-    shelf: records,
+    records,
     forgetChat,
     findChannel,
     isLinking,
@@ -92,7 +92,7 @@ export async function openWeb(
     scopes,
     readOwner: createOwnerReader(config, { ...gateway, scopes }),
     responseSemaphore: createResponseSemaphore(atOnce),
-    shelf: createWebAttachments({ config, gateway, objects, key: Buffer.from(secret, 'base64') }),
+    attachments: createWebAttachments({ config, gateway, objects, key: Buffer.from(secret, 'base64') }),
     openBody: async (request: Request, maxBytes: number) => {
       const body = await readBody(request, maxBytes)
       return new Request(request.url, { method: 'POST', headers: request.headers, body: new Uint8Array(body) })

@@ -45,7 +45,7 @@ export interface WebDeps {
   readonly scopes?: Partial<ScopeTable> | undefined
   /** Before whatever may be large. */
   readonly responseSemaphore: ResponseSemaphore
-  readonly shelf: AttachmentStore
+  readonly attachments: AttachmentStore
   readonly transcript: BoundTranscript
   /** The same, for what people write: nobody has more than `room`. */
   readonly bounded: BoundTranscript

@@ -8,8 +8,8 @@ const ownerOf = (agent: string) => `agent:${agent}`
 const mostListed = 1_000
 
 /** Whom policies of swarms have banned; lifted by the operator alone. */
-export function createBanRoutes(shelf: Pick<RecordStore, 'list' | 'remove'>): Hono {
-  const list = async (agent: string) => shelf.list(kind, ownerOf(agent), { limit: mostListed })
+export function createBanRoutes(records: Pick<RecordStore, 'list' | 'remove'>): Hono {
+  const list = async (agent: string) => records.list(kind, ownerOf(agent), { limit: mostListed })
   return new Hono()
     .get('/agents/:agent/bans', async context => {
       const bans = await list(context.req.param('agent'))
@@ -19,7 +19,7 @@ export function createBanRoutes(shelf: Pick<RecordStore, 'list' | 'remove'>): Ho
       const { agent, id } = context.req.param()
       const ban = (await list(agent)).find(({ key }) => nameBan(key) === id)
       if (!ban) throw new Rejection('no_recipient', 'Cannot lift ban: there is none with this id')
-      await shelf.remove({ kind, owner: ownerOf(agent), key: ban.key })
+      await records.remove({ kind, owner: ownerOf(agent), key: ban.key })
       return context.json({ ...describeBan(ban.key), lifted: true })
     })
 }

@@ -5,7 +5,7 @@ import { z } from 'zod'
 import { readOwnerKey } from './owner-key.ts'
 import { readOperatorRequest } from './request.ts'
 
-export type OwnerRouteOptions = Pick<GatewayStore, 'forgetTasks' | 'unlinkAll' | 'transcript' | 'objects' | 'shelf'>
+export type OwnerRouteOptions = Pick<GatewayStore, 'forgetTasks' | 'unlinkAll' | 'transcript' | 'objects' | 'records'>
 
 const problem = 'Cannot forget: say "owner", the key of somebody\u2019s chats, such as web:["https://id.example","ann"]'
 const forgettingSchema = z.strictObject({ owner: z.string().max(8_000) })
@@ -21,12 +21,12 @@ export function createOwnerRoutes(store: OwnerRouteOptions): Hono {
   })
 }
 
-async function forgetOwner(owner: string, { forgetTasks, unlinkAll, transcript, objects, shelf }: OwnerRouteOptions) {
+async function forgetOwner(owner: string, { forgetTasks, unlinkAll, transcript, objects, records }: OwnerRouteOptions) {
   return {
     links: await unlinkAll(owner),
     runs: await forgetTasks(owner),
     threads: await transcript.forgetOwner(owner),
     attachments: await objects.removeObjects(owner),
-    records: await shelf.removeOwner(owner),
+    records: await records.removeOwner(owner),
   }
 }

@@ -4,16 +4,16 @@ import type { RecordQuota } from '@postern/transcript'
 import { Hono } from 'hono'
 
 export interface SharedRouteOptions {
-  readonly shelf: { readRoom(owner: string): Promise<RecordQuota> }
+  readonly records: { readRoom(owner: string): Promise<RecordQuota> }
   readonly agents: Readonly<Record<string, unknown>>
 }
 
 /** How much a swarm keeps for all of its conversations, and how much it may. */
-export function createSharedRoutes({ shelf, agents }: SharedRouteOptions): Hono {
+export function createSharedRoutes({ records, agents }: SharedRouteOptions): Hono {
   return new Hono().get('/agents/:agent/swarm-usage', async context => {
     const agent = context.req.param('agent')
     const most = Object.hasOwn(agents, agent) ? readSharedQuota(agents[agent]) : undefined
     if (!most) throw new Rejection('no_recipient', 'Cannot show what is shared: there is no swarm of this name')
-    return context.json({ agent, used: await shelf.readRoom(`agent:${agent}`), most })
+    return context.json({ agent, used: await records.readRoom(`agent:${agent}`), most })
   })
 }

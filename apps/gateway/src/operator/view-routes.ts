@@ -62,7 +62,10 @@ export function createViewRoutes({ store, platform }: ViewRouteOptions): Hono {
     const listed = await read(messages, thread.thread_id, asked)
     const [agent_key] = asked.agents
     const isOfOne = view === 'agent' && agent_key !== undefined
-    return context.json({ messages: listed, ...(isOfOne && { complete: await isComplete(messages, thread, agent_key) }) })
+    return context.json({
+      messages: listed,
+      ...(isOfOne && { complete: await isComplete(messages, thread, agent_key) }),
+    })
   })
 }
 

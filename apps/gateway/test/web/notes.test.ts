@@ -70,7 +70,7 @@ describe('what an agent does while it runs', () => {
     const notes = [
       plan.note,
       { type: 'script_instruction', content: 'first the left shelf' },
-      { type: 'global_observation', content: 'the shelf is full' },
+      { type: 'global_observation', content: 'the record store is full' },
       { type: 'synthesis', content: 'twelve', from_manager: 'manager', phase_id: 2 },
     ]
     const events = await web.say(JSON.stringify(notes.map(note => ({ note }))), { threadId })
@@ -79,11 +79,11 @@ describe('what an agent does while it runs', () => {
       { activityType: 'plan.instruction', content: { content: 'first the left shelf' } },
     ])
     expect(list(events, 'CUSTOM').map(({ name, value }) => [name, value])).toMatchObject([
-      ['global_observation', { content: 'the shelf is full' }],
+      ['global_observation', { content: 'the record store is full' }],
       ['synthesis', { content: 'twelve', agent_key: 'manager', phase_id: 2 }],
     ])
     const trace = (await readTrace(threadId)).map(({ content }) => content)
-    for (const word of ['first the left shelf', 'the shelf is full', 'twelve', '{"phases":["count"]}']) {
+    for (const word of ['first the left shelf', 'the record store is full', 'twelve', '{"phases":["count"]}']) {
       expect(trace).toContain(word)
     }
   })

@@ -7,12 +7,12 @@ import { openApprovals } from './approvals.ts'
 const start = Date.UTC(2026, 0, 1)
 const onlyOnce = { approve: 'sender', remember: 'none', remember_days: 1 } as const
 
-function openTest({ name = 'shop', shelf = createMemoryRecords() } = {}) {
+function openTest({ name = 'shop', records = createMemoryRecords() } = {}) {
   let time = start
-  const approvals = openApprovals({ name, shelf, platform: { ...testPlatform, now: () => time } })
+  const approvals = openApprovals({ name, records, platform: { ...testPlatform, now: () => time } })
   const call = { id: 'c1', name: 'refund', args: { order: '17' } }
   return {
-    shelf,
+    records,
     approvals,
     wait: (hours: number) => {
       time += hours * 3_600_000
@@ -35,8 +35,8 @@ function decideOn(asked: PartialResponse, outcome: 'granted' | 'declined') {
 }
 
 describe('openApprovals()', () => {
-  test('E-38: puts the action on the shelf, and asks with its arguments where the tool says nothing', async () => {
-    const { ask, shelf } = openTest()
+  test('E-38: puts the action on the record store, and asks with its arguments where the tool says nothing', async () => {
+    const { ask, records } = openTest()
     const asked = await ask()
     expect(asked.status).toBe('input_required')
     expect(policyOf(asked)).toMatchObject({
@@ -45,7 +45,7 @@ describe('openApprovals()', () => {
       message: 'May I run "refund" with {"order":"17"}?',
       data: { 'dev.postern.action': { kind: 'refund', tool_call_id: 'c1', arguments: ['order'] } },
     })
-    const [record] = await shelf.list('pending-action', 'agent:shop')
+    const [record] = await records.list('pending-action', 'agent:shop')
     expect(record?.value).toMatchObject({ status: 'pending', apply_input: { args: { order: '17' } } })
   })
 
@@ -116,15 +116,15 @@ describe('openApprovals()', () => {
   })
 
   test('takes no decision on a call of another agent, on no call, or on something else', async () => {
-    const shelf = createMemoryRecords()
-    const { ask } = openTest({ shelf })
-    const { approvals } = openTest({ name: 'other', shelf })
+    const records = createMemoryRecords()
+    const { ask } = openTest({ records })
+    const { approvals } = openTest({ name: 'other', records })
     const asked = await ask()
     expect(await approvals.findDecided(decideOn(asked, 'granted'))).toBeUndefined()
     expect(await approvals.findDecided(testMessage('Agreed'))).toBeUndefined()
     const { policy_resolution } = decideOn(asked, 'granted')
     if (!policy_resolution) throw new Error('there is no decision')
     const other = testMessage('Agreed', { policy_resolution: { ...policy_resolution, code: 'another' } })
-    expect(await openTest({ shelf }).approvals.findDecided(other)).toBeUndefined()
+    expect(await openTest({ records }).approvals.findDecided(other)).toBeUndefined()
   })
 })

@@ -50,7 +50,7 @@ export interface AskedCall {
   readonly outcome: ToolOutcome
 }
 
-/** Calls of one agent's tools that wait for a yes. They are on the shelf before anybody is asked. */
+/** Calls of one agent's tools that wait for a yes. They are on the record store before anybody is asked. */
 export interface Approvals {
   /** The answer that asks for it; the turn ends with it. */
   ask(call: WaitingCall, context: CallPlace & Pick<ToolContext, 'requireConsent'>): Promise<PartialResponse>
@@ -70,7 +70,7 @@ export interface Approvals {
 export interface ApprovalDeps {
   /** The agent's name. */
   readonly name: string
-  readonly shelf: RecordStore
+  readonly records: RecordStore
   readonly platform: Pick<Platform, 'now' | 'randomBytes'>
 }
 
@@ -85,11 +85,11 @@ const keptMs = 30 * 24 * 3_600_000
 const onlyOnce: CallRule = { approve: 'sender', remember: 'none', remember_days: 1 }
 const brokenOff = 'It was begun and broken off. Whether it took effect is not known.'
 
-export function openApprovals({ name, shelf, platform }: ApprovalDeps): Approvals {
-  const actions = createPendingActions(shelf, platform)
+export function openApprovals({ name, records, platform }: ApprovalDeps): Approvals {
+  const actions = createPendingActions(records, platform)
   const owner = `agent:${name}`
   return {
-    findRemembered: createRememberedCalls({ name, shelf, platform, actions, keptMs }),
+    findRemembered: createRememberedCalls({ name, records, platform, actions, keptMs }),
     async ask({ id, name: kind, args, preview, agent, schema, rule = onlyOnce }, context) {
       const { requireConsent, messageNumber } = context
       const apply_input = { args: args as Json }

@@ -4,15 +4,15 @@ import type { PendingAction, RecordStore } from '@postern/transcript'
 import { pendingActionSchema } from '@postern/transcript'
 import { createArgumentCheck } from '../openai/tool-arguments.ts'
 
-/** A call on the shelf as a requirement names it: whole, for whoever has to allow it. */
+/** A call on the record store as a requirement names it: whole, for whoever has to allow it. */
 export function createCallFinder(
-  shelf: Pick<RecordStore, 'get'>,
+  records: Pick<RecordStore, 'get'>,
 ): (requirement: Pick<RequirementRecord, 'agent' | 'policy'>) => Promise<ApprovalCall | undefined> {
   return async ({ agent, policy }) => {
     const shown = readApproval(policy)
     if (!shown) return undefined
     const place = { kind: 'pending-action', owner: `agent:${agent}`, key: shown.action_id }
-    const action = pendingActionSchema.safeParse((await shelf.get(place))?.value).data
+    const action = pendingActionSchema.safeParse((await records.get(place))?.value).data
     if (!action) return undefined
     const schema = readSchema(action)
     return {

@@ -19,9 +19,9 @@ interface Kept {
 
 async function openTest({ policy = 'direct', thread, approver = 'sender' }: Kept = {}) {
   let time = start
-  const shelf = createMemoryRecords()
+  const records = createMemoryRecords()
   const platform = { ...testPlatform, now: () => time }
-  const approvals = openApprovals({ name: 'shop', shelf, platform })
+  const approvals = openApprovals({ name: 'shop', records, platform })
   const scope = thread === undefined ? 'always' : 'conversation'
   const place = rememberedPlace({ agent: 'shop', tool: 'refund', approver, subject, thread })
   const about = {
@@ -35,7 +35,7 @@ async function openTest({ policy = 'direct', thread, approver = 'sender' }: Kept
     subject,
   }
   const times = { given_at: isoTime(start), expires_at: isoTime(start + 30 * 86_400_000) }
-  await shelf.put(place, { ...about, ...times, address: '@alice@peer.test', resolver: 'link' })
+  await records.put(place, { ...about, ...times, address: '@alice@peer.test', resolver: 'link' })
   const runs: unknown[] = []
   const run = async (args: unknown) => {
     runs.push(args)
@@ -57,18 +57,18 @@ async function openTest({ policy = 'direct', thread, approver = 'sender' }: Kept
   const wait = (ms: number) => {
     time += ms
   }
-  return { approvals, shelf, runs, run, tryTurn, wait }
+  return { approvals, records, runs, run, tryTurn, wait }
 }
 
 describe('calls that were decided on before they are made', () => {
   test('E-39: run at once, each once, on record with whose word it was', async () => {
-    const { tryTurn, runs, shelf } = await openTest()
+    const { tryTurn, runs, records } = await openTest()
     const { call } = tryTurn()
     expect(await call({ order: '17' })).toEqual({ result: { done: { order: '17' } } })
     expect(await call({ order: '17' })).toEqual({ result: { done: { order: '17' } } })
     expect(runs).toHaveLength(2)
-    const records = await shelf.list('pending-action', 'agent:shop')
-    expect(records.map(({ value }) => value)).toMatchObject(
+    const found = await records.list('pending-action', 'agent:shop')
+    expect(found.map(({ value }) => value)).toMatchObject(
       [1, 2].map(() => ({
         status: 'accepted',
         resolver: 'remembered d1 (link)',

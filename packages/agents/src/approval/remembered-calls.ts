@@ -11,7 +11,7 @@ export type CallPlace = Pick<ToolContext, 'message' | 'flags' | 'thread' | 'mess
 export interface RememberedDeps {
   /** The agent's name. */
   readonly name: string
-  readonly shelf: Pick<RecordStore, 'get'>
+  readonly records: Pick<RecordStore, 'get'>
   readonly platform: Pick<Platform, 'now'>
   readonly actions: PendingActions
   /** How long it is known what came of a call. */
@@ -64,7 +64,7 @@ export function createRememberedCalls(deps: RememberedDeps): Approvals['findReme
 async function findDecision(
   { name: tool, agent: member, rule }: WaitingCall,
   { message, flags, thread }: CallPlace,
-  { name, shelf, platform }: RememberedDeps,
+  { name, records, platform }: RememberedDeps,
 ): Promise<RememberedDecision | undefined> {
   const scopes = rule ? listScopes(rule) : []
   if (!rule || scopes.length === 0 || !mayBeRemembered(message, flags)) return undefined
@@ -72,7 +72,7 @@ async function findDecision(
   for (const scope of scopes) {
     if (scope === 'conversation' && thread === undefined) continue
     const place = rememberedPlace(scope === 'conversation' ? { ...about, thread } : about)
-    const decision = rememberedDecisionSchema.safeParse((await shelf.get(place))?.value).data
+    const decision = rememberedDecisionSchema.safeParse((await records.get(place))?.value).data
     if (decision && Date.parse(decision.expires_at) > platform.now()) return decision
   }
   return undefined

@@ -27,7 +27,7 @@ async function openModelAgent(config: OpenaiAgentConfig, opening: Opening): Prom
     prompt: config.prompt,
     tools: selectTools(toolbox?.tools ?? new Map(), config.tool_policies, `agents.${name}.tool_policies`),
     rules: config.tool_policies,
-    approvals: openApprovals({ name, shelf: stores.shelf, platform }),
+    approvals: openApprovals({ name, records: stores.records, platform }),
     maxRounds: config.max_rounds,
     showsCalls: config.show_tools,
     marksCache: config.cache_control,

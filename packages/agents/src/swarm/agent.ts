@@ -178,7 +178,7 @@ async function openTurn(agentDeps: SwarmAgentDeps, heard: Heard): Promise<Opened
   const transcript = isBound ? createTurnTranscript(stores.transcript, message) : stores.transcript
   const deps = {
     transcript,
-    shelf: createTurnRecords(stores.shelf, {
+    records: createTurnRecords(stores.records, {
       kept,
       message,
       tieShared: createSharedTies(agentDeps.config, context, platform),

@@ -34,7 +34,7 @@ async function openSwarm(config: SwarmAgentConfig, opening: Opening): Promise<Op
     computes: await openComputes(config, opening),
     stores,
     platform,
-    approvals: openApprovals({ name, shelf: stores.shelf, platform }),
+    approvals: openApprovals({ name, records: stores.records, platform }),
     timeoutMs: Math.floor(parseDeadline(config.deadline) * 0.9),
   })
   return {

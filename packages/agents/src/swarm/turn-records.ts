@@ -14,9 +14,9 @@ export interface RecordTurn {
 
 /**
  * The shelf as one turn sees it. Who speaks, and what is kept for the conversation, is kept with the answer: a turn that failed has handed
- * nobody over and kept nothing. What all share is on the shelf at once. Bans are of a person, in whatever conversation he comes next.
+ * nobody over and kept nothing. What all share is on the record store at once. Bans are of a person, in whatever conversation he comes next.
  */
-export function createTurnRecords(shelf: RecordStore, { kept, message, tieShared }: RecordTurn): RecordStore {
+export function createTurnRecords(records: RecordStore, { kept, message, tieShared }: RecordTurn): RecordStore {
   const { sender, received_via } = message
   const subject = subjectOf(sender)
   const person = `${received_via} ${sender.address.toLowerCase()}`
@@ -43,31 +43,31 @@ export function createTurnRecords(shelf: RecordStore, { kept, message, tieShared
   }
 
   return {
-    ...shelf,
+    ...records,
     async get(place) {
-      if (!isKept(place)) return shelf.get(placeOf(place))
+      if (!isKept(place)) return records.get(placeOf(place))
       const value = find(place)
       return value === undefined ? undefined : { key: place.key, value, version }
     },
     async put(place, value) {
       if (isKept(place)) keep(place, value)
-      else await shelf.put(placeOf(place), value)
+      else await records.put(placeOf(place), value)
     },
     async insert(place, value) {
-      if (!isKept(place)) return shelf.insert(placeOf(place), value, tie(place))
+      if (!isKept(place)) return records.insert(placeOf(place), value, tie(place))
       if (find(place) !== undefined) return false
       keep(place, value)
       return true
     },
     async swap(place, expected, value) {
-      if (!isKept(place)) return shelf.swap(placeOf(place), expected, value, tieShared(place))
+      if (!isKept(place)) return records.swap(placeOf(place), expected, value, tieShared(place))
       if (find(place) === undefined || expected !== version) return false
       keep(place, value)
       return true
     },
     async remove(place) {
       if (isKept(place)) kept.keepData(nameData(place), undefined)
-      else await shelf.remove(placeOf(place))
+      else await records.remove(placeOf(place))
     },
   }
 }

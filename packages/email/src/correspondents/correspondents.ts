@@ -44,18 +44,18 @@ export function createCorrespondents(gateway: CorrespondentDeps): Correspondents
   const shelves = new Map<string, SenderCache>()
 
   function openRecords(agent: string): SenderCache {
-    const shelf = shelves.get(agent) ?? { book: createAddressBook(), place: 0 }
-    shelves.set(agent, shelf)
-    return shelf
+    const records = shelves.get(agent) ?? { book: createAddressBook(), place: 0 }
+    shelves.set(agent, records)
+    return records
   }
 
-  async function readOn(agent: string, shelf: SenderCache): Promise<void> {
+  async function readOn(agent: string, records: SenderCache): Promise<void> {
     for (;;) {
-      const filter = { via: 'email', agent, relation, limit: pageSize, after: shelf.place } as const
+      const filter = { via: 'email', agent, relation, limit: pageSize, after: records.place } as const
       const page = await gateway.store.listRelations(filter)
       for (const { peer, target, place } of page) {
-        shelf.book.add(peer, readTarget(target).name)
-        shelf.place = place
+        records.book.add(peer, readTarget(target).name)
+        records.place = place
       }
       if (page.length < pageSize) return
       // Thousands are read with the first mail only; nobody else waits for it.
@@ -63,18 +63,18 @@ export function createCorrespondents(gateway: CorrespondentDeps): Correspondents
     }
   }
 
-  async function refresh(agent: string, shelf: SenderCache): Promise<void> {
-    shelf.reading ??= readOn(agent, shelf).finally(() => {
-      shelf.reading = undefined
+  async function refresh(agent: string, records: SenderCache): Promise<void> {
+    records.reading ??= readOn(agent, records).finally(() => {
+      records.reading = undefined
     })
-    return shelf.reading
+    return records.reading
   }
 
   return {
     async meet(agent, author, isVerified) {
-      const shelf = openRecords(agent)
-      const { book } = shelf
-      if (!book.find(author)) await refresh(agent, shelf)
+      const records = openRecords(agent)
+      const { book } = records
+      if (!book.find(author)) await refresh(agent, records)
       const known = book.find(author)
       const found = await keepReal(book.findLike(author), { agent, author, isVerified, book, gateway })
       if (found.length > 0) return describeLikeness(found)

@@ -8,23 +8,23 @@ const log = { debug() {}, info() {}, warn() {}, error() {} }
 type Step = readonly ['insert' | 'swap' | 'swap-stale' | 'put' | 'remove' | 'list', string, string, number]
 
 /** One step, and what can be seen of it; versions differ between shelves, what they allow does not. */
-async function take(shelf: RecordStore, [verb, owner, key, value]: Step): Promise<unknown> {
+async function take(records: RecordStore, [verb, owner, key, value]: Step): Promise<unknown> {
   const place = { kind: 'k', owner, key }
-  const version = (await shelf.get(place))?.version ?? -1
+  const version = (await records.get(place))?.version ?? -1
   const steps = {
-    insert: () => shelf.insert(place, value),
-    swap: () => shelf.swap(place, version, value),
-    'swap-stale': () => shelf.swap(place, version - 1, value),
-    put: () => shelf.put(place, value),
-    remove: () => shelf.remove(place),
-    list: () => shelf.list('k', owner, { limit: 2, offset: value % 2 }).then(records => records.map(strip)),
+    insert: () => records.insert(place, value),
+    swap: () => records.swap(place, version, value),
+    'swap-stale': () => records.swap(place, version - 1, value),
+    put: () => records.put(place, value),
+    remove: () => records.remove(place),
+    list: () => records.list('k', owner, { limit: 2, offset: value % 2 }).then(found => found.map(strip)),
   }
   return steps[verb]()
 }
 
 const strip = ({ key, value }: { readonly key: string; readonly value: unknown }) => ({ key, value })
 
-test('the shelf in the store’s file gives what the shelf in memory gives', async () => {
+test('the record store in the store’s file gives what the record store in memory gives', async () => {
   const store = await openSqliteStore({ path: ':memory:', now: () => 1, log })
   let run = 0
   const step = fc.tuple(
@@ -37,7 +37,7 @@ test('the shelf in the store’s file gives what the shelf in memory gives', asy
     const memory = createMemoryRecords()
     run += 1
     for (const [verb, owner, key, value] of steps) {
-      const seen = await take(store.shelf, [verb, `${owner} ${run}`, key, value])
+      const seen = await take(store.records, [verb, `${owner} ${run}`, key, value])
       expect(seen).toEqual(await take(memory, [verb, `${owner} ${run}`, key, value]))
     }
   }

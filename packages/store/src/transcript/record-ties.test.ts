@@ -48,14 +48,14 @@ async function admit(id: string, address: string, more: Partial<Intake> = {}): P
 
 const placeOf = (key: string, kind = 'pending-action') => ({ kind, owner: 'agent:shop', key })
 const keysOf = async (kind = 'pending-action', owner = 'agent:shop') =>
-  (await store.shelf.list(kind, owner)).map(({ key }) => key)
+  (await store.records.list(kind, owner)).map(({ key }) => key)
 
 describe('what a record is tied to', () => {
   test('is forgotten with its message, in a conversation where others go on, too', async () => {
     const [anns, bobs] = [await admit('m1', ann.address), await admit('m2', '@bob@mail.test')]
-    await store.shelf.insert(placeOf('ann'), { args: 1 }, { message: anns })
-    await store.shelf.insert(placeOf('bob'), { args: 2 }, { message: bobs })
-    await store.shelf.insert(placeOf('free'), { args: 3 })
+    await store.records.insert(placeOf('ann'), { args: 1 }, { message: anns })
+    await store.records.insert(placeOf('bob'), { args: 2 }, { message: bobs })
+    await store.records.insert(placeOf('free'), { args: 3 })
     await store.forgetPerson({ addresses: [ann] })
     expect(await keysOf()).toEqual(['free', 'bob'])
   })
@@ -63,12 +63,12 @@ describe('what a record is tied to', () => {
   test('is not written for a message that is gone', async () => {
     const message = await admit('m1', ann.address)
     await store.forgetPerson({ addresses: [ann] })
-    expect(await store.shelf.insert(placeOf('late'), 1, { message })).toBe(false)
+    expect(await store.records.insert(placeOf('late'), 1, { message })).toBe(false)
     expect(await keysOf()).toEqual([])
   })
 
   test('what came of an action does not bring it back when its person was forgotten meanwhile', async () => {
-    const actions = createPendingActions(store.shelf, {
+    const actions = createPendingActions(store.records, {
       now: () => time,
       randomBytes: length => new Uint8Array(length),
     })
@@ -92,7 +92,7 @@ describe('what a record is tied to', () => {
     const tie = (address: string) => ({ person: `email ${address}` })
     for (const owner of ['agent:shop', 'agent:other']) {
       for (const address of [ann.address, '@bob@mail.test']) {
-        await store.shelf.insert({ kind: 'swarm-ban', owner, key: address }, true, tie(address))
+        await store.records.insert({ kind: 'swarm-ban', owner, key: address }, true, tie(address))
       }
     }
     await store.forgetPerson({ agent: 'shop', addresses: [ann] })
@@ -107,17 +107,17 @@ describe('what a record is tied to', () => {
   test('an owner’s go with what he said', async () => {
     const task = { owner: 'web:["https://id.test","ann"]', id: 'run', context: 't' }
     const message = await admit('m1', ann.address, { thread: { scope: task.owner, references: [] }, task })
-    await store.shelf.insert(placeOf('call'), 1, { message })
-    await store.shelf.insert(placeOf('ban', 'swarm-ban'), true, { person: `email ${ann.address}` })
-    await store.shelf.insert(placeOf('other', 'swarm-ban'), true, { person: 'email @bob@mail.test' })
+    await store.records.insert(placeOf('call'), 1, { message })
+    await store.records.insert(placeOf('ban', 'swarm-ban'), true, { person: `email ${ann.address}` })
+    await store.records.insert(placeOf('other', 'swarm-ban'), true, { person: 'email @bob@mail.test' })
     await store.forgetTasks(task.owner)
     expect([await keysOf(), await keysOf('swarm-ban')]).toEqual([[], ['other']])
   })
 
   test('is gone as soon as it is over, and out of the file a few at each insertion', async () => {
     const kind = 'swarm-shared-item:x'
-    const insert = (key: string, until?: number) => store.shelf.insert(placeOf(key, kind), 1, { until })
-    const count = async () => (await store.shelf.readRoom('agent:shop')).records
+    const insert = (key: string, until?: number) => store.records.insert(placeOf(key, kind), 1, { until })
+    const count = async () => (await store.records.readRoom('agent:shop')).records
     for (let at = 0; at < 30; at += 1) await insert(`old ${at}`, time + dayMs)
     time += dayMs - 1
     await insert('new 1', time + dayMs)
@@ -125,20 +125,20 @@ describe('what a record is tied to', () => {
     time += 1
     await insert('new 2')
     expect([await keysOf(kind), await count()]).toEqual([['new 2', 'new 1'], 12])
-    expect(await store.shelf.get(placeOf('old 29', kind))).toBeUndefined()
+    expect(await store.records.get(placeOf('old 29', kind))).toBeUndefined()
     expect(await insert('old 29')).toBe(true)
     expect([await keysOf(kind), await count()]).toEqual([['old 29', 'new 2', 'new 1'], 3])
   })
 
   test('goes with what it was tied to last', async () => {
     const [anns, bobs] = [await admit('m1', ann.address), await admit('m2', '@bob@mail.test')]
-    for (const key of ['passed on', 'anns']) await store.shelf.insert(placeOf(key), 1, { message: anns })
-    const { version = -1 } = (await store.shelf.get(placeOf('passed on'))) ?? {}
-    expect(await store.shelf.swap(placeOf('passed on'), version, 2, { message: bobs })).toBe(true)
+    for (const key of ['passed on', 'anns']) await store.records.insert(placeOf(key), 1, { message: anns })
+    const { version = -1 } = (await store.records.get(placeOf('passed on'))) ?? {}
+    expect(await store.records.swap(placeOf('passed on'), version, 2, { message: bobs })).toBe(true)
     await store.forgetPerson({ addresses: [ann] })
     expect(await keysOf()).toEqual(['passed on'])
-    const left = (await store.shelf.get(placeOf('passed on')))?.version ?? -1
-    expect(await store.shelf.swap(placeOf('passed on'), left, 3, { message: anns })).toBe(false)
+    const left = (await store.records.get(placeOf('passed on')))?.version ?? -1
+    expect(await store.records.swap(placeOf('passed on'), left, 3, { message: anns })).toBe(false)
     await store.forgetPerson({ addresses: [{ via: 'email', address: '@bob@mail.test' }] })
     expect(await keysOf()).toEqual([])
   })
@@ -147,7 +147,7 @@ describe('what a record is tied to', () => {
 describe('what is counted of an owner', () => {
   const kind = 'swarm-shared-state'
   const most = { records: 2, bytes: 20 }
-  const put = (key: string, words: string) => store.shelf.insert(placeOf(key, kind), words, { most })
+  const put = (key: string, words: string) => store.records.insert(placeOf(key, kind), words, { most })
 
   test('is refused where it would be more than he may have, and nothing of it is kept; less is always taken', async () => {
     await put('a', 'x'.repeat(10))
@@ -160,22 +160,22 @@ describe('what is counted of an owner', () => {
       code: 'too_large',
       message: 'Cannot keep: with it there would be more than 2 records',
     })
-    const { version = -1 } = (await store.shelf.get(placeOf('a', kind))) ?? {}
-    const swap = (words: string, room = most) => store.shelf.swap(placeOf('a', kind), version, words, { most: room })
+    const { version = -1 } = (await store.records.get(placeOf('a', kind))) ?? {}
+    const swap = (words: string, room = most) => store.records.swap(placeOf('a', kind), version, words, { most: room })
     await expect(swap('x'.repeat(19))).rejects.toMatchObject({ code: 'too_large' })
-    expect(await store.shelf.get(placeOf('a', kind))).toMatchObject({ version, value: 'x'.repeat(10) })
+    expect(await store.records.get(placeOf('a', kind))).toMatchObject({ version, value: 'x'.repeat(10) })
     expect(await swap('x'.repeat(9), { records: 0, bytes: 0 })).toBe(true)
-    expect(await store.shelf.readRoom('agent:shop')).toEqual({ records: 2, bytes: 14 })
+    expect(await store.records.readRoom('agent:shop')).toEqual({ records: 2, bytes: 14 })
   })
 
   test('is nothing of what other kinds have, nor of other owners, and is right again when records go', async () => {
-    await store.shelf.insert(placeOf('free', 'pending-action'), 'x'.repeat(100), { most })
-    await store.shelf.insert({ kind, owner: 'agent:other', key: 'a' }, 1)
+    await store.records.insert(placeOf('free', 'pending-action'), 'x'.repeat(100), { most })
+    await store.records.insert({ kind, owner: 'agent:other', key: 'a' }, 1)
     await put('a', '')
-    expect(await store.shelf.readRoom('agent:shop')).toEqual({ records: 1, bytes: 2 })
-    await store.shelf.removeOwner('agent:other')
-    await store.shelf.remove(placeOf('a', kind))
+    expect(await store.records.readRoom('agent:shop')).toEqual({ records: 1, bytes: 2 })
+    await store.records.removeOwner('agent:other')
+    await store.records.remove(placeOf('a', kind))
     for (const owner of ['agent:shop', 'agent:other'])
-      expect(await store.shelf.readRoom(owner)).toEqual({ records: 0, bytes: 0 })
+      expect(await store.records.readRoom(owner)).toEqual({ records: 0, bytes: 0 })
   })
 })

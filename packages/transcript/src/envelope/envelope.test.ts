@@ -347,7 +347,7 @@ describe('conversation results', () => {
     const platform = { now: () => ++time, randomBytes: (size: number) => new Uint8Array(size).fill(++time) }
     const sessions = createSessionStore({
       transcript: createMemoryTranscript(platform),
-      shelf: createMemoryRecords(),
+      records: createMemoryRecords(),
       platform,
     })
     const ann = { owner: 'ann', owner_type: 'user', owner_key: 'ann' } as const

@@ -70,13 +70,13 @@ export interface PendingActions {
 const recordKind = 'pending-action'
 
 export function createPendingActions(
-  shelf: RecordStore,
+  records: RecordStore,
   platform: Pick<Platform, 'now' | 'randomBytes'>,
 ): PendingActions {
   const placeOf = (owner: string, key: string) => ({ kind: recordKind, owner, key })
 
   async function load(owner: string, id: string) {
-    const record = await shelf.get(placeOf(owner, id))
+    const record = await records.get(placeOf(owner, id))
     const action = pendingActionSchema.safeParse(record?.value).data
     return record && action ? { action, version: record.version } : undefined
   }
@@ -86,7 +86,7 @@ export function createPendingActions(
     const found = await load(owner, id)
     if (found?.action.status !== 'pending') return undefined
     const settled = { ...found.action, resolved_at: isoTime(platform.now()), ...change }
-    return (await shelf.swap(placeOf(owner, id), found.version, settled)) ? settled : undefined
+    return (await records.swap(placeOf(owner, id), found.version, settled)) ? settled : undefined
   }
 
   function isOver({ status, expires_at }: PendingAction): boolean {
@@ -100,8 +100,8 @@ export function createPendingActions(
   }
 
   async function listAll(owner: string): Promise<readonly PendingAction[]> {
-    const records = await shelf.list(recordKind, owner)
-    const actions = await Promise.all(records.map(({ key }) => get(owner, key)))
+    const found = await records.list(recordKind, owner)
+    const actions = await Promise.all(found.map(({ key }) => get(owner, key)))
     return actions.filter(action => action !== undefined)
   }
 
@@ -113,7 +113,7 @@ export function createPendingActions(
     const ended = { ...action, ...outcome }
     // Who was forgotten meanwhile stays it.
     const found = await load(owner, action.action_id)
-    if (found) await shelf.swap(placeOf(owner, action.action_id), found.version, ended)
+    if (found) await records.swap(placeOf(owner, action.action_id), found.version, ended)
     return ended
   }
 
@@ -129,7 +129,7 @@ export function createPendingActions(
         resolution_result: null,
         resolution_metadata: {},
       }
-      const isNew = await shelf.insert(placeOf(owner, action.action_id), action, ties)
+      const isNew = await records.insert(placeOf(owner, action.action_id), action, ties)
       return isNew ? action : ((await load(owner, action.action_id))?.action ?? action)
     },
     get,
@@ -154,7 +154,7 @@ export function createPendingActions(
     },
     lapse: (owner, id) => settle(owner, id, { status: 'expired' }),
     async expire(owner) {
-      const over = (await shelf.list(recordKind, owner))
+      const over = (await records.list(recordKind, owner))
         .map(({ value }) => pendingActionSchema.parse(value))
         .filter(isOver)
       const ended = await Promise.all(over.map(({ action_id }) => settle(owner, action_id, { status: 'expired' })))

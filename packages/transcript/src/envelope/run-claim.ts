@@ -6,12 +6,12 @@ import type { RecordStore } from '../transcript-store.ts'
  * @throws Rejection replayed
  */
 export async function claimRun(
-  shelf: RecordStore,
+  records: RecordStore,
   platform: Pick<Platform, 'now'>,
   run: { owner: string; run_id: string },
 ): Promise<void> {
   const place = { kind: 'run', owner: run.owner, key: run.run_id }
-  const isFirst = await shelf.insert(place, isoTime(platform.now()))
+  const isFirst = await records.insert(place, isoTime(platform.now()))
   if (!isFirst) throw new Rejection('replayed', 'Cannot run: this run_id was used already')
 }
 
@@ -28,7 +28,7 @@ export type ExternalVerdict = 'take' | 'silent_skip' | 'duplicate'
 
 /** Own echoes and empty events are passed over without a word; the same message is taken once while it is remembered. */
 export async function screenExternalMessage(
-  shelf: RecordStore,
+  records: RecordStore,
   platform: Pick<Platform, 'now'>,
   message: ExternalMessage & { readonly owner: string; readonly ttlMs: number },
 ): Promise<ExternalVerdict> {
@@ -40,8 +40,8 @@ export async function screenExternalMessage(
     key: JSON.stringify([connector_id, external_provider, external_message_id]),
   }
   const now = platform.now()
-  if (await shelf.insert(place, now)) return 'take'
-  const seen = await shelf.get(place)
+  if (await records.insert(place, now)) return 'take'
+  const seen = await records.get(place)
   const isForgotten = typeof seen?.value === 'number' && seen.value + ttlMs <= now
-  return seen && isForgotten && (await shelf.swap(place, seen.version, now)) ? 'take' : 'duplicate'
+  return seen && isForgotten && (await records.swap(place, seen.version, now)) ? 'take' : 'duplicate'
 }

@@ -23,10 +23,10 @@ function openRoom() {
   let time = Date.UTC(2026, 2, 13, 10)
   let seed = 0
   const platform = { now: () => time, randomBytes: (size: number) => new Uint8Array(size).fill(++seed) }
-  const shelf = createMemoryRecords()
+  const records = createMemoryRecords()
   const transcript = createMemoryTranscript(platform)
-  const sessions = createSessionStore({ transcript, shelf, platform })
-  return { platform, shelf, transcript, sessions, pass: (ms: number) => (time += ms) }
+  const sessions = createSessionStore({ transcript, records, platform })
+  return { platform, records, transcript, sessions, pass: (ms: number) => (time += ms) }
 }
 
 describe('createSessionStore()', () => {
@@ -205,7 +205,7 @@ describe('tools under policy', () => {
   function openActions() {
     const room = openRoom()
     const ran: unknown[] = []
-    const actions = createPendingActions(room.shelf, room.platform)
+    const actions = createPendingActions(room.records, room.platform)
     const run = async (parameters: unknown) => {
       ran.push(parameters)
       return { refunded: 5 }
@@ -327,8 +327,8 @@ describe('tools under policy', () => {
   })
 
   it('a decision is remembered for its workspace, user, agent and tool alone', async () => {
-    const { shelf } = openRoom()
-    const memory = createPolicyMemory(shelf)
+    const { records } = openRoom()
+    const memory = createPolicyMemory(records)
     await memory.remember(call, 'direct')
     expect(await memory.find(call, 'preview')).toBe('direct')
     expect(await memory.find({ ...call, workspace: 'w' }, 'preview')).toBe('preview')
@@ -357,17 +357,17 @@ describe('tools under policy', () => {
 
 describe('what comes twice', () => {
   it('E-43: a run_id runs once for its owner', async () => {
-    const { shelf, platform } = openRoom()
+    const { records, platform } = openRoom()
     const run = { owner: ann.owner, run_id: 'r1' }
-    await claimRun(shelf, platform, run)
-    await expect(claimRun(shelf, platform, run)).rejects.toThrow(
+    await claimRun(records, platform, run)
+    await expect(claimRun(records, platform, run)).rejects.toThrow(
       new Rejection('replayed', 'Cannot run: this run_id was used already'),
     )
-    await claimRun(shelf, platform, { ...run, owner: bob.owner })
+    await claimRun(records, platform, { ...run, owner: bob.owner })
   })
 
   it('E-41 and E-42: an own message is passed over, and the same id is taken once while it is remembered', async () => {
-    const { shelf, platform, pass } = openRoom()
+    const { records, platform, pass } = openRoom()
     const message = {
       owner: ann.owner,
       ttlMs: 1000,
@@ -377,7 +377,7 @@ describe('what comes twice', () => {
       from_self: false,
       text: 'hi',
     }
-    const screen = (change: object = {}) => screenExternalMessage(shelf, platform, { ...message, ...change })
+    const screen = (change: object = {}) => screenExternalMessage(records, platform, { ...message, ...change })
     expect(await screen({ from_self: true })).toBe('silent_skip')
     expect(await Promise.all([screen(), screen()])).toEqual(['take', 'duplicate'])
     pass(1000)

@@ -18,7 +18,7 @@ import type { PendingSearch, SessionFilter, SessionStore } from './session-port.
 
 export interface SessionDeps {
   readonly transcript: TranscriptStore
-  readonly shelf: RecordStore
+  readonly records: RecordStore
   readonly platform: Pick<Platform, 'now' | 'randomBytes'>
 }
 
@@ -27,7 +27,7 @@ const openingKind = 'session-opening'
 const transport = 'envelope'
 const pageSize = 100
 
-export function createSessionStore({ transcript, shelf, platform }: SessionDeps): SessionStore {
+export function createSessionStore({ transcript, records, platform }: SessionDeps): SessionStore {
   const now = (): string => isoTime(platform.now())
   const placeOf = ({ owner }: SessionPrincipal, key: string) => ({ kind: sessionKind, owner, key })
 
@@ -35,7 +35,7 @@ export function createSessionStore({ transcript, shelf, platform }: SessionDeps)
     principal: SessionPrincipal,
     id: string,
   ): Promise<(StoredRecord & { row: SessionRow }) | undefined> {
-    const record = await shelf.get(placeOf(principal, id))
+    const record = await records.get(placeOf(principal, id))
     const row = record && readRow(record)
     return row && isOwnRow(row, principal) ? { ...record, row } : undefined
   }
@@ -70,7 +70,7 @@ export function createSessionStore({ transcript, shelf, platform }: SessionDeps)
       const found = await findRow(principal, id)
       if (!found) return undefined
       const row = { ...found.row, ...change }
-      if (await shelf.swap(placeOf(principal, id), found.version, row)) return row
+      if (await records.swap(placeOf(principal, id), found.version, row)) return row
     }
   }
 
@@ -79,9 +79,9 @@ export function createSessionStore({ transcript, shelf, platform }: SessionDeps)
     const row = buildSessionRow(principal, formatUuidOf(platform), now(), wanted)
     // The row comes first: whatever comes between, its owner can find it and delete it.
     const place = placeOf(principal, row.session_id)
-    await shelf.insert(place, row)
+    await records.insert(place, row)
     await transcript.openThread(principal.owner, { transport, key: row.session_id }).catch(async error => {
-      await shelf.remove(place)
+      await records.remove(place)
       throw error
     })
     return { ...row, messages: [] }
@@ -93,8 +93,8 @@ export function createSessionStore({ transcript, shelf, platform }: SessionDeps)
     const thread = await findThread(principal, id)
     if (thread) await transcript.forget(thread)
     const opening = openingPlaceOf(principal, found.row)
-    if ((await shelf.get(opening))?.value === id) await shelf.remove(opening)
-    await shelf.remove(placeOf(principal, id))
+    if ((await records.get(opening))?.value === id) await records.remove(opening)
+    await records.remove(placeOf(principal, id))
   }
 
   async function isPending(principal: SessionPrincipal, row: SessionRow, search: PendingSearch): Promise<boolean> {
@@ -124,8 +124,8 @@ export function createSessionStore({ transcript, shelf, platform }: SessionDeps)
   }
 
   async function* listValid(principal: SessionPrincipal, over: SessionRow[]): AsyncGenerator<SessionRow> {
-    for await (const records of listPages(principal)) {
-      for (const row of records.map(readRow)) {
+    for await (const found of listPages(principal)) {
+      for (const row of found.map(readRow)) {
         if (!row || !isOwnRow(row, principal)) continue
         if (isExpired(row)) over.push(row)
         else yield row
@@ -136,9 +136,9 @@ export function createSessionStore({ transcript, shelf, platform }: SessionDeps)
   /** Who has very many keeps nobody else waiting. */
   async function* listPages({ owner }: SessionPrincipal): AsyncGenerator<readonly StoredRecord[]> {
     for (let offset = 0; ; offset += pageSize) {
-      const records = await shelf.list(sessionKind, owner, { limit: pageSize, offset })
-      yield records
-      if (records.length < pageSize) return
+      const found = await records.list(sessionKind, owner, { limit: pageSize, offset })
+      yield found
+      if (found.length < pageSize) return
       await new Promise(resolve => setImmediate(resolve))
     }
   }
@@ -161,7 +161,7 @@ export function createSessionStore({ transcript, shelf, platform }: SessionDeps)
 
   /** False when another one was first. */
   function noteOpened(place: RecordKey, before: StoredRecord | undefined, id: string): Promise<boolean> {
-    return before ? shelf.swap(place, before.version, id) : shelf.insert(place, id)
+    return before ? records.swap(place, before.version, id) : records.insert(place, id)
   }
 
   return {
@@ -171,7 +171,7 @@ export function createSessionStore({ transcript, shelf, platform }: SessionDeps)
       const { context = 'chat', agent_slug = '', token_id, seconds } = wanted
       const place = openingPlaceOf(principal, { context, agent_slug, token_id: token_id ?? null })
       for (;;) {
-        const opened = await shelf.get(place)
+        const opened = await records.get(place)
         const pending = await findOpened(principal, opened, { seconds, context, token_id })
         if (pending) return await withMessages(principal, pending)
         const session = await create(principal, wanted)

@@ -22,17 +22,17 @@ export interface PolicyMemory {
   remember(scope: ToolScope, policy: ToolPolicy): Promise<void>
 }
 
-export function createPolicyMemory(shelf: RecordStore): PolicyMemory {
+export function createPolicyMemory(records: RecordStore): PolicyMemory {
   const placeOf = ({ owner, workspace = '', agent, tool_name }: ToolScope) => {
     return { kind: 'tool-policy', owner, key: JSON.stringify([workspace, agent, tool_name]) }
   }
   return {
     async find(scope, otherwise) {
-      const value = (await shelf.get(placeOf(scope)))?.value
+      const value = (await records.get(placeOf(scope)))?.value
       return toolPolicies.find(policy => policy === value) ?? otherwise
     },
     async remember(scope, policy) {
-      await shelf.put(placeOf(scope), policy)
+      await records.put(placeOf(scope), policy)
     },
   }
 }

@@ -38,7 +38,7 @@ export function createClientCompute<Value extends Json>(
   room: ComputeDeps,
 ): ClientCompute<Value> {
   const { clientId, platform } = room
-  const record = keepRecord<Computed>(room.shelf, room.placeOf('compute', computeName))
+  const record = keepRecord<Computed>(room.records, room.placeOf('compute', computeName))
 
   async function readStates(): Promise<Record<string, Json>> {
     const values = await Promise.all(dependsOn.map(async name => [name, await room.openState(name).get()] as const))

@@ -30,7 +30,7 @@ export interface ClientState<State extends Json = Json> {
 export function createClientState<State extends Json>(spec: StateSpec<State>, room: SharedData): ClientState<State> {
   const { stateName, middlewares = [] } = spec
   const { clientId } = room
-  const record = keepRecord<State>(room.shelf, room.placeOf('state', stateName))
+  const record = keepRecord<State>(room.records, room.placeOf('state', stateName))
   const tell = (type: string, state: State) =>
     room.tell('state-bus', { type, context: { stateName }, output: { state } })
   const makeDefault = async () => await spec.getDefault(clientId, stateName)

@@ -2,16 +2,16 @@ import type { RecordKey, RecordStore } from '../transcript-store.ts'
 import type { BusContext, BusEvent, BusSource, SwarmBus } from './swarm-bus.ts'
 import { sharedClientId } from './swarm-bus.ts'
 
-/** What is kept for a client beside the conversation, by its place on the shelf; of what is shared the place names no client. */
+/** What is kept for a client beside the conversation, by its place on the record store; of what is shared the place names no client. */
 export type DataKind = 'state' | 'storage' | 'compute'
 
-/** Of what kind an item of a shared storage is on the shelf. */
+/** Of what kind an item of a shared storage is on the record store. */
 export function kindOfItems(storageName: string): string {
   return `swarm-shared-item:${storageName}`
 }
 
 export interface DataDeps {
-  readonly shelf: RecordStore
+  readonly records: RecordStore
   readonly bus: SwarmBus
   readonly owner: string
   readonly swarmName: string
@@ -21,7 +21,7 @@ export interface DataDeps {
 
 /** Where one state, storage or compute is kept, and in whose name its events are told. */
 export interface SharedData {
-  readonly shelf: RecordStore
+  readonly records: RecordStore
   /** `shared` for what is one for all. */
   readonly clientId: string
   readonly owner: string
@@ -33,10 +33,10 @@ export interface SharedData {
 }
 
 export function openSharedData(deps: DataDeps, isShared = false): SharedData {
-  const { shelf, bus, owner, swarmName, activeAgent } = deps
+  const { records, bus, owner, swarmName, activeAgent } = deps
   const clientId = isShared ? sharedClientId : deps.clientId
   return {
-    shelf,
+    records,
     clientId,
     owner,
     placeOf: (kind, name) =>

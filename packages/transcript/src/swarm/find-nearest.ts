@@ -41,13 +41,13 @@ async function embedKept(
   text: string,
   embed: NonNullable<StorageSpec['embed']>,
   storageName: string,
-  { shelf, owner }: SharedData,
+  { records, owner }: SharedData,
 ): Promise<readonly number[]> {
   const place = { kind: 'swarm-embedding', owner, key: hashContent([storageName, text]) }
-  const kept = await shelf.get(place)
+  const kept = await records.get(place)
   if (kept) return kept.value as readonly number[]
   const made = await embed(text)
-  await shelf.put(place, copyJson([...made]))
+  await records.put(place, copyJson([...made]))
   return made
 }
 

@@ -2,7 +2,7 @@ import type { Json } from '@postern/core'
 import { Unavailable } from '@postern/core'
 import type { RecordKey, RecordStore } from '../transcript-store.ts'
 
-/** One record of the shelf that several write. */
+/** One record of the record store that several write. */
 export interface KeptRecord<Value extends Json> {
   read(): Promise<Value | undefined>
   /**
@@ -17,7 +17,7 @@ export interface KeptRecord<Value extends Json> {
 const maxTries = 1_000
 
 export function keepRecord<Value extends Json>(
-  shelf: Pick<RecordStore, 'get' | 'insert' | 'swap' | 'remove'>,
+  records: Pick<RecordStore, 'get' | 'insert' | 'swap' | 'remove'>,
   place: RecordKey,
 ): KeptRecord<Value> {
   let last: Promise<unknown> = Promise.resolve()
@@ -31,17 +31,17 @@ export function keepRecord<Value extends Json>(
 
   async function write(make: (value: Value | undefined) => Promise<Value> | Value): Promise<Value> {
     for (let left = maxTries; left > 0; left -= 1) {
-      const before = await shelf.get(place)
+      const before = await records.get(place)
       const value = await make(before?.value as Value | undefined)
-      const isFirst = before ? await shelf.swap(place, before.version, value) : await shelf.insert(place, value)
+      const isFirst = before ? await records.swap(place, before.version, value) : await records.insert(place, value)
       if (isFirst) return value
     }
     throw new Unavailable('Cannot keep record: others were first, again and again')
   }
 
   return {
-    read: async () => (await shelf.get(place))?.value as Value | undefined,
+    read: async () => (await records.get(place))?.value as Value | undefined,
     change: make => queue(() => write(make)),
-    clear: () => queue(() => shelf.remove(place)),
+    clear: () => queue(() => records.remove(place)),
   }
 }

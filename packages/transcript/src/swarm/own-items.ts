@@ -5,9 +5,9 @@ import { keepRecord } from './keep-record.ts'
 /** A client's own items, in one record. */
 export function keepOwnItems<Item extends StorageItem>(
   spec: Pick<StorageSpec<Item>, 'storageName' | 'getDefault'>,
-  { shelf, placeOf, clientId }: SharedData,
+  { records, placeOf, clientId }: SharedData,
 ): StorageItems<Item> {
-  const record = keepRecord<Item[]>(shelf, placeOf('storage', spec.storageName))
+  const record = keepRecord<Item[]>(records, placeOf('storage', spec.storageName))
   const makeDefault = async () => [...((await spec.getDefault?.(clientId, spec.storageName)) ?? [])]
   const readAll = async () => (await record.read()) ?? (await makeDefault())
   const change = async (make: (items: readonly Item[]) => readonly Item[]) =>

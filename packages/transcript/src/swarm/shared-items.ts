@@ -8,18 +8,18 @@ const maxTries = 1_000
 
 /** Items of all clients: each is a record of its own, so that it comes and goes, and is counted, for itself. */
 export function keepSharedItems<Item extends StorageItem>(storageName: string, room: SharedData): StorageItems<Item> {
-  const { shelf, owner } = room
+  const { records, owner } = room
   const kind = kindOfItems(storageName)
   const placeOf = (id: Item['id']) => ({ kind, owner, key: JSON.stringify(id) })
 
   /** What an earlier release has put into one record. */
   async function takeApart(): Promise<void> {
     const place = room.placeOf('storage', storageName)
-    const items = (await shelf.get(place))?.value
+    const items = (await records.get(place))?.value
     if (items === undefined) return
     for (const item of Array.isArray(items) ? (items as readonly Item[]) : [])
-      await shelf.insert(placeOf(item.id), item)
-    await shelf.remove(place)
+      await records.insert(placeOf(item.id), item)
+    await records.remove(place)
   }
 
   let apart: Promise<void> | undefined
@@ -34,28 +34,28 @@ export function keepSharedItems<Item extends StorageItem>(storageName: string, r
   return {
     async find(id) {
       await open()
-      return ((await shelf.get(placeOf(id)))?.value as Item | undefined) ?? null
+      return ((await records.get(placeOf(id)))?.value as Item | undefined) ?? null
     },
     async readAll() {
       await open()
-      return (await shelf.list(kind, owner)).map(({ value }) => value as Item).toReversed()
+      return (await records.list(kind, owner)).map(({ value }) => value as Item).toReversed()
     },
     async put(item) {
       await open()
       const place = placeOf(item.id)
       for (let left = maxTries; left > 0; left -= 1) {
-        const before = await shelf.get(place)
-        if (before ? await shelf.swap(place, before.version, item) : await shelf.insert(place, item)) return
+        const before = await records.get(place)
+        if (before ? await records.swap(place, before.version, item) : await records.insert(place, item)) return
       }
       throw new Unavailable('Cannot keep item: others were first, again and again')
     },
     async remove(id) {
       await open()
-      await shelf.remove(placeOf(id))
+      await records.remove(placeOf(id))
     },
     async clear() {
       await open()
-      for (const { key } of await shelf.list(kind, owner)) await shelf.remove({ kind, owner, key })
+      for (const { key } of await records.list(kind, owner)) await records.remove({ kind, owner, key })
     },
   }
 }

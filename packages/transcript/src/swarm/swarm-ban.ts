@@ -15,7 +15,7 @@ export interface SwarmBans {
 export function createSwarmBans(
   swarmName: string,
   policies: readonly SwarmPolicy[],
-  { shelf, bus, owner, activeAgent }: Pick<SwarmDeps, 'shelf' | 'bus' | 'owner'> & { activeAgent(): string },
+  { records, bus, owner, activeAgent }: Pick<SwarmDeps, 'records' | 'bus' | 'owner'> & { activeAgent(): string },
 ): SwarmBans {
   function tell(type: string, clientId: string, policyName: string, told: Partial<BusEvent> = {}): void {
     const context = { agentName: activeAgent(), swarmName, policyName }
@@ -27,7 +27,7 @@ export function createSwarmBans(
   }
 
   async function ban(clientId: string, policyName: string): Promise<void> {
-    const isNew = await shelf.insert(placeOf(clientId, policyName), true)
+    const isNew = await records.insert(placeOf(clientId, policyName), true)
     if (isNew) tell('ban-client', clientId, policyName)
   }
 
@@ -48,7 +48,7 @@ export function createSwarmBans(
   return {
     async findRefusal(clientId) {
       for (const { policyName, banMessage } of policies) {
-        if (await shelf.get(placeOf(clientId, policyName))) return banMessage
+        if (await records.get(placeOf(clientId, policyName))) return banMessage
       }
       return undefined
     },
@@ -60,8 +60,8 @@ export function createSwarmBans(
     },
     ban,
     async unban(clientId, policyName) {
-      if (!(await shelf.get(placeOf(clientId, policyName)))) return
-      await shelf.remove(placeOf(clientId, policyName))
+      if (!(await records.get(placeOf(clientId, policyName)))) return
+      await records.remove(placeOf(clientId, policyName))
       tell('unban-client', clientId, policyName)
     },
   }

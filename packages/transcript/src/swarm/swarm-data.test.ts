@@ -106,17 +106,17 @@ describe('a state', () => {
 
   it('is given up where others are always first', async () => {
     const { open, deps } = openSwarms()
-    const busy = { ...deps.shelf, insert: async () => false }
-    const client = await open('c', { ...deps, shelf: busy })
+    const busy = { ...deps.records, insert: async () => false }
+    const client = await open('c', { ...deps, records: busy })
     await expect(client.data.state<Cart>('cart').set(add)).rejects.toThrow(
       new Unavailable('Cannot keep record: others were first, again and again'),
     )
   })
 
-  it('W-09: what the shelf refuses is told to the caller and to nobody else', async () => {
+  it('W-09: what the record store refuses is told to the caller and to nobody else', async () => {
     const { open, deps, bus, events } = openSwarms()
-    const broken = { ...deps.shelf, insert: () => Promise.reject(new Error('disk full')) }
-    const client = await open('c', { ...deps, shelf: broken })
+    const broken = { ...deps.records, insert: () => Promise.reject(new Error('disk full')) }
+    const client = await open('c', { ...deps, records: broken })
     await expect(client.data.state<Cart>('cart').set(add)).rejects.toThrow('disk full')
     await bus.drain()
     expect(events).toEqual([])

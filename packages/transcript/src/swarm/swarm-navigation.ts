@@ -26,20 +26,20 @@ const recordKind = 'swarm-navigation'
 
 export async function openNavigation(
   spec: SwarmSpec,
-  { shelf, bus, owner, platform }: SwarmDeps,
+  { records, bus, owner, platform }: SwarmDeps,
   clientId: string,
 ): Promise<SwarmNavigation> {
   const { swarmName, defaultAgent, agents, throwsOnRecursion = true } = spec
   const names = new Set(agents.map(({ agentName }) => agentName))
   const place = { kind: recordKind, owner, key: JSON.stringify([swarmName, clientId]) }
-  const stored = navigationSchema.safeParse((await shelf.get(place))?.value).data
+  const stored = navigationSchema.safeParse((await records.get(place))?.value).data
   let state: Navigation =
     stored && names.has(stored.active)
       ? { ...stored, stack: stored.stack.filter(name => names.has(name)) }
       : { active: defaultAgent, stack: [], visited: [] }
 
   async function move(next: Navigation): Promise<void> {
-    await shelf.put(place, navigationSchema.parse(next))
+    await records.put(place, navigationSchema.parse(next))
     for (const agentName of names) {
       bus.emit({ type: 'commit-agent-change', source: 'agent-bus', clientId, context: { agentName, swarmName } })
     }
@@ -74,7 +74,7 @@ export async function openNavigation(
     async beginTurn() {
       if (state.visited.length === 0) return
       state = { ...state, visited: [] }
-      await shelf.put(place, navigationSchema.parse(state))
+      await records.put(place, navigationSchema.parse(state))
     },
     changeToAgent,
     changeToDefault: () => changeToAgent(defaultAgent),

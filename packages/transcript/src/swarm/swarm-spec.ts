@@ -127,7 +127,7 @@ export interface SwarmTexts {
 
 export interface SwarmDeps {
   readonly transcript: TranscriptStore
-  readonly shelf: RecordStore
+  readonly records: RecordStore
   readonly bus: SwarmBus
   readonly platform: Pick<Platform, 'now' | 'randomBytes' | 'sleep'> & { readonly log: Pick<Log, 'warn'> }
   /** Whose clients these are. */

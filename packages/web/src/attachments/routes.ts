@@ -22,7 +22,7 @@ const readsAtOnce = { width: 32, queue: 256 } as const
 
 /** Uploads, fresh signed URLs, and the bytes behind them. */
 export function createAttachmentRoutes(deps: WebDeps): Hono {
-  const { config, gateway, readOwner, shelf, openBody } = deps
+  const { config, gateway, readOwner, attachments, openBody } = deps
   const { log } = gateway.platform
   const open = createOpenRuns(uploadsAtOnce, 'Cannot store attachment: too many uploads are under way')
   const reads = createResponseSemaphore(readsAtOnce)
@@ -51,8 +51,8 @@ export function createAttachmentRoutes(deps: WebDeps): Hono {
         const { owner } = await readOwner(c.req.raw)
         const leave = open.enter(owner)
         try {
-          const object = await shelf.store({ owner, ...(await readUpload(c)) })
-          return c.json({ ...showPlace(object), ...(await shelf.signer.sign(object)) }, 200, noStore)
+          const object = await attachments.store({ owner, ...(await readUpload(c)) })
+          return c.json({ ...showPlace(object), ...(await attachments.signer.sign(object)) }, 200, noStore)
         } finally {
           leave()
         }
@@ -62,19 +62,19 @@ export function createAttachmentRoutes(deps: WebDeps): Hono {
       '/api/v1/agent/attachments/signed-url',
       answerOwner(deps, async (c, owner) => {
         const place = readPlace(c.req.query('bucket') ?? '', c.req.query('path') ?? '')
-        const object = place && (await shelf.findOwn(owner.owner, place))
+        const object = place && (await attachments.findOwn(owner.owner, place))
         const found = object ?? (place && (await findStoredFile(owner, place, deps)))
         if (!found) throw new Rejection('no_recipient', 'Cannot sign attachment: there is none of yours')
         const { bucket, path } = object ? showPlace(object) : found
-        return { bucket, path, ...(await shelf.signer.sign(found)) }
+        return { bucket, path, ...(await attachments.signer.sign(found)) }
       }),
     )
     .delete(
       '/api/v1/agent/attachments',
       answerOwner(deps, async (c, { owner }) => {
         const place = readPlace(c.req.query('bucket') ?? '', c.req.query('path') ?? '')
-        const object = place && (await shelf.findOwn(owner, place))
-        const isRemoved = object !== undefined && (await shelf.removeObject(owner, object))
+        const object = place && (await attachments.findOwn(owner, place))
+        const isRemoved = object !== undefined && (await attachments.removeObject(owner, object))
         if (!isRemoved) throw new Rejection('no_recipient', 'Cannot delete attachment: there is none of yours')
         return { deleted: true }
       }),
@@ -83,13 +83,13 @@ export function createAttachmentRoutes(deps: WebDeps): Hono {
       '/storage/v1/object/sign/*',
       answer(async c => {
         const named = parseSignedUrl(c.req.url)
-        const isHeld = named !== undefined && (await shelf.signer.holds(named, named.token))
+        const isHeld = named !== undefined && (await attachments.signer.holds(named, named.token))
         if (!named || !isHeld) throw new Rejection('forbidden', 'Cannot read attachment: the URL does not hold')
         return reads.pass(networkOf(peerAddress(c.env)), c.env, async () => {
           const kept = await readStoredFile(named, deps)
-          const bytes = kept?.bytes ?? (await shelf.readObject(named))
+          const bytes = kept?.bytes ?? (await attachments.readObject(named))
           if (!bytes) throw new Rejection('no_recipient', 'Cannot read attachment: it is gone')
-          const mime = kept ? kept.mime : (await shelf.describe(named))?.mime
+          const mime = kept ? kept.mime : (await attachments.describe(named))?.mime
           return c.body(new Uint8Array(bytes), 200, bytesHeaders(mime))
         })
       }),

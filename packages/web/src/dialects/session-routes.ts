@@ -23,7 +23,7 @@ type Handle = (
 /** Sessions of message envelopes over HTTP. Whose they are the credential says; a body that names another owner is refused. */
 export function createSessionRoutes(deps: WebDeps): Hono {
   const { bounded, records, gateway } = deps
-  const sessions = createSessionStore({ transcript: bounded, shelf: records, platform: gateway.platform })
+  const sessions = createSessionStore({ transcript: bounded, records, platform: gateway.platform })
   const answer = (handle: Handle) =>
     answerOwner(deps, (c, owner) => handle(c, { sessions, principal: principalOf(owner), id: c.req.param('id') ?? '' }))
   const base = '/v1/sessions'

@@ -23,12 +23,12 @@ export interface PartPlace {
 export async function readContentParts(
   content: Message['content'],
   place: PartPlace,
-  shelf: AttachmentStore,
+  attachments: AttachmentStore,
 ): Promise<ReadParts> {
   if (typeof content === 'string') return { parts: writeText(content), blobs: [], warnings: [] }
   const read: ReadParts[] = []
   // One after the other: of all files at once nobody has the memory.
-  for (const part of Array.isArray(content) ? content : []) read.push(await readPart(part, place, shelf))
+  for (const part of Array.isArray(content) ? content : []) read.push(await readPart(part, place, attachments))
   return {
     parts: read.flatMap(({ parts }) => parts),
     blobs: read.flatMap(({ blobs }) => blobs),
@@ -44,20 +44,20 @@ export function countFiles(contents: readonly Message['content'][]): number {
 
 const nothing: ReadParts = { parts: [], blobs: [], warnings: [] }
 
-async function readPart(part: ContentPart, place: PartPlace, shelf: AttachmentStore): Promise<ReadParts> {
+async function readPart(part: ContentPart, place: PartPlace, attachments: AttachmentStore): Promise<ReadParts> {
   if (part.type === 'text') return { ...nothing, parts: writeText(part.text) }
   const { source } = part
   if (source.type === 'file') return { ...nothing, warnings: ['a file that only its provider knows was left out'] }
-  if (source.type === 'data') return takeData(source.value, place, shelf)
-  const object = await shelf.findByUrl(place.owner, source.value)
+  if (source.type === 'data') return takeData(source.value, place, attachments)
+  const object = await attachments.findByUrl(place.owner, source.value)
   if (!object) return readLink(source.value)
-  const bytes = await shelf.readObject(object)
+  const bytes = await attachments.readObject(object)
   return bytes ? writeFile(object.path, object.mime, bytes) : { ...nothing, warnings: ['an attachment is gone'] }
 }
 
-async function takeData(base64: string, place: PartPlace, shelf: AttachmentStore): Promise<ReadParts> {
+async function takeData(base64: string, place: PartPlace, attachments: AttachmentStore): Promise<ReadParts> {
   const bytes = new Uint8Array(Buffer.from(base64, 'base64'))
-  const object = await shelf.store({ ...place, bytes })
+  const object = await attachments.store({ ...place, bytes })
   return writeFile(object.path, object.mime, bytes)
 }
 

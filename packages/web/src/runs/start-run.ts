@@ -129,7 +129,7 @@ async function readNews(
   { said, toolResults }: RunNews,
   answers: readonly string[],
   { owner, input }: AskedRun,
-  { shelf, config }: WebDeps,
+  { attachments, config }: WebDeps,
 ): Promise<ReadParts> {
   const place = { owner: owner.owner, threadId: input.threadId, runId: input.runId }
   const most = config.limits.files_per_run
@@ -137,7 +137,7 @@ async function readNews(
     throw new Rejection('too_large', `Cannot run: more than ${most} files`)
   }
   const read: ReadParts[] = []
-  for (const { content } of said) read.push(await readContentParts(content, place, shelf))
+  for (const { content } of said) read.push(await readContentParts(content, place, attachments))
   const results = toolResults.map(({ call, content, error }) => ({
     kind: 'tool_call' as const,
     id: call.call_id,
