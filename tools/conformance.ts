@@ -6,7 +6,7 @@ import { parseArgs } from 'node:util'
 // tested. `--write` fills in the tests; without it the program prints what does not fit, and fails.
 
 /** A line of a table in docs/conformance/. */
-export interface ListedRule {
+interface ListedRule {
   readonly id: string
   readonly text: string
   readonly source: string
@@ -121,7 +121,7 @@ function readCode({ path, text }: SourceFile): string {
   return text.replace(/(?<=_)[A-Z]_\d+(?=_)/g, name => ` ${name.replace('_', '-')} `)
 }
 
-export function readSources(root: string): readonly SourceFile[] {
+function readSources(root: string): readonly SourceFile[] {
   const paths = places.flatMap(place => globSync(place, { cwd: root, exclude: path => notOurs.test(`${path}/`) }))
   return paths.toSorted().map(path => ({ path, text: readFileSync(join(root, path), 'utf8') }))
 }

@@ -16,7 +16,7 @@ export interface KnownAgent {
   readonly canPush: boolean
 }
 
-export interface AgentCall extends Pick<TaskLine, 'configuration' | 'onWords'> {
+interface AgentCall extends Pick<TaskLine, 'configuration' | 'onWords'> {
   readonly agent: KnownAgent
   readonly message: object
   /** Of the task it goes on with. */
@@ -33,7 +33,7 @@ export interface AgentLine {
   read(agent: KnownAgent, taskId: string): Promise<FinishedAnswer | undefined>
 }
 
-export interface LineDeps {
+interface LineDeps {
   readonly config: Pick<ConnectorConfig, 'origin'>
   readonly keys: KeyRing
   readonly platform: LinePlatform

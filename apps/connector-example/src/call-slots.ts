@@ -1,6 +1,6 @@
 import { Rejection } from '@postern/core'
 
-export interface CallSlots {
+interface CallSlots {
   /** Gives the slot back. @throws Rejection `rate_limited` */
   take(key: string): () => void
 }

@@ -5,7 +5,7 @@ import type { Dispatch } from './dispatch.ts'
 import { callbackPath } from './documents.ts'
 import type { TaskSeats } from './task-book.ts'
 
-export interface CallbackDeps {
+interface CallbackDeps {
   readonly tasks: TaskSeats
   readonly dispatch: Dispatch
   readonly log: Log

@@ -21,7 +21,7 @@ import { createSessions } from './session.ts'
 import { createStaticRoutes } from './static-routes.ts'
 import { createTaskSeats } from './task-book.ts'
 
-export interface ConnectorOptions {
+interface ConnectorOptions {
   readonly log: Log
   /** ms; default the clock of the machine. */
   readonly now?: (() => number) | undefined

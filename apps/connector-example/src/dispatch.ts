@@ -15,7 +15,7 @@ import type { TaskSeat, TaskSeats } from './task-book.ts'
 import type { Turn } from './turn.ts'
 import { renderMessage } from './turn.ts'
 
-export interface DispatchDeps {
+interface DispatchDeps {
   readonly config: ConnectorConfig
   readonly keys: KeyRing
   readonly platform: LinePlatform
@@ -25,7 +25,7 @@ export interface DispatchDeps {
   readonly tasks: TaskSeats
 }
 
-export interface PressedButton {
+interface PressedButton {
   readonly token: string
   readonly outcome: 'granted' | 'declined'
 }

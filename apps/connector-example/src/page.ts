@@ -70,7 +70,7 @@ ${renderHead(viewer)}
   )
 }
 
-export interface RoomView {
+interface RoomView {
   readonly room: Room
   readonly entries: readonly Entry[]
   readonly revision: number

@@ -2,7 +2,7 @@ import type { Part, Policy } from '@postern/core'
 import { parseJsonText, policySchema } from '@postern/core'
 
 /** What an agent has said, as a room can show it. */
-export interface ReadAnswer {
+interface ReadAnswer {
   readonly text: string
   readonly policies: readonly Policy[]
 }

@@ -12,7 +12,7 @@ import { streamEntries } from './room-events.ts'
 import type { Room } from './rooms.ts'
 import { requireViewer, takeForm, visitorNetwork } from './visit.ts'
 
-export interface ChatDeps extends LobbyDeps {
+interface ChatDeps extends LobbyDeps {
   readonly dispatch: Dispatch
   readonly closing: AbortSignal
 }

@@ -8,7 +8,7 @@ import type { Room, Rooms } from './rooms.ts'
 import type { TaskSeat, TaskSeats } from './task-book.ts'
 
 /** Where an answer is shown, and what it answers. */
-export interface AnswerPlace {
+interface AnswerPlace {
   readonly room: Room
   readonly entryId: string
   /** Of the agent: only there its links may lead. */
@@ -16,7 +16,7 @@ export interface AnswerPlace {
   readonly seat: TaskSeat
 }
 
-export interface ShowingDeps {
+interface ShowingDeps {
   readonly config: Pick<ConnectorConfig, 'loopback'>
   readonly requirements: OpenRequirements
   readonly tasks: TaskSeats

@@ -21,9 +21,9 @@ export interface TaskSeat {
   isWatched: boolean
 }
 
-export type SeatPlace = Pick<TaskSeat, 'room' | 'address' | 'person'> & { readonly taskId?: string | undefined }
+type SeatPlace = Pick<TaskSeat, 'room' | 'address' | 'person'> & { readonly taskId?: string | undefined }
 
-export interface SeatOutcome {
+interface SeatOutcome {
   readonly answer: FinishedAnswer
   readonly entryId: string
   readonly isWaiting: boolean

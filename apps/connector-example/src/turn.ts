@@ -9,7 +9,7 @@ import type { TaskSeat } from './task-book.ts'
 import { vouchForPerson } from './vouch.ts'
 
 /** What one message of a person has led to so far. */
-export interface Matter {
+interface Matter {
   readonly room: Room
   readonly person: Person
   /** Agents that may still be woken. */
@@ -29,7 +29,7 @@ export interface Turn {
   readonly decision?: { readonly requirement: HeldRequirement; readonly outcome: 'granted' | 'declined' }
 }
 
-export interface SpeakingDeps {
+interface SpeakingDeps {
   readonly config: ConnectorConfig
   readonly keys: KeyRing
   now(): number

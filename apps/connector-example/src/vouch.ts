@@ -10,11 +10,11 @@ export const memberMethod = 'urn:mentionable:auth:chat-room-member:v0.1'
 const assurance = 'platform'
 
 /** `room:lobby/ann-1f0c…`: nobody else is ever called so, for the second half is random. */
-export function subjectIn(room: string, person: Person): string {
+function subjectIn(room: string, person: Person): string {
   return `room:${room}/${person.id}`
 }
 
-export interface VouchedMessage {
+interface VouchedMessage {
   readonly room: string
   readonly person: Person
   /** The agent, `@name@domain`. */

@@ -1,5 +1,5 @@
 /** An entry as a browser shows it. */
-export interface SeenEntry {
+interface SeenEntry {
   readonly id: string
   readonly kind: string
   readonly by: string

@@ -64,7 +64,7 @@ export interface Gateway {
   stop(): Promise<void>
 }
 
-export interface GatewayOptions {
+interface GatewayOptions {
   /** Where relative paths of the configuration start. */
   readonly baseDir: string
   readonly log: Log

@@ -4,7 +4,7 @@ import type { Hono } from 'hono'
 
 type WaysOut = Pick<Platform, 'fetch' | 'openStream'>
 
-export interface OwnDeps {
+interface OwnDeps {
   readonly app: Pick<Hono, 'fetch'>
   /** Which addresses are ours. */
   readonly origins: readonly string[]

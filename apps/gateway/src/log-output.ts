@@ -1,6 +1,6 @@
 import { writeSync } from 'node:fs'
 
-export interface LogOutput {
+interface LogOutput {
   write(line: string): void
 }
 

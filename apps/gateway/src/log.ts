@@ -4,7 +4,7 @@ import { pino } from 'pino'
 import { createLogOutput } from './log-output.ts'
 import { toTerminalLine } from './terminal-text.ts'
 
-export type LogLevel = 'debug' | 'info' | 'warn' | 'error' | 'silent'
+type LogLevel = 'debug' | 'info' | 'warn' | 'error' | 'silent'
 
 /** Fields that may carry a secret or somebody's words: never written, whoever passes them. */
 const redacted = [

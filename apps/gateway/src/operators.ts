@@ -24,7 +24,7 @@ export interface OperatorQuestions extends OperatorDeps {
   list(): Promise<readonly AskedQuestion[]>
 }
 
-export interface OperatorQuestionDeps {
+interface OperatorQuestionDeps {
   readonly records: RecordStore
   readonly store: NoticeStore
   readonly platform: Pick<Platform, 'now' | 'sleep' | 'log'>

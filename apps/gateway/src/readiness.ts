@@ -1,12 +1,12 @@
 import type { Log, Platform } from '@postern/core'
 
-export interface ReadinessDeps extends Pick<Platform, 'sleep'> {
+interface ReadinessDeps extends Pick<Platform, 'sleep'> {
   /** Resolves once something could be written. */
   checkWrites(): Promise<void>
   readonly log: Log
 }
 
-export interface Readiness {
+interface Readiness {
   /** Work begins. */
   open(): void
   /** Work is at its end. */

@@ -10,7 +10,7 @@ import type { Metrics } from './metrics.ts'
 import type { TrustedProxies } from './trusted-proxies.ts'
 import type { UnknownProxies } from './unknown-proxies.ts'
 
-export interface ServerDeps {
+interface ServerDeps {
   readonly channels: readonly Channel<Hono>[]
   readonly deps: readonly Hono[]
   readonly limits: Limits

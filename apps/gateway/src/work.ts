@@ -19,7 +19,7 @@ import { createFileFetcher } from './kept-files.ts'
 import type { GatewayPlatform } from './platform.ts'
 import { listConcurrency } from './queue-modes.ts'
 
-export interface WorkDeps {
+interface WorkDeps {
   readonly config: Config
   readonly store: Store
   /** The name in our leases. */

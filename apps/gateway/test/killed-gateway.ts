@@ -16,7 +16,7 @@ export interface KilledGateway {
   close(): Promise<void>
 }
 
-export interface KilledGatewayPlan {
+interface KilledGatewayPlan {
   /** Of the configuration; ports and log are set here. */
   readonly overrides?: Readonly<Record<string, unknown>>
   /** Where data and configuration lie; default: a new one. */

@@ -1,6 +1,6 @@
 import type { Log, LogFields } from '@postern/core'
 
-export interface LogLine {
+interface LogLine {
   readonly level: keyof Log
   readonly fields: LogFields
   readonly text: string

@@ -15,7 +15,7 @@ export const eve = 'eve@alice.test'
 export const evesToken = 'token-of-eve-for-the-tests'
 
 export const tillAgents = ['shop', 'desk'] as const
-export type TillAgent = (typeof tillAgents)[number]
+type TillAgent = (typeof tillAgents)[number]
 
 export interface Waiting {
   readonly id: string
@@ -150,7 +150,7 @@ function readLines(path: string): readonly string[] {
 let count = 0
 export const newName = (what: string) => `${what}-${++count}`
 
-export interface Resume {
+interface Resume {
   readonly interruptId: string
   readonly status: 'resolved' | 'cancelled'
   readonly payload?: unknown

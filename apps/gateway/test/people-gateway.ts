@@ -2,7 +2,7 @@ import { join } from 'node:path'
 import type { TestGateway } from './gateway.ts'
 import { eventually, openTestGateway } from './gateway.ts'
 
-export interface Confided {
+interface Confided {
   readonly past: readonly string[]
   readonly kept: readonly string[]
   readonly knows: readonly string[]

@@ -60,7 +60,7 @@ const swarmHeard = 'apps/gateway/test/swarm-heard.test.ts'
 const swarmRows = 'apps/gateway/test/swarm-rows.test.ts'
 const swarmAttacks = 'apps/gateway/test/swarm-attacks.test.ts'
 
-export type SeedRow = readonly [id: string, files: readonly string[]]
+type SeedRow = readonly [id: string, files: readonly string[]]
 
 export const seedRows: readonly SeedRow[] = [
   ['E-01', [envelopes, envelope]],

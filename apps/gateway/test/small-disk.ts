@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
 /** A disk of its own, which can be filled for real. */
-export interface SmallDisk {
+interface SmallDisk {
   readonly directory: string
   /** Leaves so many bytes at most. */
   fill(left?: number): void

@@ -28,7 +28,7 @@ export interface SwarmGateway {
 }
 
 /** A web chat with the swarm, as Ann. */
-export interface SwarmChat {
+interface SwarmChat {
   post(path: string, body: object): Promise<Response>
   /** Everything that is told of a run, as one text. */
   run(threadId: string, content: string, runId?: string): Promise<string>

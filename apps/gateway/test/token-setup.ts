@@ -21,7 +21,7 @@ const rules = {
   single: { single_use: true },
 } as const
 
-export type IssuerName = keyof typeof rules
+type IssuerName = keyof typeof rules
 
 const issuerKey = makeSigningKey()
 const hostOf = (name: string) => `${name}-login.test`
@@ -77,7 +77,7 @@ export function mintFor(sub: string, { from = 'plain', claims = {}, header = {} 
 }
 
 /** Somebody's key for proofs of possession. */
-export interface ProofKey extends SigningKey {
+interface ProofKey extends SigningKey {
   /** RFC 7638. */
   readonly thumbprint: string
 }

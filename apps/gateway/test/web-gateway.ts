@@ -34,7 +34,7 @@ export interface RunPlace {
   readonly [member: string]: unknown
 }
 
-export interface HistoryRow {
+interface HistoryRow {
   readonly id: string
   readonly seq: number
   readonly role: string
@@ -43,7 +43,7 @@ export interface HistoryRow {
   readonly timestamp: string
 }
 
-export interface UploadedFile {
+interface UploadedFile {
   readonly bucket: string
   readonly path: string
   readonly mime_type: string

@@ -14,7 +14,7 @@ import { apiKeyCaller, nobodyAt, tokenCaller } from './principal.ts'
  */
 export type Authenticate = (visit: Visit) => Promise<Caller> | Caller
 
-export type AuthDeps = Pick<ChannelContext, 'platform' | 'store'> & {
+type AuthDeps = Pick<ChannelContext, 'platform' | 'store'> & {
   readonly agents: Pick<ChannelContext['agents'], 'domain' | 'origin'>
 }
 

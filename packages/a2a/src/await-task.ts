@@ -2,7 +2,7 @@ import type { Platform, Store, TaskKey, TaskRecord } from '@postern/core'
 import { listOpenMessages } from './operations/open-messages.ts'
 import { isAtRest } from './states.ts'
 
-export interface TaskWait {
+interface TaskWait {
   readonly key: TaskKey
   /** Our number of the message whose turn is awaited. */
   readonly message: number

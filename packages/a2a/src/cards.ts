@@ -12,7 +12,7 @@ import { listExtensions } from './extensions.ts'
 import { renderMixedCard } from './legacy/card.ts'
 
 /** A card as it is served: signed, as text. */
-export interface ServedCard {
+interface ServedCard {
   readonly text: string
   readonly etag: string
 }
@@ -28,7 +28,7 @@ export interface Cards {
   renderExtended(agent: AgentProfile): Promise<object>
 }
 
-export interface CardDeps {
+interface CardDeps {
   readonly config: A2aConfig
   readonly gateway: Pick<ChannelContext, 'agents' | 'identity'>
   readonly keys: KeyRing

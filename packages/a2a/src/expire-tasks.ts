@@ -1,6 +1,6 @@
 import type { Platform, Store, TaskExpiry } from '@postern/core'
 
-export interface ExpiryRules {
+interface ExpiryRules {
   /** Tasks in which nothing has happened for so long go, ms; 0: none do. */
   readonly taskMs: number
   /** Tasks of one owner that are kept. */
@@ -9,7 +9,7 @@ export interface ExpiryRules {
   readonly bytes: number
 }
 
-export interface ExpiryDeps {
+interface ExpiryDeps {
   readonly store: Pick<Store, 'expireTasks'>
   readonly platform: Pick<Platform, 'now' | 'sleep' | 'log'>
 }

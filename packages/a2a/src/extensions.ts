@@ -12,10 +12,10 @@ export interface Extension {
 export const replayExtension = 'urn:postern:a2a:event-replay:v1'
 
 /** Mentionable, PolicyParts v0.1. */
-export const policyExtension = 'https://mentionable.dev/ns/policy/v0.1'
+const policyExtension = 'https://mentionable.dev/ns/policy/v0.1'
 
 /** Mentionable, A2A tool events v0.1. */
-export const toolEventsExtension = 'https://mentionable.dev/ns/a2a-tool-events/v0.1'
+const toolEventsExtension = 'https://mentionable.dev/ns/a2a-tool-events/v0.1'
 
 /** What we understand; a caller's others are ignored. */
 export const supportedExtensions: readonly Extension[] = [

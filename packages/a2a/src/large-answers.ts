@@ -19,7 +19,7 @@ export interface LargeAnswers {
 
 type Lengths = Readonly<Record<string, string>>
 
-export interface AnswerBounds {
+interface AnswerBounds {
   /** What is shorter, in characters, is not counted. */
   readonly largeFrom: number
   /** Bytes held for one caller. */

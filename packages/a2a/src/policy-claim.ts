@@ -10,7 +10,7 @@ import type { WireMessage } from './wire.ts'
 /** What a message decides of what its agent required, checked as far as it can be before the store has its word. */
 export type CheckedClaim = Awaited<ReturnType<RequirementClaims['check']>>
 
-export interface ClaimDeps extends Pick<ChannelContext, 'platform' | 'agents' | 'requirementClaims'> {
+interface ClaimDeps extends Pick<ChannelContext, 'platform' | 'agents' | 'requirementClaims'> {
   /** What others proved of the caller: behind one connector are many people. */
   readonly accepted: SenderEvidence['accepted']
 }

@@ -78,7 +78,7 @@ export function tokenCaller(
 }
 
 /** Where an API key counts: the gateway that gave it is its issuer. */
-export interface KeyPlace {
+interface KeyPlace {
   readonly domain: string
   readonly origin: string
   readonly table: ScopeTable

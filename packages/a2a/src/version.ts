@@ -11,7 +11,7 @@ const unnamedVersion = '0.3'
 const majorMinor = /^(\d{1,3}\.\d{1,3})(\.\d{1,6})?$/
 
 /** What the caller says, and what the endpoint offers. */
-export interface VersionOffer {
+interface VersionOffer {
   readonly header: string | null
   readonly query: string | null | undefined
   readonly offered: readonly ProtocolVersion[]

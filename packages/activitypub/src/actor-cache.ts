@@ -26,7 +26,7 @@ export interface RemoteActors {
   isGone(iri: Iri): boolean
 }
 
-export interface ActorCacheDeps {
+interface ActorCacheDeps {
   readonly fetchDocument: FetchDocument
   now(): number
 }

@@ -6,7 +6,7 @@ import type { KeyRing } from './keys.ts'
 import { agentIris } from './own-iris.ts'
 import { toJson } from './reply-target.ts'
 
-export interface ActorUpdateDeps {
+interface ActorUpdateDeps {
   readonly agents: AgentDirectory
   readonly store: Pick<WorkStore, 'act'>
   readonly keys: Pick<KeyRing, 'find'>

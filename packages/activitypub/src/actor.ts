@@ -94,7 +94,7 @@ export function renderInstanceOutbox(origin: string): Json {
   return { '@context': activityStreams, id, type: 'OrderedCollection', totalItems: 0, orderedItems: [] }
 }
 
-export interface ActorChange {
+interface ActorChange {
   readonly agent: AgentProfile
   readonly keys: ActorKeys
   readonly gateway: ActorDeps

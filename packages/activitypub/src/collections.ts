@@ -17,7 +17,7 @@ export type CollectionName = 'outbox' | 'followers' | 'following' | 'featured'
 
 type CollectionStore = Pick<LookupStore & RelationStore, 'listResponses' | 'countListed' | 'countRelations'>
 
-export type OutboxDeps = Pick<PostsDeps, 'origin' | 'fileAddress'>
+type OutboxDeps = Pick<PostsDeps, 'origin' | 'fileAddress'>
 
 export function createCollections(
   store: CollectionStore,

@@ -15,7 +15,7 @@ export interface DeletedActors {
   check(peer: string): Promise<void>
 }
 
-export interface DeletedActorDeps {
+interface DeletedActorDeps {
   readonly fetchDocument: FetchDocument
   readonly store: Pick<WithdrawalStore, 'withdraw'>
   readonly platform: Pick<Platform, 'now' | 'log'>

@@ -23,7 +23,7 @@ import { readDeliveryTarget } from './reply-target.ts'
 import { activityJson } from './vocabulary.ts'
 import type { Handles } from './webfinger.ts'
 
-export interface DeliverDeps {
+interface DeliverDeps {
   readonly platform: Pick<Platform, 'now' | 'log'>
   readonly store: Pick<RelationStore, 'findRelation'>
   readonly send: SendSigned
@@ -95,7 +95,7 @@ async function chooseKey(
 }
 
 /** The octets of an activity with all its names and the agent's own proof; made once for all the places it goes to, with each key. */
-export type FindBytes = (outgoing: OutgoingActivity, delivery: Delivery) => Promise<Uint8Array>
+type FindBytes = (outgoing: OutgoingActivity, delivery: Delivery) => Promise<Uint8Array>
 
 interface Made {
   readonly keyId: string

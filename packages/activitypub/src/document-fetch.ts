@@ -21,7 +21,7 @@ export type FetchedDocument =
  */
 export type FetchDocument = (iri: string) => Promise<FetchedDocument>
 
-export interface DocumentFetchDeps {
+interface DocumentFetchDeps {
   readonly platform: Pick<Platform, 'now'>
   readonly send: SendSigned
   readonly keys: Pick<KeyRing, 'find'>

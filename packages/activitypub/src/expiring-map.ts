@@ -4,7 +4,7 @@ interface Held<Value> {
 }
 
 /** What is remembered for a while, the least recently used forgotten first. A hint that may be lost. */
-export interface ExpiringMap<Value> {
+interface ExpiringMap<Value> {
   get(key: string): Value | undefined
   /** Keeps `value` for `ms` from now. */
   set(key: string, value: Value, ms: number): void

@@ -3,7 +3,7 @@ import { composeFollowAnswer } from './inbox/follow-answer.ts'
 import { asObject, textOf } from './reading.ts'
 
 /** Lets one who waits in, or sends him away; false when he does not wait (any more). */
-export type DecideFollow = (agent: string, peer: string, isAccepted: boolean) => Promise<boolean>
+type DecideFollow = (agent: string, peer: string, isAccepted: boolean) => Promise<boolean>
 
 export function createFollowDecision(
   store: Pick<Store, 'findRelation' | 'findAuthored' | 'decide'>,

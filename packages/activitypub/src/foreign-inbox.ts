@@ -23,7 +23,7 @@ const deliveriesPerMinute = 60
 /** There is nothing at this address, or nothing that takes posts. */
 const noInboxStatuses: ReadonlySet<number | undefined> = new Set([404, 405, 410])
 
-export interface ForeignInboxDeps {
+interface ForeignInboxDeps {
   readonly store: Pick<WithdrawalStore, 'withdraw'>
   readonly platform: Pick<Platform, 'now'>
 }

@@ -11,7 +11,7 @@ const passed = String.raw`(?<![a-z0-9+.-])[a-z][a-z0-9+.-]{1,20}:\/\/[^\s<>]+|&(
 const wordPattern = new RegExp(`${passed}|(?<name>${name})|(?<tag>${tag})`, 'giu')
 
 /** How what is found is written; undefined: it stays text. */
-export interface InlineWriters {
+interface InlineWriters {
   name(address: string): string | undefined
   tag(label: string): string | undefined
 }

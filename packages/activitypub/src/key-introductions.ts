@@ -31,7 +31,7 @@ export interface KeyIntroductions {
   remember(to: Recipient, keys: ActorKeys): void
 }
 
-export interface KeyIntroductionDeps {
+interface KeyIntroductionDeps {
   readonly agents: Pick<AgentDirectory, 'find'>
   readonly platform: Pick<Platform, 'now'>
   readonly send: SendSigned

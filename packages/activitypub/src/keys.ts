@@ -36,7 +36,7 @@ export interface KeyRing {
   rotate(actor: string, options?: RotateOptions): Promise<ActorKeys>
 }
 
-export interface KeyRingDeps {
+interface KeyRingDeps {
   readonly store: Pick<LookupStore, 'secret' | 'hasSecret'>
   readonly origin: string
   now(): number

@@ -14,7 +14,7 @@ export interface LinkedWords {
   readonly named: ReadonlySet<string>
 }
 
-export interface LinkOptions {
+interface LinkOptions {
   /** Names of others stay text. */
   readonly mentioned: readonly Mentioned[]
   tagIri(tag: string): string

@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto'
 
 /** What `make` gives for this text, from memory where it was made lately. */
-export type RememberText<Value> = (text: string, make: () => Value) => Value
+type RememberText<Value> = (text: string, make: () => Value) => Value
 
 /** Shorter texts are made anew sooner than looked up. */
 const minLength = 2_048

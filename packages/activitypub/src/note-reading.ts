@@ -21,7 +21,7 @@ export interface ReadNote {
   readonly quote: string | undefined
 }
 
-export interface OwnNames {
+interface OwnNames {
   /** Whether a mention's link leads to an agent of ours. */
   isOwnMention(href: string): boolean
   /** `@agent@domain` of those mentioned. */

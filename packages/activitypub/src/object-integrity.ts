@@ -10,7 +10,7 @@ import { isForAssertion, isKnownProof, isProofMadeBy, maxProofs } from './signat
 import { findAmbiguity } from './signature/plain-json.ts'
 import { isAhead } from './signature/window.ts'
 
-export interface IntegrityClaim {
+interface IntegrityClaim {
   readonly activity: Activity
   /** As it arrived: what stands there twice is seen only here. */
   readonly bytes: Uint8Array
@@ -20,7 +20,7 @@ export interface IntegrityClaim {
   readonly notBefore?: number | undefined
 }
 
-export interface IntegrityDeps {
+interface IntegrityDeps {
   readonly actors: Pick<RemoteActors, 'refresh'>
   now(): number
 }

@@ -19,14 +19,14 @@ export interface OutgoingActivity {
   readonly isBroadcast: boolean
 }
 
-export interface OutgoingDeps {
+interface OutgoingDeps {
   readonly origin: string
   readonly fileAddress: Answered['fileAddress']
   readonly showRequirement?: ShowRequirement | undefined
 }
 
 /** @throws Undeliverable when there is nothing to say */
-export type RenderDelivery = (delivery: Delivery) => OutgoingActivity
+type RenderDelivery = (delivery: Delivery) => OutgoingActivity
 
 const maxRemembered = 100
 const rememberMs = 300_000

@@ -1,5 +1,5 @@
 /** Where our own actors and their things live. */
-export interface AgentIris {
+interface AgentIris {
   readonly actor: string
   readonly inbox: string
   readonly outbox: string

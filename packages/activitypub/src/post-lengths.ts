@@ -6,7 +6,7 @@ const bounds = { least: 200, most: 100_000 } as const
 const unbounded = bounds.most
 
 /** What software of a kind is set to when its operator changes nothing. */
-export interface Software {
+interface Software {
   readonly length: number
   /** Answers `GET /api/v2/instance` or `/api/v1/instance` as Mastodon does, and says there what its operator set. */
   readonly hasInstanceApi: boolean

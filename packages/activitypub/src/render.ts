@@ -98,7 +98,7 @@ export function idOfPiece({ origin, agent, response }: Answered, piece: number):
 }
 
 /** The one who is answered, then the others. */
-export function mentionedBy({ rendering: { reply }, mentions = [] }: Answered): readonly Mentioned[] {
+function mentionedBy({ rendering: { reply }, mentions = [] }: Answered): readonly Mentioned[] {
   return reply ? [authorOf(reply), ...mentions] : mentions
 }
 

@@ -40,7 +40,7 @@ export type DeliveryPlace =
     }
 
 /** What of an answer or post a delivery carries; or an activity of the protocol itself, ready as it is (an `Accept`). */
-export interface DeliveryContent {
+interface DeliveryContent {
   /** Which post of what was said; default: the first. */
   readonly piece?: number | undefined
   /** Set when it changes what was delivered before. */

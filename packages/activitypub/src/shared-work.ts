@@ -1,5 +1,5 @@
 /** Runs `work`, or joins it when it is under way for this key already. */
-export type ShareWork<Result> = (key: string, work: () => Promise<Result>) => Promise<Result>
+type ShareWork<Result> = (key: string, work: () => Promise<Result>) => Promise<Result>
 
 /** Those who ask for one thing at the same time share one answer. */
 export function createSharedWork<Result>(): ShareWork<Result> {

@@ -5,7 +5,7 @@ import type { RemoteActor } from './remote-actor.ts'
 import type { RequestProof } from './signature/request-proof.ts'
 
 /** Somebody says to be `iri`, whose own document is `actor`. */
-export interface SignerClaim {
+interface SignerClaim {
   readonly iri: Iri
   readonly actor: RemoteActor
   readonly proof: RequestProof

@@ -6,7 +6,7 @@ const maxNameLength = 200
 /** As long as servers let people write. */
 const maxDescriptionLength = 5_000
 
-export interface CleanText {
+interface CleanText {
   readonly text: string
   /** True when more was hidden in it than honest text ever holds. */
   readonly hadHidden: boolean

@@ -10,7 +10,7 @@ const restMs = 5_000
 const lookedMs = 3_600_000
 const maxInboxes = 10_000
 
-export interface UnreachableInboxDeps {
+interface UnreachableInboxDeps {
   readonly store: Pick<RelationStore, 'listRelations'>
   readonly deletedActors: DeletedActors
   readonly platform: Pick<Platform, 'now' | 'sleep'>

@@ -48,7 +48,7 @@ export interface ProvenActivity {
  */
 export type VerifiedDelivery = ProvenActivity | DeletedActor | 'nothing'
 
-export interface DeletedActor {
+interface DeletedActor {
   readonly gone: string
   readonly activity?: undefined
 }

@@ -47,7 +47,7 @@ const redirectStatuses: ReadonlySet<number> = new Set([301, 302, 303, 307, 308])
 const jrdTypes: ReadonlySet<string | undefined> = new Set(['application/jrd+json', 'application/json'])
 const actorTypes: ReadonlySet<string | undefined> = new Set([activityJson, 'application/ld+json'])
 
-export interface HandleDeps extends Pick<Platform, 'fetch' | 'now'> {
+interface HandleDeps extends Pick<Platform, 'fetch' | 'now'> {
   readonly isBlocked: IsBlocked
 }
 

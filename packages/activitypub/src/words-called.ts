@@ -4,7 +4,7 @@ import { memoize } from './memoize.ts'
 import { partsToHtmlOnce } from './parts-to-html.ts'
 
 /** What the words of an answer name, in order, each once. */
-export interface NamedWords {
+interface NamedWords {
   /** `@user@host` */
   readonly names: readonly string[]
   /** Without `#`. */

@@ -14,7 +14,7 @@ import { postActivity } from './person.ts'
 export type Document = Readonly<Record<string, unknown>>
 
 /** Activities somebody sent, in their order, and what they are to be read as. */
-export interface PayloadCase {
+interface PayloadCase {
   readonly title: string
   readonly activities: readonly Document[]
   readonly expected: PayloadReading
@@ -58,7 +58,7 @@ function readCase(path: string, title: string): PayloadCase {
   return { title, activities, expected: readJson(join(path, 'expected.json')) }
 }
 
-export interface CapturedCase extends PayloadCase {
+interface CapturedCase extends PayloadCase {
   readonly actors: readonly Document[]
   /** Ids of posts of the agent's own that they like and boost. */
   readonly posts: readonly string[]

@@ -18,7 +18,7 @@ export interface Person {
   readonly document: Document
 }
 
-export interface PersonOptions {
+interface PersonOptions {
   readonly key?: TestKey
   /** Members put over the honest document. */
   readonly document?: Document

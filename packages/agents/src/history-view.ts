@@ -14,9 +14,9 @@ import { buildHistory, contentOfText, scopeOfKind } from '@postern/transcript'
 
 /** How an agent sees the past of a conversation, beside the sliding window: views of message stores and of swarms. */
 export const historyViews = ['sliding', 'role:orchestrator', 'role:manager', 'role:worker', 'swarm'] as const
-export type HistoryViewName = (typeof historyViews)[number]
+type HistoryViewName = (typeof historyViews)[number]
 
-export interface HistoryViewOptions extends SlidingWindowOptions {
+interface HistoryViewOptions extends SlidingWindowOptions {
   readonly view: HistoryViewName
   /** Messages that are left; default: 8 for an orchestrator, 15 for `swarm`. */
   readonly keep?: number | undefined

@@ -13,7 +13,7 @@ export interface AgentIcon {
   readonly fileName: string
 }
 
-export interface IconPlace {
+interface IconPlace {
   /** Key of the configuration it stands under. */
   readonly key: string
   readonly baseDir: string

@@ -1,4 +1,4 @@
-export interface ImageKind {
+interface ImageKind {
   readonly mediaType: string
   readonly extension: string
   matches(head: string): boolean

@@ -11,7 +11,7 @@ export function readWebhookKey(secret: string): Uint8Array {
   return isBase64 ? key : new Uint8Array()
 }
 
-export interface SignedWebhook {
+interface SignedWebhook {
   readonly id: string
   /** Milliseconds since the epoch. */
   readonly now: number

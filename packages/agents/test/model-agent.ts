@@ -6,7 +6,7 @@ import { openTestAgent, testContext, testMessage } from './gateway.ts'
 import type { Complete, ModelReply } from './model-server.ts'
 import { openModelServer } from './model-server.ts'
 
-export interface ModelAgentOptions extends TestGatewayOptions {
+interface ModelAgentOptions extends TestGatewayOptions {
   readonly config?: Readonly<Record<string, unknown>>
 }
 

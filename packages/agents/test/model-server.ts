@@ -3,7 +3,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 
-export interface ModelRequest {
+interface ModelRequest {
   readonly path: string
   readonly headers: IncomingMessage['headers']
   /** The whole text, as it came. */

@@ -4,7 +4,7 @@ import { openSqliteStore } from '@postern/store'
 import { onTestFinished } from 'vitest'
 import { silentLog, testMessage } from './gateway.ts'
 
-export interface TestStore {
+interface TestStore {
   readonly store: Store
   /** Admits what Alice says, in one thread. */
   say(text: string): Promise<number>

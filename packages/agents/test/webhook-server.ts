@@ -7,7 +7,7 @@ export interface ReceivedWebhook {
   readonly body: string
 }
 
-export interface WebhookReply {
+interface WebhookReply {
   readonly status?: number
   readonly headers?: Readonly<Record<string, string>>
   /** Anything but text or bytes is sent as JSON. */
@@ -16,7 +16,7 @@ export interface WebhookReply {
 
 export type Respond = (received: ReceivedWebhook) => WebhookReply | undefined | Promise<WebhookReply | undefined>
 
-export interface WebhookServer {
+interface WebhookServer {
   readonly url: string
   readonly received: readonly ReceivedWebhook[]
   close(): Promise<void>

@@ -4,7 +4,7 @@ import { transportMethods } from './identity.ts'
 import type { Sender, SenderProfile } from './message.ts'
 
 /** What an identity may be asked about: facts that somebody has proven. */
-export const identityCriteria = ['method', 'issuer', 'assurance', 'subject', 'subject_prefix'] as const
+const identityCriteria = ['method', 'issuer', 'assurance', 'subject', 'subject_prefix'] as const
 
 type Criterion = (typeof identityCriteria)[number]
 

@@ -3,7 +3,7 @@ import { partSchema } from './part.ts'
 import { visibilities } from './visibility.ts'
 
 /** A post of its own, to those who follow the agent. */
-export const agentPostSchema = z.object({
+const agentPostSchema = z.object({
   act: z.literal('post'),
   /** Made by the gateway unless it is given, so that the post can be edited later: 128 random bits in hexadecimal. */
   id: z
@@ -21,19 +21,19 @@ export const agentPostSchema = z.object({
 })
 
 /** Other words for something the agent said earlier. */
-export const agentEditSchema = z.object({
+const agentEditSchema = z.object({
   act: z.literal('edit'),
   /** Id of the response or post. */
   response: z.string(),
   parts: z.array(partSchema).min(1),
 })
 
-export const agentDeleteSchema = z.object({ act: z.literal('delete'), response: z.string() })
+const agentDeleteSchema = z.object({ act: z.literal('delete'), response: z.string() })
 
 export const reactions = ['like', 'unlike', 'boost', 'unboost'] as const
 
 /** What an agent thinks of a message. */
-export const agentReactionSchema = z.object({
+const agentReactionSchema = z.object({
   act: z.enum(reactions),
   /** Id of a message to this agent; default: the one it is answering. */
   message: z.string().optional(),

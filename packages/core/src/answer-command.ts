@@ -16,7 +16,7 @@ import type { RunningAgent, TurnContext } from './turn-context.ts'
 import type { PlannedAction, Turn } from './work.ts'
 
 /** What the gateway itself says to a message that is a command. */
-export interface CommandAnswer {
+interface CommandAnswer {
   readonly partial: PartialResponse
   readonly acts: readonly PlannedAction[]
 }

@@ -2,7 +2,7 @@ import { z } from 'zod'
 import type { Policy } from './part.ts'
 
 /** The `code` of a requirement that waits for somebody to allow a call of a tool. */
-export const approvalCode = 'approval:required'
+const approvalCode = 'approval:required'
 
 /** The end of a call that was not allowed. */
 export const refusedCall = 'It was not allowed.'
@@ -19,7 +19,7 @@ export const rememberScopes = ['conversation', 'always'] as const
 export type RememberScope = (typeof rememberScopes)[number]
 
 /** What a tool is to do, as far as whoever decides is shown it. Arguments are named; what they are stands in `preview`. */
-export const approvalActionSchema = z.object({
+const approvalActionSchema = z.object({
   action_id: z.string(),
   /** The tool. */
   kind: z.string(),

@@ -10,7 +10,7 @@ import type { TurnContext } from './turn-context.ts'
 import type { PlannedAction, Turn } from './work.ts'
 
 /** A message beside the answer of a turn, to one address, that the gateway sends of itself. */
-export interface PlannedDirectMessage {
+interface PlannedDirectMessage {
   /** Of the response that it is. */
   readonly id: string
   readonly via: ChannelName

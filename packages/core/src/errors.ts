@@ -43,12 +43,12 @@ export class Rejection extends Error {
   }
 }
 
-export interface FarSideOptions extends ErrorOptions {
+interface FarSideOptions extends ErrorOptions {
   /** What the far side answered (an HTTP status); absent when it gave no answer, or was not asked. */
   readonly status?: number
 }
 
-export interface UnavailableOptions extends FarSideOptions {
+interface UnavailableOptions extends FarSideOptions {
   /** Seconds after which the far side asked us to try again. */
   readonly retryAfter?: number
   /** True when the address was named by somebody else than its host: what it answers says nothing of the host. */
@@ -70,7 +70,7 @@ export class Unavailable extends Error {
   }
 }
 
-export interface UndeliverableOptions extends FarSideOptions {
+interface UndeliverableOptions extends FarSideOptions {
   /** True when it is the address that is at fault: whatever is sent there is refused. */
   readonly isDeadAddress?: boolean
 }

@@ -9,7 +9,7 @@ export interface EvidenceCaller {
 }
 
 /** What a message carries to say for whom it speaks, as it came: nothing of it is checked. */
-export interface EvidenceCarriers {
+interface EvidenceCarriers {
   /** v0.1 envelopes. */
   readonly identity_evidence?: unknown
   /** v0.2 credentials. */

@@ -6,7 +6,7 @@ import type { WorkStore } from './store.ts'
 const retryMs = 500
 
 /** Results that the store could not take when they were ready. */
-export interface HeldResults {
+interface HeldResults {
   /**
    * What `write` comes to. While the store is away the result is held, and written once it is back.
    * @throws what `write` throws; `Unavailable` only after the end of the process has begun

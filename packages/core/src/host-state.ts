@@ -105,7 +105,7 @@ function countFailure(state: HostState, { now, policy }: Moment): HostState {
   return { ...state, failures, openUntil: now + openMs, openings: state.openings + 1 }
 }
 
-export interface HostStates {
+interface HostStates {
   get(host: string): HostState | undefined
   set(host: string, state: HostState): void
 }

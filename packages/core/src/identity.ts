@@ -1,7 +1,7 @@
 import { z } from 'zod'
 
 /** How one piece of identity evidence is proven (identity v0.1). */
-export const identityProofSchema = z.discriminatedUnion('type', [
+const identityProofSchema = z.discriminatedUnion('type', [
   z.object({ type: z.literal('transport'), verified_by: z.string(), key_id: z.string().optional() }),
   z.object({
     type: z.literal('signed-attestation'),
@@ -43,7 +43,7 @@ export const transportMethods = {
   'email-dmarc': 'urn:mentionable:auth:email-dmarc:v0.1',
 } as const
 
-export interface TransportEvidence {
+interface TransportEvidence {
   readonly method: keyof typeof transportMethods
   readonly subject: string
   readonly issuer: string

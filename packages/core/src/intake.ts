@@ -147,7 +147,7 @@ export interface Intake {
   readonly audience?: string | undefined
 }
 
-export interface JoinedThread {
+interface JoinedThread {
   readonly id: number
   readonly via: ChannelName
   /** Its own thread id: a number may be given again. */

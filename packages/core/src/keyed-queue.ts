@@ -1,5 +1,5 @@
 /** Runs `work` when nothing that was begun before it runs under this key. */
-export type RunOneByOne = <Result>(key: string, work: () => Promise<Result>) => Promise<Result>
+type RunOneByOne = <Result>(key: string, work: () => Promise<Result>) => Promise<Result>
 
 /** What has one key runs one at a time, in the order in which it came; what has another does not wait for it. */
 export function createOneByOne(): RunOneByOne {

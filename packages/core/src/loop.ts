@@ -30,7 +30,7 @@ export const loopMemoryMs = 7 * 24 * 3_600_000
 const hourMs = 3_600_000
 
 /** A message as the guard looks at it. */
-export interface LoopTurn {
+interface LoopTurn {
   readonly isFromAgent: boolean
   readonly text: string
 }
@@ -43,7 +43,7 @@ export interface LoopMemory {
   readTexts(most: number): readonly string[]
 }
 
-export type LoopSign = 'no_person' | 'same_words'
+type LoopSign = 'no_person' | 'same_words'
 
 /**
  * Whether one more turn would go round in a circle, however slowly: agents among themselves for too long, or the same words again and

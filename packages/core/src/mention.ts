@@ -1,6 +1,6 @@
 import { parseAddress } from './address.ts'
 
-export interface MentionLimits {
+interface MentionLimits {
   /** Addresses that are not woken: the agent's own, and the sender's, who gets the answer anyway. */
   readonly without: readonly string[]
   readonly most: number

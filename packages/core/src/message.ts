@@ -17,7 +17,7 @@ export const messageKinds = ['message', 'edit', 'delete', 'reaction', 'follow', 
 export const channelNames = ['activitypub', 'a2a', 'email', 'web'] as const
 
 /** Presentation only, never authorization. */
-export const senderProfileSchema = z.looseObject({
+const senderProfileSchema = z.looseObject({
   display_name: z.string().optional(),
   username: z.string().optional(),
   url: z.string().optional(),
@@ -29,7 +29,7 @@ export const senderProfileSchema = z.looseObject({
   fetched_at: z.string().optional(),
 })
 
-export const senderSchema = z
+const senderSchema = z
   .object({
     address: z.string(),
     display_name: z.string().optional(),
@@ -52,13 +52,13 @@ export const mentionRelaySchema = z.discriminatedUnion('kind', [
   z.object({ kind: z.literal('none') }),
 ])
 
-export const agentChainSchema = z.object({
+const agentChainSchema = z.object({
   hop: z.number().int().positive(),
   max_hops: z.number().int().positive(),
   is_final: z.boolean(),
 })
 
-export const recipientCapabilitiesSchema = z.object({
+const recipientCapabilitiesSchema = z.object({
   mention_relay: mentionRelaySchema,
   agent_chain: agentChainSchema.optional(),
 })
@@ -73,7 +73,7 @@ const historicalSenderSchema = z.object({
 })
 
 /** A turn spoken earlier in the thread, as the agent sees it. */
-export const historicalMessageSchema = z.object({
+const historicalMessageSchema = z.object({
   id: z.string().optional(),
   role: z.enum(['user', 'assistant']),
   sender: historicalSenderSchema,
@@ -89,7 +89,7 @@ export const historicalMessageSchema = z.object({
 })
 
 /** An earlier message of the same sender that is answered together with this one (ours). */
-export const mergedMessageSchema = z.object({
+const mergedMessageSchema = z.object({
   id: z.string(),
   received_at: z.iso.datetime(),
   /** How many of the parts are its own: they stand in the order of the messages, and those of the message itself last. */
@@ -97,7 +97,7 @@ export const mergedMessageSchema = z.object({
 })
 
 /** Of which phase of the caller's plan a message is (ours): what the agent came to before is looked for by it. */
-export const phaseShape = {
+const phaseShape = {
   phase_id: z.number().int().nonnegative().optional(),
   previous_phase_id: z.number().int().nonnegative().optional(),
 }

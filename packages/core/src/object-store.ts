@@ -16,7 +16,7 @@ export interface StoredObject {
 /** What a row costs beside its bytes: many small objects are a large one. */
 export const leastObjectBytes = 16 * 1024
 
-export type NewObject = Pick<StoredObject, 'bucket' | 'path' | 'owner' | 'mime'> & { readonly bytes: Uint8Array }
+type NewObject = Pick<StoredObject, 'bucket' | 'path' | 'owner' | 'mime'> & { readonly bytes: Uint8Array }
 
 /** Files of people, each with one owner. What is put under a path stays what it is. */
 export interface ObjectStore {

@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import type { Json } from './json.ts'
 
-export const bytesRefSchema = z.discriminatedUnion('kind', [
+const bytesRefSchema = z.discriminatedUnion('kind', [
   z.object({ kind: z.literal('inline'), data_base64: z.base64() }),
   z.object({ kind: z.literal('url'), url: z.url(), expires_at: z.string().optional() }),
   z.object({

@@ -6,10 +6,10 @@ import type { Page } from './records.ts'
 import type { Entry, HistoryRequest } from './transcript.ts'
 
 /** What of a person's other conversations an agent may know in this one. */
-export const sharings = ['none', 'history', 'history+state'] as const
+const sharings = ['none', 'history', 'history+state'] as const
 
 /** Which answers a person is mailed, too, who has linked a mailbox and asked elsewhere. */
-export const copyings = ['none', 'decided', 'all'] as const
+const copyings = ['none', 'decided', 'all'] as const
 
 /** The key `people` of an agent's configuration. */
 export const agentPeopleShape = {
@@ -149,13 +149,13 @@ export interface OwnThread {
   readonly beginning: string
 }
 
-export interface OwnThreadsRequest extends OwnThreads {
+interface OwnThreadsRequest extends OwnThreads {
   readonly limit: number
   /** Only those with a smaller number: they are listed from the newest on. */
   readonly before?: number | undefined
 }
 
-export interface OwnThreadPage {
+interface OwnThreadPage {
   /** Without those in which nothing of his is left for anybody to read: a page may have few of them, or none. */
   readonly threads: readonly OwnThread[]
   /** Where the next page begins: its `before`. Absent on the last one. */

@@ -29,7 +29,7 @@ export async function performActions(
   await gateway.store.act(planned, randomHex(gateway.platform, 8))
 }
 
-export interface PublisherOptions {
+interface PublisherOptions {
   readonly acting: ActingAgents
   readonly gateway: PublisherDeps
   readonly signal: AbortSignal

@@ -16,7 +16,7 @@ import { subjectOf } from './requirement.ts'
 export const mostRemembered = 50
 
 /** As what such a call counts from now on: it runs at once, or never. */
-export const rememberedPolicies = ['direct', 'forbidden'] as const
+const rememberedPolicies = ['direct', 'forbidden'] as const
 
 /** A decision on one call that counts for later calls of the same tool, too: for whom it was decided, and for nobody else. */
 export const rememberedDecisionSchema = z.object({
@@ -46,7 +46,7 @@ export type RememberedDecision = z.infer<typeof rememberedDecisionSchema>
 export type ListedDecision = RememberedDecision & { readonly place: number }
 
 /** What a remembered decision is about: there is one of it at most. */
-export interface RememberedAbout {
+interface RememberedAbout {
   readonly agent: string
   readonly tool: string
   readonly member?: string | undefined

@@ -38,10 +38,10 @@ const refusalSchema = wordsSchema.extend({
   retry_after_seconds: policySchema.shape.retry_after_seconds,
 })
 
-export type ConsentRequirement = z.input<typeof consentSchema>
-export type PaymentRequirement = z.input<typeof paymentSchema>
-export type AuthRequirement = z.input<typeof authSchema>
-export type RefusalWords = z.input<typeof refusalSchema>
+type ConsentRequirement = z.input<typeof consentSchema>
+type PaymentRequirement = z.input<typeof paymentSchema>
+type AuthRequirement = z.input<typeof authSchema>
+type RefusalWords = z.input<typeof refusalSchema>
 
 /** What an agent can require before it goes on: each gives the response to return or to yield. What is not returned was never required. */
 export interface AgentRequirements {

@@ -71,7 +71,7 @@ export interface RequirementDecision {
   readonly task?: TaskIntake | undefined
 }
 
-export const requirementObjections = [
+const requirementObjections = [
   'unknown',
   'used',
   'expired',

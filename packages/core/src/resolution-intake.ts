@@ -10,7 +10,7 @@ import type { PolicyResolution, ResolutionOutcome } from './policy-resolution.ts
 import type { RequirementDecision, RequirementRecord } from './requirement.ts'
 
 /** The message that caused a requirement, as far as its decision goes the same way. */
-export interface RequirementOrigin {
+interface RequirementOrigin {
   readonly content: NormalizedMessage
   readonly target: Json
   /** Of its thread. */

@@ -33,7 +33,7 @@ export function settlementFor({ error, attempt, queuedAt, now, chance }: FailedT
   return { state: 'later', dueAt, error: reason }
 }
 
-export interface Postponed {
+interface Postponed {
   /** ms. */
   readonly waitUntil: number
   readonly reason: string

@@ -16,12 +16,12 @@ import type { Turn } from './work.ts'
 const maxRequirements = 5
 const longestMs = 30 * 86_400_000
 
-export interface Settling {
+interface Settling {
   readonly turnContext: Pick<TurnContext, 'requirements' | 'platform'>
   readonly issued: RequirementList['issued']
 }
 
-export interface SettledAnswer {
+interface SettledAnswer {
   readonly partial: PartialResponse | undefined
   readonly requirements: readonly PlannedRequirement[]
 }

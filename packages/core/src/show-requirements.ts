@@ -32,7 +32,7 @@ export function showRequirements(parts: readonly Part[], show: ShowRequirement |
 }
 
 /** In the language of whom it is for, as far as it was said in it. */
-export function translatePolicies(parts: readonly Part[], locale: string | undefined): readonly Part[] {
+function translatePolicies(parts: readonly Part[], locale: string | undefined): readonly Part[] {
   if (locale === undefined || !parts.some(part => part.kind === 'policy')) return parts
   return parts.map(part =>
     part.kind === 'policy' ? { kind: 'policy', policy: translatePolicy(part.policy, [locale]) } : part,

@@ -2,7 +2,7 @@ import type { Intake } from './intake.ts'
 import type { ChannelName } from './message.ts'
 import { mentionRelays } from './message.ts'
 
-export interface SyntheticMessageOrigin {
+interface SyntheticMessageOrigin {
   /** Of the occasion itself. */
   readonly id: string
   readonly agent: string

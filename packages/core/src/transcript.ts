@@ -61,7 +61,7 @@ export interface TaskRecord extends TaskKey {
 }
 
 /** An answer that came to no end: the id it would have had, and its words. */
-export interface StreamedAnswer {
+interface StreamedAnswer {
   readonly id: string
   readonly parts: readonly Part[]
 }

@@ -1,5 +1,5 @@
 /** The time an agent has, as one signal that is let go of when the turn is over. */
-export interface TurnClock {
+interface TurnClock {
   readonly signal: AbortSignal
   /** Rejects with the signal's reason once the time is over; never resolves. */
   readonly expired: Promise<never>

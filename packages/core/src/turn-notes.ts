@@ -26,7 +26,7 @@ export interface TurnNotes {
 }
 
 /** Of one call; the first that is told counts. */
-export interface CallEnd {
+interface CallEnd {
   answered(answer: AgentCallAnswer): void
   failed(error: unknown): void
 }
@@ -55,7 +55,7 @@ export async function runWithNotes(
 }
 
 /** Allocates nothing worth mentioning for a turn in which nothing is noted. */
-export function createTurnNotes(turn: Turn, gateway: NotesDeps): TurnNotes {
+function createTurnNotes(turn: Turn, gateway: NotesDeps): TurnNotes {
   const writer = createNoteWriter(turn, gateway)
   let openActions: readonly string[] = []
   const openCalls = new Set<CallEnd>()

@@ -4,7 +4,7 @@ import { formatTurnId } from './note.ts'
 import type { Turn } from './work.ts'
 
 /** The stages of a turn, one after the other, as its agent names them. */
-export interface TurnStages {
+interface TurnStages {
   /** Ends the one before it. `answer`: id of the answer it leads to. @throws Rejection malformed, too_large */
   begin(stage: string, answer: string): void
   end(): void

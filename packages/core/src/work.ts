@@ -19,7 +19,7 @@ export interface LeaseRequest {
  * How much of one agent (for turns) or destination host (for deliveries) may run at once, and does already here. What other holders
  * run of an agent counts, too, but for turns that wait for another agent.
  */
-export interface Shares {
+interface Shares {
   readonly most: number
   /** For whom it is another number. */
   readonly mostOf?: ReadonlyMap<string, number> | undefined

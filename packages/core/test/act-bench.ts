@@ -30,7 +30,7 @@ export function foundResponse(id: string, members: Partial<FoundResponse> = {}):
   }
 }
 
-export interface ActBench {
+interface ActBench {
   readonly gateway: PublisherDeps
   readonly actions: OutgoingAction[]
   readonly done: { readonly acts: readonly PlannedAction[]; readonly correlationId: string }[]

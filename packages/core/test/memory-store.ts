@@ -7,7 +7,7 @@ import type { WorkerPlatform } from '../src/worker.ts'
 import { message } from './messages.ts'
 
 /** What a worker did at its store, in order. */
-export interface StoreLog {
+interface StoreLog {
   readonly partialAnswers: {
     readonly turn: Turn
     readonly answer: Answer & { readonly response: NormalizedResponse }

@@ -14,7 +14,7 @@ export interface Mailbox {
 }
 
 /** One address field, read. */
-export interface AddressList {
+interface AddressList {
   readonly mailboxes: readonly Mailbox[]
   /** Something in the field is a group, no address we can read, or could be read in two ways. */
   readonly isDoubtful: boolean

@@ -9,7 +9,7 @@ import type { MailWire } from './render.ts'
 const maxAttached = 18 * 1024 * 1024
 
 /** What only this gateway can write: signed with its key. */
-export interface MailMarks {
+interface MailMarks {
   /** Where answers to it go, when that is not where it comes from. */
   readonly replyTo: string | undefined
   /** The hop field: by it our mail is known when it comes back. */

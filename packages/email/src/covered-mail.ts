@@ -6,7 +6,7 @@ import type { MailAddresses } from './mail.ts'
 import type { ReadMail } from './read-mail.ts'
 
 /** What of a header nobody can have added or changed under the proof of its author; all of it where the author is not proven. */
-export interface CoveredMail {
+interface CoveredMail {
   readonly covered: HeaderBlock
   /** Whom the mail names by it. */
   readonly named: Pick<MailAddresses, 'to' | 'cc'>

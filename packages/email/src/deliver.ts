@@ -10,7 +10,7 @@ import type { AddressTokens } from './tokens/address-tokens.ts'
 
 const dayMs = 24 * 3_600_000
 
-export interface MailDelivering {
+interface MailDelivering {
   readonly gateway: Pick<ChannelContext, 'store' | 'platform'>
   readonly agents: AgentDirectory
   readonly signer: DkimSigner

@@ -1,3 +1,5 @@
+export { emailConfigSchema } from './config.ts'
+
 import type { ByteBudget, Channel, ChannelContext, Inbound } from '@postern/core'
 import { defaultMaxHops } from '@postern/core'
 import type { Hono } from 'hono'
@@ -23,8 +25,6 @@ import type { AddressTokens } from './tokens/address-tokens.ts'
 import { createTokenKey } from './tokens/token-key.ts'
 import { verifyMail } from './verify.ts'
 import { warmUp } from './warm-up.ts'
-
-export * from './config.ts'
 
 /** The mail door: HTTP intake and SMTP or LMTP listener in, signed mail over one smarthost out. */
 export function openEmail(config: EmailConfig, gateway: ChannelContext): Channel<Hono> {

@@ -28,7 +28,7 @@ const armours: readonly (readonly [flag: string, armour: RegExp])[] = [
   ['pgp_signed', /^-----BEGIN PGP SIGNED MESSAGE-----\s*$/m],
 ]
 
-export interface SecuredMail {
+interface SecuredMail {
   readonly header: HeaderBlock
   /** Content types of its files, with their names. */
   readonly files: readonly { readonly type: string; readonly name: string | undefined }[]

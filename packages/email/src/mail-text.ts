@@ -5,12 +5,12 @@ import { holdsForward } from './reply-words.ts'
 import { readVisibleText } from './visible-text.ts'
 
 /** The two readings of a message that a parser found. */
-export interface MailAlternatives {
+interface MailAlternatives {
   readonly text?: string | undefined
   readonly html?: string | undefined
 }
 
-export interface TextOptions {
+interface TextOptions {
   /** A forwarding is about what it quotes. */
   readonly keepsQuotes: boolean
   readonly maxChars: number

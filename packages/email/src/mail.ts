@@ -23,7 +23,7 @@ export interface MailEnvelopeIn {
 }
 
 /** Somebody who took a mail before us and handed it on in his own form. */
-export interface MailSource {
+interface MailSource {
   /** `provider:<name>` */
   readonly name: string
   /** Octets may have changed on the way: what does not verify may have been good. */

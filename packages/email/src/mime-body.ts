@@ -17,7 +17,7 @@ import { isBeyond, measureMime } from './mime-shape.ts'
 import type { UnsignedStructure } from './unsigned-structure.ts'
 import { readUnsignedStructure } from './unsigned-structure.ts'
 
-export interface BodyOptions {
+interface BodyOptions {
   readonly keepsQuotes: boolean
   /** What says how the body is put together is not signed, and the body is. */
   readonly isLoose: boolean

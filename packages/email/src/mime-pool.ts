@@ -31,7 +31,7 @@ interface Seat {
   rounds: number
 }
 
-export interface PoolOptions {
+interface PoolOptions {
   readonly limits: MailLimits
   readonly platform: Pick<Platform, 'sleep' | 'log'>
   /** Another worker file, for tests. */

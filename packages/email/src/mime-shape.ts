@@ -3,7 +3,7 @@ import type { HeaderBlock, HeaderLimits } from './header-scan.ts'
 import { findField, scanHeaders } from './header-scan.ts'
 
 /** How much there is in a message, counted without decoding anything. */
-export interface MimeShape {
+interface MimeShape {
   readonly parts: number
   readonly depth: number
   readonly embedded: number
@@ -11,7 +11,7 @@ export interface MimeShape {
   readonly unnamedCharsets: readonly number[]
 }
 
-export type ShapeLimits = HeaderLimits & Pick<MailLimits, 'mime_parts' | 'mime_depth' | 'embedded_messages'>
+type ShapeLimits = HeaderLimits & Pick<MailLimits, 'mime_parts' | 'mime_depth' | 'embedded_messages'>
 
 interface OpenShape {
   parts: number

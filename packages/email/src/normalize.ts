@@ -27,7 +27,7 @@ import type { MailThread } from './thread.ts'
 import { readThread } from './thread.ts'
 import type { AddressToken, AddressTokens, ReadTag } from './tokens/address-tokens.ts'
 
-export interface MailNormalizing {
+interface MailNormalizing {
   readonly agents: AgentDirectory
   readonly tokens: AddressTokens
   /** Our ceiling for chains of agents. */

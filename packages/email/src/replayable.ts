@@ -5,7 +5,7 @@ import { findField } from './header-scan.ts'
 import type { ProvenMail, Recipient } from './mail.ts'
 import { findRecipient } from './recipients.ts'
 
-export interface ReplayJudging {
+interface ReplayJudging {
   readonly recipient: Recipient
   readonly agents: AgentDirectory
 }

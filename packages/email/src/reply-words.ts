@@ -114,10 +114,7 @@ const begun = [
 ].join('|')
 
 /** Above what was forwarded; what stands below is what the mail is about. */
-export const opensForward = new RegExp(
-  `^\\*?(?:[-=_]{2,30} ?(?:${forwarded}) ?[-=_]{2,30}|(?:${begun})\\s?[:：])\\*?$`,
-  'iu',
-)
+const opensForward = new RegExp(`^\\*?(?:[-=_]{2,30} ?(?:${forwarded}) ?[-=_]{2,30}|(?:${begun})\\s?[:：])\\*?$`, 'iu')
 
 /** Lines between a text and the message it answers. */
 export const separatesMessages =

@@ -12,7 +12,7 @@ import type { MailEnvelopeIn } from './mail.ts'
 import type { ProviderPlatform } from './providers/provider.ts'
 import { createProviderRoutes } from './providers/provider-routes.ts'
 
-export interface MailRouting {
+interface MailRouting {
   readonly config: Pick<EmailConfig, 'intake' | 'limits' | 'providers'>
   readonly intake: MailIntake
   readonly platform: ProviderPlatform

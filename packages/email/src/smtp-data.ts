@@ -2,7 +2,7 @@ import type { ByteBudget, ByteHold, Platform } from '@postern/core'
 import { Rejection, Unavailable } from '@postern/core'
 
 /** Reads messages from clients that all send at a time. */
-export interface DataReader {
+interface DataReader {
   /**
    * Reads one message of a peer, known by its network, to its end, whatever happens, because the reply comes after it, and hands it on. What must not go on to
    * its end is cut off by `cut`.
@@ -17,7 +17,7 @@ export interface DataReader {
   ): Promise<T>
 }
 
-export interface DataLimits {
+interface DataLimits {
   /** Octets of one message. */
   readonly maxBytes: number
   /** Of all messages together. */

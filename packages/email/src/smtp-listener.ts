@@ -9,7 +9,7 @@ import { createDataReader } from './smtp-data.ts'
 import { toSmtpReply } from './smtp-replies.ts'
 import { openListenPlace } from './smtp-socket.ts'
 
-export interface SmtpListening {
+interface SmtpListening {
   readonly config: MailListenConfig
   readonly maxBytes: number
   /** Of all messages that are being taken at a time. */

@@ -2,7 +2,7 @@ import type { RejectionCode } from '@postern/core'
 import { Rejection, Unavailable } from '@postern/core'
 
 /** A reply line of SMTP: basic and enhanced code (RFC 5321 §4.2, RFC 3463), text safe to show. */
-export interface SmtpReply {
+interface SmtpReply {
   readonly code: number
   readonly enhanced: string
   readonly text: string

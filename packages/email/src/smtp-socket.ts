@@ -5,7 +5,7 @@ import { connect } from 'node:net'
 import type { MailListenConfig } from './config.ts'
 
 /** Where a listener is reached. */
-export interface ListenPlace {
+interface ListenPlace {
   readonly text: string
   /** 0 for a socket in the file system. */
   readonly port: number

@@ -2,7 +2,7 @@ import type { Json } from '@postern/core'
 import { z } from 'zod'
 
 /** What answering a message needs, kept with it: all of it is proven or harmless, none of it is looked up again. */
-export const mailTargetSchema = z.object({
+const mailTargetSchema = z.object({
   /** Where answers go: the author, or a Reply-To that may be used. */
   mailbox: z.string(),
   name: z.string().optional(),

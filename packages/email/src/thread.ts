@@ -17,7 +17,7 @@ export interface MailThread {
 }
 
 /** A header, and what of it cannot have been added or changed. */
-export interface ThreadedMail {
+interface ThreadedMail {
   readonly header: HeaderBlock
   readonly covered: HeaderBlock
 }

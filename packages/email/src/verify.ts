@@ -33,7 +33,7 @@ import { isForwardSubject } from './subject.ts'
 import { readOwnId, readThread } from './thread.ts'
 import { digestContent } from './trace-fields.ts'
 
-export interface MailVerifying extends MailReading {
+interface MailVerifying extends MailReading {
   readonly trust: MailTrust
   /** Whether authors of encrypted mail are told that it cannot be read. */
   readonly tellsUnreadable: boolean

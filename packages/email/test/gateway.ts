@@ -58,7 +58,7 @@ export interface MailGateway {
   close(): Promise<void>
 }
 
-export interface MailGatewayOptions {
+interface MailGatewayOptions {
   readonly config?: z.input<typeof emailConfigSchema> | undefined
   readonly agents?: Readonly<Record<string, Agent>> | undefined
   /** Default false: nobody works, messages stay as they came. */

@@ -4,7 +4,7 @@ import { Unavailable } from '@postern/core'
 import { refuseFetch } from './fetch-url.ts'
 import { joinBytes } from './join-bytes.ts'
 
-export interface AnswerOptions {
+interface AnswerOptions {
   readonly url: string
   /** False after HEAD: the headers then speak of a body that does not come. */
   readonly hasBody: boolean

@@ -1,6 +1,6 @@
 import { parseJsonText, Rejection } from '@postern/core'
 
-export interface JsonLimits {
+interface JsonLimits {
   /** Arrays and objects inside each other; default 64. */
   readonly maxDepth?: number | undefined
   /** What is read, for the message; default `body`. */

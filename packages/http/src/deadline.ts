@@ -1,6 +1,6 @@
 import { Unavailable } from '@postern/core'
 
-export interface Deadline {
+interface Deadline {
   /** Aborts with an `Unavailable`, when the time is over or the caller gave up. */
   readonly signal: AbortSignal
   clear(): void

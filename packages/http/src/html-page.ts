@@ -5,7 +5,7 @@ import { pageStyle } from './page-style.ts'
 /** HTML in which every value was escaped when it was put in. */
 export type PageMarkup = ReturnType<typeof html>
 
-export interface HtmlPage {
+interface HtmlPage {
   readonly title: string
   /** BCP 47; default: `en`. */
   readonly language?: string | undefined

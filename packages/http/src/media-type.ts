@@ -1,4 +1,4 @@
-export interface MediaType {
+interface MediaType {
   /** `type/subtype`, lower case. */
   readonly type: string
   /** Names in lower case; of repeated names the first counts. */

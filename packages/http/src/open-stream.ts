@@ -15,7 +15,7 @@ const defaults = { timeoutMs: 10_000, idleMs: 60_000, maxBytes: 16 * 1024 * 1024
 /** Streams open at a time with one host; the next one is turned away. */
 const perHost = 32
 
-export interface StreamDeps {
+interface StreamDeps {
   readonly guard: UrlGuard
   readonly wiring: Wiring
   readonly userAgent: string

@@ -5,7 +5,7 @@ import { keepPortableHeaders } from './fetch-headers.ts'
 import type { Route, UrlGuard } from './fetch-url.ts'
 import { refuseFetch } from './fetch-url.ts'
 
-export interface RedirectOptions {
+interface RedirectOptions {
   /** Hops at most; with 0 a redirect is an answer like any other. */
   readonly redirects: number
   readonly guard: UrlGuard

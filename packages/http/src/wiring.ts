@@ -9,7 +9,7 @@ import { isPublicAddress } from './public-address.ts'
 import { createPublicLookup } from './public-lookup.ts'
 import { shareLookups } from './shared-lookup.ts'
 
-export interface WiringOptions {
+interface WiringOptions {
   readonly lookup: LookupHost | undefined
   readonly now: (() => number) | undefined
   readonly maxSockets: number

@@ -30,7 +30,7 @@ export const attestationAlgorithms = {
 
 export type AttestationAlgorithm = keyof typeof attestationAlgorithms
 
-export interface WantedKey {
+interface WantedKey {
   readonly issuer: string
   readonly kid: string
   readonly alg: AttestationAlgorithm

@@ -5,7 +5,7 @@ import { EvidenceFault } from './fault.ts'
 
 type Members = Readonly<Record<string, unknown>>
 
-export interface SecuredDocument {
+interface SecuredDocument {
   /** Without `proof`. */
   readonly unsecured: Members
   /** The proof without `proofValue`; it shows the document's own `@context`. */

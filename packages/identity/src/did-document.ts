@@ -20,7 +20,7 @@ const didDocumentSchema = z.looseObject({
   assertionMethod: z.array(z.unknown()).max(64).optional(),
 })
 
-export interface WantedMethod {
+interface WantedMethod {
   /** The DID. */
   readonly issuer: string
   /** The DID URL of the key. */

@@ -4,7 +4,7 @@ import { EvidenceFault } from './fault.ts'
 import { documentRequest } from './limits.ts'
 
 /** Times in ms. A key taken out of its document counts no longer after `maxAge`. */
-export const documentTimes = {
+const documentTimes = {
   maxAge: 5 * 60_000,
   /** A key that is not in the document makes us look again, but not more often than this. */
   cooldown: 30_000,

@@ -5,7 +5,7 @@ import type { ReadEvidence } from './read-evidence.ts'
 type Use = Pick<EvidenceClaim, 'sender' | 'messageId'>
 
 /** What evidence was used for. */
-export interface EvidenceUses {
+interface EvidenceUses {
   /**
    * Last of all, so that nothing but good evidence is ever used up. False when it was used before, by another message: a sender who
    * repeats himself, because he has heard nothing, is answered as the first time, and for that he has to be who he was.

@@ -4,7 +4,7 @@ import { createPrivateKey, createPublicKey, hash } from 'node:crypto'
 /** PKCS#8 of an Ed25519 key up to its 32 secret bytes (RFC 8410 §7). */
 const ed25519Header = Buffer.from('302e020100300506032b657004220420', 'hex')
 
-export interface KeyPair {
+interface KeyPair {
   readonly privateKey: KeyObject
   readonly publicKey: KeyObject
 }

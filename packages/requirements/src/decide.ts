@@ -25,7 +25,7 @@ const grantable = {
   operator: ['payment_required', 'unauthorized'],
 } as const satisfies Readonly<Record<string, readonly RequirementKind[]>>
 
-export type DecisionMethod = keyof typeof grantable
+type DecisionMethod = keyof typeof grantable
 
 /** What operators decide is theirs alone: by their own doors, or by the link that was mailed to one of them. */
 const operatorWays: ReadonlySet<string> = new Set(['operator', 'link'])

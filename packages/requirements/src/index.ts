@@ -29,7 +29,7 @@ export { paymentsConfigSchema, requirementsConfigSchema } from './config.ts'
 export { watchOverdue } from './overdue.ts'
 export type { PaymentProvider } from './payment-provider.ts'
 
-export interface PolicyOptions {
+interface PolicyOptions {
   readonly requirements: RequirementsConfig
   readonly payments: PaymentsConfig | undefined
   /** Where relative paths of the configuration start. */

@@ -1,7 +1,7 @@
 import { createHash, createHmac, randomBytes } from 'node:crypto'
 import type { RequirementDeps, Store } from '@postern/core'
 
-export interface RequirementsOptions {
+interface RequirementsOptions {
   readonly store: Pick<Store, 'secret'>
   readonly origin: string
   readonly ttlMs: number

@@ -108,7 +108,7 @@ const endings: Readonly<Record<Exclude<RequirementStatus, 'open'>, Readonly<Reco
   expired: { consent_required: 'This is over', payment_required: 'This is over', unauthorized: 'This is over' },
 }
 
-export interface EndPage {
+interface EndPage {
   readonly policy: Policy
   /** What this visit had to do with it. */
   readonly note: string

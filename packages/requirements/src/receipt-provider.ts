@@ -11,7 +11,7 @@ import { requirementOfReceipt, verifyReceipt } from './receipt.ts'
 
 type ReceiptConfig = Extract<PaymentsConfig, { use: 'receipt' }>
 
-export interface ProviderPlace {
+interface ProviderPlace {
   readonly origin: string
   /** Where relative paths start. */
   readonly baseDir: string

@@ -7,7 +7,7 @@ import { z } from 'zod'
 
 /** `typ` of a receipt: no other token of the provider's is one. */
 export const receiptType = 'receipt+jwt'
-export const receiptAlgorithms = ['EdDSA', 'Ed25519', 'ES256', 'RS256'] as const
+const receiptAlgorithms = ['EdDSA', 'Ed25519', 'ES256', 'RS256'] as const
 
 const maxLength = 8_192
 /** Clocks differ, ms. */
@@ -28,7 +28,7 @@ type Claims = z.output<typeof claimsSchema>
 
 export type FindKey = (header?: CompactJWSHeaderParameters, token?: FlattenedJWSInput) => Promise<CryptoKey>
 
-export interface ReceiptRules {
+interface ReceiptRules {
   readonly issuer: string
   /** Our origin. */
   readonly audience: string

@@ -5,7 +5,7 @@ import { exportJWK, generateKeyPair, importJWK, SignJWT } from 'jose'
 import type { PaymentProvider } from './payment-provider.ts'
 import { receiptType, requirementOfReceipt, verifyReceipt } from './receipt.ts'
 
-export interface TestProviderDeps {
+interface TestProviderDeps {
   readonly store: Pick<Store, 'secret'>
   readonly platform: Pick<Platform, 'now' | 'randomBytes'>
   readonly origin: string

@@ -34,7 +34,7 @@ interface Said {
   readonly form: URLSearchParams
 }
 
-export interface Visits {
+interface Visits {
   /** Decides nothing. */
   readonly show: Visit
   readonly decide: Visit

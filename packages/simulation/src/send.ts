@@ -36,7 +36,7 @@ export interface SendResult {
   readonly refusal?: { readonly answer: number; readonly text: string } | undefined
 }
 
-export interface SendingPlatform {
+interface SendingPlatform {
   readonly fediverse: SimFediverse
   readonly mail: SimMail
   readonly a2a: SimA2a

@@ -23,7 +23,7 @@ export interface PostOptions {
   change?(headers: Record<string, string>): Record<string, string>
 }
 
-export interface TinyGatewayOptions {
+interface TinyGatewayOptions {
   /** Answers a POST; default 202. */
   onPost?(request: SimRequest, gateway: TinyGateway): Promise<SimAnswer> | SimAnswer
 }
@@ -117,7 +117,7 @@ function signByHand(
   return options.change?.(headers) ?? headers
 }
 
-export interface ReadSignature {
+interface ReadSignature {
   readonly keyId: string
   readonly algorithm: string
   readonly fields: readonly string[]

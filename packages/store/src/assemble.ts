@@ -42,7 +42,7 @@ export interface GatewayStore extends Store, OwnerForgetting, ChatForgetting {
 }
 
 /** What a store is made of, whatever the engine. */
-export interface StoreDeps {
+interface StoreDeps {
   readonly db: Database
   readonly transactions: Transactions
   readonly files: BlobFiles

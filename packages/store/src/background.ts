@@ -83,7 +83,7 @@ function createNaming(db: Database): (turn: Turn, scope: string, name: string) =
 }
 
 /** Takes back what its author withdraws, at most `limit` entries at once. @returns how many there were */
-export type ForgetBackground = (withdrawal: Withdrawal, via: ChannelName) => number
+type ForgetBackground = (withdrawal: Withdrawal, via: ChannelName) => number
 
 export function createBackgroundForgetting(
   db: Database,

@@ -11,7 +11,7 @@ export interface Notice {
   readonly payload: unknown
 }
 
-export interface TaskTotal {
+interface TaskTotal {
   readonly bytes: number
   readonly tasks: number
 }

@@ -19,7 +19,7 @@ export interface BlobFiles {
   sweep(): Promise<void>
 }
 
-export interface BlobFileOptions {
+interface BlobFileOptions {
   readonly directory: string
   /** Whether the database refers to a file. */
   isNeeded(digest: string): boolean

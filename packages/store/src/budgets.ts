@@ -3,7 +3,7 @@ import type { Database } from './database.ts'
 import { prepareQuery } from './database.ts'
 
 /** Where a budget is asked for. */
-export interface BudgetPlace {
+interface BudgetPlace {
   readonly via: ChannelName
   readonly thread: number
   readonly now: number

@@ -7,7 +7,7 @@ import type { StoreContext } from './store-context.ts'
 import type { Tables } from './tables.ts'
 
 /** A conversation of a chat, as its owner names it. */
-export interface ChatName {
+interface ChatName {
   readonly owner: string
   readonly agent: string
   readonly key: string

@@ -18,7 +18,7 @@ type Effects = {
   readonly [K in Kind]: (batch: Batch, effect: Extract<RelationEffect, { kind: K }>, at: EffectPlace) => void
 }
 
-export type ApplyEffect = (batch: Batch, effect: RelationEffect, at: EffectPlace) => void
+type ApplyEffect = (batch: Batch, effect: RelationEffect, at: EffectPlace) => void
 
 /** What a message changes beside itself, inside the write that admits it. */
 export function createEffects(db: Database, tables: Tables): ApplyEffect {

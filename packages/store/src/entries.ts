@@ -16,7 +16,7 @@ export interface EntryDraft {
   readonly at: string
 }
 
-export interface EntryPlace {
+interface EntryPlace {
   readonly thread: number
   readonly task: number | undefined
   /** The message this answers. */

@@ -3,7 +3,7 @@ import { Worker } from 'node:worker_threads'
 /** Half a percent of a core at most, whatever the size of the file. */
 const mostShare = 200
 
-export interface FileCheckOptions {
+interface FileCheckOptions {
   readonly path: string
   /** At least this long between two looks, ms. */
   readonly everyMs: number

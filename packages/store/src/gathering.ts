@@ -21,7 +21,7 @@ interface Follower extends Gatherable {
 }
 
 /** What is answered together. Synchronous: inside a write. */
-export interface Gathering {
+interface Gathering {
   /**
    * Of a due turn that nobody has begun yet, and those of the same speaker that stand directly behind it in the line, makes one:
    * the last one's, whose number is given; `mergeBounds` says how many.

@@ -4,10 +4,10 @@ import { ConfigError } from '@postern/core'
 import { primaryCodeOf } from './sqlite-errors.ts'
 
 /** Larger files are not read from end to end at the start: it would take seconds for each gigabyte. */
-export const mostCheckedBytes = 512 * 1024 * 1024
+const mostCheckedBytes = 512 * 1024 * 1024
 
 /** Reads the whole file. @throws ConfigError `data` when it is damaged */
-export function refuseDamagedFile(db: DatabaseSync, path: string): void {
+function refuseDamagedFile(db: DatabaseSync, path: string): void {
   const [found] = db.prepare('PRAGMA quick_check(1)').all()
   // The first line names the database only.
   const told = String(Object.values(found ?? { none: 'no answer' })[0])

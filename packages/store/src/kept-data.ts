@@ -4,7 +4,7 @@ import type { Database } from './database.ts'
 import { prepareQuery } from './database.ts'
 
 /** How much agents keep beside what is said: totals that triggers carry on. Synchronous: inside a write. */
-export interface KeptDataTable {
+interface KeptDataTable {
   read(owner: string): RecordQuota
   /** Does it, if the owner has not more then than he may; what is less than before he always may. @throws Rejection too_large */
   within<Result>(owner: string, most: RecordQuota | undefined, act: () => Result): Result

@@ -3,7 +3,7 @@ import { primaryCodeOf } from './sqlite-errors.ts'
 /** How long writes wait for another program that holds the file, and how often it is looked at, ms. */
 export const [lockPatienceMs, lockRetryMs] = [5_000, 20]
 
-export interface LockPatience {
+interface LockPatience {
   /** Whether to try again what has failed: another program holds the file, and not for long yet. */
   isWorthWaiting(error: unknown): boolean
   /** The file was free. */

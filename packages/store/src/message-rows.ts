@@ -5,14 +5,14 @@ import type { Database } from './database.ts'
 import { prepareQuery } from './database.ts'
 import type { Tables } from './tables.ts'
 
-export interface RemovedRows {
+interface RemovedRows {
   readonly responses: readonly { readonly seq: number; readonly id: string }[]
   /** Of its attachments and its answer's. */
   readonly blobBytes: number
 }
 
 /** Deletes a message with all that hangs on it, but for entries and names, and books it out of the totals. Synchronous: inside a write. */
-export type RemoveRows = (batch: Batch, message: number) => RemovedRows
+type RemoveRows = (batch: Batch, message: number) => RemovedRows
 
 export function createRowRemoval(db: Database, { blobs }: Pick<Tables, 'blobs'>): RemoveRows {
   const endTurn = prepareQuery<{ state: MessageState }>(db, 'DELETE FROM turns WHERE message = ? RETURNING state')

@@ -12,7 +12,7 @@ export interface NoteDraft extends EntryDraft {
 }
 
 /** In which turn something is noted. */
-export interface NotePlace {
+interface NotePlace {
   readonly message: number
   readonly thread: number
   /** Whose task it is. */

@@ -4,14 +4,14 @@ import type { Log } from '@postern/core'
 import { Unavailable } from '@postern/core'
 import { refuseDamaged } from './sqlite-errors.ts'
 
-export interface OpenFile {
+interface OpenFile {
   /** Before anything is written: what is written to a file that nobody finds again is lost. @throws Unavailable */
   check(): void
   /** A statement has found the file damaged: nothing more is written to it. */
   reportDamage(error: unknown): void
 }
 
-export interface OpenFileOptions {
+interface OpenFileOptions {
   readonly path: string
   /** How many bytes the database takes by its own account. */
   readSize(): number

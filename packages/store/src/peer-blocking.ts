@@ -5,7 +5,7 @@ import { prepareQuery } from './database.ts'
 import type { OpenDelivery } from './delivery-table.ts'
 import type { Tables } from './tables.ts'
 
-export interface PeerBlocking {
+interface PeerBlocking {
   /** Nothing that waits goes to this peer any more, from one agent or, without one, from anybody. */
   stopDeliveries(
     batch: Batch,

@@ -13,7 +13,7 @@ import type { RemoveMessage } from './remove-message.ts'
 import type { StoreContext } from './store-context.ts'
 import type { Tables } from './tables.ts'
 
-export interface ForgettingDeps {
+interface ForgettingDeps {
   readonly people: PersonTable
   readonly codes: LinkCodeTable
   readonly endLinks: EndLinks

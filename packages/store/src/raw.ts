@@ -14,7 +14,7 @@ interface RawRow {
 }
 
 /** A message without its `raw` → the message whose `raw` is rebuilt from the stored bytes when it is first read. */
-export type AttachRaw = (number: number, message: Omit<NormalizedMessage, 'raw'>) => NormalizedMessage
+type AttachRaw = (number: number, message: Omit<NormalizedMessage, 'raw'>) => NormalizedMessage
 
 export function createRawAttacher(db: Database, { readNow }: Pick<BlobFiles, 'readNow'>): AttachRaw {
   const find = prepareQuery<RawRow>(

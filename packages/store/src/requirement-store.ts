@@ -13,7 +13,7 @@ interface Decided {
   readonly draft: MessageDraft
 }
 
-export interface RequirementStoreDeps {
+interface RequirementStoreDeps {
   readonly admitNew: AdmitNew
   readonly planResolution: PlanResolution
 }

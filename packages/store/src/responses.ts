@@ -6,7 +6,7 @@ import type { ReadMessage } from './messages.ts'
 import { prepareAgentTotal } from './relations.ts'
 
 /** A response, and what rendering it takes beside the message's target. */
-export interface StoredResponse {
+interface StoredResponse {
   readonly response: NormalizedResponse
   readonly rendering: Json | undefined
 }
@@ -115,7 +115,7 @@ export function draftResponse(
   return { id: response.id, envelope: formatEnvelope(response), rendering: text, isListed }
 }
 
-export function formatEnvelope({ parts: _, ...envelope }: NormalizedResponse): string {
+function formatEnvelope({ parts: _, ...envelope }: NormalizedResponse): string {
   return formatJson(envelope)
 }
 

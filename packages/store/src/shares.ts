@@ -1,6 +1,6 @@
 import type { LeaseRequest } from '@postern/core'
 
-export interface ShareTaking<Row> {
+interface ShareTaking<Row> {
   /** What is due, first things first, without these groups. */
   find(full: readonly string[], limit: number): readonly Row[]
   /** Takes it, so that it is not found again. */

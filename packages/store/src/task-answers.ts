@@ -6,7 +6,7 @@ import { readResponse, selectResponse } from './responses.ts'
 import { createFirstEntryFinder } from './task-entries.ts'
 import type { TaskRow } from './task-record.ts'
 
-export interface TaskAnswerReader {
+interface TaskAnswerReader {
   /** The answers before the last one: the newest that stay within `maxBytes`, oldest first. */
   readEarlier(task: TaskRow, maxBytes: number): readonly NormalizedResponse[]
   /** What was heard of answers that a cancel broke off. */

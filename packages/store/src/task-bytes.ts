@@ -3,7 +3,7 @@ import type { Database } from './database.ts'
 import { prepareQuery } from './database.ts'
 
 /** How much was said in the tasks of each owner, and how many there are, as running totals: looking one up reads no task. */
-export interface TaskBytes {
+interface TaskBytes {
   /** Writes what a transaction has gathered so far. */
   book(batch: Batch): void
   /** As it is within a transaction. */

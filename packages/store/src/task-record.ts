@@ -22,7 +22,7 @@ export const taskColumns = `id, owner, native_id, agent, context, state, updated
 /** Of what was said in the tasks of one answer, so much is read at most. */
 export const maxEntryBytes = 8 * 1024 * 1024
 
-export type ToTaskRecord = (row: TaskRow, response: TaskRecord['response'], maxBytes?: number) => TaskRecord
+type ToTaskRecord = (row: TaskRow, response: TaskRecord['response'], maxBytes?: number) => TaskRecord
 
 /** What was said is read when it is looked at, and that once: few callers do. */
 export function createTaskRecorder(db: Database): ToTaskRecord {

@@ -4,7 +4,7 @@ import type { Database } from './database.ts'
 import { prepareQuery } from './database.ts'
 
 /** What a message, its answer and what was noted between them take of the bytes of its task's owner: books what `change` makes of it. Synchronous: inside a write. */
-export type BookChange = (batch: Batch, message: number, change: () => void) => void
+type BookChange = (batch: Batch, message: number, change: () => void) => void
 
 export function createTaskShares(db: Database): BookChange {
   const measure = prepareQuery<{ owner: string; bytes: number }>(

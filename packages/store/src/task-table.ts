@@ -24,7 +24,7 @@ export interface TaskTable {
   finish(task: number, state: TaskState, responseSeq: number | undefined, now: number): FinishedTask | undefined
 }
 
-export interface FinishedTask extends TaskRow {
+interface FinishedTask extends TaskRow {
   /** Somebody is to be told. */
   readonly is_watched: 0 | 1
 }

@@ -2,7 +2,7 @@ import type { Database } from './database.ts'
 import { prepareQuery } from './database.ts'
 
 /** What hangs on threads beside messages and entries; `threads`: a JSON list. Reads whole tables. Synchronous: inside a write. */
-export interface ThreadRows {
+interface ThreadRows {
   /** What agents remember of them. */
   endMemory(threads: string): void
   /** They themselves, with the names they were known by. */

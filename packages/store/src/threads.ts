@@ -3,7 +3,7 @@ import type { Database } from './database.ts'
 import { prepareInsert, prepareQuery } from './database.ts'
 
 /** Names mean something within one agent, one channel and one scope; outside of it they are unknown. */
-export interface NameScope {
+interface NameScope {
   readonly agent: string
   readonly via: string
   readonly scope: string

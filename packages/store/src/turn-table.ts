@@ -5,7 +5,7 @@ import type { Database } from './database.ts'
 import { prepareQuery } from './database.ts'
 import { createInterruption } from './interruption.ts'
 
-export interface NewTurn {
+interface NewTurn {
   readonly message: number
   readonly agent: string
   readonly thread: number
@@ -43,7 +43,7 @@ export interface TurnTable {
 }
 
 /** Why a turn ends without an answer. */
-export type EndingReason = Exclude<TurnAborted['kind'], 'shutting_down' | 'edited'>
+type EndingReason = Exclude<TurnAborted['kind'], 'shutting_down' | 'edited'>
 
 export interface OpenTurn {
   readonly message: number

@@ -31,7 +31,7 @@ export function createMarked(name: string): MarkedPerson {
   }
 }
 
-export interface LifeParts {
+interface LifeParts {
   readonly store: GatewayStore
   readonly dice: Dice
   readonly now: () => number

@@ -8,10 +8,7 @@ import type { GatewayStore } from '../src/index.ts'
 const alias = { transport: 'agui', key: 'thread/../1' }
 
 /** A store with a clock to be set; of the same name, with what the one before has left. */
-export type OpenTranscriptStore = (
-  now: () => number,
-  name?: string,
-) => Promise<Pick<GatewayStore, 'transcript' | 'close'>>
+type OpenTranscriptStore = (now: () => number, name?: string) => Promise<Pick<GatewayStore, 'transcript' | 'close'>>
 
 function makeEntry(body: Partial<EntryBody>): EntryBody {
   return entryBodySchema.parse({

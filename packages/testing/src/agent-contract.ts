@@ -21,7 +21,7 @@ import {
 } from '@postern/core'
 import { describe, expect, test } from 'vitest'
 
-export interface AgentSubject {
+interface AgentSubject {
   readonly agent: Agent
   /** What makes it do what the case is about; default: `hello`. */
   readonly say?: string
@@ -58,7 +58,7 @@ export interface AgentMakers {
 export const agentSecret = 'correct-horse-battery-staple'
 
 /** SHA-256 of the attachment of every message of the contract: the text `attached bytes`. */
-export const attachmentDigest = '80e0f4c76d8c640f53ccfb83ee1aedcc1c26f4facf9a10232a56f6ce5ff12477'
+const attachmentDigest = '80e0f4c76d8c640f53ccfb83ee1aedcc1c26f4facf9a10232a56f6ce5ff12477'
 
 const attachedBytes = new TextEncoder().encode('attached bytes')
 const receivedAt = '2026-01-01T00:00:00.000Z'

@@ -38,7 +38,7 @@ export function findPostgres(root = '/'): string | undefined {
   )
 }
 
-export interface ClusterPlan {
+interface ClusterPlan {
   /** The folder of `initdb` and `postgres`. */
   readonly programs: string
   /** Settings of the server, `name=value`. */

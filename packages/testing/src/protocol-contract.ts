@@ -12,9 +12,9 @@ export type { ProtocolSetup }
  * What becomes of a delivery. `duplicate`: answered like the first, stored once. `unverified`: taken, with a sender
  * who is not proven. `kept`: taken for the operator, never given to the agent.
  */
-export type ProtocolOutcome = RejectionCode | 'unavailable' | 'duplicate' | 'unverified' | 'kept'
+type ProtocolOutcome = RejectionCode | 'unavailable' | 'duplicate' | 'unverified' | 'kept'
 
-export interface ProtocolAnswer {
+interface ProtocolAnswer {
   readonly accepted: boolean
   /** HTTP status or SMTP code. */
   readonly answer: number

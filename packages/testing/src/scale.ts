@@ -4,7 +4,7 @@
  */
 export const isLongRun = process.env.TEST_SCALE === 'long'
 
-export interface Scale {
+interface Scale {
   /** In `npm test`. */
   readonly quick: number
   /** In `npm run test:long`. */

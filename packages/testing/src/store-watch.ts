@@ -6,7 +6,7 @@ export interface ProtocolSetup {
 }
 
 /** A store in between, whose admissions can be made to wait or to fail. */
-export interface StoreWatch extends ProtocolSetup {
+interface StoreWatch extends ProtocolSetup {
   isWatching(): boolean
   /** The next admission ends in an error, nothing stored. */
   failNextAdmission(): void

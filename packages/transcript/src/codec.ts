@@ -29,7 +29,7 @@ export interface ReadContext {
  * Which messages get our bag (`gateway`): those that began in another dialect, all, or none. A message that began in this dialect and
  * bears no bag is written as it was read.
  */
-export type MarkerPolicy = 'foreign' | 'all' | 'none'
+type MarkerPolicy = 'foreign' | 'all' | 'none'
 
 export interface WriteOptions {
   /** Default `foreign`. */

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import type { Json } from '@postern/core'
 
 /** JSON with its members in one order and without absent ones: equal values give equal text. */
-export function formatCanonicalJson(value: Json | undefined): string {
+function formatCanonicalJson(value: Json | undefined): string {
   return JSON.stringify(value, (_, member: unknown) => {
     if (member === null || typeof member !== 'object' || Array.isArray(member)) return member
     return Object.fromEntries(Object.entries(member).sort(([a], [b]) => (a < b ? -1 : Number(a > b))))

@@ -5,13 +5,13 @@ import { jsonDifferenceSchema, jsonMapSchema, jsonSchema } from './json-schema.t
 import { entryKinds, entryRoles, entryScopes, formatNames } from './kind.ts'
 
 /** What was said: parts of a message, or a JSON value where a dialect carries one (a plan, a result, a list). */
-export const entryContentSchema = z.union([
+const entryContentSchema = z.union([
   z.strictObject({ parts: z.array(partSchema).readonly() }),
   z.strictObject({ value: jsonSchema }),
 ])
 
 /** One call of a tool, or its end. `args` is a JSON object whatever the dialect made of it. */
-export const entryToolSchema = z.object({
+const entryToolSchema = z.object({
   call_id: z.string(),
   name: z.string().optional(),
   args: jsonMapSchema.optional(),
@@ -22,11 +22,11 @@ export const entryToolSchema = z.object({
   success: z.boolean().optional(),
 })
 
-export const waitReasons = ['input', 'approval', 'policy', 'operator'] as const
-export const waitStates = ['open', 'accepted', 'rejected', 'answered', 'expired', 'cancelled'] as const
+const waitReasons = ['input', 'approval', 'policy', 'operator'] as const
+const waitStates = ['open', 'accepted', 'rejected', 'answered', 'expired', 'cancelled'] as const
 
 /** Why a thread waits for somebody: one thing on every surface. A wait ends by a later entry of the same `id`. */
-export const entryWaitSchema = z.object({
+const entryWaitSchema = z.object({
   id: z.string(),
   reason: z.enum(waitReasons),
   state: z.enum(waitStates),
@@ -36,7 +36,7 @@ export const entryWaitSchema = z.object({
 })
 
 /** What the canonical members do not hold of the message of one dialect; its codec alone reads it. */
-export const diffSchema = z.object({
+const diffSchema = z.object({
   /** How many entries the message became; the residue stands with the first of them. 0: another message tells it, and it has none of its own. */
   of: z.number().int().nonnegative(),
   patch: jsonDifferenceSchema.optional(),
@@ -95,7 +95,6 @@ export const transcriptEntrySchema = entryBodySchema.extend({
 export type EntryContent = z.infer<typeof entryContentSchema>
 export type EntryTool = z.infer<typeof entryToolSchema>
 export type EntryWait = z.infer<typeof entryWaitSchema>
-export type WaitState = (typeof waitStates)[number]
 export type LosslessDiff = z.infer<typeof diffSchema>
 export type EntryBody = Readonly<z.infer<typeof entryBodySchema>>
 export type TranscriptEntry = Readonly<z.infer<typeof transcriptEntrySchema>>

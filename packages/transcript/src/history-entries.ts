@@ -18,7 +18,7 @@ const toldKinds: ReadonlySet<EntryKind> = new Set(['task', 'global_observation',
  * Entries as the history of a normalized message has them: two roles, and a call and its result folded into one part of the assistant's.
  * A task, and what is observed for all, is told to the agent. What is neither said, told nor a call (plans, contexts, markers) is not history.
  */
-export function toHistoryEntries(entries: readonly TranscriptEntry[]): readonly Entry[] {
+function toHistoryEntries(entries: readonly TranscriptEntry[]): readonly Entry[] {
   const results = new Map(
     entries.filter(({ kind }) => kind === 'tool_result').map(entry => [entry.tool?.call_id, entry]),
   )

@@ -4,7 +4,7 @@ import { formatUuid } from './new-id.ts'
 import type { ThreadKey } from './transcript-store.ts'
 
 /** Ids for entries of an import. */
-export interface ImportIds {
+interface ImportIds {
   /** What `next` gives first. */
   readonly first: string
   next(): string

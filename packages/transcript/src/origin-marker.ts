@@ -6,7 +6,7 @@ import { entryKinds } from './kind.ts'
 export const markerName = 'gateway'
 
 /** Which entries a written message is: put into the open bag of a dialect, and found there again. */
-export const markerSchema = z.object({
+const markerSchema = z.object({
   v: z.literal(1),
   entry_id: z.string(),
   kind: z.enum(entryKinds),
@@ -14,7 +14,7 @@ export const markerSchema = z.object({
   more: z.array(z.string()).max(1000).optional(),
 })
 
-export type OriginMarker = z.infer<typeof markerSchema>
+type OriginMarker = z.infer<typeof markerSchema>
 
 /** The bag of a message that is made of `run`. */
 export function markerOfRun(run: readonly EntryBody[]): OriginMarker {

@@ -11,7 +11,7 @@ import { isCallEntry } from './tool-entry.ts'
  * Whose entries an agent may see: everything; the views of a message store (its own work, that of its team); or what the agents of a
  * swarm share and what is its own.
  */
-export type ViewScope =
+type ViewScope =
   | { readonly kind: 'all' }
   | {
       readonly kind: 'store'

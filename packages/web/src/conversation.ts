@@ -12,12 +12,12 @@ export interface Conversation {
   readonly joined?: JoinedConversation | undefined
 }
 
-export interface JoinedConversation extends OwnThread {
+interface JoinedConversation extends OwnThread {
   /** What an answer takes there; undefined when none can be given. */
   findTarget(): Promise<Json | undefined>
 }
 
-export interface ConversationName {
+interface ConversationName {
   readonly owner: WebOwner
   readonly agent: string
   readonly threadId: string

@@ -12,7 +12,7 @@ import { listFiles, writeBlocks } from './runs/write-block.ts'
 import type { WebDeps } from './web-deps.ts'
 
 /** A message as `GET …/history` shows it: text only, what else there is in `metadata`. */
-export interface HistoryMessage {
+interface HistoryMessage {
   readonly id: string
   readonly seq: number
   readonly role: string
@@ -23,7 +23,7 @@ export interface HistoryMessage {
   readonly timestamp: string
 }
 
-export interface ThreadPlace {
+interface ThreadPlace {
   readonly owner: string
   readonly agent: string
   readonly threadId: string

@@ -37,7 +37,7 @@ export { formatPlace, parseSignedUrl } from './signed-url.ts'
 export type { BoundTranscript } from './web-deps.ts'
 
 /** What the web needs beside the gateway: conversations as they are read back, and people's files. */
-export interface WebStores {
+interface WebStores {
   readonly transcript: BoundTranscript
   readonly objects: ObjectStore
   /** Small records: rows of sessions. */

@@ -23,7 +23,7 @@ export async function listOwnPlaces(owner: WebOwner, agent: string, deps: OwnThr
   }
 }
 
-export type OwnThreadDeps = Pick<WebDeps, 'isLinking' | 'findChannel' | 'gateway' | 'scopes'>
+type OwnThreadDeps = Pick<WebDeps, 'isLinking' | 'findChannel' | 'gateway' | 'scopes'>
 
 /**
  * Who calls with a token of the same issuer and the same subject is the same, as far as the token may read calls. What we issue

@@ -28,7 +28,7 @@ export interface WebPerson {
 export interface WebOwner extends WebPerson, ScopedCaller {}
 
 /** What a request is for, where its method does not tell. */
-export type WebAction = 'read' | 'write' | 'cancel'
+type WebAction = 'read' | 'write' | 'cancel'
 
 /**
  * Who sends a request; `act` defaults to `read` for GET and `write` for all else.
@@ -45,7 +45,7 @@ const operations: Readonly<Record<WebAction, readonly (keyof ScopeTable)[]>> = {
   cancel: ['CancelTask'],
 }
 
-export interface OwnerReaderDeps {
+interface OwnerReaderDeps {
   readonly platform: Platform
   readonly store: Pick<ChannelContext['store'], 'consumeOnce' | 'secret'>
   readonly agents: Pick<ChannelContext['agents'], 'origin' | 'domain'>

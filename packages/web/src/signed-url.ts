@@ -7,7 +7,7 @@ export interface ObjectPlace {
   readonly path: string
 }
 
-export interface SignedUrl extends ObjectPlace {
+interface SignedUrl extends ObjectPlace {
   readonly origin: string
   readonly token: string
 }
@@ -63,7 +63,7 @@ export interface UrlSigner {
   holds(place: ObjectPlace, token: string): Promise<boolean>
 }
 
-export interface SignerOptions {
+interface SignerOptions {
   readonly origin: string
   readonly key: Uint8Array
   /** How long a URL works, ms. */

@@ -1,6 +1,6 @@
 import type { Sender } from './senders.ts'
 
-export interface Addressee {
+interface Addressee {
   /** Actor IRI of the agent that is mentioned. */
   readonly actorId: string
   /** `@name@host` */

@@ -15,13 +15,13 @@ export interface Traffic {
   prepare(count: number, scheme?: SigningScheme): Promise<readonly Uint8Array[]>
 }
 
-export interface TrafficOptions {
+interface TrafficOptions {
   readonly agent: string
   readonly senders: number
   readonly keys?: 'rsa' | 'ed25519'
 }
 
-export type SigningScheme = 'cavage' | 'rfc9421'
+type SigningScheme = 'cavage' | 'rfc9421'
 
 const signers = { cavage: signDelivery, rfc9421: signMessageDelivery } as const
 /** Different in every run: some servers under measurement outlive one. */

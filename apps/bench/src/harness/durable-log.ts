@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 
 /** The least a durable server does: one row per message, on disk when `append` resolves. */
-export interface DurableLog {
+interface DurableLog {
   append(id: string, body: Uint8Array): Promise<void>
   close(): void
 }

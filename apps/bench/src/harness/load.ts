@@ -9,7 +9,7 @@ export interface Load {
   isAccepted(answer: HttpAnswer): boolean
 }
 
-export interface LoadOutcome {
+interface LoadOutcome {
   readonly accepted: number
   readonly seconds: number
   /** ms each */

@@ -20,7 +20,7 @@ export interface RoundResult {
 /** Share of its own saturated rate at which a server's latency is taken. */
 export const pacedShare = 0.3
 
-export interface RoundOptions {
+interface RoundOptions {
   readonly server: ServerProcess
   readonly load: Load
   readonly seconds: number
@@ -54,7 +54,7 @@ const settleStepMs = 40
 const restMicros = 2_000
 
 /** When everything was done, by this process's clock, ms. */
-export interface Settled extends Sample {
+interface Settled extends Sample {
   readonly doneAt: number
 }
 

@@ -7,7 +7,7 @@ import { monotonicMicros, summarizeProfiles } from './profile.ts'
 import { formatColumns } from './report.ts'
 import { startServer } from './server-process.ts'
 
-export interface ProfileOptions {
+interface ProfileOptions {
   readonly directory: string
   readonly seconds: number
 }

@@ -16,7 +16,7 @@ interface CpuProfile {
 }
 
 /** Self time of one function, or of one room. */
-export interface SelfTime {
+interface SelfTime {
   readonly what: string
   /** Share of the time that was not idle, 0–1. */
   readonly share: number

@@ -19,12 +19,12 @@ export interface Failed {
   readonly error: string
 }
 
-export interface SampleAnswer extends Sample {
+interface SampleAnswer extends Sample {
   readonly kind: 'sample'
 }
 
 /** An order is done. */
-export interface Worked {
+interface Worked {
   readonly kind: 'worked'
   readonly result: unknown
 }

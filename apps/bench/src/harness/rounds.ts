@@ -5,7 +5,7 @@ import type { Cores } from './pinning.ts'
 import type { ServerProcess } from './server-process.ts'
 import { startServer } from './server-process.ts'
 
-export interface RoundsOptions {
+interface RoundsOptions {
   readonly rounds: number
   readonly seconds: number
   readonly cores: Cores | undefined

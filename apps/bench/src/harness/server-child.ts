@@ -2,7 +2,7 @@ import type { FromServer, ToServer } from './protocol.ts'
 import { setupVariable } from './protocol.ts'
 
 /** A server under measurement, as its own process sees it. */
-export interface OpenServer {
+interface OpenServer {
   readonly port: number
   /** Messages that went the whole way so far. */
   handled(): number | Promise<number>

@@ -4,7 +4,7 @@ import { pinCommand } from './pinning.ts'
 import type { FromServer, Sample } from './protocol.ts'
 import { setupVariable } from './protocol.ts'
 
-export interface ServerOptions {
+interface ServerOptions {
   /** The file that calls `serveMeasured`. */
   readonly entry: URL
   readonly setup: unknown

@@ -16,7 +16,7 @@ export const unreachableLimits = {
   per_agent: unreachable,
 }
 
-export interface MeasuredGatewayOptions {
+interface MeasuredGatewayOptions {
   /** Where it keeps its data. */
   readonly directory: string
   /** Laid over the configuration. */

@@ -96,7 +96,7 @@ async function measure(stores: readonly GatewayStore[], count: number, mark: str
 }
 
 /** As many at once as a busy gateway has; each gateway also takes what the other has admitted. */
-export async function carryAll(store: GatewayStore, count: number, mark: string): Promise<void> {
+async function carryAll(store: GatewayStore, count: number, mark: string): Promise<void> {
   const request = { holder: mark, limit: atOnce, leaseMs: 60_000 }
   for (let from = 0; from < count; from += atOnce) {
     const size = Math.min(atOnce, count - from)

@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
 
-export interface LaunchPlan {
+interface LaunchPlan {
   readonly args: readonly string[]
   readonly workingDir: string
   readonly environment: Readonly<Record<string, string>>

@@ -8,7 +8,7 @@ import type { Launched } from './launch.ts'
 import { launchProgram } from './launch.ts'
 
 /** Something that can be started until it listens. */
-export interface Starter {
+interface Starter {
   readonly name: string
   readonly note: string
   start(): Promise<Launched>

@@ -3,7 +3,7 @@ import { parseJsonText } from '@postern/core'
 import type { Verdict } from './finding.ts'
 import { failure, ok } from './finding.ts'
 
-export interface HandlePlace {
+interface HandlePlace {
   /** `echo` */
   readonly agent: string
   readonly handleHost: string

@@ -28,7 +28,7 @@ interface ShownRequirement extends ListedRequirement {
   }
 }
 
-export interface RequirementFilter {
+interface RequirementFilter {
   readonly status?: string | undefined
   /** Only what operators decide. */
   readonly isMine: boolean
@@ -107,7 +107,7 @@ function formatRequirement({
   return [...lines, ...args].map(toTerminalLine).join('\n')
 }
 
-export interface SaidWord {
+interface SaidWord {
   readonly id: string
   readonly outcome: 'granted' | 'declined'
   /** JSON that the call is to run with instead. */

@@ -11,7 +11,7 @@ export interface DomainFile {
   readonly milder: number
 }
 
-export interface DomainFileFault {
+interface DomainFileFault {
   readonly line: number
   readonly problem: string
   readonly fix: string

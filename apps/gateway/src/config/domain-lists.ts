@@ -33,7 +33,7 @@ export function readDomainLists(config: ActivityPubConfig, { baseDir, log }: Dom
   return { ...config, block, allow }
 }
 
-export interface DomainListPlace {
+interface DomainListPlace {
   readonly baseDir: string
   readonly log: Log
 }

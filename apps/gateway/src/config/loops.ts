@@ -23,7 +23,7 @@ export const loopConfigSchema = z.strictObject({
   mention_at_once: count(4),
 })
 
-export type LoopConfig = z.infer<typeof loopConfigSchema>
+type LoopConfig = z.infer<typeof loopConfigSchema>
 
 export function readLoopLimits(config: LoopConfig): LoopLimits {
   return {

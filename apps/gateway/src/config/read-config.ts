@@ -12,7 +12,7 @@ import { configSchema } from './schema.ts'
 import type { MissingSetting } from './secrets.ts'
 import { resolveSecrets } from './secrets.ts'
 
-export interface ConfigSource {
+interface ConfigSource {
   /** `--config`; else `POSTERN_CONFIG`, else `postern.config.*` in the working directory. */
   readonly path?: string | undefined
   readonly environment: Readonly<Record<string, string | undefined>>

@@ -112,4 +112,3 @@ export const configSchema = z.strictObject({
 })
 
 export type Config = z.output<typeof configSchema>
-export type ConfigInput = z.input<typeof configSchema>

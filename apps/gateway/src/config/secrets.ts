@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { ConfigError } from '@postern/core'
 
-export interface SecretSources {
+interface SecretSources {
   readonly baseDir: string
   readonly environment: Readonly<Record<string, string | undefined>>
 }
@@ -16,7 +16,7 @@ export interface MissingSetting {
   readonly error: ConfigError
 }
 
-export interface ResolvedSettings {
+interface ResolvedSettings {
   /** The same value without what is missing. */
   readonly value: unknown
   readonly missing: readonly MissingSetting[]

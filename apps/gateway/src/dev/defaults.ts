@@ -37,7 +37,7 @@ export const devDefaults: readonly Filling[] = [
   ],
 ]
 
-export interface SimulatedPlaces {
+interface SimulatedPlaces {
   readonly dns: readonly string[]
   readonly loopback: Readonly<Record<string, number>>
   readonly submit: { readonly host: string; readonly port: number }

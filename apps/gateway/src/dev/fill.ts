@@ -1,7 +1,7 @@
 type Tree = Record<string, unknown>
 
 /** Puts `value` at `path` unless something stands there already: what the file says is never overridden. */
-export function fillAbsent(tree: Tree, path: readonly string[], value: unknown): Tree {
+function fillAbsent(tree: Tree, path: readonly string[], value: unknown): Tree {
   const [head, ...rest] = path
   if (head === undefined) return tree
   const present = tree[head]

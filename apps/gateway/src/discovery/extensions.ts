@@ -1,7 +1,7 @@
 import type { Config } from '../config/schema.ts'
 
 /** An extension of the Mentionable system, and whether this gateway really speaks it. */
-export interface MentionableExtension {
+interface MentionableExtension {
   readonly uri: string
   readonly description: string
   isOn(config: Switches): boolean

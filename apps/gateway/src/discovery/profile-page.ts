@@ -6,7 +6,7 @@ import { html, raw } from 'hono/html'
 import type { Face } from './agent-card.ts'
 import { describeDirectory } from './agent-card.ts'
 
-export interface ProfilePage extends Pick<Face, 'inbound'> {
+interface ProfilePage extends Pick<Face, 'inbound'> {
   readonly agents: AgentDirectory
   /** Absent where agents have no public life. */
   readonly life?: PublicProfile | undefined

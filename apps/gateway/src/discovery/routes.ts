@@ -11,7 +11,7 @@ import { renderHostMeta } from './host-meta.ts'
 import { guardProfilePage, renderProfilePage } from './profile-page.ts'
 import { describeResource, readAgentName } from './webfinger.ts'
 
-export interface DiscoveryOptions extends Face {
+interface DiscoveryOptions extends Face {
   readonly agents: AgentDirectory & Pick<AgentDeps, 'findIcon'>
   readonly channels: readonly Channel[]
   /** Whether there was an agent of this name, which is no more. */

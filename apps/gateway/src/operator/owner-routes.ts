@@ -5,7 +5,7 @@ import { z } from 'zod'
 import { readOwnerKey } from './owner-key.ts'
 import { readOperatorRequest } from './request.ts'
 
-export type OwnerRouteOptions = Pick<GatewayStore, 'forgetTasks' | 'unlinkAll' | 'transcript' | 'objects' | 'records'>
+type OwnerRouteOptions = Pick<GatewayStore, 'forgetTasks' | 'unlinkAll' | 'transcript' | 'objects' | 'records'>
 
 const problem = 'Cannot forget: say "owner", the key of somebody\u2019s chats, such as web:["https://id.example","ann"]'
 const forgettingSchema = z.strictObject({ owner: z.string().max(8_000) })

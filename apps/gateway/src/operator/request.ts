@@ -3,7 +3,7 @@ import { parseBoundedJson, readBody } from '@postern/http'
 import type { Context } from 'hono'
 import type { z } from 'zod'
 
-export interface RequestReading {
+interface RequestReading {
   /** The sentence for what does not fit; `path`: the member that does not. */
   readonly problem: string | ((path: string) => string)
   readonly maxBytes?: number

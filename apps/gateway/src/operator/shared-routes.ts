@@ -3,7 +3,7 @@ import { Rejection } from '@postern/core'
 import type { RecordQuota } from '@postern/transcript'
 import { Hono } from 'hono'
 
-export interface SharedRouteOptions {
+interface SharedRouteOptions {
   readonly records: { readRoom(owner: string): Promise<RecordQuota> }
   readonly agents: Readonly<Record<string, unknown>>
 }

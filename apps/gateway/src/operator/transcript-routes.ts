@@ -12,7 +12,7 @@ import { findConversation } from './conversations.ts'
 import { parseIfJson, readOwnerKey } from './owner-key.ts'
 import { readOperatorRequest } from './request.ts'
 
-export interface TranscriptRouteOptions {
+interface TranscriptRouteOptions {
   readonly store: Pick<OperatorStore, 'findMessage'> & Pick<GatewayStore, 'transcript'>
   readonly platform: Pick<Platform, 'now' | 'randomBytes'>
 }

@@ -13,7 +13,7 @@ import type { Context } from 'hono'
 import { Hono } from 'hono'
 import { findConversation } from './conversations.ts'
 
-export interface ViewRouteOptions {
+interface ViewRouteOptions {
   readonly store: Pick<OperatorStore, 'findMessage'> & Pick<GatewayStore, 'transcript'>
   readonly platform: Pick<Platform, 'now' | 'randomBytes'>
 }

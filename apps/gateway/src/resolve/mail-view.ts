@@ -14,7 +14,7 @@ export interface MailView {
   readonly dkim: DkimView
 }
 
-export interface DkimView {
+interface DkimView {
   /** Whether anything exists below `_domainkey` (RFC 8020); undefined when it could not be asked. */
   readonly exists: boolean | undefined
   /** Keys that are known to sign for this domain, and what DNS has under their names. */

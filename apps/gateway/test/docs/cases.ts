@@ -2,7 +2,7 @@ import type { CodeBlock } from './blocks.ts'
 import { readCodeBlocks } from './blocks.ts'
 
 /** Which test runs which block: the page, and words that only this block of the page has. */
-export type BlockName = readonly [page: string, mark: string]
+type BlockName = readonly [page: string, mark: string]
 
 /** JSON that is the configuration, or a part of it, by where that part belongs. */
 export const configBlocks: readonly (readonly [...BlockName, place: string])[] = [

@@ -8,7 +8,7 @@ export type Credentials = (
   request?: Pick<HttpCase, 'method' | 'target' | 'body'>,
 ) => Promise<Readonly<Record<string, string>>>
 
-export interface KnownSecrets {
+interface KnownSecrets {
   readonly origin: string
   readonly operatorToken: string
   readonly chatToken: string

@@ -26,7 +26,7 @@ export interface FuzzReport {
   readonly findings: readonly Finding[]
 }
 
-export interface FuzzGateway {
+interface FuzzGateway {
   readonly target: FuzzTarget
   readonly credentials: Credentials
 }

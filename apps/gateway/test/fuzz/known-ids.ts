@@ -1,5 +1,5 @@
 /** Ids that the server told: requests that name them reach further. */
-export interface KnownIds {
+interface KnownIds {
   readonly list: readonly string[]
   learn(text: string): void
 }

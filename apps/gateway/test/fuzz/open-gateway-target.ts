@@ -15,7 +15,7 @@ const script = fileURLToPath(new URL('./target.ts', import.meta.url))
 const agent = fileURLToPath(new URL('../agents/chatter.ts', import.meta.url))
 const chatToken = 'chat-token-of-the-fuzz-run'
 
-export interface GatewayTarget {
+interface GatewayTarget {
   readonly target: FuzzTarget
   readonly credentials: Credentials
   close(): Promise<void>

@@ -12,7 +12,7 @@ export interface TargetPlaces {
   readonly routes: readonly TargetRoute[]
 }
 
-export interface TargetRoute {
+interface TargetRoute {
   readonly method: string
   /** As the router has it: `/agents/:agent/inbox`. */
   readonly path: string

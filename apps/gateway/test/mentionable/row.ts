@@ -2,7 +2,7 @@
 export type Mark = 'G' | 'P' | 'CK'
 
 /** A rule of Mentionable in our own words; docs/conformance/identity.md lists the groups. */
-export interface SpecRow {
+interface SpecRow {
   /** The group, and the rule's place in it: `MN-1.2/3`. */
   readonly id: string
   readonly mark: Mark

@@ -30,7 +30,7 @@ const program = fileURLToPath(new URL('../../bin/postern.mjs', import.meta.url))
 const patientAgent = fileURLToPath(new URL('./patient-agent.ts', import.meta.url))
 const operatorToken = 'operator-token-of-the-peers-exam'
 
-export interface GatewaySettings {
+interface GatewaySettings {
   /** An authority that is trusted beside the others. */
   readonly caPath?: string | undefined
   /** More of the configuration. */

@@ -1,12 +1,12 @@
 import { spawn } from 'node:child_process'
 
-export interface CommandOutcome {
+interface CommandOutcome {
   readonly status: number
   /** Both outputs, in order. */
   readonly text: string
 }
 
-export interface CommandOptions {
+interface CommandOptions {
   readonly input?: string | undefined
   readonly cwd?: string | undefined
   readonly timeoutMs?: number | undefined

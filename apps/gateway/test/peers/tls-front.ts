@@ -7,7 +7,7 @@ import { buffer } from 'node:stream/consumers'
 import type { CapturedRequest } from './captured.ts'
 import type { PrivateNetwork } from './private-network.ts'
 
-export interface TlsFront {
+interface TlsFront {
   /** Every request that came, with its answer. */
   readonly seen: readonly CapturedRequest[]
   close(): void

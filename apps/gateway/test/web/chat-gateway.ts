@@ -29,7 +29,7 @@ export interface Told {
   readonly client: HttpAgent
 }
 
-export interface Turning {
+interface Turning {
   readonly threadId?: string
   readonly as?: Who
   readonly agent?: string

@@ -1,7 +1,7 @@
 import type { Platform } from '@postern/core'
 import { Unavailable } from '@postern/core'
 
-export interface CallDeadline {
+interface CallDeadline {
   /** Aborts when the time is over, or with the caller's own reason. */
   readonly signal: AbortSignal
   /** Lets go of the clock and the caller. */

@@ -14,7 +14,7 @@ export interface KnownAgent {
   readonly signedBy: string | undefined
 }
 
-export interface CardCache {
+interface CardCache {
   /** @throws Rejection `malformed`, Unavailable, Undeliverable */
   look(address: string, signal: AbortSignal): Promise<KnownAgent>
 }

@@ -4,7 +4,7 @@ import { parseBoundedJson, parseRetryAfter } from '@postern/http'
 import { isObject } from '../validate/shape.ts'
 import { refuseAgent } from './trust.ts'
 
-export interface DocumentRequest {
+interface DocumentRequest {
   readonly what: string
   readonly accept: string
   readonly signal: AbortSignal | undefined

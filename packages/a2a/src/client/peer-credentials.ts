@@ -3,7 +3,7 @@ import type { Credentials } from './exchange.ts'
 import type { OwnTokens } from './own-token.ts'
 import type { AgentInterface } from './read-card.ts'
 
-export interface PeerCredentials {
+interface PeerCredentials {
   /** For one agent of ours at one interface: what is shown first, and what when that is not enough. */
   for(to: AgentInterface, agent: string): { readonly initial: Credentials; readonly full: Credentials }
 }

@@ -1,7 +1,7 @@
 import type { LookupStore } from '@postern/core'
 import { refuseAgent } from './trust.ts'
 
-export interface SignedHosts {
+interface SignedHosts {
   /**
    * Remembers, for good, that cards of this host are signed; refuses one that is not any more.
    * @throws Undeliverable

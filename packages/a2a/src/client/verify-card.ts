@@ -16,7 +16,7 @@ const keySetPath = '/.well-known/jwks.json'
 const mostSignatures = 8
 const mostKeys = 64
 
-export interface CardTrust {
+interface CardTrust {
   readonly platform: Pick<Platform, 'fetch' | 'now'>
   /** Whether keys at another origin than the card's count for it. */
   isAllowedOrigin(origin: string): boolean

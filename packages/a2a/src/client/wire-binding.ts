@@ -4,7 +4,7 @@ import type { AgentInterface, Binding } from './read-card.ts'
 import { readRpcResult, refuseErrorCode } from './rpc-result.ts'
 import { refuseAgent } from './trust.ts'
 
-export interface WireRequest {
+interface WireRequest {
   readonly method: 'GET' | 'POST'
   readonly url: string
   readonly body: string | undefined

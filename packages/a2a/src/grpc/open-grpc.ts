@@ -21,7 +21,7 @@ import { readPeer } from './metadata.ts'
 import type { GrpcCall } from './stream-grpc.ts'
 import { tellGrpcStream } from './stream-grpc.ts'
 
-export interface GrpcDeps extends EndpointDeps {
+interface GrpcDeps extends EndpointDeps {
   readonly operations: Operations
   readonly largeAnswers: Pick<LargeAnswers, 'hold'>
 }

@@ -7,7 +7,7 @@ const maxWaiting = 1024 * 1024
 /** So many events may wait however large they are: an answer is told twice, as an artifact and in the status behind it. */
 const fewEvents = 2
 
-export interface GrpcStreamFormat {
+interface GrpcStreamFormat {
   writeEvent(event: WireStreamEvent): Buffer
   /** @returns what ends the call */
   writeError(error: unknown): object

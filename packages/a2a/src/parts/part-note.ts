@@ -2,7 +2,7 @@ import { isObject } from '../validate/shape.ts'
 import type { WirePart } from '../wire.ts'
 
 /** What our parts have and A2A's have no member for; it goes in the family's namespace. */
-export interface PartNote {
+interface PartNote {
   readonly kind: 'file' | 'artifact' | 'link'
   readonly artifact_type?: string | undefined
   readonly description?: string | undefined

@@ -4,14 +4,14 @@ import type { WirePart } from '../wire.ts'
 import { readPartNote } from './part-note.ts'
 
 /** What a part is when it does not say; the same words the card declares. */
-export const impliedTypes = {
+const impliedTypes = {
   text: 'text/plain',
   raw: 'application/octet-stream',
   url: 'application/octet-stream',
   data: 'application/json',
 } as const
 
-export type PartContent = keyof typeof impliedTypes
+type PartContent = keyof typeof impliedTypes
 
 /** Marks an artifact whose bytes are one JSON value, so that it goes out as `data` again. */
 export const dataArtifact = 'data'

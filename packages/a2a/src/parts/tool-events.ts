@@ -2,7 +2,7 @@ import type { Json, Part } from '@postern/core'
 import { isObject } from '../validate/shape.ts'
 import type { WirePart } from '../wire.ts'
 
-export type ToolCall = Extract<Part, { kind: 'tool_call' }>
+type ToolCall = Extract<Part, { kind: 'tool_call' }>
 
 /** A tool that an agent ran, as a data part (Mentionable, A2A tool events v0.1): begun, then ended under the same id. */
 export function writeToolEvent({ id, name, args, result, error }: ToolCall): WirePart {

@@ -27,7 +27,7 @@ export interface PushTarget {
 /** Checks an address without asking any DNS. @throws Undeliverable */
 export type CheckUrl = (url: string) => URL
 
-export interface WatchDeps {
+interface WatchDeps {
   readonly taskId: string
   /** The id where the client named none. */
   readonly id: string

@@ -7,13 +7,13 @@ export type WireStreamEvent =
   | { readonly statusUpdate: WireStatusUpdate }
   | { readonly artifactUpdate: WireArtifactUpdate }
 
-export interface WireStatusUpdate {
+interface WireStatusUpdate {
   readonly taskId: string
   readonly contextId: string
   readonly status: WireTaskStatus
 }
 
-export interface WireArtifactUpdate {
+interface WireArtifactUpdate {
   readonly taskId: string
   readonly contextId: string
   readonly artifact: WireArtifact

@@ -29,7 +29,7 @@ export interface Feeds {
   close(): void
 }
 
-export interface FeedLimits {
+interface FeedLimits {
   /** Streams of one caller at a time. */
   readonly perCaller: number
   /** A stream on which nothing happens for so long ends, ms. */

@@ -13,7 +13,7 @@ export interface ChunkNotice {
 }
 
 /** What a piece means to those who watch. */
-export type ChunkMeaning =
+type ChunkMeaning =
   /** Said meanwhile; the answer takes its place. */
   | { readonly kind: 'interim'; readonly parts: readonly Part[]; readonly id: string }
   /** The agent is at work; nothing is said yet. */

@@ -1,13 +1,13 @@
 import { countEventChars } from '../count-chars.ts'
 import type { WireStreamEvent } from './event.ts'
 
-export interface PlacedEvent {
+interface PlacedEvent {
   readonly id: string
   readonly event: WireStreamEvent
 }
 
 /** The newest events of one task, for callers who were cut off. */
-export interface Ring {
+interface Ring {
   put(event: WireStreamEvent): PlacedEvent
   /** The place behind the newest event. */
   here(): string

@@ -42,7 +42,7 @@ export interface TaskFeed {
   close(): void
 }
 
-export interface FeedOptions {
+interface FeedOptions {
   readonly key: TaskKey
   /** Tells the places of this feed from those of an earlier one of the same task. */
   readonly epoch: string

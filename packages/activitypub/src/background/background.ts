@@ -11,7 +11,7 @@ import type { TimeBudget } from './time-budget.ts'
 import { startTimeBudget } from './time-budget.ts'
 import { createWalkLimit } from './walk-limit.ts'
 
-export interface BackgroundDeps extends EntryDeps {
+interface BackgroundDeps extends EntryDeps {
   readonly platform: Pick<Platform, 'sleep'>
   readonly store: Pick<Store, 'knows' | 'findRelation'>
   readonly posts: RemotePosts
@@ -19,7 +19,7 @@ export interface BackgroundDeps extends EntryDeps {
   readonly origin: string
 }
 
-export type FetchBackground = (turn: Turn, signal: AbortSignal) => Promise<readonly BackgroundEntry[]>
+type FetchBackground = (turn: Turn, signal: AbortSignal) => Promise<readonly BackgroundEntry[]>
 
 /** For one turn: posts, UTF-16 code units of what they say, ms. */
 const budget = { posts: 20, size: 65_536, ms: 5_000 } as const

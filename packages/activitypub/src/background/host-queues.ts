@@ -4,7 +4,7 @@ import { Unavailable } from '@postern/core'
  * Runs `work` when nothing else runs for this host: one at a time, in the order asked.
  * @throws Unavailable too many wait already; what is asked for may no longer be wanted when its turn comes
  */
-export type RunInHostQueue = <Result>(host: string, work: () => Promise<Result>) => Promise<Result>
+type RunInHostQueue = <Result>(host: string, work: () => Promise<Result>) => Promise<Result>
 
 interface HostQueue {
   last: Promise<unknown>

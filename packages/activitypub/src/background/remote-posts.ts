@@ -14,7 +14,7 @@ export interface RemotePosts {
   find(iri: Iri): Promise<RemotePost | undefined>
 }
 
-export interface RemotePostDeps {
+interface RemotePostDeps {
   readonly fetchDocument: FetchDocument
   readonly isBlocked: IsBlocked
   now(): number

@@ -2,12 +2,12 @@ import { createExpiringMap } from '../expiring-map.ts'
 import { findHost } from '../iri.ts'
 
 /** To be called once, when a walk is over; `isStalled`: it took all the time there is. */
-export type EndWalk = (isStalled: boolean) => void
+type EndWalk = (isStalled: boolean) => void
 
 /** Lets a walk begin for a sender (an actor's IRI); undefined when it must not. */
-export type BeginWalk = (sender: string) => EndWalk | undefined
+type BeginWalk = (sender: string) => EndWalk | undefined
 
-export interface WalkLimitOptions {
+interface WalkLimitOptions {
   /** Walks under way: for senders of one host, and in all. */
   readonly atOnce: { readonly ofHost: number; readonly inAll: number }
   /** Walks that stalled within a minute or so, after which none begins: for one sender, and for all of a host. */

@@ -4,13 +4,13 @@ import { hidesWords } from '../text-hygiene.ts'
 
 export { afterAddress } from '@postern/markup/html'
 
-export interface ReadText {
+interface ReadText {
   readonly text: string
   /** True when something was taken out that a human reader would not have seen. */
   readonly hadHidden: boolean
 }
 
-export interface ReadOptions {
+interface ReadOptions {
   /** A mention at the very beginning that leads here is left out: it is the address on the envelope. */
   readonly isOwnMention?: ((href: string) => boolean) | undefined
 }

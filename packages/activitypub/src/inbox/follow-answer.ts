@@ -6,7 +6,7 @@ import { activityStreams } from '../vocabulary.ts'
 
 export type FollowAnswer = 'Accept' | 'Reject'
 
-export interface AskedFollow {
+interface AskedFollow {
   readonly origin: string
   readonly agent: string
   /** Who asks. */

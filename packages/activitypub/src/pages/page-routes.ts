@@ -17,7 +17,7 @@ import type { RecentDeps } from './recent-posts.ts'
 import { listRecentPosts } from './recent-posts.ts'
 import { renderTagPage } from './tag-page.ts'
 
-export interface PageRouteDeps {
+interface PageRouteDeps {
   readonly posts: PostsDeps
   readonly pages: PageDeps & RecentDeps
   readonly readers: Readers

@@ -72,7 +72,7 @@ function renderDate({ url, publishedAt, editedAt }: PostCard): PageMarkup {
 
 const dates = new Intl.DateTimeFormat('en-GB', { dateStyle: 'long', timeStyle: 'short', timeZone: 'UTC' })
 
-export function renderTime(iso: string): PageMarkup {
+function renderTime(iso: string): PageMarkup {
   return html`<time datetime="${iso}">${dates.format(new Date(iso))} UTC</time>`
 }
 

@@ -8,7 +8,7 @@ import { renderCard } from './post-card.ts'
 import type { RecentDeps } from './recent-posts.ts'
 import { listRecentPosts } from './recent-posts.ts'
 
-export interface ProfileDeps extends RecentDeps {
+interface ProfileDeps extends RecentDeps {
   readonly store: RecentDeps['store'] & Pick<RelationStore, 'countRelations'>
   readonly agents: Pick<AgentDirectory, 'origin' | 'domain' | 'find'>
   readonly follows: ActivityPubConfig['follows']

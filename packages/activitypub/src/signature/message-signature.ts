@@ -9,7 +9,7 @@ import type { InnerList, Parameters } from './structured-field.ts'
 import { formatInnerList, parseByteSequences, parseInnerLists } from './structured-field.ts'
 
 /** The one signature of a request (RFC 9421), read but not verified. */
-export interface MessageSignature extends SignatureParameters {
+interface MessageSignature extends SignatureParameters {
   /** The value of `@signature-params`. */
   readonly parameters: string
 }

@@ -5,7 +5,7 @@ import { canonicalizeJson, decodeBase58, encodeBase58 } from '@postern/core'
 type JsonMembers = Readonly<Record<string, unknown>>
 
 /** A document that carries its own proof (FEP-8b32). */
-export interface ProvenDocument {
+interface ProvenDocument {
   /** Without `proof`. */
   readonly unsecured: JsonMembers
   readonly proof: JsonMembers
@@ -14,7 +14,7 @@ export interface ProvenDocument {
 const suite = { type: 'DataIntegrityProof', cryptosuite: 'eddsa-jcs-2022', proofPurpose: 'assertionMethod' } as const
 
 /** The context that gives `proof` its meaning to readers of JSON-LD. */
-export const dataIntegrityContext = 'https://w3id.org/security/data-integrity/v1'
+const dataIntegrityContext = 'https://w3id.org/security/data-integrity/v1'
 
 /** Of one document; more are not looked at. */
 export const maxProofs = 4

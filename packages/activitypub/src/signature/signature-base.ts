@@ -2,7 +2,7 @@ import { Rejection } from '@postern/core'
 import type { SignedRequest } from './signed-request.ts'
 import { hostOf } from './signed-request.ts'
 
-export interface SignatureInput {
+interface SignatureInput {
   /** Component names in signing order. */
   readonly covered: readonly string[]
   /** The value of `@signature-params`: the list of components and what is said about the signature. */

@@ -1,12 +1,12 @@
 import { Rejection } from '@postern/core'
 
 /** What a parameter may hold here; tokens, decimals and the rest of RFC 8941 have no meaning in a signature. */
-export type ParameterValue = string | number | true
+type ParameterValue = string | number | true
 
 export type Parameters = ReadonlyMap<string, ParameterValue>
 
 /** A string with parameters. */
-export interface ListItem {
+interface ListItem {
   readonly value: string
   readonly parameters: Parameters
 }

@@ -10,7 +10,7 @@ export interface Fragment {
 export type Cut = (text: string, deps: OperationDeps) => readonly Fragment[]
 
 /** How texts of one kind fall apart. */
-export interface Grain {
+interface Grain {
   /** Put together they are the text again. */
   units(text: string): Iterable<string>
   /** Length of a unit; counting may stop beyond `max`. */

@@ -3,7 +3,7 @@ import { htmlToText } from '../html/to-text.ts'
 import type { Cut, OperationDeps } from './cut.ts'
 import { cutPlain } from './cut-text.ts'
 
-export interface Packing {
+interface Packing {
   /** Characters a piece takes. */
   readonly limit: number
   /** The last piece takes everything. */

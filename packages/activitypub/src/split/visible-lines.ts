@@ -3,7 +3,7 @@ import type { HtmlToken } from '../html/tokens.ts'
 import { readHtml } from '../html/tokens.ts'
 
 /** A line of text as a reader sees it. */
-export interface VisibleLine {
+interface VisibleLine {
   readonly text: string
   /** Line ends since the line before. */
   readonly breaks: number

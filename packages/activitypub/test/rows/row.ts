@@ -3,7 +3,7 @@ import type { PostAnswer } from '../person.ts'
 import type { Stage } from '../stage.ts'
 
 /** What came of it. What is left out is not asked for. */
-export interface RowOutcome {
+interface RowOutcome {
   readonly status?: number
   readonly code?: string
   /** How often an agent would be called. */

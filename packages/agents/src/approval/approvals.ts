@@ -27,7 +27,7 @@ export type CallRule = Pick<ToolRule, 'approve' | 'remember' | 'remember_days'> 
   Partial<Pick<ToolRule, 'notify' | 'expires_after_hours'>>
 
 /** A call that may run, or not. */
-export interface RuledCall {
+interface RuledCall {
   readonly action: PendingAction
   readonly isGranted: boolean
   readonly resolver: string
@@ -45,7 +45,7 @@ export interface DecidedCall extends RuledCall {
 }
 
 /** A call as it stands. */
-export interface AskedCall {
+interface AskedCall {
   readonly action: PendingAction
   readonly outcome: ToolOutcome
 }
@@ -67,7 +67,7 @@ export interface Approvals {
   describe(policy: Policy): Promise<AskedCall | undefined>
 }
 
-export interface ApprovalDeps {
+interface ApprovalDeps {
   /** The agent's name. */
   readonly name: string
   readonly records: RecordStore

@@ -6,7 +6,7 @@ import { formatToolResult } from '../openai/tool-result.ts'
 import type { Toolbox, ToolContext } from '../openai/tools.ts'
 import type { Approvals, DecidedCall } from './approvals.ts'
 
-export interface DecidedDeps {
+interface DecidedDeps {
   readonly tools: Toolbox['tools']
   readonly approvals: Approvals
   readonly context: ToolContext
@@ -30,7 +30,7 @@ export async function endDecidedCall(
   return { part: { ...call, ...(shown.agent !== undefined && { agent: shown.agent }), ...outcome }, outcome }
 }
 
-export interface EndedCall {
+interface EndedCall {
   readonly id: string
   readonly name: string
   readonly args?: unknown

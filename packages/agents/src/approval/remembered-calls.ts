@@ -8,7 +8,7 @@ import type { Approvals, CallRule, WaitingCall } from './approvals.ts'
 /** Where a call is made, and for whom. */
 export type CallPlace = Pick<ToolContext, 'message' | 'flags' | 'thread' | 'messageNumber' | 'correlationId' | 'signal'>
 
-export interface RememberedDeps {
+interface RememberedDeps {
   /** The agent's name. */
   readonly name: string
   readonly records: Pick<RecordStore, 'get'>

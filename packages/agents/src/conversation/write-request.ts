@@ -7,7 +7,7 @@ import { buildTextEnvelope, buildToolCallEnvelope, buildToolResultEnvelope } fro
 const maxTurns = 20
 
 /** What an agent in this process reads from its context, for one elsewhere. */
-export interface TurnMoment {
+interface TurnMoment {
   /** What was noticed about the message, such as `hidden_text`. */
   readonly flags?: readonly string[]
   /** Index of the last turn of the history's stable head, where a prompt cache may break. */

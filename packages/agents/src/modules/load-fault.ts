@@ -11,7 +11,7 @@ interface Place {
   readonly column: number | undefined
 }
 
-export interface LoadFault {
+interface LoadFault {
   /** What went wrong, with file, line and column where they are known. */
   readonly problem: string
   /** What to do about it; absent where `problem` says all there is to say. */

@@ -1,7 +1,7 @@
 import type { Chunk } from './chunk.ts'
 import { streamEnd } from './chunk.ts'
 
-export interface TailDeps {
+interface TailDeps {
   /** Whether anybody wants to know what the answer cost. */
   readonly isWanted: boolean
   /** The end has come: what follows it is not waited for much longer. */

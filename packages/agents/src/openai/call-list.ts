@@ -10,7 +10,7 @@ export interface WrittenCall {
 }
 
 /** Puts calls together that come in pieces, whichever server cut them. */
-export interface CallList {
+interface CallList {
   add(delta: CallDelta): void
   readonly calls: readonly WrittenCall[]
 }

@@ -25,7 +25,7 @@ export interface ModelEndpoint {
   readonly platform: Pick<Platform, 'now' | 'sleep'>
 }
 
-export interface CompletionTime {
+interface CompletionTime {
   readonly signal: AbortSignal
   /** Who has not begun by then, or says nothing any more, is Unavailable; who speaks on has until the signal aborts. */
   readonly timeoutMs: number

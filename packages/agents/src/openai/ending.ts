@@ -2,7 +2,7 @@ import type { AgentChunk, Log } from '@postern/core'
 import { Unavailable } from '@postern/core'
 import type { Round } from './round.ts'
 
-export interface EndingDeps {
+interface EndingDeps {
   /** Whether an answer without a word is meant. */
   readonly mayStaySilent: boolean
   readonly hasSpoken: boolean

@@ -3,14 +3,14 @@ import { plainTextOf } from '@postern/core'
 import type { ImagePiece } from './images.ts'
 import { formatToolResult } from './tool-result.ts'
 
-export interface CalledTool {
+interface CalledTool {
   readonly id: string
   readonly type: 'function'
   readonly function: { readonly name: string; readonly arguments: string }
 }
 
 /** Text that may bear a mark for caches of prompts. */
-export interface TextPiece {
+interface TextPiece {
   readonly type: 'text'
   readonly text: string
   readonly cache_control?: { readonly type: 'ephemeral' }

@@ -5,7 +5,7 @@ import type { ModelEndpoint } from './completion.ts'
 import type { openaiAgentSchema } from './config.ts'
 import { createUsageAsking } from './usage-asking.ts'
 
-export type ModelConfig = Pick<
+type ModelConfig = Pick<
   z.output<typeof openaiAgentSchema>,
   'base_url' | 'model' | 'api_key' | 'temperature' | 'max_tokens' | 'parameters' | 'stream' | 'usage'
 >

@@ -15,7 +15,7 @@ const errorDocumentSchema = z.union([
   z.object({ object: z.literal('error') }).and(modelErrorSchema),
 ])
 
-export type ModelError = z.output<typeof modelErrorSchema>
+type ModelError = z.output<typeof modelErrorSchema>
 
 /** Codes and types that stand for a status in a stream, which has no second one. */
 const passingCodes: ReadonlySet<string> = new Set([

@@ -11,7 +11,7 @@ import { toAssistantMessages } from './messages.ts'
 /** Characters of a message that a model is given. */
 const maxWords = 100_000
 
-export interface PromptDeps {
+interface PromptDeps {
   /** The operator's own words. */
   readonly prompt: string
   readonly turns: readonly HistoricalMessage[]

@@ -1,5 +1,5 @@
 /** What of a model's text is meant to be heard. */
-export interface Speech {
+interface Speech {
   /** What is to be said now. */
   add(piece: string): string
   /** What was held back. */

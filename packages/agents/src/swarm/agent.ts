@@ -16,7 +16,7 @@ import { createTurnRecords } from './turn-records.ts'
 import { openTurnState } from './turn-state.ts'
 import { createTurnTranscript } from './turn-transcript.ts'
 
-export interface SwarmAgentDeps extends SpecDeps {
+interface SwarmAgentDeps extends SpecDeps {
   readonly stores: AgentStores
   readonly platform: AgentPlatform
   readonly approvals: Approvals

@@ -9,12 +9,12 @@ import { createMemberContext } from './member-context.ts'
 import type { ToolTurn } from './member-tools.ts'
 import type { OpenedMember } from './members.ts'
 
-export interface AskedDeps {
+interface AskedDeps {
   readonly approvals: Approvals
   readonly opened: ReadonlyMap<string, OpenedMember>
 }
 
-export interface AskedTurn {
+interface AskedTurn {
   readonly client: SwarmClient
   readonly turn: Pick<ToolTurn, 'context' | 'findRefusal'>
   /** As the turn sees it. */

@@ -1,5 +1,5 @@
 /** Pieces told by somebody who does not wait, read by somebody who does. */
-export interface ChunkQueue<Chunk> extends AsyncIterable<Chunk> {
+interface ChunkQueue<Chunk> extends AsyncIterable<Chunk> {
   tell(chunk: Chunk): void
   end(): void
   fail(error: unknown): void

@@ -145,7 +145,7 @@ export type SwarmAgentConfig = z.output<typeof swarmAgentSchema>
 export type ModelMember = z.output<typeof modelMemberSchema>
 export type OperatorMember = z.output<typeof operatorMemberSchema>
 export type RemoteMember = z.output<typeof remoteMemberSchema>
-export type SwarmMember = SwarmAgentConfig['members'][string]
+type SwarmMember = SwarmAgentConfig['members'][string]
 export type SwarmPolicyConfig = z.output<typeof policySchema>
 
 type Fault = { readonly path: readonly string[]; readonly message: string }

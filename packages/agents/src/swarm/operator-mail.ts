@@ -5,7 +5,7 @@ import { readReceivedText } from '../received-text.ts'
 import type { SwarmAgentConfig } from './config.ts'
 import { isModelMember } from './config.ts'
 
-export interface OperatorMail {
+interface OperatorMail {
   readonly message: NormalizedMessage
   readonly context: Pick<AgentContext, 'history'>
   tell(chunk: AgentChunk): void

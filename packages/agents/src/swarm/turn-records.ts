@@ -6,7 +6,7 @@ import type { TurnState } from './turn-state.ts'
 
 const dataKinds: ReadonlySet<string> = new Set(['swarm-state', 'swarm-storage', 'swarm-compute'])
 
-export interface RecordTurn {
+interface RecordTurn {
   readonly kept: TurnState
   readonly message: Pick<NormalizedMessage, 'sender' | 'received_via'>
   readonly tieShared: TieShared

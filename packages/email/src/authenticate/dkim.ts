@@ -29,14 +29,14 @@ export interface DkimSignature extends SignatureReport {
 }
 
 /** Which signatures of a message are judged, and with which keys. */
-export interface SignaturePlan {
+interface SignaturePlan {
   readonly keyNames: readonly string[]
   readonly ignored: readonly (readonly [start: number, end: number])[]
   readonly isSigned: boolean
   readonly flags: readonly string[]
 }
 
-export interface SignaturePlanning {
+interface SignaturePlanning {
   readonly limits: MailLimits
   readonly chain: ChainPlan
 }
@@ -82,7 +82,7 @@ export async function fetchKeys(
   return Object.fromEntries(answers)
 }
 
-export interface SignatureJudging {
+interface SignatureJudging {
   /** ms */
   readonly now: number
   /** Shorter RSA keys prove nothing. */

@@ -2,7 +2,7 @@ import type { DkimSignature } from './dkim.ts'
 import type { DnsBudget } from './mail-dns.ts'
 import type { SpfCheck } from './spf.ts'
 
-export type DmarcPolicy = 'none' | 'quarantine' | 'reject'
+type DmarcPolicy = 'none' | 'quarantine' | 'reject'
 
 /** What DMARC says about the author's domain (RFC 9989). */
 export interface DmarcCheck {
@@ -16,7 +16,7 @@ export interface DmarcCheck {
   readonly isSpfAligned: boolean
 }
 
-export interface DmarcEvidence {
+interface DmarcEvidence {
   readonly authorDomain: string
   readonly signatures: readonly DkimSignature[]
   readonly spf: SpfCheck | undefined

@@ -9,7 +9,7 @@ export interface SignatureReplays {
   note(id: string, recipients: readonly ReplayRecipient[]): string[]
 }
 
-export interface ReplayRecipient {
+interface ReplayRecipient {
   readonly agent: string
   /** The header, which the signature covers, names it. */
   readonly isNamed: boolean

@@ -6,7 +6,7 @@ export interface MethodResult {
   readonly properties: ReadonlyMap<string, string>
 }
 
-export interface ResultsField {
+interface ResultsField {
   /** As it is written. */
   readonly authservId: string
   readonly results: readonly MethodResult[]

@@ -1,7 +1,7 @@
 import type { MailEnvelopeIn } from '../mail.ts'
 import type { DnsBudget } from './mail-dns.ts'
 
-export type SpfResult = 'pass' | 'fail' | 'softfail' | 'neutral' | 'none' | 'permerror' | 'temperror'
+type SpfResult = 'pass' | 'fail' | 'softfail' | 'neutral' | 'none' | 'permerror' | 'temperror'
 
 /** What SPF says about the client (RFC 7208). */
 export interface SpfCheck {
@@ -11,7 +11,7 @@ export interface SpfCheck {
   readonly ip: string
 }
 
-export interface SpfOptions {
+interface SpfOptions {
   readonly budget: DnsBudget
   /** Our own name, for macros. */
   readonly mta: string

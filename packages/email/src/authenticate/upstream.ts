@@ -18,7 +18,7 @@ export interface UpstreamVerdict {
   readonly field: HeaderField
 }
 
-export interface UpstreamReading {
+interface UpstreamReading {
   /** The door it came by, where who brings it there speaks for others. */
   readonly endpoint: MailEndpoint | undefined
   readonly authorDomain: string

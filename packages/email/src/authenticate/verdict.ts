@@ -57,7 +57,7 @@ export interface Voucher {
   readonly coverage: Coverage
 }
 
-export interface JudgingOptions {
+interface JudgingOptions {
   /** DMARC that passes by SPF alone proves the author. */
   readonly spfOnly: boolean
   /** It is a bounce that proves itself by the address it comes to: no policy of its From stands against it. */

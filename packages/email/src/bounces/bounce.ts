@@ -10,13 +10,13 @@ import { readDeliveryStatus } from './delivery-status.ts'
 import { findReportPart, parseFieldGroups, readBeginning } from './report-part.ts'
 
 /** What a mail says about one that we sent. */
-export interface MailReport {
+interface MailReport {
   readonly effects: readonly Bounce[]
   readonly flags: readonly string[]
 }
 
 /** For whom a report is, and to which address it came. */
-export interface ReportJudging {
+interface ReportJudging {
   readonly agent: string
   readonly tokens: AddressTokens
   readonly token: AddressToken | undefined

@@ -19,7 +19,7 @@ export interface Correspondents {
   meet(agent: string, author: Mailbox, isVerified: boolean): Promise<SenderHistory>
 }
 
-export type CorrespondentDeps = Pick<ChannelContext, 'store' | 'platform'>
+type CorrespondentDeps = Pick<ChannelContext, 'store' | 'platform'>
 
 const pageSize = 200
 /** Named to the operator; one message that looks like more is no better. */

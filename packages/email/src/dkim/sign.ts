@@ -6,7 +6,7 @@ export interface DkimKey {
   readonly privateKey: KeyObject
 }
 
-export interface DkimSigning {
+interface DkimSigning {
   readonly domain: string
   readonly keys: readonly DkimKey[]
   /** ms since the epoch. */

@@ -16,7 +16,7 @@ export interface DkimSigner {
   rotate(options?: RotateOptions): Promise<readonly PublishedKey[]>
 }
 
-export interface DkimSignerDeps {
+interface DkimSignerDeps {
   readonly store: Pick<LookupStore, 'secret' | 'hasSecret'>
   readonly domain: string
   readonly selector: string

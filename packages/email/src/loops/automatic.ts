@@ -4,7 +4,7 @@ import { fieldValues } from '../header-scan.ts'
 import { matchFieldRules } from './field-rules.ts'
 
 /** What the rules look at: header fields and the envelope, never the text. */
-export interface AutomaticFacts {
+interface AutomaticFacts {
   readonly header: HeaderBlock
   readonly author: Mailbox
   /** MAIL FROM; empty for the null sender. */

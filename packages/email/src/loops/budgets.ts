@@ -10,7 +10,7 @@ const dayMs = 24 * hourMs
 const swiftMs = 10_000
 
 /** What an answer would be. */
-export interface Budgeted {
+interface Budgeted {
   readonly agent: string
   /** What the mail says, hashed. */
   readonly words: string

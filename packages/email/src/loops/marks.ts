@@ -10,7 +10,7 @@ import { findAutomaticMarks, isUnread } from './automatic.ts'
 import { matchFieldRules } from './field-rules.ts'
 import { hopField } from './hop-field.ts'
 
-export interface Marking {
+interface Marking {
   readonly recipient: Recipient
   readonly agents: AgentDirectory
   readonly tokens: AddressTokens

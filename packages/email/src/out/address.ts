@@ -9,7 +9,7 @@ import { replyAlias } from '../tokens/address-tokens.ts'
 /** Further recipients an agent may name. */
 const maxMentions = 20
 
-export interface MailDepsRules {
+interface MailDepsRules {
   readonly agents: AgentDirectory
   /** Agents that may pass a message on to each other. */
   readonly maxHops: number

@@ -3,7 +3,7 @@ import { formatAddress } from '@postern/core'
 import { formatMailbox, parseMailbox } from '../addresses.ts'
 import { readTarget } from '../target.ts'
 
-export interface MailBackground {
+interface MailBackground {
   readonly store: Pick<ChannelContext['store'], 'findResponse'>
   readonly agents: AgentDirectory
   /** Whether our answers quote what they answer. */

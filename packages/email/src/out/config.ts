@@ -3,7 +3,7 @@ import { z } from 'zod'
 const count = (most: number) => z.number().int().positive().default(most)
 
 /** How often is answered, however good the reasons. What exceeds one is kept, and the operator sees why. */
-export const answerBudgetsSchema = z.strictObject({
+const answerBudgetsSchema = z.strictObject({
   /** To one correspondent, by one agent. */
   correspondent_per_hour: count(20),
   thread_per_hour: count(10),

@@ -6,7 +6,7 @@ import { packTarget } from '../target.ts'
 import { replyAlias } from '../tokens/address-tokens.ts'
 import { isNamedBy } from './reply-address.ts'
 
-export interface DirectMessageRules {
+interface DirectMessageRules {
   readonly agents: AgentDirectory
   /** Mailboxes and domains that agents may write to unasked. */
   readonly allowed: readonly string[]

@@ -4,7 +4,7 @@ import type { MailWire } from '../render.ts'
 import { packTarget, readTarget } from '../target.ts'
 import { quoteMessage } from './quote.ts'
 
-export interface LocalAgentMail {
+interface LocalAgentMail {
   /** As it would have been mailed, unsigned. */
   readonly message: Buffer
   readonly wire: MailWire
@@ -13,7 +13,7 @@ export interface LocalAgentMail {
   readonly localAgent: string
 }
 
-export interface LocalAgentDeps {
+interface LocalAgentDeps {
   readonly gateway: Pick<ChannelContext, 'store' | 'platform'>
   readonly agents: AgentDirectory
 }

@@ -1,6 +1,6 @@
 import type { ArtifactPart, FilePart, Part } from '@postern/core'
 
-export interface FilePlacing {
+interface FilePlacing {
   /** What may be attached, in octets before base64. */
   readonly attachBytes: number
   readonly fileAddress: ((digest: string) => string) | undefined

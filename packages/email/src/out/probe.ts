@@ -4,7 +4,7 @@ import type { DkimSigner } from '../dkim/signer.ts'
 import { hopField } from '../loops/hop-field.ts'
 import type { AddressTokens } from '../tokens/address-tokens.ts'
 
-export interface Probing {
+interface Probing {
   readonly platform: ChannelContext['platform']
   readonly agents: AgentDirectory
   readonly signer: DkimSigner

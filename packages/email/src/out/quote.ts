@@ -6,7 +6,7 @@ import { withoutControls } from '../encoded-words.ts'
 /** One level, as people do it; more is in their own programs. */
 const maxQuoted = 10_000
 
-export interface Quote {
+interface Quote {
   readonly text: string
   readonly html: string
 }

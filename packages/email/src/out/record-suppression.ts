@@ -1,7 +1,7 @@
 import type { AgentDirectory, ChannelContext, RelationEffect } from '@postern/core'
 import { formatAddress, isoTime, mentionRelays, randomHex } from '@postern/core'
 
-export interface SuppressionNote {
+interface SuppressionNote {
   readonly agent: string
   /** What is done once. */
   readonly id: string

@@ -50,7 +50,7 @@ function isUnreadable({ text: said, flags }: UnreadableMail['body']): boolean {
 }
 
 /** What goes out with the acceptance itself, and the ids by which answers to it find the conversation. */
-export interface PlannedNotice {
+interface PlannedNotice {
   readonly deliveries: readonly PlannedDelivery[]
   readonly aliases: readonly string[]
 }
@@ -58,7 +58,7 @@ export interface PlannedNotice {
 /** Nothing is told. */
 export const noNotice: PlannedNotice = { deliveries: [], aliases: [] }
 
-export interface NoticePlan {
+interface NoticePlan {
   /** Of an answer. */
   readonly target: MailTarget
   readonly duplicateKey: string

@@ -8,7 +8,7 @@ import type { AddressTokens } from '../tokens/address-tokens.ts'
 import type { Unsubscription } from '../tokens/unsubscribe-token.ts'
 import { unsubscribe } from './unsubscribe.ts'
 
-export interface UnsubscribeRouting {
+interface UnsubscribeRouting {
   readonly gateway: Pick<ChannelContext, 'store' | 'platform' | 'agents'>
   openTokens(): Promise<AddressTokens>
 }

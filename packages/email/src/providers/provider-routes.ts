@@ -10,7 +10,7 @@ import type { DecodedMail, MailProvider, ProviderLanguage, ProviderPlatform, Pro
 import type { ProviderName, ProviderRow } from './providers.ts'
 import { providerRows } from './providers.ts'
 
-export interface ProviderRouting {
+interface ProviderRouting {
   readonly config: ProvidersConfig
   readonly intake: MailIntake
   readonly platform: ProviderPlatform

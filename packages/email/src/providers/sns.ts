@@ -19,7 +19,7 @@ export const snsSchema = z.object({
   SubscribeURL: z.string().optional(),
 })
 
-export type SnsMessage = z.infer<typeof snsSchema>
+type SnsMessage = z.infer<typeof snsSchema>
 
 /** Members that are signed, in order (Amazon SNS, "Verifying the signatures of Amazon SNS messages"). */
 const signedMembers: Readonly<Record<SnsMessage['Type'], readonly (keyof SnsMessage)[]>> = {
@@ -33,7 +33,7 @@ const certificatePath = /^\/SimpleNotificationService-[0-9a-f]{16,64}\.pem$/
 const window = { past: 2 * 3_600_000, ahead: 15 * 60_000 }
 const maxKeys = 16
 
-export interface SnsVerifier {
+interface SnsVerifier {
   /** @throws Rejection when it is not of this topic's Amazon SNS; Unavailable when the certificate cannot be had */
   verify(message: SnsMessage): Promise<void>
   /** Says yes to a subscription that was verified. @throws Rejection, Unavailable */

@@ -52,7 +52,7 @@ export function checkWebhookTime(seconds: string, now: number, window: { past: n
   }
 }
 
-export function refuseWebhook(problem: string): Rejection {
+function refuseWebhook(problem: string): Rejection {
   return new Rejection('unsigned', `Cannot accept webhook: ${problem}`)
 }
 

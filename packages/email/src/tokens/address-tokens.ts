@@ -34,7 +34,7 @@ export interface AddressTokens {
   readUnsubscription(agent: string, text: string): Unsubscription | undefined
 }
 
-export interface ReplyPlan {
+interface ReplyPlan {
   readonly response: string
   /** The tag the message came with. */
   readonly tag?: string | undefined

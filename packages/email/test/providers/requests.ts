@@ -78,7 +78,7 @@ export function basicOf(user: string, password: string): string {
 }
 
 /** Amazon SNS, "HTTP/HTTPS notification JSON format". */
-export interface SnsDraft {
+interface SnsDraft {
   readonly Type: string
   readonly MessageId: string
   readonly TopicArn: string

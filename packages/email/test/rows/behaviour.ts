@@ -1,7 +1,7 @@
 import { titlesOf } from './row.ts'
 
 /** What mail asks for beside bad input (docs/conformance/email.md), and the tests that show it. */
-export interface BehaviourRow {
+interface BehaviourRow {
   readonly section: string
   readonly title: string
   readonly shownBy: readonly string[]

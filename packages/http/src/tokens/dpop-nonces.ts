@@ -10,7 +10,7 @@ export interface DpopNonces {
 
 const spanMs = 5 * 60_000
 
-export interface NonceDeps {
+interface NonceDeps {
   readonly store: Pick<Store, 'secret'>
   readonly platform: Pick<Platform, 'now' | 'randomBytes'>
 }

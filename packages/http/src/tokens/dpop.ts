@@ -9,7 +9,7 @@ import { loadJose } from './jose.ts'
 import type { SingleUses } from './single-uses.ts'
 
 /** What a proof has to speak of. */
-export interface ProvenRequest {
+interface ProvenRequest {
   readonly token: string
   /** `cnf.jkt` of the token. */
   readonly boundTo: string
@@ -29,7 +29,7 @@ export interface ProofRules {
 }
 
 /** How old a proof may be, seconds, beside the tolerance. */
-export const proofSeconds = 60
+const proofSeconds = 60
 const maxJti = 256
 const keyTypes: ReadonlySet<unknown> = new Set(['EC', 'OKP', 'RSA'])
 const privateMembers = ['d', 'p', 'q', 'dp', 'dq', 'qi', 'oth', 'k']

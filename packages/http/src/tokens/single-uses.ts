@@ -3,7 +3,7 @@ import type { Store } from '@postern/core'
 import { Rejection } from '@postern/core'
 
 /** An id that may be used once. */
-export interface SingleUse {
+interface SingleUse {
   readonly id: string
   /** Who uses it: one caller's ids take no room from those of others. */
   readonly owner: string
@@ -11,7 +11,7 @@ export interface SingleUse {
   readonly until: number
 }
 
-export interface ReplayMemory {
+interface ReplayMemory {
   /**
    * Remembers the id until its end. False when it is remembered already.
    * @throws Rejection `rate_limited` when there is no room: what cannot be remembered cannot be let in
@@ -46,7 +46,7 @@ export function createSingleUses(store: Pick<Store, 'consumeOnce'>, now: () => n
   }
 }
 
-export interface ReplayBounds {
+interface ReplayBounds {
   readonly entries: number
   readonly perOwner: number
 }

@@ -11,7 +11,7 @@ export interface KnownToken<Who> {
   isCurrent(): boolean
 }
 
-export interface TokenCache<Who> {
+interface TokenCache<Who> {
   find(key: string): KnownToken<Who> | undefined
   /** `expiresAt` in ms. */
   put(key: string, expiresAt: number, known: KnownToken<Who>): void

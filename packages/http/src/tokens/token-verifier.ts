@@ -19,9 +19,9 @@ import { verifyToken } from './verify-token.ts'
 /** What of a request tells who sends it: the method and the path are held against a DPoP proof. */
 export type Visit = Pick<Request, 'headers' | 'method' | 'url'>
 
-export type TokenCredential = Extract<Credential, { readonly kind: 'token' }>
+type TokenCredential = Extract<Credential, { readonly kind: 'token' }>
 
-export interface TokenVerifierOptions<Who> {
+interface TokenVerifierOptions<Who> {
   readonly issuers: readonly IssuerTrust[]
   readonly rules: TokenRules
   readonly scopes: ScopeTable
@@ -48,7 +48,7 @@ interface FreshToken<Who> extends KnownToken<Who> {
  * request.
  * @throws Rejection, ProofRejection, Unavailable
  */
-export type VerifyBearer<Who> = (credential: TokenCredential, visit: Visit) => Promise<Who> | Who
+type VerifyBearer<Who> = (credential: TokenCredential, visit: Visit) => Promise<Who> | Who
 
 export function createTokenVerifier<Who extends ScopedCaller>(
   { issuers, rules, scopes, describe }: TokenVerifierOptions<Who>,

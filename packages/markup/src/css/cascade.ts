@@ -7,7 +7,7 @@ import type { StyleRule } from './style-sheet.ts'
 /** The winning value of each property that is declared for an element. */
 export type Styles = ReadonlyMap<string, string>
 
-export interface CascadedStyles {
+interface CascadedStyles {
   readonly sure: Styles
   /** With what a rule declares that may hold for it; absent where there is none. */
   readonly possible?: Styles
@@ -19,13 +19,13 @@ const maxSteps = 500_000
 const [inlineWeight, importantWeight] = [1e7, 1e8]
 
 /** What an element says of itself: by its kind and its attributes, and by its `style`. */
-export interface ElementStyles {
+interface ElementStyles {
   readonly own: readonly Declaration[]
   readonly inline: readonly Declaration[]
 }
 
 /** Finds what style sheets declare for elements. */
-export interface Cascade {
+interface Cascade {
   stylesOf(element: StyledElement, styles: ElementStyles): CascadedStyles
   /** True when the sheets cost more than is allowed: what they hide is not known any more. */
   isExhausted(): boolean

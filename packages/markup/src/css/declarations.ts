@@ -24,7 +24,7 @@ function readDeclaration(text: string): Declaration[] {
 }
 
 /** Without comments; escapes stand for their characters, so that `\64 isplay` is `display`. */
-export function readCss(text: string): string {
+function readCss(text: string): string {
   return withoutComments(text)
     .toLowerCase()
     .replace(/\\(?:([0-9a-f]{1,6})\s?|(.))/gs, (_, code?: string, char?: string) => char ?? characterOf(code ?? ''))

@@ -5,7 +5,7 @@ import { readTranslation } from './transforms.ts'
 import type { Visual } from './visual.ts'
 
 /** Where an element is drawn, against where it would be. */
-export interface Placement {
+interface Placement {
   readonly shift: Visual['shift']
   readonly indentPx: number
 }

@@ -16,7 +16,7 @@ interface Link {
 }
 
 /** Shows where links lead. What `open` and `close` return says whether words were hidden. */
-export interface LinkWriter {
+interface LinkWriter {
   open(attributes: HtmlAttributes, isHidden: boolean): boolean
   /** True where the text belongs to a link, which judges its hidden parts at its end. */
   take(text: string, isHidden: boolean): boolean

@@ -1,7 +1,7 @@
 import { endsParagraph, formattingElements, scopeElements, tableElements } from './element-kinds.ts'
 
 /** The elements that are open, nested as browsers nest them, so that what is hidden there is hidden here. */
-export interface OpenElements<Context> {
+interface OpenElements<Context> {
   /** @param read what the element is to its content; called again where the element goes on behind a wrong end tag */
   enter(name: string, read: (outer: Context) => Context): void
   /** False where no such element can be ended here. */

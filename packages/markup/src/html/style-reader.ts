@@ -19,7 +19,7 @@ interface ParentElement extends StyledElement {
   lastChild: StyledElement | undefined
 }
 
-export interface StyleReader {
+interface StyleReader {
   /** The `html` and `body` that browsers make where a document has none. */
   readonly root: StyledPlace
   read(name: string, attributes: HtmlAttributes, outer: StyledPlace): StyledPlace

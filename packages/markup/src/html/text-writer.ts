@@ -22,7 +22,7 @@ interface TextPlace extends StyledPlace {
 /** Deeper ones look the same. */
 const maxQuotes = 8
 
-export interface TextWriter extends HtmlReader {
+interface TextWriter extends HtmlReader {
   end(): HtmlText
 }
 

@@ -38,7 +38,7 @@ export interface SimA2a {
   close(): Promise<void>
 }
 
-export interface A2aPlatform {
+interface A2aPlatform {
   readonly loopback: LoopbackFetch
   readonly link: GatewayLink
   now(): number

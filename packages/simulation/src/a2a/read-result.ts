@@ -1,7 +1,7 @@
 import type { Part, SendMessageResult } from '@a2a-js/sdk'
 import { TaskState } from '@a2a-js/sdk'
 
-export interface ReadResult {
+interface ReadResult {
   readonly text: string
   /** `completed`, `working`, …; of a bare message always `completed`. */
   readonly state: string

@@ -1,7 +1,7 @@
 import { SignJWT, UnsecuredJWT } from 'jose'
 import type { TokenIssuer } from './issuer.ts'
 
-export const tokenFaults = [
+const tokenFaults = [
   'tampered',
   'forged',
   'expired',

@@ -31,7 +31,7 @@ export interface ActivityReceipt {
   readonly body: string
 }
 
-export interface ActivityPlan {
+interface ActivityPlan {
   readonly author: SimActor
   /** Actor IRI of the agent. */
   readonly recipient: string

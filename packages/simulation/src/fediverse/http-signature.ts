@@ -24,14 +24,14 @@ interface HttpSignatureLibrary {
 }
 
 /** The part of `http.ClientRequest` that the library's signer touches. */
-export interface SignableRequest {
+interface SignableRequest {
   readonly method: string
   readonly path: string
   getHeader(name: string): string | undefined
   setHeader(name: string, value: string): void
 }
 
-export interface ParsedSignature {
+interface ParsedSignature {
   readonly params: { readonly keyId: string; readonly headers: readonly string[] }
 }
 

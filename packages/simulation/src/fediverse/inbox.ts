@@ -7,7 +7,7 @@ import { coveredComponents } from './sign-rfc9421.ts'
 import type { SignatureChecks } from './verify.ts'
 import { verifySigner } from './verify.ts'
 
-export type ReceivedDocument = Readonly<Record<string, unknown>>
+type ReceivedDocument = Readonly<Record<string, unknown>>
 
 /** Something the gateway has sent to an inbox of the simulated fediverse. */
 export interface ReceivedActivity {

@@ -28,7 +28,7 @@ export interface Persona {
 }
 
 /** A fragment names the key, so its document is the actor's. */
-export const mastodonLike: Persona = {
+const mastodonLike: Persona = {
   software: 'mastodon',
   version: '4.5.0',
   speaks: 'draft-cavage',
@@ -43,7 +43,7 @@ export const mastodonLike: Persona = {
 }
 
 /** The key has an address of its own, and the actor behind it is shown only to signers that have a name. */
-export const gotosocialLike: Persona = {
+const gotosocialLike: Persona = {
   ...mastodonLike,
   software: 'gotosocial',
   version: '0.20.0',
@@ -55,7 +55,7 @@ export const gotosocialLike: Persona = {
 }
 
 /** Takes everything and looks at it later; a signature it cannot read, or a key that has changed, is a message lost. */
-export const snacLike: Persona = {
+const snacLike: Persona = {
   ...mastodonLike,
   software: 'snac',
   version: '2.75',
@@ -65,7 +65,7 @@ export const snacLike: Persona = {
 }
 
 /** The key has an address of its own, which shows the key and says whose it is, no more. */
-export const bareKeyLike: Persona = {
+const bareKeyLike: Persona = {
   ...mastodonLike,
   software: 'barekey',
   version: '1.0.0',
@@ -74,7 +74,7 @@ export const bareKeyLike: Persona = {
 }
 
 /** Has left draft-cavage behind, in both directions. */
-export const rfc9421Like: Persona = {
+const rfc9421Like: Persona = {
   ...mastodonLike,
   software: 'rfc9421',
   version: '1.0.0',

@@ -11,7 +11,7 @@ import { activityType } from './sign.ts'
 import type { SignatureChecks } from './verify.ts'
 import { verifySigner } from './verify.ts'
 
-export interface FediverseDeps {
+interface FediverseDeps {
   readonly hosts: Readonly<Record<string, HostPlan>>
   readonly actors: ReadonlyMap<string, SimActor>
   readonly inbox: SimInbox

@@ -23,7 +23,7 @@ export interface UnsignedRequest extends DraftRequest {
 }
 
 /** Returns the header fields with those of the signature. */
-export type SignRequest = (request: UnsignedRequest) => Promise<Record<string, string>>
+type SignRequest = (request: UnsignedRequest) => Promise<Record<string, string>>
 
 interface Scheme {
   readonly sign: SignRequest

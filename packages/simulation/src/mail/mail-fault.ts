@@ -1,6 +1,6 @@
 import type { Fault } from '../fault.ts'
 
-export interface FaultyMail {
+interface FaultyMail {
   readonly oversizedBytes: number
 }
 

@@ -40,7 +40,7 @@ export interface SimMail {
   close(): Promise<void>
 }
 
-export interface MailPlatform {
+interface MailPlatform {
   readonly dns: SimDns
   readonly loopback: LoopbackFetch
   readonly link: GatewayLink

@@ -8,7 +8,7 @@ export interface SmtpAnswer {
   readonly response: string
 }
 
-export interface SmtpEndpoint {
+interface SmtpEndpoint {
   readonly port: number
   /** Speaks LMTP instead of SMTP. */
   readonly lmtp?: boolean | undefined
@@ -36,7 +36,7 @@ export interface IntakeAnswer {
   readonly body: string
 }
 
-export interface IntakeEndpoint {
+interface IntakeEndpoint {
   /** `https://agents.test` */
   readonly origin: string
   readonly secret: string | undefined

@@ -26,7 +26,7 @@ export const disturbances = {
   redirect: (location: string): Disturbance => ({ answer: { status: 302, headers: { location } } }),
 } as const satisfies Record<string, Disturbance | ((...args: never[]) => Disturbance)>
 
-export interface Disturbances {
+interface Disturbances {
   /** Returns the function that fixes it. */
   disturb(host: string, disturbance: Disturbance): () => void
   /** Answers in place of `next` where the host is disturbed. */

@@ -1,7 +1,7 @@
 import { MessageChannel, receiveMessageOnPort, Worker } from 'node:worker_threads'
 import type { Answered, Asked, LineEvent, LineThreadData } from './sync-connection.ts'
 
-export interface ConnectionThread {
+interface ConnectionThread {
   /** Waits, and nothing else runs in this thread meanwhile. @returns nothing when there is no answer in time, or only one to another question */
   ask(asked: Asked): Answered | undefined
   tell(asked: Asked): void

@@ -23,7 +23,7 @@ export function readInsertedTable(sql: string): string | undefined {
 }
 
 /** Asks the server, with what waits to be sent. */
-export interface NumberingLine<Pending> {
+interface NumberingLine<Pending> {
   add(text: string, values: readonly number[]): Pending
   resultOf(pending: Pending): StepResult
 }
@@ -32,7 +32,7 @@ export interface NumberingLine<Pending> {
  * Numbers of new rows, given here: who is the only writer until the end of his transaction need not wait for the server to tell them. Its sequences
  * are read when the transaction begins and moved on before it ends, so that what is numbered later is also seen later.
  */
-export interface Numbering {
+interface Numbering {
   addTable(insert: NumberedInsert): void
   begin(): void
   next(table: string): number

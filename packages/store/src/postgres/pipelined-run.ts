@@ -45,7 +45,7 @@ interface Wire {
   sync(): void
 }
 
-export interface PipelinedRun extends Submittable {
+interface PipelinedRun extends Submittable {
   readonly done: Promise<readonly StepResult[]>
 }
 

@@ -47,7 +47,7 @@ export async function preparePostgres(url: string, { now, log }: Surroundings): 
 }
 
 /** What an operator may want to know of a database that is good enough. */
-export interface PostgresStanding {
+interface PostgresStanding {
   /** As `15`. */
   readonly version: number
   /** Host, port and database. */

@@ -7,7 +7,7 @@ import { receiveError, sendError } from './errors-worker-messages.ts'
 export type Outcome = { readonly value: unknown } | { readonly error: SentError }
 
 /** In place of a function among the arguments: whoever calls it asks the thread that has it. */
-export interface FunctionMark {
+interface FunctionMark {
   readonly functionAt: number
 }
 

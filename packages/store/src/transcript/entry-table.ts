@@ -4,14 +4,14 @@ import type { Database } from '../database.ts'
 import { formatJson, parseJson, prepareQuery } from '../database.ts'
 import type { StoreEntries } from './store-entries.ts'
 
-export interface EntryPlaces {
+interface EntryPlaces {
   readonly seq: number
   readonly chat_seq: number | undefined
   /** Where the store has it, for what is not written again. */
   readonly store?: { readonly seq: number; readonly piece: number } | undefined
 }
 
-export interface InsertedEntry {
+interface InsertedEntry {
   readonly entry: TranscriptEntry
   /** Of what is written here. */
   readonly bytes: number

@@ -6,7 +6,7 @@ import type { SaidPlace, StoreBound } from './store-entries.ts'
  * What the gateway was asked and answered itself in a conversation, the first of what a thread does not have yet: who chats reads it again, no
  * agent does. Synchronous.
  */
-export type ListGatewayReplies = (bound: StoreBound, most: number) => readonly SaidPlace[]
+type ListGatewayReplies = (bound: StoreBound, most: number) => readonly SaidPlace[]
 
 export function createGatewayReplyFinder(db: Database): ListGatewayReplies {
   const list = prepareQuery<SaidPlace>(

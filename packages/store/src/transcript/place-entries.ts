@@ -15,7 +15,7 @@ export interface Placed {
   readonly extent: ThreadExtent
 }
 
-export type PlacedThread = Pick<TranscriptThread, 'id'> & ThreadExtent
+type PlacedThread = Pick<TranscriptThread, 'id'> & ThreadExtent
 
 /** A message that is there already stays as it is stored. */
 export function appendMessages(

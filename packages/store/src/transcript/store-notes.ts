@@ -12,7 +12,7 @@ interface NoteRow {
 }
 
 /** What agents noted of their turns, as entries of the transcript. Synchronous. */
-export interface StoreNotes {
+interface StoreNotes {
   /** Undefined for what is no note, or is gone. */
   read(seq: number, thread_id: string): readonly EntryBody[] | undefined
   /** In a conversation, from a place on: the first of those that the thread does not have yet. */

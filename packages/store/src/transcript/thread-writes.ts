@@ -8,7 +8,7 @@ import type { ThreadExtent, TranscriptThread, TranscriptThreads } from './thread
 import type { UsageTable } from './usage.ts'
 
 /** What writes to threads, and books how much their owner has then; `most`: what he may have. Synchronous: each inside a write. */
-export interface ThreadWrites {
+interface ThreadWrites {
   open(owner: string, alias: ThreadAlias, most?: OwnerQuota): ThreadKey
   /** What was said at the store since somebody last looked gets its places: the first of it, when it is much. */
   takeNews(key: ThreadKey): TranscriptThread | undefined
@@ -20,12 +20,12 @@ export interface ThreadWrites {
   forgetOwner(owner: string): number
 }
 
-export interface WriteHow {
+interface WriteHow {
   readonly request: WriteRequest | undefined
   readonly now: number
 }
 
-export interface WriteDeps {
+interface WriteDeps {
   readonly threads: TranscriptThreads
   readonly table: TranscriptTable
   readonly bindings: StoreBindings

@@ -5,7 +5,7 @@ import { inThread, leaseOnlyTurn, sketchAnswer, sketchIntake, toDeliveryPlan } f
 type AgentPost = Extract<PlannedAction, { kind: 'post' }>
 type AgentEdit = Extract<PlannedAction, { kind: 'edit' }>
 
-export interface PostSketch {
+interface PostSketch {
   readonly agent?: string
   readonly places?: readonly string[]
   readonly broadcasts?: Planned['broadcasts']

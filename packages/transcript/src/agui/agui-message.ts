@@ -22,16 +22,16 @@ const binarySchema = z.looseObject({
   id: z.string().optional(),
   filename: z.string().optional(),
 })
-export const aguiPartSchema = z.union([textSchema, mediaSchema, binarySchema])
+const aguiPartSchema = z.union([textSchema, mediaSchema, binarySchema])
 const contentSchema = z.union([z.string(), z.array(aguiPartSchema)])
 
-export const aguiToolCallSchema = z.looseObject({
+const aguiToolCallSchema = z.looseObject({
   id: z.string(),
   type: z.literal('function'),
   function: z.looseObject({ name: z.string(), arguments: z.string() }),
 })
 
-export const aguiMessageSchema = z.discriminatedUnion('role', [
+const aguiMessageSchema = z.discriminatedUnion('role', [
   z.looseObject({ ...common, role: z.literal('user'), content: contentSchema }),
   z.looseObject({
     ...common,

@@ -15,7 +15,7 @@ export function buildTextEnvelope(role: string, content: Json, metadata: JsonMap
   return buildEnvelope('text', { role, content, metadata })
 }
 
-export interface ToolCallMembers {
+interface ToolCallMembers {
   readonly content: Json
   readonly tool_name: string
   readonly parameters: JsonMap
@@ -28,7 +28,7 @@ export function buildToolCallEnvelope(members: ToolCallMembers): AgentMessageEnv
   return buildEnvelope('tool_call', { role: 'assistant', content, payload: { tool_name, parameters, turn }, metadata })
 }
 
-export interface ToolResultMembers {
+interface ToolResultMembers {
   readonly content: Json
   readonly tool_name: string
   readonly payload?: JsonMap | undefined

@@ -3,13 +3,13 @@ import type { ConversationResult, ToolExecutionResult } from './conversation-res
 import type { ExecutedTool, ToolAuditEvent, ToolObservation } from './tool-audit.ts'
 import { auditTool, observeTool } from './tool-audit.ts'
 
-export const conversationResultSchema = 'agents-api.conversation-result'
-export const runOutcomeSchema = 'agents-api.run-outcome'
+const conversationResultSchema = 'agents-api.conversation-result'
+const runOutcomeSchema = 'agents-api.run-outcome'
 
 /** Ends that are worth another try; every other failure is not. */
 const retryableStatuses: ReadonlySet<string> = new Set(['stalled', 'interrupted', 'transcript_lock_contention'])
 
-export interface RunOutcome {
+interface RunOutcome {
   readonly schema: typeof runOutcomeSchema
   readonly status: string
   readonly completed: boolean
@@ -18,7 +18,7 @@ export interface RunOutcome {
 }
 
 /** What is kept of a run for those who watch over it: proof of what was run, and the shape of it; no argument and no result. */
-export interface ConversationReport {
+interface ConversationReport {
   readonly schema: typeof conversationResultSchema
   readonly version: 1
   readonly tool_audit_events: readonly ToolAuditEvent[]

@@ -4,7 +4,7 @@ import type { JsonMap } from '../json-difference.ts'
 export const envelopeSchemaName = 'agents-api.message'
 export const envelopeVersion = 1
 
-export const envelopeTypes = [
+const envelopeTypes = [
   'text',
   'tool_call',
   'tool_result',

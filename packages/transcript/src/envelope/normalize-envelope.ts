@@ -9,7 +9,7 @@ import {
   isEnvelopeType,
 } from './envelope.ts'
 
-export interface NormalizeEnvelopeOptions {
+interface NormalizeEnvelopeOptions {
   /** As the class of agents-api reads: an object without `version` is a plain row even when it names its schema. Default false. */
   readonly isStrict?: boolean | undefined
   readonly report?: ((code: 'version_missing' | 'schema_unknown', message: string) => void) | undefined
@@ -60,7 +60,7 @@ export function normalizeEnvelopes(
   return values.map(value => normalizeEnvelope(value, options))
 }
 
-export function refuseEnvelope(reason: string): Rejection {
+function refuseEnvelope(reason: string): Rejection {
   return new Rejection('malformed', `invalid_ai_message_envelope: ${reason}`)
 }
 

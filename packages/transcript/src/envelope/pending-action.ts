@@ -3,8 +3,8 @@ import { z } from 'zod'
 import { jsonMapSchema, jsonSchema } from '../json-schema.ts'
 import type { RecordStore, RecordTies } from '../transcript-store.ts'
 
-export const actionStatuses = ['pending', 'accepted', 'rejected', 'expired', 'deleted'] as const
-export const actionDecisions = ['accepted', 'rejected'] as const
+const actionStatuses = ['pending', 'accepted', 'rejected', 'expired', 'deleted'] as const
+const actionDecisions = ['accepted', 'rejected'] as const
 
 /** What a tool wants to do and somebody has to allow first. Every status but `pending` is final. */
 export const pendingActionSchema = z.object({
@@ -28,13 +28,13 @@ export const pendingActionSchema = z.object({
 })
 
 export type PendingAction = z.infer<typeof pendingActionSchema>
-export type ActionStatus = (typeof actionStatuses)[number]
-export type ActionDecision = (typeof actionDecisions)[number]
+type ActionStatus = (typeof actionStatuses)[number]
+type ActionDecision = (typeof actionDecisions)[number]
 
-export type NewAction = Pick<PendingAction, 'kind' | 'summary' | 'apply_input'> &
+type NewAction = Pick<PendingAction, 'kind' | 'summary' | 'apply_input'> &
   Partial<Pick<PendingAction, 'action_id' | 'preview' | 'workspace' | 'agent' | 'creator' | 'expires_at' | 'metadata'>>
 
-export interface Resolution {
+interface Resolution {
   readonly decision: ActionDecision
   /** Who decided; kept with the action. */
   readonly resolver: string

@@ -16,7 +16,7 @@ export async function claimRun(
 }
 
 /** What a channel knows of a message from outside. */
-export interface ExternalMessage {
+interface ExternalMessage {
   readonly connector_id: string
   readonly external_provider: string
   readonly external_message_id: string
@@ -24,7 +24,7 @@ export interface ExternalMessage {
   readonly text: string
 }
 
-export type ExternalVerdict = 'take' | 'silent_skip' | 'duplicate'
+type ExternalVerdict = 'take' | 'silent_skip' | 'duplicate'
 
 /** Own echoes and empty events are passed over without a word; the same message is taken once while it is remembered. */
 export async function screenExternalMessage(

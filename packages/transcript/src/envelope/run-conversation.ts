@@ -17,10 +17,10 @@ export interface ConversationRequest {
 }
 
 /** Another runtime's loop; `null` leaves the conversation to the built-in one. */
-export type ForeignRunner = (request: ConversationRequest) => Promise<unknown>
-export type BuiltInRunner = (request: ConversationRequest) => Promise<ConversationResult>
+type ForeignRunner = (request: ConversationRequest) => Promise<unknown>
+type BuiltInRunner = (request: ConversationRequest) => Promise<ConversationResult>
 
-export interface ConversationRunners {
+interface ConversationRunners {
   readonly foreign?: ForeignRunner | undefined
   readonly builtIn: BuiltInRunner
 }

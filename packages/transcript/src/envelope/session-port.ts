@@ -19,7 +19,7 @@ export interface PendingSearch {
   readonly token_id?: string | undefined
 }
 
-export interface SessionUpdate {
+interface SessionUpdate {
   /** The whole list, not what is new. */
   readonly messages: readonly unknown[]
   readonly metadata?: Session['metadata'] | undefined
@@ -31,7 +31,7 @@ export interface SessionUpdate {
 }
 
 /** A session as it is now, and what was odd about the messages it was given. */
-export interface UpdatedSession extends Session {
+interface UpdatedSession extends Session {
   readonly findings: readonly Finding[]
 }
 

@@ -16,7 +16,7 @@ import {
 } from './session.ts'
 import type { PendingSearch, SessionFilter, SessionStore } from './session-port.ts'
 
-export interface SessionDeps {
+interface SessionDeps {
   readonly transcript: TranscriptStore
   readonly records: RecordStore
   readonly platform: Pick<Platform, 'now' | 'randomBytes'>

@@ -4,7 +4,7 @@ import { parseEntryTime } from '../entry-time.ts'
 import { jsonMapSchema } from '../json-schema.ts'
 import type { AgentMessageEnvelope } from './envelope.ts'
 
-export const sessionOwnerTypes = ['user', 'audience', 'runtime', 'token', 'system'] as const
+const sessionOwnerTypes = ['user', 'audience', 'runtime', 'token', 'system'] as const
 
 /** Who asks, as the credential proved it; never what a body says. */
 export interface SessionPrincipal {

@@ -7,16 +7,16 @@ import type { PendingAction, PendingActions } from './pending-action.ts'
 
 /** A tool runs at once, after somebody has seen what it will do, or never. */
 export const toolPolicies = ['direct', 'preview', 'forbidden'] as const
-export type ToolPolicy = (typeof toolPolicies)[number]
+type ToolPolicy = (typeof toolPolicies)[number]
 
-export interface ToolScope {
+interface ToolScope {
   readonly owner: string
   readonly workspace?: string | undefined
   readonly agent: string
   readonly tool_name: string
 }
 
-export interface PolicyMemory {
+interface PolicyMemory {
   /** What was remembered for this owner, workspace, agent and tool; else `otherwise`. */
   find(scope: ToolScope, otherwise: ToolPolicy): Promise<ToolPolicy>
   remember(scope: ToolScope, policy: ToolPolicy): Promise<void>
@@ -47,7 +47,7 @@ export interface WantedCall extends ToolScope {
   readonly expires_at?: string | undefined
 }
 
-export interface PolicyOutcome {
+interface PolicyOutcome {
   /** What is appended to the conversation: the tool's result, or what stands in its place. */
   readonly envelope: AgentMessageEnvelope
   /** The loop stops, and its run is not completed. */

@@ -14,10 +14,10 @@ import { readMessageDrafts, readResponseDrafts } from './read-normalized.ts'
 import { writeNormalized } from './write-normalized.ts'
 
 /** A message to an agent, or an agent's answer, as plain JSON. */
-export type NormalizedForeign = JsonMap & { readonly id: string; readonly parts: readonly Json[] }
+type NormalizedForeign = JsonMap & { readonly id: string; readonly parts: readonly Json[] }
 
 /** @throws Rejection malformed, naming the member */
-export function parseNormalized(value: unknown): NormalizedForeign {
+function parseNormalized(value: unknown): NormalizedForeign {
   const isMessage = isJsonMap(value) && 'received_via' in value
   const parsed = isMessage
     ? parseForeign(normalizedMessageSchema, value, 'message')
@@ -27,7 +27,7 @@ export function parseNormalized(value: unknown): NormalizedForeign {
   return isJsonMap(value) && value.kind !== undefined ? { ...rest, kind } : rest
 }
 
-export function isNormalizedMessage(foreign: NormalizedForeign): boolean {
+function isNormalizedMessage(foreign: NormalizedForeign): boolean {
   return 'received_via' in foreign
 }
 

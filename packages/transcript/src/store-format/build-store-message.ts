@@ -4,7 +4,7 @@ import type { StoreMessageType } from './message-types.ts'
 import { parseStoreMessage, type StoreMessage } from './store-message.ts'
 
 /** What every builder takes. Further members stand in `extra`; they never replace one that the builder sets. */
-export interface EntryOptions {
+interface EntryOptions {
   /** Seconds since the epoch; 0 is a time, too. Absent: the clock's. */
   readonly timestamp?: number | undefined
   /** Left out when empty. */
@@ -13,7 +13,7 @@ export interface EntryOptions {
 }
 
 /** The sixteen builders, one for each type. Each throws `Rejection` malformed for what JSON cannot hold. */
-export interface StoreMessageBuilders {
+interface StoreMessageBuilders {
   createUserMessage(content: Json, options?: EntryOptions): StoreMessage
   createAssistantMessage(content: Json, options?: EntryOptions): StoreMessage
   createTaskEntry(content: Json, options?: EntryOptions): StoreMessage

@@ -1,5 +1,5 @@
 /** One of the sixteen types of a message store, as its catalogue describes it. */
-export interface MessageTypeInfo {
+interface MessageTypeInfo {
   readonly group: 'conversation' | 'trace' | 'completion' | 'planning' | 'delegation' | 'global' | 'context'
   readonly description: string
   /** Name of the function that builds such a message. */

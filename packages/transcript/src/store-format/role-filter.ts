@@ -2,8 +2,8 @@ import { type EntryBody, textOfContent } from '../entry.ts'
 import type { EntryKind } from '../kind.ts'
 
 /** How an agent takes part in a team; it chooses what the agent sees, and is no role of a message. */
-export const teamRoles = ['orchestrator', 'manager', 'worker', 'all'] as const
-export type TeamRole = (typeof teamRoles)[number]
+const teamRoles = ['orchestrator', 'manager', 'worker', 'all'] as const
+type TeamRole = (typeof teamRoles)[number]
 
 export interface RoleFilter {
   readonly role: TeamRole

@@ -2,7 +2,7 @@ import { ConfigError, type Json } from '@postern/core'
 import type { MessageStore, ViewOptions } from './message-store.ts'
 import type { StoreMessage } from './store-message.ts'
 
-export interface StoreMemoryOptions {
+interface StoreMemoryOptions {
   readonly store: MessageStore
   readonly location: string
   readonly agent_key: string
@@ -10,7 +10,7 @@ export interface StoreMemoryOptions {
   readonly subordinates?: readonly string[] | undefined
 }
 
-export interface HistoryOptions {
+interface HistoryOptions {
   /** View after view, as the framework has it, or merged by time. Default `blocks`. */
   readonly order?: 'blocks' | 'timeline' | undefined
   /** For each of the views. */
@@ -18,7 +18,7 @@ export interface HistoryOptions {
 }
 
 /** What one agent remembers of one location. Unlike the original's it stores what it is told. */
-export interface StoreMemory {
+interface StoreMemory {
   readonly location: string
   readonly agent_key: string
   /** Conversation, own work, subordinates' work (for a manager), broadcasts. */

@@ -8,7 +8,7 @@ import { storeCodec } from './store-codec.ts'
 import type { StoreMessage } from './store-message.ts'
 import { storeTypeOfEntry } from './write-store-message.ts'
 
-export interface MessageStoreDeps {
+interface MessageStoreDeps {
   readonly transcript: TranscriptStore
   readonly platform: Pick<Platform, 'now' | 'randomBytes'>
   /** Whose locations these are. */

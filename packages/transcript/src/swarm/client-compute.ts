@@ -27,7 +27,7 @@ export interface ClientCompute<Value extends Json = Json> {
 
 type Computed = { readonly value: Json; readonly at: number; readonly basis: string }
 
-export interface ComputeDeps extends SharedData {
+interface ComputeDeps extends SharedData {
   readonly platform: Pick<Platform, 'now'>
   /** @throws TypeError when there is none of this name */
   openState(stateName: string): Pick<ClientState, 'get'>

@@ -4,14 +4,14 @@ import type { SwarmClientState } from './swarm-client-state.ts'
 import type { TurnDeps, TurnRequest } from './swarm-turn.ts'
 import { runSwarmTurn } from './swarm-turn.ts'
 
-export interface ClientTurns {
+interface ClientTurns {
   /** One turn: the answer, a refusal, or '' when it was given up. @throws what a model throws */
   run(request: TurnRequest): Promise<string>
   /** What is heard: looked at by the policies, kept, told. `answer` is what the last of the agents said, `rawResult` everything that is heard. */
   giveOutput(mode: string, answer: string, isStored?: boolean, rawResult?: string): Promise<string>
 }
 
-export interface ClientTurnDeps {
+interface ClientTurnDeps {
   readonly turn: TurnDeps
   readonly room: SwarmClientState
   readonly bans: SwarmBans

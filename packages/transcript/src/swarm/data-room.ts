@@ -3,7 +3,7 @@ import type { BusContext, BusEvent, BusSource, SwarmBus } from './swarm-bus.ts'
 import { sharedClientId } from './swarm-bus.ts'
 
 /** What is kept for a client beside the conversation, by its place on the record store; of what is shared the place names no client. */
-export type DataKind = 'state' | 'storage' | 'compute'
+type DataKind = 'state' | 'storage' | 'compute'
 
 /** Of what kind an item of a shared storage is on the record store. */
 export function kindOfItems(storageName: string): string {

@@ -6,7 +6,7 @@ import type { SharedData } from './data-room.ts'
 
 export const defaultScore = 0.65
 
-export interface Search {
+interface Search {
   readonly search: string
   readonly total: number
   readonly score: number

@@ -1,7 +1,7 @@
 import type { CommitOptions, SwarmCommits } from './swarm-commits.ts'
 
 /** The commits that ask nobody whether their agent is still the active one. */
-export type ForcedCommits = { readonly [Name in keyof SwarmCommits as `${Name}Force`]: SwarmCommits[Name] }
+type ForcedCommits = { readonly [Name in keyof SwarmCommits as `${Name}Force`]: SwarmCommits[Name] }
 
 /** Every commit, and its `…Force`. */
 export type AllCommits = SwarmCommits & ForcedCommits

@@ -3,7 +3,7 @@ import { Unavailable } from '@postern/core'
 import type { RecordKey, RecordStore } from '../transcript-store.ts'
 
 /** One record of the record store that several write. */
-export interface KeptRecord<Value extends Json> {
+interface KeptRecord<Value extends Json> {
   read(): Promise<Value | undefined>
   /**
    * One after the other; made again of what is there then, when another process was first. A `make` that throws changes nothing.

@@ -1,6 +1,6 @@
 import type { SwarmTool, ToolContext } from './swarm-spec.ts'
 
-export interface HandOverOptions {
+interface HandOverOptions {
   readonly name?: string | undefined
   readonly description?: string | undefined
   /** What the next agent is told, made of what the user said last; absent: the user's own words. */
@@ -11,7 +11,7 @@ export interface HandOverOptions {
   readonly repeat?: string | undefined
 }
 
-export interface NavigateOptions extends HandOverOptions {
+interface NavigateOptions extends HandOverOptions {
   /** The agent it hands over to. The tool's name: default `navigate_to_<to>`. */
   readonly to: string
 }

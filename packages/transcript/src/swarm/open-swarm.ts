@@ -9,25 +9,25 @@ import type { AgentSpec, SwarmDeps, SwarmSpec } from './swarm-spec.ts'
 
 type Words = Pick<MessageOptions, 'payload' | 'images' | 'hear'>
 
-export interface SwarmSession {
+interface SwarmSession {
   /** '' after `dispose`. */
   complete(message: string, options?: Words): Promise<string>
   dispose(): Promise<void>
 }
 
-export interface SwarmConnection {
+interface SwarmConnection {
   /** Resolves when it is answered; the answer goes to who receives. */
   send(message: string, options?: Words): Promise<void>
   dispose(): Promise<void>
 }
 
-export interface ForkOptions {
+interface ForkOptions {
   readonly clientId: string
   readonly onError?: ((error: unknown) => void) | undefined
 }
 
 /** In place of the swarm's own, for a while. Its agents stay the same by name. */
-export type ScopeOptions = Partial<
+type ScopeOptions = Partial<
   Pick<
     SwarmSpec,
     'agents' | 'policies' | 'commonPrompts' | 'texts' | 'answerChecks' | 'states' | 'storages' | 'computes'
@@ -38,7 +38,7 @@ export type ScopeOptions = Partial<
  * A swarm and its clients. A client is open as long as somebody uses it; whoever opens it, its turns are taken one after the other. What
  * is said in the name of an agent (`agentName`) is skipped when that agent is not the active one any more.
  */
-export interface Swarm {
+interface Swarm {
   /** The client, opened where it was left. */
   open(clientId: string): Promise<SwarmClient>
   /** Forgets what is in memory of a client, and gives up its answer. What is stored stays. */

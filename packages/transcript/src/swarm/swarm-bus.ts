@@ -39,7 +39,7 @@ export interface BusEvent {
   readonly payload?: Json | undefined
 }
 
-export type BusListener = (event: BusEvent) => Promise<void> | void
+type BusListener = (event: BusEvent) => Promise<void> | void
 
 export interface ListenOptions {
   /** One client's events; default, and `*`, everyone's. */

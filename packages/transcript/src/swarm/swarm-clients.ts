@@ -1,7 +1,7 @@
 import type { SwarmClientState } from './swarm-client-state.ts'
 
 /** Somebody uses a client, until he leaves or the client is closed. */
-export interface Stay {
+interface Stay {
   readonly isOver: boolean
   /** Whoever leaves last closes the client. */
   leave(): Promise<void>

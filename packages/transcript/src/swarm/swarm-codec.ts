@@ -34,7 +34,7 @@ function withoutMarker({
 const codec = createCodec(dialect)
 
 /** `ISwarmMessage` as a program has it: its images may be bytes. */
-export interface LiveSwarmMessage extends Omit<SwarmMessage, 'images'> {
+interface LiveSwarmMessage extends Omit<SwarmMessage, 'images'> {
   readonly images?: readonly SwarmImage[] | undefined
 }
 

@@ -6,7 +6,7 @@ import type { ExecutionMode, SwarmImage, SwarmMessage, SwarmToolCall } from './s
 import { encodeSwarmImages, hasOnlyText } from './swarm-message.ts'
 import type { SwarmDeps } from './swarm-spec.ts'
 
-export interface ToolRequest {
+interface ToolRequest {
   readonly toolName: string
   readonly params: JsonMap
 }
@@ -20,7 +20,7 @@ export interface CommitOptions {
   readonly isStored?: boolean | undefined
 }
 
-export interface UserCommitOptions extends CommitOptions {
+interface UserCommitOptions extends CommitOptions {
   readonly payload?: JsonMap | null | undefined
   readonly images?: readonly SwarmImage[] | undefined
 }
@@ -81,7 +81,7 @@ const outerBuses = {
   'commit-agent-change': [],
 } as const satisfies Readonly<Record<string, readonly BusSource[]>>
 
-export type CommitType = keyof typeof outerBuses
+type CommitType = keyof typeof outerBuses
 
 export function createSwarmCommits(deps: CommitDeps): SwarmCommits {
   const { history, bus, platform, swarmName, clientId, activeAgent, isOfSession = false, effects = {} } = deps

@@ -95,7 +95,7 @@ async function takeLastRow(transcript: TranscriptStore, thread: ThreadKey): Prom
  * What a model is given: prompts and the agent's own system rows in front, then the newest messages since the last
  * flush or rescue that are shared or its own, without half pairs. Pure.
  */
-export function buildModelHistory(
+function buildModelHistory(
   entries: readonly TranscriptEntry[],
   {
     agentName,

@@ -4,9 +4,9 @@ import { jsonMapSchema } from '../json-schema.ts'
 import { parseForeign } from '../parse-foreign.ts'
 
 export const swarmRoles = ['assistant', 'system', 'tool', 'user', 'resque', 'flush', 'developer'] as const
-export const executionModes = ['user', 'tool'] as const
+const executionModes = ['user', 'tool'] as const
 
-export const swarmToolCallSchema = z.looseObject({
+const swarmToolCallSchema = z.looseObject({
   id: z.string(),
   type: z.literal('function'),
   function: z.looseObject({ name: z.string(), arguments: jsonMapSchema }),
@@ -21,7 +21,7 @@ const imageSchema = z.union(
   'must be base64 text or bytes; swarmCodec.readLive() reads a Blob',
 )
 
-export const swarmMessageSchema = z.looseObject({
+const swarmMessageSchema = z.looseObject({
   role: z.enum(swarmRoles),
   /** The agent instance the message belongs to. */
   agentName: z.string(),

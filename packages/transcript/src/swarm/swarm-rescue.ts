@@ -4,7 +4,7 @@ import { findAnswerFault } from './answer-checks.ts'
 import type { SwarmCommits } from './swarm-commits.ts'
 import type { AgentSpec, ModelAnswer, RescueStrategy, SwarmTexts } from './swarm-spec.ts'
 
-export interface Rescue {
+interface Rescue {
   readonly agent: AgentSpec
   readonly commits: Pick<SwarmCommits, 'commitRescue'>
   readonly texts: SwarmTexts

@@ -73,7 +73,7 @@ export interface OperatorPort {
   }): Promise<string>
 }
 
-export const rescueStrategies = ['flush', 'recomplete', 'custom'] as const
+const rescueStrategies = ['flush', 'recomplete', 'custom'] as const
 export type RescueStrategy = (typeof rescueStrategies)[number]
 
 export interface AgentSpec {

@@ -1,13 +1,13 @@
 import type { SwarmNavigation } from './swarm-navigation.ts'
 
 /** What a chat shows of a swarm (`STATE_SNAPSHOT` of AG-UI). */
-export type SwarmState = {
+type SwarmState = {
   readonly activeAgent: string
   readonly navigationStack: readonly string[]
 }
 
 /** RFC 6902 §4.3 */
-export type SwarmStateChange = {
+type SwarmStateChange = {
   readonly op: 'replace'
   readonly path: `/${keyof SwarmState}`
   readonly value: string | readonly string[]

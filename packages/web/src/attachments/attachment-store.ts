@@ -31,7 +31,7 @@ export interface AttachmentStore {
   readonly findByDigest: ObjectStore['findObjectByDigest']
 }
 
-export interface WebAttachmentDeps {
+interface WebAttachmentDeps {
   readonly config: WebConfig
   readonly gateway: Pick<ChannelContext, 'platform' | 'agents'>
   readonly objects: ObjectStore

@@ -2,7 +2,7 @@ import type { AgentMessageEnvelope, OrphanFinding, ProviderMessage } from '@post
 import { coalesceEnvelopes, findOrphanEnvelopes, pruneOrphanEnvelopes, toProviderMessages } from '@postern/transcript'
 
 /** A session's list as a provider of models is sent it; the list itself stays as it is. */
-export interface ProjectedSession {
+interface ProjectedSession {
   readonly messages: readonly ProviderMessage[]
   /** Calls and results without each other: no model sees them. */
   readonly findings: readonly OrphanFinding[]

@@ -44,7 +44,7 @@ export interface StartedOperatorRun {
 }
 
 /** As many wait in one run at a time; when they are decided, others come. */
-export const mostWaiting = 50
+const mostWaiting = 50
 const threadOfOne = /^approval:([0-9a-f]{32})$/
 
 /** What waits in a thread: in `approval:<id>` this one alone, in every other all there is. */

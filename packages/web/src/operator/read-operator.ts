@@ -11,7 +11,7 @@ export interface WebOperator {
   readonly name: string
 }
 
-export interface OperatorEndpoint {
+interface OperatorEndpoint {
   readonly config: Pick<WebConfig, 'operators'>
   readonly readOwner: ReadOwner
   /** Issuer of configured tokens. */

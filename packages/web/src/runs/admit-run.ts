@@ -14,7 +14,7 @@ export class RunRepeated extends Error {
   override readonly name = 'RunRepeated'
 }
 
-export interface SaidRun {
+interface SaidRun {
   readonly asked: AskedRun
   readonly news: RunNews
   readonly content: ReadParts

@@ -4,7 +4,7 @@ import type { NormalizedResponse } from '@postern/core'
 export type ChatState = NonNullable<NormalizedResponse['chat_state']>
 
 /** RFC 6902 */
-export type StateChange =
+type StateChange =
   | { readonly op: 'add' | 'replace'; readonly path: string; readonly value: ChatState[string] }
   | { readonly op: 'remove'; readonly path: string }
 

@@ -10,7 +10,7 @@ export interface ReadParts {
   readonly warnings: readonly string[]
 }
 
-export interface PartPlace {
+interface PartPlace {
   readonly owner: string
   readonly threadId: string
   readonly runId: string

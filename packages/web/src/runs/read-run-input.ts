@@ -4,7 +4,7 @@ import { RunAgentInputSchema } from '@ag-ui/core/schemas'
 import { Rejection } from '@postern/core'
 
 /** What a client posts to have an agent run, in the words of AG-UI 1.0. */
-export interface RunRequest {
+interface RunRequest {
   readonly input: RunAgentInput
   /** What was not understood and left out, one sentence each. */
   readonly warnings: readonly string[]
@@ -113,14 +113,4 @@ function readMimeType(value: unknown): string {
 
 export function isMap(value: unknown): value is Record<string, unknown> {
   return value !== null && typeof value === 'object' && !Array.isArray(value)
-}
-
-/** Text of a message's content; parts that are not text say nothing here. */
-export function textOfMessage({ content }: Pick<Message, 'content'>): string {
-  if (typeof content === 'string') return content
-  if (!Array.isArray(content)) return ''
-  return content
-    .map(part => (part.type === 'text' ? part.text : ''))
-    .filter(Boolean)
-    .join('\n\n')
 }

@@ -10,7 +10,7 @@ import type { Watched } from './follow-turn.ts'
 import { isMap } from './read-run-input.ts'
 import type { AskedRun } from './start-run.ts'
 
-export interface DecidedInterrupts {
+interface DecidedInterrupts {
   /** The turn that a decision has caused. */
   readonly watched: Watched | undefined
   /** Answers to questions, as words. */

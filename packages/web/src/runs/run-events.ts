@@ -53,7 +53,7 @@ export interface RunWriter {
   fail(message: string, code: string, failed?: FailedRun): void
 }
 
-export interface FailedRun {
+interface FailedRun {
   /** The answer that says so. */
   readonly response?: Answered | undefined
   /** What a client may act on. */

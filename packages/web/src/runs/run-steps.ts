@@ -11,7 +11,7 @@ export interface OpenStep {
   readonly from: number | undefined
 }
 
-export interface StepEnd {
+interface StepEnd {
   readonly message_id: string
   /** Default: since it began. */
   readonly latency_ms?: number | undefined
@@ -44,7 +44,7 @@ export function createStepWriter(runId: string, now: () => number, emit: EmitEve
 }
 
 /** Stages that the agent names: one at a time. */
-export interface StageWriter {
+interface StageWriter {
   begin(notice: StageNotice): void
   /** As it is kept. */
   end(notice: NoteNotice): void

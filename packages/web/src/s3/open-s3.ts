@@ -3,7 +3,7 @@ import { Unavailable } from '@postern/core'
 import type { WebConfig } from '../config.ts'
 import { encodeS3Path, signS3Request } from './sign-request.ts'
 
-export type S3Config = Extract<WebConfig['storage'], { readonly kind: 's3' }>
+type S3Config = Extract<WebConfig['storage'], { readonly kind: 's3' }>
 
 /** Bytes in a bucket of an S3-compatible store, addressed by path (`{endpoint}/{bucket}/{key}`). @throws Unavailable */
 export function openS3Bytes(config: S3Config, { fetch, now }: Pick<Platform, 'fetch' | 'now'>): ByteStore {

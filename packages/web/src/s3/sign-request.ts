@@ -1,12 +1,12 @@
 import { createHmac, hash } from 'node:crypto'
 
-export interface S3Credentials {
+interface S3Credentials {
   readonly accessKey: string
   readonly secretKey: string
   readonly region: string
 }
 
-export interface S3Request {
+interface S3Request {
   readonly method: 'GET' | 'PUT' | 'DELETE'
   /** Without a query; its path is encoded already. */
   readonly url: string

@@ -4,7 +4,7 @@ import type { Verdict } from '../finding.ts'
 import { failure, ok, warning } from '../finding.ts'
 import type { OperatorClient } from '../operator-client.ts'
 
-export interface LoopTimes {
+interface LoopTimes {
   readonly patienceMs: number
   readonly pauseMs: number
 }

@@ -5,7 +5,7 @@ import type { Verdict } from '../finding.ts'
 import { ok, warning } from '../finding.ts'
 
 /** Settings of the Postfix on this machine, by name. */
-export type PostfixSettings = Readonly<Record<string, string>>
+type PostfixSettings = Readonly<Record<string, string>>
 
 const names = [
   'smtpd_forbid_bare_newline',

@@ -14,7 +14,7 @@ export interface MailServer {
 }
 
 /** What a mail server says of itself. */
-export interface Greeting {
+interface Greeting {
   /** Its first line. */
   readonly banner: string
   /** RFC 5321 §4.1.1.1, upper case: `SIZE` → `10240000`. */

@@ -15,7 +15,7 @@ export interface CallWay {
 }
 
 /** What `call_agent.py` prints. */
-export interface PythonConversation {
+interface PythonConversation {
   /** The agent's, by its card, whose signature was verified. */
   readonly name: string
   readonly said: readonly {

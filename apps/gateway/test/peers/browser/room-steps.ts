@@ -3,7 +3,7 @@ import type { BrowserContext, Locator, Page } from 'playwright-core'
 import type { Step } from '../run-steps.ts'
 import type { ChatRoom } from './chat-room.ts'
 
-export interface RoomStage {
+interface RoomStage {
   readonly room: ChatRoom
   /** Of Ann, of Bob, and of Cy, who has no script. */
   readonly browsers: { readonly ann: BrowserContext; readonly bob: BrowserContext; readonly cy: BrowserContext }

@@ -6,7 +6,7 @@ import { ourOrigin } from '../names.ts'
 import type { OurGateway } from '../our-gateway.ts'
 import type { Step } from '../run-steps.ts'
 
-export interface BrowserStage {
+interface BrowserStage {
   readonly simulation: Simulation
   readonly gateway: OurGateway
   /** One that runs scripts, and one that does not. */

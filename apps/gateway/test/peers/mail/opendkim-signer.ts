@@ -8,7 +8,7 @@ import { describePrograms } from './find-mail-programs.ts'
 import { bea, mailPorts, peopleHost, stagePath } from './names.ts'
 
 /** OpenDKIM as mail servers use it: a filter that signs what goes through them. */
-export interface OpenDkimSigner {
+interface OpenDkimSigner {
   /** What people.test publishes. */
   readonly record: { readonly name: string; readonly value: string }
   stop(): Promise<void>

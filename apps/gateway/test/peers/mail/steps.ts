@@ -9,7 +9,7 @@ import type { Dkimpy } from './dkimpy.ts'
 import { alice, bea, gone, peopleHost } from './names.ts'
 import type { OpenDkim } from './opendkim.ts'
 
-export interface MailStage {
+interface MailStage {
   readonly gateway: OurGateway
   readonly alice: Alice
   readonly dkimpy: Dkimpy

@@ -1,1 +1,0 @@
-export * from './normalized-codec.ts'
