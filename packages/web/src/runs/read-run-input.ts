@@ -1,4 +1,4 @@
-import type { ContentPart, Message, RunAgentInput } from '@ag-ui/core'
+import type { ContentPart, RunAgentInput } from '@ag-ui/core'
 import { omitOptionalNulls } from '@ag-ui/core'
 import { RunAgentInputSchema } from '@ag-ui/core/schemas'
 import { Rejection } from '@postern/core'
