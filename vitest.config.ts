@@ -5,7 +5,7 @@ const testsOf = (folder: string) => [`${folder}/*/src/**/*.test.ts`, `${folder}/
 
 export default defineConfig({
   test: {
-    include: [...testsOf('packages'), ...testsOf('apps'), 'tools/*.test.ts'],
+    include: [...testsOf('packages'), ...testsOf('apps'), 'tools/**/*.test.ts'],
     // Modules keep nothing, and what they need is handed in: tests share a process, and need not load everything anew for each file.
     isolate: false,
     reporters: ['default', new ClosingLineReporter()],

@@ -1,0 +1,49 @@
+/** `npm run structure`: the rules of the tree that a compiler does not know. Ends with 1 when one is broken. */
+import { execFileSync } from 'node:child_process'
+import { existsSync, readFileSync } from 'node:fs'
+import { fileURLToPath } from 'node:url'
+import { findSubjectFaults } from './commit-subjects.ts'
+import { findCycles } from './cycles.ts'
+import { findDuplicateNames, findStarExports, findUnusedNames } from './exported-names.ts'
+import { findLargeFolders } from './folders.ts'
+import layers from './layers.json' with { type: 'json' }
+import { findLayerFaults } from './layers.ts'
+import { findPrivateWords } from './private-words.ts'
+import { readSourceFiles } from './source-files.ts'
+
+const root = fileURLToPath(new URL('../..', import.meta.url))
+/** Earlier commits are as they are. */
+const subjectsSince = '2026-11-23T03:00:00Z'
+
+const git = (...args: string[]) => execFileSync('git', args, { cwd: root, encoding: 'utf8', maxBuffer: 2 ** 28 })
+const paths = git('ls-files', '-co', '--exclude-standard')
+  .split('\n')
+  .filter(path => path && existsSync(`${root}/${path}`))
+const files = readSourceFiles(
+  root,
+  paths.filter(path => path.endsWith('.ts') && !path.startsWith('fixtures/')),
+)
+const texts = paths
+  .filter(path => /\.(ts|mjs|md)$/.test(path) && !path.startsWith('fixtures/'))
+  .map(path => ({ path, text: readFileSync(`${root}/${path}`, 'utf8') }))
+
+const rules: readonly (readonly [string, readonly string[]])[] = [
+  ['Files that import each other in a circle', findCycles(files).map(group => group.join(' '))],
+  ['Imports against the order of folders', findLayerFaults(files, layers)],
+  ['Exports that name nothing', findStarExports(files)],
+  ['Names that several files export', findDuplicateNames(files)],
+  ['Exports that nobody uses', findUnusedNames(files, texts)],
+  ['Folders with too many files', findLargeFolders(paths)],
+  ['Words outside the vocabulary', findPrivateWords(files)],
+  [
+    'Subjects of commits',
+    findSubjectFaults(git('log', `--since=${subjectsSince}`, '--format=%s').split('\n').filter(Boolean)),
+  ],
+]
+
+for (const [title, faults] of rules) {
+  if (faults.length > 0) console.log(`${title}: ${faults.length}\n${faults.map(fault => `  ${fault}`).join('\n')}`)
+}
+const count = rules.reduce((sum, [, faults]) => sum + faults.length, 0)
+console.log(count === 0 ? `${files.length} files keep the rules of the tree.` : `${count} faults.`)
+process.exitCode = count === 0 ? 0 : 1

@@ -1,0 +1,106 @@
+import { describe, expect, test } from 'vitest'
+import { findSubjectFaults } from './commit-subjects.ts'
+import { findCycles } from './cycles.ts'
+import { findDuplicateNames, findStarExports, findUnusedNames } from './exported-names.ts'
+import { findLargeFolders } from './folders.ts'
+import { findLayerFaults } from './layers.ts'
+import { findPrivateWords } from './private-words.ts'
+import { parseSourceFile } from './source-files.ts'
+
+const parse = (tree: Readonly<Record<string, string>>) =>
+  Object.entries(tree).map(([path, text]) => parseSourceFile(path, text))
+
+describe('circles of imports', () => {
+  test('are found whatever the import looks like, types and re-exports included', () => {
+    const files = parse({
+      'p/a.ts': "import type { B } from './b.ts'\n",
+      'p/b.ts': "export { c } from './c.ts'\n",
+      'p/c.ts': "export const c = () => import('./a.ts')\n",
+      'p/d.ts': "import './a.ts'\n",
+      'p/e.ts': '// import "./d.ts"\n',
+    })
+    expect(findCycles(files)).toEqual([['p/a.ts', 'p/b.ts', 'p/c.ts']])
+  })
+
+  test('are told apart, the largest first; a file that imports itself is one', () => {
+    const files = parse({
+      'p/a.ts': "import { a } from './a.ts'\n",
+      'p/b.ts': "import { c } from './c.ts'\n",
+      'p/c.ts': "import { b } from './b.ts'\nimport { a } from './a.ts'\n",
+    })
+    expect(findCycles(files)).toEqual([['p/b.ts', 'p/c.ts'], ['p/a.ts']])
+  })
+
+  test('are not seen in a comment', () => {
+    const files = parse({
+      'p/a.ts': "import { b } from './b.ts'\n",
+      'p/b.ts': "/*\nimport { a } from './a.ts'\n*/\n",
+    })
+    expect(findCycles(files)).toEqual([])
+  })
+})
+
+describe('the order of folders', () => {
+  const layers = { p: ['low', 'low/deep', 'high'] }
+
+  test.each([
+    ['down', 'p/src/high/a.ts', '../low/b.ts', 0],
+    ['up', 'p/src/low/a.ts', '../high/b.ts', 1],
+    ['up, to the loose files', 'p/src/high/a.ts', '../index.ts', 1],
+    ['up, into a folder inside', 'p/src/low/a.ts', './deep/b.ts', 1],
+    ['within a folder', 'p/src/low/a.ts', './b.ts', 0],
+    ['into another package', 'p/src/low/a.ts', '../../../q/src/high/b.ts', 0],
+    ['up, by a test', 'p/src/low/a.test.ts', '../high/b.ts', 0],
+  ])('an import %s', (_, path, specifier, count) => {
+    expect(findLayerFaults(parse({ [path]: `import { x } from '${specifier}'\n` }), layers)).toHaveLength(count)
+  })
+
+  test('names every folder', () => {
+    expect(findLayerFaults(parse({ 'p/src/new/a.ts': '' }), layers)).toEqual([
+      'p/src/new/a.ts: its folder is not in the order of p',
+    ])
+  })
+})
+
+describe('exported names', () => {
+  test('stand in the index one by one', () => {
+    expect(findStarExports(parse({ 'p/index.ts': "export * from './a.ts'\n" }))).toHaveLength(1)
+    expect(findStarExports(parse({ 'p/index.ts': "export { a } from './a.ts'\n" }))).toEqual([])
+  })
+
+  test('are unique', () => {
+    const files = parse({ 'p/a.ts': 'export const name = 1\n', 'q/b.ts': 'export interface name {}\n' })
+    expect(findDuplicateNames(files)).toEqual(['name is exported by p/a.ts, q/b.ts'])
+  })
+
+  test('are used by another file', () => {
+    const files = parse({ 'p/a.ts': 'export const used = 1\nexport const lonely = used\n', 'p/b.ts': 'used\n' })
+    expect(findUnusedNames(files, files)).toEqual(['p/a.ts exports lonely, which no other file names'])
+  })
+})
+
+test('a folder of sixteen files is too large; tables and fixtures may be', () => {
+  const inFolder = (folder: string) => Array.from({ length: 16 }, (_, index) => `${folder}/${index}.ts`)
+  expect(findLargeFolders(inFolder('p/src').slice(1))).toEqual([])
+  expect(findLargeFolders([...inFolder('p/src'), ...inFolder('p/src/schema')])).toEqual([
+    'p/src has 16 files; at most 15',
+  ])
+})
+
+describe('words', () => {
+  test('outside the vocabulary are found in names, and not in what is quoted', () => {
+    const files = parse({ 'p/a.ts': "const openDesk = 'desk' // the desk\nconst greenhouse = 1\nconst shelves = 2\n" })
+    expect(findPrivateWords(files)).toEqual(['p/a.ts: openDesk (say Store)'])
+  })
+})
+
+test.each([
+  ['feat(email): verify ARC seals of forwarded mail', 0],
+  [`feat(email): ${'long '.repeat(15)}`, 1],
+  ['Verify ARC seals', 1],
+  ['feat(email) verify ARC seals', 1],
+  ['fix(a2a,web)!: refuse tokens without a key', 0],
+  ['Merge branch main', 0],
+])('subject of a commit: %s', (subject, count) => {
+  expect(findSubjectFaults([subject])).toHaveLength(count)
+})
