@@ -2,7 +2,7 @@ import type { SourceFile } from './source-files.ts'
 import { isTestFile } from './source-files.ts'
 
 /** The folders of a package's `src`, lowest first, by the package's path. A file imports from its own folder and lower ones. */
-export type Layers = Readonly<Record<string, readonly string[]>>
+type Layers = Readonly<Record<string, readonly string[]>>
 
 /** Imports that go up, and folders that have no place in the order. Loose files of `src` are above all folders; tests may import anything. */
 export function findLayerFaults(files: readonly SourceFile[], layers: Layers): readonly string[] {

@@ -5,7 +5,7 @@ import { expect, test } from 'vitest'
 const root = join(import.meta.dirname, '../../..')
 /** The runtime's parser: `JSON.parse`, and `json()` of a request or an answer. */
 const nativeReader = /\bJSON\s*\.\s*parse\b|\bJSON\s*\[|(?<!\bz)\.json\(\s*\)/
-const theReader = 'packages/core/src/parse-json-text.ts'
+const theReader = 'packages/core/src/format/parse-json-text.ts'
 
 test('JSON is read in one place', () => {
   const files = globSync('{packages,apps}/*/src/**/*.ts', { cwd: root }).filter(

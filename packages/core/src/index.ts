@@ -1,7 +1,100 @@
-export { agentAccessShape, createSenderIdentity, hasSubjectPrefix } from './access.ts'
-export { guardAccess } from './access-store.ts'
-export type { Address } from './address.ts'
-export { formatAddress, parseAddress, toAsciiDomain } from './address.ts'
+export { pointToKept } from './actions/keep-files.ts'
+export type { PublisherDeps } from './actions/publisher.ts'
+export { createPublisher, performActions } from './actions/publisher.ts'
+export { createSyntheticMessage } from './actions/synthetic-message.ts'
+export { decodeBase58, encodeBase58 } from './format/base58.ts'
+export type { FieldViolation, RejectionCode, RejectionOptions } from './format/errors.ts'
+export {
+  ConfigError,
+  LeaseLost,
+  Rejection,
+  readAbortKind,
+  rejectionCodes,
+  TurnAborted,
+  Unavailable,
+  Undeliverable,
+} from './format/errors.ts'
+export { decodeEntities, escapeHtml } from './format/html-characters.ts'
+export { canonicalizeJson } from './format/jcs.ts'
+export type { Json } from './format/json.ts'
+export { parseJsonText } from './format/parse-json-text.ts'
+export { withoutTurning, writeVisibleJson } from './format/visible-json.ts'
+export { isHostLength, maxUrlLength, parseUrl } from './format/web-url.ts'
+export type { SlidingWindowOptions } from './history/history.ts'
+export { announceSpeaker, createSlidingWindowPolicy, quoteNames } from './history/history.ts'
+export { mergeMessages } from './history/merge-messages.ts'
+export { readResultParts } from './history/result-parts.ts'
+export { agentAccessShape, createSenderIdentity, hasSubjectPrefix } from './message/address/access.ts'
+export type { Address } from './message/address/address.ts'
+export { formatAddress, parseAddress, toAsciiDomain } from './message/address/address.ts'
+export { clampAgentChain, defaultMaxHops, isFinalHop, nextHop, renderAgentChain } from './message/address/chain.ts'
+export { findDestinationHost } from './message/address/destination-host.ts'
+export type { IdentityEvidence } from './message/address/identity.ts'
+export { identityEvidenceSchema, mintTransportEvidence, transportMethods } from './message/address/identity.ts'
+export { defaultMaxMentions } from './message/address/mention.ts'
+export { replayFlag } from './message/address/personal-flags.ts'
+export type { ProfileField } from './message/address/profile-field.ts'
+export { isLinkField } from './message/address/profile-field.ts'
+export { subjectOf } from './message/address/subject.ts'
+export type { AgentAction, AgentPost, Reaction } from './message/agent-action.ts'
+export { agentActionSchema } from './message/agent-action.ts'
+export type { LoopLimits, StopFlag } from './message/loop-limits.ts'
+export { agentFlag, defaultLoopLimits, hopFlag, loopFlag, stopFlags } from './message/loop-limits.ts'
+export type {
+  AgentChain,
+  AuthMethod,
+  ChannelName,
+  HistoricalMessage,
+  HistoricalSender,
+  MentionRelay,
+  MessageKind,
+  NormalizedMessage,
+  Sender,
+  SenderProfile,
+} from './message/message.ts'
+export {
+  channelNames,
+  mentionRelaySchema,
+  mentionRelays,
+  messageKinds,
+  normalizedMessageSchema,
+} from './message/message.ts'
+export type { OutgoingAction, PostAction, ReactionAction, RevisionAction } from './message/outgoing-action.ts'
+export type {
+  ArtifactPart,
+  BytesRef,
+  FilePart,
+  LinkPart,
+  Part,
+  Policy,
+  PolicyPart,
+  TextPart,
+  ToolCallPart,
+} from './message/part.ts'
+export { partSchema, plainTextOf, policySchema } from './message/part.ts'
+export type { ApprovalAction, RememberScope } from './message/policy/approval.ts'
+export {
+  describeApproval,
+  readApproval,
+  refusedCall,
+  refusedForGood,
+  rememberScopes,
+} from './message/policy/approval.ts'
+export { approvers, isForOperator, operatorSubject } from './message/policy/approver.ts'
+export type { RefusalKind, RequirementKind } from './message/policy/policy-kinds.ts'
+export { isRequirementKind, policiesOf, refusalKinds } from './message/policy/policy-kinds.ts'
+export type { PolicyResolution, ResolutionOutcome } from './message/policy/policy-resolution.ts'
+export { resolutionOutcomes } from './message/policy/policy-resolution.ts'
+export type { Proof } from './message/proof.ts'
+export type { NormalizedResponse, PartialResponse, ResponseStatus } from './message/response.ts'
+export { normalizedResponseSchema, partialResponseSchema } from './message/response.ts'
+export type { TokenUsage } from './message/token-usage.ts'
+export { sumUsage, tokenUsageSchema } from './message/token-usage.ts'
+export type { Visibility } from './message/visibility.ts'
+export { visibilities } from './message/visibility.ts'
+export { identifySpeaker } from './people/identify-speaker.ts'
+export { formatChatOwner, readPersonAddress, showPersonAddress } from './people/person-identity.ts'
+export type { ActionDeps, StoredFiles } from './ports/agent/action-deps.ts'
 export type {
   Agent,
   AgentAnswer,
@@ -9,22 +102,26 @@ export type {
   AgentContext,
   AgentDirectory,
   AgentProfile,
-  AgentState,
   AttachmentBytes,
   PostOptions,
-} from './agent.ts'
-export type { AgentAction, AgentPost, Reaction } from './agent-action.ts'
-export { agentActionSchema } from './agent-action.ts'
-export type { AgentCallAnswer, AgentCallOptions, CallAgent } from './agent-call.ts'
-export { collectAnswer, completeResponse } from './answer.ts'
-export type { ApprovalAction, RememberScope } from './approval.ts'
-export { describeApproval, readApproval, refusedCall, refusedForGood, rememberScopes } from './approval.ts'
-export { approvers, isForOperator, operatorSubject } from './approver.ts'
-export { decodeBase58, encodeBase58 } from './base58.ts'
-export { bindLog } from './bind-log.ts'
-export { createBreaker } from './breaker.ts'
-export type { ByteBudget, ByteHold } from './byte-budget.ts'
-export { clampAgentChain, defaultMaxHops, isFinalHop, nextHop, renderAgentChain } from './chain.ts'
+} from './ports/agent/agent.ts'
+export type { AgentCallAnswer, AgentCallOptions, CallAgent } from './ports/agent/agent-call.ts'
+export type { AgentState } from './ports/agent/agent-state.ts'
+export type {
+  EvidenceCaller,
+  EvidenceClaim,
+  EvidenceCode,
+  EvidenceVerdict,
+  IdentityVerifier,
+  LeftOutEvidence,
+} from './ports/agent/evidence.ts'
+export { ownEvidenceCodes, publishedEvidenceCodes } from './ports/agent/evidence.ts'
+export type { HistoryMoment, HistoryPolicy, HistoryView } from './ports/agent/history-policy.ts'
+export type { FetchFile, KeptFile } from './ports/agent/kept-file.ts'
+export type { MentionFanoutLimits } from './ports/agent/mention-fanout-limits.ts'
+export type { RetryPolicy } from './ports/agent/retry-policy.ts'
+export type { ShowRequirement } from './ports/agent/show-requirement.ts'
+export type { RunningAgent, TurnContext } from './ports/agent/turn-context.ts'
 export type {
   Addressing,
   AnsweredTurn,
@@ -37,131 +134,18 @@ export type {
   PublishedKey,
   RotateOptions,
   WebLink,
-} from './channel.ts'
-export { createSender } from './channel.ts'
-export { findDestinationHost } from './destination-host.ts'
-export type { FieldViolation, RejectionCode, RejectionOptions } from './errors.ts'
-export {
-  ConfigError,
-  LeaseLost,
-  Rejection,
-  readAbortKind,
-  rejectionCodes,
-  TurnAborted,
-  Unavailable,
-  Undeliverable,
-} from './errors.ts'
-export type {
-  EvidenceCaller,
-  EvidenceClaim,
-  EvidenceCode,
-  EvidenceVerdict,
-  IdentityVerifier,
-  LeftOutEvidence,
-} from './evidence.ts'
-export { ownEvidenceCodes, publishedEvidenceCodes } from './evidence.ts'
-export type { HistoryMoment, HistoryPolicy, HistoryView, SlidingWindowOptions } from './history.ts'
-export { announceSpeaker, createSlidingWindowPolicy, quoteNames } from './history.ts'
-export { decodeEntities, escapeHtml } from './html-characters.ts'
-export type { IdentityEvidence } from './identity.ts'
-export { identityEvidenceSchema, mintTransportEvidence, transportMethods } from './identity.ts'
-export type {
-  Admitted,
-  Blob,
-  Intake,
-  PlannedBroadcast,
-  PlannedDelivery,
-  Proof,
-  TaskIntake,
-  TaskKey,
-  TaskWatch,
-  TurnBudget,
-  TurnQuota,
-  WatchTarget,
-} from './intake.ts'
-export { maxWatches } from './intake.ts'
-export { canonicalizeJson } from './jcs.ts'
-export type { Json } from './json.ts'
-export type { FetchFile, KeptFile } from './keep-files.ts'
-export { pointToKept } from './keep-files.ts'
-export type { LoopLimits, LoopMemory, StopFlag } from './loop.ts'
-export {
-  agentFlag,
-  defaultLoopLimits,
-  findLoop,
-  guardLoops,
-  hopFlag,
-  loopFlag,
-  loopMemoryMs,
-  stopFlags,
-} from './loop.ts'
-export { defaultMaxMentions } from './mention.ts'
-export type { MentionFanoutLimits } from './mention-fanout.ts'
-export { mergeMessages } from './merge-messages.ts'
-export type {
-  AgentChain,
-  AuthMethod,
-  ChannelName,
-  HistoricalMessage,
-  HistoricalSender,
-  MentionRelay,
-  MessageKind,
-  NormalizedMessage,
-  Sender,
-  SenderProfile,
-} from './message.ts'
-export { channelNames, mentionRelaySchema, mentionRelays, messageKinds, normalizedMessageSchema } from './message.ts'
-export type { AgentNote, KeptNote, NoteBody, NoteNotice, NoteSetting, StageNotice, TurnNote } from './note.ts'
-export { formatTurnId, isTurnNews } from './note.ts'
-export type { ByteStore, ObjectStore, StoredObject } from './object-store.ts'
-export { leastObjectBytes } from './object-store.ts'
-export type {
-  ApprovalCall,
-  OperatorApproval,
-  OperatorApprovals,
-  OperatorQuestions,
-  OperatorWord,
-  WaitingQuestion,
-} from './operator-approval.ts'
-export type { OutgoingAction, PostAction, ReactionAction, RevisionAction } from './outgoing-action.ts'
-export type { OverdueStore } from './overdue.ts'
-export { decideByTimeout, sayOverdue, timeoutMethod } from './overdue.ts'
-export { parseJsonText } from './parse-json-text.ts'
-export type {
-  ArtifactPart,
-  BytesRef,
-  FilePart,
-  LinkPart,
-  Part,
-  Policy,
-  PolicyPart,
-  TextPart,
-  ToolCallPart,
-} from './part.ts'
-export { partSchema, plainTextOf, policySchema } from './part.ts'
-export type {
-  Forgetting,
-  Forgotten,
-  LinkAsked,
-  LinkConfirmation,
-  LinkConfirmed,
-  LinkRefusal,
-  LinkRequest,
-  OwnThread,
-  OwnThreadStore,
-  OwnThreads,
-  PeopleDeps,
-  PeopleStore,
-  Person,
-  PersonAddress,
-  PersonHistoryRequest,
-  PersonIdentity,
-  PersonLink,
-} from './people.ts'
-export { agentPeopleShape, linkLimits } from './people.ts'
-export { formatChatOwner, readPersonAddress, replayFlag, showPersonAddress } from './person-identity.ts'
-export { receive, recordRefusal } from './pipeline.ts'
-export type { ActionDeps, StoredFiles } from './plan-actions.ts'
+} from './ports/channel.ts'
+export type { IntakeStore } from './ports/intake-store.ts'
+export type { CurrentMessage, FoundResponse, LookupStore, ResponseContext } from './ports/lookup-store.ts'
+export type { NoticeStore } from './ports/notice-store.ts'
+export type { OnceStore } from './ports/once-store.ts'
+export type { OperatorStore } from './ports/operator-store.ts'
+export type { OverdueStore } from './ports/overdue-store.ts'
+export type { OwnThreadStore, PeopleStore } from './ports/people-store.ts'
+export { bindLog } from './ports/platform/bind-log.ts'
+export type { ByteBudget, ByteHold } from './ports/platform/byte-budget.ts'
+export type { ByteStore, ObjectStore, StoredObject } from './ports/platform/object-store.ts'
+export { leastObjectBytes } from './ports/platform/object-store.ts'
 export type {
   DnsResolver,
   FetchAnswer,
@@ -175,19 +159,48 @@ export type {
   StreamAnswer,
   StreamRequest,
   SubmitMail,
-} from './platform.ts'
-export { isoTime, randomHex } from './platform.ts'
-export type { RefusalKind, RequirementKind } from './policy-kinds.ts'
-export { isRequirementKind, policiesOf, refusalKinds } from './policy-kinds.ts'
-export type { PolicyResolution, ResolutionOutcome } from './policy-resolution.ts'
-export { resolutionOutcomes } from './policy-resolution.ts'
-export type { ProfileField } from './profile-field.ts'
-export { isLinkField } from './profile-field.ts'
-export type { PublisherDeps } from './publisher.ts'
-export { createPublisher, performActions } from './publisher.ts'
-export type { QueueMode, QueueModeName } from './queue-mode.ts'
-export { identifySpeaker, maxAborts, mergeBounds, queueModes } from './queue-mode.ts'
-export type { DeliveryRecord, MessageRecord, MessageState, MessageSummary, Refusal, StoreCounts } from './records.ts'
+} from './ports/platform/platform.ts'
+export { isoTime, randomHex } from './ports/platform/platform.ts'
+export type { Admitted, Intake, TurnBudget, TurnQuota } from './ports/records/intake.ts'
+export type {
+  AgentNote,
+  KeptNote,
+  NoteBody,
+  NoteNotice,
+  NoteSetting,
+  StageNotice,
+  TurnNote,
+} from './ports/records/note.ts'
+export { formatTurnId, isTurnNews } from './ports/records/note.ts'
+export type {
+  Forgetting,
+  Forgotten,
+  LinkAsked,
+  LinkConfirmation,
+  LinkConfirmed,
+  LinkRefusal,
+  LinkRequest,
+  OwnThread,
+  OwnThreads,
+  PeopleDeps,
+  Person,
+  PersonAddress,
+  PersonHistoryRequest,
+  PersonIdentity,
+  PersonLink,
+} from './ports/records/people.ts'
+export { agentPeopleShape, linkLimits } from './ports/records/people.ts'
+export type { Blob, PlannedBroadcast, PlannedDelivery } from './ports/records/planned-delivery.ts'
+export type { QueueMode, QueueModeName } from './ports/records/queue-mode.ts'
+export { maxAborts, mergeBounds, queueModes } from './ports/records/queue-mode.ts'
+export type {
+  DeliveryRecord,
+  MessageRecord,
+  MessageState,
+  MessageSummary,
+  Refusal,
+  StoreCounts,
+} from './ports/records/records.ts'
 export type {
   Authorship,
   Bounce,
@@ -196,77 +209,25 @@ export type {
   Relation,
   RelationEffect,
   RelationKey,
-  RelationKind,
-  RelationStore,
   Withdrawal,
-  WithdrawalStore,
-} from './relation.ts'
-export { relationKinds, withdrawalMemoryMs } from './relation.ts'
-export type { ListedDecision, RememberedDecision, RememberedStore } from './remembered-decision.ts'
-export {
-  listRememberedIds,
-  mayBeRemembered,
-  mostRemembered,
-  personKeyOf,
-  planRemembered,
-  readRemember,
-  rememberedDecisionSchema,
-  rememberedKind,
-  rememberedPlace,
-} from './remembered-decision.ts'
+} from './ports/records/relation.ts'
+export { withdrawalMemoryMs } from './ports/records/relation.ts'
+export type { RelationKind } from './ports/records/relation-kind.ts'
+export { relationKinds } from './ports/records/relation-kind.ts'
 export type {
   PlannedRequirement,
-  RequirementClaim,
-  RequirementClaims,
   RequirementDecision,
-  RequirementDeps,
   RequirementObjection,
   RequirementRecord,
   RequirementStatus,
-  RequirementStore,
   Resolved,
   UsedReceipt,
-} from './requirement.ts'
-export { maxOpenRequirements, subjectOf } from './requirement.ts'
-export { actionUrl, createRequirementList } from './requirement-list.ts'
-export { describeObjection, refuseClaim, refuseResolution } from './requirement-refusals.ts'
-export { createResolutionIntake, describeResolution, resolutionIdOf } from './resolution-intake.ts'
-export type { NormalizedResponse, PartialResponse, ResponseStatus } from './response.ts'
-export { normalizedResponseSchema, partialResponseSchema } from './response.ts'
-export { readResultParts } from './result-parts.ts'
-export type { RetryPolicy } from './retry.ts'
-export { defaultRetryPolicy } from './retry.ts'
-export type { ShowRequirement } from './show-requirements.ts'
-export {
-  createShowRequirement,
-  hasRequirements,
-  presentResponse,
-  showRequirements,
-  translatePolicy,
-} from './show-requirements.ts'
-export type {
-  CurrentMessage,
-  FoundResponse,
-  IntakeStore,
-  LookupStore,
-  NoticeStore,
-  OnceStore,
-  OperatorStore,
-  ResponseContext,
-  Store,
-  TaskStore,
-  WorkStore,
-} from './store.ts'
-export { createSyntheticMessage } from './synthetic-message.ts'
-export type { TokenUsage } from './token-usage.ts'
-export { sumUsage, tokenUsageSchema } from './token-usage.ts'
-export type { BackgroundEntry, Entry, TaskExpiry, TaskFilter, TaskRecord, TaskState } from './transcript.ts'
-export { workTurn } from './turn.ts'
-export type { RunningAgent, TurnContext } from './turn-context.ts'
-export type { Visibility } from './visibility.ts'
-export { visibilities } from './visibility.ts'
-export { withoutTurning, writeVisibleJson } from './visible-json.ts'
-export { isHostLength, maxUrlLength, parseUrl } from './web-url.ts'
+} from './ports/records/requirement-record.ts'
+export { maxOpenRequirements } from './ports/records/requirement-record.ts'
+export type { TaskIntake, TaskKey, TaskWatch, WatchTarget } from './ports/records/task.ts'
+export { maxWatches } from './ports/records/task.ts'
+export type { TaskExpiry, TaskFilter, TaskRecord, TaskState } from './ports/records/task-record.ts'
+export type { BackgroundEntry, Entry } from './ports/records/transcript.ts'
 export type {
   Answer,
   Broadcast,
@@ -277,7 +238,56 @@ export type {
   PlannedAction,
   Settlement,
   Turn,
-} from './work.ts'
-export { beginningOf } from './work.ts'
-export type { Worker, WorkerOptions } from './worker.ts'
-export { startWorker } from './worker.ts'
+} from './ports/records/work.ts'
+export { beginningOf } from './ports/records/work.ts'
+export type { RelationStore, WithdrawalStore } from './ports/relation-store.ts'
+export type { ListedDecision, RememberedDecision, RememberedStore } from './ports/remembered-store.ts'
+export { rememberedDecisionSchema, rememberedKind } from './ports/remembered-store.ts'
+export type {
+  RequirementClaim,
+  RequirementClaims,
+  RequirementDeps,
+  RequirementStore,
+} from './ports/requirement-store.ts'
+export type { Store } from './ports/store.ts'
+export type { TaskStore } from './ports/task-store.ts'
+export type { WorkStore } from './ports/work-store.ts'
+export { createSender } from './requirements/create-sender.ts'
+export type {
+  ApprovalCall,
+  OperatorApproval,
+  OperatorApprovals,
+  OperatorQuestions,
+  OperatorWord,
+  WaitingQuestion,
+} from './requirements/operator-approval.ts'
+export { decideByTimeout, sayOverdue, timeoutMethod } from './requirements/overdue.ts'
+export {
+  listRememberedIds,
+  mayBeRemembered,
+  mostRemembered,
+  personKeyOf,
+  planRemembered,
+  readRemember,
+  rememberedPlace,
+} from './requirements/remembered-decision.ts'
+export { actionUrl, createRequirementList } from './requirements/requirement-list.ts'
+export { describeObjection, refuseClaim, refuseResolution } from './requirements/requirement-refusals.ts'
+export { createResolutionIntake, describeResolution, resolutionIdOf } from './requirements/resolution-intake.ts'
+export {
+  createShowRequirement,
+  hasRequirements,
+  presentResponse,
+  showRequirements,
+  translatePolicy,
+} from './requirements/show-requirements.ts'
+export { collectAnswer, completeResponse } from './turn/answer.ts'
+export { defaultRetryPolicy } from './turn/retry.ts'
+export { workTurn } from './turn/turn.ts'
+export { guardAccess } from './worker/admission/access-store.ts'
+export type { LoopMemory } from './worker/admission/loop.ts'
+export { findLoop, guardLoops, loopMemoryMs } from './worker/admission/loop.ts'
+export { createBreaker } from './worker/breaker.ts'
+export { receive, recordRefusal } from './worker/pipeline.ts'
+export type { Worker, WorkerOptions } from './worker/worker.ts'
+export { startWorker } from './worker/worker.ts'

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
-import type { HistoricalMessage } from '../src/message.ts'
-import type { Part } from '../src/part.ts'
-import type { Entry } from '../src/transcript.ts'
+import type { HistoricalMessage } from '../src/message/message.ts'
+import type { Part } from '../src/message/part.ts'
+import type { Entry } from '../src/ports/records/transcript.ts'
 
 export type Said = Pick<Entry, 'role' | 'parts'> & Partial<Pick<Entry, 'author'>>
 

@@ -1,9 +1,10 @@
 import { EventEmitter } from 'node:events'
-import type { TurnNote } from '../src/note.ts'
-import type { NormalizedResponse } from '../src/response.ts'
-import type { FoundResponse, Store } from '../src/store.ts'
-import type { Answer, Delivery, Settlement, Turn } from '../src/work.ts'
-import type { WorkerPlatform } from '../src/worker.ts'
+import type { NormalizedResponse } from '../src/message/response.ts'
+import type { FoundResponse } from '../src/ports/lookup-store.ts'
+import type { TurnNote } from '../src/ports/records/note.ts'
+import type { Answer, Delivery, Settlement, Turn } from '../src/ports/records/work.ts'
+import type { Store } from '../src/ports/store.ts'
+import type { WorkerPlatform } from '../src/worker/worker.ts'
 import { message } from './messages.ts'
 
 /** What a worker did at its store, in order. */

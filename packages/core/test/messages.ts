@@ -1,5 +1,5 @@
-import { mintTransportEvidence } from '../src/identity.ts'
-import type { NormalizedMessage } from '../src/message.ts'
+import { mintTransportEvidence } from '../src/message/address/identity.ts'
+import type { NormalizedMessage } from '../src/message/message.ts'
 
 /** A message of Alice's to echo, as a door makes it; unproven unless told otherwise. */
 export function message(members: Partial<NormalizedMessage> = {}): NormalizedMessage {

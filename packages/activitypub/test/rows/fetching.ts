@@ -230,8 +230,8 @@ export const fetching: readonly Row[] = [
         'createExpiringMap() holds so many keys, and forgets the least recently used first',
         'createExpiringMap() forgets in time',
       ),
-      'packages/core/src/breaker.test.ts › AP-42: hosts that strangers make up are remembered up to a number, the longest untouched go first',
-      'packages/core/src/breaker.test.ts › AP-42: what was not heard of for a day is forgotten',
+      'packages/core/src/worker/breaker.test.ts › AP-42: hosts that strangers make up are remembered up to a number, the longest untouched go first',
+      'packages/core/src/worker/breaker.test.ts › AP-42: what was not heard of for a day is forgotten',
     ],
   },
   {

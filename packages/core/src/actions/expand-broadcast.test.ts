@@ -1,0 +1,137 @@
+import { describe, expect, test, vi } from 'vitest'
+import { silentLog } from '../../test/memory-store.ts'
+import { LeaseLost } from '../format/errors.ts'
+import type { Broadcast, PlannedBroadcast } from '../index.ts'
+import type { Channel } from '../ports/channel.ts'
+import type { Relation } from '../ports/records/relation.ts'
+import { expandBroadcast } from './expand-broadcast.ts'
+
+const held: Broadcast = {
+  id: 1,
+  via: 'activitypub',
+  agent: 'echo',
+  relation: 'follower',
+  target: { note: 1 },
+  after: 0,
+  until: 1_000,
+}
+
+/** So many followers, at every second place: 2, 4, 6, … */
+function followers(count: number): readonly Relation[] {
+  const { via, agent, relation } = held
+  return Array.from({ length: count }, (_, at) => {
+    return { via, agent, relation, peer: `p${at + 1}`, target: null, since: 0, place: 2 * (at + 1) }
+  })
+}
+
+interface Page {
+  readonly to: readonly string[]
+  readonly after: number
+  readonly isDone: boolean
+}
+
+/** Spreads to what is listed, and tells what was written down, page by page. */
+async function expandTo(listed: readonly Relation[], broadcast: Partial<Broadcast> = {}, stopAfter = Infinity) {
+  const pages: Page[] = []
+  const asked: PlannedBroadcast[] = []
+  const channel: Partial<Channel> = {
+    expand(planned, relations) {
+      asked.push(planned)
+      return relations.map(({ peer }) => ({ to: peer, target: null }))
+    },
+  }
+  await expandBroadcast(
+    { ...held, ...broadcast },
+    {
+      store: {
+        listRelations: async ({ after = 0, limit }) => listed.filter(({ place }) => place > after).slice(0, limit),
+        expand: async (_held, deliveries, progress) =>
+          void pages.push({ to: deliveries.map(({ to }) => to), ...progress }),
+      },
+      findChannel: name => (name === 'activitypub' ? (channel as Channel) : undefined),
+      isClosed: () => pages.length >= stopAfter,
+      platform: { log: silentLog },
+    },
+  )
+  return { pages, asked, sizes: pages.map(({ to }) => to.length) }
+}
+
+function failToPlan(): never {
+  throw new Error('odd target')
+}
+
+describe('expandBroadcast()', () => {
+  test('writes down page after page, and ends with the first that is not full', async () => {
+    const { pages, sizes, asked } = await expandTo(followers(450))
+    expect(sizes).toEqual([200, 200, 50])
+    expect(pages.map(({ after, isDone }) => [after, isDone])).toEqual([
+      [400, false],
+      [800, false],
+      [900, true],
+    ])
+    expect(new Set(pages.flatMap(({ to }) => to)).size).toBe(450)
+    expect(asked[0]).toMatchObject({ target: { note: 1 }, relation: 'follower' })
+  })
+
+  test('ends with an empty page when the last one was full', async () => {
+    const { pages } = await expandTo(followers(200))
+    expect(pages.map(({ to, after, isDone }) => [to.length, after, isDone])).toEqual([
+      [200, 400, false],
+      [0, 400, true],
+    ])
+  })
+
+  test('ends at once with nobody to tell', async () => {
+    expect((await expandTo([])).pages).toEqual([{ to: [], after: 0, isDone: true }])
+  })
+
+  test('goes on behind the place it was told', async () => {
+    const { pages } = await expandTo(followers(5), { after: 6 })
+    expect(pages).toEqual([{ to: ['p4', 'p5'], after: 10, isDone: true }])
+  })
+
+  test('tells nobody who came later', async () => {
+    const { pages } = await expandTo(followers(500), { until: 404 })
+    expect(pages.map(({ to, after, isDone }) => [to.length, after, isDone])).toEqual([
+      [200, 400, false],
+      [2, 404, true],
+    ])
+  })
+
+  test('stops between pages when the process does; nothing is ended', async () => {
+    const { pages } = await expandTo(followers(450), {}, 1)
+    expect(pages.map(({ after, isDone }) => [after, isDone])).toEqual([[400, false]])
+  })
+
+  test('stops when somebody else has taken it up', async () => {
+    const lost = expandBroadcast(held, {
+      store: {
+        listRelations: async () => followers(200),
+        expand: () => Promise.reject(new LeaseLost('lost')),
+      },
+      findChannel: () => ({ expand: () => [] }) as never,
+      isClosed: () => false,
+      platform: { log: silentLog },
+    })
+    await expect(lost).rejects.toThrow(LeaseLost)
+  })
+
+  test.each([
+    ['that fails to plan it', { expand: failToPlan }, 'a broadcast ends: it cannot be spread'],
+    ['that is not open', undefined, 'a broadcast ends: its channel is not open'],
+  ])('ends, and the operator hears of it, by a channel %s', async (_, channel, text) => {
+    const ends: boolean[] = []
+    const error = vi.fn()
+    await expandBroadcast(held, {
+      store: {
+        listRelations: async () => followers(3),
+        expand: async (_held, _deliveries, { isDone }) => void ends.push(isDone),
+      },
+      findChannel: () => channel as never,
+      isClosed: () => false,
+      platform: { log: { ...silentLog, error } },
+    })
+    expect(ends).toEqual([true])
+    expect(error).toHaveBeenCalledWith(expect.objectContaining({ agent: held.agent }), text)
+  })
+})

@@ -1,0 +1,52 @@
+import type { ChannelName } from '../message/message.ts'
+import type { Channel } from '../ports/channel.ts'
+import type { Platform } from '../ports/platform/platform.ts'
+import type { PlannedDelivery } from '../ports/records/planned-delivery.ts'
+import type { Relation } from '../ports/records/relation.ts'
+import type { Broadcast } from '../ports/records/work.ts'
+import type { Store } from '../ports/store.ts'
+
+/** Peers whose deliveries are queued in one transaction, so that others get their turn. */
+const pageSize = 200
+
+export interface BroadcastExpansion {
+  readonly store: Pick<Store, 'listRelations' | 'expand'>
+  findChannel(name: ChannelName): Channel | undefined
+  readonly platform: Pick<Platform, 'log'>
+  isClosed(): boolean
+}
+
+/** Spreads a broadcast out into deliveries, page by page; whoever takes it up later goes on where this one stopped. */
+export async function expandBroadcast(
+  broadcast: Broadcast,
+  { store, findChannel, isClosed, platform }: BroadcastExpansion,
+): Promise<void> {
+  const { via, agent, relation, until } = broadcast
+  let { after } = broadcast
+  while (!isClosed()) {
+    const listed = await store.listRelations({ via, agent, relation, limit: pageSize, after })
+    const page = listed.filter(({ place }) => place <= until)
+    const deliveries = planPage(broadcast, page, { findChannel, platform })
+    const isDone = deliveries === undefined || page.length < pageSize
+    after = page.at(-1)?.place ?? after
+    await store.expand(broadcast, deliveries ?? [], { after, isDone })
+    if (isDone) return
+  }
+}
+
+/** Undefined: this broadcast cannot be spread, now or ever; trying again would fail again. */
+function planPage(
+  broadcast: Broadcast,
+  page: readonly Relation[],
+  { findChannel, platform }: Pick<BroadcastExpansion, 'findChannel' | 'platform'>,
+): readonly PlannedDelivery[] | undefined {
+  const { id, via, agent } = broadcast
+  try {
+    const planned = findChannel(via)?.expand?.(broadcast, page)
+    if (!planned) platform.log.error({ broadcast: id, via, agent }, 'a broadcast ends: its channel is not open')
+    return planned
+  } catch (error) {
+    platform.log.error({ broadcast: id, via, agent, err: error }, 'a broadcast ends: it cannot be spread')
+    return undefined
+  }
+}

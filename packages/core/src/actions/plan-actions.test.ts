@@ -1,0 +1,204 @@
+import { describe, expect, test, vi } from 'vitest'
+import { ableChannel, acting, addressed, foundMessage, foundResponse, openActBench } from '../../test/act-bench.ts'
+import { silentLog } from '../../test/memory-store.ts'
+import { Unavailable } from '../format/errors.ts'
+import type { AgentAction } from '../message/agent-action.ts'
+import type { OutgoingAction } from '../message/outgoing-action.ts'
+import type { Part } from '../message/part.ts'
+import type { StoredFiles } from '../ports/agent/action-deps.ts'
+import { planActions } from './plan-actions.ts'
+
+const words: Part = { kind: 'text', mime: 'text/markdown', content: 'news' }
+const picture: Part = { kind: 'file', bytes_ref: { kind: 'inline', data_base64: 'YQ==' } }
+const stored: Part = { kind: 'file', bytes_ref: { kind: 'content_addressed', algo: 'sha256', digest: 'ab' } }
+const blob = { digest: 'ab', bytes: new Uint8Array([97]) }
+const storeFiles = (): StoredFiles => ({ parts: [stored], blobs: [blob] })
+const planned = { deliveries: addressed.deliveries, broadcasts: addressed.broadcasts }
+
+/** Plans one act, and tells what was logged of it. */
+async function planOne(act: AgentAction, sketch: Parameters<typeof openActBench>[0] = {}, via?: 'a2a' | 'email') {
+  const warn = vi.fn()
+  const error = vi.fn()
+  const bench = openActBench({ ...sketch, log: { ...silentLog, warn, error } })
+  const [plan] = await planActions([act], { ...acting, via, message: 'm1' }, bench.gateway)
+  return { ...bench, plan, warn, error }
+}
+
+describe('planActions(), of a post,', () => {
+  test('makes an occasion and a response of its own, under the id it was given', async () => {
+    const id = '0123456789abcdef0123456789abcdef'
+    const { plan, actions } = await planOne({ act: 'post', id, parts: [words], visibility: 'unlisted', subject: 'CW' })
+    if (plan?.kind !== 'post') throw new Error('it is a post')
+    const { synthetic, answer } = plan
+    expect(answer.response).toEqual({
+      id,
+      thread_id: id,
+      in_reply_to: `post:${id}`,
+      sender: '@echo@agents.test',
+      parts: [words],
+      status: 'completed',
+      visibility: 'unlisted',
+      subject: 'CW',
+      created_at: '1970-01-01T00:00:00.000Z',
+    })
+    expect(answer).toMatchObject({ ...planned, aliases: addressed.aliases, isListed: true, rendering: { pieces: 2 } })
+    expect(synthetic).toMatchObject({ agent: 'echo', disposition: 'keep', duplicateKey: `post:${id}`, flags: ['post'] })
+    expect(synthetic.message).toMatchObject({ id: `post:${id}`, thread_id: id, received_via: 'activitypub', parts: [] })
+    expect(synthetic.thread).toEqual({ scope: 'public', references: [] })
+    expect(actions).toEqual([{ act: 'post', agent: 'echo', response: answer.response }])
+  })
+
+  test('gives it an id, and a scope of its own when not everybody may read it', async () => {
+    const addressAction = () => ({ ...addressed, isListed: false })
+    const { plan } = await planOne(
+      { act: 'post', parts: [words] },
+      { channels: [{ name: 'activitypub', addressAction }] },
+    )
+    if (plan?.kind !== 'post') throw new Error('it is a post')
+    expect(plan.answer.response.id).toBe('07'.repeat(16))
+    expect(plan.synthetic.thread.scope).toBe(`post:${'07'.repeat(16)}`)
+  })
+
+  test('takes the channel of the message that is being answered, where that can post, else the first that can', async () => {
+    const actions: OutgoingAction[] = []
+    const channels = [ableChannel('email', actions), ableChannel('activitypub', actions), { name: 'a2a' as const }]
+    for (const [via, expected] of [
+      ['email', 'email'],
+      ['a2a', 'activitypub'],
+    ] as const) {
+      const { plan } = await planOne({ act: 'post', parts: [words] }, { channels }, via)
+      expect(plan?.kind === 'post' && plan.synthetic.message.received_via).toBe(expected)
+    }
+  })
+
+  test('takes bytes out of parts only on a channel that addresses files', async () => {
+    const act = { act: 'post', parts: [picture] } as const
+    const inside = await planOne({ ...act, parts: [picture] }, { storeFiles })
+    expect(inside.plan).toMatchObject({ answer: { response: { parts: [picture] }, blobs: [] } })
+    const channels = [ableChannel('activitypub', [], { addressesFiles: true })]
+    const outside = await planOne({ ...act, parts: [picture] }, { storeFiles, channels })
+    expect(outside.plan).toMatchObject({ answer: { response: { parts: [stored] }, blobs: [blob] } })
+    const without = await planOne({ ...act, parts: [picture] }, { channels })
+    expect(without.plan).toMatchObject({ answer: { response: { parts: [picture] }, blobs: [] } })
+  })
+})
+
+describe('planActions(), of an edit or a deletion,', () => {
+  const responses = [
+    foundResponse('mine'),
+    foundResponse('of another', { agent: 'help' }),
+    foundResponse('gone', { retractedAt: '2026-01-01T00:00:00.000Z' }),
+    foundResponse('by mail', { via: 'email' }),
+  ]
+
+  test('keeps all of the response but its words', async () => {
+    const { plan, actions } = await planOne({ act: 'edit', response: 'mine', parts: [words] }, { responses })
+    const response = { ...foundResponse('mine').response, parts: [words] }
+    expect(plan).toEqual({ kind: 'edit', response, blobs: [], planned })
+    expect(actions).toMatchObject([
+      { act: 'edit', agent: 'echo', id: '07'.repeat(8), response, target: { inbox: 'x' }, rendering: { pieces: 1 } },
+    ])
+  })
+
+  test('stores files of an edit where its channel addresses them', async () => {
+    const channels = [ableChannel('activitypub', [], { addressesFiles: true })]
+    const act: AgentAction = { act: 'edit', response: 'mine', parts: [picture] }
+    const { plan } = await planOne(act, { responses, storeFiles, channels })
+    expect(plan).toMatchObject({ response: { parts: [stored] }, blobs: [blob] })
+  })
+
+  test('tells those who got it what is deleted', async () => {
+    const { plan, actions } = await planOne({ act: 'delete', response: 'mine' }, { responses })
+    expect(plan).toEqual({ kind: 'delete', response: 'mine', planned })
+    expect(actions).toMatchObject([{ act: 'delete', response: { parts: [{ content: 'old' }] } }])
+  })
+
+  test.each(['unknown', 'of another', 'gone', 'by mail'])('leaves out one that is %s, and says so', async response => {
+    const acts: AgentAction[] = [
+      { act: 'edit', response, parts: [words] },
+      { act: 'delete', response },
+    ]
+    for (const act of acts) {
+      const { plan, actions, warn } = await planOne(act, { responses })
+      expect([plan, actions]).toEqual([undefined, []])
+      expect(warn).toHaveBeenCalledExactlyOnceWith(
+        { agent: 'echo', act: act.act },
+        'an act of an agent cannot be done here',
+      )
+    }
+  })
+})
+
+describe('planActions(), of a reaction,', () => {
+  const messages = { m1: foundMessage(1), m2: foundMessage(2) }
+
+  test('is about the message that is being answered, unless it names another', async () => {
+    const { plan, actions } = await planOne({ act: 'like' }, { messages })
+    expect(plan).toEqual({ kind: 'react', message: 1, planned })
+    expect(actions).toEqual([
+      { act: 'like', agent: 'echo', target: messages.m1.target, at: '1970-01-01T00:00:00.000Z' },
+    ])
+    expect((await planOne({ act: 'boost', message: 'm2' }, { messages })).plan).toMatchObject({ message: 2 })
+  })
+
+  test('leaves out one about a message that the agent never got', async () => {
+    const { plan, warn } = await planOne({ act: 'like', message: 'm3' }, { messages })
+    expect(plan).toBeUndefined()
+    expect(warn).toHaveBeenCalledOnce()
+  })
+})
+
+describe('planActions(), of what a channel cannot do,', () => {
+  const channels = [{ name: 'activitypub' }] as const
+  const refusing = [{ name: 'activitypub', addressAction: () => undefined }] as const
+  const acts: readonly AgentAction[] = [
+    { act: 'post', parts: [words] },
+    { act: 'edit', response: 'mine', parts: [words] },
+    { act: 'delete', response: 'mine' },
+    { act: 'like' },
+  ]
+
+  test.each(acts)('leaves $act out', async act => {
+    const known = { responses: [foundResponse('mine')], messages: { m1: foundMessage(1) } }
+    expect((await planOne(act, { ...known, channels })).plan).toBeUndefined()
+    expect((await planOne(act, { ...known, channels: [...refusing] })).plan).toBeUndefined()
+    expect((await planOne(act, { ...known, channels: [] })).plan).toBeUndefined()
+  })
+
+  test('an error of the channel keeps only that act back', async () => {
+    const broken = new TypeError('target is null')
+    const error = vi.fn()
+    const { gateway } = openActBench({
+      channels: [
+        {
+          name: 'activitypub',
+          addressAction(action) {
+            if (action.act === 'post') return addressed
+            throw broken
+          },
+        },
+      ],
+      messages: { m1: foundMessage(1) },
+      log: { ...silentLog, error },
+    })
+    const plans = await planActions(
+      [
+        { act: 'like', message: 'm1' },
+        { act: 'post', parts: [words] },
+      ],
+      acting,
+      gateway,
+    )
+    expect(plans.map(({ kind }) => kind)).toEqual(['post'])
+    expect(error).toHaveBeenCalledWith(
+      { agent: 'echo', act: 'like', err: broken },
+      'an act of an agent cannot be addressed',
+    )
+  })
+
+  test('a store that does not answer now keeps all of them back', async () => {
+    const { gateway } = openActBench()
+    vi.spyOn(gateway.store, 'findMessageTo').mockRejectedValue(new Unavailable('Cannot read now'))
+    await expect(planActions([{ act: 'like', message: 'm1' }], acting, gateway)).rejects.toThrow('Cannot read now')
+  })
+})

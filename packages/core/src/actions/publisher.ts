@@ -1,0 +1,54 @@
+import { Rejection } from '../format/errors.ts'
+import type { AgentAction } from '../message/agent-action.ts'
+import { agentActionSchema } from '../message/agent-action.ts'
+import type { ActingAgents, ActionDeps } from '../ports/agent/action-deps.ts'
+import type { AgentPublisher } from '../ports/agent/agent.ts'
+import type { Log } from '../ports/platform/platform.ts'
+import { randomHex } from '../ports/platform/platform.ts'
+import type { WorkStore } from '../ports/work-store.ts'
+import { toParts } from './action-list.ts'
+import { planActions } from './plan-actions.ts'
+
+export interface PublisherDeps extends ActionDeps {
+  readonly store: ActionDeps['store'] & Pick<WorkStore, 'act'>
+}
+
+/**
+ * Does what an agent does of itself; durable when it resolves. All of it is done or nothing.
+ * @throws Rejection `unsupported` when something cannot be done: unknown ids, nobody to tell
+ */
+export async function performActions(
+  acts: readonly AgentAction[],
+  acting: ActingAgents,
+  gateway: PublisherDeps,
+): Promise<void> {
+  const planned = await planActions(acts, acting, gateway)
+  if (planned.length < acts.length) {
+    throw new Rejection('unsupported', 'Cannot act: there is no such response or message, or no channel for it')
+  }
+  await gateway.store.act(planned, randomHex(gateway.platform, 8))
+}
+
+interface PublisherOptions {
+  readonly acting: ActingAgents
+  readonly gateway: PublisherDeps
+  readonly signal: AbortSignal
+  readonly log: Log
+}
+
+/** Where an agent speaks without being asked. */
+export function createPublisher({ acting, gateway, signal, log }: PublisherOptions): AgentPublisher {
+  const perform = async (act: AgentAction) => performActions([agentActionSchema.parse(act)], acting, gateway)
+  return {
+    signal,
+    log,
+    async post(content, options) {
+      const id = randomHex(gateway.platform, 16)
+      await perform({ ...options, act: 'post', id, parts: toParts(content) })
+      return id
+    },
+    edit: (response, content) => perform({ act: 'edit', response, parts: toParts(content) }),
+    delete: response => perform({ act: 'delete', response }),
+    react: (reaction, message) => perform({ act: reaction, message }),
+  }
+}

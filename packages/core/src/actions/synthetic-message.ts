@@ -1,0 +1,53 @@
+import type { ChannelName } from '../message/message.ts'
+import { mentionRelays } from '../message/message.ts'
+import type { Intake } from '../ports/records/intake.ts'
+
+interface SyntheticMessageOrigin {
+  /** Of the occasion itself. */
+  readonly id: string
+  readonly agent: string
+  /** `@agent@domain` */
+  readonly address: string
+  readonly via: ChannelName
+  readonly threadId: string
+  /** Who may join the thread; `public`: everybody. */
+  readonly scope: string
+  /** ISO 8601 UTC. */
+  readonly at: string
+  /** What kind of occasion it is, for the operator. */
+  readonly flag: string
+}
+
+/** Stands where a message stands for an answer: what was the matter when an agent spoke of itself. No agent is given it. */
+export function createSyntheticMessage({
+  id,
+  agent,
+  address,
+  via,
+  threadId,
+  scope,
+  at,
+  flag,
+}: SyntheticMessageOrigin): Intake {
+  return {
+    agent,
+    message: {
+      id,
+      thread_id: threadId,
+      sender: { address, auth_method: 'none', verified: false },
+      recipient: address,
+      parts: [],
+      recipient_capabilities: { mention_relay: mentionRelays[via] },
+      received_via: via,
+      received_at: at,
+    },
+    duplicateKey: id,
+    thread: { scope, references: [] },
+    aliases: [],
+    proofs: [],
+    raw: { bytes: new Uint8Array(), form: 'text' },
+    target: null,
+    disposition: 'keep',
+    flags: [flag],
+  }
+}

@@ -1,0 +1,164 @@
+import type { HistoricalMessage, HistoricalSender } from '../message/message.ts'
+import type { Part } from '../message/part.ts'
+import { plainTextOf } from '../message/part.ts'
+import type { HistoryPolicy, HistoryView } from '../ports/agent/history-policy.ts'
+import type { Entry } from '../ports/records/transcript.ts'
+
+export interface SlidingWindowOptions {
+  /** Turns at the start of the thread that stay, byte for byte, while the thread grows; half of `maxTurns` at most. Default 2. */
+  readonly keepHead?: number
+  /** Turns in all. Default 40. */
+  readonly maxTurns?: number
+  /** UTF-16 code units of text and tool calls in all. Default 48 000. */
+  readonly maxChars?: number
+}
+
+/**
+ * The default policy: a byte-stable head, then the newest turns that fit, same-role neighbours merged
+ *. Pure; the turns it returns, given to it again, come back as they are, but for the names of speakers.
+ */
+export function createSlidingWindowPolicy(options: SlidingWindowOptions = {}): HistoryPolicy {
+  const { maxTurns = 40, maxChars = 48_000 } = options
+  // The head takes half of the turns at most, so that the newest always have a place.
+  const keepHead = Math.min(options.keepHead ?? 2, Math.floor(maxTurns / 2))
+  // A merged turn may be made of several entries: read some more than are kept.
+  const reach = { head: keepHead * 4 + 1, tail: maxTurns * 2 }
+  return {
+    reach,
+    view: entries => slideWindow(entries, reach, { keepHead, maxTurns, maxChars }),
+  }
+}
+
+type Window = Required<SlidingWindowOptions>
+type Turns = readonly HistoricalMessage[]
+
+/**
+ * entries → window. The head is read from the first entries within reach alone, so that it is the same however much
+ * of the thread was read; nothing is merged over the gap between what was read of its two ends.
+ */
+function slideWindow(entries: readonly Entry[], reach: HistoryPolicy['reach'], window: Window): HistoryView {
+  const head = takeHead(closedTurns(entries.slice(0, reach.head)), window)
+  const isWhole = entries.length < reach.head + reach.tail
+  const later = isWhole ? toTurns(entries).slice(head.length) : toTurns(entries.slice(entries.length - reach.tail))
+  const tail = takeTail(later, head, window)
+  const turns = tail.length > 0 || later.length === 0 ? [...head, ...tail] : endWithAgent(head)
+  const hasHead = head.length > 0 && turns.length >= head.length
+  return { turns, ...(hasHead && { cacheBreakpointAfter: head.length - 1 }) }
+}
+
+/** entries → pair repair → alternation. */
+function toTurns(entries: readonly Entry[]): Turns {
+  const turns = entries.map(toTurn).filter(({ parts }) => parts.length > 0)
+  return mergeNeighbours(turns).map(turn => ({ ...turn, parts: dropRepeatedCalls(turn.parts) }))
+}
+
+function toTurn({ entryId, nativeId, role, author, parts, at, via }: Entry): HistoricalMessage {
+  const settled = parts.filter(isSettled)
+  const said = role === 'user' ? settled.map(quoteNames) : settled
+  return { id: nativeId ?? entryId, role, sender: author, parts: said, timestamp: at, ...(via && { via }) }
+}
+
+/** A tool call whose end was never seen tells a model nothing it may rely on: only ended calls are history. */
+function isSettled(part: Part): boolean {
+  return part.kind !== 'tool_call' || part.result !== undefined || part.error !== undefined
+}
+
+/** Within one turn the last word on a tool call stands. */
+function dropRepeatedCalls(parts: readonly Part[]): Part[] {
+  const last = new Map(parts.filter(part => part.kind === 'tool_call').map(call => [call.id, call]))
+  return parts.filter(part => part.kind !== 'tool_call' || last.get(part.id) === part)
+}
+
+function mergeNeighbours(turns: Turns): Turns {
+  const merged: HistoricalMessage[] = []
+  let speaker: HistoricalSender | undefined
+  for (const turn of turns) {
+    const last = merged.at(-1)
+    if (last?.role === turn.role) merged[merged.length - 1] = joinTurns(last, turn, speaker)
+    else merged.push(turn)
+    speaker = turn.sender
+  }
+  return merged
+}
+
+/** `speaker` wrote last. One whose words were proven otherwise is another one: a forged name must not stand among proven words. */
+function joinTurns(
+  turn: HistoricalMessage,
+  { sender, parts }: HistoricalMessage,
+  speaker: HistoricalSender | undefined,
+): HistoricalMessage {
+  if (isSameWriter(sender, speaker)) return { ...turn, parts: [...turn.parts, ...parts] }
+  const writers = [...(turn.writers ?? [turn.sender]), sender]
+  return {
+    ...turn,
+    sender: weakenProof(turn.sender, writers),
+    writers,
+    parts: [...turn.parts, announceSpeaker(sender.address), ...parts],
+  }
+}
+
+function isSameWriter(sender: HistoricalSender, speaker: HistoricalSender | undefined): boolean {
+  const { address, verified, auth_method } = speaker ?? {}
+  return address === sender.address && verified === sender.verified && auth_method === sender.auth_method
+}
+
+/** The first writer, and of the proof only what holds for all words of the turn. */
+function weakenProof(first: HistoricalSender, writers: readonly HistoricalSender[]): HistoricalSender {
+  if (writers.every(({ verified }) => verified === first.verified)) return first
+  const { address, display_name } = first
+  return { address, ...(display_name !== undefined && { display_name }), verified: false, auth_method: 'none' }
+}
+
+/** Who said what must not be lost in a turn of several writers. */
+export function announceSpeaker(address: string): Part {
+  return { kind: 'text', mime: 'text/plain', content: `${address}:` }
+}
+
+/** A line of the other side's own that reads as if somebody else began to speak there. */
+const likeSpeaker = /^(?=[^\S\n]*@[^\s@]+@[^\s@]+:[^\S\n]*$)/gmu
+
+/** Nobody puts words into another's mouth by writing a name as it is written here. */
+export function quoteNames(part: Part): Part {
+  if (part.kind !== 'text') return part
+  const content = part.content.replace(likeSpeaker, '> ')
+  return content === part.content ? part : { ...part, content }
+}
+
+/** A turn is closed, and may join the head, once the other side has spoken after it: nothing is merged into it then. */
+function closedTurns(entries: readonly Entry[]): Turns {
+  return toTurns(entries).slice(0, -1)
+}
+
+/** Where there was no room for what followed, a question alone would look unanswered. */
+function endWithAgent(turns: Turns): Turns {
+  return turns.at(-1)?.role === 'user' ? turns.slice(0, -1) : turns
+}
+
+/** Depends on the first turns alone, so it never changes while the thread grows; at most half of the budget. */
+function takeHead(turns: Turns, { keepHead, maxChars }: Window): Turns {
+  let room = Math.floor(maxChars / 2)
+  const end = turns.findIndex(turn => {
+    room -= lengthOf(turn)
+    return room < 0
+  })
+  return turns.slice(0, Math.min(keepHead, end < 0 ? turns.length : end))
+}
+
+function takeTail(rest: Turns, head: Turns, { maxTurns, maxChars }: Window): Turns {
+  let room = maxChars - head.reduce((sum, turn) => sum + lengthOf(turn), 0)
+  let start = rest.length
+  while (start > 0 && rest.length - start < maxTurns - head.length) {
+    room -= lengthOf(rest[start - 1] as HistoricalMessage)
+    if (room < 0) break
+    start -= 1
+  }
+  // After a gap the tail must still take turns with the head.
+  const tail = rest.slice(start)
+  return tail[0]?.role === head.at(-1)?.role ? tail.slice(1) : tail
+}
+
+/** Text and tool calls count; files are only named in a prompt. */
+function lengthOf({ parts }: HistoricalMessage): number {
+  const calls = parts.filter(part => part.kind === 'tool_call')
+  return calls.reduce((sum, call) => sum + JSON.stringify(call).length, plainTextOf(parts).length)
+}

@@ -1,0 +1,122 @@
+import { z } from 'zod'
+import type { Sender, SenderProfile } from '../message.ts'
+import type { IdentityEvidence } from './identity.ts'
+import { transportMethods } from './identity.ts'
+
+/** What an identity may be asked about: facts that somebody has proven. */
+const identityCriteria = ['method', 'issuer', 'assurance', 'subject', 'subject_prefix'] as const
+
+type Criterion = (typeof identityCriteria)[number]
+
+/** One identity has to meet all that is given. What a sender says of himself (a profile) cannot be asked here. */
+export type IdentityQuery = { readonly [Name in Criterion]?: string | undefined } & {
+  readonly [Name in keyof KnownMembers<SenderProfile>]?: never
+}
+
+type KnownMembers<Loose> = { [Name in keyof Loose as string extends Name ? never : Name]: Loose[Name] }
+
+/** Who may speak to an agent. A denial wins; without `allow` everybody may, also those who prove nothing. */
+export interface AgentAccess {
+  readonly allow?: readonly IdentityQuery[] | undefined
+  readonly deny?: readonly IdentityQuery[] | undefined
+}
+
+/** What an agent may ask about its sender before it acts. */
+export interface SenderIdentity {
+  /** Every identity that is proven and admitted. */
+  list(): readonly IdentityEvidence[]
+  /**
+   * Whether one identity meets all criteria. Where the sender acts on behalf of others, each of them has to meet them, too
+   * (`on_behalf_of` never widens a right). An unknown or empty criterion is never met.
+   */
+  has(query: IdentityQuery): boolean
+}
+
+const criterion = z.string().min(1).max(512)
+
+const ruleSchema = z
+  .strictObject({
+    method: criterion.optional(),
+    issuer: criterion.optional(),
+    assurance: criterion.optional(),
+    subject: criterion.optional(),
+    subject_prefix: criterion.optional(),
+  })
+  .refine(
+    rule => Object.values(rule).some(value => value !== undefined),
+    `needs one of: ${identityCriteria.join(', ')}`,
+  )
+
+const isAnchored = ({ method, issuer, subject, subject_prefix }: IdentityQuery) =>
+  method !== undefined || issuer !== undefined || (subject === undefined && subject_prefix === undefined)
+
+/** The keys `allow` and `deny` of an agent's configuration. */
+export const agentAccessShape = {
+  /** Only senders whom one of these rules fits may speak to the agent. */
+  allow: z
+    .array(ruleSchema.refine(isAnchored, 'needs method or issuer beside the subject: who says so is half of it'))
+    .max(1_000)
+    .optional(),
+  /** Senders whom one of these rules fits may not, whatever `allow` says. */
+  deny: z.array(ruleSchema).max(1_000).optional(),
+} as const
+
+/**
+ * Whether a subject lies under a prefix, segment by segment: `slack:T123/` and `slack:T123` hold `slack:T123/U4` and never
+ * `slack:T1234/U4`. Segments end at `/` and `:`.
+ */
+export function hasSubjectPrefix(subject: string, prefix: string): boolean {
+  if (prefix === '' || !subject.startsWith(prefix)) return false
+  const next = subject.at(prefix.length)
+  return next === undefined || /[/:]$/.test(prefix) || next === '/' || next === ':'
+}
+
+/** Whether the sender may speak to the agent: himself, and everybody on whose behalf he says he speaks. */
+export function mayAccess({ identities = [] }: Pick<Sender, 'identities'>, { allow, deny = [] }: AgentAccess): boolean {
+  const principals = identities.flatMap(listPrincipals)
+  const everybody = [...identities, ...principals]
+  if (everybody.some(one => deny.some(rule => meets(one, rule, 'denial')))) return false
+  if (!allow) return true
+  const isAllowed = (one: IdentityEvidence) => allow.some(rule => meets(one, rule, 'grant'))
+  return identities.some(isAllowed) && principals.every(isAllowed)
+}
+
+/** What `context.identity` is made of. */
+export function createSenderIdentity({ identities = [] }: Pick<Sender, 'identities'>): SenderIdentity {
+  return {
+    list: () => identities,
+    has(query) {
+      const fits = (one: IdentityEvidence) => meets(one, query, 'grant')
+      return identities.some(fits) && identities.flatMap(listPrincipals).every(fits)
+    },
+  }
+}
+
+/** Those for whom the subject acts, each as if it stood there itself: only the subject is another's. */
+function listPrincipals({ on_behalf_of = [], ...evidence }: IdentityEvidence): readonly IdentityEvidence[] {
+  return on_behalf_of.map(subject => ({ ...evidence, subject }))
+}
+
+const tests: { readonly [Name in Criterion]: (evidence: IdentityEvidence, wanted: string) => boolean } = {
+  method: ({ method }, wanted) => method === wanted,
+  issuer: ({ issuer }, wanted) => issuer === wanted,
+  assurance: ({ assurance }, wanted) => assurance === wanted,
+  subject: ({ subject }, wanted) => subject === wanted,
+  subject_prefix: ({ subject }, wanted) => hasSubjectPrefix(subject, wanted),
+}
+
+/** Every criterion that is named has to be one of ours and have a value: a slip in a query must not grant. */
+function meets(evidence: IdentityEvidence, query: IdentityQuery, purpose: 'grant' | 'denial'): boolean {
+  const entries = Object.entries(query)
+  if (entries.length === 0) return false
+  if (purpose === 'grant' && !isAnchored(query) && isNamedByIssuer(evidence)) return false
+  return entries.every(([name, wanted]) => {
+    const test = Object.hasOwn(tests, name) ? tests[name as Criterion] : undefined
+    return typeof wanted === 'string' && wanted !== '' && test?.(evidence, wanted) === true
+  })
+}
+
+/** The subject of a token is whatever its issuer calls somebody: it may look like a subject of another kind. */
+function isNamedByIssuer({ method }: IdentityEvidence): boolean {
+  return method === transportMethods['a2a-jwt'] || method === transportMethods['a2a-oauth']
+}

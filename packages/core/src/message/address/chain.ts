@@ -1,0 +1,50 @@
+import { Rejection } from '../../format/errors.ts'
+import type { AgentChain } from '../message.ts'
+
+/** How many agents may pass a matter on to each other, where the operator says nothing. */
+export const defaultMaxHops = 5
+
+/**
+ * The chain a peer claims, held to our own ceiling; its `is_final` is worked out anew.
+ * @throws Rejection `forbidden` when it has gone too far
+ */
+export function clampAgentChain({ hop, max_hops }: Omit<AgentChain, 'is_final'>, ceiling: number): AgentChain {
+  const max = Math.min(max_hops, ceiling)
+  if (hop > max) throw new Rejection('forbidden', `Cannot take message: agent chain is longer than ${max} hops`)
+  return { hop, max_hops: max, is_final: hop === max }
+}
+
+/**
+ * The chain one call further: the first call of a chain is hop 1, and nobody's ceiling but ours can be raised by what arrived.
+ * @throws Rejection `forbidden` on the final hop
+ */
+export function nextHop(chain: AgentChain | undefined, ceiling: number): AgentChain {
+  const max = Math.min(chain?.max_hops ?? ceiling, ceiling)
+  const hop = (chain?.hop ?? 0) + 1
+  if (hop > max) throw new Rejection('forbidden', `Cannot call agent: agent chain is longer than ${max} hops`)
+  return { hop, max_hops: max, is_final: hop === max }
+}
+
+/** On the final hop an agent concludes, and brings nobody else in (MN-8.3). */
+export function isFinalHop(chain: AgentChain | undefined): chain is AgentChain {
+  return chain !== undefined && (chain.is_final || chain.hop >= chain.max_hops)
+}
+
+/**
+ * The same rule for an agent that calls: asked before anything goes out, whoever carries the call.
+ * @throws Rejection `forbidden`
+ */
+export function checkChainGoesOn(chain: AgentChain | undefined): void {
+  if (isFinalHop(chain)) nextHop(chain, chain.max_hops)
+}
+
+/** What a model is told of the chain its message came by: where it stands, and when it must conclude. */
+export function renderAgentChain(chain: AgentChain): string {
+  const { hop, max_hops } = chain
+  const place = `Agents are passing this on to each other. You are hop ${hop} of at most ${max_hops}.`
+  if (isFinalHop(chain)) {
+    return `${place} You are the last: conclude with what there is, and call, mention or invite no other agent.`
+  }
+  const left = max_hops - hop
+  return `${place} ${left} more ${left === 1 ? 'is' : 'are'} possible after you; bring in another agent only where it is needed.`
+}

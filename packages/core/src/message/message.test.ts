@@ -1,0 +1,85 @@
+import { describe, expect, test } from 'vitest'
+import { message, transportEvidence } from '../../test/messages.ts'
+import type { Sender } from './message.ts'
+import { authMethods, channelNames, mentionRelaySchema, mentionRelays, normalizedMessageSchema } from './message.ts'
+
+function problemsOf(value: unknown): readonly string[] {
+  const { error } = normalizedMessageSchema.safeParse(value)
+  return error?.issues.map(({ path, message }) => `${path.join('.')}: ${message}`) ?? []
+}
+
+function from(sender: Partial<Sender>) {
+  return message({ sender: { address: '@alice@peer.test', auth_method: 'none', verified: false, ...sender } })
+}
+
+describe('normalizedMessageSchema', () => {
+  test('takes the smallest message', () => {
+    expect(problemsOf(message())).toEqual([])
+  })
+
+  test('refuses a verified sender who was proven by nothing', () => {
+    expect(problemsOf(from({ verified: true, identities: [transportEvidence] }))).toEqual([
+      'sender: auth_method "none" cannot be verified',
+    ])
+  })
+
+  test.each(authMethods.filter(method => method !== 'none'))(
+    'refuses a sender verified by %s without evidence of the transport',
+    auth_method => {
+      const problem = 'sender: a verified sender needs an identity proven by the transport'
+      expect(problemsOf(from({ auth_method, verified: true }))).toEqual([problem])
+      expect(problemsOf(from({ auth_method, verified: true, identities: [] }))).toEqual([problem])
+      const forwarded = {
+        ...transportEvidence,
+        proof: { type: 'signed-attestation', alg: 'EdDSA', kid: 'k', value: 'v' },
+      }
+      expect(problemsOf(from({ auth_method, verified: true, identities: [forwarded as never] }))).toEqual([problem])
+      expect(problemsOf(from({ auth_method, verified: true, identities: [transportEvidence] }))).toEqual([])
+    },
+  )
+
+  test('takes an unverified sender under any method', () => {
+    for (const auth_method of authMethods) expect(problemsOf(from({ auth_method }))).toEqual([])
+  })
+
+  test('keeps parts of unknown kinds as they are', () => {
+    const part = { kind: 'poll', options: ['a', 'b'], nested: { deep: true } }
+    const parsed = normalizedMessageSchema.parse(message({ parts: [part as never] }))
+    expect(parsed.parts).toEqual([part])
+  })
+
+  test('needs to be told how a mention travels', () => {
+    expect(problemsOf(message({ recipient_capabilities: {} as never }))).toEqual([
+      'recipient_capabilities.mention_relay: Invalid input: expected object, received undefined',
+    ])
+  })
+
+  test('takes no time that is not UTC', () => {
+    expect(problemsOf(message({ received_at: '2026-01-01T01:00:00+01:00' }))).toEqual([
+      'received_at: Invalid ISO datetime',
+    ])
+    expect(problemsOf(message({ received_at: 'yesterday' }))).toEqual(['received_at: Invalid ISO datetime'])
+  })
+
+  test('refuses a channel or a kind it does not know', () => {
+    expect(problemsOf(message({ received_via: 'fax' as never }))).toHaveLength(1)
+    expect(problemsOf(message({ kind: 'poke' as never }))).toHaveLength(1)
+  })
+
+  test('keeps what a profile holds beyond the known members', () => {
+    const profile = { username: 'alice', extensions: { slack: { team_id: 'T1' } } }
+    expect(normalizedMessageSchema.parse(from({ profile })).sender.profile).toEqual(profile)
+  })
+
+  test('survives being written as JSON, with the kind it did not name', () => {
+    const whole = from({ auth_method: 'ap-http-signature', verified: true, identities: [transportEvidence] })
+    expect(normalizedMessageSchema.parse(JSON.parse(JSON.stringify(whole)))).toEqual({ ...whole, kind: 'message' })
+  })
+})
+
+test('mentionRelays says for every channel how a mention travels', () => {
+  for (const name of channelNames) expect(mentionRelaySchema.parse(mentionRelays[name])).toEqual(mentionRelays[name])
+  expect(mentionRelays.activitypub).toEqual({ kind: 'addressing', envelope_fields: ['to', 'cc'], also_inline: true })
+  expect(mentionRelays.email).toEqual({ kind: 'recipient-field', fields: ['to', 'cc'] })
+  expect(mentionRelays.a2a).toEqual({ kind: 'none' })
+})

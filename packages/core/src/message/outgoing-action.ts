@@ -1,0 +1,41 @@
+import type { Json } from '../format/json.ts'
+import type { Reaction } from './agent-action.ts'
+import type { AgentChain, NormalizedMessage } from './message.ts'
+import type { NormalizedResponse } from './response.ts'
+
+/** An act of an agent with all that addressing it takes, before it is durable. */
+export type OutgoingAction = PostAction | RevisionAction | ReactionAction
+
+/** A post of its own. Its occasion, not a message of anybody, is what it answers. */
+export interface PostAction {
+  readonly act: 'post'
+  readonly agent: string
+  readonly response: NormalizedResponse
+  /** Of the message that it was said at: it goes on with the post, where the wire carries it. */
+  readonly chain?: AgentChain | undefined
+}
+
+/** Other words for an answer or a post, or none any more. */
+export interface RevisionAction {
+  readonly act: 'edit' | 'delete'
+  readonly agent: string
+  /** Of this revision alone, so that it is known again when it is delivered twice. */
+  readonly id: string
+  /** ISO 8601 UTC. */
+  readonly at: string
+  /** As it is from now on; of a `delete` as it was. */
+  readonly response: NormalizedResponse
+  readonly message: NormalizedMessage
+  /** The message's. */
+  readonly target: Json
+  readonly rendering: Json | undefined
+}
+
+export interface ReactionAction {
+  readonly act: Reaction
+  readonly agent: string
+  /** Of the message reacted to. */
+  readonly target: Json
+  /** ISO 8601 UTC. */
+  readonly at: string
+}

@@ -1,0 +1,187 @@
+import type { Json } from '../format/json.ts'
+import type { ChannelName } from '../message/message.ts'
+import type { OutgoingAction, PostAction } from '../message/outgoing-action.ts'
+import type { NormalizedResponse } from '../message/response.ts'
+import type { AgentDirectory } from './agent/agent.ts'
+import type { IdentityVerifier } from './agent/evidence.ts'
+import type { ShowRequirement } from './agent/show-requirement.ts'
+import type { ByteBudget } from './platform/byte-budget.ts'
+import type { Platform } from './platform/platform.ts'
+import type { Intake } from './records/intake.ts'
+import type { PlannedBroadcast, PlannedDelivery } from './records/planned-delivery.ts'
+import type { Relation, Withdrawal } from './records/relation.ts'
+import type { BackgroundEntry } from './records/transcript.ts'
+import type { Delivery, Turn } from './records/work.ts'
+import type { RequirementClaims } from './requirement-store.ts'
+import type { Store } from './store.ts'
+
+/** Wire → message. `Proven` carries a brand that only `verify` can put on. */
+export interface Inbound<Raw, Proven> {
+  readonly name: ChannelName
+  /** Who is speaking and how we know. @throws Rejection, Unavailable */
+  verify(raw: Raw): Promise<Proven>
+  /** One intake per local agent addressed; none for "well-formed, nothing to do". Pure. */
+  normalize(proven: Proven): readonly Intake[]
+  /** What its author takes back by it, whether anybody here was told before or not. Pure. */
+  withdrawals?(proven: Proven): readonly Withdrawal[]
+}
+
+/** A turn and what its agent said, before it is durable. */
+export interface AnsweredTurn {
+  readonly turn: Turn
+  readonly response: NormalizedResponse
+}
+
+/** Where an answer goes, and the ids it will be known by there. */
+export interface Addressing {
+  readonly deliveries: readonly PlannedDelivery[]
+  readonly aliases: readonly string[]
+  /** Who may join the thread that a post of the agent's own begins; default: everybody where it is listed, else nobody. */
+  readonly scope?: string | undefined
+  /** Whether everybody may read it. */
+  readonly isListed?: boolean | undefined
+  /** What rendering it takes beside the message's own target: kept with the answer. Channel's own business. */
+  readonly rendering?: Json | undefined
+  /** To all who stand in a relation to the agent. */
+  readonly broadcasts?: readonly PlannedBroadcast[] | undefined
+}
+
+/** A delivery rendered and ready to go. `wire` is what the operator is shown, without signatures or secrets. */
+export interface Prepared {
+  readonly wire: Json
+  /** @throws Unavailable, Undeliverable */
+  transmit(): Promise<{ readonly note?: string | undefined }>
+}
+
+/** Message → wire. */
+export interface Outbound<Wire> {
+  readonly name: ChannelName
+  /** Which deliveries an answer causes. Pure. */
+  address(answered: AnsweredTurn): Addressing
+  /** Pure. */
+  render(delivery: Delivery): Wire
+  /** What the operator sees of a wire document. Pure. */
+  describe(wire: Wire): Json
+  /** Sign, transmit, classify the answer. @throws Unavailable, Undeliverable */
+  deliver(wire: Wire, delivery: Delivery): Promise<{ readonly note?: string | undefined }>
+}
+
+/** A link a channel adds to an agent's WebFinger answer. */
+export interface WebLink {
+  readonly rel: string
+  readonly type?: string | undefined
+  readonly href: string
+}
+
+/** What an agent's page shows of it beside its profile. HTML is safe to show as it is. */
+export interface PublicProfile {
+  /** The description as HTML, its addresses as links. */
+  readonly bio: string
+  readonly followers: number
+  /** Who may follow: everybody, whom the operator lets, nobody. */
+  readonly follows: 'open' | 'manual' | 'closed'
+  /** Recent public posts as HTML, newest first. */
+  readonly posts: readonly string[]
+  /** Address of an Atom feed of them. */
+  readonly feed?: string | undefined
+}
+
+/** A public key or DNS record to publish (`postern keys`). */
+export interface PublishedKey {
+  readonly purpose: string
+  readonly id: string
+  readonly algorithm: string
+  /** PEM, JWK or other text form. */
+  readonly publicKey: string
+  readonly dns?: { readonly name: string; readonly type: 'TXT'; readonly value: string } | undefined
+}
+
+export interface RotateOptions {
+  /** Takes every older key back at once: somebody else may have it. */
+  readonly isRevoking?: boolean | undefined
+}
+
+/** A socket a channel holds open itself (SMTP, LMTP). */
+export interface Listening {
+  readonly description: string
+  readonly port: number
+  close(): Promise<void>
+}
+
+/** A protocol with its wire types closed over: what the program sees. `Routes` is the web framework's router. */
+export interface Channel<Routes = unknown> {
+  readonly name: ChannelName
+  readonly routes: Routes
+  address(answered: AnsweredTurn): Addressing
+  /** Renders now; delivers when told to. */
+  prepare(delivery: Delivery): Prepared
+  /** Which deliveries a deed causes; undefined when this channel has no way to do it. A channel without it has none for any. */
+  addressAction?(action: OutgoingAction): Addressing | undefined
+  /** A message of the agent's own to those it mentions, on a channel that has no posts; undefined when it may be sent to none of them. Pure. */
+  addressDirectMessage?(post: PostAction): Addressing | undefined
+  /** The deliveries of a broadcast to these peers; one place may stand for several. Pure. */
+  expand?(broadcast: PlannedBroadcast, relations: readonly Relation[]): readonly PlannedDelivery[]
+  /** Files reach peers by address, not inside of messages: bytes in answers are stored and addressed. */
+  readonly addressesFiles?: true
+  /**
+   * What was said before a message that begins in the middle of a conversation, oldest first. Bounded in number and time; what cannot be had is
+   * left out.
+   */
+  fetchBackground?(turn: Turn, signal: AbortSignal): Promise<readonly BackgroundEntry[]>
+  /**
+   * A message of the gateway's own to one address (`mentions`) that may never have written here; default: as any post. Agents do not speak this
+   * way.
+   */
+  addressNotice?(action: PostAction): Addressing | undefined
+  /** The scope of conversations between an agent and this principal alone. Pure. */
+  privateScope?(subject: string): string | undefined
+  /**
+   * The target of an answer to what its author says elsewhere (in a chat), in the conversation that `target` is of: to him alone; undefined when
+   * nothing may be sent. A channel without it has conversations that go on nowhere else. Pure.
+   */
+  retarget?(target: Json): Json | undefined
+  /** The principal behind an address, when both say so; undefined: nobody. @throws Unavailable, Undeliverable, Rejection */
+  findPrincipal?(address: string): Promise<string | undefined>
+  links(agent: string): readonly WebLink[]
+  /** Of the gateway's own account, where it has one (`acct:HOST@HOST`). */
+  readonly gatewayLinks?: readonly WebLink[] | undefined
+  /** Absent where agents have no public life. @throws Rejection `no_recipient` */
+  readProfile?(agent: string): Promise<PublicProfile>
+  publishedKeys(): Promise<readonly PublishedKey[]>
+  /**
+   * Makes new keys for one agent, or for all; gives those that sign from now on. The old ones stay valid for a while, unless
+   * they are revoked. @throws Rejection `no_recipient`
+   */
+  rotateKeys?(agent?: string, options?: RotateOptions): Promise<readonly PublishedKey[]>
+  /** Lets one who asks to follow an agent in, or sends him away; false when he does not ask (any more). */
+  decideFollow?(agent: string, peer: string, isAccepted: boolean): Promise<boolean>
+  /** Sends a message to one of our own agents the way all of them go, to see whether it comes back; its id. @throws Unavailable, Undeliverable */
+  probe?(): Promise<string>
+  /** Sends again where nothing was sent any more (`suppressed`); false when it was not so. */
+  liftSuppression?(agent: string, peer: string): Promise<boolean>
+  listen?(): Promise<Listening>
+  /** Shutdown begins: answer peers that wait with what there is now. */
+  release?(): void
+  close?(): Promise<void>
+}
+
+/** What every room is opened with. */
+export interface ChannelContext {
+  readonly platform: Platform
+  readonly store: Store
+  readonly agents: AgentDirectory
+  /** What peers bring that comes by another way than the HTTP server, which counts by itself. Absent: not bounded. */
+  readonly bodies?: ByteBudget | undefined
+  /** The signed, expiring address of stored bytes. */
+  readonly fileAddress?: ((digest: string) => string) | undefined
+  /** Ceiling for chains of agents; default: `defaultMaxHops`. */
+  readonly maxHops?: number | undefined
+  /** How many people and agents one answer may call; default: `defaultMaxMentions`. */
+  readonly maxMentions?: number | undefined
+  /** A requirement as its addressee sees it; absent where nothing can be decided. */
+  readonly showRequirement?: ShowRequirement | undefined
+  /** Decisions that callers bring themselves; absent where none are taken. */
+  readonly requirementClaims?: RequirementClaims | undefined
+  /** Absent where nothing that others say about a sender counts. */
+  readonly identity?: IdentityVerifier | undefined
+}

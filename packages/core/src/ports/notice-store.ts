@@ -1,0 +1,10 @@
+/** Hints between those who wait and those who work. A hint may be lost; the truth is in the store. */
+export interface NoticeStore {
+  /**
+   * Topics: `work`; `message:<n>` with `{ kind: 'part', chunk }`, what is done meanwhile (`'note'`, `'stage'`), `{ kind: 'settled' }`, or what
+   * broke its turn off: `{ kind: 'canceled' }`, `'deleted'`, `'interrupted'`, `'edited'`.
+   */
+  notify(topic: string, payload: unknown): void
+  /** Returns the function that ends listening. */
+  listen(topic: string, listener: (payload: unknown) => void): () => void
+}

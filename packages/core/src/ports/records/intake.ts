@@ -1,0 +1,91 @@
+import type { Json } from '../../format/json.ts'
+import type { LoopLimits } from '../../message/loop-limits.ts'
+import type { ChannelName, NormalizedMessage } from '../../message/message.ts'
+import type { Proof } from '../../message/proof.ts'
+import type { Blob, PlannedDelivery } from './planned-delivery.ts'
+import type { QueueMode } from './queue-mode.ts'
+import type { Authorship, RelationEffect } from './relation.ts'
+import type { RequirementDecision } from './requirement-record.ts'
+import type { TaskIntake, TaskKey } from './task.ts'
+
+/** Everything a door has proven and understood about one message to one agent, ready to be made durable. */
+export interface Intake {
+  /** The local agent's name. */
+  readonly agent: string
+  /** Without `raw` (kept as bytes below) and `history` (built when the agent is called). */
+  readonly message: Omit<NormalizedMessage, 'raw' | 'history'>
+  /** Same key, same message: answered like the first time, handled once. Unique per channel and agent. */
+  readonly duplicateKey: string
+  /** Where given, the same key with another fingerprint is a conflict instead of a duplicate. */
+  readonly fingerprint?: string | undefined
+  readonly thread: {
+    /** Threads of different scopes never meet, whatever id a peer claims: `public`, or who may read it. */
+    readonly scope: string
+    /** Ids of earlier messages; the first one known in this scope decides the thread, else `message.thread_id`. */
+    readonly references: readonly string[]
+    /** Where others take part, too: the principal of who begins it by this message. */
+    readonly begunBy?: string | undefined
+    /** It is part of a conversation of another channel: our number of it. The answer leaves by that channel, and `target` is its. */
+    readonly joined?: JoinedThread | undefined
+  }
+  /** Further ids this message is known by (an object IRI beside its activity IRI). */
+  readonly aliases: readonly string[]
+  readonly proofs: readonly Proof[]
+  /** What arrived, without credentials. */
+  readonly raw: { readonly bytes: Uint8Array; readonly form: 'json' | 'text' }
+  readonly blobs?: readonly Blob[]
+  /** What the channel needs to answer; its own business. */
+  readonly target: Json
+  /** `answer`: the agent gets a turn. `keep`: stored and shown to the operator, never given to the agent. */
+  readonly disposition: 'answer' | 'keep'
+  /** Why it is kept, or what is odd about it. */
+  readonly flags?: readonly string[]
+  readonly task?: TaskIntake | undefined
+  /** Handshakes that go out with the acceptance itself (an `Accept` of a `Follow`). */
+  readonly deliveries?: readonly PlannedDelivery[]
+  /** Of words that their author may change or take back. Who is `blocked_by` is recognised by it: kept, flag `blocked_by`. */
+  readonly authorship?: Authorship | undefined
+  readonly effects?: readonly RelationEffect[]
+  /** The requirement it decides: used up with its admission, or the message is refused. */
+  readonly resolution?: RequirementDecision | undefined
+  /** For senders that are machines: what exceeds it in this thread is kept, flag `loop_guard`. Not for tasks. */
+  readonly quota?: TurnQuota | undefined
+  /** All of them have room, or the message is kept with the flag of the first that has none. Not for tasks. */
+  readonly budgets?: readonly TurnBudget[] | undefined
+  /** What would go round in a circle is kept, flag `loop_guard`. Not for tasks. */
+  readonly loop?: LoopLimits | undefined
+  /** How it waits in the line of its thread; default: in its order. */
+  readonly lane?: QueueMode | undefined
+  /** Who reads an answer to it, where a thread holds messages to different circles: they are never answered together. */
+  readonly audience?: string | undefined
+}
+
+interface JoinedThread {
+  readonly id: number
+  readonly via: ChannelName
+  /** Its own thread id: a number may be given again. */
+  readonly key: string
+}
+
+/** At most so many turns of one thread in a time. */
+export interface TurnQuota {
+  readonly turns: number
+  readonly withinMs: number
+  /** Where given, only what comes within this time after our last answer in the thread counts, ms: no person reads that fast. */
+  readonly swiftMs?: number | undefined
+}
+
+/** At most so many turns in a time of all messages of a channel that name the same key. */
+export interface TurnBudget extends Omit<TurnQuota, 'swiftMs'> {
+  readonly key: string
+  /** The key means something within the message's thread only. */
+  readonly isPerThread?: true | undefined
+  readonly flag: string
+}
+
+export interface Admitted {
+  readonly outcome: 'accepted' | 'duplicate' | 'conflict'
+  /** Our number for the stored message; of the first one when this is a duplicate. */
+  readonly message: number
+  readonly task?: TaskKey | undefined
+}

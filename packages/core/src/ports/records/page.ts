@@ -1,0 +1,5 @@
+export interface Page {
+  readonly limit: number
+  /** The last place of the page before. */
+  readonly after?: number | undefined
+}

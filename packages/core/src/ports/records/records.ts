@@ -1,0 +1,74 @@
+import type { Json } from '../../format/json.ts'
+import type { StopFlag } from '../../message/loop-limits.ts'
+import type { ChannelName, NormalizedMessage } from '../../message/message.ts'
+import type { Proof } from '../../message/proof.ts'
+import type { NormalizedResponse } from '../../message/response.ts'
+
+export type MessageState = 'received' | 'working' | 'answered' | 'failed' | 'ignored'
+
+/** A row of the operator's list. */
+export interface MessageSummary {
+  readonly message: number
+  readonly id: string
+  readonly via: ChannelName
+  readonly agent: string
+  readonly sender: string
+  readonly verified: boolean
+  readonly state: MessageState
+  readonly received_at: string
+  readonly preview: string
+  readonly correlation_id: string
+  /** Why it is kept, or what is odd about it. */
+  readonly flags: readonly string[]
+}
+
+export interface DeliveryRecord {
+  readonly id: string
+  readonly via: ChannelName
+  readonly to: string
+  readonly state: 'queued' | 'sent' | 'later' | 'dead' | 'dismissed'
+  readonly attempts: number
+  readonly last_error?: string | undefined
+  readonly next_attempt_at?: string | undefined
+  readonly message_id: string
+  readonly wire: Json
+}
+
+/** The operator's whole view of one message. */
+export interface MessageRecord {
+  readonly number: number
+  readonly thread: number
+  readonly message: NormalizedMessage
+  readonly proofs: readonly Proof[]
+  readonly state: MessageState
+  readonly flags: readonly string[]
+  readonly error?: string | undefined
+  readonly response: NormalizedResponse | null
+  readonly deliveries: readonly DeliveryRecord[]
+  /** How often the peer sent it again. */
+  readonly duplicates: number
+  readonly correlation_id: string
+  /** The number of a later message that it is, or was, answered together with: `response` is the answer to both. */
+  readonly merged_into?: number | undefined
+  /** Numbers of further messages that claim the same id. */
+  readonly namesakes?: readonly number[] | undefined
+}
+
+/** Traffic we did not take. Never a secret, never a body. */
+export interface Refusal {
+  /** ISO 8601 UTC. */
+  readonly at: string
+  readonly via: ChannelName
+  /** The peer's network address or host name. */
+  readonly from: string
+  readonly code: string
+  readonly reason: string
+}
+
+export interface StoreCounts {
+  readonly messages: Readonly<Record<MessageState, number>>
+  readonly deliveries: Readonly<Record<DeliveryRecord['state'], number>>
+  readonly refusals: number
+  /** Messages that guards against loops have kept back. */
+  readonly stopped: Readonly<Record<StopFlag, number>>
+}

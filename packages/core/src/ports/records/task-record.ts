@@ -1,0 +1,45 @@
+import type { NormalizedResponse, ResponseStatus } from '../../message/response.ts'
+import type { TaskKey } from './task.ts'
+import type { Entry, StreamedAnswer } from './transcript.ts'
+
+export type TaskState = 'submitted' | ResponseStatus | 'canceled'
+
+export interface TaskRecord extends TaskKey {
+  readonly agent: string
+  readonly context: string
+  readonly state: TaskState
+  /** ms */
+  readonly updatedAt: number
+  /** Everything said in this task, oldest first. */
+  readonly entries: readonly Entry[]
+  /** The last answer, whole. */
+  readonly response?: NormalizedResponse | undefined
+  /** The answers before it, oldest first. */
+  readonly earlier: readonly NormalizedResponse[]
+  /** What was heard of answers until the task was canceled. */
+  readonly heard: readonly StreamedAnswer[]
+}
+
+export interface TaskFilter {
+  readonly owner: string
+  readonly agent?: string | undefined
+  readonly context?: string | undefined
+  readonly state?: TaskState | undefined
+  /** Only tasks whose state changed at or after this time, ms. */
+  readonly updatedSince?: number | undefined
+  readonly limit: number
+  /** Continue after this place (newest first). */
+  readonly after?: { readonly updatedAt: number; readonly id: string } | undefined
+}
+
+/**
+ * Which tasks go: those unchanged since before a time (ms), or of one owner all but the newest so many, or the oldest until all that was said
+ * in his tasks, attachments included, is no more than so many bytes.
+ */
+export type TaskExpiry = (
+  | { readonly before: number }
+  | { readonly owner: string; readonly most: number }
+  | { readonly owner: string; readonly bytes: number }
+) & {
+  readonly limit: number
+}

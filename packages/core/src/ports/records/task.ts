@@ -1,0 +1,47 @@
+import type { Json } from '../../format/json.ts'
+
+/**
+ * The unit of work a peer may ask about later (an A2A task). `owner` is the verified principal and part of the key; tasks of owners that begin
+ * with `web:` do not expire.
+ */
+export interface TaskKey {
+  readonly owner: string
+  readonly id: string
+}
+
+/** The task a message opens or continues. */
+export interface TaskIntake extends TaskKey {
+  readonly context: string
+  /** Who watches it from now on; beyond `maxWatches` nobody is added. */
+  readonly watch?: TaskWatch | undefined
+  /** As many open tasks may its owner have; one more is refused. */
+  readonly most?: number | undefined
+  /** Where many share one owner: so many open tasks may one of them have. */
+  readonly share?: { readonly name: string; readonly most: number } | undefined
+  /** It is opened by this message: when there is one of its id already, this one is refused. */
+  readonly isNew?: true | undefined
+  /** It goes on also when it has ended, unless it is canceled. */
+  readonly reopens?: true | undefined
+}
+
+/** Somebody who is told whenever a turn of a task has ended, and when it is canceled. */
+export interface TaskWatch {
+  /** Unique within the task. */
+  readonly id: string
+  /** Shown to the operator. */
+  readonly to: string
+  /** What the channel needs to reach him; its own business, and never shown: it may hold secrets. */
+  readonly target: Json
+}
+
+/** The target of a delivery to a watch: what became of the task, and of which watch to read where it goes. */
+export interface WatchTarget extends TaskKey {
+  readonly watch: string
+  readonly context: string
+  readonly state: string
+  /** ms */
+  readonly at: number
+}
+
+/** How many may watch one task. */
+export const maxWatches = 10

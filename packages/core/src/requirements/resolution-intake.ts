@@ -1,0 +1,115 @@
+import type { Json } from '../format/json.ts'
+import { replayFlag } from '../message/address/personal-flags.ts'
+import { agentFlag } from '../message/loop-limits.ts'
+import type { NormalizedMessage } from '../message/message.ts'
+import type { RememberScope } from '../message/policy/approval.ts'
+import { isForOperator } from '../message/policy/approver.ts'
+import type { RequirementKind } from '../message/policy/policy-kinds.ts'
+import type { PolicyResolution, ResolutionOutcome } from '../message/policy/policy-resolution.ts'
+import type { Intake } from '../ports/records/intake.ts'
+import type { RequirementDecision, RequirementRecord } from '../ports/records/requirement-record.ts'
+import type { TaskKey } from '../ports/records/task.ts'
+
+/** The message that caused a requirement, as far as its decision goes the same way. */
+interface RequirementOrigin {
+  readonly content: NormalizedMessage
+  readonly target: Json
+  /** Of its thread. */
+  readonly scope: string
+  readonly task?: TaskKey | undefined
+  /** Principal whose words it was. */
+  readonly author?: string | undefined
+  readonly flags: readonly string[]
+}
+
+/** Whose words they were counts for what he decides, too: an agent’s are no person’s. */
+const keptFlags: readonly string[] = [agentFlag, replayFlag, 'by_list']
+
+/** What the agent is told of a decision. Pure. `at`: ISO 8601 UTC. */
+export function describeResolution(
+  { id, policy }: Pick<RequirementRecord, 'id' | 'policy'>,
+  { digest, kind, outcome, resolver, receipt, args, remember }: RequirementDecision,
+  at: string,
+): PolicyResolution {
+  return {
+    in_reply_to_state: digest,
+    requirement: id,
+    kind,
+    outcome,
+    resolved_at: at,
+    resolver,
+    ...(receipt && { receipt: { provider: receipt.provider, reference: receipt.reference } }),
+    ...(args !== undefined && { args }),
+    ...(remember && { remember }),
+    ...(isForOperator(policy) && { approver: 'operator' as const }),
+    ...(policy.code !== undefined && { code: policy.code }),
+    ...(policy.data && { data: policy.data }),
+  }
+}
+
+/** The id of the message that a decision on a requirement is. */
+export function resolutionIdOf(requirement: string): string {
+  return `urn:postern:resolution:${requirement}`
+}
+
+/** A decision as the message it stands for: of the one who was asked, in the same thread, by the same channel. Pure. */
+export function createResolutionIntake(
+  requirement: RequirementRecord,
+  decision: RequirementDecision,
+  { content, target, scope, task, author, flags }: RequirementOrigin,
+  at: string,
+): Intake {
+  const resolution = describeResolution(requirement, decision, at)
+  const { thread_id, sender, recipient, recipient_capabilities, received_via } = content
+  const id = resolutionIdOf(requirement.id)
+  return {
+    agent: requirement.agent,
+    message: {
+      id,
+      thread_id,
+      sender,
+      recipient,
+      parts: [{ kind: 'text', mime: 'text/plain', content: sayDecision(requirement, decision) }],
+      recipient_capabilities,
+      received_via,
+      received_at: at,
+      policy_resolution: resolution,
+    },
+    duplicateKey: id,
+    thread: { scope, references: [content.id] },
+    aliases: [],
+    proofs: [{ kind: 'requirement', verdict: 'pass', reason: `decided by ${decision.resolver.method}` }],
+    raw: {
+      bytes: new TextEncoder().encode(JSON.stringify({ requirement: requirement.id, ...decision.resolver })),
+      form: 'json',
+    },
+    target,
+    disposition: 'answer',
+    flags: ['policy_resolution', ...keptFlags.filter(flag => flags.includes(flag))],
+    ...(task && { task: { ...task, context: thread_id } }),
+    ...(author !== undefined && { authorship: { author, object: id } }),
+  }
+}
+
+const verbs: Readonly<Record<RequirementKind, Readonly<Record<ResolutionOutcome, string>>>> = {
+  consent_required: { granted: 'Agreed', declined: 'Not agreed' },
+  payment_required: { granted: 'Paid', declined: 'Not paid' },
+  unauthorized: { granted: 'Identified', declined: 'Not identified' },
+}
+const operatorVerbs: Readonly<Record<ResolutionOutcome, string>> = {
+  granted: 'An operator agreed',
+  declined: 'An operator did not agree',
+}
+const reaches: Readonly<Record<RememberScope, string>> = {
+  conversation: ', for this conversation',
+  always: ', from now on',
+}
+const longestSubject = 300
+
+/** What was decided, as words: history and models read them. */
+function sayDecision({ kind, policy }: RequirementRecord, { outcome, remember }: RequirementDecision): string {
+  const price = kind === 'payment_required' ? ` (${String(policy.amount)} ${String(policy.currency)})` : ''
+  const verb = isForOperator(policy) ? operatorVerbs[outcome] : verbs[kind][outcome]
+  const reach = remember ? reaches[remember] : ''
+  return `${verb}${price}${reach}: ${(policy.title ?? policy.message).slice(0, longestSubject).toWellFormed()}`
+}

@@ -1,0 +1,145 @@
+import { subjectOf } from '../message/address/subject.ts'
+import type { NormalizedMessage } from '../message/message.ts'
+import type { Part, Policy } from '../message/part.ts'
+import { isForOperator, operatorSubject } from '../message/policy/approver.ts'
+import type { RequirementKind } from '../message/policy/policy-kinds.ts'
+import { isRequirementKind, statusWithPolicies } from '../message/policy/policy-kinds.ts'
+import type { PartialResponse } from '../message/response.ts'
+import { priceSchema } from '../ports/agent/agent-requirements.ts'
+import type { TurnContext } from '../ports/agent/turn-context.ts'
+import { isoTime, randomHex } from '../ports/platform/platform.ts'
+import type { PlannedRequirement } from '../ports/records/requirement-record.ts'
+import type { Turn } from '../ports/records/work.ts'
+import type { RequirementDeps } from '../ports/requirement-store.ts'
+import type { RequirementList } from './requirement-list.ts'
+import { actionUrl } from './requirement-list.ts'
+
+/** More in one answer is a mistake. */
+const maxRequirements = 5
+const longestMs = 30 * 86_400_000
+
+interface Settling {
+  readonly turnContext: Pick<TurnContext, 'requirements' | 'platform'>
+  readonly issued: RequirementList['issued']
+}
+
+interface SettledAnswer {
+  readonly partial: PartialResponse | undefined
+  readonly requirements: readonly PlannedRequirement[]
+}
+
+/**
+ * What an answer requires, by the gateway's own word: a state that an agent names counts only when it was issued in this turn; every other requirement gets
+ * one now. No part keeps its state: it is shown only to whom it is for.
+ * @throws Error when an address leads away from the agent's own origin (MN-7.1)
+ */
+export function settleRequirements(
+  turn: Turn,
+  partial: PartialResponse | undefined,
+  settling: Settling,
+): SettledAnswer {
+  const requirements: PlannedRequirement[] = []
+  if (!partial?.parts?.some(part => part.kind === 'policy')) return { partial, requirements }
+  const parts = partial.parts.map((part): Part => {
+    if (part.kind !== 'policy') return part
+    const settled = settlePolicy(part.policy, turn, settling)
+    if (settled.requirement) requirements.push(settled.requirement)
+    return { kind: 'policy', policy: settled.policy }
+  })
+  if (requirements.length > maxRequirements)
+    throw new Error(`an answer may have at most ${maxRequirements} requirements`)
+  // Nobody but the sender is to see what only he may decide.
+  const isPrivate = requirements.some(({ subject }) => subject !== operatorSubject)
+  const audience = isPrivate ? { mentions: [], visibility: 'direct' as const } : {}
+  return {
+    partial: { ...partial, ...audience, parts, status: statusWithPolicies(parts, partial.status) },
+    requirements,
+  }
+}
+
+interface SettledPolicy {
+  readonly policy: Policy
+  readonly requirement?: PlannedRequirement
+}
+
+function settlePolicy(policy: Policy, turn: Turn, { turnContext, issued }: Settling): SettledPolicy {
+  const { requirements: gateway, platform } = turnContext
+  const bare = withoutState(policy)
+  if (!gateway) return { policy: bare }
+  const own = ownUrl(policy, gateway)
+  const { kind } = policy
+  if (!isRequirementKind(kind)) return { policy: { ...bare, ...own } }
+  if (kind === 'payment_required') checkPrice(policy)
+  const known = issued.get(policy.state ?? '')
+  const id = known ?? randomHex(platform, 16)
+  const expiresAt = expiryOf(policy, known !== undefined, platform.now()) ?? platform.now() + gateway.ttlMs
+  const settled = { ...bare, ...own, requirement: id, expires_at: isoTime(expiresAt) }
+  const requirement = planRequirement(settled, { kind, id, expiresAt }, turn, gateway)
+  return { policy: settled, requirement: { ...requirement, ...whomToTell(policy) } }
+}
+
+function planRequirement(
+  policy: Policy,
+  { kind, id, expiresAt }: { readonly kind: RequirementKind; readonly id: string; readonly expiresAt: number },
+  { content }: Turn,
+  { stateOf, digestOf }: RequirementDeps,
+): PlannedRequirement {
+  const subject = isForOperator(policy) ? operatorSubject : subjectOf(content.sender)
+  return { id, digest: digestOf(stateOf(id)), kind, policy, subject, expiresAt }
+}
+
+/** By mail, beside what he is shown anyway. */
+function whomToTell(policy: Policy): Pick<PlannedRequirement, 'notify'> {
+  return isForOperator(policy) && typeof policy.notify === 'string' ? { notify: policy.notify } : {}
+}
+
+/** Agents without a `context` say `expires_in`, seconds. */
+function expiryOf({ expires_at, expires_in }: Policy, isIssued: boolean, now: number): number | undefined {
+  if (isIssued) return Date.parse(String(expires_at))
+  if (typeof expires_in !== 'number' || !(expires_in >= 60)) return undefined
+  return now + Math.min(longestMs, expires_in * 1000)
+}
+
+function withoutState(policy: Policy): Policy {
+  const { state: _, requirement: __, url: ___, expires_at: ____, expires_in: _____, notify: ______, ...rest } = policy
+  return rest as Policy
+}
+
+/** The page where it is decided is made known when it is shown. */
+function ownUrl({ url, state }: Policy, gateway: RequirementDeps): { readonly url?: string } {
+  if (url === undefined || url === actionUrl(gateway, state ?? '')) return {}
+  if (new URL(url).origin === gateway.origin && !new URL(url).pathname.startsWith('/actions/')) return { url }
+  throw new Error(
+    `Cannot answer: the url of a policy part must be on ${gateway.origin}, outside of /actions/, not on ${new URL(url).origin}`,
+  )
+}
+
+function checkPrice(policy: Policy): void {
+  const [problem] = priceSchema.safeParse(policy).error?.issues ?? []
+  if (problem) throw new Error(`Cannot require payment: ${problem.path.join('.')} ${problem.message}`)
+}
+
+/** Parts that are not an answer's require nothing: what decides a requirement, or looks like it, is taken out of them. */
+export function withoutRequirements(parts: readonly Part[]): Part[] {
+  return parts.map(part => {
+    if (part.kind !== 'policy') return part
+    const { state: _, requirement: __, url, ...policy } = part.policy
+    const isAction = url === undefined || new URL(url).pathname.startsWith('/actions/')
+    return { kind: 'policy', policy: { ...policy, ...(!isAction && { url }) } as Policy }
+  })
+}
+
+/** A piece as it may be told before it is durable: what is required waits until it is. */
+export function withoutPolicies(chunk: PartialResponse): PartialResponse {
+  if (!chunk.parts?.some(part => part.kind === 'policy')) return chunk
+  return { ...chunk, parts: chunk.parts.filter(part => part.kind !== 'policy') }
+}
+
+/** A decision as the agent is given it: with the state that it named, which is nowhere stored. */
+export function withState(
+  { policy_resolution: resolution }: NormalizedMessage,
+  gateway: RequirementDeps | undefined,
+): Pick<NormalizedMessage, 'policy_resolution'> {
+  if (!gateway || resolution?.requirement === undefined) return {}
+  return { policy_resolution: { ...resolution, in_reply_to_state: gateway.stateOf(resolution.requirement) } }
+}

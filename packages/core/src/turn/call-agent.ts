@@ -1,0 +1,243 @@
+import type { ActionList } from '../actions/action-list.ts'
+import { keepFiles } from '../actions/keep-files.ts'
+import { settleFiles } from '../actions/settle-files.ts'
+import { readAbortKind, TurnAborted } from '../format/errors.ts'
+import type { Json } from '../format/json.ts'
+import { createSenderIdentity } from '../message/address/access.ts'
+import type { NormalizedMessage } from '../message/message.ts'
+import { policiesOf } from '../message/policy/policy-kinds.ts'
+import type { PartialResponse } from '../message/response.ts'
+import { sumUsage } from '../message/token-usage.ts'
+import type { TurnPerson } from '../people/person-turn.ts'
+import { findSpeaker, readPast } from '../people/person-turn.ts'
+import type { AgentContext } from '../ports/agent/agent.ts'
+import type { AgentState } from '../ports/agent/agent-state.ts'
+import type { HistoryView } from '../ports/agent/history-policy.ts'
+import type { RunningAgent, TurnContext } from '../ports/agent/turn-context.ts'
+import { bindLog } from '../ports/platform/bind-log.ts'
+import type { Turn } from '../ports/records/work.ts'
+import type { Store } from '../ports/store.ts'
+import type { RequirementList } from '../requirements/requirement-list.ts'
+import { withoutPolicies, withState } from '../requirements/settle-requirements.ts'
+import { appendPart, collectAnswer, isInterim } from './answer.ts'
+import type { MentionFanoutDeps, TurnCallDeps } from './mentions/fanout-turn.ts'
+import { createTurnCall, joinLocalAgents } from './mentions/fanout-turn.ts'
+import type { TurnNotes } from './notes/turn-notes.ts'
+import { readMoment } from './phase.ts'
+import type { AnswerDraft } from './plan-answer.ts'
+import { planAnswer } from './plan-answer.ts'
+import { startTurnClock } from './turn-clock.ts'
+
+export interface CallDeps {
+  readonly turnContext: TurnContext
+  readonly running: RunningAgent
+  readonly state: AgentState
+  readonly acts: ActionList
+  readonly requiring: RequirementList
+  readonly notes: TurnNotes
+  /** Who is speaking, where it is known what he said elsewhere. */
+  readonly known: TurnPerson | undefined
+  readonly draft: AnswerDraft
+  /** Aborts when the process shuts down. */
+  readonly stop: AbortSignal
+}
+
+/** Who streams what he is doing must not flood the peers with revisions, ms. */
+const shortestInterim = 3_000
+
+/** Gives an agent its message and reads its answer to the end, or to the end of its time. */
+export async function callAgent(turn: Turn, parts: CallDeps): Promise<PartialResponse | undefined> {
+  const { turnContext, running, stop } = parts
+  const { store } = turnContext
+  const clock = startTurnClock(running.deadlineMs, stop)
+  const { signal } = clock
+  const unlisten = store.listen(`message:${turn.message}`, notice => {
+    const kind = readAbortKind(notice)
+    if (kind) clock.abort(new TurnAborted(kind))
+  })
+  try {
+    const before = Promise.all([addBackground(turn, turnContext, signal), keepFiles(turn, turnContext, signal)])
+    const [, kept] = await Promise.race([before, clock.expired])
+    const { history } = running
+    const speaker = await findSpeaker(turn, turnContext, parts.known)
+    const moment = await readMoment(turn, history, store, speaker)
+    const view = history.view(await readPast(turn, history, store, speaker), moment)
+    const message = withMembers(turn.content, {
+      parts: turnContext.presentParts(kept),
+      history: [...view.turns],
+      ...withState(turn.content, turnContext.requirements),
+    })
+    const context = createContext(turn, parts, { signal, view })
+    const onChunk = createChunkReader(turn, parts, signal)
+    const run = async () => collectAnswer(await running.agent.handle(message, context), onChunk)
+    signal.throwIfAborted()
+    const said = await Promise.race([run(), clock.expired])
+    if (!onChunk.hasRead()) parts.draft.usage = said?.usage
+    // Siblings have a time of their own.
+    clock.stop()
+    return await addLocalAgents(turn, said, { turnContext, notes: parts.notes, signals: [signal, stop], onChunk })
+  } finally {
+    unlisten()
+    clock.stop()
+  }
+}
+
+/** What went before is a help, not a condition: without it the agent answers what it sees. */
+async function addBackground(
+  turn: Turn,
+  { store, findChannel, platform }: TurnContext,
+  signal: AbortSignal,
+): Promise<void> {
+  const channel = turn.attempt === 1 ? findChannel(turn.via) : undefined
+  if (!channel?.fetchBackground) return
+  try {
+    const entries = await channel.fetchBackground(turn, signal)
+    if (entries.length > 0) await store.addBackground(turn, entries)
+  } catch (error) {
+    platform.log.warn({ correlation_id: turn.correlationId, err: error }, 'what went before a message cannot be had')
+  }
+}
+
+interface ChunkReader {
+  (chunk: PartialResponse): Promise<void> | undefined
+  /** Whether the answer came in pieces. */
+  hasRead(): boolean
+}
+
+/** Every piece goes to those who watch; what the agent says meanwhile also to the peer, where the wire can take it back. */
+function createChunkReader(turn: Turn, { turnContext, draft, notes }: CallDeps, signal: AbortSignal): ChunkReader {
+  const { store, platform, findChannel } = turnContext
+  const canRevise = findChannel(turn.via)?.addressAction !== undefined
+  let saidAt = Number.NEGATIVE_INFINITY
+  let index = 0
+  const read = (given: PartialResponse): Promise<void> | undefined => {
+    const { stage, ...chunk } = withoutPolicies(given)
+    // Throwing here ends the agent's iterator: after its time nobody listens any more.
+    signal.throwIfAborted()
+    if (stage !== undefined) notes.stage(stage, draft.id)
+    keepPiece(draft, chunk)
+    // Who listens can tell by the count whether he has heard a run from its beginning.
+    const notice = { kind: 'part', chunk, run: turn.token, index, response: draft.id }
+    for (const message of [...(turn.merged ?? []), turn.message]) store.notify(`message:${message}`, notice)
+    index += 1
+    if (!canRevise || !isInterim(chunk) || platform.now() < saidAt + shortestInterim) return undefined
+    saidAt = platform.now()
+    return sayMeanwhile(turn, turnContext, chunk, draft)
+  }
+  return Object.assign(read, { hasRead: () => index > 0 })
+}
+
+/** What there is of an answer that does not come to its end. */
+function keepPiece(draft: AnswerDraft, chunk: PartialResponse): void {
+  draft.speaker = chunk.speaker ?? draft.speaker
+  if (chunk.usage) draft.usage = sumUsage([...(draft.usage ?? []), ...chunk.usage])
+  if (!isInterim(chunk)) draft.heard = (chunk.parts ?? []).reduce(appendPart, [...(draft.heard ?? [])])
+}
+
+async function sayMeanwhile(
+  turn: Turn,
+  turnContext: TurnContext,
+  chunk: PartialResponse,
+  draft: AnswerDraft,
+): Promise<void> {
+  const parts = [...(await settleFiles(chunk.parts ?? [], turnContext.store))]
+  const interim = planAnswer(turn, turnContext, { ...chunk, parts }, draft)
+  draft.said = {
+    createdAt: interim.response.created_at,
+    rendering: draft.said ? draft.said.rendering : interim.rendering,
+  }
+  await turnContext.store.say(turn, interim)
+}
+
+/** Spreading would call the lazy `raw` getter and parse what few agents read: descriptors carry it over unread. */
+function withMembers(
+  content: NormalizedMessage,
+  members: Pick<NormalizedMessage, 'parts' | 'history' | 'policy_resolution'>,
+): NormalizedMessage {
+  const descriptors = { ...Object.getOwnPropertyDescriptors(content), ...Object.getOwnPropertyDescriptors(members) }
+  return Object.defineProperties({}, descriptors) as NormalizedMessage
+}
+
+interface Moment {
+  readonly signal: AbortSignal
+  readonly view: HistoryView
+}
+
+function createContext(
+  turn: Turn,
+  { turnContext, state, acts, requiring, notes, known, draft }: CallDeps,
+  { signal, view }: Moment,
+): AgentContext {
+  return {
+    signal,
+    history: () => view,
+    attachment: part => turnContext.readAttachment(part, signal),
+    state,
+    thread: turn.thread,
+    messageNumber: turn.message,
+    call: createAgentCall(turn, turnContext, { signal, notes }),
+    note: notes.note,
+    stage: name => notes.stage(name, draft.id),
+    identity: createSenderIdentity(turn.content.sender),
+    ...(known && { person: known.shown }),
+    log: bindLog(turnContext.platform.log, { correlation_id: turn.correlationId, agent: turn.agent }),
+    correlationId: turn.correlationId,
+    responseId: draft.id,
+    flags: turn.flags,
+    post: acts.post,
+    edit: acts.edit,
+    delete: acts.delete,
+    react: acts.react,
+    requireConsent: requiring.requireConsent,
+    requirePayment: requiring.requirePayment,
+    requireAuth: requiring.requireAuth,
+    refuse: requiring.refuse,
+  }
+}
+
+/** Told apart by their order, which is the same when the turn is tried again. */
+function createAgentCall(
+  turn: Turn,
+  turnContext: TurnContext,
+  room: Pick<TurnCallDeps, 'signal' | 'notes'>,
+): AgentContext['call'] {
+  let count = 0
+  const nameCall = () => {
+    count += 1
+    return String(count)
+  }
+  return createTurnCall(turn, turnContext, { ...room, nameCall })
+}
+
+interface MentionFanoutCall extends MentionFanoutDeps {
+  readonly onChunk: ChunkReader
+}
+
+/** Behind the agent's own parts; those who watch the answer as it comes hear of them, too. */
+async function addLocalAgents(
+  turn: Turn,
+  said: PartialResponse | undefined,
+  { onChunk, ...room }: MentionFanoutCall,
+): Promise<PartialResponse | undefined> {
+  // What only the sender may decide is nobody else's to hear.
+  const isOpen = said && policiesOf(said.parts ?? []).length === 0
+  const joined = isOpen ? await joinLocalAgents(turn, said, room) : []
+  if (joined.length === 0) return said
+  if (onChunk.hasRead()) await onChunk({ parts: [...joined] })
+  return { ...said, parts: [...(said?.parts ?? []), ...joined] }
+}
+
+/** An agent's state of a thread; what it sets is written with its answer. */
+export function createAgentState(
+  turn: Turn,
+  store: Pick<Store, 'readState'>,
+): AgentState & { changed(): Json | undefined } {
+  let written: Json | undefined
+  return {
+    get: async () => (written === undefined ? store.readState(turn.agent, turn.thread) : written),
+    set: value => {
+      written = value
+    },
+    changed: () => written,
+  }
+}

@@ -1,0 +1,67 @@
+import { planDirectMessage } from '../actions/direct-message.ts'
+import { storeFilesFor } from '../actions/plan-actions.ts'
+import type { Part } from '../message/part.ts'
+import { readPersonIdentity, showPersonAddress } from '../people/person-identity.ts'
+import type { RunningAgent, TurnContext } from '../ports/agent/turn-context.ts'
+import { randomHex } from '../ports/platform/platform.ts'
+import type { PersonAddress } from '../ports/records/people.ts'
+import type { PlannedAction, Turn } from '../ports/records/work.ts'
+import { hasRequirements } from '../requirements/show-requirements.ts'
+import type { Said } from './plan-answer.ts'
+
+/**
+ * An answer once more, as a mail of its own to the mailbox that its reader has linked: durable with the answer, so once. What only he may
+ * decide is not in it: that is said where he asked.
+ */
+export async function planLinkedCopy(
+  turn: Turn,
+  { response }: Partial<Said>,
+  turnContext: TurnContext,
+  { people }: Pick<RunningAgent, 'people'>,
+): Promise<readonly PlannedAction[]> {
+  if (!people?.link || people.mail === 'none' || turn.via === 'email' || !response) return []
+  if (people.mail === 'decided' && turn.content.policy_resolution?.approver !== 'operator') return []
+  const parts = response.parts.filter(isReadable)
+  if (response.status !== 'completed' || parts.length === 0 || hasRequirements(response.parts)) return []
+  const identity = readPersonIdentity(turn.content, turn.flags)
+  const person = identity && (await turnContext.store.findPerson(turn.agent, identity))
+  const mailbox = person?.addresses.find(({ via, subject }) => via === 'email' && subject !== undefined)
+  return identity && mailbox
+    ? copyTo(mailbox, { parts, asker: identity, subject: response.subject }, turn, turnContext)
+    : []
+}
+
+/** Calls and requirements are no words for a mail. */
+function isReadable({ kind }: Part): boolean {
+  return kind !== 'tool_call' && kind !== 'policy'
+}
+
+interface Copied {
+  readonly parts: readonly Part[]
+  readonly asker: PersonAddress
+  readonly subject: string | undefined
+}
+
+function copyTo(
+  { address: to, subject: principal = '' }: PersonAddress,
+  { parts, asker, subject }: Copied,
+  turn: Turn,
+  turnContext: TurnContext,
+): readonly PlannedAction[] {
+  const { findChannel, platform } = turnContext
+  const channel = findChannel('email')
+  const content = `Answer to what you wrote as ${showPersonAddress(asker)}:`
+  const stored = storeFilesFor(channel, [{ kind: 'text', mime: 'text/plain', content }, ...parts], turnContext)
+  const letter = {
+    id: randomHex(platform, 16),
+    via: 'email',
+    to,
+    ...stored,
+    subject: subject ?? `An answer of ${turn.content.recipient}`,
+    flag: 'linked_copy',
+    author: asker.subject,
+    scope: channel?.privateScope?.(principal),
+  } as const
+  const act = channel?.addressNotice && planDirectMessage(letter, turn, channel.addressNotice, platform)
+  return act ? [act] : []
+}

@@ -1,0 +1,39 @@
+import type { Json } from '../../format/json.ts'
+import { parseJsonText } from '../../format/parse-json-text.ts'
+import type { TurnContext } from '../../ports/agent/turn-context.ts'
+import { isoTime } from '../../ports/platform/platform.ts'
+import type { TurnNote } from '../../ports/records/note.ts'
+import { formatTurnId } from '../../ports/records/note.ts'
+import type { Turn } from '../../ports/records/work.ts'
+import type { AnswerDraft } from '../plan-answer.ts'
+
+/**
+ * What was heard of an answer until its task was canceled: those who watched have it, and find it again. It is no answer: no agent remembers it,
+ * and nothing of it leaves. The store keeps it only where the task was canceled indeed.
+ */
+export async function keepStreamed(
+  turn: Turn,
+  { store, platform }: Pick<TurnContext, 'store' | 'platform'>,
+  draft: AnswerDraft | undefined,
+): Promise<void> {
+  const parts = draft?.heard?.filter(({ kind }) => kind === 'text') ?? []
+  if (!draft || parts.length === 0) return
+  const at = isoTime(platform.now())
+  const note: TurnNote = {
+    name: 'heard',
+    at,
+    body: {
+      kind: 'text',
+      role: 'assistant',
+      scope: 'conversation',
+      agent_key: draft.speaker ?? turn.agent,
+      content: { parts: parseJsonText(JSON.stringify(parts)) as Json },
+      turn_id: formatTurnId(turn.message),
+      is_incomplete: true,
+      ...(draft.usage && { usage: parseJsonText(JSON.stringify(draft.usage)) as Json }),
+      // What was said meanwhile has this id, and stays.
+      ...(!draft.said && { native_id: draft.id }),
+    },
+  }
+  await store.keepStreamed(turn, note)
+}

@@ -1,0 +1,69 @@
+import { Unavailable, Undeliverable } from '../format/errors.ts'
+import type { RetryPolicy } from '../ports/agent/retry-policy.ts'
+import type { Settlement } from '../ports/records/work.ts'
+
+export const defaultRetryPolicy: RetryPolicy = { baseMs: 15_000, capMs: 6 * 3_600_000, giveUpAfterMs: 48 * 3_600_000 }
+
+export interface FailedTry {
+  readonly error: unknown
+  /** 1 for the first. */
+  readonly attempt: number
+  readonly queuedAt: number
+  readonly now: number
+  /** In [0, 1). */
+  readonly chance: number
+}
+
+/** What follows from a failed try: later with a time, or dead with a reason. Pure. */
+export function settlementFor({ error, attempt, queuedAt, now, chance }: FailedTry, policy: RetryPolicy): Settlement {
+  const reason = describeFailure(error)
+  if (error instanceof Undeliverable) return { state: 'dead', error: reason }
+  // Whole milliseconds: desks keep times as integers.
+  const dueAt = Math.ceil(now + waitFor(error, attempt, chance, policy))
+  if (dueAt > queuedAt + policy.giveUpAfterMs) {
+    return { state: 'dead', error: `given up after ${attempt} tries: ${reason}` }
+  }
+  return { state: 'later', dueAt, error: reason }
+}
+
+interface Postponed {
+  /** ms. */
+  readonly waitUntil: number
+  readonly reason: string
+  /** Of the delivery that is postponed. */
+  readonly attempt: number
+  readonly queuedAt: number
+  readonly now: number
+  /** In [0, 1). */
+  readonly chance: number
+}
+
+/** Those who wait for one moment come back spread over a tenth of the wait, a minute at most. */
+const maxJitterMs = 60_000
+
+/** What becomes of a delivery whose host is left alone: later, without counting as a try; dead when its time is over. Pure. */
+export function postponementOf(
+  { waitUntil, reason, attempt, queuedAt, now, chance }: Postponed,
+  { giveUpAfterMs }: RetryPolicy,
+): Settlement {
+  const end = queuedAt + giveUpAfterMs
+  if (now >= end) return { state: 'dead', error: `given up after ${attempt - 1} tries: ${reason}` }
+  const expand = Math.min(maxJitterMs, (waitUntil - now) / 10)
+  // Once more at the very end: until then the host may have come back.
+  const dueAt = Math.ceil(Math.min(end, waitUntil + expand * chance))
+  return { state: 'later', dueAt, error: reason, uncounted: true }
+}
+
+/** Exponential, with jitter over the upper half; a named `Retry-After` is never undercut, however long it is. */
+function waitFor(error: unknown, attempt: number, chance: number, { baseMs, capMs }: RetryPolicy): number {
+  const full = Math.min(capMs, baseMs * 2 ** (attempt - 1))
+  const backoff = full * (0.5 + chance / 2)
+  const asked = error instanceof Unavailable ? (error.retryAfter ?? 0) * 1000 : 0
+  return asked > backoff ? asked : backoff
+}
+
+/** Our own classes carry a sentence for the operator; anything else is a bug whose text stays in the log. */
+export function describeFailure(error: unknown): string {
+  const isOurs = error instanceof Unavailable || error instanceof Undeliverable
+  return isOurs ? error.message : 'internal error, see the log'
+}

@@ -1,0 +1,118 @@
+import { describe, expect, test, vi } from 'vitest'
+import { createKeyedSemaphore, createQuietPlatform, silentLog, turn } from '../../test/memory-store.ts'
+import { answerTo, expectNeutral, openBench, running } from '../../test/turn-bench.ts'
+import type { NormalizedMessage } from '../message/message.ts'
+import type { AgentChunk } from '../ports/agent/agent.ts'
+import type { Turn } from '../ports/records/work.ts'
+import { workTurn } from './turn.ts'
+
+describe('workTurn(), for its agent,', () => {
+  test('tells of every streamed piece in order, before the answer is committed', async () => {
+    const heard: string[] = []
+    const { memory, turnContext } = openBench(async function* (): AsyncGenerator<AgentChunk> {
+      yield 'one, '
+      yield 'two'
+    })
+    memory.store.listen('message:1', notice => {
+      const { chunk } = notice as { chunk: { parts: { content: string }[] } }
+      heard.push(`${chunk.parts[0]?.content}${memory.commits.length}`)
+    })
+    await workTurn(turn(1), turnContext, running)
+    expect(heard).toEqual(['one, 0', 'two0'])
+    expect(memory.commits[0]?.answer.response?.parts).toMatchObject([{ content: 'one, two' }])
+  })
+
+  test('tells of no piece after the deadline, and ends the stream', async () => {
+    const late = createKeyedSemaphore()
+    const ended = createKeyedSemaphore()
+    const { memory, turnContext } = openBench(
+      async function* () {
+        try {
+          await late.opened
+          yield 'too late'
+        } finally {
+          ended.open()
+        }
+      },
+      { deadlineMs: 10 },
+    )
+    const heard = vi.fn()
+    memory.store.listen('message:1', heard)
+    await workTurn(turn(1), turnContext, running)
+    late.open()
+    await ended.opened
+    expect(heard).not.toHaveBeenCalled()
+  })
+
+  test('commits the state with the answer', async () => {
+    const answer = await answerTo((_message, { state }) => {
+      state.set({ colour: 'blue' })
+      return 'done'
+    })
+    expect(answer?.state).toEqual({ colour: 'blue' })
+  })
+
+  test('commits no state with a failure', async () => {
+    const answer = await answerTo((_message, { state }) => {
+      state.set({ colour: 'blue' })
+      throw new Error('broken')
+    })
+    expectNeutral(answer)
+    expect(answer?.state).toBeUndefined()
+  })
+
+  test('reads back the state of this turn before that of the last', async () => {
+    const { memory, turnContext } = openBench(async (_message, { state }) => {
+      const before = await state.get()
+      state.set(null)
+      return JSON.stringify([before, await state.get()])
+    })
+    vi.spyOn(memory.store, 'readState').mockResolvedValue('stored')
+    await workTurn(turn(1), turnContext, running)
+    expect(memory.commits[0]?.answer.response?.parts).toMatchObject([{ content: '["stored",null]' }])
+  })
+
+  test('gives the agent its history, presented parts, attachments and a log that knows the message', async () => {
+    const info = vi.fn()
+    let seen: NormalizedMessage | undefined
+    const { memory, turnContext } = openBench(
+      async (message, { history, attachment, log, correlationId }) => {
+        seen = message
+        log.info({ step: 1 }, 'working')
+        const { bytes } = await attachment({ kind: 'file', bytes_ref: { kind: 'inline', data_base64: 'AQ==' } })
+        return JSON.stringify([correlationId, history().turns.length, history().cacheBreakpointAfter, bytes.length])
+      },
+      { presentParts: () => [{ kind: 'link', url: 'https://agents.test/signed' }] },
+    )
+    vi.spyOn(memory.store, 'readHistory').mockImplementation(async ({ thread, before, head, tail }) => {
+      expect({ thread, before, head, tail }).toEqual({ thread: 1, before: 1, head: 9, tail: 80 })
+      return ['user', 'assistant', 'user', 'assistant'].map((role, seq) => ({
+        seq,
+        entryId: `e${seq}`,
+        role: role as 'user',
+        author: { address: '@alice@peer.test' },
+        parts: [{ kind: 'text', mime: 'text/plain', content: role }],
+        at: '2026-01-01T00:00:00.000Z',
+      }))
+    })
+    await workTurn(turn(1), { ...turnContext, platform: createQuietPlatform({ log: { ...silentLog, info } }) }, running)
+    expect(memory.commits[0]?.answer.response?.parts).toMatchObject([{ content: '["c1",4,1,1]' }])
+    expect(seen?.history).toHaveLength(4)
+    expect(seen?.parts).toEqual([{ kind: 'link', url: 'https://agents.test/signed' }])
+    expect(info).toHaveBeenCalledWith({ correlation_id: 'c1', agent: 'echo', step: 1 }, 'working')
+  })
+
+  test('does not read what arrived unless the agent does', async () => {
+    const raw = vi.fn(() => 'octets')
+    const lazy = (): Turn => {
+      const { content, ...rest } = turn(1)
+      return { ...rest, content: Object.defineProperty({ ...content }, 'raw', { get: raw, enumerable: true }) }
+    }
+    const indifferent = openBench(() => 'hi')
+    await workTurn(lazy(), indifferent.turnContext, running)
+    expect(raw).not.toHaveBeenCalled()
+    const curious = openBench(message => String(message.raw))
+    await workTurn(lazy(), curious.turnContext, running)
+    expect(curious.memory.commits[0]?.answer.response?.parts).toMatchObject([{ content: 'octets' }])
+  })
+})

@@ -1,0 +1,83 @@
+import { describe, expect, test, vi } from 'vitest'
+import { turn } from '../../test/memory-store.ts'
+import { answerTo, expectNeutral, openBench, running } from '../../test/turn-bench.ts'
+import { LeaseLost, Unavailable } from '../format/errors.ts'
+import type { TokenUsage } from '../message/token-usage.ts'
+import type { Agent, AgentChunk } from '../ports/agent/agent.ts'
+import { workTurn } from './turn.ts'
+
+const spent: TokenUsage = { model: 'm', input_tokens: 10, output_tokens: 2 }
+const twice: TokenUsage = { model: 'm', input_tokens: 20, output_tokens: 4, total_tokens: 24 }
+
+async function* stream(...chunks: readonly AgentChunk[]): AsyncGenerator<AgentChunk> {
+  yield* chunks
+}
+
+async function* breakOff(error: Error): AsyncGenerator<AgentChunk> {
+  yield { usage: [spent] }
+  yield 'half'
+  yield { usage: [spent] }
+  throw error
+}
+
+/** What was counted of a turn, and committed. */
+async function work(handle: Agent['handle']) {
+  const countUsage = vi.fn()
+  const { memory, turnContext } = openBench(handle, { countUsage })
+  await workTurn(turn(1), turnContext, running)
+  return { answer: memory.commits[0]?.answer, releases: memory.releases, counted: countUsage.mock.calls }
+}
+
+describe('what a turn costs', () => {
+  test('is kept with its answer, in pieces or not', async () => {
+    const parts = [{ kind: 'text', mime: 'text/plain', content: 'hi' }] as const
+    const pieces = stream({ usage: [spent] }, 'hi', { usage: [spent] })
+    expect((await answerTo(() => pieces))?.response?.usage).toEqual([twice])
+    expect((await answerTo(() => ({ parts: [...parts], usage: [spent, spent] })))?.response?.usage).toEqual([twice])
+    expect((await answerTo(() => 'hi'))?.response).not.toHaveProperty('usage')
+    expect((await answerTo(() => ({ parts: [...parts], usage: [] })))?.response).not.toHaveProperty('usage')
+  })
+
+  test('has in it what was spent on what was said meanwhile', async () => {
+    const meanwhile: AgentChunk = { status: 'working', parts: [{ kind: 'text', mime: 'text/plain', content: '…' }] }
+    const answer = await answerTo(() => stream({ ...meanwhile, usage: [spent] }, { usage: [spent] }, 'hi'))
+    expect(answer?.response).toMatchObject({ status: 'completed', usage: [twice] })
+  })
+
+  test('is no answer: who spends and says nothing has said nothing', async () => {
+    for (const handle of [() => stream({ usage: [spent] }), () => ({ usage: [spent] })]) {
+      const { answer, counted } = await work(handle)
+      expect(answer).toEqual({ deliveries: [], state: undefined })
+      expect(counted).toEqual([['echo', [expect.objectContaining(spent)]]])
+    }
+  })
+
+  test('is kept with the failure of an agent that breaks off, and counted once', async () => {
+    const { answer, counted } = await work(() => breakOff(new Error('broken')))
+    expectNeutral(answer)
+    expect(answer?.response?.usage).toEqual([twice])
+    expect(counted).toEqual([['echo', [twice]]])
+  })
+
+  test('is counted of a try that is tried again, too', async () => {
+    const { releases, counted } = await work(() => breakOff(new Unavailable('later')))
+    expect(releases).toHaveLength(1)
+    expect(counted).toEqual([['echo', [twice]]])
+  })
+
+  test('is kept with the words of a turn that was canceled', async () => {
+    const { memory, turnContext } = openBench(() => stream({ usage: [spent] }, 'half'))
+    const kept = vi.fn()
+    Object.assign(memory.store, { keepStreamed: kept })
+    vi.spyOn(memory.store, 'commit').mockRejectedValue(new LeaseLost('canceled'))
+    await expect(workTurn(turn(1), turnContext, running)).rejects.toThrow(LeaseLost)
+    expect(kept.mock.calls[0]?.[1].body).toMatchObject({ is_incomplete: true, usage: [expect.objectContaining(spent)] })
+  })
+
+  test('fails the answer where it is wrong: nobody is told numbers that do not add up', async () => {
+    const usage = [{ input_tokens: 1, output_tokens: 1, total_tokens: 3 }]
+    const answer = await answerTo(() => ({ parts: [{ kind: 'text', mime: 'text/plain', content: 'hi' }], usage }))
+    expectNeutral(answer)
+    expect(answer?.error).toContain('is not \\"input_tokens\\" plus \\"output_tokens\\"')
+  })
+})

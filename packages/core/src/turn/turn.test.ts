@@ -1,0 +1,207 @@
+import { getEventListeners } from 'node:events'
+import { describe, expect, test, vi } from 'vitest'
+import { createKeyedSemaphore, createQuietPlatform, silentLog, turn } from '../../test/memory-store.ts'
+import { answerTo, channel, expectNeutral, openBench, receivedAt, running } from '../../test/turn-bench.ts'
+import { LeaseLost, Unavailable } from '../format/errors.ts'
+import type { Agent } from '../ports/agent/agent.ts'
+import type { Channel } from '../ports/channel.ts'
+import { workTurn } from './turn.ts'
+
+describe('workTurn()', () => {
+  test('commits the answer with the deliveries and aliases its channel gives', async () => {
+    const answer = await answerTo(() => 'hi')
+    expect(answer?.response).toMatchObject({ status: 'completed', in_reply_to: 'https://peer.test/activities/1' })
+    expect(answer?.deliveries).toEqual([{ to: 'https://peer.test/inbox', target: null }])
+    expect(answer?.aliases).toEqual([`https://agents.test/posts/${answer?.response?.id}`])
+    expect(answer?.error).toBeUndefined()
+  })
+
+  test('commits silence without a response and without deliveries', async () => {
+    expect(await answerTo(() => undefined)).toEqual({ deliveries: [], state: undefined })
+  })
+
+  test('commits an answer whose channel is closed, without deliveries', async () => {
+    const answer = await answerTo(() => 'hi', { findChannel: () => undefined })
+    expect(answer).toMatchObject({ deliveries: [], aliases: [], response: { status: 'completed' } })
+  })
+
+  test.each<[string, Agent['handle']]>([
+    [
+      'throws',
+      () => {
+        throw new Error('the password is hunter2')
+      },
+    ],
+    [
+      'rejects',
+      async () => {
+        throw new Error('the password is hunter2')
+      },
+    ],
+    [
+      'breaks off its stream',
+      async function* () {
+        yield 'part'
+        throw new Error('the password is hunter2')
+      },
+    ],
+  ])('tells the peer nothing of the error when the agent %s', async (_how, handle) => {
+    const answer = await answerTo(handle)
+    expectNeutral(answer)
+    expect(answer?.error).toBe('the password is hunter2')
+    expect(JSON.stringify(answer?.response)).not.toContain('hunter2')
+  })
+
+  test.each<[string, unknown]>([
+    ['a number', 7],
+    ['a completed response without parts', {}],
+    ['a malformed part', { parts: [{ kind: 'text' }] }],
+  ])('fails when the agent hands over %s', async (_what, wrong) => {
+    expectNeutral(await answerTo(() => wrong as string))
+  })
+
+  test('writes the error of the agent to the log, with the correlation id', async () => {
+    const error = vi.fn()
+    const platform = createQuietPlatform({ log: { ...silentLog, error } })
+    const broken = new Error('broken')
+    await answerTo(() => Promise.reject(broken), { platform })
+    expect(error).toHaveBeenCalledWith({ correlation_id: 'c1', agent: 'echo', err: broken }, 'agent failed')
+  })
+
+  test('fails at the deadline and tells the agent so', async () => {
+    let signal: AbortSignal | undefined
+    const answer = await answerTo(
+      (_message, context) => {
+        signal = context.signal
+        return new Promise(() => {})
+      },
+      { deadlineMs: 10 },
+    )
+    expectNeutral(answer)
+    expect(signal?.aborted).toBe(true)
+    expect(signal?.reason).toMatchObject({ name: 'TimeoutError' })
+  })
+
+  test('holds on to nothing of a turn that has ended', async () => {
+    let signal: AbortSignal | undefined
+    await answerTo((_message, context) => {
+      signal = context.signal
+      return 'hi'
+    })
+    expect(signal && getEventListeners(signal, 'abort')).toEqual([])
+  })
+
+  test.each([
+    ['canceled', 'canceled'],
+    ['deleted', 'its author has taken the message back'],
+    ['interrupted', 'interrupted by a newer message'],
+    ['edited', 'its author has changed the message'],
+  ] as const)('aborts the agent when the turn is %s', async (kind, error) => {
+    const begun = createKeyedSemaphore()
+    let reason: unknown
+    const { memory, turnContext } = openBench((_message, { signal }) => {
+      begun.open()
+      return new Promise((_, reject) =>
+        signal.addEventListener('abort', () => {
+          reason = signal.reason
+          reject(reason)
+        }),
+      )
+    })
+    const worked = workTurn(turn(1), turnContext, running)
+    await begun.opened
+    memory.store.notify('message:2', { kind })
+    memory.store.notify('message:1', { kind })
+    await worked
+    expect(memory.commits[0]?.answer.error).toBe(error)
+    expect(reason).toMatchObject({ name: 'TurnAborted', kind })
+  })
+
+  test('stops listening when the turn is over', async () => {
+    const { memory, turnContext } = openBench(() => 'hi')
+    const unlisten = vi.fn()
+    vi.spyOn(memory.store, 'listen').mockReturnValue(unlisten)
+    await workTurn(turn(1), turnContext, running)
+    vi.spyOn(memory.store, 'readHistory').mockRejectedValue(new Error('disk'))
+    await workTurn(turn(2), turnContext, running)
+    expect(unlisten).toHaveBeenCalledTimes(2)
+  })
+
+  test('gives the turn back, to be tried later, when something did not answer', async () => {
+    const { memory, turnContext } = openBench(() => Promise.reject(new Unavailable('No answer', { retryAfter: 90 })))
+    await workTurn({ ...turn(1), attempt: 2 }, turnContext, running)
+    expect(memory.commits).toEqual([])
+    expect(memory.releases).toMatchObject([{ dueAt: receivedAt + 90_000, uncounted: undefined }])
+  })
+
+  test('fails for good when waiting would take too long', async () => {
+    const { memory, turnContext } = openBench(() => Promise.reject(new Unavailable('No answer', { retryAfter: 7_200 })))
+    await workTurn(turn(1), turnContext, running)
+    expect(memory.releases).toEqual([])
+    expectNeutral(memory.commits[0]?.answer)
+    expect(memory.commits[0]?.answer.error).toBe('No answer')
+  })
+
+  test('keeps what was heard of an answer that breaks off for good', async () => {
+    const breakOff = async function* () {
+      yield 'half '
+      yield 'of it'
+      throw new Unavailable('No answer', { retryAfter: 7_200 })
+    }
+    const { memory, turnContext } = openBench(() => breakOff())
+    await workTurn(turn(1), turnContext, running)
+    expectNeutral(memory.commits[0]?.answer)
+    expect(memory.commits[0]?.answer.response?.unfinished).toEqual([
+      { kind: 'text', mime: 'text/markdown', content: 'half of it' },
+    ])
+  })
+
+  test('answers a turn that never came to an end as failed, without running it again', async () => {
+    const handle = vi.fn(() => 'hi')
+    const { memory, turnContext } = openBench(handle)
+    await workTurn({ ...turn(1), crashes: 3 }, turnContext, running)
+    expect(handle).not.toHaveBeenCalled()
+    expectNeutral(memory.commits[0]?.answer)
+    expect(memory.commits[0]?.answer.error).toBe('gave up after 3 crashes')
+  })
+
+  test('answers for an agent that is gone', async () => {
+    const { memory, turnContext } = openBench(undefined)
+    await workTurn(turn(1), turnContext, running)
+    expectNeutral(memory.commits[0]?.answer)
+    expect(memory.commits[0]?.answer.error).toBe('there is no such agent any more')
+  })
+
+  test('ends a turn whose answer no channel can address', async () => {
+    const address = () => {
+      throw new TypeError('target.inbox is undefined')
+    }
+    const answer = await answerTo(() => 'hi', {
+      findChannel: () => ({ ...channel, address }) as Partial<Channel> as Channel,
+    })
+    expect(answer).toMatchObject({ deliveries: [], error: 'target.inbox is undefined', response: { status: 'failed' } })
+  })
+
+  test('gives the turn back uncounted when the process shuts down', async () => {
+    const stop = new AbortController()
+    const { memory, turnContext } = openBench(() => new Promise(() => stop.abort()))
+    await workTurn(turn(1), turnContext, stop.signal)
+    expect(memory.commits).toEqual([])
+    expect(memory.releases).toMatchObject([{ dueAt: receivedAt, uncounted: true }])
+  })
+
+  test('does not call the agent any more once the process has shut down', async () => {
+    const handle = vi.fn(() => 'hi')
+    const { memory, turnContext } = openBench(handle)
+    await workTurn(turn(1), turnContext, AbortSignal.abort(new Error('shutting down')))
+    expect(handle).not.toHaveBeenCalled()
+    expect(memory.releases).toMatchObject([{ uncounted: true }])
+  })
+
+  test('throws the answer away when somebody else holds the turn by now', async () => {
+    const { memory, turnContext } = openBench(() => 'hi')
+    vi.spyOn(memory.store, 'commit').mockRejectedValue(new LeaseLost('lost'))
+    await expect(workTurn(turn(1), turnContext, running)).rejects.toThrow(LeaseLost)
+    expect(memory.releases).toEqual([])
+  })
+})

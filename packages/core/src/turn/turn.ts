@@ -1,0 +1,162 @@
+import { createActionList } from '../actions/action-list.ts'
+import { settleFiles } from '../actions/settle-files.ts'
+import { LeaseLost, TurnAborted, Unavailable } from '../format/errors.ts'
+import type { PartialResponse } from '../message/response.ts'
+import { answerCommand } from '../people/answer-command.ts'
+import { findTurnPerson } from '../people/person-turn.ts'
+import type { RunningAgent, TurnContext } from '../ports/agent/turn-context.ts'
+import { isoTime, randomHex } from '../ports/platform/platform.ts'
+import type { AgentNote } from '../ports/records/note.ts'
+import type { Answer, PlannedAction, Turn } from '../ports/records/work.ts'
+import { createRequirementList } from '../requirements/requirement-list.ts'
+import { settleRequirements } from '../requirements/settle-requirements.ts'
+import { callAgent, createAgentState } from './call-agent.ts'
+import { planLinkedCopy } from './linked-copy.ts'
+import { keepStreamed } from './notes/streamed-answer.ts'
+import type { TurnNotes } from './notes/turn-notes.ts'
+import { runWithNotes } from './notes/turn-notes.ts'
+import { planOperatorNotices } from './operator-notice.ts'
+import { noteSynthesis } from './phase.ts'
+import type { AnswerDraft } from './plan-answer.ts'
+import { planAnswer, planFailure, planTurnActions } from './plan-answer.ts'
+import { describeFailure, settlementFor } from './retry.ts'
+
+/** history → agent.handle → commit. `stop` aborts when the process shuts down: the turn is then given back. */
+export async function workTurn(turn: Turn, turnContext: TurnContext, stop: AbortSignal): Promise<void> {
+  const { store, platform, retry } = turnContext
+  let draft: AnswerDraft | undefined
+  try {
+    draft = await startDraft(turn, turnContext)
+    const answer = await answerTurn(turn, { turnContext, draft, stop })
+    await commitAnswer(turn, answer, turnContext)
+    platform.log.info(
+      { correlation_id: turn.correlationId, message: turn.message, agent: turn.agent, status: answer.response?.status },
+      'turn committed',
+    )
+  } catch (error) {
+    if (stop.aborted) return store.release(turn, { dueAt: platform.now(), uncounted: true })
+    if (error instanceof LeaseLost) await keepStreamed(turn, turnContext, draft)
+    if (!(error instanceof Unavailable)) throw error
+    const failed = {
+      error,
+      attempt: turn.attempt,
+      queuedAt: Date.parse(turn.content.received_at),
+      now: platform.now(),
+      chance: (platform.randomBytes(1)[0] ?? 0) / 256,
+    }
+    const settlement = settlementFor(failed, retry)
+    if (settlement.state !== 'later') return commitFailure(turn, turnContext, { error, draft })
+    platform.log.warn(
+      { correlation_id: turn.correlationId, agent: turn.agent, err: error, due_at: isoTime(settlement.dueAt) },
+      'agent unavailable',
+    )
+    await store.release(turn, { dueAt: settlement.dueAt, error: settlement.error })
+  } finally {
+    if (draft?.usage) turnContext.countUsage?.(turn.agent, draft.usage)
+  }
+}
+
+/** What cannot be stored (an answer that is not JSON) is the agent's failure, not a reason to run it again. */
+async function commitAnswer(turn: Turn, answer: Answer, turnContext: TurnContext): Promise<void> {
+  try {
+    await turnContext.store.commit(turn, answer)
+  } catch (error) {
+    if (error instanceof LeaseLost || error instanceof Unavailable) throw error
+    const { correlationId, agent } = turn
+    turnContext.platform.log.error({ correlation_id: correlationId, agent, err: error }, 'answer cannot be stored')
+    const draft = { ...(await resumeDraft(turn, turnContext)), usage: answer.response?.usage }
+    await turnContext.store.commit(turn, planFailure(turn, turnContext, 'the answer cannot be stored', draft))
+  }
+}
+
+async function answerTurn(turn: Turn, { turnContext, draft, stop }: Omit<Run, 'running' | 'notes'>): Promise<Answer> {
+  const running = turnContext.findAgent(turn.agent)
+  if (!running || turn.crashes >= turnContext.maxCrashes) {
+    const reason = running ? `gave up after ${turnContext.maxCrashes} crashes` : 'there is no such agent any more'
+    return planFailure(turn, turnContext, reason, draft)
+  }
+  try {
+    return await runWithNotes(turn, turnContext, notes => runAgent(turn, { turnContext, running, draft, stop, notes }))
+  } catch (error) {
+    if (stop.aborted || error instanceof Unavailable) throw error
+    const about = { correlation_id: turn.correlationId, agent: turn.agent }
+    // The store has ended it, and will take no answer.
+    if (error instanceof TurnAborted) turnContext.platform.log.info({ ...about, reason: error.kind }, 'turn broken off')
+    else turnContext.platform.log.error({ ...about, err: error }, 'agent failed')
+    return planFailure(turn, turnContext, error instanceof Error ? error.message : 'agent failed', draft)
+  }
+}
+
+interface Run {
+  readonly turnContext: TurnContext
+  readonly running: RunningAgent
+  readonly draft: AnswerDraft
+  readonly stop: AbortSignal
+  readonly notes: TurnNotes
+}
+
+async function runAgent(turn: Turn, { turnContext, running, draft, stop, notes }: Run): Promise<Answer> {
+  const command = await answerCommand(turn, turnContext, running)
+  if (command)
+    return {
+      ...planAnswer(turn, turnContext, command.partial, draft),
+      ...withActions(command.acts),
+      isGatewayReply: true,
+    }
+  const known = await findTurnPerson(turn, turnContext, running)
+  const state = createAgentState(turn, turnContext.store)
+  const acts = createActionList(turnContext.platform)
+  const requiring = createRequirementList(turnContext.requirements, turnContext.platform)
+  const answer = await callAgent(turn, { turnContext, running, state, acts, requiring, notes, known, draft, stop })
+  for (const note of answer?.notes ?? []) notes.note(note as AgentNote)
+  noteSynthesis(turn, answer, running.history, notes)
+  const { partial: settled, requirements } = settleRequirements(turn, answer, { turnContext, issued: requiring.issued })
+  const partial = settled?.parts
+    ? { ...settled, parts: [...(await settleFiles(settled.parts, turnContext.store))] }
+    : settled
+  const done = await planTurnActions(turn, turnContext, [...acts.done, ...(partial?.acts ?? [])])
+  const said = saysSomething(partial) ? planAnswer(turn, turnContext, partial, draft) : { deliveries: [] }
+  const copies = await planLinkedCopy(turn, said, turnContext, running)
+  const planned = [...done, ...planOperatorNotices(requirements, turn, turnContext), ...copies]
+  return {
+    ...said,
+    ...(requirements.length > 0 && { requirements }),
+    ...withActions(planned),
+    state: state.changed(),
+    personState: known?.changed(),
+  }
+}
+
+/** What was done and spent alone is no answer; neither is it when it came in a stream, which always has parts. */
+function saysSomething(partial: PartialResponse | undefined): partial is PartialResponse {
+  if (!partial?.acts && !partial?.notes && !partial?.usage) return partial !== undefined
+  return (partial.parts?.length ?? 0) > 0 || partial.status !== undefined
+}
+
+function withActions(acts: readonly PlannedAction[]): Pick<Answer, 'acts'> {
+  return acts.length > 0 ? { acts } : {}
+}
+
+/** Nobody has said anything in a turn that is taken up for the first time. */
+async function startDraft(turn: Turn, turnContext: TurnContext): Promise<AnswerDraft> {
+  return turn.token > 1 ? resumeDraft(turn, turnContext) : { id: randomHex(turnContext.platform, 16) }
+}
+
+/** A turn that has been worked may have said something already. */
+async function resumeDraft(turn: Turn, { store, platform }: TurnContext): Promise<AnswerDraft> {
+  const earlier = await store.findAnswer(turn.message)
+  if (!earlier) return { id: randomHex(platform, 16) }
+  const { response, rendering } = earlier
+  return { id: response.id, said: { createdAt: response.created_at, rendering } }
+}
+
+interface FailedTurn {
+  readonly error: unknown
+  /** What was heard of it as it came is kept. */
+  readonly draft: AnswerDraft | undefined
+}
+
+async function commitFailure(turn: Turn, turnContext: TurnContext, { error, draft }: FailedTurn): Promise<void> {
+  const begun = draft ?? (await resumeDraft(turn, turnContext))
+  await turnContext.store.commit(turn, planFailure(turn, turnContext, describeFailure(error), begun))
+}

@@ -1,0 +1,92 @@
+import { expect, test } from 'vitest'
+import { defaultLoopLimits } from '../../message/loop-limits.ts'
+import type { Admitted, Intake } from '../../ports/records/intake.ts'
+import type { LoopMemory } from './loop.ts'
+import { findLoop, guardLoops } from './loop.ts'
+
+const limits = defaultLoopLimits
+
+/** `texts` newest first; `persons`: places where a person spoke. */
+function remember(texts: readonly string[], persons: readonly number[] = []): LoopMemory {
+  return {
+    readSenders: most => texts.map((_, at) => !persons.includes(at)).slice(0, most),
+    readTexts: most => texts.slice(0, most),
+  }
+}
+
+const report = (n: number) =>
+  `I am out of office until March ${n}. In urgent cases please call my colleague, ticket ${n}.`
+const manyWords =
+  'alpha beta gamma delta epsilon zeta eta theta iota kappa lambda mu nu xi omicron pi rho sigma tau upsilon'.split(' ')
+/** Each shares no triple of words with the others. */
+const various = (n: number) =>
+  manyWords.map((word, at) => (at % 3 === n % 3 ? `${word}${'x'.repeat(n)}` : word)).join(' ')
+
+test('agents among themselves are stopped after so many turns without a person, whatever they say', () => {
+  const turns = Array.from({ length: 20 }, (_, n) => various(n + 1))
+  const incoming = { isFromAgent: true, text: 'something else entirely' }
+  expect(findLoop(incoming, remember(turns), limits)).toBe('no_person')
+  expect(findLoop(incoming, remember(turns.slice(1)), limits)).toBe(undefined)
+  expect(findLoop(incoming, remember(turns, [7]), limits)).toBe(undefined)
+  expect(findLoop({ ...incoming, isFromAgent: false }, remember(turns), limits)).toBe(undefined)
+})
+
+test('an agent that says the same for the fourth time is stopped, whatever numbers and names it puts in', () => {
+  const incoming = { isFromAgent: true, text: report(9) }
+  expect(findLoop(incoming, remember([report(1), report(22), report(333)]), limits)).toBe('same_words')
+  expect(findLoop(incoming, remember([report(1), report(22)]), limits)).toBe(undefined)
+  expect(findLoop(incoming, remember([report(1), 'no, wait', report(22), report(333)]), limits)).toBe(undefined)
+  expect(findLoop({ isFromAgent: true, text: 'pong' }, remember(['pong', 'pong', 'pong']), limits)).toBe('same_words')
+})
+
+test('echoes that grow say the same', () => {
+  const echo = (text: string) => `> ${text.replaceAll('\n', '\n> ')}\n\n- From: @a@a.test\n- Proven by: http signature`
+  const first = echo('hello there')
+  const [second, third] = [echo(first), echo(echo(first))]
+  expect(findLoop({ isFromAgent: true, text: echo(third) }, remember([third, second, first]), limits)).toBe(
+    'same_words',
+  )
+})
+
+test('people may say the same again and again when it is short, and a little longer when it is not', () => {
+  const person = (text: string) => ({ isFromAgent: false, text })
+  expect(findLoop(person('status please'), remember(Array(9).fill('status please')), limits)).toBe(undefined)
+  expect(findLoop(person(report(1)), remember(Array(5).fill(report(2))), limits)).toBe(undefined)
+  expect(findLoop(person(report(1)), remember(Array(6).fill(report(2))), limits)).toBe('same_words')
+  expect(findLoop(person(''), remember(Array(9).fill('')), limits)).toBe(undefined)
+})
+
+test('guardLoops() limits what takes a turn of a conversation, and leaves the rest of the store as it is', async () => {
+  const seen: Intake[] = []
+  const store = {
+    admit: async (intake: Intake, _correlationId: string): Promise<Admitted> => {
+      seen.push(intake)
+      return { outcome: 'accepted', message: 1 }
+    },
+    refuse: () => undefined,
+    other: () => 'as it is',
+  }
+  const guarded = guardLoops(store, limits)
+  const sender = { address: '@b@b.test' }
+  const intake = (more: Partial<Intake>) =>
+    ({ agent: 'a', message: { kind: 'message', sender }, disposition: 'answer', ...more }) as unknown as Intake
+  await guarded.admit(intake({}), 'c')
+  await guarded.admit(intake({ flags: ['from_agent'] }), 'c')
+  await guarded.admit(intake({ flags: ['from_agent'], disposition: 'keep' }), 'c')
+  await guarded.admit(intake({ flags: ['from_agent'], task: { owner: 'o', id: 't', context: 'c' } }), 'c')
+  await guarded.admit(intake({ message: { kind: 'follow' } as never }), 'c')
+  expect(seen.map(({ loop, budgets }) => [loop, budgets?.map(({ key, turns, flag }) => [key, turns, flag])])).toEqual([
+    [limits, undefined],
+    [
+      limits,
+      [
+        ['agents', 10, 'loop_guard'],
+        ['agents a @b@b.test', 60, 'loop_guard'],
+      ],
+    ],
+    [undefined, undefined],
+    [undefined, undefined],
+    [undefined, undefined],
+  ])
+  expect(guarded.other()).toBe('as it is')
+})

@@ -1,0 +1,284 @@
+import { describe, expect, test, vi } from 'vitest'
+import { silentLog } from '../../test/memory-store.ts'
+import { Rejection, Unavailable, Undeliverable } from '../format/errors.ts'
+import type { Admission, Breaker, BreakerPolicy, Tried } from './breaker.ts'
+import { createBreaker, defaultBreakerPolicy } from './breaker.ts'
+import { readHealth } from './host-state.ts'
+
+// Numbers are rows of the ActivityPub bug history.
+
+const minute = 60_000
+const hour = 60 * minute
+const dead = 'dead.test'
+const lives: Tried = { health: 'lives' }
+const failing: Tried = { health: 'failing' }
+
+interface OpenBreaker {
+  readonly breaker: Breaker
+  readonly logged: readonly unknown[]
+  advance(ms: number): void
+  now(): number
+}
+
+function openBreaker(policy: Partial<BreakerPolicy> = {}): OpenBreaker {
+  let now = 1_000_000
+  const logged: unknown[] = []
+  const keep = (fields: unknown, text: string) => void logged.push([text, fields])
+  const sleep = (_: number, signal?: AbortSignal) =>
+    new Promise<void>(resolve => signal?.addEventListener('abort', () => resolve()))
+  const breaker = createBreaker(
+    { now: () => now, sleep, log: { ...silentLog, info: keep, warn: keep } },
+    { ...defaultBreakerPolicy, ...policy },
+  )
+  return {
+    breaker,
+    logged,
+    now: () => now,
+    advance(ms) {
+      now += ms
+    },
+  }
+}
+
+type Going = Extract<Admission, { waitUntil?: undefined }>
+
+async function go({ breaker }: OpenBreaker, host = dead): Promise<Going> {
+  const admission = await breaker.admit(host)
+  if (admission.waitUntil !== undefined) throw new Error(`${host} has to wait: ${admission.reason}`)
+  return admission
+}
+
+async function tryHost(open: OpenBreaker, tried: Tried, host = dead): Promise<void> {
+  const { report } = await go(open, host)
+  report(tried)
+}
+
+async function failTimes(open: OpenBreaker, times: number, host = dead): Promise<void> {
+  for (let count = 0; count < times; count += 1) await tryHost(open, failing, host)
+}
+
+/** How long a delivery to the host has to wait, ms; undefined when it may go (it is then reported as ours to blame). */
+async function waitOf({ breaker, now }: OpenBreaker, host = dead): Promise<number | undefined> {
+  const admission = await breaker.admit(host)
+  if (admission.waitUntil !== undefined) return admission.waitUntil - now()
+  admission.report({ health: 'unknown' })
+  return undefined
+}
+
+describe('createBreaker()', () => {
+  test('leaves a host alone for half an hour after five failures in a row', async () => {
+    const open = openBreaker()
+    await failTimes(open, 4)
+    expect(await waitOf(open)).toBeUndefined()
+    await failTimes(open, 1)
+    expect(await waitOf(open)).toBe(30 * minute)
+    expect(await open.breaker.admit(dead)).toMatchObject({
+      reason: 'its host does not answer and is left alone for a while',
+    })
+  })
+
+  test('leaves the other hosts, and the other ports of this one, as they are', async () => {
+    const open = openBreaker()
+    await failTimes(open, 5)
+    expect(await waitOf(open, 'other.test')).toBeUndefined()
+    expect(await waitOf(open, `${dead}:8443`)).toBeUndefined()
+  })
+
+  test('forgets failures when the host answers in between', async () => {
+    const open = openBreaker()
+    await failTimes(open, 4)
+    await tryHost(open, lives)
+    await failTimes(open, 4)
+    expect(await waitOf(open)).toBeUndefined()
+  })
+
+  test('counts only failures within ten minutes', async () => {
+    const open = openBreaker()
+    await failTimes(open, 1)
+    open.advance(10 * minute)
+    await failTimes(open, 4)
+    expect(await waitOf(open)).toBeUndefined()
+    await failTimes(open, 1)
+    expect(await waitOf(open)).toBe(30 * minute)
+  })
+
+  test('what was our own fault counts neither way', async () => {
+    const open = openBreaker()
+    await failTimes(open, 4)
+    await tryHost(open, { health: 'unknown' })
+    await failTimes(open, 1)
+    expect(await waitOf(open)).toBe(30 * minute)
+  })
+
+  test('lets exactly one try through after the wait; the others learn from it', async () => {
+    const open = openBreaker()
+    await failTimes(open, 5)
+    open.advance(30 * minute)
+    const probe = await go(open)
+    const ended: Admission[] = []
+    const others = [1, 2, 3].map(async () => void ended.push(await open.breaker.admit(dead)))
+    await new Promise(setImmediate)
+    expect(ended).toEqual([])
+    probe.report(failing)
+    await Promise.all(others)
+    expect(ended.map(({ waitUntil }) => (waitUntil ?? 0) - open.now())).toEqual([hour, hour, hour])
+  })
+
+  test('those who waited for a try that succeeds go at once', async () => {
+    const open = openBreaker()
+    await failTimes(open, 5)
+    open.advance(30 * minute)
+    const probe = await go(open)
+    const others = [go(open), go(open)]
+    probe.report(lives)
+    expect(await Promise.all(others)).toHaveLength(2)
+    expect(await waitOf(open)).toBeUndefined()
+  })
+
+  test('waits twice as long after each try that fails, six hours at most, and begins anew once the host was back', async () => {
+    const open = openBreaker()
+    await failTimes(open, 5)
+    const waits: number[] = []
+    for (let count = 0; count < 6; count += 1) {
+      const wait = (await waitOf(open)) ?? 0
+      waits.push(wait / hour)
+      open.advance(wait)
+      await failTimes(open, 1)
+    }
+    expect(waits).toEqual([0.5, 1, 2, 4, 6, 6])
+    open.advance(6 * hour)
+    await tryHost(open, lives)
+    await failTimes(open, 5)
+    expect(await waitOf(open)).toBe(30 * minute)
+  })
+
+  test('a try that tells nothing about the host makes room for the next one', async () => {
+    const open = openBreaker()
+    await failTimes(open, 5)
+    open.advance(30 * minute)
+    await tryHost(open, { health: 'unknown' })
+    await tryHost(open, lives)
+    expect(await waitOf(open)).toBeUndefined()
+  })
+
+  test('a try that never comes back makes room for the next one after a minute', async () => {
+    const open = openBreaker()
+    await failTimes(open, 5)
+    open.advance(30 * minute)
+    await go(open)
+    open.advance(minute)
+    await tryHost(open, lives)
+    expect(await waitOf(open)).toBeUndefined()
+  })
+
+  test('a host that has failed is given no more at once than it takes to tell', async () => {
+    const open = openBreaker()
+    const [first, ...burst] = await Promise.all([1, 2, 3, 4].map(() => go(open)))
+    first?.report(failing)
+    const fifth = await go(open)
+    const sixth = vi.fn()
+    const waiting = open.breaker.admit(dead).then(sixth)
+    for (const { report } of burst) report(failing)
+    await new Promise(setImmediate)
+    expect(sixth).not.toHaveBeenCalled()
+    fifth.report(failing)
+    await waiting
+    expect(sixth).toHaveBeenCalledWith(expect.objectContaining({ waitUntil: open.now() + 30 * minute }))
+  })
+
+  test('what ends after the host was left alone does not make the wait longer', async () => {
+    const open = openBreaker()
+    const burst = await Promise.all(Array.from({ length: 8 }, () => go(open)))
+    for (const { report } of burst) report(failing)
+    expect(await waitOf(open)).toBe(30 * minute)
+    expect(open.logged).toHaveLength(1)
+  })
+
+  test.each([
+    ['what it names', 120_000, 120_000],
+    ['a second at least', 0, 1_000],
+    ['six hours at most', 7 * 24 * hour, 6 * hour],
+  ])('a host that asks for time gets %s, and it is no failure', async (_, askedMs, wait) => {
+    const open = openBreaker()
+    await failTimes(open, 4)
+    await tryHost(open, { health: 'lives', askedMs })
+    expect(await waitOf(open)).toBe(wait)
+    expect(await open.breaker.admit(dead)).toMatchObject({ reason: 'its host asked for time' })
+    open.advance(wait)
+    await failTimes(open, 4)
+    expect(await waitOf(open)).toBeUndefined()
+  })
+
+  test('a host that fails and asks for time is left alone for the longer of both', async () => {
+    const open = openBreaker()
+    await failTimes(open, 4)
+    await tryHost(open, { health: 'failing', askedMs: 2 * hour })
+    expect(await waitOf(open)).toBe(2 * hour)
+  })
+
+  test('AP-42: hosts that strangers make up are remembered up to a number, the longest untouched go first', async () => {
+    const open = openBreaker({ maxHosts: 100 })
+    for (let count = 0; count < 300; count += 1) await failTimes(open, 5, `${count}.wild.test`)
+    expect(await waitOf(open, '199.wild.test')).toBeUndefined()
+    expect(await waitOf(open, '200.wild.test')).toBe(30 * minute)
+    expect(await waitOf(open, '299.wild.test')).toBe(30 * minute)
+  })
+
+  test('AP-42: what was not heard of for a day is forgotten', async () => {
+    const open = openBreaker()
+    await failTimes(open, 5)
+    open.advance(30 * minute)
+    await failTimes(open, 1)
+    open.advance(24 * hour)
+    await failTimes(open, 4)
+    expect(await waitOf(open)).toBeUndefined()
+  })
+
+  test('tells the operator when a host is left alone, until when, and when it is back', async () => {
+    const open = openBreaker()
+    await failTimes(open, 5)
+    open.advance(30 * minute)
+    await tryHost(open, lives)
+    await tryHost(open, { health: 'lives', askedMs: 5_000 })
+    expect(open.logged).toEqual([
+      [
+        'host left alone: it does not answer',
+        { host: dead, failures: 5, opened: 1, until: new Date(1_000_000 + 30 * minute).toISOString() },
+      ],
+      ['host answers again', { host: dead }],
+      ['host left alone: it asked for time', { host: dead, until: new Date(open.now() + 5_000).toISOString() }],
+    ])
+  })
+})
+
+describe('readHealth()', () => {
+  test.each<[string, unknown, Tried]>([
+    ['success', undefined, lives],
+    ['no answer', new Unavailable('Cannot fetch: no answer in time'), failing],
+    ['500', new Unavailable('x', { status: 500 }), failing],
+    [
+      '503 with a Retry-After',
+      new Unavailable('x', { status: 503, retryAfter: 9 }),
+      { health: 'failing', askedMs: 9_000 },
+    ],
+    ['429', new Unavailable('x', { status: 429 }), lives],
+    [
+      '429 with a Retry-After',
+      new Unavailable('x', { status: 429, retryAfter: 9 }),
+      { health: 'lives', askedMs: 9_000 },
+    ],
+    ['401 that may change', new Unavailable('x', { status: 401 }), lives],
+    [
+      '503 of an address a stranger named',
+      new Unavailable('x', { status: 503, isHearsay: true }),
+      { health: 'unknown' },
+    ],
+    ['410', new Undeliverable('x', { status: 410 }), lives],
+    ['501', new Undeliverable('x', { status: 501 }), lives],
+    ['an address we must not talk to', new Undeliverable('Cannot fetch: address is not public'), { health: 'unknown' }],
+    ['a bug of ours', new TypeError('x'), { health: 'unknown' }],
+    ['a refusal of ours', new Rejection('malformed', 'x'), { health: 'unknown' }],
+  ])('reads %s', (_, error, tried) => {
+    expect(readHealth(error)).toEqual({ askedMs: undefined, ...tried })
+  })
+})

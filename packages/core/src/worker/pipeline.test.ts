@@ -1,0 +1,286 @@
+import { describe, expect, test, vi } from 'vitest'
+import { createMemoryStore, createQuietPlatform, delivery, silentLog } from '../../test/memory-store.ts'
+import { message } from '../../test/messages.ts'
+import { Rejection, Unavailable, Undeliverable } from '../format/errors.ts'
+import type { Channel, Inbound, Prepared } from '../ports/channel.ts'
+import type { Intake } from '../ports/records/intake.ts'
+import type { Refusal } from '../ports/records/records.ts'
+import { createSender } from '../requirements/create-sender.ts'
+import { createBreaker } from './breaker.ts'
+import type { Reception, Sending } from './pipeline.ts'
+import { receive, recordRefusal, send } from './pipeline.ts'
+
+const intake: Intake = {
+  agent: 'echo',
+  message: message(),
+  duplicateKey: 'k',
+  thread: { scope: 'public', references: [] },
+  aliases: [],
+  proofs: [],
+  raw: { bytes: new Uint8Array(), form: 'json' },
+  target: null,
+  disposition: 'answer',
+}
+
+function openReception() {
+  const refusals: Refusal[] = []
+  const admit = vi.fn(async (admitted: Intake, _correlationId: string) => ({
+    outcome: 'accepted' as const,
+    message: admitted.agent.length,
+  }))
+  const withdraw = vi.fn(async () => {})
+  const reception: Reception = {
+    store: { admit, withdraw, refuse: refusal => void refusals.push(refusal) },
+    platform: createQuietPlatform(),
+    from: '192.0.2.1',
+  }
+  return { reception, admit, withdraw, refusals }
+}
+
+function inboundOf(steps: Partial<Inbound<string, string>>): Inbound<string, string> {
+  return { name: 'activitypub', verify: async raw => `${raw}!`, normalize: () => [intake], ...steps }
+}
+
+describe('receive()', () => {
+  test('admits every intake of what was verified, under one correlation id', async () => {
+    const { reception, admit } = openReception()
+    const normalize = vi.fn(() => [intake, { ...intake, agent: 'helper' }])
+    expect(await receive(inboundOf({ normalize }), 'raw', reception)).toEqual([
+      { outcome: 'accepted', message: 4 },
+      { outcome: 'accepted', message: 6 },
+    ])
+    expect(normalize).toHaveBeenCalledWith('raw!')
+    expect(admit.mock.calls.map(([, correlationId]) => correlationId)).toEqual(['0'.repeat(16), '0'.repeat(16)])
+  })
+
+  test('counts all of it before any of it is durable, and tells whose', async () => {
+    const { reception, admit, refusals } = openReception()
+    const countIn = vi.fn(() => {
+      throw new Rejection('rate_limited', 'Cannot take message: too many', { retryAfter: 9 })
+    })
+    const intakes = [intake, { ...intake, agent: 'helper' }]
+    const received = receive(inboundOf({ normalize: () => intakes }), 'raw', {
+      ...reception,
+      store: { ...reception.store, countIn },
+    })
+    await expect(received).rejects.toMatchObject({ code: 'rate_limited', message: 'Cannot take message: too many' })
+    expect(countIn.mock.calls).toEqual([[intakes, '192.0.2.1']])
+    expect(admit).not.toHaveBeenCalled()
+    expect(refusals).toMatchObject([{ code: 'rate_limited', from: '192.0.2.1' }])
+  })
+
+  test('admits nothing when there is nothing to do', async () => {
+    const { reception, admit, refusals } = openReception()
+    expect(await receive(inboundOf({ normalize: () => [] }), 'raw', reception)).toEqual([])
+    expect(admit).not.toHaveBeenCalled()
+    expect(refusals).toEqual([])
+  })
+
+  test('withdraws what its author takes back, once its agents are told', async () => {
+    const { reception, admit, withdraw } = openReception()
+    const withdrawal = { kind: 'forget', author: 'ada', object: 'note' } as const
+    await receive(inboundOf({ withdrawals: () => [withdrawal] }), 'raw', reception)
+    expect(withdraw).toHaveBeenCalledExactlyOnceWith('activitypub', [withdrawal])
+    expect(withdraw.mock.invocationCallOrder[0]).toBeGreaterThan(admit.mock.invocationCallOrder[0] ?? Number.NaN)
+  })
+
+  test('withdraws nothing when nothing is taken back', async () => {
+    const { reception, withdraw } = openReception()
+    await receive(inboundOf({ withdrawals: () => [] }), 'raw', reception)
+    await receive(inboundOf({}), 'raw', reception)
+    expect(withdraw).not.toHaveBeenCalled()
+  })
+
+  test('remembers what it refused, and normalizes nothing unproven', async () => {
+    const { reception, refusals } = openReception()
+    const normalize = vi.fn(() => [intake])
+    const refused = new Rejection('expired', 'Cannot verify activity: signature expired')
+    await expect(
+      receive(inboundOf({ verify: () => Promise.reject(refused), normalize }), 'raw', reception),
+    ).rejects.toBe(refused)
+    expect(normalize).not.toHaveBeenCalled()
+    expect(refusals).toEqual([
+      {
+        at: '1970-01-01T00:00:00.000Z',
+        via: 'activitypub',
+        from: '192.0.2.1',
+        code: 'expired',
+        reason: 'Cannot verify activity: signature expired',
+      },
+    ])
+  })
+
+  test('does not accept what could not be made durable', async () => {
+    const { reception, admit } = openReception()
+    admit.mockRejectedValue(new Error('disk full'))
+    await expect(receive(inboundOf({}), 'raw', reception)).rejects.toThrow('disk full')
+  })
+})
+
+describe('recordRefusal()', () => {
+  test('remembers refusals only, not what time heals', () => {
+    const { reception, refusals } = openReception()
+    recordRefusal(new Unavailable('The key host did not answer'), 'email', reception)
+    recordRefusal(new Error('bug'), 'email', reception)
+    expect(refusals).toEqual([])
+    recordRefusal(new Rejection('too_large', 'Too large'), 'email', reception)
+    expect(refusals).toMatchObject([{ via: 'email', code: 'too_large', reason: 'Too large' }])
+  })
+})
+
+function sendBy(prepare: (() => Prepared) | undefined) {
+  const { store, settlements } = createMemoryStore()
+  const warn = vi.fn()
+  const sending: Sending = {
+    store,
+    platform: createQuietPlatform({ log: { ...silentLog, warn } }),
+    retry: { baseMs: 1_000, capMs: 60_000, giveUpAfterMs: 3_600_000 },
+    findChannel: () => prepare && ({ prepare } as Partial<Channel> as Channel),
+  }
+  return { settlement: send(delivery('d1'), sending), settlements, warn }
+}
+
+function failWith(error: unknown): () => Prepared {
+  return () => ({ wire: 'document', transmit: () => Promise.reject(error) })
+}
+
+describe('send()', () => {
+  test('settles what was taken as sent, with the document and the note', async () => {
+    const transmit = async () => ({ note: '202' })
+    const { settlement, settlements } = sendBy(() => ({ wire: 'document', transmit }))
+    expect(await settlement).toEqual({ state: 'sent', wire: 'document', note: '202' })
+    expect(settlements).toMatchObject([{ delivery: { id: 'd1' }, settlement: { state: 'sent' } }])
+  })
+
+  test('tries later what did not answer', async () => {
+    const { settlement } = sendBy(failWith(new Unavailable('The inbox answered 503', { retryAfter: 60 })))
+    expect(await settlement).toEqual({
+      state: 'later',
+      dueAt: 60_000,
+      error: 'The inbox answered 503',
+      wire: 'document',
+    })
+  })
+
+  test('gives up what was refused for good', async () => {
+    const { settlement } = sendBy(failWith(new Undeliverable('The inbox answered 410')))
+    expect(await settlement).toEqual({ state: 'dead', error: 'The inbox answered 410', wire: 'document' })
+  })
+
+  test('tries again after a bug in rendering, whose text stays in the log', async () => {
+    const bug = new TypeError('secret is undefined')
+    const { settlement, warn } = sendBy(() => {
+      throw bug
+    })
+    expect(await settlement).toEqual({
+      state: 'later',
+      dueAt: 500,
+      error: 'internal error, see the log',
+      wire: undefined,
+    })
+    expect(warn).toHaveBeenCalledWith({ correlation_id: 'c1', delivery: 'd1', err: bug }, 'delivery failed')
+  })
+
+  test('gives up when the channel is not open', async () => {
+    const { settlement } = sendBy(undefined)
+    expect(await settlement).toEqual({ state: 'dead', error: 'the channel "activitypub" is not open' })
+  })
+})
+
+describe('send() with a breaker', () => {
+  function openSending(now: () => number, transmit: () => Promise<object>) {
+    const platform = createQuietPlatform({ now })
+    const prepare = vi.fn(() => ({ wire: 'document', transmit }))
+    const sending: Sending = {
+      store: createMemoryStore().store,
+      platform,
+      retry: { baseMs: 1_000, capMs: 60_000, giveUpAfterMs: 48 * 3_600_000 },
+      breaker: createBreaker(platform),
+      findChannel: () => ({ prepare }) as Partial<Channel> as Channel,
+    }
+    return { sending, prepare }
+  }
+
+  const silent = () => Promise.reject(new Unavailable('Cannot fetch: no answer in time'))
+  const sendTimes = async (sending: Sending, times: number) => {
+    for (let count = 0; count < times; count += 1) await send(delivery('d1'), sending)
+  }
+
+  test('puts off what goes to a host that does not answer, unrendered and without a try', async () => {
+    const { sending, prepare } = openSending(() => 0, silent)
+    await sendTimes(sending, 5)
+    expect(await send(delivery('d2'), sending)).toEqual({
+      state: 'later',
+      dueAt: 30 * 60_000,
+      error: 'its host does not answer and is left alone for a while',
+      uncounted: true,
+    })
+    expect(prepare).toHaveBeenCalledTimes(5)
+  })
+
+  test('gives up what has waited too long, also while its host is left alone', async () => {
+    let now = 0
+    const { sending } = openSending(() => now, silent)
+    const old = { ...delivery('d1'), attempt: 4 }
+    now = 48 * 3_600_000
+    for (let count = 0; count < 5; count += 1) await send({ ...delivery('d2'), queuedAt: now }, sending)
+    expect(await send(old, sending)).toEqual({
+      state: 'dead',
+      error: 'given up after 3 tries: its host does not answer and is left alone for a while',
+    })
+  })
+
+  test.each<[string, () => Promise<object>]>([
+    ['takes them', async () => ({})],
+    ['refuses them', () => Promise.reject(new Undeliverable('The inbox answered 400', { status: 400 }))],
+    ['asks for patience', () => Promise.reject(new Unavailable('The inbox answered 429', { status: 429 }))],
+  ])('goes on to send to a host that %s', async (_, transmit) => {
+    const { sending, prepare } = openSending(() => 0, transmit)
+    await sendTimes(sending, 9)
+    expect(prepare).toHaveBeenCalledTimes(9)
+  })
+
+  test('a bug of ours is not held against the host', async () => {
+    const { sending, prepare } = openSending(
+      () => 0,
+      () => Promise.reject(new TypeError('x')),
+    )
+    await sendTimes(sending, 9)
+    expect(prepare).toHaveBeenCalledTimes(9)
+  })
+
+  test('waits for a host as long as it asks to', async () => {
+    const error = new Unavailable('The inbox answered 429', { status: 429, retryAfter: 60 })
+    const { sending, prepare } = openSending(
+      () => 0,
+      () => Promise.reject(error),
+    )
+    await sendTimes(sending, 1)
+    expect(await send(delivery('d2'), sending)).toMatchObject({ dueAt: 60_000, error: 'its host asked for time' })
+    expect(prepare).toHaveBeenCalledTimes(1)
+  })
+
+  test('leaves mail alone, which goes out by one smarthost', async () => {
+    const { sending, prepare } = openSending(() => 0, silent)
+    for (let count = 0; count < 9; count += 1) await send({ ...delivery('d1'), to: 'ada@peer.test' }, sending)
+    expect(prepare).toHaveBeenCalledTimes(9)
+  })
+})
+
+describe('createSender()', () => {
+  test('renders now and delivers when told to', async () => {
+    const deliver = vi.fn(async () => ({ note: 'taken' }))
+    const sender = createSender<{ text: string; signature: string }>({
+      name: 'activitypub',
+      address: () => ({ deliveries: [], aliases: [] }),
+      render: ({ id }) => ({ text: id, signature: 's3cret' }),
+      describe: ({ text }) => text,
+      deliver,
+    })
+    const prepared = sender.prepare(delivery('d1'))
+    expect(prepared.wire).toBe('d1')
+    expect(deliver).not.toHaveBeenCalled()
+    expect(await prepared.transmit()).toEqual({ note: 'taken' })
+    expect(deliver).toHaveBeenCalledWith({ text: 'd1', signature: 's3cret' }, delivery('d1'))
+  })
+})

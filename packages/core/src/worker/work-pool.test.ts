@@ -1,0 +1,204 @@
+import { setImmediate as nextRound } from 'node:timers/promises'
+import { describe, expect, test, vi } from 'vitest'
+import { createKeyedSemaphore } from '../../test/memory-store.ts'
+import type { WorkPoolOptions } from './work-pool.ts'
+import { createWorkPool } from './work-pool.ts'
+
+type Semaphores = Map<number, ReturnType<typeof createKeyedSemaphore>>
+
+/** A lane over `work`, where every piece runs until its gate opens. */
+function openLane(work: number[], options: Partial<WorkPoolOptions<number>> = {}) {
+  const semaphores: Semaphores = new Map(work.map(piece => [piece, createKeyedSemaphore()]))
+  const begun: number[] = []
+  const lease = vi.fn(async (limit: number) => work.splice(0, limit))
+  const lane = createWorkPool<number>({
+    slots: 2,
+    groupOf: () => undefined,
+    lease,
+    async run(piece) {
+      begun.push(piece)
+      await semaphores.get(piece)?.opened
+    },
+    isClosed: () => false,
+    onError() {},
+    ...options,
+  })
+  return { lane, begun, lease, finish: (piece: number) => semaphores.get(piece)?.open() }
+}
+
+async function settle(): Promise<void> {
+  for (let round = 0; round < 5; round += 1) await nextRound()
+}
+
+describe('createWorkPool()', () => {
+  test('runs no more at once than it has slots, and fills a slot that falls free', async () => {
+    const { lane, begun, finish } = openLane([1, 2, 3])
+    lane.wake()
+    await settle()
+    expect(begun).toEqual([1, 2])
+    expect([...lane.running.keys()]).toEqual([1, 2])
+    finish(2)
+    await settle()
+    expect(begun).toEqual([1, 2, 3])
+    expect([...lane.running.keys()]).toEqual([1, 3])
+  })
+
+  test('gives the slot of work that only waits to other work', async () => {
+    const waiting = new Set<number>()
+    const { lane, begun, lease, finish } = openLane([1, 2, 3, 4], {
+      groupOf: () => 'all',
+      isWaiting: piece => waiting.has(piece),
+    })
+    lane.wake()
+    await settle()
+    expect(begun).toEqual([1, 2])
+    waiting.add(1)
+    lane.wake()
+    await settle()
+    expect(begun).toEqual([1, 2, 3])
+    expect(lease.mock.lastCall).toEqual([1, new Map([['all', 1]])])
+    // It goes on: nothing new begins until there is a free slot again.
+    waiting.delete(1)
+    finish(2)
+    await settle()
+    expect(begun).toEqual([1, 2, 3])
+    finish(3)
+    await settle()
+    expect(begun).toEqual([1, 2, 3, 4])
+  })
+
+  test('leaves room for others when one group hangs', async () => {
+    const waiting = [1, 2, 3, 4, 10]
+    const groupOf = (piece: number) => (piece < 10 ? 'hanging' : 'quick')
+    // As a store gives out: no more than two of a group.
+    const lease = vi.fn(async (limit: number, running: ReadonlyMap<string, number>) => {
+      const counts = new Map(running)
+      const taken = waiting.filter(piece => {
+        const count = (counts.get(groupOf(piece)) ?? 0) + 1
+        if (count <= 2) counts.set(groupOf(piece), count)
+        return count <= 2
+      })
+      for (const piece of taken.slice(0, limit)) waiting.splice(waiting.indexOf(piece), 1)
+      return taken.slice(0, limit)
+    })
+    const { lane, begun, finish } = openLane([1, 2, 3, 4, 10], { slots: 4, groupOf, lease })
+    lane.wake()
+    await settle()
+    expect(begun).toEqual([1, 2, 10])
+    finish(1)
+    await settle()
+    expect(begun).toEqual([1, 2, 10, 3])
+    expect(lease).toHaveBeenLastCalledWith(
+      2,
+      new Map([
+        ['hanging', 1],
+        ['quick', 1],
+      ]),
+    )
+  })
+
+  test('asks once for many wakes of one instant', async () => {
+    const { lane, lease } = openLane([])
+    for (let count = 0; count < 50; count += 1) lane.wake()
+    await settle()
+    expect(lease).toHaveBeenCalledTimes(1)
+  })
+
+  test('looks again when it was woken while it looked', async () => {
+    const work: number[] = []
+    const looking = createKeyedSemaphore()
+    const { lane, begun } = openLane(work, {
+      lease: async limit => {
+        const leased = work.splice(0, limit)
+        if (leased.length === 0 && begun.length === 0) await looking.opened
+        return leased
+      },
+    })
+    lane.wake()
+    await settle()
+    work.push(7)
+    lane.wake()
+    await settle()
+    looking.open()
+    await settle()
+    expect(begun).toEqual([7])
+  })
+
+  test('goes on after it found nothing', async () => {
+    const work: number[] = []
+    const { lane, begun } = openLane(work)
+    lane.wake()
+    await settle()
+    work.push(1)
+    lane.wake()
+    await settle()
+    expect(begun).toEqual([1])
+  })
+
+  test('goes on after a wake without a free slot', async () => {
+    const { lane, begun, finish } = openLane([1, 2, 3], { slots: 1 })
+    for (const piece of [1, 2, 3]) {
+      lane.wake()
+      await settle()
+      lane.wake()
+      await settle()
+      finish(piece)
+    }
+    await settle()
+    expect(begun).toEqual([1, 2, 3])
+  })
+
+  test('tells of work and of looks that failed, and goes on', async () => {
+    const errors: unknown[] = []
+    const lease = vi.fn<WorkPoolOptions<number>['lease']>()
+    lease.mockRejectedValueOnce('cannot look')
+    lease.mockResolvedValueOnce([1])
+    lease.mockResolvedValue([])
+    const { lane } = openLane([], {
+      lease,
+      run: async () => Promise.reject('cannot work'),
+      onError: error => errors.push(error),
+    })
+    lane.wake()
+    await settle()
+    lane.wake()
+    await settle()
+    expect(errors).toEqual(['cannot look', 'cannot work'])
+    expect(lane.running.size).toBe(0)
+  })
+
+  test('takes nothing once it is closed', async () => {
+    const { lane, lease } = openLane([1], { isClosed: () => true })
+    lane.wake()
+    await settle()
+    expect(lease).not.toHaveBeenCalled()
+    await lane.drain()
+  })
+
+  test('drains what runs and what was just being taken', async () => {
+    const leasing = createKeyedSemaphore()
+    let isClosed = false
+    const { lane, begun, finish } = openLane([1], {
+      isClosed: () => isClosed,
+      lease: async () => {
+        await leasing.opened
+        return [1]
+      },
+    })
+    lane.wake()
+    await settle()
+    isClosed = true
+    let isDrained = false
+    const drained = lane.drain().then(() => {
+      isDrained = true
+    })
+    await settle()
+    expect(isDrained).toBe(false)
+    leasing.open()
+    await settle()
+    expect([begun, isDrained]).toEqual([[1], false])
+    finish(1)
+    await drained
+    expect(lane.running.size).toBe(0)
+  })
+})

@@ -1,0 +1,334 @@
+import { describe, expect, test, vi } from 'vitest'
+import type { MemoryStore, MemoryStoreOptions } from '../../test/memory-store.ts'
+import {
+  createKeyedSemaphore,
+  createMemoryStore,
+  createQuietPlatform,
+  delivery,
+  silentLog,
+  turn,
+} from '../../test/memory-store.ts'
+import { LeaseLost, Unavailable } from '../format/errors.ts'
+import { createSlidingWindowPolicy } from '../history/history.ts'
+import type { Agent } from '../ports/agent/agent.ts'
+import type { Channel } from '../ports/channel.ts'
+import type { Worker, WorkerPlatform } from './worker.ts'
+import { startWorker } from './worker.ts'
+
+const retry = { baseMs: 1_000, capMs: 60_000, giveUpAfterMs: 3_600_000 }
+
+interface Shop {
+  readonly memory: MemoryStore
+  readonly worker: Worker
+}
+
+interface ShopOptions extends MemoryStoreOptions {
+  readonly handle?: Agent['handle']
+  readonly transmit?: () => Promise<object>
+  readonly platform?: Partial<WorkerPlatform>
+  readonly leaseMs?: number
+}
+
+function openShop({
+  handle = () => 'hi',
+  transmit = async () => ({}),
+  platform,
+  leaseMs = 60_000,
+  ...store
+}: ShopOptions): Shop {
+  const memory = createMemoryStore(store)
+  const quiet = createQuietPlatform(platform)
+  const channel = {
+    address: () => ({ deliveries: [], aliases: [] }),
+    prepare: () => ({ wire: 'document', transmit }),
+  } as Partial<Channel> as Channel
+  const turnContext = {
+    store: memory.store,
+    platform: quiet,
+    retry,
+    maxCrashes: 3,
+    findAgent: () => ({ agent: { handle }, history: createSlidingWindowPolicy(), deadlineMs: 60_000 }),
+    findChannel: () => channel,
+    presentParts: () => [],
+    readAttachment: async () => ({ bytes: new Uint8Array() }),
+  }
+  const sending = { store: memory.store, platform: quiet, retry, findChannel: () => channel }
+  const options = { holder: 'me', turnSlots: 2, turnsPerAgent: 2, deliverySlots: 2, deliveriesPerHost: 2, leaseMs }
+  return { memory, worker: startWorker(turnContext, sending, quiet, options) }
+}
+
+/** An agent that begins and then waits for its signal. */
+function createWaitingAgent() {
+  const begun = createKeyedSemaphore()
+  const handle: Agent['handle'] = (_message, { signal }) => {
+    begun.open()
+    return new Promise((_, reject) => signal.addEventListener('abort', () => reject(signal.reason), { once: true }))
+  }
+  return { handle, begun: begun.opened }
+}
+
+describe('startWorker()', () => {
+  test('works turns and deliveries that are there, and those that are announced', async () => {
+    const { memory, worker } = openShop({})
+    memory.addTurns(turn(1))
+    await vi.waitFor(() => expect(memory.commits).toHaveLength(1))
+    memory.addTurns(turn(2), turn(3), turn(4))
+    memory.addDeliveries(delivery('d1'))
+    await vi.waitFor(() => {
+      expect(memory.commits.map(({ turn: { message } }) => message)).toEqual([1, 2, 3, 4])
+      expect(memory.settlements).toMatchObject([{ delivery: { id: 'd1' }, settlement: { state: 'sent' } }])
+    })
+    await worker.stop(1_000)
+  })
+
+  test('wakes by itself when something that nobody announced falls due', async () => {
+    const sleeps: number[] = []
+    const wake = createKeyedSemaphore()
+    const { memory, worker } = openShop({
+      nextDue: async () => (sleeps.length === 0 ? 1_400 : undefined),
+      platform: {
+        now: () => 1_000,
+        sleep: async ms => {
+          sleeps.push(ms)
+          await (ms === 400 ? wake.opened : new Promise(() => {}))
+        },
+      },
+    })
+    await vi.waitFor(() => expect(sleeps).toContain(400))
+    memory.addSilently(turn(1))
+    wake.open()
+    await vi.waitFor(() => expect(memory.commits).toHaveLength(1))
+    await worker.stop(0)
+  })
+
+  test('keeps the leases of what runs alive', async () => {
+    const { handle, begun } = createWaitingAgent()
+    const { memory, worker } = openShop({ handle, leaseMs: 30 })
+    memory.addTurns(turn(1))
+    await begun
+    await vi.waitFor(() => expect(memory.renewed.length).toBeGreaterThan(2))
+    expect(memory.renewed[0]).toMatchObject({ message: 1 })
+    await worker.stop(0)
+  })
+
+  test('goes on when a result was thrown away or work failed', async () => {
+    const log = { ...silentLog, warn: vi.fn(), error: vi.fn() }
+    const { memory, worker } = openShop({ platform: { log } })
+    vi.spyOn(memory.store, 'commit')
+      .mockRejectedValueOnce(new LeaseLost('lost'))
+      .mockRejectedValueOnce(new Error('disk full'))
+    memory.addTurns(turn(1), turn(2))
+    await vi.waitFor(() => expect(log.error).toHaveBeenCalledTimes(1))
+    expect(log.warn).toHaveBeenCalledWith({ err: expect.any(LeaseLost) }, 'lease lost, result thrown away')
+    memory.addTurns(turn(3))
+    const failed = { turn: { message: 2 }, answer: { error: 'the answer cannot be stored' } }
+    await vi.waitFor(() => expect(memory.commits).toMatchObject([failed, { turn: { message: 3 } }]))
+    await worker.stop(1_000)
+  })
+})
+
+describe('startWorker().stop()', () => {
+  test('resolves at once when nothing runs', async () => {
+    const sleep = vi.fn(createQuietPlatform().sleep)
+    const { worker } = openShop({ platform: { sleep } })
+    await worker.stop(60_000)
+    const grace = sleep.mock.calls.find(([ms, signal]) => ms === 60_000 && signal?.aborted)
+    expect(grace).toBeDefined()
+  })
+
+  test('takes no more work', async () => {
+    const { memory, worker } = openShop({})
+    await worker.stop(1_000)
+    const lease = vi.spyOn(memory.store, 'leaseTurns')
+    memory.addTurns(turn(1))
+    await new Promise(resolve => setTimeout(resolve, 20))
+    expect(lease).not.toHaveBeenCalled()
+  })
+
+  test('lets what runs finish within the grace', async () => {
+    const begun = createKeyedSemaphore()
+    const finish = createKeyedSemaphore()
+    const handle = async () => {
+      begun.open()
+      await finish.opened
+      return 'done'
+    }
+    const { memory, worker } = openShop({ handle })
+    memory.addTurns(turn(1))
+    await begun.opened
+    const stopped = worker.stop(60_000)
+    finish.open()
+    await stopped
+    expect(memory.commits).toHaveLength(1)
+    expect(memory.releases).toEqual([])
+  })
+
+  test('gives turns back, uncounted, when the grace is over', async () => {
+    const { handle, begun } = createWaitingAgent()
+    const { memory, worker } = openShop({ handle })
+    memory.addTurns(turn(1))
+    await begun
+    await worker.stop(5)
+    expect(memory.commits).toEqual([])
+    expect(memory.releases).toMatchObject([{ turn: { message: 1 }, uncounted: true }])
+  })
+
+  test('gives back even the turn of an agent that does not listen', async () => {
+    const begun = createKeyedSemaphore()
+    const { memory, worker } = openShop({
+      handle: () => {
+        begun.open()
+        return new Promise(() => {})
+      },
+    })
+    memory.addTurns(turn(1))
+    await begun.opened
+    await worker.stop(5)
+    expect(memory.releases).toHaveLength(1)
+  })
+
+  test('waits for a delivery on its way and settles it', async () => {
+    const begun = createKeyedSemaphore()
+    const finish = createKeyedSemaphore()
+    const transmit = async () => {
+      begun.open()
+      await finish.opened
+      return {}
+    }
+    const { memory, worker } = openShop({ transmit })
+    memory.addDeliveries(delivery('d1'))
+    await begun.opened
+    const stopped = worker.stop(60_000)
+    finish.open()
+    await stopped
+    expect(memory.settlements).toMatchObject([{ settlement: { state: 'sent' } }])
+  })
+
+  test('waits for work that was just being taken', async () => {
+    const taking = createKeyedSemaphore()
+    const taken = createKeyedSemaphore()
+    const { memory, worker } = openShop({
+      beforeLease: async () => {
+        taking.open()
+        await taken.opened
+      },
+    })
+    memory.addTurns(turn(1))
+    await taking.opened
+    const stopped = worker.stop(60_000)
+    taken.open()
+    await stopped
+    expect(memory.commits).toHaveLength(1)
+  })
+
+  test('gives back without running it what was taken too late', async () => {
+    const taking = createKeyedSemaphore()
+    const taken = createKeyedSemaphore()
+    const handle = vi.fn(() => 'hi')
+    const { memory, worker } = openShop({
+      handle,
+      beforeLease: async () => {
+        taking.open()
+        await taken.opened
+      },
+    })
+    memory.addTurns(turn(1))
+    await taking.opened
+    const stopped = worker.stop(0)
+    setTimeout(() => taken.open(), 20)
+    await stopped
+    expect(handle).not.toHaveBeenCalled()
+    expect(memory.releases).toMatchObject([{ uncounted: true }])
+  })
+})
+
+/** Lets a method of the store fail so many times with what `createError` makes. */
+function failFirst<Name extends 'commit' | 'settle' | 'release'>(
+  { store }: MemoryStore,
+  name: Name,
+  times: number,
+  createError: () => Error = () => new Unavailable('Cannot store: the database does not take writes now'),
+): () => number {
+  const real = store[name] as (...args: unknown[]) => Promise<void>
+  let asked = 0
+  Object.assign(store, {
+    async [name](...args: unknown[]) {
+      asked += 1
+      if (asked <= times) throw createError()
+      return real(...args)
+    },
+  })
+  return () => asked
+}
+
+describe('while the store is away', () => {
+  test('an answer is held and committed once the store is back; the agent is not asked again', async () => {
+    const handle = vi.fn(() => 'hi')
+    const { memory, worker } = openShop({ handle })
+    failFirst(memory, 'commit', 3)
+    memory.addTurns(turn(1))
+    await vi.waitFor(() => expect(memory.commits).toHaveLength(1), 20_000)
+    expect(handle).toHaveBeenCalledTimes(1)
+    expect(memory.releases).toEqual([])
+    await worker.stop(1_000)
+  })
+
+  test('what was sent is settled once the store is back, and not sent again', async () => {
+    const transmit = vi.fn(async () => ({}))
+    const { memory, worker } = openShop({ transmit })
+    failFirst(memory, 'settle', 3)
+    memory.addDeliveries(delivery('d1'))
+    await vi.waitFor(() => expect(memory.settlements).toHaveLength(1), 20_000)
+    expect(transmit).toHaveBeenCalledTimes(1)
+    await worker.stop(1_000)
+  })
+
+  test('results that are held are tried before new work is taken, so that nobody takes up their own work anew', async () => {
+    const order: string[] = []
+    const { memory, worker } = openShop({})
+    const commit = memory.store.commit.bind(memory.store)
+    const { leaseTurns } = memory.store
+    let [isAway, refused] = [true, 0]
+    Object.assign(memory.store, {
+      async commit(...args: Parameters<typeof commit>) {
+        if (isAway) refused += 1
+        if (isAway) throw new Unavailable('away')
+        order.push('commit')
+        return commit(...args)
+      },
+      async leaseTurns(request: Parameters<typeof leaseTurns>[0]) {
+        if (!isAway) order.push('lease')
+        return leaseTurns(request)
+      },
+    })
+    memory.addTurns(turn(1))
+    await vi.waitFor(() => expect(refused).toBeGreaterThan(1), 20_000)
+    isAway = false
+    memory.addTurns(turn(2))
+    await vi.waitFor(() => expect(memory.commits).toHaveLength(2), 20_000)
+    expect(order[0]).toBe('commit')
+    await worker.stop(1_000)
+  })
+
+  test('a result whose lease is lost meanwhile is thrown away', async () => {
+    const { memory, worker } = openShop({})
+    const asked: () => number = failFirst(memory, 'commit', 2, () =>
+      asked() === 1 ? new Unavailable('away') : new LeaseLost('somebody else has it'),
+    )
+    memory.addTurns(turn(1))
+    await vi.waitFor(() => expect(asked()).toBe(2), 20_000)
+    memory.addTurns(turn(2))
+    await vi.waitFor(() => expect(memory.commits.map(({ turn: { message } }) => message)).toEqual([2]), 20_000)
+    await worker.stop(1_000)
+  })
+
+  test('a process that ends does not wait for the store for ever', async () => {
+    const { memory, worker } = openShop({})
+    const asked = failFirst(memory, 'commit', Number.POSITIVE_INFINITY)
+    failFirst(memory, 'release', Number.POSITIVE_INFINITY)
+    memory.addTurns(turn(1))
+    await vi.waitFor(() => expect(asked()).toBeGreaterThan(0), 20_000)
+    await worker.stop(100)
+    expect(memory.commits).toEqual([])
+  })
+})
