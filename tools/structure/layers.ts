@@ -4,7 +4,7 @@ import { isTestFile } from './source-files.ts'
 /** The folders of a package's `src`, lowest first, by the package's path. A file imports from its own folder and lower ones. */
 type Layers = Readonly<Record<string, readonly string[]>>
 
-/** Imports that go up, and folders that have no place in the order. Loose files of `src` are above all folders; tests may import anything. */
+/** Imports that go up, and folders that have no place in the order. Loose files of `src` are above all folders, but for those that the order names; tests may import anything. */
 export function findLayerFaults(files: readonly SourceFile[], layers: Layers): readonly string[] {
   return files.filter(({ path }) => !isTestFile(path)).flatMap(file => faultsOf(file, layers))
 }
@@ -30,9 +30,10 @@ interface Layer {
 function findLayer(path: string, layers: Layers): Layer | undefined {
   const name = Object.keys(layers).find(each => path.startsWith(`${each}/src/`))
   if (name === undefined) return undefined
-  const folders = path.slice(`${name}/src/`.length).split('/').slice(0, -1)
+  const [file = '', ...inner] = path.slice(`${name}/src/`.length).split('/').reverse()
+  const folders = inner.reverse()
   const order = layers[name] ?? []
-  if (folders.length === 0) return { name, rank: order.length }
+  if (folders.length === 0) return { name, rank: order.includes(file) ? order.indexOf(file) : order.length }
   const named = folders.map((_, index) => folders.slice(0, folders.length - index).join('/'))
   const found = named.find(folder => order.includes(folder))
   return { name, rank: found === undefined ? -1 : order.indexOf(found) }

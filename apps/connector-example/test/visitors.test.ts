@@ -94,7 +94,7 @@ describe('a form', () => {
     expect((await ann.entries()).length).toBe(before)
   })
 
-  test('from a stranger, or with a cookie that is not ours, is refused', async () => {
+  test('from a stranger, or with a cookie that is not ours, is refused (MN-11)', async () => {
     const ann = await deps.comeIn('Ann')
     const fields = { csrf: await ann.formToken(), text: 'forged' }
     const [value = '', signature = ''] = ann.cookie.split('=')[1]?.split('.') ?? []

@@ -27,7 +27,7 @@ function awaitDecision(words: string): Promise<string> {
   return eventually(async () => gateway.simulation.mail.received.find(({ text }) => text?.includes(words))?.text)
 }
 
-test('MN-7: consent asked for by mail is given on the page, and the agent goes on by mail', async () => {
+test('MN-7: consent asked for by mail is given on the page, and the agent goes on by mail (MN-7.2)', async () => {
   const { mail, reply, path } = await askByMail({ subject: 'A cake' })
   expect(reply.text).toContain('May I hand your order on to the <baker>?')
   expect(reply.text).toContain('Yes, hand it on: https://agents.test/actions/')

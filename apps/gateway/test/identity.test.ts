@@ -120,7 +120,7 @@ const caller = () => `bob by ${gateway.simulation.a2a.issuerConfig.issuer} (tran
 const proofsOf = ({ proofs }: MessageRecord) => proofs.map(({ kind, verdict, code }) => [kind, verdict, code])
 
 describe('a call with a credential', () => {
-  test('brings the agent the identity, after that of the caller', async () => {
+  test('brings the agent the identity, after that of the caller (MN-6.1, MN-2.1)', async () => {
     const { text, messageId } = await say(vouch(randomUUID()))
     expect(text).toBe(`a member; none; ${caller()}; slack:T123/U456 by ${did} (signed-attestation)`)
     const record = await gateway.show(messageId)
@@ -142,7 +142,7 @@ describe('a call with a credential', () => {
     expect(record.proofs[1]).toMatchObject({ reason: 'it is for another agent', issuer: did })
   })
 
-  test('with a signed attestation, too; and it counts once, also after a restart', async () => {
+  test('with a signed attestation, too; and it counts once, also after a restart (MN-6.2)', async () => {
     const mentionable = { identity_evidence: [attestation()] }
     const member = `a member; none; ${caller()}; slack:T123/U456 by ${host} (signed-attestation)`
     expect((await say({ mentionable })).text).toBe(member)
@@ -229,7 +229,7 @@ describe('allow and deny', () => {
     expect((await gateway.messages()).some(({ id }) => id === messageId)).toBe(false)
   })
 
-  test('A2A: who has a credential of the one trusted issuer gets in, unless he is denied', async () => {
+  test('A2A: who has a credential of the one trusted issuer gets in, unless he is denied (MN-6.3)', async () => {
     const domain = '@club@agents.test'
     expect((await say({ to: 'club', ...vouch(randomUUID(), { domain }) })).text).toContain('a member')
     const banned = vouch(randomUUID(), { domain, subject: 'slack:T123/BANNED' })
@@ -255,7 +255,7 @@ describe('allow and deny', () => {
     }
   })
 
-  test('a profile gives nobody a right, whatever it says', async () => {
+  test('a profile gives nobody a right, whatever it says (MN-2.2)', async () => {
     const profile = {
       provider: 'slack',
       provider_subject: 'slack:T123/U456',
@@ -269,7 +269,7 @@ describe('allow and deny', () => {
 })
 
 describe('MN-8.1 mention_relay', () => {
-  test('is overridden by a caller whom the operator has named as a connector', async () => {
+  test('is overridden by a caller whom the operator has named as a connector (MN-1.1)', async () => {
     const { text } = await say({ sub: 'slack-connector', mentionable: { mention_relay: { kind: 'inline' } } })
     expect(text).toMatch(/^a stranger; inline; slack-connector by /)
   })
@@ -282,7 +282,7 @@ describe('MN-8.1 mention_relay', () => {
     expect((await say({ sub, mentionable: { mention_relay } })).text).toMatch(/^a stranger; none; /)
   })
 
-  test('evidence of a connector, brought by somebody else, does not make him one', async () => {
+  test('evidence of a connector, brought by somebody else, does not make him one (MN-11)', async () => {
     const messageId = randomUUID()
     const { mentionable } = vouch(messageId)
     const { text } = await say({ messageId, mentionable: { ...mentionable, mention_relay: { kind: 'inline' } } })

@@ -29,7 +29,7 @@ async function expectKept(via: string, kept: number, refused: number): Promise<v
   expect(limited.map(({ code, reason }) => [code, reason])).toEqual(Array(refused).fill(['rate_limited', problem]))
 }
 
-test('ActivityPub: 429 with Retry-After; others on the same host go on', async () => {
+test('ActivityPub: 429 with Retry-After; others on the same host go on (MN-7.1)', async () => {
   const send = (from: string) => gateway.simulation.fediverse.deliver({ to: '@echo@agents.test', from, text: 'hello' })
   const answers = await times(3, () => send('alice@mastodon.test'))
   expect(answers.map(({ status }) => status)).toEqual([202, 202, 429])

@@ -137,12 +137,12 @@ describe.each(Object.keys(endpoints) as (keyof typeof endpoints)[])('MN-9.2, %s:
     expect([first.in_reply_to, reply.in_reply_to]).toEqual([undefined, answer.inReplyTo]))
   test('sender.address is the verified sender’s', () => expect(first.sender.address).toMatch(column.address))
   test('auth_method names the proof', () => expect(column.auth_method).toContain(first.sender.auth_method))
-  test('profile is what the transport knows of him', () => {
+  test('profile is what the transport knows of him (MN-2.2)', () => {
     const { profile, display_name } = first.sender
     if (via === 'a2a') return expect(profile).toBeUndefined()
     return expect(profile?.display_name ?? display_name).toMatch(/Alice/)
   })
-  test('mention_relay is the protocol’s, without exception', () => {
+  test('mention_relay is the protocol’s, without exception (MN-8.1)', () => {
     expect(first.recipient_capabilities.mention_relay).toEqual(column.mention_relay)
     expect(reply.recipient_capabilities.mention_relay).toEqual(column.mention_relay)
   })
@@ -153,7 +153,7 @@ describe.each(Object.keys(endpoints) as (keyof typeof endpoints)[])('MN-9.2, %s:
     expect(text).toContain(marks[via])
     expect(text).not.toMatch(/Bearer |"authorization"|"signature":/i)
   })
-  test('MN-9.1: the door checked the credential, minted evidence of it, and gave the history', () => {
+  test('MN-9.1: the door checked the credential, minted evidence of it, and gave the history (MN-1.1, MN-2.1)', () => {
     const { sender } = reply
     expect(sender.verified).toBe(true)
     const [evidence] = sender.identities ?? []
@@ -175,7 +175,7 @@ describe.each(Object.keys(endpoints) as (keyof typeof endpoints)[])('MN-9.2, %s:
   })
 })
 
-test('MN-5: the gateway trims by the agent’s policy, before the agent is called', async () => {
+test('MN-5: the gateway trims by the agent’s policy, before the agent is called (MN-2.4)', async () => {
   const heard: NormalizedMessage[] = []
   for (const text of ['one', 'two', 'three']) {
     void call({ messageId: `trim ${text}`, contextId: 'trim' })
@@ -218,7 +218,7 @@ test('MN-1.3: every document of discovery is at the root of the domain, by https
   }
 })
 
-test('MN-1.3: the legacy relation and the legacy addresses of specifications are never written', async () => {
+test('MN-1.3: the legacy relation and the legacy addresses of specifications are never written (MN-1.6)', async () => {
   for (const path of ['/.well-known/webfinger?resource=acct:desk@agents.test', '/.well-known/agent-card/desk']) {
     const text = await (await fetch(`${gateway.url()}${path}`)).text()
     expect(text).not.toMatch(/mentionable\.dev\/(agent-card|spec\/)/)

@@ -242,7 +242,7 @@ test('an address inside is not asked', async () => {
   )
 })
 
-test('what is no address is refused with the reason', async () => {
+test('what is no address is refused with the reason (MN-1.2)', async () => {
   expect(await resolve('@bot@localhost')).toMatchObject({
     outcome: 'unresolved',
     findings: [

@@ -76,7 +76,7 @@ describe('what we publish', () => {
     expect(answer.headers.get('content-type')).toBe('application/jrd+json')
   })
 
-  test('MN-1.4: the card lists the extensions that are on, and no other', async () => {
+  test('MN-1.4: the card lists the extensions that are on, and no other (MN-1.6, MN-7.1)', async () => {
     const card = JSON.parse((await ask('/.well-known/agent-card/Echo')).body.toString())
     const a2aCard = JSON.parse((await ask('/agents/echo/.well-known/agent-card.json')).body.toString())
     const uris = (list: readonly { uri: string }[]) => list.map(({ uri }) => uri)
@@ -113,7 +113,7 @@ describe('what we publish', () => {
   })
 })
 
-test('MN-1.3: agents whose names differ in case only cannot be configured', async () => {
+test('MN-1.3: agents whose names differ in case only cannot be configured (MN-1.2)', async () => {
   const agents = { echo: { use: 'builtin:echo' }, Echo: { use: 'builtin:echo' } }
   await expect(openTestGateway(() => ({ agents }))).rejects.toThrow('agents.Echo')
 })

@@ -27,7 +27,7 @@ test.each([`@echo@${handleHost}`, '@echo@agents.test'])(
   },
 )
 
-test.each([handleHost, 'agents.test'])('WebFinger at %s answers with the one subject', async host => {
+test.each([handleHost, 'agents.test'])('WebFinger at %s answers with the one subject (MN-1.3)', async host => {
   const { request } = gateway.simulation.loopback
   const query = `/.well-known/webfinger?resource=acct:echo@${host}`
   const first = await request(`https://${host}${query}`)

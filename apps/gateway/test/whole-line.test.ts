@@ -66,7 +66,7 @@ describe.each(expectations)('a message by $via', ({ via, sender, method, evidenc
     record = await showSettled(first.id)
   })
 
-  test('is answered by the agent with what it heard, the sender and the proof', () => {
+  test('is answered by the agent with what it heard, the sender and the proof (MN-9.1, MN-3)', () => {
     expect(first.reply?.text).toContain('hello from outside')
     expect(first.reply?.text).toContain(record.message.sender.address)
     expect(first.reply?.text).toContain(record.message.sender.auth_method)

@@ -228,7 +228,7 @@ describe('what is unusual and right is taken', () => {
     expect(Buffer.from((await gateway.store.findBlob(digest))?.bytes ?? []).toString()).toBe('hello')
   })
 
-  test('A2A-M08 a file by https address is named, never fetched', async () => {
+  test('A2A-M08 a file by https address is named, never fetched (MN-4.1)', async () => {
     const { sent, back } = await roundTrip({ url: 'https://files.test/a.pdf', mediaType: 'application/pdf' })
     const ref = { kind: 'url', url: 'https://files.test/a.pdf' }
     expect(sent).toEqual({ kind: 'file', mime: 'application/pdf', bytes_ref: ref })
@@ -351,7 +351,7 @@ describe('what the agent is given', () => {
     expect(record).not.toContain(gateway.token)
   })
 
-  test('A2A-C10 has its agent chain held to our ceiling', async () => {
+  test('A2A-C10 has its agent chain held to our ceiling (MN-8.3)', async () => {
     const chain = (hop: unknown, max_hops: unknown) => ({
       metadata: { mentionable: { agent_chain: { hop, max_hops } } },
     })

@@ -143,7 +143,7 @@ describe('an answer', () => {
     ])
   })
 
-  test('tells of tools as tool calls, each once', async () => {
+  test('tells of tools as tool calls, each once (MN-4.2)', async () => {
     const event = (type: string, more: object = {}) => ({
       data: { type, toolCallId: '1', toolName: 'search', input: {}, ...more },
     })

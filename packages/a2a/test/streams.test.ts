@@ -177,7 +177,7 @@ describe.each([
   ['JSON-RPC', { binding: 'rpc' }],
   ['HTTP+JSON', { binding: 'rest' }],
 ] as const)('SendStreamingMessage over %s', (_, options) => {
-  test('CORE-STREAM-001, -003 begins with the task, ends with its end, and is an event stream', async () => {
+  test('CORE-STREAM-001, -003 begins with the task, ends with its end, and is an event stream (MN-3)', async () => {
     const stream = await send('hello', options)
     expect([stream.status, stream.headers.get('content-type')]).toEqual([200, 'text/event-stream'])
     expect(stream.headers.get('x-accel-buffering')).toBe('no')

@@ -3,29 +3,29 @@ import { Rejection, receive } from '@postern/core'
 import { peerAddress, toProblem } from '@postern/http'
 import type { Context } from 'hono'
 import { Hono } from 'hono'
-import { renderActor, renderInstanceActor, renderInstanceOutbox } from './actor.ts'
-import type { Collection, CollectionName } from './collections.ts'
+import { renderActor, renderInstanceActor, renderInstanceOutbox } from './actors/actor.ts'
+import type { Collection, CollectionName } from './actors/collections.ts'
+import { mayRead } from './actors/may-read.ts'
+import { nodeInfoType, renderNodeInfo, renderNodeInfoLinks } from './actors/nodeinfo.ts'
+import type { Readers } from './actors/readers.ts'
 import type { ActivityPubConfig } from './config.ts'
-import type { IsFormerAgent } from './former-agents.ts'
-import type { UnderstoodDelivery } from './inbox/understand.ts'
-import type { KeyRing } from './keys.ts'
-import { mayRead } from './may-read.ts'
-import { nodeInfoType, renderNodeInfo, renderNodeInfoLinks } from './nodeinfo.ts'
-import { agentIris, instanceActorIri } from './own-iris.ts'
+import { agentIris, instanceActorIri } from './format/own-iris.ts'
+import { isOpen } from './format/visibility.ts'
+import { activityJsonUtf8 } from './format/vocabulary.ts'
+import type { IsFormerAgent } from './keys/former-agents.ts'
+import type { KeyRing } from './keys/keys.ts'
 import { answerPage, serveFeed, servePostPage, serveTagPage } from './pages/page-routes.ts'
 import { renderMissingPage } from './pages/post-page.ts'
 import type { PageDeps } from './pages/post-view.ts'
 import type { RecentDeps } from './pages/recent-posts.ts'
 import { asksForActivity, wantsPage } from './pages/wants-page.ts'
-import type { FoundPost, PostsDeps } from './posts.ts'
-import { findPost } from './posts.ts'
-import type { Readers } from './readers.ts'
-import type { Answered } from './render.ts'
-import { idOfPiece, renderCreate, renderNote } from './render.ts'
-import { renderTombstone } from './tombstone.ts'
+import type { FoundPost, PostsDeps } from './posts/posts.ts'
+import { findPost } from './posts/posts.ts'
+import type { Answered } from './posts/render.ts'
+import { idOfPiece, renderCreate, renderNote } from './posts/render.ts'
+import { renderTombstone } from './posts/tombstone.ts'
+import type { ResolvedDelivery } from './resolve.ts'
 import type { InboxRequest } from './verify.ts'
-import { isOpen } from './visibility.ts'
-import { activityJsonUtf8 } from './vocabulary.ts'
 
 export interface RouteDeps {
   readonly agents: AgentDirectory
@@ -38,7 +38,7 @@ export interface RouteDeps {
   readonly readers: Readers
   readonly pages: PageDeps & RecentDeps
   readonly isFormerAgent: IsFormerAgent
-  readonly inbound: Inbound<InboxRequest, UnderstoodDelivery>
+  readonly inbound: Inbound<InboxRequest, ResolvedDelivery>
 }
 
 /** The ActivityPub routes. */

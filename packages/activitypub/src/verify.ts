@@ -1,56 +1,28 @@
 import type { AgentDirectory, Proof, Store } from '@postern/core'
 import { Rejection } from '@postern/core'
 import { checkDeclaredBody, parseBoundedJson, readBody } from '@postern/http'
-import type { Activity } from './activity.ts'
-import { parseActivity } from './activity.ts'
-import type { RemoteActors } from './actor-cache.ts'
-import type { IsBlocked } from './blocklist.ts'
-import { findCarriedKey, identifySigner } from './carried-activity.ts'
+import type { Activity } from './format/activity.ts'
+import { parseActivity } from './format/activity.ts'
+import { isOnOrigin } from './format/iri.ts'
+import { idOf } from './format/reading.ts'
+import { isActivityMediaType } from './format/vocabulary.ts'
 import { parsePostIri } from './inbox/own-post.ts'
-import { isOnOrigin } from './iri.ts'
-import type { FindKeyOwner } from './key-owner.ts'
-import { verifyObjectProof } from './object-integrity.ts'
-import { parsePieceId } from './pieces.ts'
-import { idOf } from './reading.ts'
-import type { RemoteActor } from './remote-actor.ts'
+import type { RemoteActors } from './peers/actor-cache.ts'
+import type { IsBlocked } from './peers/blocklist.ts'
+import { parsePieceId } from './posts/pieces.ts'
+import { findCarriedKey, identifySigner } from './proofs/carried-activity.ts'
+import type { FindKeyOwner } from './proofs/key-owner.ts'
+import { verifyObjectProof } from './proofs/object-integrity.ts'
+import type { DeletedActor, ProvenActivity, provenBrand, VerifiedDelivery } from './proofs/proven-activity.ts'
+import { findSigner, proveSigner } from './proofs/signer.ts'
 import type { RequestProof } from './signature/request-proof.ts'
 import { readRequestProof } from './signature/request-proof.ts'
 import { toSignedRequest } from './signature/signed-request.ts'
-import { findSigner, proveSigner } from './signer.ts'
-import { isActivityMediaType } from './vocabulary.ts'
 
 /** A request to an inbox, unread. `agent` is the one named by the path; absent for the shared inbox. */
 export interface InboxRequest {
   readonly request: Request
   readonly agent?: string | undefined
-}
-
-declare const provenBrand: unique symbol
-
-/** An activity its actor has proven to be its own; only `verifyDelivery` makes one. */
-export interface ProvenActivity {
-  readonly [provenBrand]: true
-  readonly activity: Activity
-  readonly actor: RemoteActor
-  /** Of the actor's HTTP signature; absent when another server passes the activity on, and the document proves itself. */
-  readonly keyId: string | undefined
-  /** Of the proof the document itself carries, when it holds. */
-  readonly objectKeyId: string | undefined
-  readonly bytes: Uint8Array
-  readonly proofs: readonly Proof[]
-  /** Milliseconds. */
-  readonly receivedAt: number
-}
-
-/**
- * `gone`: the farewell of an actor whose origin says the same (410). `nothing`: one of an actor that cannot be found; there is
- * nobody left to prove it. Or a post of our own that comes back.
- */
-export type VerifiedDelivery = ProvenActivity | DeletedActor | 'nothing'
-
-interface DeletedActor {
-  readonly gone: string
-  readonly activity?: undefined
 }
 
 export interface VerifyDeps {

@@ -106,7 +106,7 @@ describe('openAgents()', () => {
   })
 
   test.each(['Echo', 'e cho', '', '.', '..', '.echo', 'echo.', 'a..b', 'büro', 'a/b', 'a'.repeat(65)])(
-    'refuses the name "%s"',
+    'refuses the name "%s" (MN-1.2)',
     async name => {
       expect(await problemOf(openTestGateway({ [name]: echo }))).toBe(
         `agents.${name}: cannot be the name of an agent. Use 1 to 64 of a-z, 0-9, "_", "-", and single dots between them`,

@@ -105,7 +105,7 @@ test('what is sent is exactly what was asked for, with every header once', async
   for (const line of mail.octets.split('\r\n')) expect(line.length).toBeLessThan(998)
 })
 
-test('a message without an id of its own is not quoted by one we made up', async () => {
+test('a message without an id of its own is not quoted by one we made up (EM-4.2)', async () => {
   const { headers } = await send({}, { ...target, message_id: undefined, references: [] })
   expect(headers.has('in-reply-to')).toBe(false)
   expect(headers.has('references')).toBe(false)
@@ -159,7 +159,7 @@ describe('every kind of part', () => {
     return { text: mail.text?.trim(), html: mail.html?.trim(), octets: mail.octets }
   }
 
-  test('markdown is text as it is, and HTML of a few elements', async () => {
+  test('markdown is text as it is, and HTML of a few elements (EM-4.7)', async () => {
     const content =
       '# Title\n\n- *one*\n- `two`\n\n[here](https://x.test/a) and **there**\n\n```\n<b>\n```\n\n<script>alert(1)</script> [bad](javascript:alert(1))'
     const mail = await text({ kind: 'text', mime: 'text/markdown', content })
@@ -188,7 +188,7 @@ describe('every kind of part', () => {
     expect(mail.html).not.toContain('<img')
   })
 
-  test('links, requirements and tool calls are readable', async () => {
+  test('links, requirements and tool calls are readable (MN-3)', async () => {
     const mail = await text(
       { kind: 'link', url: 'https://x.test/', title: 'X', description: 'About X' },
       {
@@ -288,7 +288,7 @@ test('the operator sees the mail without octets of files', () => {
   expect(JSON.stringify(wire)).not.toContain('c2VjcmV0')
 })
 
-test('what the smarthost says is passed on', async () => {
+test('what the smarthost says is passed on (EM-4.10)', async () => {
   failWith = new Unavailable('the mail server put it off: 450')
   await expect(gateway.channel.prepare(delivery()).transmit()).rejects.toBe(failWith)
   failWith = undefined

@@ -16,19 +16,22 @@ const waitFor = (id: string, state: string) =>
 test.each([
   ['with a sender', {}],
   ['with the null sender', { from: '' }],
-])('an automatic reply %s is given to the agent, who is told, and nothing is sent for it', async (_what, changed) => {
-  const { envelope, octets, messageId, ip, helo } = await gateway.simulation.mail.compose({
-    to: `echo@${domain}`,
-    text: 'I am at the coast.',
-    headers: vacation,
-  })
-  await gateway.post(octets, { ...envelope, ip, helo, ...changed })
-  await waitFor(messageId, 'answered')
-  expect(await gateway.store.findMessage(messageId)).toMatchObject({ deliveries: [] })
-  const heard = gateway.heard.find(({ id }) => id === messageId)
-  expect(heard?.parts[0]).toMatchObject({ content: 'I am at the coast.' })
-  expect(heard?.parts.find(({ kind }) => (kind as string) === 'email')).toMatchObject({ flags: ['auto_reply'] })
-})
+])(
+  'an automatic reply %s is given to the agent, who is told, and nothing is sent for it (EM-4.1)',
+  async (_what, changed) => {
+    const { envelope, octets, messageId, ip, helo } = await gateway.simulation.mail.compose({
+      to: `echo@${domain}`,
+      text: 'I am at the coast.',
+      headers: vacation,
+    })
+    await gateway.post(octets, { ...envelope, ip, helo, ...changed })
+    await waitFor(messageId, 'answered')
+    expect(await gateway.store.findMessage(messageId)).toMatchObject({ deliveries: [] })
+    const heard = gateway.heard.find(({ id }) => id === messageId)
+    expect(heard?.parts[0]).toMatchObject({ content: 'I am at the coast.' })
+    expect(heard?.parts.find(({ kind }) => (kind as string) === 'email')).toMatchObject({ flags: ['auto_reply'] })
+  },
+)
 
 test.each([
   ['a daemon', 'From: MAILER-DAEMON@nodmarc.test', 'Auto-Submitted: auto-replied'],

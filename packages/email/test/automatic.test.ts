@@ -87,7 +87,7 @@ test.each<[flag: string, what: string, letter: DirectMessage]>([
   ['own_mail', 'EM-63: our own answer through a list', { messageId: `${'0'.repeat(32)}@${domain}` }],
   ['not_addressed', 'somebody else in To', { to: 'team@corp.test' }],
   ['not_addressed', 'hidden recipients', { to: 'undisclosed-recipients:;' }],
-])('EM-62: %s: %s is kept and not given to the agent', async (flag, _what, letter) => {
+])('EM-62: %s: %s is kept and not given to the agent (EM-4.1)', async (flag, _what, letter) => {
   const record = await hand(letter)
   expect(record.flags).toContain(flag)
   expect(record).toMatchObject({ state: 'ignored', deliveries: [] })

@@ -97,7 +97,7 @@ const failed = (status: string, diagnostic = '') =>
 const suppressed = (peer: string) =>
   gateway.store.findRelation({ via: 'email', agent: 'echo', relation: 'suppressed', peer })
 
-test('a hard bounce makes the delivery dead and suppresses the address: nothing more is mailed there', async () => {
+test('a hard bounce makes the delivery dead and suppresses the address: nothing more is mailed there (EM-4.4)', async () => {
   const person = 'gone@nodmarc.test'
   const verp = await answerTo(person)
   const record = await report({ to: verp, fields: failed('5.1.1', '550 5.1.1 <gone@nodmarc.test>: no such user') })

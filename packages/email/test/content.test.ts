@@ -269,7 +269,7 @@ describe('EM-58: what nobody sees', () => {
     ['a style sheet', '<style>@media screen{.a > .b{opacity:0}}</style><div class="a"><i class="b">hidden</i></div>'],
     ['a closed box', '<details><p>hidden</p></details>'],
     ['the same the other way round', '<span style="background:white; color:white">hidden</span>'],
-  ])('HTML hidden by %s', async (_what, markup) => {
+  ])('HTML hidden by %s (EM-1.7)', async (_what, markup) => {
     const record = await take(html(`<p>Seen.</p>${markup}`))
     expect(textOf(record)).toBe('Seen.')
     expect(record.flags).toContain('hidden_text')
@@ -350,7 +350,7 @@ describe('who else was written to', () => {
   })
 })
 
-describe('EM-61: what is only recognised', () => {
+describe('EM-61: what is only recognised (EM-4.9)', () => {
   const signed = (protocol: string, type: string): Draft => ({
     fields: `Content-Type: multipart/signed; protocol="${protocol}"; micalg=sha-256; boundary=b\n`,
     body: `--b\r\nContent-Type: text/plain\r\n\r\nHello.\r\n--b\r\nContent-Type: ${type}; name=signature.asc\r\n\r\nxyz\r\n--b--\r\n`,
@@ -429,7 +429,7 @@ describe('EM-61: what is only recognised', () => {
 
 describe('the newest text', () => {
   const reply = 'In-Reply-To: <before@nodmarc.test>\n'
-  test('of a reply is given, the full one kept beside it', async () => {
+  test('of a reply is given, the full one kept beside it (EM-1.6)', async () => {
     const record = await take({
       fields: reply,
       body: 'Yes.\r\n\r\nOn 2026-11-21 Echo <e@agents.test> wrote:\r\n> Shall we?\r\n',
@@ -543,7 +543,7 @@ describe('one kind of octet, a hundred thousand parts, twenty thousand blank lin
     ...octets,
     ['blank lines', Buffer.from('\r\n'.repeat(20_000))] as const,
     ['dashes', Buffer.from('-'.repeat(20_000))] as const,
-  ])('%s as a body: alive', async (_what, body) => {
+  ])('%s as a body: alive (EM-56)', async (_what, body) => {
     for (const type of ['text/plain', 'text/html', 'multipart/mixed; boundary=b']) {
       const answer = await gateway.post(write({ fields: `Content-Type: ${type}\nIn-Reply-To: <a@b.test>\n`, body }))
       expect(answer.status).toBe(200)

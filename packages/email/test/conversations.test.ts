@@ -27,7 +27,7 @@ describe('one person at a time', () => {
   })
   afterAll(() => gateway.close())
 
-  test('a reply to the signed address finds its thread although its program wrote no References', async () => {
+  test('a reply to the signed address finds its thread although its program wrote no References (EM-4.3)', async () => {
     const first = await converse(gateway, { from: alice, text: 'One' })
     const [replyTo = ''] = first.reply.headers.get('reply-to') ?? []
     expect(replyTo).toMatch(/^counter\+r\.[0-9a-f]{32}@agents\.test$/)
@@ -49,7 +49,7 @@ describe('one person at a time', () => {
     expect((await converse(gateway, { from: alice, to: forged, text: 'Two' })).text).toBe('I know 0 earlier.')
   })
 
-  test('a guessed Message-ID opens nobody’s conversation, however well the guesser is proven', async () => {
+  test('a guessed Message-ID opens nobody’s conversation, however well the guesser is proven (EM-4.2)', async () => {
     const first = await converse(gateway, { from: alice, text: 'A secret' })
     const ids = [first.mail.messageId, first.reply.messageId ?? '']
     const guess = await converse(gateway, { from: bob, text: 'Go on', inReplyTo: ids[1], references: ids })
@@ -91,7 +91,7 @@ describe('with reply_all', () => {
   const others = (id: string) =>
     gateway.store.findMessage(id).then(record => record?.deliveries.map(({ to }) => to).toSorted())
 
-  test('the people in To and Cc are answered; our agents, no-reply addresses and the author twice are not', async () => {
+  test('the people in To and Cc are answered; our agents, no-reply addresses and the author twice are not (EM-4.8)', async () => {
     const { mail, reply } = await converse(gateway, {
       from: alice,
       to: [`counter@${domain}`, 'dave@corp.test'],
@@ -137,7 +137,7 @@ describe('with reply_all', () => {
   })
 })
 
-test('with answer_lists who is proven is answered alone, the list never; who is not is not', async () => {
+test('with answer_lists who is proven is answered alone, the list never; who is not is not (EM-4.1)', async () => {
   const config = { answer_lists: true, reply_all: true, answer_bcc: true }
   const gateway = await openMailGateway({ works: true, agents: { counter: counting, echo }, config })
   const byList = {

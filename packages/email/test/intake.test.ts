@@ -178,7 +178,7 @@ describe('POST /email/inbound', () => {
       ip: 'localhost',
     }))
 
-  test('recipients in any case, in brackets and with a tag reach the agent once', async () => {
+  test('recipients in any case, in brackets and with a tag reach the agent once (EM-4.3)', async () => {
     const { message } = await expectTaken(write(), {
       to: [`<ECHO@Agents.TEST>`, `echo+shop.42@${domain}`],
       from: 'bob@nodmarc.test',
@@ -186,7 +186,7 @@ describe('POST /email/inbound', () => {
     expect(message.recipient).toBe(`@echo@${domain}`)
   })
 
-  test('two agents get one message each', async () => {
+  test('two agents get one message each (EM-2.1)', async () => {
     const before = (await gateway.store.listMessages({ limit: 100 })).length
     await expectTaken(write(), { to: [`echo@${domain}`, `helper@${domain}`, `nobody@${domain}`] })
     expect((await gateway.store.listMessages({ limit: 100 })).length).toBe(before + 2)

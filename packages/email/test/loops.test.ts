@@ -136,7 +136,7 @@ describe('our own mail', () => {
   })
   afterAll(() => gateway.close())
 
-  test('EM-64: what a gateway sends says so, and another gateway does not answer it', async () => {
+  test('EM-64: what a gateway sends says so, and another gateway does not answer it (EM-4.1)', async () => {
     const { mail } = await gateway.postMail({ from: alice })
     const reply = await gateway.simulation.mail.awaitReply(mail.messageId, 30_000)
     const marks = Object.fromEntries(

@@ -91,7 +91,7 @@ describe("a provider's own verdict", () => {
   }
   const passed = { status: { result: 'pass' } }
 
-  test('proves the author where the operator says so, and the evidence names who said it', async () => {
+  test('proves the author where the operator says so, and the evidence names who said it (EM-2.2)', async () => {
     expect((await bring(true, passed)).status).toBe(200)
     expect((await gateway.latest()).message.sender).toMatchObject({
       verified: true,

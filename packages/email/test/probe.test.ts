@@ -18,7 +18,7 @@ beforeAll(async () => {
 })
 afterAll(() => gateway.close())
 
-test('a mail to ourselves is signed, comes back, is proven by our own records, and goes to no agent', async () => {
+test('a mail to ourselves is signed, comes back, is proven by our own records, and goes to no agent (EM-7.4)', async () => {
   const id = await gateway.channel.probe?.()
   await back
   const record = await gateway.store.findMessage(id ?? '')

@@ -80,7 +80,7 @@ const replay = (name: string, title: string) => deliver(name, readRecorded(name,
 const countStored = async () => (await gateway.store.listMessages({ limit: 10 })).length
 
 describe.each(names)('%s', name => {
-  test('a good webhook brings the mail as it was, and is told 200', async () => {
+  test('a good webhook brings the mail as it was, and is told 200 (EM-2.3)', async () => {
     const { status, json } = await replay(name, 'good')
     expect({ status, json }).toEqual({ status: 200, json: { status: 'accepted', messages: [{ outcome: 'accepted' }] } })
     const { message } = await gateway.latest()
@@ -355,7 +355,7 @@ test.each([
 })
 
 describe('Amazon SNS', () => {
-  test('signature versions 1 and 2 count, and the certificate is fetched once', async () => {
+  test('signature versions 1 and 2 count, and the certificate is fetched once (EM-2.5)', async () => {
     expect((await replay('ses', 'good')).status).toBe(200)
     expect((await replay('ses', 'version-1')).status).toBe(200)
     expect(fetched).toEqual(['/SimpleNotificationService-0123456789abcdef0123456789abcdef.pem'])
@@ -469,7 +469,7 @@ describe('EM-73: forms', () => {
   })
 })
 
-test('EM-74: the same mail from three webhooks, the intake and LMTP is one turn', async () => {
+test('EM-74: the same mail from three webhooks, the intake and LMTP is one turn (EM-2.4)', async () => {
   for (const name of ['postal', 'cloudmailin', 'ses']) expect((await replay(name, 'good')).status).toBe(200)
   const { message } = await gateway.latest()
   expect((await gateway.post(String(message.raw))).status).toBe(200)

@@ -23,7 +23,7 @@ afterAll(() => gateway.close())
 
 const deliveriesOf = async () => (await gateway.store.listDeliveries({ limit: 100 })).toReversed()
 
-test('an agent that is mentioned stands in Cc and is given the answer here; the chain ends, and nobody was mailed for it', async () => {
+test('an agent that is mentioned stands in Cc and is given the answer here; the chain ends, and nobody was mailed for it (EM-4.8)', async () => {
   const { mail } = await gateway.postMail({ from: alice, text: 'Who knows?' })
   const reply = await gateway.simulation.mail.awaitReply(mail.messageId, 30_000)
   expect(reply.headers.get('cc')).toEqual([`helper@${domain}`])

@@ -120,7 +120,7 @@ describe('a signature that proves', () => {
     expect(record).toMatchObject({ state, flags: expect.arrayContaining([flag]) })
   })
 
-  test('EM-32: a Reply-To it does not cover is not used', async () => {
+  test('EM-32: a Reply-To it does not cover is not used (EM-4.5)', async () => {
     const message = `Reply-To: team@open.test\n${write()}`
     const bare = await take(sign({}, message))
     expect(bare.sender.verified).toBe(true)

@@ -89,7 +89,7 @@ describe('the SMTP listener', () => {
     client.end()
   })
 
-  test('SMTPUTF8: letters beyond ASCII in envelope and header (RFC 6531, RFC 6532)', async () => {
+  test('SMTPUTF8: letters beyond ASCII in envelope and header (RFC 6531, RFC 6532) (EM-4.3)', async () => {
     const { client } = await greet(port)
     const utf8 = (text: string) => Buffer.from(text).toString('latin1')
     expect(await client.say(utf8('MAIL FROM:<jörg@nodmarc.test> SMTPUTF8'))).toMatch(/^250 /)

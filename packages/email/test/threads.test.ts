@@ -22,7 +22,7 @@ async function settle(id: string): Promise<void> {
   clearInterval(timer)
 }
 
-test('an answer to our answer continues the thread and brings the history along', async () => {
+test('an answer to our answer continues the thread and brings the history along (EM-4.2)', async () => {
   const { mail } = await gateway.postMail({ from: from.verified, text: 'One' })
   const reply = await gateway.simulation.mail.awaitReply(mail.messageId, 30_000)
   await settle(mail.messageId)
@@ -114,7 +114,7 @@ test(`the tag of an address comes back in Reply-To`, async () => {
   expect(reply.headers.get('reply-to')?.[0]).toMatch(/^echo\+case-42\+r\.[0-9a-f]{32}@agents\.test$/)
 })
 
-test('EM-32: the Reply-To of a proven domain is used, that of another is not', async () => {
+test('EM-32: the Reply-To of a proven domain is used, that of another is not (EM-4.5)', async () => {
   const own = await gateway.postMail({ from: from.verified, headers: { 'Reply-To': 'team@alice.test' } })
   expect((await gateway.simulation.mail.awaitReply(own.mail.messageId, 30_000)).envelope.to).toEqual([
     'team@alice.test',

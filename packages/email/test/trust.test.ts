@@ -205,7 +205,7 @@ describe('mail over a provider that loses octets', () => {
   const damaged = (author: string) =>
     sign(write(author, 'Gr\u00fc\u00dfe'), author.split('@')[1]).replace('\u00fc', '\ufffd')
 
-  test('and whose body was not ASCII is unverifiable, not failed', async () => {
+  test('and whose body was not ASCII is unverifiable, not failed (EM-2.2)', async () => {
     expect(await take(damaged('ann@open.test'))).toBe(200)
     const { state, flags, proofs, message } = await lossy.latest()
     expect(proofs[0]).toMatchObject({ kind: 'dkim', verdict: 'unverifiable' })

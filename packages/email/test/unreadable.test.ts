@@ -112,7 +112,7 @@ describe('somebody proven', () => {
     )
   })
 
-  test('is told once in a conversation, and once a day', async () => {
+  test('is told once in a conversation, and once a day (EM-4.1)', async () => {
     await open()
     const first = await write(pgpMime)
     const notice = await gateway.simulation.mail.awaitReply(first, 5_000)

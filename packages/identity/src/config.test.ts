@@ -9,9 +9,12 @@ describe('identityConfigSchema', () => {
     expect(identityConfigSchema.parse({})).toEqual({ trusted_issuers: [], connectors: [] })
   })
 
-  test.each(['slack.example', 'did:web:slack.example', 'did:web:slack.example:a'])('%s can be trusted', issuer => {
-    expect(problemOf({ trusted_issuers: [{ ...entry, issuer }] })).toBeUndefined()
-  })
+  test.each(['slack.example', 'did:web:slack.example', 'did:web:slack.example:a'])(
+    '%s can be trusted (MN-6.1, MN-6.2)',
+    issuer => {
+      expect(problemOf({ trusted_issuers: [{ ...entry, issuer }] })).toBeUndefined()
+    },
+  )
 
   test.each(['https://slack.example', 'Slack.example', 'slack', 'did:key:z6Mk', 'did:web:127.0.0.1', '*', ''])(
     '%s can not',

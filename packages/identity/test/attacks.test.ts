@@ -56,7 +56,7 @@ describe('a forged connector', () => {
     expect(gateway.asked).toEqual([])
   })
 
-  test('that says it is another, with a key of its own, is found out', async () => {
+  test('that says it is another, with a key of its own, is found out (MN-11, MN-6.3)', async () => {
     expect(await codesOf(vouch(credential({}, otherKey.privateKey)))).toEqual(['invalid-signature'])
     expect(await codesOf(attest(attestation({}, otherKey.privateKey)))).toEqual(['invalid-signature'])
   })
@@ -115,7 +115,7 @@ describe('a trusted connector with a foreign subject', () => {
   })
 })
 
-test('evidence for another audience is left out before anything is fetched', async () => {
+test('evidence for another audience is left out before anything is fetched (MN-6.2, MN-6.5)', async () => {
   expect(await codesOf(vouch(credential({ domain: '@echo@agents.test' })))).toEqual(['wrong-domain'])
   expect(await codesOf(attest(attestation({ audience: '@echo@agents.test' })))).toEqual(['wrong-domain'])
   expect(gateway.asked).toEqual([])

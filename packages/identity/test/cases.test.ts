@@ -24,7 +24,7 @@ beforeAll(async () => {
 })
 afterAll(() => gateway.close())
 
-describe.each(files)('MN-6.5, $name', ({ name, text, file: { documents, cases } }) => {
+describe.each(files)('MN-6.5, $name (MN-6.2)', ({ name, text, file: { documents, cases } }) => {
   test('the cases are those that the generator writes', () => {
     expect(text).toBe(fixtureFiles[name])
   })

@@ -82,7 +82,7 @@ const pastTurns: readonly HistoricalMessage[] = ['one', 'two', 'three', 'four', 
 /** What every kind of agent must do, whatever it is made of. Runs as tests of its own. */
 export function agentContract(kind: string, make: AgentMakers): void {
   const cases = Object.entries(make).map(([name, maker]) => [agentCases[name as keyof AgentMakers], maker] as const)
-  describe(`an agent of the kind ${kind}`, () => {
+  describe(`an agent of the kind ${kind} (MN-1.1)`, () => {
     for (const [{ sentence, check }, maker] of cases) {
       test(sentence, async () => {
         const subject = await maker()

@@ -94,7 +94,7 @@ export function protocolContract(name: ChannelName, open: (setup: ProtocolSetup)
     })
     afterAll(() => driver?.close())
 
-    test('an honest message is stored as a valid NormalizedMessage from a proven sender', async () => {
+    test('an honest message is stored as a valid NormalizedMessage from a proven sender (MN-2)', async () => {
       const said = invent('An honest message')
       const seen = await observe(driver, () => driver.deliver(said))
       expect(seen.answer.accepted).toBe(true)

@@ -21,7 +21,7 @@ describe('describeResource()', () => {
     'acct:ECHO@Agents.Example',
     '@echo@agents.example',
     'https://agents.example/agents/echo',
-  ])('finds the agent by %s', resource => {
+  ])('finds the agent by %s (MN-1.3)', resource => {
     expect(describeResource([resource], agents, linksOf).subject).toBe('acct:echo@agents.example')
   })
 

@@ -14,7 +14,7 @@ beforeAll(async () => {
 })
 afterAll(() => gateways.close())
 
-test('MN-8.3: a conversation of three agents crosses ActivityPub, A2A and email, and ends at the hop limit', async () => {
+test('MN-8.3: a conversation of three agents crosses ActivityPub, A2A and email, and ends at the hop limit (MN-8.2, MN-2.1)', async () => {
   const { simulation } = gateways
   const sent = await simulation.send({
     via: 'activitypub',

@@ -45,7 +45,7 @@ test.each<[string, Part]>([
   expect(writeParts([part])).toEqual([{ data: part, mediaType: 'application/json', metadata }])
 })
 
-test('writeParts() keeps a policy whole as data, and says it in words, too', () => {
+test('writeParts() keeps a policy whole as data, and says it in words, too (MN-3, MN-7.1)', () => {
   const policy = { kind: 'consent_required', title: 'Wait', message: 'May I?', url: 'https://a.test/c' }
   const [words, data] = writeParts([{ kind: 'policy', policy }])
   expect(words).toEqual({ text: 'Wait\nMay I?\nhttps://a.test/c', mediaType: 'text/plain' })
@@ -68,7 +68,7 @@ test.each<[string, Part, object]>([
     { kind: 'tool_call', id: '1', name: 'search', args: {}, error: { message: 'no' } },
     { type: 'tool-error', toolCallId: '1', toolName: 'search', input: {}, error: { message: 'no' } },
   ],
-])('writeParts() tells of a tool call that has %s, and readToolEvent() reads it again', (_, part, data) => {
+])('writeParts() tells of a tool call that has %s, and readToolEvent() reads it again (MN-4.2)', (_, part, data) => {
   const [wire = {}] = writeParts([part])
   expect(wire).toEqual({ data, mediaType: 'application/json', metadata: { mentionable: { kind: 'tool_call' } } })
   expect(readToolEvent(wire)).toEqual(part)

@@ -1,9 +1,9 @@
 import type { BackgroundEntry, Part, RelationStore } from '@postern/core'
 import { isoTime, Rejection, Unavailable, Undeliverable } from '@postern/core'
-import type { RemoteActors } from '../actor-cache.ts'
-import type { Iri } from '../iri.ts'
-import type { RemoteActor } from '../remote-actor.ts'
-import type { ReplyTarget } from '../reply-target.ts'
+import type { Iri } from '../format/iri.ts'
+import type { ReplyTarget } from '../format/reply-target.ts'
+import type { RemoteActors } from '../peers/actor-cache.ts'
+import type { RemoteActor } from '../peers/remote-actor.ts'
 import type { RemotePost } from './remote-post.ts'
 
 export interface EntryDeps {

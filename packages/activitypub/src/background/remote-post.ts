@@ -1,14 +1,14 @@
 import type { Part } from '@postern/core'
 import { Undeliverable } from '@postern/core'
-import { checkPost, isReadablePost } from '../activity.ts'
-import type { IsBlocked } from '../blocklist.ts'
-import { isBlockedPart } from '../blocklist.ts'
-import type { Iri } from '../iri.ts'
-import { isOnOrigin, parseIri } from '../iri.ts'
-import { readNote } from '../note-reading.ts'
-import type { JsonObject } from '../reading.ts'
-import { asObject, idOf, idsOf, textOf } from '../reading.ts'
-import { isOpen, readVisibility } from '../visibility.ts'
+import { checkPost, isReadablePost } from '../format/activity.ts'
+import type { Iri } from '../format/iri.ts'
+import { isOnOrigin, parseIri } from '../format/iri.ts'
+import type { JsonObject } from '../format/reading.ts'
+import { asObject, idOf, idsOf, textOf } from '../format/reading.ts'
+import { isOpen, readVisibility } from '../format/visibility.ts'
+import type { IsBlocked } from '../peers/blocklist.ts'
+import { isBlockedPart } from '../peers/blocklist.ts'
+import { readNote } from '../posts/note-reading.ts'
 
 /** Somebody else's post, as its own server shows it to everybody. */
 export interface RemotePost {

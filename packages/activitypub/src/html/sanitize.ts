@@ -1,5 +1,5 @@
 import { decodeEntities, escapeHtml } from '@postern/core'
-import { findWebAddress } from '../iri.ts'
+import { findWebAddress } from '../format/iri.ts'
 import { readAttributes } from './attributes.ts'
 import type { HtmlToken } from './tokens.ts'
 import { readHtml } from './tokens.ts'

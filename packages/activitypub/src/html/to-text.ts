@@ -1,6 +1,6 @@
 import { htmlToText as readHtml } from '@postern/markup/html'
-import { findWebAddress } from '../iri.ts'
-import { hidesWords } from '../text-hygiene.ts'
+import { findWebAddress } from '../format/iri.ts'
+import { hidesWords } from '../format/text-hygiene.ts'
 
 export { afterAddress } from '@postern/markup/html'
 

@@ -1,14 +1,13 @@
-import type { AgentDirectory, Intake, KnownMessage, Store, TurnQuota, Withdrawal } from '@postern/core'
-import type { RemoteActors } from '../actor-cache.ts'
-import type { IsBlocked } from '../blocklist.ts'
+import type { AgentDirectory, Intake, KnownMessage, RelationEffect, Store, TurnQuota, Withdrawal } from '@postern/core'
 import type { ActivityPubConfig } from '../config.ts'
-import type { FetchCreatedPost } from '../created-post.ts'
-import type { ForeignInboxes } from '../foreign-inbox.ts'
-import type { JsonObject } from '../reading.ts'
-import type { ProvenActivity } from '../verify.ts'
+import type { JsonObject } from '../format/reading.ts'
+import type { RemoteActors } from '../peers/actor-cache.ts'
+import type { IsBlocked } from '../peers/blocklist.ts'
+import type { ForeignInboxes } from '../peers/foreign-inbox.ts'
+import type { FetchCreatedPost } from '../posts/created-post.ts'
+import type { ProvenActivity } from '../proofs/proven-activity.ts'
+import type { NamedActivity } from './named-activity.ts'
 import type { OwnPost } from './own-post.ts'
-import type { Readdressed } from './readdress.ts'
-import type { NamedActivity } from './understand.ts'
 
 /** What of ours an activity is about, looked up once. */
 export interface Findings {
@@ -66,4 +65,10 @@ export interface ActivityKind {
   read(resolved: ResolvedActivity): readonly Intake[]
   /** Pure. */
   withdraw?(resolved: ResolvedActivity): readonly Withdrawal[]
+}
+
+/** A follower, or one who waits to be, with the places where he is reached now. */
+export interface Readdressed {
+  readonly agent: string
+  readonly effect: Extract<RelationEffect, { kind: 'relate' }>
 }

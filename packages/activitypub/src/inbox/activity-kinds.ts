@@ -1,13 +1,13 @@
 import type { ActivityKind } from './activity-kind.ts'
-import { block } from './block.ts'
-import { create } from './create.ts'
-import { deletion } from './delete.ts'
-import { flag } from './flag.ts'
-import { follow } from './follow.ts'
-import { move } from './move.ts'
-import { announce, emojiReact, like } from './reaction.ts'
-import { undo } from './undo.ts'
-import { update } from './update.ts'
+import { block } from './kinds/block.ts'
+import { create } from './kinds/create.ts'
+import { deletion } from './kinds/delete.ts'
+import { flag } from './kinds/flag.ts'
+import { follow } from './kinds/follow.ts'
+import { move } from './kinds/move.ts'
+import { announce, emojiReact, like } from './kinds/reaction.ts'
+import { undo } from './kinds/undo.ts'
+import { update } from './kinds/update.ts'
 
 /**
  * What a server can say to an agent. Every other type is taken and does nothing: we follow nobody, so an `Accept` or `Reject`

@@ -1,9 +1,9 @@
 import type { Intake, KnownMessage, Part } from '@postern/core'
 import { agentFlag, isoTime, mentionRelays } from '@postern/core'
-import type { ReplyTarget } from '../reply-target.ts'
-import { toJson } from '../reply-target.ts'
-import { toSender } from '../sender.ts'
+import type { ReplyTarget } from '../format/reply-target.ts'
+import { toJson } from '../format/reply-target.ts'
 import type { ResolvedActivity } from './activity-kind.ts'
+import { toSender } from './sender.ts'
 
 /** What is told to one agent. */
 export interface IntakeDraft

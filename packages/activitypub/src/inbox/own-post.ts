@@ -1,8 +1,8 @@
 import type { AgentDirectory, Store } from '@postern/core'
-import { postIri } from '../own-iris.ts'
-import { parsePieceId } from '../pieces.ts'
-import { readRendering } from '../rendering.ts'
-import { isOpen } from '../visibility.ts'
+import { postIri } from '../format/own-iris.ts'
+import { isOpen } from '../format/visibility.ts'
+import { parsePieceId } from '../posts/pieces.ts'
+import { readRendering } from '../posts/rendering.ts'
 
 /** A post of an agent's that somebody reacts to. */
 export interface OwnPost {

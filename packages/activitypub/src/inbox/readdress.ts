@@ -1,16 +1,10 @@
-import type { Json, Relation, RelationEffect } from '@postern/core'
-import { asObject, textOf } from '../reading.ts'
-import type { RemoteActor } from '../remote-actor.ts'
-import { asPeersFault } from '../signer.ts'
-import type { ProvenActivity } from '../verify.ts'
-import type { Findings, Lookups, ResolvedActivity } from './activity-kind.ts'
+import type { Json, Relation } from '@postern/core'
+import { asObject, textOf } from '../format/reading.ts'
+import type { RemoteActor } from '../peers/remote-actor.ts'
+import type { ProvenActivity } from '../proofs/proven-activity.ts'
+import { asPeersFault } from '../proofs/signer.ts'
+import type { Findings, Lookups, Readdressed, ResolvedActivity } from './activity-kind.ts'
 import { inThreadWith, targetActor, tellEvent, toIntake } from './intake.ts'
-
-/** A follower, or one who waits to be, with the places where he is reached now. */
-export interface Readdressed {
-  readonly agent: string
-  readonly effect: Extract<RelationEffect, { kind: 'relate' }>
-}
 
 /**
  * An actor says that it has changed. Of that only where to post to matters here: what followers named when they began to follow is

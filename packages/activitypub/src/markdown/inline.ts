@@ -1,5 +1,5 @@
 import { escapeHtml } from '@postern/core'
-import { findWebAddress } from '../iri.ts'
+import { findWebAddress } from '../format/iri.ts'
 import type { InlineWriter } from './inline-writer.ts'
 import { createInlineWriter } from './inline-writer.ts'
 

@@ -1,11 +1,11 @@
 import type { AgentProfile, Json } from '@postern/core'
+import { memoize } from '../cache/memoize.ts'
+import type { JsonObject } from '../format/reading.ts'
+import { asObject, textOf } from '../format/reading.ts'
 import { sanitizeHtml } from '../html/sanitize.ts'
-import { memoize } from '../memoize.ts'
-import type { JsonObject } from '../reading.ts'
-import { asObject, textOf } from '../reading.ts'
-import type { Answered } from '../render.ts'
-import { renderNote } from '../render.ts'
-import { readNamedWords } from '../words-called.ts'
+import type { Answered } from '../posts/render.ts'
+import { renderNote } from '../posts/render.ts'
+import { readNamedWords } from '../words/words-called.ts'
 import type { Author, Media, PostCard } from './post-card.ts'
 
 /** Whose pages these are. */

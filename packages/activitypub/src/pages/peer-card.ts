@@ -1,10 +1,10 @@
 import type { CurrentMessage, Part } from '@postern/core'
-import type { IsBlocked } from '../blocklist.ts'
-import { isBlockedAddress } from '../blocklist.ts'
-import { findWebAddress } from '../iri.ts'
-import { partsToHtml } from '../parts-to-html.ts'
-import { readReplyTarget } from '../reply-target.ts'
-import { isOpen } from '../visibility.ts'
+import { findWebAddress } from '../format/iri.ts'
+import { readReplyTarget } from '../format/reply-target.ts'
+import { isOpen } from '../format/visibility.ts'
+import type { IsBlocked } from '../peers/blocklist.ts'
+import { isBlockedAddress } from '../peers/blocklist.ts'
+import { partsToHtml } from '../words/parts-to-html.ts'
 import type { PostCard } from './post-card.ts'
 
 /** UTF-16 code units; the rest is where the post is. */

@@ -2,7 +2,7 @@ import type { AgentDirectory, PublicProfile, RelationStore } from '@postern/core
 import { Rejection } from '@postern/core'
 import { html } from 'hono/html'
 import type { ActivityPubConfig } from '../config.ts'
-import { describeInHtml } from '../parts-to-html.ts'
+import { describeInHtml } from '../words/parts-to-html.ts'
 import { feedAddress } from './feed.ts'
 import { renderCard } from './post-card.ts'
 import type { RecentDeps } from './recent-posts.ts'

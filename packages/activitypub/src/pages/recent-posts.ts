@@ -1,6 +1,6 @@
 import type { AgentDirectory, AgentProfile, LookupStore, ShowRequirement } from '@postern/core'
-import { toAnswered } from '../posts.ts'
-import type { Answered } from '../render.ts'
+import { toAnswered } from '../posts/posts.ts'
+import type { Answered } from '../posts/render.ts'
 import { describeOwnPost } from './own-card.ts'
 import type { PostCard } from './post-card.ts'
 

@@ -1,5 +1,5 @@
 import { acceptsType } from '@postern/http'
-import { activityAccept, activityJson } from '../vocabulary.ts'
+import { activityAccept, activityJson } from '../format/vocabulary.ts'
 
 const [, ldJson = ''] = activityAccept.split(', ')
 const activityTypes = [activityJson, ldJson, 'application/ld+json', 'text/html']

@@ -1,6 +1,6 @@
 import { heading } from '../markdown/block-marks.ts'
 import type { Fragment, OperationDeps } from './cut.ts'
-import { countMarkdown, gaps } from './markdown-length.ts'
+import { countMarkdown, gaps } from './length/markdown-length.ts'
 
 /** A heading at the end of a piece goes to what it stands above, where there is room for it. */
 export function carryHeadings(fragments: readonly Fragment[], deps: OperationDeps): readonly Fragment[] {

@@ -2,8 +2,8 @@ import { fence } from '../markdown/block-marks.ts'
 import type { Fragment, OperationDeps } from './cut.ts'
 import { createCut } from './cut.ts'
 import { cutPlain } from './cut-text.ts'
+import { countText } from './length/visible-length.ts'
 import { readLines } from './source-blocks.ts'
-import { countText } from './visible-length.ts'
 
 /** Each piece of code is fenced like the whole. */
 export function cutFence(source: string, deps: OperationDeps): readonly Fragment[] {

@@ -5,7 +5,7 @@ import type { Cut, Fragment, OperationDeps } from './cut.ts'
 import { createCut } from './cut.ts'
 import { cutFence } from './cut-fence.ts'
 import { cutParagraph } from './cut-text.ts'
-import { countMarkdown, gaps } from './markdown-length.ts'
+import { countMarkdown, gaps } from './length/markdown-length.ts'
 import type { BlockKind, SourceBlock } from './source-blocks.ts'
 import { isParagraph, readLines, readSourceBlocks } from './source-blocks.ts'
 

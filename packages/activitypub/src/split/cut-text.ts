@@ -1,7 +1,7 @@
 import { inlineToHtml } from '../markdown/inline.ts'
 import { createCut } from './cut.ts'
-import { readGraphemes } from './graphemes.ts'
-import { countText, countVisible, readAddresses } from './visible-length.ts'
+import { readGraphemes } from './length/graphemes.ts'
+import { countText, countVisible, readAddresses } from './length/visible-length.ts'
 import { readInlineWords, readParagraphs, readPlainWords, readSentences } from './words.ts'
 
 /** An overlong word: addresses in it stay whole, the rest falls apart between grapheme clusters. */

@@ -1,5 +1,5 @@
 import type { Part } from '@postern/core'
-import { memoize } from '../memoize.ts'
+import { memoize } from '../cache/memoize.ts'
 import { splitParts } from './split-parts.ts'
 
 type Pieces = readonly (readonly Part[])[]

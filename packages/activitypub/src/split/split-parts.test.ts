@@ -2,9 +2,9 @@ import type { Part } from '@postern/core'
 import { measureGrowth } from '@postern/testing/growth'
 import { describe, expect, test } from 'vitest'
 import { htmlToText } from '../html/to-text.ts'
-import { partsToHtml } from '../parts-to-html.ts'
+import { partsToHtml } from '../words/parts-to-html.ts'
+import { countVisible } from './length/visible-length.ts'
 import { splitParts } from './split-parts.ts'
-import { countVisible } from './visible-length.ts'
 
 type Mime = 'text/plain' | 'text/markdown' | 'text/html'
 

@@ -1,9 +1,9 @@
 import type { Part } from '@postern/core'
-import { partsToHtml } from '../parts-to-html.ts'
+import { partsToHtml } from '../words/parts-to-html.ts'
 import type { Cut } from './cut.ts'
 import { cutMarkdown } from './cut-markdown.ts'
+import { countVisible } from './length/visible-length.ts'
 import { packParts } from './pack-parts.ts'
-import { countVisible } from './visible-length.ts'
 
 const maxPieces = 20
 /** Less is no thread: an address and a few words have to fit. */

@@ -41,7 +41,7 @@ describe('createSlidingWindowPolicy(), for every thread and every window,', () =
     )
   })
 
-  test('keeps the order of the thread, oldest first, and invents nothing', () => {
+  test('keeps the order of the thread, oldest first, and invents nothing (MN-2.4)', () => {
     fc.assert(
       fc.property(anyThread, arbitraryWindow, (entries, options) => {
         const heard = entries.flatMap(({ parts }) => parts)
@@ -69,7 +69,7 @@ describe('createSlidingWindowPolicy(), for every thread and every window,', () =
     )
   })
 
-  test('never changes a byte of the head once it is closed, while the thread grows entry by entry', () => {
+  test('never changes a byte of the head once it is closed, while the thread grows entry by entry (MN-5)', () => {
     fc.assert(
       fc.property(anyThread, arbitraryWindow, (entries, options) => {
         let last = ''
@@ -144,7 +144,7 @@ describe('createSlidingWindowPolicy()', () => {
     expect(viewOf(thread([say(alice), say(unknown)])).turns[0]?.sender.verified).toBe(false)
   })
 
-  test('prefers the id the writer gave to our own', () => {
+  test('prefers the id the writer gave to our own (MN-2.3)', () => {
     const [first] = script('ua')
     const [turn] = viewOf([{ ...(first as Entry), nativeId: 'https://peer.test/1' }, ...script('ua').slice(1)]).turns
     expect(turn?.id).toBe('https://peer.test/1')

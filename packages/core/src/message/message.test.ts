@@ -17,7 +17,7 @@ describe('normalizedMessageSchema', () => {
     expect(problemsOf(message())).toEqual([])
   })
 
-  test('refuses a verified sender who was proven by nothing', () => {
+  test('refuses a verified sender who was proven by nothing (MN-6.2, MN-2.1)', () => {
     expect(problemsOf(from({ verified: true, identities: [transportEvidence] }))).toEqual([
       'sender: auth_method "none" cannot be verified',
     ])
@@ -42,13 +42,13 @@ describe('normalizedMessageSchema', () => {
     for (const auth_method of authMethods) expect(problemsOf(from({ auth_method }))).toEqual([])
   })
 
-  test('keeps parts of unknown kinds as they are', () => {
+  test('keeps parts of unknown kinds as they are (MN-4)', () => {
     const part = { kind: 'poll', options: ['a', 'b'], nested: { deep: true } }
     const parsed = normalizedMessageSchema.parse(message({ parts: [part as never] }))
     expect(parsed.parts).toEqual([part])
   })
 
-  test('needs to be told how a mention travels', () => {
+  test('needs to be told how a mention travels (MN-2)', () => {
     expect(problemsOf(message({ recipient_capabilities: {} as never }))).toEqual([
       'recipient_capabilities.mention_relay: Invalid input: expected object, received undefined',
     ])
@@ -66,7 +66,7 @@ describe('normalizedMessageSchema', () => {
     expect(problemsOf(message({ kind: 'poke' as never }))).toHaveLength(1)
   })
 
-  test('keeps what a profile holds beyond the known members', () => {
+  test('keeps what a profile holds beyond the known members (MN-2.2)', () => {
     const profile = { username: 'alice', extensions: { slack: { team_id: 'T1' } } }
     expect(normalizedMessageSchema.parse(from({ profile })).sender.profile).toEqual(profile)
   })
@@ -77,7 +77,7 @@ describe('normalizedMessageSchema', () => {
   })
 })
 
-test('mentionRelays says for every channel how a mention travels', () => {
+test('mentionRelays says for every channel how a mention travels (MN-8.1)', () => {
   for (const name of channelNames) expect(mentionRelaySchema.parse(mentionRelays[name])).toEqual(mentionRelays[name])
   expect(mentionRelays.activitypub).toEqual({ kind: 'addressing', envelope_fields: ['to', 'cc'], also_inline: true })
   expect(mentionRelays.email).toEqual({ kind: 'recipient-field', fields: ['to', 'cc'] })

@@ -9,11 +9,11 @@ const good: readonly (readonly [what: string, part: unknown])[] = [
   ['markdown', { kind: 'text', mime: 'text/markdown', content: '*hi*' }],
   ['HTML', { kind: 'text', mime: 'text/html', content: '<p>hi</p>' }],
   ['a link', { kind: 'link', url: 'https://peer.test/', title: 'Peer', description: 'A page' }],
-  ['inline bytes', { kind: 'file', name: 'a', bytes_ref: { kind: 'inline', data_base64: 'YQ==' } }],
+  ['inline bytes (MN-4.1)', { kind: 'file', name: 'a', bytes_ref: { kind: 'inline', data_base64: 'YQ==' } }],
   ['bytes behind a URL', { kind: 'file', bytes_ref: { kind: 'url', url: 'https://peer.test/a', expires_at: 'soon' } }],
   ['bytes by digest', { kind: 'file', size: 1, bytes_ref: { kind: 'content_addressed', algo: 'sha256', digest } }],
   ['an artifact', { kind: 'artifact', artifact_type: 'table', bytes_ref: { kind: 'inline', data_base64: '' } }],
-  ['a begun tool call', { kind: 'tool_call', id: '1', name: 'look', args: { q: 'x' } }],
+  ['a begun tool call (MN-4.2)', { kind: 'tool_call', id: '1', name: 'look', args: { q: 'x' } }],
   ['an ended tool call', { kind: 'tool_call', id: '1', name: 'look', result: null }],
   ['a failed tool call', { kind: 'tool_call', id: '1', name: 'look', error: { message: 'no' } }],
   ['a requirement', { kind: 'policy', policy: { kind: 'forbidden', message: 'No.' } }],
@@ -25,7 +25,7 @@ const good: readonly (readonly [what: string, part: unknown])[] = [
 ]
 
 const bad: readonly (readonly [what: string, part: unknown])[] = [
-  ['no kind', { content: 'hi' }],
+  ['no kind (MN-4)', { content: 'hi' }],
   ['a kind that is no text', { kind: 1 }],
   ['text without content', { kind: 'text', mime: 'text/plain' }],
   ['text of a strange type', { kind: 'text', mime: 'text/rtf', content: 'hi' }],
@@ -42,7 +42,7 @@ const bad: readonly (readonly [what: string, part: unknown])[] = [
   ['bytes of an unknown kind', { kind: 'file', bytes_ref: { kind: 'floppy' } }],
   ['a tool call without id', { kind: 'tool_call', name: 'look' }],
   ['a failed tool call without its reason', { kind: 'tool_call', id: '1', name: 'look', error: {} }],
-  ['a requirement without message', { kind: 'policy', policy: { kind: 'forbidden' } }],
+  ['a requirement without message (MN-7.1)', { kind: 'policy', policy: { kind: 'forbidden' } }],
   ['a requirement that is not nested', { kind: 'policy', message: 'No.' }],
   [
     'a requirement that leads to plain HTTP',

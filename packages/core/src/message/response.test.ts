@@ -12,7 +12,7 @@ const response = {
 }
 
 describe('normalizedResponseSchema', () => {
-  test('takes a whole response', () => {
+  test('takes a whole response (MN-3)', () => {
     expect(normalizedResponseSchema.parse(response)).toEqual(response)
   })
 

@@ -50,7 +50,7 @@ describe('collectAnswer()', () => {
     expect((await collect(stream('a', plain, 'c'))).collected?.parts).toEqual([markdown('a'), plain, markdown('c')])
   })
 
-  test('puts the end of a tool call in the place of its beginning', async () => {
+  test('puts the end of a tool call in the place of its beginning (MN-3, MN-4.2)', async () => {
     const { collected, seen } = await collect(stream(begun, 'found it', ended))
     expect(collected?.parts).toEqual([ended, markdown('found it')])
     expect(seen.map(({ parts }) => parts?.[0])).toEqual([begun, markdown('found it'), ended])

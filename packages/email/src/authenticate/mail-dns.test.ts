@@ -52,7 +52,7 @@ test('trouble is not remembered', async () => {
   expect(opened.asked).toHaveLength(2)
 })
 
-test('a resolver that keeps silent is trouble after the time-out', async () => {
+test('a resolver that keeps silent is trouble after the time-out (EM-34)', async () => {
   await expect(ask(open(() => new Promise(() => undefined)))).rejects.toMatchObject({ code: 'ETIMEOUT' })
 })
 

@@ -66,7 +66,7 @@ async function verify(octets: Buffer, signer: DkimSigner): Promise<Readonly<Reco
 
 const signAt = (signer: DkimSigner, at = clock) => signer.sign(message, new Date(at).toISOString())
 
-test('sign() puts an RSA and an Ed25519 signature on top, and both verify', async () => {
+test('sign() puts an RSA and an Ed25519 signature on top, and both verify (EM-4.10)', async () => {
   const signer = open()
   const signed = await signAt(signer)
   expect(signed.subarray(-message.length).equals(message)).toBe(true)

@@ -107,7 +107,7 @@ describe('text that nobody sees is taken out and reported', () => {
     expect(htmlToText(between(`style="${style}"`))).toEqual({ text: 'before\n\nafter', hasHidden: true, invisible: 0 })
   })
 
-  test.each(styles)('by a style sheet with %s', style => {
+  test.each(styles)('by a style sheet with %s (EM-58)', style => {
     const sheet = `<style>p{margin:0} .a, .s { ${style} }</style>`
     expect(htmlToText(sheet + between('class="x s"'))).toEqual({
       text: 'before\n\nafter',

@@ -44,7 +44,7 @@ test.each([
   '<i style="--a:var(--a)var(--a);display:var(--a)">',
   '<i style="width:calc(calc(calc(">',
   '<p class="a b c d e f g h">',
-])('htmlToText() takes linear time for much of %j', piece => {
+])('htmlToText() takes linear time for much of %j (EM-50)', piece => {
   expect(measureGrowth(htmlToText, piece, size)).toBeLessThan(30)
 })
 

@@ -176,7 +176,7 @@ function describeDecisions(open: OpenStore): void {
     }),
   )
   test(
-    'of many decisions at once exactly one counts',
+    'of many decisions at once exactly one counts (MN-7.2)',
     withStore(open, async under => {
       const { store } = under
       await requirement(under, 'd1')

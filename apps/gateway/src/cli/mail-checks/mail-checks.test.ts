@@ -55,7 +55,7 @@ describe('DNS of the mail domain', () => {
     expect(isKeyRecord(record, 'MIIB+/=')).toBe(isOurs)
   })
 
-  test('the PTR record is only a hint', () => {
+  test('the PTR record is only a hint (EM-7.4)', () => {
     expect(judgePtr('mx.agents.test', '192.0.2.1', ['mx.agents.test.'])).toMatchObject({ severity: 'ok' })
     expect(judgePtr('mx.agents.test', '192.0.2.1', ['host-1.isp.test'])).toMatchObject({
       severity: 'ok',

@@ -47,7 +47,7 @@ describe('hasSubjectPrefix()', () => {
   })
 })
 
-describe('context.identity.has()', () => {
+describe('context.identity.has() (MN-7.1)', () => {
   test('one identity has to meet all criteria', () => {
     const identity = ask(slack('slack:T123/U4'), slack('slack:T999/U1', { assurance: 'domain' }))
     expect(identity.has({ method: member, subject_prefix: 'slack:T123/' })).toBe(true)
@@ -127,7 +127,7 @@ describe('mayAccess()', () => {
     expect(mayAccess({ identities: [] }, { deny: [{ subject: 'x' }] })).toBe(true)
   })
 
-  test('with an allow list only those on it may', () => {
+  test('with an allow list only those on it may (MN-2.1)', () => {
     expect(mayAccess({ identities: [slack('slack:T123/U4')] }, team)).toBe(true)
     expect(mayAccess({ identities: [slack('slack:T1234/U4')] }, team)).toBe(false)
     expect(mayAccess({}, team)).toBe(false)

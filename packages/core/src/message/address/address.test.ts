@@ -54,7 +54,7 @@ const bad: readonly (readonly [what: string, text: string])[] = [
 ]
 
 describe('parseAddress()', () => {
-  test.each(good)('reads %s as %s', (spelling, canonical) => {
+  test.each(good)('reads %s as %s (MN-1.2)', (spelling, canonical) => {
     expect(formatAddress(parseAddress(spelling))).toBe(canonical)
   })
 

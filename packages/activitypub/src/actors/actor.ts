@@ -1,0 +1,135 @@
+import { createPublicKey } from 'node:crypto'
+import type { AgentProfile, Json, ProfileField } from '@postern/core'
+import { escapeHtml, isLinkField } from '@postern/core'
+import type { ActivityPubConfig } from '../config.ts'
+import { agentIris, instanceActorIri } from '../format/own-iris.ts'
+import { activityStreams, multikeyContexts, publicCollection, securityContext } from '../format/vocabulary.ts'
+import type { ActorKeys } from '../keys/keys.ts'
+import type { JsonMembers } from '../posts/render.ts'
+import { formatRsaMultikey } from '../signature/multikey.ts'
+import { describeInHtml } from '../words/parts-to-html.ts'
+
+const actorContext: Json = [
+  activityStreams,
+  securityContext,
+  ...multikeyContexts,
+  {
+    manuallyApprovesFollowers: 'as:manuallyApprovesFollowers',
+    toot: 'http://joinmastodon.org/ns#',
+    discoverable: 'toot:discoverable',
+    indexable: 'toot:indexable',
+    featured: { '@id': 'toot:featured', '@type': '@id' },
+    alsoKnownAs: { '@id': 'as:alsoKnownAs', '@type': '@id' },
+    schema: 'http://schema.org#',
+    PropertyValue: 'schema:PropertyValue',
+    value: 'schema:value',
+  },
+]
+
+export interface ActorDeps {
+  readonly origin: string
+  readonly follows: ActivityPubConfig['follows']
+}
+
+/** An agent's actor document: a `Service`, which servers show as automated. */
+export function renderActor(agent: AgentProfile, keys: ActorKeys, { origin, follows }: ActorDeps): JsonMembers {
+  const { actor, ...collections } = agentIris(origin, agent.name)
+  return {
+    '@context': actorContext,
+    id: actor,
+    type: 'Service',
+    preferredUsername: agent.name,
+    name: agent.displayName,
+    summary: describeInHtml(agent.description),
+    url: actor,
+    ...collections,
+    endpoints: { sharedInbox: `${origin}/inbox` },
+    manuallyApprovesFollowers: follows !== 'open',
+    discoverable: agent.isDiscoverable === true,
+    indexable: agent.isIndexable === true,
+    published: keys.actorMadeAt,
+    ...renderFace(agent),
+    ...renderKeys(keys, actor),
+  }
+}
+
+function renderFace({ iconUrl, iconType, fields = [], alsoKnownAs = [] }: AgentProfile) {
+  return {
+    ...(iconUrl && { icon: { type: 'Image', url: iconUrl, ...(iconType && { mediaType: iconType }) } }),
+    ...(fields.length > 0 && { attachment: fields.map(renderField) }),
+    ...(alsoKnownAs.length > 0 && { alsoKnownAs }),
+  }
+}
+
+/** Mastodon looks for a link back (`rel="me"`) only where the text of the link is its address. */
+function renderField(field: ProfileField): Json {
+  const text = escapeHtml(field.value)
+  const link = `<a href="${text}" rel="me nofollow noopener" target="_blank">${text}</a>`
+  return { type: 'PropertyValue', name: field.name, value: isLinkField(field) ? link : text }
+}
+
+/** The actor that signs our own fetches; strict servers fetch it before they answer, so it is readable by all. */
+export function renderInstanceActor(domain: string, keys: ActorKeys, origin: string): Json {
+  const id = instanceActorIri(origin)
+  return {
+    '@context': actorContext,
+    id,
+    type: 'Application',
+    preferredUsername: domain,
+    name: domain,
+    url: origin,
+    inbox: `${origin}/inbox`,
+    outbox: `${id}/outbox`,
+    endpoints: { sharedInbox: `${origin}/inbox` },
+    manuallyApprovesFollowers: true,
+    discoverable: false,
+    indexable: false,
+    ...renderKeys(keys, id),
+  }
+}
+
+/** It only fetches: it never says anything. */
+export function renderInstanceOutbox(origin: string): Json {
+  const id = `${instanceActorIri(origin)}/outbox`
+  return { '@context': activityStreams, id, type: 'OrderedCollection', totalItems: 0, orderedItems: [] }
+}
+
+interface ActorChange {
+  readonly agent: AgentProfile
+  readonly keys: ActorKeys
+  readonly gateway: ActorDeps
+  /** When it is told, ISO 8601 UTC; its id is made of it, so that a retried delivery is the same document. */
+  readonly at: string
+}
+
+/** Tells those who keep a copy of an actor that it has changed: new keys, another name, another picture. Pure. */
+export function renderActorUpdate({ agent, keys, gateway, at }: ActorChange): JsonMembers {
+  const { '@context': context, ...object } = renderActor(agent, keys, gateway)
+  return {
+    '@context': context,
+    id: `${object.id}#updates/${Date.parse(at)}`,
+    type: 'Update',
+    actor: object.id,
+    published: at,
+    to: [publicCollection],
+    object,
+  }
+}
+
+/**
+ * `publicKey` is one key, never a list: servers that read no lists there would believe nothing at all (snac: "cannot get
+ * pubkey"). Those that signed before it stand among the Multikeys.
+ */
+function renderKeys({ listed }: ActorKeys, owner: string) {
+  const [newest, ...replaced] = listed.map(({ request }) => request)
+  const toMultikey = (id: string, publicKeyMultibase: string) => {
+    return { id, type: 'Multikey', controller: owner, publicKeyMultibase }
+  }
+  return {
+    ...(newest && { publicKey: { id: newest.id, owner, publicKeyPem: newest.publicKeyPem } }),
+    assertionMethod: [
+      ...listed.map(({ document }) => toMultikey(document.id, document.publicKeyMultibase)),
+      ...replaced.map(({ id, publicKeyPem }) => toMultikey(id, formatRsaMultikey(createPublicKey(publicKeyPem)))),
+    ],
+  }
+}

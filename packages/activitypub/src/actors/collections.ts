@@ -1,0 +1,98 @@
+import type { Json, LookupStore, RelationStore } from '@postern/core'
+import { agentIris } from '../format/own-iris.ts'
+import { activityStreams } from '../format/vocabulary.ts'
+import type { PostsDeps } from '../posts/posts.ts'
+import { toAnswered } from '../posts/posts.ts'
+import { renderCreate } from '../posts/render.ts'
+
+type Listed = Awaited<ReturnType<LookupStore['listResponses']>>[number]
+
+export interface Collection {
+  describe(agent: string): Promise<Json>
+  /** What comes after a place of the page before. */
+  page(agent: string, after: number | undefined): Promise<Json>
+}
+
+export type CollectionName = 'outbox' | 'followers' | 'following' | 'featured'
+
+type CollectionStore = Pick<LookupStore & RelationStore, 'listResponses' | 'countListed' | 'countRelations'>
+
+type OutboxDeps = Pick<PostsDeps, 'origin' | 'fileAddress'>
+
+export function createCollections(
+  store: CollectionStore,
+  gateway: OutboxDeps,
+): Readonly<Record<CollectionName, Collection>> {
+  const { origin } = gateway
+  return {
+    outbox: createOutbox(store, gateway),
+    followers: createPeople('followers', store, origin),
+    following: createPeople('following', store, origin),
+    // Nothing is pinned.
+    featured: {
+      describe: async agent => ({ ...collection(agentIris(origin, agent).featured, 0), orderedItems: [] }),
+      page: async agent => page(agentIris(origin, agent).featured, []),
+    },
+  }
+}
+
+const pageSize = 20
+
+/** Posts everybody may read, newest first. */
+function createOutbox(store: CollectionStore, gateway: OutboxDeps): Collection {
+  const { origin } = gateway
+  return {
+    async describe(agent) {
+      const { outbox } = agentIris(origin, agent)
+      const total = await store.countListed({ agent, via: 'activitypub' })
+      return { ...collection(outbox, total), first: pageIri(outbox) }
+    },
+    async page(agent, after) {
+      const { outbox } = agentIris(origin, agent)
+      const place = after === undefined ? {} : { after }
+      const listed = await store.listResponses({
+        agent,
+        via: 'activitypub',
+        isListed: true,
+        limit: pageSize,
+        ...place,
+      })
+      const next = listed.length === pageSize ? listed.at(-1)?.place : undefined
+      const orderedItems = listed.map(item => toItem(item, gateway))
+      return { ...page(outbox, orderedItems, after), ...(next !== undefined && { next: pageIri(outbox, next) }) }
+    },
+  }
+}
+
+const relations = { followers: 'follower', following: 'following' } as const
+
+/** Those an agent has relations to: how many, never who. */
+function createPeople(kind: keyof typeof relations, store: CollectionStore, origin: string): Collection {
+  return {
+    async describe(agent) {
+      const id = agentIris(origin, agent)[kind]
+      const total = await store.countRelations({ agent, via: 'activitypub', relation: relations[kind] })
+      return { ...collection(id, total), first: pageIri(id) }
+    },
+    page: async agent => page(agentIris(origin, agent)[kind], []),
+  }
+}
+
+function collection(id: string, totalItems: number) {
+  return { '@context': activityStreams, id, type: 'OrderedCollection', totalItems }
+}
+
+function page(partOf: string, orderedItems: readonly Json[], after?: number) {
+  const id = pageIri(partOf, after)
+  return { '@context': activityStreams, id, type: 'OrderedCollectionPage', partOf, orderedItems }
+}
+
+function pageIri(collectionIri: string, after?: number): string {
+  return `${collectionIri}?page=true${after === undefined ? '' : `&after=${after}`}`
+}
+
+/** A long answer is listed by its first post. */
+function toItem(listed: Listed, gateway: OutboxDeps): Json {
+  const { '@context': _, ...activity } = renderCreate(toAnswered(listed, gateway))
+  return activity
+}

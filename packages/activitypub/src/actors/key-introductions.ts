@@ -1,0 +1,93 @@
+import type { AgentDirectory, Json, Platform } from '@postern/core'
+import { createExpiringMap } from '../cache/expiring-map.ts'
+import { createSharedWork } from '../cache/shared-work.ts'
+import { findHost } from '../format/iri.ts'
+import { activityJson } from '../format/vocabulary.ts'
+import type { KeyPairs } from '../keys/key-pairs.ts'
+import type { ActorKeys } from '../keys/keys.ts'
+import type { SendSigned } from '../peers/double-knock.ts'
+import type { JsonMembers } from '../posts/render.ts'
+import type { ActorDeps } from './actor.ts'
+import { renderActorUpdate } from './actor.ts'
+
+/** Whom an agent is about to speak to. */
+export interface Recipient {
+  /** The agent's name. */
+  readonly agent: string
+  readonly inbox: string
+  /** Of the inbox. */
+  readonly host: string
+  /** Whose inbox it is, where one actor is meant. */
+  readonly peer?: string | undefined
+}
+
+/**
+ * Some servers keep an actor for a day or longer and drop what does not fit the key they hold, behind a 202 (snac: 36 hours).
+ * So who may hold the old key hears of the new one by the old one's signature, before anything comes that only the new one fits.
+ */
+export interface KeyIntroductions {
+  /** Once for each host while the old key is listed. @throws Unavailable, Undeliverable when the host cannot be reached */
+  introduce(to: Recipient, keys: ActorKeys): Promise<void>
+  /** The host has been told by other means. */
+  remember(to: Recipient, keys: ActorKeys): void
+}
+
+interface KeyIntroductionDeps {
+  readonly agents: Pick<AgentDirectory, 'find'>
+  readonly platform: Pick<Platform, 'now'>
+  readonly send: SendSigned
+  readonly gateway: ActorDeps
+}
+
+const postMs = 10_000
+const unheardStatuses: ReadonlySet<number> = new Set([404, 405, 410, 429])
+const maxHosts = 20_000
+/** As long as the old key may be listed. */
+const rememberMs = 7 * 86_400_000
+
+/** Whose signature is believed where the newest key is not known yet; the newest itself when there is no other. */
+export function introducingKey({ listed, request }: ActorKeys): KeyPairs['request'] {
+  return listed[1]?.request ?? request
+}
+
+/** A whole host; of an inbox that somebody of another host has named there, that inbox alone. */
+function placeOf({ host, inbox, peer }: Recipient): string {
+  return peer === undefined || findHost(peer) === host ? host : inbox
+}
+
+/** snac hears of people it does not follow only what is addressed to it, and looks for that in the object. */
+function addressTo(peer: string | undefined, update: JsonMembers): JsonMembers {
+  if (!peer) return update
+  return { ...update, to: [peer], object: { ...(update.object as { readonly [name: string]: Json }), to: [peer] } }
+}
+
+export function createKeyIntroductions({ agents, platform, send, gateway }: KeyIntroductionDeps): KeyIntroductions {
+  const told = createExpiringMap<true>(maxHosts, () => platform.now())
+  const share = createSharedWork<void>()
+  const nameOf = (to: Recipient, { request }: ActorKeys) => `${request.id} ${placeOf(to)}`
+
+  async function tell(to: Recipient, keys: ActorKeys): Promise<void> {
+    const { agent, inbox, peer } = to
+    const profile = agents.find(agent)
+    if (!profile) return
+    // Of the keys' own time: the same document whenever it is sent again.
+    const update = renderActorUpdate({ agent: profile, keys, gateway, at: keys.madeAt })
+    const body = { bytes: Buffer.from(JSON.stringify(addressTo(peer, update))), type: activityJson }
+    const { status } = await send({ method: 'POST', url: inbox, body, timeoutMs: postMs }, introducingKey(keys))
+    // Who refuses it has looked at the actor, and knows the new key. Who cannot take it now, or is not there, tells nothing of the others.
+    if (!unheardStatuses.has(status) && status < 500) remember(to, keys)
+  }
+
+  function remember(to: Recipient, keys: ActorKeys): void {
+    told.set(nameOf(to, keys), true, rememberMs)
+  }
+
+  return {
+    remember,
+    async introduce(to, keys) {
+      const name = nameOf(to, keys)
+      if (keys.listed.length < 2 || told.get(name)) return
+      await share(name, () => tell(to, keys))
+    },
+  }
+}

@@ -1,0 +1,41 @@
+import type { KnownMessage } from '@postern/core'
+import { isOnOrigin } from '../../format/iri.ts'
+import { idOf } from '../../format/reading.ts'
+import type { ActivityKind, ResolvedActivity } from '../activity-kind.ts'
+import { inThreadOf, targetActor, tellEvent, toIntake } from '../intake.ts'
+
+/** A post, or its whole author, taken back. What lives on another host than the actor is not his to delete. */
+export const deletion: ActivityKind = {
+  async find({ activity, actor }, { store }) {
+    const object = idOf(activity.json.object)
+    if (!object || !isOnOrigin(object, activity.actor.origin)) return undefined
+    if (object === actor.id) return {}
+    return { known: await store.findAuthored('activitypub', { author: actor.id, object }) }
+  },
+  read: resolved => firstOfEach(resolved.known).map(known => tellDeletion(resolved, known)),
+  withdraw({ named: { activity, actor } }) {
+    const object = idOf(activity.json.object)
+    if (!object) return []
+    return object === actor.id
+      ? [{ kind: 'forget_peer', peer: actor.id }]
+      : [{ kind: 'forget', author: actor.id, object }]
+  },
+}
+
+function tellDeletion(resolved: ResolvedActivity, known: KnownMessage) {
+  return toIntake(resolved, {
+    agent: known.agent,
+    kind: 'delete',
+    parts: tellEvent('Deleted the post'),
+    in_reply_to: known.object,
+    ...inThreadOf(known, known.object),
+    object: resolved.named.activity.id,
+    target: targetActor(resolved),
+  })
+}
+
+/** Agents are told once, of what they were given. */
+function firstOfEach(known: readonly KnownMessage[]): readonly KnownMessage[] {
+  const given = known.filter(({ isKept }) => !isKept)
+  return [...new Map(given.toReversed().map(message => [message.agent, message])).values()]
+}

@@ -1,0 +1,39 @@
+import type { Part } from '@postern/core'
+import { findWebAddress } from '../../format/iri.ts'
+import { idsOf, textOf } from '../../format/reading.ts'
+import { htmlToText } from '../../html/to-text.ts'
+import type { ActivityKind, ResolvedActivity } from '../activity-kind.ts'
+import { inThreadWith, targetActor, tellEvent, toIntake } from '../intake.ts'
+import { findAgentName, parsePostIri } from '../own-post.ts'
+
+/** A complaint of another server about an agent or its posts: for the operator, never for the agent. */
+export const flag: ActivityKind = {
+  async find({ activity }, { agents }) {
+    const accused = idsOf(activity.json.object).flatMap(
+      iri => findAgentName(iri, agents) ?? agents.find(parsePostIri(iri, agents)?.agent ?? '')?.name ?? [],
+    )
+    return accused.length > 0 ? { agents: [...new Set(accused)] } : undefined
+  },
+  read: resolved =>
+    resolved.agents.map(agent =>
+      toIntake(resolved, {
+        agent,
+        kind: 'message',
+        parts: readReport(resolved),
+        ...inThreadWith(resolved),
+        object: resolved.named.activity.id,
+        target: targetActor(resolved),
+        disposition: 'keep',
+        flags: ['report'],
+      }),
+    ),
+}
+
+function readReport({ named: { activity } }: ResolvedActivity): readonly Part[] {
+  const { text } = htmlToText(textOf(activity.json.content) ?? '')
+  const links = idsOf(activity.json.object).flatMap(iri => findWebAddress(iri) ?? [])
+  return [
+    ...tellEvent(text ? `Report: ${text}` : 'Report'),
+    ...links.map((url): Part => ({ kind: 'link', url, title: 'Reported' })),
+  ]
+}

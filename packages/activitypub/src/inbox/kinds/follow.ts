@@ -1,0 +1,80 @@
+import type { Intake, Json, PlannedDelivery, RelationEffect } from '@postern/core'
+import type { FollowAnswer } from '../../actors/follow-answer.ts'
+import { composeFollowAnswer } from '../../actors/follow-answer.ts'
+import type { ActivityPubConfig } from '../../config.ts'
+import { asObject, idOf } from '../../format/reading.ts'
+import type { ActivityKind, ResolvedActivity } from '../activity-kind.ts'
+import { inThreadWith, targetActor, tellEvent, toIntake } from '../intake.ts'
+import { findAgentName } from '../own-post.ts'
+
+type FollowPolicy = ActivityPubConfig['follows']
+type Outcome = Pick<Intake, 'disposition' | 'effects' | 'deliveries' | 'flags'>
+
+/** Somebody wants to be told what an agent posts to all. Whoever has blocked the agent has to lift that first. */
+export const follow: ActivityKind = {
+  async find({ activity, actor }, { agents, store, foreignInboxes }) {
+    const agent = findAgentName(idOf(activity.json.object) ?? '', agents)
+    if (!agent || !actor.inbox) return undefined
+    const key = { via: 'activitypub', agent, peer: actor.id } as const
+    if (await store.findRelation({ ...key, relation: 'blocked_by' })) return undefined
+    const following = await store.findRelation({ ...key, relation: 'follower' })
+    if (asObject(following?.target)?.inbox !== actor.inbox) foreignInboxes.admitFollower(actor)
+    return { agents: [agent], isFollowing: following !== undefined }
+  },
+  read(resolved) {
+    const [agent = ''] = resolved.agents
+    const inbox = resolved.named.actor.inbox ?? ''
+    const outcomeOf = outcomes[resolved.isFollowing ? 'open' : resolved.gateway.follows]
+    return [
+      toIntake(resolved, {
+        agent,
+        kind: 'follow',
+        parts: tellEvent('Follows you'),
+        ...inThreadWith(resolved),
+        object: resolved.named.activity.id,
+        target: { ...targetActor(resolved), event: 'Follow' },
+        ...outcomeOf(resolved, agent, inbox),
+      }),
+    ]
+  },
+}
+
+/** What becomes of a request to follow, by policy. Whoever follows already is accepted again: his server has forgotten it. */
+const outcomes: Readonly<Record<FollowPolicy, (resolved: ResolvedActivity, agent: string, inbox: string) => Outcome>> =
+  {
+    open: (resolved, agent, inbox) => ({
+      disposition: 'answer',
+      effects: [endRelation(resolved, 'pending'), relate(resolved, 'follower', inbox)],
+      deliveries: [answerFollow('Accept', resolved, agent, inbox)],
+    }),
+    manual: (resolved, _, inbox) => ({
+      disposition: 'keep',
+      flags: ['follow_request'],
+      effects: [relate(resolved, 'pending', inbox)],
+    }),
+    closed: (resolved, agent, inbox) => ({
+      disposition: 'keep',
+      flags: ['follow_refused'],
+      deliveries: [answerFollow('Reject', resolved, agent, inbox)],
+    }),
+  }
+
+function relate({ named }: ResolvedActivity, relation: 'follower' | 'pending', inbox: string): RelationEffect {
+  const { actor, activity, address } = named
+  const { sharedInbox } = actor
+  const target: Json = { inbox, follow: activity.id, ...(sharedInbox && { sharedInbox }), ...(address && { address }) }
+  return { kind: 'relate', relation, peer: actor.id, target }
+}
+
+export function endRelation({ named: { actor } }: ResolvedActivity, relation: 'follower' | 'pending'): RelationEffect {
+  return { kind: 'unrelate', relation, peer: actor.id }
+}
+
+function answerFollow(
+  type: FollowAnswer,
+  { named: { activity, actor }, gateway }: ResolvedActivity,
+  agent: string,
+  inbox: string,
+): PlannedDelivery {
+  return composeFollowAnswer(type, { origin: gateway.agents.origin, agent, peer: actor.id, follow: activity.id, inbox })
+}

@@ -1,0 +1,80 @@
+import type { RelationEffect } from '@postern/core'
+import { Undeliverable } from '@postern/core'
+import { parseIri } from '../../format/iri.ts'
+import { idOf } from '../../format/reading.ts'
+import type { RemoteActor } from '../../peers/remote-actor.ts'
+import type { ActivityKind, Lookups } from '../activity-kind.ts'
+import { inThreadWith, targetActor, tellEvent, toIntake } from '../intake.ts'
+
+/**
+ * Somebody goes on under another account that calls this one its own (`alsoKnownAs`). The operator sees it, and who wanted
+ * nothing of an agent still wants nothing of it. Followers of his move, not whom he follows: the new account follows an
+ * agent by its own `Follow`.
+ */
+export const move: ActivityKind = {
+  async find({ activity, actor }, lookups) {
+    if (idOf(activity.json.object) !== actor.id) return undefined
+    const related = await findRelated(actor.id, lookups)
+    if (related.agents.length === 0) return undefined
+    const target = await findTarget(idOf(activity.json.target), actor.id, lookups)
+    return target && { ...related, movedTo: target.id }
+  },
+  read: resolved =>
+    resolved.agents.map(agent =>
+      toIntake(resolved, {
+        agent,
+        kind: 'message',
+        parts: tellEvent('Goes on under another account', { url: resolved.movedTo ?? '', title: 'New account' }),
+        ...inThreadWith(resolved),
+        object: resolved.named.activity.id,
+        target: targetActor(resolved),
+        disposition: 'keep',
+        flags: ['moved'],
+        effects: takeBlockAlong(resolved, agent),
+      }),
+    ),
+}
+
+function takeBlockAlong(
+  { blockedAgents = [], movedTo }: { readonly blockedAgents?: readonly string[]; readonly movedTo?: string },
+  agent: string,
+): readonly RelationEffect[] {
+  if (!movedTo || !blockedAgents.includes(agent)) return []
+  return [{ kind: 'relate', relation: 'blocked_by', peer: movedTo, target: null }]
+}
+
+async function findRelated(peer: string, { agents, store }: Lookups) {
+  const names = agents.list().map(({ name }) => name)
+  const related = async (relation: 'follower' | 'blocked_by') => {
+    const found = await Promise.all(
+      names.map(agent => store.findRelation({ via: 'activitypub', agent, relation, peer })),
+    )
+    return names.filter((_, at) => found[at] !== undefined)
+  }
+  const blockedAgents = await related('blocked_by')
+  return { agents: [...new Set([...(await related('follower')), ...blockedAgents])], blockedAgents }
+}
+
+/** The new account, if it says itself that it is the old one's; it may have said so only now. @throws Rejection, Unavailable */
+async function findTarget(
+  text: string | undefined,
+  old: string,
+  { actors }: Lookups,
+): Promise<RemoteActor | undefined> {
+  if (text === undefined) return undefined
+  const iri = parseIri(text, 'the new account')
+  const known = await findIfShown(() => actors.find(iri))
+  if (!known || known.aliases.has(old)) return known
+  const fresh = await findIfShown(() => actors.refresh(iri))
+  return fresh?.aliases.has(old) ? fresh : undefined
+}
+
+/** What the new account's host does not show, or is blocked, is no fault of who sends the `Move`. */
+async function findIfShown(look: () => Promise<RemoteActor | undefined>): Promise<RemoteActor | undefined> {
+  try {
+    return await look()
+  } catch (error) {
+    if (error instanceof Undeliverable) return undefined
+    throw error
+  }
+}

@@ -1,0 +1,51 @@
+import type { JsonObject } from '../../format/reading.ts'
+import { idOf, textOf } from '../../format/reading.ts'
+import { cleanName } from '../../format/text-hygiene.ts'
+import type { ActivityKind, ResolvedActivity } from '../activity-kind.ts'
+import { inThreadOf, targetActor, tellEvent, toIntake } from '../intake.ts'
+import { findOwnPost } from '../own-post.ts'
+
+/** A reaction to a post of ours, named by its id: what else the activity has in it of a post is never read. */
+function reactionTo(describe: (json: JsonObject) => string): ActivityKind {
+  return {
+    async find({ activity, actor }, lookups) {
+      const object = idOf(activity.json.object)
+      const post = object && (await findOwnPost(object, actor.id, lookups))
+      return post ? { post } : undefined
+    },
+    read: resolved => tellReaction(resolved, describe(resolved.named.activity.json)),
+  }
+}
+
+function tellReaction(resolved: ResolvedActivity, sentence: string) {
+  const { post, named } = resolved
+  if (!post) return []
+  return [
+    toIntake(resolved, {
+      agent: post.agent,
+      kind: 'reaction',
+      parts: tellEvent(sentence, { url: post.id, title: 'Post' }),
+      in_reply_to: post.id,
+      ...inThreadOf(post, post.id),
+      object: named.activity.id,
+      target: { ...targetActor(resolved, post.id), event: named.activity.type },
+    }),
+  ]
+}
+
+/** Misskey and its kin put an emoji into a `Like`. */
+export const like = reactionTo(json => {
+  const emoji = readEmoji(json)
+  return emoji ? `Reacted to the post with ${emoji}` : 'Liked the post'
+})
+
+export const emojiReact = reactionTo(json => `Reacted to the post with ${readEmoji(json) ?? 'an emoji'}`)
+
+export const announce = reactionTo(() => 'Boosted the post')
+
+const maxEmoji = 64
+
+function readEmoji({ content, _misskey_reaction }: JsonObject): string | undefined {
+  const emoji = cleanName(textOf(content) ?? textOf(_misskey_reaction))
+  return emoji && emoji.length <= maxEmoji ? emoji : undefined
+}

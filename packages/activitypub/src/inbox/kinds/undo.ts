@@ -1,0 +1,130 @@
+import type { Intake, KnownMessage, RelationEffect, RelationKind } from '@postern/core'
+import { isOnOrigin } from '../../format/iri.ts'
+import { asObject, idOf, onlyOf, typeOf } from '../../format/reading.ts'
+import { readReplyTarget } from '../../format/reply-target.ts'
+import type { ProvenActivity } from '../../proofs/proven-activity.ts'
+import type { ActivityKind, Findings, Lookups, ResolvedActivity } from '../activity-kind.ts'
+import type { IntakeDraft } from '../intake.ts'
+import { inThreadOf, inThreadWith, targetActor, tellEvent, toIntake } from '../intake.ts'
+import { findAgentName } from '../own-post.ts'
+import { endRelation } from './follow.ts'
+
+/** What an actor did to an agent and takes back, embedded or by its id. What is not remembered cannot be undone. */
+export const undo: ActivityKind = {
+  async find(proven, lookups) {
+    const undone = readUndone(proven)
+    if (!undone) return undefined
+    return (await findById(undone.id, proven, lookups)) ?? (await findByRelation(undone, proven, lookups))
+  },
+  read(resolved) {
+    const { agents, known, undone } = resolved
+    const tell = undone && intakeDrafts.get(undone)
+    return tell
+      ? agents.map(agent =>
+          tell(
+            resolved,
+            agent,
+            known.find(message => message.agent === agent),
+          ),
+        )
+      : []
+  },
+}
+
+interface Undone {
+  readonly id: string | undefined
+  /** Only where it is embedded. */
+  readonly type: string | undefined
+  readonly object: string | undefined
+}
+
+/** What is not the actor's own is nothing he can undo (CVE-2025-30741). */
+function readUndone({ activity, actor }: ProvenActivity): Undone | undefined {
+  const embedded = asObject(activity.json.object)
+  const id = idOf(activity.json.object)
+  const isOwn = embedded?.actor === undefined || idOf(onlyOf(embedded.actor)) === actor.id
+  if (!isOwn || (id && !isOnOrigin(id, activity.actor.origin))) return undefined
+  return { id, type: typeOf(embedded), object: idOf(embedded?.object) }
+}
+
+async function findById(
+  id: string | undefined,
+  { actor }: ProvenActivity,
+  { store }: Lookups,
+): Promise<Findings | undefined> {
+  const known = id ? await store.findAuthored('activitypub', { author: actor.id, object: id }) : []
+  const undone = known[0] && readReplyTarget(known[0].target).event
+  return undone ? { known, undone, agents: [...new Set(known.map(({ agent }) => agent))] } : undefined
+}
+
+/** Servers that forget the id of what they did still say what it was. */
+async function findByRelation(
+  { type, object }: Undone,
+  { actor }: ProvenActivity,
+  { agents, store }: Lookups,
+): Promise<Findings | undefined> {
+  const agent = findAgentName(object ?? '', agents)
+  if (!type || !agent) return undefined
+  const key = { via: 'activitypub', agent, peer: actor.id } as const
+  const found = await Promise.all(
+    (relationsBy.get(type) ?? []).map(relation => store.findRelation({ ...key, relation })),
+  )
+  return found.some(Boolean) ? { agents: [agent], undone: type } : undefined
+}
+
+const relationsBy: ReadonlyMap<string, readonly RelationKind[]> = new Map([
+  ['Follow', ['follower', 'pending']],
+  ['Block', ['blocked_by']],
+])
+
+type Tell = (resolved: ResolvedActivity, agent: string, earlier: KnownMessage | undefined) => Intake
+
+const intakeDrafts: ReadonlyMap<string, Tell> = new Map([
+  ['Follow', tellUnfollow],
+  ['Block', tellUnblock],
+  ['Like', tellTakenBack],
+  ['EmojiReact', tellTakenBack],
+  ['Announce', tellTakenBack],
+])
+
+function tellUnfollow(resolved: ResolvedActivity, agent: string, earlier: KnownMessage | undefined): Intake {
+  return toIntake(resolved, {
+    ...tellUndone(resolved, agent),
+    kind: 'unfollow',
+    parts: tellEvent('No longer follows you'),
+    effects: [endRelation(resolved, 'follower'), endRelation(resolved, 'pending'), ...reopen(earlier)],
+    ...(earlier?.isKept && { disposition: 'keep' }),
+  })
+}
+
+function tellUnblock(resolved: ResolvedActivity, agent: string, earlier: KnownMessage | undefined): Intake {
+  return toIntake(resolved, {
+    ...tellUndone(resolved, agent),
+    kind: 'message',
+    parts: tellEvent('Lifts the block'),
+    disposition: 'keep',
+    flags: ['unblocked'],
+    effects: [{ kind: 'unrelate', relation: 'blocked_by', peer: resolved.named.actor.id }, ...reopen(earlier)],
+  })
+}
+
+function tellTakenBack(resolved: ResolvedActivity, agent: string, earlier: KnownMessage | undefined): Intake {
+  const post = earlier && readReplyTarget(earlier.target).object
+  return toIntake(resolved, {
+    ...tellUndone(resolved, agent),
+    kind: 'reaction',
+    parts: tellEvent('Took back the reaction', post ? { url: post, title: 'Post' } : undefined),
+    ...(earlier && post && { in_reply_to: post, ...inThreadOf(earlier, post) }),
+    target: targetActor(resolved, post),
+    effects: reopen(earlier),
+  })
+}
+
+function tellUndone(resolved: ResolvedActivity, agent: string): Omit<IntakeDraft, 'kind' | 'parts'> {
+  return { agent, ...inThreadWith(resolved), object: resolved.named.activity.id, target: targetActor(resolved) }
+}
+
+/** Some servers give the same id to what is done again (Misskey's follows). */
+function reopen(earlier: KnownMessage | undefined): readonly RelationEffect[] {
+  return earlier ? [{ kind: 'reopen', author: earlier.author, object: earlier.object }] : []
+}

@@ -1,0 +1,108 @@
+import { createPrivateKey, createPublicKey, generateKeyPair } from 'node:crypto'
+import { promisify } from 'node:util'
+import type { LookupStore, RotateOptions } from '@postern/core'
+import { isoTime } from '@postern/core'
+import { formatMultikey } from '../signature/multikey.ts'
+import type { DocumentKey, KeyPairs, RequestKey } from './key-pairs.ts'
+
+const generateInThreadpool = promisify(generateKeyPair)
+
+export interface KeyGenerations {
+  /** When each was made, oldest first; the first is made if there is none. */
+  listTimes(path: string): Promise<readonly string[]>
+  /** The oldest that is not revoked, of this many. */
+  findOldest(path: string, count: number): Promise<number>
+  read(actor: string, path: string, generation: number): Promise<KeyPairs>
+  /** With `isRevoking`, those before it count no more. */
+  add(path: string, options?: RotateOptions): Promise<void>
+}
+
+type SecretName = 'main-key' | 'ed25519-key' | 'made-at' | 'revokes'
+
+/** What the store keeps a secret of the actor at `path` under. */
+export function secretName(path: string, name: SecretName, generation = 1): string {
+  return `activitypub${path}#${name}${suffixOf(generation)}`
+}
+
+/**
+ * Generations are only ever added: each is three secrets, and begins with the last of them, its time. One that revokes those
+ * before it has a fourth.
+ */
+export function createKeyGenerations(
+  store: Pick<LookupStore, 'secret' | 'hasSecret'>,
+  now: () => number,
+): KeyGenerations {
+  const secret = (path: string, name: SecretName, generation: number, make: () => Promise<string>) =>
+    store.secret(secretName(path, name, generation), make)
+
+  async function make(path: string, generation: number): Promise<string> {
+    await Promise.all([
+      secret(path, 'main-key', generation, generateRsaPem),
+      secret(path, 'ed25519-key', generation, generateEd25519Pem),
+    ])
+    return secret(path, 'made-at', generation, async () => isoTime(now()))
+  }
+
+  async function findTime(path: string, generation: number): Promise<string | undefined> {
+    const isMade = await store.hasSecret(secretName(path, 'made-at', generation))
+    return isMade ? secret(path, 'made-at', generation, async () => isoTime(now())) : undefined
+  }
+
+  async function listTimes(path: string): Promise<readonly string[]> {
+    const times = [await make(path, 1)]
+    for (let time = await findTime(path, 2); time; time = await findTime(path, times.length + 1)) times.push(time)
+    return times
+  }
+
+  return {
+    listTimes,
+    async read(actor, path, generation) {
+      const suffix = suffixOf(generation)
+      const request = await secret(path, 'main-key', generation, generateRsaPem)
+      const document = await secret(path, 'ed25519-key', generation, generateEd25519Pem)
+      const madeAt = await secret(path, 'made-at', generation, async () => isoTime(now()))
+      return {
+        request: toRequestKey(`${actor}#main-key${suffix}`, request),
+        document: toDocumentKey(`${actor}#ed25519-key${suffix}`, document),
+        madeAt,
+      }
+    },
+    async findOldest(path, count) {
+      for (let generation = count; generation > 1; generation -= 1)
+        if (await store.hasSecret(secretName(path, 'revokes', generation))) return generation
+      return 1
+    },
+    async add(path, { isRevoking } = {}) {
+      const generation = (await listTimes(path)).length + 1
+      // First: a new key must never be seen beside one that is revoked.
+      if (isRevoking) await secret(path, 'revokes', generation, async () => isoTime(now()))
+      await make(path, generation)
+    },
+  }
+}
+
+/** A new id with each new key: what is cached under the old one stays true. */
+function suffixOf(generation: number): string {
+  return generation === 1 ? '' : `-${generation}`
+}
+
+function toRequestKey(id: string, pem: string): RequestKey {
+  const privateKey = createPrivateKey(pem)
+  const publicKeyPem = createPublicKey(privateKey).export({ type: 'spki', format: 'pem' }).toString()
+  return { id, privateKey, publicKeyPem }
+}
+
+function toDocumentKey(id: string, pem: string): DocumentKey {
+  const privateKey = createPrivateKey(pem)
+  return { id, privateKey, publicKeyMultibase: formatMultikey(createPublicKey(privateKey)) }
+}
+
+async function generateRsaPem(): Promise<string> {
+  const { privateKey } = await generateInThreadpool('rsa', { modulusLength: 2048 })
+  return privateKey.export({ type: 'pkcs8', format: 'pem' }).toString()
+}
+
+async function generateEd25519Pem(): Promise<string> {
+  const { privateKey } = await generateInThreadpool('ed25519')
+  return privateKey.export({ type: 'pkcs8', format: 'pem' }).toString()
+}

@@ -1,0 +1,81 @@
+import type { Delivery, Platform, Rejection, WithdrawalStore } from '@postern/core'
+import { Unavailable, Undeliverable } from '@postern/core'
+import { createRateLimit } from '@postern/http'
+import { findHost } from '../format/iri.ts'
+import { readDeliveryTarget } from '../format/reply-target.ts'
+import type { RemoteActor } from './remote-actor.ts'
+
+/**
+ * An actor may have its inbox on another host than its own, and names it without asking that host. Whoever makes up actors must not
+ * turn an agent's posts against a host by that, nor have the host left alone for what he named there.
+ */
+export interface ForeignInboxes {
+  /** To be called before an actor is let follow. @throws Rejection `rate_limited` too many lately with an inbox on that host */
+  admitFollower(actor: Pick<RemoteActor, 'host' | 'inbox'>): void
+  /** Runs `deliver`; who named an inbox that is none follows no more. @throws what `deliver` throws; Unavailable too much lately */
+  watchDelivery<Result>(delivery: Delivery, deliver: () => Promise<Result>): Promise<Result>
+}
+
+/** New followers a minute with inboxes on one host that is not their own, and at once. */
+const followers = { perMinute: 0.1, burst: 60 } as const
+/** Deliveries a minute to such inboxes of one host: long answers are many, and who refuses is asked more than once. */
+const deliveriesPerMinute = 60
+/** There is nothing at this address, or nothing that takes posts. */
+const noInboxStatuses: ReadonlySet<number | undefined> = new Set([404, 405, 410])
+
+interface ForeignInboxDeps {
+  readonly store: Pick<WithdrawalStore, 'withdraw'>
+  readonly platform: Pick<Platform, 'now'>
+}
+
+export function createForeignInboxes({ store, platform }: ForeignInboxDeps): ForeignInboxes {
+  const now = () => platform.now()
+  const limit = createRateLimit(followers, now)
+  const deliveries = createRateLimit({ perMinute: deliveriesPerMinute }, now)
+
+  /** A copy for many is not kept for later: whoever else has this inbox would wait behind it. */
+  function takeDelivery(host: string, { broadcast }: Delivery): void {
+    const problem = 'Cannot deliver: too much lately for inboxes that others named on this host'
+    try {
+      deliveries.take(host)
+    } catch (cause) {
+      if (broadcast !== undefined) throw new Undeliverable(problem, { cause })
+      const { retryAfter = 60 } = cause as Rejection
+      throw new Unavailable(problem, { retryAfter, isHearsay: true, cause })
+    }
+  }
+
+  return {
+    admitFollower({ host, inbox }) {
+      const inboxHost = findHost(inbox ?? '')
+      if (inboxHost && inboxHost !== host) limit.take(inboxHost)
+    },
+    async watchDelivery(delivery, deliver) {
+      const foreign = findForeign(delivery)
+      if (!foreign) return deliver()
+      const { peer, host } = foreign
+      takeDelivery(host, delivery)
+      try {
+        return await deliver()
+      } catch (error) {
+        if (error instanceof Undeliverable && noInboxStatuses.has(error.status))
+          await store.withdraw('activitypub', [{ kind: 'end_relations', peer }])
+        throw error instanceof Unavailable ? toHearsay(error) : error
+      }
+    },
+  }
+}
+
+/** Whose inbox it is and where, when that is another host than his. */
+function findForeign(delivery: Delivery): { readonly peer: string; readonly host: string } | undefined {
+  const target = readDeliveryTarget(delivery)
+  if (!('inbox' in target) || target.peer === undefined) return undefined
+  const host = findHost(target.inbox)
+  return host === undefined || host === findHost(target.peer) ? undefined : { peer: target.peer, host }
+}
+
+function toHearsay(cause: Unavailable): Unavailable {
+  const { message, status, retryAfter } = cause
+  const told = { ...(status !== undefined && { status }), ...(retryAfter !== undefined && { retryAfter }) }
+  return new Unavailable(message, { ...told, isHearsay: true, cause })
+}

@@ -1,0 +1,142 @@
+import type { Part } from '@postern/core'
+import { findWebAddress } from '../format/iri.ts'
+import type { JsonObject } from '../format/reading.ts'
+import { asObject, idOf, listOf, textOf } from '../format/reading.ts'
+import { cleanName } from '../format/text-hygiene.ts'
+import { isActivityMediaType } from '../format/vocabulary.ts'
+import { afterAddress, htmlToText } from '../html/to-text.ts'
+import { readHref } from '../peers/remote-actor.ts'
+import { readAttached } from './attached-parts.ts'
+
+/** A post as an agent is to read it. */
+export interface ReadNote {
+  readonly parts: readonly Part[]
+  /** Content warning. */
+  readonly summary: string | undefined
+  readonly isSensitive: boolean
+  /** BCP 47, when the peer names it well. */
+  readonly language: string | undefined
+  readonly hadHidden: boolean
+  /** Address of the post it quotes. */
+  readonly quote: string | undefined
+}
+
+interface OwnNames {
+  /** Whether a mention's link leads to an agent of ours. */
+  isOwnMention(href: string): boolean
+  /** `@agent@domain` of those mentioned. */
+  readonly addresses: readonly string[]
+}
+
+const languagePattern = /^[a-z]{2,3}(-[a-z0-9]{2,8}){0,4}$/i
+const maxOptions = 50
+const quoteFallback = /^RE: ?https:\/\/\S+$/i
+
+/** Whose `summary` warns of the content; that of anything else says what it is about. */
+const messageTypes: ReadonlySet<unknown> = new Set(['Note', 'Question', 'ChatMessage'])
+
+function isMessage({ type }: JsonObject): boolean {
+  return messageTypes.has(type)
+}
+
+/** What these show is on their page; what they say about it is all that can be read. */
+const shownElsewhere: ReadonlySet<unknown> = new Set(['Audio', 'Event', 'Image', 'Video'])
+
+/** Reads a post as parts. Nothing is fetched: attachments stay addresses. */
+export function readNote(note: JsonObject, own: OwnNames): ReadNote {
+  const quote = findQuote(note)
+  const { content, language } = readContent(note)
+  const { text, hadHidden } = htmlToText(quote ? stripQuoteBlock(content) : content, own)
+  const summary = cleanName(htmlToText(textOf(note.summary) ?? '').text)
+  const addressed = stripOwnAddresses(quote ? stripQuoteFallback(text) : text, own)
+  const lines = [...readHeading(note, summary), addressed, ...readOptions(note)]
+  const spoken: Part = { kind: 'text', mime: 'text/plain', content: lines.filter(Boolean).join('\n\n') }
+  return {
+    parts: [spoken, ...toPageLink(note), ...toQuoteLink(quote), ...readAttached(note)],
+    summary: isMessage(note) ? summary : undefined,
+    isSensitive: note.sensitive === true,
+    language,
+    hadHidden,
+    quote,
+  }
+}
+
+/** `content` with the language whose text it is; a language tag that is none is passed over. */
+function readContent(note: JsonObject): { readonly content: string; readonly language: string | undefined } {
+  const content = textOf(note.content)
+  const map = Object.entries(asObject(note.contentMap) ?? {}).filter(
+    ([tag, text]) => languagePattern.test(tag) && textOf(text) !== undefined,
+  )
+  const same = map.find(([, candidate]) => candidate === content)
+  // Where a server knows one language only, its text may still differ from `content` in its marks.
+  const [language, text] = same ?? (content && map.length > 1 ? [] : (map[0] ?? []))
+  return { content: content ?? textOf(text) ?? '', language: language ?? readLanguage(note.language) }
+}
+
+/** As Lemmy and PeerTube name it. */
+function readLanguage(value: unknown): string | undefined {
+  const tag = textOf(asObject(value)?.identifier)
+  return tag && languagePattern.test(tag) ? tag : undefined
+}
+
+function readHeading(note: JsonObject, summary: string | undefined): readonly string[] {
+  const title = cleanName(textOf(note.name))
+  const warning = summary && (isMessage(note) ? `Content warning: ${summary}` : summary)
+  return [title, warning].filter(line => line !== undefined)
+}
+
+/** The address in full at the very beginning, written without a link. */
+function stripOwnAddresses(text: string, { addresses }: OwnNames): string {
+  for (const address of addresses) {
+    const head = text.slice(0, address.length).toLowerCase()
+    if (head === address && !/[\w.-]/.test(text[address.length] ?? ''))
+      return text.slice(address.length).replace(afterAddress, '')
+  }
+  return text
+}
+
+function readOptions(note: JsonObject): readonly string[] {
+  const options = [...listOf(note.oneOf), ...listOf(note.anyOf)].slice(0, maxOptions)
+  const names = options.flatMap(option => cleanName(textOf(asObject(option)?.name)) ?? [])
+  return names.length > 0 ? [names.map(name => `- ${name}`).join('\n')] : []
+}
+
+/** The address of the quoted post alone: neither a copy of it nor a stamp that allows the quote is believed (FEP-044f, FEP-e232). */
+function findQuote(note: JsonObject): string | undefined {
+  const named = ['quote', 'quoteUrl', '_misskey_quote', 'quoteUri'].map(
+    name => readHref(note[name]) ?? idOf(note[name]),
+  )
+  const linked = listOf(note.tag).map(asObject).filter(isPostLink).map(readHref)
+  return findWebAddress([...named, ...linked].find(Boolean))
+}
+
+function isPostLink(tag: JsonObject | undefined): boolean {
+  return tag?.type === 'Link' && isActivityMediaType(textOf(tag.mediaType))
+}
+
+function toQuoteLink(url: string | undefined): readonly Part[] {
+  return url ? [{ kind: 'link', url, title: 'Quoted post' }] : []
+}
+
+function toPageLink(note: JsonObject): readonly Part[] {
+  if (!shownElsewhere.has(note.type)) return []
+  const links = listOf(note.url)
+  const page = links.find(link => asObject(link)?.mediaType === 'text/html') ?? links[0]
+  const url = findWebAddress(readHref(page) ?? idOf(note))
+  const title = cleanName(textOf(note.name))
+  return url ? [{ kind: 'link', url, ...(title && { title }) }] : []
+}
+
+/** The same in a block of its own, in front of a mention. */
+function stripQuoteBlock(html: string): string {
+  const [block] = /^\s*<(p|span)\b[^>]*>.*?<\/\1>/s.exec(html) ?? []
+  return block && quoteFallback.test(htmlToText(block).text) ? html.slice(block.length) : html
+}
+
+/** What readers without quotes are shown instead of one, at the beginning or the end. */
+function stripQuoteFallback(text: string): string {
+  const lines = text.split('\n')
+  const [first, last] = [lines[0] ?? '', lines.at(-1) ?? '']
+  if (quoteFallback.test(first)) return lines.slice(1).join('\n').trim()
+  return quoteFallback.test(last) ? lines.slice(0, -1).join('\n').trim() : text
+}

@@ -1,0 +1,80 @@
+import type { FoundResponse, LookupStore, ShowRequirement, Visibility } from '@postern/core'
+import { Rejection } from '@postern/core'
+import type { RemoteActor } from '../peers/remote-actor.ts'
+import type { Handles } from '../peers/webfinger.ts'
+import { everybodyCalled, findCalled, ownNames } from './people-called.ts'
+import { parsePieceId, partsOfPiece } from './pieces.ts'
+import { presentPost } from './present.ts'
+import type { Answered } from './render.ts'
+import { readRendering } from './rendering.ts'
+
+export interface PostsDeps {
+  readonly store: Pick<LookupStore, 'findResponse'>
+  readonly handles: Pick<Handles, 'recall' | 'confirm'>
+  readonly origin: string
+  readonly fileAddress: Answered['fileAddress']
+  readonly showRequirement?: ShowRequirement | undefined
+}
+
+/** A post of ours, and who may read it. */
+export interface FoundPost {
+  readonly answered: Answered
+  readonly visibility: Visibility
+  /** ISO 8601 UTC: it was taken back. */
+  readonly retractedAt: string | undefined
+  /** Whether it was addressed to this actor. */
+  isFor(reader: RemoteActor): Promise<boolean>
+}
+
+export async function findPost(
+  agent: string,
+  id: string,
+  { store, handles, ...gateway }: PostsDeps,
+): Promise<FoundPost | undefined> {
+  const { responseId, piece } = parsePieceId(id)
+  const found = await store.findResponse(responseId)
+  if (!found || found.agent !== agent || found.via !== 'activitypub') return undefined
+  const { message, editedAt, retractedAt } = found
+  const answered = toAnswered(found, gateway)
+  const { response, rendering } = answered
+  const { reply, visibility } = rendering
+  if (piece >= rendering.pieces) return undefined
+  const reached = { own: ownNames(agent, message.recipient, gateway.origin), author: reply?.address }
+  const others = everybodyCalled(findCalled(response, rendering, reached))
+  const mentions = others.flatMap(name => {
+    const href = handles.recall(name)
+    return href ? [{ href, name, url: href }] : []
+  })
+  const isLeft = partsOfPiece(response.parts, rendering, piece) !== undefined
+  return {
+    answered: { ...answered, piece, mentions },
+    visibility,
+    retractedAt: retractedAt ?? (isLeft ? undefined : editedAt),
+    async isFor(reader) {
+      if (reader.id === reply?.actor) return true
+      // By name: the look-up of whom an answer mentioned is forgotten with the process.
+      const address = others.length > 0 ? await nameReader(reader, handles) : undefined
+      return address !== undefined && others.includes(address)
+    },
+  }
+}
+
+/** A name on a blocked domain is nobody's. */
+async function nameReader(reader: RemoteActor, handles: Pick<Handles, 'confirm'>): Promise<string | undefined> {
+  try {
+    return await handles.confirm(reader)
+  } catch (error) {
+    if (error instanceof Rejection) return undefined
+    throw error
+  }
+}
+
+/** A response as it is published. */
+export function toAnswered(
+  { response, message, target, agent, rendering: json, editedAt }: FoundResponse,
+  { origin, fileAddress, showRequirement }: Pick<PostsDeps, 'origin' | 'fileAddress' | 'showRequirement'>,
+): Answered {
+  const rendering = readRendering(json, target, response)
+  const shown = presentPost(response, message, rendering, showRequirement)
+  return { origin, agent, response: shown, rendering, editedAt, fileAddress }
+}

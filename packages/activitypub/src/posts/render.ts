@@ -1,0 +1,170 @@
+import type { Json, NormalizedResponse, Part } from '@postern/core'
+import { findWebAddress } from '../format/iri.ts'
+import { activityIri, agentIris, postIri, tagIri } from '../format/own-iris.ts'
+import type { ReplyTarget } from '../format/reply-target.ts'
+import { activityStreams, publicCollection } from '../format/vocabulary.ts'
+import type { LinkedWords } from '../words/link-words.ts'
+import { linkWords } from '../words/link-words.ts'
+import type { Mentioned } from '../words/mention-link.ts'
+import { writeMention } from '../words/mention-link.ts'
+import { partsToHtmlOnce } from '../words/parts-to-html.ts'
+import { tagKey } from '../words/words-called.ts'
+import { othersMentioned } from './people-called.ts'
+import { partsOfPiece, pieceId } from './pieces.ts'
+import type { Rendering } from './rendering.ts'
+
+/** Something an agent said, as far as rendering it goes. */
+export interface Answered {
+  readonly origin: string
+  /** The agent's name. */
+  readonly agent: string
+  readonly response: NormalizedResponse
+  readonly rendering: Rendering
+  /** Which of its posts; default: the first. */
+  readonly piece?: number | undefined
+  /** Further people it speaks to, as far as they could be looked up. */
+  readonly mentions?: readonly Mentioned[] | undefined
+  /** ISO 8601 UTC: when it was last edited. */
+  readonly editedAt?: string | undefined
+  /** The address of stored bytes. */
+  readonly fileAddress?: ((digest: string) => string) | undefined
+}
+
+export type JsonMembers = { readonly [name: string]: Json | undefined }
+
+export const postContext: Json = [
+  activityStreams,
+  {
+    sensitive: 'as:sensitive',
+    Hashtag: 'as:Hashtag',
+    ostatus: 'http://ostatus.org#',
+    conversation: 'ostatus:conversation',
+  },
+]
+
+/** The `Create` that carries a post. Pure: the same answer is the same document, whenever it is rendered. */
+export function renderCreate(answered: Answered): JsonMembers {
+  const { '@context': context, ...note } = renderNote(answered)
+  const { id, published, to, cc, attributedTo } = note
+  return {
+    '@context': context,
+    id: activityIri(String(id)),
+    type: 'Create',
+    actor: attributedTo,
+    published,
+    to,
+    cc,
+    object: note,
+  }
+}
+
+/** The post itself, as it is served under its id. Pure. */
+export function renderNote(answered: Answered): JsonMembers {
+  const { agent, origin, response, rendering, piece = 0, editedAt } = answered
+  const { reply } = rendering
+  const id = idOfPiece(answered, piece)
+  const parts = partsOfPiece(response.parts, rendering, piece) ?? []
+  const mentioned = mentionedBy(answered)
+  const words = writeWords(answered, parts, mentioned)
+  const content = answered.piece ? words.html : withMentions(words, answered, mentioned)
+  const attachment = parts.flatMap(part => toDocument(part, answered))
+  const summary = reply?.summary ?? response.subject
+  return {
+    '@context': postContext,
+    id,
+    type: 'Note',
+    attributedTo: agentIris(origin, agent).actor,
+    inReplyTo: piece > 0 ? idOfPiece(answered, piece - 1) : (reply?.object ?? null),
+    ...(reply?.context && { context: reply.context }),
+    ...(reply?.conversation && { conversation: reply.conversation }),
+    published: response.created_at,
+    ...(editedAt && { updated: editedAt }),
+    url: id,
+    ...renderAudience(answered),
+    summary: summary ?? null,
+    sensitive: reply?.sensitive === true || summary !== undefined,
+    content,
+    ...(reply?.language && { contentMap: { [reply.language]: content } }),
+    tag: [
+      ...mentioned.map(({ href, name }) => ({ type: 'Mention', href, name })),
+      ...words.tags.map(tag => ({ type: 'Hashtag', href: tagIri(origin, agent, tagKey(tag)), name: `#${tag}` })),
+    ],
+    ...(attachment.length > 0 && { attachment }),
+  }
+}
+
+export function idOfPiece({ origin, agent, response }: Answered, piece: number): string {
+  return postIri(origin, agent, pieceId(response.id, piece))
+}
+
+/** The one who is answered, then the others. */
+function mentionedBy({ rendering: { reply }, mentions = [] }: Answered): readonly Mentioned[] {
+  return reply ? [authorOf(reply), ...mentions] : mentions
+}
+
+function authorOf({ actor, address, url }: ReplyTarget): Mentioned {
+  return { href: actor, name: address ?? actor, url: url ?? actor }
+}
+
+type Audience = { readonly to: readonly string[]; readonly cc: readonly string[] }
+
+/** As Mastodon addresses each visibility. */
+const audiences: Record<Rendering['visibility'], (followers: string, people: readonly string[]) => Audience> = {
+  public: (followers, people) => ({ to: [publicCollection], cc: [followers, ...people] }),
+  unlisted: (followers, people) => ({ to: [followers], cc: [publicCollection, ...people] }),
+  followers: (followers, people) => ({ to: [followers], cc: people }),
+  direct: (_, people) => ({ to: people, cc: [] }),
+}
+
+export function renderAudience(answered: Answered): Audience {
+  const { origin, agent, rendering } = answered
+  const people = mentionedBy(answered).map(({ href }) => href)
+  return audiences[rendering.visibility](agentIris(origin, agent).followers, people)
+}
+
+function writeWords(answered: Answered, parts: readonly Part[], mentioned: readonly Mentioned[]): LinkedWords {
+  const { origin, agent, response } = answered
+  const worded = parts.filter(part => !isShown(part, answered))
+  const status = parts.length > worded.length ? 'completed' : response.status
+  const html = partsToHtmlOnce({ parts: worded, status })
+  return linkWords(html, { mentioned, tagIri: tag => tagIri(origin, agent, tag), memoKey: `${origin} ${agent}` })
+}
+
+/**
+ * Mastodon notifies only those who are named in the text, in `tag` and in the addressing. Who is answered stands before it, and so do those of the
+ * chosen whom it does not name itself. What follows in the same thread needs no names again.
+ */
+function withMentions({ html, named }: LinkedWords, answered: Answered, mentioned: readonly Mentioned[]): string {
+  const { response, rendering, mentions = [] } = answered
+  const chosen = othersMentioned(response.mentions)
+  const missing = mentions.filter(({ name }) => chosen.includes(name) && !named.has(name))
+  const before = rendering.reply ? [...mentioned.slice(0, 1), ...missing] : missing
+  if (before.length === 0) return html
+  const names = before.map(each => writeMention(each)).join(' ')
+  return html.startsWith('<p>') ? `<p>${names} ${html.slice(3)}` : `<p>${names}</p>${html}`
+}
+
+const mediaPattern = /^(image|video|audio)\//
+
+/** Servers show media beside the text: there it needs no words. */
+function isShown(part: Part, { fileAddress }: Answered): boolean {
+  if (part.kind !== 'file' && part.kind !== 'artifact') return false
+  return mediaPattern.test(part.mime ?? '') && addressOf(part, fileAddress) !== undefined
+}
+
+function toDocument(part: Part, { fileAddress }: Answered): readonly Json[] {
+  if (part.kind !== 'file' && part.kind !== 'artifact') return []
+  const url = addressOf(part, fileAddress)
+  const { name, description = name, mime } = part
+  return url
+    ? [{ type: 'Document', url, ...(mime && { mediaType: mime }), ...(description && { name: description }) }]
+    : []
+}
+
+function addressOf(
+  { bytes_ref: ref }: Extract<Part, { kind: 'file' | 'artifact' }>,
+  fileAddress: Answered['fileAddress'],
+): string | undefined {
+  if (ref.kind === 'content_addressed') return fileAddress?.(ref.digest) ?? findWebAddress(ref.url)
+  return ref.kind === 'url' ? findWebAddress(ref.url) : undefined
+}

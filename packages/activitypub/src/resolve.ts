@@ -1,0 +1,51 @@
+import type { Proof } from '@postern/core'
+import type { ActivityKind, Findings, InboxDeps, Lookups, ResolvedActivity } from './inbox/activity-kind.ts'
+import { activityKinds } from './inbox/activity-kinds.ts'
+import type { NamedActivity } from './inbox/named-activity.ts'
+import type { IsBlocked } from './peers/blocklist.ts'
+import { isAboutBlocked } from './peers/blocklist.ts'
+import type { Handles } from './peers/webfinger.ts'
+import type { ProvenActivity, VerifiedDelivery } from './proofs/proven-activity.ts'
+
+/** What there is to do about a delivery: nothing, to forget an actor that is gone, or what its kind of activity says. */
+export type ResolvedDelivery =
+  | 'nothing'
+  | { readonly gone: string }
+  | { readonly kind: ActivityKind; readonly resolved: ResolvedActivity }
+
+export interface ResolveDeps extends Lookups {
+  readonly gateway: InboxDeps
+  readonly handles: Pick<Handles, 'confirm'>
+  readonly isBlocked: IsBlocked
+}
+
+const bringsPosts: ReadonlySet<string> = new Set(['Create', 'Update', 'Announce'])
+
+/**
+ * Looks up what a proven activity is about. Only what concerns an agent of ours makes us ask for its sender's name.
+ * @throws Rejection `forbidden`
+ */
+export async function resolveDelivery(verified: VerifiedDelivery, parts: ResolveDeps): Promise<ResolvedDelivery> {
+  if (verified === 'nothing' || !verified.activity) return verified
+  const { type, json } = verified.activity
+  if (bringsPosts.has(type) && isAboutBlocked(json, parts.isBlocked)) return 'nothing'
+  const kind = activityKinds.get(type)
+  const found = await kind?.find(verified, parts)
+  if (!kind || !found) return 'nothing'
+  const named = concernsAgents(found) ? await nameActor(verified, parts) : { ...verified, address: undefined }
+  return { kind, resolved: { named, agents: [], known: [], gateway: parts.gateway, ...found } }
+}
+
+function concernsAgents({ agents = [], known = [], post }: Findings): boolean {
+  return agents.length > 0 || known.length > 0 || post !== undefined
+}
+
+async function nameActor(proven: ProvenActivity, { handles }: ResolveDeps): Promise<NamedActivity> {
+  const address = await handles.confirm(proven.actor)
+  return { ...proven, address, proofs: [...proven.proofs, proveHandle(address)] }
+}
+
+function proveHandle(address: string | undefined): Proof {
+  if (address) return { kind: 'webfinger', verdict: 'pass', address }
+  return { kind: 'webfinger', verdict: 'none', reason: 'the name is not confirmed by its host' }
+}

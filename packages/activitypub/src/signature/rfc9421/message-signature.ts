@@ -1,0 +1,126 @@
+import type { KeyObject } from 'node:crypto'
+import { verify } from 'node:crypto'
+import { Rejection } from '@postern/core'
+import type { SignatureParameters } from '../header.ts'
+import type { SignedRequest } from '../signed-request.ts'
+import { hasContent } from '../signed-request.ts'
+import { buildSignatureBase } from './signature-base.ts'
+import type { InnerList, Parameters } from './structured-field.ts'
+import { formatInnerList, parseByteSequences, parseInnerLists } from './structured-field.ts'
+
+/** The one signature of a request (RFC 9421), read but not verified. */
+interface MessageSignature extends SignatureParameters {
+  /** The value of `@signature-params`. */
+  readonly parameters: string
+}
+
+const maxCovered = 32
+
+/** What each parameter has to be (RFC 9421 §2.3); we know no others. */
+const parameterKinds: ReadonlyMap<string, 'string' | 'number'> = new Map([
+  ['created', 'number'],
+  ['expires', 'number'],
+  ['keyid', 'string'],
+  ['alg', 'string'],
+  ['nonce', 'string'],
+  ['tag', 'string'],
+])
+
+/** Type of key → its algorithm here, and how node:crypto calls it. The key decides; `alg` may only say the same. */
+const algorithms: ReadonlyMap<string | undefined, { readonly name: string; readonly digest: string | null }> = new Map([
+  ['rsa', { name: 'rsa-v1_5-sha256', digest: 'sha256' }],
+  ['ed25519', { name: 'ed25519', digest: null }],
+])
+const acceptedNames: ReadonlySet<string | undefined> = new Set([
+  undefined,
+  ...[...algorithms.values()].map(({ name }) => name),
+])
+
+/**
+ * Reads `Signature-Input` and `Signature`. Exactly one signature: of several, two readers might believe different ones.
+ * @throws Rejection `signature_invalid`: syntax, a parameter we do not know, or one that is missing
+ */
+export function parseMessageSignature(headers: Headers): MessageSignature {
+  const inputs = parseInnerLists(headers.get('signature-input') ?? '', 'Signature-Input')
+  const signatures = parseByteSequences(headers.get('signature') ?? '', 'Signature')
+  const [label = '', ...others] = inputs.keys()
+  const signature = signatures.get(label)
+  const input = inputs.get(label)
+  if (!input || !signature || others.length > 0 || signatures.size > 1) {
+    throw invalidSignature('there is not exactly one, labelled alike in Signature-Input and Signature')
+  }
+  checkParameters(input.parameters)
+  return {
+    keyId: String(input.parameters.get('keyid') ?? ''),
+    signature,
+    covered: readCovered(input),
+    algorithm: readString(input.parameters, 'alg'),
+    created: readSeconds(input.parameters, 'created'),
+    expires: readSeconds(input.parameters, 'expires'),
+    parameters: formatInnerList(input),
+  }
+}
+
+function checkParameters(parameters: Parameters): void {
+  for (const [name, value] of parameters) {
+    const kind = parameterKinds.get(name)
+    if (!kind) throw invalidSignature(`the parameter "${name}" is not known`)
+    if (typeof value !== kind) throw invalidSignature(`the parameter "${name}" is not a ${kind}`)
+  }
+  if (!parameters.get('keyid')) throw invalidSignature('the parameter "keyid" is missing')
+  if (!parameters.has('created')) throw invalidSignature('the parameter "created" is missing')
+  if (!acceptedNames.has(readString(parameters, 'alg'))) {
+    throw invalidSignature('its algorithm is not accepted, use rsa-v1_5-sha256 or ed25519')
+  }
+}
+
+function readCovered({ items }: InnerList): readonly string[] {
+  const covered = items.map(({ value, parameters }) => {
+    if (parameters.size > 0) throw invalidSignature('it covers a component with parameters')
+    return value
+  })
+  if (covered.length > maxCovered || new Set(covered).size !== covered.length) {
+    throw invalidSignature('its list of components is too long or repeats itself')
+  }
+  return covered
+}
+
+function readString(parameters: Parameters, name: string): string | undefined {
+  const value = parameters.get(name)
+  return typeof value === 'string' ? value : undefined
+}
+
+/** A time that no clock shows cannot be read. */
+function readSeconds(parameters: Parameters, name: string): number | undefined {
+  const value = parameters.get(name)
+  if (value === undefined) return undefined
+  if (typeof value !== 'number' || value < 0 || value >= 1e12) {
+    throw invalidSignature(`the parameter "${name}" is not a time in seconds`)
+  }
+  return value
+}
+
+/**
+ * Method, whole target and content must be covered, so that nothing of the request can be swapped.
+ * @throws Rejection `signature_invalid`
+ */
+export function checkMessageCoverage({ covered }: MessageSignature, request: SignedRequest): void {
+  const parts = ['@authority', '@path', ...(request.target.includes('?') ? ['@query'] : [])]
+  const target = covered.includes('@target-uri') ? [] : parts
+  const required = ['@method', ...target, ...(hasContent(request) ? ['content-digest'] : [])]
+  const missing = required.find(name => !covered.includes(name))
+  if (!missing) return
+  throw invalidSignature(`it does not cover ${parts.includes(missing) ? '@target-uri' : missing}`)
+}
+
+/** Whether `key` made this signature over this request. @throws Rejection when a covered component is not there */
+export function isMessageSignedBy(key: KeyObject, signature: MessageSignature, request: SignedRequest): boolean {
+  const algorithm = algorithms.get(key.asymmetricKeyType)
+  if (!algorithm || (signature.algorithm ?? algorithm.name) !== algorithm.name) return false
+  const base = Buffer.from(buildSignatureBase(signature, request))
+  return verify(algorithm.digest, base, key, signature.signature)
+}
+
+function invalidSignature(problem: string): Rejection {
+  return new Rejection('signature_invalid', `Cannot verify activity: signature is invalid, ${problem}`)
+}

@@ -1,0 +1,38 @@
+import { sign } from 'node:crypto'
+import { promisify } from 'node:util'
+import type { OutgoingRequest, SigningKey } from '../sign.ts'
+import { formatContentDigest } from './content-digest.ts'
+import { buildSignatureBase } from './signature-base.ts'
+import { formatInnerList } from './structured-field.ts'
+
+const signInThreadpool = promisify(sign)
+
+/**
+ * The headers that sign a request of ours by RFC 9421, in the one form Mastodon takes: one signature, `created`, method,
+ * target and content covered, rsa-v1_5-sha256.
+ */
+export async function signMessage(
+  { method, url, now, body }: OutgoingRequest,
+  { id, privateKey }: SigningKey,
+): Promise<Record<string, string>> {
+  const { origin, pathname, search } = new URL(url)
+  const sent = body && { 'content-digest': formatContentDigest(body.bytes), 'content-type': body.type }
+  const covered = ['@method', '@target-uri', ...(body ? ['content-digest'] : [])]
+  const parameters = formatInnerList({
+    items: covered.map(value => ({ value, parameters: new Map() })),
+    parameters: new Map<string, string | number>([
+      ['created', Math.floor(now / 1_000)],
+      ['keyid', id],
+      ['alg', 'rsa-v1_5-sha256'],
+    ]),
+  })
+  const request = { method, target: pathname + search, origin, headers: new Headers(sent) }
+  const base = Buffer.from(buildSignatureBase({ covered, parameters }, request))
+  const signature = await signInThreadpool('sha256', base, privateKey)
+  return {
+    date: new Date(now).toUTCString(),
+    ...sent,
+    'signature-input': `sig1=${parameters}`,
+    signature: `sig1=:${signature.toString('base64')}:`,
+  }
+}

@@ -1,0 +1,58 @@
+import { parseUrl, toAsciiDomain } from '@postern/core'
+import { measureGrowth } from '@postern/testing/growth'
+import { afterEach, expect, test } from 'vitest'
+import { createBlocklist, isBlockedAddress } from '../../src/peers/blocklist.ts'
+import { readNote } from '../../src/posts/note-reading.ts'
+import { composeNote, postActivity } from '../person.ts'
+import type { Stage } from '../stage.ts'
+import { openStage } from '../stage.ts'
+
+let stage: Stage | undefined
+
+afterEach(() => stage?.close())
+
+/** Far from linear: eight times the input would take 64 times as long if the work grew with the square. */
+const linear = 24
+const own = { isOwnMention: () => false, addresses: [] }
+const attach = (url: string) => ({ type: 'Document', mediaType: 'image/png', url })
+
+test('a post keeps its words, and loses each address that is longer than any server has', async () => {
+  stage = await openStage({ config: { block: ['blocked.test'] } })
+  const { gateway, alice, stored } = stage
+  const labels = `https://${'a.'.repeat(7_000)}blocked.test/a.png`
+  const attachment = [attach(`https://good.test/${'a'.repeat(2_040)}`), ...Array(62).fill(attach(labels))]
+  const kept = attach('https://good.test/a.png')
+  const { status } = await postActivity(gateway, alice, composeNote(alice, { attachment: [...attachment, kept] }))
+  expect(status).toBe(202)
+  const [record] = await stored()
+  expect(record?.message.parts).toEqual([
+    expect.objectContaining({ kind: 'text', content: 'Hello' }),
+    expect.objectContaining({ kind: 'file', bytes_ref: { kind: 'url', url: 'https://good.test/a.png' } }),
+  ])
+})
+
+test.each([
+  ['block list', { block: ['blocked.test'], allow: [] }],
+  ['allow list', { block: [], allow: ['good.test'] }],
+])('with a %s, a host of many labels costs no more than one that fits into DNS, and is blocked', (_, lists) => {
+  const isBlocked = createBlocklist(lists as Parameters<typeof createBlocklist>[0])
+  const look = (text: string) => expect(isBlocked(`${text}good.test`)).toBe(true)
+  expect(measureGrowth(look, 'a.', 32_000)).toBeLessThan(linear)
+  expect(measureGrowth(text => isBlockedAddress(`https://${text}good.test/`, isBlocked), 'a.', 32_000)).toBeLessThan(
+    linear,
+  )
+})
+
+test('a host of 127 labels is still told from a blocked one', () => {
+  const isBlocked = createBlocklist({ block: ['b.c'], allow: [] } as unknown as Parameters<typeof createBlocklist>[0])
+  expect(isBlocked(`${'a.'.repeat(125)}b.c`)).toBe(true)
+  expect(isBlocked(`${'a.'.repeat(125)}c.c`)).toBe(false)
+})
+
+test.each(['a.', 'ü.', 'a', 'ü', 'xn--a.', '%61'])('an address of many "%s" is read in linear time', piece => {
+  const size = piece.length * 80_000
+  expect(measureGrowth(text => parseUrl(`https://${text}`), piece, size)).toBeLessThan(linear)
+  expect(measureGrowth(text => toAsciiDomain(`${text}test`), piece, size)).toBeLessThan(linear)
+  const note = (text: string) => ({ type: 'Note', content: 'a', attachment: Array(8).fill(attach(`https://${text}`)) })
+  expect(measureGrowth(text => readNote(note(text), own), piece, size)).toBeLessThan(linear)
+})

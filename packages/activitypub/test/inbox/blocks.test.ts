@@ -1,0 +1,251 @@
+import { createPublisher } from '@postern/core'
+import { afterEach, expect, test, vi } from 'vitest'
+import { createBlocklist } from '../../src/peers/blocklist.ts'
+import { composeActivity } from '../activity.ts'
+import type { TestGatewayOptions } from '../gateway.ts'
+import { echo as echoAgent, origin } from '../gateway.ts'
+import type { Person } from '../person.ts'
+import { composeNote, postActivity, publicCollection, settlePerson } from '../person.ts'
+import type { Stage } from '../stage.ts'
+import { openStage } from '../stage.ts'
+
+// AP-64: the lists of domains, on every path.
+
+let stage: Stage | undefined
+afterEach(() => stage?.close())
+
+const echo = `${origin}/agents/echo`
+const forbidden = { status: 403, code: 'forbidden', detail: 'Cannot accept activity: its host is blocked' }
+
+async function openGuarded(
+  config: NonNullable<TestGatewayOptions['config']>,
+  options: TestGatewayOptions = {},
+): Promise<Stage> {
+  stage = await openStage({ config, ...options })
+  return stage
+}
+
+test.each([
+  ['evil.test', true],
+  ['deep.sub.evil.test', true],
+  ['evil.test.', true],
+  ['evil.test..', true],
+  ['notevil.test', false],
+  ['evil.test.good.test', false],
+  ['xn--gd-eka.test', true],
+  ['test', false],
+  ['', false],
+])('createBlocklist() answers for "%s": %s', (host, expected) => {
+  const isBlocked = createBlocklist({ block: ['EVIL.test.', 'ögd.test'], allow: [] })
+  expect(isBlocked(host)).toBe(expected)
+})
+
+test('createBlocklist() with an allow list blocks everybody else, and whoever is blocked all the same', () => {
+  const isBlocked = createBlocklist({ block: ['bad.good.test'], allow: ['good.test'] })
+  expect(['good.test', 'a.good.test', 'bad.good.test', 'other.test', '93.184.216.34'].map(isBlocked)).toEqual([
+    false,
+    false,
+    true,
+    true,
+    true,
+  ])
+})
+
+test('the length of the list does not count', () => {
+  const block = Array.from({ length: 50_000 }, (_, at) => `host-${at}.example`)
+  const isBlocked = createBlocklist({ block, allow: [] })
+  const before = process.threadCpuUsage()
+  for (let at = 0; at < 100_000; at += 1) isBlocked('one.of.many.social.example')
+  expect(process.threadCpuUsage(before).user).toBeLessThan(2_000_000)
+  expect(isBlocked('x.host-49999.example')).toBe(true)
+})
+
+test.each([
+  ['as it is', 'evil.test'],
+  ['in capitals', 'EVIL.Test'],
+  ['with a trailing dot', 'evil.test.'],
+  ['with a port', 'evil.test:8443'],
+  ['as a sub-domain', 'a.b.evil.test'],
+])('a blocked domain written %s does not speak, and is not asked', async (_, host) => {
+  const { gateway, peer, mallory } = await openGuarded({ block: ['evil.test'] })
+  const id = `https://${host}/users/mallory`
+  const activity = composeNote({ ...mallory, id })
+  const answer = await postActivity(gateway, { ...mallory, id, keyId: `${id}#main-key` }, activity)
+  expect(answer).toMatchObject(forbidden)
+  expect(peer.requests).toEqual([])
+})
+
+test('a blocked IDN is met by its A-labels', async () => {
+  const { gateway, peer } = await openGuarded({ block: ['ögd.test'] })
+  const loki = settlePerson(peer, 'loki@xn--gd-eka.test')
+  expect(await postActivity(gateway, loki, composeNote(loki))).toMatchObject(forbidden)
+  expect(peer.requests).toEqual([])
+})
+
+test('when there is an allow list, only those on it and their sub-domains speak', async () => {
+  const { gateway, peer, alice, mallory, stored } = await openGuarded({ allow: ['good.test', 'evil.test'], block: [] })
+  const bob = settlePerson(peer, 'bob@other.test')
+  const sub = settlePerson(peer, 'sub@sub.evil.test')
+  for (const person of [alice, mallory, sub]) {
+    expect(await postActivity(gateway, person, composeNote(person))).toMatchObject({ status: 202 })
+  }
+  peer.forget()
+  expect(await postActivity(gateway, bob, composeNote(bob))).toMatchObject(forbidden)
+  expect(peer.requests).toEqual([])
+  expect(await stored()).toHaveLength(3)
+})
+
+/** An honest relay passes on what others said. */
+function announce(alice: Person, object: unknown) {
+  return {
+    '@context': 'https://www.w3.org/ns/activitystreams',
+    id: `${alice.id}/announces/${Math.random()}`,
+    type: 'Announce',
+    actor: alice.id,
+    to: [publicCollection],
+    cc: [echo],
+    object,
+  }
+}
+
+const evilNote = {
+  id: 'https://evil.test/notes/1',
+  type: 'Note',
+  attributedTo: 'https://evil.test/users/mallory',
+  content: 'buy',
+}
+
+test.each([
+  ['by its address', 'https://evil.test/notes/1'],
+  ['whole', evilNote],
+  ['under an id of the relay', { ...evilNote, id: 'https://good.test/copies/1' }],
+  ['in its Create', { type: 'Create', id: 'https://evil.test/notes/1/activity', object: evilNote }],
+])('AP-64: a blocked domain’s post that is boosted %s has no effect, and is not fetched', async (_, object) => {
+  const { gateway, peer, alice, stored } = await openGuarded({ block: ['evil.test'] })
+  const activity = announce(alice, object)
+  expect(await postActivity(gateway, alice, activity, { path: '/inbox' })).toMatchObject({ status: 202 })
+  expect(peer.requests.filter(({ host }) => host === 'evil.test')).toEqual([])
+  expect(await stored()).toEqual([])
+})
+
+test.each(['Create', 'Update'])(
+  'AP-64: a %s of a post that a blocked actor has written too has no effect',
+  async type => {
+    const { gateway, peer, alice, mallory, stored } = await openGuarded({ block: ['evil.test'] })
+    const note = { attributedTo: [alice.id, mallory.id] }
+    expect(await postActivity(gateway, alice, composeNote(alice, note, { type }))).toMatchObject({ status: 202 })
+    expect(peer.countOf(mallory.id)).toBe(0)
+    expect(await stored()).toEqual([])
+  },
+)
+
+test.each([
+  ['quote', { quote: 'https://evil.test/notes/1' }],
+  ['quoteUrl', { quoteUrl: 'https://evil.test/notes/1' }],
+  ['link', { tag: [{ type: 'Link', mediaType: 'application/activity+json', href: 'https://evil.test/notes/1' }] }],
+  ['plain address', { quoteUrl: 'http://evil.test/notes/1' }],
+  ['file', { attachment: [{ type: 'Image', mediaType: 'image/png', url: 'https://cdn.evil.test/1.png' }] }],
+])('AP-64: what of a post leads to a blocked domain as its %s is left out', async (_, note) => {
+  const { gateway, peer, alice, stored } = await openGuarded({ block: ['evil.test'] })
+  expect(await postActivity(gateway, alice, composeNote(alice, note))).toMatchObject({ status: 202 })
+  const [record] = await stored()
+  expect(record?.message.parts).toEqual([{ kind: 'text', mime: 'text/plain', content: 'Hello' }])
+  expect(peer.requests.filter(({ host }) => host.endsWith('evil.test'))).toEqual([])
+})
+
+test('AP-64: the domain of a name on another server is blocked without being asked', async () => {
+  const { gateway, peer, alice, stored } = await openGuarded({ block: ['other.test'] })
+  const links = [{ rel: 'self', type: 'application/activity+json', href: alice.id }]
+  const body = { subject: 'acct:alice@other.test', links }
+  peer.serve('https://good.test/.well-known/webfinger', { type: 'application/jrd+json', body })
+  for (const _ of [1, 2]) expect(await postActivity(gateway, alice, composeNote(alice))).toMatchObject(forbidden)
+  expect(peer.requests.filter(({ host }) => host === 'other.test')).toEqual([])
+  expect(await stored()).toEqual([])
+})
+
+test('AP-64: WebFinger that redirects to a blocked domain is not followed', async () => {
+  const { gateway, peer, alice, stored } = await openGuarded({ block: ['evil.test'] })
+  const location = 'https://evil.test/.well-known/webfinger?resource=acct:alice@good.test'
+  peer.serve('https://good.test/.well-known/webfinger', { status: 302, headers: { location } })
+  expect(await postActivity(gateway, alice, composeNote(alice))).toMatchObject({ status: 202 })
+  const [record] = await stored()
+  expect(record?.message.sender.address).toBe('@~unconfirmed@good.test')
+  expect(peer.requests.filter(({ host }) => host === 'evil.test')).toEqual([])
+})
+
+test.each([
+  ['blocked', { block: ['evil.test'] }],
+  ['not allowed', { allow: ['good.test'] }],
+])('one whom an answer mentions is not looked up where that is %s', async (_, config) => {
+  const agent = {
+    handle: () => ({
+      parts: [{ kind: 'text' as const, mime: 'text/plain' as const, content: 'x' }],
+      mentions: ['@mallory@evil.test'],
+    }),
+  }
+  const { gateway, peer, alice } = await openGuarded(config, { agents: { echo: agent } })
+  peer.serve('https://good.test/inbox', { status: 202 })
+  gateway.work()
+  await postActivity(gateway, alice, composeNote(alice))
+  const states = async () => (await gateway.store.listDeliveries({ limit: 10 })).map(({ to, state }) => [to, state])
+  await vi.waitFor(async () =>
+    expect(await states()).toEqual(
+      expect.arrayContaining([
+        ['@mallory@evil.test', 'dead'],
+        ['https://good.test/inbox', 'sent'],
+      ]),
+    ),
+  )
+  expect(peer.requests.filter(({ host }) => host === 'evil.test')).toEqual([])
+})
+
+test('an inbox on a domain that is not allowed is not delivered to', async () => {
+  const { gateway, peer } = await openGuarded({ allow: ['good.test'] }, { agents: { echo: echoAgent } })
+  const inbox = 'https://other.test/inbox'
+  const alice = settlePerson(peer, 'alice@good.test', { document: { inbox, endpoints: undefined } })
+  gateway.work()
+  await postActivity(gateway, alice, composeNote(alice))
+  const first = async () => (await gateway.store.listDeliveries({ limit: 10 }))[0]
+  await vi.waitFor(async () => expect(await first()).toMatchObject({ to: inbox, state: 'dead' }))
+  expect((await first())?.last_error).toContain('blocked')
+  expect(peer.countOf(inbox)).toBe(0)
+})
+
+test('a follower whose domain is blocked since is told nothing, wherever his inbox is', async () => {
+  const { gateway, peer, alice } = await openGuarded(
+    { block: ['other.test'] },
+    { agents: { echo: { handle: () => undefined } } },
+  )
+  const follower = (person: string, inbox: string) => ({
+    kind: 'relate' as const,
+    relation: 'follower' as const,
+    peer: person,
+    target: { inbox },
+  })
+  for (const inbox of ['https://good.test/inboxes/bob', 'https://good.test/inboxes/carol', alice.document.inbox]) {
+    peer.serve(String(inbox), { status: 202 })
+  }
+  gateway.work()
+  await postActivity(gateway, alice, composeActivity(alice, 'Follow', echo))
+  const [stored] = await gateway.store.listMessages({ limit: 1 })
+  const effects = [
+    follower('https://other.test/users/bob', 'https://good.test/inboxes/bob'),
+    follower('https://good.test/users/carol', 'https://good.test/inboxes/carol'),
+  ]
+  await gateway.store.decide(stored?.message ?? 0, { effects, deliveries: [] })
+  const acting = { agent: 'echo', address: '@echo@agents.test' }
+  const { store, platform, channel } = gateway
+  const acts = {
+    acting,
+    gateway: { store, platform, findChannel: () => channel },
+    signal: new AbortController().signal,
+  }
+  await createPublisher({ ...acts, log: platform.log }).post('Good morning')
+  const stateOf = async (inbox: string) =>
+    (await store.listDeliveries({ limit: 20 })).find(({ to }) => to === inbox)?.state
+  await vi.waitFor(async () => {
+    expect(await stateOf('https://good.test/inboxes/carol')).toBe('sent')
+    expect(await stateOf('https://good.test/inboxes/bob')).toBe('dead')
+  })
+  expect(peer.countOf('https://good.test/inboxes/bob')).toBe(0)
+})

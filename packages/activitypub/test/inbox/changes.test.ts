@@ -1,0 +1,341 @@
+import { afterEach, beforeEach, expect, test, vi } from 'vitest'
+import { composeActivity, composeDelete, composeUpdate, echoActor, objectIdOf } from '../activity.ts'
+import { origin } from '../gateway.ts'
+import { composeNote, postActivity, publicCollection, settlePerson } from '../person.ts'
+import type { Stage } from '../stage.ts'
+import { openStage } from '../stage.ts'
+
+// Numbers are rows of the ActivityPub bug history.
+
+let stage: Stage
+
+beforeEach(async () => {
+  stage = await openStage()
+  stage.peer.serve('https://good.test/inbox', { status: 202 })
+})
+afterEach(() => stage.close())
+
+const onlyMe = { to: [echoActor], cc: [] }
+
+/** Lets the agent answer all there is. */
+async function answerAll(): Promise<void> {
+  const worker = stage.gateway.work()
+  const states = async () => new Set((await stage.stored()).map(({ state }) => state))
+  await vi.waitFor(async () => expect(await states()).not.toContain('received'))
+  await vi.waitFor(async () => expect(await states()).not.toContain('working'))
+  await worker.stop(500)
+}
+
+test('an edit of what waits for its answer changes it: the agent reads the new words, and nothing else', async () => {
+  const { gateway, alice, peer } = stage
+  const note = composeNote(alice)
+  await postActivity(gateway, alice, note)
+  const update = composeUpdate(alice, note, { content: '<p>Hello again</p>' })
+  expect(await postActivity(gateway, alice, update)).toMatchObject({ status: 202 })
+  const [edit, first] = await stage.stored()
+  expect(edit).toMatchObject({ state: 'ignored', flags: ['edit_applied'], message: { kind: 'edit' } })
+  expect(first).toMatchObject({
+    state: 'received',
+    flags: ['edited'],
+    message: { parts: [{ content: 'Hello again' }] },
+  })
+  gateway.work()
+  const posts = () => peer.requests.filter(({ method }) => method === 'POST').map(({ body }) => JSON.parse(body).object)
+  await vi.waitFor(() => expect(posts()).toHaveLength(1))
+  expect(posts()).toMatchObject([{ inReplyTo: objectIdOf(note) }])
+  expect(gateway.resolved.map(({ id, kind, raw }) => [id, kind, (raw as { id: string }).id])).toEqual([
+    [note.id, 'message', update.id],
+  ])
+})
+
+test('what waits for its answer is answered before no more people than its edit wants', async () => {
+  const { gateway, alice } = stage
+  const open = { to: [publicCollection], cc: [echoActor] }
+  const note = composeNote(alice, open, open)
+  await postActivity(gateway, alice, note)
+  await postActivity(gateway, alice, composeUpdate(alice, note, onlyMe, onlyMe))
+  const [turn] = await gateway.store.leaseTurns({ holder: 'test', limit: 1, leaseMs: 1_000 })
+  expect(turn).toMatchObject({ content: { id: note.id }, target: { visibility: 'direct' } })
+})
+
+test('an edit of what is answered reaches the agent as an edit, in the thread of the post', async () => {
+  const { gateway, alice } = stage
+  const note = composeNote(alice, { context: 'https://good.test/contexts/1' })
+  await postActivity(gateway, alice, note)
+  await answerAll()
+  const update = composeUpdate(alice, note, { content: '<p>Hello again</p>' })
+  expect(await postActivity(gateway, alice, update)).toMatchObject({ status: 202 })
+  const [edit, first] = await stage.stored()
+  expect(edit).toMatchObject({ thread: first?.thread, state: 'received', flags: [] })
+  expect(edit?.message).toMatchObject({
+    id: update.id,
+    kind: 'edit',
+    thread_id: 'https://good.test/contexts/1',
+    in_reply_to: objectIdOf(note),
+    parts: [{ content: 'Hello again' }],
+  })
+})
+
+test('an answer to an edit answers the post', async () => {
+  const { gateway, alice, peer } = stage
+  const note = composeNote(alice)
+  await postActivity(gateway, alice, note)
+  await answerAll()
+  await postActivity(gateway, alice, composeUpdate(alice, note, { content: '<p>Hello again</p>' }))
+  gateway.work()
+  const posts = () => peer.requests.filter(({ method }) => method === 'POST').map(({ body }) => JSON.parse(body).object)
+  await vi.waitFor(() => expect(posts()).toHaveLength(2))
+  expect(posts().map(({ inReplyTo }) => inReplyTo)).toEqual([objectIdOf(note), objectIdOf(note)])
+  expect(gateway.resolved.map(({ kind }) => kind)).toEqual(['message', 'edit'])
+  expect(gateway.resolved[1]?.history?.map(({ role }) => role)).toEqual(['user', 'assistant'])
+})
+
+test('AP-54: an Update of somebody else’s post is refused, and the post is unchanged', async () => {
+  const { gateway, peer, alice, mallory } = stage
+  const note = composeNote(alice)
+  await postActivity(gateway, alice, note)
+  const bob = settlePerson(peer, 'bob@good.test')
+  for (const thief of [mallory, bob]) {
+    const forged = composeUpdate(thief, note, { content: '<p>Give me your keys</p>' })
+    const answer = await postActivity(gateway, thief, forged)
+    expect(answer).toMatchObject({ status: 401, code: 'signer_mismatch' })
+    expect(answer.detail).toMatch(/^Cannot verify activity: its object is (on another host|attributed to somebody)/)
+  }
+  const nameless = composeUpdate(bob, note, { content: '<p>Mine now</p>', attributedTo: undefined, ...onlyMe, tag: [] })
+  await postActivity(gateway, bob, { ...nameless, to: [], cc: [] })
+  const records = await stage.stored()
+  expect(records.filter(({ message }) => message.kind === 'edit')).toEqual([])
+  expect(records.at(-1)?.message.parts).toMatchObject([{ content: 'Hello' }])
+})
+
+test('an Update that only now speaks to the agent is a message to it', async () => {
+  const { gateway, alice } = stage
+  const nobody = { to: [publicCollection], cc: [], tag: [] }
+  const note = composeNote(alice, nobody, { to: [publicCollection], cc: [] })
+  await postActivity(gateway, alice, note)
+  const tag = [{ type: 'Mention', href: echoActor }]
+  await postActivity(gateway, alice, composeUpdate(alice, note, { content: '<p>Hi @echo</p>', tag }), {
+    path: '/inbox',
+  })
+  expect(await stage.stored()).toMatchObject([{ message: { kind: 'message' }, state: 'received' }])
+})
+
+test('AP-53: an edit does not widen who may read, nor does a second Create of the same post', async () => {
+  const { gateway, alice } = stage
+  const note = composeNote(alice, onlyMe, onlyMe)
+  await postActivity(gateway, alice, note)
+  const wide = { to: [publicCollection], cc: [echoActor] }
+  await postActivity(gateway, alice, composeUpdate(alice, note, wide, wide))
+  const again = { ...note, id: `${note.id}/again`, ...wide, object: { ...(note.object as object), ...wide } }
+  expect(await postActivity(gateway, alice, again)).toMatchObject({ status: 202 })
+  const known = await gateway.store.findAuthored('activitypub', { author: alice.id, object: objectIdOf(note) })
+  expect(known.map(({ kind, scope, target }) => [kind, scope, (target as { visibility: string }).visibility])).toEqual([
+    ['message', alice.id, 'direct'],
+    ['edit', alice.id, 'direct'],
+  ])
+})
+
+test('AP-53: a Create of somebody else’s post is refused', async () => {
+  const { gateway, alice, mallory } = stage
+  const note = composeNote(alice, onlyMe, onlyMe)
+  await postActivity(gateway, alice, note)
+  const wide = composeNote(mallory, { id: objectIdOf(note), attributedTo: alice.id })
+  expect(await postActivity(gateway, mallory, wide)).toMatchObject({ status: 401, code: 'signer_mismatch' })
+  expect(await stage.stored()).toHaveLength(1)
+})
+
+test('AP-60: in an edit, too, a malformed language is passed over', async () => {
+  const { gateway, alice } = stage
+  const note = composeNote(alice)
+  await postActivity(gateway, alice, note)
+  const contentMap = { 'x y': '<p>bad</p>', fr: '<p>bon</p>' }
+  await postActivity(gateway, alice, composeUpdate(alice, note, { content: undefined, contentMap }))
+  const [edit] = await stage.stored()
+  expect(edit?.message).toMatchObject({ parts: [{ content: 'bon' }], sender: { profile: { locale: 'fr' } } })
+})
+
+test.each([
+  ['a Tombstone', (id: string) => ({ id, type: 'Tombstone' })],
+  ['its id', (id: string) => id],
+])('a Delete by %s cancels what waits, forgets what was said, and tells the agent', async (_, refer) => {
+  const { gateway, alice } = stage
+  const note = composeNote(alice, { content: '<p>zebra</p>' })
+  await postActivity(gateway, alice, note)
+  await postActivity(gateway, alice, composeUpdate(alice, note, { content: '<p>zebras</p>' }))
+  const [turn] = await gateway.store.leaseTurns({ holder: 'test', limit: 1, leaseMs: 1_000 })
+  const deletion = composeActivity(alice, 'Delete', refer(objectIdOf(note)))
+  expect(await postActivity(gateway, alice, deletion, { path: '/inbox' })).toMatchObject({ status: 202 })
+  const [told, edit, first] = await stage.stored()
+  expect(told).toMatchObject({ state: 'received', thread: first?.thread })
+  expect(told?.message).toMatchObject({ kind: 'delete', in_reply_to: objectIdOf(note) })
+  expect(first).toMatchObject({
+    state: 'failed',
+    error: 'canceled',
+    flags: ['edited', 'deleted'],
+    message: { parts: [] },
+  })
+  expect(edit).toMatchObject({ state: 'ignored', flags: ['edit_applied', 'deleted'], message: { parts: [] } })
+  expect(JSON.stringify(await stage.stored())).not.toContain('zebra')
+  expect(turn?.message).toBe(first?.number)
+})
+
+test('an answer to a deleted post that is still on its way is not sent', async () => {
+  const { gateway, peer, alice } = stage
+  peer.serve('https://good.test/inbox', { status: 503 })
+  const note = composeNote(alice)
+  await postActivity(gateway, alice, note)
+  const worker = gateway.work()
+  await vi.waitFor(async () => expect(await gateway.store.listDeliveries({ limit: 9, state: 'later' })).toHaveLength(1))
+  await worker.stop(500)
+  await postActivity(gateway, alice, composeDelete(alice, objectIdOf(note)))
+  expect(await gateway.store.listDeliveries({ limit: 9 })).toMatchObject([
+    { state: 'dead', last_error: 'what it answers was taken back by its author' },
+  ])
+})
+
+test('a Delete that arrives before its Create is remembered: the post leaves nothing', async () => {
+  const { gateway, alice } = stage
+  const note = composeNote(alice, { content: '<p>zebra</p>' })
+  expect(await postActivity(gateway, alice, composeDelete(alice, objectIdOf(note)))).toMatchObject({ status: 202 })
+  expect(await stage.stored()).toEqual([])
+  expect(await postActivity(gateway, alice, note)).toMatchObject({ status: 202 })
+  const [record] = await stage.stored()
+  expect(record).toMatchObject({ state: 'ignored', flags: ['deleted'], message: { parts: [] } })
+  expect(await gateway.store.nextDue()).toBeUndefined()
+})
+
+test('AP-55: a Delete of what is not the actor’s own is taken and has no effect', async () => {
+  const { gateway, peer, alice, mallory } = stage
+  const note = composeNote(alice)
+  await postActivity(gateway, alice, note)
+  const bob = settlePerson(peer, 'bob@good.test')
+  for (const thief of [mallory, bob]) {
+    for (const object of [objectIdOf(note), alice.id, note.id]) {
+      expect(await postActivity(gateway, thief, composeDelete(thief, object))).toMatchObject({ status: 202 })
+    }
+  }
+  expect(await stage.stored()).toMatchObject([
+    { state: 'received', flags: [], message: { parts: [{ content: 'Hello' }] } },
+  ])
+  expect(await postActivity(gateway, alice, composeNote(alice))).toMatchObject({ status: 202 })
+  expect((await stage.stored())[0]).toMatchObject({ state: 'received' })
+})
+
+test('AP-55: nobody takes back in advance what somebody else has yet to say', async () => {
+  const { gateway, peer, alice } = stage
+  const note = composeNote(alice)
+  const bob = settlePerson(peer, 'bob@good.test')
+  await postActivity(gateway, bob, composeDelete(bob, objectIdOf(note)))
+  await postActivity(gateway, alice, note)
+  expect(await stage.stored()).toMatchObject([{ state: 'received' }])
+})
+
+test('an Update of a deleted post brings nothing back', async () => {
+  const { gateway, alice } = stage
+  const note = composeNote(alice)
+  await postActivity(gateway, alice, note)
+  await postActivity(gateway, alice, composeDelete(alice, objectIdOf(note)))
+  await postActivity(gateway, alice, composeUpdate(alice, note, { content: '<p>zebra</p>' }))
+  const [update] = await stage.stored()
+  expect(update).toMatchObject({ state: 'ignored', flags: ['deleted'], message: { parts: [] } })
+})
+
+test('an actor that deletes itself is forgotten with all it said', async () => {
+  const { gateway, alice } = stage
+  await postActivity(gateway, alice, composeActivity(alice, 'Follow', echoActor))
+  await postActivity(gateway, alice, composeNote(alice, { content: '<p>zebra</p>' }))
+  expect(await postActivity(gateway, alice, composeActivity(alice, 'Delete', alice.id))).toMatchObject({ status: 202 })
+  expect(await gateway.store.countRelations({ via: 'activitypub', agent: 'echo', relation: 'follower' })).toBe(0)
+  expect((await stage.stored()).map(({ flags }) => flags)).toEqual([['deleted'], ['deleted']])
+  expect(JSON.stringify(await stage.stored())).not.toContain('zebra')
+  expect(await gateway.store.listDeliveries({ limit: 9 })).toMatchObject([
+    { state: 'dead', last_error: 'the recipient is gone' },
+  ])
+})
+
+test('AP-31: an actor whose origin says 410 is forgotten at its farewell; one that is only missing is not', async () => {
+  const { gateway, peer, alice } = stage
+  const bob = settlePerson(peer, 'bob@good.test')
+  for (const person of [alice, bob]) await postActivity(gateway, person, composeActivity(person, 'Follow', echoActor))
+  gateway.platform.advance(25 * 3_600_000)
+  peer.serve(alice.id, { status: 410 })
+  peer.serve(bob.id, { status: 404 })
+  for (const person of [alice, bob]) {
+    const farewell = composeActivity(person, 'Delete', person.id)
+    expect(await postActivity(gateway, person, farewell)).toMatchObject({ status: 202 })
+  }
+  const followers = await gateway.store.listRelations({
+    via: 'activitypub',
+    agent: 'echo',
+    relation: 'follower',
+    limit: 9,
+  })
+  expect(followers.map(({ peer: id }) => id)).toEqual([bob.id])
+})
+
+test('of a Delete that concerns nobody here nobody is asked for a name', async () => {
+  const { gateway, peer, alice } = stage
+  await postActivity(gateway, alice, composeDelete(alice, 'https://good.test/users/alice/statuses/0'))
+  expect(peer.requests.map(({ path }) => path)).toEqual(['/users/alice'])
+})
+
+test('AP-62: a quote is a link, whatever stamp comes with it, and the fallback text is left out (MN-4)', async () => {
+  const { gateway, peer, alice } = stage
+  const quoted = 'https://other.test/notes/1'
+  const note = {
+    quote: quoted,
+    quoteAuthorization: 'https://evil.test/stamps/1',
+    content: `<p class="quote-inline">RE: <a href="${quoted}">${quoted}</a></p><p>Look</p>`,
+  }
+  await postActivity(gateway, alice, composeNote(alice, note))
+  const [record] = await stage.stored()
+  expect(record?.message.parts).toEqual([
+    { kind: 'text', mime: 'text/plain', content: 'Look' },
+    { kind: 'link', url: quoted, title: 'Quoted post' },
+  ])
+  expect(peer.requests.map(({ host }) => host)).not.toContain('evil.test')
+})
+
+test('AP-62: a quoted post that comes along is data nobody reads', async () => {
+  const { gateway, alice } = stage
+  const quote = { id: 'https://other.test/notes/1', type: 'Note', content: '<p>forged zebra</p>' }
+  const tag = [
+    { type: 'Mention', href: echoActor },
+    { type: 'Link', mediaType: 'application/activity+json', href: 'https://other.test/notes/2', name: 'RE: x' },
+  ]
+  await postActivity(gateway, alice, composeNote(alice, { quote, tag }))
+  const [record] = await stage.stored()
+  expect(JSON.stringify(record?.message.parts)).not.toContain('zebra')
+  expect(record?.message.parts).toMatchObject([{ kind: 'text' }, { kind: 'link', url: 'https://other.test/notes/1' }])
+})
+
+test('AP-63: collections of replies are not walked, however endless', async () => {
+  const { gateway, peer, alice } = stage
+  const id = 'https://good.test/replies'
+  const replies = {
+    id,
+    type: 'Collection',
+    first: { type: 'CollectionPage', next: id, items: ['https://evil.test/1'] },
+  }
+  await postActivity(gateway, alice, composeNote(alice, { replies, context: id }))
+  expect(await stage.stored()).toHaveLength(1)
+  expect(peer.countOf(id)).toBe(0)
+})
+
+test('an edit and a deletion reach each agent that was told of the post', async () => {
+  const { gateway, alice } = stage
+  const cc = ['echo', 'help'].map(name => `${origin}/agents/${name}`)
+  const note = composeNote(alice, { cc }, { cc })
+  await postActivity(gateway, alice, note, { path: '/inbox' })
+  await postActivity(gateway, alice, composeUpdate(alice, note, { content: 'new' }), { path: '/inbox' })
+  await postActivity(gateway, alice, composeDelete(alice, objectIdOf(note)), { path: '/inbox' })
+  const list = await gateway.store.listMessages({ limit: 10 })
+  expect(list.map(({ agent, state }) => `${agent} ${state}`).sort()).toEqual([
+    'echo failed',
+    'echo ignored',
+    'echo received',
+    'help failed',
+    'help ignored',
+    'help received',
+  ])
+})

@@ -1,0 +1,122 @@
+import { performActions } from '@postern/core'
+import { afterEach, beforeEach, expect, test, vi } from 'vitest'
+import { composeActivity } from '../activity.ts'
+import { origin } from '../gateway.ts'
+import type { Person } from '../person.ts'
+import { composeNote, postActivity, settlePerson, signHeaders } from '../person.ts'
+import type { Stage } from '../stage.ts'
+import { openStage } from '../stage.ts'
+
+// A post for those who follow the agent.
+
+let stage: Stage
+let bob: Person
+let path: string
+
+const echo = `${origin}/agents/echo`
+const agent = {
+  handle: () => ({
+    visibility: 'followers' as const,
+    parts: [{ kind: 'text' as const, mime: 'text/plain' as const, content: 'among us' }],
+  }),
+}
+
+beforeEach(async () => {
+  stage = await openStage({ agents: { echo: agent } })
+  const { gateway, peer, alice } = stage
+  bob = settlePerson(peer, 'bob@other.test')
+  for (const inbox of [
+    'https://good.test/users/alice/inbox',
+    'https://good.test/inbox',
+    'https://other.test/inbox',
+    'https://other.test/users/bob/inbox',
+  ]) {
+    peer.serve(inbox, { status: 202 })
+  }
+  gateway.work()
+  await postActivity(gateway, alice, composeNote(alice))
+  const created = () =>
+    peer.requests
+      .filter(({ method }) => method === 'POST')
+      .map(({ body }) => JSON.parse(body))
+      .find(({ type }) => type === 'Create')
+  await vi.waitFor(() => expect(created()).toBeDefined())
+  expect(created().object).toMatchObject({ to: [`${echo}/followers`] })
+  path = new URL(created().object.id).pathname
+})
+afterEach(() => stage.close())
+
+async function read(reader?: Person) {
+  const covered = ['(request-target)', 'host', 'date']
+  const signed = reader && signHeaders(stage.gateway, reader, '', { path, covered, target: `get ${path}` })
+  const headers = { accept: 'application/activity+json', ...(signed && { date: '', signature: '', ...signed }) }
+  const answer = await stage.gateway.app.request(`${origin}${path}`, { headers })
+  return { status: answer.status, headers: answer.headers, body: await answer.json() }
+}
+
+async function tell(person: Person, type: string, object: unknown) {
+  const activity = composeActivity(person, type, object)
+  expect(await postActivity(stage.gateway, person, activity)).toMatchObject({ status: 202 })
+  return activity
+}
+
+test('is shown to whom it answers', async () => {
+  expect(await read(stage.alice)).toMatchObject({ status: 200, body: { id: origin + path } })
+})
+
+test('is shown to a follower, as long as he is one, and kept for him alone', async () => {
+  expect((await read(bob)).status).toBe(404)
+  const follow = await tell(bob, 'Follow', echo)
+  const { status, headers, body } = await read(bob)
+  expect({ status, type: body.type }).toEqual({ status: 200, type: 'Note' })
+  expect(headers.get('vary')).toBe('Accept, Signature, Signature-Input')
+  expect(headers.get('cache-control')).toBe('private, no-store')
+  await tell(bob, 'Undo', follow)
+  expect((await read(bob)).status).toBe(404)
+})
+
+test('does not exist for strangers, signed or not', async () => {
+  await tell(bob, 'Follow', echo)
+  expect(await read()).toMatchObject({ status: 404, body: { code: 'no_recipient' } })
+  expect(await read(stage.mallory)).toMatchObject({ status: 404, body: { code: 'no_recipient' } })
+})
+
+test('does not exist for one who has blocked the agent, even if it answers him', async () => {
+  await tell(bob, 'Follow', echo)
+  for (const person of [bob, stage.alice]) {
+    await tell(person, 'Block', echo)
+    expect(await read(person)).toMatchObject({ status: 404, body: { code: 'no_recipient' } })
+  }
+})
+
+test('can be liked by those who may read it, and by nobody else', async () => {
+  const reactions = async () => (await stage.stored()).filter(({ message }) => message.kind === 'reaction')
+  await tell(bob, 'Like', origin + path)
+  await tell(stage.mallory, 'Like', origin + path)
+  expect(await reactions()).toEqual([])
+  await tell(bob, 'Follow', echo)
+  await tell(bob, 'Like', origin + path)
+  expect(await reactions()).toMatchObject([
+    { message: { sender: { address: '@bob@other.test' }, in_reply_to: origin + path } },
+  ])
+})
+
+test('is gone for those who may read it when it is taken back, and for nobody else was it ever there', async () => {
+  const { store, platform, channel } = stage.gateway
+  const acting = { agent: 'echo', address: '@echo@agents.test' }
+  const response = path.split('/').at(-1) ?? ''
+  await performActions([{ act: 'delete', response }], acting, { store, platform, findChannel: () => channel })
+  const { status, headers, body } = await read(stage.alice)
+  expect({ status, type: body.type }).toEqual({ status: 410, type: 'Tombstone' })
+  // A cache in between would tell the next one who asks.
+  expect(headers.get('cache-control')).toBe('private, no-store')
+  expect(await read()).toMatchObject({ status: 404, body: { code: 'no_recipient' } })
+  expect(await read(bob)).toMatchObject({ status: 404, body: { code: 'no_recipient' } })
+})
+
+test('a post of a thread that has no such post is not reacted to', async () => {
+  await tell(stage.alice, 'Like', `${origin}${path}.7`)
+  expect((await stage.stored()).filter(({ message }) => message.kind === 'reaction')).toEqual([])
+  await tell(stage.alice, 'Like', origin + path)
+  expect((await stage.stored()).filter(({ message }) => message.kind === 'reaction')).toHaveLength(1)
+})

@@ -1,0 +1,110 @@
+import { afterEach, expect, test } from 'vitest'
+import { composeUpdate, echoActor } from '../activity.ts'
+import type { Person } from '../person.ts'
+import { composeNote, postActivity, publicCollection, settlePerson } from '../person.ts'
+import type { Stage } from '../stage.ts'
+import { openStage } from '../stage.ts'
+
+// Numbers are rows of the ActivityPub bug history.
+
+let stage: Stage
+
+afterEach(() => stage.close())
+
+async function statesOf(): Promise<readonly string[]> {
+  return (await stage.stored()).map(({ state, flags }) => [state, ...flags].join(' ')).toReversed()
+}
+
+test.each(['Service', 'Application'])(
+  'AP-66: a %s gets so many turns of a thread in an hour, then silence',
+  async type => {
+    stage = await openStage({ config: { bot_turns_per_hour: 2 } })
+    const { gateway, peer } = stage
+    const bot = settlePerson(peer, 'alice@good.test', { document: { type } })
+    const say = (context: string) => postActivity(gateway, bot, composeNote(bot, { context }))
+    for (const thread of ['https://good.test/a', 'https://good.test/a', 'https://good.test/a', 'https://good.test/b']) {
+      expect(await say(thread)).toMatchObject({ status: 202 })
+    }
+    expect(await statesOf()).toEqual([
+      'received from_agent',
+      'received from_agent',
+      'ignored from_agent loop_guard',
+      'received from_agent',
+    ])
+    gateway.platform.advance(61 * 60_000)
+    await say('https://good.test/a')
+    expect((await statesOf()).at(-1)).toBe('received from_agent')
+  },
+)
+
+test('AP-66: ten turns by default; edits of what waits take none', async () => {
+  stage = await openStage()
+  const { gateway, peer } = stage
+  const bot = settlePerson(peer, 'alice@good.test', { document: { type: 'Service' } })
+  const context = 'https://good.test/a'
+  const first = composeNote(bot, { context })
+  await postActivity(gateway, bot, first)
+  for (let count = 1; count < 11; count += 1) {
+    await postActivity(gateway, bot, composeUpdate(bot, first, { content: 'x', context }))
+    await postActivity(gateway, bot, composeNote(bot, { context }))
+  }
+  expect((await statesOf()).filter(state => state.startsWith('received'))).toHaveLength(10)
+  expect((await statesOf()).at(-1)).toBe('ignored from_agent loop_guard')
+})
+
+test('AP-66: people are not counted, also in the thread of a machine', async () => {
+  stage = await openStage({ config: { bot_turns_per_hour: 0 } })
+  const { gateway, peer, alice } = stage
+  const bot = settlePerson(peer, 'bob@good.test', { key: alice.key, document: { type: 'Service' } })
+  const note = { context: 'https://good.test/a' }
+  await postActivity(gateway, bot, composeNote(bot, note))
+  await postActivity(gateway, alice, composeNote(alice, note))
+  expect(await statesOf()).toEqual(['ignored from_agent loop_guard', 'received'])
+})
+
+test('AP-66: a post that calls 200 people is kept from the agents', async () => {
+  stage = await openStage()
+  const { gateway, alice } = stage
+  const others = (count: number) => Array.from({ length: count }, (_, at) => `https://other.test/users/${at}`)
+  const calling = (count: number) => {
+    const tag = [echoActor, ...others(count - 1)].map(href => ({ type: 'Mention', href }))
+    return composeNote(alice, { to: [publicCollection], cc: others(count - 1), tag })
+  }
+  await postActivity(gateway, alice, calling(50))
+  await postActivity(gateway, alice, calling(51))
+  await postActivity(gateway, alice, calling(200))
+  expect(await statesOf()).toEqual(['received', 'ignored mass_mention', 'ignored mass_mention'])
+})
+
+/** Says something once the answer to what was said before is stored. */
+async function sayAfterAnswer({ gateway }: Stage, person: Person, pauseMs: number): Promise<void> {
+  const settled = async () => (await statesOf()).filter(state => state === 'answered' || state.startsWith('ignored'))
+  const before = (await statesOf()).length
+  await expect.poll(settled).toHaveLength(before)
+  gateway.platform.advance(pauseMs)
+  await postActivity(gateway, person, composeNote(person, { context: 'https://good.test/talk' }))
+}
+
+test('AP-66: somebody who answers within seconds each time is a machine, whatever it says of itself', async () => {
+  stage = await openStage({ config: { rapid_turns_per_hour: 3 } })
+  stage.gateway.work()
+  for (let count = 0; count < 6; count += 1) await sayAfterAnswer(stage, stage.alice, 0)
+  await expect
+    .poll(statesOf)
+    .toEqual(['answered', 'answered', 'answered', 'answered', 'ignored loop_guard', 'ignored loop_guard'])
+})
+
+test('AP-66: somebody who takes the time to read is a person, however much is said', async () => {
+  stage = await openStage({ config: { rapid_turns_per_hour: 1 } })
+  stage.gateway.work()
+  for (let count = 0; count < 6; count += 1) await sayAfterAnswer(stage, stage.alice, 3_500)
+  await expect.poll(async () => new Set(await statesOf())).toEqual(new Set(['answered']))
+})
+
+test('AP-66: many messages in a row are no loop', async () => {
+  stage = await openStage({ config: { rapid_turns_per_hour: 1 } })
+  const { gateway, alice } = stage
+  for (let count = 0; count < 6; count += 1)
+    await postActivity(gateway, alice, composeNote(alice, { context: 'https://good.test/talk' }))
+  expect(new Set(await statesOf())).toEqual(new Set(['received']))
+})

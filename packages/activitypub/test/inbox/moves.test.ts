@@ -1,0 +1,148 @@
+import { afterEach, expect, test } from 'vitest'
+import { composeActivity, composeUndo, echoActor } from '../activity.ts'
+import type { Person } from '../person.ts'
+import { composeNote, postActivity, settlePerson } from '../person.ts'
+import type { Stage } from '../stage.ts'
+import { openStage } from '../stage.ts'
+
+let stage: Stage
+
+afterEach(() => stage.close())
+
+function move(from: Person, to: string): Promise<{ readonly status: number }> {
+  const activity = { ...composeActivity(from, 'Move', from.id), target: to }
+  return postActivity(stage.gateway, from, activity)
+}
+
+function findBlock(peer: string) {
+  return stage.gateway.store.findRelation({ via: 'activitypub', agent: 'echo', relation: 'blocked_by', peer })
+}
+
+test('who has blocked an agent wants nothing of it under a new account either', async () => {
+  stage = await openStage()
+  const { alice, gateway, peer } = stage
+  const moved = settlePerson(peer, 'alice@other.test', { document: { alsoKnownAs: [alice.id] } })
+  await postActivity(gateway, alice, composeActivity(alice, 'Block', echoActor))
+  expect(await move(alice, moved.id)).toMatchObject({ status: 202 })
+  expect(await findBlock(moved.id)).toBeDefined()
+  const [record] = await stage.stored()
+  expect(record).toMatchObject({ flags: ['moved'], state: 'ignored' })
+  gateway.work()
+  await postActivity(gateway, moved, composeNote(moved))
+  expect((await stage.stored())[0]).toMatchObject({
+    flags: ['blocked_by'],
+    message: { sender: { address: '@alice@other.test' } },
+  })
+})
+
+test('an account that says only now that it is the old one is looked at once more', async () => {
+  stage = await openStage()
+  const { alice, gateway, peer } = stage
+  const moved = settlePerson(peer, 'alice@other.test')
+  await postActivity(gateway, moved, composeNote(moved))
+  await postActivity(gateway, alice, composeActivity(alice, 'Block', echoActor))
+  settlePerson(peer, 'alice@other.test', { document: { alsoKnownAs: alice.id } })
+  gateway.platform.advance(3_600_000)
+  await move(alice, moved.id)
+  expect(await findBlock(moved.id)).toBeDefined()
+})
+
+test.each([
+  ['to an account that does not call the old one its own', {}],
+  ['to an account that calls another one its own', { alsoKnownAs: ['https://evil.test/users/mallory'] }],
+])('AP-57: a Move %s changes nothing', async (_, document) => {
+  stage = await openStage()
+  const { alice, gateway, peer } = stage
+  const other = settlePerson(peer, 'victim@other.test', { document })
+  await postActivity(gateway, alice, composeActivity(alice, 'Block', echoActor))
+  expect(await move(alice, other.id)).toMatchObject({ status: 202 })
+  expect(await findBlock(other.id)).toBeUndefined()
+})
+
+test('a Move of somebody else changes nothing and fetches nothing', async () => {
+  stage = await openStage()
+  const { alice, mallory, gateway, peer } = stage
+  const target = settlePerson(peer, 'new@other.test', { document: { alsoKnownAs: [alice.id, mallory.id] } })
+  await postActivity(gateway, alice, composeActivity(alice, 'Block', echoActor))
+  const activity = { ...composeActivity(mallory, 'Move', alice.id), target: target.id }
+  expect(await postActivity(gateway, mallory, activity)).toMatchObject({ status: 202 })
+  expect(await findBlock(target.id)).toBeUndefined()
+  expect(peer.countOf(target.id)).toBe(0)
+})
+
+test('a Move of a stranger is taken and does nothing', async () => {
+  stage = await openStage()
+  const { alice, peer } = stage
+  const moved = settlePerson(peer, 'alice@other.test', { document: { alsoKnownAs: [alice.id] } })
+  expect(await move(alice, moved.id)).toMatchObject({ status: 202 })
+  expect(peer.countOf(moved.id)).toBe(0)
+  expect(await stage.stored()).toEqual([])
+})
+
+test('AP-64: a Move to a blocked host is taken, does nothing and fetches nothing', async () => {
+  stage = await openStage({ config: { block: ['other.test'] } })
+  const { alice, gateway, peer } = stage
+  const moved = settlePerson(peer, 'alice@other.test', { document: { alsoKnownAs: [alice.id] } })
+  await postActivity(gateway, alice, composeActivity(alice, 'Block', echoActor))
+  expect(await move(alice, moved.id)).toMatchObject({ status: 202 })
+  for (const spelling of ['https://OTHER.test./users/alice', 'https://sub.other.test:443/users/alice']) {
+    expect(await move(alice, spelling)).toMatchObject({ status: 202 })
+  }
+  expect(await findBlock(moved.id)).toBeUndefined()
+  expect(peer.requests.filter(({ host }) => host.includes('other'))).toEqual([])
+})
+
+test('accounts that move to each other, or to themselves, come to an end', async () => {
+  stage = await openStage()
+  const { alice, mallory, gateway, peer } = stage
+  settlePerson(peer, 'alice@good.test', { document: { alsoKnownAs: [mallory.id, alice.id] } })
+  settlePerson(peer, 'mallory@evil.test', { document: { alsoKnownAs: [alice.id, mallory.id] } })
+  for (const person of [alice, mallory])
+    await postActivity(gateway, person, composeActivity(person, 'Block', echoActor))
+  for (const [from, to] of [
+    [alice, mallory],
+    [mallory, alice],
+    [alice, alice],
+  ] as const) {
+    expect(await move(from, to.id)).toMatchObject({ status: 202 })
+  }
+  expect(peer.requests.length).toBeLessThan(8)
+})
+
+test('whoever blocked one agent and follows another takes along the block of the one alone', async () => {
+  const handle = () => undefined
+  stage = await openStage({ agents: { echo: { handle }, help: { handle } } })
+  const { alice, gateway, peer } = stage
+  const moved = settlePerson(peer, 'alice@other.test', { document: { alsoKnownAs: [alice.id] } })
+  const help = echoActor.replace('echo', 'help')
+  await postActivity(gateway, alice, composeActivity(alice, 'Block', echoActor))
+  await postActivity(gateway, alice, composeActivity(alice, 'Follow', help))
+  await move(alice, moved.id)
+  const key = { via: 'activitypub', relation: 'blocked_by', peer: moved.id } as const
+  expect(await gateway.store.findRelation({ ...key, agent: 'echo' })).toBeDefined()
+  expect(await gateway.store.findRelation({ ...key, agent: 'help' })).toBeUndefined()
+})
+
+test('whoever has blocked an agent follows it only after that is lifted', async () => {
+  stage = await openStage()
+  const { alice, gateway } = stage
+  const follower = { via: 'activitypub', agent: 'echo', relation: 'follower', peer: alice.id } as const
+  const block = composeActivity(alice, 'Block', echoActor)
+  await postActivity(gateway, alice, block)
+  expect(await postActivity(gateway, alice, composeActivity(alice, 'Follow', echoActor))).toMatchObject({ status: 202 })
+  expect(await gateway.store.findRelation(follower)).toBeUndefined()
+  await postActivity(gateway, alice, composeUndo(alice, block))
+  await postActivity(gateway, alice, composeActivity(alice, 'Follow', echoActor))
+  expect(await gateway.store.findRelation(follower)).toBeDefined()
+})
+
+test('followers that a post is for are not counted among the people it calls', async () => {
+  stage = await openStage({ config: { max_mentions: 2 } })
+  const { alice, gateway } = stage
+  const followers = `${alice.id}/followers`
+  const to = [echoActor, 'https://other.test/users/a']
+  await postActivity(gateway, alice, composeNote(alice, { to, cc: [followers] }, { to, cc: [followers] }))
+  expect((await stage.stored())[0]?.flags).toEqual([])
+  await postActivity(gateway, alice, composeNote(alice, { to, cc: ['https://other.test/b'] }, { to, cc: [] }))
+  expect((await stage.stored())[0]?.flags).toEqual(['mass_mention'])
+})

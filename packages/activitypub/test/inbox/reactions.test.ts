@@ -1,0 +1,164 @@
+import type { Agent } from '@postern/core'
+import { performActions } from '@postern/core'
+import { afterEach, beforeEach, expect, test, vi } from 'vitest'
+import { composeActivity, composeUndo, echoActor } from '../activity.ts'
+import type { Person } from '../person.ts'
+import { composeNote, postActivity, publicCollection, settlePerson } from '../person.ts'
+import type { Stage } from '../stage.ts'
+import { openStage } from '../stage.ts'
+
+// Numbers are rows of the ActivityPub bug history.
+
+let stage: Stage
+
+/** Answers what is said, and nothing that merely happens. */
+const listener: Agent = { handle: ({ kind }) => (kind === 'message' ? 'I see' : undefined) }
+
+beforeEach(async () => {
+  stage = await openStage({ agents: { echo: listener, other: listener } })
+  stage.peer.serve('https://good.test/inbox', { status: 202 })
+  stage.peer.serve('https://good.test/users/alice/inbox', { status: 202 })
+})
+afterEach(() => stage.close())
+
+/** The agent's answer to a post of Alice's: its IRI. */
+async function getAnswer(
+  audience: Record<string, unknown> = { to: [publicCollection], cc: [echoActor] },
+): Promise<string> {
+  const { gateway, alice, peer } = stage
+  await postActivity(gateway, alice, composeNote(alice, audience, { ...audience }))
+  const worker = gateway.work()
+  await vi.waitFor(() => expect(peer.requests.map(({ method }) => method)).toContain('POST'))
+  await worker.stop(500)
+  const { object } = JSON.parse(peer.requests.find(({ method }) => method === 'POST')?.body ?? '')
+  return object.id
+}
+
+async function react(person: Person, type: string, object: unknown, members: Record<string, unknown> = {}) {
+  const activity = composeActivity(person, type, object, members)
+  expect(await postActivity(stage.gateway, person, activity, { path: '/inbox' })).toMatchObject({ status: 202 })
+  return activity
+}
+
+test.each([
+  ['Like', {}, 'Liked the post'],
+  ['Like', { content: '🎉' }, 'Reacted to the post with 🎉'],
+  ['Like', { _misskey_reaction: ':blobcat:' }, 'Reacted to the post with :blobcat:'],
+  ['Like', { content: 'x'.repeat(65) }, 'Liked the post'],
+  ['EmojiReact', { content: '🦓' }, 'Reacted to the post with 🦓'],
+  ['EmojiReact', {}, 'Reacted to the post with an emoji'],
+  ['Announce', { to: [publicCollection] }, 'Boosted the post'],
+])('a %s with %j reaches the agent as a reaction in the thread of its post', async (type, members, sentence) => {
+  const { mallory } = stage
+  const post = await getAnswer()
+  const { id } = await react(mallory, type, post, members)
+  const [reaction, first] = await stage.stored()
+  expect(reaction).toMatchObject({ state: 'received', thread: first?.thread })
+  expect(reaction?.message).toMatchObject({ id, kind: 'reaction', in_reply_to: post })
+  expect(reaction?.message.parts).toEqual([
+    { kind: 'text', mime: 'text/plain', content: sentence },
+    { kind: 'link', url: post, title: 'Post' },
+  ])
+})
+
+test('AP-56: what a boost has in it of the post is never read', async () => {
+  const { alice, mallory } = stage
+  const post = await getAnswer()
+  await react(mallory, 'Announce', { id: post, type: 'Note', attributedTo: alice.id, content: 'zebra', tag: [] })
+  const [reaction] = await stage.stored()
+  expect(JSON.stringify(reaction?.message.parts)).not.toContain('zebra')
+  await react(mallory, 'Announce', {
+    id: 'https://good.test/1',
+    type: 'Note',
+    attributedTo: alice.id,
+    content: 'zebra',
+  })
+  expect(await stage.stored()).toHaveLength(2)
+})
+
+test('reactions to what is not ours do nothing, and nobody is asked for a name', async () => {
+  const { peer, mallory } = stage
+  for (const object of ['https://good.test/1', `${echoActor}/posts/none`, echoActor]) {
+    for (const type of ['Like', 'EmojiReact', 'Announce']) await react(mallory, type, object)
+  }
+  expect(await stage.stored()).toEqual([])
+  expect(peer.requests.map(({ path }) => path)).toEqual(['/users/mallory'])
+})
+
+test('a post of ours that somebody passes on to us is known; one under another agent’s name is not ours', async () => {
+  const { gateway, mallory } = stage
+  const post = await getAnswer()
+  const returned = { ...composeActivity(mallory, 'Create', { id: post, type: 'Note' }), actor: echoActor }
+  const bring = (id: string) => postActivity(gateway, mallory, { ...returned, id }, { path: '/inbox' })
+  expect(await bring(`${post}/activity`)).toMatchObject({ status: 202 })
+  expect(await bring(`${post.replace('/echo/', '/other/')}/activity`)).toMatchObject({ status: 401 })
+  expect(await bring(`${post}0/activity`)).toMatchObject({ status: 401 })
+})
+
+test('AP-65: a stranger cannot react to what he may not read', async () => {
+  const { alice, mallory } = stage
+  const post = await getAnswer({ to: [echoActor], cc: [] })
+  await react(mallory, 'Like', post)
+  expect(await stage.stored()).toHaveLength(1)
+  await react(alice, 'Like', post)
+  const [reaction, first] = await stage.stored()
+  expect(reaction).toMatchObject({ message: { kind: 'reaction' }, thread: first?.thread })
+})
+
+test('AP-65: nor can a follower react to what was said to one person', async () => {
+  const { mallory } = stage
+  const post = await getAnswer({ to: [echoActor], cc: [] })
+  await react(mallory, 'Follow', echoActor)
+  await react(mallory, 'Like', post)
+  expect((await stage.stored()).map(({ message }) => message.kind)).not.toContain('reaction')
+})
+
+test('a reaction to a post that was taken back does nothing', async () => {
+  const { gateway, mallory } = stage
+  const post = await getAnswer()
+  const { store, platform, channel } = gateway
+  const response = post.split('/').at(-1) ?? ''
+  const acting = { agent: 'echo', address: '@echo@agents.test' }
+  await performActions([{ act: 'delete', response }], acting, { store, platform, findChannel: () => channel })
+  await react(mallory, 'Like', post)
+  expect((await stage.stored()).map(({ message }) => message.kind)).not.toContain('reaction')
+})
+
+test.each([true, false])(
+  'a reaction is taken back by its Undo (embedded: %s), and may be repeated',
+  async isEmbedded => {
+    const { gateway, mallory } = stage
+    const post = await getAnswer()
+    const like = await react(mallory, 'Like', post)
+    await react(mallory, 'Undo', isEmbedded ? like : like.id)
+    const [undone, , first] = await stage.stored()
+    expect(undone).toMatchObject({ message: { kind: 'reaction', in_reply_to: post }, thread: first?.thread })
+    expect(undone?.message.parts).toMatchObject([{ content: 'Took back the reaction' }, { url: post }])
+    await postActivity(gateway, mallory, like)
+    expect((await gateway.store.listMessages({ limit: 9 })).map(({ preview }) => preview)).toContainEqual(
+      expect.stringContaining('Liked the post'),
+    )
+    expect((await gateway.store.listMessages({ limit: 9 })).length).toBe(4)
+  },
+)
+
+test('AP-57: nobody takes back somebody else’s reaction', async () => {
+  const { gateway, peer, alice, mallory } = stage
+  const post = await getAnswer()
+  const like = await react(mallory, 'Like', post)
+  const carl = settlePerson(peer, 'carl@evil.test')
+  for (const thief of [alice, carl]) await postActivity(gateway, thief, composeUndo(thief, like))
+  expect(await stage.stored()).toHaveLength(2)
+})
+
+test('a reaction is no part of what was said', async () => {
+  const { gateway, alice, mallory } = stage
+  const post = await getAnswer()
+  await react(mallory, 'Like', post)
+  await postActivity(gateway, alice, composeNote(alice, { inReplyTo: post }))
+  gateway.work()
+  await vi.waitFor(() => expect(gateway.resolved).toHaveLength(3))
+  expect(gateway.resolved.map(({ kind }) => kind)).toEqual(['message', 'reaction', 'message'])
+  const history = gateway.resolved.at(-1)?.history ?? []
+  expect(JSON.stringify(history)).not.toContain('Liked')
+})

@@ -1,0 +1,88 @@
+import { performActions } from '@postern/core'
+import { afterEach, beforeEach, expect, test, vi } from 'vitest'
+import { composeActivity, echoActor } from '../activity.ts'
+import type { Person } from '../person.ts'
+import { postActivity, settlePerson } from '../person.ts'
+import type { Stage } from '../stage.ts'
+import { openStage } from '../stage.ts'
+
+// A follower is reached where his own document says, not where it once said.
+
+let stage: Stage
+
+beforeEach(async () => {
+  stage = await openStage({ agents: { echo: { handle: () => undefined } } })
+  stage.gateway.work()
+  await tell(stage.alice, 'Follow', echoActor)
+})
+afterEach(() => stage.close())
+
+async function tell(person: Person, type: string, object: unknown): Promise<number> {
+  return (await postActivity(stage.gateway, person, composeActivity(person, type, object))).status
+}
+
+/** Her server has moved its inboxes, and says so or not. */
+function moveInboxes(inbox: string, sharedInbox?: string): Record<string, unknown> {
+  const document = { inbox, endpoints: sharedInbox && { sharedInbox } }
+  return settlePerson(stage.peer, 'alice@good.test', { document }).document
+}
+
+async function placesOfPost(): Promise<readonly string[]> {
+  const { store, platform, channel } = stage.gateway
+  const parts = [{ kind: 'text' as const, mime: 'text/plain' as const, content: 'to all' }]
+  stage.peer.forget()
+  const acting = { agent: 'echo', address: '@echo@agents.test' }
+  await performActions([{ act: 'post', parts }], acting, { store, platform, findChannel: () => channel })
+  const posts = () => stage.peer.requests.filter(({ method, body }) => method === 'POST' && /"Create"/.test(body))
+  await vi.waitFor(() => expect(posts()).not.toEqual([]))
+  return posts().map(({ host, path }) => `${host}${path}`)
+}
+
+test('an actor that says it has changed is looked at, and reached where it is reached now', async () => {
+  const [inbox, sharedInbox] = ['https://good.test/ap/alice/inbox', 'https://good.test/ap/inbox']
+  expect(await placesOfPost()).toEqual(['good.test/inbox'])
+  const document = moveInboxes(inbox, sharedInbox)
+  expect(await tell(stage.alice, 'Update', document)).toBe(202)
+  expect((await stage.stored())[0]).toMatchObject({ flags: ['readdressed'], state: 'ignored' })
+  expect(await placesOfPost()).toEqual(['good.test/ap/inbox'])
+  moveInboxes(inbox)
+  stage.gateway.platform.advance(3_600_000)
+  await tell(stage.alice, 'Update', stage.alice.id)
+  expect(await placesOfPost()).toEqual(['good.test/ap/alice/inbox'])
+})
+
+test("an actor's own document counts, not what the activity has of it", async () => {
+  await tell(stage.alice, 'Update', { ...stage.alice.document, inbox: 'https://good.test/forged', endpoints: {} })
+  expect((await stage.stored())[0]?.flags).not.toContain('readdressed')
+  expect(await placesOfPost()).toEqual(['good.test/inbox'])
+})
+
+test('a change of somebody else, or of a stranger, changes nothing and fetches nothing', async () => {
+  await tell(stage.mallory, 'Follow', echoActor)
+  stage.peer.forget()
+  const document = moveInboxes('https://evil.test/users/mallory/inbox')
+  await tell(stage.mallory, 'Update', document)
+  const bob = settlePerson(stage.peer, 'bob@other.test', { key: stage.alice.key })
+  await tell(bob, 'Update', bob.document)
+  expect(stage.peer.countOf(stage.alice.id)).toBe(0)
+  expect(stage.peer.countOf(bob.id)).toBe(1)
+  expect((await stage.stored()).flatMap(({ flags }) => flags)).not.toContain('readdressed')
+})
+
+test('AP-42: changes to inboxes on a host of others are let in as slowly as followers with such', async () => {
+  const { peer, gateway, mallory } = stage
+  const answers: number[] = []
+  for (let at = 0; at < 65; at += 1) {
+    const address = `e${at}@evil.test`
+    const own = settlePerson(peer, address, { key: mallory.key, document: { endpoints: undefined } })
+    await tell(own, 'Follow', echoActor)
+    const document = { inbox: `https://good.test/any/${at}`, endpoints: undefined }
+    settlePerson(peer, address, { key: mallory.key, document })
+    answers.push(await tell(own, 'Update', own.id))
+  }
+  expect(answers.filter(status => status === 429)).toHaveLength(5)
+  const echo = { agent: 'echo', via: 'activitypub', relation: 'follower', limit: 99 } as const
+  const followers = await gateway.store.listRelations(echo)
+  const foreign = followers.filter(({ target }) => JSON.stringify(target).includes('good.test/any/'))
+  expect(foreign).toHaveLength(60)
+})

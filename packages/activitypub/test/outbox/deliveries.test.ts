@@ -1,0 +1,176 @@
+import type { Agent, Delivery, DeliveryRecord, Turn } from '@postern/core'
+import { Unavailable, Undeliverable } from '@postern/core'
+import { afterEach, expect, test } from 'vitest'
+import { checkAnswer } from '../../src/deliver.ts'
+import type { PeerAnswer } from '../peer.ts'
+import { composeNote, postActivity, settlePerson } from '../person.ts'
+import type { Stage } from '../stage.ts'
+import { openStage } from '../stage.ts'
+
+let stage: Stage | undefined
+afterEach(() => stage?.close())
+
+async function openTurnContext(agent: Agent, config = {}): Promise<Stage> {
+  stage = await openStage({ agents: { echo: agent }, config })
+  stage.peer.serve('https://good.test/inbox', { status: 202 })
+  stage.gateway.work()
+  return stage
+}
+
+async function settled({ gateway }: Stage, count = 1): Promise<readonly DeliveryRecord[]> {
+  const done = async () =>
+    (await gateway.store.listDeliveries({ limit: 10 })).filter(({ state }) => state === 'sent' || state === 'dead')
+  await expect.poll(async () => (await done()).length).toBe(count)
+  return done()
+}
+
+function answersOf({ peer }: Stage): { cc: string[]; object: { tag: { name: string }[]; content: string } }[] {
+  return peer.requests.filter(({ method }) => method === 'POST').map(({ body }) => JSON.parse(body))
+}
+
+function catchError(act: () => void): unknown {
+  try {
+    act()
+    return undefined
+  } catch (error) {
+    return error
+  }
+}
+
+const headers = new Headers()
+
+test.each([200, 201, 202, 204])('checkAnswer() takes %s', status => {
+  expect(() => checkAnswer({ status, headers }, 1, 0)).not.toThrow()
+})
+
+test.each([408, 425, 429, 500, 502, 503, 504])('checkAnswer() tries again after %s', status => {
+  expect(() => checkAnswer({ status, headers }, 9, 0)).toThrow(
+    new Unavailable(`Cannot deliver: the inbox answered ${status}`, { status }),
+  )
+})
+
+test.each([301, 400, 404, 405, 410, 413, 415, 422, 501])('checkAnswer() gives up after %s', status => {
+  expect(() => checkAnswer({ status, headers }, 1, 0)).toThrow(
+    new Undeliverable(`Cannot deliver: the inbox answered ${status}`, { status }),
+  )
+})
+
+test.each([401, 403])('checkAnswer() tries again after %s for a while only', status => {
+  expect(() => checkAnswer({ status, headers }, 1, 0)).toThrow(Unavailable)
+  expect(() => checkAnswer({ status, headers }, 3, 0)).toThrow(Undeliverable)
+})
+
+test.each([
+  ['120', 120],
+  [new Date(90_000).toUTCString(), 90],
+  ['soon', undefined],
+])('checkAnswer() honours a Retry-After of "%s"', (text, retryAfter) => {
+  const error = catchError(() => checkAnswer({ status: 503, headers: new Headers({ 'retry-after': text }) }, 1, 0))
+  expect(error).toBeInstanceOf(Unavailable)
+  expect((error as Unavailable).retryAfter).toBe(retryAfter)
+})
+
+test('an inbox that is gone makes a dead letter with a reason', async () => {
+  const open = await openTurnContext({ handle: () => 'hi' })
+  open.peer.serve('https://good.test/inbox', { status: 410 })
+  await postActivity(open.gateway, open.alice, composeNote(open.alice))
+  expect(await settled(open)).toMatchObject([
+    { state: 'dead', attempts: 1, last_error: 'Cannot deliver: the inbox answered 410' },
+  ])
+})
+
+test('a retried delivery is the same document byte for byte, signed anew', async () => {
+  const open = await openTurnContext({ handle: () => 'hi' })
+  const answers: PeerAnswer[] = [{ status: 503 }, { status: 429 }, { status: 202 }]
+  open.peer.serve('https://good.test/inbox', () => answers.shift() ?? { status: 202 })
+  await postActivity(open.gateway, open.alice, composeNote(open.alice))
+  expect(await settled(open)).toMatchObject([{ state: 'sent', attempts: 3 }])
+  const bodies = open.peer.requests.filter(({ method }) => method === 'POST').map(({ body }) => body)
+  expect(bodies).toHaveLength(3)
+  expect(new Set(bodies).size).toBe(1)
+})
+
+test('what the operator is shown of a delivery is the document', async () => {
+  const open = await openTurnContext({ handle: () => 'hi' })
+  await postActivity(open.gateway, open.alice, composeNote(open.alice))
+  const [delivery] = await settled(open)
+  expect(delivery).toMatchObject({ to: 'https://good.test/inbox', wire: { type: 'Create', object: { type: 'Note' } } })
+})
+
+test('an inbox of a blocked domain is not delivered to', async () => {
+  const open = await openTurnContext({ handle: () => 'hi' }, { block: ['other.test'] })
+  const alice = settlePerson(open.peer, 'alice@good.test', {
+    document: { inbox: 'https://other.test/inbox', endpoints: undefined },
+  })
+  await postActivity(open.gateway, alice, composeNote(alice))
+  expect(await settled(open)).toMatchObject([{ state: 'dead', last_error: expect.stringContaining('blocked') }])
+  expect(open.peer.countOf('https://other.test/inbox')).toBe(0)
+})
+
+test('AP-40: an inbox on a private address is not delivered to', async () => {
+  const open = await openTurnContext({ handle: () => 'hi' })
+  const alice = settlePerson(open.peer, 'alice@good.test', {
+    document: { inbox: 'https://127.0.0.1/inbox', endpoints: undefined },
+  })
+  await postActivity(open.gateway, alice, composeNote(alice))
+  expect(await settled(open)).toMatchObject([{ state: 'dead', last_error: 'Cannot fetch: address is not public' }])
+})
+
+test('people an answer mentions are looked up, named in all copies and delivered to', async () => {
+  const open = await openTurnContext({
+    handle: () => ({
+      parts: [{ kind: 'text', mime: 'text/plain', content: 'ask bob' }],
+      mentions: ['@bob@other.test'],
+    }),
+  })
+  const bob = settlePerson(open.peer, 'bob@other.test')
+  open.peer.serve(`${bob.id}/inbox`, { status: 202 })
+  await postActivity(open.gateway, open.alice, composeNote(open.alice))
+  expect(await settled(open, 2)).toMatchObject([{ state: 'sent' }, { state: 'sent' }])
+  const sent = answersOf(open)
+  expect(sent).toHaveLength(2)
+  for (const document of sent) {
+    expect(document.cc).toContain(bob.id)
+    expect(document.object.tag.map(({ name }) => name)).toEqual(['@alice@good.test', '@bob@other.test'])
+    expect(document.object.content).toContain('href="https://other.test/@bob"')
+  }
+})
+
+test('somebody who cannot be found is a dead letter, and the author still gets the answer', async () => {
+  const open = await openTurnContext({
+    handle: () => ({ parts: [{ kind: 'text', mime: 'text/plain', content: 'ask' }], mentions: ['@nobody@other.test'] }),
+  })
+  await postActivity(open.gateway, open.alice, composeNote(open.alice))
+  const [...deliveries] = await settled(open, 2)
+  expect(deliveries.map(({ to, state }) => [to, state]).sort()).toEqual([
+    ['@nobody@other.test', 'dead'],
+    ['https://good.test/inbox', 'sent'],
+  ])
+})
+
+test('address() plans nothing for an author without an inbox', () => {
+  const turn = {
+    agent: 'echo',
+    content: { recipient: '@echo@agents.test', recipient_capabilities: {} },
+    target: { actor: 'a', object: 'b', visibility: 'public' },
+  }
+  const response = { id: 'r', parts: [] }
+  return openTurnContext({ handle: () => undefined }).then(({ gateway }) => {
+    const { deliveries, aliases } = gateway.channel.address({
+      turn: turn as unknown as Turn,
+      response: response as never,
+    })
+    expect(deliveries).toEqual([])
+    expect(aliases).toEqual([
+      'https://agents.test/agents/echo/posts/r',
+      'https://agents.test/agents/echo/posts/r/activity',
+    ])
+  })
+})
+
+test('prepare() has nothing to render without an answer', async () => {
+  const { gateway } = await openTurnContext({ handle: () => undefined })
+  expect(() => gateway.channel.prepare({ target: {} } as unknown as Delivery)).toThrow(
+    new Undeliverable('Cannot deliver: there is no answer to render'),
+  )
+})

@@ -1,0 +1,81 @@
+import type { AgentProfile } from '@postern/core'
+import { Hono } from 'hono'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { activityPubConfigSchema, openActivityPub } from '../../src/index.ts'
+import type { TestGateway } from '../gateway.ts'
+import { openTestGateway, origin } from '../gateway.ts'
+
+// What an agent is shown with.
+
+let gateway: TestGateway
+beforeAll(async () => {
+  gateway = await openTestGateway()
+})
+afterAll(() => gateway.close())
+
+async function readActor(face: Partial<AgentProfile>) {
+  const echo = { ...(gateway.agents.find('echo') as AgentProfile), ...face }
+  const agents = { ...gateway.agents, find: () => echo, list: () => [echo] }
+  const { routes } = openActivityPub(activityPubConfigSchema.parse({}), {
+    platform: gateway.platform,
+    store: gateway.store,
+    agents,
+  })
+  const app = new Hono().route('/', routes)
+  const answer = await app.request(`${origin}/agents/echo`, { headers: { accept: 'application/activity+json' } })
+  return (await answer.json()) as Record<string, unknown>
+}
+
+test('an icon is an Image, with its type when it is known', async () => {
+  const url = `${origin}/agents/echo/icon/0123456789abcdef.png`
+  expect(await readActor({ iconUrl: url, iconType: 'image/png' })).toMatchObject({
+    icon: { type: 'Image', url, mediaType: 'image/png' },
+  })
+  expect((await readActor({ iconUrl: url })).icon).toEqual({ type: 'Image', url })
+})
+
+test('fields are property values: plain text is escaped, an address alone is a link that names itself', async () => {
+  const fields = [
+    { name: 'Made & run by', value: 'A <b>team</b> & "friends"' },
+    { name: 'Source', value: 'https://example.com/code?a=1&b="2"' },
+    { name: 'Not a link', value: 'see https://example.com/' },
+    { name: 'Nor this', value: 'javascript:alert(1)' },
+  ]
+  const { attachment } = await readActor({ fields })
+  const href = 'https://example.com/code?a=1&amp;b=&quot;2&quot;'
+  expect(attachment).toEqual([
+    { type: 'PropertyValue', name: 'Made & run by', value: 'A &lt;b&gt;team&lt;/b&gt; &amp; &quot;friends&quot;' },
+    {
+      type: 'PropertyValue',
+      name: 'Source',
+      value: `<a href="${href}" rel="me nofollow noopener" target="_blank">${href}</a>`,
+    },
+    { type: 'PropertyValue', name: 'Not a link', value: 'see https://example.com/' },
+    { type: 'PropertyValue', name: 'Nor this', value: 'javascript:alert(1)' },
+  ])
+})
+
+test('the context says what Mastodon reads of it', async () => {
+  const { '@context': context } = await readActor({})
+  expect(Object.assign({}, ...(context as object[]).filter(part => typeof part === 'object'))).toMatchObject({
+    schema: 'http://schema.org#',
+    PropertyValue: 'schema:PropertyValue',
+    value: 'schema:value',
+    alsoKnownAs: { '@id': 'as:alsoKnownAs', '@type': '@id' },
+    discoverable: 'toot:discoverable',
+    indexable: 'toot:indexable',
+  })
+})
+
+test('directories and search are for those who ask for them', async () => {
+  expect(await readActor({})).toMatchObject({ discoverable: false, indexable: false })
+  expect(await readActor({ isDiscoverable: true })).toMatchObject({ discoverable: true, indexable: false })
+  expect(await readActor({ isIndexable: true })).toMatchObject({ discoverable: false, indexable: true })
+})
+
+test('other accounts are named when there are any, and nothing is there that is not', async () => {
+  const alsoKnownAs = ['https://old.test/users/echo']
+  expect(await readActor({ alsoKnownAs })).toMatchObject({ alsoKnownAs })
+  const bare = await readActor({})
+  for (const name of ['icon', 'attachment', 'alsoKnownAs']) expect(bare).not.toHaveProperty(name)
+})

@@ -1,0 +1,136 @@
+import type { Delivery } from '@postern/core'
+import { performActions, Unavailable } from '@postern/core'
+import { afterEach, expect, test } from 'vitest'
+import { composeActivity, echoActor } from '../activity.ts'
+import { composeNote, postActivity, settlePerson } from '../person.ts'
+import type { Stage } from '../stage.ts'
+import { openStage } from '../stage.ts'
+
+let stage: Stage
+afterEach(() => stage.close())
+
+/** What comes of an answer to somebody of evil.test whose inbox is there. */
+async function answerTo(inbox: string): Promise<unknown> {
+  stage = await openStage()
+  const { peer, gateway } = stage
+  peer.serve(inbox, { status: 503 })
+  const endpoints = undefined
+  const eve = settlePerson(peer, 'eve@evil.test', { key: stage.mallory.key, document: { inbox, endpoints } })
+  const { channel, store } = gateway
+  let failed: unknown
+  await postActivity(gateway, eve, composeNote(eve))
+  const prepare = channel.prepare.bind(channel)
+  Object.assign(channel, {
+    prepare(delivery: Delivery) {
+      const prepared = prepare(delivery)
+      async function transmit() {
+        try {
+          return await prepared.transmit()
+        } catch (error) {
+          failed = error
+          throw error
+        }
+      }
+      return { ...prepared, transmit }
+    },
+  })
+  gateway.work()
+  await expect.poll(async () => (await store.listDeliveries({ limit: 1 }))[0]?.state).toBe('later')
+  return failed
+}
+
+test('AP-42: who names an inbox on a host of others does not have that host left alone', async () => {
+  const failed = await answerTo('https://good.test/always-busy')
+  expect(failed).toBeInstanceOf(Unavailable)
+  expect(failed).toMatchObject({ isHearsay: true, status: 503, message: 'Cannot deliver: the inbox answered 503' })
+})
+
+test('an inbox on the own host of its actor tells how that host is', async () => {
+  expect(await answerTo('https://evil.test/busy')).toMatchObject({ isHearsay: false, status: 503 })
+})
+
+async function follow(name: string, inbox: string): Promise<number> {
+  const { peer, mallory, gateway } = stage
+  const document = { inbox, endpoints: undefined }
+  const person = settlePerson(peer, `${name}@evil.test`, { key: mallory.key, document, hasHandle: false })
+  return (await postActivity(gateway, person, composeActivity(person, 'Follow', echoActor))).status
+}
+
+const followers = () => stage.gateway.store.countRelations({ agent: 'echo', via: 'activitypub', relation: 'follower' })
+
+test('AP-42: nobody has an agent post to thousands of addresses on a host of others', async () => {
+  stage = await openStage()
+  stage.gateway.platform.holdClock()
+  const answers: number[] = []
+  for (let at = 0; at < 70; at += 1) answers.push(await follow(`e${at}`, `https://good.test/any/${at}`))
+  expect(answers.filter(status => status === 202)).toHaveLength(60)
+  expect(answers.slice(60)).toEqual(Array(10).fill(429))
+  expect(await follow('own', 'https://evil.test/users/own/inbox')).toBe(202)
+  expect(await followers()).toBe(61)
+})
+
+test.each([404, 405, 410])('a follower whose inbox on another host answers %s follows no more', async status => {
+  stage = await openStage({ agents: { echo: { handle: () => undefined } } })
+  const { peer, gateway } = stage
+  const { store, platform, channel } = gateway
+  const [foreign, own] = ['https://good.test/contact', 'https://evil.test/users/own/inbox']
+  for (const inbox of [foreign, own]) peer.serve(inbox, ({ body }) => (/"Accept"/.test(body) ? {} : { status }))
+  await follow('eve', foreign)
+  await follow('own', own)
+  gateway.work()
+  const acting = { agent: 'echo', address: '@echo@agents.test' }
+  const parts = [{ kind: 'text' as const, mime: 'text/plain' as const, content: 'hello' }]
+  await performActions([{ act: 'post', parts }], acting, { store, platform, findChannel: () => channel })
+  const dead = async () => (await store.listDeliveries({ limit: 9, state: 'dead' })).length
+  await expect.poll(dead).toBe(2)
+  // What the own host of an actor says of one of its addresses is another matter.
+  await expect.poll(followers).toBe(1)
+})
+
+test('AP-41: however long an answer is, and however often it is refused, a host that others name is asked sixty times a minute', async () => {
+  stage = await openStage({ agents: { echo: { handle: () => 'words and words. '.repeat(600) } } })
+  const { peer, mallory, gateway } = stage
+  peer.serve('https://good.test/victim', { status: 429 })
+  const document = { inbox: 'https://good.test/victim', endpoints: undefined }
+  const eve = settlePerson(peer, 'eve@evil.test', { key: mallory.key, document })
+  gateway.work()
+  const began = gateway.platform.now()
+  for (let count = 0; count < 90; count += 1) await postActivity(gateway, eve, composeNote(eve))
+  const waits = async () =>
+    (await gateway.store.listDeliveries({ limit: 500, state: 'later' })).some(({ last_error }) =>
+      last_error?.startsWith('Cannot deliver: too much lately'),
+    )
+  await expect.poll(waits, { timeout: 60_000 }).toBe(true)
+  const asked = peer.countOf('https://good.test/victim')
+  // One more with every second that has passed.
+  expect(asked).toBeLessThanOrEqual(60 + (gateway.platform.now() - began) / 1_000)
+}, 90_000)
+
+test.each([
+  ['the shared inbox', 'https://good.test/inbox', {}],
+  ['an inbox', 'https://good.test/users/alice/inbox', { endpoints: undefined }],
+])('AP-41: who names %s of others as his keeps nothing from them when he is blocked', async (_, inbox, document) => {
+  stage = await openStage({ agents: { echo: { handle: () => undefined } }, config: { block: ['sub.evil.test'] } })
+  const { peer, mallory, gateway } = stage
+  const { store, platform, channel } = gateway
+  peer.serve(inbox, { status: 202 })
+  const alice = settlePerson(peer, 'alice@good.test', { document })
+  await postActivity(gateway, mallory, composeActivity(mallory, 'Follow', echoActor))
+  await postActivity(gateway, alice, composeActivity(alice, 'Follow', echoActor))
+  const [{ number = 0 } = {}] = await stage.stored()
+  // Since before the operator has blocked the host.
+  const target = { inbox }
+  const effects = ['1', '2'].map(
+    name => ({ kind: 'relate', relation: 'follower', peer: `https://sub.evil.test/users/${name}`, target }) as const,
+  )
+  await store.decide(number, { effects, deliveries: [] })
+  const parts = [{ kind: 'text' as const, mime: 'text/plain' as const, content: 'hello' }]
+  const acting = { agent: 'echo', address: '@echo@agents.test' }
+  gateway.work()
+  await performActions([{ act: 'post', parts }], acting, { store, platform, findChannel: () => channel })
+  const reached = () =>
+    peer.requests
+      .filter(({ body, method, host }) => method === 'POST' && host === 'good.test' && /"Create"/.test(body))
+      .map(({ host, path }) => `https://${host}${path}`)
+  await expect.poll(reached).toEqual([inbox])
+})

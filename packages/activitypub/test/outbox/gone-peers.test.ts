@@ -1,0 +1,138 @@
+import { afterEach, describe, expect, test } from 'vitest'
+import { instanceActorIri } from '../../src/format/own-iris.ts'
+import { createKeyRing } from '../../src/keys/keys.ts'
+import type { DeletedActors } from '../../src/peers/deleted-actors.ts'
+import { createDeletedActors } from '../../src/peers/deleted-actors.ts'
+import { createDocumentFetch } from '../../src/peers/document-fetch.ts'
+import { createDoubleKnock } from '../../src/peers/double-knock.ts'
+import { origin } from '../gateway.ts'
+import { composeNote, postActivity } from '../person.ts'
+import type { Stage } from '../stage.ts'
+import { openStage } from '../stage.ts'
+
+// Numbers are rows of the ActivityPub bug history.
+
+const dayMs = 24 * 3_600_000
+
+let stage: Stage
+afterEach(() => stage.close())
+
+/** Alice follows the agent and has written to it. */
+async function openDeletedActors(): Promise<DeletedActors> {
+  stage = await openStage()
+  const { gateway, alice, peer } = stage
+  const { platform, store } = gateway
+  const now = () => platform.now()
+  const follow = { id: `${alice.id}/follow`, type: 'Follow', actor: alice.id, object: `${origin}/agents/echo` }
+  await postActivity(gateway, alice, { '@context': 'https://www.w3.org/ns/activitystreams', ...follow })
+  await postActivity(gateway, alice, composeNote(alice))
+  peer.forget()
+  const keys = createKeyRing({ store, origin, now })
+  const send = createDoubleKnock({ fetch: platform.fetch, now })
+  const instanceActor = instanceActorIri(origin)
+  const fetchDocument = createDocumentFetch({ platform, send, keys, isBlocked: () => false, instanceActor })
+  return createDeletedActors({ fetchDocument, store, platform })
+}
+
+function answerFor(status: number): void {
+  stage.peer.serve(stage.alice.id, status === 200 ? { body: stage.alice.document } : { status })
+}
+
+async function left(): Promise<{ readonly followers: number; readonly words: number }> {
+  const echo = { via: 'activitypub', agent: 'echo', relation: 'follower' } as const
+  const notes = (await stage.stored()).filter(({ message }) => (message.kind ?? 'message') === 'message')
+  return {
+    followers: await stage.gateway.store.countRelations(echo),
+    words: notes.filter(({ message }) => message.parts.length > 0).length,
+  }
+}
+
+const all = { followers: 1, words: 1 }
+
+describe('DeletedActors.check()', () => {
+  test('AP-31: an actor whose server says that it is gone is forgotten', async () => {
+    const gone = await openDeletedActors()
+    answerFor(410)
+    await gone.check(stage.alice.id)
+    expect(await left()).toEqual({ followers: 0, words: 0 })
+    expect(stage.gateway.platform.logged.filter(({ text }) => text.startsWith('peer forgotten'))).toHaveLength(1)
+  })
+
+  test('AP-31: an actor that is not found is forgotten by nobody at once: the server may be in trouble', async () => {
+    const gone = await openDeletedActors()
+    answerFor(404)
+    await gone.check(stage.alice.id)
+    stage.gateway.platform.advance(dayMs / 2)
+    await gone.check(stage.alice.id)
+    expect(stage.peer.countOf(stage.alice.id)).toBe(2)
+    expect(await left()).toEqual(all)
+  })
+
+  test('AP-31: an actor that is not found for a day follows no more; its words stay', async () => {
+    const gone = await openDeletedActors()
+    answerFor(404)
+    await gone.check(stage.alice.id)
+    stage.gateway.platform.advance(dayMs)
+    await gone.check(stage.alice.id)
+    expect(await left()).toEqual({ followers: 0, words: 1 })
+  })
+
+  test('an actor that was found in between is not gone', async () => {
+    const gone = await openDeletedActors()
+    for (const status of [404, 200, 404]) {
+      answerFor(status)
+      await gone.check(stage.alice.id)
+      stage.gateway.platform.advance(dayMs)
+    }
+    expect(stage.peer.countOf(stage.alice.id)).toBe(3)
+    expect(await left()).toEqual(all)
+  })
+
+  test.each([200, 401, 403, 429, 500, 503])('an answer of %s changes nothing', async status => {
+    const gone = await openDeletedActors()
+    answerFor(status)
+    for (let count = 0; count < 3; count += 1) {
+      await gone.check(stage.alice.id)
+      stage.gateway.platform.advance(dayMs)
+    }
+    expect(await left()).toEqual(all)
+  })
+
+  test.each(['no address', 'http://good.test/users/alice', 'https://127.0.0.1/users/alice', 'https://nowhere.test/x'])(
+    'does not throw over "%s"',
+    async peer => {
+      const gone = await openDeletedActors()
+      await expect(gone.check(peer)).resolves.toBeUndefined()
+      expect(await left()).toEqual(all)
+    },
+  )
+
+  test('asks once, whoever asks at the same time or soon after', async () => {
+    const gone = await openDeletedActors()
+    answerFor(200)
+    await Promise.all([1, 2, 3].map(() => gone.check(stage.alice.id)))
+    await gone.check(stage.alice.id)
+    expect(stage.peer.countOf(stage.alice.id)).toBe(1)
+    stage.gateway.platform.advance(3_600_000)
+    await gone.check(stage.alice.id)
+    expect(stage.peer.countOf(stage.alice.id)).toBe(2)
+  })
+
+  test('a server that loses all its actors at once is asked about sixty a minute', async () => {
+    const gone = await openDeletedActors()
+    await Promise.all(Array.from({ length: 100 }, (_, at) => gone.check(`https://good.test/users/${at}`)))
+    expect(stage.peer.requests).toHaveLength(60)
+  })
+})
+
+test('AP-31: an inbox that is gone, with its actor, is a dead letter and ends in forgetting', async () => {
+  stage = await openStage()
+  const { gateway, alice, peer } = stage
+  await postActivity(gateway, alice, composeNote(alice))
+  answerFor(410)
+  peer.serve('https://good.test/inbox', { status: 410 })
+  gateway.work()
+  await expect.poll(async () => (await left()).words).toBe(0)
+  const [delivery] = await gateway.store.listDeliveries({ limit: 1 })
+  expect(delivery).toMatchObject({ state: 'dead', attempts: 1 })
+})

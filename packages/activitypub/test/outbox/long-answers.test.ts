@@ -1,0 +1,62 @@
+import type { Agent, Worker } from '@postern/core'
+import { afterEach, expect, test, vi } from 'vitest'
+import { markdownToHtml } from '../../src/markdown/to-html.ts'
+import type { TestGatewayOptions } from '../gateway.ts'
+import { composeNote, postActivity } from '../person.ts'
+import type { Stage } from '../stage.ts'
+import { openStage } from '../stage.ts'
+
+// Answers made of what strangers send: as long as they like, of whatever costs the most.
+
+let stage: Stage
+let worker: Worker
+
+async function openWith(handle: Agent['handle'], config: TestGatewayOptions['config'] = {}): Promise<Stage> {
+  stage = await openStage({ agents: { echo: { handle } }, config })
+  for (const path of ['inbox', 'users/mallory/inbox']) stage.peer.serve(`https://evil.test/${path}`, { status: 202 })
+  worker = stage.gateway.work()
+  return stage
+}
+
+afterEach(async () => {
+  await worker.stop(500)
+  await stage.close()
+})
+
+test('an answer that is dear to divide is divided once, however often its posts are sent and read', async () => {
+  const { mallory, gateway } = await openWith(() => '> '.repeat(60_000))
+  const beganSending = process.cpuUsage()
+  await postActivity(gateway, mallory, composeNote(mallory))
+  await vi.waitFor(async () => {
+    const list = await gateway.store.listDeliveries({ limit: 50 })
+    expect(list.map(({ state }) => state)).toEqual(Array(20).fill('sent'))
+  }, 60_000)
+  const sending = process.cpuUsage(beganSending).user
+  const [answer] = await gateway.store.listResponses({ agent: 'echo', via: 'activitypub', limit: 1 })
+  const beganReading = process.cpuUsage()
+  for (let time = 0; time < 10; time += 1) {
+    const { status } = await gateway.app.request(`/agents/echo/posts/${answer?.response.id}.2`)
+    expect(status).toBe(200)
+  }
+  expect(process.cpuUsage(beganReading).user * 2).toBeLessThan(sending)
+}, 90_000)
+
+test('an outbox of long answers is written once, however often it is read', async () => {
+  const { mallory, gateway } = await openWith(() => '> a\n- b\n'.repeat(12_000), { split_posts: false })
+  for (let count = 0; count < 8; count += 1) await postActivity(gateway, mallory, composeNote(mallory))
+  const answered = () => gateway.store.countListed({ agent: 'echo', via: 'activitypub' })
+  await vi.waitFor(async () => expect(await answered()).toBe(8), 60_000)
+  await worker.stop(60_000)
+  async function readOutbox(): Promise<number> {
+    const began = process.cpuUsage()
+    const { status } = await gateway.app.request('/agents/echo/outbox?page=true')
+    expect(status).toBe(200)
+    return process.cpuUsage(began).user
+  }
+  await readOutbox()
+  const again = await readOutbox()
+  const began = process.cpuUsage()
+  markdownToHtml('> a\n- b\n'.repeat(12_000))
+  // Less than writing one of the eight.
+  expect(again).toBeLessThan(process.cpuUsage(began).user)
+}, 90_000)

@@ -1,0 +1,62 @@
+import type { FetchAnswer } from '@postern/core'
+import { expect, test } from 'vitest'
+import type { RemoteActor } from '../../src/peers/remote-actor.ts'
+import { createHandles } from '../../src/peers/webfinger.ts'
+
+/** Every name of evil.test and below is said to be one of victim.test; who is asked how often. */
+function openHandles() {
+  const asked = new Map<string, number>()
+  let now = 0
+  async function fetch(url: string): Promise<FetchAnswer> {
+    const { host, searchParams } = new URL(url)
+    asked.set(host, (asked.get(host) ?? 0) + 1)
+    if (host === 'redirects.test') {
+      const headers = new Headers({ location: 'https://victim.test/search?q=expensive' })
+      return { status: 302, headers, body: Buffer.alloc(0), url } as FetchAnswer
+    }
+    const [user = '', at = ''] = (searchParams.get('resource') ?? '').replace('acct:', '').split('@')
+    const href = `https://${at}/users/${user}`
+    const links = [{ rel: 'self', type: 'application/activity+json', href }]
+    const body = Buffer.from(JSON.stringify({ subject: `acct:${user}@victim.test`, links }))
+    return { status: 200, headers: new Headers({ 'content-type': 'application/jrd+json' }), body, url } as FetchAnswer
+  }
+  const handles = createHandles({ fetch, now: () => now, isBlocked: () => false })
+  const confirm = (username: string, host: string) =>
+    handles.confirm({ id: `https://${host}/users/${username}`, host, username } as RemoteActor)
+  return { asked, confirm, resolve: handles.resolve, pass: (ms: number) => (now += ms) }
+}
+
+test('AP-44: names said to be of a domain that is not theirs are asked for there sixty times a minute at most', async () => {
+  const { asked, confirm, pass } = openHandles()
+  for (let at = 0; at < 200; at += 1) await confirm(`u${at}`, 'evil.test')
+  expect(Object.fromEntries(asked)).toEqual({ 'evil.test': 200, 'victim.test': 60 })
+  // Others of that domain are not kept waiting by it.
+  await confirm('alice', 'social.test')
+  expect(asked.get('victim.test')).toBe(61)
+  pass(60_000)
+  await confirm('later', 'evil.test')
+  expect(asked.get('victim.test')).toBe(62)
+})
+
+test('AP-44: of a domain in all six hundred are asked for a minute, however many hosts say so', async () => {
+  const { asked, confirm } = openHandles()
+  for (let at = 0; at < 1_000; at += 1) await confirm('u', `h${at}.evil.test`)
+  expect(asked.get('victim.test')).toBe(600)
+})
+
+test('AP-44: a redirect counts like a name', async () => {
+  const { asked, confirm } = openHandles()
+  for (let at = 0; at < 200; at += 1) await confirm(`u${at}`, 'redirects.test')
+  expect(Object.fromEntries(asked)).toEqual({ 'redirects.test': 200, 'victim.test': 60 })
+})
+
+test('names that the words of an answer chose are looked up sixty times a minute at most on one domain', async () => {
+  const { asked, resolve } = openHandles()
+  for (let at = 0; at < 60; at += 1) await resolve(`@u${at}@victim.test`, { isCounted: true })
+  await expect(resolve('@one-more@victim.test', { isCounted: true })).rejects.toMatchObject({ code: 'rate_limited' })
+  expect(asked.get('victim.test')).toBe(60)
+  // What an agent chose itself, and what is known, is not kept back.
+  await resolve('@chosen@victim.test')
+  await resolve('@u1@victim.test', { isCounted: true })
+  expect(asked.get('victim.test')).toBe(61)
+})

@@ -1,0 +1,98 @@
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import { composeNote, postActivity } from '../person.ts'
+import type { Stage } from '../stage.ts'
+import { openStage } from '../stage.ts'
+
+// A `Create` may name its post by its IRI alone.
+
+type Document = Readonly<{ [name: string]: unknown }>
+
+let stage: Stage
+
+beforeEach(async () => {
+  stage = await openStage({ config: { block: ['other.test'] } })
+})
+afterEach(() => stage.close())
+
+/** The activity as it is posted, and the post as its server shows it. */
+function composeNamed(note: Document = {}) {
+  const create = composeNote(stage.alice, { ...note })
+  const post: Document = { '@context': 'https://www.w3.org/ns/activitystreams', ...(create.object as Document) }
+  const activity: Document = { ...create, object: post.id }
+  return { activity, post, url: String(post.id) }
+}
+
+async function deliver(activity: Document) {
+  const { status, code } = await postActivity(stage.gateway, stage.alice, { ...activity })
+  return [status, code, (await stage.stored()).length]
+}
+
+test('a post that a Create only names is fetched from its own host, and read like an embedded one', async () => {
+  const { activity, post, url } = composeNamed({ content: '<p>Fetched</p>', contentMap: { en: '<p>Fetched</p>' } })
+  stage.peer.serve(url, { body: post })
+  expect(await deliver(activity)).toEqual([202, undefined, 1])
+  const [record] = await stage.stored()
+  expect(record?.message).toMatchObject({
+    id: activity.id,
+    parts: [{ kind: 'text', content: 'Fetched' }],
+    sender: { address: '@alice@good.test', verified: true, profile: { locale: 'en' } },
+  })
+  expect(stage.peer.requests.find(({ path }) => url.endsWith(path))?.headers.signature).toContain('/actor#main-key')
+  expect(await deliver({ ...activity, id: `${url}/again` })).toEqual([202, undefined, 1])
+})
+
+test.each<[string, (post: Document) => Document]>([
+  ['is another one than was named', post => ({ ...post, id: `${post.id}0` })],
+  ['is attributed to somebody else', post => ({ ...post, attributedTo: 'https://good.test/users/bob' })],
+  ['is attributed to nobody', ({ attributedTo: _, ...post }) => post],
+  ['is no post', post => ({ ...post, type: 'Person' })],
+])('a named post that %s reaches nobody', async (_, change) => {
+  const { activity, post, url } = composeNamed()
+  stage.peer.serve(url, { body: change(post) })
+  expect(await deliver(activity)).toEqual([202, undefined, 0])
+  expect(stage.peer.countOf(url)).toBe(1)
+})
+
+test('a named post on another host than its author is not fetched', async () => {
+  const { activity } = composeNamed()
+  const object = 'https://evil.test/notes/1'
+  expect(await deliver({ ...activity, object })).toEqual([401, 'signer_mismatch', 0])
+  expect(stage.peer.countOf(object)).toBe(0)
+})
+
+test('a named post that is for nobody here is not fetched', async () => {
+  const { activity, post, url } = composeNamed()
+  stage.peer.serve(url, { body: post })
+  expect(await deliver({ ...activity, to: post.to, cc: [] })).toEqual([202, undefined, 0])
+  expect(stage.peer.countOf(url)).toBe(0)
+})
+
+test('while its host has no answer the delivery is to come again; where it shows nothing, it is not', async () => {
+  const { activity, url } = composeNamed()
+  stage.peer.serve(url, { status: 503 })
+  expect(await deliver(activity)).toEqual([503, 'unavailable', 0])
+  stage.peer.serve(url, { status: 403 })
+  expect(await deliver(activity)).toEqual([202, undefined, 0])
+})
+
+test('a stranger can make us fetch so many posts a minute and no more', async () => {
+  const { gateway, alice, peer } = stage
+  const { activity, url } = composeNamed()
+  // One more is let through each second.
+  const sent = Array.from({ length: 150 }, (_, count) => ({ ...activity, id: `${url}/activity/${count}` }))
+  const answers = await Promise.all(sent.map(each => postActivity(gateway, alice, each)))
+  const taken = answers.filter(({ status }) => status === 202).length
+  expect(taken).toBeGreaterThanOrEqual(60)
+  expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([202, 429]))
+  expect(peer.countOf(url)).toBe(taken)
+})
+
+test('all messages of a chat are one conversation, which nobody else reads', async () => {
+  const chat = () => composeNote(stage.alice, { type: 'ChatMessage', tag: [] })
+  for (const message of [chat(), chat()]) expect((await deliver(message))[0]).toBe(202)
+  const records = await stage.stored()
+  expect(records).toHaveLength(2)
+  expect(new Set(records.map(({ thread }) => thread)).size).toBe(1)
+  const found = await stage.gateway.store.findMessageTo('echo', records[0]?.message.id ?? '')
+  expect(found?.target).toMatchObject({ visibility: 'direct' })
+})

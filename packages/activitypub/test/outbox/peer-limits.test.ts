@@ -1,0 +1,260 @@
+import type { GuardedFetch } from '@postern/core'
+import { createGuardedFetch } from '@postern/http'
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import type { PeerLimits } from '../../src/peers/peer-limits.ts'
+import { createPeerLimits } from '../../src/peers/peer-limits.ts'
+import type { Peer, PeerAnswer, PeerRoute } from '../peer.ts'
+import { openPeer } from '../peer.ts'
+import type { TestPlatform } from '../platform.ts'
+import { createTestPlatform } from '../platform.ts'
+
+let peer: Peer
+let platform: TestPlatform
+let limits: PeerLimits
+let fetch: GuardedFetch & { close(): void }
+
+beforeEach(async () => {
+  peer = await openPeer(['good.test', 'other.test'])
+  fetch = createGuardedFetch({ userAgent: 'Postern/0', loopback: peer.loopback })
+  platform = createTestPlatform(fetch)
+  limits = createPeerLimits(platform)
+})
+afterEach(async () => {
+  fetch.close()
+  await peer.close()
+})
+
+const type = 'application/json; charset=utf-8'
+const urls = {
+  discovery: 'https://good.test/.well-known/nodeinfo',
+  nodeInfo: 'https://good.test/nodeinfo/2.0',
+  v2: 'https://good.test/api/v2/instance',
+  v1: 'https://good.test/api/v1/instance',
+} as const
+const hour = 3_600_000
+
+function serve(url: string, body: unknown, answer: PeerAnswer = {}): void {
+  peer.serve(url, { type, body, ...answer })
+}
+
+function linkTo(href: string, version = '2.0') {
+  return { links: [{ rel: `http://nodeinfo.diaspora.software/ns/schema/${version}`, href }] }
+}
+
+function serveSoftware(name: unknown, metadata: unknown = {}): void {
+  serve(urls.discovery, linkTo(urls.nodeInfo))
+  serve(urls.nodeInfo, { version: '2.0', software: { name, version: '1' }, metadata })
+}
+
+async function learn(): Promise<number> {
+  await limits.learn('good.test')
+  return limits.recall('good.test')
+}
+
+test('a host that was not asked takes 500 characters', () => {
+  expect(limits.recall('good.test')).toBe(500)
+  expect(peer.requests).toEqual([])
+})
+
+test('an instance of Mastodon says what its operator set', async () => {
+  serveSoftware('mastodon')
+  serve(urls.v2, { configuration: { statuses: { max_characters: 1_234 } } })
+  expect(await learn()).toBe(1_234)
+  expect(peer.countOf(urls.v1)).toBe(0)
+})
+
+test.each([
+  ['configuration of version 1', { configuration: { statuses: { max_characters: 2_345 } } }],
+  ['max_toot_chars', { max_toot_chars: 2_345 }],
+])('an older one says it in %s', async (_, body) => {
+  serveSoftware('Pleroma')
+  serve(urls.v1, body)
+  expect(await learn()).toBe(2_345)
+  expect(peer.countOf(urls.v2)).toBe(1)
+})
+
+test('Misskey and its relatives say it in NodeInfo, and are asked no more', async () => {
+  serveSoftware('sharkey', { maxNoteTextLength: 8_000 })
+  expect(await learn()).toBe(8_000)
+  expect(peer.requests).toHaveLength(2)
+})
+
+test.each([
+  ['misskey', 3_000],
+  ['lemmy', 10_000],
+  ['gotosocial', 5_000],
+  ['akkoma', 5_000],
+  ['mastodon', 500],
+  ['wordpress', 100_000],
+  ['something else', 500],
+  ['constructor', 500],
+])('of %s that does not say, %s is expected', async (name, length) => {
+  serveSoftware(name)
+  expect(await learn()).toBe(length)
+})
+
+test.each([
+  [1, 200],
+  [199.9, 200],
+  [600.7, 600],
+  [100_001, 100_000],
+  [1e300, 100_000],
+])('a length of %s becomes %s', async (told, length) => {
+  serveSoftware('mastodon')
+  serve(urls.v2, { configuration: { statuses: { max_characters: told } } })
+  expect(await learn()).toBe(length)
+})
+
+test.each([
+  ['text', '9000'],
+  ['zero', 0],
+  ['negative', -1],
+  ['a list', [9_000]],
+  ['an object', { length: 9_000 }],
+  ['true', true],
+  ['null', null],
+])('a length that is %s is none', async (_, told) => {
+  serveSoftware('gotosocial', { maxNoteTextLength: told })
+  serve(urls.v2, { configuration: { statuses: { max_characters: told } }, max_toot_chars: told })
+  serve(urls.v1, { configuration: told, max_toot_chars: told })
+  expect(await learn()).toBe(5_000)
+})
+
+const nodeInfo = { software: { name: 'lemmy' }, metadata: { maxNoteTextLength: 9_000 } }
+const strange: readonly (readonly [what: string, discovery: PeerRoute, description?: PeerRoute])[] = [
+  ['has no NodeInfo', { status: 404 }],
+  ['is broken', { status: 500, type, body: linkTo(urls.nodeInfo) }],
+  ['sends no JSON', { type, body: '{"links":' }],
+  ['sends a page', { type: 'text/html', body: linkTo(urls.nodeInfo) }],
+  ['sends null', { type, body: 'null' }],
+  ['sends a list', { type, body: '[[]]' }],
+  ['sends links that are none', { type, body: { links: [null, 1, 'x', { rel: 1, href: {} }] } }],
+  ['has a link of an unknown kind', { type, body: { links: [{ rel: 'self', href: urls.nodeInfo }] } }],
+  ['sends something deep', { type, body: '['.repeat(100_000) }],
+  ['sends 10 MB', { type, body: { ...linkTo(urls.nodeInfo), padding: 'x'.repeat(10_000_000) } }],
+  ['redirects elsewhere', { status: 302, headers: { location: 'https://other.test/nodeinfo' } }],
+  ['links to another host', { type, body: linkTo('https://other.test/nodeinfo') }],
+  ['links to a host that begins like it', { type, body: linkTo('https://good.test.other.test/nodeinfo') }],
+  ['links to http', { type, body: linkTo('http://good.test/nodeinfo/2.0') }],
+  ['links to a name with a password', { type, body: linkTo('https://good.test:x@other.test/nodeinfo') }],
+  ['describes itself as a list', { type, body: linkTo(urls.nodeInfo) }, { type, body: [nodeInfo] }],
+  [
+    'describes itself in 10 MB',
+    { type, body: linkTo(urls.nodeInfo) },
+    { type, body: { ...nodeInfo, x: 'x'.repeat(1e7) } },
+  ],
+  [
+    'redirects its description',
+    { type, body: linkTo(urls.nodeInfo) },
+    { status: 301, headers: { location: 'https://other.test/nodeinfo' } },
+  ],
+]
+
+test.each(strange.map(([what, ...routes]) => ({ what, routes })))(
+  'a host that $what takes 500 characters, and others are not asked in its stead',
+  async ({ routes: [discovery, description = { type, body: nodeInfo }] }) => {
+    peer.serve(urls.discovery, discovery)
+    peer.serve(urls.nodeInfo, description)
+    serve('https://other.test/nodeinfo', nodeInfo)
+    expect(await learn()).toBe(500)
+    expect(peer.requests.every(({ host }) => host === 'good.test')).toBe(true)
+  },
+)
+
+test('the newest description is read', async () => {
+  const [older] = linkTo('https://good.test/older', '1.0').links
+  const [newer] = linkTo(urls.nodeInfo, '2.1').links
+  serve(urls.discovery, { links: [older, newer] })
+  serve(urls.nodeInfo, nodeInfo)
+  expect(await learn()).toBe(9_000)
+})
+
+test('an instance that redirects elsewhere, or sends 10 MB, is what its software is', async () => {
+  serveSoftware('akkoma')
+  serve(urls.v2, {}, { status: 302, headers: { location: 'https://other.test/api/v2/instance' } })
+  serve(urls.v1, { max_toot_chars: 9_000, padding: 'x'.repeat(10_000_000) })
+  serve('https://other.test/api/v2/instance', { max_toot_chars: 9_000 })
+  expect(await learn()).toBe(5_000)
+  expect(peer.countOf('https://other.test/api/v2/instance')).toBe(0)
+})
+
+test('a host that never answers is let go, and not asked again for an hour', async () => {
+  peer.serve(urls.discovery, 'hang')
+  let timeoutMs = 500
+  limits = createPeerLimits({
+    now: () => platform.now(),
+    fetch: (url, request) => fetch(url, { ...request, timeoutMs }),
+  })
+  expect(await learn()).toBe(500)
+  timeoutMs = 30_000
+  serveSoftware('lemmy')
+  expect(await learn()).toBe(500)
+  expect(peer.countOf(urls.discovery)).toBe(1)
+  platform.advance(hour)
+  expect(await learn()).toBe(10_000)
+})
+
+test('a host that takes its time gets ten seconds for all its answers together', async () => {
+  serveSoftware('pleroma')
+  const asked: (number | undefined)[] = []
+  limits = createPeerLimits({
+    now: () => platform.now(),
+    fetch: (url, request) => {
+      asked.push(Math.round((request?.timeoutMs ?? 0) / 1_000))
+      platform.advance(4_000)
+      return fetch(url, request)
+    },
+  })
+  expect(await learn()).toBe(5_000)
+  expect(asked).toEqual([10, 6, 2])
+})
+
+test('what a host told is kept for a day', async () => {
+  serveSoftware('mastodon')
+  serve(urls.v2, { configuration: { statuses: { max_characters: 1_000 } } })
+  await learn()
+  serve(urls.v2, { configuration: { statuses: { max_characters: 2_000 } } })
+  platform.advance(24 * hour - 60_000)
+  expect(await learn()).toBe(1_000)
+  platform.advance(60_000)
+  expect(limits.recall('good.test')).toBe(500)
+  expect(await learn()).toBe(2_000)
+})
+
+test('an instance that does not say is asked again after an hour', async () => {
+  serveSoftware('akkoma')
+  serve(urls.v2, {}, { status: 503 })
+  expect(await learn()).toBe(5_000)
+  serve(urls.v2, { configuration: { statuses: { max_characters: 7_000 } } })
+  platform.advance(hour)
+  expect(await learn()).toBe(7_000)
+})
+
+test('those who ask at the same time share one look-up', async () => {
+  serveSoftware('lemmy')
+  await Promise.all(Array.from({ length: 20 }, () => limits.learn('good.test')))
+  expect(limits.recall('good.test')).toBe(10_000)
+  expect(peer.countOf(urls.discovery)).toBe(1)
+})
+
+test.each(['', ' ', '127.0.0.1', 'localhost', '[::1]', 'good.test/x?', 'a@other.test', 'other.test#', 'no where'])(
+  'a host named "%s" is not asked, and nothing is thrown',
+  async host => {
+    await limits.learn(host)
+    expect(limits.recall(host)).toBe(500)
+    expect(peer.requests).toEqual([])
+  },
+)
+
+test('hosts that were asked long ago are forgotten when there are too many', async () => {
+  serveSoftware('lemmy')
+  await learn()
+  const failing: GuardedFetch = () => Promise.reject(new Error('not there'))
+  const crowded = createPeerLimits({
+    now: () => platform.now(),
+    fetch: (url, request) => (url.includes('good') ? fetch : failing)(url, request),
+  })
+  await crowded.learn('good.test')
+  for (let at = 0; at < 5_000; at += 1) await crowded.learn(`h${at}.test`)
+  expect(crowded.recall('good.test')).toBe(500)
+})

@@ -1,0 +1,44 @@
+import { expect, test, vi } from 'vitest'
+import { createUnreachableInboxes } from '../../src/peers/unreachable-inboxes.ts'
+
+function openUnreachableInboxes(followers: number) {
+  const looks: number[] = []
+  const checked: string[] = []
+  const rest = vi.fn(async () => undefined)
+  const relations = Array.from({ length: followers }, (_, at) => ({
+    place: at + 1,
+    agent: 'echo',
+    via: 'activitypub' as const,
+    relation: 'follower' as const,
+    peer: `https://evil.test/users/${at}`,
+    target: { inbox: '', sharedInbox: `https://evil.test/inbox/${at}` },
+    since: 0,
+  }))
+  const onGone = createUnreachableInboxes({
+    store: {
+      async listRelations({ after = 0, limit }) {
+        looks.push(after)
+        return relations.slice(after, after + limit)
+      },
+    },
+    deletedActors: { check: async peer => void checked.push(peer) },
+    platform: { now: () => 0, sleep: rest },
+  })
+  return { onGone, looks, checked }
+}
+
+test('AP-42: a thousand lost inboxes cost two looks through the followers, not a thousand', async () => {
+  const { onGone, looks, checked } = openUnreachableInboxes(1_000)
+  for (let at = 0; at < 1_000; at += 1) onGone('echo', { inbox: `https://evil.test/inbox/${at}` })
+  await vi.waitFor(() => expect(checked).toHaveLength(1_000))
+  expect(looks.filter(after => after === 0)).toHaveLength(2)
+})
+
+test('an inbox that was lost lately is not looked for again', async () => {
+  const { onGone, looks, checked } = openUnreachableInboxes(1)
+  onGone('echo', { inbox: 'https://evil.test/inbox/0' })
+  await vi.waitFor(() => expect(checked).toHaveLength(1))
+  onGone('echo', { inbox: 'https://evil.test/inbox/0' })
+  await new Promise(setImmediate)
+  expect(looks).toEqual([0])
+})

@@ -1,0 +1,259 @@
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import { composeNote, postActivity, publicCollection, settlePerson } from '../person.ts'
+import type { Stage } from '../stage.ts'
+import { openStage } from '../stage.ts'
+
+// Numbers are rows of the ActivityPub bug history: what attackers sent to other servers, and what we answer.
+
+let stage: Stage
+
+beforeEach(async () => {
+  stage = await openStage()
+})
+afterEach(() => stage.close())
+
+async function expectNothingStored(): Promise<void> {
+  expect(await stage.stored()).toEqual([])
+}
+
+test('an honest note is stored once, with what proves it', async () => {
+  const { gateway, alice } = stage
+  const note = composeNote(alice)
+  expect(await postActivity(gateway, alice, note)).toMatchObject({ status: 202 })
+  const [record] = await stage.stored()
+  expect(record?.message).toMatchObject({ id: note.id, sender: { address: '@alice@good.test', verified: true } })
+  expect(record?.proofs).toMatchObject([
+    { kind: 'http-signature', verdict: 'pass', key_id: alice.keyId },
+    { kind: 'digest', verdict: 'pass' },
+    { kind: 'webfinger', verdict: 'pass', address: '@alice@good.test' },
+  ])
+})
+
+test('AP-01: a key document on another host that names the victim as its owner proves nothing', async () => {
+  const { gateway, peer, alice, mallory } = stage
+  const keyId = 'https://evil.test/keys/1'
+  const stub = { id: keyId, owner: alice.id, publicKeyPem: mallory.key.publicPem }
+  peer.serve(keyId, { body: { '@context': 'https://w3id.org/security/v1', ...stub } })
+  const answer = await postActivity(gateway, mallory, composeNote(alice), { keyId })
+  expect(answer).toMatchObject({ status: 401, code: 'signer_mismatch' })
+  expect(answer.detail).toBe("Cannot verify activity: its signer's key is on another host than its actor")
+  await expectNothingStored()
+})
+
+test('AP-01: a key the actor’s own document does not list does not speak for it, even from its own host', async () => {
+  const { gateway, peer, alice, mallory } = stage
+  const keyId = 'https://good.test/uploads/key.json'
+  peer.serve(keyId, { body: { id: keyId, owner: alice.id, publicKeyPem: mallory.key.publicPem } })
+  const answer = await postActivity(gateway, mallory, composeNote(alice), { keyId })
+  expect(answer).toMatchObject({ status: 401, code: 'signer_mismatch' })
+  expect(answer.detail).toBe("Cannot verify activity: its actor does not list the signer's key")
+  expect(peer.countOf(keyId)).toBe(0)
+  await expectNothingStored()
+})
+
+test('AP-02: a valid signature of somebody else is refused before anything is fetched', async () => {
+  const { gateway, peer, alice, mallory } = stage
+  const answer = await postActivity(gateway, alice, composeNote(alice), { signer: mallory })
+  expect(answer).toMatchObject({ status: 401, code: 'signer_mismatch' })
+  expect(peer.requests).toEqual([])
+  await expectNothingStored()
+})
+
+test('AP-02: a neighbour on the same host cannot speak for the actor', async () => {
+  const { gateway, peer, alice } = stage
+  const bob = settlePerson(peer, 'bob@good.test')
+  const answer = await postActivity(gateway, alice, composeNote(alice), { signer: bob })
+  expect(answer).toMatchObject({ status: 401, code: 'signer_mismatch' })
+  await expectNothingStored()
+})
+
+test('AP-03: a key entry under another id than the one that signs is not the key', async () => {
+  const { gateway, peer } = stage
+  const carol = settlePerson(peer, 'carol@good.test', { document: {} })
+  const publicKey = { ...(carol.document.publicKey as object), id: `${carol.id}#other` }
+  peer.serve(carol.id, { body: { ...carol.document, publicKey } })
+  const answer = await postActivity(gateway, carol, composeNote(carol))
+  expect(answer).toMatchObject({ status: 401, code: 'signer_mismatch' })
+  await expectNothingStored()
+})
+
+test('AP-04: a key id that is an account name is refused', async () => {
+  const { gateway, alice } = stage
+  const answer = await postActivity(gateway, alice, composeNote(alice), { keyId: 'acct:alice@good.test' })
+  expect(answer).toMatchObject({ status: 401, code: 'signer_mismatch' })
+  await expectNothingStored()
+})
+
+test('AP-05: an actor document with the id of another host is no actor, and nothing is kept for the victim', async () => {
+  const { gateway, peer, alice, mallory } = stage
+  const id = 'https://evil.test/users/fake'
+  peer.serve(id, {
+    body: {
+      ...alice.document,
+      publicKey: { id: `${id}#main-key`, owner: alice.id, publicKeyPem: mallory.key.publicPem },
+    },
+  })
+  const fake = { ...mallory, id, keyId: `${id}#main-key` }
+  const answer = await postActivity(gateway, fake, composeNote(fake))
+  expect(answer).toMatchObject({ status: 401, code: 'signature_invalid' })
+  expect(answer.detail).toBe("Cannot verify activity: its actor's document cannot be had")
+  await expectNothingStored()
+  expect(await postActivity(gateway, alice, composeNote(alice))).toMatchObject({ status: 202 })
+})
+
+test.each([
+  'text/html',
+  'text/plain',
+  'application/json',
+  'application/ld+json',
+  'application/ld+json; profile="https://example.com/other"',
+])('AP-06: an actor document served as %s is an uploaded file', async type => {
+  const { gateway, peer, alice } = stage
+  peer.serve(alice.id, { type, body: alice.document })
+  expect(await postActivity(gateway, alice, composeNote(alice))).toMatchObject({
+    status: 401,
+    code: 'signature_invalid',
+  })
+  await expectNothingStored()
+})
+
+test.each([
+  'application/activity+json',
+  'application/activity+json; charset=utf-8',
+  'application/ld+json; profile="https://www.w3.org/ns/activitystreams"',
+  'application/ld+json; charset=utf-8; profile="https://www.w3.org/ns/activitystreams"',
+])('AP-06: an actor document served as %s counts', async type => {
+  const { gateway, peer, alice } = stage
+  peer.serve(alice.id, { type, body: alice.document })
+  expect(await postActivity(gateway, alice, composeNote(alice))).toMatchObject({ status: 202 })
+})
+
+test.each([
+  ['two actors', ['https://good.test/users/alice', 'https://evil.test/users/mallory']],
+  ['an embedded actor with another id', { id: 'https://good.test/users/bob', type: 'Person' }],
+  ['an embedded actor without an id', { type: 'Person' }],
+  ['no actor', undefined],
+  ['a number', 7],
+])('AP-07: an activity with %s is malformed', async (_, actor) => {
+  const { gateway, alice } = stage
+  const answer = await postActivity(gateway, alice, composeNote(alice, {}, { actor }))
+  expect(answer).toMatchObject({ status: 400, code: 'malformed' })
+  expect(answer.detail).toMatch(/^Cannot read activity: (it does not have exactly one actor|its actor is embedded)/)
+  await expectNothingStored()
+})
+
+test('AP-07: an embedded actor that is the signer is read by its id', async () => {
+  const { gateway, alice } = stage
+  const actor = { id: alice.id, type: 'Person', name: 'Somebody famous' }
+  expect(await postActivity(gateway, alice, composeNote(alice, {}, { actor }))).toMatchObject({ status: 202 })
+  const [record] = await stage.stored()
+  expect(record?.message.sender.display_name).toBe('The alice')
+})
+
+test('AP-08: an activity whose id is on another host is refused', async () => {
+  const { gateway, alice } = stage
+  const answer = await postActivity(gateway, alice, composeNote(alice, {}, { id: 'https://evil.test/1' }))
+  expect(answer).toMatchObject({ status: 401, code: 'signer_mismatch' })
+  expect(answer.detail).toBe('Cannot verify activity: its id is on another host than its actor')
+})
+
+test.each([
+  ['is on another host', { id: 'https://evil.test/notes/1' }],
+  ['is attributed to another host', { attributedTo: 'https://evil.test/users/mallory' }],
+  ['is attributed to a neighbour', { attributedTo: 'https://good.test/users/bob' }],
+])('AP-09: a created object that %s is refused', async (_, note) => {
+  const { gateway, alice } = stage
+  const answer = await postActivity(gateway, alice, composeNote(alice, note))
+  expect(answer).toMatchObject({ status: 401, code: 'signer_mismatch' })
+  await expectNothingStored()
+})
+
+test.each([
+  ['user-info that looks like a host', 'https://good.test@evil.test/1', 400],
+  ['another scheme', 'http://good.test/1', 400],
+  ['a trailing dot', 'https://good.test./1', 401],
+  ['another port', 'https://good.test:8443/1', 401],
+  ['an IDN homograph', 'https://gооd.test/1', 401],
+  ['the host as a prefix', 'https://good.test.evil.test/1', 401],
+  ['a percent-encoded dot in the host', 'https://good%2etest.evil.test/1', 401],
+])('AP-10: an id with %s is another place', async (_, id, status) => {
+  const { gateway, alice } = stage
+  expect(await postActivity(gateway, alice, composeNote(alice, {}, { id }))).toMatchObject({ status })
+  await expectNothingStored()
+})
+
+test.each(['HTTPS://GOOD.TEST/ids/1', 'https://good.test:443/ids/2', 'https://good%2etest/ids/3'])(
+  'AP-10: %s is the same place in another spelling',
+  async id => {
+    const { gateway, alice } = stage
+    expect(await postActivity(gateway, alice, composeNote(alice, {}, { id }))).toMatchObject({ status: 202 })
+  },
+)
+
+test.each([
+  ['bidi controls', { preferredUsername: 'alice\u202egro.knab' }],
+  ['control characters', { preferredUsername: 'al\u0000ice' }],
+  ['a look-alike', { preferredUsername: 'аlice' }],
+  ['somebody else’s name', { preferredUsername: 'admin' }],
+])('AP-11: a name with %s is withheld; the evidence still names the actor', async (_, document) => {
+  const { gateway, peer } = stage
+  const alice = settlePerson(peer, 'alice@good.test', { document })
+  expect(await postActivity(gateway, alice, composeNote(alice))).toMatchObject({ status: 202 })
+  const [record] = await stage.stored()
+  expect(record?.message.sender.address).toBe('@~unconfirmed@good.test')
+  expect(record?.message.sender.identities).toMatchObject([{ subject: alice.id, issuer: 'good.test' }])
+  expect(record?.proofs).toContainEqual(expect.objectContaining({ kind: 'webfinger', verdict: 'none' }))
+})
+
+test('AP-11: a server that answers WebFinger for another user confirms nobody', async () => {
+  const { gateway, peer, alice } = stage
+  const links = [{ rel: 'self', type: 'application/activity+json', href: 'https://good.test/users/bob' }]
+  const jrd = { subject: 'acct:alice@good.test', links }
+  peer.serve('https://good.test/.well-known/webfinger', { type: 'application/jrd+json', body: jrd })
+  await postActivity(gateway, alice, composeNote(alice))
+  const [record] = await stage.stored()
+  expect(record?.message.sender.address).toBe('@~unconfirmed@good.test')
+})
+
+test('AP-11: a name on another domain counts when that domain confirms it', async () => {
+  const { gateway, peer, alice } = stage
+  const links = [{ rel: 'self', type: 'application/activity+json', href: alice.id }]
+  const jrd = { type: 'application/jrd+json', body: { subject: 'acct:alice@other.test', links } }
+  peer.serve('https://good.test/.well-known/webfinger', jrd)
+  await postActivity(gateway, alice, composeNote(alice))
+  expect((await stage.stored())[0]?.message.sender.address).toBe('@~unconfirmed@good.test')
+  peer.serve('https://other.test/.well-known/webfinger', jrd)
+  gateway.platform.advance(6 * 60_000)
+  await postActivity(gateway, alice, composeNote(alice))
+  expect((await stage.stored())[0]?.message.sender.address).toBe('@alice@other.test')
+})
+
+test('AP-11: a name is confirmed once a day, not at every post', async () => {
+  const { gateway, peer, alice } = stage
+  await postActivity(gateway, alice, composeNote(alice))
+  await postActivity(gateway, alice, composeNote(alice))
+  expect(peer.countOf('https://good.test/.well-known/webfinger')).toBe(1)
+})
+
+test('AP-12: an activity without an id is malformed', async () => {
+  const { gateway, alice } = stage
+  const answer = await postActivity(gateway, alice, composeNote(alice, {}, { id: undefined }))
+  expect(answer).toMatchObject({ status: 400, code: 'malformed', detail: 'Cannot read activity: it has no id' })
+})
+
+test('one post to two agents is two messages', async () => {
+  const { gateway, alice } = stage
+  const agents = ['echo', 'help'].map(name => `https://agents.test/agents/${name}`)
+  await postActivity(gateway, alice, composeNote(alice, { cc: agents, to: [publicCollection] }), { path: '/inbox' })
+  expect((await stage.stored()).map(({ message }) => message.recipient).length).toBeGreaterThan(0)
+  const list = await gateway.store.listMessages({ limit: 10 })
+  expect(list.map(({ agent }) => agent).sort()).toEqual(['echo', 'help'])
+})
+
+test('a post that is for nobody here is taken and does nothing', async () => {
+  const { gateway, alice } = stage
+  const audience = { to: [publicCollection], cc: [], tag: [] }
+  const note = composeNote(alice, audience, { to: [publicCollection], cc: [] })
+  expect(await postActivity(gateway, alice, note, { path: '/inbox' })).toMatchObject({ status: 202 })
+  await expectNothingStored()
+})

@@ -1,0 +1,295 @@
+import { createPublicKey } from 'node:crypto'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { AgentProfile } from '@postern/core'
+import { performActions, Rejection } from '@postern/core'
+import { openSqliteStore } from '@postern/store'
+import { afterEach, describe, expect, test, vi } from 'vitest'
+import { renderActorUpdate } from '../../src/actors/actor.ts'
+import { createKeyRing } from '../../src/keys/keys.ts'
+import { formatRsaMultikey } from '../../src/signature/multikey.ts'
+import { composeActivity } from '../activity.ts'
+import { origin } from '../gateway.ts'
+import { composeNote, postActivity, settlePerson } from '../person.ts'
+import { createTestPlatform } from '../platform.ts'
+import type { Stage } from '../stage.ts'
+import { openStage } from '../stage.ts'
+
+let stage: Stage | undefined
+afterEach(() => stage?.close())
+
+const echo = `${origin}/agents/echo`
+const day = 86_400_000
+
+async function openOne(): Promise<Stage> {
+  stage = await openStage()
+  return stage
+}
+
+interface Actor {
+  readonly publicKey: unknown
+  readonly assertionMethod: readonly { readonly id: string; readonly publicKeyMultibase: string }[]
+  readonly published: string
+}
+
+async function readDocument({ gateway }: Pick<Stage, 'gateway'>): Promise<Readonly<Record<string, unknown>>> {
+  const answer = await gateway.app.request('/agents/echo', { headers: { accept: 'application/activity+json' } })
+  return (await answer.json()) as Record<string, unknown>
+}
+
+async function readActor({ gateway }: Stage) {
+  const actor = (await readDocument({ gateway })) as unknown as Actor
+  const key = actor.publicKey as { readonly id: string; readonly publicKeyPem: string }
+  const replaced = actor.assertionMethod.filter(({ id }) => id.includes('#main-key'))
+  return { ...actor, key, replaced, ids: [key.id, ...replaced.map(({ id }) => id)] }
+}
+
+test('rotateKeys() makes new keys, and the old ones stay listed behind them', async () => {
+  const open = await openOne()
+  const before = await readActor(open)
+  const made = await open.gateway.channel.rotateKeys?.('echo')
+  expect(made?.map(({ id }) => id)).toEqual([`${echo}#main-key-2`, `${echo}#ed25519-key-2`])
+  const after = await readActor(open)
+  expect(after.ids).toEqual([`${echo}#main-key-2`, `${echo}#main-key`])
+  const old = formatRsaMultikey(createPublicKey(before.key.publicKeyPem))
+  expect(after.replaced.map(({ publicKeyMultibase }) => publicKeyMultibase)).toEqual([old])
+  expect(after.key.publicKeyPem).not.toBe(before.key.publicKeyPem)
+  const proving = after.assertionMethod.map(({ id }) => id).filter(id => id.includes('#ed25519'))
+  expect(proving).toEqual([`${echo}#ed25519-key-2`, `${echo}#ed25519-key`])
+  expect(after.published).toBe(before.published)
+})
+
+test('publicKey is never a list: snac and others would read no key at all', async () => {
+  const open = await openOne()
+  await open.gateway.channel.rotateKeys?.('echo')
+  expect((await readActor(open)).publicKey).toEqual({
+    id: `${echo}#main-key-2`,
+    owner: echo,
+    publicKeyPem: expect.stringContaining('BEGIN PUBLIC KEY'),
+  })
+})
+
+test('the old keys leave after a week, and the new ones stay', async () => {
+  const open = await openOne()
+  await open.gateway.channel.rotateKeys?.('echo')
+  open.gateway.platform.advance(6 * day)
+  expect((await readActor(open)).ids).toHaveLength(2)
+  open.gateway.platform.advance(day + 60_000)
+  const { publicKey, assertionMethod } = await readActor(open)
+  expect(publicKey).toMatchObject({ id: `${echo}#main-key-2` })
+  expect(assertionMethod).toMatchObject([{ id: `${echo}#ed25519-key-2` }])
+})
+
+/** Good alice's server, which says 202 to everything; `posts` tells who signed what, in the order in which it came. */
+async function openHost() {
+  const open = await openOne()
+  for (const path of ['inbox', 'users/alice/inbox']) open.peer.serve(`https://good.test/${path}`, { status: 202 })
+  const posts = () => open.peer.requests.filter(({ method }) => method === 'POST')
+  const keyIdOf = (signature: unknown) => /keyId="([^"]+)"/.exec(String(signature))?.[1]
+  const told = () =>
+    posts().map(({ headers, body }) => [(JSON.parse(body) as { type: string }).type, keyIdOf(headers.signature)])
+  open.gateway.work()
+  return { ...open, posts, told }
+}
+
+test('a host hears of the new key by the old one, once, and then the new key signs', async () => {
+  const { gateway, alice, posts, told } = await openHost()
+  await gateway.channel.rotateKeys?.('echo')
+  await postActivity(gateway, alice, composeNote(alice))
+  await vi.waitFor(() => expect(posts()).toHaveLength(2))
+  const [introduction, answer] = posts().map(({ body }) => JSON.parse(body))
+  expect(introduction).toMatchObject({ to: [alice.id], object: { id: echo, to: [alice.id] } })
+  expect(introduction.object.publicKey.id).toBe(`${echo}#main-key-2`)
+  expect(answer.proof.verificationMethod).toBe(`${echo}#ed25519-key-2`)
+  await postActivity(gateway, alice, composeNote(alice))
+  await vi.waitFor(() => expect(posts()).toHaveLength(3))
+  expect(told()).toEqual([
+    ['Update', `${echo}#main-key`],
+    ['Create', `${echo}#main-key-2`],
+    ['Create', `${echo}#main-key-2`],
+  ])
+})
+
+test('a host that did not answer is told again', async () => {
+  const { gateway, peer, alice, told } = await openHost()
+  const inbox = 'https://good.test/users/alice/inbox'
+  peer.serve(inbox, { status: 503 })
+  await gateway.channel.rotateKeys?.('echo')
+  await postActivity(gateway, alice, composeNote(alice))
+  await vi.waitFor(() => expect(told()).not.toEqual([]))
+  peer.serve(inbox, { status: 202 })
+  gateway.platform.advance(3_600_000)
+  await vi.waitFor(() => expect(told().at(-1)?.[0]).toBe('Create'))
+  expect(told().slice(-2)).toEqual([
+    ['Update', `${echo}#main-key`],
+    ['Create', `${echo}#main-key-2`],
+  ])
+})
+
+test('a host is told even when a stranger has named an inbox there, which is none', async () => {
+  const { gateway, peer, alice, mallory, told } = await openHost()
+  const inbox = 'https://good.test/contact'
+  peer.serve(inbox, { status: 404 })
+  const document = { inbox, endpoints: undefined }
+  const eve = settlePerson(peer, 'eve@evil.test', { key: mallory.key, document })
+  await gateway.channel.rotateKeys?.('echo')
+  await postActivity(gateway, eve, composeNote(eve))
+  await vi.waitFor(() => expect(told()).toHaveLength(2))
+  await postActivity(gateway, alice, composeNote(alice))
+  await vi.waitFor(() => expect(told()).toHaveLength(4))
+  expect(told()[2]).toEqual(['Update', `${echo}#main-key`])
+})
+
+test('what waits to be delivered again is proven anew when its key is revoked', async () => {
+  const { gateway, peer, alice, posts } = await openHost()
+  await postActivity(gateway, alice, composeActivity(alice, 'Follow', echo))
+  peer.serve('https://good.test/inbox', { status: 503 })
+  const { store, platform, channel } = gateway
+  const parts = [{ kind: 'text' as const, mime: 'text/plain' as const, content: 'to all' }]
+  const acting = { agent: 'echo', address: '@echo@agents.test' }
+  await performActions([{ act: 'post', parts }], acting, { store, platform, findChannel: () => channel })
+  const provenBy = () =>
+    posts()
+      .map(({ path, body }) => ({ path, ...JSON.parse(body) }))
+      .filter(({ path, type }) => path === '/inbox' && type === 'Create')
+      .map(({ proof }) => proof.verificationMethod)
+  await vi.waitFor(() => expect(provenBy()).not.toEqual([]))
+  await gateway.channel.rotateKeys?.('echo', { isRevoking: true })
+  peer.serve('https://good.test/inbox', { status: 202 })
+  await vi.waitFor(() => expect(provenBy().at(-1)).toBe(`${echo}#ed25519-key-2`))
+})
+
+test('who has a revoked key cannot be introduced by it', async () => {
+  const { gateway, alice, posts, told } = await openHost()
+  await gateway.channel.rotateKeys?.('echo', { isRevoking: true })
+  await postActivity(gateway, alice, composeNote(alice))
+  await vi.waitFor(() => expect(posts()).toHaveLength(1))
+  expect(told()).toEqual([['Create', `${echo}#main-key-2`]])
+})
+
+test('rotateKeys() of all takes every agent and the instance actor', async () => {
+  const { gateway } = await openOne()
+  const made = await gateway.channel.rotateKeys?.()
+  const actors = [...new Set(made?.map(({ id }) => id.replace(/#.*/, '')))]
+  expect(actors).toEqual([echo, `${origin}/agents/help`, `${origin}/actor`])
+  expect((await gateway.channel.publishedKeys()).map(({ id }) => id)).toContain(`${origin}/actor#main-key-2`)
+})
+
+test('revoked keys are not listed for a moment longer, and the next rotation lets the new ones stay', async () => {
+  const open = await openOne()
+  await open.gateway.channel.rotateKeys?.('echo')
+  const made = await open.gateway.channel.rotateKeys?.('echo', { isRevoking: true })
+  expect(made?.map(({ id }) => id)).toEqual([`${echo}#main-key-3`, `${echo}#ed25519-key-3`])
+  const { publicKey, assertionMethod, published } = await readActor(open)
+  expect(publicKey).toMatchObject({ id: `${echo}#main-key-3` })
+  expect(assertionMethod).toMatchObject([{ id: `${echo}#ed25519-key-3` }])
+  expect(Date.parse(published)).not.toBeNaN()
+  const listed = (await open.gateway.channel.publishedKeys()).map(({ id }) => id)
+  expect(listed.filter(id => id.startsWith(`${echo}#`))).toEqual([`${echo}#main-key-3`, `${echo}#ed25519-key-3`])
+  await open.gateway.channel.rotateKeys?.('echo')
+  expect((await readActor(open)).ids).toEqual([`${echo}#main-key-4`, `${echo}#main-key-3`])
+})
+
+test('what is revoked for one agent stays with the others', async () => {
+  const { gateway } = await openOne()
+  await gateway.channel.publishedKeys()
+  await gateway.channel.rotateKeys?.('echo', { isRevoking: true })
+  const ids = (await gateway.channel.publishedKeys()).map(({ id }) => id)
+  expect(ids).not.toContain(`${echo}#main-key`)
+  expect(ids).toEqual(expect.arrayContaining([`${origin}/agents/help#main-key`, `${origin}/actor#main-key`]))
+})
+
+test('rotateKeys() refuses an agent that does not exist', async () => {
+  const { gateway } = await openOne()
+  await expect(gateway.channel.rotateKeys?.('nobody')).rejects.toThrow(
+    new Rejection('no_recipient', 'Cannot rotate keys: there is no such agent'),
+  )
+})
+
+test('two rotations at once are two, and looks meanwhile see one state or the other', async () => {
+  const open = await openOne()
+  await readActor(open)
+  const rotate = () => open.gateway.channel.rotateKeys?.('echo')
+  const looks = await Promise.all([rotate(), readActor(open), rotate(), readActor(open)])
+  expect(looks[1]?.ids[0]).toMatch(/#main-key/)
+  expect((await readActor(open)).ids).toEqual([`${echo}#main-key-3`, `${echo}#main-key-2`, `${echo}#main-key`])
+})
+
+test('keys and their rotation survive a restart, and are seen by another process', async () => {
+  const directory = await mkdtemp(join(tmpdir(), 'postern-keys-'))
+  const platform = createTestPlatform(async () => {
+    throw new Error('nothing goes out')
+  })
+  const now = () => platform.now()
+  const openRing = async () => {
+    const store = await openSqliteStore({ path: join(directory, 'test.db'), now, log: platform.log })
+    return { store, ring: createKeyRing({ store, origin, now }) }
+  }
+  try {
+    const first = await openRing()
+    const other = await openRing()
+    const made = await first.ring.find(echo)
+    expect((await other.ring.find(echo)).request.publicKeyPem).toBe(made.request.publicKeyPem)
+    await first.ring.rotate(echo, { isRevoking: true })
+    const rotated = await first.ring.rotate(echo)
+    expect(rotated.listed).toHaveLength(2)
+    platform.advance(61_000)
+    expect((await other.ring.find(echo)).request.id).toBe(rotated.request.id)
+    await Promise.all([first.store.close(), other.store.close()])
+    const again = await openRing()
+    const found = await again.ring.find(echo)
+    expect(found.listed.map(({ request }) => request.publicKeyPem)).toEqual(
+      rotated.listed.map(({ request }) => request.publicKeyPem),
+    )
+    expect(found.document.publicKeyMultibase).toBe(rotated.document.publicKeyMultibase)
+    expect(found.actorMadeAt).toBe(made.actorMadeAt)
+    await again.store.close()
+  } finally {
+    await rm(directory, { recursive: true })
+  }
+})
+
+describe('renderActorUpdate()', () => {
+  const at = '2026-11-21T12:00:00.000Z'
+
+  test('tells of the actor as it is served now, under an id that is made of the time', async () => {
+    const open = await openOne()
+    await open.gateway.channel.rotateKeys?.('echo')
+    const { '@context': context, ...served } = await readDocument(open)
+    const keys = await createKeyRing({ store: open.gateway.store, origin, now: open.gateway.platform.now }).find(echo)
+    const agent = open.gateway.agents.find('echo') as AgentProfile
+    const change = { agent, keys, gateway: { origin, follows: 'open' as const }, at }
+    const update = renderActorUpdate(change)
+    expect(update).toEqual({
+      '@context': context,
+      id: `${echo}#updates/1795262400000`,
+      type: 'Update',
+      actor: echo,
+      published: at,
+      to: ['https://www.w3.org/ns/activitystreams#Public'],
+      object: served,
+    })
+    expect(renderActorUpdate(change)).toEqual(update)
+  })
+})
+
+test('rotateKeys() tells followers of the new keys, by the old one', async () => {
+  const { gateway, alice, posts, told } = await openHost()
+  await postActivity(gateway, alice, composeActivity(alice, 'Follow', echo))
+  // The agent hears of it, too, and answers.
+  await vi.waitFor(() => expect(posts()).toHaveLength(2))
+  await gateway.channel.rotateKeys?.('echo')
+  await vi.waitFor(() => expect(posts()).toHaveLength(3))
+  expect(JSON.parse(posts()[2]?.body ?? '')).toMatchObject({
+    type: 'Update',
+    actor: echo,
+    object: { id: echo, type: 'Service', publicKey: { id: `${echo}#main-key-2` } },
+  })
+  await postActivity(gateway, alice, composeNote(alice))
+  await vi.waitFor(() => expect(posts()).toHaveLength(4))
+  expect(told().slice(2)).toEqual([
+    ['Update', `${echo}#main-key`],
+    ['Create', `${echo}#main-key-2`],
+  ])
+})

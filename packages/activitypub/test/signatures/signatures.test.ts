@@ -1,0 +1,369 @@
+import { createHash } from 'node:crypto'
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { testKey } from '../keys.ts'
+import type { PostAnswer } from '../person.ts'
+import { composeNote, postActivity, settlePerson, signHeaders } from '../person.ts'
+import type { Stage } from '../stage.ts'
+import { openStage } from '../stage.ts'
+
+// Numbers are rows of the ActivityPub bug history.
+
+let stage: Stage
+
+beforeEach(async () => {
+  stage = await openStage()
+})
+afterEach(() => stage.close())
+
+const hour = 3_600_000
+const target = '(request-target)'
+const secondsNow = () => Math.floor(Date.now() / 1_000)
+const dateAt = (shift: number) => new Date(Date.now() + shift).toUTCString()
+const sha256 = (text: string) => createHash('sha256').update(text).digest('base64')
+
+async function expectRefused(answer: Promise<PostAnswer>, code: string, detail: RegExp) {
+  expect(await answer).toMatchObject({ status: 401, code, detail: expect.stringMatching(detail) })
+  expect(await stage.stored()).toEqual([])
+  expect(stage.peer.requests.filter(({ method }) => method === 'POST')).toEqual([])
+}
+
+test('AP-13: without a signature the answer is 401, and nobody is asked anything', async () => {
+  const { gateway, peer, alice } = stage
+  await expectRefused(
+    postActivity(gateway, alice, composeNote(alice), { isUnsigned: true }),
+    'unsigned',
+    /no Signature header/,
+  )
+  expect(peer.requests).toEqual([])
+})
+
+test.each([
+  ['only date', ['date'], 'target'],
+  ['only host', ['host'], 'target'],
+  ['no target', ['host', 'date', 'digest'], 'target'],
+  ['no host', [target, 'date', 'digest'], 'host'],
+  ['no digest', [target, 'host', 'date'], 'digest'],
+  ['no time', [target, 'host', 'digest'], 'date'],
+])('AP-14: a signature that covers %s is refused', async (_, covered, missing) => {
+  const { gateway, alice } = stage
+  const posted = postActivity(gateway, alice, composeNote(alice), { covered })
+  await expectRefused(posted, 'signature_invalid', new RegExp(`does not cover .*${missing}|covers neither ${missing}`))
+})
+
+test('AP-14: the header list left out covers too little', async () => {
+  const { gateway, alice } = stage
+  const posted = postActivity(gateway, alice, composeNote(alice), { parameters: { headers: undefined } })
+  await expectRefused(posted, 'signature_invalid', /does not cover/)
+})
+
+describe('AP-15: the digest', () => {
+  test.each([
+    ['is missing', ''],
+    ['is of another body', `SHA-256=${sha256('another body')}`],
+    ['uses an algorithm we do not take', 'MD5=1B2M2Y8AsgTpgAmY7PhCfg=='],
+    ['is not base64', 'SHA-256=not a digest'],
+  ])('that %s is refused', async (_, digest) => {
+    const { gateway, alice } = stage
+    await expectRefused(postActivity(gateway, alice, composeNote(alice), { digest }), 'signature_invalid', /digest/)
+  })
+
+  test.each([
+    ['right first', (right: string) => `${right},SHA-256=${sha256('x')}`],
+    ['right last', (right: string) => `SHA-256=${sha256('x')}, ${right}`],
+    ['other algorithm', (right: string) => `${right},SHA-512=AAAA`],
+  ])('of two, both must be right: %s', async (_, both) => {
+    const { gateway, alice } = stage
+    const body = JSON.stringify(composeNote(alice))
+    const digest = both(`SHA-256=${sha256(body)}`)
+    await expectRefused(
+      postActivity(gateway, alice, body, { digest }),
+      'signature_invalid',
+      /digest is not that of the body/,
+    )
+  })
+
+  test('is compared with the bytes that came', async () => {
+    const { gateway, alice } = stage
+    const body = JSON.stringify(composeNote(alice))
+    const sentBody = body.replace('Hello', 'Hullo')
+    await expectRefused(
+      postActivity(gateway, alice, body, { sentBody }),
+      'signature_invalid',
+      /digest is not that of the body/,
+    )
+  })
+
+  test('that is not signed is refused', async () => {
+    const { gateway, alice } = stage
+    const body = JSON.stringify(composeNote(alice))
+    const posted = postActivity(gateway, alice, body, { covered: [target, 'host', 'date'] })
+    await expectRefused(posted, 'signature_invalid', /does not cover digest/)
+  })
+})
+
+test.each(['sha-256', 'SHA-256', 'Sha-256'])('AP-16: a digest named %s is honest', async name => {
+  const { gateway, alice } = stage
+  const body = JSON.stringify(composeNote(alice))
+  expect(await postActivity(gateway, alice, body, { digest: `${name}=${sha256(body)}` })).toMatchObject({ status: 202 })
+})
+
+test.each(['yesterday', '', '2026', 'Thu, 99 Zed 2026 00:00:00 GMT'])(
+  'AP-17: the signed date "%s" cannot be read',
+  async date => {
+    const { gateway, alice } = stage
+    await expectRefused(
+      postActivity(gateway, alice, composeNote(alice), { date }),
+      'signature_invalid',
+      /Date is signed but/,
+    )
+  },
+)
+
+test.each([
+  ['2 h old', -2 * hour, /before the accepted window/],
+  ['13 h old', -13 * hour, /before the accepted window/],
+  ['2 h ahead', 2 * hour, /in the future/],
+])('AP-18: a signature %s is refused', async (_, shift, detail) => {
+  const { gateway, alice } = stage
+  await expectRefused(postActivity(gateway, alice, composeNote(alice), { date: dateAt(shift) }), 'expired', detail)
+})
+
+test.each([-50 * 60_000, 4 * 60_000])('AP-18: a clock that is %s ms away is within the window', async shift => {
+  const { gateway, alice } = stage
+  expect(await postActivity(gateway, alice, composeNote(alice), { date: dateAt(shift) })).toMatchObject({ status: 202 })
+})
+
+test('AP-18: the window is the configured one', async () => {
+  const wide = await openStage({ config: { date_window: '12h' } })
+  try {
+    const { gateway, alice } = wide
+    expect(await postActivity(gateway, alice, composeNote(alice), { date: dateAt(-11 * hour) })).toMatchObject({
+      status: 202,
+    })
+    expect(await postActivity(gateway, alice, composeNote(alice), { date: dateAt(-13 * hour) })).toMatchObject({
+      status: 401,
+    })
+  } finally {
+    await wide.close()
+  }
+})
+
+describe('AP-19: (created) and (expires)', () => {
+  const covered = [target, '(created)', 'host', 'digest']
+  const algorithm = 'hs2019'
+
+  test('(created) alone is a time', async () => {
+    const { gateway, alice } = stage
+    const parameters = { algorithm, created: secondsNow() }
+    expect(await postActivity(gateway, alice, composeNote(alice), { covered, parameters })).toMatchObject({
+      status: 202,
+    })
+  })
+
+  test.each([
+    ['without its parameter', { algorithm }, 'signature_invalid', /\(created\) is signed but cannot be read/],
+    ['that is a day old', { algorithm, created: secondsNow() - 86_400 }, 'expired', /before the accepted window/],
+    ['that is no number', { algorithm, created: 'soon' }, 'signature_invalid', /not a whole number of seconds/],
+    ['under the name rsa-sha256', { algorithm: 'rsa-sha256', created: secondsNow() }, 'signature_invalid', /not there/],
+  ])('(created) %s is refused', async (_, parameters, code, detail) => {
+    const { gateway, alice } = stage
+    await expectRefused(postActivity(gateway, alice, composeNote(alice), { covered, parameters }), code, detail)
+  })
+
+  test.each([
+    ['signed', [...covered, '(expires)']],
+    ['not signed', covered],
+  ])('an end in the past counts, %s', async (_, list) => {
+    const { gateway, alice } = stage
+    const parameters = { algorithm, created: secondsNow(), expires: secondsNow() - 1 }
+    await expectRefused(
+      postActivity(gateway, alice, composeNote(alice), { covered: list, parameters }),
+      'expired',
+      /has expired/,
+    )
+  })
+
+  test('both times must lie in the window', async () => {
+    const { gateway, alice } = stage
+    const parameters = { algorithm, created: secondsNow() }
+    const posted = postActivity(gateway, alice, composeNote(alice), {
+      covered: [...covered, 'date'],
+      date: dateAt(-2 * hour),
+      parameters,
+    })
+    await expectRefused(posted, 'expired', /before the accepted window/)
+  })
+})
+
+test('AP-20: a repeated parameter is refused', async () => {
+  const { gateway, alice, mallory } = stage
+  const body = JSON.stringify(composeNote(alice))
+  const headers = signHeaders(gateway, alice, body, { path: '/agents/echo/inbox' })
+  const signature = `keyId="${mallory.keyId}",${headers.signature}`
+  const posted = postActivity(gateway, alice, body, { headers: { ...headers, signature } })
+  await expectRefused(posted, 'signature_invalid', /parameter "keyId" is repeated/)
+})
+
+test.each(['rsa-sha1', 'hmac-sha256', 'rsa-sha512', 'ed25519', 'none'])(
+  'AP-21: the algorithm %s is refused',
+  async algorithm => {
+    const { gateway, alice } = stage
+    const posted = postActivity(gateway, alice, composeNote(alice), { parameters: { algorithm } })
+    await expectRefused(posted, 'signature_invalid', /algorithm is not accepted/)
+  },
+)
+
+test.each(['hs2019', undefined, 'RSA-SHA256'])(
+  'AP-22: the algorithm named %s over RSA with SHA-256 is honest',
+  async algorithm => {
+    const { gateway, alice } = stage
+    expect(await postActivity(gateway, alice, composeNote(alice), { parameters: { algorithm } })).toMatchObject({
+      status: 202,
+    })
+  },
+)
+
+test.each([
+  ['for the shared inbox', { target: 'post /inbox' }],
+  ['for another agent', { target: 'post /agents/help/inbox' }],
+  ['for another method', { target: 'get /agents/echo/inbox' }],
+  ['for another host', { host: 'other.test' }],
+])('AP-25: a signature made %s does not fit here', async (_, options) => {
+  const { gateway, alice } = stage
+  await expectRefused(postActivity(gateway, alice, composeNote(alice), options), 'signature_invalid', /does not fit/)
+})
+
+test('AP-25: what a proxy says of the host is not believed', async () => {
+  const { gateway, alice } = stage
+  const headers = { 'x-forwarded-host': 'other.test', forwarded: 'host=other.test' }
+  const posted = postActivity(gateway, alice, composeNote(alice), { host: 'other.test', headers })
+  await expectRefused(posted, 'signature_invalid', /does not fit/)
+})
+
+test.each(['post /inbox?a=1', 'post /inbox'])('a target signed as "%s" fits a request with a query', async signed => {
+  const { gateway, alice } = stage
+  const posted = postActivity(gateway, alice, composeNote(alice), { path: '/inbox?a=1', target: signed })
+  expect(await posted).toMatchObject({ status: 202 })
+})
+
+test('AP-26: the very same request again is answered the same and handled once', async () => {
+  const { gateway, alice } = stage
+  const note = composeNote(alice)
+  const date = dateAt(0)
+  expect(await postActivity(gateway, alice, note, { date })).toMatchObject({ status: 202 })
+  expect(await postActivity(gateway, alice, note, { date })).toMatchObject({ status: 202 })
+  expect(await stage.stored()).toMatchObject([{ duplicates: 1 }])
+})
+
+describe('AP-27: keys', () => {
+  const withKey = (publicKeyPem: string) => {
+    const { peer, alice } = stage
+    peer.serve(alice.id, { body: { ...alice.document, publicKey: { id: alice.keyId, owner: alice.id, publicKeyPem } } })
+  }
+
+  test.each([
+    ['garbage', '-----BEGIN PUBLIC KEY-----\nbm90IGEga2V5\n-----END PUBLIC KEY-----'],
+    ['no PEM', 'hello'],
+    ['a private key', testKey('alice').privatePem],
+    ['a 1024-bit RSA key', testKey('small', 1024).publicPem],
+    [
+      'an Ed25519 key',
+      '-----BEGIN PUBLIC KEY-----\nMCowBQYDK2VwAyEAGb9ECWmEzf6FQbrBZ9w7lshQhqowtrbLDFw4rXAxZuE=\n-----END PUBLIC KEY-----',
+    ],
+  ])('%s proves nothing', async (_, pem) => {
+    const { gateway, alice } = stage
+    withKey(pem)
+    await expectRefused(postActivity(gateway, alice, composeNote(alice)), 'signer_mismatch', /does not list/)
+  })
+
+  test('a key that names another owner proves nothing', async () => {
+    const { gateway, peer, alice, mallory } = stage
+    const publicKey = { id: alice.keyId, owner: mallory.id, publicKeyPem: alice.key.publicPem }
+    peer.serve(alice.id, { body: { ...alice.document, publicKey } })
+    await expectRefused(postActivity(gateway, alice, composeNote(alice)), 'signer_mismatch', /does not list/)
+  })
+
+  test('one of several keys is enough', async () => {
+    const { gateway, peer, alice, mallory } = stage
+    const owner = alice.id
+    const publicKey = [
+      { id: `${alice.id}#old`, owner, publicKeyPem: mallory.key.publicPem },
+      { id: alice.keyId, owner, publicKeyPem: alice.key.publicPem },
+    ]
+    peer.serve(alice.id, { body: { ...alice.document, publicKey } })
+    expect(await postActivity(gateway, alice, composeNote(alice))).toMatchObject({ status: 202 })
+  })
+})
+
+test('AP-30: after a key was changed one look decides, and the look is not repeated for every failure', async () => {
+  const { gateway, peer, alice } = stage
+  await postActivity(gateway, alice, composeNote(alice))
+  const renewed = settlePerson(peer, 'alice@good.test', { key: testKey('alice’s next') })
+  peer.forget()
+  expect(await postActivity(gateway, renewed, composeNote(renewed))).toMatchObject({ status: 202 })
+  expect(await postActivity(gateway, alice, composeNote(alice))).toMatchObject({
+    status: 401,
+    code: 'signature_invalid',
+  })
+  expect(await postActivity(gateway, alice, composeNote(alice))).toMatchObject({ status: 401 })
+  expect(peer.countOf(alice.id)).toBe(1)
+  gateway.platform.advance(2 * 60_000)
+  expect(await postActivity(gateway, alice, composeNote(alice), { date: dateAt(2 * 60_000) })).toMatchObject({
+    status: 401,
+  })
+  expect(peer.countOf(alice.id)).toBe(2)
+})
+
+test('a known key costs no fetch, and many posts at once share one', async () => {
+  const { gateway, peer, alice } = stage
+  const posts = [1, 2, 3, 4, 5].map(() => postActivity(gateway, alice, composeNote(alice)))
+  expect((await Promise.all(posts)).map(({ status }) => status)).toEqual([202, 202, 202, 202, 202])
+  await postActivity(gateway, alice, composeNote(alice))
+  expect(peer.countOf(alice.id)).toBe(1)
+})
+
+test('what we fetch an actor with is signed by the instance actor', async () => {
+  const { gateway, peer, alice } = stage
+  await postActivity(gateway, alice, composeNote(alice))
+  const asked = peer.requests.find(({ path }) => path === '/users/alice')
+  expect(asked?.headers.signature).toMatch(
+    /^keyId="https:\/\/agents\.test\/actor#main-key",algorithm="rsa-sha256",headers="\(request-target\) host date",/,
+  )
+  expect(asked?.headers['user-agent']).toContain('https://agents.test/')
+})
+
+describe('AP-31: the farewell of an actor that is gone', () => {
+  const farewell = (actor: string, object: unknown = actor) => ({
+    '@context': 'https://www.w3.org/ns/activitystreams',
+    id: `${actor}#delete`,
+    type: 'Delete',
+    actor,
+    object,
+  })
+
+  test.each([410, 404])('is taken without effect when the key answers %s', async status => {
+    const { gateway, peer, alice } = stage
+    peer.serve(alice.id, { status })
+    expect(await postActivity(gateway, alice, farewell(alice.id))).toMatchObject({ status: 202 })
+    expect(await stage.stored()).toEqual([])
+  })
+
+  test('does not cover anything else it sends', async () => {
+    const { gateway, peer, alice } = stage
+    peer.serve(alice.id, { status: 410 })
+    await expectRefused(postActivity(gateway, alice, composeNote(alice)), 'signature_invalid', /its actor is gone/)
+    const other = farewell(alice.id, `${alice.id}/statuses/1`)
+    await expectRefused(postActivity(gateway, alice, other), 'signature_invalid', /its actor is gone/)
+  })
+})
+
+test.each(['', 'keyId', 'keyId="a"', 'keyId="a",signature=""', `keyId="a\\"b",signature="AAAA"`, 'x='.repeat(4_000)])(
+  'a Signature header that cannot be read is 401: %s',
+  async signature => {
+    const { gateway, alice } = stage
+    const body = JSON.stringify(composeNote(alice))
+    const headers = { ...signHeaders(gateway, alice, body, { path: '/agents/echo/inbox' }), signature }
+    const answer = await postActivity(gateway, alice, body, { headers })
+    expect(answer).toMatchObject({ status: 401, code: signature ? 'signature_invalid' : 'unsigned' })
+  },
+)
