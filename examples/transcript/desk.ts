@@ -3,8 +3,9 @@
 import { randomBytes, randomUUID } from 'node:crypto'
 import { setTimeout as delay } from 'node:timers/promises'
 import { openSqliteStore } from '@postern/store'
-import type { SwarmDeps, SwarmModel, SwarmTool } from '@postern/transcript'
-import { createNavigateTool, createSwarm, createSwarmBus, envelopeCodec } from '@postern/transcript'
+import type { SwarmDeps, SwarmModel, SwarmTool } from '@postern/swarm'
+import { createNavigateTool, createSwarm, createSwarmBus } from '@postern/swarm'
+import { envelopeCodec } from '@postern/transcript'
 
 const print = (line: string) => void process.stdout.write(`${line}\n`)
 const log = {

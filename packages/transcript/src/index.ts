@@ -7,6 +7,7 @@ export { writeAguiUsage } from './agui/agui-usage.ts'
 export type { ReadContext } from './codec.ts'
 export { codecs } from './codecs.ts'
 export { hashContent } from './content-hash.ts'
+export { copyJson } from './copy-json.ts'
 export type { EntryBody, EntryContent, EntryTool, LosslessDiff, TranscriptEntry } from './entry.ts'
 export { contentIsEmpty, contentOfText, entryBodySchema, textOfContent, transcriptEntrySchema } from './entry.ts'
 export type { EntryDecision } from './entry-decision.ts'
@@ -48,6 +49,7 @@ export type { FormatName } from './kind.ts'
 export { formatNames, isChatVisible, scopeOfKind } from './kind.ts'
 export { createMemoryRecords } from './memory-records.ts'
 export { createMemoryTranscript } from './memory-store.ts'
+export { formatUuidOf } from './new-id.ts'
 export { normalizedCodec } from './normalized/normalized-codec.ts'
 export { markerName } from './origin-marker.ts'
 export { repairPairs } from './pair-repair.ts'
@@ -67,36 +69,10 @@ export type { StoreMessage } from './store-format/store-message.ts'
 export { parseStoreMessage } from './store-format/store-message.ts'
 export { createTranscriptMessageStore } from './store-format/transcript-message-store.ts'
 export { withTurnFrames } from './store-format/turn-frames.ts'
-export type { AnswerCheck } from './swarm/answer-checks.ts'
-export { answerChecks, defaultAnswerChecks, findAnswerFault } from './swarm/answer-checks.ts'
-export type { ComputeSpec } from './swarm/client-compute.ts'
-export type { StateSpec } from './swarm/client-state.ts'
-export { kindOfItems } from './swarm/data-room.ts'
-export type { AllCommits } from './swarm/forced-commits.ts'
-export { createNavigateBackTool, createNavigateTool } from './swarm/navigate-tool.ts'
-export { createSwarm } from './swarm/open-swarm.ts'
-export { createSwarmAgent } from './swarm/swarm-agent.ts'
-export type { BusEvent } from './swarm/swarm-bus.ts'
-export { busSources, createSwarmBus } from './swarm/swarm-bus.ts'
-export type { OutgoingMessage, SwarmClient } from './swarm/swarm-client.ts'
-export { openSwarmClient } from './swarm/swarm-client.ts'
-export { swarmCodec } from './swarm/swarm-codec.ts'
-export type { SwarmData } from './swarm/swarm-data.ts'
-export { detectImageType } from './swarm/swarm-image.ts'
-export type { SwarmMessage, SwarmRole, SwarmToolCall } from './swarm/swarm-message.ts'
-export { encodeSwarmImages, parseSwarmMessage, swarmRoles } from './swarm/swarm-message.ts'
-export type {
-  AgentSpec,
-  ModelAnswer,
-  SwarmDeps,
-  SwarmModel,
-  SwarmPolicy,
-  SwarmSpec,
-  SwarmTool,
-  ToolContext,
-  ToolDescription,
-} from './swarm/swarm-spec.ts'
-export { diffSwarmState, readSwarmState } from './swarm/swarm-state.ts'
+export { swarmCodec } from './swarm/codec.ts'
+export { detectImageType } from './swarm/image.ts'
+export type { ExecutionMode, SwarmImage, SwarmMessage, SwarmRole, SwarmToolCall } from './swarm/message.ts'
+export { encodeSwarmImages, hasOnlyText, parseSwarmMessage, swarmRoles } from './swarm/message.ts'
 export type {
   EntryRange,
   OwnerQuota,

@@ -23,7 +23,8 @@ const thread_id = 't', at = '2026-01-02T03:04:05.000Z', newId = () => 'e' + ++ma
 const rows = [{ type: 'text', role: 'user', content: 'hello', payload: {}, metadata: {} }]
 `
 
-const givenToSwarm = `import { createMemoryRecords, createMemoryTranscript, createNavigateTool, createSwarm, createSwarmBus } from '@postern/transcript'
+const givenToSwarm = `import { createNavigateTool, createSwarm, createSwarmBus } from '@postern/swarm'
+import { createMemoryRecords, createMemoryTranscript } from '@postern/transcript'
 import { randomBytes } from 'node:crypto'
 const log = { debug() {}, info() {}, warn() {}, error() {} }
 const platform = { now: Date.now, randomBytes, sleep: async () => {}, log }

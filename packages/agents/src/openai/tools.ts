@@ -1,6 +1,6 @@
 import type { AgentContext, NormalizedMessage } from '@postern/core'
 import { ConfigError } from '@postern/core'
-import type { SwarmData } from '@postern/transcript'
+import type { SwarmData } from '@postern/swarm'
 import { z } from 'zod'
 import type { ToolRules } from '../approval/config.ts'
 import { importModule } from '../modules/import-module.ts'

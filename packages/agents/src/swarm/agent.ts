@@ -1,6 +1,16 @@
 import type { Agent, AgentChunk, AgentContext, FilePart, NormalizedMessage } from '@postern/core'
-import type { SwarmClient, TranscriptStore } from '@postern/transcript'
-import { createSwarmBus, detectImageType, openSwarmClient, readSwarmState } from '@postern/transcript'
+import type { SwarmClient } from '@postern/swarm'
+import {
+  createSharedTies,
+  createSwarmBus,
+  createTurnRecords,
+  createTurnTranscript,
+  openSwarmClient,
+  openTurnState,
+  readSwarmState,
+} from '@postern/swarm'
+import type { TranscriptStore } from '@postern/transcript'
+import { detectImageType } from '@postern/transcript'
 import type { AgentPlatform, AgentStores } from '../agent-kind.ts'
 import type { Approvals } from '../approval/approvals.ts'
 import { readImages } from '../openai/images.ts'
@@ -11,10 +21,6 @@ import { createChunkQueue } from './chunk-queue.ts'
 import type { SpecDeps, SpecTurn } from './members.ts'
 import { createWordCheck, describeSwarm } from './members.ts'
 import { takeOperatorMail } from './operator-mail.ts'
-import { createSharedTies } from './shared-ties.ts'
-import { createTurnRecords } from './turn-records.ts'
-import { openTurnState } from './turn-state.ts'
-import { createTurnTranscript } from './turn-transcript.ts'
 
 interface SwarmAgentDeps extends SpecDeps {
   readonly stores: AgentStores
@@ -31,7 +37,7 @@ interface Heard {
 }
 
 /** Several agents behind one address; a conversation is with whoever of them has it now. */
-export function createSwarmAgent(agentDeps: SwarmAgentDeps): Agent {
+export function createSwarmKindAgent(agentDeps: SwarmAgentDeps): Agent {
   return {
     handle(message, context) {
       const queue = createChunkQueue<AgentChunk>()

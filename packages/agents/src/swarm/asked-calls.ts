@@ -1,6 +1,7 @@
 import type { AgentChunk, Json, NormalizedMessage, Policy, ToolCallPart } from '@postern/core'
 import { policiesOf } from '@postern/core'
-import type { SwarmClient, TranscriptEntry, TranscriptStore } from '@postern/transcript'
+import type { SwarmClient } from '@postern/swarm'
+import type { TranscriptEntry, TranscriptStore } from '@postern/transcript'
 import type { Approvals, DecidedCall } from '../approval/approvals.ts'
 import { endDecidedCall } from '../approval/decided-call.ts'
 import type { ToolOutcome } from '../openai/tool-result.ts'

@@ -1,5 +1,5 @@
 import { ConfigError } from '@postern/core'
-import type { ComputeSpec } from '@postern/transcript'
+import type { ComputeSpec } from '@postern/swarm'
 import { z } from 'zod'
 import type { Opening } from '../agent-kind.ts'
 import { durationSchema, parseDeadline } from '../duration.ts'

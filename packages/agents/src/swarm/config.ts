@@ -1,5 +1,5 @@
+import { answerChecks, defaultAnswerChecks } from '@postern/swarm'
 import type { RecordQuota } from '@postern/transcript'
-import { answerChecks, defaultAnswerChecks } from '@postern/transcript'
 import { z } from 'zod'
 import { isAddress } from '../a2a.ts'
 import { commonAgentSchema } from '../agent-kind.ts'

@@ -5,7 +5,7 @@ import { parseDeadline } from '../duration.ts'
 import { openModelEndpoint } from '../openai/model-endpoint.ts'
 import type { Toolbox } from '../openai/tools.ts'
 import { openToolbox, selectTools } from '../openai/tools.ts'
-import { createSwarmAgent } from './agent.ts'
+import { createSwarmKindAgent } from './agent.ts'
 import { openComputes } from './computes.ts'
 import type { SwarmAgentConfig } from './config.ts'
 import { isModelMember, swarmAgentSchema } from './config.ts'
@@ -26,7 +26,7 @@ async function openSwarm(config: SwarmAgentConfig, opening: Opening): Promise<Op
   for (const member of Object.keys(config.members)) {
     opened.set(member, await openMember(member, config, opening, boxes))
   }
-  const agent = createSwarmAgent({
+  const agent = createSwarmKindAgent({
     name,
     config,
     opened,

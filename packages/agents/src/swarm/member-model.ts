@@ -1,6 +1,7 @@
 import type { AgentChunk, AgentContext, Json } from '@postern/core'
 import { parseJsonText } from '@postern/core'
-import type { ModelAnswer, SwarmModel, SwarmToolCall, ToolDescription } from '@postern/transcript'
+import type { ModelAnswer, SwarmModel, ToolDescription } from '@postern/swarm'
+import type { SwarmToolCall } from '@postern/transcript'
 import { openCompletion } from '../openai/completion.ts'
 import type { ImagePiece } from '../openai/images.ts'
 import type { ChatMessage } from '../openai/messages.ts'

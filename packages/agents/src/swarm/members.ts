@@ -1,4 +1,4 @@
-import type { AgentSpec, ComputeSpec, SwarmPolicy, SwarmSpec } from '@postern/transcript'
+import type { AgentSpec, ComputeSpec, SwarmPolicy, SwarmSpec, TurnState } from '@postern/swarm'
 import type { OperatorDeps } from '../agent-kind.ts'
 import { parseDeadline } from '../duration.ts'
 import type { Toolbox } from '../openai/tools.ts'
@@ -8,7 +8,6 @@ import type { MemberModel, ModelTurn } from './member-model.ts'
 import { createMemberModel } from './member-model.ts'
 import type { ToolTurn } from './member-tools.ts'
 import { createHandBack, createHandOver, createMemberTool } from './member-tools.ts'
-import type { TurnState } from './turn-state.ts'
 
 /** What a member has for as long as the process lives. */
 export interface OpenedMember {

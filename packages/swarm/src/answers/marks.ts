@@ -1,0 +1,121 @@
+import type { AnswerCheck } from '../spec/answer-check.ts'
+import type { ModelAnswer } from '../spec/model.ts'
+
+export interface AnswerRules {
+  readonly checks: readonly AnswerCheck[]
+  /** Of the agent that answers. */
+  readonly toolNames: ReadonlySet<string>
+}
+
+/** Longest mark there is, characters: what stands that far behind the end of what has come can be told. */
+export const longestMark = 240
+
+/** With what marks begin. */
+export const markStarts = /[<[{}`]/
+
+/** Tool markup as models of several makes write it. */
+export const markup =
+  /<\/?(?:\w{1,24}:)?(?:tool_?calls?|tool_?use|tool_?response|tool_?results?|function_?calls?|function_?results?|invoke(?=\s))[\s>|=]|<function=|<\/?[|｜][\w▁ -]{1,48}[|｜]>|\[\/?(?:TOOL_CALLS?|TOOL_RESULTS?|AVAILABLE_TOOLS)\]/i
+
+/** The same, where the words end in the middle of it. */
+const markupEnd = /<\/?(?:\w{1,24}:)?(?:tool_?call|function_?call|tool_?use|invoke)\w{0,8}$|<\/?[|｜][\w▁-]{1,48}$/i
+
+const tokens = /^\[?(?:tool_calls?|function_calls?)\]?\s{0,9}[:=[({]/i
+
+const gap = '\\s{0,12}'
+const namedBy = `"(?:name|tool|tool_name|function|function_name|action|recipient_name)"${gap}:${gap}`
+const givenBy = `"(?:arguments|args|parameters|params|input|action_input|tool_input)"${gap}:`
+
+/** A call in JSON, of any tool. */
+const anyCall = new RegExp(
+  [
+    `${namedBy}"[^"]{1,128}"${gap},[\\s\\S]{0,256}?${givenBy}`,
+    `${givenBy}[\\s\\S]*${namedBy}"`,
+    `"(?:tool_calls|function_call|tool_uses)"${gap}:`,
+    `"function"${gap}:${gap}\\{${gap}"name"`,
+  ].join('|'),
+)
+
+/** Characters of an answer that are looked through for a call of any tool. */
+const maxLook = 4_000
+
+const jsonStart = /^\[?\s*\{/
+const fence = /^`{1,3}(?:\w{0,16}\s+)?/
+
+/** Why words must not reach a user, wherever they stand in an answer; `at` is where it begins. */
+interface Mark {
+  readonly at: number
+  readonly fault: string
+}
+
+/** The first mark in `text`, by the checks. Pure. */
+export function findMark(text: string, { checks, toolNames }: AnswerRules): Mark | undefined {
+  const found = checks.flatMap(check => {
+    const at = findPlace(check, text, toolNames)
+    return at < 0 ? [] : [{ at, fault: faultOf[check] }]
+  })
+  return found.sort((a, b) => a.at - b.at)[0]
+}
+
+const faultOf: Readonly<Record<AnswerCheck, string>> = {
+  markup: 'tool markup in output',
+  json_call: 'a tool call in output',
+  braces: 'braces in output',
+}
+
+function findPlace(check: AnswerCheck, text: string, toolNames: ReadonlySet<string>): number {
+  if (check === 'markup') return text.search(markup)
+  if (check === 'braces') return text.search(/[{}]/)
+  return toolNames.size === 0 ? -1 : text.search(ownCall(toolNames))
+}
+
+/** A call in JSON, in the middle of words: of one of the agent's own tools, for others may be an example. */
+function ownCall(toolNames: ReadonlySet<string>): RegExp {
+  const names = [...toolNames].map(name => name.replace(/[^\w-]/g, '\\$&')).join('|')
+  const start = `(?:\`{1,3}\\w{0,16}\\s{0,9})?(?:\\[${gap})?\\{${gap}`
+  return new RegExp(`${start}${namedBy}(?:\\{${gap}"name"${gap}:${gap})?"(?:functions\\.)?(?:${names})"`)
+}
+
+const spokenStarts = ['functions.', 'tool_call', 'function_call']
+
+/** Whether an answer that begins so can be told only when it is whole: it may be one call. Pure. */
+export function isOpenBeginning(text: string, { checks, toolNames }: AnswerRules): boolean {
+  if (checks.length === 0) return false
+  const begun = text.trimStart().replace(fence, '')
+  if (begun === '' || /^(?:[{}\]]|\[\s*(?:[[{\]t]|$))/i.test(begun)) return true
+  const lower = begun.toLowerCase()
+  return [...spokenStarts, ...toolNames].some(
+    name => begun.startsWith(name) || lower.startsWith(name) || name.startsWith(begun),
+  )
+}
+
+/** Why an answer of a model must not reach a user as it is; `undefined` for a good one. Pure. */
+export function findAnswerFault({ content, tool_calls = [] }: ModelAnswer, rules: AnswerRules): string | undefined {
+  if (tool_calls.some(({ function: called }) => !rules.toolNames.has(called.name))) return 'unknown tool'
+  if (tool_calls.length > 0) return undefined
+  if (content.trim() === '') return 'empty output'
+  return findMark(content, rules)?.fault ?? findWholeFault(content.trim(), rules)
+}
+
+/** What only shows when an answer is whole. */
+function findWholeFault(text: string, { checks, toolNames }: AnswerRules): string | undefined {
+  if (checks.includes('markup') && (tokens.test(text) || markupEnd.test(text))) return faultOf.markup
+  if (!checks.includes('json_call')) return undefined
+  const bare = text.replace(fence, '')
+  const isCall =
+    (jsonStart.test(bare) && anyCall.test(bare.slice(0, maxLook))) ||
+    isBrokenJson(bare) ||
+    isSpokenCall(bare, toolNames)
+  return isCall ? faultOf.json_call : undefined
+}
+
+/** Begun with a brace and not ended, or the end of what was begun elsewhere. */
+function isBrokenJson(text: string): boolean {
+  return /^(?:[{}\]]|\[\s*[{\]])/.test(text) && text.split('{').length !== text.split('}').length
+}
+
+/** `refund(…)`, or the name of a tool and nothing else. */
+function isSpokenCall(text: string, toolNames: ReadonlySet<string>): boolean {
+  const [, name = '', rest = ''] = /^(?:functions\.)?([\w-]{1,64})\s{0,9}([\s\S]*)$/.exec(text) ?? []
+  return toolNames.has(name) && /^(?:\([\s\S]*\)|\{[\s\S]*\})?;?\s{0,9}`{0,3}$/.test(rest)
+}

@@ -1,0 +1,121 @@
+import { type Json, type Log, Rejection } from '@postern/core'
+import type { JsonMap } from '@postern/transcript'
+
+export const busSources = [
+  'agent-bus',
+  'history-bus',
+  'session-bus',
+  'swarm-bus',
+  'execution-bus',
+  'state-bus',
+  'storage-bus',
+  'compute-bus',
+  'policy-bus',
+] as const
+
+export type BusSource = (typeof busSources)[number]
+
+export interface BusContext {
+  readonly agentName?: string | undefined
+  readonly swarmName?: string | undefined
+  readonly storageName?: string | undefined
+  readonly stateName?: string | undefined
+  readonly computeName?: string | undefined
+  readonly policyName?: string | undefined
+}
+
+/** The client in whose name events of what all clients share are told. */
+export const sharedClientId = 'shared'
+
+/** What happened to a client of a swarm. */
+export interface BusEvent {
+  readonly type: string
+  readonly source: BusSource | (string & {})
+  readonly input: JsonMap
+  readonly output: JsonMap
+  readonly context: BusContext
+  readonly clientId: string
+  /** Of custom events, whose source is none of the bus's own. */
+  readonly payload?: Json | undefined
+}
+
+type BusListener = (event: BusEvent) => Promise<void> | void
+
+interface BusListenOptions {
+  /** One client's events; default, and `*`, everyone's. */
+  readonly clientId?: string | undefined
+  /** Default any. */
+  readonly source?: string | undefined
+  readonly filter?: ((event: BusEvent) => boolean) | undefined
+  /** Only the first event that passes. */
+  readonly isOnce?: boolean | undefined
+}
+
+export interface SwarmBus {
+  /** What it returns takes the listener away again; what was emitted before is still told it. */
+  listen(listener: BusListener, options?: BusListenOptions): () => void
+  /** Never fails and never waits for a listener. */
+  emit(event: Pick<BusEvent, 'type' | 'source' | 'clientId'> & Partial<BusEvent>): void
+  /** An event of the caller's own making. @throws Rejection forbidden under a source of the bus's own */
+  emitCustom(clientId: string, source: string, payload: Json): void
+  /** Resolves when every listener has had what was emitted until now. */
+  drain(): Promise<void>
+}
+
+interface Registration extends BusListenOptions {
+  readonly listener: BusListener
+  tail: Promise<void>
+}
+
+/** A bus in the process. Each listener gets its events in order, one at a time; one that throws is logged and harms nobody. */
+export function createSwarmBus({ log }: { readonly log: Pick<Log, 'warn'> }): SwarmBus {
+  const registrations = new Set<Registration>()
+  const running = new Set<Promise<void>>()
+
+  function tell(registration: Registration, event: BusEvent): void {
+    if (registration.isOnce) registrations.delete(registration)
+    const told = registration.tail
+      .then(() => registration.listener(event))
+      .catch((cause: unknown) => {
+        log.warn({ cause, type: event.type, source: event.source }, 'a listener of the swarm bus failed')
+      })
+      .finally(() => running.delete(told))
+    registration.tail = told
+    running.add(told)
+  }
+
+  function emit(event: Parameters<SwarmBus['emit']>[0]): void {
+    const whole: BusEvent = { input: {}, output: {}, context: {}, ...event }
+    for (const registration of [...registrations]) if (isWanted(registration, whole)) tell(registration, whole)
+  }
+
+  function isWanted({ clientId, source, filter }: Registration, event: BusEvent): boolean {
+    if (clientId !== undefined && clientId !== '*' && clientId !== event.clientId) return false
+    if (source !== undefined && source !== event.source) return false
+    try {
+      return filter?.(event) ?? true
+    } catch (cause) {
+      log.warn({ cause, type: event.type }, 'a filter of the swarm bus failed')
+      return false
+    }
+  }
+
+  return {
+    listen(listener, options = {}) {
+      const registration: Registration = { ...options, listener, tail: Promise.resolve() }
+      registrations.add(registration)
+      return () => {
+        registrations.delete(registration)
+      }
+    },
+    emit,
+    emitCustom(clientId, source, payload) {
+      const isOwn = (busSources as readonly string[]).includes(source)
+      if (isOwn) throw new Rejection('forbidden', 'Cannot emit event: the source is the bus’s own')
+      emit({ type: source, source, clientId, payload })
+    },
+    async drain() {
+      await Promise.all(running)
+    },
+  }
+}

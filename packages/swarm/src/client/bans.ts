@@ -1,0 +1,69 @@
+import type { BusEvent } from '../bus/bus.ts'
+import type { SwarmPolicy } from '../spec/policy.ts'
+import type { SwarmDeps } from '../spec/swarm.ts'
+
+/** Who may not talk to a swarm, by policy. Kept over restarts. */
+export interface SwarmBans {
+  /** The refusal a banned client gets. */
+  findRefusal(clientId: string): Promise<string | undefined>
+  /** The refusal of what is said, in or out; a policy that bans for it has banned then. */
+  checkMessage(direction: 'input' | 'output', message: string, clientId: string): Promise<string | undefined>
+  /** Once; banning again changes and tells nothing. */
+  ban(clientId: string, policyName: string): Promise<void>
+  unban(clientId: string, policyName: string): Promise<void>
+}
+
+export function createSwarmBans(
+  swarmName: string,
+  policies: readonly SwarmPolicy[],
+  { records, bus, owner, activeAgent }: Pick<SwarmDeps, 'records' | 'bus' | 'owner'> & { activeAgent(): string },
+): SwarmBans {
+  function tell(type: string, clientId: string, policyName: string, told: Partial<BusEvent> = {}): void {
+    const context = { agentName: activeAgent(), swarmName, policyName }
+    bus.emit({ type, source: 'policy-bus', clientId, context, ...told })
+  }
+
+  const placeOf = (clientId: string, policyName: string) => {
+    return { kind: 'swarm-ban', owner, key: JSON.stringify([swarmName, policyName, clientId]) }
+  }
+
+  async function ban(clientId: string, policyName: string): Promise<void> {
+    const isNew = await records.insert(placeOf(clientId, policyName), true)
+    if (isNew) tell('ban-client', clientId, policyName)
+  }
+
+  async function isRefused(
+    policy: SwarmPolicy,
+    direction: 'input' | 'output',
+    message: string,
+    clientId: string,
+  ): Promise<boolean> {
+    const { policyName } = policy
+    const isValid =
+      (await (direction === 'input' ? policy.validateInput : policy.validateOutput)?.(message, clientId)) ?? true
+    tell(`validate-${direction}`, clientId, policyName, { input: { message }, output: { isValid } })
+    if (!isValid && policy.bansOnRefusal) await ban(clientId, policyName)
+    return !isValid
+  }
+
+  return {
+    async findRefusal(clientId) {
+      for (const { policyName, banMessage } of policies) {
+        if (await records.get(placeOf(clientId, policyName))) return banMessage
+      }
+      return undefined
+    },
+    async checkMessage(direction, message, clientId) {
+      for (const policy of policies) {
+        if (await isRefused(policy, direction, message, clientId)) return policy.banMessage
+      }
+      return undefined
+    },
+    ban,
+    async unban(clientId, policyName) {
+      if (!(await records.get(placeOf(clientId, policyName)))) return
+      await records.remove(placeOf(clientId, policyName))
+      tell('unban-client', clientId, policyName)
+    },
+  }
+}

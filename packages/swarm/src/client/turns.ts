@@ -1,0 +1,63 @@
+import type { TellEvent } from '../bus/tell-event.ts'
+import type { TurnDeps, TurnRequest } from '../turn/turn.ts'
+import { runSwarmTurn } from '../turn/turn.ts'
+import type { SwarmBans } from './bans.ts'
+import type { SwarmClientState } from './state.ts'
+
+interface ClientTurns {
+  /** One turn: the answer, a refusal, or '' when it was given up. @throws what a model throws */
+  run(request: TurnRequest): Promise<string>
+  /** What is heard: looked at by the policies, kept, told. `answer` is what the last of the agents said, `rawResult` everything that is heard. */
+  giveOutput(mode: string, answer: string, isStored?: boolean, rawResult?: string): Promise<string>
+}
+
+interface ClientTurnDeps {
+  readonly turn: TurnDeps
+  readonly state: SwarmClientState
+  readonly bans: SwarmBans
+  readonly tell: TellEvent
+}
+
+export function createClientTurns({ turn, state, bans, tell }: ClientTurnDeps): ClientTurns {
+  const { clientId, navigation, commits } = turn
+
+  async function giveOutput(mode: string, answer: string, isStored = false, rawResult = answer): Promise<string> {
+    const refusal = await bans.checkMessage('output', rawResult, clientId)
+    const result = refusal ?? rawResult
+    await commits.commitAssistantMessage(refusal ?? answer, { agentName: navigation.active, isStored })
+    tell('agent-bus', 'emit-output', { input: { mode, rawResult }, output: { result } })
+    return result
+  }
+
+  async function answerTurn(request: TurnRequest, own: AbortController): Promise<string> {
+    const answer = await runSwarmTurn(turn, request, own.signal)
+    if (answer === undefined || own.signal.aborted) return ''
+    return await giveOutput(request.mode, answer, request.isStored, request.answerStream?.finish(answer))
+  }
+
+  async function run(request: TurnRequest): Promise<string> {
+    const { message, mode } = request
+    const refusal = (await bans.findRefusal(clientId)) ?? (await bans.checkMessage('input', message, clientId))
+    if (refusal !== undefined) {
+      tell('session-bus', 'notify', { input: { message: refusal } })
+      return refusal
+    }
+    if (mode === 'user') await navigation.beginTurn()
+    const own = new AbortController()
+    const ended = new Promise<string>(resolve => own.signal.addEventListener('abort', () => resolve('')))
+    state.life = own
+    tell('execution-bus', 'commit-execution-begin')
+    try {
+      const result = await Promise.race([answerTurn(request, own), ended])
+      tell('swarm-bus', 'wait-for-output', { output: { result } })
+      tell('session-bus', 'execute', { input: { message, mode }, output: { result } })
+      return result
+    } finally {
+      own.abort()
+      state.life = undefined
+      tell('execution-bus', 'commit-execution-end')
+    }
+  }
+
+  return { run, giveOutput }
+}

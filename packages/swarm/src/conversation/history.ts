@@ -1,0 +1,113 @@
+import { isoTime, Unavailable } from '@postern/core'
+import type { SwarmMessage, ThreadKey, TranscriptEntry, TranscriptStore } from '@postern/transcript'
+import { formatUuidOf, repairPairs, splitMessages, swarmCodec, viewEntries } from '@postern/transcript'
+import type { BusEvent } from '../bus/bus.ts'
+import type { AgentSpec } from '../spec/agent.ts'
+import type { SwarmDeps } from '../spec/swarm.ts'
+
+const transport = 'swarm'
+
+/** The rows of one client. */
+export interface SwarmHistory {
+  readonly thread: ThreadKey
+  /** Stores a row; only then tells the bus. @throws Rejection malformed; whatever the store throws, and then nothing is told */
+  push(row: SwarmMessage): Promise<void>
+  /**
+   * Takes the last row away again, with its calls. `null` where there is none. In whose name: `agentName`.
+   * @throws Unavailable while somebody else writes; whatever the store throws, and then nothing is told
+   */
+  pop(agentName: string): Promise<SwarmMessage | null>
+  /** Everything, unfiltered. */
+  listRaw(): Promise<readonly SwarmMessage[]>
+  listUser(): Promise<readonly SwarmMessage[]>
+  listAssistant(): Promise<readonly SwarmMessage[]>
+  /** What a model is given for this agent. */
+  listForAgent(agent: AgentSpec, commonPrompts: readonly string[]): Promise<readonly SwarmMessage[]>
+}
+
+export async function openSwarmHistory(deps: SwarmDeps, swarmName: string, clientId: string): Promise<SwarmHistory> {
+  const { transcript, platform, bus, owner } = deps
+  const thread = await transcript.openThread(owner, { transport, key: clientId })
+
+  async function listRaw(): Promise<readonly SwarmMessage[]> {
+    return swarmCodec.write(await transcript.read(thread), { marker: 'none' })
+  }
+
+  function tell(type: 'push' | 'pop', agentName: string, told: Partial<Pick<BusEvent, 'input' | 'output'>>): void {
+    bus.emit({ type, source: 'history-bus', clientId, context: { agentName, swarmName }, ...told })
+  }
+
+  return {
+    thread,
+    async push(row) {
+      const before = row.role === 'tool' ? await transcript.read(thread, { tail: 64 }) : []
+      const entries = swarmCodec.read([row], {
+        thread_id: thread.thread_id,
+        at: isoTime(platform.now()),
+        newId: () => formatUuidOf(platform),
+        before,
+      })
+      await transcript.append(thread, entries)
+      tell('push', row.agentName, { input: { message: swarmCodec.parse(row) } })
+    },
+    async pop(agentName) {
+      const value = await takeLastRow(transcript, thread)
+      tell('pop', agentName, { output: { value } })
+      return value
+    },
+    listRaw,
+    async listUser() {
+      return (await listRaw()).filter(({ role, mode }) => role === 'user' && mode === 'user')
+    },
+    async listAssistant() {
+      return (await listRaw()).filter(({ role }) => role === 'assistant')
+    },
+    async listForAgent(agent, commonPrompts) {
+      return buildModelHistory(await transcript.read(thread), agent, commonPrompts)
+    },
+  }
+}
+
+/** Longest time for taking one row away, ms. */
+const popMs = 30_000
+
+async function takeLastRow(transcript: TranscriptStore, thread: ThreadKey): Promise<SwarmMessage | null> {
+  const lock = await transcript.acquireLock(thread, popMs)
+  if (!lock) throw new Unavailable('Cannot take row: transcript_lock_contention')
+  try {
+    const entries = await transcript.read(thread)
+    const last = splitMessages(entries).at(-1)
+    if (!last) return null
+    const [value = null] = swarmCodec.write(last, { marker: 'none' })
+    await transcript.replace(thread, entries.slice(0, entries.length - last.length), { token: lock.token })
+    return value
+  } finally {
+    await transcript.releaseLock(thread, lock.token)
+  }
+}
+
+/**
+ * What a model is given: prompts and the agent's own system rows in front, then the newest messages since the last
+ * flush or rescue that are shared or its own, without half pairs. Pure.
+ */
+function buildModelHistory(
+  entries: readonly TranscriptEntry[],
+  {
+    agentName,
+    prompt,
+    systemPrompts = [],
+    keepMessages = 15,
+  }: Pick<AgentSpec, 'agentName' | 'prompt' | 'systemPrompts' | 'keepMessages'>,
+  commonPrompts: readonly string[],
+): readonly SwarmMessage[] {
+  const seen = viewEntries(entries, { scope: { kind: 'swarm', agent_key: agentName }, pairs: 'keep' })
+  const isFront = ({ kind, native_role }: TranscriptEntry) => kind === 'system' && native_role === undefined
+  const messages = splitMessages(seen.filter(entry => !isFront(entry)))
+  const recent = repairPairs(messages.slice(Math.max(messages.length - keepMessages, 0)).flat())
+  const prompts = [prompt, ...commonPrompts, ...systemPrompts].filter(content => content !== '')
+  return [
+    ...prompts.map((content): SwarmMessage => ({ role: 'system', agentName, content, mode: 'tool' })),
+    ...swarmCodec.write(seen.filter(isFront), { marker: 'none' }),
+    ...swarmCodec.write(recent, { marker: 'none' }),
+  ]
+}

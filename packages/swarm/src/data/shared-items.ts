@@ -1,0 +1,62 @@
+import { Unavailable } from '@postern/core'
+import type { DataContext } from './context.ts'
+import { kindOfItems } from './context.ts'
+import type { StorageItems } from './storage.ts'
+import type { StorageItem } from './storage-spec.ts'
+
+/** Others are done whenever one is not first: this many of them at once are a fault. */
+const maxTries = 1_000
+
+/** Items of all clients: each is a record of its own, so that it comes and goes, and is counted, for itself. */
+export function keepSharedItems<Item extends StorageItem>(storageName: string, data: DataContext): StorageItems<Item> {
+  const { records, owner } = data
+  const kind = kindOfItems(storageName)
+  const placeOf = (id: Item['id']) => ({ kind, owner, key: JSON.stringify(id) })
+
+  /** What an earlier release has put into one record. */
+  async function takeApart(): Promise<void> {
+    const place = data.placeOf('storage', storageName)
+    const items = (await records.get(place))?.value
+    if (items === undefined) return
+    for (const item of Array.isArray(items) ? (items as readonly Item[]) : [])
+      await records.insert(placeOf(item.id), item)
+    await records.remove(place)
+  }
+
+  let apart: Promise<void> | undefined
+  function open(): Promise<void> {
+    apart ??= takeApart().catch(error => {
+      apart = undefined
+      throw error
+    })
+    return apart
+  }
+
+  return {
+    async find(id) {
+      await open()
+      return ((await records.get(placeOf(id)))?.value as Item | undefined) ?? null
+    },
+    async readAll() {
+      await open()
+      return (await records.list(kind, owner)).map(({ value }) => value as Item).toReversed()
+    },
+    async put(item) {
+      await open()
+      const place = placeOf(item.id)
+      for (let left = maxTries; left > 0; left -= 1) {
+        const before = await records.get(place)
+        if (before ? await records.swap(place, before.version, item) : await records.insert(place, item)) return
+      }
+      throw new Unavailable('Cannot keep item: others were first, again and again')
+    },
+    async remove(id) {
+      await open()
+      await records.remove(placeOf(id))
+    },
+    async clear() {
+      await open()
+      for (const { key } of await records.list(kind, owner)) await records.remove({ kind, owner, key })
+    },
+  }
+}

@@ -1,0 +1,65 @@
+import type { Json } from '@postern/core'
+import { copyJson } from '@postern/transcript'
+import type { DataContext } from './context.ts'
+import { keepRecord } from './kept-record.ts'
+
+/** Last word on a value before it is kept: gives it, another one, or throws. */
+export type DataStep<Value> = (value: Value, clientId: string, name: string) => Promise<Value> | Value
+
+export interface StateSpec<State extends Json = Json> {
+  readonly stateName: string
+  /** One for all clients. */
+  readonly isShared?: boolean | undefined
+  /** What it is before anybody has set it, and after it is cleared. */
+  getDefault(clientId: string, stateName: string): Promise<State> | State
+  readonly middlewares?: readonly DataStep<State>[] | undefined
+}
+
+/** JSON of a client, or of all of them; kept over restarts. */
+export interface ClientState<State extends Json = Json> {
+  get(): Promise<State>
+  /**
+   * A value, or what makes one of the value that is there. `change` may read the state, is never run by two at once, and again only when
+   * another process was first. @throws what `change` or a middleware throws; TypeError for what is no JSON
+   */
+  set(change: State | ((before: State) => Promise<State> | State)): Promise<State>
+  /** Gives what it is then: the default. */
+  clear(): Promise<State>
+}
+
+export function createClientState<State extends Json>(spec: StateSpec<State>, data: DataContext): ClientState<State> {
+  const { stateName, middlewares = [] } = spec
+  const { clientId } = data
+  const record = keepRecord<State>(data.records, data.placeOf('state', stateName))
+  const tell = (type: string, state: State) =>
+    data.tell('state-bus', { type, context: { stateName }, output: { state } })
+  const makeDefault = async () => await spec.getDefault(clientId, stateName)
+
+  /** `null` is a value like any other. */
+  const orDefault = async (state: State | undefined) => (state === undefined ? await makeDefault() : state)
+
+  async function makeNext(before: State, change: Parameters<ClientState<State>['set']>[0]): Promise<State> {
+    let next = typeof change === 'function' ? await change(before) : change
+    for (const step of middlewares) next = await step(next, clientId, stateName)
+    return copyJson(next) as State
+  }
+
+  return {
+    async get() {
+      const state = await orDefault(await record.read())
+      tell('get-state', state)
+      return state
+    },
+    async set(change) {
+      const state = await record.change(async before => makeNext(await orDefault(before), change))
+      tell('set-state', state)
+      return state
+    },
+    async clear() {
+      await record.clear()
+      const state = await makeDefault()
+      tell('clear-state', state)
+      return state
+    },
+  }
+}

@@ -1,0 +1,44 @@
+import type { Platform } from '@postern/core'
+import type { AnswerRules } from '../answers/marks.ts'
+import { findAnswerFault } from '../answers/marks.ts'
+import type { SwarmCommits } from '../conversation/commits.ts'
+import type { AgentSpec, RescueStrategy } from '../spec/agent.ts'
+import type { ModelAnswer } from '../spec/model.ts'
+import type { SwarmTexts } from '../spec/texts.ts'
+
+interface Rescue {
+  readonly agent: AgentSpec
+  readonly commits: Pick<SwarmCommits, 'commitRescue'>
+  readonly texts: SwarmTexts
+  readonly rules: AnswerRules
+  readonly lastUserMessage: string
+  readonly platform: Pick<Platform, 'randomBytes'>
+  /** Asks the model again, with the history as it is then. */
+  ask(): Promise<ModelAnswer>
+}
+
+type Strategy = (rescue: Rescue, reason: string) => Promise<ModelAnswer>
+
+const strategies: Record<RescueStrategy, Strategy> = {
+  recomplete: ({ ask }) => ask(),
+  async custom({ agent, ask }, reason) {
+    return await (agent.customRescue?.(reason) ?? ask())
+  },
+  async flush({ agent: { agentName }, commits, texts, ask, lastUserMessage }, reason) {
+    // The rescue cuts the history, and what the user said with it.
+    await commits.commitRescue(reason, `${texts.restart}\n\n${lastUserMessage}`, { agentName })
+    return await ask()
+  },
+}
+
+/** A good answer in place of a bad one: by the agent's strategy, else a polite placeholder. Never what the model said at first. */
+export async function rescueAnswer(rescue: Rescue, reason: string): Promise<ModelAnswer> {
+  const answer = await strategies[rescue.agent.rescue ?? 'flush'](rescue, reason).catch(() => undefined)
+  if (answer && findAnswerFault(answer, rescue.rules) === undefined) return answer
+  return { content: pickPlaceholder(rescue) }
+}
+
+function pickPlaceholder({ texts: { placeholders }, platform }: Rescue): string {
+  const [byte = 0] = platform.randomBytes(1)
+  return placeholders[byte % placeholders.length] ?? ''
+}

@@ -1,0 +1,220 @@
+import { Rejection } from '@postern/core'
+import type { ExecutionMode, JsonMap, SwarmImage, SwarmToolCall } from '@postern/transcript'
+import type { AnswerRules } from '../answers/marks.ts'
+import { findAnswerFault } from '../answers/marks.ts'
+import type { AnswerStream } from '../answers/stream.ts'
+import type { SwarmCommits } from '../conversation/commits.ts'
+import type { SwarmHistory } from '../conversation/history.ts'
+import type { SwarmNavigation } from '../conversation/navigation.ts'
+import type { SwarmData } from '../data/data.ts'
+import type { AgentSpec } from '../spec/agent.ts'
+import { defaultAnswerChecks } from '../spec/answer-check.ts'
+import type { ModelAnswer } from '../spec/model.ts'
+import type { SwarmDeps, SwarmSpec } from '../spec/swarm.ts'
+import type { SwarmTexts } from '../spec/texts.ts'
+import type { SwarmTool, SwarmToolContext } from '../spec/tool.ts'
+import { askOperator } from './operator.ts'
+import { rescueAnswer } from './rescue.ts'
+
+/** Executions one turn may lead to, hand-overs and tools together. */
+const maxExecutions = 20
+
+export interface TurnDeps {
+  readonly spec: SwarmSpec
+  readonly deps: SwarmDeps
+  readonly clientId: string
+  readonly history: SwarmHistory
+  readonly navigation: SwarmNavigation
+  /** Of the agents themselves. */
+  readonly commits: SwarmCommits
+  /** Of what is called by them. */
+  readonly outer: SwarmCommits
+  readonly data: SwarmData
+  readonly texts: SwarmTexts
+  /** Whether what is still to be called is left undone; of the turn that runs. */
+  readonly calls: { areStopped: boolean }
+}
+
+export interface TurnRequest {
+  readonly message: string
+  readonly mode: ExecutionMode
+  readonly payload?: JsonMap | null | undefined
+  readonly images?: readonly SwarmImage[] | undefined
+  readonly isStored?: boolean | undefined
+  /** Where the words go while they are made. */
+  readonly answerStream?: AnswerStream | undefined
+}
+
+/** What a step of a turn leads to: an answer, or another step. */
+type Step = { readonly answer: string } | { readonly next: string | undefined }
+
+/**
+ * One turn: the active agent answers, its tools run, agents hand over, until there is an answer; it is not in the history yet.
+ * `undefined` when the turn was given up meanwhile.
+ */
+export async function runSwarmTurn(
+  turn: TurnDeps,
+  request: TurnRequest,
+  signal: AbortSignal,
+): Promise<string | undefined> {
+  const lastUserMessage = request.message
+  let said: TurnRequest | undefined = request
+  for (let count = 0; count < maxExecutions && !signal.aborted; count += 1) {
+    const agent = findActiveAgent(turn)
+    if (said) await commitSaid(turn, agent, said)
+    const message = said?.message ?? lastUserMessage
+    const step = await answerOnce(turn, { agent, lastUserMessage, message, signal, answerStream: request.answerStream })
+    if (signal.aborted) return undefined
+    if ('answer' in step) return step.answer
+    said = step.next === undefined ? undefined : { message: step.next, mode: 'tool' }
+  }
+  return signal.aborted ? undefined : turn.texts.placeholders[0]
+}
+
+export function findActiveAgent({ spec, navigation }: Pick<TurnDeps, 'spec' | 'navigation'>): AgentSpec {
+  const agent = spec.agents.find(({ agentName }) => agentName === navigation.active)
+  if (!agent) throw new TypeError('the active agent is one of the swarm')
+  return agent
+}
+
+async function commitSaid({ commits }: TurnDeps, { agentName }: AgentSpec, said: TurnRequest): Promise<void> {
+  const { message, mode, payload, images, isStored } = said
+  await commits.commitUserMessage(message, mode, {
+    agentName,
+    isStored,
+    ...(payload !== undefined && { payload }),
+    ...(images && { images }),
+  })
+}
+
+interface Attempt {
+  readonly agent: AgentSpec
+  readonly message: string
+  readonly lastUserMessage: string
+  readonly signal: AbortSignal
+  readonly answerStream: AnswerStream | undefined
+}
+
+async function answerOnce(turn: TurnDeps, attempt: Attempt): Promise<Step> {
+  const { agent, message, signal } = attempt
+  const { deps, clientId, texts } = turn
+  if (agent.operator) {
+    const question = { clientId, message, timeoutText: texts.operatorTimeout, signal }
+    return { answer: await askOperator(agent, agent.operator, question, deps.platform) }
+  }
+  const answer = await askModel(turn, attempt)
+  // Somebody changed the agent meanwhile: this answer is not of the one who speaks now, who goes on instead.
+  if (turn.navigation.active !== agent.agentName) return { next: undefined }
+  if (signal.aborted || !answer.tool_calls || answer.tool_calls.length === 0) return { answer: answer.content }
+  return await runTools(turn, attempt, answer)
+}
+
+async function askModel(turn: TurnDeps, attempt: Attempt): Promise<ModelAnswer> {
+  const { agent, signal, lastUserMessage, answerStream } = attempt
+  const { commits, texts, deps, spec } = turn
+  const toolNames = new Set(agent.tools?.map(({ name }) => name))
+  const rules: AnswerRules = { checks: spec.answerChecks ?? defaultAnswerChecks, toolNames }
+  const block = answerStream?.begin(rules)
+  const ask = (hear?: (piece: string) => void) => completeOnce(turn, agent, hear)
+  // Of a turn that was given up nothing is heard any more.
+  const answer = await ask(block && (piece => !signal.aborted && block.add(piece)))
+  const fault = findAnswerFault(answer, rules)
+  if (fault === undefined || signal.aborted) return answer
+  return await rescueAnswer({ agent, commits, texts, rules, lastUserMessage, platform: deps.platform, ask }, fault)
+}
+
+async function completeOnce(
+  { history, spec }: TurnDeps,
+  agent: AgentSpec,
+  hear?: (piece: string) => void,
+): Promise<ModelAnswer> {
+  const { tools = [], model } = agent
+  const descriptions = tools.map(({ name, description, parameters }) => ({ name, description, parameters }))
+  const rows = await history.listForAgent(agent, spec.commonPrompts ?? [])
+  const answer = await model.complete(rows, descriptions, hear)
+  refuseTwins(answer.tool_calls ?? [])
+  return answer
+}
+
+/** @throws Rejection malformed: which result belongs to which call could not be told. Nothing of the answer is stored then */
+function refuseTwins(calls: readonly SwarmToolCall[]): void {
+  if (new Set(calls.map(({ id }) => id)).size === calls.length) return
+  throw new Rejection('malformed', 'Cannot run tools: two calls of one answer have one id')
+}
+
+/** Runs an answer's calls, in order, as many as the agent may; of tools that hand over the first alone. */
+async function runTools(turn: TurnDeps, attempt: Attempt, answer: ModelAnswer): Promise<Step> {
+  const { agent } = attempt
+  const calls = (answer.tool_calls ?? []).slice(0, agent.maxToolCalls ?? 1)
+  await turn.commits.commitToolCalls(answer.content, calls, { agentName: agent.agentName })
+  const work: ToolWork = { turn, attempt, answer: undefined, next: undefined }
+  turn.calls.areStopped = false
+  for (const call of calls) {
+    // Who hands over calls nothing more.
+    const isOver = turn.calls.areStopped || turn.navigation.active !== agent.agentName
+    if (isOver || attempt.signal.aborted) break
+    await runTool(work, call)
+  }
+  return work.answer === undefined ? { next: work.next } : { answer: work.answer }
+}
+
+interface ToolWork {
+  readonly turn: TurnDeps
+  readonly attempt: Attempt
+  answer: string | undefined
+  next: string | undefined
+}
+
+async function runTool(work: ToolWork, call: SwarmToolCall): Promise<void> {
+  const { turn, attempt } = work
+  const { agentName, tools = [] } = attempt.agent
+  const tool = tools.find(({ name }) => name === call.function.name) as SwarmTool
+  let hasOutput = false
+  const context: SwarmToolContext = {
+    ...buildToolContext(work, call),
+    async commitToolOutput(content) {
+      if (hasOutput) throw new Rejection('replayed', 'Cannot commit tool output: the call has ended already')
+      hasOutput = true
+      await turn.outer.commitToolOutput(call.id, content, { agentName })
+    },
+  }
+  try {
+    await tool.call(context)
+  } catch (cause) {
+    turn.deps.platform.log.warn({ cause, tool: tool.name }, 'a tool of the swarm failed')
+  }
+  // A call that has no end would be taken from the model's view, and be made again.
+  if (!hasOutput) await turn.commits.commitToolOutput(call.id, 'The tool failed.', { agentName, isForced: true })
+  if (tool.isNavigation) turn.calls.areStopped = true
+}
+
+function buildToolContext(work: ToolWork, call: SwarmToolCall): Omit<SwarmToolContext, 'commitToolOutput'> {
+  const { turn, attempt } = work
+  const { agentName } = attempt.agent
+  // Who hands over in a turn that was given up would change the agent under the next one.
+  const change = async (make: (navigation: SwarmNavigation) => Promise<boolean>) =>
+    !attempt.signal.aborted && (await make(turn.navigation))
+  return {
+    clientId: turn.clientId,
+    agentName,
+    toolId: call.id,
+    params: call.function.arguments,
+    lastUserMessage: attempt.lastUserMessage,
+    data: turn.data,
+    async commitStopTools() {
+      await turn.outer.commitStopTools({ agentName })
+    },
+    async commitFlush() {
+      await turn.outer.commitFlush({ agentName })
+    },
+    changeToAgent: name => change(navigation => navigation.changeToAgent(name)),
+    changeToDefault: () => change(navigation => navigation.changeToDefault()),
+    changeToPrevious: () => change(navigation => navigation.changeToPrevious()),
+    execute(message) {
+      work.next = message
+    },
+    emit(content) {
+      work.answer = content
+    },
+  }
+}
