@@ -1,4 +1,3 @@
-import type { CalendarEvent } from './mail-details.ts'
 import { withoutInvisible } from './visible-text.ts'
 
 const [maxOctets, maxLines, maxValue] = [256 * 1024, 4000, 500]
@@ -49,4 +48,17 @@ function cleanValue(value: string): string {
     .replace(/\\([\\;,])/g, '$1')
     .replace(/\p{Cc}+/gu, ' ')
     .trim()
+}
+
+/** An event of a `text/calendar` part (RFC 5545, RFC 5546): what an agent has to know to answer an invitation. */
+export interface CalendarEvent {
+  /** `REQUEST`, `CANCEL`, `REPLY`, … */
+  readonly method?: string | undefined
+  readonly uid?: string | undefined
+  /** As written: `20261121T100000Z`, or with a time zone `TZID=Europe/Berlin:20261121T100000`. */
+  readonly start?: string | undefined
+  readonly end?: string | undefined
+  readonly organizer?: string | undefined
+  readonly summary?: string | undefined
+  readonly location?: string | undefined
 }

@@ -3,7 +3,7 @@ import { escapeHtml } from '@postern/core'
 import { safeFileName } from './file-name.ts'
 import { hopField } from './loops/hop-field.ts'
 import type { MailAttachment } from './mail-parts.ts'
-import type { MailWire } from './render.ts'
+import type { MailWire } from './out/compose/wire.ts'
 
 /** Receivers commonly take 25 MB, and base64 makes four octets of three. */
 const maxAttached = 18 * 1024 * 1024

@@ -1,8 +1,8 @@
+import type { MailAddresses } from './addresses/mail-addresses.ts'
 import type { Coverage } from './authenticate/coverage.ts'
 import { keepCovered } from './authenticate/coverage.ts'
 import type { HeaderBlock } from './header-scan.ts'
 import { fieldValues, findField } from './header-scan.ts'
-import type { MailAddresses } from './mail.ts'
 import type { ReadMail } from './read-mail.ts'
 
 /** What of a header nobody can have added or changed under the proof of its author; all of it where the author is not proven. */

@@ -1,7 +1,7 @@
 import { isAscii, isUtf8 } from 'node:buffer'
 // Not all of core: a thread that reads mail starts a third sooner without its schemas.
 import { Rejection } from '@postern/core/errors'
-import type { MailLimits } from './config.ts'
+import type { MailLimits } from './config/limits.ts'
 
 /** One field of a header block. `start` and `end` are offsets of its octets, line ends included. */
 export interface HeaderField {

@@ -1,6 +1,7 @@
 import type { Admitted, ChannelContext, Inbound } from '@postern/core'
 import { isoTime, Rejection, receive, recordRefusal } from '@postern/core'
-import type { MailEnvelopeIn, ProvenMail, RawMail } from './mail.ts'
+import type { MailEnvelopeIn, RawMail } from './mail/raw.ts'
+import type { ProvenMail } from './mail.ts'
 import { findRecipient } from './recipients.ts'
 
 /** What every door into this room does with a message. */

@@ -1,35 +1,7 @@
 import type { ArtifactPart, FilePart, Part } from '@postern/core'
 import { replayFlag } from '@postern/core'
-import type { MailBody, MailFile } from './mime-job.ts'
-
-/** An event of a `text/calendar` part (RFC 5545, RFC 5546): what an agent has to know to answer an invitation. */
-export interface CalendarEvent {
-  /** `REQUEST`, `CANCEL`, `REPLY`, … */
-  readonly method?: string | undefined
-  readonly uid?: string | undefined
-  /** As written: `20261121T100000Z`, or with a time zone `TZID=Europe/Berlin:20261121T100000`. */
-  readonly start?: string | undefined
-  readonly end?: string | undefined
-  readonly organizer?: string | undefined
-  readonly summary?: string | undefined
-  readonly location?: string | undefined
-}
-
-/** What there is to know of a mail beside its newest text and its files. */
-export interface MailDetails {
-  /** Absent where it stands for the text. */
-  readonly subject?: string | undefined
-  /** Mailboxes that stood in To and Cc, where the agent was not alone there. */
-  readonly to?: readonly string[] | undefined
-  readonly cc?: readonly string[] | undefined
-  /** Who passed the mail on as it was (RFC 5322 §3.6.6); its author is still the sender, and this is as unproven as any field. */
-  readonly resent_from?: string | undefined
-  readonly calendar?: readonly CalendarEvent[] | undefined
-  /** Names of files as they were written, by the safe names they are kept under. */
-  readonly file_names?: Readonly<Record<string, string>> | undefined
-  /** Characters that nobody sees, taken out of the text. */
-  readonly invisible_characters?: number | undefined
-}
+import type { MailDetails } from './body/details.ts'
+import type { MailBody, MailFile } from './body/mail-body.ts'
 
 /** Flags that an agent ought to know of when it reads the text. */
 const toldFlags: ReadonlySet<string> = new Set([

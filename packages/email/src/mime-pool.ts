@@ -1,7 +1,7 @@
 import { Worker } from 'node:worker_threads'
 import type { Platform } from '@postern/core'
 import { Unavailable } from '@postern/core'
-import type { MailLimits } from './config.ts'
+import type { MailLimits } from './config/limits.ts'
 import type { MimeJob, MimeResult } from './mime-job.ts'
 import type { MimeReply } from './mime-worker.ts'
 import { ownBytes } from './own-bytes.ts'

@@ -1,4 +1,4 @@
-import type { MailLimits } from './config.ts'
+import type { MailLimits } from './config/limits.ts'
 import type { HeaderBlock, HeaderLimits } from './header-scan.ts'
 import { findField, scanHeaders } from './header-scan.ts'
 

@@ -1,7 +1,7 @@
 import { parentPort, workerData } from 'node:worker_threads'
 import type { SignatureReports } from './authenticate/dkim-verify.ts'
 import { judgeSignatures } from './authenticate/dkim-verify.ts'
-import type { MailLimits } from './config.ts'
+import type { MailLimits } from './config/limits.ts'
 import { scanHeaders, toBuffer, withoutRanges } from './header-scan.ts'
 import { toCrlf } from './line-ends.ts'
 import { readMailBody } from './mime-body.ts'

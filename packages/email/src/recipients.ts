@@ -1,6 +1,5 @@
 import type { AgentDirectory } from '@postern/core'
 import { toAsciiDomain } from '@postern/core'
-import type { Recipient } from './mail.ts'
 
 /** The agent behind `agent+tag@domain`, whatever its case; undefined when it is none of ours (EM-4.3). */
 export function findRecipient(address: string, agents: AgentDirectory): Recipient | undefined {
@@ -20,4 +19,12 @@ export function findRecipients(addresses: readonly string[], agents: AgentDirect
 
 function isDomain(text: string, domain: string): boolean {
   return text === domain || toAsciiDomain(text.replace(/\.$/, '')) === domain
+}
+
+/** One of our agents, as an envelope recipient named it. */
+export interface Recipient {
+  /** The agent's name. */
+  readonly agent: string
+  /** What stood behind the `+` of the address. */
+  readonly tag?: string | undefined
 }

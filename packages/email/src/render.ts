@@ -2,9 +2,9 @@ import type { AgentDirectory, Delivery, Json, NormalizedResponse, ShowRequiremen
 import { presentResponse } from '@postern/core'
 import { parseMailbox } from './addresses.ts'
 import { withoutControls } from './encoded-words.ts'
-import type { MailAttachment } from './mail-parts.ts'
 import { attachedFiles, readableBody } from './mail-parts.ts'
 import { trimReferences } from './message-id.ts'
+import type { MailWire } from './out/compose/wire.ts'
 import { placeFiles } from './out/place-files.ts'
 import { quoteMessage } from './out/quote.ts'
 import { extendThreadIndex } from './out/thread-index.ts'
@@ -12,36 +12,6 @@ import { describeNotice } from './out/unreadable.ts'
 import { replySubject } from './subject.ts'
 import type { MailTarget } from './target.ts'
 import { readTarget } from './target.ts'
-
-/** An answer as mail, before it is encoded and signed. Ids without brackets. */
-export interface MailWire {
-  readonly envelope: { readonly from: string; readonly to: readonly string[] }
-  readonly from: { readonly name: string; readonly address: string }
-  readonly to: { readonly name: string; readonly address: string }
-  /** Further people who are spoken to. */
-  readonly alsoTo: readonly string[]
-  readonly cc: readonly string[]
-  /** With the tag the message came with, so that the next one brings it back. */
-  readonly replyTo: string | undefined
-  readonly subject: string
-  /** It answers nothing. */
-  readonly isLetter: boolean
-  readonly messageId: string
-  readonly inReplyTo: string | undefined
-  readonly references: readonly string[]
-  readonly threadTopic: string | undefined
-  readonly threadIndex: string | undefined
-  /** How many agents have had a hand in it, this one counted, and how many may. */
-  readonly hop: number
-  readonly maxHops: number
-  /** ISO 8601 UTC. */
-  readonly date: string
-  readonly text: string
-  readonly html: string
-  readonly attachments: readonly MailAttachment[]
-  /** The agent of ours it is for: nothing is mailed. */
-  readonly localAgent: string | undefined
-}
 
 export interface MailRendering {
   readonly agents: AgentDirectory

@@ -2,7 +2,8 @@ import type { AgentDirectory } from '@postern/core'
 import { formatMailbox } from './addresses.ts'
 import { isRecent } from './covered-mail.ts'
 import { findField } from './header-scan.ts'
-import type { ProvenMail, Recipient } from './mail.ts'
+import type { ProvenMail } from './mail.ts'
+import type { Recipient } from './recipients.ts'
 import { findRecipient } from './recipients.ts'
 
 interface ReplayJudging {

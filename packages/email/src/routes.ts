@@ -8,7 +8,7 @@ import type { EmailConfig } from './config.ts'
 import type { MailIntake } from './intake.ts'
 import type { IntakeProof } from './intake-proof.ts'
 import { createIntakeProof } from './intake-proof.ts'
-import type { MailEnvelopeIn } from './mail.ts'
+import type { MailEnvelopeIn } from './mail/raw.ts'
 import type { ProviderPlatform } from './providers/provider.ts'
 import { createProviderRoutes } from './providers/provider-routes.ts'
 

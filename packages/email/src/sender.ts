@@ -1,7 +1,7 @@
 import type { IdentityEvidence, Sender } from '@postern/core'
 import { formatAddress, mintTransportEvidence } from '@postern/core'
 import { formatMailbox } from './addresses.ts'
-import type { DkimSignature } from './authenticate/dkim.ts'
+import type { DkimSignature } from './authenticate/dkim/classify.ts'
 import { formatKeyId } from './authenticate/proofs.ts'
 import type { Voucher } from './authenticate/verdict.ts'
 import type { ProvenMail } from './mail.ts'

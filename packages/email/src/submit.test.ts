@@ -6,7 +6,7 @@ import type { Simulation } from '@postern/simulation'
 import { openSimulation } from '@postern/simulation'
 import { SMTPServer } from 'smtp-server'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { submitConfigSchema } from './config.ts'
+import { submitConfigSchema } from './config/submit.ts'
 import type { MailSubmitter } from './submit.ts'
 import { classifySmtpError, createMailSubmitter } from './submit.ts'
 

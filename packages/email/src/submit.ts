@@ -2,10 +2,7 @@ import type { Log, MailEnvelope, SubmitMail } from '@postern/core'
 import { Unavailable, Undeliverable } from '@postern/core'
 import type { Transporter } from 'nodemailer'
 import { isDeadAddress } from './bounces/dead-address.ts'
-import type { SubmitConfig } from './config.ts'
-
-export type { SubmitConfig } from './config.ts'
-
+import type { SubmitConfig } from './config/submit.ts'
 /** Hands mail to one smarthost, which does the rest (MX, TLS, reputation). */
 export type MailSubmitter = SubmitMail & { close(): void }
 
@@ -123,3 +120,5 @@ function describeStatus(code: number | undefined, text: string): string {
 function describeReply(response: string): string {
   return describeStatus(Number(/^\d{3}/.exec(response)?.[0] ?? 250), response)
 }
+
+export type { SubmitConfig } from './config/submit.ts'

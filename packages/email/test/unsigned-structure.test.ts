@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { mailLimitsSchema } from '../src/config.ts'
+import { mailLimitsSchema } from '../src/config/limits.ts'
 import { scanHeaders } from '../src/header-scan.ts'
 import { readMailBody } from '../src/mime-body.ts'
 import type { MailGateway } from './gateway.ts'

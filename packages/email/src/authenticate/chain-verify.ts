@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import { arc } from 'mailauth/lib/arc/index.js'
-import type { ChainReport } from '../mime-job.ts'
+import type { ChainReport } from './signatures/reports.ts'
 
 type ChainData = Parameters<typeof arc>[0]
 type ChainOptions = NonNullable<Parameters<typeof arc>[1]>

@@ -1,7 +1,7 @@
 import { toAsciiDomain } from '@postern/core'
 import type { HeaderBlock, HeaderField } from '../header-scan.ts'
-import type { ChainReport } from '../mime-job.ts'
-import { keyNameOf, readTag } from './dkim.ts'
+import type { ChainReport } from './signatures/reports.ts'
+import { keyNameOf, readTag } from './signatures/tags.ts'
 
 /** Which part of an ARC chain is judged, and with which keys. */
 export interface ChainPlan {

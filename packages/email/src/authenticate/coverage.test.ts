@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { mailLimitsSchema } from '../config.ts'
+import { mailLimitsSchema } from '../config/limits.ts'
 import { scanHeaders } from '../header-scan.ts'
 import { keepCovered, leavesEndOpen, readSharedCoverage } from './coverage.ts'
 

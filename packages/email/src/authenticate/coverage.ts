@@ -1,5 +1,5 @@
 import type { HeaderBlock, HeaderField } from '../header-scan.ts'
-import { couldSignFor, readTag } from './dkim.ts'
+import { couldSignFor, readTag } from './signatures/tags.ts'
 
 /**
  * Lower-case names of the fields that a proof covers, each as often as it covers one, counted from the bottom (RFC 6376 §5.4.2). `all`: the server

@@ -1,7 +1,7 @@
 import { isAscii } from 'node:buffer'
 import type { HeaderBlock } from '../header-scan.ts'
 import { findField, toBuffer } from '../header-scan.ts'
-import type { RawMail } from '../mail.ts'
+import type { RawMail } from '../mail/raw.ts'
 
 const replacement = Buffer.from('\ufffd')
 

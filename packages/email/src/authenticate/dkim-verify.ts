@@ -1,6 +1,7 @@
 import { dkimVerify } from 'mailauth/lib/dkim/verify.js'
-import type { ChainReport, MimeJob, SignatureReport, TxtAnswer } from '../mime-job.ts'
+import type { MimeJob } from '../mime-job.ts'
 import { judgeChain, listCoveredNames } from './chain-verify.ts'
+import type { ChainReport, SignatureReport, TxtAnswer } from './signatures/reports.ts'
 
 type SignatureResult = Awaited<ReturnType<typeof dkimVerify>>['results'][number]
 

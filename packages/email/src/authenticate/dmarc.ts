@@ -1,4 +1,4 @@
-import type { DkimSignature } from './dkim.ts'
+import type { DkimSignature } from './dkim/classify.ts'
 import type { DnsBudget } from './mail-dns.ts'
 import type { SpfCheck } from './spf.ts'
 

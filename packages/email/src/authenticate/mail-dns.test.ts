@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { expect, test } from 'vitest'
-import { mailLimitsSchema } from '../config.ts'
+import { mailLimitsSchema } from '../config/limits.ts'
 import { createMailDns } from './mail-dns.ts'
 
 const limits = mailLimitsSchema.parse({ dns_questions: 3, dns_timeout_ms: 20 })

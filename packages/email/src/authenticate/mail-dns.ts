@@ -1,5 +1,5 @@
 import type { DnsResolver, Platform } from '@postern/core'
-import type { MailLimits } from '../config.ts'
+import type { MailLimits } from '../config/limits.ts'
 
 /** The questions one message may ask. */
 export interface DnsBudget {

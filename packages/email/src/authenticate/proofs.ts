@@ -1,6 +1,6 @@
 import type { Proof } from '@postern/core'
-import type { DkimSignature, SignatureVerdict } from './dkim.ts'
-import type { MailEvidence } from './verdict.ts'
+import type { DkimSignature, SignatureVerdict } from './dkim/classify.ts'
+import type { MailEvidence } from './evidence.ts'
 
 const wireVerdicts: Readonly<Record<SignatureVerdict, Proof['verdict']>> = {
   pass: 'pass',

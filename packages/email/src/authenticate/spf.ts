@@ -1,4 +1,4 @@
-import type { MailEnvelopeIn } from '../mail.ts'
+import type { MailEnvelopeIn } from '../mail/raw.ts'
 import type { DnsBudget } from './mail-dns.ts'
 
 type SpfResult = 'pass' | 'fail' | 'softfail' | 'neutral' | 'none' | 'permerror' | 'temperror'

@@ -2,7 +2,7 @@ import { toAsciiDomain } from '@postern/core'
 import type { MailTrust } from '../config.ts'
 import type { HeaderBlock, HeaderField } from '../header-scan.ts'
 import { toBuffer, withoutRanges } from '../header-scan.ts'
-import type { MailEndpoint } from '../mail.ts'
+import type { MailEndpoint } from '../mail/raw.ts'
 import type { MethodResult } from './results-field.ts'
 import { readResultsField } from './results-field.ts'
 

@@ -1,35 +1,11 @@
 import type { Proof } from '@postern/core'
 import { Rejection, Unavailable } from '@postern/core'
-import type { ChainReport } from '../mime-job.ts'
 import { alignsWithoutPolicy } from './alignment.ts'
 import { vouchesFor } from './chain.ts'
 import type { Coverage } from './coverage.ts'
-import type { DkimSignature } from './dkim.ts'
-import type { DmarcCheck } from './dmarc.ts'
+import type { DkimSignature } from './dkim/classify.ts'
+import type { MailEvidence } from './evidence.ts'
 import { formatKeyId, listProofs } from './proofs.ts'
-import type { SpfCheck } from './spf.ts'
-import type { UpstreamVerdict } from './upstream.ts'
-
-/** Everything that was found out about a message's origin. */
-export interface MailEvidence {
-  readonly authorDomain: string
-  readonly signatures: readonly DkimSignature[]
-  /** Undefined when the client is not known. */
-  readonly spf: SpfCheck | undefined
-  readonly dmarc: DmarcCheck
-  /** Undefined where nobody's chain is trusted. */
-  readonly chain?: ChainReport | undefined
-  /** What a server in front of us wrote about it, where the operator has named one. */
-  readonly upstream?: UpstreamVerdict | undefined
-  /** Somebody whose verdict is believed, who saw DMARC pass. */
-  readonly believed?: BelievedVerdict | undefined
-}
-
-export interface BelievedVerdict {
-  /** `provider:<name>`, `authserv:<id>` */
-  readonly issuer: string
-  readonly coverage: Coverage
-}
 
 /** How the author was proven, if at all. */
 export interface Authentication {

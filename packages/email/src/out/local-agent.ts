@@ -1,7 +1,7 @@
 import type { AgentDirectory, ChannelContext, Delivery, Intake, Part } from '@postern/core'
 import { agentFlag, formatAddress, isoTime, mentionRelays, randomHex } from '@postern/core'
-import type { MailWire } from '../render.ts'
 import { packTarget, readTarget } from '../target.ts'
+import type { MailWire } from './compose/wire.ts'
 import { quoteMessage } from './quote.ts'
 
 interface LocalAgentMail {

@@ -1,5 +1,5 @@
 import type { OnceStore, Platform, RejectionCode } from '@postern/core'
-import type { MailEnvelopeIn } from '../mail.ts'
+import type { MailEnvelopeIn } from '../mail/raw.ts'
 
 /** One request of a provider: its body read and bounded, nothing of it believed. */
 export interface WebhookRequest {

@@ -1,0 +1,27 @@
+import type { Coverage } from './coverage.ts'
+import type { DkimSignature } from './dkim/classify.ts'
+import type { DmarcCheck } from './dmarc.ts'
+import type { ChainReport } from './signatures/reports.ts'
+import type { SpfCheck } from './spf.ts'
+import type { UpstreamVerdict } from './upstream.ts'
+
+/** Everything that was found out about a message's origin. */
+export interface MailEvidence {
+  readonly authorDomain: string
+  readonly signatures: readonly DkimSignature[]
+  /** Undefined when the client is not known. */
+  readonly spf: SpfCheck | undefined
+  readonly dmarc: DmarcCheck
+  /** Undefined where nobody's chain is trusted. */
+  readonly chain?: ChainReport | undefined
+  /** What a server in front of us wrote about it, where the operator has named one. */
+  readonly upstream?: UpstreamVerdict | undefined
+  /** Somebody whose verdict is believed, who saw DMARC pass. */
+  readonly believed?: BelievedVerdict | undefined
+}
+
+export interface BelievedVerdict {
+  /** `provider:<name>`, `authserv:<id>` */
+  readonly issuer: string
+  readonly coverage: Coverage
+}
