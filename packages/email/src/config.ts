@@ -1,9 +1,10 @@
 import { z } from 'zod'
+import { answerConfigShape } from './config/answers.ts'
 import { mailLimitsSchema } from './config/limits.ts'
 import { listenConfigSchema } from './config/listen.ts'
+import { providersConfigSchema } from './config/providers.ts'
 import { submitConfigSchema } from './config/submit.ts'
-import { answerConfigShape } from './out/config.ts'
-import { providersConfigSchema } from './providers/config.ts'
+import { mailTrustSchema } from './config/trust.ts'
 
 /** The `email` slice of the configuration. */
 export const emailConfigSchema = z.strictObject({
@@ -20,33 +21,9 @@ export const emailConfigSchema = z.strictObject({
         .default('postern'),
     })
     .prefault({}),
-  trust: z
-    .strictObject({
-      /** An author whose DMARC passes by SPF alone counts as verified. Everybody on a shared host has that. */
-      spf_only: z.boolean().default(false),
-      /** Domains whose ARC seal is believed when it says that DMARC passed before a list changed the mail (RFC 8617). */
-      arc_sealers: z.array(z.string().min(1).toLowerCase()).default([]),
-      /**
-       * Mail servers of the operator's own that have judged a mail before: their name in `Authentication-Results` (RFC 8601), spelled as they spell it, and the
-       * door they bring it by. Each must take out what others wrote under its name.
-       */
-      upstreams: z
-        .array(
-          z.strictObject({
-            authserv_id: z.string().regex(/^[^\s;="()]+$/, 'must be a plain name'),
-            endpoint: z.enum(['listen', 'inbound']),
-          }),
-        )
-        .default([]),
-      /** Mail without a proof whose author's domain asks for refusal: told so, or taken and kept from the agents. */
-      dmarc_reject: z.enum(['refuse', 'quarantine']).default('refuse'),
-      /** RSA keys shorter than this prove nothing (RFC 8301 asks for 2048 of signers and 1024 of verifiers). */
-      min_key_bits: z.number().int().min(1024).default(1024),
-    })
-    .prefault({}),
+  trust: mailTrustSchema.prefault({}),
   ...answerConfigShape,
   limits: mailLimitsSchema.prefault({}),
 })
 
 export type EmailConfig = z.infer<typeof emailConfigSchema>
-export type MailTrust = EmailConfig['trust']

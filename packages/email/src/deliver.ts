@@ -1,11 +1,11 @@
 import type { AgentDirectory, ChannelContext, Delivery } from '@postern/core'
 import { isoTime, Undeliverable } from '@postern/core'
-import { composeMail } from './compose.ts'
-import type { DkimSigner } from './dkim/signer.ts'
+import { composeMail } from './out/compose/encode.ts'
 import type { MailWire } from './out/compose/wire.ts'
+import type { DkimSigner } from './out/dkim/signer.ts'
 import { giveToLocalAgent } from './out/local-agent.ts'
-import { recordSuppression } from './out/record-suppression.ts'
-import { unaskedPeer } from './out/unsubscribe.ts'
+import { recordSuppression } from './out/suppression/record.ts'
+import { unaskedPeer } from './out/suppression/unsubscribe.ts'
 import type { AddressTokens } from './tokens/address-tokens.ts'
 
 const dayMs = 24 * 3_600_000

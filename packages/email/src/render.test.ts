@@ -1,8 +1,8 @@
 import type { AgentDirectory, Delivery, NormalizedMessage, NormalizedResponse, Part } from '@postern/core'
 import { describe, expect, test } from 'vitest'
-import { extendThreadIndex } from './out/thread-index.ts'
 import type { MailRendering } from './render.ts'
 import { renderMail } from './render.ts'
+import { extendThreadIndex } from './threads/thread-index.ts'
 
 const agents: AgentDirectory = {
   domain: 'agents.test',

@@ -5,12 +5,12 @@ import { parseMediaType, peerAddress, readBody, toProblem } from '@postern/http'
 import type { Context } from 'hono'
 import { Hono } from 'hono'
 import type { EmailConfig } from './config.ts'
-import type { MailIntake } from './intake.ts'
-import type { IntakeProof } from './intake-proof.ts'
-import { createIntakeProof } from './intake-proof.ts'
+import type { MailIntake } from './intake/intake.ts'
+import type { IntakeProof } from './intake/proof.ts'
+import { createIntakeProof } from './intake/proof.ts'
 import type { MailEnvelopeIn } from './mail/raw.ts'
 import type { ProviderPlatform } from './providers/provider.ts'
-import { createProviderRoutes } from './providers/provider-routes.ts'
+import { createProviderRoutes } from './providers/routes.ts'
 
 interface MailRouting {
   readonly config: Pick<EmailConfig, 'intake' | 'limits' | 'providers'>

@@ -1,4 +1,4 @@
-import type { Mailbox } from '../addresses.ts'
+import type { Mailbox } from './mailbox.ts'
 
 /** The address fields of a message, read once. */
 export interface MailAddresses {

@@ -1,5 +1,5 @@
 import type { DkimSignature } from './dkim/classify.ts'
-import type { DnsBudget } from './mail-dns.ts'
+import type { DnsBudget } from './dns/mail-dns.ts'
 import type { SpfCheck } from './spf.ts'
 
 type DmarcPolicy = 'none' | 'quarantine' | 'reject'

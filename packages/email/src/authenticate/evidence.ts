@@ -1,9 +1,9 @@
-import type { Coverage } from './coverage.ts'
 import type { DkimSignature } from './dkim/classify.ts'
 import type { DmarcCheck } from './dmarc.ts'
+import type { Coverage } from './signatures/coverage.ts'
 import type { ChainReport } from './signatures/reports.ts'
 import type { SpfCheck } from './spf.ts'
-import type { UpstreamVerdict } from './upstream.ts'
+import type { UpstreamVerdict } from './upstream/results.ts'
 
 /** Everything that was found out about a message's origin. */
 export interface MailEvidence {

@@ -1,5 +1,5 @@
 import type { MailEnvelopeIn } from '../mail/raw.ts'
-import type { DnsBudget } from './mail-dns.ts'
+import type { DnsBudget } from './dns/mail-dns.ts'
 
 type SpfResult = 'pass' | 'fail' | 'softfail' | 'neutral' | 'none' | 'permerror' | 'temperror'
 

@@ -1,11 +1,11 @@
 import type { Proof } from '@postern/core'
 import { Rejection, Unavailable } from '@postern/core'
-import { alignsWithoutPolicy } from './alignment.ts'
-import { vouchesFor } from './chain.ts'
-import type { Coverage } from './coverage.ts'
+import { vouchesFor } from './arc/chain.ts'
 import type { DkimSignature } from './dkim/classify.ts'
 import type { MailEvidence } from './evidence.ts'
 import { formatKeyId, listProofs } from './proofs.ts'
+import { alignsWithoutPolicy } from './signatures/alignment.ts'
+import type { Coverage } from './signatures/coverage.ts'
 
 /** How the author was proven, if at all. */
 export interface Authentication {

@@ -1,4 +1,4 @@
-import type { CalendarEvent } from '../calendar.ts'
+import type { CalendarEvent } from './calendar.ts'
 
 /** What there is to know of a mail beside its newest text and its files. */
 export interface MailDetails {

@@ -1,4 +1,4 @@
-import type { HeaderBlock } from '../header-scan.ts'
+import type { HeaderBlock } from '../mail/header-scan.ts'
 import { findReportPart, parseFieldGroups } from './report-part.ts'
 
 /** What a report says of one recipient (RFC 3464 §2.3). */

@@ -1,7 +1,7 @@
 import { measureGrowth } from '@postern/testing/growth'
 import { expect, test } from 'vitest'
 import { emailConfigSchema } from '../config.ts'
-import { scanHeaders } from '../header-scan.ts'
+import { scanHeaders } from '../mail/header-scan.ts'
 import { readDeliveryStatus } from './delivery-status.ts'
 import { parseFieldGroups } from './report-part.ts'
 

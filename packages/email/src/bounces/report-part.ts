@@ -1,5 +1,5 @@
-import type { HeaderBlock } from '../header-scan.ts'
-import { findField } from '../header-scan.ts'
+import type { HeaderBlock } from '../mail/header-scan.ts'
+import { findField } from '../mail/header-scan.ts'
 
 /** Reports are short; what follows them is the mail they are about. */
 const longestRead = 256 * 1024

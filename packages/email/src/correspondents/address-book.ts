@@ -1,6 +1,6 @@
 import { domainToUnicode } from 'node:url'
-import type { Mailbox } from '../addresses.ts'
-import { findEdit, foldLetters, foldName } from '../confusables.ts'
+import type { Mailbox } from '../addresses/mailbox.ts'
+import { findEdit, foldLetters, foldName } from '../text/confusables.ts'
 
 /** What an author has in common with somebody else. */
 export interface Likeness {

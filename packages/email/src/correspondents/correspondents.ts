@@ -1,6 +1,6 @@
 import type { ChannelContext, Proof, RelationEffect } from '@postern/core'
-import type { Mailbox } from '../addresses.ts'
-import { formatMailbox } from '../addresses.ts'
+import type { Mailbox } from '../addresses/mailbox.ts'
+import { formatMailbox } from '../addresses/mailbox.ts'
 import type { AddressBook, Likeness } from './address-book.ts'
 import { createAddressBook } from './address-book.ts'
 

@@ -1,7 +1,7 @@
 import type { AgentDirectory, BackgroundEntry, Channel, ChannelContext, FoundResponse, Turn } from '@postern/core'
 import { formatAddress } from '@postern/core'
-import { formatMailbox, parseMailbox } from '../addresses.ts'
-import { readTarget } from '../target.ts'
+import { formatMailbox, parseMailbox } from '../addresses/mailbox.ts'
+import { readTarget } from './addressing/target.ts'
 
 interface MailBackground {
   readonly store: Pick<ChannelContext['store'], 'findResponse'>

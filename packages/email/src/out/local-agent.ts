@@ -1,8 +1,8 @@
 import type { AgentDirectory, ChannelContext, Delivery, Intake, Part } from '@postern/core'
 import { agentFlag, formatAddress, isoTime, mentionRelays, randomHex } from '@postern/core'
-import { packTarget, readTarget } from '../target.ts'
+import { packTarget, readTarget } from './addressing/target.ts'
+import { quoteMessage } from './compose/quote.ts'
 import type { MailWire } from './compose/wire.ts'
-import { quoteMessage } from './quote.ts'
 
 interface LocalAgentMail {
   /** As it would have been mailed, unsigned. */

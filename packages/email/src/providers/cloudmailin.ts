@@ -1,9 +1,9 @@
-import type { Form } from './form.ts'
-import { formText, parseForm } from './form.ts'
+import { clientOf, missingRawMail, splitAddresses } from '../webhook/body.ts'
+import type { Form } from '../webhook/form.ts'
+import { formText, parseForm } from '../webhook/form.ts'
+import type { BasicCredentials } from '../webhook/proof.ts'
+import { checkBasicCredentials } from '../webhook/proof.ts'
 import type { MailProvider } from './provider.ts'
-import { clientOf, missingRawMail, splitAddresses } from './webhook-body.ts'
-import type { BasicCredentials } from './webhook-proof.ts'
-import { checkBasicCredentials } from './webhook-proof.ts'
 
 /** CloudMailin in its format "Raw": one form field with the mail, and the envelope beside it. */
 export function openCloudMailin(credentials: BasicCredentials): MailProvider {

@@ -1,8 +1,8 @@
 import { z } from 'zod'
-import type { ProvidersConfig } from './config.ts'
+import type { ProvidersConfig } from '../config/providers.ts'
+import { clientOf, missingRawMail, readWebhookJson, textSchema } from '../webhook/body.ts'
+import { checkHexHmac, checkIsSigned } from '../webhook/proof.ts'
 import type { MailProvider } from './provider.ts'
-import { clientOf, missingRawMail, readWebhookJson, textSchema } from './webhook-body.ts'
-import { checkHexHmac, checkIsSigned } from './webhook-proof.ts'
 
 const payloadSchema = z.object({
   raw: z.string().optional(),

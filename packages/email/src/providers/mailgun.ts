@@ -1,9 +1,9 @@
-import type { Form } from './form.ts'
-import { formText, parseForm } from './form.ts'
+import { missingRawMail, splitAddresses } from '../webhook/body.ts'
+import type { Form } from '../webhook/form.ts'
+import { formText, parseForm } from '../webhook/form.ts'
+import { checkHexHmac, checkWebhookTime } from '../webhook/proof.ts'
+import { createSeenTokens } from '../webhook/seen-tokens.ts'
 import type { MailProvider, ProviderPlatform } from './provider.ts'
-import { createSeenTokens } from './seen-tokens.ts'
-import { missingRawMail, splitAddresses } from './webhook-body.ts'
-import { checkHexHmac, checkWebhookTime } from './webhook-proof.ts'
 
 const [hour, minute] = [3_600_000, 60_000]
 /** Retries of one webhook come for eight hours, and nothing says that each is signed anew. */

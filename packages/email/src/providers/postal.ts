@@ -1,10 +1,10 @@
 import { Rejection } from '@postern/core'
 import { parseMediaType } from '@postern/http'
 import { z } from 'zod'
-import { formText, parseForm } from './form.ts'
+import { missingRawMail, readWebhookJson } from '../webhook/body.ts'
+import { formText, parseForm } from '../webhook/form.ts'
+import { checkIsSigned, checkPublicSignature, readPublicKey } from '../webhook/proof.ts'
 import type { DecodedMail, MailProvider, WebhookRequest } from './provider.ts'
-import { missingRawMail, readWebhookJson } from './webhook-body.ts'
-import { checkIsSigned, checkPublicSignature, readPublicKey } from './webhook-proof.ts'
 
 const payloadSchema = z.object({
   message: z.string().optional(),

@@ -1,8 +1,8 @@
 import { z } from 'zod'
+import { missingRawMail, readWebhookJson } from '../webhook/body.ts'
+import type { BasicCredentials } from '../webhook/proof.ts'
+import { checkBasicCredentials } from '../webhook/proof.ts'
 import type { MailProvider } from './provider.ts'
-import { missingRawMail, readWebhookJson } from './webhook-body.ts'
-import type { BasicCredentials } from './webhook-proof.ts'
-import { checkBasicCredentials } from './webhook-proof.ts'
 
 const payloadSchema = z.object({ RawEmail: z.string().optional(), OriginalRecipient: z.string() })
 

@@ -1,6 +1,6 @@
 import type { RejectionCode } from '@postern/core'
+import type { ProvidersConfig } from '../config/providers.ts'
 import { openCloudMailin } from './cloudmailin.ts'
-import type { ProvidersConfig } from './config.ts'
 import { openForwardEmail } from './forwardemail.ts'
 import { openMailgun } from './mailgun.ts'
 import { openPostal } from './postal.ts'

@@ -1,12 +1,12 @@
 import { createHash } from 'node:crypto'
 import { parseBoundedJson } from '@postern/http'
 import { z } from 'zod'
-import type { Form } from './form.ts'
-import { formText, parseForm } from './form.ts'
+import { checkWebhookShape, clientOf, missingRawMail } from '../webhook/body.ts'
+import type { Form } from '../webhook/form.ts'
+import { formText, parseForm } from '../webhook/form.ts'
+import { checkIsSigned, checkPublicSignature, checkWebhookTime, readPublicKey } from '../webhook/proof.ts'
+import { createSeenTokens } from '../webhook/seen-tokens.ts'
 import type { MailProvider, ProviderPlatform, WebhookRequest } from './provider.ts'
-import { createSeenTokens } from './seen-tokens.ts'
-import { checkWebhookShape, clientOf, missingRawMail } from './webhook-body.ts'
-import { checkIsSigned, checkPublicSignature, checkWebhookTime, readPublicKey } from './webhook-proof.ts'
 
 const [signatureField, timestampField] = [
   'x-twilio-email-event-webhook-signature',

@@ -1,9 +1,9 @@
 import { parseBoundedJson } from '@postern/http'
 import { z } from 'zod'
-import type { ProvidersConfig } from './config.ts'
+import type { ProvidersConfig } from '../config/providers.ts'
+import { checkWebhookShape, missingRawMail } from '../webhook/body.ts'
 import type { DecodedMail, MailProvider, ProviderPlatform } from './provider.ts'
 import { createSnsVerifier, snsSchema } from './sns.ts'
-import { checkWebhookShape, missingRawMail } from './webhook-body.ts'
 
 const receivedSchema = z.object({
   notificationType: z.string(),

@@ -2,8 +2,8 @@ import type { KeyObject } from 'node:crypto'
 import { verify, X509Certificate } from 'node:crypto'
 import { parseUrl, Rejection, Unavailable } from '@postern/core'
 import { z } from 'zod'
+import { refuseSignature } from '../webhook/proof.ts'
 import type { ProviderPlatform } from './provider.ts'
-import { refuseSignature } from './webhook-proof.ts'
 
 export const snsSchema = z.object({
   Type: z.enum(['Notification', 'SubscriptionConfirmation', 'UnsubscribeConfirmation']),

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
-import { parseHopField } from '../loops/hop-field.ts'
 import { createAddressTokens, replyAlias } from './address-tokens.ts'
+import { parseHopField } from './hop-field.ts'
 
 const tokens = createAddressTokens('a key of the gateway', 'agents.test')
 const others = createAddressTokens('another key', 'agents.test')

@@ -1,5 +1,5 @@
 import { createHmac, timingSafeEqual } from 'node:crypto'
-import type { HopMark } from '../loops/hop-field.ts'
+import type { HopMark } from './hop-field.ts'
 import type { Unsubscription } from './unsubscribe-token.ts'
 import { formatUnsubscription, readUnsubscription } from './unsubscribe-token.ts'
 

@@ -1,5 +1,5 @@
-import { judgeSignatures } from '../../src/authenticate/dkim-verify.ts'
-import { toCrlf } from '../../src/line-ends.ts'
+import { judgeSignatures } from '../../src/authenticate/dkim/verify.ts'
+import { toCrlf } from '../../src/mail/line-ends.ts'
 import { readDocuments } from './read-documents.ts'
 import type { Scored } from './score.ts'
 

@@ -1,12 +1,12 @@
 import { readdirSync, readFileSync } from 'node:fs'
-import { planChain } from '../../src/authenticate/chain.ts'
+import { planChain } from '../../src/authenticate/arc/chain.ts'
 import { classifySignature } from '../../src/authenticate/dkim/classify.ts'
-import { planSignatures } from '../../src/authenticate/dkim.ts'
-import { judgeSignatures } from '../../src/authenticate/dkim-verify.ts'
+import { planSignatures } from '../../src/authenticate/dkim/plan.ts'
+import { judgeSignatures } from '../../src/authenticate/dkim/verify.ts'
 import { mailLimitsSchema } from '../../src/config/limits.ts'
-import { scanHeaders } from '../../src/header-scan.ts'
-import { toCrlf } from '../../src/line-ends.ts'
-import type { MimeJob } from '../../src/mime-job.ts'
+import { scanHeaders } from '../../src/mail/header-scan.ts'
+import { toCrlf } from '../../src/mail/line-ends.ts'
+import type { MimeJob } from '../../src/mime/job.ts'
 import type { Scored } from './score.ts'
 
 const limits = mailLimitsSchema.parse({})

@@ -1,5 +1,5 @@
-import { openMailGateway } from '../gateway.ts'
-import { judgeDispositions } from '../judge-fates.ts'
+import { openMailGateway } from '../setup/gateway.ts'
+import { judgeDispositions } from '../setup/judge-dispositions.ts'
 import type { Scored } from './score.ts'
 
 /** Sisimai's bounces, complaints and vacation notices of other servers: none may be answered. */

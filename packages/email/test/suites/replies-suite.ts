@@ -1,5 +1,5 @@
 import { readdirSync, readFileSync } from 'node:fs'
-import { trimReply } from '../../src/reply-trim.ts'
+import { trimReply } from '../../src/body/reply-trim.ts'
 import type { Scored } from './score.ts'
 
 /** Discourse's corpus of replies: the text of each mail, and what of it is new. Exact but for space at its ends. */

@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises'
-import { createMailDns } from '../../src/authenticate/mail-dns.ts'
+import { createMailDns } from '../../src/authenticate/dns/mail-dns.ts'
 import { checkSpf } from '../../src/authenticate/spf.ts'
 import { mailLimitsSchema } from '../../src/config/limits.ts'
 import { readDocuments } from './read-documents.ts'

@@ -1,6 +1,6 @@
 import type { Declaration } from '../css/declarations.ts'
 import { parseDeclarations } from '../css/declarations.ts'
-import type { HtmlAttributes } from '../html/tokenize-html.ts'
+import type { HtmlAttributes } from '../elements/tokenize-html.ts'
 
 /** Properties that decide whether text is seen. */
 const ofInterest: ReadonlySet<string> = new Set(

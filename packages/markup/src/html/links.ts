@@ -1,7 +1,6 @@
+import type { HtmlAttributes } from '../elements/tokenize-html.ts'
 import type { Bookmark, TextSheet } from '../text/text-sheet.ts'
-import type { HtmlTextOptions } from './html-to-text.ts'
-import { afterAddress } from './html-to-text.ts'
-import type { HtmlAttributes } from './tokenize-html.ts'
+import type { HtmlTextOptions } from './html-text.ts'
 
 interface Link {
   readonly href: string
@@ -86,3 +85,6 @@ function isSameAddress({ whole, href }: Link): boolean {
   const address = href.replace(/\/$/, '')
   return ['', 'https://', 'http://', 'mailto:'].some(scheme => scheme + text === address)
 }
+
+/** What stands between an address and what is said to it. */
+export const afterAddress = /^\s*[,:](?=\s|$)\s*|^\s+/

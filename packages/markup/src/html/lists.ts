@@ -1,4 +1,4 @@
-import type { HtmlAttributes } from './tokenize-html.ts'
+import type { HtmlAttributes } from '../elements/tokenize-html.ts'
 
 /** A list that text stands in. */
 export interface OpenList {

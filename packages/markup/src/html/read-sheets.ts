@@ -1,8 +1,8 @@
 import { matchesMedia } from '../css/media.ts'
 import type { StyleRule } from '../css/style-sheet.ts'
 import { parseStyleSheets } from '../css/style-sheet.ts'
+import { tokenizeHtml } from '../elements/tokenize-html.ts'
 import { hidesByProperty } from '../hidden/element-styles.ts'
-import { tokenizeHtml } from './tokenize-html.ts'
 
 /** Sheets are read up to here, all together. */
 const maxSheets = 256 * 1024

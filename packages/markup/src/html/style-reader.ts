@@ -1,12 +1,12 @@
 import { createCascade } from '../css/cascade.ts'
 import type { StyledElement } from '../css/selectors.ts'
+import type { HtmlAttributes } from '../elements/tokenize-html.ts'
 import { listInlineStyles, listOwnStyles } from '../hidden/element-styles.ts'
 import { readVisual } from '../hidden/read-visual.ts'
 import type { Visual } from '../hidden/visual.ts'
 import { isHiding, plainVisual } from '../hidden/visual.ts'
-import type { HtmlTextOptions } from './html-to-text.ts'
+import type { HtmlTextOptions } from './html-text.ts'
 import { readSheets } from './read-sheets.ts'
-import type { HtmlAttributes } from './tokenize-html.ts'
 
 /** What an element is to what stands in it, by its styles. */
 export interface StyledPlace {

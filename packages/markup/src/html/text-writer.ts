@@ -1,15 +1,15 @@
+import { blockBreaks, silentElements, voidElements } from '../elements/kinds.ts'
+import { createOpenElements } from '../elements/open-elements.ts'
+import type { HtmlAttributes, HtmlReader } from '../elements/tokenize-html.ts'
 import { isHiding, mayBeHiding } from '../hidden/visual.ts'
 import { readVisibleCharacters } from '../text/invisible-characters.ts'
 import { createTextSheet } from '../text/text-sheet.ts'
-import { blockBreaks, silentElements, voidElements } from './element-kinds.ts'
-import type { HtmlText, HtmlTextOptions } from './html-to-text.ts'
+import type { HtmlText, HtmlTextOptions } from './html-text.ts'
 import { createLinkWriter } from './links.ts'
 import type { OpenList } from './lists.ts'
 import { nextMark, openList } from './lists.ts'
-import { createOpenElements } from './open-elements.ts'
 import type { StyledPlace } from './style-reader.ts'
 import { createStyleReader } from './style-reader.ts'
-import type { HtmlAttributes, HtmlReader } from './tokenize-html.ts'
 
 /** What text stands in. */
 interface TextPlace extends StyledPlace {

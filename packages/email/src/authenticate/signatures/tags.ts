@@ -1,6 +1,6 @@
 import { toAsciiDomain } from '@postern/core'
-import type { HeaderField } from '../../header-scan.ts'
-import { couldAlign } from '../alignment.ts'
+import type { HeaderField } from '../../mail/header-scan.ts'
+import { couldAlign } from './alignment.ts'
 
 /** Whether a signature might speak for the author, by its `d=`. */
 export function couldSignFor(field: HeaderField, authorDomain: string): boolean {

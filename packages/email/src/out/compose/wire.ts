@@ -1,4 +1,4 @@
-import type { MailAttachment } from '../../mail-parts.ts'
+import type { MailAttachment } from './readable-body.ts'
 
 /** An answer as mail, before it is encoded and signed. Ids without brackets. */
 export interface MailWire {

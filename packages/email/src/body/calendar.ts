@@ -1,0 +1,64 @@
+import { withoutInvisible } from '../text/visible-text.ts'
+
+const [maxOctets, maxLines, maxValue] = [256 * 1024, 4000, 500]
+const properties: Readonly<Record<string, keyof CalendarEvent>> = {
+  UID: 'uid',
+  DTSTART: 'start',
+  DTEND: 'end',
+  ORGANIZER: 'organizer',
+  SUMMARY: 'summary',
+  LOCATION: 'location',
+}
+
+/** The first event of an iCalendar object, within bounds; undefined when it has none. Nothing is accepted by reading it. */
+export function readCalendar(octets: Uint8Array): CalendarEvent | undefined {
+  const lines = unfoldLines(Buffer.from(octets.subarray(0, maxOctets)).toString('utf8'))
+  const start = lines.findIndex(line => /^BEGIN:VEVENT$/i.test(line))
+  if (start < 0) return undefined
+  const method = lines.find(line => /^METHOD:/i.test(line))?.slice('METHOD:'.length)
+  const event: Partial<Record<keyof CalendarEvent, string>> = method ? { method: cleanValue(method).toUpperCase() } : {}
+  for (const line of lines.slice(start + 1)) {
+    if (/^(?:END:VEVENT|BEGIN:VALARM)$/i.test(line)) break
+    readProperty(line, event)
+  }
+  return event
+}
+
+/** RFC 5545 §3.1: a line that begins with white space goes on with the one before. */
+function unfoldLines(text: string): string[] {
+  return text
+    .replace(/\r?\n[ \t]/g, '')
+    .split(/\r?\n/, maxLines)
+    .map(line => line.trim())
+}
+
+function readProperty(line: string, event: Partial<Record<keyof CalendarEvent, string>>): void {
+  const match = /^([A-Z-]{1,20})((?:;(?:"[^"]*"|[^":;])*)*):(.*)$/i.exec(line.slice(0, maxValue * 4))
+  const member = properties[match?.[1]?.toUpperCase() ?? '']
+  if (!match || !member || event[member] !== undefined) return
+  const zone = /;(TZID=[^;:]{1,100})/i.exec(match[2] ?? '')?.[1]
+  const value = cleanValue(match[3] ?? '').replace(/^mailto:/i, '')
+  event[member] = zone ? `${zone}:${value}` : value
+}
+
+/** RFC 5545 §3.3.11 */
+function cleanValue(value: string): string {
+  return withoutInvisible(value.slice(0, maxValue))
+    .replace(/\\n/gi, ' ')
+    .replace(/\\([\\;,])/g, '$1')
+    .replace(/\p{Cc}+/gu, ' ')
+    .trim()
+}
+
+/** An event of a `text/calendar` part (RFC 5545, RFC 5546): what an agent has to know to answer an invitation. */
+export interface CalendarEvent {
+  /** `REQUEST`, `CANCEL`, `REPLY`, … */
+  readonly method?: string | undefined
+  readonly uid?: string | undefined
+  /** As written: `20261121T100000Z`, or with a time zone `TZID=Europe/Berlin:20261121T100000`. */
+  readonly start?: string | undefined
+  readonly end?: string | undefined
+  readonly organizer?: string | undefined
+  readonly summary?: string | undefined
+  readonly location?: string | undefined
+}

@@ -1,0 +1,76 @@
+import type { Admitted, ChannelContext, Inbound } from '@postern/core'
+import { isoTime, Rejection, receive, recordRefusal } from '@postern/core'
+import { findRecipient } from '../addresses/recipients.ts'
+import type { MailEnvelopeIn, RawMail } from '../mail/raw.ts'
+import type { ProvenMail } from '../proven/mail.ts'
+
+/** What every door into this room does with a message. */
+export interface MailIntake {
+  /** Durable for every recipient when it resolves. @throws Rejection, Unavailable */
+  take(octets: Uint8Array, envelope: MailEnvelopeIn, from: string): Promise<readonly Admitted[]>
+  /** The same, with an outcome for each recipient of the envelope; the sender is judged once. */
+  takeEach(
+    octets: Uint8Array,
+    envelope: MailEnvelopeIn,
+    from: string,
+  ): Promise<readonly PromiseSettledResult<readonly Admitted[]>[]>
+  /** @throws Rejection `no_recipient` */
+  checkRecipient(address: string, from: string): void
+  /** Remembers a refusal made before a message was read. */
+  recordRefusal(error: unknown, from: string): void
+}
+
+export function createMailIntake(inbound: Inbound<RawMail, ProvenMail>, gateway: ChannelContext): MailIntake {
+  const { store, platform, agents } = gateway
+  const rawOf = (octets: Uint8Array, envelope: MailEnvelopeIn): RawMail => ({
+    octets: withoutMboxLine(octets),
+    envelope,
+    receivedAt: isoTime(platform.now()),
+  })
+  const record = (error: unknown, from: string) => recordRefusal(error, inbound.name, { store, platform, from })
+  return {
+    // Who hands mail on for others says whose it is.
+    take: (octets, envelope, from) =>
+      receive(inbound, rawOf(octets, envelope), { store, platform, from: envelope.ip ?? from }),
+    takeEach(octets, envelope, from) {
+      const raw = rawOf(octets, envelope)
+      const proven = inbound.verify(raw)
+      return Promise.allSettled(
+        envelope.to.map(address =>
+          receive(narrowInbound(inbound, proven, findAgent(address)), raw, { store, platform, from }),
+        ),
+      )
+    },
+    checkRecipient(address, from) {
+      if (findAgent(address)) return
+      const rejection = new Rejection('no_recipient', 'Cannot accept mail: no such agent here')
+      record(rejection, from)
+      throw rejection
+    },
+    recordRefusal: record,
+  }
+
+  function findAgent(address: string): string | undefined {
+    return findRecipient(address, agents)?.agent
+  }
+}
+
+/** Pipes of mail servers put a line of the mbox format before the message (RFC 4155); it is none of it. */
+function withoutMboxLine(octets: Uint8Array): Uint8Array {
+  const start = Buffer.from(octets.buffer, octets.byteOffset, Math.min(octets.length, 1024)).toString('latin1')
+  const line = /^From [^\s:][^\r\n]*\r?\n/.exec(start)?.[0]
+  return line ? octets.subarray(line.length) : octets
+}
+
+/** The same door for one agent only, with a proof already under way. */
+function narrowInbound(
+  inbound: Inbound<RawMail, ProvenMail>,
+  proven: Promise<ProvenMail>,
+  agent: string | undefined,
+): Inbound<RawMail, ProvenMail> {
+  return {
+    name: inbound.name,
+    verify: () => proven,
+    normalize: mail => inbound.normalize(mail).filter(intake => intake.agent === agent),
+  }
+}

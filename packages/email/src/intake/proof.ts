@@ -1,0 +1,75 @@
+import { createHmac } from 'node:crypto'
+import type { OnceStore, Platform } from '@postern/core'
+import { Rejection } from '@postern/core'
+import { checkWebhookTime, isSameText } from '../webhook/proof.ts'
+import type { SeenTokens } from '../webhook/seen-tokens.ts'
+import { createSeenTokens } from '../webhook/seen-tokens.ts'
+
+/** Who may bring mail to `POST /email/inbound`: whoever knows the intake secret, said outright or used for a signature. */
+export interface IntakeProof {
+  /** Settles what can be settled before the body is read. @throws Rejection */
+  checkHeaders(headers: Headers): void
+  /** Settles the rest. @throws Rejection */
+  checkBody({ headers, url }: Pick<Request, 'headers' | 'url'>, body: Uint8Array): Promise<void>
+  /** The request was taken; it does not prove another. */
+  remember(headers: Headers): void
+}
+
+/** Standard Webhooks leaves the window to us; five minutes are its recommendation. */
+const window = { past: 300_000, ahead: 300_000 }
+
+/** Bearer token (RFC 6750), or the three headers of Standard Webhooks with `v1` (HMAC-SHA256 over id, time and body). */
+export function createIntakeProof(
+  secret: string | undefined,
+  platform: OnceStore & Pick<Platform, 'now'>,
+): IntakeProof {
+  const seen: SeenTokens = createSeenTokens(platform, window.past + window.ahead)
+  const key = readIntakeKey(secret ?? '')
+  return {
+    checkHeaders(headers) {
+      if (!secret) throw new Rejection('forbidden', 'Cannot accept mail: email.intake.secret is not configured')
+      if (isHookSigned(headers)) {
+        checkWebhookTime(headers.get('webhook-timestamp') ?? '', platform.now(), window)
+        seen.check(tokenOf(headers))
+      } else checkBearer(headers.get('authorization'), secret)
+    },
+    async checkBody({ headers, url }, body) {
+      if (!isHookSigned(headers)) return
+      const signed = createHmac('sha256', key)
+        .update(`${tokenOf(headers)}.`)
+        .update(body)
+        .digest('base64')
+      const given = (headers.get('webhook-signature') ?? '').split(' ').filter(text => text.startsWith('v1,'))
+      if (key.length === 0 || !given.slice(0, 8).some(text => isSameText(text.slice(3), signed))) {
+        throw new Rejection('signature_invalid', 'Cannot accept mail: its webhook signature is wrong')
+      }
+      // Whom the mail is for stands in the query, which is not signed.
+      await seen.bind(`intake ${tokenOf(headers)}`, [new URL(url).search])
+    },
+    remember(headers) {
+      if (isHookSigned(headers)) seen.remember(tokenOf(headers))
+    },
+  }
+}
+
+function isHookSigned(headers: Headers): boolean {
+  return headers.has('webhook-signature')
+}
+
+/** What is signed before the body. A further try of the same id has a time of its own. */
+function tokenOf(headers: Headers): string {
+  return `${headers.get('webhook-id') ?? ''}.${headers.get('webhook-timestamp') ?? ''}`
+}
+
+/** `whsec_` and base64, as Standard Webhooks writes keys, or any text. */
+function readIntakeKey(secret: string): Buffer {
+  return secret.startsWith('whsec_')
+    ? Buffer.from(secret.slice('whsec_'.length), 'base64')
+    : Buffer.from(secret, 'utf8')
+}
+
+function checkBearer(authorization: string | null, secret: string): void {
+  const given = /^Bearer +(\S+)$/i.exec(authorization ?? '')?.[1]
+  if (!given || !isSameText(given, secret))
+    throw new Rejection('unsigned', 'Cannot accept mail: wrong or missing bearer token')
+}

@@ -1,0 +1,132 @@
+import { once } from 'node:events'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { setTimeout as delay, setImmediate as turn } from 'node:timers/promises'
+import { Worker } from 'node:worker_threads'
+import { Unavailable } from '@postern/core'
+import { afterEach, expect, test } from 'vitest'
+import { mailLimitsSchema } from '../config/limits.ts'
+import type { MimeJob } from './job.ts'
+import type { MimePool } from './pool.ts'
+import { createMimePool } from './pool.ts'
+
+const silent = () => undefined
+const log = { debug: silent, info: silent, warn: silent, error: silent }
+const platform = {
+  log,
+  sleep: (ms: number, signal?: AbortSignal) => delay(ms, undefined, signal && { signal }).catch(() => undefined),
+}
+const limits = mailLimitsSchema.parse({ parsers: 1, parse_timeout_ms: 20_000, parse_memory_mb: 64, waiting: 3 })
+let pool: MimePool
+
+afterEach(() => pool.close())
+
+/** A worker whose behaviour is named by the message. */
+const file = new URL(
+  `data:text/javascript,${encodeURIComponent(`
+  import { parentPort } from 'node:worker_threads'
+  parentPort.on('message', jobs => parentPort.postMessage(jobs.map(({ octets }) => {
+    const what = Buffer.from(octets).toString()
+    if (what === 'exit') process.exit(1)
+    if (what === 'throw') throw new Error('boom')
+    if (what === 'hang') {
+      new BroadcastChannel('hangs').postMessage('now')
+      while (true);
+    }
+    if (what === 'eat') { const all = []; while (true) all.push(new Array(100000).fill({})) }
+    return what === 'fail' ? { error: 'no' } : { result: what }
+  })))
+`)}`,
+)
+
+function job(what: string): MimeJob {
+  return { octets: Buffer.from(what), ignored: [], keys: {}, isSigned: false, keepsQuotes: false, now: 0 }
+}
+
+test.each(['exit', 'throw', 'eat', 'fail'])('a message that makes its thread %s costs only itself', async what => {
+  pool = createMimePool({ limits, platform, file })
+  const results = await Promise.all([pool.run(job('first')), pool.run(job(what)), pool.run(job('last'))])
+  expect(results).toEqual(['first', undefined, 'last'])
+})
+
+test('a message that takes too long costs only itself', async () => {
+  // Time passes only while somebody hangs: all of what he has, at once.
+  let hanging = Promise.withResolvers<void>()
+  const hangs = new BroadcastChannel('hangs')
+  hangs.onmessage = () => hanging.resolve()
+  const sleep = async (_: number, signal?: AbortSignal) => {
+    const closed = new Promise(resolve => signal?.addEventListener('abort', resolve))
+    await Promise.race([hanging.promise, closed])
+  }
+  const terminated = { ...log, warn: () => (hanging = Promise.withResolvers()) }
+  pool = createMimePool({ limits, platform: { log: terminated, sleep }, file })
+  const results = await Promise.all([pool.run(job('hang')), pool.run(job('last'))])
+  expect(results).toEqual([undefined, 'last'])
+  hangs.close()
+})
+
+test('a message that dies with its thread once is read in the next one', async () => {
+  const place = mkdtempSync(`${tmpdir()}/once-`)
+  const once = new URL(
+    `data:text/javascript,${encodeURIComponent(`
+    import { existsSync, writeFileSync } from 'node:fs'
+    import { parentPort } from 'node:worker_threads'
+    parentPort.on('message', jobs => {
+      if (!existsSync('${place}/died')) { writeFileSync('${place}/died', ''); process.exit(1) }
+      parentPort.postMessage(jobs.map(() => ({ result: 'read' })))
+    })
+  `)}`,
+  )
+  pool = createMimePool({ limits, platform, file: once })
+  expect(await pool.run(job('any'))).toBe('read')
+  rmSync(place, { recursive: true })
+})
+
+test('more than may wait are sent away', async () => {
+  pool = createMimePool({ limits, platform, file })
+  const taken = ['a', 'b', 'c'].map(what => pool.run(job(what)))
+  expect(() => pool.run(job('d'))).toThrow(
+    new Unavailable('Cannot take mail: too many messages are waiting', { retryAfter: 30 }),
+  )
+  expect(await Promise.all(taken)).toEqual(['a', 'b', 'c'])
+})
+
+test('what is under way when the pool closes is asked for again', async () => {
+  pool = createMimePool({ limits, platform, file })
+  const running = pool.run(job('hang'))
+  await Promise.all([pool.close(), expect(running).rejects.toThrow('Cannot take mail: the gateway is shutting down')])
+})
+
+test('a further thread ends when it has nothing to do, and the first one stays', async () => {
+  // Time passes only while nobody is at work.
+  let calm = Promise.withResolvers<void>()
+  const sleep = () => calm.promise.then(() => turn())
+  const threads: Worker[] = []
+  const note = (worker: Worker) => void threads.push(worker)
+  process.on('worker', note)
+  pool = createMimePool({ limits: { ...limits, parsers: 2 }, platform: { log, sleep }, file })
+  const large = 'x'.repeat(300_000)
+  await Promise.all([pool.run(job(large)), pool.run(job(large))])
+  const [, further] = threads
+  const ended = new Promise(resolve => further?.once('exit', resolve))
+  calm.resolve()
+  await ended
+  calm = Promise.withResolvers()
+  expect(await pool.run(job('next'))).toBe('next')
+  process.off('worker', note)
+  expect(threads).toHaveLength(2)
+})
+
+test('a thread that reads mail has the compiled code of earlier ones, and loads no compiler', async () => {
+  const threadFile = JSON.stringify(new URL('./worker-thread.mjs', import.meta.url).href)
+  const text = `
+    import { getCompileCacheDir } from 'node:module'
+    import { parentPort } from 'node:worker_threads'
+    await import(${threadFile})
+    parentPort.postMessage(getCompileCacheDir())
+  `
+  const worker = new Worker(new URL(`data:text/javascript,${encodeURIComponent(text)}`), { workerData: limits })
+  const [directory] = await once(worker, 'message')
+  await worker.terminate()
+  expect(directory).toEqual(expect.any(String))
+})

@@ -1,0 +1,52 @@
+import type { Addressing, AgentDirectory, PostAction } from '@postern/core'
+import { formatMailbox, parseMailbox } from '../../addresses/mailbox.ts'
+import { findRecipient } from '../../addresses/recipients.ts'
+import { isUnread } from '../../automatic/facts.ts'
+import { replyAlias } from '../../tokens/address-tokens.ts'
+import { isNamedBy } from './reply-address.ts'
+import { packTarget } from './target.ts'
+
+interface DirectMessageRules {
+  readonly agents: AgentDirectory
+  /** Mailboxes and domains that agents may write to unasked. */
+  readonly allowed: readonly string[]
+}
+
+/** More people would be a mailing. */
+const maxRecipients = 20
+
+/**
+ * What an agent writes of itself, to those it mentions; undefined when the operator has allowed none of them. The answer of who alone was written
+ * to comes back to its thread. Pure.
+ */
+export function addressDirectMessage(
+  { agent, response, chain }: PostAction,
+  rules: DirectMessageRules,
+): Addressing | undefined {
+  const people = findPeople(response.mentions ?? [], rules)
+  const [mailbox, ...also_to] = people
+  if (mailbox === undefined) return undefined
+  const { agents } = rules
+  const target = {
+    mailbox,
+    also_to,
+    subject: response.subject ?? `A message from ${agents.find(agent)?.displayName ?? agent}`,
+    references: [],
+    is_letter: true,
+    ...(chain && { hop: chain.hop, max_hops: chain.max_hops }),
+  }
+  return {
+    deliveries: people.map(recipient => ({ to: recipient, target: packTarget({ ...target, recipient }) })),
+    aliases: [`${response.id}@${agents.domain}`, replyAlias(response.id)],
+    ...(also_to.length === 0 && { scope: `v:${mailbox}` }),
+  }
+}
+
+function findPeople(mentions: readonly string[], { agents, allowed }: DirectMessageRules): readonly string[] {
+  const mailboxes = mentions.flatMap(text => parseMailbox(text.replace(/^@/, '')) ?? [])
+  const people = mailboxes
+    .filter(mailbox => isNamedBy(mailbox, allowed) && !isUnread(mailbox))
+    .map(formatMailbox)
+    .filter(address => !findRecipient(address, agents))
+  return [...new Set(people)].slice(0, maxRecipients)
+}

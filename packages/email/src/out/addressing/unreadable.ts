@@ -1,0 +1,94 @@
+import { createHash } from 'node:crypto'
+import type { Delivery, NormalizedResponse, OnceStore, PlannedDelivery, Platform } from '@postern/core'
+import { formatMailbox } from '../../addresses/mailbox.ts'
+import type { Authentication } from '../../authenticate/verdict.ts'
+import { matchFieldRules } from '../../automatic/field-rules.ts'
+import type { MailBody } from '../../body/mail-body.ts'
+import type { ReadMail } from '../../mail/unproven.ts'
+import type { MailThread } from '../../threads/thread.ts'
+import { replyAlias } from '../../tokens/address-tokens.ts'
+import type { MailTarget } from './target.ts'
+import { packTarget } from './target.ts'
+
+const dayMs = 24 * 3_600_000
+/** How long a conversation is remembered in which it was said. */
+const threadMs = 90 * dayMs
+
+const encryptedFlags: ReadonlySet<string> = new Set(['pgp_encrypted', 'smime_encrypted'])
+const text = 'This is an automatic reply: I cannot read encrypted mail. Please write to me without encryption.'
+
+export interface UnreadableMail extends Pick<ReadMail, 'header' | 'recipients' | 'addresses' | 'isReport'> {
+  readonly authentication: Pick<Authentication, 'isVerified'>
+  readonly body: Pick<MailBody, 'text' | 'flags'>
+  readonly thread: Pick<MailThread, 'threadId'>
+}
+
+/**
+ * The agents in whose name an author is told that his mail could not be read: one who is proven and wrote it himself, once in a conversation, and once
+ * a day by one agent (RFC 3834 §2). Whom the agent would not answer is told nothing either, which is seen later.
+ */
+export async function chooseUnreadable(
+  mail: UnreadableMail,
+  platform: OnceStore & Pick<Platform, 'now'>,
+): Promise<ReadonlySet<string>> {
+  const { header, recipients, addresses, authentication, body, thread, isReport } = mail
+  const isForUs = authentication.isVerified && !isReport && matchFieldRules(header).length === 0
+  if (!isForUs || !isUnreadable(body)) return new Set()
+  const chosen: string[] = []
+  for (const { agent } of recipients) {
+    const whom = `unreadable ${agent} ${addresses.author.local.toLowerCase()}@${addresses.author.domain}`
+    const isFirst = await platform.consumeOnce(`${whom} ${thread.threadId}`, platform.now() + threadMs)
+    if (isFirst && (await platform.consumeOnce(whom, platform.now() + dayMs))) chosen.push(agent)
+  }
+  return new Set(chosen)
+}
+
+/** There is nothing in it beside what is encrypted. */
+function isUnreadable({ text: said, flags }: UnreadableMail['body']): boolean {
+  const readable = said.replace(/-----BEGIN PGP MESSAGE-----[\s\S]*?(?:-----END PGP MESSAGE-----|$)/g, '')
+  return flags.some(flag => encryptedFlags.has(flag)) && readable.trim() === ''
+}
+
+/** What goes out with the acceptance itself, and the ids by which answers to it find the conversation. */
+interface PlannedNotice {
+  readonly deliveries: readonly PlannedDelivery[]
+  readonly aliases: readonly string[]
+}
+
+/** Nothing is told. */
+export const noNotice: PlannedNotice = { deliveries: [], aliases: [] }
+
+interface NoticePlan {
+  /** Of an answer. */
+  readonly target: MailTarget
+  readonly duplicateKey: string
+  /** Of the agents. */
+  readonly domain: string
+}
+
+/** To the author alone: what no agent has said goes nowhere else, wherever answers would go. Pure: the same mail gives the same notice. */
+export function planUnreadable(
+  { addresses: { author } }: Pick<UnreadableMail, 'addresses'>,
+  { target, duplicateKey, domain }: NoticePlan,
+): PlannedNotice {
+  const mailbox = formatMailbox(author)
+  const notice = createHash('sha256').update(`unreadable ${duplicateKey}`).digest('hex').slice(0, 32)
+  const { others: _, ...alone } = target
+  const planned = { to: mailbox, target: packTarget({ ...alone, mailbox, recipient: mailbox, notice }) }
+  return { deliveries: [planned], aliases: [`${notice}@${domain}`, replyAlias(notice)] }
+}
+
+/** The notice as what it is sent like: an answer to the mail. Undefined where the delivery is none. Pure. */
+export function describeNotice({ message }: Delivery, { notice }: MailTarget): NormalizedResponse | undefined {
+  if (notice === undefined) return undefined
+  const { id, thread_id, recipient, received_at } = message
+  return {
+    id: notice,
+    thread_id,
+    in_reply_to: id,
+    sender: recipient,
+    parts: [{ kind: 'text', mime: 'text/plain', content: text }],
+    status: 'completed',
+    created_at: received_at,
+  }
+}

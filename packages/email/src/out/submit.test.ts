@@ -1,0 +1,151 @@
+import type { AddressInfo } from 'node:net'
+import { createServer } from 'node:net'
+import type { Log } from '@postern/core'
+import { Unavailable, Undeliverable } from '@postern/core'
+import type { Simulation } from '@postern/simulation'
+import { openSimulation } from '@postern/simulation'
+import { SMTPServer } from 'smtp-server'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { submitConfigSchema } from '../config/submit.ts'
+import type { MailSubmitter } from './submit.ts'
+import { classifySmtpError, createMailSubmitter } from './submit.ts'
+
+const silent = () => undefined
+const log: Log = { debug: silent, info: silent, warn: silent, error: silent }
+const envelope = { from: 'echo@agents.test', to: ['bob@nodmarc.test'] }
+const octets = Buffer.from(
+  'From: echo@agents.test\r\nTo: bob@nodmarc.test\r\nMessage-ID: <1@agents.test>\r\n\r\n.dot\r\n..two\r\nHello  \r\n',
+)
+let simulation: Simulation
+let submit: MailSubmitter
+
+beforeAll(async () => {
+  simulation = await openSimulation()
+  submit = createMailSubmitter(simulation.mail.submit, log)
+})
+afterAll(async () => {
+  submit.close()
+  await simulation.close()
+})
+
+test('createMailSubmitter() hands over the very octets, without a login', async () => {
+  expect(await submit(envelope, octets)).toEqual({ response: '250' })
+  const [mail] = simulation.mail.received
+  expect(mail?.octets.toString()).toBe(octets.toString())
+  expect(mail?.envelope).toEqual(envelope)
+})
+
+test.each([
+  [
+    'for good after the data',
+    { code: 554, message: '5.7.1 I know bob@nodmarc.test' },
+    Undeliverable,
+    'the mail server refused it: 554 5.7.1',
+  ],
+  [
+    'for good at the recipient',
+    { code: 550, message: '5.1.1 who?', at: 'rcpt' as const },
+    Undeliverable,
+    'the mail server refused it: 550 5.1.1',
+  ],
+  ['for now after the data', { code: 451, message: 'busy' }, Unavailable, 'the mail server put it off: 451'],
+  [
+    'for now at the recipient',
+    { code: 450, message: '4.2.1 later', at: 'rcpt' as const },
+    Unavailable,
+    'the mail server put it off: 450 4.2.1',
+  ],
+])('a refusal %s', async (_what, refusal, kind, message) => {
+  const fix = simulation.mail.refuse(refusal)
+  const failure = await submit(envelope, octets).catch(error => error)
+  fix()
+  expect(failure).toBeInstanceOf(kind)
+  expect(failure.message).toBe(message)
+})
+
+test('nobody listening is a matter of time', async () => {
+  const nowhere = createMailSubmitter({ host: '127.0.0.1', port: 1 }, log)
+  await expect(nowhere(envelope, octets)).rejects.toThrow(
+    new Unavailable('the mail server could not be reached (ESOCKET)'),
+  )
+  nowhere.close()
+})
+
+test('a smarthost that will not talk to us says nothing about the mail: it waits', async () => {
+  const server = createServer(socket => socket.on('error', () => undefined).end('554 5.7.1 not you\r\n'))
+  await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
+  const { port } = server.address() as AddressInfo
+  const refused = createMailSubmitter({ host: '127.0.0.1', port }, log)
+  await expect(refused(envelope, octets)).rejects.toThrow(new Unavailable('the mail server put it off: 554 5.7.1'))
+  refused.close()
+  server.close()
+})
+
+test.each([
+  [
+    { code: 'EAUTH', responseCode: 535, response: '535 5.7.8 no' },
+    Unavailable,
+    'the mail server did not accept our login or TLS (535 5.7.8)',
+  ],
+  [
+    { code: 'EENVELOPE', message: 'Internationalized mailbox name not allowed' },
+    Undeliverable,
+    'the mail cannot be sent to this address (EENVELOPE)',
+  ],
+  [{ code: 'ETIMEDOUT' }, Unavailable, 'the mail server could not be reached (ETIMEDOUT)'],
+  [undefined, Unavailable, 'the mail server could not be reached (unknown)'],
+])('classifySmtpError() of %j', (error, kind, message) => {
+  const classified = classifySmtpError(error)
+  expect(classified).toBeInstanceOf(kind)
+  expect(classified.message).toBe(message)
+})
+
+test('the reply to DATA is waited for as long as RFC 5321 §4.5.3.2.6 asks, so that no mail is sent twice', () => {
+  expect(submitConfigSchema.parse({ host: 'mail.example' }).timeout_ms).toBeGreaterThanOrEqual(600_000)
+})
+
+describe('over LMTP (RFC 2033)', () => {
+  let server: SMTPServer
+  let lmtp: MailSubmitter
+  let verdict: Error | undefined
+  const taken: string[] = []
+
+  beforeAll(async () => {
+    server = new SMTPServer({
+      lmtp: true,
+      disabledCommands: ['AUTH', 'STARTTLS'],
+      logger: false,
+      onData(stream, _session, done) {
+        stream.on('data', chunk => taken.push(chunk.toString()))
+        stream.on('end', () => done(null, [verdict ?? 'kept'] as unknown as string))
+      },
+    })
+    await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
+    const { port } = server.server.address() as AddressInfo
+    lmtp = createMailSubmitter(submitConfigSchema.parse({ host: '127.0.0.1', port, protocol: 'lmtp' }), log)
+  })
+  afterAll(async () => {
+    lmtp.close()
+    await new Promise<void>(resolve => server.close(() => resolve()))
+  })
+
+  test('the mail is handed over, and what is said of its recipient counts', async () => {
+    expect(await lmtp(envelope, octets)).toEqual({ response: expect.stringMatching(/^250/) })
+    expect(taken.join('')).toContain('Message-ID: <1@agents.test>')
+    verdict = Object.assign(new Error('no such mailbox'), { responseCode: 550 })
+    await expect(lmtp(envelope, octets)).rejects.toThrow(Undeliverable)
+    verdict = Object.assign(new Error('full for now'), { responseCode: 452 })
+    await expect(lmtp(envelope, octets)).rejects.toThrow(Unavailable)
+  })
+})
+
+test.each([
+  ['a sender it will not have', 550, 'MAIL FROM', Unavailable],
+  ['a mail that is too large', 552, 'MAIL FROM', Undeliverable],
+  ['a recipient', 550, 'RCPT TO', Undeliverable],
+  ['a recipient, for now', 450, 'RCPT TO', Unavailable],
+])('a smarthost that refuses %s is to be fixed, or the mail is over', (_what, responseCode, command, kind) => {
+  expect(
+    classifySmtpError({ code: 'EENVELOPE', responseCode, command, response: `${responseCode} no` }),
+  ).toBeInstanceOf(kind)
+})

@@ -1,0 +1,30 @@
+import type { ChannelContext } from '@postern/core'
+import { randomHex } from '@postern/core'
+import type { Unsubscription } from '../../tokens/unsubscribe-token.ts'
+import { recordSuppression } from './record.ts'
+
+type UnsubscribeDeps = Pick<ChannelContext, 'store' | 'platform' | 'agents'>
+
+/** Where only unasked mail is suppressed: answers to what somebody asks are sent on, and asking does not lift it. */
+export function unaskedPeer(mailbox: string): string {
+  return `unasked:${mailbox.toLowerCase()}`
+}
+
+/** The agent writes to this mailbox no more unless it is asked; kept like a message, so that the operator sees why. */
+export async function unsubscribe(
+  { agent, mailbox }: Unsubscription,
+  { store, platform, agents }: UnsubscribeDeps,
+): Promise<void> {
+  const peer = unaskedPeer(mailbox)
+  if (await store.findRelation({ via: 'email', agent, relation: 'suppressed', peer })) return
+  await recordSuppression(
+    {
+      agent,
+      id: `unsubscribe:${randomHex(platform, 16)}`,
+      words: `${mailbox} wants no mail that was not asked for.`,
+      flag: 'unsubscribed',
+      effect: { kind: 'relate', relation: 'suppressed', peer, target: 'unsubscribed' },
+    },
+    { store, platform, agents },
+  )
+}

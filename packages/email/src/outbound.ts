@@ -1,0 +1,74 @@
+import type { Channel, ChannelContext } from '@postern/core'
+import { createSender, defaultMaxHops, Rejection } from '@postern/core'
+import type { EmailConfig } from './config.ts'
+import { deliverMail } from './deliver.ts'
+import { addressMail } from './out/addressing/address.ts'
+import { scopeOfMailbox } from './out/addressing/audience.ts'
+import { addressDirectMessage } from './out/addressing/direct-message.ts'
+import { addressMailNotice } from './out/addressing/notice.ts'
+import { retargetAlone } from './out/addressing/target.ts'
+import { createMailBackground } from './out/background.ts'
+import { createDkimSigner } from './out/dkim/signer.ts'
+import { sendProbe } from './out/probe.ts'
+import { listMailRecords } from './out/published-keys.ts'
+import { liftSuppression } from './out/suppression/lift.ts'
+import { describeMail, renderMail } from './render.ts'
+import type { AddressTokens } from './tokens/address-tokens.ts'
+
+type Outgoing = Pick<
+  Channel,
+  | 'name'
+  | 'address'
+  | 'addressDirectMessage'
+  | 'prepare'
+  | 'fetchBackground'
+  | 'publishedKeys'
+  | 'rotateKeys'
+  | 'addressesFiles'
+  | 'probe'
+  | 'liftSuppression'
+  | 'addressNotice'
+  | 'privateScope'
+  | 'retarget'
+>
+
+/**
+ * The way out: signed mail over one smarthost. There is no `addressAction`: what was mailed cannot be changed or taken back, and an agent writes to
+ * nobody who has not written to it, unless the operator lets it (`addressDirectMessage`); what the gateway itself has to tell somebody goes by `addressNotice`.
+ */
+export function openMailOutbound(
+  config: EmailConfig,
+  { platform, store, agents, fileAddress, showRequirement, maxHops = defaultMaxHops }: ChannelContext,
+  openTokens: () => Promise<AddressTokens>,
+): Outgoing {
+  const { selector } = config.dkim
+  const signer = createDkimSigner({ store, domain: agents.domain, selector, now: () => platform.now() })
+  const rendering = { agents, config, fileAddress, showRequirement, maxHops }
+  const delivering = { gateway: { store, platform }, agents, signer, config, openTokens }
+  return {
+    ...createSender({
+      name: 'email',
+      address: answered => addressMail(answered, { agents, maxHops }),
+      render: delivery => renderMail(delivery, rendering),
+      describe: describeMail,
+      deliver: (wire, delivery) => deliverMail(wire, delivery, delivering),
+    }),
+    addressDirectMessage: post => addressDirectMessage(post, { agents, allowed: config.write_to }),
+    // Bytes of answers are kept once, under their digest: attached from there, or linked when they are too large.
+    addressesFiles: true,
+    fetchBackground: createMailBackground({ store, agents, isQuoting: config.quote }),
+    publishedKeys: async () => listMailRecords(await signer.publish(), agents.domain),
+    addressNotice: action => addressMailNotice(action, agents),
+    privateScope: subject => scopeOfMailbox(subject.replace(/^mailto:/, '')),
+    retarget: retargetAlone,
+    probe: () => sendProbe({ platform, agents, signer, openTokens }),
+    liftSuppression: (agent, peer) => liftSuppression({ agent, peer }, { store, platform, agents }),
+    async rotateKeys(agent, options) {
+      if (agent !== undefined && !agents.find(agent)) {
+        throw new Rejection('no_recipient', 'Cannot rotate keys: there is no such agent')
+      }
+      // The keys are the domain's: one agent has none of its own.
+      return agent === undefined ? signer.rotate(options) : []
+    },
+  }
+}

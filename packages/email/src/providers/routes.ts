@@ -1,0 +1,120 @@
+import type { Admitted, Log } from '@postern/core'
+import { Rejection } from '@postern/core'
+import { peerAddress, readBody, toProblem } from '@postern/http'
+import type { Context } from 'hono'
+import { Hono } from 'hono'
+import type { ProvidersConfig } from '../config/providers.ts'
+import type { MailIntake } from '../intake/intake.ts'
+import { toBuffer } from '../mail/header-scan.ts'
+import type { DecodedMail, MailProvider, ProviderLanguage, ProviderPlatform, ProviderSize } from './provider.ts'
+import type { ProviderName, ProviderRow } from './providers.ts'
+import { providerRows } from './providers.ts'
+
+interface ProviderRouting {
+  readonly config: ProvidersConfig
+  readonly intake: MailIntake
+  readonly platform: ProviderPlatform
+  /** Octets of one mail. */
+  readonly maxBytes: number
+}
+
+interface OpenProvider {
+  readonly name: ProviderName
+  readonly provider: MailProvider
+  readonly language: ProviderLanguage
+  readonly size: ProviderSize
+}
+
+/** `POST /email/inbound/{provider}` for every provider that is configured; the others do not exist. */
+export function createProviderRoutes(routing: ProviderRouting): Hono {
+  const routes = new Hono()
+  for (const open of openProviders(routing)) {
+    routes.post(`/email/inbound/${open.name}`, context => answerWebhook(context, open, routing))
+  }
+  return routes
+}
+
+function openProviders({ config, platform }: ProviderRouting): OpenProvider[] {
+  return (Object.keys(providerRows) as ProviderName[]).flatMap(name => {
+    const settings = config[name]
+    const row = providerRows[name] as ProviderRow
+    return settings ? [{ name, provider: row.open(settings, platform), language: row.language, size: row.size }] : []
+  })
+}
+
+async function answerWebhook(context: Context, open: OpenProvider, routing: ProviderRouting): Promise<Response> {
+  const { raw } = context.req
+  const limit = limitOf(open.size, routing.maxBytes)
+  const from = peerAddress(context.env)
+  try {
+    open.provider.checkHeaders?.(raw.headers)
+    return await takeWebhook(raw, { open, routing, from, limit })
+  } catch (error) {
+    routing.intake.recordRefusal(error, from)
+    return answerUnread(error, open.language, routing.platform.log)
+  }
+}
+
+interface Taking {
+  readonly open: OpenProvider
+  readonly routing: ProviderRouting
+  readonly from: string
+  readonly limit: number
+}
+
+/** Throws only while there is no mail yet. */
+async function takeWebhook(raw: Request, { open, routing, from, limit }: Taking): Promise<Response> {
+  const { intake, platform, maxBytes } = routing
+  const { provider, language } = open
+  const request = { headers: raw.headers, body: toBuffer(await readBody(raw, limit)) }
+  const mail = checkSize(await provider.decode(request), maxBytes)
+  try {
+    const admitted = mail ? await takeMail(mail, open, intake, from) : []
+    provider.remember?.(request)
+    return Response.json({ status: 'accepted', messages: admitted.map(({ outcome }) => ({ outcome })) })
+  } catch (error) {
+    if (error instanceof Rejection) provider.remember?.(request)
+    return answerRefused(error, language, platform.log)
+  }
+}
+
+function limitOf({ factor, rest, most = Number.POSITIVE_INFINITY }: ProviderSize, maxBytes: number): number {
+  return Math.min(Math.ceil(maxBytes * factor) + rest, most)
+}
+
+function takeMail(
+  { octets, envelope, isLossy, hasDmarcPass }: DecodedMail,
+  { name }: OpenProvider,
+  intake: MailIntake,
+  from: string,
+): Promise<readonly Admitted[]> {
+  return intake.take(octets, { ...envelope, source: { name: `provider:${name}`, isLossy, hasDmarcPass } }, from)
+}
+
+function checkSize(mail: DecodedMail | undefined, maxBytes: number): DecodedMail | undefined {
+  if (mail && mail.octets.length > maxBytes) {
+    throw new Rejection('too_large', `Cannot accept mail: larger than ${maxBytes} bytes`)
+  }
+  return mail
+}
+
+/** Before there was a mail: too large is told in the provider's words, everything else is between us and who called. */
+function answerUnread(error: unknown, language: ProviderLanguage, log: Log): Response {
+  if (error instanceof Rejection && error.code === 'too_large') return answerRefused(error, language, log)
+  const problem = toProblem(error, log)
+  const isUnproven = problem.status === 401 || problem.status === 403
+  return isUnproven ? changeStatus(problem, language.unproven ?? 401) : problem
+}
+
+function answerRefused(error: unknown, language: ProviderLanguage, log: Log): Response {
+  const problem = toProblem(error, log)
+  if (!(error instanceof Rejection) || error.code === 'rate_limited') return changeStatus(problem, 503)
+  const isTold = language.bounces?.has(error.code) ?? true
+  const status = isTold ? language.refused : 200
+  if (!isTold || status === 200) return Response.json({ status: 'refused', code: error.code, detail: error.message })
+  return language.isReasonText ? new Response(error.message, { status }) : changeStatus(problem, status)
+}
+
+function changeStatus(problem: Response, status: number): Response {
+  return problem.status === status ? problem : new Response(problem.body, { status, headers: problem.headers })
+}

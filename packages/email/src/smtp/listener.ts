@@ -1,0 +1,185 @@
+import { createServer } from 'node:net'
+import type { ByteBudget, Listening, Platform } from '@postern/core'
+import { Rejection } from '@postern/core'
+import { networkOf } from '@postern/http'
+import type { SMTPServer, SMTPServerSession } from 'smtp-server'
+import type { MailListenConfig } from '../config/listen.ts'
+import type { MailEnvelopeIn } from '../mail/raw.ts'
+import { createDataReader } from './data.ts'
+import { toSmtpReply } from './replies.ts'
+import { openListenPlace } from './socket.ts'
+
+interface SmtpListening {
+  readonly config: MailListenConfig
+  readonly maxBytes: number
+  /** Of all messages that are being taken at a time. */
+  readonly bodies: ByteBudget
+  readonly sleep: Platform['sleep']
+  /** The name we greet with. */
+  readonly domain: string
+  /** Is this recipient one of our agents? @throws Rejection when it is not */
+  checkRecipient(address: string, from: string): void
+  /** Remembers a refusal the listener made by itself. */
+  recordRefusal(error: unknown, from: string): void
+  /** Resolves once the message is durable for every recipient of the envelope. @throws Rejection, Unavailable */
+  take(octets: Uint8Array, envelope: MailEnvelopeIn): Promise<void>
+  /** Takes a message for one recipient after the other; what is found out about the sender is shared. */
+  takeEach(octets: Uint8Array, envelope: MailEnvelopeIn): Promise<readonly PromiseSettledResult<unknown>[]>
+}
+
+type Taken = (error?: Error | null, message?: string | (string | Error)[]) => void
+
+/**
+ * Listens for mail from an MTA in front of us: SMTP or LMTP, no login, no TLS, meant for loopback or a private network. The
+ * library is loaded with the first connection, or soon after the start, so that the port is open at once.
+ */
+export async function openSmtpListener(listening: SmtpListening): Promise<Listening> {
+  const { config } = listening
+  const busy = new Set<Promise<void>>()
+  let server: Promise<SMTPServer> | undefined
+  const sockets = createServer(async socket => {
+    socket.on('error', () => undefined)
+    socket.pause()
+    server ??= createSmtpServer(listening, busy)
+    ;(await server).connect(socket)
+  })
+  const place = await openListenPlace(sockets, config)
+  sockets.on('error', () => undefined)
+  return {
+    description: `${config.protocol.toUpperCase()} on ${place.text}`,
+    port: place.port,
+    async close() {
+      const closed = new Promise<void>(resolve => sockets.close(() => resolve()))
+      await Promise.allSettled(busy)
+      for (const connection of (await server)?.connections ?? []) {
+        connection.send(421, 'Shutting down', 'SERVICE_UNAVAILABLE')
+        connection.close()
+      }
+      await closed
+    },
+  }
+}
+
+export function loadSmtpServer(): Promise<typeof import('smtp-server')> {
+  return import('smtp-server')
+}
+
+async function createSmtpServer(listening: SmtpListening, busy: Set<Promise<void>>): Promise<SMTPServer> {
+  const { SMTPServer } = await loadSmtpServer()
+  const { config, domain, maxBytes } = listening
+  const isLmtp = config.protocol === 'lmtp'
+  // A socket in the file system is opened only by who may: he has no address to be known by.
+  const trustedPeers = config.path === undefined ? config.trusted_peers : true
+  const { bodies, sleep } = listening
+  const reader = createDataReader({ maxBytes, bodies, sleep, transferMs: config.transfer_ms })
+  const server = new SMTPServer({
+    lmtp: isLmtp,
+    name: domain,
+    banner: 'Postern',
+    size: maxBytes,
+    disabledCommands: ['AUTH', 'STARTTLS'],
+    authOptional: true,
+    disableReverseLookup: true,
+    hideENHANCEDSTATUSCODES: false,
+    logger: false,
+    maxClients: config.max_connections,
+    maxRecipients: config.max_recipients,
+    socketTimeout: config.timeout_ms,
+    useXForward: trustedPeers,
+    useXClient: trustedPeers,
+    onRcptTo({ address }, session, done) {
+      try {
+        listening.checkRecipient(address, session.remoteAddress)
+        done()
+      } catch (error) {
+        done(asSmtpError(error))
+      }
+    },
+    onClose: session => recordAnnounced(session, listening),
+    onData(stream, session, done) {
+      const cut = (error: unknown) => cutOff(server, session, error, listening)
+      const peer = networkOf(withoutPrefix(session.remoteAddress))
+      const taking = reader
+        .read(stream as AsyncIterable<Uint8Array>, peer, octets => takeData(octets, session, listening), cut)
+        .then(outcome => done(null, outcome))
+        .catch(error => done(asSmtpError(error)))
+        .finally(() => busy.delete(taking))
+      busy.add(taking)
+    },
+  })
+  // A client that goes away in the middle is no event; it comes back.
+  server.on('error', () => undefined)
+  return server
+}
+
+/** Ends a connection in the middle of its message: what is still to come would cost more than it can be worth. */
+function cutOff(server: SMTPServer, session: SMTPServerSession, error: unknown, listening: SmtpListening): void {
+  const connection = [...server.connections].find(({ id }) => id === session.id)
+  const { code, enhanced, text } = toSmtpReply(error)
+  listening.recordRefusal(error, session.remoteAddress)
+  connection?.send(`${code} ${enhanced}` as unknown as number, text)
+  connection?.close()
+}
+
+/** Who announces too much (RFC 1870 §6.1) is refused by the library, which tells only at the end, in its last refusal. */
+function recordAnnounced(session: SMTPServerSession, { maxBytes, recordRefusal }: SmtpListening): void {
+  if (!session.error?.startsWith('552 5.3.4 Error:')) return
+  const rejection = new Rejection('too_large', `Cannot accept mail: announced as larger than ${maxBytes} bytes`)
+  recordRefusal(rejection, session.remoteAddress)
+}
+
+/** The reply to DATA: one for all recipients, or with LMTP (RFC 2033 §4.2) one for each. */
+async function takeData(
+  octets: Uint8Array,
+  session: SMTPServerSession,
+  listening: SmtpListening,
+): Promise<Parameters<Taken>[1]> {
+  const envelope = readEnvelope(session, listening.config)
+  if (listening.config.protocol === 'smtp') {
+    await listening.take(octets, envelope)
+    return 'accepted'
+  }
+  const settled = await listening.takeEach(octets, envelope)
+  return settled.map(result => (result.status === 'fulfilled' ? 'accepted' : asSmtpError(result.reason)))
+}
+
+function readEnvelope(session: SMTPServerSession, config: MailListenConfig): MailEnvelopeIn {
+  const { envelope, remoteAddress, hostNameAppearsAs } = session
+  return {
+    from: envelope.mailFrom ? envelope.mailFrom.address : '',
+    to: envelope.rcptTo.map(({ address }) => address),
+    ...(isOfPeer(session, config) && { endpoint: 'listen' }),
+    ...(isClientKnown(session, config) && {
+      ip: remoteAddress,
+      ...(hostNameAppearsAs && { helo: hostNameAppearsAs }),
+    }),
+  }
+}
+
+/** Is the other end of the connection, whomever it says it speaks for, a server of ours? */
+function isOfPeer({ remoteAddress, xForward, xClient }: SMTPServerSession, config: MailListenConfig): boolean {
+  const told = xForward.get('ADDR:DEFAULT') ?? xClient.get('ADDR:DEFAULT')
+  const address = typeof told === 'string' ? told : remoteAddress
+  return config.path !== undefined || config.trusted_peers.includes(withoutPrefix(address))
+}
+
+/** An IPv4 address as it is written. */
+function withoutPrefix(address: string): string {
+  return address.replace(/^::ffff:/i, '')
+}
+
+/** Who speaks LMTP is a server that passes mail on, and so is a peer of ours: only it knows who brought the mail. */
+function isClientKnown(session: SMTPServerSession, { protocol, path, trusted_peers }: MailListenConfig): boolean {
+  const { remoteAddress, xForward, xClient } = session
+  if (xForward.get('ADDR') || xClient.get('ADDR')) return true
+  return protocol === 'smtp' && path === undefined && !trusted_peers.includes(withoutPrefix(remoteAddress))
+}
+
+/**
+ * The library writes its own enhanced code after a number it knows (550 becomes 5.1.1, whatever happened). A code that already
+ * carries one is written as it is.
+ */
+function asSmtpError(error: unknown): Error {
+  const { code, enhanced, text } = toSmtpReply(error)
+  return Object.assign(new Error(text), { responseCode: `${code} ${enhanced}` as unknown as number })
+}

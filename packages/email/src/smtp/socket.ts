@@ -1,0 +1,58 @@
+import { once } from 'node:events'
+import { chmod, lstat, unlink } from 'node:fs/promises'
+import type { Server } from 'node:net'
+import { connect } from 'node:net'
+import type { MailListenConfig } from '../config/listen.ts'
+
+/** Where a listener is reached. */
+interface ListenPlace {
+  readonly text: string
+  /** 0 for a socket in the file system. */
+  readonly port: number
+}
+
+/** Opens the port, or the socket in the file system, that the configuration names. @throws Error of the system */
+export async function openListenPlace(server: Server, config: MailListenConfig): Promise<ListenPlace> {
+  const { host, port = 0, path } = config
+  if (path !== undefined) {
+    await listenOnPath(server, path)
+    return { text: path, port: 0 }
+  }
+  await listenWith(server, () => server.listen(port, host))
+  const address = server.address()
+  const bound = typeof address === 'object' && address ? address.port : port
+  return { text: `${host}:${bound}`, port: bound }
+}
+
+/** Whoever may open the file may bring mail: its owner and its group. What a killed process left behind is replaced. */
+async function listenOnPath(server: Server, path: string): Promise<void> {
+  const listen = () => listenWith(server, () => server.listen(path))
+  try {
+    await listen()
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'EADDRINUSE' || !(await isLeftBehind(path))) throw error
+    await unlink(path)
+    await listen()
+  }
+  await chmod(path, 0o660)
+}
+
+async function listenWith(server: Server, listen: () => void): Promise<void> {
+  const listening = once(server, 'listening')
+  listen()
+  await listening
+}
+
+/** A socket, and no other file, that nobody answers at. */
+async function isLeftBehind(path: string): Promise<boolean> {
+  if (!(await lstat(path)).isSocket()) return false
+  const socket = connect(path)
+  try {
+    await once(socket, 'connect')
+    return false
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === 'ECONNREFUSED'
+  } finally {
+    socket.destroy()
+  }
+}

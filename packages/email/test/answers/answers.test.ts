@@ -1,0 +1,308 @@
+import { createHash } from 'node:crypto'
+import type { Delivery, NormalizedMessage, NormalizedResponse, Part } from '@postern/core'
+import { Unavailable } from '@postern/core'
+import type { ReadMail } from '@postern/simulation'
+import { readMail } from '@postern/simulation'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import type { MailGateway } from '../setup/gateway.ts'
+import { domain, openMailGateway } from '../setup/gateway.ts'
+
+let gateway: MailGateway
+const submitted: { envelope: unknown; octets: Buffer }[] = []
+let failWith: Error | undefined
+
+beforeAll(async () => {
+  gateway = await openMailGateway({
+    async submitMail(envelope, octets) {
+      if (failWith) throw failWith
+      submitted.push({ envelope, octets: Buffer.from(octets) })
+      return { response: '250 2.0.0' }
+    },
+  })
+})
+afterAll(() => gateway.close())
+
+const response: NormalizedResponse = {
+  id: '0123456789abcdef0123456789abcdef',
+  thread_id: 'root@alice.test',
+  in_reply_to: 'm1@alice.test',
+  sender: `@echo@${domain}`,
+  parts: [{ kind: 'text', mime: 'text/plain', content: 'Hello' }],
+  status: 'completed',
+  created_at: '2026-11-21T10:00:00.000Z',
+}
+/** VERP: one for each delivery. */
+const bounceAddress = expect.stringMatching(/^echo\+b\.d1\.[0-9a-f]{20}@agents\.test$/)
+
+const target = {
+  mailbox: 'alice@alice.test',
+  name: 'Alice',
+  subject: 'Lunch',
+  message_id: 'm1@alice.test',
+  references: ['root@alice.test'],
+}
+
+function delivery(changes: Partial<NormalizedResponse> = {}, aim: object = target): Delivery {
+  const answer = { ...response, ...changes }
+  const fixed = {
+    id: 'd1',
+    token: 1,
+    attempt: 1,
+    queuedAt: 0,
+    via: 'email',
+    agent: 'echo',
+    to: 'alice@alice.test',
+  } as const
+  return {
+    ...fixed,
+    target: aim as Delivery['target'],
+    correlationId: 'c',
+    message: { sender: { address: '@alice@alice.test' } } as NormalizedMessage,
+    response: answer,
+  }
+}
+
+async function send(
+  changes: Partial<NormalizedResponse> = {},
+  aim: object = target,
+): Promise<ReadMail & { octets: string }> {
+  const prepared = gateway.channel.prepare(delivery(changes, aim))
+  expect(await prepared.transmit()).toEqual({ note: '250 2.0.0' })
+  const octets = submitted.at(-1)?.octets ?? Buffer.alloc(0)
+  return { ...readMail(octets), octets: octets.toString('latin1') }
+}
+
+test('a second try sends the very same octets', async () => {
+  const parts: Part[] = [
+    ...response.parts,
+    { kind: 'file', name: 'a.txt', mime: 'text/plain', bytes_ref: { kind: 'inline', data_base64: 'Ynl0ZXM=' } },
+  ]
+  expect((await send({ parts })).octets).toBe((await send({ parts })).octets)
+})
+
+test('one that is taken up again after days is signed anew, and says the same', async () => {
+  const signedAt = ({ octets }: { octets: string }) => Array.from(octets.matchAll(/ t=(\d+);/g), ([, t]) => Number(t))
+  const withoutSignatures = (octets: string) => octets.slice(octets.indexOf('From: '))
+  const first = await send()
+  const later = Date.parse(response.created_at) + 6 * 86_400_000
+  await gateway.channel.prepare({ ...delivery(), queuedAt: later }).transmit()
+  const second = { octets: submitted.at(-1)?.octets.toString('latin1') ?? '' }
+  expect(signedAt(first)).toEqual([Date.parse(response.created_at) / 1000, Date.parse(response.created_at) / 1000])
+  expect(signedAt(second)).toEqual([later / 1000, later / 1000])
+  expect(withoutSignatures(second.octets)).toBe(withoutSignatures(first.octets))
+})
+
+test('what is sent is exactly what was asked for, with every header once', async () => {
+  const mail = await send()
+  const header = (name: string) => mail.headers.get(name)
+  expect(header('date')).toEqual(['Sat, 21 Nov 2026 10:00:00 +0000'])
+  expect(header('message-id')).toEqual([`<${response.id}@${domain}>`])
+  expect(header('in-reply-to')).toEqual(['<m1@alice.test>'])
+  expect(header('references')).toEqual(['<root@alice.test> <m1@alice.test>'])
+  expect(header('content-type')?.[0]).toMatch(/^multipart\/alternative;/)
+  for (const [name, values] of mail.headers)
+    expect([name, values.length]).toEqual([name, name === 'dkim-signature' ? 2 : 1])
+  for (const line of mail.octets.split('\r\n')) expect(line.length).toBeLessThan(998)
+})
+
+test('a message without an id of its own is not quoted by one we made up (EM-4.2)', async () => {
+  const { headers } = await send({}, { ...target, message_id: undefined, references: [] })
+  expect(headers.has('in-reply-to')).toBe(false)
+  expect(headers.has('references')).toBe(false)
+})
+
+test('a long chain of references keeps its root and its end', async () => {
+  const references = Array.from({ length: 60 }, (_, index) => `r${index}@x.test`)
+  const mail = await send({}, { ...target, references })
+  expect(mail.references).toHaveLength(20)
+  expect(mail.references.slice(0, 5)).toEqual(references.slice(0, 5))
+  expect(mail.references.at(-1)).toBe('m1@alice.test')
+})
+
+test.each([
+  ['Lunch', 'Re: Lunch'],
+  ['Re: Lunch', 'Re: Lunch'],
+  ['AW: SV: RE[2]: Lunch', 'Re: Lunch'],
+  ['Regarding: Lunch', 'Re: Regarding: Lunch'],
+  ['', 'Re: (no subject)'],
+  ['Grüße', '=?UTF-8?Q?Re=3A_Gr=C3=BC=C3=9Fe?='],
+])('the answer to %j is called %j', async (subject, called) => {
+  expect((await send({}, { ...target, subject })).headers.get('subject')).toEqual([called])
+})
+
+test('EM-57: what came as a header injection goes out as one line', async () => {
+  const evil = 'Hi\r\nBcc: victim@x.test\r\n\r\nboo'
+  const answer = await gateway.post(
+    `From: =?utf-8?q?Al=0D=0ABcc=3A_v=40x.test?= <alice@nodmarc.test>\nTo: echo@${domain}\nSubject: =?utf-8?b?${Buffer.from(evil).toString('base64')}?=\nMessage-ID: <inj@nodmarc.test>\n\nHi\n`,
+  )
+  expect(answer.status).toBe(200)
+  const [turn] = await gateway.store.leaseTurns({ holder: 'test', limit: 1, leaseMs: 1_000 })
+  if (!turn) throw new Error('no turn')
+  // Nor do the agent and what is kept for the answer see more than one.
+  expect(JSON.stringify([turn.content.parts, turn.content.sender, turn.target])).not.toMatch(/\\r|\\nBcc/)
+  const { deliveries } = gateway.channel.address({ turn, response })
+  for (const [aim, changes] of [
+    [deliveries[0]?.target, {}],
+    [target, { subject: evil }],
+  ] as const) {
+    const mail = await send(changes, aim as object)
+    expect(mail.headers.has('bcc')).toBe(false)
+    expect(mail.headers.get('subject')?.[0]).toMatch(/^(Re: )?Hi Bcc: victim@x\.test boo$/)
+    expect(mail.text?.trim()).toBe('Hello')
+  }
+  expect(submitted.at(-1)?.envelope).toEqual({ from: bounceAddress, to: ['alice@alice.test'] })
+})
+
+describe('every kind of part', () => {
+  const text = async (...parts: Part[]) => {
+    const mail = await send({ parts })
+    return { text: mail.text?.trim(), html: mail.html?.trim(), octets: mail.octets }
+  }
+
+  test('markdown is text as it is, and HTML of a few elements (EM-4.7)', async () => {
+    const content =
+      '# Title\n\n- *one*\n- `two`\n\n[here](https://x.test/a) and **there**\n\n```\n<b>\n```\n\n<script>alert(1)</script> [bad](javascript:alert(1))'
+    const mail = await text({ kind: 'text', mime: 'text/markdown', content })
+    expect(mail.text).toBe(content)
+    expect(mail.html).toContain('<h1 dir="auto">Title</h1>')
+    expect(mail.html).toContain('<li dir="auto"><em>one</em></li>')
+    expect(mail.html).toContain('<code>two</code>')
+    expect(mail.html).toContain('<a href="https://x.test/a">here</a> and <strong>there</strong>')
+    expect(mail.html).toContain('<pre><code>&lt;b&gt;\n</code></pre>')
+    expect(mail.html).toContain('&lt;script&gt;')
+    expect(mail.html).not.toMatch(/<script|href="javascript/)
+  })
+
+  test('plain text is not read as markup', async () => {
+    const mail = await text({ kind: 'text', mime: 'text/plain', content: 'a *b*\n<c>' })
+    expect(mail).toMatchObject({ text: 'a *b*\n<c>', html: '<p dir="auto">a *b*<br>\n&lt;c&gt;</p>' })
+  })
+
+  test('HTML becomes text', async () => {
+    const mail = await text({
+      kind: 'text',
+      mime: 'text/html',
+      content: '<p>One</p><p>Two</p><img src="https://x.test/pixel">',
+    })
+    expect(mail).toMatchObject({ text: 'One\n\nTwo' })
+    expect(mail.html).not.toContain('<img')
+  })
+
+  test('links, requirements and tool calls are readable (MN-3)', async () => {
+    const mail = await text(
+      { kind: 'link', url: 'https://x.test/', title: 'X', description: 'About X' },
+      {
+        kind: 'policy',
+        policy: { kind: 'consent_required', message: 'May I?', url: 'https://x.test/yes', action_label: 'Yes' },
+      },
+      { kind: 'tool_call', id: '1', name: 'add', args: { a: 1 }, result: 2 },
+      { kind: 'tool_call', id: '2', name: 'sub', error: { message: 'no' } },
+      { kind: 'file', name: 'far.pdf', bytes_ref: { kind: 'url', url: 'https://x.test/far.pdf' } },
+    )
+    expect(mail.text).toBe(
+      'X: https://x.test/\nAbout X\n\nMay I?\nYes: https://x.test/yes\n\nadd({"a":1}) → 2\n\nsub() failed: no\n\nfar.pdf: https://x.test/far.pdf',
+    )
+    expect(mail.html).toContain('<a href="https://x.test/yes">Yes</a>')
+  })
+
+  test('a link that is none stays text', async () => {
+    const { html } = await text({ kind: 'link', url: 'javascript:alert(1)', title: 'X' })
+    expect(html).not.toContain('<a')
+  })
+
+  test('an answer without parts says what became of it', async () => {
+    expect((await send({ parts: [], status: 'rejected' })).text?.trim()).toBe('This was declined.')
+  })
+
+  test('files are attached, those that are stored by their digest', async () => {
+    const bytes = Buffer.from('attached bytes')
+    const digest = createHash('sha256').update(bytes).digest('hex')
+    const file = `--b\nContent-Type: text/x-test\nContent-Disposition: attachment; filename=in.txt\n\n${bytes}\n--b--\n`
+    await gateway.post(
+      `From: bob@nodmarc.test\nTo: echo@${domain}\nContent-Type: multipart/mixed; boundary=b\n\n${file}`,
+    )
+    const mail = await text(
+      {
+        kind: 'artifact',
+        name: '../out.txt',
+        mime: 'text/x-test',
+        bytes_ref: { kind: 'content_addressed', algo: 'sha256', digest },
+      },
+      { kind: 'file', mime: 'nonsense', bytes_ref: { kind: 'inline', data_base64: bytes.toString('base64') } },
+    )
+    expect(mail.octets).toMatch(/Content-Type: text\/x-test; name=out\.txt/)
+    expect(mail.octets).toMatch(/Content-Disposition: attachment; filename=attachment-2/)
+    expect(mail.octets.split(bytes.toString('base64'))).toHaveLength(3)
+  })
+
+  test('the words go out though a file is gone or too large: the mail names it', async () => {
+    const bytes_ref = { kind: 'content_addressed', algo: 'sha256', digest: '0'.repeat(64) } as const
+    const gone: Part = { kind: 'file', name: 'gone & away.txt', bytes_ref }
+    const data_base64 = Buffer.alloc(19 * 2 ** 20).toString('base64')
+    const large: Part = { kind: 'file', name: 'large.bin', bytes_ref: { kind: 'inline', data_base64 } }
+    const text: Part = { kind: 'text', mime: 'text/plain', content: 'my words' }
+    const mail = await send({ parts: [text, gone, large] })
+    expect(mail.text).toMatch(/^my words/)
+    expect(mail.text).toContain('this file is not stored any more.')
+    expect(mail.html).toContain('<p>large.bin: this file is too large for a mail.</p>')
+    expect(mail.octets).not.toMatch(/Content-Disposition: attachment/)
+  })
+})
+
+test('MN-8.1 recipient-field: who is mentioned stands in To, agents of ours in Cc, each with a delivery of its own; itself and nonsense do not', async () => {
+  const mentions = [
+    '@bob@nodmarc.test',
+    '@helper@agents.test',
+    '@echo@agents.test',
+    '@alice@alice.test',
+    '@bob@nodmarc.test',
+    '@colleague@agents.test',
+    'x\r\nBcc: y@z.test',
+  ]
+  const turn = { agent: 'echo', target } as unknown as Parameters<typeof gateway.channel.address>[0]['turn']
+  const { deliveries, aliases } = gateway.channel.address({ turn, response: { ...response, mentions } })
+  expect(aliases).toEqual([`${response.id}@${domain}`, 'reply:0123456789abcdef'])
+  expect(deliveries.map(({ to }) => to)).toEqual([
+    'alice@alice.test',
+    'bob@nodmarc.test',
+    `colleague@${domain}`,
+    `helper@${domain}`,
+  ])
+  const first = await send({}, deliveries[0]?.target as object)
+  const second = await send({}, deliveries[1]?.target as object)
+  expect(first.headers.get('to')?.[0]).toMatch(/alice@alice\.test>?, bob@nodmarc\.test, colleague@agents\.test$/)
+  expect(first.headers.get('cc')).toEqual([`helper@${domain}`])
+  expect(second.octets).toBe(first.octets)
+  expect(submitted.slice(-2).map(({ envelope }) => envelope)).toEqual([
+    { from: bounceAddress, to: ['alice@alice.test'] },
+    { from: bounceAddress, to: ['bob@nodmarc.test'] },
+  ])
+})
+
+test('the operator sees the mail without octets of files', () => {
+  const parts: Part[] = [
+    { kind: 'file', name: 'a.txt', mime: 'text/plain', bytes_ref: { kind: 'inline', data_base64: 'c2VjcmV0' } },
+  ]
+  const { wire } = gateway.channel.prepare(delivery({ parts }))
+  expect(wire).toMatchObject({ subject: 'Re: Lunch', attachments: [{ name: 'a.txt', mime: 'text/plain' }] })
+  expect(JSON.stringify(wire)).not.toContain('c2VjcmV0')
+})
+
+test('what the smarthost says is passed on (EM-4.10)', async () => {
+  failWith = new Unavailable('the mail server put it off: 450')
+  await expect(gateway.channel.prepare(delivery()).transmit()).rejects.toBe(failWith)
+  failWith = undefined
+})
+
+test('the keys to publish are DKIM, SPF and DMARC records', async () => {
+  const keys = await gateway.channel.publishedKeys()
+  expect(keys.map(({ dns }) => dns?.name)).toEqual([
+    `postern._domainkey.${domain}`,
+    `postern-ed25519._domainkey.${domain}`,
+    domain,
+    `_dmarc.${domain}`,
+  ])
+  expect(keys[0]?.dns?.value).toMatch(/^v=DKIM1; k=rsa; p=MIIBIj[A-Za-z0-9+/=]+$/)
+  expect(keys[1]?.dns?.value).toMatch(/^v=DKIM1; k=ed25519; p=[A-Za-z0-9+/]{43}=$/)
+  expect(gateway.channel.links('echo')).toEqual([{ rel: 'mailto', href: `mailto:echo@${domain}` }])
+})

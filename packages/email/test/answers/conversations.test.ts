@@ -1,0 +1,197 @@
+import type { Agent, NormalizedMessage, Part } from '@postern/core'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import type { MailGateway } from '../setup/gateway.ts'
+import { domain, echo, openMailGateway } from '../setup/gateway.ts'
+
+/** Says how many earlier messages it was given, and from whom the last is. */
+const counting: Agent = {
+  handle: ({ history = [] }) => `I know ${history.length} earlier.`,
+}
+
+const alice = 'Alice <alice@alice.test>'
+const bob = 'Bob <bob@nodmarc.test>'
+
+async function converse(gateway: MailGateway, plan: Parameters<MailGateway['postMail']>[0]) {
+  const { mail } = await gateway.postMail({ to: `counter@${domain}`, ...plan })
+  const reply = await gateway.simulation.mail.awaitReply(mail.messageId, 30_000)
+  await expect
+    .poll(async () => (await gateway.store.findMessage(mail.messageId))?.deliveries.map(({ state }) => state))
+    .toContain('sent')
+  return { mail, reply, text: reply.text?.trim() }
+}
+
+describe('one person at a time', () => {
+  let gateway: MailGateway
+  beforeAll(async () => {
+    gateway = await openMailGateway({ works: true, agents: { counter: counting, echo } })
+  })
+  afterAll(() => gateway.close())
+
+  test('a reply to the signed address finds its thread although its program wrote no References (EM-4.3)', async () => {
+    const first = await converse(gateway, { from: alice, text: 'One' })
+    const [replyTo = ''] = first.reply.headers.get('reply-to') ?? []
+    expect(replyTo).toMatch(/^counter\+r\.[0-9a-f]{32}@agents\.test$/)
+    const second = await converse(gateway, { from: alice, to: replyTo, text: 'Two' })
+    expect(second.text).toBe('I know 2 earlier.')
+  })
+
+  test('in any case, as some programs write addresses', async () => {
+    const first = await converse(gateway, { from: alice, text: 'One' })
+    const replyTo = first.reply.headers.get('reply-to')?.[0]?.replace(/^[^@]+/, local => local.toUpperCase())
+    expect((await converse(gateway, { from: alice, to: replyTo ?? '', text: 'Two' })).text).toBe('I know 2 earlier.')
+  })
+
+  test('the address of a stranger’s answer opens nothing for me, nor does one that is forged', async () => {
+    const first = await converse(gateway, { from: alice, text: 'A secret' })
+    const [replyTo = ''] = first.reply.headers.get('reply-to') ?? []
+    expect((await converse(gateway, { from: bob, to: replyTo, text: 'Me too' })).text).toBe('I know 0 earlier.')
+    const forged = replyTo.replace(/.@/, end => (end === '0@' ? '1@' : '0@'))
+    expect((await converse(gateway, { from: alice, to: forged, text: 'Two' })).text).toBe('I know 0 earlier.')
+  })
+
+  test('a guessed Message-ID opens nobody’s conversation, however well the guesser is proven (EM-4.2)', async () => {
+    const first = await converse(gateway, { from: alice, text: 'A secret' })
+    const ids = [first.mail.messageId, first.reply.messageId ?? '']
+    const guess = await converse(gateway, { from: bob, text: 'Go on', inReplyTo: ids[1], references: ids })
+    expect(guess.text).toBe('I know 0 earlier.')
+    const own = await converse(gateway, { from: alice, text: 'Go on', inReplyTo: ids[1], references: ids })
+    expect(own.text).toBe('I know 2 earlier.')
+  })
+
+  test('a forged token is data like any other tag', async () => {
+    const tag = `r.${'0'.repeat(32)}`
+    const { reply } = await converse(gateway, { from: alice, to: `counter+${tag}@${domain}` })
+    expect(reply.headers.get('reply-to')?.[0]).toMatch(new RegExp(`^counter\\+${tag}@agents\\.test$`))
+  })
+
+  test('Outlook’s Thread-Index is carried on, five octets longer', async () => {
+    const began = Buffer.alloc(22, 7)
+    began.writeUIntBE(Number((116_444_736_000_000_000n + BigInt(Date.UTC(2026, 10, 1)) * 10_000n) >> 16n), 0, 6)
+    const { reply } = await converse(gateway, { from: alice, headers: { 'Thread-Index': began.toString('base64') } })
+    const index = Buffer.from(reply.headers.get('thread-index')?.[0] ?? '', 'base64')
+    expect(index).toHaveLength(27)
+    expect(index.subarray(0, 22).equals(began)).toBe(true)
+  })
+
+  test('nobody else is answered, whoever stood in To and Cc', async () => {
+    const { reply } = await converse(gateway, { from: alice, cc: [bob, 'carol@corp.test'] })
+    expect(reply.headers.get('cc')).toBeUndefined()
+    expect(reply.envelope.to).toEqual(['alice@alice.test'])
+  })
+})
+
+describe('with reply_all', () => {
+  let gateway: MailGateway
+  beforeAll(async () => {
+    const config = { reply_all: true, reply_to_allow: ['desk@partner.test', '@helpers.test'] }
+    gateway = await openMailGateway({ works: true, agents: { counter: counting, echo }, config })
+  })
+  afterAll(() => gateway.close())
+
+  const others = (id: string) =>
+    gateway.store.findMessage(id).then(record => record?.deliveries.map(({ to }) => to).toSorted())
+
+  test('the people in To and Cc are answered; our agents, no-reply addresses and the author twice are not (EM-4.8)', async () => {
+    const { mail, reply } = await converse(gateway, {
+      from: alice,
+      to: [`counter@${domain}`, 'dave@corp.test'],
+      cc: ['Bob <bob@nodmarc.test>', `echo@${domain}`, 'no-reply@corp.test', 'list-request@corp.test', alice],
+    })
+    expect(reply.headers.get('cc')).toEqual(['dave@corp.test, bob@nodmarc.test'])
+    expect(await others(mail.messageId)).toEqual(['alice@alice.test', 'bob@nodmarc.test', 'dave@corp.test'])
+  })
+
+  test('never to strangers: an author who is not proven is answered alone', async () => {
+    const { mail } = await converse(gateway, { from: bob, sign: false, cc: ['victim@corp.test'] })
+    expect(await others(mail.messageId)).toEqual(['bob@nodmarc.test'])
+  })
+
+  test('a crowd is not answered', async () => {
+    const cc = Array.from({ length: 21 }, (_, at) => `member${at}@corp.test`)
+    const { mail } = await converse(gateway, { from: alice, cc })
+    expect(await others(mail.messageId)).toEqual(['alice@alice.test'])
+  })
+
+  test('those who were addressed go on with the conversation; who was not begins another', async () => {
+    const group = { to: [`counter@${domain}`], cc: ['bob@nodmarc.test'] }
+    const first = await converse(gateway, { from: alice, ...group, text: 'One' })
+    const ids = [first.mail.messageId, first.reply.messageId ?? '']
+    const rest = { inReplyTo: ids[1], references: ids }
+    const second = await converse(gateway, { from: bob, to: group.to, cc: ['alice@alice.test'], text: 'Two', ...rest })
+    expect(second.text).toBe('I know 2 earlier.')
+    // What alice and bob said to each other is not for alice alone with dave.
+    const other = await converse(gateway, { from: alice, to: group.to, cc: ['dave@corp.test'], text: 'Three', ...rest })
+    expect(other.text).toBe('I know 0 earlier.')
+    // Alone bob begins with what he was sent: the question and its answer, but not what was said since.
+    const alone = await converse(gateway, { from: bob, text: 'Psst', ...rest })
+    expect(alone.text).toBe('I know 1 earlier.')
+  })
+
+  test.each([
+    ['a mailbox that is allowed', 'Desk@Partner.test', 'Desk@partner.test'],
+    ['a domain that is allowed', 'any@helpers.test', 'any@helpers.test'],
+    ['another', 'other@partner.test', 'alice@alice.test'],
+  ])('EM-32: a Reply-To to %s', async (_what, replyTo, answered) => {
+    const { reply } = await converse(gateway, { from: alice, headers: { 'Reply-To': replyTo } })
+    expect(reply.envelope.to).toEqual([answered])
+  })
+})
+
+test('with answer_lists who is proven is answered alone, the list never; who is not is not (EM-4.1)', async () => {
+  const config = { answer_lists: true, reply_all: true, answer_bcc: true }
+  const gateway = await openMailGateway({ works: true, agents: { counter: counting, echo }, config })
+  const byList = {
+    to: [`counter@${domain}`, 'devs@list.test'],
+    headers: { 'List-Id': '<devs.list.test>', Precedence: 'list', 'Reply-To': 'devs@list.test' },
+  }
+  const { mail, reply } = await converse(gateway, { from: alice, ...byList })
+  expect([reply.envelope.to, reply.headers.get('cc')]).toEqual([['alice@alice.test'], undefined])
+  expect((await gateway.store.findMessage(mail.messageId))?.deliveries).toHaveLength(1)
+  const other = await gateway.postMail({ from: bob, sign: false, ...byList })
+  expect((await gateway.store.findMessage(other.mail.messageId))?.flags).toEqual(
+    expect.arrayContaining(['list', 'bulk']),
+  )
+  await gateway.close()
+})
+
+describe('somebody an agent names in its answer', () => {
+  const heard: NormalizedMessage[] = []
+  /** Calls bob in, and nobody who answers. */
+  const naming: Agent = {
+    handle(message) {
+      heard.push(message)
+      const isAlice = message.sender.address === '@alice@alice.test'
+      const parts = [{ kind: 'text', mime: 'text/plain', content: `Answer ${heard.length}` }] as const
+      return { parts: [...parts], ...(isAlice && { mentions: ['@bob@nodmarc.test'] }) }
+    },
+  }
+  const textOf = ({ parts }: { parts: readonly Part[] }) =>
+    parts.map(part => (part.kind === 'text' ? part.content : '')).join('')
+
+  test.each([
+    ['the answer he was sent', false, ['Answer 1']],
+    ['what it quoted, too', true, ['A question', 'Answer 1']],
+  ])('goes on from %s; who was not sent it does not', async (_what, quote, known) => {
+    heard.length = 0
+    const gateway = await openMailGateway({ works: true, agents: { counter: naming }, config: { quote } })
+    const { reply } = await converse(gateway, { from: alice, text: 'A question' })
+    expect(reply.headers.get('to')?.[0]).toMatch(/<alice@alice\.test>, bob@nodmarc\.test$/)
+    const rest = {
+      text: 'I know.',
+      inReplyTo: reply.messageId,
+      references: reply.references.concat(reply.messageId ?? ''),
+    }
+    await converse(gateway, { from: bob, ...rest })
+    expect(heard.at(-1)?.history).toHaveLength(1)
+    for (const words of known) expect(textOf(heard.at(-1)?.history?.[0] ?? { parts: [] })).toContain(words)
+    await converse(gateway, { from: 'Quentin <quentin@quarantine.test>', ...rest })
+    expect(heard.at(-1)?.history ?? []).toEqual([])
+    await converse(gateway, { from: bob, sign: false, ...rest, text: 'Show me.' })
+    expect(heard.at(-1)?.history ?? []).toEqual([])
+    await converse(gateway, { from: bob, ...rest, text: 'One more.' })
+    // The words of one side in a row are one turn, with the names of those who said them.
+    expect(heard.at(-1)?.history?.map(({ role }) => role)).toEqual(['user', 'assistant'])
+    expect(textOf(heard.at(-1)?.history?.[0] ?? { parts: [] })).toContain('@bob@nodmarc.test:I know.')
+    await gateway.close()
+  })
+})

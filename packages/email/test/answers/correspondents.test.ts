@@ -1,0 +1,144 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import type { MailGateway } from '../setup/gateway.ts'
+import { domain, openMailGateway } from '../setup/gateway.ts'
+import { keyRecord, makeKey, signText } from '../setup/sign.ts'
+
+// Authors who look like somebody the agent knows (EM-4.3).
+
+const key = makeKey(2048)
+let gateway: MailGateway
+let counter = 0
+
+beforeAll(async () => {
+  gateway = await openMailGateway({ config: { answer_lists: true } })
+})
+afterAll(() => gateway.close())
+
+/** Proven by an aligned signature unless told otherwise. */
+async function write(from: string, { to = `echo@${domain}`, isProven = true, header = '', at = gateway } = {}) {
+  counter += 1
+  const signer = /@([^>]+)/.exec(from)?.[1] ?? ''
+  at.simulation.dns.set(`s1._domainkey.${signer}`, { TXT: [keyRecord(key)] })
+  const message = `From: ${from}\r\nTo: ${to}\r\nSubject: ${counter}\r\nDate: Sat, 21 Nov 2026 10:00:00 +0000\r\nMessage-ID: <c${counter}@x.test>\r\n${header}\r\nHello ${counter}.\r\n`
+  const { status } = await at.post(isProven ? signText(message, { domain: signer, key }) : message, { to })
+  expect(status).toBe(200)
+  const { flags, proofs, state, message: taken, number } = await at.latest()
+  const told = taken.parts.find(({ kind }) => (kind as string) === 'email') as { flags?: string[] } | undefined
+  return {
+    number,
+    state,
+    verified: taken.sender.verified,
+    flags: flags.filter(flag => /look|spoof/.test(flag)),
+    told: told?.flags ?? [],
+    proofs: proofs.filter(({ kind }) => kind === 'address' || kind === 'name'),
+  }
+}
+
+describe('somebody who looks like a proven correspondent', () => {
+  let known: number
+  beforeAll(async () => {
+    known = (await write('Alice Ardent <alice.ardent@northwind.test>')).number
+    await write('Mr Brown <brown@a-rather-long-name.test>')
+  })
+
+  const alike: readonly (readonly [string, string, string, string])[] = [
+    ['letters of another alphabet', 'x@n\u043ert\u04bbwind.test', 'lookalike', 'its domain reads like that'],
+    ['letters that read like others', 'x@northvvind.test', 'lookalike', 'its domain reads like that'],
+    ['a letter less', 'x@nothwind.test', 'lookalike', 'its domain is one letter from that'],
+    ['a letter more', 'x@northwinds.test', 'lookalike', 'its domain is one letter from that'],
+    ['another letter', 'x@northwend.test', 'lookalike', 'its domain is one letter from that'],
+    ['two letters the other way round', 'x@nortwhind.test', 'lookalike', 'its domain is one letter from that'],
+    ['another end of it', 'x@northwind.tests', 'lookalike', 'its domain is one letter from that'],
+    ['a local part that reads like it', 'a1ice.ardent@northwind.test', 'lookalike', 'its address reads like that'],
+    [
+      'a local part with a letter less',
+      'alice.arden@northwind.test',
+      'lookalike',
+      'its address is one letter from that',
+    ],
+    [
+      'her name',
+      'Alice Ardent <x@elsewhere.test>',
+      'display_name_spoof',
+      'it bears the same name at another domain as that',
+    ],
+    [
+      'her name, turned round, in other letters',
+      '"ARDENT, \u0410lice" <x@elsewhere.test>',
+      'display_name_spoof',
+      'it bears the same name at another domain as that',
+    ],
+  ]
+
+  test.each(alike)('by %s is flagged, proven or not, and the agent is told', async (_what, from, flag, how) => {
+    for (const isProven of [true, false, true]) {
+      const written = await write(from, { isProven: isProven && !/[^ -~]/.test(from) })
+      expect(written.flags).toContain(flag)
+      expect(written.told).toContain(flag)
+      expect(written.state).toBe('received')
+      expect(written.proofs[0]).toMatchObject({ verdict: 'policy', reason: `${how} of who wrote #${known}` })
+    }
+  })
+
+  const others: readonly (readonly [string, string])[] = [
+    ['the same one', 'Alice Ardent <alice.ardent@northwind.test>'],
+    ['the same one behind a tag, under another name', 'A. Ardent <Alice.Ardent+work@northwind.test>'],
+    ['a colleague', 'Bob <bob@northwind.test>'],
+    ['a namesake in the same house', 'Alice Ardent <a2@mail.northwind.test>'],
+    ['another office of a house', 'Office <x@london.office-house.test>'],
+    ['a further office of that house', 'Place <x@londons.office-house.test>'],
+    ['a numbered one', 'Store <desk7@northwind.test>'],
+    ['a further numbered one', 'Store <desk8@northwind.test>'],
+    ['one of a short name', 'Jo <jo@ab.test>'],
+    ['another of a short name', 'Jon <jon@ac.test>'],
+  ]
+
+  test('and others are not', async () => {
+    for (const [what, from] of others)
+      expect({ what, ...(await write(from)) }).toMatchObject({ what, flags: [], told: [] })
+  })
+
+  test('is told apart below what a country sells', async () => {
+    await write('Bank <bank@barclays.co.test>')
+    expect((await write('x@barclayz.co.test')).flags).toEqual(['lookalike'])
+  })
+
+  test('nor is he by another agent, who does not know her', async () => {
+    expect(await write('x@northwend.test', { to: `helper@${domain}` })).toMatchObject({ flags: [] })
+  })
+
+  test('who was not proven is nobody to be taken for', async () => {
+    await write('Carol Unknown <carol@unproven.test>', { isProven: false })
+    expect(await write('Carol Unknown <carol@unprooven.test>')).toMatchObject({ flags: [] })
+  })
+
+  test('who is known and takes the name of another is told apart', async () => {
+    expect((await write('Mr Brown <brown@a-rather-long-name.test>')).flags).toEqual([])
+    expect((await write('Alice Ardent <brown@a-rather-long-name.test>')).flags).toEqual(['display_name_spoof'])
+  })
+
+  test('whom nobody knows any more is nobody to be taken for', async () => {
+    await write('Dora Gone <dora@forgotten-house.test>')
+    expect((await write('x@forgotten-hause.test')).flags).toEqual(['lookalike'])
+    await gateway.store.forgetPerson({ addresses: [{ via: 'email', address: '@dora@forgotten-house.test' }] })
+    expect((await write('Dora Gone <x@forgotten-hause.test>')).flags).toEqual([])
+  })
+})
+
+test('what was found out names nobody, so that nothing stays of who is forgotten', async () => {
+  await write('Erna Else <erna@someplace-else.test>')
+  const { proofs } = await write('Erna Else <x@sameplace-else.test>')
+  expect(proofs).toHaveLength(2)
+  expect(JSON.stringify(proofs)).not.toMatch(/erna|someplace/i)
+})
+
+test('a second gateway on the same store knows whom the first has met', async () => {
+  const store = gateway.store
+  const other = await openMailGateway({ watchStore: () => store })
+  await write('Frank Far <frank@far-away-land.test>')
+  const signer = 'for-away-land.test'
+  const message = `From: x@${signer}\r\nTo: echo@${domain}\r\nMessage-ID: <second@x.test>\r\n\r\nHello.\r\n`
+  expect((await other.post(message)).status).toBe(200)
+  expect((await gateway.latest()).flags).toContain('lookalike')
+  await other.close()
+})

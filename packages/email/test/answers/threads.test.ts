@@ -1,0 +1,126 @@
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import type { MailGateway } from '../setup/gateway.ts'
+import { domain, openMailGateway } from '../setup/gateway.ts'
+import { keyRecord, makeKey, signText } from '../setup/sign.ts'
+
+let gateway: MailGateway
+beforeAll(async () => {
+  gateway = await openMailGateway({ works: true })
+})
+afterAll(() => gateway.close())
+
+const from = { verified: 'Alice <alice@alice.test>', unverified: 'Bob <bob@nodmarc.test>' }
+
+async function settle(id: string): Promise<void> {
+  const done = Promise.withResolvers<void>()
+  const check = async () => {
+    const record = await gateway.store.findMessage(id)
+    if (record?.deliveries.some(({ state }) => state === 'sent')) done.resolve()
+  }
+  const timer = setInterval(check, 20)
+  await done.promise
+  clearInterval(timer)
+}
+
+test('an answer to our answer continues the thread and brings the history along (EM-4.2)', async () => {
+  const { mail } = await gateway.postMail({ from: from.verified, text: 'One' })
+  const reply = await gateway.simulation.mail.awaitReply(mail.messageId, 30_000)
+  await settle(mail.messageId)
+  const next = await gateway.postMail({
+    from: from.verified,
+    subject: 'Re: Hello',
+    text: 'Two\n\nOn Saturday, Echo wrote:\n> One\n',
+    inReplyTo: reply.messageId,
+    references: [reply.messageId ?? ''],
+  })
+  await gateway.simulation.mail.awaitReply(next.mail.messageId, 30_000)
+  const heard = gateway.heard.find(({ id }) => id === next.mail.messageId)
+  expect(heard?.thread_id).toBe(mail.messageId)
+  expect(heard?.in_reply_to).toBe(reply.messageId)
+  expect(heard?.parts).toMatchObject([
+    { kind: 'text', mime: 'text/plain', content: 'Two' },
+    { kind: 'artifact', artifact_type: 'email.full_text', mime: 'text/plain' },
+    { kind: 'email', subject: expect.stringMatching(/./) },
+  ])
+  expect(heard?.history?.map(({ role }) => role)).toEqual(['user', 'assistant'])
+})
+
+test('the root of References is the thread of a message we see in the middle', async () => {
+  const { mail } = await gateway.postMail({
+    from: from.verified,
+    references: ['root@alice.test', 'next@alice.test'],
+    inReplyTo: 'next@alice.test',
+  })
+  const record = await gateway.store.findMessage(mail.messageId)
+  expect(record?.message).toMatchObject({ thread_id: 'root@alice.test', in_reply_to: 'next@alice.test' })
+})
+
+test('who is not proven never joins the thread of who is, whatever ids are named', async () => {
+  const { mail } = await gateway.postMail({ from: from.verified, text: 'A secret plan' })
+  await settle(mail.messageId)
+  // The same author, unproven: the envelope of another host and a domain without policy would let it in.
+  const forged = await gateway.postMail({
+    from: from.unverified,
+    sign: false,
+    text: 'What did we say?',
+    inReplyTo: mail.messageId,
+    references: [mail.messageId],
+  })
+  await settle(forged.mail.messageId)
+  const heard = gateway.heard.find(({ id }) => id === forged.mail.messageId)
+  expect(heard?.history ?? []).toEqual([])
+})
+
+test('the same author is another scope when unproven than when proven', async () => {
+  const first = await gateway.postMail({ from: from.unverified, text: 'Proven' })
+  await settle(first.mail.messageId)
+  const second = await gateway.postMail({
+    from: from.unverified,
+    sign: false,
+    text: 'Unproven',
+    inReplyTo: first.mail.messageId,
+  })
+  await settle(second.mail.messageId)
+  expect((await gateway.store.findMessage(first.mail.messageId))?.message.sender.verified).toBe(true)
+  expect(gateway.heard.find(({ id }) => id === second.mail.messageId)?.history ?? []).toEqual([])
+})
+
+test("Outlook's Thread-Index ties two messages without references together, where it is signed", async () => {
+  const key = makeKey(2048)
+  gateway.simulation.dns.set('index._domainkey.alice.test', { TXT: [keyRecord(key)] })
+  const fields = ['from', 'to', 'subject', 'date', 'message-id', 'thread-index']
+  const take = async (name: string, index: Buffer) => {
+    const lines = [
+      ...[`From: ${from.verified}`, `To: echo@${domain}`, 'Subject: Plans', `Date: ${new Date().toUTCString()}`],
+      ...[`Message-ID: <${name}@alice.test>`, 'Thread-Topic: Plans', `Thread-Index: ${index.toString('base64')}`],
+    ]
+    const message = `${lines.join('\r\n')}\r\n\r\n${name}\r\n`
+    await gateway.post(signText(message, { domain: 'alice.test', selector: 'index', key, fields }))
+    await settle(`${name}@alice.test`)
+    return gateway.store.findMessage(`${name}@alice.test`)
+  }
+  const guid = Buffer.concat([Buffer.alloc(6, 1), Buffer.alloc(16, 7)])
+  const first = await take('index-one', guid)
+  const second = await take('index-two', Buffer.concat([guid, Buffer.alloc(5, 9)]))
+  const reply = await gateway.simulation.mail.awaitReply('index-one@alice.test', 30_000)
+  expect(reply.headers.get('thread-topic')).toEqual(['Plans'])
+  expect(second?.thread).toBe(first?.thread)
+  expect(gateway.heard.find(({ id }) => id === 'index-two@alice.test')?.history).toHaveLength(2)
+})
+
+test(`the tag of an address comes back in Reply-To`, async () => {
+  const { mail } = await gateway.postMail({ from: from.verified, to: `echo+case-42@${domain}` })
+  const reply = await gateway.simulation.mail.awaitReply(mail.messageId, 30_000)
+  expect(reply.headers.get('reply-to')?.[0]).toMatch(/^echo\+case-42\+r\.[0-9a-f]{32}@agents\.test$/)
+})
+
+test('EM-32: the Reply-To of a proven domain is used, that of another is not (EM-4.5)', async () => {
+  const own = await gateway.postMail({ from: from.verified, headers: { 'Reply-To': 'team@alice.test' } })
+  expect((await gateway.simulation.mail.awaitReply(own.mail.messageId, 30_000)).envelope.to).toEqual([
+    'team@alice.test',
+  ])
+  const other = await gateway.postMail({ from: from.verified, headers: { 'Reply-To': 'thief@evil.test' } })
+  expect((await gateway.simulation.mail.awaitReply(other.mail.messageId, 30_000)).envelope.to).toEqual([
+    'alice@alice.test',
+  ])
+})

@@ -1,0 +1,139 @@
+import type { Delivery, NormalizedMessage } from '@postern/core'
+import { Undeliverable } from '@postern/core'
+import { readMail } from '@postern/simulation'
+import { dkimVerify } from 'mailauth/lib/dkim/verify.js'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import type { MailGateway } from '../setup/gateway.ts'
+import { domain, openMailGateway } from '../setup/gateway.ts'
+
+let gateway: MailGateway
+const submitted: Buffer[] = []
+
+beforeAll(async () => {
+  gateway = await openMailGateway({
+    async submitMail(_, octets) {
+      submitted.push(Buffer.from(octets))
+      return { response: '250 2.0.0' }
+    },
+  })
+})
+afterAll(() => gateway.close())
+
+let count = 0
+/** What an agent says unasked, or as an answer. */
+function deliver(mailbox: string, { isLetter = true, agent = 'echo' } = {}): Promise<unknown> {
+  count += 1
+  const id = String(count).padStart(32, '0')
+  const delivery: Delivery = {
+    id: `d${count}`,
+    token: 1,
+    attempt: 1,
+    queuedAt: 0,
+    via: 'email',
+    agent,
+    to: mailbox,
+    target: { mailbox, recipient: mailbox, subject: 'News', references: [], ...(isLetter && { is_letter: true }) },
+    correlationId: 'c',
+    message: { sender: { address: `@${agent}@${domain}` } } as NormalizedMessage,
+    response: {
+      id,
+      thread_id: id,
+      in_reply_to: id,
+      sender: `@${agent}@${domain}`,
+      parts: [{ kind: 'text', mime: 'text/plain', content: 'News of today.' }],
+      status: 'completed',
+      created_at: new Date(gateway.platform.now()).toISOString(),
+    },
+  }
+  return gateway.channel.prepare(delivery).transmit()
+}
+
+async function send(mailbox: string, options = {}) {
+  await deliver(mailbox, options)
+  const octets = submitted.at(-1) ?? Buffer.alloc(0)
+  return { octets, ...readMail(octets) }
+}
+
+const linkIn = (mail: { headers: ReadonlyMap<string, readonly string[]> }) =>
+  /^<(https:\/\/[^>]+)>$/.exec(mail.headers.get('list-unsubscribe')?.[0] ?? '')?.[1] ?? ''
+const ask = (url: string, init?: RequestInit) => gateway.channel.routes.fetch(new Request(url, init))
+const click = (url: string) =>
+  ask(url, {
+    method: 'POST',
+    headers: { 'content-type': 'application/x-www-form-urlencoded' },
+    body: 'List-Unsubscribe=One-Click',
+  })
+
+test('what an agent sends unasked names a link for one click, and both signatures cover it (RFC 8058)', async () => {
+  const mail = await send('ann@people.test')
+  expect(linkIn(mail)).toMatch(/^https:\/\/agents\.test\/email\/unsubscribe\/echo\/[\w.-]+$/)
+  expect(mail.headers.get('list-unsubscribe-post')).toEqual(['List-Unsubscribe=One-Click'])
+  const keys = await gateway.channel.publishedKeys()
+  const { results } = await dkimVerify(mail.octets, {
+    curTime: new Date(gateway.platform.now()),
+    resolver: async (name: string) => keys.flatMap(({ dns }) => (dns?.name === name ? [[dns.value]] : [])),
+  } as Parameters<typeof dkimVerify>[1])
+  expect(results.map(({ status }) => status.result)).toEqual(['pass', 'pass'])
+  for (const signed of mail.headers.get('dkim-signature') ?? []) {
+    const names = (/;\s*h=([^;]+);/.exec(signed)?.[1] ?? '').replace(/\s/g, '').split(':')
+    expect(names).toEqual(expect.arrayContaining(['list-unsubscribe', 'list-unsubscribe-post']))
+  }
+})
+
+test('an answer has no such link', async () => {
+  const { headers } = await send('ann@people.test', { isLetter: false })
+  expect([headers.has('list-unsubscribe'), headers.has('list-unsubscribe-post')]).toEqual([false, false])
+})
+
+test('one click ends unasked mail of that agent to that person, and nothing else', async () => {
+  const url = linkIn(await send('bob@people.test'))
+  expect((await click(url)).status).toBe(200)
+  await expect(deliver('bob@people.test')).rejects.toThrow(Undeliverable)
+  await expect(deliver('Bob@people.test')).rejects.toThrow(/suppressed \(unsubscribed\)/)
+  await deliver('bob@people.test', { isLetter: false })
+  await deliver('bob@people.test', { agent: 'helper' })
+  await deliver('ann@people.test')
+})
+
+test('it sticks when the person writes to the agent, and until the operator lifts it', async () => {
+  const { mail } = await gateway.postMail({ from: 'alice@alice.test' })
+  expect(mail).toBeDefined()
+  const url = linkIn(await send('alice@alice.test'))
+  await click(url)
+  expect((await click(url)).status).toBe(200)
+  await gateway.postMail({ from: 'alice@alice.test' })
+  expect((await gateway.latest()).message.sender.verified).toBe(true)
+  await expect(deliver('alice@alice.test')).rejects.toThrow(/unsubscribed/)
+  expect(await gateway.channel.liftSuppression?.('echo', 'unasked:alice@alice.test')).toBe(true)
+  await deliver('alice@alice.test')
+  await click(url)
+  await expect(deliver('alice@alice.test')).rejects.toThrow(/unsubscribed/)
+})
+
+test('a link that is only opened, as scanners do, asks and ends nothing', async () => {
+  const url = linkIn(await send('cid@people.test'))
+  const shown = await ask(url)
+  expect(shown.headers.get('content-type')).toMatch(/^text\/html/)
+  expect(await shown.text()).toContain('<button name="List-Unsubscribe" value="One-Click">')
+  expect((await ask(url, { method: 'POST', body: 'x=y' })).status).toBe(400)
+  await deliver('cid@people.test')
+})
+
+test('multipart is as good as a form', async () => {
+  const url = linkIn(await send('dan@people.test'))
+  const body = new FormData()
+  body.set('List-Unsubscribe', 'One-Click')
+  expect((await ask(url, { method: 'POST', body })).status).toBe(200)
+  await expect(deliver('dan@people.test')).rejects.toThrow(/unsubscribed/)
+})
+
+test('nobody makes a link for somebody else', async () => {
+  const url = linkIn(await send('eve@people.test'))
+  const [agentPath = '', token = ''] = [url.slice(0, url.lastIndexOf('/')), url.slice(url.lastIndexOf('/') + 1)]
+  const signature = token.split('.')[1]
+  const other = `${Buffer.from('fay@people.test').toString('base64url')}.${signature}`
+  for (const wrong of [`${agentPath}/${other}`, url.replace('/echo/', '/helper/'), `${agentPath}/x`, `${url}0`]) {
+    expect((await click(wrong)).status).toBe(404)
+  }
+  await deliver('fay@people.test')
+})

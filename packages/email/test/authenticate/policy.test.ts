@@ -1,0 +1,115 @@
+import { afterEach, describe, expect, test } from 'vitest'
+import { writeForwardEmail, writeMailgun } from '../providers/requests.ts'
+import type { MailGateway } from '../setup/gateway.ts'
+import { domain, openMailGateway } from '../setup/gateway.ts'
+import { openSmtpClient } from '../setup/smtp-client.ts'
+
+// What becomes of mail whose author's domain asks for refusal (EM-4.6), door by door.
+
+let gateway: MailGateway
+let counter = 0
+afterEach(() => gateway.close())
+
+/** Of a domain of `p=reject`, signed by nobody. */
+function forge(): string {
+  counter += 1
+  return `From: Alice <alice@alice.test>\r\nTo: echo@${domain}\r\nSubject: ${counter}\r\nMessage-ID: <p${counter}@alice.test>\r\n\r\nHello.\r\n`
+}
+
+const secret = 'a-secret-of-a-webhook'
+
+async function bringByMailgun(): Promise<string> {
+  const timestamp = Math.floor(gateway.platform.now() / 1000)
+  const envelope = { from: 'bob@nodmarc.test', to: `echo@${domain}` }
+  const proof = { key: secret, timestamp, token: `token-${counter}` }
+  const { headers, body } = writeMailgun(Buffer.from(forge()), envelope, proof)
+  const url = '/email/inbound/mailgun'
+  return `${(await gateway.channel.routes.request(url, { method: 'POST', headers, body: new Uint8Array(body) })).status}`
+}
+
+async function bringBySmtp(): Promise<string> {
+  const client = await openSmtpClient(gateway.listening?.port ?? 0)
+  await client.read()
+  for (const line of [`${greeting} mx.test`, 'MAIL FROM:<bob@nodmarc.test>', `RCPT TO:<echo@${domain}>`, 'DATA'])
+    await client.say(line)
+  const reply = await client.say(`${forge()}.`)
+  client.end()
+  return reply.replace(/: .*/s, '').trim()
+}
+let greeting = 'LHLO'
+
+type Endpoint = readonly [
+  name: string,
+  bring: () => Promise<string>,
+  protocol: 'lmtp' | 'smtp',
+  refused: string,
+  taken: string,
+]
+
+const endpoints: readonly Endpoint[] = [
+  ['POST /email/inbound', async () => `${(await gateway.post(forge())).status}`, 'lmtp', '403', '200'],
+  ['a provider', bringByMailgun, 'lmtp', '406', '200'],
+  ['LMTP', bringBySmtp, 'lmtp', '550 5.7.1 Cannot verify mail', '250 2.6.0 accepted'],
+  ['SMTP', bringBySmtp, 'smtp', '550 5.7.1 Cannot verify mail', '250 2.6.0 accepted'],
+]
+
+async function openEndpoint(protocol: 'lmtp' | 'smtp', trust = {}): Promise<void> {
+  greeting = protocol === 'lmtp' ? 'LHLO' : 'EHLO'
+  const config = { trust, listen: { port: 0, protocol }, providers: { mailgun: { signing_key: secret } } }
+  gateway = await openMailGateway({ config })
+}
+
+test.each(endpoints)('p=reject at %s: refused, and the operator sees why', async (_name, bring, protocol, refused) => {
+  await openEndpoint(protocol)
+  expect(await bring()).toBe(refused)
+  expect(await gateway.store.listMessages({ limit: 1 })).toEqual([])
+  expect(await gateway.store.listRefusals({ limit: 1 })).toMatchObject([
+    { code: 'forbidden', reason: expect.stringContaining('the DMARC policy of the From domain is reject') },
+  ])
+})
+
+test.each(endpoints)(
+  'with "dmarc_reject": "quarantine" it is taken at %s and kept from the agents',
+  async (_name, bring, protocol, _refused, taken) => {
+    await openEndpoint(protocol, { dmarc_reject: 'quarantine' })
+    expect(await bring()).toBe(taken)
+    expect(await gateway.latest()).toMatchObject({
+      state: 'ignored',
+      flags: expect.arrayContaining(['dmarc_quarantine']),
+      message: { sender: { verified: false } },
+    })
+  },
+)
+
+describe("a provider's own verdict", () => {
+  const bring = async (trust_provider_verdict: boolean, dmarc: unknown) => {
+    gateway = await openMailGateway({ config: { providers: { forwardemail: { secret, trust_provider_verdict } } } })
+    const envelope = { from: 'bob@nodmarc.test', to: `echo@${domain}` }
+    const { headers, body } = writeForwardEmail(Buffer.from(forge()), envelope, secret, { dmarc })
+    const url = '/email/inbound/forwardemail'
+    return gateway.channel.routes.request(url, { method: 'POST', headers, body: new Uint8Array(body) })
+  }
+  const passed = { status: { result: 'pass' } }
+
+  test('proves the author where the operator says so, and the evidence names who said it (EM-2.2)', async () => {
+    expect((await bring(true, passed)).status).toBe(200)
+    expect((await gateway.latest()).message.sender).toMatchObject({
+      verified: true,
+      auth_method: 'email-dmarc',
+      key_id: 'provider:forwardemail',
+      identities: [{ subject: 'mailto:alice@alice.test', issuer: 'provider:forwardemail', assurance: 'domain' }],
+    })
+  })
+
+  test.each([
+    ['that is not believed', false, passed],
+    ['that is no pass', true, { status: { result: 'fail' } }],
+    ['of another shape', true, 'pass'],
+    ['that is not there', true, undefined],
+  ])('%s proves nothing', async (_what, isTrusted, dmarc) => {
+    const answer = await bring(isTrusted, dmarc)
+    const detail = expect.stringContaining('the DMARC policy of the From domain is reject')
+    expect({ status: answer.status, body: await answer.json() }).toMatchObject({ status: 422, body: { detail } })
+    expect(await gateway.store.listMessages({ limit: 1 })).toEqual([])
+  })
+})

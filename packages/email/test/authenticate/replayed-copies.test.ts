@@ -1,0 +1,265 @@
+import type { MessageRecord } from '@postern/core'
+import { sealMessage } from 'mailauth/lib/arc/index.js'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import type { MailGateway } from '../setup/gateway.ts'
+import { domain, openMailGateway } from '../setup/gateway.ts'
+import { keyRecord, makeKey, signText } from '../setup/sign.ts'
+
+// A signed mail stays signed when fields are added that its signature does not name (RFC 6376 §8.15).
+
+const key = makeKey(2048)
+const victim = 'ann@open.test'
+const usual = ['from', 'to', 'subject', 'date', 'message-id']
+let gateway: MailGateway
+let counter = 0
+
+beforeAll(async () => {
+  const trust = {
+    arc_sealers: ['list.test'],
+    spf_only: true,
+    upstreams: [{ authserv_id: 'mx.front.test', endpoint: 'inbound' as const }],
+  }
+  gateway = await openMailGateway({ works: true, config: { trust } })
+  const { dns } = gateway.simulation
+  dns.set('open.test', { A: ['192.0.2.1'], TXT: ['v=spf1 ip4:192.0.2.1 -all'] })
+  dns.set('_dmarc.open.test', { TXT: ['v=DMARC1; p=none'] })
+  for (const name of ['s1._domainkey.open.test', 'seal._domainkey.list.test']) dns.set(name, { TXT: [keyRecord(key)] })
+})
+afterAll(() => gateway.close())
+
+interface Draft {
+  readonly to?: string
+  readonly id?: string
+  readonly date?: Date
+  readonly more?: readonly string[]
+}
+
+function write({ to = `echo@${domain}`, id, date = new Date(gateway.platform.now()), more = [] }: Draft = {}): string {
+  counter += 1
+  const fields = [
+    ...[`From: ${victim}`, `To: ${to}`, `Subject: Number ${counter}`, `Date: ${date.toUTCString()}`],
+    ...[`Message-ID: <${id ?? `copy${counter}`}@open.test>`, ...more],
+  ]
+  return `${fields.join('\r\n')}\r\n\r\nA secret, number ${counter}.\r\n`
+}
+
+const sign = (message: string, fields: readonly string[] = usual) =>
+  signText(message, { domain: 'open.test', key, fields })
+
+/** What stands on top of everything: nobody's signature has seen it. */
+const add = (message: string, ...fields: readonly string[]) => `${fields.join('\r\n')}\r\n${message}`
+
+async function take(message: string, to: string | undefined = `echo@${domain}`, envelope = {}): Promise<MessageRecord> {
+  expect((await gateway.post(Buffer.from(message, 'latin1'), { to, ...envelope })).status).toBe(200)
+  const [summary] = await gateway.store.listMessages({ limit: 1 })
+  const record = await gateway.store.findMessage(`#${summary?.message}`)
+  if (!record) throw new Error('nothing is stored')
+  return record
+}
+
+const told = ({ message }: MessageRecord) => message.parts.find(({ kind }) => kind === ('email' as string))
+
+/** A conversation of the victim's with the agent: its first mail, what it was answered, and where answers to that go. */
+async function converse() {
+  const record = await take(sign(write()))
+  const reply = await gateway.simulation.mail.awaitReply(record.message.id, 30_000)
+  return {
+    record,
+    root: `<${record.message.id}>`,
+    answer: `<${reply.messageId}>`,
+    address: reply.headers.get('reply-to')?.[0] ?? '',
+  }
+}
+
+const pastOf = ({ message }: MessageRecord) =>
+  expect.poll(() => gateway.heard.find(({ id }) => id === message.id)?.history?.length, { timeout: 30_000 })
+
+describe('a mail for somebody else', () => {
+  test('reaches no agent by a Cc that was added', async () => {
+    const record = await take(add(sign(write({ to: 'bob@open.test' })), `Cc: echo@${domain}`))
+    expect(record).toMatchObject({ state: 'ignored', message: { sender: { verified: true } } })
+    expect(record.flags).toEqual(expect.arrayContaining(['not_addressed', 'unsigned_cc']))
+  })
+
+  test('nor by a second To', async () => {
+    const record = await take(add(sign(write({ to: 'bob@open.test' })), `To: echo@${domain}`))
+    expect(record).toMatchObject({ state: 'ignored', flags: expect.arrayContaining(['duplicate_header']) })
+  })
+
+  test('is given to the agent with a warning where its signature leaves To open, as Outlook’s does', async () => {
+    const record = await take(sign(write(), ['from', 'date', 'subject', 'message-id']))
+    expect(record.state).not.toBe('ignored')
+    expect(told(record)).toMatchObject({ flags: expect.arrayContaining(['unsigned_to', 'may_be_replayed']) })
+  })
+
+  test('is counted as a replay when it comes to an agent that only an added Cc names', async () => {
+    const message = sign(write())
+    await take(message)
+    const record = await take(add(message, `Cc: helper@${domain}`), `helper@${domain}`)
+    expect(record).toMatchObject({ state: 'ignored', flags: expect.arrayContaining(['replayed_signature']) })
+  })
+})
+
+describe('a mail that is brought into a conversation by fields nobody signed', () => {
+  const cases: readonly (readonly [
+    string,
+    (talk: Awaited<ReturnType<typeof converse>>) => readonly string[],
+    string,
+  ])[] = [
+    ['In-Reply-To', ({ answer }) => [`In-Reply-To: ${answer}`], 'unsigned_in_reply_to'],
+    ['References', ({ root, answer }) => [`References: ${root} ${answer}`], 'unsigned_references'],
+  ]
+  test.each(cases)('%s: begins one of its own, and the agent is told', async (_name, fields, flag) => {
+    const talk = await converse()
+    const record = await take(add(sign(write()), ...fields(talk)))
+    expect(record.thread).not.toBe(talk.record.thread)
+    expect(record.message.in_reply_to).toBeUndefined()
+    expect(told(record)).toMatchObject({ flags: expect.arrayContaining([flag]) })
+    await pastOf(record).toBe(0)
+  })
+
+  test('Thread-Index: begins one of its own', async () => {
+    const index = `Thread-Index: ${Buffer.alloc(27, 5).toString('base64')}`
+    const fields = [...usual, 'thread-index']
+    const first = await take(sign(write({ more: [index] }), fields))
+    expect((await take(sign(write({ more: [index] }), fields))).thread).toBe(first.thread)
+    expect((await take(add(sign(write()), index))).thread).not.toBe(first.thread)
+  })
+
+  test('Message-ID: takes no place in a conversation that is known by it', async () => {
+    const talk = await converse()
+    const reply = await take(sign(write({ more: [`In-Reply-To: <unseen@open.test>`] }), [...usual, 'in-reply-to']))
+    const named = { id: 'unseen' }
+    const record = await take(sign(write(named), ['from', 'to', 'subject', 'date']))
+    expect(record.thread).not.toBe(reply.thread)
+    expect(record.thread).not.toBe(talk.record.thread)
+    expect(record.message.id).toMatch(/^sha256:/)
+  })
+
+  test('signed fields bring it there', async () => {
+    const talk = await converse()
+    const more = [`In-Reply-To: ${talk.answer}`, `References: ${talk.root} ${talk.answer}`]
+    const record = await take(sign(write({ more }), [...usual, 'in-reply-to', 'references']))
+    expect(record.thread).toBe(talk.record.thread)
+    expect(record.flags).toEqual([])
+    await pastOf(record).toBe(2)
+  })
+
+  test('a forged field above a signed one, which is named twice, breaks the signature', async () => {
+    const talk = await converse()
+    const oversigned = [...usual, 'in-reply-to']
+    const message = add(sign(write(), oversigned), `In-Reply-To: ${talk.answer}`)
+    expect(await take(message)).toMatchObject({ message: { sender: { verified: false } } })
+  })
+})
+
+// `h=` as these services wrote it in 2025 and 2026, of fields that are there.
+const services: Readonly<Record<string, string>> = {
+  Gmail: 'cc:to:subject:message-id:date:from:in-reply-to:references:mime-version',
+  Outlook: 'From:Date:Subject:Message-ID:Content-Type:MIME-Version:X-MS-Exchange-SenderADCheck',
+  Fastmail:
+    'cc:cc:content-transfer-encoding:content-type:content-type:date:date:from:from:in-reply-to:in-reply-to:message-id:mime-version:references:reply-to:subject:subject:to:to',
+  Apple: 'From:Content-Type:Mime-Version:Subject:Message-Id:Date:To:x-icloud-hme',
+  OpenDKIM: 'From:Reply-To:Subject:Date:To:Cc:In-Reply-To:References',
+  Yahoo: 'Date:From:To:Subject:References:From:Subject:Reply-To',
+  Proton:
+    'Date:To:From:Cc:Subject:Message-ID:In-Reply-To:References:Feedback-ID:From:To:Cc:Date:Subject:Reply-To:Message-ID',
+}
+
+describe('people who write by', () => {
+  test.each(Object.entries(services))(
+    '%s are answered, and go on with it at the address they are given',
+    async (_name, names) => {
+      const fields = names.toLowerCase().split(':')
+      const mime = ['MIME-Version: 1.0', 'Content-Type: text/plain; charset=UTF-8']
+      const first = await take(signRepeated(write({ more: mime }), fields))
+      expect(first.message.sender.verified).toBe(true)
+      const reply = await expectReply()
+      const address = reply.headers.get('reply-to')?.[0] ?? ''
+      const more = [`In-Reply-To: <${reply.messageId}>`, `References: <${reply.messageId}>`, ...mime]
+      const second = await take(signRepeated(write({ to: address, more }), fields), address)
+      expect(second).toMatchObject({ thread: first.thread, message: { sender: { verified: true } } })
+      await pastOf(second).toBe(2)
+    },
+  )
+
+  /** The newest answer, to a mail whose id may not be ours to know. */
+  async function expectReply() {
+    const subject = `Re: Number ${counter}`
+    const find = () => gateway.simulation.mail.received.find(({ headers }) => headers.get('subject')?.[0] === subject)
+    await expect.poll(find, { timeout: 30_000 }).toBeDefined()
+    const reply = find()
+    if (!reply) throw new Error('no answer came')
+    return reply
+  }
+
+  /** A name given once more than its field is there signs that there is no other. */
+  function signRepeated(message: string, fields: readonly string[]): string {
+    return sign(
+      message,
+      [...new Set(fields)].filter(name => new RegExp(`^${name}:`, 'im').test(message)),
+    )
+  }
+})
+
+describe('where another proves the author, only what that proof covers counts', () => {
+  const results = 'dmarc=pass header.from=open.test'
+  /** Somebody changes the body on the way, so that the author's own signature is good no longer. */
+  const change = (message: string) => `${message}-- \r\nThe list\r\n`
+
+  test('the message signature of a trusted sealer', async () => {
+    const talk = await converse()
+    const message = change(sign(write()))
+    const privateKey = key.export({ type: 'pkcs8', format: 'pem' }).toString()
+    const sealing = {
+      signingDomain: 'list.test',
+      selector: 'seal',
+      privateKey,
+      authResults: `list.test; ${results}`,
+      cv: 'none',
+    }
+    const sealed = `${await sealMessage(message, sealing)}${message}`
+    const record = await take(add(sealed, `In-Reply-To: ${talk.answer}`))
+    expect(record.message.sender).toMatchObject({ verified: true, key_id: 'arc:d=list.test/s=seal' })
+    expect(record.thread).not.toBe(talk.record.thread)
+    expect(record.flags).toContain('unsigned_in_reply_to')
+  })
+
+  test('a server in front of us: what every signature of the author names', async () => {
+    const talk = await converse()
+    const message = add(change(sign(write())), `In-Reply-To: ${talk.answer}`)
+    // Whoever replays a mail may put a signature on top that names everything, and is good for nothing.
+    const boasting = 'DKIM-Signature: v=1; d=open.test; s=s1; h=from:to:subject:date:message-id:in-reply-to; bh=x; b=x'
+    const record = await take(
+      add(message, `Authentication-Results: mx.front.test; dkim=pass header.d=open.test; ${results}`, boasting),
+    )
+    expect(record.message.sender).toMatchObject({ verified: true, key_id: 'authserv:mx.front.test' })
+    expect(record.thread).not.toBe(talk.record.thread)
+    expect(record.flags).toContain('unsigned_in_reply_to')
+  })
+
+  test('a server in front of us that took the signature out: nothing but the author', async () => {
+    const talk = await converse()
+    const fields = `dkim=pass header.d=open.test; ${results}`
+    const message = write({ more: [`In-Reply-To: ${talk.answer}`] })
+    const record = await take(add(message, `Authentication-Results: mx.front.test; ${fields}`))
+    expect(record.thread).not.toBe(talk.record.thread)
+    expect(record.flags).toEqual(expect.arrayContaining(['unsigned_to', 'unsigned_in_reply_to']))
+  })
+
+  test('a server in front of us believes no signature that leaves the end of the body open', async () => {
+    const message = signText(write(), { domain: 'open.test', key, bodyOctets: 9, tags: { l: '9' } })
+    const fields = `dkim=pass header.d=open.test; ${results}`
+    const record = await take(
+      add(`${message}And send him money.\r\n`, `Authentication-Results: mx.front.test; ${fields}`),
+    )
+    expect(record.message.sender.verified).toBe(false)
+  })
+
+  test('SPF: the server that brings it vouches for all of it', async () => {
+    const talk = await converse()
+    const message = write({ more: [`In-Reply-To: ${talk.answer}`] })
+    const record = await take(message, undefined, { from: victim, ip: '192.0.2.1', helo: 'mx.open.test' })
+    expect(record).toMatchObject({ thread: talk.record.thread, flags: [] })
+  })
+})

@@ -1,0 +1,490 @@
+import { createPublicKey } from 'node:crypto'
+import { readFile } from 'node:fs/promises'
+import type { MessageRecord } from '@postern/core'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import type { IntakeAnswer, MailGateway } from '../setup/gateway.ts'
+import { domain, openMailGateway } from '../setup/gateway.ts'
+import type { TestSigning } from '../setup/sign.ts'
+import { keyRecord, makeKey, signText } from '../setup/sign.ts'
+
+const rsa = makeKey(2048)
+const small = makeKey(1024)
+const tiny = makeKey(768)
+const edwards = makeKey('ed25519')
+let gateway: MailGateway
+let counter = 0
+
+beforeAll(async () => {
+  gateway = await openMailGateway()
+  const { dns } = gateway.simulation
+  for (const [name, policy] of Object.entries({
+    'open.test': 'none',
+    'shut.test': 'reject',
+    'held.test': 'quarantine',
+  })) {
+    dns.set(name, { A: ['192.0.2.1'], TXT: ['v=spf1 ip4:192.0.2.1 -all'] })
+    dns.set(`_dmarc.${name}`, { TXT: [`v=DMARC1; p=${policy}`] })
+  }
+  dns.set('bare.test', { A: ['192.0.2.1'] })
+  dns.set('other.test', { A: ['192.0.2.1'] })
+  for (const name of ['open.test', 'shut.test', 'held.test', 'bare.test', 'other.test', 'sub.open.test']) {
+    dns.set(`s1._domainkey.${name}`, { TXT: [keyRecord(rsa)] })
+  }
+  dns.set('small._domainkey.open.test', { TXT: [keyRecord(small)] })
+  dns.set('tiny._domainkey.open.test', { TXT: [keyRecord(tiny)] })
+  dns.set('ed._domainkey.open.test', { TXT: [keyRecord(edwards)] })
+  dns.set('revoked._domainkey.open.test', { TXT: ['v=DKIM1; k=rsa; p='] })
+  dns.set('none._domainkey.open.test', { TXT: ['v=DKIM1; k=rsa'] })
+  dns.set('two._domainkey.open.test', { TXT: [keyRecord(rsa), keyRecord(small)] })
+  dns.set('chat._domainkey.open.test', { TXT: [keyRecord(rsa, 's=chat; ')] })
+  dns.set('sha1._domainkey.open.test', { TXT: [keyRecord(rsa, 'h=sha1; ')] })
+  dns.set('testing._domainkey.open.test', { TXT: [keyRecord(rsa, 't=y; ')] })
+  dns.set('strict._domainkey.open.test', { TXT: [keyRecord(rsa, 't=s; ')] })
+  dns.fail('silent._domainkey.open.test', 'servfail')
+})
+afterAll(() => gateway.close())
+
+function write(from = 'Ann <ann@open.test>', body = 'The first line.\n'): string {
+  counter += 1
+  return `From: ${from}\nTo: echo@${domain}\nSubject: Number ${counter}\nDate: Sat, 21 Nov 2026 10:00:00 +0000\nMessage-ID: <${counter}@open.test>\n\n${body}`
+}
+
+function sign(signing: Partial<TestSigning> = {}, message = write()): string {
+  return signText(message, { domain: 'open.test', key: rsa, ...signing })
+}
+
+interface Taken {
+  readonly answer: IntakeAnswer
+  readonly record: MessageRecord
+  readonly sender: MessageRecord['message']['sender']
+  readonly dkim: MessageRecord['proofs'][number] | undefined
+}
+
+async function take(message: string): Promise<Taken> {
+  const answer = await gateway.post(message, { from: 'bounce@elsewhere.test', to: `echo@${domain}` })
+  expect(answer.body).toMatchObject({ status: 'accepted' })
+  const record = await gateway.latest()
+  return { answer, record, sender: record.message.sender, dkim: record.proofs.find(({ kind }) => kind === 'dkim') }
+}
+
+async function refuse(message: string): Promise<IntakeAnswer> {
+  return gateway.post(message, { from: 'bounce@elsewhere.test', to: `echo@${domain}` })
+}
+
+const now = () => Math.floor(Date.now() / 1000)
+
+describe('a signature that proves', () => {
+  test("rsa-sha256 of the author's domain with a DMARC record", async () => {
+    const { sender, dkim } = await take(sign())
+    expect(sender).toMatchObject({ verified: true, auth_method: 'email-dmarc', address: '@ann@open.test' })
+    expect(sender.identities).toMatchObject([
+      { subject: 'mailto:ann@open.test', issuer: 'open.test', assurance: 'address' },
+    ])
+    expect(dkim).toMatchObject({ verdict: 'pass', aligned: true, key_id: 'd=open.test/s=s1', bits: 2048 })
+  })
+
+  test('the name that its author goes by is in the profile', async () => {
+    const { sender } = await take(sign({}, write('=?utf-8?q?Ann_=C3=85str=C3=B6m?= <ann@open.test>')))
+    expect(sender).toMatchObject({ display_name: 'Ann Åström', profile: { display_name: 'Ann Åström' } })
+    expect((await take(sign({}, write('ann@open.test')))).sender.profile).toBeUndefined()
+  })
+
+  test('without a DMARC record it proves the domain (EM-4.6)', async () => {
+    const { sender } = await take(sign({ domain: 'bare.test' }, write('ann@bare.test')))
+    expect(sender).toMatchObject({ verified: true, auth_method: 'email-dkim' })
+    expect(sender.identities).toMatchObject([{ subject: 'mailto:ann@bare.test', assurance: 'domain' }])
+  })
+
+  test('EM-17: Ed25519 only', async () => {
+    const { sender } = await take(sign({ key: edwards, selector: 'ed' }))
+    expect(sender).toMatchObject({ verified: true, key_id: 'd=open.test/s=ed' })
+  })
+
+  test('EM-18: the second one is good, the first is broken', async () => {
+    const { sender } = await take(sign({ selector: 'absent' }, sign()))
+    expect(sender).toMatchObject({ verified: true, key_id: 'd=open.test/s=s1' })
+  })
+
+  test('EM-06: a Subject it does not cover is flagged', async () => {
+    const { sender, record } = await take(sign({ fields: ['from', 'to', 'date', 'message-id'] }))
+    expect(sender.verified).toBe(true)
+    expect(record.flags).toContain('unsigned_subject')
+  })
+
+  test.each([
+    ['two fields', 'Reply-To: team@open.test\nReply-To: team@open.test\n', 'duplicate_header', 'ignored'],
+    ['one of two addresses', 'Reply-To: team@open.test, other@open.test\n', 'reply_to_diverted', 'received'],
+  ])('several Reply-To, as %s, are used by nobody', async (_what, fields, flag, state) => {
+    const covered = ['from', 'to', 'subject', 'date', 'message-id', 'reply-to', 'reply-to']
+    const { record } = await take(sign({ fields: covered }, `${fields}${write()}`))
+    expect(record).toMatchObject({ state, flags: expect.arrayContaining([flag]) })
+  })
+
+  test('EM-32: a Reply-To it does not cover is not used (EM-4.5)', async () => {
+    const message = `Reply-To: team@open.test\n${write()}`
+    const bare = await take(sign({}, message))
+    expect(bare.sender.verified).toBe(true)
+    expect(bare.record.flags).toEqual(expect.arrayContaining(['reply_to_diverted', 'unsigned_reply_to']))
+    const covered = await take(sign({ fields: ['from', 'to', 'subject', 'date', 'message-id', 'reply-to'] }, message))
+    // The same words signed anew: two mails.
+    expect(covered.record.flags).toEqual(['message_id_reused'])
+  })
+
+  test('EM-12: 1024 bits, flagged', async () => {
+    const { sender, record } = await take(sign({ key: small, selector: 'small' }))
+    expect(sender.verified).toBe(true)
+    expect(record.flags).toContain('short_key')
+  })
+
+  test('of a subdomain, in relaxed alignment', async () => {
+    const { sender } = await take(sign({ domain: 'sub.open.test' }))
+    expect(sender).toMatchObject({ verified: true, key_id: 'd=sub.open.test/s=s1' })
+  })
+
+  test('EM-36: a key in several strings, with 4096 bits', async () => {
+    const key = makeKey(4096)
+    gateway.simulation.dns.set('long._domainkey.open.test', { TXT: [keyRecord(key)] })
+    expect((await take(sign({ key, selector: 'long' }))).sender.verified).toBe(true)
+  })
+
+  test.each<[string, () => string]>([
+    ['tags behind p=', () => `${keyRecord(rsa)}; n=note; t=`],
+    ['spaces in p=', () => keyRecord(rsa).replace(/p=.*/, found => found.replace(/.{40}/g, '$& '))],
+    [
+      'p= as PKCS#1',
+      () => {
+        const der = createPublicKey(rsa).export({ type: 'pkcs1', format: 'der' })
+        return `v=DKIM1; k=rsa; p=${der.toString('base64')}`
+      },
+    ],
+  ])('EM-36: a key record with %s', async (what, record) => {
+    const selector = `odd-${what.length}`
+    gateway.simulation.dns.set(`${selector}._domainkey.open.test`, { TXT: [record()] })
+    expect((await take(sign({ selector }))).sender.verified).toBe(true)
+  })
+})
+
+test('the message of RFC 8463 passes with both of its signatures', async () => {
+  const folder = new URL('../../../../fixtures/email/rfc8463/', import.meta.url)
+  const records: Record<string, string> = JSON.parse(await readFile(new URL('dns.json', folder), 'utf8'))
+  for (const [name, record] of Object.entries(records)) gateway.simulation.dns.set(name, { TXT: [record] })
+  await gateway.post(await readFile(new URL('message.eml', folder)))
+  const { message, proofs } = await gateway.latest()
+  expect(message.sender).toMatchObject({
+    address: '@joe@football.example.com',
+    verified: true,
+    auth_method: 'email-dkim',
+  })
+  const signatures = proofs.filter(({ kind }) => kind === 'dkim')
+  expect(signatures.map(({ algorithm, verdict }) => [algorithm, verdict])).toEqual([
+    ['ed25519-sha256', 'pass'],
+    ['rsa-sha256', 'pass'],
+  ])
+})
+
+describe('a signature that proves nothing', () => {
+  const tampered = (text: string) => text.replace('first line', 'last line')
+  const cases: readonly (readonly [row: string, reason: string | RegExp, message: () => string])[] = [
+    ['EM-01: body changed', /^fail: body hash/, () => tampered(sign())],
+    ['EM-02: Subject changed', /^fail: bad signature/, () => sign().replace('Subject: Number', 'Subject: Another')],
+    ['EM-07: From not signed', 'not_from: From field not signed', () => sign({ fields: ['to', 'subject'] })],
+    ['EM-10: x= in the past', 'expired: expired', () => sign({ tags: { t: `${now() - 900}`, x: `${now() - 600}` } })],
+    ['EM-10: x= before t=', 'expired: invalid expiration', () => sign({ tags: { t: `${now()}`, x: `${now() - 60}` } })],
+    ['EM-11: t= 20 minutes ahead', 'not_yet', () => sign({ tags: { t: `${now() + 1200}` } })],
+    ['EM-12: 768 bits', /^weak/, () => sign({ key: tiny, selector: 'tiny' })],
+    ['EM-13: key revoked', /^no_key/, () => sign({ selector: 'revoked' })],
+    ['EM-13: no p=', /^no_key/, () => sign({ selector: 'none' })],
+    ['EM-13: two key records', /^no_key/, () => sign({ selector: 'two' })],
+    ['EM-13: key of another service', /^no_key/, () => sign({ selector: 'chat' })],
+    ['EM-13: key for sha1 only', /^no_key/, () => sign({ selector: 'sha1' })],
+    ['EM-13: key in testing', /^testing/, () => sign({ selector: 'testing' })],
+    ['EM-14: rsa-sha1', /^weak: weak-algorithm/, () => sign({ algorithm: 'rsa-sha1' })],
+    ['EM-15: i= outside d=', /^malformed/, () => sign({ tags: { i: '@evil.test' } })],
+    ['EM-15: t=s and a subdomain in i=', /^malformed/, () => sign({ selector: 'strict', tags: { i: '@a.open.test' } })],
+    ['EM-16: v=2', /^malformed/, () => sign({ tags: { v: '2' } })],
+    ['EM-16: no v=', /^malformed/, () => sign({ tags: { v: undefined } })],
+    ['EM-16: unknown algorithm', /^malformed/, () => sign({ tags: { a: 'rsa-sha512' } })],
+    ['EM-16: unknown canonicalization', /^malformed/, () => sign({ tags: { c: 'strict/loose' } })],
+    ['EM-16: q=http', /^malformed/, () => sign({ tags: { q: 'http' } })],
+    ['EM-35: NXDOMAIN for the key', 'no_key: no key', () => sign({ selector: 'absent' })],
+  ]
+
+  test.each(cases)('%s', async (_row, reason, message) => {
+    const { sender, dkim } = await take(message())
+    expect(sender).toMatchObject({ verified: false, auth_method: 'none' })
+    expect(sender.identities).toBeUndefined()
+    expect(dkim?.verdict).not.toBe('pass')
+    expect(dkim?.reason).toMatch(reason)
+  })
+
+  test.each([
+    ['EM-08: l= smaller than the body', 17],
+    ['EM-09: l=0', 0],
+  ])('%s', async (_row, octets) => {
+    const signed = sign({ bodyOctets: octets, tags: { l: `${octets}` } })
+    const { sender, dkim, record } = await take(`${signed}And this was added.\n`)
+    expect(sender).toMatchObject({ verified: false, auth_method: 'none' })
+    expect(dkim).toMatchObject({ verdict: 'policy', reason: 'undersized' })
+    expect(record.flags).toContain('undersized')
+  })
+
+  test('EM-19: a good signature of another domain says who sent it on, not who wrote it', async () => {
+    const { sender } = await take(sign({ domain: 'other.test' }))
+    expect(sender).toMatchObject({ verified: false, auth_method: 'none' })
+    expect(sender.identities).toMatchObject([{ subject: 'other.test', issuer: 'other.test', assurance: 'domain' }])
+  })
+
+  test('EM-19: nor does the signature of a sibling or of a child without a policy', async () => {
+    for (const other of ['other.test', 'sub.bare.test']) {
+      gateway.simulation.dns.set(`s1._domainkey.${other}`, { TXT: [keyRecord(rsa)] })
+      expect((await take(sign({ domain: other }, write('ann@bare.test')))).sender.verified).toBe(false)
+    }
+  })
+
+  test.each([
+    ['co.uk', 'ann@victim.co.uk', false],
+    ['github.io', 'ann@victim.github.io', false],
+    ['test', 'ann@victim.test', false],
+    ['victim.co.uk', 'ann@mail.victim.co.uk', true],
+  ])('without a policy a key of %s speaks for %s: %s', async (signer, author, isVerified) => {
+    gateway.simulation.dns.set(`s1._domainkey.${signer}`, { TXT: [keyRecord(rsa)] })
+    const { sender } = await take(sign({ domain: signer }, write(author)))
+    expect(sender.verified).toBe(isVerified)
+  })
+
+  test('EM-23: a forged Authentication-Results has no effect', async () => {
+    const forged = `Authentication-Results: ${domain}; dmarc=pass header.from=open.test\n${write()}`
+    expect((await take(forged)).sender).toMatchObject({ verified: false, auth_method: 'none' })
+  })
+})
+
+describe('many signatures', () => {
+  const many = (count: number, signing: Partial<TestSigning>) => {
+    let message = sign()
+    for (let index = 0; index < count; index += 1) message = sign({ ...signing, selector: `absent${index}` }, message)
+    return message
+  }
+
+  test('EM-20: of more than ten only those that could align are judged', async () => {
+    const questions = gateway.simulation.dns.questions.length
+    const { sender, record } = await take(many(12, { domain: 'noise.example' }))
+    expect(sender.verified).toBe(true)
+    expect(record.flags).toContain('too_many_signatures')
+    const asked = gateway.simulation.dns.questions.slice(questions)
+    expect(asked.filter(question => question.includes('noise.example'))).toEqual([])
+  })
+
+  test('EM-20: at most ten are judged', async () => {
+    const { record } = await take(many(14, { domain: 'open.test' }))
+    expect(record.proofs.filter(({ kind }) => kind === 'dkim')).toHaveLength(10)
+  })
+
+  test('EM-20: over a hundred are refused', async () => {
+    const answer = await refuse(many(100, { domain: 'noise.example' }))
+    expect(answer).toMatchObject({ status: 400, body: { detail: 'Cannot verify mail: more than 100 signatures' } })
+  })
+
+  test('EM-21: a hundred with different l= over a large body cost no more than ten', async () => {
+    // Of the author's own domain, so that each of them might be the one that proves it.
+    const judge = async (count: number) => {
+      let message = write('ann@open.test', 'x'.repeat(70).concat('\n').repeat(14_000))
+      for (let index = 0; index < count; index += 1)
+        message = sign({ domain: 'open.test', bodyOctets: 10, tags: { l: `${index}` } }, message)
+      const began = process.cpuUsage()
+      const { record } = await take(message)
+      const { user } = process.cpuUsage(began)
+      return { ms: user / 1_000, judged: record.proofs.filter(({ kind }) => kind === 'dkim') }
+    }
+    const few = await judge(10)
+    const many = await judge(99)
+    expect([few.judged.length, many.judged.length]).toEqual([10, 10])
+    expect(many.judged.filter(({ verdict }) => verdict === 'pass')).toEqual([])
+    expect(many.ms).toBeLessThan(few.ms * 4 + 500)
+  })
+})
+
+describe('what costs a judge much and proves nothing', () => {
+  const spaces = ' '.repeat(60_000)
+  const chain = `ARC-Seal: i=1; a=rsa-sha256; cv=none; d=x.test; s=s; b=${spaces}a
+ARC-Message-Signature: i=1; a=rsa-sha256; d=x.test; s=s; h=from; bh=a; b=${spaces}a
+ARC-Authentication-Results: i=1;${spaces}x
+`
+  test.each([
+    ['a chain of white space', () => `${chain}${sign()}`],
+    ['signatures of white space', () => `DKIM-Signature: v=1; b=${' '.repeat(25_000)}a\n`.repeat(5) + sign()],
+  ])('%s does not take a parser', async (_what, draft) => {
+    // The thread is there already.
+    await take(sign())
+    const message = draft()
+    const began = process.cpuUsage()
+    const { sender } = await take(message)
+    // Of the processor, and of all threads: however long a busy machine takes for it.
+    expect(process.cpuUsage(began).user).toBeLessThan(1_500_000)
+    expect(sender.verified).toBe(true)
+  })
+
+  test('a signature over four thousand octets is none', async () => {
+    const { sender, dkim } = await take(sign({ tags: { z: 'x'.repeat(4096) } }))
+    expect(sender.verified).toBe(false)
+    expect(dkim).toMatchObject({ verdict: 'none' })
+  })
+})
+
+describe("the policy of the author's domain", () => {
+  test('many keys to look for do not keep us from asking for it', async () => {
+    const strict = await openMailGateway({ config: { limits: { dns_questions: 10 } } })
+    strict.simulation.dns.set('_dmarc.shut.test', { TXT: ['v=DMARC1; p=reject'] })
+    let message = write('ann@shut.test')
+    for (let index = 0; index < 10; index += 1)
+      message = sign({ domain: 'noise.example', selector: `s${index}` }, message)
+    expect(await strict.post(message)).toMatchObject({ status: 403, body: { code: 'forbidden' } })
+    await strict.close()
+  })
+
+  test("a neighbour's DNS trouble does not keep us from applying it", async () => {
+    const { dns } = gateway.simulation
+    dns.set('_dmarc.corp.co.test', { TXT: ['v=DMARC1; p=reject'] })
+    dns.fail('s1._domainkey.evil.co.test', 'servfail')
+    const answer = await refuse(sign({ domain: 'evil.co.test' }, write('ann@corp.co.test')))
+    expect(answer).toMatchObject({ status: 403, body: { code: 'forbidden' } })
+  })
+
+  test('p=reject without aligned proof: refused', async () => {
+    const answer = await refuse(write('ann@shut.test'))
+    expect(answer).toMatchObject({
+      status: 403,
+      body: {
+        code: 'forbidden',
+        detail: expect.stringMatching(/^Cannot verify mail: no aligned proof, and the DMARC policy/),
+      },
+    })
+    const [refusal] = await gateway.store.listRefusals({ limit: 1 })
+    expect(refusal).toMatchObject({ via: 'email', code: 'forbidden', from: '127.0.0.1' })
+  })
+
+  test('EM-08: under p=reject a signature that leaves the end open does not help', async () => {
+    const signed = sign({ domain: 'shut.test', bodyOctets: 17, tags: { l: '17' } }, write('ann@shut.test'))
+    expect(await refuse(`${signed}Added.\n`)).toMatchObject({ status: 403 })
+  })
+
+  test('p=quarantine without aligned proof: kept for the operator, not for the agent', async () => {
+    const { record, sender } = await take(write('ann@held.test'))
+    expect(record).toMatchObject({ state: 'ignored', flags: expect.arrayContaining(['dmarc_quarantine']) })
+    expect(sender).toMatchObject({ verified: false, auth_method: 'none' })
+  })
+
+  test('p=none and nothing signed: taken, unverified', async () => {
+    const { record, sender } = await take(write())
+    expect(record).toMatchObject({ state: 'received', flags: [] })
+    expect(sender).toMatchObject({ verified: false, auth_method: 'none' })
+  })
+
+  test('SPF alone passes DMARC but verifies nobody', async () => {
+    await gateway.post(write('ann@shut.test'), {
+      from: 'ann@shut.test',
+      to: `echo@${domain}`,
+      ip: '192.0.2.1',
+      helo: 'mx.shut.test',
+    })
+    const { message, proofs } = await gateway.latest()
+    expect(message.sender).toMatchObject({ verified: false, auth_method: 'email-dmarc' })
+    expect(proofs.map(({ kind, verdict }) => [kind, verdict])).toEqual([
+      ['dkim', 'none'],
+      ['spf', 'pass'],
+      ['dmarc', 'pass'],
+    ])
+  })
+})
+
+describe('EM-34: DNS that does not answer', () => {
+  test('for the key of an aligned signature: come back later; after the longest deferral taken unverified', async () => {
+    const message = sign({ selector: 'silent' })
+    const answer = await refuse(message)
+    expect(answer).toMatchObject({ status: 503, body: { detail: 'Cannot verify mail: DNS did not answer' } })
+    expect(answer.headers.get('retry-after')).toBe('300')
+    gateway.platform.advance(5 * 3_600_000)
+    const { sender, record } = await take(message)
+    expect(sender).toMatchObject({ verified: false, auth_method: 'none' })
+    expect(record.flags).toContain('dns_trouble')
+  })
+
+  test('for no longer after a restart, and in every process', async () => {
+    const message = sign({ selector: 'silent' }, write('ann@open.test', 'Put off.'))
+    expect(await refuse(message)).toMatchObject({ status: 503 })
+    gateway.platform.advance(3 * 3_600_000)
+    const again = await openMailGateway({ watchStore: () => gateway.store })
+    again.simulation.dns.set('_dmarc.open.test', { TXT: ['v=DMARC1; p=none'] })
+    again.simulation.dns.fail('silent._domainkey.open.test', 'servfail')
+    const answer = async () => (await again.post(Buffer.from(message, 'latin1'), { to: `echo@${domain}` })).status
+    again.platform.advance(3 * 3_600_000)
+    expect(await answer()).toBe(503)
+    gateway.platform.advance(2 * 3_600_000)
+    again.platform.advance(2 * 3_600_000)
+    expect(await answer()).toBe(200)
+    await again.close()
+  })
+
+  test('under p=reject: after the longest deferral kept for the operator, not for the agent', async () => {
+    gateway.simulation.dns.fail('silent._domainkey.shut.test', 'servfail')
+    const message = sign({ domain: 'shut.test', selector: 'silent' }, write('ann@shut.test'))
+    expect(await refuse(message)).toMatchObject({ status: 503 })
+    gateway.platform.advance(5 * 3_600_000)
+    const { record } = await take(message)
+    expect(record).toMatchObject({
+      state: 'ignored',
+      flags: expect.arrayContaining(['dns_trouble', 'dmarc_quarantine']),
+    })
+  })
+
+  test('for the DMARC record: come back later, even with a good signature', async () => {
+    const fix = gateway.simulation.dns.fail('_dmarc.bare.test', 'servfail')
+    const message = sign({ domain: 'bare.test' }, write('ann@bare.test'))
+    expect(await refuse(message)).toMatchObject({ status: 503 })
+    fix()
+    expect((await take(message)).sender.verified).toBe(true)
+  })
+
+  test('for a signature that cannot align anyway: not waited for', async () => {
+    gateway.simulation.dns.fail('silent._domainkey.noise.example', 'servfail')
+    expect((await take(sign({ domain: 'noise.example', selector: 'silent' }))).sender.verified).toBe(false)
+  })
+})
+
+describe('EM-39: a DMARC record that says nothing', () => {
+  test.each<[string, string[]]>([
+    ['there are two', ['v=DMARC1; p=reject', 'v=DMARC1; p=none']],
+    ['it is of another version', ['v=DMARC2; p=reject']],
+    ['it is no list of tags', ['v=DMARC1 p=reject']],
+    ['it is something else', ['hello']],
+  ])('%s: none', async (_what, records) => {
+    gateway.simulation.dns.set('_dmarc.odd.test', { TXT: records })
+    gateway.platform.advance(60_000)
+    const { record } = await take(write('ann@odd.test'))
+    expect(record.proofs.find(({ kind }) => kind === 'dmarc')).toMatchObject({ verdict: 'none' })
+  })
+})
+
+describe('a second From on a mail that is really signed', () => {
+  const often = ['from', 'from', 'to', 'subject', 'date', 'message-id']
+  const below = (message: string) => message.replace('\r\nTo: ', '\r\nFrom: Eve <eve@open.test>\r\nTo: ')
+  test.each<[string, () => string]>([
+    ['EM-03: above', () => `From: Eve <eve@open.test>\r\n${sign()}`],
+    ['EM-04: below, not signed twice', () => below(sign())],
+    ['EM-04: below, signed twice', () => below(sign({ fields: often }))],
+  ])('%s is refused', async (_row, message) => {
+    const questions = gateway.simulation.dns.questions.length
+    expect(await refuse(message())).toMatchObject({
+      status: 400,
+      body: { detail: 'Cannot read mail: more than one From' },
+    })
+    expect(gateway.simulation.dns.questions.length).toBe(questions)
+  })
+})
+
+test('EM-25: the same mail again is answered the same and kept once', async () => {
+  const message = sign()
+  await take(message)
+  const again = await gateway.post(`Received: by another hop\n${message}`, { to: `echo@${domain}` })
+  expect(again.status).toBe(200)
+  expect((await gateway.latest()).duplicates).toBe(1)
+})

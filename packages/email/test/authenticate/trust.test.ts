@@ -1,0 +1,239 @@
+import type { KeyObject } from 'node:crypto'
+import { sealMessage } from 'mailauth/lib/arc/index.js'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import type { MailGateway } from '../setup/gateway.ts'
+import { domain, openMailGateway } from '../setup/gateway.ts'
+import { keyRecord, makeKey, signText } from '../setup/sign.ts'
+
+// What an operator may choose to believe beside the author's own signature (EM-4.6).
+
+const key = makeKey(2048)
+const sealer = makeKey(2048)
+const small = makeKey(1024)
+let counter = 0
+let gateway: MailGateway
+let wary: MailGateway
+
+function zone({ simulation: { dns } }: MailGateway): void {
+  for (const [name, policy] of Object.entries({ 'open.test': 'none', 'shut.test': 'reject' })) {
+    dns.set(name, { A: ['192.0.2.1'], TXT: ['v=spf1 ip4:192.0.2.1 -all'] })
+    dns.set(`_dmarc.${name}`, { TXT: [`v=DMARC1; p=${policy}`] })
+    dns.set(`s1._domainkey.${name}`, { TXT: [keyRecord(key)] })
+    dns.set(`small._domainkey.${name}`, { TXT: [keyRecord(small)] })
+  }
+  for (const name of ['list.test', 'other.test']) dns.set(`seal._domainkey.${name}`, { TXT: [keyRecord(sealer)] })
+}
+
+beforeAll(async () => {
+  gateway = await openMailGateway({
+    config: { answer_bcc: true, trust: { spf_only: true, arc_sealers: ['List.test'], min_key_bits: 2048 } },
+    agents: Object.fromEntries(['echo', 'helper', ...swarm].map(name => [name, { handle: () => undefined }])),
+  })
+  wary = await openMailGateway()
+  zone(gateway)
+  zone(wary)
+})
+afterAll(() => Promise.all([gateway.close(), wary.close()]))
+
+const swarm = Array.from({ length: 22 }, (_, index) => `bee${index}`)
+
+function write(author = 'ann@shut.test', body = 'Hello all.'): string {
+  counter += 1
+  return `From: ${author}\r\nTo: echo@${domain}\r\nSubject: ${counter}\r\nDate: Sat, 21 Nov 2026 10:00:00 +0000\r\nMessage-ID: <t${counter}@open.test>\r\n\r\n${body}\r\n`
+}
+
+const sign = (message: string, signer = 'shut.test', more: { key?: KeyObject; selector?: string } = {}) =>
+  signText(message, { domain: signer, key, ...more })
+
+interface Sealing {
+  readonly by?: string
+  readonly results?: string
+  readonly cv?: string
+  readonly i?: number
+}
+
+/** What a list does: a set of ARC fields on top. */
+async function seal(message: string, { by = 'list.test', results, cv = 'none', i }: Sealing = {}): Promise<string> {
+  const authResults = results ?? `list.test; dmarc=pass header.from=shut.test`
+  const privateKey = sealer.export({ type: 'pkcs8', format: 'pem' }).toString()
+  const sealing = { signingDomain: by, selector: 'seal', privateKey, authResults, cv, ...(i && { i }) }
+  return `${await sealMessage(message, sealing)}${message}`
+}
+
+/** A list adds its footer, and the author's signature is good no longer. */
+const distribute = async (sealing: Sealing = {}) =>
+  seal(sign(write()).replace('Hello all.', 'Hello all.\r\n-- \r\nThe list'), sealing)
+
+const post = (message: string, at = gateway) => at.post(Buffer.from(message, 'latin1'), { to: `echo@${domain}` })
+
+describe('an ARC chain of a trusted sealer', () => {
+  test('saves a mail that a list has changed, under p=reject', async () => {
+    expect((await post(await distribute())).status).toBe(200)
+    const { message, proofs, state } = await gateway.latest()
+    expect(state).toBe('received')
+    expect(message.sender).toMatchObject({
+      verified: true,
+      auth_method: 'email-dmarc',
+      key_id: 'arc:d=list.test/s=seal',
+      identities: [{ subject: 'mailto:ann@shut.test', issuer: 'list.test', assurance: 'domain' }],
+    })
+    expect(proofs.find(({ kind }) => kind === 'arc')).toMatchObject({ verdict: 'pass', instances: 1, dmarc: 'pass' })
+  })
+
+  test('counts in its second set too', async () => {
+    const twice = await seal(await distribute({ by: 'other.test' }), { cv: 'pass' })
+    expect((await post(twice)).status).toBe(200)
+    expect((await gateway.latest()).proofs.find(({ kind }) => kind === 'arc')).toMatchObject({
+      verdict: 'pass',
+      instances: 2,
+    })
+  })
+
+  test('is not looked at where no sealer is trusted', async () => {
+    expect(await post(await distribute(), wary)).toMatchObject({ status: 403, body: { code: 'forbidden' } })
+  })
+
+  const renumber = (message: string, from: number, to: number) => message.replaceAll(`i=${from};`, `i=${to};`)
+  const bad: readonly (readonly [string, () => Promise<string>])[] = [
+    ['whose last sealer is another', () => distribute({ by: 'other.test' })],
+    ['that saw DMARC fail', () => distribute({ results: 'list.test; dmarc=fail header.from=shut.test' })],
+    ['that saw another domain', () => distribute({ results: 'list.test; dmarc=pass header.from=open.test' })],
+    ['that says nothing of DMARC', () => distribute({ results: 'list.test; spf=pass' })],
+    ['over another body', async () => (await distribute()).replace('The list', 'A trick')],
+    ['EM-22: with instance 51', async () => renumber(await distribute(), 1, 51)],
+    ['EM-22: with a gap', async () => renumber(await distribute(), 1, 2)],
+    [
+      'EM-22: with an instance twice',
+      async () => {
+        const message = await distribute()
+        return `${message.slice(0, message.indexOf('ARC-Message-Signature'))}${message}`
+      },
+    ],
+    ['EM-22: with cv=fail', async () => seal(await distribute(), { cv: 'fail' })],
+    [
+      'with a field of endless white space',
+      async () => `ARC-Seal: i=1; d=list.test;${' '.repeat(20_000)}\r\n${write()}`,
+    ],
+  ]
+
+  test.each(bad)('%s proves nothing', async (_what, message) => {
+    expect(await post(await message())).toMatchObject({ status: 403, body: { code: 'forbidden' } })
+  })
+
+  test('EM-22: with eleven sets asks nobody for a key', async () => {
+    let message = await distribute()
+    for (let i = 2; i <= 11; i += 1) message = await seal(message, { cv: 'pass', i })
+    const asked = gateway.simulation.dns.questions.length
+    expect((await post(message)).status).toBe(403)
+    expect(
+      gateway.simulation.dns.questions.slice(asked).filter(question => question.includes('seal._domainkey')),
+    ).toEqual([])
+  })
+})
+
+describe('SPF alone', () => {
+  const envelope = { from: 'ann@shut.test', to: `echo@${domain}`, ip: '192.0.2.1', helo: 'mx.shut.test' }
+  test('verifies where the operator says so, and says by what', async () => {
+    expect((await gateway.post(write(), envelope)).status).toBe(200)
+    expect((await gateway.latest()).message.sender).toMatchObject({
+      verified: true,
+      auth_method: 'email-dmarc',
+      key_id: 'spf:shut.test',
+      identities: [{ issuer: 'shut.test', assurance: 'domain' }],
+    })
+  })
+
+  test('of another domain verifies nobody', async () => {
+    const strange = { ...envelope, from: 'ann@open.test' }
+    expect((await gateway.post(write(), strange)).status).toBe(403)
+  })
+})
+
+test('EM-12: a floor of 2048 bits makes 1024 too weak', async () => {
+  await post(sign(write('ann@open.test'), 'open.test', { key: small, selector: 'small' }))
+  const { message, flags } = await gateway.latest()
+  expect(message.sender.verified).toBe(false)
+  expect(flags).toContain('weak_key')
+})
+
+describe('EM-24: a good signature that comes again', () => {
+  /** The ids of all of them are the same: by our own number. */
+  const hand = async (message: string, to: string) => {
+    await gateway.post(message, { to })
+    const [summary] = await gateway.store.listMessages({ limit: 1 })
+    const record = await gateway.store.findMessage(`#${summary?.message}`)
+    return { state: record?.state, flags: record?.flags }
+  }
+
+  test('to somebody its header does not name is flagged; to those it names it is not', async () => {
+    const draft = write('ann@open.test').replace('To: ', `Cc: helper@${domain}\r\nTo: `)
+    const message = signText(draft, { domain: 'open.test', key, fields: ['from', 'to', 'cc', 'date', 'message-id'] })
+    expect((await hand(message, `echo@${domain}`)).flags).not.toContain('replayed_signature')
+    expect((await hand(message, `helper@${domain}`)).flags).not.toContain('replayed_signature')
+    expect((await hand(message, `bee0@${domain}`)).flags).toContain('replayed_signature')
+  })
+
+  test('to more than twenty in a day is kept from the agents', async () => {
+    const message = sign(write('ann@open.test'), 'open.test')
+    const taken = []
+    for (const bee of swarm) taken.push(await hand(message, `${bee}@${domain}`))
+    expect(taken.map(({ state }) => state)).toEqual([...Array(20).fill('received'), 'ignored', 'ignored'])
+    expect(taken.at(-1)?.flags).toContain('signature_flood')
+    gateway.platform.advance(86_400_001)
+    expect((await hand(message, `helper@${domain}`)).state).toBe('received')
+  })
+})
+
+describe('mail over a provider that loses octets', () => {
+  const providers = { postmark: { user: 'u', password: 'p' } }
+  let lossy: MailGateway
+  beforeAll(async () => {
+    lossy = await openMailGateway({ config: { providers } })
+    zone(lossy)
+  })
+  afterAll(() => lossy.close())
+
+  const take = async (octets: string) => {
+    const body = JSON.stringify({ RawEmail: octets, OriginalRecipient: `echo@${domain}` })
+    const response = await lossy.channel.routes.request('/email/inbound/postmark', {
+      method: 'POST',
+      headers: { 'content-type': 'application/json', authorization: `Basic ${btoa('u:p')}` },
+      body,
+    })
+    return response.status
+  }
+  const damaged = (author: string) =>
+    sign(write(author, 'Gr\u00fc\u00dfe'), author.split('@')[1]).replace('\u00fc', '\ufffd')
+
+  test('and whose body was not ASCII is unverifiable, not failed (EM-2.2)', async () => {
+    expect(await take(damaged('ann@open.test'))).toBe(200)
+    const { state, flags, proofs, message } = await lossy.latest()
+    expect(proofs[0]).toMatchObject({ kind: 'dkim', verdict: 'unverifiable' })
+    expect({ state, verified: message.sender.verified }).toEqual({ state: 'received', verified: false })
+    expect(flags).toContain('unverifiable')
+  })
+
+  test('is under p=reject kept for the operator instead of refused', async () => {
+    expect(await take(damaged('ann@shut.test'))).toBe(200)
+    expect(await lossy.latest()).toMatchObject({
+      state: 'ignored',
+      flags: expect.arrayContaining(['unverifiable', 'dmarc_quarantine']),
+    })
+  })
+
+  test('but is all ASCII has failed', async () => {
+    expect(await take(sign(write('ann@shut.test')).replace('Hello', 'Hallo'))).toBe(403)
+  })
+
+  test('the same over a door of our own has failed', async () => {
+    expect((await post(damaged('ann@shut.test'), lossy)).status).toBe(403)
+  })
+})
+
+test('EM-23: Authentication-Results in the name of this gateway or a trusted sealer are not read', async () => {
+  for (const who of [domain, 'list.test']) {
+    const forged = `Authentication-Results: ${who}; dmarc=pass header.from=open.test; arc=pass\r\n${write('ann@open.test')}`
+    await post(forged)
+    expect((await gateway.latest()).message.sender).toMatchObject({ verified: false, auth_method: 'none' })
+  }
+})

@@ -1,0 +1,181 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import type { MailGateway } from '../setup/gateway.ts'
+import { domain, openMailGateway } from '../setup/gateway.ts'
+import { keyRecord, makeKey, signText } from '../setup/sign.ts'
+import { openSmtpClient } from '../setup/smtp-client.ts'
+
+// A mail server in front of us that has judged a mail already (RFC 8601; EM-2.2).
+
+const key = makeKey(2048)
+const pinned = 'mx.front.test'
+const passed = `dkim=pass header.d=shut.test; spf=fail; dmarc=pass header.from=shut.test`
+let counter = 0
+let gateway: MailGateway
+let loose: MailGateway
+let plain: MailGateway
+
+beforeAll(async () => {
+  const upstreams = [{ authserv_id: pinned, endpoint: 'inbound' as const }]
+  gateway = await openMailGateway({ config: { trust: { upstreams } } })
+  loose = await openMailGateway({ config: { trust: { upstreams, spf_only: true } } })
+  plain = await openMailGateway()
+  for (const { simulation } of [gateway, loose, plain]) {
+    simulation.dns.set('_dmarc.shut.test', { TXT: ['v=DMARC1; p=reject'] })
+    simulation.dns.set('s1._domainkey.shut.test', { TXT: [keyRecord(key)] })
+  }
+})
+afterAll(() => Promise.all([gateway.close(), loose.close(), plain.close()]))
+
+/** Under `p=reject`, unsigned: only somebody's word can save it. */
+function write(...above: readonly string[]): string {
+  counter += 1
+  const fields = above.map(field =>
+    /^\w+:/.test(field.replaceAll('-', '')) ? field : `Authentication-Results: ${field}`,
+  )
+  const own = [
+    `From: ann@shut.test`,
+    `To: echo@${domain}`,
+    `Subject: ${counter}`,
+    `Message-ID: <up${counter}@shut.test>`,
+  ]
+  return `${[...fields, ...own].join('\r\n')}\r\n\r\nHello ${counter}.\r\n`
+}
+
+const received = 'Received: from a.test by b.test; Sat, 21 Nov 2026 10:00:00 +0000'
+
+describe('a server that is named for the door', () => {
+  test.each<[string, readonly string[]]>([
+    ['that passed it', [`${pinned}; ${passed}`]],
+    ['that passed it, under its own Received', [received, `${pinned}; ${passed}`]],
+    ['that does not say by what', [`${pinned}; dmarc=pass header.from=shut.test`]],
+    [
+      'whose word stands above others',
+      [`${pinned}; ${passed}`, `${pinned}; dmarc=fail header.from=shut.test`, received],
+    ],
+  ])('%s, proves the author', async (_what, above) => {
+    const message = write(...above)
+    expect((await gateway.post(message)).status).toBe(200)
+    const { message: taken, proofs } = await gateway.latest()
+    expect(taken.sender).toMatchObject({
+      verified: true,
+      auth_method: 'email-dmarc',
+      key_id: `authserv:${pinned}`,
+      identities: [{ subject: 'mailto:ann@shut.test', issuer: `authserv:${pinned}`, assurance: 'domain' }],
+    })
+    expect(proofs.at(-1)).toMatchObject({
+      kind: 'authentication-results',
+      verdict: 'pass',
+      key_id: `authserv:${pinned}`,
+      domain: 'shut.test',
+    })
+  })
+
+  test.each<[string, readonly string[]]>([
+    ['of another name', [`mx.other.test; ${passed}`]],
+    ['of the name in other letters', [`MX.front.test; ${passed}`]],
+    ['of the name in quotes', [`"${pinned}"; ${passed}`]],
+    ['of the name behind a comment', [`(x) ${pinned}; ${passed}`]],
+    ['of the name before a comment', [`${pinned} (x); ${passed}`]],
+    ['of a longer name', [`${pinned}.evil.test; ${passed}`]],
+    ['under another one', [`mx.other.test; dmarc=none`, `${pinned}; ${passed}`]],
+    ['under two Received', [received, received, `${pinned}; ${passed}`]],
+    ['that failed it', [`${pinned}; dmarc=fail header.from=shut.test`]],
+    ['that passed it after it failed it', [`${pinned}; dmarc=fail header.from=shut.test`, `${pinned}; ${passed}`]],
+    ['that passed somebody else', [`${pinned}; dmarc=pass header.from=open.test`]],
+    ['that passed nobody by name', [`${pinned}; dmarc=pass`]],
+    ['that says two things', [`${pinned}; dmarc=fail header.from=shut.test; ${passed}`]],
+    ['that says nothing of DMARC', [`${pinned}; dkim=pass header.d=shut.test`]],
+    ['that passed it in a comment', [`${pinned}; none (${passed})`]],
+    ['that passed it for a reason', [`${pinned}; dmarc=fail reason="x; ${passed}" header.from=shut.test`]],
+    ['that passed it by SPF alone', [`${pinned}; spf=pass smtp.mailfrom=shut.test; dmarc=pass header.from=shut.test`]],
+    [
+      'that passed it by SPF beside a signature of another',
+      [`${pinned}; spf=pass; dkim=pass header.d=evil.test; dmarc=pass header.from=shut.test`],
+    ],
+    ['that cannot be read', [`${pinned}; dmarc=pass (header.from=shut.test`]],
+    ['in a longer field than any server writes', [`${pinned}; ${passed}; x=none (${'a '.repeat(9_000)})`]],
+    ['in another field', [`X-Authentication-Results: ${pinned}; ${passed}`]],
+  ])('%s, proves nothing', async (_what, above) => {
+    expect(await gateway.post(write(...above))).toMatchObject({ status: 403, body: { code: 'forbidden' } })
+  })
+
+  test('counts by SPF where that is enough', async () => {
+    const message = write(`${pinned}; spf=pass smtp.mailfrom=shut.test; dmarc=pass header.from=shut.test`)
+    expect((await loose.post(message)).status).toBe(200)
+    expect((await loose.latest()).message.sender.verified).toBe(true)
+  })
+
+  test('is not asked where the author proves himself, and does not harm him', async () => {
+    const signed = signText(write(), { domain: 'shut.test', key, fields: ['from', 'to', 'subject'] })
+    const message = `Authentication-Results: ${pinned}; dmarc=fail header.from=shut.test\r\n${signed}`
+    expect((await gateway.post(message)).status).toBe(200)
+    expect((await gateway.latest()).message.sender).toMatchObject({ verified: true, key_id: 'd=shut.test/s=s1' })
+  })
+
+  test('is not believed at a door that is not its own, nor anywhere without being named', async () => {
+    expect((await plain.post(write(`${pinned}; ${passed}`))).status).toBe(403)
+    const other = await openMailGateway({
+      config: { trust: { upstreams: [{ authserv_id: pinned, endpoint: 'listen' }] } },
+    })
+    other.simulation.dns.set('_dmarc.shut.test', { TXT: ['v=DMARC1; p=reject'] })
+    expect((await other.post(write(`${pinned}; ${passed}`))).status).toBe(403)
+    await other.close()
+  })
+})
+
+describe('EM-23: what others wrote as the verdict of a server', () => {
+  test('is in nothing that agents and operators read', async () => {
+    const message = write(
+      `${pinned}; ${passed}`,
+      `mx.evil.test;\r\n dmarc=pass header.from=corp.test`,
+      received,
+      `${pinned}; dmarc=pass header.from=bank.test`,
+    )
+    expect((await gateway.post(message)).status).toBe(200)
+    const { raw } = (await gateway.latest()).message
+    expect(raw).toBe(
+      message
+        .replace(/Authentication-Results: mx\.evil\.test;\r\n .*\r\n/, '')
+        .replace(/Authentication-Results: mx\.front\.test; dmarc=pass header\.from=bank\.test\r\n/, ''),
+    )
+    expect(raw).toContain(`Authentication-Results: ${pinned}; ${passed}`)
+  })
+
+  test('is all of it nobody’s, where no server is named', async () => {
+    const message = write(`${pinned}; ${passed}`, `${domain}; ${passed}`).replace('ann@shut.test', 'ann@open.test')
+    expect((await plain.post(message)).status).toBe(200)
+    expect((await plain.latest()).message.raw).not.toMatch(/authentication-results/i)
+  })
+})
+
+describe('over LMTP', () => {
+  const bring = async (trusted_peers: readonly string[], first: readonly string[] = []) => {
+    const upstreams = [{ authserv_id: pinned, endpoint: 'listen' as const }]
+    const config = {
+      listen: { port: 0, protocol: 'lmtp' as const, trusted_peers: [...trusted_peers] },
+      trust: { upstreams },
+    }
+    const at = await openMailGateway({ config })
+    at.simulation.dns.set('_dmarc.shut.test', { TXT: ['v=DMARC1; p=reject'] })
+    const client = await openSmtpClient(at.listening?.port ?? 0)
+    await client.read()
+    const lines = ['LHLO mx.test', ...first, 'MAIL FROM:<ann@shut.test>', `RCPT TO:<echo@${domain}>`, 'DATA']
+    for (const line of lines) await client.say(line)
+    const reply = await client.say(`${write(`${pinned}; ${passed}`)}.`)
+    client.end()
+    await at.close()
+    return reply.slice(0, 3)
+  }
+
+  test('a peer that is named brings its verdict, whomever it speaks for', async () => {
+    expect(await bring(['127.0.0.1'])).toBe('250')
+    expect(await bring(['127.0.0.1'], ['XFORWARD ADDR=192.0.2.7 HELO=mx.shut.test'])).toBe('250')
+    expect(await bring(['127.0.0.1'], ['XFORWARD ADDR=192.0.2.7', 'XFORWARD ADDR=192.0.2.8'])).toBe('250')
+  })
+
+  test('another peer does not, whomever it says it is', async () => {
+    expect(await bring([])).toBe('550')
+    expect(await bring(['192.0.2.7'], ['XFORWARD ADDR=192.0.2.7 HELO=mx.shut.test'])).toBe('550')
+    expect(await bring(['127.0.0.2'], ['XCLIENT ADDR=127.0.0.2'])).toBe('550')
+  })
+})

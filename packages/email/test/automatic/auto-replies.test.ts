@@ -1,0 +1,58 @@
+import { afterAll, beforeAll, expect, test, vi } from 'vitest'
+import type { MailGateway } from '../setup/gateway.ts'
+import { domain, openMailGateway } from '../setup/gateway.ts'
+
+let gateway: MailGateway
+beforeAll(async () => {
+  gateway = await openMailGateway({ works: true, config: { show_auto_replies: true } })
+})
+afterAll(() => gateway.close())
+
+const vacation = { 'Auto-Submitted': 'auto-replied (vacation)', 'X-Auto-Response-Suppress': 'All' }
+
+const waitFor = (id: string, state: string) =>
+  vi.waitFor(async () => expect(await gateway.store.findMessage(id)).toMatchObject({ state }))
+
+test.each([
+  ['with a sender', {}],
+  ['with the null sender', { from: '' }],
+])(
+  'an automatic reply %s is given to the agent, who is told, and nothing is sent for it (EM-4.1)',
+  async (_what, changed) => {
+    const { envelope, octets, messageId, ip, helo } = await gateway.simulation.mail.compose({
+      to: `echo@${domain}`,
+      text: 'I am at the coast.',
+      headers: vacation,
+    })
+    await gateway.post(octets, { ...envelope, ip, helo, ...changed })
+    await waitFor(messageId, 'answered')
+    expect(await gateway.store.findMessage(messageId)).toMatchObject({ deliveries: [] })
+    const heard = gateway.heard.find(({ id }) => id === messageId)
+    expect(heard?.parts[0]).toMatchObject({ content: 'I am at the coast.' })
+    expect(heard?.parts.find(({ kind }) => (kind as string) === 'email')).toMatchObject({ flags: ['auto_reply'] })
+  },
+)
+
+test.each([
+  ['a daemon', 'From: MAILER-DAEMON@nodmarc.test', 'Auto-Submitted: auto-replied'],
+  ['a list', 'From: bob@nodmarc.test', 'Auto-Submitted: auto-generated\nList-Id: <l.list.test>'],
+  ['one of our own agents', 'From: bob@nodmarc.test', 'Auto-Submitted: auto-replied'],
+])('what %s sends is not shown', async (what, from, fields) => {
+  const id = what === 'one of our own agents' ? `${'1'.repeat(32)}@${domain}` : `${what.replace(' ', '.')}@nodmarc.test`
+  await gateway.post(`${from}\nTo: echo@${domain}\nMessage-ID: <${id}>\n${fields}\n\nHello\n`)
+  await waitFor(id, 'ignored')
+})
+
+test('a copy of a signed mail that is made automatic takes nobody’s place', async () => {
+  const { envelope, octets, messageId, ip, helo } = await gateway.simulation.mail.compose({
+    to: `echo@${domain}`,
+    text: 'Please answer.',
+  })
+  const copy = Buffer.concat([Buffer.from('Auto-Submitted: auto-replied\r\n'), octets])
+  await gateway.post(copy, { ...envelope, ip, helo })
+  await gateway.post(octets, { ...envelope, ip, helo })
+  await vi.waitFor(() => {
+    const answers = gateway.simulation.mail.received.filter(({ inReplyTo }) => inReplyTo === messageId)
+    expect(answers).toHaveLength(1)
+  })
+})

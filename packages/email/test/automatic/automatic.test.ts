@@ -1,0 +1,127 @@
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import type { MailGateway } from '../setup/gateway.ts'
+import { domain, openMailGateway } from '../setup/gateway.ts'
+
+let gateway: MailGateway
+let counter = 0
+beforeAll(async () => {
+  gateway = await openMailGateway()
+})
+afterAll(() => gateway.close())
+
+interface DirectMessage {
+  readonly from?: string
+  readonly to?: string
+  readonly fields?: string
+  readonly envelopeFrom?: string
+  readonly messageId?: string
+}
+
+async function hand({
+  from = 'bob@nodmarc.test',
+  to,
+  fields = '',
+  envelopeFrom = 'bob@nodmarc.test',
+  messageId,
+}: DirectMessage) {
+  counter += 1
+  const id = messageId ?? `a${counter}@nodmarc.test`
+  const message = `From: ${from}\nTo: ${to ?? `echo@${domain}`}\n${fields}Message-ID: <${id}>\nSubject: Hi\n\nHello ${counter}\n`
+  const answer = await gateway.post(message, { from: envelopeFrom, to: `echo@${domain}` })
+  expect(answer.status).toBe(200)
+  return gateway.latest()
+}
+
+test.each<[flag: string, what: string, letter: DirectMessage]>([
+  ['bounce', 'the null sender', { envelopeFrom: '' }],
+  ['bounce', 'an empty Return-Path', { fields: 'Return-Path: <>\n' }],
+  [
+    'bounce',
+    'a delivery report',
+    { fields: 'Content-Type: multipart/report; report-type=delivery-status; boundary=b\n' },
+  ],
+  ['bounce', 'X-Failed-Recipients', { fields: 'X-Failed-Recipients: a@b.test\n' }],
+  ['bounce', 'a mailer daemon', { from: 'MAILER-DAEMON@nodmarc.test' }],
+  ['bounce', 'a mailer daemon in the envelope', { envelopeFrom: 'postmaster@nodmarc.test' }],
+  [
+    'disposition_notice',
+    'a read receipt',
+    { fields: 'Content-Type: multipart/report; boundary=b;\n report-type="disposition-notification"\n' },
+  ],
+  [
+    'feedback_report',
+    'a complaint',
+    { fields: 'Content-Type: multipart/report; report-type=feedback-report; boundary=b\n' },
+  ],
+  ['auto_reply', 'Auto-Submitted', { fields: 'Auto-Submitted: auto-replied (vacation)\n' }],
+  ['auto_reply', 'Auto-Submitted in capitals', { fields: 'Auto-Submitted: AUTO-GENERATED; owner-email="a@b"\n' }],
+  ['auto_reply', 'Auto-Submitted of an unknown kind', { fields: 'Auto-Submitted: noticed\n' }],
+  ['auto_reply', 'X-Autoreply', { fields: 'X-Autoreply: yes\n' }],
+  ['auto_reply', 'X-Autorespond', { fields: 'X-Autorespond: Re\n' }],
+  ['auto_reply', 'Precedence: auto_reply', { fields: 'Precedence: auto_reply\n' }],
+  ['list', 'List-Id', { fields: 'List-Id: <news.list.test>\n' }],
+  ['list', 'List-Post', { fields: 'List-Post: <mailto:a@list.test>\n' }],
+  ['bulk', 'List-Unsubscribe', { fields: 'List-Unsubscribe: <https://list.test/u>\n' }],
+  ['bulk', 'Precedence: bulk', { fields: 'Precedence: Bulk\n' }],
+  ['bulk', 'Precedence: list', { fields: 'Precedence: list\n' }],
+  ['bulk', 'Precedence: junk', { fields: 'Precedence: junk\n' }],
+  ['bulk', 'Feedback-ID', { fields: 'Feedback-ID: a:b:c\n' }],
+  ['silence_asked', 'X-Auto-Response-Suppress', { fields: 'X-Auto-Response-Suppress: DR, AutoReply\n' }],
+  ['no_reply', 'a no-reply author', { from: 'No-Reply@nodmarc.test' }],
+  ['no_reply', 'a do-not-reply author', { from: 'do_not_reply@nodmarc.test' }],
+  ['no_reply', 'a list owner', { from: 'owner-news@nodmarc.test' }],
+  ['no_reply', 'a request address', { from: 'news-request@nodmarc.test' }],
+  ['no_reply', 'a bounce address', { from: 'bounce+1@nodmarc.test' }],
+  ['no_reply', 'a list server', { from: 'listserv@nodmarc.test' }],
+  ['bounce', 'a postmaster with an underscore', { from: 'post_master@nodmarc.test' }],
+  [
+    'calendar_reply',
+    'an accepted invitation',
+    { fields: 'Content-Type: text/calendar; charset=utf-8; method=REPLY\n' },
+  ],
+  ['auto_reply', "Apple's vacation", { fields: 'X-Apple-Action: VACATION\n' }],
+  ['auto_reply', 'an Exchange rule', { fields: 'X-MS-Exchange-Generated-Message-Source: Mailbox Rules Agent\n' }],
+  ['auto_reply', 'X-Loop', { fields: 'X-Loop: robot@nodmarc.test\n' }],
+  ['list', 'ezmlm', { fields: 'Mailing-List: contact a-help@list.test; run by ezmlm\n' }],
+  ['own_mail', 'an envelope sender of ours', { envelopeFrom: `helper@${domain}` }],
+  ['own_mail', 'EM-63: our own answer through a list', { messageId: `${'0'.repeat(32)}@${domain}` }],
+  ['not_addressed', 'somebody else in To', { to: 'team@corp.test' }],
+  ['not_addressed', 'hidden recipients', { to: 'undisclosed-recipients:;' }],
+])('EM-62: %s: %s is kept and not given to the agent (EM-4.1)', async (flag, _what, letter) => {
+  const record = await hand(letter)
+  expect(record.flags).toContain(flag)
+  expect(record).toMatchObject({ state: 'ignored', deliveries: [] })
+})
+
+test.each<[what: string, letter: DirectMessage]>([
+  ['nothing special', {}],
+  ['Auto-Submitted: no', { fields: 'Auto-Submitted: no\n' }],
+  ['Auto-Submitted: no with a comment', { fields: 'Auto-Submitted: No (really)\n' }],
+  ['Precedence: first-class', { fields: 'Precedence: first-class\n' }],
+  ['the agent in Cc', { to: 'team@corp.test', fields: `Cc: Echo+x@${domain}\n` }],
+  ['an author called Nora Plynn', { from: 'Nora Plynn <nora.plynn@nodmarc.test>' }],
+  ['an author called Norman', { from: 'normandy@nodmarc.test' }],
+  ["Fastmail's Feedback-ID", { fields: 'Feedback-ID: i1234abcd:Fastmail\n' }],
+  ['an invitation', { fields: 'Content-Type: text/calendar; method=REQUEST\n' }],
+  ['a gateway that bounces', { from: 'bounce.house@nodmarc.test' }],
+  ['an envelope sender made for bounces', { envelopeFrom: 'bounces+42=echo@mailer.test' }],
+  ['a subject that looks automatic', { fields: 'X-Mailer: Automatic\n' }],
+  ['X-Auto-Response-Suppress for receipts only', { fields: 'X-Auto-Response-Suppress: DR, RN\n' }],
+])('EM-62: a person with %s is answered', async (_what, letter) => {
+  expect(await hand(letter)).toMatchObject({ state: 'received', flags: [] })
+})
+
+test('a proven person who writes to the agent is answered in spite of X-Auto-Response-Suppress', async () => {
+  const { mail } = await gateway.postMail({ headers: { 'X-Auto-Response-Suppress': 'All' } })
+  expect(await gateway.store.findMessage(mail.messageId)).toMatchObject({
+    state: 'received',
+    message: { sender: { verified: true } },
+  })
+})
+
+test('with answer_bcc a forwarded mail is answered too', async () => {
+  const open = await openMailGateway({ config: { answer_bcc: true } })
+  await open.post('From: bob@nodmarc.test\nTo: team@corp.test\n\nHello\n')
+  expect(await open.latest()).toMatchObject({ state: 'received' })
+  await open.close()
+})

@@ -1,0 +1,320 @@
+import type { DeliveryRecord } from '@postern/core'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { classifySmtpError } from '../../src/out/submit.ts'
+import type { MailGateway } from '../setup/gateway.ts'
+import { domain, openMailGateway } from '../setup/gateway.ts'
+import { keyRecord, makeKey, signText } from '../setup/sign.ts'
+
+let gateway: MailGateway
+let count = 0
+const sent = new Map<string, string>()
+let onSent = (_to: string) => {}
+/** What the smarthost says at once, by the address. */
+const refused: Record<string, string> = {}
+
+beforeAll(async () => {
+  gateway = await openMailGateway({
+    works: true,
+    async submitMail({ from, to }) {
+      const refusal = refused[to[0] ?? '']
+      if (refusal) throw classifySmtpError({ responseCode: 550, response: refusal, command: 'RCPT TO' })
+      sent.set(to[0] ?? '', from)
+      onSent(to[0] ?? '')
+      return { response: '250 2.0.0' }
+    },
+  })
+})
+afterAll(() => gateway.close())
+
+async function deliveryTo(to: string): Promise<DeliveryRecord | undefined> {
+  return (await gateway.store.listDeliveries({ limit: 100 })).find(delivery => delivery.to === to)
+}
+
+async function waitFor(to: string, state: DeliveryRecord['state']): Promise<DeliveryRecord> {
+  return expect
+    .poll(() => deliveryTo(to), { interval: 10 })
+    .toMatchObject({ state })
+    .then(async () => {
+      const found = await deliveryTo(to)
+      if (!found) throw new Error('no delivery')
+      return found
+    })
+}
+
+/** Somebody writes and is answered; where a bounce of the answer goes. */
+async function answerTo(person: string): Promise<string> {
+  count += 1
+  await gateway.post(`From: ${person}\nTo: echo@${domain}\nMessage-ID: <q${count}@nodmarc.test>\n\nHello ${count}\n`, {
+    from: person,
+    to: `echo@${domain}`,
+  })
+  await waitFor(person, 'sent')
+  return sent.get(person) ?? ''
+}
+
+interface Report {
+  readonly to: string
+  readonly fields: string
+  readonly from?: string
+  readonly type?: string
+  /** For people. */
+  readonly words?: string
+  /** Who writes it. */
+  readonly host?: string
+  readonly author?: string
+}
+
+/** A report as an MTA writes it (RFC 3464). */
+async function report(what: Report) {
+  const answer = await postReport(what)
+  expect(answer.status).toBe(200)
+  return gateway.latest()
+}
+
+function postReport({ to, fields, from = '', type = 'delivery-status', words = 'Sorry.', ...by }: Report) {
+  const { host = 'mx.nodmarc.test', author } = by
+  count += 1
+  const message = [
+    author ?? `From: MAILER-DAEMON@${host}`,
+    `To: ${to}`,
+    `Message-ID: <r${count}@mx.nodmarc.test>`,
+    'Auto-Submitted: auto-replied',
+    `Content-Type: multipart/report; report-type=${type};\n boundary="=b/${count}"`,
+    `\nThis is a report.\n\n--=b/${count}`,
+    `Content-Type: text/plain\n\n${words}\n`,
+    `--=b/${count}`,
+    `Content-Type: message/${type}\n\n${fields}`,
+    `--=b/${count}`,
+    'Content-Type: text/rfc822-headers\n\nSubject: Re: Hello\n',
+    `--=b/${count}--\n`,
+  ].join('\n')
+  return gateway.post(message, { from, to })
+}
+
+const failed = (status: string, diagnostic = '') =>
+  `Reporting-MTA: dns; mx.nodmarc.test\n\nFinal-Recipient: rfc822; someone@elsewhere.test\nAction: failed\nStatus: ${status}\n${diagnostic && `Diagnostic-Code: smtp; ${diagnostic}\n`}`
+
+const suppressed = (peer: string) =>
+  gateway.store.findRelation({ via: 'email', agent: 'echo', relation: 'suppressed', peer })
+
+test('a hard bounce makes the delivery dead and suppresses the address: nothing more is mailed there (EM-4.4)', async () => {
+  const person = 'gone@nodmarc.test'
+  const verp = await answerTo(person)
+  const record = await report({ to: verp, fields: failed('5.1.1', '550 5.1.1 <gone@nodmarc.test>: no such user') })
+  expect(record).toMatchObject({ state: 'ignored', deliveries: [] })
+  expect(record.flags).toEqual(expect.arrayContaining(['bounce', 'bounce_address', 'bounce_hard']))
+  expect(await waitFor(person, 'dead')).toMatchObject({ last_error: 'bounced: 5.1.1' })
+  expect(await suppressed(person)).toMatchObject({ target: 'bounced: 5.1.1' })
+
+  sent.delete(person)
+  await gateway.post(`From: ${person}\nTo: echo@${domain}\nMessage-ID: <again@nodmarc.test>\n\nAgain\n`, {
+    from: person,
+    to: `echo@${domain}`,
+  })
+  const error = 'Cannot send mail: this address is suppressed (bounced: 5.1.1)'
+  await expect
+    .poll(async () => (await gateway.store.findMessage('again@nodmarc.test'))?.deliveries)
+    .toMatchObject([{ state: 'dead', last_error: error }])
+  expect(sent.has(person)).toBe(false)
+})
+
+test('a report is taken by the address it comes to, whatever policy its server’s domain has', async () => {
+  gateway.simulation.dns.set('_dmarc.strictmx.test', { TXT: ['v=DMARC1; p=reject'] })
+  const person = 'lost@nodmarc.test'
+  const verp = await answerTo(person)
+  const fields = failed('5.1.1')
+  await report({ to: verp, fields, host: 'strictmx.test' })
+  expect(await waitFor(person, 'dead')).toMatchObject({ last_error: 'bounced: 5.1.1' })
+  const forged = verp.replace(/[0-9a-f]{20}@/, `${'0'.repeat(20)}@`)
+  const refused = await Promise.all([
+    postReport({ to: forged, fields, host: 'strictmx.test' }),
+    postReport({ to: verp, fields, host: 'strictmx.test', from: 'somebody@strictmx.test' }),
+  ])
+  expect(refused.map(({ status }) => status)).toEqual([403, 403])
+})
+
+test.each([
+  ['nobody', 'X-From: nobody'],
+  ['a name without an address', 'From: Mail Delivery Subsystem'],
+  ['the null address', 'From: <>'],
+  ['a group', 'From: Postmasters:;'],
+])('a report in the name of %s is taken where only reports come', async (what, author) => {
+  const person = `${what.replaceAll(' ', '-')}@nodmarc.test`
+  const verp = await answerTo(person)
+  const record = await report({ to: verp, author, fields: failed('5.1.1') })
+  expect(record).toMatchObject({ state: 'ignored', message: { sender: { verified: false } } })
+  expect(await waitFor(person, 'dead')).toMatchObject({ last_error: 'bounced: 5.1.1' })
+  const forged = verp.replace(/.@/, char => (char === '0@' ? '1@' : '0@'))
+  for (const to of [forged, `echo@${domain}`]) {
+    expect((await postReport({ to, author, fields: failed('5.1.1') })).status).toBe(400)
+  }
+})
+
+test('who is proven to write from a suppressed address is answered again', async () => {
+  const person = 'alice@alice.test'
+  const first = await gateway.postMail({ from: person })
+  await waitFor(person, 'sent')
+  await report({ to: sent.get(person) ?? '', fields: failed('5.1.1') })
+  expect(await suppressed(person)).toBeDefined()
+  const again = await gateway.postMail({ from: person, text: 'I am here.' })
+  expect([first.answer.status, again.answer.status]).toEqual([200, 200])
+  await expect
+    .poll(async () => (await gateway.store.findMessage(again.mail.messageId))?.deliveries)
+    .toMatchObject([{ state: 'sent' }])
+  expect(await suppressed(person)).toBeUndefined()
+})
+
+test('a copy of an old mail, brought by somebody else, lifts nothing', async () => {
+  const key = makeKey(2048)
+  gateway.simulation.dns.set('old._domainkey.alice.test', { TXT: [keyRecord(key)] })
+  const person = 'alice@alice.test'
+  const bring = (days: number) => {
+    const date = new Date(gateway.platform.now() - days * 86_400_000).toUTCString()
+    const draft = `From: ${person}\nTo: echo@${domain}\nSubject: x\nDate: ${date}\nMessage-ID: <old${days}@alice.test>\n\nOld.\n`
+    return gateway.post(signText(draft, { domain: 'alice.test', selector: 'old', key }), { to: `echo@${domain}` })
+  }
+  await gateway.postMail({ from: person })
+  await waitFor(person, 'sent')
+  await report({ to: sent.get(person) ?? '', fields: failed('5.1.1') })
+  expect((await bring(6)).status).toBe(200)
+  expect(await suppressed(person)).toBeDefined()
+  expect((await bring(4)).status).toBe(200)
+  expect(await suppressed(person)).toBeUndefined()
+})
+
+test.each([
+  ['550 No such user here', true],
+  ['550 5.1.1 <someone@elsewhere.test> rejected', true],
+  ['550 User unknown', true],
+  ['550 Requested action not taken: policy', false],
+  ['554 5.7.1 looks like spam', false],
+  ['Network error on destination MXs', false],
+])(
+  'a report of OpenSMTPD, which says no more than 5.0.0, suppresses by the line "%s": %s',
+  async (line, suppresses) => {
+    count += 1
+    const person = `terse${count}@nodmarc.test`
+    const to = await answerTo(person)
+    const words = `    Hi!\n\n    This is the MAILER-DAEMON, please DO NOT REPLY to this email.\n\n    someone@elsewhere.test: ${line}\n\n    Below is a copy.`
+    await report({ to, words, fields: failed('5.0.0') })
+    await waitFor(person, 'dead')
+    expect((await suppressed(person)) !== undefined).toBe(suppresses)
+  },
+)
+
+test('a report of Exim says below the address what was wrong with it', async () => {
+  const to = await answerTo('unrouted@nodmarc.test')
+  const words = 'This message was created automatically.\n\n  someone@elsewhere.test\n    Unrouteable address\n\nMore.'
+  await report({ to, words, fields: failed('5.0.0') })
+  await waitFor('unrouted@nodmarc.test', 'dead')
+  expect(await suppressed('unrouted@nodmarc.test')).toBeDefined()
+})
+
+test('words of a report that calls itself temporary make it no other', async () => {
+  const to = await answerTo('later@nodmarc.test')
+  const record = await report({ to, words: 'someone@elsewhere.test: 450 No such user', fields: failed('4.0.0') })
+  expect(record.flags).toContain('bounce_soft')
+  expect(await suppressed('later@nodmarc.test')).toBeUndefined()
+})
+
+test.each([
+  ['550 5.1.1 No such user', true],
+  ['550 5.7.1 Not today', false],
+  ['550 No such user', false],
+])('a smarthost that refuses at once with "%s" suppresses the address: %s', async (reply, suppresses) => {
+  count += 1
+  const person = `at-once${count}@nodmarc.test`
+  refused[person] = reply
+  await gateway.post(`From: ${person}\nTo: echo@${domain}\nMessage-ID: <once${count}@nodmarc.test>\n\nHello\n`, {
+    from: person,
+    to: `echo@${domain}`,
+  })
+  await waitFor(person, 'dead')
+  const error = 'the mail server refused it: 550 5.1.1'
+  expect(await suppressed(person)).toEqual(suppresses ? expect.objectContaining({ target: error }) : undefined)
+})
+
+test('what is refused for its content is dead, and says nothing about the address', async () => {
+  const verp = await answerTo('picky@nodmarc.test')
+  await report({ to: verp, fields: failed('5.7.1', '550 5.7.1 looks like spam') })
+  expect(await waitFor('picky@nodmarc.test', 'dead')).toMatchObject({ last_error: 'bounced: 5.7.1' })
+  expect(await suppressed('picky@nodmarc.test')).toBeUndefined()
+})
+
+test('a soft bounce is tried again hours later; a delay changes nothing', async () => {
+  const person = 'full@nodmarc.test'
+  const verp = await answerTo(person)
+  const late = await report({ to: verp, fields: failed('4.2.2').replace('failed', 'delayed') })
+  expect(late.flags).toContain('delivery_delayed')
+  expect(await deliveryTo(person)).toMatchObject({ state: 'sent' })
+  const soft = await report({ to: verp, fields: failed('4.2.2', '452 4.2.2 mailbox full') })
+  expect(soft.flags).toContain('bounce_soft')
+  expect(await deliveryTo(person)).toMatchObject({ state: 'later', last_error: 'bounced: 4.2.2' })
+  const again = Promise.withResolvers<void>()
+  onSent = to => to === person && again.resolve()
+  gateway.platform.advance(4 * 3_600_000 + 1_000)
+  gateway.store.notify('work', undefined)
+  await again.promise
+  await waitFor(person, 'sent')
+  expect(await suppressed(person)).toBeUndefined()
+})
+
+describe('EM-65: a report about a mail we never sent, or to an address that is not ours', () => {
+  test.each<[what: string, change: (verp: string) => string]>([
+    ['a forged signature', verp => verp.replace(/[0-9a-f]{20}@/, `${'0'.repeat(20)}@`)],
+    ['another delivery under the same signature', verp => verp.replace(/\+b\.\d+\./, '+b.1.')],
+    ['the address of another agent', verp => verp.replace('echo+', 'helper+')],
+    ['no token at all', () => `echo@${domain}`],
+  ])('%s is kept and changes nothing', async (_what, change) => {
+    const person = `stays${count}@nodmarc.test`
+    const verp = await answerTo(person)
+    const record = await report({ to: change(verp), fields: failed('5.1.1') })
+    expect(record).toMatchObject({ state: 'ignored' })
+    expect(record.flags).not.toContain('bounce_hard')
+    expect(await deliveryTo(person)).toMatchObject({ state: 'sent' })
+    expect(await suppressed(person)).toBeUndefined()
+  })
+
+  test('words alone are no report: a vacation notice to that address changes nothing', async () => {
+    const verp = await answerTo('away@nodmarc.test')
+    const answer = await gateway.post(
+      `From: away@nodmarc.test\nTo: ${verp}\nSubject: Undelivered Mail Returned to Sender\n\nStatus: 5.1.1\nAction: failed\n`,
+      { from: '', to: verp },
+    )
+    expect(answer.status).toBe(200)
+    expect((await gateway.latest()).flags).toEqual(['bounce', 'bounce_address'])
+    expect(await deliveryTo('away@nodmarc.test')).toMatchObject({ state: 'sent' })
+  })
+
+  test('a letter to that address is not given to the agent either', async () => {
+    const verp = await answerTo('odd@nodmarc.test')
+    await gateway.post(`From: odd@nodmarc.test\nTo: ${verp}\n\nHello\n`, { from: 'odd@nodmarc.test', to: verp })
+    expect(await gateway.latest()).toMatchObject({ state: 'ignored', flags: ['bounce_address'] })
+  })
+})
+
+describe('feedback reports (RFC 5965)', () => {
+  const complain = (verp: string, type = 'abuse') =>
+    report({
+      to: `echo@${domain}`,
+      from: 'fbl@isp.test',
+      type: 'feedback-report',
+      fields: `Feedback-Type: ${type}\nVersion: 1\nOriginal-Mail-From: <${verp}>\n`,
+    })
+
+  test('whoever complains gets nothing more; the delivery stays sent', async () => {
+    const verp = await answerTo('angry@nodmarc.test')
+    const record = await complain(verp)
+    expect(record).toMatchObject({ state: 'ignored' })
+    expect(record.flags).toContain('feedback_report')
+    expect(await deliveryTo('angry@nodmarc.test')).toMatchObject({ state: 'sent', last_error: 'complained of: abuse' })
+    expect(await suppressed('angry@nodmarc.test')).toMatchObject({ target: 'complained of: abuse' })
+  })
+
+  test('praise, and a complaint about somebody else’s mail, change nothing', async () => {
+    const verp = await answerTo('fan@nodmarc.test')
+    await complain(verp, 'not-spam')
+    await complain(`echo+b.1.${'0'.repeat(20)}@${domain}`)
+    expect(await suppressed('fan@nodmarc.test')).toBeUndefined()
+  })
+})

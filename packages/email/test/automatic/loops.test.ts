@@ -1,0 +1,177 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import type { MailGateway } from '../setup/gateway.ts'
+import { domain, noBudgets, openMailGateway } from '../setup/gateway.ts'
+
+const alice = 'Alice <alice@alice.test>'
+const bob = 'bob@nodmarc.test'
+let count = 0
+
+/** Opens a gateway with some of the budgets, closes it afterwards. */
+async function withBudgets(
+  budgets: Partial<Record<keyof typeof noBudgets, number>>,
+  run: (gateway: MailGateway) => Promise<void>,
+  works = false,
+): Promise<void> {
+  const gateway = await openMailGateway({ works, config: { budgets: { ...noBudgets, ...budgets } } })
+  await run(gateway).finally(() => gateway.close())
+}
+
+/** Unsigned mail; its state and flags. */
+async function letter(
+  gateway: MailGateway,
+  fields: { from?: string; to?: string; text?: string; thread?: string } = {},
+) {
+  count += 1
+  const { from = bob, to = `echo@${domain}`, text = `Words ${count}`, thread } = fields
+  const reference = thread ? `References: <${thread}>\n` : ''
+  const message = `From: ${from}\nTo: ${to}\n${reference}Message-ID: <l${count}@nodmarc.test>\n\n${text}\n`
+  await gateway.post(message, { from: bob, to })
+  const record = await gateway.latest()
+  return [record.state, ...record.flags].join(' ')
+}
+
+async function statesOf(times: number, each: (at: number) => Promise<string>): Promise<readonly string[]> {
+  const states: string[] = []
+  for (let at = 0; at < times; at += 1) states.push(await each(at))
+  return states
+}
+
+describe('budgets', () => {
+  test('to one correspondent so many answers in an hour, in whatever thread; others are not concerned', () =>
+    withBudgets({ correspondent_per_hour: 3 }, async gateway => {
+      const states = await statesOf(4, () => letter(gateway))
+      expect(states).toEqual([...Array(3).fill('received'), 'ignored correspondent_budget'])
+      expect(await letter(gateway, { from: 'carol@nodmarc.test' })).toBe('received')
+      expect(await letter(gateway, { to: `helper@${domain}` })).toBe('received')
+      gateway.platform.advance(3_600_001)
+      expect(await letter(gateway)).toBe('received')
+    }))
+
+  test('whoever only claims to be alice does not use up what alice may have', () =>
+    withBudgets({ correspondent_per_hour: 1 }, async gateway => {
+      await gateway.post(`From: ${bob}\nTo: echo@${domain}\nMessage-ID: <forged@nodmarc.test>\n\nHello\n`)
+      const { mail } = await gateway.postMail({ from: bob })
+      expect(await gateway.store.findMessage(mail.messageId)).toMatchObject({ state: 'received' })
+    }))
+
+  test('in one thread so many in an hour and in a day', () =>
+    withBudgets({ thread_per_hour: 2, thread_per_day: 3 }, async gateway => {
+      const inThread = () => letter(gateway, { thread: 'root@nodmarc.test' })
+      expect(await statesOf(3, inThread)).toEqual(['received', 'received', 'ignored thread_budget'])
+      gateway.platform.advance(3_600_001)
+      expect(await statesOf(2, inThread)).toEqual(['received', 'ignored thread_budget'])
+      expect(await letter(gateway, { thread: 'other@nodmarc.test' })).toBe('received')
+    }))
+
+  test('the same words again and again in one thread are no conversation', () =>
+    withBudgets({ repeats_per_hour: 2 }, async gateway => {
+      const same = () => letter(gateway, { thread: 'same@nodmarc.test', text: 'We have received your request.' })
+      expect(await statesOf(3, same)).toEqual(['received', 'received', 'ignored repeated'])
+      expect(await letter(gateway, { thread: 'same@nodmarc.test', text: 'Something else' })).toBe('received')
+    }))
+
+  test('an answer to everybody reaches many: not often, by one domain', async () => {
+    const config = { reply_all: true, budgets: { ...noBudgets, reply_all_per_hour: 1 } }
+    const gateway = await openMailGateway({ config })
+    const write = async (cc?: string) => {
+      count += 1
+      const { mail } = await gateway.postMail({ from: alice, text: `To you ${count}`, ...(cc && { cc: [cc] }) })
+      const record = await gateway.store.findMessage(mail.messageId)
+      return [record?.state, ...(record?.flags ?? [])].join(' ')
+    }
+    const states = [await write(bob), await write('carol@nodmarc.test'), await write()]
+    expect(states).toEqual(['received', 'ignored reply_all_budget', 'received'])
+    await gateway.close()
+  })
+
+  test('who is not proven may never have written: few answers to him, and not many to all of them', () =>
+    withBudgets({ unverified_per_day: 2, unverified_per_hour: 3 }, async gateway => {
+      const states = await statesOf(3, () => letter(gateway))
+      expect(states).toEqual(['received', 'received', 'ignored backscatter_budget'])
+      expect(await letter(gateway, { from: 'victim1@nodmarc.test' })).toBe('received')
+      expect(await letter(gateway, { from: 'victim2@nodmarc.test' })).toBe('ignored backscatter_budget')
+      const { mail } = await gateway.postMail({ from: alice })
+      expect(await gateway.store.findMessage(mail.messageId)).toMatchObject({ state: 'received' })
+    }))
+})
+
+describe('EM-64: a correspondent that is a machine', () => {
+  /** Answers every answer at once, in the thread, with new words. */
+  async function pingPong(gateway: MailGateway, most: number): Promise<number> {
+    let [inReplyTo, references]: [string | undefined, string[]] = [undefined, []]
+    for (let at = 0; at < most; at += 1) {
+      const { mail } = await gateway.postMail({ from: alice, text: `Thank you, message ${at}.`, inReplyTo, references })
+      const record = await gateway.store.findMessage(mail.messageId)
+      if (record?.state === 'ignored') return at
+      const reply = await gateway.simulation.mail.awaitReply(mail.messageId, 30_000)
+      inReplyTo = reply.messageId
+      references = [...references, mail.messageId, reply.messageId ?? '']
+    }
+    return most
+  }
+
+  test('one that does not say so is stopped within ten turns: nobody reads and types that fast', () =>
+    withBudgets(
+      { rapid_per_hour: 5 },
+      async gateway => {
+        expect(await pingPong(gateway, 12)).toBe(6)
+      },
+      true,
+    ))
+
+  test('also by the budget of the thread, however slow it is', () =>
+    withBudgets(
+      { thread_per_hour: 10 },
+      async gateway => {
+        expect(await pingPong(gateway, 12)).toBe(10)
+      },
+      true,
+    ))
+})
+
+describe('our own mail', () => {
+  let gateway: MailGateway
+  beforeAll(async () => {
+    gateway = await openMailGateway({ works: true })
+  })
+  afterAll(() => gateway.close())
+
+  test('EM-64: what a gateway sends says so, and another gateway does not answer it (EM-4.1)', async () => {
+    const { mail } = await gateway.postMail({ from: alice })
+    const reply = await gateway.simulation.mail.awaitReply(mail.messageId, 30_000)
+    const marks = Object.fromEntries(
+      ['auto-submitted', 'x-auto-response-suppress'].map(name => [name, reply.headers.get(name)?.[0] ?? '']),
+    )
+    const { mail: answer } = await gateway.postMail({
+      from: alice,
+      headers: { ...marks, 'X-Postern-Hop': 'agent; hop=1' },
+    })
+    const record = await gateway.store.findMessage(answer.messageId)
+    expect(record).toMatchObject({ state: 'ignored' })
+    expect(record?.flags).toContain('auto_reply')
+  })
+
+  test('EM-63: an answer that comes back by a list under another name is known by its hop field', async () => {
+    const { mail } = await gateway.postMail({ from: alice })
+    const reply = await gateway.simulation.mail.awaitReply(mail.messageId, 30_000)
+    const hop = reply.headers.get('x-postern-hop')?.[0] ?? ''
+    expect(hop).toMatch(/^echo; hop=1; max=5; id=[0-9a-f]{32}; mac=[0-9a-f]{32}$/)
+    const back = await gateway.postMail({ from: alice, headers: { 'X-Postern-Hop': hop } })
+    expect((await gateway.store.findMessage(back.mail.messageId))?.flags).toEqual(['own_mail'])
+    const forged = await gateway.postMail({ from: alice, headers: { 'X-Postern-Hop': hop.replace('echo', 'help') } })
+    expect((await gateway.store.findMessage(forged.mail.messageId))?.flags).toEqual([])
+  })
+})
+
+test.each([
+  ['an answer to an invitation', 'REPLY', 'ignored', ['calendar_reply']],
+  ['another proposal', 'COUNTER', 'ignored', ['calendar_reply']],
+  ['an invitation', 'REQUEST', 'received', []],
+])('EM-62: %s, inside of a multipart as Exchange sends it', (_what, method, state, flags) =>
+  withBudgets({}, async gateway => {
+    const event = `BEGIN:VCALENDAR\nMETHOD:${method}\nBEGIN:VEVENT\nUID:1@corp.test\nSUMMARY:Lunch\nEND:VEVENT\nEND:VCALENDAR\n`
+    const parts = `--b\nContent-Type: text/plain\n\nLunch\n--b\nContent-Type: text/calendar; charset=utf-8; method=${method}\n\n${event}--b--\n`
+    await gateway.post(`From: ${bob}\nTo: echo@${domain}\nContent-Type: multipart/alternative; boundary=b\n\n${parts}`)
+    expect(await gateway.latest()).toMatchObject({ state, flags })
+  }),
+)

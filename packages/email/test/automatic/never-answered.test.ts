@@ -1,0 +1,18 @@
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import type { MailGateway } from '../setup/gateway.ts'
+import { openMailGateway } from '../setup/gateway.ts'
+import { judgeDispositions } from '../setup/judge-dispositions.ts'
+
+let gateway: MailGateway
+beforeAll(async () => {
+  // They are to others: who wrote them has to decide, not to whom.
+  gateway = await openMailGateway({ config: { answer_bcc: true } })
+})
+afterAll(() => gateway.close())
+
+test('EM-62: of 100 mails of people, from 25 programs in 25 languages, none is suppressed', async () => {
+  const folder = new URL('../../../../fixtures/email/personal/', import.meta.url)
+  const dispositions = await judgeDispositions(gateway, folder)
+  expect(dispositions).toHaveLength(100)
+  expect(dispositions.filter(({ disposition }) => disposition !== 'answered')).toEqual([])
+})

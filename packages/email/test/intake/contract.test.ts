@@ -1,0 +1,50 @@
+import type { RejectionCode } from '@postern/core'
+import type { ComposedMail } from '@postern/simulation'
+import type { ProtocolDelivery, ProtocolDriver } from '@postern/testing'
+import { protocolContract } from '@postern/testing'
+import { domain, intakeSecret, openMailGateway } from '../setup/gateway.ts'
+
+/**
+ * Where mail differs: what lacks aligned proof is taken as unverified, unless the author's domain asks for
+ * refusal, as alice.test does. Two faults say nothing about proof; they come unsigned from a domain without a policy.
+ */
+const plain = { from: 'Bob <bob@nodmarc.test>', sign: false }
+
+protocolContract('email', async ({ watchStore }): Promise<ProtocolDriver> => {
+  const gateway = await openMailGateway({ watchStore })
+  const composed = new Map<string, Promise<ComposedMail>>()
+
+  function compose({ fault, id = 'one', text = 'Hello' }: ProtocolDelivery): Promise<ComposedMail> {
+    const key = JSON.stringify([fault, id, text])
+    const special = fault === 'unsigned' || fault === 'deep' ? plain : {}
+    const mail =
+      composed.get(key) ??
+      gateway.simulation.mail.compose({ to: `echo@${domain}`, messageId: `${id}@alice.test`, text, fault, ...special })
+    composed.set(key, mail)
+    return mail
+  }
+
+  async function deliverOnce({ octets, envelope, ip, helo }: ComposedMail) {
+    const { status, body } = await gateway.post(octets, { ...envelope, ip, helo })
+    return { accepted: status === 200, answer: status, code: body.code as RejectionCode | undefined }
+  }
+
+  return {
+    store: gateway.store,
+    async deliver(delivery = {}) {
+      const mail = await compose(delivery)
+      if (delivery.fault === 'replayed') await deliverOnce(mail)
+      return deliverOnce(mail)
+    },
+    expected: {
+      unsigned: 'unverified',
+      tampered: 'forbidden',
+      forged: 'forbidden',
+      expired: 'forbidden',
+      wrong_owner: 'forbidden',
+      deep: 'kept',
+    },
+    secrets: () => [intakeSecret],
+    close: gateway.close,
+  }
+})

@@ -1,0 +1,102 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { quoteBounceAddresses } from '../../src/tokens/address-tokens.ts'
+import type { MailGateway } from '../setup/gateway.ts'
+import { domain, openMailGateway } from '../setup/gateway.ts'
+import { keyRecord, makeKey, signText } from '../setup/sign.ts'
+
+// What somebody can do with a mail that he was sent, and that proves its author for ever.
+
+const key = makeKey(2048)
+let counter = 0
+let gateway: MailGateway
+
+beforeAll(async () => {
+  gateway = await openMailGateway()
+  gateway.simulation.dns.set('_dmarc.open.test', { TXT: ['v=DMARC1; p=none'] })
+  gateway.simulation.dns.set('s1._domainkey.open.test', { TXT: [keyRecord(key)] })
+})
+afterAll(() => gateway.close())
+
+function write(): string {
+  counter += 1
+  const id = `<h${counter}@open.test>`
+  return `From: ann@open.test\r\nTo: echo@${domain}\r\nSubject: Please\r\nDate: Sat, 21 Nov 2026 10:00:00 +0000\r\nMessage-ID: ${id}\r\n\r\nPay ${counter}.\r\n`
+}
+
+const sign = (message: string) => signText(message, { domain: 'open.test', key })
+const outcome = async (message: string, envelope = {}) =>
+  (await gateway.post(message, { to: `echo@${domain}`, ...envelope })).body.messages
+
+const [accepted, duplicate] = [[{ outcome: 'accepted' }], [{ outcome: 'duplicate' }]]
+
+describe('EM-25: a signed mail is one turn', () => {
+  test.each(['X-Copy: 2', 'Comments: again', 'References: <x@open.test>', 'X-Mailer: y\r\nX-Copy: 3'])(
+    'whatever field is added to it: %s',
+    async field => {
+      const message = sign(write())
+      expect(await outcome(message)).toEqual(accepted)
+      expect(await outcome(`${field}\r\n${message}`)).toEqual(duplicate)
+    },
+  )
+
+  test('whatever white space is put into its signature', async () => {
+    const message = sign(write())
+    expect(await outcome(message)).toEqual(accepted)
+    expect(message.replace('; b=', '; b= ')).not.toBe(message)
+    expect(await outcome(message.replace('; b=', '; b= '))).toEqual(duplicate)
+  })
+
+  test('two that say the same are two', async () => {
+    const message = write()
+    expect(await outcome(sign(message))).toEqual(accepted)
+    expect(await outcome(sign(message.replace(/<h/, '<again-h')))).toEqual(accepted)
+  })
+})
+
+test('a mail of a Message-ID that was here before, but with other words, is a message of its own, and flagged', async () => {
+  const write = (text: string) =>
+    `From: bob@nodmarc.test\r\nTo: echo@${domain}\r\nMessage-ID: <reused@nodmarc.test>\r\n\r\n${text}\r\n`
+  const outcomes: unknown[] = []
+  for (const text of ['First.', 'Second.', 'First.']) outcomes.push((await gateway.post(write(text))).body.messages)
+  expect(outcomes).toEqual([[{ outcome: 'accepted' }], [{ outcome: 'accepted' }], [{ outcome: 'duplicate' }]])
+  const [second, first] = await gateway.store.listMessages({ limit: 2 })
+  const flagsOf = async (message = 0) => (await gateway.store.findMessage(`#${message}`))?.flags
+  expect([await flagsOf(first?.message), await flagsOf(second?.message)]).toEqual([[], ['message_id_reused']])
+})
+
+describe('EM-25: a copy that is kept takes nobody’s place', () => {
+  test.each([
+    ['with an empty Return-Path', (message: string) => `Return-Path: <>\r\n${message}`, {}],
+    ['by the null sender', (message: string) => message, { from: '' }],
+    ['with a mark of machines', (message: string) => `Auto-Submitted: auto-replied\r\n${message}`, {}],
+    ['with a second Subject', (message: string) => `Subject: Other\r\n${message}`, {}],
+  ])('%s', async (_, disguise, envelope) => {
+    const message = sign(write())
+    expect(await outcome(disguise(message), envelope)).toEqual(accepted)
+    expect((await gateway.latest()).state).toBe('ignored')
+    expect(await outcome(message, { from: 'ann@open.test' })).toEqual(accepted)
+    expect((await gateway.latest()).state).toBe('received')
+    expect(await outcome(message, { from: 'ann@open.test' })).toEqual(duplicate)
+  })
+})
+
+test('EM-29: a field name may be followed by blanks, by nothing else', async () => {
+  const refused = { status: 400, body: { detail: 'Cannot read mail: a header line is not a field' } }
+  for (const end of ['\x0b', '\x0c', '\xa0']) {
+    expect(await gateway.post(Buffer.from(write().replace('From:', `From${end}:`), 'latin1'))).toMatchObject(refused)
+  }
+  expect((await gateway.post(write().replace('From:', 'From \t:'))).status).toBe(200)
+})
+
+test('EM-43: recipients that take long to read are refused unread', async () => {
+  const quotes = `Cc: ${'"'.repeat(60_000)}\r\n`
+  expect(await gateway.post(`${quotes}${quotes}${write()}`)).toMatchObject({
+    status: 400,
+    body: { code: 'malformed', detail: 'Cannot read mail: its recipients are too long' },
+  })
+})
+
+test('EM-65: of a complaint that names bounce addresses without end every agent looks at fifty', () => {
+  const quoted = quoteBounceAddresses(`x +b.d1.${'0'.repeat(20)}@agents.test `.repeat(40_000))
+  expect(quoted.split(' ')).toEqual(Array(50).fill(`+b.d1.${'0'.repeat(20)}@`))
+})

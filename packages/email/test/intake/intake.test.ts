@@ -1,0 +1,473 @@
+import { createHmac } from 'node:crypto'
+import parseAddresses from 'nodemailer/lib/addressparser/index.js'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import type { MailGateway } from '../setup/gateway.ts'
+import { domain, intakeSecret, openMailGateway } from '../setup/gateway.ts'
+
+let gateway: MailGateway
+let counter = 0
+
+beforeAll(async () => {
+  gateway = await openMailGateway()
+})
+afterAll(() => gateway.close())
+
+interface Draft {
+  readonly from?: string
+  readonly fields?: string
+  readonly body?: string
+}
+
+function write({ from = 'From: Bob <bob@nodmarc.test>', fields = '', body = 'Hello.\n' }: Draft = {}): string {
+  counter += 1
+  return `${from}\nTo: echo@${domain}\n${fields}Subject: Hello\nMessage-ID: <i${counter}@nodmarc.test>\n\n${body}`
+}
+
+async function expectTaken(message: string | Uint8Array, envelope?: Readonly<Record<string, string | string[]>>) {
+  const answer = await gateway.post(message, envelope)
+  expect(answer).toMatchObject({ status: 200, body: { status: 'accepted' } })
+  return gateway.latest()
+}
+
+async function expectRefused(
+  message: string | Uint8Array,
+  status: number,
+  detail: string,
+  envelope?: Record<string, string>,
+) {
+  const before = await gateway.store.count()
+  const answer = await gateway.post(message, envelope)
+  expect(answer).toMatchObject({ status, body: { detail } })
+  const after = await gateway.store.count()
+  expect(after.messages).toEqual(before.messages)
+}
+
+describe('POST /email/inbound', () => {
+  const request = (headers: Record<string, string>) =>
+    gateway.channel.routes.request(`/email/inbound?to=echo@${domain}`, {
+      method: 'POST',
+      headers,
+      body: 'not even a mail',
+    })
+
+  test.each<[string, Record<string, string>]>([
+    ['no token', {}],
+    ['another token', { authorization: 'Bearer of-bad-news-to-the-intake' }],
+    ['the token with another scheme', { authorization: `Basic ${intakeSecret}` }],
+    ['half a token', { authorization: `Bearer ${intakeSecret.slice(0, 8)}` }],
+  ])('EM-71: with %s is refused before anything is read', async (_what, headers) => {
+    const response = await request(headers)
+    expect(response.status).toBe(401)
+    expect(response.headers.get('www-authenticate')).toBe('Bearer realm="mail intake"')
+    expect(await response.json()).toMatchObject({
+      code: 'unsigned',
+      detail: 'Cannot accept mail: wrong or missing bearer token',
+    })
+  })
+
+  describe('with a signature of Standard Webhooks', () => {
+    const body = Buffer.from(write({ body: 'Signed by its hook.\n' }).replaceAll('\n', '\r\n'))
+    const hook = (over: Partial<Record<'id' | 'secret' | 'body', string>> = {}, age = 0) => {
+      const { id = 'msg_1', secret = intakeSecret } = over
+      const time = `${Math.floor(gateway.platform.now() / 1000) - age}`
+      const signed = `${id}.${time}.${over.body ?? body}`
+      const signature = createHmac('sha256', secret).update(signed).digest('base64')
+      return { 'webhook-id': id, 'webhook-timestamp': time, 'webhook-signature': `v1a,x v1,${signature}` }
+    }
+    const postHook = async (headers: Record<string, string>) => {
+      const response = await gateway.channel.routes.request(`/email/inbound?to=echo@${domain}`, {
+        method: 'POST',
+        headers,
+        body,
+      })
+      return { ...((await response.json()) as { detail?: string }), status: response.status }
+    }
+
+    test('is taken once; the same request again proves nothing, a further try does', async () => {
+      const headers = hook()
+      expect(await postHook(headers)).toMatchObject({ status: 200 })
+      expect(await postHook(headers)).toMatchObject({
+        status: 401,
+        detail: 'Cannot accept webhook: it was here before',
+      })
+      expect(await postHook(hook({}, 60))).toMatchObject({ status: 200, messages: [{ outcome: 'duplicate' }] })
+    })
+
+    test('EM-71: whom it was for is not signed, and cannot be changed, not even after a restart', async () => {
+      const headers = hook({ id: 'msg_9' })
+      expect(await postHook(headers)).toMatchObject({ status: 200 })
+      const again = await openMailGateway({ watchStore: () => gateway.store })
+      const url = `/email/inbound?to=helper@${domain}`
+      const answer = await again.channel.routes.request(url, { method: 'POST', headers, body })
+      expect(await answer.json()).toMatchObject({ status: 401, detail: 'Cannot accept webhook: it was here before' })
+      await again.close()
+    })
+
+    test.each<[string, () => Record<string, string>, string]>([
+      [
+        'EM-71: a wrong key',
+        () => hook({ id: 'msg_3', secret: 'x' }),
+        'Cannot accept mail: its webhook signature is wrong',
+      ],
+      [
+        'EM-71: another body',
+        () => hook({ id: 'msg_4', body: 'x' }),
+        'Cannot accept mail: its webhook signature is wrong',
+      ],
+      ['EM-71: an old time', () => hook({}, 301), 'Cannot accept webhook: its time is too far from now'],
+      ['EM-71: a time ahead', () => hook({}, -310), 'Cannot accept webhook: its time is too far from now'],
+      [
+        'EM-71: no time',
+        () => ({ ...hook(), 'webhook-timestamp': '' }),
+        'Cannot accept webhook: its time is too far from now',
+      ],
+      [
+        'a bearer token beside a wrong signature',
+        () => ({ ...hook({ id: 'msg_2', secret: 'x' }), authorization: `Bearer ${intakeSecret}` }),
+        'Cannot accept mail: its webhook signature is wrong',
+      ],
+    ])('%s is refused', async (_what, headers, detail) => {
+      expect(await postHook(headers())).toMatchObject({ status: 401, detail })
+    })
+
+    test('a key written as whsec_ is base64', async () => {
+      const key = Buffer.from('thirty-two octets of a good key.')
+      const hooked = await openMailGateway({ config: { intake: { secret: `whsec_${key.toString('base64')}` } } })
+      const time = `${Math.floor(hooked.platform.now() / 1000)}`
+      const signature = createHmac('sha256', key).update(`a.${time}.${body}`).digest('base64')
+      const response = await hooked.channel.routes.request(`/email/inbound?to=echo@${domain}`, {
+        method: 'POST',
+        headers: { 'webhook-id': 'a', 'webhook-timestamp': time, 'webhook-signature': `v1,${signature}` },
+        body,
+      })
+      expect(response.status).toBe(200)
+      await hooked.close()
+    })
+  })
+
+  test('without a configured secret says so', async () => {
+    const closed = await openMailGateway({ config: { intake: undefined } })
+    const answer = await closed.post(write())
+    expect(answer).toMatchObject({
+      status: 403,
+      body: { detail: 'Cannot accept mail: email.intake.secret is not configured' },
+    })
+    await closed.close()
+  })
+
+  test('EM-73: another content type or a coded body is refused', async () => {
+    const authorization = `Bearer ${intakeSecret}`
+    expect((await request({ authorization, 'content-type': 'application/json' })).status).toBe(415)
+    const coded = await request({ authorization, 'content-type': 'message/rfc822', 'content-encoding': 'gzip' })
+    expect(coded.status).toBe(415)
+  })
+
+  test('EM-44: larger than 25 MB is refused', async () => {
+    await expectRefused(Buffer.alloc(26 * 1024 * 1024, 'x'), 413, 'Cannot read body: larger than 26214400 bytes')
+  })
+
+  test('an unknown agent, another domain and an address that is none are refused', async () => {
+    for (const to of [`nobody@${domain}`, 'echo@elsewhere.test', 'echo', `echo@${domain}@x.test`]) {
+      await expectRefused(write(), 404, 'Cannot accept mail: no such agent here', { to })
+    }
+  })
+
+  test('"ip" must be one', () =>
+    expectRefused(write(), 400, 'Cannot accept mail: "ip" is not an IP address', {
+      to: `echo@${domain}`,
+      ip: 'localhost',
+    }))
+
+  test('recipients in any case, in brackets and with a tag reach the agent once (EM-4.3)', async () => {
+    const { message } = await expectTaken(write(), {
+      to: [`<ECHO@Agents.TEST>`, `echo+shop.42@${domain}`],
+      from: 'bob@nodmarc.test',
+    })
+    expect(message.recipient).toBe(`@echo@${domain}`)
+  })
+
+  test('two agents get one message each (EM-2.1)', async () => {
+    const before = (await gateway.store.listMessages({ limit: 100 })).length
+    await expectTaken(write(), { to: [`echo@${domain}`, `helper@${domain}`, `nobody@${domain}`] })
+    expect((await gateway.store.listMessages({ limit: 100 })).length).toBe(before + 2)
+  })
+
+  test('without recipients in the envelope the header names them', async () => {
+    const { message } = await expectTaken(`Delivered-To: helper@${domain}\n${write()}`, {})
+    expect(message.recipient).toBe(`@helper@${domain}`)
+    expect((await expectTaken(write(), {})).message.recipient).toBe(`@echo@${domain}`)
+  })
+})
+
+describe('who wrote it', () => {
+  test.each([
+    ['EM-03: a second From above', 'From: a@x.test\nFrom: b@x.test', 'Cannot read mail: more than one From'],
+    ['EM-26: no From', 'X-From: a@x.test', 'Cannot read mail: no From'],
+    ['EM-26: an empty From', 'From: ', 'Cannot read mail: no From'],
+    ['EM-26: a group', 'From: People: a@x.test;', 'Cannot read mail: From is not one plain mailbox'],
+    ['EM-26: two mailboxes', 'From: a@x.test, b@x.test', 'Cannot read mail: more than one mailbox in From'],
+    [
+      'EM-28: all of it one encoded word',
+      'From: =?utf-8?q?ceo=40corp.test?=',
+      'Cannot read mail: From is not one plain mailbox',
+    ],
+    [
+      'EM-29: an address in a quoted local part',
+      'From: "a@corp.test"@evil.test',
+      'Cannot read mail: From is not one plain mailbox',
+    ],
+    ['EM-29: two at signs', 'From: <a@corp.test@evil.test>', 'Cannot read mail: From is not one plain mailbox'],
+    [
+      'EM-29: an address that is not a mailbox beside one',
+      'From: ceo@corp.test x@evil.test',
+      'Cannot read mail: From is not one plain mailbox',
+    ],
+    ['EM-29: a control character', 'From: a\u0001b@x.test', 'Cannot read mail: From is not one plain mailbox'],
+    ['EM-29: NUL', 'From: a\0@x.test', 'Cannot read mail: a header field has a bare CR or NUL'],
+    ['EM-29: a host that is no name', 'From: a@[127.0.0.1]', 'Cannot read mail: From is not one plain mailbox'],
+    ['an endless one', `From: ${'x'.repeat(5000)} <a@x.test>`, 'Cannot read mail: From is too long'],
+  ])('%s is refused', (_row, from, detail) => expectRefused(write({ from }), 400, detail))
+
+  test.each([
+    '<ceo@nodmarc.test> <bob@nodmarc.test>',
+    'Ceo <ceo@nodmarc.test> Bob <bob@nodmarc.test>',
+    '<<ceo@nodmarc.test>bob@nodmarc.test>',
+    '<bob@nodmarc.test> ceo@nodmarc.test',
+    '<bob@nodmarc.test',
+    '"ceo@nodmarc.test',
+    'Bob (<ceo@nodmarc.test>) <bob@nodmarc.test>',
+  ])('EM-29: From: %s has two readings and is refused', from =>
+    expectRefused(write({ from: `From: ${from}` }), 400, 'Cannot read mail: From is not one plain mailbox'),
+  )
+
+  test('EM-04: a second From below everything else is refused', () =>
+    expectRefused(write({ fields: 'From: other@x.test\n' }), 400, 'Cannot read mail: more than one From'))
+
+  test.each([
+    ['EM-27: an address in the display name', '"ceo@corp.test" <x@evil.test>', '@x@evil.test', 'ceo@corp.test'],
+    [
+      'EM-27: the same in an encoded word',
+      '=?utf-8?q?ceo=40corp=2Etest?= <x@evil.test>',
+      '@x@evil.test',
+      'ceo@corp.test',
+    ],
+    ['EM-29: a source route', '<@relay.test:j@x.test>', '@j@x.test', undefined],
+    [
+      'EM-29: the comments of RFC 5322 A.5',
+      'Pete(A nice \\) chap) <pete(his account)@silly.test(his host)>',
+      '@pete@silly.test',
+      'Pete',
+    ],
+    ['EM-31: a dot at the end and upper case', 'Bob@NoDmarc.TEST.', '@Bob@nodmarc.test', undefined],
+    ['EM-30: letters of another alphabet', 'a@пример.test', '@a@xn--e1afmkfd.test', undefined],
+  ])('%s', async (_row, from, address, name) => {
+    const { message, flags } = await expectTaken(write({ from: `From: ${from}` }))
+    expect(message.sender.address).toBe(address)
+    expect(message.sender.display_name).toBe(name)
+    expect(flags.includes('display_name_spoof')).toBe(name?.includes('@') ?? false)
+  })
+
+  test.each([
+    'Bob <bob@nodmarc.test>',
+    '"Bob, the builder" <bob@nodmarc.test>',
+    'Pete(A nice \\) chap) <pete(his account)@silly.test(his host)>',
+    'bob@nodmarc.test (Bob)',
+    '<@relay.test:j@x.test>',
+    '=?utf-8?q?ceo=40corp=2Etest?= <x@evil.test>',
+  ])('EM-29: From: %s is the same to us and to nodemailer', async from => {
+    const { message } = await expectTaken(write({ from: `From: ${from}` }))
+    expect(message.sender.address).toBe(`@${parseAddresses(from, { flatten: true })[0]?.address}`)
+  })
+
+  test('EM-33: one of our own agents, from outside, is refused', async () => {
+    const detail = 'Cannot accept mail: its From is one of our own agents'
+    await expectRefused(write({ from: `From: Echo <echo@${domain}>` }), 403, detail)
+    await expectRefused(write({ from: `From: Helper+x <HELPER+x@${domain}>` }), 403, detail)
+  })
+
+  test('somebody else of the same domain is not', async () => {
+    expect((await expectTaken(write({ from: `From: person@${domain}` }))).message.sender.address).toBe(
+      `@person@${domain}`,
+    )
+  })
+
+  test.each([
+    ['EM-32: elsewhere', 'reply@evil.test', 'bob@nodmarc.test', true],
+    ['in the same place, but the sender is not verified', 'reply@nodmarc.test', 'bob@nodmarc.test', true],
+    ['the author itself', 'bob@nodmarc.test', 'bob@nodmarc.test', false],
+  ])('Reply-To %s', async (_what, replyTo, _mailbox, isDiverted) => {
+    const { flags } = await expectTaken(write({ fields: `Reply-To: ${replyTo}\n` }))
+    expect(flags.includes('reply_to_diverted')).toBe(isDiverted)
+  })
+
+  test.each(['Subject', 'To', 'Date', 'Message-ID', 'Reply-To', 'Content-Type'])(
+    'EM-05: a second %s is kept for the operator',
+    async name => {
+      const line = `${name}: ${name === 'Content-Type' ? 'text/plain' : '<a@b.test>'}\n`
+      const { state, flags } = await expectTaken(write({ fields: line + line }))
+      expect({ state, flags }).toEqual({ state: 'ignored', flags: expect.arrayContaining(['duplicate_header']) })
+    },
+  )
+})
+
+describe('shape and size', () => {
+  test('EM-40: only a header, no empty line', async () => {
+    const { message } = await expectTaken(`From: bob@nodmarc.test\nTo: echo@${domain}\nSubject: All there is`)
+    expect(message.parts).toEqual([{ kind: 'text', mime: 'text/plain', content: 'All there is' }])
+    expect(message.id).toMatch(/^sha256:[0-9a-f]{64}$/)
+  })
+
+  test.each([
+    ['nothing at all', '', 'Cannot read mail: no From'],
+    ['only a body', '\n\nHello\n', 'Cannot read mail: no From'],
+    ['a continuation first', ' folded\nFrom: a@x.test\n\n', 'Cannot read mail: a header line is not a field'],
+    ['a line without a colon', 'From: a@x.test\nwhatever\n\nbody', 'Cannot read mail: a header line is not a field'],
+    ['binary', '\x00\xff\xfe\x01', 'Cannot read mail: a header line is not a field'],
+  ])('EM-41: %s is refused', (_what, message, detail) => expectRefused(message, 400, detail))
+
+  test('the line that pipes put before a message is none of it', async () => {
+    await expectRefused(`From : bob@nodmarc.test\n${write()}`, 400, 'Cannot read mail: more than one From')
+    const { message } = await expectTaken(`From bob@nodmarc.test Sat Nov 21 10:00:00 2026\n${write()}`)
+    expect(message.raw).toMatch(/^From: Bob/)
+    await expectRefused(`From bob\nFrom bob\n${write()}`, 400, 'Cannot read mail: a header line is not a field')
+  })
+
+  test('EM-41: a CR of its own inside a header is refused', () =>
+    expectRefused(
+      Buffer.from('From: a@x.test\rFrom: b@x.test\r\n\r\n'),
+      400,
+      'Cannot read mail: a header field has a bare CR or NUL',
+    ))
+
+  test.each([
+    [
+      'a block over 256 KB',
+      `X-A: ${'a'.repeat(60_000)}\n`.repeat(5),
+      'Cannot read mail: the header is larger than 262144 bytes',
+    ],
+    [
+      'a field over 64 KB',
+      `X-A: ${'a'.repeat(66_000)}\n`,
+      'Cannot read mail: a header field is larger than 65536 bytes',
+    ],
+    [
+      'a folded field over 64 KB',
+      `X-A: a${'\n b'.repeat(30_000)}\n`,
+      'Cannot read mail: a header field is larger than 65536 bytes',
+    ],
+    ['over 1000 fields', 'X-A: a\n'.repeat(1001), 'Cannot read mail: more than 1000 header fields'],
+  ])('EM-42: %s is refused', (_what, fields, detail) => expectRefused(write({ fields }), 413, detail))
+
+  test('EM-43: over 1000 recipients in the header are refused', () =>
+    expectRefused(
+      write({ fields: `Cc: ${'a@x.test,'.repeat(1001)}\n` }),
+      400,
+      'Cannot read mail: more than 1000 recipients in the header',
+    ))
+
+  test.each([
+    ['Reply-To', 'a@x.test,'],
+    ['To', 'g:a;'],
+    ['Cc', ','],
+  ])('far too many entries in %s are refused before they are read', (name, entry) => {
+    const fields = `${name}: ${entry.repeat(6000)}\n`.repeat(3)
+    return expectRefused(write({ fields }), 400, 'Cannot read mail: more than 1000 recipients in the header')
+  })
+
+  const nest = (depth: number): Draft => {
+    const open = Array.from(
+      { length: depth },
+      (_, level) => `--b${level}\nContent-Type: multipart/mixed; boundary=b${level + 1}\n\n`,
+    )
+    return { fields: 'Content-Type: multipart/mixed; boundary=b0\n', body: `${open.join('')}--b${depth}\n\nDeep\n` }
+  }
+  const embed = (count: number): Draft => ({
+    fields: 'Content-Type: message/rfc822\n',
+    body: 'Content-Type: message/rfc822\n\n'.repeat(count - 1).concat('From: a@x.test\n\nInner\n'),
+  })
+  const divide = (parts: number): Draft => ({
+    fields: 'Content-Type: multipart/mixed; boundary=b\n',
+    body: '--b\n\nx\n'.repeat(parts).concat('--b--\n'),
+  })
+
+  test.each([
+    ['nested 51 deep', nest(50)],
+    ['1001 parts', divide(1001)],
+    ['100 000 parts in 1 MB (EM-46)', divide(100_000)],
+    ['6 messages one in another', embed(6)],
+  ])('EM-45: %s is kept for the operator, unread', async (_what, draft) => {
+    const { state, flags, message } = await expectTaken(write(draft))
+    expect({ state, flags }).toEqual({ state: 'ignored', flags: ['mime_limits'] })
+    expect(message.parts.filter(({ kind }) => kind === 'file')).toEqual([])
+  })
+
+  test.each([
+    ['nested 20 deep', nest(20)],
+    ['500 parts', divide(500)],
+    ['2 messages one in another', embed(2)],
+  ])('%s is read', async (_what, draft) => {
+    expect(await expectTaken(write(draft))).toMatchObject({ state: 'received', flags: [] })
+  })
+
+  test('EM-51: bare LF, bare CR and NUL in the body', async () => {
+    const { message } = await expectTaken(Buffer.from(write({ body: 'one\ntwo\rthree\0\n' })))
+    expect(message.parts).toEqual([
+      { kind: 'text', mime: 'text/plain', content: 'one\ntwo\nthree' },
+      { kind: 'email', subject: 'Hello' },
+    ])
+    expect(message.raw).toContain('three\0')
+  })
+
+  test('EM-54: an unreadable or absurd Date changes nothing', async () => {
+    for (const date of ['yesterday', 'Thu, 01 Jan 1970 00:00:00 +0000', 'Mon, 01 Jan 2090 00:00:00 +0000']) {
+      const { message } = await expectTaken(write({ fields: `Date: ${date}\n` }))
+      expect(Math.abs(Date.parse(message.received_at) - Date.now())).toBeLessThan(60_000)
+    }
+  })
+
+  test('EM-53: files are stored under safe names and handed on by digest', async () => {
+    const names = [
+      '../../etc/passwd',
+      'a/b\\c.txt',
+      'evil\u202Egnp.exe',
+      `${'x'.repeat(300)}.pdf`,
+      'CON',
+      'nul.txt',
+      '',
+    ]
+    const file = (name: string) =>
+      `--b\nContent-Type: application/pdf\nContent-Disposition: attachment; filename="=?utf-8?b?${Buffer.from(name).toString('base64')}?="\n\nbytes\n`
+    const body = `--b\n\nLook\n${names.map(file).join('')}--b--\n`
+    const { message } = await expectTaken(write({ fields: 'Content-Type: multipart/mixed; boundary=b\n', body }))
+    const files = message.parts.filter(part => part.kind === 'file')
+    expect(files.map(({ name }) => name)).toEqual([
+      'passwd',
+      'c.txt',
+      'evilgnp.exe',
+      `${'x'.repeat(116)}.pdf`,
+      '_CON',
+      '_nul.txt',
+      'attachment-7',
+    ])
+    const ref = files[0]?.bytes_ref
+    const blob = ref?.kind === 'content_addressed' ? await gateway.store.findBlob(ref.digest) : undefined
+    expect(
+      Buffer.from(blob?.bytes ?? [])
+        .toString()
+        .trim(),
+    ).toBe('bytes')
+    expect(files[0]).toMatchObject({ mime: 'application/pdf', size: blob?.bytes.length })
+  })
+
+  test('a mail that outlasts its parser is kept for the operator', async () => {
+    const hasty = await openMailGateway({ config: { limits: { parse_timeout_ms: 10 } } })
+    expect(await hasty.post(write())).toMatchObject({ status: 200 })
+    expect(await hasty.latest()).toMatchObject({
+      state: 'ignored',
+      flags: ['parser_killed'],
+      message: { sender: { verified: false, auth_method: 'none' } },
+      proofs: [{ kind: 'dkim', verdict: 'unverifiable', reason: 'the parser was stopped' }],
+    })
+    await hasty.close()
+  })
+})

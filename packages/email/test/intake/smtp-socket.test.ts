@@ -1,0 +1,98 @@
+import { execFileSync } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { createServer } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
+import { emailConfigSchema } from '../../src/index.ts'
+import type { MailGateway } from '../setup/gateway.ts'
+import { domain, openMailGateway } from '../setup/gateway.ts'
+import { openSmtpClient } from '../setup/smtp-client.ts'
+
+const directory = mkdtempSync(join(tmpdir(), 'postern-socket-'))
+const path = join(directory, 'lmtp')
+afterAll(() => rmSync(directory, { recursive: true }))
+
+const openGateway = (protocol: 'smtp' | 'lmtp' = 'lmtp') => openMailGateway({ config: { listen: { path, protocol } } })
+
+const mail = `From: Bob <bob@nodmarc.test>\r\nTo: echo@${domain}\r\nSubject: Hi\r\n\r\nHello.\r\n.`
+
+describe('LMTP by a socket in the file system', () => {
+  let gateway: MailGateway
+  beforeAll(async () => {
+    gateway = await openGateway()
+  })
+  afterAll(() => gateway.close())
+
+  test('is open to its owner and its group, and says where it is', () => {
+    expect(statSync(path).mode & 0o777).toBe(0o660)
+    expect(gateway.listening?.description).toBe(`LMTP on ${path}`)
+  })
+
+  test('takes a mail, and believes by XFORWARD who brought it', async () => {
+    const client = await openSmtpClient(path)
+    await client.read()
+    expect(await client.say('LHLO mx.nodmarc.test')).toMatch(/250[ -]XFORWARD NAME ADDR/)
+    expect(await client.say('XFORWARD ADDR=192.0.2.77 HELO=mx.nodmarc.test')).toMatch(/^250 /)
+    for (const line of ['MAIL FROM:<bob@nodmarc.test>', `RCPT TO:<echo@${domain}>`, 'DATA']) await client.say(line)
+    expect(await client.say(mail)).toMatch(/^250 /)
+    client.end()
+    const { proofs } = await gateway.latest()
+    expect(proofs.find(({ kind }) => kind === 'spf')).toMatchObject({ ip: '192.0.2.77' })
+  })
+})
+
+describe('the socket', () => {
+  const open: { close(): unknown }[] = []
+  afterEach(async () => {
+    for (const each of open.splice(0)) await each.close()
+    rmSync(path, { force: true })
+  })
+
+  test('whoever brings mail by SMTP there has no address that SPF could judge', async () => {
+    const gateway = await openGateway('smtp')
+    open.push(gateway)
+    const client = await openSmtpClient(path)
+    await client.read()
+    for (const line of ['EHLO mx.nodmarc.test', 'MAIL FROM:<bob@nodmarc.test>', `RCPT TO:<echo@${domain}>`, 'DATA'])
+      await client.say(line)
+    expect(await client.say(mail)).toMatch(/^250 /)
+    client.end()
+    expect((await gateway.latest()).proofs.find(({ kind }) => kind === 'spf')).toMatchObject({
+      verdict: 'unverifiable',
+    })
+  })
+
+  test('is gone when the listener is closed', async () => {
+    await (await openGateway()).close()
+    expect(() => statSync(path)).toThrow('ENOENT')
+  })
+
+  test('of a process that was killed is replaced', async () => {
+    const script = `require('node:net').createServer().listen(${JSON.stringify(path)}, () => process.kill(process.pid, 'SIGKILL'))`
+    expect(() => execFileSync(process.execPath, ['-e', script])).toThrow()
+    expect(statSync(path).isSocket()).toBe(true)
+    open.push(await openGateway())
+    const client = await openSmtpClient(path)
+    expect(await client.read()).toMatch(/^220 /)
+    client.end()
+  })
+
+  test('of somebody who answers stays his, and so does a file', async () => {
+    const other = createServer().listen(path)
+    await once(other, 'listening')
+    await expect(openGateway()).rejects.toMatchObject({ code: 'EADDRINUSE' })
+    other.close()
+    await once(other, 'close')
+    writeFileSync(path, 'a letter')
+    await expect(openGateway()).rejects.toMatchObject({ code: 'EADDRINUSE' })
+    expect(statSync(path).size).toBe(8)
+  })
+})
+
+test('a listener has a port or a path', () => {
+  const problem = /must have either .*port.* or .*path/
+  expect(() => emailConfigSchema.parse({ listen: {} })).toThrow(problem)
+  expect(() => emailConfigSchema.parse({ listen: { port: 1, path: '/x' } })).toThrow(problem)
+})

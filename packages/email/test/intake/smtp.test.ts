@@ -1,0 +1,377 @@
+import type { Store } from '@postern/core'
+import { createByteBudget } from '@postern/limits'
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
+import type { MailGateway } from '../setup/gateway.ts'
+import { domain, openMailGateway } from '../setup/gateway.ts'
+import type { SmtpClient } from '../setup/smtp-client.ts'
+import { openSmtpClient } from '../setup/smtp-client.ts'
+
+let counter = 0
+function write(from = 'Bob <bob@nodmarc.test>'): string {
+  counter += 1
+  return `From: ${from}\r\nTo: echo@${domain}\r\nSubject: Hi\r\nMessage-ID: <s${counter}@nodmarc.test>\r\n\r\nHello ${counter}.\r\n`
+}
+
+async function greet(port: number, command = 'EHLO'): Promise<{ client: SmtpClient; features: string }> {
+  const client = await openSmtpClient(port)
+  expect(await client.read()).toBe(
+    `220 ${domain} ESMTP Postern`.replace('ESMTP', command === 'LHLO' ? 'LMTP' : 'ESMTP'),
+  )
+  return { client, features: await client.say(`${command} mx.nodmarc.test`) }
+}
+
+async function countStored(store: Store): Promise<number> {
+  return (await store.listMessages({ limit: 1000 })).length
+}
+
+describe('the SMTP listener', () => {
+  let gateway: MailGateway
+  let port: number
+  beforeAll(async () => {
+    gateway = await openMailGateway({
+      config: {
+        listen: { port: 0, max_connections: 3, max_recipients: 2, timeout_ms: 1000 },
+        limits: { message_bytes: 10_000 },
+      },
+    })
+    port = gateway.listening?.port ?? 0
+  })
+  afterAll(() => gateway.close())
+
+  test('says where it listens and what it can', async () => {
+    expect(gateway.listening?.description).toBe(`SMTP on 127.0.0.1:${port}`)
+    const { client, features } = await greet(port)
+    expect(features).toContain('SIZE 10000')
+    expect(features).toContain('8BITMIME')
+    expect(features).toContain('SMTPUTF8')
+    expect(features).toContain('ENHANCEDSTATUSCODES')
+    expect(features).not.toMatch(/AUTH|STARTTLS|XFORWARD|XCLIENT/)
+    client.end()
+  })
+
+  test('EM-69: an unknown agent is refused at RCPT, and the operator sees it', async () => {
+    const { client } = await greet(port)
+    await client.say('MAIL FROM:<bob@nodmarc.test>')
+    expect(await client.say(`RCPT TO:<nobody@${domain}>`)).toBe('550 5.1.1 Cannot accept mail: no such agent here')
+    expect(await client.say('RCPT TO:<echo@elsewhere.test>')).toBe('550 5.1.1 Cannot accept mail: no such agent here')
+    expect(await client.say(`RCPT TO:<Echo+tag@${domain}>`)).toMatch(/^250 2\.1\.5 /)
+    client.end()
+    expect((await gateway.store.listRefusals({ limit: 1 }))[0]).toMatchObject({
+      code: 'no_recipient',
+      from: '127.0.0.1',
+    })
+  })
+
+  test('EM-69: one recipient too many is put off', async () => {
+    const { client } = await greet(port)
+    await client.say('MAIL FROM:<bob@nodmarc.test>')
+    await client.say(`RCPT TO:<echo@${domain}>`)
+    await client.say(`RCPT TO:<helper@${domain}>`)
+    expect(await client.say(`RCPT TO:<echo+3@${domain}>`)).toMatch(/^452 4\.5\.3 /)
+    client.end()
+  })
+
+  test('takes a mail only when it is stored', async () => {
+    const before = await countStored(gateway.store)
+    const { client } = await greet(port)
+    await client.say('MAIL FROM:<bob@nodmarc.test> BODY=8BITMIME SMTPUTF8')
+    await client.say(`RCPT TO:<echo@${domain}>`)
+    expect(await client.say('DATA')).toMatch(/^354 /)
+    expect(await client.say(`${write()}.`)).toBe('250 2.6.0 accepted')
+    expect(await countStored(gateway.store)).toBe(before + 1)
+    const { message, proofs } = await gateway.latest()
+    expect(message.raw).toMatch(/^From: Bob .*Hello \d+\.\r\n$/s)
+    expect(proofs.find(({ kind }) => kind === 'spf')).toMatchObject({
+      verdict: 'pass',
+      domain: 'nodmarc.test',
+      ip: '127.0.0.1',
+    })
+    client.end()
+  })
+
+  test('SMTPUTF8: letters beyond ASCII in envelope and header (RFC 6531, RFC 6532) (EM-4.3)', async () => {
+    const { client } = await greet(port)
+    const utf8 = (text: string) => Buffer.from(text).toString('latin1')
+    expect(await client.say(utf8('MAIL FROM:<jörg@nodmarc.test> SMTPUTF8'))).toMatch(/^250 /)
+    expect(await client.say(utf8(`RCPT TO:<ëcho@${domain}>`))).toMatch(/^550 5\.1\.1 /)
+    await client.say(`RCPT TO:<echo@${domain}>`)
+    await client.say('DATA')
+    expect(await client.say(utf8(`${write('Jörg <jörg@nodmarc.test>')}.`))).toMatch(/^250 /)
+    const { message } = await gateway.latest()
+    expect(message.sender).toMatchObject({ address: '@jörg@nodmarc.test', display_name: 'Jörg' })
+    client.end()
+  })
+
+  test.each([
+    ['two From', () => `From: a@x.test\r\n${write()}`, '554 5.6.0 Cannot read mail: more than one From'],
+    [
+      'a From of our own',
+      () => write(`echo@${domain}`),
+      '550 5.7.1 Cannot accept mail: its From is one of our own agents',
+    ],
+    [
+      'a header of 1001 fields',
+      () => `${'X-A: b\r\n'.repeat(1001)}${write()}`,
+      '552 5.3.4 Cannot read mail: more than 1000 header fields',
+    ],
+    ['DNS that fails', () => write('ann@lost.test'), '451 4.4.3 Cannot verify mail: DNS did not answer'],
+    [
+      'p=reject and no proof',
+      () => write('ann@alice.test'),
+      expect.stringMatching(/^550 5\.7\.1 Cannot verify mail: no aligned proof, /),
+    ],
+  ])('refuses after DATA: %s', async (_what, message, reply) => {
+    gateway.simulation.dns.fail('_dmarc.lost.test', 'servfail')
+    const { client } = await greet(port)
+    await client.say('MAIL FROM:<bob@nodmarc.test>')
+    await client.say(`RCPT TO:<echo@${domain}>`)
+    await client.say('DATA')
+    expect(await client.say(`${message()}.`)).toEqual(reply)
+    client.end()
+  })
+
+  test('EM-44: too large is refused by SIZE, and after DATA when SIZE was not said', async () => {
+    const { client } = await greet(port)
+    expect(await client.say('MAIL FROM:<bob@nodmarc.test> SIZE=10001')).toMatch(/^552 5\.3\.4 /)
+    await client.say('MAIL FROM:<bob@nodmarc.test>')
+    await client.say(`RCPT TO:<echo@${domain}>`)
+    await client.say('DATA')
+    expect(await client.say(`${write()}${'x'.repeat(98).concat('\r\n').repeat(100)}.`)).toBe(
+      '552 5.3.4 Cannot accept mail: larger than 10000 bytes',
+    )
+    expect(await client.say('NOOP')).toMatch(/^250 /)
+    client.end()
+  })
+
+  test('EM-44: a refusal by the announced SIZE is seen by the operator', async () => {
+    const { client } = await greet(port)
+    await client.say('MAIL FROM:<bob@nodmarc.test> SIZE=10001')
+    await client.say('QUIT')
+    await client.closed
+    await vi.waitFor(async () =>
+      expect((await gateway.store.listRefusals({ limit: 1 }))[0]).toMatchObject({
+        code: 'too_large',
+        reason: 'Cannot accept mail: announced as larger than 10000 bytes',
+        from: '127.0.0.1',
+      }),
+    )
+  })
+
+  test('more than may be held at a time is put off, and taken once there is room', async () => {
+    const bodies = createByteBudget({ total: 5_000, perOwner: 5_000, refusal: 'Cannot take mail: too much at once' })
+    const narrow = await openMailGateway({ config: { listen: { port: 0 } }, bodies })
+    const open = async () => (await greet(narrow.listening?.port ?? 0)).client
+    const message = `${write()}${'x'.repeat(98).concat('\r\n').repeat(60)}`
+    const begin = async (client: SmtpClient) => {
+      await client.say('MAIL FROM:<bob@nodmarc.test>')
+      await client.say(`RCPT TO:<echo@${domain}>`)
+      await client.say('DATA')
+    }
+    const offer = async (client: SmtpClient) => {
+      await begin(client)
+      return client.say(`${message}.`)
+    }
+    const [first, second] = [await open(), await open()]
+    await begin(first)
+    first.write(message)
+    await vi.waitFor(async () =>
+      expect(await offer(second)).toBe('450 4.7.1 Cannot take mail: too much at once; try again in 5 s'),
+    )
+    expect(await first.say('.')).toMatch(/^250 /)
+    expect(await offer(second)).toMatch(/^250 /)
+    for (const client of [first, second]) client.end()
+    await narrow.close()
+  })
+
+  test('a message of more pieces than are kept apart arrives whole', async () => {
+    const { client } = await greet(port)
+    await client.say('MAIL FROM:<bob@nodmarc.test>')
+    await client.say(`RCPT TO:<echo@${domain}>`)
+    await client.say('DATA')
+    const lines = Array.from({ length: 1500 }, (_, index) => `..${index}\r\n`).join('')
+    expect(await client.say(`${write()}${lines}.`)).toMatch(/^250 /)
+    const [summary] = await gateway.store.listMessages({ limit: 1 })
+    const record = await gateway.store.findMessage(summary?.id ?? '')
+    const text = record?.message.parts.flatMap(part => (part.kind === 'text' ? part.content : [])).join('')
+    expect(text?.split('\n').slice(1)).toEqual(Array.from({ length: 1500 }, (_, index) => `.${index}`))
+    client.end()
+  })
+
+  test.each([
+    ['LF.LF', '\n.\n'],
+    ['LF.CRLF', '\n.\r\n'],
+    ['CRLF.LF', '\r\n.\n'],
+    ['CR.CR', '\r.\r'],
+    ['CRLF.CR', '\r\n.\r'],
+    ['CRLF.CRCRLF', '\r\n.\r\r\n'],
+    ['CRLF NUL.CRLF', '\r\n\0.\r\n'],
+  ])('EM-66: %s does not end a message', async (_what, sequence) => {
+    const before = await countStored(gateway.store)
+    const { client } = await greet(port)
+    await client.say('MAIL FROM:<bob@nodmarc.test>')
+    await client.say(`RCPT TO:<echo@${domain}>`)
+    await client.say('DATA')
+    const smuggled = `${write()}one${sequence}MAIL FROM:<a@x.test>\r\nRCPT TO:<echo@${domain}>\r\nDATA\r\n${write()}`
+    expect(await client.say(`${smuggled}\r\n.`)).toMatch(/^250 /)
+    expect(await countStored(gateway.store)).toBe(before + 1)
+    client.end()
+  })
+
+  test('EM-69: a line without end, nonsense and a silent client are cut off', async () => {
+    const { client: long } = await greet(port)
+    long.write('x'.repeat(1024 * 1024))
+    await long.closed
+    const { client: longer } = await greet(port)
+    longer.write(`NOOP ${'x'.repeat(10 * 1024 * 1024)}`)
+    await longer.closed
+    const { client: hasty } = await greet(port)
+    hasty.write('GARBAGE\r\n'.repeat(5_000))
+    await hasty.closed
+    const { client: odd } = await greet(port)
+    expect(await odd.say('FROBNICATE')).toMatch(/^5\d\d /)
+    expect(await odd.say('AUTH PLAIN AGEAYg==')).toMatch(/^5\d\d /)
+    expect(await odd.say('STARTTLS')).toMatch(/^5\d\d /)
+    expect(await odd.read()).toMatch(/^421 /)
+    await odd.closed
+  })
+
+  test('EM-69: a client that sends one octet after the other is cut off in the end', async () => {
+    const slow = await openMailGateway({ config: { listen: { port: 0, transfer_ms: 200 } } })
+    const { client } = await greet(slow.listening?.port ?? 0)
+    await client.say('MAIL FROM:<bob@nodmarc.test>')
+    await client.say(`RCPT TO:<echo@${domain}>`)
+    await client.say('DATA')
+    const trickle = setInterval(() => client.write('x'), 20)
+    expect(await client.read()).toBe('451 4.4.3 Cannot accept mail: it came too slowly')
+    await client.closed
+    clearInterval(trickle)
+    expect(await countStored(slow.store)).toBe(0)
+    await slow.close()
+  })
+
+  test('a mail of nothing but escaped dots is cut off before it takes the gateway its time', async () => {
+    const large = await openMailGateway({ config: { listen: { port: 0 } } })
+    const { client } = await greet(large.listening?.port ?? 0)
+    await client.say('MAIL FROM:<bob@nodmarc.test>')
+    await client.say(`RCPT TO:<echo@${domain}>`)
+    await client.say('DATA')
+    client.write(`${write()}${'..\r\n'.repeat(6_000_000)}`)
+    expect(await client.read()).toBe('554 5.6.0 Cannot accept mail: it comes in too many pieces')
+    await client.closed
+    expect(await large.store.listRefusals({ limit: 1 })).toMatchObject([
+      { code: 'malformed', reason: 'Cannot accept mail: it comes in too many pieces' },
+    ])
+    expect(await countStored(large.store)).toBe(0)
+    await large.close()
+  })
+
+  test('more connections than allowed are turned away', async () => {
+    const clients = await Promise.all([1, 2, 3].map(() => greet(port)))
+    const late = await openSmtpClient(port)
+    expect(await late.read()).toMatch(/^421 /)
+    for (const { client } of clients) client.end()
+  })
+})
+
+describe('a mail server of ours that passes mail on', () => {
+  const forward = async (config: { protocol: 'smtp' | 'lmtp'; trusted_peers: string[] }, ...commands: string[]) => {
+    const gateway = await openMailGateway({ config: { listen: { port: 0, ...config } } })
+    gateway.simulation.dns.set('nodmarc.test', { TXT: ['v=spf1 ip4:192.0.2.5 -all'] })
+    const hello = config.protocol === 'lmtp' ? 'LHLO' : 'EHLO'
+    const { client, features } = await greet(gateway.listening?.port ?? 0, hello)
+    const replies: string[] = []
+    for (const command of commands) replies.push(await client.say(command))
+    if (commands[0]?.startsWith('XCLIENT')) await client.say(`${hello} mx.nodmarc.test`)
+    await client.say('MAIL FROM:<bob@nodmarc.test>')
+    await client.say(`RCPT TO:<echo@${domain}>`)
+    await client.say('DATA')
+    expect(await client.say(`${write()}.`)).toMatch(/^250 /)
+    const { proofs } = await gateway.latest()
+    client.end()
+    await gateway.close()
+    return { features, replies, spf: proofs.find(({ kind }) => kind === 'spf') }
+  }
+  const trusted = ['127.0.0.1']
+
+  test.each<[string, 'smtp' | 'lmtp', string]>([
+    ['XFORWARD', 'lmtp', 'XFORWARD ADDR=192.0.2.5 HELO=mx.nodmarc.test PROTO=ESMTP'],
+    ['XFORWARD', 'smtp', 'XFORWARD ADDR=192.0.2.5 HELO=mx.nodmarc.test'],
+    ['XCLIENT', 'smtp', 'XCLIENT ADDR=192.0.2.5'],
+  ])('says by %s over %s who brought it', async (name, protocol, command) => {
+    const { features, spf } = await forward({ protocol, trusted_peers: trusted }, command)
+    expect(features).toContain(name)
+    expect(spf).toMatchObject({ verdict: 'pass', ip: '192.0.2.5', domain: 'nodmarc.test' })
+  })
+
+  test.each<[string, 'smtp' | 'lmtp', string[]]>([
+    ['nothing over LMTP', 'lmtp', []],
+    ['nothing over SMTP', 'smtp', trusted],
+    ['that it does not know', 'smtp', trusted],
+  ])('that says %s: SPF has nothing to judge', async (what, protocol, trusted_peers) => {
+    const commands = what === 'that it does not know' ? ['XFORWARD ADDR=[UNAVAILABLE]'] : []
+    const { spf } = await forward({ protocol, trusted_peers }, ...commands)
+    expect(spf).toMatchObject({ verdict: 'unverifiable' })
+  })
+
+  test.each(['XFORWARD ADDR=192.0.2.5', 'XCLIENT ADDR=192.0.2.5'])(
+    'EM-68: %s of a peer that is not configured is not heard',
+    async command => {
+      const { features, replies, spf } = await forward({ protocol: 'smtp', trusted_peers: ['192.0.2.99'] }, command)
+      expect(features).not.toMatch(/XFORWARD|XCLIENT/)
+      expect(replies).toEqual([expect.stringMatching(/^5\d\d /)])
+      expect(spf).toMatchObject({ verdict: 'fail', ip: '127.0.0.1' })
+    },
+  )
+})
+
+describe('the LMTP listener', () => {
+  let gateway: MailGateway
+  let failing = new Set<string>()
+  const watchStore = (store: Store): Store =>
+    new Proxy(store, {
+      get(target, member) {
+        const value: unknown = Reflect.get(target, member, target)
+        if (member !== 'admit') return typeof value === 'function' ? value.bind(target) : value
+        const admit: Store['admit'] = async (intake, id) => {
+          if (failing.has(intake.agent)) throw new Error('the disk is full')
+          return target.admit(intake, id)
+        }
+        return admit
+      },
+    })
+  beforeAll(async () => {
+    gateway = await openMailGateway({ config: { listen: { port: 0, protocol: 'lmtp' } }, watchStore })
+  })
+  afterAll(() => gateway.close())
+
+  test('EM-70: each recipient gets its own answer, and a second try delivers only what is missing', async () => {
+    const { client } = await greet(gateway.listening?.port ?? 0, 'LHLO')
+    const message = write()
+    const hand = async () => {
+      await client.say('MAIL FROM:<bob@nodmarc.test>')
+      expect(await client.say(`RCPT TO:<nobody@${domain}>`)).toMatch(/^550 5\.1\.1 /)
+      await client.say(`RCPT TO:<helper@${domain}>`)
+      await client.say(`RCPT TO:<echo@${domain}>`)
+      await client.say('DATA')
+      return [await client.say(`${message}.`), await client.read()]
+    }
+    failing = new Set(['helper'])
+    expect(await hand()).toEqual(['451 4.3.0 Cannot accept mail now', '250 2.6.0 accepted'])
+    failing = new Set()
+    expect(await hand()).toEqual(['250 2.6.0 accepted', '250 2.6.0 accepted'])
+    const agents = (await gateway.store.listMessages({ limit: 10 })).map(({ agent }) => agent)
+    expect(agents.toSorted()).toEqual(['echo', 'helper'])
+    client.end()
+  })
+
+  test('a mail that is refused is refused for every recipient', async () => {
+    const { client } = await greet(gateway.listening?.port ?? 0, 'LHLO')
+    await client.say('MAIL FROM:<bob@nodmarc.test>')
+    await client.say(`RCPT TO:<helper@${domain}>`)
+    await client.say(`RCPT TO:<echo@${domain}>`)
+    await client.say('DATA')
+    const reply = '554 5.6.0 Cannot read mail: more than one From'
+    expect([await client.say(`From: a@x.test\r\n${write()}.`), await client.read()]).toEqual([reply, reply])
+    client.end()
+  })
+})

@@ -1,0 +1,486 @@
+import { createPrivateKey, generateKeyPairSync } from 'node:crypto'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { makeCertificate } from '@postern/http/test-certificate'
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { emailConfigSchema } from '../../src/index.ts'
+import type { MailGateway } from '../setup/gateway.ts'
+import { domain, openMailGateway } from '../setup/gateway.ts'
+import { openSmtpClient } from '../setup/smtp-client.ts'
+import { readCertificatePem, readProviderConfig, readRecorded, recordedAt } from './fixture.ts'
+import type { Recorded } from './requests.ts'
+import {
+  basicOf,
+  writeCloudMailin,
+  writeMailgun,
+  writeMultipart,
+  writePostal,
+  writePostmark,
+  writeSendGrid,
+  writeSesNotification,
+  writeSns,
+} from './requests.ts'
+
+const names = ['postal', 'mailgun', 'sendgrid', 'postmark', 'ses', 'cloudmailin', 'forwardemail']
+const refusals: Readonly<Record<string, number>> = {
+  postal: 422,
+  mailgun: 406,
+  sendgrid: 200,
+  postmark: 403,
+  ses: 403,
+  cloudmailin: 422,
+  forwardemail: 422,
+}
+const snsHost = 'sns.eu-west-1.amazonaws.com'
+const fetched: string[] = []
+/** What Amazon SNS answers for its certificate. */
+let certificate: () => { readonly status: number; readonly body: Buffer }
+const amazon = createServer((request, response) => {
+  fetched.push(request.url ?? '')
+  const { status, body } = request.url?.endsWith('.pem') ? certificate() : { status: 200, body: Buffer.from('<xml/>') }
+  response.writeHead(status).end(body)
+})
+const byPolicy = 'Cannot verify mail: no aligned proof, and the DMARC policy of the From domain is reject'
+const amazonCertificate = makeCertificate(snsHost)
+const own = generateKeyPairSync('rsa', { modulusLength: 2048 })
+
+beforeAll(() => new Promise<void>(resolve => amazon.listen(0, '127.0.0.1', resolve)))
+afterAll(() => amazon.close())
+
+let gateway: MailGateway
+beforeEach(async () => {
+  fetched.length = 0
+  certificate = () => ({ status: 200, body: readCertificatePem() })
+  gateway = await openAt({})
+})
+afterEach(() => gateway.close())
+
+async function openAt(providers: Readonly<Record<string, unknown>>, limits = {}): Promise<MailGateway> {
+  const all = Object.fromEntries(names.map(name => [name, readProviderConfig(name)]))
+  const loopback = { [snsHost]: (amazon.address() as AddressInfo).port }
+  const opened = await openMailGateway({
+    config: { providers: { ...all, ...providers }, limits, listen: { port: 0, protocol: 'lmtp' } },
+    loopback,
+  })
+  opened.platform.advance(recordedAt - opened.platform.now())
+  return opened
+}
+
+async function deliver(name: string, { headers, body }: Recorded, at = gateway) {
+  const response = await at.channel.routes.fetch(
+    new Request(`https://${domain}/email/inbound/${name}`, { method: 'POST', headers, body: new Uint8Array(body) }),
+    { incoming: { socket: { remoteAddress: '192.0.2.200' } } },
+  )
+  const text = await response.text()
+  const isJson = response.headers.get('content-type')?.includes('json')
+  return { status: response.status, text, json: isJson ? JSON.parse(text) : undefined }
+}
+
+const replay = (name: string, title: string) => deliver(name, readRecorded(name, title))
+const countStored = async () => (await gateway.store.listMessages({ limit: 10 })).length
+
+describe.each(names)('%s', name => {
+  test('a good webhook brings the mail as it was, and is told 200 (EM-2.3)', async () => {
+    const { status, json } = await replay(name, 'good')
+    expect({ status, json }).toEqual({ status: 200, json: { status: 'accepted', messages: [{ outcome: 'accepted' }] } })
+    const { message } = await gateway.latest()
+    expect(message).toMatchObject({ id: 'recorded@nodmarc.test', recipient: `@echo@${domain}` })
+    expect(message.parts).toMatchObject([
+      { kind: 'text', content: 'Grüße & 100 % = all of it.' },
+      { kind: 'email', subject: 'Over a provider' },
+    ])
+    expect(message.raw).toMatch(/^From: Bob <bob@nodmarc\.test>\r\nTo: .*all of it\.\r\n$/s)
+  })
+
+  test('EM-71: a wrong signature or password is refused, and the operator sees it', async () => {
+    const { status, json } = await replay(name, 'wrong-signature')
+    expect(status).toBe(name === 'ses' ? 403 : 401)
+    expect(json.detail).toMatch(/^Cannot accept webhook: (its signature is wrong|wrong or missing user and password)$/)
+    expect(await countStored()).toBe(0)
+    expect(await gateway.store.listRefusals({ limit: 1 })).toMatchObject([{ from: '192.0.2.200', reason: json.detail }])
+  })
+
+  test('the same webhook again makes no second turn', async () => {
+    await replay(name, 'good')
+    const { status, json } = await replay(name, 'good')
+    if (name === 'mailgun' || name === 'sendgrid') {
+      expect({ status, detail: json.detail }).toEqual({
+        status: 401,
+        detail: 'Cannot accept webhook: it was here before',
+      })
+    } else {
+      expect({ status, messages: json.messages }).toEqual({ status: 200, messages: [{ outcome: 'duplicate' }] })
+    }
+    expect(await countStored()).toBe(1)
+  })
+
+  test('EM-44: an oversized mail is refused in words that end it', async () => {
+    const small = await openAt({}, { message_bytes: 200 })
+    const { status, text } = await deliver(name, readRecorded(name, 'good'), small)
+    expect(status).toBe(refusals[name])
+    expect(text).toContain('Cannot accept mail: larger than 200 bytes')
+    const tiny = { ...readRecorded(name, 'good'), body: Buffer.alloc(1024 * 1024, 'x') }
+    expect((await deliver(name, tiny, small)).status).toBe(refusals[name])
+    await small.close()
+  })
+
+  test('a mail for nobody here is refused in words that end it', async () => {
+    const request = readRecorded(name, 'good')
+    const closed = await openMailGateway({
+      config: { providers: { [name]: readProviderConfig(name) } },
+      agents: { helper: { handle: () => undefined } },
+      loopback: { [snsHost]: (amazon.address() as AddressInfo).port },
+    })
+    closed.platform.advance(recordedAt - closed.platform.now())
+    const { status, text } = await deliver(name, request, closed)
+    expect(status).toBe(refusals[name])
+    expect(text).toContain('Cannot accept mail: no such agent here')
+    await closed.close()
+  })
+
+  test('what proves nothing by its header is refused unread', async () => {
+    if (name === 'mailgun' || name === 'ses') return
+    const { headers } = readRecorded(name, 'good')
+    const body = new ReadableStream({
+      pull() {
+        throw new Error('somebody reads')
+      },
+    })
+    const request = new Request(`https://${domain}/email/inbound/${name}`, {
+      method: 'POST',
+      headers: { 'content-type': headers['content-type'] ?? '' },
+      body,
+      duplex: 'half',
+    } as RequestInit)
+    expect((await gateway.channel.routes.fetch(request)).status).toBe(401)
+  })
+
+  test('a provider that is not configured does not exist', async () => {
+    const other = await openMailGateway()
+    expect((await deliver(name, readRecorded(name, 'good'), other)).status).toBe(404)
+    await other.close()
+  })
+
+  test('EM-73: a coded body and another content type are refused', async () => {
+    const { headers, body } = readRecorded(name, 'good')
+    const coded = { headers: { ...headers, 'content-encoding': 'gzip' }, body }
+    expect(await deliver(name, coded)).toMatchObject({ status: 415 })
+    if (name === 'ses') return
+    const { status } = await deliver(name, { headers: { ...headers, 'content-type': 'application/xml' }, body })
+    expect(status).toBe(415)
+  })
+})
+
+describe('when nobody is at home', () => {
+  test.each(names)('%s is told to come back', async name => {
+    const request = readRecorded(name, 'good')
+    gateway.simulation.dns.fail('_dmarc.nodmarc.test', 'servfail')
+    const { status, json } = await deliver(name, request)
+    expect({ status, detail: json.detail }).toEqual({ status: 503, detail: 'Cannot verify mail: DNS did not answer' })
+    gateway.simulation.dns.set('_dmarc.nodmarc.test', {})
+    gateway.platform.advance(60_000)
+  })
+})
+
+describe('a mail that nobody should hear about', () => {
+  const octets = Buffer.from(`From: a@x.test\r\nFrom: b@x.test\r\nTo: echo@${domain}\r\n\r\nHi\r\n`)
+  const envelope = { from: 'a@x.test', to: `echo@${domain}` }
+
+  test('is dropped where a refusal would go to whoever it names', async () => {
+    const bouncing = await openAt({ postal: { public_key: own.publicKey.export({ type: 'spki', format: 'pem' }) } })
+    const { status, json } = await deliver('postal', writePostal(octets, envelope, own.privateKey), bouncing)
+    expect(status).toBe(200)
+    expect(json).toEqual({ status: 'refused', code: 'malformed', detail: 'Cannot read mail: more than one From' })
+    expect(await bouncing.store.listRefusals({ limit: 1 })).toMatchObject([{ code: 'malformed' }])
+    await bouncing.close()
+  })
+
+  test('is refused where nobody hears of it but the provider', async () => {
+    const { user, password } = readProviderConfig('postmark') as { user: string; password: string }
+    const request = writePostmark(octets, envelope, basicOf(user, password))
+    expect(await deliver('postmark', request)).toMatchObject({
+      status: 403,
+      json: { detail: 'Cannot read mail: more than one From' },
+    })
+  })
+})
+
+test("CloudMailin's refusal is a sentence for the sender", async () => {
+  const { user, password } = readProviderConfig('cloudmailin') as { user: string; password: string }
+  const octets = Buffer.from(`From: bob@nodmarc.test\r\nTo: nobody@${domain}\r\n\r\nHi\r\n`)
+  const envelope = { from: 'bob@nodmarc.test', to: `nobody@${domain}` }
+  expect(await deliver('cloudmailin', writeCloudMailin(octets, envelope, basicOf(user, password)))).toMatchObject({
+    status: 422,
+    text: 'Cannot accept mail: no such agent here',
+  })
+})
+
+test.each(['mailgun', 'sendgrid', 'ses'])('EM-71: %s with an old time is refused', async name => {
+  const { status, json } = await replay(name, 'old-timestamp')
+  expect({ status, detail: json.detail }).toEqual({
+    status: name === 'ses' ? 403 : 401,
+    detail: 'Cannot accept webhook: its time is too far from now',
+  })
+})
+
+test('EM-71: a webhook of SendGrid is the same one, however its signature is written', async () => {
+  const { headers, body } = readRecorded('sendgrid', 'good')
+  const name = 'x-twilio-email-event-webhook-signature'
+  const text = headers[name] ?? ''
+  await replay('sendgrid', 'good')
+  const again = { headers: { ...headers, [name]: `${text.slice(0, 8)} ${text.slice(8)}` }, body }
+  expect((await deliver('sendgrid', again)).json.detail).toBe('Cannot accept webhook: it was here before')
+})
+
+test('EM-71: a token of Mailgun, whose signature covers nothing else, brings no other mail, not even after a restart', async () => {
+  const signing_key = 'key-of-sixteen-characters'
+  const first = await openAt({ mailgun: { signing_key } })
+  const again = await openMailGateway({
+    config: { providers: { mailgun: { signing_key } } },
+    watchStore: () => first.store,
+  })
+  again.platform.advance(recordedAt - again.platform.now())
+  const write = (text: string, to = 'echo') =>
+    writeMailgun(
+      Buffer.from(`From: bob@nodmarc.test\r\nMessage-ID: <${text}@nodmarc.test>\r\n\r\n${text}\r\n`),
+      { from: 'bob@nodmarc.test', to: `${to}@${domain}` },
+      { key: signing_key, timestamp: recordedAt / 1000, token: 'one-token' },
+    )
+  expect((await deliver('mailgun', write('good'), first)).status).toBe(200)
+  for (const other of [write('other'), write('good', 'helper')]) {
+    const { status, json } = await deliver('mailgun', other, again)
+    expect({ status, detail: json.detail }).toEqual({
+      status: 401,
+      detail: 'Cannot accept webhook: it was here before',
+    })
+  }
+  // A try whose answer was lost comes again as it was.
+  expect((await deliver('mailgun', write('good'), again)).json.messages).toEqual([{ outcome: 'duplicate' }])
+  await again.close()
+  await first.close()
+})
+
+describe('the clock of a webhook', () => {
+  const signing_key = 'key-of-sixteen-characters'
+  const curve = generateKeyPairSync('ec', { namedCurve: 'P-256' })
+  const public_key = curve.publicKey.export({ type: 'spki', format: 'der' }).toString('base64')
+  const octets = Buffer.from('From: bob@nodmarc.test\r\nMessage-ID: <clock@nodmarc.test>\r\n\r\nHello\r\n')
+  const envelope = { from: 'bob@nodmarc.test', to: `echo@${domain}` }
+  const writers: Readonly<Record<'mailgun' | 'sendgrid', (timestamp: number) => Recorded>> = {
+    mailgun: timestamp => writeMailgun(octets, envelope, { key: signing_key, timestamp, token: `t${timestamp}` }),
+    sendgrid: timestamp => writeSendGrid(octets, envelope, { key: curve.privateKey, timestamp }),
+  }
+  const [minute, hour, day] = [60, 3600, 86_400]
+
+  // docs/email.md
+  test.each([
+    ['mailgun', -12 * hour + minute, true],
+    ['mailgun', -12 * hour - minute, false],
+    ['mailgun', 4 * minute, true],
+    ['mailgun', 6 * minute, false],
+    ['sendgrid', -4 * day + minute, true],
+    ['sendgrid', -4 * day - minute, false],
+    ['sendgrid', 4 * minute, true],
+    ['sendgrid', 6 * minute, false],
+  ] as const)('%s may differ by %i seconds: %s', async (name, seconds, isTaken) => {
+    const opened = await openAt({ mailgun: { signing_key }, sendgrid: { public_key } })
+    const timestamp = Math.floor(opened.platform.now() / 1000) + seconds
+    const { json } = await deliver(name, writers[name](timestamp), opened)
+    const late = expect.objectContaining({ detail: 'Cannot accept webhook: its time is too far from now' })
+    expect(json).toEqual(isTaken ? expect.objectContaining({ messages: [{ outcome: 'accepted' }] }) : late)
+    await opened.close()
+  })
+})
+
+test.each(['', 'short', 'fifteen-letters'])('a key of Mailgun’s of "%s" is too short', signing_key => {
+  const config = emailConfigSchema.safeParse({ providers: { mailgun: { signing_key } } })
+  expect(config.error?.issues[0]?.message).toBe('must have 16 characters at least')
+})
+
+describe('CloudMailin’s list of recipients', () => {
+  const { user, password } = readProviderConfig('cloudmailin') as { user: string; password: string }
+  const to = [`echo@${domain}`, `helper@${domain}`]
+  test.each<[string, Readonly<Record<string, string>>]>([
+    ['numbered', { 'envelope[recipients][0]': to[0] ?? '', 'envelope[recipients][1]': to[1] ?? '' }],
+    ['in one field', { 'envelope[recipients]': to.join(', ') }],
+  ])('%s, is who gets the mail', async (_what, fields) => {
+    const message = Buffer.from('From: bob@nodmarc.test\r\nMessage-ID: <both@nodmarc.test>\r\n\r\nHello\r\n')
+    const form = { 'envelope[to]': to[0] ?? '', 'envelope[from]': 'bob@nodmarc.test', ...fields, message }
+    expect(await take(writeMultipart('b', form))).toEqual(['accepted', 'accepted'])
+  })
+
+  test('repeated, is who gets the mail', async () => {
+    const message = encodeURIComponent('From: bob@nodmarc.test\r\nMessage-ID: <both@nodmarc.test>\r\n\r\nHello\r\n')
+    const list = to.map(each => `envelope[recipients][]=${each}`).join('&')
+    const body = Buffer.from(`envelope[to]=${to[0]}&${list}&message=${message}`)
+    expect(await take(body, 'application/x-www-form-urlencoded')).toEqual(['accepted', 'accepted'])
+  })
+
+  async function take(body: Buffer, type = 'multipart/form-data; boundary=b'): Promise<readonly string[]> {
+    const headers = { 'content-type': type, authorization: basicOf(user, password) }
+    const { json } = await deliver('cloudmailin', { headers, body })
+    return json.messages.map(({ outcome }: { outcome: string }) => outcome)
+  }
+})
+
+test('EM-71: a body encoded anew is no longer what was signed', async () => {
+  for (const name of ['postal', 'forwardemail', 'sendgrid']) {
+    const { headers, body } = readRecorded(name, 'good')
+    const again = { headers, body: Buffer.concat([body, Buffer.from('\n')]) }
+    expect((await deliver(name, again)).status, name).toBe(401)
+  }
+})
+
+test.each([
+  ['postal', { message: undefined }, 'Choose the format "Raw message" for the HTTP endpoint.'],
+  ['forwardemail', { raw: '' }, 'Its webhook must carry "raw".'],
+])('%s set up without the raw mail is told to come back, and the operator what to do', async (name, change, fix) => {
+  const config = { postal: { public_key: own.publicKey.export({ type: 'spki', format: 'pem' }) } }
+  const opened = await openAt(config)
+  const { sign, createHmac } = await import('node:crypto')
+  const json = JSON.parse(readRecorded(name, 'good').body.toString())
+  const body = Buffer.from(JSON.stringify({ ...json, ...change }))
+  const { secret = '' } = readProviderConfig(name) as { secret?: string }
+  const proofs = {
+    postal: () => ({ 'x-postal-signature-256': sign('sha256', body, own.privateKey).toString('base64') }),
+    forwardemail: () => ({ 'x-webhook-signature': createHmac('sha256', secret).update(body).digest('hex') }),
+  }
+  const headers = { 'content-type': 'application/json', ...proofs[name as 'postal']() }
+  const answer = await deliver(name, { headers, body }, opened)
+  expect({ status: answer.status, detail: answer.json.detail }).toEqual({
+    status: 503,
+    detail: `Cannot read webhook: it has no raw mail. ${fix}`,
+  })
+  await opened.close()
+})
+
+describe('Amazon SNS', () => {
+  test('signature versions 1 and 2 count, and the certificate is fetched once (EM-2.5)', async () => {
+    expect((await replay('ses', 'good')).status).toBe(200)
+    expect((await replay('ses', 'version-1')).status).toBe(200)
+    expect(fetched).toEqual(['/SimpleNotificationService-0123456789abcdef0123456789abcdef.pem'])
+  })
+
+  test('the subscription of a configured topic is confirmed', async () => {
+    expect(await replay('ses', 'confirmation')).toMatchObject({ status: 200, json: { messages: [] } })
+    expect(fetched).toHaveLength(2)
+    expect(fetched[1]).toMatch(
+      /^\/\?Action=ConfirmSubscription&TopicArn=arn:aws:sns:eu-west-1:123456789012:mail&Token=/,
+    )
+  })
+
+  test.each([
+    ['a topic that is not configured', 'foreign-topic', 'its topic is not configured'],
+    ['a certificate in S3', 'certificate-in-s3', 'an address in it is not of Amazon SNS in its region'],
+    ['a certificate over plain HTTP', 'certificate-over-http', 'an address in it is not of Amazon SNS in its region'],
+    ['a certificate of another region', 'certificate-elsewhere', 'an address in it is not of Amazon SNS in its region'],
+  ])('EM-72: %s is refused without a fetch', async (_what, title, problem) => {
+    const { status, json } = await replay('ses', title)
+    expect({ status, detail: json.detail }).toEqual({ status: 403, detail: `Cannot accept webhook: ${problem}` })
+    expect(fetched).toEqual([])
+  })
+
+  test.each(['confirmation-inside', 'confirmation-plain'])('EM-72: %s is not confirmed', async title => {
+    const { status } = await replay('ses', title)
+    expect(status).toBe(403)
+    expect(fetched.filter(path => !path.endsWith('.pem'))).toEqual([])
+  })
+
+  test.each([
+    ['an answer that is no certificate', () => ({ status: 200, body: Buffer.from('<html>') }), 403],
+    ['a certificate that cannot be had', () => ({ status: 404, body: Buffer.from('') }), 503],
+  ])('%s proves nothing, and is asked for again', async (_what, answer, status) => {
+    certificate = answer
+    expect((await replay('ses', 'good')).status).toBe(status)
+    certificate = () => ({ status: 200, body: readCertificatePem() })
+    expect((await replay('ses', 'good')).status).toBe(200)
+  })
+
+  test.each([
+    ['proves the author where the operator says so', true, 'PASS', { status: 200, verified: true }],
+    ['that is not believed proves nothing', false, 'PASS', { status: 403, detail: byPolicy }],
+    ['that is no pass proves nothing', true, 'GRAY', { status: 403, detail: byPolicy }],
+  ])("a verdict of Amazon's %s", async (_what, trust_provider_verdict, status, expected) => {
+    const topics = readProviderConfig('ses').topics as string[]
+    const opened = await openAt({ ses: { topics, trust_provider_verdict } })
+    certificate = () => ({ status: 200, body: Buffer.from(amazonCertificate.cert) })
+    const octets = Buffer.from('From: alice@alice.test\r\nMessage-ID: <v@alice.test>\r\n\r\nHello.\r\n')
+    const envelope = { from: 'alice@alice.test', to: `echo@${domain}` }
+    const draft = {
+      Type: 'Notification',
+      MessageId: 'verdict',
+      TopicArn: topics[0] ?? '',
+      Message: writeSesNotification(octets, envelope, 'BASE64', { dmarcVerdict: { status } }),
+      Timestamp: new Date(recordedAt).toISOString(),
+      SignatureVersion: '2',
+      SigningCertURL: `https://${snsHost}/SimpleNotificationService-0123456789abcdef0123456789abcdef.pem`,
+    } as const
+    const answer = await deliver('ses', writeSns(draft, createPrivateKey(amazonCertificate.key)), opened)
+    const [stored] = await opened.store.listMessages({ limit: 1 })
+    const record = stored && (await opened.store.findMessage(stored.id))
+    const { detail } = answer.json
+    expect({ status: answer.status, detail, verified: record?.message.sender.verified }).toEqual(expected)
+    await opened.close()
+  })
+
+  test('a certificate counts in its time only', async () => {
+    gateway.platform.advance(-7 * 86_400_000)
+    const { json } = await replay('ses', 'good')
+    expect(json.detail).toBe('Cannot accept webhook: its time is too far from now')
+  })
+})
+
+describe('EM-73: forms', () => {
+  const { user, password } = readProviderConfig('cloudmailin') as { user: string; password: string }
+  const authorization = basicOf(user, password)
+  const post = (type: string, body: Buffer) =>
+    deliver('cloudmailin', { headers: { 'content-type': type, authorization }, body })
+  const many = Object.fromEntries(Array.from({ length: 10_000 }, (_, index) => [`f${index}`, 'x']))
+
+  test.each<[string, string, Buffer, string]>([
+    ['10 000 parts', 'multipart/form-data; boundary=b', writeMultipart('b', many), 'more than 1000 fields'],
+    ['10 000 pairs', 'application/x-www-form-urlencoded', Buffer.from('a=b&'.repeat(10_000)), 'more than 1000 fields'],
+    ['no boundary', 'multipart/form-data', Buffer.from('--b--'), 'it has no boundary'],
+    ['a boundary that never comes', 'multipart/form-data; boundary=b', Buffer.from('x'), 'its boundary does not occur'],
+    [
+      'a part without end',
+      'multipart/form-data; boundary=b',
+      Buffer.from('--b\r\nContent-Disposition: form-data; name="message"\r\n\r\nhi'),
+      'a part has no end',
+    ],
+    [
+      'a part without header',
+      'multipart/form-data; boundary=b',
+      Buffer.from(`--b\r\n${'x'.repeat(9000)}\r\n--b--`),
+      'a part has no header',
+    ],
+  ])('%s: 400', async (_what, type, body, problem) => {
+    expect(await post(type, body)).toMatchObject({ status: 400, json: { detail: `Cannot read webhook: ${problem}` } })
+  })
+
+  test('octets of a field come through as they are', async () => {
+    const raw = Buffer.concat([
+      Buffer.from(`From: bob@nodmarc.test\r\nTo: echo@${domain}\r\nContent-Type: text/plain; charset=latin1\r\n\r\n`),
+      Buffer.from([0x47, 0x72, 0xfc, 0xdf, 0x65, 0x0d, 0x0a]),
+    ])
+    const envelope = { from: 'bob@nodmarc.test', to: `echo@${domain}` }
+    expect((await deliver('cloudmailin', writeCloudMailin(raw, envelope, authorization))).status).toBe(200)
+    expect((await gateway.latest()).message.parts).toMatchObject([{ content: 'Grüße' }])
+  })
+})
+
+test('EM-74: the same mail from three webhooks, the intake and LMTP is one turn (EM-2.4)', async () => {
+  for (const name of ['postal', 'cloudmailin', 'ses']) expect((await replay(name, 'good')).status).toBe(200)
+  const { message } = await gateway.latest()
+  expect((await gateway.post(String(message.raw))).status).toBe(200)
+  const client = await openSmtpClient(gateway.listening?.port ?? 0)
+  await client.read()
+  for (const line of ['LHLO mx.nodmarc.test', 'MAIL FROM:<bob@nodmarc.test>', `RCPT TO:<echo@${domain}>`, 'DATA']) {
+    await client.say(line)
+  }
+  const octets = Buffer.from(String(message.raw)).toString('latin1')
+  expect(await client.say(`Return-Path: <bob@nodmarc.test>\r\nReceived: by us\r\n${octets}.`)).toMatch(/^250 /)
+  client.end()
+  expect(await countStored()).toBe(1)
+  expect((await gateway.latest()).duplicates).toBe(4)
+})

@@ -1,0 +1,239 @@
+import { randomBytes } from 'node:crypto'
+import { Resolver } from 'node:dns/promises'
+import { setTimeout as delay } from 'node:timers/promises'
+import type {
+  Agent,
+  AgentDirectory,
+  Channel,
+  ChannelContext,
+  Listening,
+  Log,
+  MessageRecord,
+  NormalizedMessage,
+  Platform,
+  Store,
+  SubmitMail,
+} from '@postern/core'
+import { createSlidingWindowPolicy, defaultRetryPolicy, startWorker } from '@postern/core'
+import { createGuardedFetch } from '@postern/http'
+import type { ComposedMail, MailPlan, Simulation } from '@postern/simulation'
+import { openSimulation } from '@postern/simulation'
+import { openSqliteStore } from '@postern/store'
+import type { Hono } from 'hono'
+import type { z } from 'zod'
+import { emailConfigSchema, openEmail } from '../../src/index.ts'
+import { createMailSubmitter } from '../../src/out/submit.ts'
+
+export const domain = 'agents.test'
+export const intakeSecret = 'a-secret-for-the-intake'
+
+export interface IntakeAnswer {
+  readonly status: number
+  readonly headers: Headers
+  readonly body: {
+    readonly code?: string
+    readonly detail?: string
+    readonly status?: unknown
+    readonly messages?: unknown
+  }
+}
+
+export interface MailGateway {
+  readonly simulation: Simulation
+  readonly platform: Platform & { advance(ms: number): void }
+  readonly store: Store
+  readonly channel: Channel<Hono>
+  readonly listening: Listening | undefined
+  /** What the agents were given. */
+  readonly heard: readonly NormalizedMessage[]
+  /** Octets to the intake with the envelope in the query. */
+  post(
+    octets: Uint8Array | string,
+    envelope?: Readonly<Record<string, string | readonly string[]>>,
+  ): Promise<IntakeAnswer>
+  /** Composed mail of the simulated world to the intake. */
+  postMail(plan: Partial<MailPlan>): Promise<{ readonly mail: ComposedMail; readonly answer: IntakeAnswer }>
+  /** The newest stored message. */
+  latest(): Promise<MessageRecord>
+  close(): Promise<void>
+}
+
+interface MailGatewayOptions {
+  readonly config?: z.input<typeof emailConfigSchema> | undefined
+  readonly agents?: Readonly<Record<string, Agent>> | undefined
+  /** Default false: nobody works, messages stay as they came. */
+  readonly works?: boolean | undefined
+  readonly bodies?: ChannelContext['bodies']
+  watchStore?(store: Store): Store
+  /** Hosts that are fetched from a port of this machine. */
+  readonly loopback?: Readonly<Record<string, number>> | undefined
+  /** Instead of the sink of the simulated world. */
+  readonly submitMail?: SubmitMail | undefined
+}
+
+/** What there is to know of a mail beside its words is nothing to say back. */
+function sayPart(part: NormalizedMessage['parts'][number]): string[] {
+  if (part.kind === 'text') return [part.content]
+  return part.kind === 'file' ? ['[file]'] : []
+}
+
+export const echo: Agent = {
+  handle: ({ parts }) => parts.flatMap(sayPart).join('\n'),
+}
+
+/** Tests send more than people do; those of the budgets set their own. */
+export const noBudgets = {
+  correspondent_per_hour: 1e6,
+  thread_per_hour: 1e6,
+  thread_per_day: 1e6,
+  rapid_per_hour: 1e6,
+  repeats_per_hour: 1e6,
+  unverified_per_day: 1e6,
+  unverified_per_hour: 1e6,
+  reply_all_per_hour: 1e6,
+} as const
+
+export async function openMailGateway(options: MailGatewayOptions = {}): Promise<MailGateway> {
+  const simulation = await openSimulation()
+  let shift = 0
+  const silent = () => undefined
+  const log: Log = { debug: silent, info: silent, warn: silent, error: silent }
+  const submit = createMailSubmitter(simulation.mail.submit, log)
+  const fetch = createGuardedFetch({ userAgent: 'test', ...(options.loopback && { loopback: options.loopback }) })
+  const resolver = new Resolver({ timeout: 5_000, tries: 2 })
+  resolver.setServers([...simulation.network.dns])
+  const platform = {
+    fetch,
+    resolveDns: (name: string, type: string) => resolver.resolve(name, type),
+    submitMail: options.submitMail ?? submit,
+    now: () => Date.now() + shift,
+    randomBytes: (count: number) => randomBytes(count),
+    sleep: (ms: number, signal?: AbortSignal) => delay(ms, undefined, signal && { signal }).catch(() => undefined),
+    log,
+    advance: (ms: number) => {
+      shift += ms
+    },
+  }
+  const store = await openSqliteStore({ path: ':memory:', now: platform.now, log })
+  const heard: NormalizedMessage[] = []
+  const agents = new Map(Object.entries(options.agents ?? { echo, helper: echo }))
+  const gateway: ChannelContext = {
+    platform,
+    store: options.watchStore?.(store) ?? store,
+    agents: createDirectory([...agents.keys()]),
+    bodies: options.bodies,
+  }
+  const config = emailConfigSchema.parse({
+    intake: { secret: intakeSecret },
+    budgets: noBudgets,
+    ...options.config,
+  })
+  const channel = openEmail(config, gateway)
+  const listening = await channel.listen?.()
+  simulation.connectGateway({ origin: `https://${domain}`, port: 1, smtpPort: listening?.port, intakeSecret })
+  const stop = options.works ? startTestWorker({ store, platform, channel, agents, heard }) : undefined
+
+  const post: MailGateway['post'] = async (octets, envelope = { to: `echo@${domain}` }) => {
+    const query = new URLSearchParams(
+      Object.entries(envelope).flatMap(([name, value]) => [value].flat().map(each => [name, each])),
+    )
+    const request = new Request(`https://${domain}/email/inbound?${query}`, {
+      method: 'POST',
+      headers: { 'content-type': 'message/rfc822', authorization: `Bearer ${intakeSecret}` },
+      body: typeof octets === 'string' ? Buffer.from(octets.replace(/\r?\n/g, '\r\n')) : Buffer.from(octets),
+    })
+    const response = await channel.routes.fetch(request, { incoming: { socket: { remoteAddress: '127.0.0.1' } } })
+    return { status: response.status, headers: response.headers, body: (await response.json()) as IntakeAnswer['body'] }
+  }
+
+  return {
+    simulation,
+    platform,
+    store,
+    channel,
+    listening,
+    heard,
+    post,
+    async postMail(plan) {
+      const mail = await simulation.mail.compose({ to: `echo@${domain}`, text: 'Hello there.', ...plan })
+      const { envelope, ip, helo, octets } = mail
+      return { mail, answer: await post(octets, { ...envelope, ip, helo }) }
+    },
+    async latest() {
+      const [summary] = await store.listMessages({ limit: 1 })
+      const record = summary && (await store.findMessage(summary.id))
+      if (!record) throw new Error('nothing is stored')
+      return record
+    },
+    async close() {
+      await stop?.()
+      await listening?.close()
+      await channel.close?.()
+      submit.close()
+      fetch.close()
+      await store.close()
+      await simulation.close()
+    },
+  }
+}
+
+function createDirectory(names: readonly string[]): AgentDirectory {
+  const profiles = names.map(name => ({
+    name,
+    displayName: `${name.slice(0, 1).toUpperCase()}${name.slice(1)} the Agent`,
+    description: 'An agent',
+    version: '1.0.0',
+  }))
+  return {
+    domain,
+    origin: `https://${domain}`,
+    defaultAgent: names[0],
+    find: name => profiles.find(profile => profile.name === name),
+    list: () => profiles,
+  }
+}
+
+interface TurnContext {
+  readonly store: Store
+  readonly platform: Platform
+  readonly channel: Channel<Hono>
+  readonly agents: ReadonlyMap<string, Agent>
+  readonly heard: NormalizedMessage[]
+}
+
+function startTestWorker({ store, platform, channel, agents, heard }: TurnContext): () => Promise<void> {
+  const findChannel = () => channel
+  const retry = { ...defaultRetryPolicy, baseMs: 20 }
+  const turnContext = {
+    store,
+    platform,
+    retry,
+    maxCrashes: 3,
+    findAgent: (name: string) => {
+      const agent = agents.get(name)
+      return agent && { agent: eavesdrop(agent, heard), history: createSlidingWindowPolicy(), deadlineMs: 5_000 }
+    },
+    findChannel,
+    presentParts: (parts: readonly NormalizedMessage['parts'][number][]) => [...parts],
+    readAttachment: async () => ({ bytes: new Uint8Array() }),
+  }
+  const slots = {
+    holder: 'test',
+    turnSlots: 4,
+    turnsPerAgent: 4,
+    deliverySlots: 4,
+    deliveriesPerHost: 4,
+    leaseMs: 30_000,
+  }
+  const worker = startWorker(turnContext, { store, platform, retry, findChannel }, platform, slots)
+  return () => worker.stop(1_000)
+}
+
+function eavesdrop(agent: Agent, heard: NormalizedMessage[]): Agent {
+  return {
+    handle(message, context) {
+      heard.push(message)
+      return agent.handle(message, context)
+    },
+  }
+}
