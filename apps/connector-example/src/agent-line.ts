@@ -1,4 +1,4 @@
-import type { FinishedAnswer, TaskLine } from '@postern/a2a'
+import type { FinishedAnswer, FollowTaskDeps } from '@postern/a2a'
 import { findCard, followTask, readInterface, readTask, verifyCard } from '@postern/a2a'
 import type { Platform } from '@postern/core'
 import { Unavailable } from '@postern/core'
@@ -10,13 +10,13 @@ export type LinePlatform = Pick<Platform, 'fetch' | 'openStream' | 'now' | 'slee
 
 /** An agent whose card was found and verified. */
 export interface KnownAgent {
-  readonly to: TaskLine['to']
+  readonly to: FollowTaskDeps['to']
   /** Only there a link of a policy may lead. */
   readonly origin: string
   readonly canPush: boolean
 }
 
-interface AgentCall extends Pick<TaskLine, 'configuration' | 'onWords'> {
+interface AgentCall extends Pick<FollowTaskDeps, 'configuration' | 'onWords'> {
   readonly agent: KnownAgent
   readonly message: object
   /** Of the task it goes on with. */
@@ -69,7 +69,7 @@ export function createAgentLine({ config, keys, platform, closing }: LineDeps): 
     })
   }
 
-  const lineTo = ({ to }: KnownAgent, signal: AbortSignal): TaskLine => ({
+  const lineTo = ({ to }: KnownAgent, signal: AbortSignal): FollowTaskDeps => ({
     to,
     platform,
     signal,

@@ -1,7 +1,7 @@
 import { issuerRuleShape, tokenAlgorithms, tokenRuleShape } from '@postern/http/tokens'
 import { z } from 'zod'
-import { operationNames } from './operations/operation-names.ts'
-import { protocolVersions } from './version.ts'
+import { operationNames } from './format/operation-names.ts'
+import { protocolVersions } from './format/version.ts'
 
 const durationUnits: Readonly<Record<string, number>> = { m: 60_000, h: 3_600_000, d: 86_400_000 }
 const durationPattern = /^(?:0|([1-9]\d{0,4})([mhd]))$/
@@ -193,6 +193,6 @@ export const a2aConfigSchema = z.strictObject({
 })
 
 export type A2aConfig = z.infer<typeof a2aConfigSchema>
-export type IssuerConfig = z.infer<typeof issuerSchema>
+export type TrustedIssuerConfig = z.infer<typeof issuerSchema>
 export type ApiKeyConfig = z.infer<typeof apiKeySchema>
 export type GrpcConfig = NonNullable<A2aConfig['grpc']>

@@ -2,35 +2,35 @@ import type { Channel, ChannelContext } from '@postern/core'
 import { createSender } from '@postern/core'
 import type { Hono } from 'hono'
 import { openChallenger } from './auth/challenger.ts'
-import { createKeyRing } from './auth/key-ring.ts'
-import { createKeyRoutes } from './auth/key-routes.ts'
-import { createOwnIssuer } from './auth/own-issuer.ts'
-import { describeKey } from './auth/published-keys.ts'
-import { guardOperations, readScopeTable } from './auth/scopes.ts'
-import { createAuthenticate } from './authenticate.ts'
-import { createTaskWaiter } from './await-task.ts'
-import { createCards } from './cards.ts'
+import { readScopeTable } from './auth/scope-table.ts'
+import { createCards } from './cards/signed-cards.ts'
 import type { A2aConfig } from './config.ts'
-import { createCursors } from './cursor.ts'
 import { createTaskDelivery } from './deliver.ts'
-import { createExpiry } from './expire-tasks.ts'
-import { createLargeAnswers } from './large-answers.ts'
+import { createLargeAnswers } from './endpoint/large-answers.ts'
+import { describeKey } from './keys/describe.ts'
+import { createOwnIssuer } from './keys/own-issuer.ts'
+import { createOwnKeyRing } from './keys/ring.ts'
+import { createKeySetRoute } from './keys/routes.ts'
 import { createOperations } from './operations/create-operations.ts'
-import { addressAnswer, describeTask, renderDelivery } from './render.ts'
-import { createRoutes } from './routes.ts'
-import { showDelivery, showTaskRequirements } from './shown-requirements.ts'
+import { guardOperations } from './operations/guard.ts'
+import { addressTask, describeTask, renderDelivery } from './render.ts'
+import { createA2aRoutes } from './routes.ts'
 import { createFeeds } from './streams/feeds.ts'
+import { createTaskWaiter } from './tasks/await-task.ts'
+import { createCursors } from './tasks/cursor.ts'
+import { createExpiry } from './tasks/expire-tasks.ts'
+import { showDelivery, showTaskRequirements } from './tasks/requirements.ts'
+import { createVerifyCaller } from './verify.ts'
 
-export type { A2aClient, A2aClientOptions } from './client/agent-client.ts'
+export type { A2aClient, A2aClientDeps } from './client/agent-client.ts'
 export { createA2aClient } from './client/agent-client.ts'
 export type { FinishedAnswer } from './client/answer-state.ts'
-export type { FoundCard } from './client/find-card.ts'
-export { findCard } from './client/find-card.ts'
-export type { TaskLine } from './client/follow-task.ts'
+export type { FoundCard } from './client/cards/find.ts'
+export { findCard } from './client/cards/find.ts'
+export { readInterface } from './client/cards/read.ts'
+export { verifyCard } from './client/cards/verify.ts'
+export type { FollowTaskDeps } from './client/follow-task.ts'
 export { followTask, readTask } from './client/follow-task.ts'
-export type { AgentInterface } from './client/read-card.ts'
-export { readInterface } from './client/read-card.ts'
-export { verifyCard } from './client/verify-card.ts'
 export type { A2aConfig } from './config.ts'
 export { a2aConfigSchema } from './config.ts'
 
@@ -40,7 +40,7 @@ export function openA2a(config: A2aConfig, given: ChannelContext): Channel<Hono>
   const gateway = { ...given, store: showTaskRequirements(given.store, showRequirement) }
   const { store, platform, agents } = gateway
   const challenger = openChallenger(config, agents.domain)
-  const keys = createKeyRing(gateway)
+  const keys = createOwnKeyRing(gateway)
   const cards = createCards({ config, gateway, keys })
   const waiter = createTaskWaiter(store, platform)
   const feeds = createFeeds(gateway, {
@@ -57,7 +57,7 @@ export function openA2a(config: A2aConfig, given: ChannelContext): Channel<Hono>
     gateway,
     largeAnswers: createLargeAnswers(),
     cards,
-    authenticate: createAuthenticate(config, gateway, challenger, createOwnIssuer(keys, agents.origin)),
+    verifyCaller: createVerifyCaller(config, gateway, challenger, createOwnIssuer(keys, agents.origin)),
     operations: guardOperations(
       createOperations({
         config,
@@ -75,11 +75,11 @@ export function openA2a(config: A2aConfig, given: ChannelContext): Channel<Hono>
       },
     ),
   }
-  const routes = createRoutes(deps)
-  routes.route('/', createKeyRoutes(keys))
+  const routes = createA2aRoutes(deps)
+  routes.route('/', createKeySetRoute(keys))
   const sender = createSender({
     name: 'a2a',
-    address: addressAnswer,
+    address: addressTask,
     render: delivery => renderDelivery(showDelivery(delivery, showRequirement)),
     describe: describeTask,
     deliver: createTaskDelivery({ store, platform, timeoutMs: config.limits.push_seconds * 1000 }),
@@ -89,7 +89,7 @@ export function openA2a(config: A2aConfig, given: ChannelContext): Channel<Hono>
     ...sender,
     routes,
     // Loaded only where it is switched on.
-    ...(grpc && { listen: async () => (await import('./grpc/open-grpc.ts')).openGrpcListener(grpc, deps) }),
+    ...(grpc && { listen: async () => (await import('./grpc/listener.ts')).openGrpcListener(grpc, deps) }),
     links: () => [],
     publishedKeys: async () => (await keys.published()).map(describeKey),
     rotateKeys: async agent => (agent === undefined ? [describeKey((await keys.rotate()).publicJwk)] : []),
@@ -100,3 +100,5 @@ export function openA2a(config: A2aConfig, given: ChannelContext): Channel<Hono>
     },
   }
 }
+
+export type { AgentInterface } from './client/exchange/agent-interface.ts'

@@ -1,17 +1,17 @@
 import { hash } from 'node:crypto'
-import type { IdentityEvidence, Intake, Sender } from '@postern/core'
-import { isoTime, mintTransportEvidence } from '@postern/core'
-import { toCanonicalJson } from './canonical.ts'
-import { evidence, stripCredentials, stripMessage } from './credentials.ts'
+import type { Intake } from '@postern/core'
+import { isoTime } from '@postern/core'
+import type { Call } from './endpoint/call.ts'
+import { toCanonicalJson } from './format/canonical.ts'
+import type { SendMessageParams, WireMessage } from './format/wire.ts'
+import { evidence, stripCredentials, stripMessage } from './message/credentials.ts'
+import { renderSender } from './message/sender.ts'
 import { readParts } from './parts/read-parts.ts'
-import type { Caller } from './principal.ts'
-import { readProfile } from './sender-profile.ts'
+import type { ResolvedMessage } from './resolve.ts'
 import { isObject } from './validate/shape.ts'
-import type { Call, ProvenMessage } from './verify.ts'
-import type { SendMessageParams, WireMessage } from './wire.ts'
 
 /** A proven message → what the store keeps and the agent reads. `domain`: of our agents. */
-export function normalizeMessage(proven: ProvenMessage, domain: string): Intake {
+export function normalizeMessage(proven: ResolvedMessage, domain: string): Intake {
   const { call, params, task, chain, phase, senderEvidence, claim, receivedAt } = proven
   const { caller, agent } = call
   const { message } = params
@@ -48,34 +48,11 @@ export function normalizeMessage(proven: ProvenMessage, domain: string): Intake 
   }
 }
 
-/** From the principal alone; whatever a message says about its author is only text, unless somebody trusted stands behind it. */
-export function renderSender(
-  caller: Caller,
-  accepted: readonly IdentityEvidence[],
-  { audience, issuedAt }: { readonly audience: string; readonly issuedAt: string },
-): Sender {
-  const { address, authMethod, keyId, subject, issuer } = caller
-  const profile = readProfile(accepted)
-  const name = profile?.display_name
-  const shown = { address, ...(name && { display_name: name }), ...(profile && { profile }) }
-  if (authMethod === 'none') {
-    return { ...shown, auth_method: 'none', verified: false, ...(accepted.length > 0 && { identities: [...accepted] }) }
-  }
-  const evidence = { method: authMethod, subject, issuer, assurance: 'oauth', audience, issuedAt, keyId } as const
-  return {
-    ...shown,
-    auth_method: authMethod,
-    verified: true,
-    ...(keyId && { key_id: keyId }),
-    identities: [mintTransportEvidence(evidence), ...accepted],
-  }
-}
-
 /**
  * A message id is unique to its principal. Callers that prove nothing share one: theirs is unique to the task or
  * context they know, so that no two of them ever meet, and a retry that names neither is a new message.
  */
-function duplicateKeyOf({ call, params, task }: ProvenMessage): string {
+function duplicateKeyOf({ call, params, task }: ResolvedMessage): string {
   const { owner, isAnonymous } = call.caller
   const { messageId, taskId, contextId } = params.message
   const place = isAnonymous ? [taskId || contextId || task.id] : []

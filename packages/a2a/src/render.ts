@@ -1,10 +1,10 @@
 import type { AnsweredTurn, Delivery, Json, NormalizedResponse, TaskState, WatchTarget } from '@postern/core'
 import { isoTime } from '@postern/core'
-import { countTaskChars } from './count-chars.ts'
+import { countTaskChars } from './format/count-chars.ts'
+import { toWireState } from './format/states.ts'
+import type { WireTask } from './format/wire.ts'
 import { writeParts } from './parts/write-parts.ts'
-import { toWireState } from './states.ts'
-import { partsMade, renderAnswer } from './tasks.ts'
-import type { WireTask } from './wire.ts'
+import { partsMade, renderAnswer } from './tasks/show-task.ts'
 
 interface TaskTarget {
   readonly id: string
@@ -18,7 +18,7 @@ export interface TaskDocument {
 }
 
 /** The answer to a call waits in its task until the caller fetches it: committed means sent. */
-export function addressAnswer({ turn }: AnsweredTurn) {
+export function addressTask({ turn }: AnsweredTurn) {
   const { id } = turn.target as unknown as TaskTarget
   return { deliveries: [{ to: `task:${id}`, target: turn.target, pulled: true }], aliases: [] }
 }

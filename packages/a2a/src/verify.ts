@@ -1,166 +1,85 @@
-import type { AgentChain, AgentProfile, ChannelContext, TaskIntake, TaskRecord, TaskWatch } from '@postern/core'
-import { networkOf } from '@postern/http'
-import { clampChain } from './chain.ts'
-import type { A2aConfig } from './config.ts'
-import { A2aRejection } from './errors.ts'
-import type { SenderEvidence } from './mentionable.ts'
-import { readSenderEvidence } from './mentionable.ts'
-import { checkInputModes, checkOutputModes } from './modes.ts'
-import type { Phase } from './phase.ts'
-import { readPhase } from './phase.ts'
-import type { CheckedClaim } from './policy-claim.ts'
-import { readPolicyClaim } from './policy-claim.ts'
-import type { Caller } from './principal.ts'
-import { checkQuota, urlCheckOf } from './push/limits.ts'
-import type { WirePushConfig } from './push/watch.ts'
-import { toWatch } from './push/watch.ts'
-import { isTaskId, makeTaskId } from './task-id.ts'
-import { checkParams } from './validate/params.ts'
-import type { ProtocolVersion } from './version.ts'
-import type { SendMessageParams, WireMessage } from './wire.ts'
+import type { ChannelContext } from '@postern/core'
+import { Rejection } from '@postern/core'
+import type { Challenger, Credential, Visit } from '@postern/http/tokens'
+import { admitCredential, createIssuerKeys, createTokenVerifier, readCredential } from '@postern/http/tokens'
+import { createApiKeyCheck } from './auth/api-keys.ts'
+import type { Caller, VerifyCaller } from './auth/caller.ts'
+import { apiKeyCaller, nobodyAt, tokenCaller } from './auth/caller.ts'
+import { readScopeTable } from './auth/scope-table.ts'
+import type { A2aConfig, TrustedIssuerConfig } from './config.ts'
+import type { OwnIssuer } from './keys/own-issuer.ts'
 
-/** One call of one operation: who, to whom, and what arrived. `caller` is proven; `params` is not checked yet. */
-export interface Call {
-  readonly caller: Caller
-  readonly agent: AgentProfile
-  /** The peer's network address. */
-  readonly from: string
-  readonly params: unknown
-  /** The whole request, parsed and as it came (of gRPC: in JSON). In JSON-RPC the parameters are a member of it. */
-  readonly document: unknown
-  readonly bytes: Uint8Array
-  readonly binding: 'JSONRPC' | 'HTTP+JSON' | 'GRPC'
-  /** Of the protocol, as the caller speaks it. */
-  readonly version: ProtocolVersion
-  /** The last event of a stream that was cut off, where the caller wants to go on behind it. */
-  readonly lastEventId: string | undefined
-  /** The caller has switched on the replay of events. */
-  readonly canReplay: boolean
+type AuthDeps = Pick<ChannelContext, 'platform' | 'store'> & {
+  readonly agents: Pick<ChannelContext['agents'], 'domain' | 'origin'>
 }
 
-declare const proven: unique symbol
+/** By an API key, by nothing where that is allowed, or by a token, which is held to the rules that all channels share. */
+export function createVerifyCaller(
+  config: A2aConfig,
+  gateway: AuthDeps,
+  challenger: Challenger,
+  own?: OwnIssuer,
+): VerifyCaller {
+  const { auth } = config
+  const { platform, store, agents } = gateway
+  const table = readScopeTable(config)
+  const findApiKey = createApiKeyCheck(auth.api_keys)
+  const apiKeyHeader = auth.api_keys.length > 0 ? auth.api_key_header : undefined
+  const anonymous = auth.anonymous ? nobodyAt(agents.domain) : undefined
+  const issuers = listIssuers(auth.issuers, gateway, own)
+  const shared = findSharedHosts(issuers, agents.domain, own)
+  const verifyBearer = createTokenVerifier<Caller>(
+    {
+      issuers,
+      rules: auth,
+      scopes: table,
+      describe: (token, scopes) => tokenCaller(token, { scopes, isHostShared: shared.has(token.issuer.config.issuer) }),
+    },
+    { platform, store, origin: agents.origin },
+  )
 
-/** A checked message with the task it belongs to, which is the caller's own. Only `verifyMessage` makes one. */
-export interface ProvenMessage {
-  readonly [proven]: true
-  readonly call: Call
-  readonly params: SendMessageParams
-  readonly task: Omit<TaskIntake, 'owner'>
-  readonly chain: AgentChain | undefined
-  readonly phase: Phase
-  readonly senderEvidence: SenderEvidence
-  readonly claim: CheckedClaim | undefined
-  /** ms */
-  readonly receivedAt: number
-}
-
-export interface VerifyDeps {
-  readonly config: A2aConfig
-  readonly gateway: Pick<ChannelContext, 'platform' | 'store' | 'identity' | 'agents' | 'requirementClaims'>
-}
-
-/**
- * Is the message whole, may this agent take it, and is the task it names the caller's?
- * @throws A2aRejection, Rejection
- */
-export async function verifyMessage(call: Call, { config, gateway }: VerifyDeps): Promise<ProvenMessage> {
-  checkParams('SendMessage', call.params)
-  const params = call.params as SendMessageParams
-  const { message, configuration } = params
-  const push = configuration?.taskPushNotificationConfig ?? undefined
-  if (push && !config.capabilities.push_notifications) {
-    throw new A2aRejection('pushNotificationNotSupported', 'Cannot SendMessage: push notifications are not supported')
+  function admitNobody(): Caller {
+    if (anonymous) return anonymous
+    throw new Rejection('unsigned', 'Cannot take request: credentials are missing')
   }
-  checkInputModes(message.parts, config.input_modes)
-  checkOutputModes(configuration?.acceptedOutputModes ?? [], config.output_modes)
-  const chain = clampChain(message, config.limits.max_hops)
-  const phase = readPhase(message)
-  const task = await resolveTask(message, call, gateway)
-  const watch = push && (await resolveWatch(push, task.id, call, gateway))
-  const senderEvidence = await readSenderEvidence(call, message, gateway)
-  const claim = await readPolicyClaim(message, call, { ...gateway, accepted: senderEvidence.accepted })
-  return {
-    call,
-    params,
-    task: { ...task, ...shareOf(call, config.limits.open_tasks_per_caller), ...(watch && { watch }) },
-    chain,
-    phase,
-    senderEvidence,
-    claim,
-    receivedAt: gateway.platform.now(),
-  } as ProvenMessage
+
+  function admit(credential: Credential, visit: Visit): Promise<Caller> | Caller {
+    if (credential.kind === 'none') return admitNobody()
+    if (credential.kind === 'token') return verifyBearer(credential, visit)
+    return apiKeyCaller(findApiKey(credential.key), { table, ...agents })
+  }
+
+  return visit =>
+    admitCredential(
+      () => readCredential(visit.headers, apiKeyHeader),
+      credential => admit(credential, visit),
+      challenger,
+    )
 }
 
-/** So many callers' worth of open tasks have all together who prove nothing. */
-const anonymousCallers = 10
-
-/** Whoever proves nothing shares one owner with all others who do not; the network tells them apart. */
-function shareOf({ caller, from }: Call, most: number): Pick<TaskIntake, 'most' | 'share'> {
-  return caller.isAnonymous ? { most: most * anonymousCallers, share: { name: networkOf(from), most } } : { most }
+function listIssuers(
+  configs: readonly TrustedIssuerConfig[],
+  { platform }: AuthDeps,
+  own: OwnIssuer | undefined,
+): readonly OwnIssuer[] {
+  const trusted = configs.map(config => ({ config, keys: createIssuerKeys(config.jwks, platform) }))
+  return [...(own && !configs.some(({ issuer }) => issuer === own.config.issuer) ? [own] : []), ...trusted]
 }
 
-type TaskIds = Pick<TaskIntake, 'id' | 'context'>
-
-/** Who is to be told of the task; of one that others watch already only so many. */
-async function resolveWatch(
-  push: WirePushConfig,
-  taskId: string,
-  { caller, version }: Call,
-  { store, platform }: VerifyDeps['gateway'],
-): Promise<TaskWatch> {
-  const field = 'configuration.taskPushNotificationConfig.url'
-  const watch = toWatch(push, { taskId, id: makeTaskId(platform), version, checkUrl: urlCheckOf(platform), field })
-  checkQuota(await store.listWatches({ owner: caller.owner, id: taskId }), watch, {
-    task: 'message.taskId',
-    url: field,
-  })
-  return watch
+/** Issuers of which a plain name says nothing: those that share a host, and those at the domain of our agents, whose names they are. */
+function findSharedHosts(
+  issuers: readonly OwnIssuer[],
+  domain: string,
+  own: OwnIssuer | undefined,
+): ReadonlySet<string> {
+  const hosts = issuers.map(({ config }) => hostOf(config))
+  const isShared = ({ config }: OwnIssuer) => {
+    const isAgents = config !== own?.config && hostOf(config) === domain
+    return isAgents || hosts.filter(host => host === hostOf(config)).length > 1
+  }
+  return new Set(issuers.filter(isShared).map(({ config }) => config.issuer))
 }
 
-/** A new task without a context opens one, and both go by one id: the thread is then the same by either name. */
-function resolveTask(
-  message: WireMessage,
-  call: Call,
-  { store, platform }: VerifyDeps['gateway'],
-): TaskIds | Promise<TaskIds> {
-  if (message.taskId) return continueTask(message, call, store)
-  const id = makeTaskId(platform)
-  if (!message.contextId) return { id, context: id }
-  const task = { id, context: message.contextId }
-  return call.caller.isAnonymous ? joinContext(task, call, store) : task
-}
-
-/** Whether the task has ended is for the store to say: it knows a retry, and no answer can come in between. */
-async function continueTask(message: WireMessage, call: Call, store: ChannelContext['store']): Promise<TaskIds> {
-  const { id, context } = await findOwnTask(message.taskId ?? '', call, store)
-  if (message.contextId && message.contextId !== context) throw refuseContext('is not the context of this task')
-  return { id, context }
-}
-
-/** Whoever proves nothing may go on with a context by knowing its id, which we made; they cannot choose one. */
-async function joinContext(task: TaskIds, { caller, agent }: Call, store: ChannelContext['store']): Promise<TaskIds> {
-  const filter = { owner: caller.owner, agent: agent.name, context: task.context, limit: 1 }
-  const { tasks } = isTaskId(task.context) ? await store.listTasks(filter) : { tasks: [] }
-  if (tasks.length === 0) throw refuseContext('is not known')
-  return task
-}
-
-/**
- * The caller's own task with this agent. Another's task is answered exactly like none (A2A §13.1): owner and id are
- * one key, and what cannot be an id of ours is not even looked up.
- * @throws A2aRejection `taskNotFound`
- */
-export async function findOwnTask(
-  id: string,
-  { caller, agent }: Call,
-  store: ChannelContext['store'],
-): Promise<TaskRecord> {
-  const record = isTaskId(id) ? await store.findTask({ owner: caller.owner, id }) : undefined
-  if (record?.agent !== agent.name) throw new A2aRejection('taskNotFound', 'Task not found')
-  return record
-}
-
-function refuseContext(description: string): A2aRejection {
-  const violations = [{ field: 'message.contextId', description }]
-  return new A2aRejection('invalidParams', `Cannot SendMessage: message.contextId ${description}`, { violations })
+function hostOf({ issuer }: TrustedIssuerConfig): string {
+  return new URL(issuer).hostname
 }

@@ -9,37 +9,29 @@ import type {
   Platform,
 } from '@postern/core'
 import { nextHop, randomHex } from '@postern/core'
-import { createKeyRing } from '../auth/key-ring.ts'
-import { toCanonicalJson } from '../canonical.ts'
 import type { A2aConfig } from '../config.ts'
+import { toCanonicalJson } from '../format/canonical.ts'
+import { createOwnKeyRing } from '../keys/ring.ts'
+import { renderPhase } from '../message/phase.ts'
 import { writeParts } from '../parts/write-parts.ts'
-import { renderPhase } from '../phase.ts'
-import { openCallDeadline } from './call-deadline.ts'
-import { createCardCache } from './card-cache.ts'
-import { CallerRefused } from './exchange.ts'
-import type { TaskLine } from './follow-task.ts'
+import { createCardCache } from './cards/cache.ts'
+import { openCallDeadline } from './exchange/call-deadline.ts'
+import { CallerRefused } from './exchange/exchange.ts'
+import type { FollowTaskDeps } from './follow-task.ts'
 import { followTask } from './follow-task.ts'
 import { createOwnTokens } from './own-token.ts'
 import { createPeerCredentials } from './peer-credentials.ts'
-
-export interface A2aClientOptions {
-  readonly config: A2aConfig
-  readonly platform: Pick<Platform, 'fetch' | 'openStream' | 'now' | 'randomBytes' | 'sleep' | 'log'>
-  readonly store: Pick<LookupStore, 'secret' | 'hasSecret'>
-  /** https origin without a slash at the end: who we are as an issuer. */
-  readonly origin: string
-}
 
 export interface A2aClient {
   readonly call: CallAgent
 }
 
 /** Our agents' way to agents elsewhere: resolve, verify the card, say who we are, send, and follow the task to its end. */
-export function createA2aClient(options: A2aClientOptions): A2aClient {
+export function createA2aClient(options: A2aClientDeps): A2aClient {
   const { platform } = options
   const { client, limits } = options.config
   const book = createCardCache(options)
-  const tokens = createOwnTokens(createKeyRing(options), options, platform)
+  const tokens = createOwnTokens(createOwnKeyRing(options), options, platform)
   const credentials = createPeerCredentials(client.peers, tokens)
   const timeoutMs = client.call_seconds * 1000
 
@@ -48,7 +40,14 @@ export function createA2aClient(options: A2aClientOptions): A2aClient {
     const { to, card, signedBy } = await book.look(address, signal)
     const message = renderCall(nameCall(address, parts, options) ?? randomHex(platform, 16), parts, options)
     const { initial, full } = credentials.for(to, as)
-    const line: TaskLine = { to, platform, signal, maxBytes: client.answer_bytes, timeoutMs, credentials: initial }
+    const line: FollowTaskDeps = {
+      to,
+      platform,
+      signal,
+      maxBytes: client.answer_bytes,
+      timeoutMs,
+      credentials: initial,
+    }
     const answer = await followTask(message, line, taskId).catch(error => {
       // Who asked for no credential and is not content without gets one, once: the card may be older than the rule.
       if (!(error instanceof CallerRefused) || initial === full) throw error
@@ -91,4 +90,12 @@ function renderCall(messageId: string, parts: readonly Part[], options: CallWith
 function nameCall(address: string, parts: readonly Part[], { as, retryKey }: AgentCallOptions): string | undefined {
   if (retryKey === undefined) return undefined
   return hash('sha256', toCanonicalJson([retryKey, as, address, parts])).slice(0, 32)
+}
+
+export interface A2aClientDeps {
+  readonly config: A2aConfig
+  readonly platform: Pick<Platform, 'fetch' | 'openStream' | 'now' | 'randomBytes' | 'sleep' | 'log'>
+  readonly store: Pick<LookupStore, 'secret' | 'hasSecret'>
+  /** https origin without a slash at the end: who we are as an issuer. */
+  readonly origin: string
 }

@@ -1,14 +1,14 @@
 import type { Part, ResponseStatus } from '@postern/core'
+import type { WireMessage, WirePart } from '../format/wire.ts'
 import { readParts } from '../parts/read-parts.ts'
 import { readToolEvent } from '../parts/tool-events.ts'
 import { identifier, line, object, oneOf } from '../validate/leaves.ts'
 import { part } from '../validate/message.ts'
-import type { Check } from '../validate/shape.ts'
-import { isObject, listOf, optional, required, shapeOf } from '../validate/shape.ts'
-import type { WireMessage, WirePart } from '../wire.ts'
+import type { ValueCheck } from '../validate/shape.ts'
+import { arrayOf, isObject, optional, required, shapeOf } from '../validate/shape.ts'
+import { refuseAnswer } from './exchange/refusals.ts'
 import type { StatusName } from './pending-question.ts'
 import { isSameStatus, nameStatus } from './pending-question.ts'
-import { refuseAnswer } from './trust.ts'
 
 /** How a state of theirs reads here; those without an end are absent. */
 const endings: Readonly<Record<string, ResponseStatus>> = {
@@ -22,7 +22,7 @@ const endings: Readonly<Record<string, ResponseStatus>> = {
 const states = [...Object.keys(endings), 'TASK_STATE_SUBMITTED', 'TASK_STATE_WORKING']
 
 const most = { parts: 1_000, artifacts: 200 } as const
-const parts = listOf(part, { max: most.parts })
+const parts = arrayOf(part, { max: most.parts })
 const message = shapeOf({
   messageId: required(identifier(256)),
   role: required(oneOf(['ROLE_AGENT'])),
@@ -35,9 +35,9 @@ const status = shapeOf({ state: required(oneOf(states)), message: optional(messa
 const artifact = shapeOf({ artifactId: required(identifier(256)), parts: required(parts) })
 const ids = { id: required(identifier(256)), contextId: optional(line(256)) }
 const eventIds = { taskId: required(identifier(256)), contextId: optional(line(256)) }
-const checks: Readonly<Record<string, Check>> = {
+const checks: Readonly<Record<string, ValueCheck>> = {
   message,
-  task: shapeOf({ ...ids, status: required(status), artifacts: optional(listOf(artifact, { max: most.artifacts })) }),
+  task: shapeOf({ ...ids, status: required(status), artifacts: optional(arrayOf(artifact, { max: most.artifacts })) }),
   statusUpdate: shapeOf({ ...eventIds, status: required(status) }),
   artifactUpdate: shapeOf({ ...eventIds, artifact: required(artifact) }),
 }

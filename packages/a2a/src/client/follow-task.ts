@@ -2,13 +2,13 @@ import type { Part, Platform } from '@postern/core'
 import { TurnAborted, Undeliverable } from '@postern/core'
 import type { AnswerState, ExpectedAnswer, FinishedAnswer } from './answer-state.ts'
 import { createAnswerState } from './answer-state.ts'
-import type { Line } from './exchange.ts'
-import { CallerRefused, exchangeStream, exchangeUnary } from './exchange.ts'
+import type { ExchangeDeps } from './exchange/exchange.ts'
+import { CallerRefused, exchangeStream, exchangeUnary } from './exchange/exchange.ts'
+import { ErrorAnswer, refuseAgent } from './exchange/refusals.ts'
 import type { StatusName } from './pending-question.ts'
-import { ErrorAnswer, refuseAgent } from './trust.ts'
 
-export interface TaskLine extends Line {
-  readonly platform: Line['platform'] & Pick<Platform, 'sleep' | 'log'>
+export interface FollowTaskDeps extends ExchangeDeps {
+  readonly platform: ExchangeDeps['platform'] & Pick<Platform, 'sleep' | 'log'>
   /** `SendMessageConfiguration`, such as where to push what comes later. */
   readonly configuration?: Readonly<Record<string, unknown>> | undefined
   /** Told with each piece that comes; what has been said so far is put together only for who asks. */
@@ -26,7 +26,11 @@ const unmovedMs = 30_000
  * task has ended or is gone, a new one begins in its context.
  * @throws Unavailable, Undeliverable; the reason of the line's signal
  */
-export async function followTask(message: object, line: TaskLine, taskId: string | undefined): Promise<FinishedAnswer> {
+export async function followTask(
+  message: object,
+  line: FollowTaskDeps,
+  taskId: string | undefined,
+): Promise<FinishedAnswer> {
   if (taskId === undefined) return followOne(message, line, { taskId })
   const before = await readStatusBefore(taskId, line)
   return followOne(message, line, { taskId, before: before === 'over' ? undefined : before }).catch(error => {
@@ -36,7 +40,7 @@ export async function followTask(message: object, line: TaskLine, taskId: string
   })
 }
 
-async function followOne(message: object, line: TaskLine, expected: ExpectedAnswer): Promise<FinishedAnswer> {
+async function followOne(message: object, line: FollowTaskDeps, expected: ExpectedAnswer): Promise<FinishedAnswer> {
   const state = createAnswerState(expected)
   try {
     await hearAnswer(message, line, state)
@@ -53,7 +57,7 @@ async function followOne(message: object, line: TaskLine, expected: ExpectedAnsw
 }
 
 /** How a task stands now; undefined while it is at work. @throws Unavailable, Undeliverable */
-export async function readTask(id: string, line: Line): Promise<FinishedAnswer | undefined> {
+export async function readTask(id: string, line: ExchangeDeps): Promise<FinishedAnswer | undefined> {
   const state = createAnswerState({ taskId: id })
   state.take({ task: await exchangeUnary('GetTask', { id, historyLength: 0 }, line) })
   return state.finished()
@@ -63,7 +67,7 @@ export async function readTask(id: string, line: Line): Promise<FinishedAnswer |
  * How the task stands before the message; undefined where the far side does not tell.
  * @throws Unavailable, CallerRefused; the reason of the line's signal
  */
-async function readStatusBefore(taskId: string, line: Line): Promise<StatusName | 'over' | undefined> {
+async function readStatusBefore(taskId: string, line: ExchangeDeps): Promise<StatusName | 'over' | undefined> {
   const state = createAnswerState({ taskId })
   try {
     state.take({ task: await exchangeUnary('GetTask', { id: taskId, historyLength: 0 }, line) })
@@ -81,7 +85,7 @@ function isOver(finished: FinishedAnswer | undefined): boolean {
   return finished !== undefined && finished.status !== 'input_required' && finished.status !== 'auth_required'
 }
 
-async function hearAnswer(message: object, line: TaskLine, state: AnswerState): Promise<void> {
+async function hearAnswer(message: object, line: FollowTaskDeps, state: AnswerState): Promise<void> {
   const { configuration } = line
   const params = { message, ...(configuration && { configuration }) }
   if (!line.to.canStream || !line.platform.openStream) {
@@ -95,7 +99,7 @@ async function hearAnswer(message: object, line: TaskLine, state: AnswerState): 
 }
 
 /** A task that outlives its call or its stream is asked for, less and less often, until the time is up. */
-async function pollTask(line: TaskLine, state: AnswerState): Promise<void> {
+async function pollTask(line: FollowTaskDeps, state: AnswerState): Promise<void> {
   const id = state.taskId()
   const since = line.platform.now()
   let pause: number = pauses.firstMs
@@ -115,7 +119,7 @@ function isGivenUp(reason: unknown): boolean {
 }
 
 /** Best effort: nobody waits for the answer any more. */
-async function cancelTask(line: TaskLine, id: string | undefined): Promise<void> {
+async function cancelTask(line: FollowTaskDeps, id: string | undefined): Promise<void> {
   if (id === undefined) return
   const { signal } = new AbortController()
   await exchangeUnary('CancelTask', { id }, { ...line, signal, timeoutMs: cancelMs }).catch(err =>

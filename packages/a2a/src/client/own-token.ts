@@ -1,9 +1,9 @@
 import type { Platform } from '@postern/core'
 import { randomHex } from '@postern/core'
 import { defaultScopes, loadJose } from '@postern/http/tokens'
-import type { KeyRing } from '../auth/key-ring.ts'
+import type { OwnKeyRing } from '../keys/ring.ts'
 
-export interface TokenPlan {
+interface OwnTokenClaims {
   /** The local name of the agent that calls. */
   readonly agent: string
   readonly audience: string | readonly string[]
@@ -11,7 +11,7 @@ export interface TokenPlan {
 
 export interface OwnTokens {
   /** A short-lived token that says which of our agents calls, for one audience. */
-  sign(plan: TokenPlan): Promise<string>
+  sign(plan: OwnTokenClaims): Promise<string>
 }
 
 /** Long enough for clocks that differ, too short to be worth stealing. */
@@ -21,7 +21,7 @@ const scope = [SendMessage, SendStreamingMessage, GetTask, CancelTask].join(' ')
 
 /** The gateway as the issuer of its agents' credentials (RFC 7519): peers trust its origin and its published keys. */
 export function createOwnTokens(
-  keys: KeyRing,
+  keys: OwnKeyRing,
   { origin }: { readonly origin: string },
   platform: Pick<Platform, 'now' | 'randomBytes'>,
 ): OwnTokens {

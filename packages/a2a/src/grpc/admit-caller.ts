@@ -1,11 +1,11 @@
 import type { Metadata, ServerInterceptor } from '@grpc/grpc-js'
 import { ServerInterceptingCall } from '@grpc/grpc-js'
 import { Rejection, recordRefusal } from '@postern/core'
-import type { EndpointDeps } from '../endpoint.ts'
-import type { Caller } from '../principal.ts'
-import { toGrpcError } from './grpc-status.ts'
+import type { Caller } from '../auth/caller.ts'
+import type { EndpointDeps } from '../endpoint/incoming.ts'
 import { refuseMalformed } from './malformed-call.ts'
 import { readMetadata, readPeer } from './metadata.ts'
+import { toGrpcError } from './status.ts'
 
 /** Counts a call of a network address. @throws Rejection `rate_limited` */
 export type TakeAddress = (address: string) => void
@@ -24,7 +24,7 @@ const messageMs = 60_000
  * have as much memory of ours as they like to send.
  */
 export function createCallerCheck(deps: EndpointDeps & { readonly takeAddress: TakeAddress }): CallerCheck {
-  const { gateway, authenticate, takeAddress } = deps
+  const { gateway, verifyCaller, takeAddress } = deps
   const callers = new WeakMap<Metadata, Caller>()
 
   async function admit(metadata: Metadata, path: string, from: string): Promise<void> {
@@ -32,7 +32,7 @@ export function createCallerCheck(deps: EndpointDeps & { readonly takeAddress: T
       takeAddress(from)
       // A call of gRPC is a POST to the path of its method; nothing but a DPoP proof looks at it.
       const visit = { headers: readMetadata(metadata), method: 'POST', url: `http://grpc${path}` }
-      callers.set(metadata, await authenticate(visit))
+      callers.set(metadata, await verifyCaller(visit))
     } catch (error) {
       recordRefusal(error, 'a2a', { ...gateway, from })
       throw error

@@ -1,5 +1,5 @@
 import { BinaryReader } from '@bufbuild/protobuf/wire'
-import { A2aRejection } from '../errors.ts'
+import { A2aRejection } from '../format/errors.ts'
 
 /** Which fields of a message are messages themselves, by their numbers. */
 interface Shape {

@@ -1,6 +1,6 @@
 import type { ServerInterceptingCall } from '@grpc/grpc-js'
 import { status } from '@grpc/grpc-js'
-import { A2aRejection } from '../errors.ts'
+import { A2aRejection } from '../format/errors.ts'
 
 type PartialStatusObject = Parameters<ServerInterceptingCall['sendStatus']>[0]
 type InnerCall = Pick<ServerInterceptingCall, 'sendStatus'>

@@ -1,4 +1,4 @@
-import type { OperationName } from '../operations/operation-names.ts'
+import type { OperationName } from '../format/operation-names.ts'
 import { isObject } from '../validate/shape.ts'
 
 type JsonObject = Readonly<Record<string, unknown>>

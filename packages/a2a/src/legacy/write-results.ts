@@ -1,9 +1,8 @@
 import type { Json } from '@postern/core'
-import type { OperationName } from '../operations/operation-names.ts'
-import { isWireStateAtRest } from '../states.ts'
-import type { WireStreamEvent } from '../streams/event.ts'
+import type { OperationName } from '../format/operation-names.ts'
+import { isWireStateAtRest } from '../format/states.ts'
+import type { WireArtifact, WireMessage, WirePart, WireStreamEvent, WireTask, WireTaskStatus } from '../format/wire.ts'
 import { isObject } from '../validate/shape.ts'
-import type { WireArtifact, WireMessage, WirePart, WireTask, WireTaskStatus } from '../wire.ts'
 import { renderLegacyCard } from './card.ts'
 
 /** Results of 1.0 in the words of 0.3. */

@@ -1,11 +1,12 @@
 import type { Admitted, Inbound, TaskKey } from '@postern/core'
 import { receive, recordRefusal } from '@postern/core'
-import { A2aRejection } from '../errors.ts'
+import type { Call } from '../endpoint/call.ts'
+import { A2aRejection } from '../format/errors.ts'
+import type { SendMessageParams } from '../format/wire.ts'
 import { normalizeMessage } from '../normalize.ts'
-import type { Call, ProvenMessage } from '../verify.ts'
-import { verifyMessage } from '../verify.ts'
-import type { SendMessageParams } from '../wire.ts'
-import type { OperationDeps } from './operation.ts'
+import type { ResolvedMessage } from '../resolve.ts'
+import { resolveMessage } from '../resolve.ts'
+import type { A2aOperationDeps } from './operation.ts'
 
 /** A message that is durable, and what its sender wants to see of the answer. */
 export interface AdmittedMessage extends Admitted {
@@ -16,12 +17,12 @@ export interface AdmittedMessage extends Admitted {
 /** verify → normalize → admit. @throws A2aRejection, Rejection, Unavailable */
 export type AdmitMessage = (call: Call) => Promise<AdmittedMessage>
 
-export function createAdmitMessage(deps: OperationDeps): AdmitMessage {
+export function createAdmitMessage(deps: A2aOperationDeps): AdmitMessage {
   const { gateway, feeds, expiry } = deps
   const { store, platform } = gateway
-  const inbound: Inbound<Call, ProvenMessage> = {
+  const inbound: Inbound<Call, ResolvedMessage> = {
     name: 'a2a',
-    verify: call => verifyMessage(call, deps),
+    verify: call => resolveMessage(call, deps),
     normalize: proven => [normalizeMessage(proven, gateway.agents.domain)],
   }
   return async call => {

@@ -1,13 +1,13 @@
-import { A2aRejection } from '../errors.ts'
-import { showTask } from '../tasks.ts'
+import { A2aRejection } from '../format/errors.ts'
+import type { GetTaskParams } from '../format/wire.ts'
+import { findOwnTask } from '../tasks/own-task.ts'
+import { showTask } from '../tasks/show-task.ts'
 import { checkParams } from '../validate/params.ts'
-import { findOwnTask } from '../verify.ts'
-import type { GetTaskParams } from '../wire.ts'
 import { defaultHistoryLength } from './get-task.ts'
-import type { Operation, OperationDeps } from './operation.ts'
+import type { A2aOperation, A2aOperationDeps } from './operation.ts'
 
 /** CancelTask (A2A §3.1.5): the store compares and sets, so that of many at once exactly one succeeds. */
-export function createCancelTask({ gateway: { store } }: OperationDeps): Operation {
+export function createCancelTask({ gateway: { store } }: A2aOperationDeps): A2aOperation {
   return async call => {
     checkParams('CancelTask', call.params)
     const { id, owner } = await findOwnTask((call.params as GetTaskParams).id, call, store)

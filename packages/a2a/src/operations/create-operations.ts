@@ -1,13 +1,13 @@
-import { hasExtendedCard } from '../card.ts'
-import type { FaultName } from '../errors.ts'
-import { A2aRejection } from '../errors.ts'
+import { hasExtendedCard } from '../cards/card.ts'
+import type { FaultName } from '../format/errors.ts'
+import { A2aRejection } from '../format/errors.ts'
+import type { OperationName } from '../format/operation-names.ts'
 import { createAdmitMessage } from './admit-message.ts'
 import { createCancelTask } from './cancel-task.ts'
 import { createGetExtendedCard } from './get-extended-card.ts'
 import { createGetTask } from './get-task.ts'
 import { createListTasks } from './list-tasks.ts'
-import type { Operation, OperationDeps, Operations } from './operation.ts'
-import type { OperationName } from './operation-names.ts'
+import type { A2aOperation, A2aOperationDeps, Operations } from './operation.ts'
 import { createPushOperations } from './push-configs.ts'
 import { createSendMessage } from './send-message.ts'
 import { createSendStreamingMessage } from './send-streaming-message.ts'
@@ -28,10 +28,10 @@ const pushAbsent = {
 } as const
 
 /** All eleven operations of A2A 1.0 by name, for every binding. */
-export function createOperations(deps: OperationDeps): Operations {
+export function createOperations(deps: A2aOperationDeps): Operations {
   const admit = createAdmitMessage(deps)
   const { streaming, push_notifications } = deps.config.capabilities
-  const table: Readonly<Record<OperationName, Operation | keyof typeof absent>> = {
+  const table: Readonly<Record<OperationName, A2aOperation | keyof typeof absent>> = {
     SendMessage: createSendMessage(deps, admit),
     SendStreamingMessage: streaming ? createSendStreamingMessage(deps, admit) : 'streaming',
     GetTask: createGetTask(deps),
@@ -45,7 +45,7 @@ export function createOperations(deps: OperationDeps): Operations {
   return new Map(rows)
 }
 
-function toOperation(name: string, entry: Operation | keyof typeof absent): Operation {
+function toOperation(name: string, entry: A2aOperation | keyof typeof absent): A2aOperation {
   if (typeof entry === 'function') return entry
   const [fault, what] = absent[entry]
   return async () => {

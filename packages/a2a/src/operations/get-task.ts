@@ -1,14 +1,14 @@
-import { showTask } from '../tasks.ts'
+import type { GetTaskParams } from '../format/wire.ts'
+import { findOwnTask } from '../tasks/own-task.ts'
+import { showTask } from '../tasks/show-task.ts'
 import { checkParams } from '../validate/params.ts'
-import { findOwnTask } from '../verify.ts'
-import type { GetTaskParams } from '../wire.ts'
-import type { Operation, OperationDeps } from './operation.ts'
+import type { A2aOperation, A2aOperationDeps } from './operation.ts'
 
 /** How much history a caller sees who does not say: the choice is the server's (A2A §3.2.4). */
 export const defaultHistoryLength = 100
 
 /** GetTask (A2A §3.1.3). */
-export function createGetTask({ gateway: { store } }: OperationDeps): Operation {
+export function createGetTask({ gateway: { store } }: A2aOperationDeps): A2aOperation {
   return async call => {
     checkParams('GetTask', call.params)
     const { id, historyLength } = call.params as GetTaskParams

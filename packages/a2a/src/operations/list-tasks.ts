@@ -1,18 +1,18 @@
 import type { TaskFilter, TaskRecord } from '@postern/core'
-import { toCanonicalJson } from '../canonical.ts'
-import { countTaskChars } from '../count-chars.ts'
-import type { Place } from '../cursor.ts'
-import { fromWireState, zeroStates } from '../states.ts'
-import { showTask } from '../tasks.ts'
+import type { Call } from '../endpoint/call.ts'
+import { toCanonicalJson } from '../format/canonical.ts'
+import { countTaskChars } from '../format/count-chars.ts'
+import { fromWireState, zeroStates } from '../format/states.ts'
+import type { ListTasksParams, WireTask } from '../format/wire.ts'
+import type { TaskPosition } from '../tasks/cursor.ts'
+import { showTask } from '../tasks/show-task.ts'
 import { checkParams } from '../validate/params.ts'
-import type { Call } from '../verify.ts'
-import type { ListTasksParams, WireTask } from '../wire.ts'
-import type { Operation, OperationDeps } from './operation.ts'
+import type { A2aOperation, A2aOperationDeps } from './operation.ts'
 
 const defaultPageSize = 50
 
 /** ListTasks (A2A §3.1.4): the caller's own tasks with this agent, newest status first. */
-export function createListTasks({ gateway: { store }, cursors }: OperationDeps): Operation {
+export function createListTasks({ gateway: { store }, cursors }: A2aOperationDeps): A2aOperation {
   return async call => {
     checkParams('ListTasks', call.params)
     const params = call.params as ListTasksParams
@@ -50,7 +50,7 @@ function toFilter(params: ListTasksParams, { caller, agent }: Call): Filter | un
   }
 }
 
-function placeOf({ updatedAt, id }: TaskRecord): Place {
+function placeOf({ updatedAt, id }: TaskRecord): TaskPosition {
   return { updatedAt, id }
 }
 

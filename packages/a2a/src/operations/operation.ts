@@ -1,31 +1,31 @@
 import type { ChannelContext } from '@postern/core'
 import type { Challenger } from '@postern/http/tokens'
-import type { TaskWaiter } from '../await-task.ts'
-import type { Cards } from '../cards.ts'
+import type { Cards } from '../cards/signed-cards.ts'
 import type { A2aConfig } from '../config.ts'
-import type { Cursors } from '../cursor.ts'
-import { A2aRejection } from '../errors.ts'
-import type { Expiry } from '../expire-tasks.ts'
+import type { Call } from '../endpoint/call.ts'
+import { A2aRejection } from '../format/errors.ts'
 import type { Feeds } from '../streams/feeds.ts'
-import type { Call } from '../verify.ts'
+import type { TaskWaiter } from '../tasks/await-task.ts'
+import type { Cursors } from '../tasks/cursor.ts'
+import type { Expiry } from '../tasks/expire-tasks.ts'
 
 /**
  * One operation: its result as ProtoJSON, the same for every binding; of the streaming operations an `EventStream`.
  * @throws Rejection, Unavailable
  */
-export type Operation = (call: Call) => Promise<object>
+export type A2aOperation = (call: Call) => Promise<object>
 
-export type Operations = ReadonlyMap<string, Operation>
+export type Operations = ReadonlyMap<string, A2aOperation>
 
 /** @throws A2aRejection `methodNotFound` */
-export function findOperation(name: string, operations: Operations): Operation {
+export function findOperation(name: string, operations: Operations): A2aOperation {
   const operation = operations.get(name)
   if (!operation) throw new A2aRejection('methodNotFound', 'Cannot take request: there is no such method')
   return operation
 }
 
 /** What operations are made of. */
-export interface OperationDeps {
+export interface A2aOperationDeps {
   readonly config: A2aConfig
   readonly gateway: ChannelContext
   readonly waiter: TaskWaiter

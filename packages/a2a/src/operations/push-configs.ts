@@ -1,14 +1,14 @@
 import type { TaskKey, TaskWatch } from '@postern/core'
-import { A2aRejection } from '../errors.ts'
+import type { Call } from '../endpoint/call.ts'
+import { A2aRejection } from '../format/errors.ts'
+import type { OperationName } from '../format/operation-names.ts'
+import { makeTaskId } from '../format/task-id.ts'
+import type { WirePushConfig } from '../format/wire.ts'
 import { checkQuota, refuseMore, urlCheckOf } from '../push/limits.ts'
-import type { WirePushConfig } from '../push/watch.ts'
 import { showWatch, toWatch } from '../push/watch.ts'
-import { makeTaskId } from '../task-id.ts'
+import { findOwnTask } from '../tasks/own-task.ts'
 import { checkParams } from '../validate/params.ts'
-import type { Call } from '../verify.ts'
-import { findOwnTask } from '../verify.ts'
-import type { Operation, OperationDeps } from './operation.ts'
-import type { OperationName } from './operation-names.ts'
+import type { A2aOperation, A2aOperationDeps } from './operation.ts'
 
 interface ConfigKey {
   readonly taskId: string
@@ -18,7 +18,7 @@ interface ConfigKey {
 type PushOperation = Extract<OperationName, `${string}PushNotificationConfig${string}`>
 
 /** Operations on push notification configurations (A2A §3.1.7 to §3.1.10); all of them only on the caller's own tasks. */
-export function createPushOperations({ gateway }: OperationDeps): Readonly<Record<PushOperation, Operation>> {
+export function createPushOperations({ gateway }: A2aOperationDeps): Readonly<Record<PushOperation, A2aOperation>> {
   const { store, platform } = gateway
   const checkUrl = urlCheckOf(platform)
   const findTask = async (call: Call): Promise<TaskKey> => {

@@ -1,12 +1,12 @@
 import type { Store, TaskRecord } from '@postern/core'
-import { A2aRejection } from '../errors.ts'
-import { showParts, showTask } from '../tasks.ts'
-import type { WireMessage } from '../wire.ts'
+import { A2aRejection } from '../format/errors.ts'
+import type { WireMessage } from '../format/wire.ts'
+import { showParts, showTask } from '../tasks/show-task.ts'
 import type { AdmitMessage, AdmittedMessage } from './admit-message.ts'
-import type { Operation, OperationDeps } from './operation.ts'
+import type { A2aOperation, A2aOperationDeps } from './operation.ts'
 
 /** SendMessage (A2A §3.1.1): admitted durably, then awaited unless the caller wants the task at once. */
-export function createSendMessage(deps: OperationDeps, admit: AdmitMessage): Operation {
+export function createSendMessage(deps: A2aOperationDeps, admit: AdmitMessage): A2aOperation {
   const { store } = deps.gateway
   return async call => {
     const admitted = await admit(call)
@@ -33,7 +33,7 @@ async function showBareMessage(
 
 function findResult(
   admitted: AdmittedMessage,
-  { gateway, waiter, config }: OperationDeps,
+  { gateway, waiter, config }: A2aOperationDeps,
 ): Promise<TaskRecord | undefined> {
   const { task: key, message, outcome, params } = admitted
   if (params.configuration?.returnImmediately) return gateway.store.findTask(key)

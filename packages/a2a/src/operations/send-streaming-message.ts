@@ -1,9 +1,9 @@
 import type { AdmitMessage } from './admit-message.ts'
-import type { Operation, OperationDeps } from './operation.ts'
+import type { A2aOperation, A2aOperationDeps } from './operation.ts'
 import { listenerKeyOf } from './subscribe-to-task.ts'
 
 /** SendStreamingMessage (A2A §3.1.2): admitted durably, then told from the task as it was submitted until it is at rest. */
-export function createSendStreamingMessage({ feeds }: OperationDeps, admit: AdmitMessage): Operation {
+export function createSendStreamingMessage({ feeds }: A2aOperationDeps, admit: AdmitMessage): A2aOperation {
   return async call => {
     const { message, task, params } = await admit(call)
     return feeds.open({

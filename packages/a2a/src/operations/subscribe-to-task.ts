@@ -1,16 +1,16 @@
 import { networkOf } from '@postern/http'
-import { A2aRejection } from '../errors.ts'
-import { isTerminal } from '../states.ts'
+import type { Call } from '../endpoint/call.ts'
+import { A2aRejection } from '../format/errors.ts'
+import { isTerminal } from '../format/states.ts'
+import type { GetTaskParams } from '../format/wire.ts'
+import { listOpenMessages } from '../tasks/open-messages.ts'
+import { findOwnTask } from '../tasks/own-task.ts'
 import { checkParams } from '../validate/params.ts'
-import type { Call } from '../verify.ts'
-import { findOwnTask } from '../verify.ts'
-import type { GetTaskParams } from '../wire.ts'
 import { defaultHistoryLength } from './get-task.ts'
-import { listOpenMessages } from './open-messages.ts'
-import type { Operation, OperationDeps } from './operation.ts'
+import type { A2aOperation, A2aOperationDeps } from './operation.ts'
 
 /** SubscribeToTask (A2A §3.1.6): the task as it is, then what happens until it has ended. */
-export function createSubscribeToTask({ gateway: { store }, feeds }: OperationDeps): Operation {
+export function createSubscribeToTask({ gateway: { store }, feeds }: A2aOperationDeps): A2aOperation {
   return async call => {
     checkParams('SubscribeToTask', call.params)
     const record = await findOwnTask((call.params as GetTaskParams).id, call, store)

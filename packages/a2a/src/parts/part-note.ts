@@ -1,5 +1,5 @@
+import type { WirePart } from '../format/wire.ts'
 import { isObject } from '../validate/shape.ts'
-import type { WirePart } from '../wire.ts'
 
 /** What our parts have and A2A's have no member for; it goes in the family's namespace. */
 interface PartNote {

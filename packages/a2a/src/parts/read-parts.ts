@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto'
 import type { ArtifactPart, Blob, FilePart, LinkPart, Part, TextPart } from '@postern/core'
-import type { WirePart } from '../wire.ts'
+import type { WirePart } from '../format/wire.ts'
 import { readPartNote } from './part-note.ts'
 
 /** What a part is when it does not say; the same words the card declares. */
@@ -31,13 +31,13 @@ export function mediaTypeOf(part: WirePart): string {
   return type.trim().toLowerCase() || impliedTypes[contentOf(part)]
 }
 
-export interface ReadParts {
+interface PartsWithBlobs {
   readonly parts: readonly Part[]
   readonly blobs: readonly Blob[]
 }
 
 /** A2A parts → ours. Bytes are set aside by their digest; `data` is there as it came, and exact as inline JSON. */
-export function readParts(wire: readonly WirePart[]): ReadParts {
+export function readParts(wire: readonly WirePart[]): PartsWithBlobs {
   const blobs: Blob[] = []
   const parts = wire.map(part => readers[contentOf(part)](part, blobs))
   return { parts, blobs }

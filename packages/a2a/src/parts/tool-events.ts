@@ -1,6 +1,6 @@
 import type { Json, Part } from '@postern/core'
+import type { WirePart } from '../format/wire.ts'
 import { isObject } from '../validate/shape.ts'
-import type { WirePart } from '../wire.ts'
 
 type ToolCall = Extract<Part, { kind: 'tool_call' }>
 

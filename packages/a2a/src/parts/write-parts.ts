@@ -1,6 +1,6 @@
 import type { ArtifactPart, FilePart, Json, Part, PolicyPart } from '@postern/core'
 import { parseJsonText } from '@postern/core'
-import type { WirePart } from '../wire.ts'
+import type { WirePart } from '../format/wire.ts'
 import { writePartNote } from './part-note.ts'
 import { dataArtifact } from './read-parts.ts'
 import { writeToolEvent } from './tool-events.ts'

@@ -1,7 +1,7 @@
 import type { Platform, TaskWatch } from '@postern/core'
 import { maxWatches } from '@postern/core'
 import { checkFetchUrl } from '@postern/http'
-import { A2aRejection } from '../errors.ts'
+import { A2aRejection } from '../format/errors.ts'
 import type { CheckUrl } from './watch.ts'
 
 /** The stage of the guard that asks no DNS; what the operator has opened is open here too. */

@@ -1,8 +1,8 @@
 import type { Delivery, Platform, Store, WatchTarget } from '@postern/core'
 import { Unavailable, Undeliverable } from '@postern/core'
 import { parseRetryAfter } from '@postern/http'
+import type { WireStreamEvent } from '../format/wire.ts'
 import { writeLegacyEvent } from '../legacy/write-results.ts'
-import type { WireStreamEvent } from '../streams/event.ts'
 import type { PushTarget } from './watch.ts'
 import { readPushTarget } from './watch.ts'
 

@@ -1,18 +1,8 @@
 import type { Json, TaskWatch } from '@postern/core'
 import { Undeliverable } from '@postern/core'
-import { A2aRejection } from '../errors.ts'
-import type { ProtocolVersion } from '../version.ts'
-
-/** Where notifications of a task go (A2A §4.3.1), as a client gives it. */
-export interface WirePushConfig {
-  readonly id?: string | null | undefined
-  readonly url: string
-  readonly token?: string | null | undefined
-  readonly authentication?:
-    | { readonly scheme: string; readonly credentials?: string | null | undefined }
-    | null
-    | undefined
-}
+import { A2aRejection } from '../format/errors.ts'
+import type { ProtocolVersion } from '../format/version.ts'
+import type { WirePushConfig } from '../format/wire.ts'
 
 /** What a watch of ours holds. */
 export interface PushTarget {

@@ -1,6 +1,6 @@
-import { A2aRejection } from '../errors.ts'
-import type { RestRoute } from './routes-table.ts'
-import { restRoutes } from './routes-table.ts'
+import { A2aRejection } from '../format/errors.ts'
+import type { RestRoute } from './route-table.ts'
+import { restRoutes } from './route-table.ts'
 
 export interface FoundRoute {
   readonly route: RestRoute

@@ -1,12 +1,12 @@
 import type { Platform, TaskKey } from '@postern/core'
 import { Rejection, randomHex, Unavailable } from '@postern/core'
-import { isLookDue } from '../await-task.ts'
-import { EventStream } from './event.ts'
-import type { FeedDeps, Listener, TaskFeed } from './task-feed.ts'
+import { isLookDue } from '../tasks/await-task.ts'
+import { EventStream } from './event-stream.ts'
+import type { FeedDeps, FeedListener, TaskFeed } from './task-feed.ts'
 import { createTaskFeed } from './task-feed.ts'
 
 /** A stream that is asked for. */
-export interface StreamRequest extends Omit<Listener, 'sink'> {
+interface FeedRequest extends Omit<FeedListener, 'sink'> {
   readonly key: TaskKey
   /** Whose stream it counts as. */
   readonly listenerKey: string
@@ -18,7 +18,7 @@ export interface StreamRequest extends Omit<Listener, 'sink'> {
 
 export interface Feeds {
   /** @throws Rejection `rate_limited`; Unavailable while the gateway shuts down */
-  open(request: StreamRequest): EventStream
+  open(request: FeedRequest): EventStream
   /** A message was admitted: who listens to its task hears of it. */
   track(key: TaskKey, message: number): void
   /** Whether what happened behind this event is still known. */
@@ -104,7 +104,7 @@ export function createFeeds(
     return open
   }
 
-  function enter({ key, canReplay, messages }: StreamRequest): OpenFeed {
+  function enter({ key, canReplay, messages }: FeedRequest): OpenFeed {
     const open = findFeed(key)
     wakeFeed(open)
     open.canReplay ||= canReplay
@@ -160,7 +160,7 @@ export function createFeeds(
           isOver = true
           giveBack(request.listenerKey)
         }
-        const listener: Listener = {
+        const listener: FeedListener = {
           ...request,
           sink: {
             send(event, id) {

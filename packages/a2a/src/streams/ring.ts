@@ -1,5 +1,5 @@
-import { countEventChars } from '../count-chars.ts'
-import type { WireStreamEvent } from './event.ts'
+import { countEventChars } from '../format/count-chars.ts'
+import type { WireStreamEvent } from '../format/wire.ts'
 
 interface PlacedEvent {
   readonly id: string

@@ -1,5 +1,6 @@
 import { toSseJson } from '@postern/http'
-import type { EventStream, Sink, WireStreamEvent } from './event.ts'
+import type { WireStreamEvent } from '../format/wire.ts'
+import type { EventStream, Sink } from './event-stream.ts'
 
 /** How a binding writes what is told into the `data` of an event. */
 export interface SseFormat {

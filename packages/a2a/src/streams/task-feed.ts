@@ -1,11 +1,11 @@
 import type { NormalizedResponse, Part, Platform, Store, TaskKey, TaskRecord, TaskState } from '@postern/core'
 import { isoTime, isTurnNews, readAbortKind } from '@postern/core'
-import { isSettled } from '../await-task.ts'
-import { isTerminal, toWireState } from '../states.ts'
-import type { TaskView } from '../tasks.ts'
-import { partsMade, showParts, showTask, trimHistory } from '../tasks.ts'
-import type { WireMessage, WirePart, WireTask, WireTaskStatus } from '../wire.ts'
-import type { Sink, WireStreamEvent } from './event.ts'
+import { isTerminal, toWireState } from '../format/states.ts'
+import type { WireMessage, WirePart, WireStreamEvent, WireTask, WireTaskStatus } from '../format/wire.ts'
+import { isSettled } from '../tasks/await-task.ts'
+import type { TaskView } from '../tasks/show-task.ts'
+import { partsMade, showParts, showTask, trimHistory } from '../tasks/show-task.ts'
+import type { Sink } from './event-stream.ts'
 import type { ChunkNotice, LiveAnswer } from './live-answer.ts'
 import { beginLiveAnswer, joinPieces, takeChunk } from './live-answer.ts'
 import { createRing } from './ring.ts'
@@ -16,7 +16,7 @@ export interface FeedDeps {
 }
 
 /** Somebody who is told of a task. */
-export interface Listener {
+export interface FeedListener {
   readonly sink: Sink
   /** How much of the task its first event shows. */
   readonly view: TaskView
@@ -28,8 +28,8 @@ export interface Listener {
 
 /** What happens in one task, told to all who listen in one order. */
 export interface TaskFeed {
-  join(listener: Listener): void
-  leave(listener: Listener): void
+  join(listener: FeedListener): void
+  leave(listener: FeedListener): void
   /** A message was admitted to the task: what its turn says is of this task. */
   track(message: number): void
   /** The truth is in the store: looks whether something happened that nobody announced. */
@@ -66,8 +66,8 @@ export function createTaskFeed(
 ): TaskFeed {
   const ring = createRing(epoch, keepsEvents)
   /** Who has seen the task, and who is about to. */
-  const listeners = new Set<Listener>()
-  const waiting = new Set<Listener>()
+  const listeners = new Set<FeedListener>()
+  const waiting = new Set<FeedListener>()
   const tracked = new Map<number, () => void>()
   const steps: Step[] = []
   let isStepping = false
@@ -103,7 +103,7 @@ export function createTaskFeed(
     for (const { sink } of listeners) sink.send(event, id)
   }
 
-  function end(listener: Listener, error?: unknown): void {
+  function end(listener: FeedListener, error?: unknown): void {
     if (!listeners.delete(listener)) return
     listener.sink.end(error)
     checkIdle()
@@ -113,7 +113,7 @@ export function createTaskFeed(
     if (listeners.size + waiting.size === 0) onIdle()
   }
 
-  async function admit(listener: Listener): Promise<void> {
+  async function admit(listener: FeedListener): Promise<void> {
     try {
       if (waiting.has(listener)) await showFirst(listener)
     } catch (error) {
@@ -124,7 +124,7 @@ export function createTaskFeed(
     }
   }
 
-  async function showFirst(listener: Listener): Promise<void> {
+  async function showFirst(listener: FeedListener): Promise<void> {
     const record = await store.findTask(key)
     if (!record) throw new Error('the task is gone')
     context = record.context
@@ -295,6 +295,6 @@ function isChunk(notice: unknown): notice is ChunkNotice {
   return (notice as { readonly kind?: unknown } | undefined)?.kind === 'part'
 }
 
-function isOver({ isOwn }: Listener, record: TaskRecord): boolean {
+function isOver({ isOwn }: FeedListener, record: TaskRecord): boolean {
   return isOwn ? isSettled(record) : isTerminal(record.state)
 }

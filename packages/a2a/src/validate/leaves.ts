@@ -1,5 +1,5 @@
 import { parseUrl } from '@postern/core'
-import type { Check } from './shape.ts'
+import type { ValueCheck } from './shape.ts'
 import { isObject, violate } from './shape.ts'
 
 // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what it looks for
@@ -11,10 +11,10 @@ const mediaType = /^[\w!#$&^.+-]{1,127}\/[\w!#$&^.+-]{1,127}([ \t]*;[\x20-\x7e]*
 const maxInt32 = 2 ** 31 - 1
 
 /** Text of any characters. */
-export const text: Check = value => (typeof value === 'string' ? undefined : violate('must be a string'))
+export const anyText: ValueCheck = value => (typeof value === 'string' ? undefined : violate('must be a string'))
 
 /** An identifier: one line, not empty, bounded. */
-export function identifier(max: number): Check {
+export function identifier(max: number): ValueCheck {
   return value => {
     if (typeof value !== 'string') return violate('must be a string')
     if (value === '') return violate('must not be empty')
@@ -25,7 +25,7 @@ export function identifier(max: number): Check {
 }
 
 /** A string that proto3 reads as absent when it is empty. */
-export function line(max: number): Check {
+export function line(max: number): ValueCheck {
   const check = identifier(max)
   return value => (value === '' ? undefined : check(value))
 }
@@ -33,7 +33,7 @@ export function line(max: number): Check {
 const visible = /^[\x20-\x7e]*$/
 
 /** Text that can stand in a header; proto3 reads an empty one as absent. */
-export function headerText(max: number): Check {
+export function headerText(max: number): ValueCheck {
   return value =>
     typeof value === 'string' && value.length <= max && visible.test(value)
       ? undefined
@@ -43,31 +43,37 @@ export function headerText(max: number): Check {
 const tokenPattern = /^[\w!#$%&'*+.^`|~-]+$/
 
 /** A token of RFC 9110 §5.6.2. */
-export function token(max: number): Check {
+export function token(max: number): ValueCheck {
   return value =>
     typeof value === 'string' && value.length <= max && tokenPattern.test(value)
       ? undefined
       : violate(`must be a token of at most ${max} characters`)
 }
 
-export function oneOf(values: readonly string[]): Check {
+export function oneOf(values: readonly string[]): ValueCheck {
   const known = new Set<unknown>(values)
   return value => (known.has(value) ? undefined : violate(`must be one of ${values.join(', ')}`))
 }
 
-export function integer({ min = 0, max = maxInt32 }: { readonly min?: number; readonly max?: number } = {}): Check {
+export function integer({
+  min = 0,
+  max = maxInt32,
+}: {
+  readonly min?: number
+  readonly max?: number
+} = {}): ValueCheck {
   return value =>
     Number.isInteger(value) && (value as number) >= min && (value as number) <= max
       ? undefined
       : violate(`must be an integer from ${min} to ${max}`)
 }
 
-export const boolean: Check = value => (typeof value === 'boolean' ? undefined : violate('must be true or false'))
+export const boolean: ValueCheck = value => (typeof value === 'boolean' ? undefined : violate('must be true or false'))
 
-export const object: Check = value => (isObject(value) ? undefined : violate('must be an object'))
+export const object: ValueCheck = value => (isObject(value) ? undefined : violate('must be an object'))
 
 /** ProtoJSON reads the standard and the URL-safe alphabet, padded or not. */
-export const bytes: Check = value => {
+export const bytes: ValueCheck = value => {
   if (typeof value !== 'string') return violate('must be a base64 string')
   return base64.test(value) && countDigits(value) % 4 !== 1 ? undefined : violate('must be base64')
 }
@@ -80,7 +86,7 @@ function countDigits(value: string): number {
 }
 
 /** Where a file is: https, without credentials. Never fetched by the gateway. */
-export const fileUrl: Check = value => {
+export const fileUrl: ValueCheck = value => {
   const url = typeof value === 'string' ? parseUrl(value) : undefined
   if (!url) return violate('must be an absolute URL')
   return url.protocol === 'https:' && !url.username && !url.password
@@ -88,11 +94,11 @@ export const fileUrl: Check = value => {
     : violate('must be an https URL without credentials')
 }
 
-export const media: Check = value =>
+export const media: ValueCheck = value =>
   value === '' || (typeof value === 'string' && mediaType.test(value)) ? undefined : violate('must be a media type')
 
 /** RFC 3339, as ProtoJSON writes timestamps. */
-export const time: Check = value => {
+export const time: ValueCheck = value => {
   const [, day] = (typeof value === 'string' && timestamp.exec(value)) || []
   return day !== undefined && isDay(day) ? undefined : violate('must be an ISO 8601 timestamp')
 }
@@ -104,6 +110,6 @@ function isDay(text: string): boolean {
 }
 
 /** A member at the zero value of its type counts as absent, as proto3 has it. */
-export function zeroOr(zeros: readonly unknown[], check: Check): Check {
+export function zeroOr(zeros: readonly unknown[], check: ValueCheck): ValueCheck {
   return value => (zeros.includes(value) ? undefined : check(value))
 }

@@ -1,12 +1,12 @@
-import { bytes, fileUrl, identifier, line, media, object, oneOf, text } from './leaves.ts'
-import type { Check } from './shape.ts'
-import { listOf, optional, required, shapeOf, violate } from './shape.ts'
+import { anyText, bytes, fileUrl, identifier, line, media, object, oneOf } from './leaves.ts'
+import type { ValueCheck } from './shape.ts'
+import { arrayOf, optional, required, shapeOf, violate } from './shape.ts'
 
 /** The four contents of a part (A2A §4.1.6); exactly one is present. */
-const contents = { text, raw: bytes, url: fileUrl } as const
+const contents = { text: anyText, raw: bytes, url: fileUrl } as const
 
 /** `data` is any JSON value, `null` included, so its presence alone counts. */
-const oneContent: Check = part => {
+const oneContent: ValueCheck = part => {
   const members = part as Readonly<Record<string, unknown>>
   const present = ['text', 'raw', 'url'].filter(name => members[name] !== undefined && members[name] !== null)
   const count = present.length + (Object.hasOwn(members, 'data') ? 1 : 0)
@@ -30,10 +30,10 @@ export const part = shapeOf(
 export const userMessage = shapeOf({
   messageId: required(identifier(256)),
   role: required(oneOf(['ROLE_USER'])),
-  parts: required(listOf(part, { min: 1, max: 1000 })),
+  parts: required(arrayOf(part, { min: 1, max: 1000 })),
   contextId: optional(line(256)),
-  taskId: optional(text),
+  taskId: optional(anyText),
   metadata: optional(object),
-  extensions: optional(listOf(identifier(2048), { max: 100 })),
-  referenceTaskIds: optional(listOf(identifier(256), { max: 100 })),
+  extensions: optional(arrayOf(identifier(2048), { max: 100 })),
+  referenceTaskIds: optional(arrayOf(identifier(256), { max: 100 })),
 })

@@ -1,25 +1,25 @@
-import { A2aRejection } from '../errors.ts'
-import { wireStates, zeroStates } from '../states.ts'
-import { boolean, headerText, integer, line, object, oneOf, text, time, token, zeroOr } from './leaves.ts'
+import { A2aRejection } from '../format/errors.ts'
+import { wireStates, zeroStates } from '../format/states.ts'
+import { anyText, boolean, headerText, integer, line, object, oneOf, time, token, zeroOr } from './leaves.ts'
 import { userMessage } from './message.ts'
-import type { Check } from './shape.ts'
-import { isObject, listOf, optional, required, shapeOf, violate } from './shape.ts'
+import type { ValueCheck } from './shape.ts'
+import { arrayOf, isObject, optional, required, shapeOf, violate } from './shape.ts'
 
 /** None of our interfaces declares a tenant, so any tenant is one we do not have (A2A §8.3). */
-const noTenant: Check = value => (value === '' ? undefined : violate('is not a tenant of this agent'))
+const noTenant: ValueCheck = value => (value === '' ? undefined : violate('is not a tenant of this agent'))
 
 const common = { tenant: optional(noTenant), metadata: optional(object) }
 
 /** Every member may become a header or a part of one. */
 const pushConfig = {
   id: optional(headerText(128)),
-  url: required(text),
+  url: required(anyText),
   token: optional(headerText(1024)),
   authentication: optional(shapeOf({ scheme: required(token(64)), credentials: optional(headerText(4096)) })),
 } as const
 
 const configuration = shapeOf({
-  acceptedOutputModes: optional(listOf(line(255), { max: 100 })),
+  acceptedOutputModes: optional(arrayOf(line(255), { max: 100 })),
   taskPushNotificationConfig: optional(shapeOf(pushConfig)),
   historyLength: optional(integer()),
   returnImmediately: optional(boolean),
@@ -28,15 +28,15 @@ const configuration = shapeOf({
 /** The parameters of every operation, each compiled once. */
 export const params = {
   SendMessage: shapeOf({ ...common, message: required(userMessage), configuration: optional(configuration) }),
-  GetTask: shapeOf({ ...common, id: required(text), historyLength: optional(integer()) }),
-  CancelTask: shapeOf({ ...common, id: required(text) }),
-  SubscribeToTask: shapeOf({ ...common, id: required(text) }),
-  CreateTaskPushNotificationConfig: shapeOf({ ...common, taskId: required(text), ...pushConfig }),
-  GetTaskPushNotificationConfig: shapeOf({ ...common, taskId: required(text), id: required(text) }),
-  DeleteTaskPushNotificationConfig: shapeOf({ ...common, taskId: required(text), id: required(text) }),
+  GetTask: shapeOf({ ...common, id: required(anyText), historyLength: optional(integer()) }),
+  CancelTask: shapeOf({ ...common, id: required(anyText) }),
+  SubscribeToTask: shapeOf({ ...common, id: required(anyText) }),
+  CreateTaskPushNotificationConfig: shapeOf({ ...common, taskId: required(anyText), ...pushConfig }),
+  GetTaskPushNotificationConfig: shapeOf({ ...common, taskId: required(anyText), id: required(anyText) }),
+  DeleteTaskPushNotificationConfig: shapeOf({ ...common, taskId: required(anyText), id: required(anyText) }),
   ListTaskPushNotificationConfigs: shapeOf({
     ...common,
-    taskId: required(text),
+    taskId: required(anyText),
     pageSize: optional(integer({ max: 100 })),
     pageToken: optional(oneOf([''])),
   }),
@@ -50,7 +50,7 @@ export const params = {
     historyLength: optional(integer()),
     includeArtifacts: optional(boolean),
   }),
-} as const satisfies Readonly<Record<string, Check>>
+} as const satisfies Readonly<Record<string, ValueCheck>>
 
 /**
  * Holds the parameters of an operation against its table.

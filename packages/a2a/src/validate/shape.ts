@@ -4,11 +4,11 @@ import type { FieldViolation } from '@postern/core'
  * A compiled check. `undefined` when the value is right; else what is wrong, with fields relative to the value, so that
  * no path is built for a message that is in order.
  */
-export type Check = (value: unknown) => readonly FieldViolation[] | undefined
+export type ValueCheck = (value: unknown) => readonly FieldViolation[] | undefined
 
 /** A member of an object. ProtoJSON reads `null` as absent (`Value` excepted). */
 export interface Member {
-  readonly check: Check
+  readonly check: ValueCheck
   readonly isRequired: boolean
 }
 
@@ -20,16 +20,16 @@ export function violate(description: string, field = ''): readonly FieldViolatio
   return [{ field, description }]
 }
 
-export function required(check: Check): Member {
+export function required(check: ValueCheck): Member {
   return { check, isRequired: true }
 }
 
-export function optional(check: Check): Member {
+export function optional(check: ValueCheck): Member {
   return { check, isRequired: false }
 }
 
 /** An object with these members; others are ignored (A2A §5.7). */
-export function shapeOf(members: Readonly<Record<string, Member>>, extra?: Check): Check {
+export function shapeOf(members: Readonly<Record<string, Member>>, extra?: ValueCheck): ValueCheck {
   const rows = Object.entries(members)
   return value => {
     if (!isObject(value)) return violate('must be an object')
@@ -47,7 +47,10 @@ function checkMember(value: unknown, { check, isRequired }: Member): readonly Fi
   return check(value)
 }
 
-export function listOf(item: Check, { min = 0, max }: { readonly min?: number; readonly max: number }): Check {
+export function arrayOf(
+  item: ValueCheck,
+  { min = 0, max }: { readonly min?: number; readonly max: number },
+): ValueCheck {
   return value => {
     if (!Array.isArray(value)) return violate('must be an array')
     if (value.length < min) return violate(`must hold at least ${min}`)

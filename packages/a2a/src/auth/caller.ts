@@ -1,0 +1,131 @@
+import { hash } from 'node:crypto'
+import type { AuthMethod, Proof } from '@postern/core'
+import { formatAddress, parseAddress } from '@postern/core'
+import type { Principal, ScopedCaller, ScopeTable, VerifiedToken, Visit } from '@postern/http/tokens'
+import { ownerOf, readGrant } from '@postern/http/tokens'
+import type { ApiKeyConfig } from '../config.ts'
+
+declare const proven: unique symbol
+
+/** Who calls, proven by the transport. Only `verifyCaller` makes one. */
+export interface Caller extends ScopedCaller {
+  readonly [proven]: true
+  /** Key of everything that is theirs; distinct for distinct (iss, sub). */
+  readonly owner: string
+  readonly isAnonymous: boolean
+  /** `@local@host`, made from the principal alone. */
+  readonly address: string
+  readonly authMethod: Extract<AuthMethod, 'a2a-jwt' | 'a2a-oauth' | 'none'>
+  readonly subject: string
+  readonly issuer: string
+  readonly keyId?: string | undefined
+  readonly proof: Proof
+}
+
+const plainLocal = /^[a-z0-9]([a-z0-9._-]{0,62}[a-z0-9])?$/
+
+/**
+ * An address for a principal: `sub` itself where it is a plain name, or already an address at the issuer's host; else
+ * a readable slug with a digest. The `~` in it keeps the two kinds apart. Where several trusted issuers share a host (realms
+ * of one server), a name there may be another person at each: then it is always a slug, with the issuer in its digest.
+ */
+export function addressOf(principal: Principal, { isHostShared = false } = {}): string {
+  const { issuer, claim, value } = principal
+  const domain = new URL(issuer).hostname
+  if (isHostShared) return formatAddress({ local: slugOf(principal, ownerOf(principal)), domain })
+  const own = claim === 'sub' ? (plainLocal.exec(value)?.[0] ?? localAt(value, domain)) : undefined
+  return formatAddress({ local: own ?? slugOf(principal, `${claim} ${value}`), domain })
+}
+
+function localAt(value: string, host: string): string | undefined {
+  if (!value.toLowerCase().endsWith(`@${host}`)) return undefined
+  try {
+    const { local, domain } = parseAddress(value)
+    return domain === host && plainLocal.test(local) ? local : undefined
+  } catch {
+    return undefined
+  }
+}
+
+function slugOf({ value }: Principal, distinct: string): string {
+  const slug = value
+    .toLowerCase()
+    .replace(/[^a-z0-9]+/g, '-')
+    .replace(/^-|-$/g, '')
+    .slice(0, 40)
+  return `${slug || 'caller'}~${hash('sha256', distinct).slice(0, 12)}`
+}
+
+/** The caller of a verified token; `scopes` as `readGrant` read them. */
+export function tokenCaller(
+  token: VerifiedToken,
+  { scopes, isHostShared }: Pick<ScopedCaller, 'scopes'> & { readonly isHostShared: boolean },
+): Caller {
+  const { principal, algorithm, keyId, isAccessToken } = token
+  const { issuer, value: subject } = principal
+  return brand({
+    owner: ownerOf(principal),
+    isAnonymous: false,
+    address: addressOf(principal, { isHostShared }),
+    authMethod: isAccessToken ? 'a2a-oauth' : 'a2a-jwt',
+    subject,
+    issuer,
+    keyId,
+    scopes,
+    scheme: 'Bearer',
+    proof: { kind: 'jwt', verdict: 'pass', key_id: keyId, algorithm, issuer, subject },
+  })
+}
+
+/** Where an API key counts: the gateway that gave it is its issuer. */
+interface KeyPlace {
+  readonly domain: string
+  readonly origin: string
+  readonly table: ScopeTable
+}
+
+/**
+ * The holder of an API key, by the key's name. The published methods have none for keys: `a2a-oauth`, the one for bearers of what an
+ * issuer gave them, with this gateway as the issuer.
+ */
+export function apiKeyCaller({ name, scopes }: ApiKeyConfig, { domain, origin, table }: KeyPlace): Caller {
+  const principal: Principal = { issuer: origin, claim: 'api_key', value: name }
+  return brand({
+    owner: ownerOf(principal),
+    isAnonymous: false,
+    // Never a plain name: those at our own domain are our agents'.
+    address: formatAddress({ local: slugOf(principal, ownerOf(principal)), domain }),
+    authMethod: 'a2a-oauth',
+    subject: name,
+    issuer: origin,
+    scopes: scopes && readGrant(scopes, { isRequired: true, table }),
+    scheme: 'ApiKey',
+    proof: { kind: 'api-key', verdict: 'pass', issuer: origin, subject: name },
+  })
+}
+
+/** Whoever comes without a credential, where that is allowed. */
+export function nobodyAt(domain: string): Caller {
+  return brand({
+    owner: 'anonymous',
+    isAnonymous: true,
+    address: `@anonymous@${domain}`,
+    authMethod: 'none',
+    subject: '',
+    issuer: '',
+    scheme: 'Bearer',
+    proof: { kind: 'jwt', verdict: 'none', reason: 'no credential, and anonymous callers are let in' },
+  })
+}
+
+function brand(
+  caller: Omit<Caller, keyof { [Key in keyof Caller as Key extends symbol ? Key : never]: never }>,
+): Caller {
+  return caller as Caller
+}
+
+/**
+ * Who calls, from the headers alone; the method and the path are only held against a DPoP proof.
+ * @throws CredentialRejection `unsigned` without credential, `signature_invalid` or `expired` with a bad one; Unavailable
+ */
+export type VerifyCaller = (visit: Visit) => Promise<Caller> | Caller

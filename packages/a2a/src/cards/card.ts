@@ -1,0 +1,135 @@
+import type { AgentProfile } from '@postern/core'
+import { offeredSchemes } from '../auth/challenger.ts'
+import { readScopeTable } from '../auth/scope-table.ts'
+import type { A2aConfig } from '../config.ts'
+import type { Extension } from '../endpoint/extensions.ts'
+import { supportedExtensions } from '../endpoint/extensions.ts'
+import type { Endpoints } from './interfaces.ts'
+import { renderInterfaces } from './interfaces.ts'
+
+export interface CardSource extends Endpoints {
+  readonly agent: AgentProfile
+  /** Default: those of this protocol. */
+  readonly extensions?: readonly Extension[] | undefined
+}
+
+/**
+ * Agent card (A2A §4.4.1, §8). Implementations disagree on which defaults a signed card drops and how it escapes:
+ * this one has nothing to drop: no `false`, no empty string, array or object. Names keep their script: the official verifiers read
+ * any text as RFC 8785 has it.
+ */
+export function renderAgentCard({ agent, extensions, ...endpoints }: CardSource, config: A2aConfig): object {
+  const name = toLine(agent.displayName) || agent.name
+  const description = toLine(agent.description) || `The agent ${name}`
+  const iconUrl = agent.iconUrl && URL.canParse(agent.iconUrl) ? new URL(agent.iconUrl).href : undefined
+  return {
+    name,
+    description,
+    version: toLine(agent.version) || '1',
+    supportedInterfaces: renderInterfaces(endpoints, config.versions),
+    capabilities: renderCapabilities(config, extensions),
+    ...renderSecurity(config),
+    defaultInputModes: config.input_modes,
+    defaultOutputModes: config.output_modes,
+    skills: [{ id: 'conversation', name: 'Conversation', description, tags: ['conversation'] }],
+    ...(iconUrl && { iconUrl }),
+  }
+}
+
+/** What holds for those who may call: the public card, and the limits they will meet. */
+export function renderExtendedCard(source: CardSource, config: A2aConfig): object {
+  const card = renderAgentCard(source, config) as { readonly capabilities: { readonly extensions: readonly object[] } }
+  const { body_bytes, max_hops, streams_per_caller } = config.limits
+  const limits = {
+    uri: limitsExtension,
+    description: 'What this server takes of one caller.',
+    params: { body_bytes, max_hops, streams_per_caller },
+  }
+  const { capabilities } = card
+  return { ...card, capabilities: { ...capabilities, extensions: [...capabilities.extensions, limits] } }
+}
+
+const limitsExtension = 'urn:postern:a2a:limits:v1'
+
+/** Whether there is a way to say who one is, which the extended card is for. */
+export function hasExtendedCard({ auth, capabilities }: Pick<A2aConfig, 'auth' | 'capabilities'>): boolean {
+  return capabilities.extended_card && (auth.issuers.length > 0 || auth.api_keys.length > 0)
+}
+
+/** What is on; what is off is left out. */
+function renderCapabilities(config: A2aConfig, supported = supportedExtensions): object {
+  const extensions = supported.map(({ uri, description, required }) => ({
+    uri,
+    ...(description && { description }),
+    ...(required && { required }),
+  }))
+  return {
+    ...(config.capabilities.streaming && { streaming: true }),
+    ...(config.capabilities.push_notifications && { pushNotifications: true }),
+    ...(hasExtendedCard(config) && { extendedAgentCard: true }),
+    extensions,
+  }
+}
+
+type Schemes = Readonly<Record<string, object>>
+
+/**
+ * Exactly what `verifyCaller` enforces. Each requirement lists all scopes: a token that is held to scopes needs them, and an
+ * empty list is among what some readers drop before they verify.
+ */
+function renderSecurity(config: A2aConfig): object {
+  const { auth } = config
+  if (auth.anonymous && auth.issuers.length === 0 && auth.api_keys.length === 0) return {}
+  const securitySchemes: Schemes = Object.assign(
+    {},
+    ...offeredSchemes(auth).map(scheme => schemeRenderers[scheme](config)),
+    renderOauth(config),
+  )
+  const list = [...new Set(Object.values(readScopeTable(config)))]
+  const securityRequirements = Object.keys(securitySchemes).map(name => ({ schemes: { [name]: { list } } }))
+  return { securitySchemes, ...(!auth.anonymous && { securityRequirements }) }
+}
+
+const schemeRenderers: Readonly<Record<'Bearer' | 'DPoP' | 'ApiKey', (config: A2aConfig) => Schemes>> = {
+  Bearer: ({ auth }) => ({
+    bearer: renderHttpScheme(
+      'Bearer',
+      auth.issuers.filter(({ require_dpop }) => !require_dpop),
+    ),
+  }),
+  DPoP: ({ auth }) => ({
+    dpop: renderHttpScheme(
+      'DPoP',
+      auth.issuers.filter(({ require_dpop }) => require_dpop),
+    ),
+  }),
+  ApiKey: ({ auth }) => ({ apiKey: { apiKeySecurityScheme: { location: 'header', name: auth.api_key_header } } }),
+}
+
+function renderHttpScheme(scheme: 'Bearer' | 'DPoP', issuers: A2aConfig['auth']['issuers']): object {
+  const named = issuers.map(({ issuer, audience }) => `${issuer} for audience ${toLine(audience)}`)
+  const kind = scheme === 'DPoP' ? 'Sender-constrained JWT access token' : 'JWT access token'
+  const description = named.length > 0 ? `${kind} from ${named.join(' or ')}` : kind
+  return { httpAuthSecurityScheme: { scheme, bearerFormat: 'JWT', description: toLine(description) } }
+}
+
+/** Client credentials, for each issuer that says where (A2A §4.5.4). */
+function renderOauth(config: A2aConfig): Schemes {
+  const issuers = config.auth.issuers.filter(({ token_endpoint }) => token_endpoint !== undefined)
+  const scopes = Object.fromEntries(
+    Object.entries(readScopeTable(config)).map(([operation, scope]) => [scope, `Allows ${operation}`]),
+  )
+  const schemes = issuers.map(({ token_endpoint: tokenUrl }, index): [string, object] => [
+    index === 0 ? 'oauth2' : `oauth2-${index + 1}`,
+    { oauth2SecurityScheme: { flows: { clientCredentials: { tokenUrl, scopes } } } },
+  ])
+  return Object.fromEntries(schemes)
+}
+
+/** One line of well-formed text in any script. */
+function toLine(text: string): string {
+  return text
+    .toWellFormed()
+    .replace(/[\p{Cc}\p{Zl}\p{Zp}]+/gu, ' ')
+    .trim()
+}

@@ -1,0 +1,81 @@
+import type { LookupStore, Platform } from '@postern/core'
+import type { A2aConfig } from '../../config.ts'
+import type { AgentInterface } from '../exchange/agent-interface.ts'
+import { openCallDeadline } from '../exchange/call-deadline.ts'
+import { findCard } from './find.ts'
+import { readInterface } from './read.ts'
+import { createSignedHosts } from './signed-hosts.ts'
+import { verifyCard } from './verify.ts'
+
+/** An agent elsewhere whose card was verified. */
+interface VerifiedAgent {
+  readonly to: AgentInterface
+  /** Where its card is. */
+  readonly card: string
+  readonly signedBy: string | undefined
+}
+
+interface CardCacheDeps {
+  readonly config: Pick<A2aConfig, 'client'>
+  readonly platform: Pick<Platform, 'fetch' | 'now' | 'sleep'>
+  readonly store: Pick<LookupStore, 'secret' | 'hasSecret'>
+}
+
+interface CardCache {
+  /** @throws Rejection `malformed`, Unavailable, Undeliverable */
+  look(address: string, signal: AbortSignal): Promise<VerifiedAgent>
+}
+
+/** WebFinger, two cards and a key set together. */
+const lookMs = 30_000
+const kept = { ms: 5 * 60_000, entries: 1_000 } as const
+
+/** Cards that hold, for a few minutes; what does not hold is never kept (A2A §8.6, A2A-C06). */
+export function createCardCache({ config, platform, store }: CardCacheDeps): CardCache {
+  const { allowed_origins, unsigned_hosts } = config.client
+  const allowed = new Set(allowed_origins)
+  const isAllowedOrigin = (origin: string) => allowed.has(origin)
+  const signedHosts = createSignedHosts(store, unsigned_hosts)
+  const known = new Map<string, { readonly agent: VerifiedAgent; readonly until: number }>()
+  const pending = new Map<string, Promise<VerifiedAgent>>()
+
+  /** Of many who ask at once one looks; who gives up does not take it from the others. */
+  function resolveOnce(address: string): Promise<VerifiedAgent> {
+    const { signal, clear } = openCallDeadline(lookMs, undefined, platform)
+    const looking = resolve(address, signal).finally(() => {
+      clear()
+      pending.delete(address)
+    })
+    pending.set(address, looking)
+    return looking
+  }
+
+  async function resolve(address: string, signal: AbortSignal): Promise<VerifiedAgent> {
+    const found = await findCard(address, platform, signal)
+    const signedBy = await verifyCard(found, { platform, isAllowedOrigin }, signal)
+    const to = readInterface(found, isAllowedOrigin)
+    await signedHosts.hold(new URL(found.url).host, signedBy !== undefined)
+    return { to, card: found.url, signedBy }
+  }
+
+  return {
+    async look(address, signal) {
+      const before = known.get(address)
+      if (before && platform.now() < before.until) return before.agent
+      known.delete(address)
+      const agent = await waitFor(pending.get(address) ?? resolveOnce(address), signal)
+      if (known.size >= kept.entries) known.clear()
+      known.set(address, { agent, until: platform.now() + kept.ms })
+      return agent
+    },
+  }
+}
+
+function waitFor<Value>(work: Promise<Value>, signal: AbortSignal): Promise<Value> {
+  return new Promise((resolve, reject) => {
+    const abort = () => reject(signal.reason)
+    if (signal.aborted) abort()
+    signal.addEventListener('abort', abort, { once: true })
+    work.then(resolve, reject).finally(() => signal.removeEventListener('abort', abort))
+  })
+}

@@ -1,0 +1,88 @@
+import type { Address, Platform } from '@postern/core'
+import { parseAddress, parseUrl } from '@postern/core'
+import { isObject } from '../../validate/shape.ts'
+import { fetchDocument } from '../exchange/fetch-document.ts'
+import { refuseAgent } from '../exchange/refusals.ts'
+
+/** Where the card of an agent is, before anything is known of it. */
+export interface FoundCard {
+  readonly url: string
+  readonly document: Readonly<Record<string, unknown>>
+}
+
+const cardRels: readonly unknown[] = [
+  'https://mentionable.dev/ns/rel/agent-card',
+  // What nodes of before the move to /ns/ still emit.
+  'https://mentionable.dev/agent-card',
+]
+const json = 'application/json'
+const mostLinks = 64
+
+type CardPlatform = Pick<Platform, 'fetch' | 'now'>
+
+/**
+ * The A2A card of `@name@domain` (WebFinger, then the Mentionable card, then the A2A card that it names), or of a URL.
+ * @throws Rejection `malformed` for an address that is none; Unavailable, Undeliverable
+ */
+export async function findCard(address: string, platform: CardPlatform, signal?: AbortSignal): Promise<FoundCard> {
+  if (/^https?:\/\//i.test(address)) return fetchCard(address, platform, signal)
+  const asked = parseAddress(address)
+  const found = await fetchCard(await findCardUrl(asked, platform, signal), platform, signal)
+  if (!isObject(found.document.a2a)) return found
+  return followMentionable(found, asked, platform, signal)
+}
+
+async function fetchCard(url: string, platform: CardPlatform, signal: AbortSignal | undefined): Promise<FoundCard> {
+  return { url, document: await fetchDocument(url, platform, { what: 'its card', accept: json, signal }) }
+}
+
+/** RFC 7033; one redirect at most, and the answer must be about whom we asked for (Mentionable, WebFinger). */
+async function findCardUrl({ local, domain }: Address, platform: CardPlatform, signal?: AbortSignal): Promise<string> {
+  const subject = `acct:${local}@${domain}`
+  const url = `https://${domain}/.well-known/webfinger?resource=${encodeURIComponent(subject)}`
+  const accept = 'application/jrd+json, application/json'
+  const jrd = await fetchDocument(url, platform, { what: 'WebFinger', accept, signal, redirects: 1 })
+  if (typeof jrd.subject !== 'string' || jrd.subject.toLowerCase() !== subject) {
+    throw refuseAgent('WebFinger speaks of somebody else')
+  }
+  const links = Array.isArray(jrd.links) ? jrd.links.slice(0, mostLinks).filter(isObject) : []
+  const found = cardRels.flatMap(rel => links.filter(link => link.rel === rel)).find(({ href }) => isHttps(href))
+  if (!found) throw refuseAgent('WebFinger names no agent card')
+  return String(found.href)
+}
+
+/** The card that says whose it is; an A2A card beside it must be at the same origin. */
+async function followMentionable(
+  { url, document }: FoundCard,
+  { local, domain }: Address,
+  platform: CardPlatform,
+  signal: AbortSignal | undefined,
+): Promise<FoundCard> {
+  if (typeof document.address !== 'string' || document.address.toLowerCase() !== `@${local}@${domain}`) {
+    throw refuseAgent('its card speaks of somebody else')
+  }
+  const { card_url: cardUrl, endpoint, transport, auth } = document.a2a as Readonly<Record<string, unknown>>
+  if (isHttps(cardUrl)) {
+    if (new URL(cardUrl).origin !== new URL(url).origin) throw refuseAgent('its A2A card is on another origin')
+    return fetchCard(cardUrl, platform, signal)
+  }
+  if (!isHttps(endpoint) || transport !== 'https+jsonrpc') throw refuseAgent('its card names no A2A interface of ours')
+  return { url, document: toPlainCard(document, { endpoint, auth }) }
+}
+
+/** A Mentionable card without an A2A card beside it says what calling needs. */
+function toPlainCard(
+  { name }: Readonly<Record<string, unknown>>,
+  { endpoint, auth }: { readonly endpoint: string; readonly auth: unknown },
+): Readonly<Record<string, unknown>> {
+  const isOpen = isObject(auth) && auth.scheme === 'none'
+  return {
+    name,
+    supportedInterfaces: [{ url: endpoint, protocolBinding: 'JSONRPC', protocolVersion: '1.0' }],
+    ...(!isOpen && { securityRequirements: [{ schemes: { bearer: {} } }] }),
+  }
+}
+
+function isHttps(value: unknown): value is string {
+  return typeof value === 'string' && /^https:\/\//i.test(value) && parseUrl(value) !== undefined
+}

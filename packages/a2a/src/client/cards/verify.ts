@@ -1,0 +1,124 @@
+import type { Platform } from '@postern/core'
+import { parseJsonText, parseUrl } from '@postern/core'
+import type { JWK } from '@postern/http/tokens'
+import { loadJose } from '@postern/http/tokens'
+import type { CardSignature } from '../../cards/signature.ts'
+import { toSignedBytes } from '../../cards/signature.ts'
+import { isObject } from '../../validate/shape.ts'
+import { fetchDocument } from '../exchange/fetch-document.ts'
+import { refuseAgent } from '../exchange/refusals.ts'
+import type { FoundCard } from './find.ts'
+import { listReadings } from './readings.ts'
+
+/** What a card may be signed with (A2A §8.4.2). */
+const algorithms: ReadonlySet<unknown> = new Set(['ES256', 'ES384', 'ES512', 'EdDSA', 'Ed25519', 'PS256', 'RS256'])
+const keySetPath = '/.well-known/jwks.json'
+const mostSignatures = 8
+const mostKeys = 64
+
+interface CardTrust {
+  readonly platform: Pick<Platform, 'fetch' | 'now'>
+  /** Whether keys at another origin than the card's count for it. */
+  isAllowedOrigin(origin: string): boolean
+}
+
+/**
+ * Verifies the signatures of a card (A2A §8.4.3): one that holds is enough, since others serve rotation. Keys come from the
+ * card's own origin, or one the operator allows, whatever the signature says.
+ * @returns the id of the key; undefined when the card is not signed
+ * @throws Undeliverable when none holds; Unavailable when the keys cannot be had
+ */
+export async function verifyCard(card: FoundCard, trust: CardTrust, signal?: AbortSignal): Promise<string | undefined> {
+  const { signatures } = card.document
+  if (signatures === undefined || signatures === null || (Array.isArray(signatures) && signatures.length === 0)) {
+    return undefined
+  }
+  if (!Array.isArray(signatures) || signatures.length > mostSignatures)
+    throw refuseAgent('its card is not signed right')
+  const heads = signatures.map(readSignature)
+  const keysOf = createKeySource(trust, signal)
+  for (const head of heads) {
+    const keys = head && (await keysOf(chooseKeySet(head.jku, card.url, trust)))
+    if (keys && (await holds(head, card.document, keys, trust.platform.now()))) return head.kid
+  }
+  throw refuseAgent('no signature of its card holds')
+}
+
+interface SignatureHead extends CardSignature {
+  readonly alg: string
+  readonly kid: string
+  readonly jku: string | undefined
+}
+
+/** Undefined for one that can hold nothing: no `kid`, an algorithm not of the list, something critical. */
+function readSignature(value: unknown): SignatureHead | undefined {
+  if (!isObject(value) || typeof value.protected !== 'string' || typeof value.signature !== 'string') return undefined
+  const { alg, kid, jku, crit } = decodeHeader(value.protected)
+  if (!algorithms.has(alg) || typeof kid !== 'string' || kid === '' || crit !== undefined) return undefined
+  const named = typeof jku === 'string' ? jku : undefined
+  return { protected: value.protected, signature: value.signature, alg: String(alg), kid, jku: named }
+}
+
+function decodeHeader(text: string): Readonly<Record<string, unknown>> {
+  try {
+    const header: unknown = parseJsonText(Buffer.from(text, 'base64url').toString())
+    return isObject(header) ? header : {}
+  } catch {
+    return {}
+  }
+}
+
+/** `jku` may only choose among places that are trusted anyway. */
+function chooseKeySet(jku: string | undefined, cardUrl: string, { isAllowedOrigin }: CardTrust): string {
+  const own = new URL(cardUrl).origin
+  if (jku === undefined) return own + keySetPath
+  const origin = parseUrl(jku)?.origin
+  if (origin === undefined || (origin !== own && !isAllowedOrigin(origin))) {
+    throw refuseAgent('keys of its card are on another origin')
+  }
+  return jku
+}
+
+/** Each key set is fetched once for a card. */
+function createKeySource({ platform }: CardTrust, signal: AbortSignal | undefined) {
+  const sets = new Map<string, Promise<readonly JWK[]>>()
+  const fetchKeys = async (url: string): Promise<readonly JWK[]> => {
+    const request = { what: 'its key set', accept: 'application/jwk-set+json, application/json', signal }
+    const { keys } = await fetchDocument(url, platform, request)
+    if (!Array.isArray(keys)) throw refuseAgent('its key set holds no keys')
+    return keys.slice(0, mostKeys).filter(key => isObject(key) && key.kty !== 'oct') as readonly JWK[]
+  }
+  return (url: string) => {
+    const known = sets.get(url) ?? fetchKeys(url)
+    sets.set(url, known)
+    return known
+  }
+}
+
+async function holds(
+  { kid, alg, protected: head, signature }: SignatureHead,
+  card: object,
+  keys: readonly JWK[],
+  now: number,
+): Promise<boolean> {
+  const { importJWK, flattenedVerify } = await loadJose()
+  const jwk = keys.find(key => key.kid === kid && isUsable(key, alg, now))
+  if (!jwk) return false
+  for (const payload of listReadings(card).map(toSignedBytes)) {
+    const jws = { protected: head, signature, payload: Buffer.from(payload).toString('base64url') }
+    const verified = await importJWK(jwk, alg)
+      .then(key => flattenedVerify(jws, key, { algorithms: [alg] }))
+      .catch(() => undefined)
+    if (verified) return true
+  }
+  return false
+}
+
+/** A key may say until when it counts (`exp`, seconds), and what for (RFC 7517 §4). */
+function isUsable(key: JWK, wanted: string, now: number): boolean {
+  const { use, alg, exp, nbf }: JWK & { readonly exp?: unknown; readonly nbf?: unknown } = key
+  if (use !== undefined && use !== 'sig') return false
+  if (alg !== undefined && alg !== wanted) return false
+  const seconds = now / 1000
+  return !(typeof exp === 'number' && exp <= seconds) && !(typeof nbf === 'number' && nbf > seconds)
+}

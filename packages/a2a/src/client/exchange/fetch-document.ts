@@ -1,0 +1,54 @@
+import type { FetchRequest, Platform } from '@postern/core'
+import { Unavailable } from '@postern/core'
+import { parseBoundedJson, parseRetryAfter } from '@postern/http'
+import { isObject } from '../../validate/shape.ts'
+import { refuseAgent } from './refusals.ts'
+
+interface DocumentRequest {
+  readonly what: string
+  readonly accept: string
+  readonly signal: AbortSignal | undefined
+  /** Hops; default none. */
+  readonly redirects?: FetchRequest['redirects']
+}
+
+const bounds = { timeoutMs: 10_000, maxBytes: 256 * 1024 } as const
+const maxDepth = 32
+
+/**
+ * A JSON object that a stranger publishes: bounded, and a redirect is no answer unless it is asked for.
+ * @throws Unavailable, Undeliverable
+ */
+export async function fetchDocument(
+  url: string,
+  { fetch, now }: Pick<Platform, 'fetch' | 'now'>,
+  { what, accept, signal, redirects = 0 }: DocumentRequest,
+): Promise<Readonly<Record<string, unknown>>> {
+  // Servers that also speak 0.3 have two cards at one address, and give the old one to whoever does not say.
+  const headers = { accept, 'a2a-version': '1.0' }
+  const answer = await fetch(url, { ...bounds, redirects, headers, ...(signal && { signal }) })
+  const { status, body } = answer
+  if (status === 429 || status >= 500) {
+    const retryAfter = parseRetryAfter(answer.headers.get('retry-after'), now())
+    throw new Unavailable(`Cannot call agent: ${what} was answered with ${status}`, {
+      ...(retryAfter !== undefined && { retryAfter }),
+    })
+  }
+  if (status !== 200) throw refuseAgent(`${what} was answered with ${status}`)
+  return readPeerObject(body, what)
+}
+
+/** @throws Undeliverable */
+export function readPeerObject(bytes: Uint8Array, what: string): Readonly<Record<string, unknown>> {
+  const document = readJson(bytes, what)
+  if (!isObject(document)) throw refuseAgent(`${what} is not an object`)
+  return document
+}
+
+function readJson(bytes: Uint8Array, what: string): unknown {
+  try {
+    return parseBoundedJson(bytes, { maxDepth, what })
+  } catch (cause) {
+    throw refuseAgent(`${what} is not JSON as it should be`, cause)
+  }
+}

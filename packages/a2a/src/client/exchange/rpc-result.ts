@@ -1,0 +1,15 @@
+import { isObject } from '../../validate/shape.ts'
+import { ErrorAnswer, refuseAnswer } from './refusals.ts'
+
+/** The result of the one call a request makes (JSON-RPC 2.0 §5). @throws Undeliverable when it tells an error, or is none */
+export function readRpcResult({ jsonrpc, id, result, error }: Readonly<Record<string, unknown>>): unknown {
+  if (jsonrpc !== '2.0') throw refuseAnswer('it is not JSON-RPC')
+  if (isObject(error)) throw refuseErrorCode(error.code)
+  if (id !== 1 || result === undefined) throw refuseAnswer('it answers something else')
+  return result
+}
+
+/** Its code alone: what else a stranger's error says stays outside. */
+export function refuseErrorCode(code: unknown): ErrorAnswer {
+  return new ErrorAnswer(code, `error ${Number.isSafeInteger(code) ? code : 'without code'}`)
+}

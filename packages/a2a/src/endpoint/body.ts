@@ -1,0 +1,52 @@
+import { Rejection } from '@postern/core'
+import { parseBoundedJson, parseMediaType, readBody } from '@postern/http'
+import type { FaultName } from '../format/errors.ts'
+import { A2aRejection } from '../format/errors.ts'
+import { hasMoreMembers } from './count-members.ts'
+import type { EndpointDeps } from './incoming.ts'
+
+const jsonTypes: ReadonlySet<string> = new Set(['application/json', 'application/a2a+json'])
+
+/** @throws A2aRejection `fault`; `parseError` for a charset that JSON cannot be in (RFC 8259 §8.1) */
+export function checkContentType(header: string | null, fault: FaultName): void {
+  if (header === 'application/json') return
+  const media = parseMediaType(header)
+  if (!media || !jsonTypes.has(media.type)) {
+    throw new A2aRejection(fault, 'Cannot read request: content type must be application/json')
+  }
+  const charset = media.parameters.get('charset') ?? 'utf-8'
+  if (!/^utf-?8$/i.test(charset)) throw new A2aRejection('parseError', 'Cannot read request: charset must be utf-8')
+}
+
+/** @throws Rejection; A2aRejection `mediaTypeNotSupported` for a content coding */
+export async function readCallBody(request: Request, { config }: Pick<EndpointDeps, 'config'>): Promise<Uint8Array> {
+  try {
+    return await readBody(request, config.limits.body_bytes)
+  } catch (error) {
+    if (!(error instanceof Rejection) || error.code !== 'unsupported') throw error
+    throw new A2aRejection('mediaTypeNotSupported', error.message, { cause: error })
+  }
+}
+
+/**
+ * Reads the body as JSON. Of a key that is given twice the last counts, here and everywhere behind.
+ * @throws A2aRejection `parseError`; `invalidParams` when it is JSON, but too deep or of too many members to be a request
+ */
+export function parseCallBody(bytes: Uint8Array): unknown {
+  if (hasMoreMembers(bytes, maxMembers)) {
+    throw new A2aRejection('invalidParams', `Cannot read request: more than ${maxMembers} members and items`)
+  }
+  try {
+    return parseBoundedJson(bytes, { maxDepth, what: 'request' })
+  } catch (cause) {
+    if (!(cause instanceof Rejection)) throw cause
+    throw new A2aRejection(/nested deeper/.test(cause.message) ? 'invalidParams' : 'parseError', cause.message, {
+      cause,
+    })
+  }
+}
+
+const maxDepth = 64
+
+/** Members and items in all; a thousand parts with all they may have are far fewer. */
+const maxMembers = 50_000

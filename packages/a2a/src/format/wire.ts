@@ -1,0 +1,102 @@
+import type { Json } from '@postern/core'
+
+type JsonObject = { readonly [name: string]: Json | undefined }
+
+/** ProtoJSON of the A2A 1.0 messages, as far as we read and write them (A2A §4.1). */
+export interface WirePart {
+  readonly text?: string | undefined
+  /** base64 */
+  readonly raw?: string | undefined
+  readonly url?: string | undefined
+  readonly data?: Json | undefined
+  readonly filename?: string | undefined
+  readonly mediaType?: string | undefined
+  readonly metadata?: JsonObject | undefined
+}
+
+export interface WireMessage {
+  readonly messageId: string
+  readonly role: 'ROLE_USER' | 'ROLE_AGENT'
+  readonly parts: readonly WirePart[]
+  readonly contextId?: string | undefined
+  readonly taskId?: string | undefined
+  readonly metadata?: JsonObject | undefined
+  readonly referenceTaskIds?: readonly string[] | undefined
+}
+
+export interface WireTaskStatus {
+  readonly state: string
+  readonly timestamp: string
+  readonly message?: WireMessage | undefined
+}
+
+export interface WireArtifact {
+  readonly artifactId: string
+  readonly parts: readonly WirePart[]
+}
+
+export interface WireTask {
+  readonly id: string
+  readonly contextId: string
+  readonly status: WireTaskStatus
+  readonly artifacts?: readonly WireArtifact[] | undefined
+  readonly history?: readonly WireMessage[] | undefined
+}
+
+export interface SendMessageParams {
+  readonly message: WireMessage
+  readonly configuration?: {
+    readonly acceptedOutputModes?: readonly string[] | null | undefined
+    readonly taskPushNotificationConfig?: WirePushConfig | null | undefined
+    readonly historyLength?: number | null | undefined
+    readonly returnImmediately?: boolean | null | undefined
+  } | null
+}
+
+export interface GetTaskParams {
+  readonly id: string
+  readonly historyLength?: number | null | undefined
+}
+
+export interface ListTasksParams {
+  readonly contextId?: string | null | undefined
+  readonly status?: string | null | undefined
+  readonly statusTimestampAfter?: string | null | undefined
+  readonly pageSize?: number | null | undefined
+  readonly pageToken?: string | null | undefined
+  readonly historyLength?: number | null | undefined
+  readonly includeArtifacts?: boolean | null | undefined
+}
+
+/** Where notifications of a task go (A2A §4.3.1), as a client gives it. */
+export interface WirePushConfig {
+  readonly id?: string | null | undefined
+  readonly url: string
+  readonly token?: string | null | undefined
+  readonly authentication?:
+    | { readonly scheme: string; readonly credentials?: string | null | undefined }
+    | null
+    | undefined
+}
+
+/** A StreamResponse of A2A §3.2.3: exactly one of these. */
+export type WireStreamEvent =
+  | { readonly task: WireTask }
+  | { readonly message: WireMessage }
+  | { readonly statusUpdate: WireStatusUpdate }
+  | { readonly artifactUpdate: WireArtifactUpdate }
+
+interface WireStatusUpdate {
+  readonly taskId: string
+  readonly contextId: string
+  readonly status: WireTaskStatus
+}
+
+interface WireArtifactUpdate {
+  readonly taskId: string
+  readonly contextId: string
+  readonly artifact: WireArtifact
+  /** Its parts follow those of the updates before; else they take the place of all before. */
+  readonly append?: true | undefined
+  readonly lastChunk?: true | undefined
+}

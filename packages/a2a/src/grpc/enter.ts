@@ -1,0 +1,60 @@
+import type { Metadata } from '@grpc/grpc-js'
+import { recordRefusal } from '@postern/core'
+import type { Caller } from '../auth/caller.ts'
+import { findAddressee } from '../endpoint/addressee.ts'
+import { parseCallBody } from '../endpoint/body.ts'
+import { listOfferedExtensions, negotiateExtensions, replayExtension } from '../endpoint/extensions.ts'
+import type { EndpointDeps, EnteredCall } from '../endpoint/incoming.ts'
+import { negotiateVersion } from '../format/version.ts'
+import { isObject } from '../validate/shape.ts'
+import { readMetadata } from './metadata.ts'
+import type { GrpcMethod } from './methods.ts'
+
+/** A call as it came: the request is still bytes. */
+interface IncomingGrpcCall {
+  readonly method: GrpcMethod
+  readonly metadata: Metadata
+  readonly request: Uint8Array
+  readonly from: string
+  /** Who was let in. */
+  readonly caller: Caller
+}
+
+/**
+ * Everything between the caller and an operation, the cheap first: version, message, agent.
+ * @throws Rejection
+ */
+export function enterGrpc(incoming: IncomingGrpcCall, deps: EndpointDeps): EnteredCall {
+  try {
+    return openGrpcCall(incoming, deps)
+  } catch (error) {
+    recordRefusal(error, 'a2a', { ...deps.gateway, from: incoming.from })
+    throw error
+  }
+}
+
+function openGrpcCall({ method, metadata, request, from, caller }: IncomingGrpcCall, deps: EndpointDeps): EnteredCall {
+  const headers = readMetadata(metadata)
+  const version = negotiateVersion({ header: headers.get('a2a-version'), query: undefined, offered })
+  const named = negotiateExtensions(headers.get('a2a-extensions'), listOfferedExtensions(deps.gateway))
+  const extensions = named.filter(uri => uri !== replayExtension)
+  const bytes = Buffer.from(JSON.stringify(method.readParams(request)))
+  // The bounds are those of the other bindings.
+  const document = parseCallBody(bytes)
+  const { tenant, params } = takeTenant(document)
+  const agent = findAddressee(tenant, deps.gateway)
+  // Events have no place for an id, so that nothing can be gone on with.
+  const replay = { lastEventId: undefined, canReplay: false }
+  const call = { caller, agent, from, params, document, bytes, binding: 'GRPC' as const, version, ...replay }
+  return { name: method.operation, version, extensions, call }
+}
+
+/** The package of the protobuf file is that of 1.0. */
+const offered = ['1.0'] as const
+
+/** One service serves all agents: each is a tenant, as its card says; none means the default agent (A2A §8.3). */
+function takeTenant(document: unknown): { readonly tenant: string | undefined; readonly params: unknown } {
+  if (!isObject(document)) return { tenant: undefined, params: document }
+  const { tenant, ...params } = document
+  return { tenant: typeof tenant === 'string' && tenant !== '' ? tenant : undefined, params }
+}

@@ -1,0 +1,165 @@
+import { readFile } from 'node:fs/promises'
+import type { UntypedServiceImplementation } from '@grpc/grpc-js'
+import { Metadata, Server, ServerCredentials } from '@grpc/grpc-js'
+import type { Listening } from '@postern/core'
+import { ConfigError } from '@postern/core'
+import { createRateLimit, networkOf } from '@postern/http'
+import type { GrpcConfig } from '../config.ts'
+import type { EndpointDeps, EnteredCall } from '../endpoint/incoming.ts'
+import type { LargeAnswers } from '../endpoint/large-answers.ts'
+import type { Operations } from '../operations/operation.ts'
+import { findOperation } from '../operations/operation.ts'
+import { listenerKeyOf } from '../operations/subscribe-to-task.ts'
+import { EventStream } from '../streams/event-stream.ts'
+import type { CallerCheck, TakeAddress } from './admit-caller.ts'
+import { createCallerCheck } from './admit-caller.ts'
+import { enterGrpc } from './enter.ts'
+import { readPeer } from './metadata.ts'
+import type { GrpcMethod } from './methods.ts'
+import { grpcMethods } from './methods.ts'
+import { toGrpcError } from './status.ts'
+import type { GrpcCall } from './stream.ts'
+import { tellGrpcStream } from './stream.ts'
+
+interface GrpcDeps extends EndpointDeps {
+  readonly operations: Operations
+  readonly largeAnswers: Pick<LargeAnswers, 'hold'>
+}
+
+interface ServiceDeps extends GrpcDeps {
+  readonly endpoint: CallerCheck
+}
+
+/** Calls that one connection may have open. */
+const maxCalls = 200
+const keepaliveMs = 30_000
+/** A connection without calls ends after this time. */
+const idleMs = 5 * 60_000
+const usualPerAddress = 6_000
+/** How long calls may go on when the listener closes, ms. */
+const closingMs = 2_000
+
+/**
+ * The gRPC binding (A2A §10) on a socket of its own.
+ * @throws ConfigError when the certificate cannot be used; the error of the socket
+ */
+export async function openGrpcListener(config: GrpcConfig, deps: GrpcDeps): Promise<Listening> {
+  const endpoint = createCallerCheck({ ...deps, takeAddress: createAddressLimit(config, deps) })
+  const server = new Server({
+    interceptors: [endpoint.interceptor],
+    'grpc.max_receive_message_length': deps.config.limits.body_bytes,
+    'grpc.max_send_message_length': -1,
+    'grpc.max_concurrent_streams': maxCalls,
+    'grpc.keepalive_time_ms': keepaliveMs,
+    'grpc.max_connection_idle_ms': idleMs,
+  })
+  server.addService(defineService(), createHandlers({ ...deps, endpoint }))
+  const port = await bind(server, config)
+  return {
+    description: `A2A gRPC ${config.host}:${port}`,
+    port,
+    close: () => closeServer(server, deps),
+  }
+}
+
+async function bind(server: Server, { host, port, tls }: GrpcConfig): Promise<number> {
+  const credentials = tls ? await readCredentials(tls) : ServerCredentials.createInsecure()
+  const name = host.includes(':') ? `[${host}]` : host
+  return new Promise((resolve, reject) => {
+    server.bindAsync(`${name}:${port}`, credentials, (error, bound) => (error ? reject(error) : resolve(bound)))
+  })
+}
+
+async function readCredentials({ certificate, key }: NonNullable<GrpcConfig['tls']>): Promise<ServerCredentials> {
+  try {
+    const [cert_chain, private_key] = await Promise.all([readFile(certificate), readFile(key)])
+    return ServerCredentials.createSsl(null, [{ cert_chain, private_key }])
+  } catch (cause) {
+    throw new ConfigError(
+      'a2a.grpc.tls',
+      'names files that cannot be used',
+      'Name a certificate chain and its key, in PEM.',
+      {
+        cause,
+      },
+    )
+  }
+}
+
+async function closeServer(server: Server, { gateway: { platform } }: GrpcDeps): Promise<void> {
+  const closed = new AbortController()
+  const closing = new Promise<void>(resolve => server.tryShutdown(() => resolve())).then(() => closed.abort())
+  await Promise.race([closing, platform.sleep(closingMs, closed.signal)])
+  server.forceShutdown()
+}
+
+/** Behind a proxy all callers have its address. */
+function createAddressLimit(
+  { per_address, behind_proxy }: GrpcConfig,
+  { gateway: { platform } }: GrpcDeps,
+): TakeAddress {
+  const perMinute = per_address ?? (behind_proxy ? undefined : usualPerAddress)
+  const limit = perMinute === undefined ? undefined : createRateLimit({ perMinute }, () => platform.now())
+  return address => limit?.take(networkOf(address))
+}
+
+/** Requests stay bytes until their caller is known. */
+function defineService() {
+  const keep = (bytes: Buffer) => bytes
+  const same = { requestSerialize: keep, requestDeserialize: keep, responseSerialize: keep, responseDeserialize: keep }
+  const rows = grpcMethods.map(({ operation, path }) => [
+    operation,
+    { path, requestStream: false, responseStream: true, ...same },
+  ])
+  return Object.fromEntries(rows)
+}
+
+function createHandlers(deps: ServiceDeps): UntypedServiceImplementation {
+  return Object.fromEntries(grpcMethods.map(method => [method.operation, createHandler(method, deps)]))
+}
+
+/** On the wire a unary answer is a stream of one message; told so, its end is known. */
+function createHandler(method: GrpcMethod, deps: ServiceDeps) {
+  const writeError = (error: unknown) => toGrpcError(error, deps.gateway)
+  const tellOne = (result: object, call: GrpcCall, owner: string) => {
+    if (call.cancelled) return
+    const bytes = method.writeResult(result)
+    const giveBack = deps.largeAnswers.hold(bytes.length, owner)
+    call.once('cancelled', giveBack)
+    call.write(bytes, giveBack)
+    call.end()
+  }
+  return async (call: GrpcCall): Promise<void> => {
+    const held = deps.gateway.bodies?.hold(networkOf(readPeer(call.getPeer())))
+    try {
+      held?.add(call.request.length)
+      const { result, owner } = await takeCall(call, method, deps)
+      if (!(result instanceof EventStream)) tellOne(result, call, owner)
+      else tellGrpcStream(result, call, { writeEvent: event => method.writeResult(event), writeError })
+    } catch (error) {
+      call.emit('error', writeError(error))
+    } finally {
+      held?.release()
+    }
+  }
+}
+
+async function takeCall(
+  call: GrpcCall,
+  method: GrpcMethod,
+  deps: ServiceDeps,
+): Promise<{ readonly result: object; readonly owner: string }> {
+  const { metadata, request } = call
+  const caller = deps.endpoint.callerOf(metadata)
+  const entered = enterGrpc({ method, metadata, request, from: readPeer(call.getPeer()), caller }, deps)
+  const result = await findOperation(entered.name, deps.operations)(entered.call)
+  sendExtensions(call, entered)
+  return { result, owner: listenerKeyOf(entered.call) }
+}
+
+function sendExtensions(call: GrpcCall, { extensions }: EnteredCall): void {
+  if (extensions.length === 0) return
+  const metadata = new Metadata()
+  metadata.set('a2a-extensions', extensions.join(', '))
+  call.sendMetadata(metadata)
+}

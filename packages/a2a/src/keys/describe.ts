@@ -1,0 +1,12 @@
+import type { PublishedKey } from '@postern/core'
+import type { PublicJwk } from './ring.ts'
+
+/** As `postern keys` prints it. */
+export function describeKey(jwk: PublicJwk): PublishedKey {
+  return {
+    purpose: 'signs agent cards and our calls to other agents',
+    id: jwk.kid,
+    algorithm: jwk.alg,
+    publicKey: JSON.stringify(jwk),
+  }
+}

@@ -1,0 +1,34 @@
+import type { IssuerKeys } from '@postern/http/tokens'
+import { loadJose } from '@postern/http/tokens'
+import type { TrustedIssuerConfig } from '../config.ts'
+import type { OwnKeyRing } from './ring.ts'
+import { ownKeySetPath } from './routes.ts'
+
+/** Our agents call each other like strangers do: by tokens of this gateway, for this gateway. */
+export function createOwnIssuer(keys: OwnKeyRing, origin: string): OwnIssuer {
+  return {
+    config: {
+      issuer: origin,
+      jwks: origin + ownKeySetPath,
+      audience: origin,
+      algorithms: ['ES256'],
+      require_at_jwt: false,
+      require_scopes: true,
+      require_dpop: false,
+      single_use: false,
+    },
+    keys: {
+      generation: () => 0,
+      async find(header, token) {
+        const { createLocalJWKSet } = await loadJose()
+        return createLocalJWKSet({ keys: (await keys.published()).map(jwk => ({ ...jwk })) })(header, token)
+      },
+    },
+  }
+}
+
+/** An issuer that need not be configured: the gateway itself. */
+export interface OwnIssuer {
+  readonly config: TrustedIssuerConfig
+  readonly keys: IssuerKeys
+}

@@ -1,0 +1,111 @@
+import { createHash, createPrivateKey, generateKeyPair } from 'node:crypto'
+import { promisify } from 'node:util'
+import type { ChannelContext, LookupStore } from '@postern/core'
+import { isoTime, parseJsonText } from '@postern/core'
+
+const generateInThreadpool = promisify(generateKeyPair)
+
+/** The public half, as it is published (RFC 7517). */
+export interface PublicJwk {
+  readonly kty: 'EC'
+  readonly crv: 'P-256'
+  readonly x: string
+  readonly y: string
+  readonly kid: string
+  readonly alg: 'ES256'
+  readonly use: 'sig'
+}
+
+/** The gateway's own key for A2A: it signs its agents' cards and the tokens they call others with. */
+export interface OwnKey {
+  readonly kid: string
+  readonly publicJwk: PublicJwk
+  readonly privateKey: ReturnType<typeof createPrivateKey>
+  /** ms */
+  readonly madeAt: number
+}
+
+export interface OwnKeyRing {
+  /** The key that signs now; made, and made durable, if there is none. */
+  current(): Promise<OwnKey>
+  /** What others verify by: the key that signs now, first, and those it took the place of not long ago. */
+  published(): Promise<readonly PublicJwk[]>
+  /** Makes a new key, which signs from now on. */
+  rotate(): Promise<OwnKey>
+}
+
+/** How long a key stays published after another took its place: longer than cards and key sets are cached anywhere. */
+export const retiredKeyMs = 7 * 86_400_000
+
+interface StoredKey {
+  readonly made_at: string
+  readonly jwk: {
+    readonly kty: 'EC'
+    readonly crv: 'P-256'
+    readonly x: string
+    readonly y: string
+    readonly d: string
+  }
+}
+
+type RingDeps = {
+  readonly store: Pick<LookupStore, 'secret' | 'hasSecret'>
+  readonly platform: Pick<ChannelContext['platform'], 'now'>
+}
+
+/** Generations are only ever added, so that every process of the gateway finds the newest one. */
+export function createOwnKeyRing({ store, platform }: RingDeps): OwnKeyRing {
+  const keys: OwnKey[] = []
+
+  async function read(generation: number): Promise<OwnKey> {
+    const make = async () => JSON.stringify(await makeStoredKey(platform.now()))
+    return toOwnKey(parseJsonText(await store.secret(nameOf(generation), make)) as StoredKey)
+  }
+
+  async function list(): Promise<readonly OwnKey[]> {
+    keys[0] ??= await read(1)
+    // Others may be at the same: each goes by its own count, so that nobody makes a key by reading it.
+    for (let generation = keys.length + 1; await store.hasSecret(nameOf(generation)); generation += 1) {
+      keys[generation - 1] ??= await read(generation)
+    }
+    return keys
+  }
+
+  const newest = (all: readonly OwnKey[]): OwnKey => all.at(-1) as OwnKey
+
+  return {
+    current: async () => newest(await list()),
+    async published() {
+      const all = await list()
+      const successorMadeAt = (index: number) => all[index + 1]?.madeAt ?? Number.POSITIVE_INFINITY
+      const counting = all.filter((_, index) => successorMadeAt(index) + retiredKeyMs > platform.now())
+      return counting.map(({ publicJwk }) => publicJwk).reverse()
+    },
+    async rotate() {
+      const generation = (await list()).length + 1
+      await read(generation)
+      return newest(await list())
+    },
+  }
+}
+
+function nameOf(generation: number): string {
+  return `a2a:signing-key-${generation}`
+}
+
+async function makeStoredKey(now: number): Promise<StoredKey> {
+  const { privateKey } = await generateInThreadpool('ec', { namedCurve: 'P-256' })
+  return { made_at: isoTime(now), jwk: privateKey.export({ format: 'jwk' }) as StoredKey['jwk'] }
+}
+
+function toOwnKey({ made_at, jwk }: StoredKey): OwnKey {
+  const { kty, crv, x, y } = jwk
+  // RFC 7638 §3.2: the required members in the order of their names.
+  const kid = createHash('sha256').update(JSON.stringify({ crv, kty, x, y })).digest('base64url')
+  return {
+    kid,
+    publicJwk: { kty, crv, x, y, kid, alg: 'ES256', use: 'sig' },
+    privateKey: createPrivateKey({ key: { ...jwk }, format: 'jwk' }),
+    madeAt: Date.parse(made_at),
+  }
+}

@@ -1,0 +1,64 @@
+import type { ChannelContext, EvidenceVerdict, MentionRelay } from '@postern/core'
+import { formatAddress, mentionRelaySchema, mentionRelays } from '@postern/core'
+import type { Call } from '../endpoint/call.ts'
+import type { WireMessage } from '../format/wire.ts'
+import { isObject } from '../validate/shape.ts'
+
+/** What a message says for its sender in `metadata.mentionable`, as far as it counts. */
+export interface SenderEvidence extends Pick<EvidenceVerdict, 'accepted' | 'proofs'> {
+  readonly mentionRelay: MentionRelay
+}
+
+const nothing: SenderEvidence = { accepted: [], proofs: [], mentionRelay: mentionRelays.a2a }
+
+type SenderEvidenceDeps = Pick<ChannelContext, 'identity' | 'agents' | 'platform'>
+
+/**
+ * Forwarded evidence (MN-6.4), and how mentions reach others where the sender speaks for a platform (MN-8.1). What does
+ * not hold is left out; the message is taken all the same. Evidence is used up by it: the last of all checks.
+ */
+export function readSenderEvidence(
+  call: Call,
+  message: WireMessage,
+  gateway: SenderEvidenceDeps,
+): Promise<SenderEvidence> | SenderEvidence {
+  const mentionable = isObject(message.metadata) ? message.metadata.mentionable : undefined
+  return isObject(mentionable)
+    ? verifySenderEvidence(call, { messageId: message.messageId, mentionable }, gateway)
+    : nothing
+}
+
+interface Vouched {
+  readonly messageId: string
+  readonly mentionable: Readonly<Record<string, unknown>>
+}
+
+async function verifySenderEvidence(
+  call: Call,
+  { messageId, mentionable }: Vouched,
+  gateway: SenderEvidenceDeps,
+): Promise<SenderEvidence> {
+  const { identity_evidence, verifiable_credentials, mention_relay } = mentionable
+  const mentionRelay = isPresent(mention_relay) ? readRelay(mention_relay, call, gateway) : nothing.mentionRelay
+  if (!isPresent(identity_evidence) && !isPresent(verifiable_credentials)) return { ...nothing, mentionRelay }
+  const audience = formatAddress({ local: call.agent.name, domain: gateway.agents.domain })
+  const carriers = { identity_evidence, verifiable_credentials }
+  const { owner, isAnonymous } = call.caller
+  const sender = isAnonymous ? undefined : owner
+  const verdict = await gateway.identity?.verify({ audience, messageId, sender, carriers })
+  return { accepted: verdict?.accepted ?? [], proofs: verdict?.proofs ?? [], mentionRelay }
+}
+
+function isPresent(value: unknown): boolean {
+  return value !== undefined && value !== null
+}
+
+/** `metadata.mentionable.mention_relay` is ours: the published text names no carrier for it. */
+function readRelay(claimed: unknown, { caller }: Call, { identity, platform }: SenderEvidenceDeps): MentionRelay {
+  const relay = mentionRelaySchema.safeParse(claimed)
+  const isBelieved = !caller.isAnonymous && identity?.isConnector(caller) === true
+  if (relay.success && isBelieved) return relay.data
+  const reason = isBelieved ? 'is none that is known' : 'comes from a caller who is no connector'
+  platform.log.info({ issuer: caller.issuer, subject: caller.subject, reason }, 'mention relay of a message ignored')
+  return mentionRelays.a2a
+}

@@ -1,0 +1,29 @@
+import type { Challenger, ScopeTable } from '@postern/http/tokens'
+import { checkScope } from '@postern/http/tokens'
+import type { Call } from '../endpoint/call.ts'
+import { isObject } from '../validate/shape.ts'
+import type { A2aOperation } from './operation.ts'
+
+/** Puts the check of the scope before every operation, so that no binding can forget it. */
+export function guardOperations(
+  operations: ReadonlyMap<string, A2aOperation>,
+  { table, challenger }: { readonly table: ScopeTable; readonly challenger: Challenger },
+): ReadonlyMap<string, A2aOperation> {
+  const scopes: Readonly<Record<string, string>> = table
+  const guarded = [...operations].map(([name, operation]): [string, A2aOperation] => [
+    name,
+    async call => {
+      const scope = scopes[name]
+      checkScope(call.caller, scope === undefined ? [] : [scope], challenger)
+      if (setsPushConfig(call)) checkScope(call.caller, [table.CreateTaskPushNotificationConfig], challenger)
+      return operation(call)
+    },
+  ])
+  return new Map(guarded)
+}
+
+/** A message that brings one along does what the operation of its own does. */
+function setsPushConfig({ params }: Pick<Call, 'params'>): boolean {
+  const configuration = isObject(params) ? params.configuration : undefined
+  return isObject(configuration) && isObject(configuration.taskPushNotificationConfig)
+}

@@ -1,0 +1,131 @@
+import type { AgentChain, ChannelContext, TaskIntake, TaskWatch } from '@postern/core'
+import { networkOf } from '@postern/http'
+import type { A2aConfig } from './config.ts'
+import type { Call } from './endpoint/call.ts'
+import { A2aRejection } from './format/errors.ts'
+import { isTaskId, makeTaskId } from './format/task-id.ts'
+import type { SendMessageParams, WireMessage, WirePushConfig } from './format/wire.ts'
+import { clampChain } from './message/chain.ts'
+import type { Phase } from './message/phase.ts'
+import { readPhase } from './message/phase.ts'
+import type { CheckedClaim } from './message/policy-claim.ts'
+import { readPolicyClaim } from './message/policy-claim.ts'
+import type { SenderEvidence } from './message/sender-evidence.ts'
+import { readSenderEvidence } from './message/sender-evidence.ts'
+import { checkInputModes, checkOutputModes } from './parts/modes.ts'
+import { checkQuota, urlCheckOf } from './push/limits.ts'
+import { toWatch } from './push/watch.ts'
+import { findOwnTask } from './tasks/own-task.ts'
+import { checkParams } from './validate/params.ts'
+
+declare const proven: unique symbol
+
+/** A checked message with the task it belongs to, which is the caller's own. Only `resolveMessage` makes one. */
+export interface ResolvedMessage {
+  readonly [proven]: true
+  readonly call: Call
+  readonly params: SendMessageParams
+  readonly task: Omit<TaskIntake, 'owner'>
+  readonly chain: AgentChain | undefined
+  readonly phase: Phase
+  readonly senderEvidence: SenderEvidence
+  readonly claim: CheckedClaim | undefined
+  /** ms */
+  readonly receivedAt: number
+}
+
+interface ResolveMessageDeps {
+  readonly config: A2aConfig
+  readonly gateway: Pick<ChannelContext, 'platform' | 'store' | 'identity' | 'agents' | 'requirementClaims'>
+}
+
+/**
+ * Is the message whole, may this agent take it, and is the task it names the caller's?
+ * @throws A2aRejection, Rejection
+ */
+export async function resolveMessage(call: Call, { config, gateway }: ResolveMessageDeps): Promise<ResolvedMessage> {
+  checkParams('SendMessage', call.params)
+  const params = call.params as SendMessageParams
+  const { message, configuration } = params
+  const push = configuration?.taskPushNotificationConfig ?? undefined
+  if (push && !config.capabilities.push_notifications) {
+    throw new A2aRejection('pushNotificationNotSupported', 'Cannot SendMessage: push notifications are not supported')
+  }
+  checkInputModes(message.parts, config.input_modes)
+  checkOutputModes(configuration?.acceptedOutputModes ?? [], config.output_modes)
+  const chain = clampChain(message, config.limits.max_hops)
+  const phase = readPhase(message)
+  const task = await resolveTask(message, call, gateway)
+  const watch = push && (await resolveWatch(push, task.id, call, gateway))
+  const senderEvidence = await readSenderEvidence(call, message, gateway)
+  const claim = await readPolicyClaim(message, call, { ...gateway, accepted: senderEvidence.accepted })
+  return {
+    call,
+    params,
+    task: { ...task, ...shareOf(call, config.limits.open_tasks_per_caller), ...(watch && { watch }) },
+    chain,
+    phase,
+    senderEvidence,
+    claim,
+    receivedAt: gateway.platform.now(),
+  } as ResolvedMessage
+}
+
+/** So many callers' worth of open tasks have all together who prove nothing. */
+const anonymousCallers = 10
+
+/** Whoever proves nothing shares one owner with all others who do not; the network tells them apart. */
+function shareOf({ caller, from }: Call, most: number): Pick<TaskIntake, 'most' | 'share'> {
+  return caller.isAnonymous ? { most: most * anonymousCallers, share: { name: networkOf(from), most } } : { most }
+}
+
+type TaskIds = Pick<TaskIntake, 'id' | 'context'>
+
+/** Who is to be told of the task; of one that others watch already only so many. */
+async function resolveWatch(
+  push: WirePushConfig,
+  taskId: string,
+  { caller, version }: Call,
+  { store, platform }: ResolveMessageDeps['gateway'],
+): Promise<TaskWatch> {
+  const field = 'configuration.taskPushNotificationConfig.url'
+  const watch = toWatch(push, { taskId, id: makeTaskId(platform), version, checkUrl: urlCheckOf(platform), field })
+  checkQuota(await store.listWatches({ owner: caller.owner, id: taskId }), watch, {
+    task: 'message.taskId',
+    url: field,
+  })
+  return watch
+}
+
+/** A new task without a context opens one, and both go by one id: the thread is then the same by either name. */
+function resolveTask(
+  message: WireMessage,
+  call: Call,
+  { store, platform }: ResolveMessageDeps['gateway'],
+): TaskIds | Promise<TaskIds> {
+  if (message.taskId) return continueTask(message, call, store)
+  const id = makeTaskId(platform)
+  if (!message.contextId) return { id, context: id }
+  const task = { id, context: message.contextId }
+  return call.caller.isAnonymous ? joinContext(task, call, store) : task
+}
+
+/** Whether the task has ended is for the store to say: it knows a retry, and no answer can come in between. */
+async function continueTask(message: WireMessage, call: Call, store: ChannelContext['store']): Promise<TaskIds> {
+  const { id, context } = await findOwnTask(message.taskId ?? '', call, store)
+  if (message.contextId && message.contextId !== context) throw refuseContext('is not the context of this task')
+  return { id, context }
+}
+
+/** Whoever proves nothing may go on with a context by knowing its id, which we made; they cannot choose one. */
+async function joinContext(task: TaskIds, { caller, agent }: Call, store: ChannelContext['store']): Promise<TaskIds> {
+  const filter = { owner: caller.owner, agent: agent.name, context: task.context, limit: 1 }
+  const { tasks } = isTaskId(task.context) ? await store.listTasks(filter) : { tasks: [] }
+  if (tasks.length === 0) throw refuseContext('is not known')
+  return task
+}
+
+function refuseContext(description: string): A2aRejection {
+  const violations = [{ field: 'message.contextId', description }]
+  return new A2aRejection('invalidParams', `Cannot SendMessage: message.contextId ${description}`, { violations })
+}

@@ -1,0 +1,19 @@
+import type { ChannelContext, TaskRecord } from '@postern/core'
+import type { Call } from '../endpoint/call.ts'
+import { A2aRejection } from '../format/errors.ts'
+import { isTaskId } from '../format/task-id.ts'
+
+/**
+ * The caller's own task with this agent. Another's task is answered exactly like none (A2A §13.1): owner and id are
+ * one key, and what cannot be an id of ours is not even looked up.
+ * @throws A2aRejection `taskNotFound`
+ */
+export async function findOwnTask(
+  id: string,
+  { caller, agent }: Call,
+  store: ChannelContext['store'],
+): Promise<TaskRecord> {
+  const record = isTaskId(id) ? await store.findTask({ owner: caller.owner, id }) : undefined
+  if (record?.agent !== agent.name) throw new A2aRejection('taskNotFound', 'Task not found')
+  return record
+}

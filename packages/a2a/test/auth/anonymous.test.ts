@@ -1,0 +1,95 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import type { A2aTestGateway } from '../setup/gateway.ts'
+import { echoAgent, openA2aGateway } from '../setup/gateway.ts'
+
+let gateway: A2aTestGateway
+const nobody = { token: null }
+
+beforeAll(async () => {
+  const asking = { handle: () => ({ status: 'input_required' as const, parts: [] }) }
+  gateway = await openA2aGateway({ agents: { echo: echoAgent, asking }, config: { auth: { anonymous: true } } })
+})
+afterAll(() => gateway.close())
+
+describe('callers who prove nothing, where they are let in', () => {
+  test('are answered, and are nobody to the agent', async () => {
+    const { body } = await gateway.say('hi', {}, nobody)
+    expect(body.result.task.status.state).toBe('TASK_STATE_COMPLETED')
+    expect(gateway.heard.at(-1)?.sender).toEqual({
+      address: '@anonymous@agents.test',
+      auth_method: 'none',
+      verified: false,
+    })
+  })
+
+  test('are refused with a credential that does not hold', async () => {
+    expect((await gateway.say('hi', {}, { token: 'a.b.c' })).status).toBe(401)
+  })
+
+  test('read a task by knowing its id, and list none', async () => {
+    const { id } = (await gateway.say('hi', {}, nobody)).body.result.task
+    expect((await gateway.rpc('GetTask', { id }, nobody)).body.result.id).toBe(id)
+    expect((await gateway.rpc('ListTasks', {}, nobody)).body.result).toMatchObject({ tasks: [], totalSize: 0 })
+    const known = await gateway.rpc('ListTasks', { contextId: id }, nobody)
+    expect(known.body.result.tasks).toHaveLength(1)
+  })
+
+  test('A2A-M14 never meet each other by a message id', async () => {
+    const first = await gateway.say('hi', { messageId: '1' }, nobody)
+    const second = await gateway.say('hi', { messageId: '1' }, nobody)
+    const third = await gateway.say('other words', { messageId: '1' }, nobody)
+    const ids = [first, second, third].map(({ body }) => body.result.task.id)
+    expect(new Set(ids).size).toBe(3)
+    expect(gateway.heard.at(-1)?.history).toEqual([])
+  })
+
+  test('A2A-M12 are not answered twice within a task they know', async () => {
+    const path = '/agents/asking/a2a'
+    const { id } = (await gateway.say('hi', {}, { ...nobody, path })).body.result.task
+    const before = gateway.heard.length
+    for (let time = 0; time < 2; time += 1) {
+      const { body } = await gateway.say('more', { messageId: 'again', taskId: id }, { ...nobody, path })
+      expect(body.result.task.id).toBe(id)
+    }
+    expect(gateway.heard).toHaveLength(before + 1)
+  })
+
+  test('go on with a context that was made for them, and cannot choose one', async () => {
+    const { contextId } = (await gateway.say('hi', {}, nobody)).body.result.task
+    await gateway.say('more', { contextId }, nobody)
+    expect(gateway.heard.at(-1)?.history).toHaveLength(2)
+    for (const chosen of ['lobby', '00000000-0000-4000-8000-000000000000']) {
+      const { body } = await gateway.say('hi', { contextId: chosen }, nobody)
+      expect(body.error).toMatchObject({ code: -32602, message: 'Cannot SendMessage: message.contextId is not known' })
+    }
+  })
+})
+
+test('A2A-T02 who opens all the tasks he may from one network leaves room for others who prove nothing, up to a bound', async () => {
+  const config = { auth: { anonymous: true }, limits: { open_tasks_per_caller: 2 } }
+  const crowded = await openA2aGateway({ works: false, config })
+  let number = 0
+  const openFrom = async (clientAddress: string) => {
+    number += 1
+    const message = { messageId: `m-${number}`, role: 'ROLE_USER', parts: [{ text: 'hi' }] }
+    const params = { message, configuration: { returnImmediately: true } }
+    const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'SendMessage', params })
+    const headers = { 'content-type': 'application/json', 'a2a-version': '1.0' }
+    const answer = await crowded.channel.routes.request('/a2a', { method: 'POST', body, headers }, { clientAddress })
+    return { status: answer.status, text: await answer.text() }
+  }
+  const statuses = async (...from: string[]) => {
+    const answers = []
+    for (const address of from) answers.push((await openFrom(address)).status)
+    return answers
+  }
+  expect(await statuses('2001:db8::1', '2001:db8::2', '2001:db8::ffff:3')).toEqual([200, 200, 429])
+  expect((await openFrom('2001:db8::1')).text).toContain('Cannot open task: too many are open')
+  expect(await statuses('2001:db8:0:1::1', '192.0.2.1', '192.0.2.1', '192.0.2.1')).toEqual([200, 200, 200, 429])
+  // Ten callers' worth in all: however many addresses somebody has.
+  const many = await statuses(...Array.from({ length: 30 }, (_, at) => `198.51.100.${at}`))
+  expect(many.filter(status => status === 200)).toHaveLength(20 - 5)
+  // Who says who he is has his own share.
+  expect((await crowded.say('hi', {}, { configuration: { returnImmediately: true } })).status).toBe(200)
+  await crowded.close()
+})

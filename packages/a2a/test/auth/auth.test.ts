@@ -1,0 +1,351 @@
+import { keyTimes } from '@postern/http/tokens'
+import { generateSecret, SignJWT } from 'jose'
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { a2aConfigSchema } from '../../src/index.ts'
+import type { A2aPostOptions, A2aTestGateway } from '../setup/gateway.ts'
+import { openA2aGateway } from '../setup/gateway.ts'
+import { makeIssuerKey } from '../setup/issuer.ts'
+
+let gateway: A2aTestGateway
+
+beforeEach(async () => {
+  gateway = await openA2aGateway({ works: false })
+})
+afterEach(() => gateway.close())
+
+const list = (options: A2aPostOptions = {}) => gateway.rpc('ListTasks', {}, options)
+
+async function verdict(token: string) {
+  const { status, headers, body } = await list({ token })
+  return { status, challenge: headers.get('www-authenticate'), message: body.error?.message }
+}
+
+const refused = (problem: string) => ({
+  status: 401,
+  challenge: 'Bearer realm="agents.test", error="invalid_token"',
+  message: `Cannot verify token: ${problem}`,
+})
+const accepted = { status: 200, challenge: null, message: undefined }
+const seconds = () => Math.floor(gateway.platform.now() / 1000)
+
+describe('A2A-A01 no credential', () => {
+  test.each(['SendMessage', 'GetTask', 'ListTasks', 'CancelTask', 'SendStreamingMessage', 'NoSuchMethod'])(
+    '%s: 401 with a challenge and no details',
+    async method => {
+      const { status, headers, body } = await gateway.rpc(method, {}, { token: null })
+      expect(status).toBe(401)
+      expect(headers.get('www-authenticate')).toBe('Bearer realm="agents.test"')
+      expect(body).toMatchObject({
+        jsonrpc: '2.0',
+        id: null,
+        error: {
+          code: -32000,
+          message: 'Cannot take request: credentials are missing',
+          data: [{ reason: 'UNAUTHENTICATED' }],
+        },
+      })
+    },
+  )
+
+  test('the token in the query is none', async () => {
+    expect((await list({ token: null, path: `/a2a?access_token=${gateway.token}` })).status).toBe(401)
+  })
+})
+
+describe('A2A-A02 the Authorization header', () => {
+  test('takes the scheme in any case', async () => {
+    const { status } = await list({ token: null, headers: { authorization: `bEARER ${gateway.token}` } })
+    expect(status).toBe(200)
+  })
+
+  test.each([
+    ['twice', (token: string) => `Bearer ${token}, Bearer ${token}`],
+    ['Basic', () => 'Basic YTpi'],
+    ['without token', () => 'Bearer'],
+    ['A2A-A16 of 1 MB', () => `Bearer a.b.${'c'.repeat(1_000_000)}`],
+    ['A2A-A16 with 100 dots', () => `Bearer ${'a.'.repeat(100)}a`],
+    ['A2A-A16 unencoded JSON', () => 'Bearer {"alg":"none"}.{"sub":"alice"}.'],
+    ['A2A-A03 empty signature', (token: string) => `Bearer ${token.slice(0, token.lastIndexOf('.') + 1)}`],
+  ])('%s: 401', async (_, authorization) => {
+    const { status, body } = await list({ token: null, headers: { authorization: authorization(gateway.token) } })
+    expect([status, body.error?.message]).toEqual([401, 'Cannot take request: expected one Bearer token'])
+  })
+})
+
+describe('the signature', () => {
+  const encode = (value: object) => Buffer.from(JSON.stringify(value)).toString('base64url')
+  const claims = () => ({ iss: gateway.issuer.issuer, aud: gateway.issuer.audience, sub: 'alice', exp: seconds() + 60 })
+
+  test('A2A-A03 alg none', async () => {
+    const token = `${encode({ alg: 'none', kid: 'key-1' })}.${encode(claims())}.AAAA`
+    expect(await verdict(token)).toEqual(refused('algorithm is not one of its issuer'))
+  })
+
+  test('A2A-A04 HS256 with the public key as secret', async () => {
+    const secret = new TextEncoder().encode(JSON.stringify(gateway.issuer.key.publicJwk))
+    const token = await new SignJWT(claims()).setProtectedHeader({ alg: 'HS256', kid: 'key-1' }).sign(secret)
+    expect(await verdict(token)).toEqual(refused('algorithm is not one of its issuer'))
+  })
+
+  test('a symmetric key in the key set is never used', async () => {
+    const secret = (await generateSecret('HS256', { extractable: true })) as CryptoKey
+    gateway.issuer.keys = [{ kty: 'oct', kid: 'shared', k: 'c2VjcmV0' }]
+    const token = await new SignJWT(claims()).setProtectedHeader({ alg: 'HS256', kid: 'shared' }).sign(secret)
+    expect((await verdict(token)).status).toBe(401)
+  })
+
+  test('A2A-A05 a published key with an algorithm outside the list', async () => {
+    const other = await makeIssuerKey('rsa', 'RS256')
+    gateway.issuer.keys = [...gateway.issuer.keys, other.publicJwk]
+    const token = await gateway.issuer.sign({}, { alg: 'RS256' }, other)
+    expect(await verdict(token)).toEqual(refused('algorithm is not one of its issuer'))
+  })
+
+  test('A2A-A06 keys and addresses of the token itself are never looked at', async () => {
+    const attacker = await makeIssuerKey('key-1')
+    const header = { jwk: attacker.publicJwk, jku: 'https://evil.test/keys', x5u: 'https://evil.test/cert' }
+    const reached: string[] = []
+    const { fetch } = gateway.platform
+    Object.assign(gateway.platform, {
+      fetch: (url: string, request: object) => {
+        reached.push(url)
+        return fetch(url, request)
+      },
+    })
+    expect(await verdict(await gateway.issuer.sign({}, header, attacker))).toEqual(refused('signature is wrong'))
+    expect(reached.filter(url => url !== gateway.issuer.jwks)).toEqual([])
+  })
+
+  test('one altered character', async () => {
+    const at = gateway.token.length - 40
+    const altered = gateway.token.slice(0, at) + (gateway.token[at] === 'A' ? 'B' : 'A') + gateway.token.slice(at + 1)
+    expect(await verdict(altered)).toEqual(refused('signature is wrong'))
+  })
+
+  test('critical parameters', async () => {
+    const token = `${encode({ alg: 'ES256', kid: 'key-1', crit: ['b64'], b64: false })}.${encode(claims())}.AAAA`
+    expect(await verdict(token)).toEqual(refused('it names critical parameters'))
+  })
+
+  test('three parts that are no JWT', async () => {
+    expect(await verdict('a.b.c')).toEqual(refused('not a JWT'))
+  })
+})
+
+describe('the claims', () => {
+  const others = ['https://other.test/a2a']
+  test.each<[string, () => Record<string, unknown>, string]>([
+    ['A2A-A10 wrong iss', () => ({ iss: 'https://evil.test' }), 'issuer is not trusted'],
+    ['A2A-A10 iss with a slash at the end', () => ({ iss: 'https://issuer.test/' }), 'issuer is not trusted'],
+    ['A2A-A10 iss missing', () => ({ iss: undefined }), 'issuer is not trusted'],
+    ['A2A-A10 aud of another service', () => ({ aud: others[0] }), 'claim does not hold: aud'],
+    ['A2A-A10 aud missing', () => ({ aud: undefined }), 'claim does not hold: aud'],
+    ['A2A-A11 expired by an hour', () => ({ exp: seconds() - 3_600 }), 'it is expired'],
+    ['A2A-A11 expired by more than the tolerance', () => ({ exp: seconds() - 32 }), 'it is expired'],
+    ['A2A-A11 nbf in the future', () => ({ nbf: seconds() + 90 }), 'claim does not hold: nbf'],
+    ['A2A-A11 iat in the future', () => ({ iat: seconds() + 90 }), 'it was issued in the future'],
+    ['A2A-A11 no exp', () => ({ exp: undefined }), 'claim does not hold: exp'],
+    ['A2A-A11 exp a string', () => ({ exp: 'tomorrow' }), 'claim does not hold: exp'],
+    ['A2A-A11 exp 1e300', () => ({ exp: 1e300 }), 'it lives too long'],
+    ['A2A-A15 a sub that a store could take for another', () => ({ sub: 'a\ud800' }), 'it names no principal'],
+    ['A2A-A12 an ID token', () => ({ nonce: 'n' }), 'it is not an access token'],
+    ['A2A-A12 a refresh token', () => ({ typ: 'Refresh' }), 'it is not an access token'],
+    ['A2A-A12 use of an ID token', () => ({ token_use: 'id' }), 'it is not an access token'],
+    ['A2A-A15 no principal', () => ({ sub: undefined }), 'it names no principal'],
+    ['A2A-A15 sub a number', () => ({ sub: 5 }), 'it names no principal'],
+    ['A2A-A15 sub empty', () => ({ sub: '', client_id: 'c' }), 'it names no principal'],
+    [
+      'bound to a certificate',
+      () => ({ cnf: { 'x5t#S256': 'x' } }),
+      'it is bound to a key in a way that is not supported',
+    ],
+    ['bound to no thumbprint', () => ({ cnf: { jkt: 'x' } }), 'it is bound to a key in a way that is not supported'],
+  ])('%s', async (_, claims, problem) => {
+    expect(await verdict(await gateway.issuer.sign(claims()))).toEqual(refused(problem))
+  })
+
+  test.each<[string, () => Record<string, unknown>]>([
+    ['A2A-A10 an audience array that holds ours', () => ({ aud: [...others, gateway.issuer.audience] })],
+    ['A2A-A11 expired within the tolerance', () => ({ exp: seconds() - 20 })],
+    ['client_id instead of sub', () => ({ sub: undefined, client_id: 'robot' })],
+  ])('%s: accepted', async (_, claims) => {
+    expect(await verdict(await gateway.issuer.sign(claims()))).toEqual(accepted)
+  })
+
+  test.each([
+    ['A2A-A12 another type of token', 'dpop+jwt', 'its type is not one of an access token'],
+    ['A2A-A12 a logout token', 'logout+jwt', 'its type is not one of an access token'],
+  ])('%s', async (_, typ, problem) => {
+    expect(await verdict(await gateway.issuer.sign({}, { typ }))).toEqual(refused(problem))
+  })
+})
+
+describe('the principal', () => {
+  async function senderOf(token: string) {
+    const { body } = await gateway.say(
+      'x',
+      { metadata: { from: 'alice' } },
+      { token, configuration: { returnImmediately: true } },
+    )
+    const [turn] = await gateway.store.leaseTurns({ holder: 'test', limit: 1, leaseMs: 1_000 })
+    return { sender: turn?.content.sender, task: body.result.task, turn }
+  }
+
+  test('A2A-A21 is who the token names, whatever the message says', async () => {
+    const { sender } = await senderOf(await gateway.issuer.sign({ sub: 'bob' }))
+    expect(sender).toMatchObject({ address: '@bob@issuer.test', auth_method: 'a2a-jwt', verified: true })
+  })
+
+  test('with typ at+jwt it came by OAuth', async () => {
+    const { sender } = await senderOf(await gateway.issuer.sign({}, { typ: 'at+jwt' }))
+    expect(sender).toMatchObject({
+      auth_method: 'a2a-oauth',
+      identities: [{ method: 'urn:mentionable:auth:a2a-oauth:v0.1', subject: 'alice', assurance: 'oauth' }],
+    })
+  })
+
+  test('A2A-A15 is the pair of issuer and subject: the same sub elsewhere is another', async () => {
+    const { id } = (await senderOf(gateway.token)).task
+    const own = await gateway.rpc('GetTask', { id })
+    expect(own.body.result.id).toBe(id)
+    const other = await gateway.rpc(
+      'GetTask',
+      { id },
+      { token: await gateway.issuer.sign({ sub: undefined, client_id: 'alice' }) },
+    )
+    expect(other.body.error?.code).toBe(-32001)
+  })
+
+  test('is shown to the operator with the proof, never with the token', async () => {
+    const { turn } = await senderOf(gateway.token)
+    const record = await gateway.store.findMessage(turn?.content.id ?? '')
+    expect(record?.proofs).toEqual([
+      {
+        kind: 'jwt',
+        verdict: 'pass',
+        key_id: 'key-1',
+        algorithm: 'ES256',
+        issuer: 'https://issuer.test',
+        subject: 'alice',
+      },
+    ])
+    expect(JSON.stringify([record, gateway.platform.logged])).not.toContain(gateway.token.split('.')[2])
+  })
+})
+
+describe('the keys of an issuer', () => {
+  test('are asked for once, however many tokens come', async () => {
+    const tokens = await Promise.all(['a', 'b', 'c', 'd'].map(sub => gateway.issuer.sign({ sub })))
+    await Promise.all(tokens.map(token => list({ token })))
+    await list()
+    expect(gateway.issuer.fetches).toBe(1)
+  })
+
+  test('A2A-A07 an unknown kid, a thousand times, in a row and at once, asks again at most once per cool-down', async () => {
+    const stranger = await makeIssuerKey('stranger')
+    const tokens = await Promise.all(
+      Array.from({ length: 500 }, (_, at) => gateway.issuer.sign({ jti: String(at) }, {}, stranger)),
+    )
+    for (const token of tokens) expect(await verdict(token)).toEqual(refused('key is not one of its issuer'))
+    expect(gateway.issuer.fetches).toBe(1)
+    gateway.platform.advance(keyTimes.cooldown)
+    const verdicts = await Promise.all(tokens.map(verdict))
+    expect(verdicts.every(({ status }) => status === 401)).toBe(true)
+    expect(gateway.issuer.fetches).toBe(2)
+  })
+
+  test('A2A-A08 a new key is accepted after one more look, the old one refused once it is gone', async () => {
+    await list()
+    const old = gateway.token
+    gateway.issuer.key = await makeIssuerKey('key-2')
+    gateway.issuer.keys = [gateway.issuer.key.publicJwk]
+    gateway.platform.advance(keyTimes.cooldown)
+    expect(await verdict(await gateway.issuer.sign())).toEqual(accepted)
+    expect(gateway.issuer.fetches).toBe(2)
+    expect(await verdict(old)).toEqual(refused('key is not one of its issuer'))
+  })
+
+  test('A2A-A08 a key that was taken out is refused within the bound, also for tokens seen before', async () => {
+    const token = await gateway.issuer.sign({ exp: seconds() + 86_400 })
+    expect(await verdict(token)).toEqual(accepted)
+    gateway.issuer.keys = []
+    gateway.platform.advance(keyTimes.maxAge - 1_000)
+    expect(await verdict(token)).toEqual(accepted)
+    gateway.platform.advance(1_000)
+    expect(await verdict(token)).toEqual(refused('key is not one of its issuer'))
+  })
+
+  test('a token seen before is refused when it expires', async () => {
+    const token = await gateway.issuer.sign({ exp: seconds() + 60 })
+    expect(await verdict(token)).toEqual(accepted)
+    gateway.platform.advance(100_000)
+    expect(await verdict(token)).toEqual(refused('it is expired'))
+  })
+
+  test.each(['down', 'garbage', 'redirect', 'huge', 'slow'] as const)(
+    'A2A-A09 %s: 503 with Retry-After, and nobody asks again at once',
+    { timeout: 60_000 },
+    async answer => {
+      gateway.issuer.answer = answer
+      const first = await list()
+      expect([first.status, first.headers.get('retry-after')]).toEqual([503, '5'])
+      expect(first.body.error).toMatchObject({
+        code: -32000,
+        message: 'Cannot verify token: keys of its issuer cannot be had',
+        data: [{ reason: 'UNAVAILABLE' }, { retryDelay: '5s' }],
+      })
+      await list()
+      expect(gateway.issuer.fetches).toBe(1)
+      gateway.issuer.answer = 'keys'
+      gateway.platform.advance(keyTimes.pause)
+      expect((await list()).status).toBe(200)
+    },
+  )
+
+  test('A2A-A09 down: the keys we have go on counting for a while, then 503', async () => {
+    const token = await gateway.issuer.sign({ exp: seconds() + 86_400 })
+    await list({ token })
+    gateway.issuer.answer = 'down'
+    gateway.platform.advance(keyTimes.maxAge)
+    expect(await verdict(token)).toEqual(accepted)
+    const stranger = await gateway.issuer.sign({}, {}, await makeIssuerKey('stranger'))
+    expect((await verdict(stranger)).status).toBe(503)
+    gateway.platform.advance(keyTimes.staleLimit)
+    expect((await verdict(token)).status).toBe(503)
+  })
+})
+
+describe('configuration', () => {
+  const issuer = { issuer: 'https://i.test', jwks: 'https://i.test/keys', audience: 'us' }
+  const parse = (changed: object) => a2aConfigSchema.safeParse({ auth: { issuers: [{ ...issuer, ...changed }] } })
+
+  test.each(['HS256', 'none', 'dir', 'RSA1_5'])('refuses the algorithm %s', algorithm => {
+    expect(parse({ algorithms: [algorithm] }).success).toBe(false)
+  })
+
+  test('refuses no algorithm, keys by anything but http, and an issuer named twice', () => {
+    expect(parse({ algorithms: [] }).success).toBe(false)
+    expect(parse({ jwks: 'ftp://i.test/keys' }).success).toBe(false)
+    expect(a2aConfigSchema.safeParse({ auth: { issuers: [issuer, issuer] } }).success).toBe(false)
+  })
+
+  test.each(['my-issuer', 'urn:issuer:1', 'https://i.test/a b'])('refuses the issuer %s, which has no host', name => {
+    expect(parse({ issuer: name }).success).toBe(false)
+  })
+
+  test('lets nobody in by default', () => {
+    expect(a2aConfigSchema.parse({}).auth).toMatchObject({ anonymous: false, issuers: [] })
+  })
+
+  test('require_at_jwt refuses tokens that do not say what they are', async () => {
+    const strict = await openA2aGateway({ works: false, issuer: { require_at_jwt: true } })
+    const untyped = await strict.rpc('ListTasks')
+    expect([untyped.status, untyped.body.error?.message]).toEqual([
+      401,
+      'Cannot verify token: it is not typed as an access token',
+    ])
+    const typed = await strict.rpc('ListTasks', {}, { token: await strict.issuer.sign({}, { typ: 'at+jwt' }) })
+    expect(typed.status).toBe(200)
+    await strict.close()
+  })
+})

@@ -1,0 +1,286 @@
+import { hash } from 'node:crypto'
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { createApiKeyCheck } from '../../src/auth/api-keys.ts'
+import { createOwnTokens } from '../../src/client/own-token.ts'
+import { a2aConfigSchema } from '../../src/index.ts'
+import { createOwnKeyRing } from '../../src/keys/ring.ts'
+import type { A2aPostOptions, A2aTestGateway } from '../setup/gateway.ts'
+import { openA2aGateway } from '../setup/gateway.ts'
+
+const key = 'a-key-of-many-random-bytes'
+const keys = [
+  { name: 'ci', sha256: hash('sha256', key) },
+  { name: 'reader', sha256: hash('sha256', 'the-other-key'), scopes: ['a2a:task.read'] },
+]
+
+let gateway: A2aTestGateway
+
+beforeEach(async () => {
+  gateway = await openA2aGateway({ works: false, config: { auth: { api_keys: keys } } })
+})
+afterEach(() => gateway.close())
+
+async function verdict(options: A2aPostOptions, method = 'ListTasks', at = gateway) {
+  const { status, headers, body } = await at.rpc(method, {}, options)
+  return { status, challenge: headers.get('www-authenticate'), message: body.error?.message }
+}
+
+const withKey = (value: string) => ({ token: null, headers: { 'x-api-key': value } })
+const refusedKey = {
+  status: 401,
+  challenge: 'ApiKey realm="agents.test", header="X-API-Key", error="invalid_token"',
+  message: 'Cannot take request: API key is not one of ours',
+}
+
+describe('A2A-A17 API keys', () => {
+  test('are known by their digest alone', async () => {
+    expect((await verdict(withKey(key))).status).toBe(200)
+    const [turn] = await (async () => {
+      await gateway.say('hi', {}, { ...withKey(key), configuration: { returnImmediately: true } })
+      return gateway.store.leaseTurns({ holder: 'test', limit: 1, leaseMs: 1_000 })
+    })()
+    expect(turn?.content.sender).toMatchObject({
+      address: expect.stringMatching(/^@ci~[0-9a-f]{12}@agents\.test$/),
+      auth_method: 'a2a-oauth',
+      verified: true,
+      identities: [{ subject: 'ci', issuer: 'https://agents.test' }],
+    })
+    expect(JSON.stringify([turn?.content, gateway.platform.logged])).not.toContain(key)
+  })
+
+  test.each([
+    ['one wrong byte', key.replace('y-', 'z-')],
+    ['a blank inside', key.replace('-', ' ')],
+    ['the digest itself', hash('sha256', key)],
+    ['another length', `${key}x`],
+    ['far too long', 'k'.repeat(2_000)],
+  ])('%s: 401', async (_, value) => {
+    expect(await verdict(withKey(value))).toEqual(refusedKey)
+  })
+
+  test('a blank at the end is another key (in a header it is no part of the value, RFC 9110 §5.5)', () => {
+    const check = createApiKeyCheck(a2aConfigSchema.parse({ auth: { api_keys: keys } }).auth.api_keys)
+    expect(check(key).name).toBe('ci')
+    expect(() => check(`${key} `)).toThrow('Cannot take request: API key is not one of ours')
+  })
+
+  test('beside a token are refused: one request, one caller', async () => {
+    const { status, message } = await verdict({ headers: { 'x-api-key': key } })
+    expect([status, message]).toEqual([401, 'Cannot take request: expected one credential'])
+  })
+
+  test('are told of by the challenge', async () => {
+    expect((await verdict({ token: null })).challenge).toBe(
+      'Bearer realm="agents.test", ApiKey realm="agents.test", header="X-API-Key"',
+    )
+  })
+
+  test('each own what came with them', async () => {
+    const { body } = await gateway.say('hi', {}, { ...withKey(key), configuration: { returnImmediately: true } })
+    const { id } = body.result.task
+    expect((await gateway.rpc('GetTask', { id }, withKey(key))).body.result.id).toBe(id)
+    expect((await gateway.rpc('GetTask', { id }, withKey('the-other-key'))).body.error?.code).toBe(-32001)
+  })
+
+  test('where none are configured, the header is somebody else’s', async () => {
+    const without = await openA2aGateway({ works: false })
+    expect((await verdict({ headers: { 'x-api-key': key } }, 'ListTasks', without)).status).toBe(200)
+    await without.close()
+  })
+
+  test.each([
+    ['a key in clear', { name: 'ci', sha256: key }],
+    ['a name that is none', { name: '@ci', sha256: keys[0]?.sha256 }],
+  ])('%s is no configuration', (_, entry) => {
+    expect(a2aConfigSchema.safeParse({ auth: { api_keys: [entry] } }).success).toBe(false)
+  })
+})
+
+describe('A2A-A13 scopes', () => {
+  const refused = (scope: string, scheme = 'Bearer realm="agents.test"') => ({
+    status: 403,
+    challenge: `${scheme}, error="insufficient_scope", scope="${scope}"`,
+    message: `Cannot take request: scope "${scope}" is missing`,
+  })
+
+  test.each([
+    ['SendMessage', 'a2a:message.send'],
+    ['SendStreamingMessage', 'a2a:message.stream'],
+    ['CancelTask', 'a2a:task.cancel'],
+    ['SubscribeToTask', 'a2a:task.resubscribe'],
+    ['CreateTaskPushNotificationConfig', 'a2a:task.push-config'],
+    ['GetExtendedAgentCard', 'a2a:card.extended'],
+  ])('%s needs %s of a token that is held to scopes', async (method, scope) => {
+    const token = await gateway.issuer.sign({ scope: 'openid a2a:task.read' }, { typ: 'at+jwt' })
+    expect(await verdict({ token }, method)).toEqual(refused(scope))
+    expect((await verdict({ token })).status).toBe(200)
+  })
+
+  test('of an API key are the ones it was given', async () => {
+    const challenge = 'ApiKey realm="agents.test", header="X-API-Key"'
+    expect(await verdict(withKey('the-other-key'), 'CancelTask')).toEqual(refused('a2a:task.cancel', challenge))
+    expect((await verdict(withKey('the-other-key'))).status).toBe(200)
+  })
+
+  test('of others limit nothing, unless the issuer has to give ours', async () => {
+    const scope = 'openid profile'
+    expect((await verdict({ token: await gateway.issuer.sign({ scope }) })).status).toBe(200)
+    const strict = await openA2aGateway({ works: false, issuer: { require_scopes: true } })
+    expect(await verdict({ token: await strict.issuer.sign({ scope }) }, 'ListTasks', strict)).toEqual(
+      refused('a2a:task.read'),
+    )
+    expect(await verdict({}, 'ListTasks', strict)).toEqual(refused('a2a:task.read'))
+    const token = await strict.issuer.sign({ scp: ['a2a:task.read'] })
+    expect((await verdict({ token }, 'ListTasks', strict)).status).toBe(200)
+    await strict.close()
+  })
+
+  test('go by the names that are configured', async () => {
+    const scopes = { ListTasks: 'read:tasks' }
+    const named = await openA2aGateway({
+      works: false,
+      issuer: { require_scopes: true },
+      config: { auth: { scopes } },
+    })
+    expect(await verdict({}, 'ListTasks', named)).toEqual(refused('read:tasks'))
+    const token = await named.issuer.sign({ scope: 'read:tasks' })
+    expect((await verdict({ token }, 'ListTasks', named)).status).toBe(200)
+    expect(await verdict({ token }, 'CancelTask', named)).toEqual(refused('a2a:task.cancel'))
+    await named.close()
+  })
+})
+
+test('A2A-A14 a tenant we do not have is answered alike, whatever the token claims', async () => {
+  const answers = await Promise.all(
+    ['a', 'b'].map(async tenant => {
+      const token = await gateway.issuer.sign({ tenant })
+      return (await gateway.rpc('GetTask', { id: 'x', tenant: 'b' }, { token })).text
+    }),
+  )
+  expect(answers[0]).toContain('is not a tenant of this agent')
+  expect(answers[1]).toBe(answers[0])
+})
+
+describe('A2A-A18 a token for one use', () => {
+  test('counts once', async () => {
+    const once = await openA2aGateway({ works: false, issuer: { single_use: true } })
+    const token = await once.issuer.sign({ jti: 'a' })
+    expect((await verdict({ token }, 'ListTasks', once)).status).toBe(200)
+    expect(await verdict({ token }, 'ListTasks', once)).toEqual({
+      status: 401,
+      challenge: 'Bearer realm="agents.test", error="invalid_token"',
+      message: 'Cannot verify token: it was used before',
+    })
+    const nameless = await verdict({ token: await once.issuer.sign() }, 'ListTasks', once)
+    expect(nameless.message).toBe('Cannot verify token: it is for one use and has no jti')
+    const lasting = await once.issuer.sign({ jti: 'b', exp: Math.floor(once.platform.now() / 1000) + 7_200 })
+    expect((await verdict({ token: lasting }, 'ListTasks', once)).message).toBe(
+      'Cannot verify token: it is for one use and lives too long',
+    )
+    await once.close()
+  })
+})
+
+describe('A2A-T02 another caller’s task', () => {
+  const methods = ['GetTask', 'CancelTask', 'SubscribeToTask']
+
+  test.each(methods)('%s: answered byte for byte like none, with an id of the same length', async method => {
+    const { body } = await gateway.say('hi', {}, { configuration: { returnImmediately: true } })
+    const other = { token: await gateway.issuer.sign({ sub: 'mallory' }) }
+    const foreign = await gateway.rpc(method, { id: body.result.task.id }, other)
+    const missing = await gateway.rpc(method, { id: '00000000-0000-4000-8000-000000000000' }, other)
+    expect(foreign.text).toBe(missing.text)
+    expect([...foreign.headers]).toEqual([...missing.headers])
+  })
+
+  test('a message to it, too', async () => {
+    const { body } = await gateway.say('hi', {}, { configuration: { returnImmediately: true } })
+    const other = { token: await gateway.issuer.sign({ sub: 'mallory' }) }
+    const foreign = await gateway.say('more', { taskId: body.result.task.id }, other)
+    const missing = await gateway.say('more', { taskId: '00000000-0000-4000-8000-000000000000' }, other)
+    expect(foreign.body.error?.code).toBe(-32001)
+    expect(foreign.text).toBe(missing.text)
+  })
+})
+
+test.each([
+  ['GET', ''],
+  ['POST', ':cancel'],
+  ['GET', ':subscribe'],
+  ['GET', '/pushNotificationConfigs'],
+  ['GET', '/pushNotificationConfigs/x'],
+])('A2A-T02 %s /tasks/{id}%s: another caller’s is answered byte for byte like none', async (method, suffix) => {
+  const { body } = await gateway.say('hi', {}, { configuration: { returnImmediately: true } })
+  const authorization = `Bearer ${await gateway.issuer.sign({ sub: 'mallory' })}`
+  const ask = (id: string) =>
+    gateway.request(`/a2a/rest/tasks/${id}${suffix}`, {
+      method,
+      headers: { authorization, 'content-type': 'application/json', 'a2a-version': '1.0' },
+    })
+  const [foreign, missing] = [await ask(body.result.task.id), await ask('00000000-0000-4000-8000-000000000000')]
+  expect(foreign.status).toBeGreaterThanOrEqual(400)
+  expect([foreign.status, foreign.text, ...foreign.headers]).toEqual([missing.status, missing.text, ...missing.headers])
+})
+
+describe('A2A-A01 the HTTP+JSON binding', () => {
+  const routes: readonly (readonly [method: string, path: string])[] = [
+    ['POST', '/message:send'],
+    ['POST', '/message:stream'],
+    ['GET', '/tasks'],
+    ['GET', '/tasks/x'],
+    ['POST', '/tasks/x:cancel'],
+    ['GET', '/tasks/x:subscribe'],
+    ['POST', '/tasks/x:subscribe'],
+    ['POST', '/tasks/x/pushNotificationConfigs'],
+    ['GET', '/tasks/x/pushNotificationConfigs'],
+    ['GET', '/tasks/x/pushNotificationConfigs/y'],
+    ['DELETE', '/tasks/x/pushNotificationConfigs/y'],
+    ['GET', '/extendedAgentCard'],
+  ]
+  const request = (method: string, path: string, headers: Readonly<Record<string, string>> = {}) =>
+    gateway.request(`/a2a/rest${path}`, {
+      method,
+      headers: { 'content-type': 'application/json', 'a2a-version': '1.0', ...headers },
+      ...(method === 'POST' && { body: '{}' }),
+    })
+
+  test.each(routes)('%s %s: 401 with the same challenge as JSON-RPC', async (method, path) => {
+    const { status, headers } = await request(method, path)
+    const { challenge } = await verdict({ token: null })
+    expect([status, headers.get('www-authenticate')]).toEqual([401, challenge])
+  })
+
+  test.each(routes)('A2A-A13 %s %s: 403 where the scope is missing', async (method, path) => {
+    const token = await gateway.issuer.sign({ scope: 'a2a:nothing-of-these a2a:task.read' })
+    const { status, headers } = await request(method, path, { authorization: `Bearer ${token}` })
+    if (method === 'GET' && /^\/tasks(\/x)?$/.test(path)) return expect([200, 404]).toContain(status)
+    expect(status).toBe(403)
+    expect(headers.get('www-authenticate')).toMatch(/error="insufficient_scope", scope="a2a:[a-z.-]+"$/)
+    return undefined
+  })
+})
+
+describe('tokens of this gateway, by which its agents call each other', () => {
+  const place = { origin: 'https://agents.test' }
+  const ownToken = (audience: string) =>
+    createOwnTokens(createOwnKeyRing(gateway.gateway), place, gateway.platform).sign({ agent: 'echo', audience })
+
+  test('count here, for what agents do, and for that alone', async () => {
+    const token = await ownToken('https://agents.test')
+    expect((await verdict({ token })).status).toBe(200)
+    expect((await verdict({ token }, 'CreateTaskPushNotificationConfig')).status).toBe(403)
+    await gateway.channel.rotateKeys?.()
+    expect((await verdict({ token: await ownToken('https://agents.test') })).status).toBe(200)
+  })
+
+  test('that were made for a peer do not count here', async () => {
+    const { status, message } = await verdict({ token: await ownToken('https://peer.test') })
+    expect([status, message]).toEqual([401, 'Cannot verify token: claim does not hold: aud'])
+  })
+
+  test('cannot be made by an issuer we trust for others', async () => {
+    const claims = { iss: 'https://agents.test', aud: 'https://agents.test', sub: 'echo@agents.test' }
+    const { status, message } = await verdict({ token: await gateway.issuer.sign(claims) })
+    expect([status, message]).toEqual([401, 'Cannot verify token: key is not one of its issuer'])
+  })
+})

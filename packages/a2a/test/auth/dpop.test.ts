@@ -1,0 +1,236 @@
+import { hash } from 'node:crypto'
+import { createReplayMemory } from '@postern/http/tokens'
+import { calculateJwkThumbprint, exportJWK, SignJWT } from 'jose'
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import type { A2aTestGateway } from '../setup/gateway.ts'
+import { openA2aGateway } from '../setup/gateway.ts'
+import type { TestIssuerKey } from '../setup/issuer.ts'
+import { makeIssuerKey } from '../setup/issuer.ts'
+
+let gateway: A2aTestGateway
+let holder: TestIssuerKey
+let token: string
+let number = 0
+
+beforeEach(async () => {
+  gateway = await openA2aGateway({ works: false })
+  holder = await makeIssuerKey('holder')
+  token = await gateway.issuer.sign({ cnf: { jkt: await calculateJwkThumbprint(holder.publicJwk) } })
+})
+afterEach(() => gateway.close())
+
+const seconds = (at = gateway) => Math.floor(at.platform.now() / 1000)
+
+interface ProofPlan {
+  readonly claims?: Readonly<Record<string, unknown>>
+  readonly header?: Readonly<Record<string, unknown>>
+  readonly key?: TestIssuerKey
+}
+
+async function prove({ claims = {}, header = {}, key = holder }: ProofPlan = {}): Promise<string> {
+  number += 1
+  const honest = {
+    jti: `proof-${number}`,
+    htm: 'POST',
+    htu: 'https://agents.test/a2a',
+    iat: seconds(),
+    ath: hash('sha256', token, 'base64url'),
+  }
+  const { kid: _kid, alg: _alg, use: _use, ...jwk } = key.publicJwk
+  return new SignJWT({ ...honest, ...claims })
+    .setProtectedHeader({ typ: 'dpop+jwt', alg: 'ES256', jwk, ...header })
+    .sign(key.privateKey)
+}
+
+async function call(headers: Readonly<Record<string, string>>, at = gateway, path = '/a2a') {
+  const answer = await at.rpc('ListTasks', {}, { token: null, headers, path })
+  const { status, headers: answered, body } = answer
+  return {
+    status,
+    challenge: answered.get('www-authenticate'),
+    nonce: answered.get('dpop-nonce'),
+    message: body.error?.message,
+  }
+}
+
+const proven = async (plan?: ProofPlan) => call({ authorization: `DPoP ${token}`, dpop: await prove(plan) })
+
+const algs = 'ES256 ES384 ES512 EdDSA Ed25519 PS256 PS384 PS512 RS256 RS384 RS512'
+const refused = (problem: string) => ({
+  status: 401,
+  challenge: `DPoP realm="agents.test", algs="${algs}", error="invalid_dpop_proof"`,
+  nonce: null,
+  message: `Cannot take request: ${problem}`,
+})
+
+test('D a bound token with its proof is accepted, with each request anew', async () => {
+  expect((await proven()).status).toBe(200)
+  expect((await proven()).status).toBe(200)
+})
+
+test('D the address is compared without query and in its normal form', async () => {
+  expect((await proven({ claims: { htu: 'HTTPS://Agents.test:443/a2a?x=1#y' } })).status).toBe(200)
+})
+
+test('D over HTTP+JSON the proof is for the method and address of its route', async () => {
+  const ask = async (htu: string) => {
+    const dpop = await prove({ claims: { htm: 'GET', htu } })
+    const headers = { authorization: `DPoP ${token}`, dpop, 'a2a-version': '1.0' }
+    return (await gateway.request('/a2a/rest/tasks?pageSize=1', { headers })).status
+  }
+  expect(await ask('https://agents.test/a2a/rest/tasks')).toBe(200)
+  expect(await ask('https://agents.test/a2a/rest/tasks?pageSize=2')).toBe(200)
+  expect(await ask('https://agents.test/a2a/rest')).toBe(401)
+})
+
+describe('D refused', () => {
+  test.each<[string, () => ProofPlan, string]>([
+    ['htm of another request', () => ({ claims: { htm: 'GET' } }), 'DPoP proof is for another method'],
+    [
+      'htu of another request',
+      () => ({ claims: { htu: 'https://agents.test/agents/echo/a2a' } }),
+      'DPoP proof is for another address',
+    ],
+    ['htu elsewhere', () => ({ claims: { htu: 'https://evil.test/a2a' } }), 'DPoP proof is for another address'],
+    ['no htu', () => ({ claims: { htu: undefined } }), 'DPoP proof is for another address'],
+    ['iat ten minutes old', () => ({ claims: { iat: seconds() - 600 } }), 'DPoP proof is too old'],
+    ['iat in the future', () => ({ claims: { iat: seconds() + 60 } }), 'DPoP proof is not of this time'],
+    ['no iat', () => ({ claims: { iat: undefined } }), 'DPoP proof is not of this time'],
+    ['no jti', () => ({ claims: { jti: undefined } }), 'DPoP proof has no usable jti'],
+    ['jti of 1 kB', () => ({ claims: { jti: 'j'.repeat(1_000) } }), 'DPoP proof has no usable jti'],
+    [
+      'ath of another token',
+      () => ({ claims: { ath: hash('sha256', 'x', 'base64url') } }),
+      'DPoP proof is for another token',
+    ],
+    ['no ath', () => ({ claims: { ath: undefined } }), 'DPoP proof is for another token'],
+    ['another type', () => ({ header: { typ: 'jwt' } }), 'DPoP proof is of another type'],
+    ['no key', () => ({ header: { jwk: undefined } }), 'DPoP proof holds no public key'],
+  ])('%s', async (_, plan, problem) => {
+    expect(await proven(plan())).toEqual(refused(problem))
+  })
+
+  test('the same proof twice', async () => {
+    const headers = { authorization: `DPoP ${token}`, dpop: await prove() }
+    expect((await call(headers)).status).toBe(200)
+    expect(await call(headers)).toEqual(refused('DPoP proof was used before'))
+  })
+
+  test('a private key in the proof', async () => {
+    const jwk = await exportJWK(holder.privateKey)
+    expect(await proven({ header: { jwk } })).toEqual(refused('DPoP proof holds a private key'))
+  })
+
+  test('critical parameters', async () => {
+    const header = Buffer.from(JSON.stringify({ typ: 'dpop+jwt', alg: 'ES256', crit: ['b64'] })).toString('base64url')
+    const dpop = (await prove()).replace(/^[^.]+/, header)
+    expect(await call({ authorization: `DPoP ${token}`, dpop })).toEqual(
+      refused('DPoP proof names critical parameters'),
+    )
+  })
+
+  test('a symmetric algorithm', async () => {
+    const jwk = { kty: 'oct', k: 'c2VjcmV0' }
+    const dpop = await new SignJWT({ jti: 'x' })
+      .setProtectedHeader({ typ: 'dpop+jwt', alg: 'HS256', jwk })
+      .sign(Buffer.from('secret'))
+    expect(await call({ authorization: `DPoP ${token}`, dpop })).toEqual(refused('DPoP proof holds no public key'))
+  })
+
+  test('the thumbprint of another key', async () => {
+    const problem = 'DPoP proof is made with another key than the token is bound to'
+    expect(await proven({ key: await makeIssuerKey('thief') })).toEqual(refused(problem))
+  })
+
+  test('a signature of another key than the proof shows', async () => {
+    const { privateKey } = await makeIssuerKey('thief')
+    const problem = 'DPoP proof is not signed as it should be'
+    expect(await proven({ key: { ...holder, privateKey } })).toEqual(refused(problem))
+  })
+
+  test('a bound token without proof, by either scheme', async () => {
+    expect(await call({ authorization: `Bearer ${token}` })).toEqual(
+      refused('token is bound to a key, and comes without DPoP proof'),
+    )
+    expect(await call({ authorization: `DPoP ${token}` })).toEqual(refused('DPoP proof is missing'))
+  })
+
+  test('a proof beside a token that is not bound, by either scheme', async () => {
+    token = gateway.token
+    expect(await proven()).toEqual(refused('token is not bound to a key, so a proof says nothing'))
+    const headers = { authorization: `Bearer ${token}`, dpop: await prove() }
+    expect(await call(headers)).toEqual(refused('a DPoP proof needs one DPoP token'))
+  })
+
+  test('two proofs, or something that is none', async () => {
+    const authorization = `DPoP ${token}`
+    expect(await call({ authorization, dpop: `${await prove()}, ${await prove()}` })).toEqual(
+      refused('expected one DPoP proof'),
+    )
+    expect(await call({ authorization, dpop: 'a.b.c' })).toEqual(refused('DPoP proof is not a JWT'))
+  })
+
+  test('a proof for another agent’s address', async () => {
+    const headers = { authorization: `DPoP ${token}`, dpop: await prove() }
+    expect(await call(headers, gateway, '/agents/echo/a2a')).toEqual(refused('DPoP proof is for another address'))
+  })
+
+  test('an unbound token of an issuer that has to bind them', async () => {
+    const strict = await openA2aGateway({ works: false, issuer: { require_dpop: true } })
+    const { status, message } = await call({ authorization: `Bearer ${strict.token}` }, strict)
+    expect([status, message]).toEqual([401, 'Cannot take request: token is not bound to a key'])
+    expect((await call({}, strict)).challenge).toBe(`DPoP realm="agents.test", algs="${algs}"`)
+    await strict.close()
+  })
+})
+
+test('D a stale or missing nonce is answered with a fresh one, which then holds', async () => {
+  const strict = await openA2aGateway({ works: false, config: { auth: { dpop_nonce: true } } })
+  token = await strict.issuer.sign({ cnf: { jkt: await calculateJwkThumbprint(holder.publicJwk) } })
+  const attempt = async (nonce?: string) =>
+    call({ authorization: `DPoP ${token}`, dpop: await prove({ claims: { nonce, iat: seconds(strict) } }) }, strict)
+  const first = await attempt()
+  expect(first).toMatchObject({
+    status: 401,
+    challenge: `DPoP realm="agents.test", algs="${algs}", error="use_dpop_nonce"`,
+    nonce: expect.stringMatching(/^[\w-]{27}$/),
+  })
+  const nonce = first.nonce ?? ''
+  expect((await attempt(nonce)).status).toBe(200)
+  strict.platform.advance(11 * 60_000)
+  token = await strict.issuer.sign({ cnf: { jkt: await calculateJwkThumbprint(holder.publicJwk) } })
+  const stale = await attempt(nonce)
+  expect([stale.status, stale.nonce === nonce]).toEqual([401, false])
+  expect((await attempt(stale.nonce ?? '')).status).toBe(200)
+  await strict.close()
+})
+
+describe('createReplayMemory()', () => {
+  const start = (bounds: Parameters<typeof createReplayMemory>[1]) => {
+    const clock = { at: 0 }
+    const memory = createReplayMemory(() => clock.at, bounds)
+    return { clock, take: (id: string, until: number, owner = 'me') => memory.take({ id, owner, until }) }
+  }
+  const refusal = 'Cannot take request: too many in a short time'
+
+  test('turns away what it has no room for, and makes room of what has ended', () => {
+    const { clock, take } = start({ entries: 2, perOwner: 2 })
+    expect([take('a', 5_000), take('b', 9_000), take('a', 5_000)]).toEqual([true, true, false])
+    expect(() => take('c', 9_000, 'you')).toThrow(refusal)
+    // At its very end a proof still holds.
+    clock.at = 5_000
+    expect(take('a', 5_000)).toBe(false)
+    clock.at = 5_001
+    expect([take('c', 9_000), take('b', 9_000)]).toEqual([true, false])
+  })
+
+  test('lets no caller take the room of others', () => {
+    const { clock, take } = start({ entries: 10, perOwner: 2 })
+    expect([take('a', 5_000), take('b', 5_000)]).toEqual([true, true])
+    expect(() => take('c', 9_000)).toThrow(refusal)
+    expect(take('c', 9_000, 'you')).toBe(true)
+    clock.at = 6_000
+    expect([take('a', 9_000), take('d', 9_000)]).toEqual([true, true])
+    expect(() => take('e', 9_000)).toThrow(refusal)
+  })
+})

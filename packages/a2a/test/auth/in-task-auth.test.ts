@@ -1,0 +1,70 @@
+import type { Agent } from '@postern/core'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import type { A2aTestGateway } from '../setup/gateway.ts'
+import { joinTextParts, openA2aGateway } from '../setup/gateway.ts'
+import { openStream } from '../setup/sse.ts'
+
+// Credentials within a task (A2A §7.6): the agent asks, they come some other way, the same task goes on.
+
+const explanation = 'Log in at https://login.test/start, then go on here.'
+
+const guarded: Agent = {
+  async handle({ parts }, { state }) {
+    const said = joinTextParts(parts)
+    if (said === 'login please') state.set('asked')
+    return (await state.get()) === 'asked' && said !== 'login please'
+      ? { parts: [{ kind: 'text', mime: 'text/plain', content: `welcome, ${said}` }] }
+      : { status: 'auth_required', parts: [{ kind: 'text', mime: 'text/plain', content: explanation }] }
+  },
+}
+
+let gateway: A2aTestGateway
+
+beforeAll(async () => {
+  gateway = await openA2aGateway({ agents: { store: guarded } })
+})
+afterAll(() => gateway.close())
+
+test('AUTH-INTASK-001, -002, -003 an agent that needs credentials says so in a task: AUTH_REQUIRED, with what is missing and how', async () => {
+  const { task } = (await gateway.say('login please')).body.result
+  expect(task.status.state).toBe('TASK_STATE_AUTH_REQUIRED')
+  expect(task.status.message).toMatchObject({ role: 'ROLE_AGENT', taskId: task.id, parts: [{ text: explanation }] })
+  expect(task.artifacts).toBeUndefined()
+  const { body } = await gateway.rpc('GetTask', { id: task.id })
+  expect(body.result.status.state).toBe('TASK_STATE_AUTH_REQUIRED')
+  const listed = await gateway.rpc('ListTasks', { status: 'TASK_STATE_AUTH_REQUIRED' })
+  expect(listed.body.result.tasks.map(({ id }: { id: string }) => id)).toContain(task.id)
+})
+
+test('AUTH-INTASK-004, -006 what was asked for comes by another way; the same task takes the next message', async () => {
+  const { task } = (await gateway.say('login please')).body.result
+  const { task: after } = (await gateway.say('it is me', { taskId: task.id })).body.result
+  expect(after.id).toBe(task.id)
+  expect(after.status).toMatchObject({
+    state: 'TASK_STATE_COMPLETED',
+    message: { parts: [{ text: 'welcome, it is me' }] },
+  })
+})
+
+test('AUTH-INTASK-005 who watches the task still hears of it; the stream of the message itself ends', async () => {
+  const message = { messageId: 'watched', role: 'ROLE_USER', parts: [{ text: 'login please' }] }
+  const sent = await (await openStream(gateway, 'SendStreamingMessage', { message })).rest()
+  expect(sent.at(-1).statusUpdate.status.state).toBe('TASK_STATE_AUTH_REQUIRED')
+  const { id } = sent[0].task
+  const watching = await openStream(gateway, 'SubscribeToTask', { id })
+  expect((await watching.next())?.data.task.status.state).toBe('TASK_STATE_AUTH_REQUIRED')
+  await gateway.say('me again', { taskId: id })
+  expect((await watching.rest()).at(-1).statusUpdate.status.state).toBe('TASK_STATE_COMPLETED')
+})
+
+test('a task that waits for credentials can be canceled, and is a task that is open', async () => {
+  const { task } = (await gateway.say('login please')).body.result
+  const { body } = await gateway.rpc('CancelTask', { id: task.id })
+  expect(body.result.status.state).toBe('TASK_STATE_CANCELED')
+})
+
+test('to a client of 0.3 the state is auth-required', async () => {
+  const message = { kind: 'message', messageId: 'old', role: 'user', parts: [{ kind: 'text', text: 'login please' }] }
+  const { body } = await gateway.rpc('message/send', { message }, { headers: { 'a2a-version': '0.3' } })
+  expect(body.result).toMatchObject({ kind: 'task', status: { state: 'auth-required' } })
+})

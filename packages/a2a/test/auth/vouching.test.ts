@@ -1,0 +1,115 @@
+import type { EvidenceClaim, IdentityEvidence, IdentityVerifier } from '@postern/core'
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import type { A2aTestGateway } from '../setup/gateway.ts'
+import { openA2aGateway } from '../setup/gateway.ts'
+import { openGrpcClient } from '../setup/grpc-client.ts'
+
+const evidence: IdentityEvidence = {
+  subject: 'slack:T123/U1',
+  issuer: 'slack.test',
+  method: 'urn:m',
+  assurance: 'platform',
+  audience: '@echo@agents.test',
+  issued_at: '2026-01-01T00:00:00.000Z',
+  proof: { type: 'signed-attestation', alg: 'EdDSA', kid: 'k1' },
+}
+const proof = { kind: 'identity-evidence', verdict: 'pass' } as const
+
+let gateway: A2aTestGateway
+let claims: EvidenceClaim[]
+
+beforeEach(async () => {
+  claims = []
+  const identity: IdentityVerifier = {
+    extensions: [],
+    async verify(claim) {
+      claims.push(claim)
+      return { accepted: [evidence], left_out: [], proofs: [proof] }
+    },
+    isConnector: ({ issuer }) => issuer === gateway.issuer.issuer,
+  }
+  gateway = await openA2aGateway({ identity, config: { auth: { anonymous: true }, grpc: { port: 0 } } })
+})
+afterEach(() => gateway.close())
+
+const carriers = { identity_evidence: [{ n: 1, deep: { text: 'ü', none: null } }], verifiable_credentials: [] }
+const metadata = { mentionable: { ...carriers, other: true } }
+
+describe('MN-6.4: forwarded evidence', () => {
+  test('is read with the address of the agent and the id of the message, and goes on as it is', async () => {
+    await gateway.say('hi', { messageId: 'm-9', metadata })
+    const sender = expect.stringContaining(`${gateway.issuer.issuer} sub `)
+    expect(claims).toEqual([{ audience: '@echo@agents.test', messageId: 'm-9', sender, carriers }])
+    expect(gateway.heard[0]?.sender.identities?.map(({ proof: { type } }) => type)).toEqual([
+      'transport',
+      'signed-attestation',
+    ])
+    expect((await gateway.store.findMessage('m-9'))?.proofs).toMatchObject([{ kind: 'jwt' }, proof])
+  })
+
+  test('comes over gRPC, too', async () => {
+    const listening = await gateway.channel.listen?.()
+    const client = openGrpcClient(listening?.port ?? 0)
+    const part = { content: { $case: 'text', value: 'hi' }, metadata: undefined, filename: '', mediaType: '' }
+    const ids = { messageId: 'g-1', contextId: '', taskId: '', extensions: [], referenceTaskIds: [] }
+    const request = {
+      tenant: '',
+      message: { ...ids, role: 1, parts: [part], metadata },
+      configuration: undefined,
+      metadata: {},
+    }
+    const named = { authorization: `Bearer ${gateway.token}`, 'a2a-version': '1.0' }
+    const { status } = await client.call('sendMessage', request, { metadata: named })
+    client.close()
+    await listening?.close()
+    expect([status.code, claims]).toMatchObject([0, [{ audience: '@echo@agents.test', messageId: 'g-1', carriers }]])
+    const record = await gateway.store.findMessage('g-1')
+    expect(JSON.stringify(record?.message.raw)).not.toContain('identity_evidence')
+    expect(JSON.stringify(record?.message.raw)).toContain('"other":true')
+  })
+
+  test('counts from a caller who proves nothing: he stays unverified', async () => {
+    await gateway.say('hi', { metadata }, { token: null })
+    expect(claims[0]?.sender).toBeUndefined()
+    expect(gateway.heard[0]?.sender).toMatchObject({ verified: false, auth_method: 'none', identities: [evidence] })
+  })
+
+  test.each([
+    ['none', undefined],
+    ['no namespace', { other: 1 }],
+    ['a namespace that is none', { mentionable: 'x' }],
+    ['null in both places', { mentionable: { identity_evidence: null, verifiable_credentials: null } }],
+  ])('%s: nothing is asked', async (_, given) => {
+    await gateway.say('hi', { ...(given && { metadata: given }) })
+    expect([claims, gateway.heard[0]?.sender.identities?.length]).toEqual([[], 1])
+  })
+
+  test('is not used up by a message that is refused for another reason', async () => {
+    const unknown = await gateway.say('hi', { metadata, taskId: '00000000-0000-4000-8000-000000000000' })
+    const chained = { mentionable: { ...carriers, agent_chain: { hop: 99, max_hops: 99 } } }
+    const tooFar = await gateway.say('hi', { metadata: chained })
+    const empty = await gateway.say('hi', { metadata, parts: [] })
+    expect([unknown.body.error?.message, tooFar.status, empty.body.error?.code]).toEqual([
+      'Task not found',
+      403,
+      -32602,
+    ])
+    expect(claims).toEqual([])
+  })
+})
+
+describe('MN-8.1: mention_relay', () => {
+  const relayOf = async (token?: null) => {
+    await gateway.say('hi', { metadata: { mentionable: { mention_relay: { kind: 'inline' } } } }, { token })
+    return gateway.heard.at(-1)?.recipient_capabilities.mention_relay
+  }
+
+  test('a connector says how mentions reach people where he is', async () => {
+    expect(await relayOf()).toEqual({ kind: 'inline' })
+  })
+
+  test('nobody else does, and it is logged', async () => {
+    expect(await relayOf(null)).toEqual({ kind: 'none' })
+    expect(gateway.platform.logged.map(({ text }) => text)).toContain('mention relay of a message ignored')
+  })
+})

@@ -1,0 +1,63 @@
+import { connect } from 'node:http2'
+import { status } from '@grpc/grpc-js'
+import type { Listening } from '@postern/core'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import type { A2aTestGateway } from '../setup/gateway.ts'
+import { openA2aGateway } from '../setup/gateway.ts'
+
+let gateway: A2aTestGateway
+let listening: Listening | undefined
+
+beforeAll(async () => {
+  gateway = await openA2aGateway({ config: { grpc: { port: 0 } } })
+  listening = await gateway.channel.listen?.()
+})
+afterAll(async () => {
+  await listening?.close()
+  await gateway.close()
+})
+
+/** One call, written by hand: the status in which it ends. */
+async function callRaw(bytes: Buffer, more: Readonly<Record<string, string>> = {}): Promise<string | undefined> {
+  const session = connect(`http://localhost:${listening?.port}`)
+  const stream = session.request({
+    ':method': 'POST',
+    ':path': '/lf.a2a.v1.A2AService/GetTask',
+    'content-type': 'application/grpc',
+    te: 'trailers',
+    authorization: `Bearer ${gateway.token}`,
+    'a2a-version': '1.0',
+    ...more,
+  })
+  const ended = new Promise<unknown>(resolve => {
+    stream.on('response', headers => headers['grpc-status'] !== undefined && resolve(headers['grpc-status']))
+    stream.on('trailers', trailers => resolve(trailers['grpc-status']))
+    stream.on('error', resolve)
+    stream.on('close', () => resolve('closed'))
+  })
+  stream.resume()
+  stream.end(bytes)
+  const code = await ended
+  session.destroy()
+  return status[Number(code)] ?? String(code)
+}
+
+const frame = (message: Buffer, flag = 0) => {
+  const head = Buffer.from([flag, 0, 0, 0, 0])
+  head.writeUInt32BE(message.length, 1)
+  return Buffer.concat([head, message])
+}
+const request = Buffer.from([0x12, 1, 0x61])
+
+test.each<[string, Buffer, Readonly<Record<string, string>>]>([
+  ['bytes that are no such message', frame(Buffer.from([0x12, 0xff])), {}],
+  ['a message that says it is compressed and is not', frame(request, 1), { 'grpc-encoding': 'gzip' }],
+  ['a time-out that is none', frame(request), { 'grpc-timeout': 'soon' }],
+  ['no message', Buffer.alloc(0), {}],
+  ['two messages', Buffer.concat([frame(request), frame(request)]), {}],
+  ['half a message', frame(request).subarray(0, 6), {}],
+  ['half a head', frame(request).subarray(0, 3), {}],
+])('a call with %s is refused as malformed', async (_, bytes, headers) => {
+  expect(await callRaw(bytes, headers)).toBe('INVALID_ARGUMENT')
+  expect(gateway.refused.at(-1)).toMatchObject({ code: 'malformed' })
+})

@@ -1,0 +1,488 @@
+import { hash } from 'node:crypto'
+import { mkdtempSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { BinaryReader, BinaryWriter } from '@bufbuild/protobuf/wire'
+import { credentials, status } from '@grpc/grpc-js'
+import type { Agent, Listening } from '@postern/core'
+import { makeCertificate } from '@postern/http/test-certificate'
+import { calculateJwkThumbprint, SignJWT } from 'jose'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { a2aConfigSchema } from '../../src/index.ts'
+import { findLeak } from '../setup/answers.ts'
+import type { A2aTestGateway } from '../setup/gateway.ts'
+import { joinTextParts, openA2aGateway } from '../setup/gateway.ts'
+import type { GrpcAnswer, GrpcOptions } from '../setup/grpc-client.ts'
+import { openGrpcClient } from '../setup/grpc-client.ts'
+import { makeIssuerKey } from '../setup/issuer.ts'
+
+const says = (content: string) => ({ kind: 'text', mime: 'text/plain', content }) as const
+let endings = 0
+
+const store: Agent = {
+  async *handle({ parts }, { signal }) {
+    const asked = joinTextParts(parts)
+    if (asked === 'hang') await new Promise((_, no) => signal.addEventListener('abort', () => no(signal.reason)))
+    else if (asked === 'ask') yield { status: 'input_required', parts: [says('which one?')] }
+    else if (asked === 'flood') for (let at = 0; at < 400; at += 1) yield says('x'.repeat(64 * 1024))
+    else {
+      yield says('heard: ')
+      yield says(asked)
+    }
+    endings += 1
+  },
+}
+const other: Agent = { handle: () => ({ parts: [says('the other')] }) }
+
+let gateway: A2aTestGateway
+let listening: Listening
+let client: ReturnType<typeof openGrpcClient>
+const answers: GrpcAnswer[] = []
+
+beforeAll(async () => {
+  const limits = { body_bytes: 256 * 1024, streams_per_caller: 3 }
+  gateway = await openA2aGateway({ agents: { store, other }, config: { grpc: { port: 0 }, limits } })
+  listening = await open(gateway)
+  client = openGrpcClient(listening.port)
+})
+afterAll(async () => {
+  client.close()
+  await listening.close()
+  await gateway.close()
+})
+
+async function open({ channel }: A2aTestGateway): Promise<Listening> {
+  const opened = await channel.listen?.()
+  if (!opened) throw new Error('nothing listens')
+  return opened
+}
+
+type Method = Parameters<ReturnType<typeof openGrpcClient>['call']>[0]
+
+async function call(name: Method, request: unknown, { metadata, bytes }: GrpcOptions = {}): Promise<GrpcAnswer> {
+  const named = { authorization: `Bearer ${gateway.token}`, 'a2a-version': '1.0', ...metadata }
+  const answer = await client.call(name, request, { metadata: named, bytes })
+  answers.push(answer)
+  return answer
+}
+
+let unique = 0
+function message(value: string, more: object = {}) {
+  unique += 1
+  const part = { content: { $case: 'text', value }, metadata: undefined, filename: '', mediaType: '' }
+  const rest = { contextId: '', taskId: '', metadata: undefined, extensions: [], referenceTaskIds: [] }
+  return { tenant: '', message: { messageId: `g-${unique}`, role: 1, parts: [part], ...rest, ...more } }
+}
+
+const later = { acceptedOutputModes: [], returnImmediately: true }
+
+/** google.rpc.Status of the trailers: code, message, and the details by type. */
+function readStatus({ status: { metadata } }: GrpcAnswer) {
+  const [bytes] = metadata.get('grpc-status-details-bin')
+  const fields = readFields(bytes as Buffer)
+  const details = fields.filter(([field]) => field === 3).map(([, value]) => readFields(value as Uint8Array))
+  const texts = (list: ReturnType<typeof readFields>) => list.map(([field, value]) => [field, String(value)])
+  return {
+    code: fields.find(([field]) => field === 1)?.[1],
+    details: Object.fromEntries(
+      details.map(([type, value]) => [
+        Buffer.from(type?.[1] as Uint8Array).toString(),
+        texts(readFields(value?.[1] as Uint8Array)),
+      ]),
+    ),
+  }
+}
+
+function readFields(bytes: Uint8Array): readonly (readonly [number, Buffer | number])[] {
+  const reader = new BinaryReader(bytes)
+  const fields: (readonly [number, Buffer | number])[] = []
+  while (reader.pos < reader.len) {
+    const [field, type] = reader.tag()
+    fields.push([field, type === 2 ? Buffer.from(reader.bytes()) : reader.int32()])
+  }
+  return fields
+}
+
+const infoType = 'type.googleapis.com/google.rpc.ErrorInfo'
+const badRequestType = 'type.googleapis.com/google.rpc.BadRequest'
+
+const infoOf = (reason: string) => [
+  [1, reason],
+  [2, 'a2a-protocol.org'],
+]
+
+describe('the gRPC binding', () => {
+  test('GRPC-SVC-001, GRPC-SVC-002 is the service of the protobuf file, in proto3', async () => {
+    const { messages, status: ended } = await call('sendMessage', message('hi'))
+    expect(ended.code).toBe(status.OK)
+    expect(messages).toMatchObject([
+      { payload: { $case: 'task', value: { status: { state: 3 }, artifacts: [{ parts: [{}] }] } } },
+    ])
+    const unknown = await client.call('getTask', {}, { bytes: Buffer.alloc(0) })
+    expect(unknown.status.code).toBe(status.UNAUTHENTICATED)
+  })
+
+  test('GRPC-ERR-003 a streaming method tells many messages, and ends', async () => {
+    const { messages, status: ended } = await call('sendStreamingMessage', message('hi'))
+    expect(ended.code).toBe(status.OK)
+    const kinds = messages.map(({ payload }) => payload.$case)
+    expect([kinds.at(0), kinds.at(-1)]).toEqual(['task', 'statusUpdate'])
+    expect(kinds).toContain('artifactUpdate')
+  })
+
+  test('GRPC-META-001 version and extensions are metadata', async () => {
+    const extension = 'https://mentionable.dev/ns/policy/v0.1'
+    const named = await call('sendMessage', message('hi'), { metadata: { 'a2a-extensions': `urn:x, ${extension}` } })
+    expect(named.initial.get('a2a-extensions')).toEqual([extension])
+    const patched = await call('sendMessage', message('hi'), { metadata: { 'a2a-version': '1.0.1' } })
+    expect(patched.status.code).toBe(status.OK)
+  })
+
+  test.each(['', '0.3', '99.0', '1.0, 0.3'])('VER-SERVER-002, -003 version %j is refused', async version => {
+    const answer = await call('sendMessage', message('hi'), { metadata: { 'a2a-version': version } })
+    expect(answer.status.code).toBe(status.FAILED_PRECONDITION)
+    expect(readStatus(answer).details[infoType]).toEqual(infoOf('VERSION_NOT_SUPPORTED'))
+  })
+
+  test('GRPC-ERR-001 the trailers hold the whole google.rpc.Status', async () => {
+    const answer = await call('sendMessage', message('hi', { role: 2, parts: [] }))
+    expect(answer.status.code).toBe(status.INVALID_ARGUMENT)
+    const { code, details } = readStatus(answer)
+    expect(code).toBe(status.INVALID_ARGUMENT)
+    expect(details[infoType]).toEqual(infoOf('INVALID_PARAMS'))
+    const fields = details[badRequestType]?.map(([, text]) => text)
+    expect(fields).toEqual([expect.stringContaining('message.role'), expect.stringContaining('message.parts')])
+  })
+
+  test('GRPC-ERR-001, GRPC-ERR-002 errors of A2A have their codes and ErrorInfo', async () => {
+    const { messages } = await call('sendMessage', message('hi'))
+    const { id } = messages[0].payload.value
+    const key = { tenant: '', taskId: id, id: 'none' }
+    const rows = [
+      [call('getTask', { tenant: '', id: 'none' }), 'NOT_FOUND', 'TASK_NOT_FOUND'],
+      [call('cancelTask', { tenant: '', id }), 'FAILED_PRECONDITION', 'TASK_NOT_CANCELABLE'],
+      [call('subscribeToTask', { tenant: '', id }), 'FAILED_PRECONDITION', 'UNSUPPORTED_OPERATION'],
+      [call('subscribeToTask', { tenant: '', id: 'none' }), 'NOT_FOUND', 'TASK_NOT_FOUND'],
+      [call('sendMessage', message('hi', { taskId: id })), 'FAILED_PRECONDITION', 'UNSUPPORTED_OPERATION'],
+      [call('getTaskPushNotificationConfig', key), 'NOT_FOUND', 'TASK_NOT_FOUND'],
+      [call('listTasks', listOf({ pageSize: 101 })), 'INVALID_ARGUMENT', 'INVALID_PARAMS'],
+      [
+        call('sendMessage', { ...message('hi'), configuration: { acceptedOutputModes: ['a/b'] } }),
+        'INVALID_ARGUMENT',
+        'CONTENT_TYPE_NOT_SUPPORTED',
+      ],
+    ] as const
+    for (const [answer, code, reason] of rows) {
+      const got = await answer
+      expect([status[got.status.code], readStatus(got).details[infoType]]).toEqual([code, infoOf(reason)])
+    }
+  })
+
+  test('A2A-A01 no credential: UNAUTHENTICATED with the challenge, before the request is read', async () => {
+    const answer = await client.call('sendMessage', {}, { bytes: Buffer.from('what is this'), metadata: {} })
+    answers.push(answer)
+    expect(answer.status).toMatchObject({ code: status.UNAUTHENTICATED })
+    expect(answer.status.metadata.get('www-authenticate')).toEqual(['Bearer realm="agents.test"'])
+    expect(readStatus(answer).details[infoType]).toEqual(infoOf('UNAUTHENTICATED'))
+  })
+
+  test('A2A-A13 a scope that is missing is named', async () => {
+    const token = await gateway.issuer.sign({ scope: 'a2a:task.read' })
+    const answer = await call('sendMessage', message('hi'), { metadata: { authorization: `Bearer ${token}` } })
+    expect(answer.status.code).toBe(status.PERMISSION_DENIED)
+    expect(answer.status.metadata.get('www-authenticate')[0]).toContain('scope="a2a:message.send"')
+  })
+
+  test('D a token bound to a key needs a proof for the path of its method', async () => {
+    const holder = await makeIssuerKey('holder')
+    const token = await gateway.issuer.sign({ cnf: { jkt: await calculateJwkThumbprint(holder.publicJwk) } })
+    const prove = (method: string) =>
+      new SignJWT({
+        jti: method,
+        htm: 'POST',
+        htu: `https://agents.test/lf.a2a.v1.A2AService/${method}`,
+        iat: Math.floor(gateway.platform.now() / 1000),
+        ath: hash('sha256', token, 'base64url'),
+      })
+        .setProtectedHeader({ typ: 'dpop+jwt', alg: 'ES256', jwk: holder.publicJwk })
+        .sign(holder.privateKey)
+    const authorization = `DPoP ${token}`
+    const list = async (dpop?: string) =>
+      (await call('listTasks', listOf({}), { metadata: { authorization, ...(dpop && { dpop }) } })).status
+    expect((await list(await prove('ListTasks'))).code).toBe(status.OK)
+    expect(await list(await prove('GetTask'))).toMatchObject({
+      code: status.UNAUTHENTICATED,
+      details: 'Cannot take request: DPoP proof is for another address',
+    })
+    expect((await list()).metadata.get('www-authenticate')[0]).toContain('error="invalid_dpop_proof"')
+  })
+
+  test('A2A-T02 the task of another is answered as none, on every method', async () => {
+    const { messages } = await call('sendMessage', { ...message('ask') })
+    const { id } = messages[0].payload.value
+    const metadata = { authorization: `Bearer ${await gateway.issuer.sign({ sub: 'bob' })}` }
+    const config = { tenant: '', id: '', url: 'https://hook.test/', token: '', authentication: undefined }
+    const methods = [
+      ['getTask', (task: string) => ({ tenant: '', id: task })],
+      ['cancelTask', (task: string) => ({ tenant: '', id: task })],
+      ['subscribeToTask', (task: string) => ({ tenant: '', id: task })],
+      ['sendMessage', (task: string) => message('x', { taskId: task })],
+      ['createTaskPushNotificationConfig', (task: string) => ({ ...config, taskId: task })],
+      ['getTaskPushNotificationConfig', (task: string) => ({ tenant: '', taskId: task, id: 'a' })],
+      ['listTaskPushNotificationConfigs', (task: string) => ({ tenant: '', taskId: task, pageSize: 0, pageToken: '' })],
+      ['deleteTaskPushNotificationConfig', (task: string) => ({ tenant: '', taskId: task, id: 'a' })],
+    ] as const
+    for (const [name, requestOf] of methods) {
+      const shown = async (task: string) => {
+        const { status: ended, details } = await call(name, requestOf(task), { metadata })
+        return { code: ended.code, details: ended.details, bytes: details }
+      }
+      const ofAnother = await shown(id)
+      expect(ofAnother.code).toBe(status.NOT_FOUND)
+      expect(await shown('01234567-89ab-4def-8123-456789abcdef')).toEqual(ofAnother)
+    }
+  })
+
+  test('A2A-A14 an agent is a tenant; the default agent needs none, an unknown one is not found', async () => {
+    const { messages } = await call('sendMessage', { ...message('hi'), tenant: 'other' })
+    const task = messages[0].payload.value
+    expect(task.artifacts[0].parts[0].content.value).toBe('the other')
+    const found = await call('getTask', { tenant: 'other', id: task.id })
+    expect(found.status.code).toBe(status.OK)
+    expect((await call('getTask', { tenant: '', id: task.id })).status.code).toBe(status.NOT_FOUND)
+    const answer = await call('sendMessage', { ...message('hi'), tenant: 'nobody' })
+    expect(answer.status).toMatchObject({ code: status.NOT_FOUND, details: 'Agent not found' })
+  })
+
+  test('A2A-M12 one message id is one task, over gRPC and JSON-RPC alike', async () => {
+    const request = message('once')
+    const { messages } = await call('sendMessage', request)
+    const said = { messageId: request.message.messageId, role: 'ROLE_USER', parts: [{ text: 'once' }] }
+    const { body } = await gateway.rpc('SendMessage', { message: said })
+    expect(body.result.task.id).toBe(messages[0].payload.value.id)
+  })
+
+  test('A2A-E01 bytes that are no such message', async () => {
+    const answer = await call('sendMessage', {}, { bytes: Buffer.from([0x0a, 0xff, 0xff, 0x01]) })
+    expect(answer.status.code).toBe(status.INVALID_ARGUMENT)
+    expect(readStatus(answer).details[infoType]).toEqual(infoOf('PARSE_ERROR'))
+  })
+
+  test('A2A-E14 text that is not UTF-8', async () => {
+    const bad = new BinaryWriter().uint32(18).bytes(
+      new BinaryWriter()
+        .uint32(10)
+        .bytes(Buffer.from([0xff]))
+        .finish(),
+    )
+    const answer = await call('sendMessage', {}, { bytes: Buffer.from(bad.finish()) })
+    expect(answer.status.code).toBe(status.INVALID_ARGUMENT)
+  })
+
+  test('A2A-E16 a message beyond the limit', async () => {
+    const answer = await call('sendMessage', message('x'.repeat(256 * 1024)))
+    expect(answer.status.code).toBe(status.RESOURCE_EXHAUSTED)
+  })
+
+  test.each([
+    ['parts', (many: Buffer) => many, [0x2a, 0]],
+    ['items', inData, [0x0a, 0]],
+    ['extensions', (many: Buffer) => many, [0x3a, 0]],
+  ])('A2A-M21 a message of a hundred thousand tiny %s is refused before it is read', async (_, wrap, item) => {
+    const many = wrap(Buffer.concat(Array.from({ length: 100_000 }, () => Buffer.from(item))))
+    const said = Buffer.concat([Buffer.from([0x0a, 1, 0x61, 0x20, 1]), many])
+    const bytes = Buffer.from(new BinaryWriter().uint32(18).bytes(said).finish())
+    const answer = await call('sendMessage', {}, { bytes })
+    expect(status[answer.status.code]).toBe('INVALID_ARGUMENT')
+    expect(readStatus(answer).details[infoType]).toEqual(infoOf('INVALID_PARAMS'))
+  })
+
+  test('A2A-E12 a member called __proto__ changes no prototype', async () => {
+    const said = message('proto', { metadata: JSON.parse('{"__proto__":{"polluted":true}}') })
+    expect((await call('sendMessage', said)).status.code).toBe(status.OK)
+    expect(({} as { polluted?: unknown }).polluted).toBeUndefined()
+  })
+
+  test.each([
+    ['A2A-E19 data nested 100 deep', 100],
+    ['A2A-E19 data nested 3,000 deep', 3_000],
+  ])('%s', async (_, depth) => {
+    let value = new BinaryWriter().uint32(8).int32(0).finish()
+    for (let at = 0; at < depth; at += 1) {
+      const list = new BinaryWriter().uint32(10).bytes(value).finish()
+      value = new BinaryWriter().uint32(50).bytes(list).finish()
+    }
+    const part = new BinaryWriter().uint32(34).bytes(value).finish()
+    const said = new BinaryWriter().uint32(10).string('deep').uint32(32).int32(1).uint32(42).bytes(part).finish()
+    const bytes = Buffer.from(new BinaryWriter().uint32(18).bytes(said).finish())
+    const answer = await call('sendMessage', {}, { bytes })
+    expect(answer.status.code).toBe(status.INVALID_ARGUMENT)
+  })
+
+  test('A2A-S03 a call that is canceled frees its listener; the task goes on', async () => {
+    const { messages } = await call('sendMessage', { ...message('hang'), configuration: later })
+    const { id } = messages[0].payload.value
+    const metadata = { authorization: `Bearer ${gateway.token}`, 'a2a-version': '1.0' }
+    for (let round = 0; round < 6; round += 1) {
+      const stream = client.start('subscribeToTask', { tenant: '', id }, { metadata })
+      const ended = new Promise(resolve => stream.on('error', resolve))
+      await new Promise(resolve => stream.once('data', resolve))
+      stream.cancel()
+      await ended
+      // More than a caller may have open: each has given its place back.
+      await expect.poll(async () => (await call('getTask', { tenant: '', id })).status.code).toBe(status.OK)
+    }
+    expect((await call('cancelTask', { tenant: '', id })).status.code).toBe(status.OK)
+  })
+
+  test('A2A-S04 who does not read is dropped, and nothing waits for him', async () => {
+    const metadata = { authorization: `Bearer ${gateway.token}`, 'a2a-version': '1.0' }
+    const before = endings
+    const stream = client.start('sendStreamingMessage', message('flood'), { metadata })
+    stream.pause()
+    await expect.poll(() => endings).toBe(before + 1)
+    const ended = new Promise<number>(resolve =>
+      stream.on('error', error => resolve((error as never as { code: number }).code)),
+    )
+    stream.resume()
+    expect(await ended).toBe(status.RESOURCE_EXHAUSTED)
+  })
+
+  test('A2A-S05 streams beyond those a caller may have are refused', async () => {
+    const { messages } = await call('sendMessage', { ...message('hang'), configuration: later })
+    const { id } = messages[0].payload.value
+    const metadata = { authorization: `Bearer ${gateway.token}`, 'a2a-version': '1.0' }
+    const open = Array.from({ length: 3 }, () => client.start('subscribeToTask', { tenant: '', id }, { metadata }))
+    for (const stream of open) {
+      stream.on('error', () => {})
+      await new Promise(resolve => stream.once('data', resolve))
+    }
+    const answer = await call('subscribeToTask', { tenant: '', id })
+    expect(answer.status.code).toBe(status.RESOURCE_EXHAUSTED)
+    expect(answer.status.metadata.get('retry-after')).toEqual(['10'])
+    for (const stream of open) stream.cancel()
+  })
+
+  test('is on the card of each agent, with its tenant', async () => {
+    const config = { grpc: { port: 0, address: 'agents.test:443' } }
+    const named = await openA2aGateway({ agents: { store, other }, config, works: false })
+    const interfaces = async (path: string) =>
+      (await named.request(path)).body as never as { supportedInterfaces: readonly { protocolBinding: string }[] }
+    const { supportedInterfaces: first } = await interfaces('/.well-known/agent-card.json')
+    const row = { url: 'agents.test:443', protocolBinding: 'GRPC', protocolVersion: '1.0' }
+    expect(first.filter(({ protocolBinding }) => protocolBinding === 'GRPC')).toEqual([row])
+    const { supportedInterfaces: second } = await interfaces('/agents/other/.well-known/agent-card.json')
+    expect(second.at(-1)).toEqual({ ...row, tenant: 'other' })
+    await named.close()
+  })
+
+  test('A2A-A01 nothing an answer tells is more than its peer may know', () => {
+    for (const { status: ended, details } of answers) {
+      const told = `${ended.details}\n${details}`
+      expect([told, findLeak(told)]).toEqual([told, undefined])
+    }
+    expect(answers.length).toBeGreaterThan(30)
+  })
+})
+
+/** Items of a list that is the data of a part. */
+function inData(items: Buffer): Buffer {
+  const value = new BinaryWriter().uint32(50).bytes(items).finish()
+  const part = new BinaryWriter().uint32(34).bytes(value).finish()
+  return Buffer.from(new BinaryWriter().uint32(42).bytes(part).finish())
+}
+
+function listOf(more: object) {
+  return { tenant: '', contextId: '', status: 0, pageToken: '', ...more }
+}
+
+describe('the socket of gRPC', () => {
+  test('GRPC-SVC-003 TLS, by files', async () => {
+    const { key, cert } = makeCertificate('localhost')
+    const directory = mkdtempSync(join(tmpdir(), 'grpc-'))
+    const tls = { certificate: join(directory, 'cert.pem'), key: join(directory, 'key.pem') }
+    writeFileSync(tls.certificate, cert)
+    writeFileSync(tls.key, key)
+    const secured = await openA2aGateway({ config: { grpc: { port: 0, tls } } })
+    const socket = await open(secured)
+    const safe = openGrpcClient(socket.port, credentials.createSsl(Buffer.from(cert)))
+    const metadata = { authorization: `Bearer ${secured.token}`, 'a2a-version': '1.0' }
+    expect((await safe.call('sendMessage', message('hi'), { metadata })).status.code).toBe(status.OK)
+    const plain = openGrpcClient(socket.port)
+    expect((await plain.call('sendMessage', message('hi'), { metadata })).status.code).toBe(status.UNAVAILABLE)
+    safe.close()
+    plain.close()
+    await socket.close()
+    await secured.close()
+  })
+
+  test('a certificate that cannot be used is named', async () => {
+    const tls = { certificate: '/none', key: '/none' }
+    const secured = await openA2aGateway({ config: { grpc: { port: 0, tls } }, works: false })
+    await expect(open(secured)).rejects.toMatchObject({ name: 'ConfigError', key: 'a2a.grpc.tls' })
+    await secured.close()
+  })
+
+  test('AUTH-TLS-001 without TLS it listens on loopback only, or behind a proxy', () => {
+    const parse = (grpc: object) => a2aConfigSchema.safeParse({ grpc: { port: 1, ...grpc } }).success
+    expect(parse({})).toBe(true)
+    expect(parse({ host: '0.0.0.0' })).toBe(false)
+    expect(parse({ host: '0.0.0.0', behind_proxy: true })).toBe(true)
+    expect(parse({ host: '0.0.0.0', tls: { certificate: 'a', key: 'b' } })).toBe(true)
+  })
+
+  test('calls of one address beyond its limit are refused before anything else is looked at', async () => {
+    const limited = await openA2aGateway({ config: { grpc: { port: 0, per_address: 3 } }, works: false })
+    const socket = await open(limited)
+    const caller = openGrpcClient(socket.port)
+    const codes = []
+    for (let at = 0; at < 4; at += 1) codes.push((await caller.call('getTask', {}, { bytes: Buffer.alloc(0) })).status)
+    expect(codes.map(({ code }) => status[code])).toEqual([
+      ...Array.from({ length: 3 }, () => 'UNAUTHENTICATED'),
+      'RESOURCE_EXHAUSTED',
+    ])
+    expect(Number(codes.at(-1)?.metadata.get('retry-after')[0])).toBeGreaterThan(0)
+    caller.close()
+    await socket.close()
+    await limited.close()
+  })
+
+  test('A2A-S07 a shutdown ends streams cleanly, and answers calls that wait', async () => {
+    const own = await openA2aGateway({ agents: { store }, config: { grpc: { port: 0 } } })
+    const socket = await open(own)
+    const caller = openGrpcClient(socket.port)
+    const metadata = { authorization: `Bearer ${own.token}`, 'a2a-version': '1.0' }
+    const begun = await caller.call('sendMessage', { ...message('hang'), configuration: later }, { metadata })
+    const stream = caller.start('subscribeToTask', { tenant: '', id: begun.messages[0].payload.value.id }, { metadata })
+    const ended = new Promise<number>(resolve => stream.on('status', ({ code }) => resolve(code)))
+    await new Promise(resolve => stream.once('data', resolve))
+    stream.resume()
+    const waiting = caller.call('sendMessage', message('hang'), { metadata })
+    await expect.poll(() => own.heard.length).toBe(2)
+    own.channel.release?.()
+    await socket.close()
+    expect(await ended).toBe(status.OK)
+    const { messages, status: answered } = await waiting
+    expect([answered.code, messages[0]?.payload.$case]).toEqual([status.OK, 'task'])
+    caller.close()
+    await own.close()
+  })
+
+  test('nothing of it is loaded where it is not configured', () => {
+    const names = readdirSync(new URL('../../src/', import.meta.url), { recursive: true }).map(String)
+    const outside = names.filter(name => name.endsWith('.ts') && !name.startsWith('grpc'))
+    const loading = outside.filter(name =>
+      /^(import|export) (?!type\b).* from '(.*\/grpc\/|@grpc|@bufbuild|@a2a-js)/m.test(
+        readFileSync(new URL(`../../src/${name}`, import.meta.url), 'utf8'),
+      ),
+    )
+    expect(loading).toEqual([])
+    expect(outside.length).toBeGreaterThan(50)
+  })
+
+  test('is not there where it is not configured', async () => {
+    const plain = await openA2aGateway({ works: false })
+    expect(plain.channel.listen).toBeUndefined()
+    await plain.close()
+  })
+})

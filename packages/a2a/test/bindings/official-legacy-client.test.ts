@@ -1,0 +1,136 @@
+import type { Agent } from '@postern/core'
+import type { Message, Task } from 'a2a-sdk-03'
+import type { Client } from 'a2a-sdk-03/client'
+import {
+  ClientFactory,
+  ClientFactoryOptions,
+  DefaultAgentCardResolver,
+  JsonRpcTransportFactory,
+} from 'a2a-sdk-03/client'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import type { A2aTestGateway } from '../setup/gateway.ts'
+import { joinTextParts, openA2aGateway } from '../setup/gateway.ts'
+import { listenOnLoopback } from '../setup/listen.ts'
+import type { TestReceiver } from '../setup/receiver.ts'
+import { openReceiver } from '../setup/receiver.ts'
+
+const says = (content: string) => ({ kind: 'text', mime: 'text/plain', content }) as const
+
+const agent: Agent = {
+  async *handle({ parts }, { signal }) {
+    const asked = joinTextParts(parts)
+    if (asked === 'hang') await new Promise((_, no) => signal.addEventListener('abort', () => no(signal.reason)))
+    else if (asked === 'ask') yield { status: 'input_required', parts: [says('which one?')] }
+    else {
+      yield says('heard: ')
+      yield says(asked)
+    }
+  },
+}
+
+let gateway: A2aTestGateway
+let server: Awaited<ReturnType<typeof listenOnLoopback>>
+let receiver: TestReceiver
+let client: Client
+const asked: string[] = []
+
+/** As the client is delivered: it knows nothing but the origin, and looks for the card where it always does. */
+beforeAll(async () => {
+  receiver = await openReceiver()
+  gateway = await openA2aGateway({ agents: { desk: agent }, loopback: { 'hook.test': receiver.port } })
+  server = await listenOnLoopback(gateway.channel.routes)
+  const fetchImpl: typeof fetch = (input, init) => {
+    const url = String(input instanceof Request ? input.url : input)
+    asked.push(new URL(url).pathname)
+    const headers = new Headers(init?.headers)
+    headers.set('authorization', `Bearer ${gateway.token}`)
+    return fetch(url.replace('https://agents.test', `http://127.0.0.1:${server.port}`), { ...init, headers })
+  }
+  const options = ClientFactoryOptions.createFrom(ClientFactoryOptions.default, {
+    transports: [new JsonRpcTransportFactory({ fetchImpl })],
+    cardResolver: new DefaultAgentCardResolver({ fetchImpl }),
+  })
+  client = await new ClientFactory(options).createFromUrl('https://agents.test')
+})
+afterAll(async () => {
+  await server.close()
+  await gateway.close()
+  await receiver.close()
+})
+
+let unique = 0
+function message(text: string, more: Partial<Message> = {}): Message {
+  unique += 1
+  return { kind: 'message', messageId: `old-${unique}`, role: 'user', parts: [{ kind: 'text', text }], ...more }
+}
+
+async function begin(
+  text: string,
+  more: { readonly blocking?: boolean; readonly taskId?: string } = {},
+): Promise<Task> {
+  const { blocking, ...ids } = more
+  const configuration = blocking === undefined ? {} : { configuration: { blocking } }
+  const sent = await client.sendMessage({ message: message(text, ids), ...configuration })
+  if (sent.kind !== 'task') throw new Error('expected a task')
+  return sent
+}
+
+test('a client of 0.3.14 finds the card at its default path', async () => {
+  expect(asked[0]).toBe('/.well-known/agent-card.json')
+  // It has asked for the extended card by now, in its own words.
+  const card = await client.getAgentCard()
+  expect(card).toMatchObject({
+    protocolVersion: '0.3.0',
+    url: 'https://agents.test/agents/desk/a2a',
+    securitySchemes: { bearer: { type: 'http', scheme: 'Bearer' } },
+  })
+  expect(JSON.stringify(card.capabilities.extensions)).toContain('urn:postern:a2a:limits:v1')
+})
+
+test('it sends and gets', async () => {
+  const task = await begin('hello')
+  expect(task.status.state).toBe('completed')
+  expect(task.artifacts?.[0]?.parts).toEqual([{ kind: 'text', text: 'heard: hello' }])
+  expect((await client.getTask({ id: task.id, historyLength: 5 })).history).toMatchObject([{ role: 'user' }])
+  await expect(client.getTask({ id: 'none' })).rejects.toMatchObject({ name: 'TaskNotFoundError' })
+})
+
+test('it streams, to the event that is final', async () => {
+  const events = []
+  for await (const event of client.sendMessageStream({ message: message('hello') })) events.push(event)
+  expect(events.at(0)).toMatchObject({ kind: 'task' })
+  expect(events.at(-1)).toMatchObject({ kind: 'status-update', final: true, status: { state: 'completed' } })
+  const said = events.flatMap(event => (event.kind === 'artifact-update' ? event.artifact.parts : []))
+  expect(said.map(part => (part.kind === 'text' ? part.text : '')).join('')).toBe('heard: hello')
+})
+
+test('it goes on with a question, and resubscribes', async () => {
+  const { id } = await begin('ask')
+  const states: string[] = []
+  for await (const event of client.resubscribeTask({ id })) {
+    if (event.kind === 'task') void begin('this', { taskId: id })
+    if (event.kind === 'task' || event.kind === 'status-update') states.push(event.status.state)
+  }
+  expect([states.at(0), states.at(-1)]).toEqual(['input-required', 'completed'])
+})
+
+test('it cancels, once', async () => {
+  const { id } = await begin('hang', { blocking: false })
+  expect((await client.cancelTask({ id })).status.state).toBe('canceled')
+  await expect(client.cancelTask({ id })).rejects.toMatchObject({ name: 'TaskNotCancelableError' })
+})
+
+test('it has itself notified', async () => {
+  const { id: taskId } = await begin('ask')
+  const pushNotificationConfig = { id: 'old', url: 'https://hook.test/', token: 't' }
+  const key = { id: taskId, pushNotificationConfigId: 'old' }
+  const made = await client.setTaskPushNotificationConfig({ taskId, pushNotificationConfig })
+  expect(made).toMatchObject({ taskId, pushNotificationConfig })
+  expect(await client.getTaskPushNotificationConfig(key)).toEqual(made)
+  expect(await client.listTaskPushNotificationConfig({ id: taskId })).toEqual([made])
+  const before = receiver.received.length
+  await begin('this', { taskId })
+  await expect.poll(() => receiver.received.length).toBe(before + 1)
+  await client.deleteTaskPushNotificationConfig(key)
+  expect(await client.listTaskPushNotificationConfig({ id: taskId })).toEqual([])
+})

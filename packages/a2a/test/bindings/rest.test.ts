@@ -1,0 +1,239 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import type { A2aAnswer, A2aPostOptions, A2aTestGateway } from '../setup/gateway.ts'
+import { echoAgent, openA2aGateway } from '../setup/gateway.ts'
+
+let gateway: A2aTestGateway
+
+beforeAll(async () => {
+  const asking = { handle: () => ({ status: 'input_required' as const, parts: [] }) }
+  gateway = await openA2aGateway({ agents: { echo: echoAgent, asking }, config: { limits: { body_bytes: 20_000 } } })
+})
+afterAll(() => gateway.close())
+
+const unknownId = '00000000-0000-4000-8000-000000000000'
+
+interface RestOptions extends Omit<A2aPostOptions, 'path'> {
+  readonly body?: unknown
+  readonly at?: string
+}
+
+function rest(method: string, path: string, { body, headers, token, at = '/a2a/rest' }: RestOptions = {}) {
+  const bearer = token === null ? undefined : `Bearer ${token ?? gateway.token}`
+  const text = typeof body === 'string' ? body : JSON.stringify(body)
+  return gateway.request(at + path, {
+    method,
+    ...(body !== undefined && { body: text }),
+    headers: {
+      'a2a-version': '1.0',
+      ...(body !== undefined && { 'content-type': 'application/a2a+json' }),
+      ...(bearer && { authorization: bearer }),
+      ...headers,
+    },
+  })
+}
+
+let unique = 0
+const send = (text: string, message: object = {}) => {
+  unique += 1
+  return { message: { messageId: `r-${unique}`, role: 'ROLE_USER', parts: [{ text }], ...message } }
+}
+
+/** What a google.rpc.Status tells. */
+// biome-ignore lint/suspicious/noExplicitAny: tests read what came over the wire
+function errorOf({ status, body }: A2aAnswer): any {
+  const { error } = body as unknown as { error: { code: number; status: string; message: string; details: never[] } }
+  expect(error.code).toBe(status)
+  const [info, request] = error.details as { reason: string; domain: string; fieldViolations?: object[] }[]
+  expect(info).toMatchObject({ '@type': 'type.googleapis.com/google.rpc.ErrorInfo', domain: 'a2a-protocol.org' })
+  return { http: status, status: error.status, reason: info?.reason, message: error.message, request }
+}
+
+describe('HTTP_JSON-URL-001 every unary operation has its path', () => {
+  test('SendMessage, GetTask, ListTasks, for the default agent and for each one', async () => {
+    for (const at of ['/a2a/rest', '/agents/echo/a2a/rest']) {
+      const sent = await rest('POST', '/message:send', { body: send('hello'), at })
+      expect(sent.status).toBe(200)
+      const { task } = sent.body as unknown as { task: { id: string; contextId: string; artifacts: object[] } }
+      expect(task.artifacts).toMatchObject([{ parts: [{ text: 'heard: hello' }] }])
+      const found = await rest('GET', `/tasks/${task.id}?historyLength=0`, { at })
+      expect(found.body).toEqual(task)
+      const listed = await rest('GET', `/tasks?contextId=${task.contextId}&pageSize=1&includeArtifacts=true`, { at })
+      expect(listed.body).toMatchObject({ tasks: [{ id: task.id }], nextPageToken: '', pageSize: 1, totalSize: 1 })
+    }
+  })
+
+  test.each([
+    ['nothing', undefined, undefined],
+    ['the word null', 'null', 'application/json'],
+    ['an empty object', '{}', 'application/json'],
+    ['metadata', '{"metadata":{"why":"enough"}}', 'application/a2a+json'],
+  ])('CancelTask takes a body of %s', async (_, body, type) => {
+    const at = '/agents/asking/a2a/rest'
+    const sent = await rest('POST', '/message:send', { body: send('x'), at })
+    const { id } = (sent.body as unknown as { task: { id: string } }).task
+    const headers = type ? { 'content-type': type } : {}
+    const canceled = await rest('POST', `/tasks/${id}:cancel`, { body, headers, at })
+    expect(canceled.body).toMatchObject({ id, status: { state: 'TASK_STATE_CANCELED' } })
+    expect(errorOf(await rest('POST', `/tasks/${id}:cancel`, { at }))).toMatchObject({
+      http: 400,
+      status: 'FAILED_PRECONDITION',
+      reason: 'TASK_NOT_CANCELABLE',
+      message: 'Cannot CancelTask: the task has ended',
+    })
+  })
+})
+
+describe('BIND-EQUIV-002 both bindings answer with one result', () => {
+  test('of GetTask and ListTasks, byte for byte', async () => {
+    const sent = await rest('POST', '/message:send', { body: send('hello') })
+    const { id, contextId } = (sent.body as unknown as { task: { id: string; contextId: string } }).task
+    const pairs = [
+      [await rest('GET', `/tasks/${id}`), await gateway.rpc('GetTask', { id })],
+      [await rest('GET', `/tasks?contextId=${contextId}`), await gateway.rpc('ListTasks', { contextId })],
+    ] as const
+    for (const [ours, theirs] of pairs) expect(ours.text).toBe(JSON.stringify(theirs.body.result))
+  })
+
+  test('BIND-EQUIV-003 and refuse in the same words, for the same reason', async () => {
+    const pairs = [
+      [await rest('GET', `/tasks/${unknownId}`), await gateway.rpc('GetTask', { id: unknownId })],
+      [
+        await rest('POST', '/message:send', { body: send('x', { parts: [] }) }),
+        await gateway.rpc('SendMessage', send('x', { parts: [] })),
+      ],
+      [await rest('GET', '/tasks?pageSize=-1'), await gateway.rpc('ListTasks', { pageSize: -1 })],
+      [await rest('GET', '/acme/tasks'), await gateway.rpc('ListTasks', { tenant: 'acme' })],
+    ] as const
+    for (const [ours, theirs] of pairs) {
+      const { message, reason, request } = errorOf(ours)
+      expect([message, reason, request]).toEqual([
+        theirs.body.error?.message,
+        theirs.body.error?.data[0].reason,
+        theirs.body.error?.data[1],
+      ])
+    }
+  })
+
+  test('A2A-M12 a message sent by both is one', async () => {
+    const body = send('hello')
+    const [one, two] = [await rest('POST', '/message:send', { body }), await gateway.rpc('SendMessage', body)]
+    expect(one.text).toBe(JSON.stringify(two.body.result))
+    expect(gateway.heard.filter(({ id }) => id === body.message.messageId)).toHaveLength(1)
+    expect(gateway.heard.at(-1)?.raw).toEqual(body)
+  })
+
+  test('BIND-EQUIV-004 A2A-T02 the task of another is not found, byte for byte as if there were none', async () => {
+    const sent = await rest('POST', '/message:send', { body: send('x'), at: '/agents/asking/a2a/rest' })
+    const { id } = (sent.body as unknown as { task: { id: string } }).task
+    const token = await gateway.issuer.sign({ sub: 'bob' })
+    const at = '/agents/asking/a2a/rest'
+    for (const [method, path] of [
+      ['GET', ''],
+      ['POST', ':cancel'],
+    ] as const) {
+      const foreign = await rest(method, `/tasks/${id}${path}`, { token, at })
+      const unknown = await rest(method, `/tasks/${unknownId}${path}`, { token, at })
+      expect(foreign.text).toBe(unknown.text)
+      expect([...foreign.headers]).toEqual([...unknown.headers])
+      expect(errorOf(foreign)).toMatchObject({ http: 404, status: 'NOT_FOUND', reason: 'TASK_NOT_FOUND' })
+    }
+  })
+})
+
+describe('HTTP_JSON-SVC-001 the type of the answer', () => {
+  test.each([
+    ['nothing said, nothing sent', {}, undefined, 'application/a2a+json'],
+    ['a2a+json sent', { 'content-type': 'application/a2a+json' }, '{}', 'application/a2a+json'],
+    ['json sent', { 'content-type': 'application/json' }, '{}', 'application/json'],
+    ['json asked for', { accept: 'application/json' }, undefined, 'application/json'],
+    ['both asked for', { accept: 'application/json;q=0.5, application/a2a+json' }, undefined, 'application/a2a+json'],
+    ['anything asked for, json sent', { 'content-type': 'application/json', accept: '*/*' }, '{}', 'application/json'],
+    ['something else asked for', { accept: 'text/html' }, undefined, 'application/a2a+json'],
+  ])('%s', async (_, headers, body, type) => {
+    const path = `/tasks/${unknownId}`
+    const answer = await (body ? rest('POST', `${path}:cancel`, { headers, body }) : rest('GET', path, { headers }))
+    expect(answer.headers.get('content-type')).toBe(type)
+    expect(answer.headers.get('cache-control')).toBe('no-store')
+  })
+})
+
+describe('HTTP_JSON-STATUS-001 what is wrong is told by status and reason', () => {
+  const body = '{"message":{}}'
+  const text = { 'content-type': 'text/plain' }
+  test.each<[string, string, string, RestOptions, number, string]>([
+    ['A2A-E01 broken JSON', 'POST', '/message:send', { body: '{bad' }, 400, 'PARSE_ERROR'],
+    ['A2A-E02 empty body', 'POST', '/message:send', { body: '' }, 400, 'PARSE_ERROR'],
+    ['A2A-E08 body an array', 'POST', '/message:send', { body: '[]' }, 400, 'INVALID_PARAMS'],
+    ['A2A-E13 text/plain', 'POST', '/message:send', { body, headers: text }, 400, 'CONTENT_TYPE_NOT_SUPPORTED'],
+    ['A2A-E16 too large', 'POST', '/message:send', { body: ' '.repeat(20_001) }, 413, 'REQUEST_TOO_LARGE'],
+    ['A2A-E19 too deep', 'POST', '/message:send', { body: '['.repeat(9_000) }, 400, 'INVALID_PARAMS'],
+    ['A2A-E20 unknown path', 'GET', '/nothing', {}, 404, 'NOT_FOUND'],
+    ['A2A-E20 the endpoint itself', 'GET', '/', {}, 404, 'NOT_FOUND'],
+    ['A2A-E20 the endpoint without its slash', 'GET', '', {}, 404, 'NOT_FOUND'],
+    ['A2A-E20 a path of 0.3', 'POST', '/v1/message:sent', { body }, 404, 'NOT_FOUND'],
+    ['A2A-E22 id with %2F', 'GET', '/tasks/a%2Fb', {}, 404, 'TASK_NOT_FOUND'],
+    ['A2A-E22 id with %00', 'GET', '/tasks/a%00', {}, 404, 'TASK_NOT_FOUND'],
+    ['A2A-E22 id ..', 'GET', '/tasks/%2e%2e%2f', {}, 404, 'TASK_NOT_FOUND'],
+    ['A2A-E22 id not UTF-8', 'GET', '/tasks/%ff', {}, 404, 'TASK_NOT_FOUND'],
+    ['A2A-E22 id of 10 kB', 'GET', `/tasks/${'x'.repeat(10_000)}`, {}, 404, 'TASK_NOT_FOUND'],
+    ['A2A-E22 id __proto__', 'GET', '/tasks/__proto__', {}, 404, 'TASK_NOT_FOUND'],
+    ['A2A-V01 no version', 'GET', '/tasks', { headers: { 'a2a-version': '' } }, 400, 'VERSION_NOT_SUPPORTED'],
+    ['A2A-V02 99.0', 'GET', '/tasks', { headers: { 'a2a-version': '99.0' } }, 400, 'VERSION_NOT_SUPPORTED'],
+    ['A2A-V05 two versions', 'GET', '/tasks?A2A-Version=0.3', {}, 400, 'VERSION_NOT_SUPPORTED'],
+    ['A2A-M17 historyLength -1', 'GET', `/tasks/${unknownId}?historyLength=-1`, {}, 400, 'INVALID_PARAMS'],
+    ['A2A-M17 historyLength 1.5', 'GET', `/tasks/${unknownId}?historyLength=1.5`, {}, 400, 'INVALID_PARAMS'],
+    ['A2A-M17 historyLength 1e10', 'GET', `/tasks/${unknownId}?historyLength=1e10`, {}, 400, 'INVALID_PARAMS'],
+    ['A2A-T09 pageSize 101', 'GET', '/tasks?pageSize=101', {}, 400, 'INVALID_PARAMS'],
+    ['A2A-T09 pageSize x', 'GET', '/tasks?pageSize=x', {}, 400, 'INVALID_PARAMS'],
+    ['A2A-T10 forged token', 'GET', '/tasks?pageToken=x', {}, 400, 'INVALID_PARAMS'],
+    ['A2A-T11 status of 0.3', 'GET', '/tasks?status=completed', {}, 400, 'INVALID_PARAMS'],
+    ['A2A-T11 timestamp', 'GET', '/tasks?statusTimestampAfter=yesterday', {}, 400, 'INVALID_PARAMS'],
+    ['includeArtifacts 1', 'GET', '/tasks?includeArtifacts=1', {}, 400, 'INVALID_PARAMS'],
+    ['a tenant', 'GET', '/acme/tasks', {}, 400, 'INVALID_PARAMS'],
+    [
+      'another id than in the path',
+      'POST',
+      `/tasks/${unknownId}:cancel`,
+      { body: '{"id":"x"}' },
+      400,
+      'INVALID_PARAMS',
+    ],
+    ['A2A-A01 no credential', 'GET', '/tasks', { token: null }, 401, 'UNAUTHENTICATED'],
+    ['an unknown agent', 'GET', '/tasks', { at: '/agents/nobody/a2a/rest' }, 404, 'NOT_FOUND'],
+    ['an agent by %2F', 'GET', '/tasks', { at: '/agents/a%2Fb/a2a/rest' }, 404, 'NOT_FOUND'],
+  ])('%s', async (_, method, path, options, http, reason) => {
+    expect(errorOf(await rest(method, path, options))).toMatchObject({ http, reason })
+  })
+
+  test.each([
+    ['DELETE', '/message:send', 'POST'],
+    ['POST', '/tasks', 'GET'],
+    ['PUT', `/tasks/${unknownId}`, 'GET'],
+    ['GET', `/tasks/${unknownId}:cancel`, 'POST'],
+    ['DELETE', `/tasks/${unknownId}:subscribe`, 'GET, POST'],
+    ['PUT', `/tasks/${unknownId}/pushNotificationConfigs`, 'POST, GET'],
+    ['POST', `/tasks/${unknownId}/pushNotificationConfigs/1`, 'GET, DELETE'],
+  ])('HTTP_JSON-URL-002 A2A-E20 %s %s: 405', async (method, path, allow) => {
+    const answer = await rest(method, path)
+    expect(errorOf(answer)).toMatchObject({ http: 405, reason: 'METHOD_NOT_ALLOWED' })
+    expect(answer.headers.get('allow')).toBe(allow)
+  })
+
+  test('a missing credential is challenged', async () => {
+    expect((await rest('GET', '/tasks', { token: null })).headers.get('www-authenticate')).toContain('Bearer realm=')
+  })
+})
+
+test('A2A-V04 the version may stand in the query', async () => {
+  const answer = await rest('GET', '/tasks?A2A-Version=1.0.3', { headers: { 'a2a-version': '' } })
+  expect(answer.status).toBe(200)
+})
+
+test('what is refused is remembered for the operator', async () => {
+  await rest('POST', '/message:send', { body: '{secret' })
+  expect(gateway.refused.at(-1)).toMatchObject({
+    via: 'a2a',
+    code: 'malformed',
+    reason: 'Cannot read request: not valid JSON',
+  })
+})

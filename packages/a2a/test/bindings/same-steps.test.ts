@@ -1,0 +1,67 @@
+import type { Store } from '@postern/core'
+import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
+import type { A2aTestGateway } from '../setup/gateway.ts'
+import { openA2aGateway } from '../setup/gateway.ts'
+
+let gateway: A2aTestGateway
+let bob: string
+const steps: string[] = []
+
+/** The store, with every call written down by its name; answers that are looked into show in what is called next. */
+function watchSteps(store: Store): Store {
+  return new Proxy(store, {
+    get(target, name: keyof Store) {
+      const member = target[name]
+      if (typeof member !== 'function' || name === 'listen' || name === 'refuse') return member
+      return (...values: never[]) => {
+        steps.push(name)
+        return (member as (...values: never[]) => unknown).apply(target, values)
+      }
+    },
+  })
+}
+
+beforeAll(async () => {
+  gateway = await openA2aGateway({ watchStore: watchSteps, works: false })
+  bob = await gateway.issuer.sign({ sub: 'bob' })
+})
+afterAll(() => gateway.close())
+beforeEach(() => {
+  steps.length = 0
+})
+
+const url = 'https://example.com/hook'
+const operations = {
+  GetTask: (id: string) => ({ id }),
+  CancelTask: (id: string) => ({ id }),
+  SubscribeToTask: (id: string) => ({ id }),
+  SendMessage: (taskId: string) => ({ message: { messageId: 'm', taskId, role: 'ROLE_USER', parts: [{ text: 'x' }] } }),
+  SendStreamingMessage: (taskId: string) => ({
+    message: { messageId: 'm', taskId, role: 'ROLE_USER', parts: [{ text: 'x' }] },
+  }),
+  CreateTaskPushNotificationConfig: (taskId: string) => ({ taskId, url }),
+  GetTaskPushNotificationConfig: (taskId: string) => ({ taskId, id: 'a' }),
+  ListTaskPushNotificationConfigs: (taskId: string) => ({ taskId }),
+  DeleteTaskPushNotificationConfig: (taskId: string) => ({ taskId, id: 'a' }),
+} as const
+
+/**
+ * Time itself is no test on a machine that others use, too. But both ways are the same steps: one look for a key that is
+ * not there, owner and id together.
+ */
+test.each(Object.entries(operations))(
+  'A2A-T02 %s of the task of another is the same steps as of none',
+  async (name, params) => {
+    const begun = await gateway.say('x', {}, { configuration: { returnImmediately: true } })
+    const { id } = begun.body.result.task
+    const walk = async (task: string) => {
+      steps.length = 0
+      const { text } = await gateway.rpc(name, params(task), { token: bob })
+      return { text, steps: [...steps] }
+    }
+    const foreign = await walk(id)
+    expect(foreign.steps).toEqual(['findTask'])
+    expect(foreign).toEqual(await walk('01234567-89ab-4def-8123-456789abcdef'))
+    expect(foreign.text).toContain('TASK_NOT_FOUND')
+  },
+)

@@ -1,0 +1,96 @@
+import { createServer } from 'node:http'
+import type { AddressInfo, Socket } from 'node:net'
+import { connect } from 'node:net'
+import { getRequestListener } from '@hono/node-server'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import type { A2aTestGateway } from '../setup/gateway.ts'
+import { openA2aGateway } from '../setup/gateway.ts'
+
+let gateway: A2aTestGateway
+let port: number
+let close: () => Promise<void>
+
+/** A server as the gateway has it, but less patient. */
+beforeAll(async () => {
+  gateway = await openA2aGateway()
+  const options = { requestTimeout: 300, headersTimeout: 300, connectionsCheckingInterval: 50 }
+  const server = createServer(options, getRequestListener(gateway.channel.routes.fetch))
+  await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
+  port = (server.address() as AddressInfo).port
+  close = () =>
+    new Promise(resolve => {
+      server.close(() => resolve())
+      server.closeAllConnections()
+    })
+})
+afterAll(async () => {
+  await close()
+  await gateway.close()
+})
+
+const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'ListTasks', params: {} })
+
+function head(length: number): string {
+  const lines = [
+    'POST /a2a HTTP/1.1',
+    'host: agents.test',
+    `authorization: Bearer ${gateway.token}`,
+    'a2a-version: 1.0',
+    'content-type: application/json',
+    `content-length: ${length}`,
+  ]
+  return `${lines.join('\r\n')}\r\n\r\n`
+}
+
+/** Everything the server says until it closes the connection. */
+function converse(speak: (socket: Socket) => void): Promise<string> {
+  return new Promise((resolve, reject) => {
+    const socket = connect(port, '127.0.0.1', () => speak(socket))
+    let heard = ''
+    socket.setEncoding('utf8')
+    socket.on('data', data => {
+      heard += data
+    })
+    socket.on('close', () => resolve(heard))
+    socket.on('error', error =>
+      (error as NodeJS.ErrnoException).code === 'ECONNRESET' ? resolve(heard) : reject(error),
+    )
+  })
+}
+
+async function isAlive(): Promise<void> {
+  expect((await gateway.rpc('ListTasks', {})).status).toBe(200)
+}
+
+describe('A2A-E17 a Content-Length that lies, and a body that does not come', () => {
+  test('longer than what comes: the connection is closed after a while, and nothing is done', async () => {
+    const heard = await converse(socket => socket.write(head(body.length + 100) + body))
+    expect(heard).toMatch(/^(HTTP\/1\.1 408 |$)/)
+    expect(heard).not.toMatch(/"result"|<html|\bat /i)
+    await isAlive()
+  })
+
+  test('and the peer goes away: nothing is done', async () => {
+    const heard = await converse(socket => socket.end(head(body.length + 100) + body))
+    expect(heard).not.toContain('"result"')
+    await isAlive()
+  })
+
+  test('shorter than what comes: the rest is no second request', async () => {
+    const heard = await converse(socket => socket.write(head(body.length - 5) + body))
+    expect(heard).toMatch(/^HTTP\/1\.1 400 |"code":-32700/)
+    expect(heard).not.toContain('"result"')
+    await isAlive()
+  })
+
+  test('byte by byte: given up after a while', async () => {
+    let timer: NodeJS.Timeout | undefined
+    const heard = await converse(socket => {
+      socket.write(head(body.length))
+      let at = 0
+      timer = setInterval(() => socket.write(body.charAt(at++ % 5)), 40)
+    }).finally(() => clearInterval(timer))
+    expect(heard).toMatch(/^(HTTP\/1\.1 408 |$)/)
+    await isAlive()
+  })
+})

@@ -1,0 +1,133 @@
+import { verifyAgentCardSignature } from '@a2a-js/sdk'
+import { createLocalJWKSet, flattenedVerify } from 'jose'
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
+import { toCanonicalJson } from '../../src/format/canonical.ts'
+import { createOwnKeyRing, retiredKeyMs } from '../../src/keys/ring.ts'
+import type { A2aTestGateway } from '../setup/gateway.ts'
+import { openA2aGateway } from '../setup/gateway.ts'
+
+let gateway: A2aTestGateway
+const root = '/.well-known/agent-card.json'
+const keySet = '/.well-known/jwks.json'
+
+beforeEach(async () => {
+  const profiles = { echo: { displayName: 'Büro 旅😀 ﬁ', description: 'ע“x”\\ \u0301\ud800' } }
+  gateway = await openA2aGateway({ works: false, profiles })
+})
+afterEach(() => gateway.close())
+
+async function readJson(path: string) {
+  return JSON.parse((await gateway.request(path)).text)
+}
+
+/** By the book, with nothing of ours but the canonical form (RFC 7515 App. F, A2A §8.4.3). */
+async function verifyServed(
+  card: { signatures: { protected: string; signature: string }[] },
+  keys: { keys: object[] },
+) {
+  const { signatures, ...rest } = card
+  const [signed] = signatures
+  if (!signed) throw new Error('not signed')
+  const payload = Buffer.from(toCanonicalJson(rest)).toString('base64url')
+  return flattenedVerify({ ...signed, payload }, createLocalJWKSet(keys as never))
+}
+
+describe.each([root, `${root}?A2A-Version=1.0`, '/agents/echo/.well-known/agent-card.json'])(
+  'A2A-C02 the card at %s',
+  path => {
+    test('verifies by the published keys, and names them', async () => {
+      const { protectedHeader } = await verifyServed(await readJson(path), await readJson(keySet))
+      const [{ kid }] = (await readJson(keySet)).keys
+      expect(protectedHeader).toEqual({ alg: 'ES256', kid, typ: 'JOSE', jku: `https://agents.test${keySet}` })
+    })
+
+    test('changed after signing does not', async () => {
+      const card = await readJson(path)
+      await expect(verifyServed({ ...card, name: 'Evil' }, await readJson(keySet))).rejects.toMatchObject({
+        code: 'ERR_JWS_SIGNATURE_VERIFICATION_FAILED',
+      })
+    })
+  },
+)
+
+test.each([root, `${root}?A2A-Version=1.0`])('the official verifier takes %s', async path => {
+  const { keys } = await readJson(keySet)
+  const card = await readJson(path)
+  expect(card.name).toBe('Büro 旅😀 ﬁ')
+  expect(card.description.at(-1)).toBe('\ufffd')
+  const verify = verifyAgentCardSignature(async () => keys[0])
+  // It tells of what it refuses.
+  const told = vi.spyOn(console, 'debug').mockImplementation(() => undefined)
+  await verify(card)
+  await expect(verify({ ...card, name: 'Evil' })).rejects.toThrow()
+  told.mockRestore()
+})
+
+test('published keys hold no secret', async () => {
+  const { keys } = await readJson(keySet)
+  expect(keys).toEqual([
+    {
+      kty: 'EC',
+      crv: 'P-256',
+      x: expect.any(String),
+      y: expect.any(String),
+      kid: expect.any(String),
+      alg: 'ES256',
+      use: 'sig',
+    },
+  ])
+})
+
+test('a card is signed once, until its key changes; the old key stays published for a while', async () => {
+  const first = await gateway.request(root)
+  expect((await gateway.request(root)).text).toBe(first.text)
+  const [rotated] = (await gateway.channel.rotateKeys?.()) ?? []
+  const second = await gateway.request(root)
+  expect(second.headers.get('etag')).not.toBe(first.headers.get('etag'))
+  const kids = async () => (await readJson(keySet)).keys.map(({ kid }: { kid: string }) => kid)
+  expect(await kids()).toEqual([rotated?.id, expect.any(String)])
+  await verifyServed(JSON.parse(first.text), await readJson(keySet))
+  await verifyServed(JSON.parse(second.text), await readJson(keySet))
+  expect((await gateway.channel.publishedKeys()).map(({ id }) => id)).toEqual(await kids())
+  gateway.platform.advance(retiredKeyMs)
+  expect(await kids()).toEqual([rotated?.id])
+})
+
+test('reading the keys makes none, however many read while one is made', async () => {
+  const readers = () => Array.from({ length: 5 }, () => gateway.request(keySet))
+  await Promise.all([...readers(), gateway.channel.rotateKeys?.(), ...readers()])
+  const other = createOwnKeyRing(gateway.gateway)
+  await Promise.all([other.current(), other.published(), other.current()])
+  expect(await other.published()).toHaveLength(2)
+  expect((await readJson(keySet)).keys).toEqual(await other.published())
+})
+
+describe('A2A-A19 the extended card', () => {
+  test('is for nobody without a credential that holds', async () => {
+    for (const token of [null, 'a.b.c']) {
+      const { status, headers } = await gateway.rpc('GetExtendedAgentCard', {}, { token })
+      expect(status).toBe(401)
+      expect(headers.get('www-authenticate')).toMatch(/^Bearer realm="agents.test"/)
+    }
+    expect((await gateway.request('/a2a/rest/extendedAgentCard', { headers: { 'a2a-version': '1.0' } })).status).toBe(
+      401,
+    )
+  })
+
+  test('says more than the public one, is signed, and is kept by nobody in between', async () => {
+    const { status, headers, body } = await gateway.rpc('GetExtendedAgentCard')
+    expect(status).toBe(200)
+    expect(headers.get('cache-control')).toMatch(/private|no-store/)
+    await verifyServed(body.result, await readJson(keySet))
+    const uris = body.result.capabilities.extensions.map(({ uri }: { uri: string }) => uri)
+    expect(uris).toContain('urn:postern:a2a:limits:v1')
+    expect(JSON.stringify(await readJson(root))).not.toContain('urn:postern:a2a:limits:v1')
+  })
+
+  test('is refused to those who are let in without a credential', async () => {
+    const open = await openA2aGateway({ works: false, config: { auth: { anonymous: true } } })
+    const { status, headers } = await open.rpc('GetExtendedAgentCard', {}, { token: null })
+    expect([status, headers.get('www-authenticate')]).toEqual([401, 'Bearer realm="agents.test"'])
+    await open.close()
+  })
+})

@@ -1,0 +1,159 @@
+import type { Agent, AgentChunk } from '@postern/core'
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import type { A2aTestGateway } from '../setup/gateway.ts'
+import { joinTextParts, openA2aGateway } from '../setup/gateway.ts'
+import { openStream } from '../setup/sse.ts'
+
+const say = (content: string) => ({ kind: 'text', mime: 'text/plain', content }) as const
+
+/** Two messages in one task: the first is answered when the second waits, the second when the test says so. */
+let second: PromiseWithResolvers<void>
+let first: PromiseWithResolvers<void>
+
+const scripts: Readonly<Record<string, (signal: AbortSignal) => AsyncIterable<AgentChunk>>> = {
+  async *first() {
+    yield say('one ')
+    await first.promise
+    yield say('and a half')
+  },
+  async *second() {
+    await second.promise
+    yield say('two')
+  },
+  async *throws() {
+    yield say('half ')
+    yield say('of it')
+    throw new Error('gone')
+  },
+  async *asks() {
+    yield say('so far')
+    yield { status: 'input_required', parts: [say('Go on?')] }
+  },
+  async *hangs(signal) {
+    yield say('half')
+    await new Promise((_resolve, reject) => signal.addEventListener('abort', () => reject(signal.reason)))
+  },
+}
+
+const scripted: Agent = {
+  handle: ({ parts }, { signal }) => scripts[joinTextParts(parts)]?.(signal) ?? { parts: [say('?')] },
+}
+
+let gateway: A2aTestGateway
+let unique = 0
+
+beforeEach(async () => {
+  first = Promise.withResolvers()
+  second = Promise.withResolvers()
+  gateway = await openA2aGateway({ agents: { desk: scripted } })
+})
+afterEach(() => gateway.close())
+
+const stream = (text: string, more: object = {}) => {
+  unique += 1
+  const message = { messageId: `a-${unique}`, role: 'ROLE_USER', parts: [{ text }], ...more }
+  return openStream(gateway, 'SendStreamingMessage', { message })
+}
+const readTask = async (id: string) => (await gateway.rpc('GetTask', { id, historyLength: 0 })).body.result
+
+interface WireArtifact {
+  readonly artifactId: string
+  readonly parts: readonly { readonly text: string }[]
+}
+const shown = (artifacts: readonly WireArtifact[] = []) =>
+  artifacts.map(({ artifactId, parts }) => [artifactId, parts.map(({ text }) => text).join('')])
+
+/** What a client has put together of the artifacts it was told. */
+// biome-ignore lint/suspicious/noExplicitAny: tests read what came over the wire
+function gather(events: readonly any[]): readonly (readonly string[])[] {
+  const told = new Map<string, string>(shown(events[0].task?.artifacts) as [string, string][])
+  for (const { artifactUpdate } of events) {
+    if (!artifactUpdate) continue
+    const [[id = '', text = ''] = []] = shown([artifactUpdate.artifact])
+    told.set(id, artifactUpdate.append ? told.get(id) + text : text)
+  }
+  return [...told]
+}
+
+describe('two messages that go on with one task', () => {
+  async function sendBoth() {
+    const asked = (await gateway.say('asks')).body.result.task
+    const one = gateway.say('first', { taskId: asked.id })
+    await expect.poll(() => gateway.heard.length).toBe(2)
+    const two = gateway.say('second', { taskId: asked.id })
+    await expect.poll(() => countMessages(asked.id)).toBe(3)
+    return { id: asked.id as string, one, two }
+  }
+  const countMessages = async (id: string) =>
+    (await gateway.rpc('GetTask', { id })).body.result.history.filter(
+      ({ role }: { role: string }) => role === 'ROLE_USER',
+    ).length
+
+  test('are both answered when the task is at rest, and the answer to each is an artifact of it', async () => {
+    const { id, one, two } = await sendBoth()
+    let isAnswered = false
+    void one.then(() => {
+      isAnswered = true
+    })
+    first.resolve()
+    await expect.poll(async () => shown((await readTask(id)).artifacts).length).toBe(2)
+    expect((await readTask(id)).status.state).not.toBe('TASK_STATE_COMPLETED')
+    expect(isAnswered).toBe(false)
+    second.resolve()
+    const [left, right] = [(await one).body.result.task, (await two).body.result.task]
+    expect(left).toEqual(right)
+    expect(left.status.state).toBe('TASK_STATE_COMPLETED')
+    expect(shown(left.artifacts).map(([, text]) => text)).toEqual(['so far', 'one and a half', 'two'])
+    expect(await readTask(id)).toEqual(left)
+    const { body } = await gateway.rpc('ListTasks', { includeArtifacts: true })
+    expect(body.result.tasks[0].artifacts).toEqual(left.artifacts)
+  })
+
+  test('are streamed until the task is at rest', async () => {
+    const asked = (await gateway.say('asks')).body.result.task
+    const one = await stream('first', { taskId: asked.id })
+    await expect.poll(() => gateway.heard.length).toBe(2)
+    const two = await stream('second', { taskId: asked.id })
+    first.resolve()
+    const begun = [await one.next()]
+    second.resolve()
+    const events = [...begun.map(event => event?.data), ...(await one.rest())]
+    await two.rest()
+    expect(events.at(-1).statusUpdate.status.state).toBe('TASK_STATE_COMPLETED')
+    expect(gather(events)).toEqual(shown((await readTask(asked.id)).artifacts))
+  })
+})
+
+describe('what was streamed as an artifact is one of the task', () => {
+  test.each([
+    ['throws', 'TASK_STATE_FAILED', 'half of it'],
+    ['asks', 'TASK_STATE_INPUT_REQUIRED', 'so far'],
+  ])('when the agent %s after it', async (script, state, text) => {
+    const events = await (await stream(script)).rest()
+    const told = gather(events)
+    expect(told.map(([, words]) => words)).toEqual([text])
+    const task = await readTask(events[0].task.id)
+    expect(task.status.state).toBe(state)
+    expect(shown(task.artifacts)).toEqual(told)
+    expect(events.filter(event => event.artifactUpdate?.lastChunk)).toHaveLength(1)
+  })
+
+  test('when the task is canceled after it', async () => {
+    const open = await stream('hangs')
+    const began = await open.next()
+    const { id } = began?.data.task ?? {}
+    const events = [began?.data]
+    while (!events.at(-1)?.artifactUpdate) events.push((await open.next())?.data)
+    await gateway.rpc('CancelTask', { id })
+    events.push(...(await open.rest()))
+    const told = gather(events)
+    expect(told.map(([, words]) => words)).toEqual(['half'])
+    await expect.poll(async () => shown((await readTask(id)).artifacts)).toEqual(told)
+    expect((await readTask(id)).status.state).toBe('TASK_STATE_CANCELED')
+  })
+})
+
+test('a question keeps the words before it, and is told whole', async () => {
+  const { task } = (await gateway.say('asks')).body.result
+  expect(task.status.message.parts.map(({ text }: { text: string }) => text)).toEqual(['so far', 'Go on?'])
+})

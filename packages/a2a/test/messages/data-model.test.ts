@@ -1,0 +1,101 @@
+import { StreamResponse, Task } from '@a2a-js/sdk'
+import type { Agent } from '@postern/core'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import type { A2aTestGateway } from '../setup/gateway.ts'
+import { joinTextParts, openA2aGateway } from '../setup/gateway.ts'
+import { openStream } from '../setup/sse.ts'
+
+const data_base64 = Buffer.from('{"key":"value","count":42}').toString('base64')
+
+/** Answers with every kind of content, or asks. */
+const agent: Agent = {
+  async *handle({ parts }) {
+    if (joinTextParts(parts) === 'ask')
+      return yield { status: 'input_required', parts: [{ kind: 'text', mime: 'text/plain', content: '?' }] }
+    yield { kind: 'text', mime: 'text/markdown', content: 'hello' }
+    yield { kind: 'file', name: 'a.txt', mime: 'text/plain', bytes_ref: { kind: 'inline', data_base64: 'dGNr' } }
+    yield { kind: 'file', mime: 'text/plain', bytes_ref: { kind: 'url', url: 'https://example.com/output.txt' } }
+    yield { kind: 'artifact', artifact_type: 'data', bytes_ref: { kind: 'inline', data_base64 } }
+  },
+}
+
+let gateway: A2aTestGateway
+
+beforeAll(async () => {
+  gateway = await openA2aGateway({ agents: { desk: agent } })
+})
+afterAll(() => gateway.close())
+
+type Json = Readonly<Record<string, unknown>>
+
+/** Without what ProtoJSON leaves out because it is the default. */
+function dropDefaults(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(dropDefaults)
+  if (typeof value !== 'object' || value === null) return value
+  const kept = Object.entries(value).filter(([, member]) => member !== '' && member !== false && !isEmpty(member))
+  return Object.fromEntries(kept.map(([name, member]) => [name, dropDefaults(member)]))
+}
+
+function isEmpty(member: unknown): boolean {
+  return Array.isArray(member) ? member.length === 0 : member === undefined
+}
+
+async function showTask(text: string): Promise<Json> {
+  const { id } = (await gateway.say(text)).body.result.task
+  return (await gateway.rpc('GetTask', { id })).body.result
+}
+
+test('DM-TASK-001, DM-MSG-001, DM-ART-001, DM-STATUS-001 a task is what the protobuf file says, nothing lost and nothing unknown', async () => {
+  for (const text of ['hello', 'ask']) {
+    const task = await showTask(text)
+    expect(dropDefaults(Task.toJSON(Task.fromJSON(task)))).toEqual(task)
+  }
+})
+
+test('DM-PART-001 a part holds exactly one content', async () => {
+  const task = (await showTask('hello')) as { artifacts?: readonly { parts: readonly Json[] }[] }
+  const [{ parts } = { parts: [] }] = task.artifacts ?? []
+  const contents = ['text', 'raw', 'url', 'data']
+  expect(parts.map(part => contents.filter(name => name in part))).toEqual([['text'], ['raw'], ['url'], ['data']])
+  expect(parts[3]).toMatchObject({ data: { key: 'value', count: 42 } })
+})
+
+test('DM-SERIAL-001..004 names are camelCase, enums by name, times in UTC, required members there', async () => {
+  const names: string[] = []
+  const collect = (value: unknown): void => {
+    if (typeof value !== 'object' || value === null) return
+    for (const [name, member] of Object.entries(value)) {
+      if (!Array.isArray(value)) names.push(name)
+      if (name !== 'data') collect(member)
+    }
+  }
+  const task = await showTask('hello')
+  collect(task)
+  expect(names.filter(name => !/^[a-z][A-Za-z]*$/.test(name))).toEqual([])
+  expect(task).toMatchObject({
+    id: expect.any(String),
+    status: {
+      state: expect.stringMatching(/^TASK_STATE_[A-Z_]+$/),
+      timestamp: expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/),
+      message: { messageId: expect.any(String), role: 'ROLE_AGENT', parts: expect.any(Array) },
+    },
+  })
+})
+
+test('DM-TASK-002, DM-MSG-002 every event of a stream is a StreamResponse, nothing lost and nothing unknown', async () => {
+  const message = { messageId: 'dm-stream', role: 'ROLE_USER', parts: [{ text: 'hello' }] }
+  const events = await (await openStream(gateway, 'SendStreamingMessage', { message })).rest()
+  expect(events.length).toBeGreaterThan(4)
+  for (const event of events) expect(dropDefaults(StreamResponse.toJSON(StreamResponse.fromJSON(event)))).toEqual(event)
+})
+
+test('DM-SERIAL-005 unknown members are ignored', async () => {
+  const message = {
+    messageId: 'dm-unknown',
+    role: 'ROLE_USER',
+    parts: [{ text: 'ask', newMember: 1 }],
+    kind: 'message',
+  }
+  const { body } = await gateway.rpc('SendMessage', { message, newMember: {} })
+  expect(body.result.task.status.state).toBe('TASK_STATE_INPUT_REQUIRED')
+})

@@ -1,0 +1,378 @@
+import { hash } from 'node:crypto'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import type { A2aTestGateway } from '../setup/gateway.ts'
+import { openA2aGateway } from '../setup/gateway.ts'
+
+let gateway: A2aTestGateway
+
+beforeAll(async () => {
+  gateway = await openA2aGateway({
+    agents: {
+      echo: {
+        handle: ({ parts }) => ({ parts: parts.length > 0 ? parts : [] }),
+      },
+    },
+  })
+})
+afterAll(() => gateway.close())
+
+const png = { raw: 'aGVsbG8=', mediaType: 'image/png' }
+
+interface Row {
+  readonly row: string
+  readonly message: object
+  readonly field: string
+  readonly description?: string
+}
+
+const rows: readonly Row[] = [
+  { row: 'A2A-M01 parts missing', message: { parts: undefined }, field: 'message.parts', description: 'is required' },
+  { row: 'A2A-M01 parts empty', message: { parts: [] }, field: 'message.parts', description: 'must hold at least 1' },
+  { row: 'A2A-M01 parts a string', message: { parts: 'x' }, field: 'message.parts', description: 'must be an array' },
+  { row: 'A2A-M01 parts null', message: { parts: null }, field: 'message.parts', description: 'is required' },
+  {
+    row: 'A2A-M02 part without content',
+    message: { parts: [{}] },
+    field: 'message.parts[0]',
+    description: 'must hold exactly one of text, raw, url, data',
+  },
+  { row: 'A2A-M02 second part', message: { parts: [{ text: 'x' }, {}] }, field: 'message.parts[1]' },
+  { row: 'part null', message: { parts: [null] }, field: 'message.parts[0]', description: 'must be an object' },
+  {
+    row: 'A2A-M03 text and url',
+    message: { parts: [{ text: 'x', url: 'https://a.test/' }] },
+    field: 'message.parts[0]',
+  },
+  { row: 'A2A-M03 text and null data', message: { parts: [{ text: 'x', data: null }] }, field: 'message.parts[0]' },
+  {
+    row: 'A2A-M05 text a number',
+    message: { parts: [{ text: 5 }] },
+    field: 'message.parts[0].text',
+    description: 'must be a string',
+  },
+  {
+    row: 'A2A-M06 raw not base64',
+    message: { parts: [{ raw: '***' }] },
+    field: 'message.parts[0].raw',
+    description: 'must be base64',
+  },
+  { row: 'A2A-M06 raw cut short', message: { parts: [{ raw: 'aGVsb' }] }, field: 'message.parts[0].raw' },
+  ...['javascript:alert(1)', 'file:///etc/passwd', 'http://a.test/', 'https://u:p@a.test/', '/relative', 5].map(
+    url => ({
+      row: `A2A-M08 url ${url}`,
+      message: { parts: [{ url }] },
+      field: 'message.parts[0].url',
+    }),
+  ),
+  { row: 'A2A-M09 role missing', message: { role: undefined }, field: 'message.role', description: 'is required' },
+  { row: 'A2A-M09 role of 0.3', message: { role: 'user' }, field: 'message.role' },
+  {
+    row: 'A2A-M09 role a number',
+    message: { role: 7 },
+    field: 'message.role',
+    description: 'must be one of ROLE_USER',
+  },
+  { row: 'A2A-M10 role of an agent', message: { role: 'ROLE_AGENT' }, field: 'message.role' },
+  { row: 'A2A-M11 messageId missing', message: { messageId: undefined }, field: 'message.messageId' },
+  {
+    row: 'A2A-M11 messageId empty',
+    message: { messageId: '' },
+    field: 'message.messageId',
+    description: 'must not be empty',
+  },
+  { row: 'A2A-M11 messageId a number', message: { messageId: 5 }, field: 'message.messageId' },
+  { row: 'A2A-M11 messageId an object', message: { messageId: {} }, field: 'message.messageId' },
+  { row: 'A2A-M11 messageId of 10 kB', message: { messageId: 'x'.repeat(10_240) }, field: 'message.messageId' },
+  { row: 'messageId of two lines', message: { messageId: 'a\r\nb' }, field: 'message.messageId' },
+  { row: 'A2A-M15 metadata a string', message: { metadata: 'x' }, field: 'message.metadata' },
+  {
+    row: 'A2A-M15 metadata an array',
+    message: { metadata: [] },
+    field: 'message.metadata',
+    description: 'must be an object',
+  },
+  {
+    row: 'A2A-M15 metadata of a part',
+    message: { parts: [{ text: 'x', metadata: 1 }] },
+    field: 'message.parts[0].metadata',
+  },
+  {
+    row: 'A2A-M21 10,000 parts',
+    message: { parts: Array.from({ length: 10_000 }, () => ({ text: 'x' })) },
+    field: 'message.parts',
+    description: 'must hold at most 1000',
+  },
+  {
+    row: 'A2A-M21 1,000 referenceTaskIds',
+    message: { referenceTaskIds: Array.from({ length: 1_000 }, () => 'x') },
+    field: 'message.referenceTaskIds',
+  },
+  { row: 'contextId a number', message: { contextId: 5 }, field: 'message.contextId' },
+  { row: 'taskId an object', message: { taskId: {} }, field: 'message.taskId' },
+  {
+    row: 'mediaType none',
+    message: { parts: [{ text: 'x', mediaType: 'text' }] },
+    field: 'message.parts[0].mediaType',
+  },
+]
+
+describe('a message that is not whole is refused with the member that is wrong', () => {
+  test.each(rows)('$row', async ({ message, field, description }) => {
+    const { status, body } = await gateway.say('x', message)
+    expect([status, body.id, body.error?.code]).toEqual([200, 1, -32602])
+    const [info, request] = body.error?.data ?? []
+    expect(info).toMatchObject({ reason: 'INVALID_PARAMS' })
+    expect(request['@type']).toBe('type.googleapis.com/google.rpc.BadRequest')
+    expect(request.fieldViolations[0].field).toBe(field)
+    if (description) expect(request.fieldViolations[0].description).toBe(description)
+    expect(body.error?.message).toBe(`Cannot SendMessage: ${field} ${request.fieldViolations[0].description}`)
+  })
+
+  test('all of its faults are told at once, up to a bound', async () => {
+    const { body } = await gateway.say('x', { role: 7, messageId: '', parts: [{}, { text: 5 }] })
+    const fields = body.error?.data[1].fieldViolations.map(({ field }: { field: string }) => field)
+    expect(fields).toEqual(['message.messageId', 'message.role', 'message.parts[0]', 'message.parts[1].text'])
+    const many = await gateway.say('x', { parts: Array.from({ length: 500 }, () => ({})) })
+    expect(many.body.error?.data[1].fieldViolations).toHaveLength(16)
+  })
+
+  test('message itself missing, null or a string', async () => {
+    for (const message of [undefined, null, 'x']) {
+      const { body } = await gateway.rpc('SendMessage', { message })
+      expect(body.error?.data[1].fieldViolations[0].field).toBe('message')
+    }
+  })
+
+  test('they never reach the desk', async () => {
+    const { messages } = await gateway.store.count()
+    await gateway.say('x', { parts: [] })
+    expect((await gateway.store.count()).messages).toEqual(messages)
+  })
+})
+
+describe('configuration', () => {
+  test.each([
+    ['A2A-M16 returnImmediately "false"', { returnImmediately: 'false' }, 'configuration.returnImmediately'],
+    ['A2A-M17 historyLength -1', { historyLength: -1 }, 'configuration.historyLength'],
+    ['A2A-M17 historyLength 1.5', { historyLength: 1.5 }, 'configuration.historyLength'],
+    ['A2A-M17 historyLength "abc"', { historyLength: 'abc' }, 'configuration.historyLength'],
+    ['A2A-M17 historyLength 1e10', { historyLength: 1e10 }, 'configuration.historyLength'],
+    ['acceptedOutputModes a string', { acceptedOutputModes: 'text/plain' }, 'configuration.acceptedOutputModes'],
+  ])('%s', async (_, configuration, field) => {
+    const { body } = await gateway.say('x', {}, { configuration })
+    expect(body.error?.code).toBe(-32602)
+    expect(body.error?.data[1].fieldViolations[0].field).toBe(field)
+  })
+
+  test('a tenant is refused: none of our interfaces has one', async () => {
+    const message = { messageId: 't', role: 'ROLE_USER', parts: [{ text: 'x' }] }
+    const { body } = await gateway.rpc('SendMessage', { tenant: 'acme', message })
+    expect(body.error).toMatchObject({
+      code: -32602,
+      message: 'Cannot SendMessage: tenant is not a tenant of this agent',
+    })
+  })
+
+  test('A2A-M18 a part of a media type that is not declared: -32005', async () => {
+    const { status, body } = await gateway.say('x', {
+      parts: [{ text: 'x' }, { raw: '', mediaType: 'application/x-exe' }],
+    })
+    expect([status, body.error?.code, body.error?.data[0].reason]).toEqual([200, -32005, 'CONTENT_TYPE_NOT_SUPPORTED'])
+    expect(body.error?.data[1].fieldViolations[0].field).toBe('message.parts[1].mediaType')
+  })
+
+  test('A2A-M19 no accepted output mode that we have: -32005', async () => {
+    const refused = await gateway.say('x', {}, { configuration: { acceptedOutputModes: ['video/mp4'] } })
+    expect(refused.body.error).toMatchObject({
+      code: -32005,
+      message: 'Cannot SendMessage: acceptedOutputModes names none of the output modes of this agent',
+    })
+    for (const mode of ['text/plain', 'Text/Markdown; charset=utf-8', 'text/*', 'text', '*/*']) {
+      const taken = await gateway.say('x', {}, { configuration: { acceptedOutputModes: ['video/mp4', mode] } })
+      expect(taken.body.error).toBeUndefined()
+    }
+  })
+})
+
+describe('what is unusual and right is taken', () => {
+  async function roundTrip(part: object) {
+    const { body } = await gateway.say('', { parts: [part] })
+    return { sent: gateway.heard.at(-1)?.parts[0], back: body.result?.task.artifacts[0].parts[0], error: body.error }
+  }
+
+  test('A2A-M04 the discriminator of 0.3 is an unknown field', async () => {
+    const { sent } = await roundTrip({ kind: 'text', text: 'old' })
+    expect(sent).toEqual({ kind: 'text', mime: 'text/plain', content: 'old' })
+  })
+
+  test('A2A-M06 base64url without padding', async () => {
+    const { sent, back } = await roundTrip({ raw: '-_8', mediaType: 'image/png' })
+    expect(sent).toMatchObject({ kind: 'file', size: 2 })
+    expect(back).toEqual({ raw: '+/8=', mediaType: 'image/png' })
+  })
+
+  test('A2A-M07 data null, and every other JSON value, go both ways unchanged', async () => {
+    for (const data of [null, 0, -1.5e-7, '', 'text', false, [], {}, { a: [1, { b: null }], ü: '\u2028' }]) {
+      const { sent, back } = await roundTrip({ data })
+      expect(sent).toMatchObject({ kind: 'artifact', artifact_type: 'data', mime: 'application/json', data })
+      expect(back).toEqual({ data, mediaType: 'application/json' })
+    }
+  })
+
+  test('raw bytes are kept once by their digest and come back whole', async () => {
+    const { sent, back } = await roundTrip({ ...png, filename: 'a.png' })
+    const digest = hash('sha256', 'hello')
+    const ref = { kind: 'content_addressed', algo: 'sha256', digest }
+    expect(sent).toEqual({ kind: 'file', name: 'a.png', mime: 'image/png', size: 5, bytes_ref: ref })
+    expect(back).toEqual({ raw: 'aGVsbG8=', filename: 'a.png', mediaType: 'image/png' })
+    expect(Buffer.from((await gateway.store.findBlob(digest))?.bytes ?? []).toString()).toBe('hello')
+  })
+
+  test('A2A-M08 a file by https address is named, never fetched (MN-4.1)', async () => {
+    const { sent, back } = await roundTrip({ url: 'https://files.test/a.pdf', mediaType: 'application/pdf' })
+    const ref = { kind: 'url', url: 'https://files.test/a.pdf' }
+    expect(sent).toEqual({ kind: 'file', mime: 'application/pdf', bytes_ref: ref })
+    expect(back).toEqual({ url: 'https://files.test/a.pdf', mediaType: 'application/pdf' })
+  })
+
+  test('A2A-M20 lone surrogates, NUL and bidi controls do no harm', async () => {
+    const { back, error } = await roundTrip({ text: 'a\u0000b\u202ec\ud800d' })
+    expect(error).toBeUndefined()
+    expect(['\ud800', '\ufffd'].map(kept => `a\u0000b\u202ec${kept}d`)).toContain(back.text)
+  })
+
+  test('A2A-M22 a file name is a name, whatever it looks like', async () => {
+    const { sent } = await roundTrip({ ...png, filename: '../../etc/passwd' })
+    expect(sent).toMatchObject({ name: '../../etc/passwd', bytes_ref: { kind: 'content_addressed' } })
+  })
+
+  test('null for an optional member is absence (ProtoJSON), and so is an empty string', async () => {
+    const nothing = { contextId: '', taskId: null, metadata: null, extensions: null, referenceTaskIds: null }
+    const { body } = await gateway.say('x', nothing, { configuration: { historyLength: null } as object })
+    expect(body.error).toBeUndefined()
+  })
+
+  test('markdown and HTML keep their type, other text is plain to the agent', async () => {
+    expect((await roundTrip({ text: '*x*', mediaType: 'text/markdown' })).sent).toMatchObject({ mime: 'text/markdown' })
+    expect((await roundTrip({ text: '<p>', mediaType: 'Text/HTML; charset=utf-8' })).sent).toMatchObject({
+      mime: 'text/html',
+    })
+    expect((await roundTrip({ text: 'a,b', mediaType: 'text/csv' })).sent).toMatchObject({ mime: 'text/plain' })
+  })
+})
+
+describe('the same message again', () => {
+  test('A2A-M12 is answered with the same task, and the agent not asked twice', async () => {
+    const before = gateway.heard.length
+    const first = await gateway.say('once', { messageId: 'm12' })
+    const again = await gateway.say('once', { messageId: 'm12' })
+    expect(again.body.result).toEqual(first.body.result)
+    expect(gateway.heard.slice(before)).toHaveLength(1)
+  })
+
+  test('A2A-M12 also when both come at once, with members in another order and another configuration', async () => {
+    const before = gateway.heard.length
+    const message = { messageId: 'm12-b', role: 'ROLE_USER', parts: [{ text: 'x' }] }
+    const turned = { parts: [{ text: 'x' }], role: 'ROLE_USER', messageId: 'm12-b' }
+    const [first, second] = await Promise.all([
+      gateway.rpc('SendMessage', { message }),
+      gateway.rpc('SendMessage', { message: turned, configuration: { historyLength: 1 } }),
+    ])
+    expect(second.body.result.task.id).toBe(first.body.result.task.id)
+    expect(gateway.heard.slice(before)).toHaveLength(1)
+  })
+
+  test('A2A-M13 with another body is refused', async () => {
+    await gateway.say('one thing', { messageId: 'm13' })
+    const { body } = await gateway.say('another', { messageId: 'm13' })
+    expect(body.error).toMatchObject({
+      code: -32602,
+      message: 'Cannot SendMessage: message.messageId was used for another message',
+    })
+    expect(gateway.refused.at(-1)).toMatchObject({ code: 'malformed', reason: body.error?.message })
+  })
+
+  test('A2A-M14 from another caller is another message', async () => {
+    const bob = await gateway.issuer.sign({ sub: 'bob' })
+    const first = await gateway.say('mine', { messageId: 'm14' })
+    const second = await gateway.say('not yours', { messageId: 'm14' }, { token: bob })
+    expect(second.body.result.task.id).not.toBe(first.body.result.task.id)
+  })
+})
+
+describe('what the agent is given', () => {
+  test('is the message of the contract, with evidence of the transport', async () => {
+    const metadata = { mentionable: { in_reply_to: 'earlier' }, from: 'mallory' }
+    const { body } = await gateway.say('hi', { messageId: 'n-1', metadata })
+    const { raw, history, received_at, ...heard } = gateway.heard.at(-1)!
+    expect(heard).toEqual({
+      id: 'n-1',
+      thread_id: body.result.task.id,
+      in_reply_to: 'earlier',
+      sender: {
+        address: '@alice@issuer.test',
+        auth_method: 'a2a-jwt',
+        verified: true,
+        key_id: 'key-1',
+        identities: [
+          {
+            subject: 'alice',
+            issuer: 'https://issuer.test',
+            method: 'urn:mentionable:auth:a2a-jwt:v0.1',
+            assurance: 'oauth',
+            audience: '@echo@agents.test',
+            issued_at: received_at,
+            proof: { type: 'transport', verified_by: 'a2a-jwt', key_id: 'key-1' },
+          },
+        ],
+      },
+      recipient: '@echo@agents.test',
+      parts: [{ kind: 'text', mime: 'text/plain', content: 'hi' }],
+      recipient_capabilities: { mention_relay: { kind: 'none' } },
+      received_via: 'a2a',
+    })
+    expect(history).toEqual([])
+    expect(raw).toMatchObject({ method: 'SendMessage', params: { message: { messageId: 'n-1', metadata } } })
+  })
+
+  test('holds no credential: not in raw, not in the operator view', async () => {
+    const mentionable = {
+      verifiable_credentials: [{ proof: 'vc-secret' }],
+      identity_evidence: [{ proof: 'evidence-secret' }],
+      in_reply_to: 'kept',
+    }
+    await gateway.say('hi', { messageId: 'n-2', metadata: { mentionable, other: 1 } })
+    expect(gateway.heard.at(-1)?.raw).toMatchObject({
+      params: { message: { metadata: { mentionable: { in_reply_to: 'kept' }, other: 1 } } },
+    })
+    const record = JSON.stringify(await gateway.store.findMessage('n-2'))
+    expect(record).toContain('kept')
+    expect(record).not.toContain('secret')
+    expect(record).not.toContain(gateway.token)
+  })
+
+  test('A2A-C10 has its agent chain held to our ceiling (MN-8.3)', async () => {
+    const chain = (hop: unknown, max_hops: unknown) => ({
+      metadata: { mentionable: { agent_chain: { hop, max_hops } } },
+    })
+    await gateway.say('x', chain(2, 50))
+    const given = () => gateway.heard.at(-1)?.recipient_capabilities.agent_chain
+    expect(given()).toEqual({ hop: 2, max_hops: 5, is_final: false })
+    await gateway.say('x', chain(3, 3))
+    expect(given()).toEqual({ hop: 3, max_hops: 3, is_final: true })
+    const tooFar = await gateway.say('x', chain(6, 50))
+    expect([tooFar.status, tooFar.body.error?.message]).toEqual([
+      403,
+      'Cannot take message: agent chain is longer than 5 hops',
+    ])
+    expect(tooFar.body.error?.data[0].reason).toBe('PERMISSION_DENIED')
+    const malformed = await gateway.say('x', chain('1', -1))
+    expect(malformed.body.error?.data[1].fieldViolations[0].field).toBe('message.metadata.mentionable.agent_chain')
+  })
+})
+
+test('base64 that is nearly all padding is refused in the time its length deserves', async () => {
+  const raw = `${'='.repeat(1_000_000)}x=`
+  const { body } = await gateway.say('', { parts: [{ raw }] })
+  expect(body.error?.message).toBe('Cannot SendMessage: message.parts[0].raw must be base64')
+})

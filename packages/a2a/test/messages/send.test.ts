@@ -1,0 +1,51 @@
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import type { A2aTestGateway } from '../setup/gateway.ts'
+import { openA2aGateway } from '../setup/gateway.ts'
+
+let gateway: A2aTestGateway
+
+beforeAll(async () => {
+  gateway = await openA2aGateway()
+})
+afterAll(() => gateway.close())
+
+test('SendMessage waits for the agent and answers with the completed task', async () => {
+  const { status, body } = await gateway.say('hello')
+  expect(status).toBe(200)
+  const { task } = body.result
+  expect(task).toMatchObject({
+    id: expect.stringMatching(/^[0-9a-f-]{36}$/),
+    contextId: task.id,
+    status: { state: 'TASK_STATE_COMPLETED', timestamp: expect.stringMatching(/Z$/) },
+    artifacts: [{ parts: [{ text: 'heard: hello', mediaType: 'text/plain' }] }],
+  })
+  expect(task.status.message).toMatchObject({ role: 'ROLE_AGENT', taskId: task.id, contextId: task.id })
+  expect(task.history).toBeUndefined()
+})
+
+test('CORE-SEND-001 an agent may answer with a bare Message, over both bindings and in 0.3', async () => {
+  const bare = {
+    handle: () => ({ as: 'message' as const, parts: [{ kind: 'text', mime: 'text/plain', content: 'hi' }] as const }),
+  }
+  const brief = await openA2aGateway({ agents: { bare: bare as never } })
+  const message = {
+    messageId: expect.any(String),
+    role: 'ROLE_AGENT',
+    contextId: expect.any(String),
+    parts: [{ text: 'hi', mediaType: 'text/plain' }],
+  }
+  expect((await brief.say('hello')).body.result).toEqual({ message })
+  const said = { messageId: 'bare', role: 'ROLE_USER', parts: [{ text: 'hello' }] }
+  const rest = await brief.request('/a2a/rest/message:send', {
+    method: 'POST',
+    headers: { 'a2a-version': '1.0', 'content-type': 'application/json', authorization: `Bearer ${brief.token}` },
+    body: JSON.stringify({ message: said }),
+  })
+  expect(rest.body).toEqual({ message })
+  const legacy = {
+    message: { kind: 'message', messageId: 'bare-0.3', role: 'user', parts: [{ kind: 'text', text: 'hello' }] },
+  }
+  const older = await brief.rpc('message/send', legacy, { headers: { 'a2a-version': '' } })
+  expect(older.body.result).toMatchObject({ kind: 'message', role: 'agent', parts: [{ kind: 'text', text: 'hi' }] })
+  await brief.close()
+})

@@ -1,0 +1,320 @@
+import { Rejection, Undeliverable } from '@postern/core'
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { dropDefaults } from '../../src/client/cards/readings.ts'
+import { makeIssuerKey } from '../setup/issuer.ts'
+import type { TestPeer } from '../setup/peer.ts'
+import { cardUrl, openAgentPeer } from '../setup/peer.ts'
+
+let peer: TestPeer
+
+beforeEach(async () => {
+  peer = await openAgentPeer()
+})
+afterEach(() => peer.close())
+
+const refused = (problem: string) => new Undeliverable(`Cannot call agent: ${problem}`)
+const countOf = (path: string) => peer.asked.filter(request => request.path === path).length
+
+describe('A2A-C04 a card that is none', () => {
+  test.each<[string, object, string]>([
+    ['of 10 MB', { text: `"${'x'.repeat(10_000_000)}"` }, 'Cannot fetch: answer is too large'],
+    ['that is HTML', { text: '<!doctype html>' }, 'Cannot call agent: its card is not JSON as it should be'],
+    ['that is an array', { json: [] }, 'Cannot call agent: its card is not an object'],
+    ['nested without end', { text: '['.repeat(5_000) }, 'Cannot call agent: its card is not JSON as it should be'],
+    [
+      'that is elsewhere',
+      { status: 302, headers: { location: 'https://elsewhere.test/card' } },
+      'Cannot call agent: its card was answered with 302',
+    ],
+    ['that is not there', { status: 404 }, 'Cannot call agent: its card was answered with 404'],
+    [
+      'without an interface',
+      { json: { name: 'x' } },
+      'Cannot call agent: its card names no A2A interface that we speak',
+    ],
+  ])('%s', async (_, answer, message) => {
+    peer.pages.set('/card', () => answer)
+    await expect(peer.call()).rejects.toThrow(new Undeliverable(message))
+    expect(countOf('/rpc')).toBe(0)
+  })
+
+  test('whose host has a bad day is asked again later', async () => {
+    peer.pages.set('/card', () => ({ status: 503, headers: { 'retry-after': '7' } }))
+    await expect(peer.call()).rejects.toMatchObject({ name: 'Unavailable', retryAfter: 7 })
+  })
+
+  test('whose jku leads to another origin: refused, and nothing is fetched there', async () => {
+    await peer.sign({ jku: 'https://elsewhere.test/keys' })
+    await expect(peer.call()).rejects.toThrow(refused('keys of its card are on another origin'))
+    expect(peer.asked.map(({ host }) => host)).toEqual(['peer.test'])
+  })
+
+  test('whose jku is the card itself', async () => {
+    await peer.sign({ jku: cardUrl })
+    await expect(peer.call()).rejects.toThrow(refused('its key set holds no keys'))
+    expect(countOf('/card')).toBe(2)
+  })
+})
+
+describe('A2A-C05 an interface', () => {
+  const at = (url: string) => {
+    peer.card.supportedInterfaces[0].url = url
+  }
+
+  test('on another origin is refused unless it is allowed', async () => {
+    at('https://elsewhere.test/rpc')
+    await expect(peer.call()).rejects.toThrow(refused('its interface is on another origin than its card'))
+    const client = peer.clientWith({ client: { allowed_origins: ['https://elsewhere.test'] } })
+    await client.call(cardUrl, [], { as: 'desk' })
+    expect(peer.asked.at(-1)?.host).toBe('elsewhere.test')
+  })
+
+  test.each([
+    ['http://127.0.0.1/rpc', 'its interface is on another origin than its card'],
+    ['http://peer.test/rpc', 'its interface is on another origin than its card'],
+    ['https://peer.test/rpc?x=1', 'its card names no usable address'],
+    ['file:///etc/passwd', 'its interface is on another origin than its card'],
+    ['rpc', 'its card names no usable address'],
+  ])('at %s is refused', async (url, problem) => {
+    at(url)
+    await expect(peer.call()).rejects.toThrow(refused(problem))
+  })
+
+  test('on a private address stays behind the guard, allowed or not', async () => {
+    at('https://10.0.0.1/rpc')
+    const client = peer.clientWith({ client: { allowed_origins: ['https://10.0.0.1'] } })
+    await expect(client.call(cardUrl, [], { as: 'desk' })).rejects.toThrow('Cannot fetch: address is not public')
+  })
+
+  test('is the first that we speak, with its tenant echoed', async () => {
+    peer.card.supportedInterfaces = [
+      { url: 'https://peer.test:443', protocolBinding: 'GRPC', protocolVersion: '1.0' },
+      { url: 'https://peer.test/old', protocolBinding: 'JSONRPC', protocolVersion: '0.3' },
+      { url: 'https://peer.test/rest/', protocolBinding: 'HTTP+JSON', protocolVersion: '1.0', tenant: 'blue' },
+    ]
+    peer.pages.set('/rest/blue/message:send', ({ body }) => ({
+      json: { message: { messageId: 'a', role: 'ROLE_AGENT', parts: body.message.parts } },
+    }))
+    expect((await peer.call('echo')).parts).toEqual([{ kind: 'text', mime: 'text/plain', content: 'echo' }])
+  })
+})
+
+describe('A2A-C06 a signed card', () => {
+  test('that verifies is used, and says by which key', async () => {
+    await peer.sign()
+    expect((await peer.call()).source).toEqual({ address: cardUrl, card: cardUrl, signedBy: 'peer-key' })
+  })
+
+  test('signed without its defaults, as some implementations do', async () => {
+    const whole = peer.card
+    peer.card = dropDefaults(whole)
+    await peer.sign()
+    peer.card = { ...whole, signatures: peer.card.signatures }
+    expect((await peer.call()).source.signedBy).toBe('peer-key')
+  })
+
+  test.each<[string, object, object, object]>([
+    [
+      'without defaults, but for those in the params of an extension',
+      {},
+      { off: false, none: 0, empty: [], text: '' },
+      { securityRequirements: [{ schemes: { bearer: {} } }] },
+    ],
+    ['without what is empty, and with what is false', { streaming: false }, { off: false, none: 0 }, {}],
+  ])('signed %s', async (_, streaming, params, more) => {
+    const extension = { uri: 'urn:x', description: '', params: { off: false, none: 0, empty: [], text: '' } }
+    const { skills, securityRequirements, ...card } = peer.card
+    peer.card = { ...card, ...more, capabilities: { ...streaming, extensions: [{ uri: 'urn:x', params }] } }
+    await peer.sign()
+    const capabilities = { ...streaming, extensions: [extension] }
+    peer.card = { ...card, skills, securityRequirements, capabilities, signatures: peer.card.signatures }
+    expect((await peer.call()).source.signedBy).toBe('peer-key')
+  })
+
+  test('with members of 0.3 beside what was signed', async () => {
+    await peer.sign()
+    Object.assign(peer.card, { url: 'https://peer.test/old', preferredTransport: 'JSONRPC', protocolVersion: '0.3.0' })
+    expect((await peer.call()).source.signedBy).toBe('peer-key')
+    expect(peer.asked[0]?.headers['a2a-version']).toBe('1.0')
+  })
+
+  test('with one signature that holds among others is used (rotation)', async () => {
+    await peer.sign({}, await makeIssuerKey('forgotten'))
+    const [old] = peer.card.signatures
+    await peer.sign()
+    peer.card.signatures = [old, ...peer.card.signatures]
+    expect((await peer.call()).source.signedBy).toBe('peer-key')
+  })
+
+  test.each<[string, () => Promise<void> | void]>([
+    [
+      'wrong signature',
+      () => {
+        peer.card.name = 'Evil'
+      },
+    ],
+    ['kid unknown', async () => peer.sign({ kid: 'unknown' })],
+    ['kid missing', async () => peer.sign({ kid: undefined })],
+    ['key of somebody else', async () => peer.sign({}, await makeIssuerKey('peer-key'))],
+    [
+      'alg that the key is not for',
+      () => {
+        peer.keys = [{ ...peer.key.publicJwk, alg: 'ES384' }]
+      },
+    ],
+    [
+      'key expired',
+      () => {
+        peer.keys = [{ ...peer.key.publicJwk, exp: Math.floor(peer.platform.now() / 1000) - 1 }]
+      },
+    ],
+    [
+      'key for encryption',
+      () => {
+        peer.keys = [{ ...peer.key.publicJwk, use: 'enc' }]
+      },
+    ],
+    [
+      'no keys',
+      () => {
+        peer.keys = []
+      },
+    ],
+    [
+      'header that is none',
+      () => {
+        peer.card.signatures[0].protected = 'e30'
+      },
+    ],
+    [
+      'signature that is none',
+      () => {
+        peer.card.signatures = [5]
+      },
+    ],
+  ])('%s: not used, not kept', async (_, spoil) => {
+    await peer.sign()
+    await spoil()
+    await expect(peer.call()).rejects.toThrow(refused('no signature of its card holds'))
+    await expect(peer.call()).rejects.toThrow(refused('no signature of its card holds'))
+    expect([countOf('/card'), countOf('/rpc')]).toEqual([2, 0])
+  })
+
+  test('with an HMAC of the public key', async () => {
+    await peer.sign()
+    const head = Buffer.from(JSON.stringify({ alg: 'HS256', kid: 'peer-key' })).toString('base64url')
+    peer.card.signatures = [{ protected: head, signature: 'AAAA' }]
+    await expect(peer.call()).rejects.toThrow(refused('no signature of its card holds'))
+  })
+
+  test('is looked up once for many who ask at once', async () => {
+    await peer.sign()
+    await Promise.all(Array.from({ length: 5 }, () => peer.call()))
+    expect([countOf('/card'), countOf('/.well-known/jwks.json'), countOf('/rpc')]).toEqual([1, 1, 5])
+  })
+
+  test('whose host never answers is given up by who gives up', async () => {
+    peer.pages.set('/card', () => ({ write: () => undefined }))
+    const controller = new AbortController()
+    const call = peer.call('x', { signal: controller.signal })
+    controller.abort(new Error('enough'))
+    await expect(call).rejects.toThrow('enough')
+  })
+
+  test('that holds is kept for a while', async () => {
+    await peer.sign()
+    await peer.call()
+    await peer.call()
+    expect(countOf('/card')).toBe(1)
+    peer.platform.advance(5 * 60_000)
+    await peer.call()
+    expect(countOf('/card')).toBe(2)
+  })
+})
+
+test('A2A-C07 a host that signed once and does not now is not called until a person agrees', async () => {
+  await peer.sign()
+  await peer.call()
+  delete peer.card.signatures
+  const restarted = peer.clientWith({})
+  const parts = [{ kind: 'text', mime: 'text/plain', content: 'hello' }] as const
+  const problem = 'its card was signed before and is not now; a2a.client.unsigned_hosts would allow it'
+  await expect(restarted.call(cardUrl, [...parts], { as: 'desk' })).rejects.toThrow(refused(problem))
+  const agreed = peer.clientWith({ client: { unsigned_hosts: ['peer.test'] } })
+  expect((await agreed.call(cardUrl, [...parts], { as: 'desk' })).source).toEqual({ address: cardUrl, card: cardUrl })
+})
+
+describe('an address', () => {
+  const subject = 'acct:robot@peer.test'
+  const link = {
+    rel: 'https://mentionable.dev/ns/rel/agent-card',
+    href: 'https://peer.test/.well-known/agent-card/robot',
+  }
+  const mentionable = { address: '@robot@peer.test', name: 'Robot', a2a: { card_url: cardUrl } }
+  const publish = (jrd: object, page: object = mentionable) => {
+    peer.pages.set('/.well-known/webfinger', () => ({ json: jrd }))
+    peer.pages.set('/.well-known/agent-card/robot', () => ({ json: page }))
+  }
+  const call = () => peer.client.call('@Robot@peer.test', [], { as: 'desk' })
+
+  test('leads by WebFinger and the Mentionable card to the A2A card', async () => {
+    publish({ subject, links: [{ rel: 'self', href: 'https://peer.test/x' }, link] })
+    await peer.sign()
+    expect((await call()).source).toEqual({ address: '@Robot@peer.test', card: cardUrl, signedBy: 'peer-key' })
+  })
+
+  test('by the rel of old, and straight to an A2A card', async () => {
+    publish({ subject, links: [{ rel: 'https://mentionable.dev/agent-card', href: cardUrl }] })
+    expect((await call()).source.card).toBe(cardUrl)
+  })
+
+  test('without an A2A card the Mentionable one says where', async () => {
+    const a2a = { endpoint: 'https://peer.test/rpc', transport: 'https+jsonrpc', auth: { scheme: 'none' } }
+    publish({ subject, links: [link] }, { ...mentionable, a2a })
+    expect((await call()).status).toBe('completed')
+    expect(peer.asked.at(-1)?.headers.authorization).toBeUndefined()
+  })
+
+  test.each<[string, object, object, string]>([
+    [
+      'of somebody else',
+      { subject: 'acct:other@peer.test', links: [link] },
+      mentionable,
+      'WebFinger speaks of somebody else',
+    ],
+    ['without a link', { subject, links: [] }, mentionable, 'WebFinger names no agent card'],
+    [
+      'with a link that is not https',
+      { subject, links: [{ ...link, href: 'http://peer.test/c' }] },
+      mentionable,
+      'WebFinger names no agent card',
+    ],
+    [
+      'whose card is another’s',
+      { subject, links: [link] },
+      { ...mentionable, address: '@x@peer.test' },
+      'its card speaks of somebody else',
+    ],
+    [
+      'whose A2A card is elsewhere',
+      { subject, links: [link] },
+      { ...mentionable, a2a: { card_url: 'https://elsewhere.test/card' } },
+      'its A2A card is on another origin',
+    ],
+    [
+      'with a transport we do not speak',
+      { subject, links: [link] },
+      { ...mentionable, a2a: { endpoint: 'https://peer.test/x', transport: 'https+sse' } },
+      'its card names no A2A interface of ours',
+    ],
+  ])('%s is refused', async (_, jrd, page, problem) => {
+    publish(jrd, page)
+    await expect(call()).rejects.toThrow(refused(problem))
+  })
+
+  test.each(['robot', '@robot', '@robot@localhost', '@robot@10.0.0.1', ''])('"%s" is none', async address => {
+    await expect(peer.client.call(address, [], { as: 'desk' })).rejects.toThrow(
+      new Rejection('malformed', 'Cannot read address: expected "@name@domain.tld"'),
+    )
+  })
+})

@@ -1,0 +1,169 @@
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import type { TestPeer } from '../setup/peer.ts'
+import { openAgentPeer, taskWith } from '../setup/peer.ts'
+import { serveWeather } from '../setup/sdk-peer.ts'
+
+let peer: TestPeer
+
+beforeEach(async () => {
+  peer = await openAgentPeer()
+})
+afterEach(() => peer.close())
+
+const text = (content: string) => ({ kind: 'text', mime: 'text/plain', content })
+const ids = { taskId: 't-1', contextId: 'c-1' }
+const ask = (words: string, timestamp: string) => ({
+  state: 'TASK_STATE_INPUT_REQUIRED',
+  timestamp,
+  message: { messageId: `m-${words}`, role: 'ROLE_AGENT', parts: [{ text: words }] },
+})
+const asked = { ...taskWith('').task, status: ask('Which city?', '2026-01-01T00:00:00Z') }
+const askedAgain = { ...asked, status: ask('Which day?', '2026-01-01T00:00:01Z') }
+const { message: _moved, ...withoutMessage } = asked.status
+const done = {
+  ...taskWith('TASK_STATE_COMPLETED').task,
+  artifacts: [{ artifactId: 'a', parts: [{ text: 'Sunny' }] }],
+}
+const methods = () => peer.asked.flatMap(({ path, body }) => (path === '/rpc' ? [body.method] : []))
+
+/** How the task reads each time it is asked for, and what the message is answered with. */
+function serve(tasks: readonly object[], answer: object | readonly object[]): void {
+  let read = 0
+  peer.card.capabilities = { streaming: Array.isArray(answer) }
+  const event = (result: object) => `data: ${JSON.stringify({ jsonrpc: '2.0', id: 1, result })}\n\n`
+  peer.answerRpc(({ body }) => {
+    if (body.method === 'GetTask') {
+      read += 1
+      return tasks[Math.min(read, tasks.length) - 1] ?? {}
+    }
+    if (!Array.isArray(answer)) return answer
+    return { headers: { 'content-type': 'text/event-stream' }, text: answer.map(event).join('') }
+  })
+}
+
+describe.each([
+  ['by one answer', false],
+  ['by a stream', true],
+])('an agent of the official server that answers %s', (_, streams) => {
+  test('is asked, asks back, and is answered in its task', async () => {
+    serveWeather(peer, { streams })
+    const question = await peer.call('How will the weather be?')
+    expect(question).toMatchObject({ status: 'input_required', parts: [text('Which city?')] })
+    const { contextId, taskId } = question
+    const answer = await peer.call('Berlin', { contextId, taskId })
+    expect(answer).toMatchObject({ status: 'completed', parts: [text('Sunny in Berlin')], contextId, taskId })
+  })
+})
+
+describe('a message that goes on with a task', () => {
+  const goOn = () => peer.call('Berlin', ids)
+
+  test('is answered by a stream that begins with an update', async () => {
+    const update = { artifactUpdate: { ...ids, artifact: { artifactId: 'a', parts: [{ text: 'Sunny' }] } } }
+    serve(
+      [asked],
+      [
+        { statusUpdate: { ...ids, status: { state: 'TASK_STATE_WORKING' } } },
+        update,
+        { statusUpdate: { ...ids, status: { state: 'TASK_STATE_COMPLETED' } } },
+      ],
+    )
+    expect(await goOn()).toMatchObject({ status: 'completed', parts: [text('Sunny')], ...ids })
+  })
+
+  test('is not answered by an update of another task', async () => {
+    serve([asked], [{ statusUpdate: { ...ids, taskId: 't-2', status: { state: 'TASK_STATE_COMPLETED' } } }])
+    await expect(goOn()).rejects.toThrow('it is about another task')
+  })
+
+  test.each([
+    ['as it was', asked],
+    ['without the question, which is history now', { ...asked, status: withoutMessage }],
+  ])('is not answered by the task %s', async (_, repeated) => {
+    serve([asked], [{ task: repeated }, { task: done }])
+    expect(await goOn()).toMatchObject({ status: 'completed', parts: [text('Sunny')] })
+    serve([asked, asked, done], { task: repeated })
+    expect(await goOn()).toMatchObject({ status: 'completed', parts: [text('Sunny')] })
+  })
+
+  test('may be answered by the next question, however it comes', async () => {
+    serve([asked], [{ task: askedAgain }])
+    expect(await goOn()).toMatchObject({ status: 'input_required', parts: [text('Which day?')] })
+    serve([asked], { task: askedAgain })
+    expect(await goOn()).toMatchObject({ status: 'input_required', parts: [text('Which day?')] })
+    serve([asked], [{ task: asked }, { statusUpdate: { ...ids, status: askedAgain.status } }])
+    expect(await goOn()).toMatchObject({ status: 'input_required', parts: [text('Which day?')] })
+  })
+
+  const { status } = asked
+  test.each<[string, object, string]>([
+    ['of another time', { ...withoutMessage, timestamp: '2026-01-01T00:00:02Z' }, 'input_required'],
+    ['of another state', { ...withoutMessage, state: 'TASK_STATE_AUTH_REQUIRED' }, 'auth_required'],
+    ['with another message', { ...status, message: { ...status.message, messageId: 'm-other' } }, 'input_required'],
+  ])('is answered by a status %s', async (_, next, expected) => {
+    serve([asked], { task: { ...asked, status: next } })
+    expect((await goOn()).status).toBe(expected)
+    expect(methods()).toEqual(['GetTask', 'SendMessage'])
+  })
+
+  test('shows who calls where the task is not told to strangers', async () => {
+    delete peer.card.securityRequirements
+    peer.answerRpc(({ headers, body }) => {
+      if (!headers.authorization) return { status: 401, text: '{}' }
+      return body.method === 'GetTask' ? asked : { task: askedAgain }
+    })
+    expect(await goOn()).toMatchObject({ parts: [text('Which day?')] })
+    expect(methods()).toEqual(['GetTask', 'GetTask', 'SendMessage'])
+  })
+
+  test('begins a new task where that task is gone, over HTTP+JSON too', async () => {
+    peer.card.supportedInterfaces = [
+      { url: 'https://peer.test/rest', protocolBinding: 'HTTP+JSON', protocolVersion: '1.0' },
+    ]
+    peer.pages.set('/rest/message:send', ({ body }) =>
+      body.message.taskId ? { status: 404, text: '{}' } : { json: { task: { ...done, id: 't-2' } } },
+    )
+    expect(await goOn()).toMatchObject({ status: 'completed', taskId: 't-2' })
+  })
+
+  test('is asked the same again when nothing comes of it for long', async () => {
+    serve([asked], { task: asked })
+    peer.platform.hurry(20)
+    const now = peer.platform.now
+    peer.platform.now = () => now() + methods().length * 10_000
+    expect(await goOn()).toMatchObject({ status: 'input_required', parts: [text('Which city?')] })
+    expect(methods().filter(name => name === 'SendMessage')).toHaveLength(1)
+  })
+
+  test.each([
+    ['has ended', () => done],
+    ['is gone', () => ({ json: { jsonrpc: '2.0', id: 1, error: { code: -32001, message: 'no' } } })],
+  ])('begins a new task in its context where that task %s', async (_, look) => {
+    peer.answerRpc(({ body }) => {
+      if (body.method === 'GetTask') return look()
+      if (body.params.message.taskId) return { json: { jsonrpc: '2.0', id: 1, error: { code: -32004, message: 'no' } } }
+      return { task: { ...done, id: 't-2' } }
+    })
+    expect(await goOn()).toMatchObject({ status: 'completed', taskId: 't-2' })
+    expect(peer.asked.at(-1)?.body.params.message).toMatchObject({ contextId: 'c-1' })
+  })
+
+  test('is refused as it is where the task goes on', async () => {
+    peer.answerRpc(({ body }) =>
+      body.method === 'GetTask' ? asked : { json: { jsonrpc: '2.0', id: 1, error: { code: -32004, message: 'no' } } },
+    )
+    await expect(goOn()).rejects.toThrow('it answered with error -32004')
+    expect(methods()).toEqual(['GetTask', 'SendMessage'])
+  })
+})
+
+test('a stream of a new task may begin with an update, as those of a2a-go do', async () => {
+  serve(
+    [],
+    [
+      { statusUpdate: { ...ids, status: { state: 'TASK_STATE_SUBMITTED' } } },
+      { statusUpdate: { ...ids, status: ask('Which city?', '2026-01-01T00:00:00Z') } },
+    ],
+  )
+  expect(await peer.call()).toMatchObject({ status: 'input_required', parts: [text('Which city?')], ...ids })
+})

@@ -1,0 +1,141 @@
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import type { TestPeer } from '../setup/peer.ts'
+import { cardUrl, openAgentPeer } from '../setup/peer.ts'
+
+let peer: TestPeer
+
+beforeEach(async () => {
+  peer = await openAgentPeer()
+  peer.card = {
+    name: 'Old',
+    protocolVersion: '0.3.0',
+    url: 'https://peer.test/rpc',
+    preferredTransport: 'JSONRPC',
+    capabilities: {},
+    security: [{ bearer: [] }],
+  }
+})
+afterEach(() => peer.close())
+
+const rpcs = () => peer.asked.filter(({ path }) => path === '/rpc')
+const text = (content: string) => ({ kind: 'text', mime: 'text/plain', content })
+const task = (state: string, more: object = {}) => ({
+  kind: 'task',
+  id: 't-1',
+  contextId: 'c-1',
+  status: { state },
+  ...more,
+})
+const said = (words: string) => ({
+  kind: 'message',
+  messageId: 'm',
+  role: 'agent',
+  parts: [{ kind: 'text', text: words }],
+})
+
+describe('an agent that speaks 0.3', () => {
+  test('is called in its own words', async () => {
+    peer.answerRpc(() => wrap(said('hi')))
+    const file = { kind: 'inline', data_base64: 'AQID' } as const
+    const parts = [text('hello') as never, { kind: 'file', mime: 'a/b', name: 'x', bytes_ref: file } as never]
+    const answer = await peer.client.call(cardUrl, parts, { as: 'desk', contextId: 'c-1' })
+    expect(answer).toMatchObject({ parts: [text('hi')], status: 'completed' })
+    const [request] = rpcs()
+    expect(request?.headers).toMatchObject({ 'a2a-version': '0.3', authorization: expect.stringMatching(/^Bearer /) })
+    expect(request?.body).toMatchObject({
+      method: 'message/send',
+      params: {
+        configuration: { blocking: true },
+        message: {
+          kind: 'message',
+          role: 'user',
+          contextId: 'c-1',
+          parts: [
+            { kind: 'text', text: 'hello' },
+            { kind: 'file', file: { bytes: 'AQID', mimeType: 'a/b', name: 'x' } },
+          ],
+          metadata: { mentionable: { agent_chain: { hop: 1, max_hops: 5, is_final: false } } },
+        },
+      },
+    })
+  })
+
+  test('is asked for its task until that ends', async () => {
+    const artifacts = [
+      {
+        artifactId: 'a',
+        parts: [
+          { kind: 'text', text: 'done' },
+          { kind: 'data', data: { a: 1 } },
+        ],
+      },
+    ]
+    peer.answerRpc(({ body }) =>
+      body.method === 'tasks/get' ? wrap(task('completed', { artifacts })) : wrap(task('working')),
+    )
+    const answer = await peer.call()
+    expect(answer).toMatchObject({
+      parts: [text('done'), { kind: 'artifact', artifact_type: 'data' }],
+      status: 'completed',
+      taskId: 't-1',
+      contextId: 'c-1',
+    })
+    expect(rpcs().map(({ body }) => body.method)).toEqual(['message/send', 'tasks/get'])
+  })
+
+  test('streams, and asks back', async () => {
+    peer.card.capabilities = { streaming: true }
+    const ids = { taskId: 't-1', contextId: 'c-1' }
+    const events = [
+      task('submitted'),
+      { kind: 'artifact-update', ...ids, artifact: { artifactId: 'a', parts: [{ kind: 'text', text: 'so ' }] } },
+      {
+        kind: 'artifact-update',
+        ...ids,
+        append: true,
+        artifact: { artifactId: 'a', parts: [{ kind: 'text', text: 'far' }] },
+      },
+      { kind: 'status-update', ...ids, final: true, status: { state: 'input-required', message: said('which? ') } },
+    ]
+    const stream = events.map(result => `data: ${JSON.stringify({ jsonrpc: '2.0', id: 1, result })}\r\n\r\n`).join('')
+    peer.answerRpc(() => ({ headers: { 'content-type': 'text/event-stream' }, text: stream }))
+    expect(await peer.call()).toMatchObject({ parts: [text('which? so far')], status: 'input_required', taskId: 't-1' })
+    expect(rpcs()[0]?.body.method).toBe('message/stream')
+  })
+
+  test.each<[string, object]>([
+    ['unknown state', task('unknown')],
+    ['no kind', { id: 't-1', status: { state: 'completed' } }],
+    ['a part of no kind', { ...said(''), parts: [{ text: 'x' }] }],
+    ['a kind that objects have', { kind: 'constructor' }],
+  ])('A2A-C09 is refused with %s', async (_, result) => {
+    peer.answerRpc(() => wrap(result))
+    await expect(peer.call()).rejects.toThrow('Cannot call agent: its answer is not valid')
+  })
+
+  test('is left alone where it speaks 1.0, too', async () => {
+    peer.card.supportedInterfaces = [
+      { url: 'https://peer.test/old', protocolBinding: 'JSONRPC', protocolVersion: '0.3' },
+      { url: 'https://peer.test/rpc', protocolBinding: 'JSONRPC', protocolVersion: '1.0' },
+    ]
+    await peer.call()
+    expect(rpcs()[0]?.body.method).toBe('SendMessage')
+    peer.card.supportedInterfaces.pop()
+    peer.platform.advance(10 * 60_000)
+    await expect(peer.call()).rejects.toThrow('it answered with 404')
+    expect(peer.asked.at(-1)).toMatchObject({ path: '/old', body: { method: 'message/send' } })
+  })
+
+  test('A2A-C06 whose signed card was given another address is refused', async () => {
+    await peer.sign()
+    peer.answerRpc(() => wrap(said('hi')))
+    expect((await peer.call()).source.signedBy).toBe('peer-key')
+    peer.card = { ...peer.card, url: 'https://peer.test/other' }
+    peer.platform.advance(10 * 60_000)
+    await expect(peer.call()).rejects.toThrow('Cannot call agent: no signature of its card holds')
+  })
+})
+
+function wrap(result: object) {
+  return { json: { jsonrpc: '2.0', id: 1, result } }
+}

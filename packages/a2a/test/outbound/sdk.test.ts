@@ -1,0 +1,38 @@
+import { AgentCard, generateAgentCardSignature } from '@a2a-js/sdk'
+import { createGuardedFetch } from '@postern/http'
+import { openSimulation } from '@postern/simulation'
+import { openSqliteStore } from '@postern/store'
+import { expect, test } from 'vitest'
+import { a2aConfigSchema, createA2aClient } from '../../src/index.ts'
+import { openAgentPeer } from '../setup/peer.ts'
+import { createA2aPlatform } from '../setup/platform.ts'
+
+test('the official server understands our calls, and we its answers', async () => {
+  const simulation = await openSimulation()
+  const fetch = createGuardedFetch({ userAgent: 'test', loopback: simulation.network.loopback })
+  const platform = Object.assign(createA2aPlatform(fetch), { openStream: fetch.openStream })
+  const store = await openSqliteStore({ path: ':memory:', now: () => platform.now(), log: platform.log })
+  const client = createA2aClient({ config: a2aConfigSchema.parse({}), platform, store, origin: 'https://agents.test' })
+  const { cardUrl } = simulation.a2a.peer
+  const answer = await client.call(cardUrl, [{ kind: 'text', mime: 'text/plain', content: 'hello' }], { as: 'desk' })
+  expect(answer).toMatchObject({
+    parts: [{ kind: 'text', content: 'You said: hello' }],
+    status: 'completed',
+    source: { address: cardUrl, card: cardUrl },
+  })
+  fetch.close()
+  await store.close()
+  await simulation.close()
+})
+
+test('a card that the official signer signed holds here, and does not once it is changed', async () => {
+  const peer = await openAgentPeer()
+  const { securitySchemes: _schemes, securityRequirements: _needed, ...open } = peer.card
+  const sign = generateAgentCardSignature(peer.key.privateKey, { alg: 'ES256', kid: peer.key.kid, typ: 'JOSE' })
+  peer.card = AgentCard.toJSON(await sign(AgentCard.fromJSON(open)))
+  expect((await peer.call()).source.signedBy).toBe('peer-key')
+  peer.card = { ...peer.card, version: '2' }
+  peer.platform.advance(10 * 60_000)
+  await expect(peer.call()).rejects.toThrow('Cannot call agent: no signature of its card holds')
+  await peer.close()
+})

@@ -1,0 +1,34 @@
+import { expect, test } from 'vitest'
+import { findLeak, inspectAnswer } from './answers.ts'
+import { openA2aGateway } from './gateway.ts'
+
+/** Every answer of every test of this package goes through `inspectAnswer`; here it is shown to find what it looks for. */
+test.each([
+  ['HTML', '<!doctype html><html>'],
+  ['a stack trace', 'Error: x at handle (file.ts)'],
+  ['a stack trace', 'routes.ts:12'],
+  ['a path', '/home/agent/x'],
+  ['inner text', 'Cannot read TypeError'],
+  ['a secret', 'db password'],
+])('finds %s', (what, text) => {
+  expect(findLeak(text)).toBe(what)
+  expect(() => inspectAnswer(500, new Headers(), JSON.stringify({ text }))).toThrow(what)
+})
+
+test('a bug of ours is told as such and without a word of it', async () => {
+  const gateway = await openA2aGateway({ works: false })
+  gateway.store.findTask = async () => {
+    throw new Error('db password is hunter2')
+  }
+  const id = '00000000-0000-4000-8000-000000000000'
+  const { status, body } = await gateway.rpc('GetTask', { id })
+  expect(status).toBe(500)
+  expect(body).toMatchObject({
+    id: 1,
+    error: { code: -32603, message: 'Internal error', data: [{ reason: 'INTERNAL' }] },
+  })
+  expect(
+    JSON.stringify(gateway.platform.logged.map(({ fields }) => String((fields as { err?: unknown }).err))),
+  ).toContain('hunter2')
+  await gateway.close()
+})

@@ -1,0 +1,157 @@
+import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { createGuardedFetch } from '@postern/http'
+import { openSqliteStore } from '@postern/store'
+import { FlattenedSign } from 'jose'
+import type { z } from 'zod'
+import { toCanonicalJson } from '../../src/format/canonical.ts'
+import type { A2aClient } from '../../src/index.ts'
+import { a2aConfigSchema, createA2aClient } from '../../src/index.ts'
+import type { TestIssuerKey } from './issuer.ts'
+import { makeIssuerKey } from './issuer.ts'
+import type { A2aTestPlatform } from './platform.ts'
+import { createA2aPlatform } from './platform.ts'
+
+// biome-ignore lint/suspicious/noExplicitAny: tests read what came over the wire
+type Wire = any
+
+interface AgentPeerRequest {
+  readonly host: string
+  readonly method: string
+  readonly path: string
+  readonly headers: IncomingHttpHeaders
+  readonly body: Wire
+}
+
+interface AgentPeerAnswer {
+  readonly status?: number
+  readonly headers?: Readonly<Record<string, string>>
+  readonly json?: unknown
+  /** Written as it is; `undefined` with `json` undefined: an empty body. */
+  readonly text?: string
+  /** Writes the rest itself. */
+  write?(response: ServerResponse): void
+}
+
+type Respond = (request: AgentPeerRequest) => AgentPeerAnswer | undefined
+
+/** An agent elsewhere that does as it is told, and a client of ours that calls it. */
+export interface TestPeer {
+  readonly platform: A2aTestPlatform
+  readonly client: A2aClient
+  /** What was asked, by `path` without query. */
+  readonly asked: AgentPeerRequest[]
+  /** Answers by path; what is absent is 404. May be changed. */
+  readonly pages: Map<string, Respond>
+  /** The card at `https://peer.test/card`, as it is served; signed by `signCard`. */
+  card: Wire
+  key: TestIssuerKey
+  keys: object[]
+  /** Signs `card` as it is now. */
+  sign(header?: Readonly<Record<string, unknown>>, key?: TestIssuerKey): Promise<void>
+  /** How JSON-RPC requests are answered: `result` or a whole answer. */
+  answerRpc(respond: (request: AgentPeerRequest) => AgentPeerAnswer | object): void
+  call(text?: string, options?: Partial<Parameters<A2aClient['call']>[2]>): ReturnType<A2aClient['call']>
+  /** Another client with the same store and another configuration. */
+  clientWith(config: z.input<typeof a2aConfigSchema>): A2aClient
+  close(): Promise<void>
+}
+
+export const cardUrl = 'https://peer.test/card'
+export const endpoint = 'https://peer.test/rpc'
+
+export const agentMessage = (...parts: object[]) => ({ message: { messageId: 'a', role: 'ROLE_AGENT', parts } })
+export const taskWith = (state: string, more: object = {}) => ({
+  task: { id: 't-1', contextId: 'c-1', status: { state }, ...more },
+})
+
+export async function openAgentPeer(config: z.input<typeof a2aConfigSchema> = {}): Promise<TestPeer> {
+  const asked: AgentPeerRequest[] = []
+  const pages = new Map<string, Respond>()
+  const server = createServer((request, response) => {
+    void readRequest(request).then(read => {
+      asked.push(read)
+      sendAnswer(response, pages.get(read.path)?.(read) ?? { status: 404 })
+    })
+  })
+  await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
+  const { port } = server.address() as AddressInfo
+  const fetch = createGuardedFetch({ userAgent: 'test', loopback: { 'peer.test': port, 'elsewhere.test': port } })
+  const platform: A2aTestPlatform = Object.assign(createA2aPlatform(fetch), { openStream: fetch.openStream })
+  const store = await openSqliteStore({ path: ':memory:', now: () => platform.now(), log: platform.log })
+  const place = { platform, store, origin: 'https://agents.test' }
+  const clientWith: TestPeer['clientWith'] = other =>
+    createA2aClient({ ...place, config: a2aConfigSchema.parse({ ...config, ...other }) })
+  const key = await makeIssuerKey('peer-key')
+  const peer: TestPeer = {
+    platform,
+    client: clientWith({}),
+    asked,
+    pages,
+    card: describeCard(),
+    key,
+    keys: [key.publicJwk],
+    async sign(header = {}, signer = peer.key) {
+      const { signatures: _, ...card } = peer.card
+      const jws = await new FlattenedSign(new TextEncoder().encode(toCanonicalJson(card)))
+        .setProtectedHeader({ alg: 'ES256', kid: signer.kid, typ: 'JOSE', ...header })
+        .sign(signer.privateKey)
+      peer.card = { ...card, signatures: [{ protected: jws.protected, signature: jws.signature }] }
+    },
+    answerRpc(respond) {
+      pages.set('/rpc', request => {
+        const answer = respond(request) as AgentPeerAnswer & Readonly<Record<string, unknown>>
+        const isWhole =
+          typeof answer.status === 'number' || ['text', 'json', 'write'].some(name => Object.hasOwn(answer, name))
+        return isWhole ? answer : { json: { jsonrpc: '2.0', id: request.body.id, result: answer } }
+      })
+    },
+    call: (text = 'hello', options = {}) =>
+      peer.client.call(cardUrl, [{ kind: 'text', mime: 'text/plain', content: text }], { as: 'desk', ...options }),
+    clientWith,
+    async close() {
+      fetch.close()
+      await store.close()
+      server.closeAllConnections()
+      await new Promise(resolve => server.close(resolve))
+    },
+  }
+  pages.set('/card', () => ({ json: peer.card }))
+  pages.set('/.well-known/jwks.json', () => ({ json: { keys: peer.keys } }))
+  peer.answerRpc(() => agentMessage({ text: 'hi' }))
+  return peer
+}
+
+function describeCard() {
+  return {
+    name: 'Peer',
+    description: 'Somebody else’s agent',
+    version: '1',
+    supportedInterfaces: [{ url: endpoint, protocolBinding: 'JSONRPC', protocolVersion: '1.0' }],
+    capabilities: {},
+    defaultInputModes: ['text/plain'],
+    defaultOutputModes: ['text/plain'],
+    skills: [],
+    securitySchemes: { bearer: { httpAuthSecurityScheme: { scheme: 'Bearer' } } },
+    securityRequirements: [{ schemes: { bearer: {} } }],
+  }
+}
+
+async function readRequest(request: IncomingMessage): Promise<AgentPeerRequest> {
+  const pieces: Buffer[] = []
+  for await (const piece of request) pieces.push(piece as Buffer)
+  const { headers, method = '', url = '' } = request
+  const text = Buffer.concat(pieces).toString()
+  const [path = ''] = url.split('?')
+  return { host: headers.host ?? '', method, path, headers, body: text ? JSON.parse(text) : undefined }
+}
+
+function sendAnswer(
+  response: ServerResponse,
+  { status = 200, headers = {}, json, text, write }: AgentPeerAnswer,
+): void {
+  response.writeHead(status, { 'content-type': 'application/json', ...headers })
+  if (write) write(response)
+  else response.end(text ?? (json === undefined ? '' : JSON.stringify(json)))
+}

@@ -1,0 +1,51 @@
+import type { IncomingHttpHeaders } from 'node:http'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+
+interface ReceivedPush {
+  readonly path: string
+  readonly headers: IncomingHttpHeaders
+  readonly text: string
+}
+
+/** Somebody who takes notifications. */
+export interface TestReceiver {
+  readonly port: number
+  readonly received: ReceivedPush[]
+  /** How the next ones are answered; 204 when there is none left. */
+  readonly answers: (number | 'never' | 'endless')[]
+  close(): Promise<void>
+}
+
+export async function openReceiver(): Promise<TestReceiver> {
+  const received: ReceivedPush[] = []
+  const answers: TestReceiver['answers'] = []
+  const server = createServer(async (request, response) => {
+    let text = ''
+    for await (const chunk of request) text += chunk
+    received.push({ path: request.url ?? '', headers: request.headers, text })
+    const answer = answers.shift() ?? 204
+    if (answer === 'never') return
+    if (answer === 'endless') {
+      response.writeHead(200)
+      const pour = () => {
+        while (response.write('x'.repeat(65_536)));
+      }
+      response.on('drain', pour)
+      pour()
+      return
+    }
+    response.writeHead(answer, { location: 'http://127.0.0.1:1/' }).end()
+  })
+  await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
+  return {
+    port: (server.address() as AddressInfo).port,
+    received,
+    answers,
+    close: () =>
+      new Promise(resolve => {
+        server.close(() => resolve())
+        server.closeAllConnections()
+      }),
+  }
+}

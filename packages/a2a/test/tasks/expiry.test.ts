@@ -1,0 +1,73 @@
+import { afterEach, describe, expect, test } from 'vitest'
+import { a2aConfigSchema } from '../../src/index.ts'
+import type { A2aTestGateway, A2aTestGatewayOptions } from '../setup/gateway.ts'
+import { openA2aGateway } from '../setup/gateway.ts'
+
+let gateway: A2aTestGateway
+afterEach(() => gateway?.close())
+
+/** A gateway in which minutes go by in milliseconds. */
+async function open(config: A2aTestGatewayOptions['config']): Promise<A2aTestGateway> {
+  gateway = await openA2aGateway({ config, pace: 300 })
+  return gateway
+}
+
+/** The tokens of before are over by now. */
+const anew = async () => ({ token: await gateway.issuer.sign() })
+
+const idsOf = async () => {
+  const { body } = await gateway.rpc('ListTasks', {}, await anew())
+  return body.result.tasks.map(({ id }: { id: string }) => id)
+}
+
+const say = async (text: string) => (await gateway.say(text, {}, await anew())).body.result.task.id as string
+
+describe('old tasks', () => {
+  test('are taken out when their time is over: then they are not found', async () => {
+    await open({ task_ttl: '12h' })
+    const old = await say('old')
+    gateway.platform.advance(11 * 3_600_000)
+    const young = await say('young')
+    gateway.platform.advance(2 * 3_600_000)
+    await expect.poll(idsOf).toEqual([young])
+    expect((await gateway.rpc('GetTask', { id: old }, await anew())).body.error?.code).toBe(-32001)
+    expect((await gateway.rpc('CancelTask', { id: old }, await anew())).body.error?.code).toBe(-32001)
+  })
+
+  test('are taken out beyond those a caller may keep', async () => {
+    await open({ limits: { tasks_per_caller: 2 } })
+    const ids = []
+    for (const text of ['a', 'b', 'c', 'd']) {
+      ids.unshift(await say(text))
+      gateway.platform.advance(1_000)
+    }
+    await expect.poll(idsOf).toEqual(ids.slice(0, 2))
+  })
+
+  test('are taken out beyond the bytes a caller may keep, attachments and answers included', async () => {
+    // Nobody waits for the minute to be over: it comes too fast for that.
+    gateway = await openA2aGateway({ config: { limits: { bytes_per_caller: 1_000_000 } } })
+    const ids: string[] = []
+    for (let at = 0; at < 5; at += 1) {
+      const raw = Buffer.alloc(300_000, at).toString('base64')
+      const { body } = await gateway.say('', { parts: [{ raw, mediaType: 'image/png' }] })
+      ids.unshift(body.result.task.id)
+      gateway.platform.advance(1_000)
+      await expect.poll(async () => (await idsOf()).length).toBeLessThanOrEqual(1)
+    }
+    expect(await idsOf()).toEqual(ids.slice(0, 1))
+  })
+})
+
+test.each([
+  ['30d', 30 * 86_400_000],
+  ['12h', 12 * 3_600_000],
+  ['90m', 90 * 60_000],
+  ['0', 0],
+])('a2a.task_ttl %j is read', (task_ttl, ms) => {
+  expect(a2aConfigSchema.parse({ task_ttl }).task_ttl).toBe(ms)
+})
+
+test.each(['', '0d', '-1d', '5', '5w', '5.5d', 30])('a2a.task_ttl %j is refused', task_ttl => {
+  expect(a2aConfigSchema.safeParse({ task_ttl }).success).toBe(false)
+})

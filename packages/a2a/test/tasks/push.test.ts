@@ -1,0 +1,389 @@
+import type { Agent } from '@postern/core'
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
+import type { A2aAnswer, A2aTestGateway } from '../setup/gateway.ts'
+import { joinTextParts, openA2aGateway } from '../setup/gateway.ts'
+import type { TestReceiver } from '../setup/receiver.ts'
+import { openReceiver } from '../setup/receiver.ts'
+
+const says = (content: string) => ({ kind: 'text', mime: 'text/plain', content }) as const
+
+const agent: Agent = {
+  async handle({ parts }, { signal }) {
+    const asked = joinTextParts(parts)
+    if (asked === 'hang') await new Promise((_, no) => signal.addEventListener('abort', () => no(signal.reason)))
+    return { status: asked === 'ask' ? 'input_required' : 'completed', parts: [says(`on ${asked}`)] }
+  },
+}
+
+let receiver: TestReceiver
+let gateway: A2aTestGateway
+let bob: string
+
+beforeAll(async () => {
+  receiver = await openReceiver()
+  const loopback = { 'hook.test': receiver.port, 'other.test': receiver.port }
+  gateway = await openA2aGateway({ agents: { desk: agent }, loopback })
+  bob = await gateway.issuer.sign({ sub: 'bob' })
+})
+afterEach(() => {
+  receiver.received.length = 0
+  receiver.answers.length = 0
+})
+afterAll(async () => {
+  await gateway.close()
+  await receiver.close()
+})
+
+const url = 'https://hook.test/in?secret=s3cr3t-path'
+const authentication = { scheme: 'Bearer', credentials: 's3cr3t-credential' }
+const config = { id: 'mine', url, token: 'token-1', authentication }
+
+async function begin(text: string, push?: object): Promise<{ readonly id: string; readonly contextId: string }> {
+  const configuration = { returnImmediately: true, ...(push && { taskPushNotificationConfig: push }) }
+  return (await gateway.say(text, {}, { configuration })).body.result.task
+}
+
+async function ask(): Promise<string> {
+  return (await gateway.say('ask')).body.result.task.id
+}
+
+const create = (taskId: string, more: object = {}, token?: string) =>
+  gateway.rpc('CreateTaskPushNotificationConfig', { taskId, ...config, ...more }, { token })
+
+const bodies = () => receiver.received.map(({ text }) => JSON.parse(text))
+const states = () => bodies().map(({ task }) => task.status.state.slice(11))
+const deliveriesOf = async (taskId: string) =>
+  (await gateway.store.listDeliveries({ limit: 50 })).filter(({ to }) => to.includes(`/#${taskId}/`))
+
+describe('a receiver that a client of 0.3 names', () => {
+  const legacy = (method: string, params: object) => gateway.rpc(method, params, { headers: { 'a2a-version': '0.3' } })
+  const message = (text: string, more: object = {}) => ({
+    kind: 'message',
+    messageId: `legacy-${text}`,
+    role: 'user',
+    parts: [{ kind: 'text', text }],
+    ...more,
+  })
+  const pushNotificationConfig = { url, token: 'token-1' }
+
+  test('with the message or apart is told the task in the words of 0.3', async () => {
+    const configuration = { blocking: true, pushNotificationConfig }
+    const asked = (await legacy('message/send', { message: message('ask'), configuration })).body.result
+    await expect.poll(() => receiver.received.length).toBe(1)
+    const second = { taskId: asked.id, pushNotificationConfig: { ...pushNotificationConfig, id: 'second' } }
+    await legacy('tasks/pushNotificationConfig/set', second)
+    await legacy('message/send', { message: message('go', { taskId: asked.id }) })
+    await expect.poll(() => receiver.received.length).toBe(3)
+    expect(bodies().map(({ kind, id, status }) => [kind, id, status.state])).toEqual([
+      ['task', asked.id, 'input-required'],
+      ['task', asked.id, 'completed'],
+      ['task', asked.id, 'completed'],
+    ])
+    expect(bodies()[1].artifacts[0].parts).toEqual([{ kind: 'text', text: 'on go' }])
+    expect(receiver.received[0]?.headers).toMatchObject({
+      'content-type': 'application/json',
+      'x-a2a-notification-token': 'token-1',
+    })
+  })
+})
+
+describe('PUSH configurations', () => {
+  test('PUSH-CREATE-001, -002, PUSH-GET-001, PUSH-LIST-001 are kept and given back to their owner, without credentials', async () => {
+    const taskId = await ask()
+    const created = await create(taskId)
+    const shown = { id: 'mine', taskId, url, token: 'token-1', authentication: { scheme: 'Bearer' } }
+    expect([created.status, created.body.result]).toEqual([200, shown])
+    expect((await gateway.rpc('GetTaskPushNotificationConfig', { taskId, id: 'mine' })).body.result).toEqual(shown)
+    const second = (await create(taskId, { id: undefined, token: undefined })).body.result
+    expect(second.id).toMatch(/^[0-9a-f-]{36}$/)
+    const listed = await gateway.rpc('ListTaskPushNotificationConfigs', { taskId })
+    expect(listed.body.result.nextPageToken).toBe('')
+    expect(listed.body.result.configs).toHaveLength(2)
+    expect(listed.body.result.configs).toEqual(expect.arrayContaining([shown, second]))
+    expect(listed.text).not.toContain('s3cr3t-credential')
+  })
+
+  test('have the same paths and results over HTTP+JSON', async () => {
+    const taskId = await ask()
+    const headers = {
+      'a2a-version': '1.0',
+      authorization: `Bearer ${gateway.token}`,
+      'content-type': 'application/json',
+    }
+    const at = `/a2a/rest/tasks/${taskId}/pushNotificationConfigs`
+    const made = await gateway.request(at, { method: 'POST', headers, body: JSON.stringify(config) })
+    expect(made.status).toBe(200)
+    expect((await gateway.request(`${at}/mine`, { headers })).body).toEqual(made.body)
+    expect((await gateway.request(at, { headers })).body).toEqual({ configs: [made.body], nextPageToken: '' })
+    const gone = await gateway.request(`${at}/mine`, { method: 'DELETE', headers })
+    expect([gone.status, gone.body]).toEqual([200, {}])
+    expect((await gateway.request(`${at}/mine`, { headers })).status).toBe(404)
+  })
+
+  test('PUSH-DEL-001, -002, PUSH-GET-002 are deleted, and deleting again is no error', async () => {
+    const taskId = await ask()
+    await create(taskId)
+    for (let time = 0; time < 2; time += 1) {
+      expect((await gateway.rpc('DeleteTaskPushNotificationConfig', { taskId, id: 'mine' })).body.result).toEqual({})
+    }
+    const { body } = await gateway.rpc('GetTaskPushNotificationConfig', { taskId, id: 'mine' })
+    expect(body.error).toMatchObject({ code: -32001, message: 'Task not found' })
+  })
+
+  test('may be made for a task that has ended', async () => {
+    const { id } = (await gateway.say('hello')).body.result.task
+    expect((await create(id)).body.error).toBeUndefined()
+  })
+
+  test('A2A-T02 those of another caller are not found, byte for byte as if there were no task', async () => {
+    const taskId = await ask()
+    await create(taskId)
+    const unknown = '00000000-0000-4000-8000-000000000000'
+    const operations = ['Create', 'Get', 'Delete'].map(verb => `${verb}TaskPushNotificationConfig`)
+    for (const method of [...operations, 'ListTaskPushNotificationConfigs']) {
+      const foreign = await gateway.rpc(method, { ...config, taskId }, { token: bob })
+      const none = await gateway.rpc(method, { ...config, taskId: unknown }, { token: bob })
+      expect(foreign.text).toBe(none.text)
+      expect(foreign.body.error?.code).toBe(-32001)
+    }
+    expect(await gateway.rpc('GetTaskPushNotificationConfig', { taskId, id: 'mine' })).toMatchObject({ status: 200 })
+  })
+
+  test('A2A-P08 no more than ten for one task, inline ones included', async () => {
+    const taskId = await ask()
+    const at = (number: number) => ({ id: `c-${number}`, url: `https://hook-${number}.example/in` })
+    for (let number = 0; number < 10; number += 1) expect((await create(taskId, at(number))).body.error).toBeUndefined()
+    const more = await create(taskId, at(10))
+    expect(more.body.error).toMatchObject({ code: -32602 })
+    expect(more.body.error?.message).toContain('has 10 push notification configs already')
+    const inline = await gateway.say(
+      'x',
+      { taskId },
+      { configuration: { taskPushNotificationConfig: { ...config, id: 'c-11' } } },
+    )
+    expect(inline.body.error?.code).toBe(-32602)
+    expect((await create(taskId, at(3))).body.error).toBeUndefined()
+  })
+
+  test('A2A-P08 no more than three for one task at one receiver, who may be a victim', async () => {
+    const taskId = await ask()
+    for (const id of ['a', 'b', 'c']) expect((await create(taskId, { id })).body.error).toBeUndefined()
+    const more = await create(taskId, { id: 'd', url: 'https://HOOK.test:443/other' })
+    expect(more.body.error?.message).toContain('url is at an origin that has 3 push notification configs')
+    const taskPushNotificationConfig = { ...config, id: 'e' }
+    const inline = await gateway.say('x', { taskId }, { configuration: { taskPushNotificationConfig } })
+    expect(inline.body.error?.data[1].fieldViolations[0].field).toBe('configuration.taskPushNotificationConfig.url')
+    expect((await create(taskId, { id: 'c' })).body.error).toBeUndefined()
+    expect((await create(taskId, { id: 'd', url: 'https://other.test/' })).body.error).toBeUndefined()
+  })
+})
+
+describe('addresses and headers we do not take', () => {
+  const refuses = ({ body }: A2aAnswer, field: string) => {
+    expect(body.error?.code).toBe(-32602)
+    expect(body.error?.data[1].fieldViolations[0].field).toBe(field)
+  }
+  test.each([
+    ['A2A-P01', 'http://169.254.169.254/'],
+    ['A2A-P01', 'https://169.254.169.254/latest'],
+    ['A2A-P01', 'http://[::ffff:127.0.0.1]/'],
+    ['A2A-P01', 'https://[::ffff:127.0.0.1]/'],
+    ['A2A-P01', 'http://0x7f.1/'],
+    ['A2A-P01', 'https://0x7f.1/'],
+    ['A2A-P01', 'http://2130706433/'],
+    ['A2A-P01', 'https://2130706433/'],
+    ['A2A-P01', 'https://localhost/'],
+    ['A2A-P01', 'https://printer.local/'],
+    ['A2A-P02', 'file:///etc/passwd'],
+    ['A2A-P02', 'ftp://example.org/'],
+    ['A2A-P02', 'gopher://example.org/'],
+    ['A2A-P02', 'no URL'],
+    ['A2A-P02', '/relative'],
+    ['A2A-P02', ''],
+    ['A2A-P06', 'https://user:pass@example.org/'],
+    ['A2A-P06', 'https://example.org:22/'],
+    ['plain', 'http://example.org/'],
+  ])('%s %s', async (_, address) => {
+    const taskId = await ask()
+    refuses(await create(taskId, { url: address }), 'url')
+    const push = { ...config, url: address }
+    const inline = await gateway.say('x', {}, { configuration: { taskPushNotificationConfig: push } })
+    refuses(inline, 'configuration.taskPushNotificationConfig.url')
+    expect(receiver.received).toEqual([])
+  })
+
+  test.each([
+    [
+      'credentials',
+      { authentication: { scheme: 'Bearer', credentials: 'a\r\nX-Evil: 1' } },
+      'authentication.credentials',
+    ],
+    ['scheme', { authentication: { scheme: 'Bearer\r\nX-Evil: 1', credentials: 'a' } }, 'authentication.scheme'],
+    ['no scheme', { authentication: { credentials: 'a' } }, 'authentication.scheme'],
+    ['token', { token: 'a\nb' }, 'token'],
+    ['token of 10 kB', { token: 'a'.repeat(10_000) }, 'token'],
+    ['url a number', { url: 5 }, 'url'],
+    ['id an object', { id: {} }, 'id'],
+  ])('A2A-P07 %s', async (_, more, field) => refuses(await create(await ask(), more), field))
+})
+
+describe('PUSH-DELIVER notifications', () => {
+  test('-001..-003 are StreamResponses, with the credentials and the token, once for each end of a turn', async () => {
+    const { id, contextId } = await begin('ask', config)
+    await expect.poll(states).toEqual(['INPUT_REQUIRED'])
+    await gateway.say('hello', { taskId: id })
+    await expect.poll(states).toEqual(['INPUT_REQUIRED', 'COMPLETED'])
+    const { headers, path } = receiver.received[1] ?? { headers: {}, path: '' }
+    expect(path).toBe('/in?secret=s3cr3t-path')
+    expect(headers).toMatchObject({
+      'content-type': 'application/a2a+json',
+      authorization: 'Bearer s3cr3t-credential',
+      'x-a2a-notification-token': 'token-1',
+    })
+    const { body } = await gateway.rpc('GetTask', { id, historyLength: 0 })
+    expect(bodies()[1]).toEqual({ task: body.result })
+    expect(body.result.contextId).toBe(contextId)
+  })
+
+  test('tell of a large answer without it', async () => {
+    const { id, contextId } = await begin(`x${'y'.repeat(300_000)}`, config)
+    await expect.poll(states).toEqual(['COMPLETED'])
+    const { state, timestamp } = bodies()[0].task.status
+    expect(bodies()).toEqual([{ task: { id, contextId, status: { state, timestamp } } }])
+  })
+
+  test('tell of a cancel', async () => {
+    const { id } = await begin('hang', config)
+    await gateway.rpc('CancelTask', { id })
+    await expect.poll(states).toEqual(['CANCELED'])
+    expect(bodies()[0].task.id).toBe(id)
+  })
+
+  test('A2A-P12 nothing of the address but its origin, and no credential, is in a log, a delivery or the kept request', async () => {
+    const { id } = await begin('hello', config)
+    await expect.poll(states).toEqual(['COMPLETED'])
+    await expect.poll(async () => (await deliveriesOf(id))[0]?.state).toBe('sent')
+    const [delivery] = await deliveriesOf(id)
+    expect(delivery?.to).toBe(`https://hook.test/#${id}/mine`)
+    const seen = JSON.stringify([delivery, gateway.platform.logged, gateway.heard.at(-1)?.raw])
+    expect(seen).not.toContain('s3cr3t')
+  })
+
+  test('A2A-P10 a receiver that fails is tried again later, and what comes after waits its turn', async () => {
+    receiver.answers.push(500)
+    const { id } = await begin('ask', config)
+    await expect.poll(() => receiver.received.length).toBe(1)
+    await gateway.say('hello', { taskId: id })
+    await expect
+      .poll(async () => (await deliveriesOf(id)).map(({ state }) => state).slice(0, 2))
+      .toEqual(['queued', 'later'])
+    expect(receiver.received).toHaveLength(1)
+    gateway.platform.advance(60_000)
+    await expect.poll(states).toEqual(['INPUT_REQUIRED', 'INPUT_REQUIRED', 'COMPLETED'])
+  })
+
+  test('A2A-P11 a receiver that is gone is forgotten', async () => {
+    receiver.answers.push(410)
+    const { id } = await begin('ask', config)
+    await expect.poll(async () => (await deliveriesOf(id))[0]?.state).toBe('dead')
+    const { body } = await gateway.rpc('ListTaskPushNotificationConfigs', { taskId: id })
+    expect(body.result.configs).toEqual([])
+  })
+
+  test('A2A-P05 a redirect is not followed', async () => {
+    receiver.answers.push(302)
+    const { id } = await begin('hello', config)
+    await expect
+      .poll(async () => (await deliveriesOf(id))[0])
+      .toMatchObject({ state: 'dead', last_error: 'Cannot notify: the receiver answered 302' })
+    expect(receiver.received).toHaveLength(1)
+  })
+
+  test('A2A-P09 an answer without end is cut off, and the task is not harmed', async () => {
+    receiver.answers.push('endless')
+    const { id } = await begin('hello', config)
+    await expect.poll(async () => (await deliveriesOf(id))[0]?.state).toBe('dead')
+    expect((await gateway.rpc('GetTask', { id })).body.result.status.state).toBe('TASK_STATE_COMPLETED')
+  })
+
+  test('A2A-P09 a receiver that never answers is given up, and tried again later; the task is not harmed', async () => {
+    const quick = await openA2aGateway({
+      loopback: { 'hook.test': receiver.port },
+      config: { limits: { push_seconds: 0.2 } },
+    })
+    receiver.answers.push('never')
+    const configuration = { taskPushNotificationConfig: config }
+    const { id } = (await quick.say('hello', {}, { configuration })).body.result.task
+    await expect
+      .poll(async () => (await quick.store.listDeliveries({ limit: 9, state: 'later' }))[0]?.last_error)
+      .toMatch(/in time|timed? ?out/i)
+    expect((await quick.rpc('GetTask', { id })).body.result.status.state).toBe('TASK_STATE_COMPLETED')
+    quick.platform.advance(60_000)
+    await expect.poll(() => receiver.received.length).toBe(2)
+    await quick.close()
+  })
+
+  test('what was deleted meanwhile is not sent any more', async () => {
+    receiver.answers.push(500)
+    const { id } = await begin('ask', config)
+    await expect.poll(() => receiver.received.length).toBe(1)
+    await gateway.rpc('DeleteTaskPushNotificationConfig', { taskId: id, id: 'mine' })
+    gateway.platform.advance(60_000)
+    await expect.poll(async () => (await deliveriesOf(id))[0]?.state).toBe('sent')
+    expect(receiver.received).toHaveLength(1)
+  })
+
+  test('survive a restart: the configuration is in the desk', async () => {
+    const taskId = await ask()
+    await create(taskId, { url: 'https://other.test/' })
+    expect(await gateway.store.listWatches({ owner: (await ownerOf(taskId)) ?? '', id: taskId })).toMatchObject([
+      { id: 'mine', to: `https://other.test/#${taskId}/mine` },
+    ])
+  })
+
+  async function ownerOf(id: string): Promise<string | undefined> {
+    const { issuer } = gateway.issuer
+    const owner = `${issuer} sub alice`
+    return (await gateway.store.findTask({ owner, id }))?.owner
+  }
+})
+
+describe('where a name leads is seen when it is sent to', () => {
+  test.each([
+    ['A2A-P03 to a private address', ['10.0.0.1']],
+    ['A2A-P04 to a public and a private one', ['93.184.216.34', '127.0.0.1']],
+  ])('%s: refused, and the operator sees it', async (_, addresses) => {
+    const guarded = await openA2aGateway({ agents: { desk: agent }, lookup: async () => addresses })
+    const configuration = { taskPushNotificationConfig: { ...config, url: 'https://rebound.example/' } }
+    const { body } = await guarded.say('hello', {}, { configuration })
+    expect(body.result.task.status.state).toBe('TASK_STATE_COMPLETED')
+    const pushed = async () =>
+      (await guarded.store.listDeliveries({ limit: 5 })).find(({ to }) => to.startsWith('https'))
+    await expect.poll(pushed).toMatchObject({ state: 'dead', last_error: expect.stringContaining('not public') })
+    await guarded.close()
+  })
+})
+
+test('A2A-P13, CORE-CAP-001 where push is off, all four and the inline one are refused', async () => {
+  const off = await openA2aGateway({ config: { capabilities: { push_notifications: false } } })
+  const verbs = ['Create', 'Get', 'Delete'].map(verb => `${verb}TaskPushNotificationConfig`)
+  for (const method of [...verbs, 'ListTaskPushNotificationConfigs']) {
+    const { body } = await off.rpc(method, { taskId: 'x', ...config })
+    expect([body.error?.code, body.error?.data[0].reason]).toEqual([-32003, 'PUSH_NOTIFICATION_NOT_SUPPORTED'])
+  }
+  const inline = await off.say('x', {}, { configuration: { taskPushNotificationConfig: config } })
+  expect(inline.body.error?.code).toBe(-32003)
+  expect(off.heard).toEqual([])
+  await off.close()
+})
+
+test('a caller has no more open tasks than he may', async () => {
+  const capped = await openA2aGateway({ agents: { desk: agent }, config: { limits: { open_tasks_per_caller: 2 } } })
+  await capped.say('ask')
+  const { id } = (await capped.say('ask')).body.result.task
+  const refused = await capped.say('ask')
+  expect([refused.status, refused.body.error?.message]).toEqual([429, 'Cannot open task: too many are open'])
+  await capped.say('hello', { taskId: id })
+  expect((await capped.say('hello')).status).toBe(200)
+  await capped.close()
+})

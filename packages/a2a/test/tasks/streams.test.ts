@@ -1,0 +1,528 @@
+import type { Agent, AgentChunk, Store } from '@postern/core'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { replayExtension } from '../../src/endpoint/extensions.ts'
+import type { A2aTestGateway, A2aTestGatewayOptions } from '../setup/gateway.ts'
+import { joinTextParts, openA2aGateway } from '../setup/gateway.ts'
+import type { OpenEventStream, StreamOptions, TestEvent } from '../setup/sse.ts'
+import { openStream, readStream } from '../setup/sse.ts'
+
+/** Gates by name: an agent goes on when the test opens the next one. */
+const semaphores = new Map<string, PromiseWithResolvers<void>>()
+function semaphore(name: string): PromiseWithResolvers<void> {
+  const known = semaphores.get(name) ?? Promise.withResolvers<void>()
+  semaphores.set(name, known)
+  return known
+}
+
+const say = (content: string) => ({ kind: 'text', mime: 'text/plain', content }) as const
+
+/** `<script> <name>`: what to do, and the gates to wait at. */
+const scripts: Readonly<Record<string, (name: string, signal: AbortSignal) => AsyncIterable<AgentChunk>>> = {
+  async *chunks(name) {
+    yield say('one ')
+    yield say('two ')
+    await semaphore(`${name}-1`).promise
+    yield say('three')
+  },
+  async *work(name) {
+    yield { status: 'working' }
+    await semaphore(`${name}-1`).promise
+    yield { status: 'completed', parts: [say('done')] }
+  },
+  async *interim(name) {
+    yield { status: 'working', parts: [say('looking it up')] }
+    await semaphore(`${name}-1`).promise
+    yield say('found')
+  },
+  async *slow(name) {
+    yield say('first')
+    await semaphore(`${name}-1`).promise
+  },
+  async *ask() {
+    yield { status: 'input_required', parts: [say('which one?')] }
+  },
+  async *hang(_, signal) {
+    yield say('wait')
+    await new Promise((_resolve, reject) => signal.addEventListener('abort', () => reject(signal.reason)))
+  },
+  async *throws() {
+    yield say('half')
+    throw new Error('db password is hunter2')
+  },
+  async *message() {
+    yield { as: 'message', parts: [say('just this')] }
+  },
+  async *odd() {
+    yield say('a\r\nb\ndata: c\u2028d\u2029\u0085\r\n\r\nevent: x')
+  },
+  async *flood(name) {
+    for (let index = 0; index < 60; index += 1) yield say('x'.repeat(100_000))
+    await semaphore(`${name}-1`).promise
+  },
+}
+
+const scripted: Agent = {
+  handle({ parts }, { signal }) {
+    const [script = '', name = ''] = joinTextParts(parts).split(' ')
+    return scripts[script]?.(name, signal) ?? { parts: [say(`heard: ${script}`)] }
+  },
+}
+
+/** A gateway, and how many of the protocol's listeners there are at its store. */
+async function openWatched(options: A2aTestGatewayOptions) {
+  let count = 0
+  const watchStore = (store: Store): Store => ({
+    ...store,
+    listen(topic, listener) {
+      count += 1
+      const unlisten = store.listen(topic, listener)
+      return () => {
+        count -= 1
+        unlisten()
+      }
+    },
+  })
+  return { gateway: await openA2aGateway({ ...options, watchStore }), listening: () => count }
+}
+
+let gateway: A2aTestGateway
+let listening: () => number
+let bob: string
+let unique = 0
+
+beforeAll(async () => {
+  ;({ gateway, listening } = await openWatched({
+    agents: { desk: scripted },
+    config: { limits: { streams_per_caller: 20, body_bytes: 100_000 } },
+  }))
+  bob = await gateway.issuer.sign({ sub: 'bob' })
+})
+afterAll(() => gateway.close())
+
+function message(text: string, more: object = {}) {
+  unique += 1
+  return { message: { messageId: `s-${unique}`, role: 'ROLE_USER', parts: [{ text }], ...more } }
+}
+
+const send = (text: string, options?: StreamOptions, more?: object, at = gateway) =>
+  openStream(at, 'SendStreamingMessage', message(text, more), options)
+const subscribe = (id: string, options?: StreamOptions, at = gateway) =>
+  openStream(at, 'SubscribeToTask', { id }, options)
+
+// biome-ignore lint/suspicious/noExplicitAny: tests read what came over the wire
+function brief(event: any): string {
+  if (event.task) return `task ${event.task.status.state.slice(11)}`.replace(/ (SUBMITTED|WORKING)$/, '')
+  if (event.statusUpdate) return `status ${event.statusUpdate.status.state.slice(11)}`
+  const { artifact, append, lastChunk } = event.artifactUpdate
+  return `artifact ${JSON.stringify(artifact.parts[0].text)}${append ? ' append' : ''}${lastChunk ? ' last' : ''}`
+}
+
+/** That work has begun may be told by the task already, or apart. */
+const isBegun = (event: string) => event === 'status WORKING' || event === 'status SUBMITTED'
+
+async function take(stream: OpenEventStream, count: number): Promise<readonly string[]> {
+  const taken: string[] = []
+  while (taken.length < count) {
+    const event = await stream.next()
+    if (!event) return [...taken, 'end']
+    if (!isBegun(brief(event.data))) taken.push(brief(event.data))
+  }
+  return taken
+}
+
+/** The end of an artifact comes with its last piece, or apart where nothing more was said for a while. */
+// biome-ignore lint/suspicious/noExplicitAny: tests read what came over the wire
+function briefly(events: readonly any[]): readonly string[] {
+  const all = events.map(brief)
+  const isEnd = (event: string | undefined) => event === 'artifact "" append last'
+  return all.filter(event => !isEnd(event)).map((event, at) => (isEnd(all[at + 1]) ? `${event} last` : event))
+}
+
+/** What a stream told, from the task on. */
+// biome-ignore lint/suspicious/noExplicitAny: tests read what came over the wire
+const told = (events: readonly any[] | undefined) => (events ?? []).map(brief).filter(event => !isBegun(event))
+
+// biome-ignore lint/suspicious/noExplicitAny: tests read what came over the wire
+async function firstOf(stream: OpenEventStream): Promise<any> {
+  const event = await stream.next()
+  if (!event) throw new Error('the stream has ended')
+  return event.data
+}
+
+/** What a client makes of a stream: the task, brought up to date by what followed. */
+// biome-ignore lint/suspicious/noExplicitAny: tests read what came over the wire
+function reduce(events: readonly any[]): any {
+  const [first, ...rest] = events
+  const task = structuredClone(first.task)
+  for (const { statusUpdate, artifactUpdate } of rest) {
+    if (statusUpdate) task.status = statusUpdate.status
+    if (!artifactUpdate) continue
+    const { artifact, append } = artifactUpdate
+    task.artifacts ??= []
+    const known = task.artifacts.find(({ artifactId }: { artifactId: string }) => artifactId === artifact.artifactId)
+    if (!known) task.artifacts.push(structuredClone(artifact))
+    else if (append) known.parts.push(...artifact.parts)
+    else known.parts = artifact.parts
+  }
+  for (const { parts } of task.artifacts ?? []) {
+    parts.splice(0, parts.length, {
+      text: parts.map(({ text }: { text: string }) => text).join(''),
+      mediaType: 'text/plain',
+    })
+  }
+  return task
+}
+
+describe.each([
+  ['JSON-RPC', { binding: 'rpc' }],
+  ['HTTP+JSON', { binding: 'rest' }],
+] as const)('SendStreamingMessage over %s', (_, options) => {
+  test('CORE-STREAM-001, -003 begins with the task, ends with its end, and is an event stream (MN-3)', async () => {
+    const stream = await send('hello', options)
+    expect([stream.status, stream.headers.get('content-type')]).toEqual([200, 'text/event-stream'])
+    expect(stream.headers.get('x-accel-buffering')).toBe('no')
+    const events = await stream.rest()
+    expect(told(events)).toEqual(['task', 'artifact "heard: hello" last', 'status COMPLETED'])
+    const { id } = events[0].task
+    const { body } = await gateway.rpc('GetTask', { id, historyLength: 0 })
+    expect(reduce(events)).toEqual(body.result)
+  })
+
+  test('pieces of an answer come as they are said; the last one is marked', async () => {
+    const name = `chunks-${options.binding}`
+    const stream = await send(`chunks ${name}`, options)
+    expect(await take(stream, 3)).toEqual(['task', 'artifact "one "', 'artifact "two " append'])
+    semaphore(`${name}-1`).resolve()
+    const rest = await stream.rest()
+    expect(briefly(rest)).toEqual(['artifact "three" append last', 'status COMPLETED'])
+    const { taskId } = rest[1].statusUpdate
+    const { artifacts } = (await gateway.rpc('GetTask', { id: taskId })).body.result
+    expect(artifacts).toEqual([
+      {
+        artifactId: rest[0].artifactUpdate.artifact.artifactId,
+        parts: [{ text: 'one two three', mediaType: 'text/plain' }],
+      },
+    ])
+  })
+
+  test('CORE-STREAM-002 an agent that answers with a bare message is streamed as a task: no stream is both', async () => {
+    const events = (await (await send('message', options)).rest()) ?? []
+    expect(told(events)).toEqual(['task', 'artifact "just this" last', 'status COMPLETED'])
+    expect(events.filter(event => 'message' in event)).toEqual([])
+  })
+
+  test('what an agent says meanwhile is a status; a question ends the stream', async () => {
+    const name = `interim-${options.binding}`
+    const stream = await send(`interim ${name}`, options)
+    let meanwhile = await firstOf(stream)
+    while (!meanwhile.statusUpdate?.status.message) meanwhile = await firstOf(stream)
+    expect(meanwhile.statusUpdate.status).toMatchObject({
+      state: 'TASK_STATE_WORKING',
+      message: { role: 'ROLE_AGENT', parts: [{ text: 'looking it up' }] },
+    })
+    semaphore(`${name}-1`).resolve()
+    expect(briefly(await stream.rest())).toEqual(['artifact "found" last', 'status COMPLETED'])
+    const asked = await (await send('ask', options)).rest()
+    expect(told(asked)).toEqual(['task', 'status INPUT_REQUIRED'])
+    expect(asked.at(-1).statusUpdate.status.message.parts[0].text).toBe('which one?')
+  })
+
+  test('a follow-up to a question streams on in the same task', async () => {
+    const asked = await (await send('ask', options)).rest()
+    const { id: taskId } = asked[0].task
+    const events = await (await send('hello', options, { taskId })).rest()
+    expect(events[0].task.id).toBe(taskId)
+    expect(told(events).slice(1)).toEqual(['artifact "heard: hello" last', 'status COMPLETED'])
+  })
+
+  test('an agent that throws ends with FAILED and a neutral text', async () => {
+    const events = await (await send('throws', options)).rest()
+    expect(brief(events.at(-1))).toBe('status FAILED')
+    expect(JSON.stringify(events)).not.toContain('hunter2')
+  })
+
+  test('A2A-S06 text with line breaks and U+2028 is one event', async () => {
+    const events = await (await send('odd', options)).rest()
+    expect(reduce(events).artifacts[0].parts[0].text).toBe('a\r\nb\ndata: c\u2028d\u2029\u0085\r\n\r\nevent: x')
+  })
+
+  test('A2A-S06 a request whose id ends lines elsewhere is answered in one line for each event', async () => {
+    const message = { messageId: `id-${options.binding ?? 'rpc'}`, role: 'ROLE_USER', parts: [{ text: 'hello' }] }
+    const id = 'a\u2028b\u0085'
+    const body = JSON.stringify({ jsonrpc: '2.0', id, method: 'SendStreamingMessage', params: { message } })
+    const headers = {
+      'content-type': 'application/json',
+      'a2a-version': '1.0',
+      authorization: `Bearer ${gateway.token}`,
+    }
+    const stream = readStream(await gateway.channel.routes.request('/a2a', { method: 'POST', headers, body }))
+    for (const event of await stream.rest()) expect(event.id).toBe(id)
+  })
+
+  test('A2A-T06, A2A-T07 cancel ends the stream with CANCELED, and a late answer changes nothing', async () => {
+    const stream = await send('hang', options)
+    const first = await firstOf(stream)
+    const { id } = first.task
+    await stream.next()
+    await gateway.rpc('CancelTask', { id })
+    const events = await stream.rest()
+    expect(brief(events.at(-1))).toBe('status CANCELED')
+    expect((await gateway.rpc('GetTask', { id })).body.result.status.state).toBe('TASK_STATE_CANCELED')
+  })
+})
+
+describe('SubscribeToTask', () => {
+  test.each<StreamOptions>([{ binding: 'rpc' }, { binding: 'rest', verb: 'GET' }, { binding: 'rest', verb: 'POST' }])(
+    'STREAM-SUB-001, -002 shows the task first and lasts until it has ended: %o',
+    async options => {
+      const name = `sub-${options.binding}-${options.verb ?? 'POST'}`
+      const sender = await send(`work ${name}`)
+      const { id } = (await firstOf(sender)).task
+      const stream = await subscribe(id, options)
+      expect(await take(stream, 1)).toEqual(['task'])
+      semaphore(`${name}-1`).resolve()
+      const rest = await stream.rest()
+      // Where the end is long in coming, the piece is told without it, and the end of the artifact by itself.
+      expect(told(rest)[0]).toMatch(/^artifact "done"( last)?$/)
+      expect(told(rest).at(-1)).toBe('status COMPLETED')
+      expect((await sender.rest()).slice(-2)).toEqual(rest.slice(-2))
+    },
+  )
+
+  test('A2A-S01, STREAM-SUB-003 a task that has ended is refused as an ordinary answer', async () => {
+    const { id } = (await gateway.say('hello')).body.result.task
+    const rpc = await gateway.rpc('SubscribeToTask', { id })
+    expect(rpc.body.error).toMatchObject({ code: -32004, message: 'Cannot SubscribeToTask: the task has ended' })
+    const rest = await gateway.request(`/a2a/rest/tasks/${id}:subscribe`, {
+      headers: { 'a2a-version': '1.0', authorization: `Bearer ${gateway.token}` },
+    })
+    expect([rest.status, rest.headers.get('content-type')]).toEqual([400, 'application/a2a+json'])
+  })
+
+  test('A2A-T02, STREAM-SUB-004 the task of another is not found, as if there were none', async () => {
+    const stream = await send('hang')
+    const { id } = (await firstOf(stream)).task
+    const foreign = await gateway.rpc('SubscribeToTask', { id }, { token: bob })
+    const unknown = await gateway.rpc('SubscribeToTask', { id: '00000000-0000-4000-8000-000000000000' }, { token: bob })
+    expect(foreign.text).toBe(unknown.text)
+    expect(foreign.body.error?.code).toBe(-32001)
+    await gateway.rpc('CancelTask', { id })
+  })
+
+  test('A2A-S08, STREAM-ORDER-001..003 who joins late is shown what there is, then all are told the same', async () => {
+    const sender = await send('chunks late')
+    const { id } = (await firstOf(sender)).task
+    expect(await take(sender, 2)).toEqual(['artifact "one "', 'artifact "two " append'])
+    const [one, two] = [await subscribe(id), await subscribe(id, { binding: 'rest' })]
+    const snapshot = await firstOf(one)
+    expect(snapshot.task.status.state).toBe('TASK_STATE_WORKING')
+    expect(snapshot.task.artifacts[0].parts).toEqual([{ text: 'one two ', mediaType: 'text/plain' }])
+    expect(await firstOf(two)).toEqual(snapshot)
+    semaphore('late-1').resolve()
+    const [first, second, third] = await Promise.all([sender.rest(), one.rest(), two.rest()])
+    expect(briefly(first)).toEqual(['artifact "three" append last', 'status COMPLETED'])
+    expect(second).toEqual(first)
+    expect(third).toEqual(first)
+    expect(reduce([snapshot, ...second]).artifacts[0].parts[0].text).toBe('one two three')
+  })
+
+  test('a subscription outlives a question and hears the follow-up', async () => {
+    const { id } = (await gateway.say('ask')).body.result.task
+    const stream = await subscribe(id)
+    expect(await take(stream, 1)).toEqual(['task INPUT_REQUIRED'])
+    await gateway.say('hello', { taskId: id })
+    const events = await stream.rest()
+    expect(told(events)).toEqual(['artifact "heard: hello" last', 'status COMPLETED'])
+  })
+
+  test('A2A-S07 the store, not memory, is what a subscription goes on from: a lost notice is found out', async () => {
+    const { store } = gateway
+    const { listen } = store
+    const { id } = (await gateway.say('work lost', {}, { configuration: { returnImmediately: true } })).body.result.task
+    store.listen = (topic, listener) => (topic === 'work' ? listen(topic, listener) : () => undefined)
+    const stream = await subscribe(id).finally(() => {
+      store.listen = listen
+    })
+    await stream.next()
+    semaphore('lost-1').resolve()
+    const events = await stream.rest()
+    expect(events.map(brief).at(-1)).toBe('status COMPLETED')
+    expect(events.map(brief)).toContain('artifact "done" last')
+  })
+})
+
+describe('who leaves, and who may not come', () => {
+  test('A2A-S03, STREAM-ORDER-004 an abort frees its listener at once and leaves the task and the others alone', async () => {
+    const sender = await send('slow abort')
+    const { id } = (await firstOf(sender)).task
+    const others = await Promise.all(Array.from({ length: 10 }, () => subscribe(id)))
+    await Promise.all(others.map(stream => stream.next()))
+    expect(listening()).toBeGreaterThan(0)
+    await Promise.all(others.slice(1).map(stream => stream.abort()))
+    semaphore('abort-1').resolve()
+    expect((await others[0]?.rest())?.map(brief).at(-1)).toBe('status COMPLETED')
+    expect((await sender.rest()).map(brief).at(-1)).toBe('status COMPLETED')
+    expect(listening()).toBe(0)
+  })
+
+  test('A2A-S03 of a thousand aborted streams none is left', async () => {
+    const watched = await openWatched({ agents: { desk: scripted }, config: { limits: { streams_per_caller: 2_000 } } })
+    const open = watched.gateway
+    const first = await send('hang', {}, {}, open)
+    const { id } = (await firstOf(first)).task
+    const streams = await Promise.all(Array.from({ length: 1_000 }, () => subscribe(id, {}, open)))
+    await Promise.all(streams.map(stream => stream.abort()))
+    expect(watched.listening()).toBeGreaterThan(0)
+    await first.abort()
+    expect(watched.listening()).toBe(0)
+    await open.rpc('CancelTask', { id })
+    await open.close()
+  })
+
+  test('A2A-S04 a client that never reads is dropped when too much waits for it', async () => {
+    const lazy = await gateway.channel.routes.request('/a2a', {
+      method: 'POST',
+      headers: { 'content-type': 'application/json', 'a2a-version': '1.0', authorization: `Bearer ${gateway.token}` },
+      body: JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'SendStreamingMessage', params: message('flood lazy') }),
+    })
+    const reader = lazy.body?.getReader()
+    semaphore('lazy-1').resolve()
+    await expect.poll(() => gateway.heard.at(-1)?.id).toBe(`s-${unique}`)
+    const { body } = await gateway.rpc('ListTasks', { status: 'TASK_STATE_WORKING' })
+    expect(body.error).toBeUndefined()
+    await expect(reader?.closed).rejects.toThrow('reads too slowly')
+  })
+
+  test('A2A-S05 a caller has no more streams open than he may; another has his own', async () => {
+    const sender = await send('slow cap')
+    const { id } = (await firstOf(sender)).task
+    const open = await Promise.all(Array.from({ length: 19 }, () => subscribe(id)))
+    const refused = await gateway.rpc('SubscribeToTask', { id })
+    expect([refused.status, refused.body.error?.message]).toEqual([
+      429,
+      'Cannot open stream: the caller has too many open',
+    ])
+    expect(refused.headers.get('retry-after')).toBe('10')
+    const other = await send('hello', { token: bob })
+    expect((await other.rest()).length).toBeGreaterThan(1)
+    await open[0]?.abort()
+    const again = await subscribe(id)
+    expect(again.status).toBe(200)
+    semaphore('cap-1').resolve()
+    await Promise.all([...open.slice(1), again, sender].map(stream => stream.rest()))
+  })
+
+  test('A2A-S07 a shutdown ends every stream cleanly, and after it a subscription shows the task', async () => {
+    const closing = await openA2aGateway({ agents: { desk: scripted } })
+    const stream = await send('hang', {}, {}, closing)
+    const { id } = (await firstOf(stream)).task
+    closing.channel.release?.()
+    const events = await stream.rest()
+    expect(events.map(brief)).not.toContain('status FAILED')
+    const refused = await closing.rpc('SubscribeToTask', { id })
+    expect([refused.status, refused.headers.get('retry-after')]).toEqual([503, '5'])
+    expect((await closing.rpc('GetTask', { id })).body.result.id).toBe(id)
+    await closing.close()
+  })
+
+  test('a stream on which nothing happens beats, and ends after its time', async () => {
+    const idle = await openA2aGateway({
+      agents: { desk: scripted },
+      config: { limits: { stream_idle_seconds: 3_600 } },
+    })
+    const first = await send('hang', {}, {}, idle)
+    const { id } = (await firstOf(first)).task
+    idle.platform.hurry(500)
+    const rest = first.rest()
+    await expect.poll(first.beats).toBeGreaterThan(2)
+    idle.platform.advance(3_600_000)
+    expect((await rest).map(brief)).not.toContain('status COMPLETED')
+    await idle.rpc('CancelTask', { id })
+    await idle.close()
+  })
+})
+
+describe('a stream that was cut off', () => {
+  const headers = { 'a2a-extensions': replayExtension }
+
+  test('goes on behind Last-Event-ID, without a gap and without a repeat', async () => {
+    const sender = await send('chunks replay', { headers })
+    expect(sender.headers.get('a2a-extensions')).toBe(replayExtension)
+    const { id } = (await firstOf(sender)).task
+    let last: TestEvent | undefined
+    while (last?.data.artifactUpdate === undefined) last = await sender.next()
+    await sender.abort()
+    semaphore('replay-1').resolve()
+    await expect.poll(async () => (await gateway.rpc('GetTask', { id })).body.result.status.state).toMatch('COMPLETED')
+    const back = await subscribe(id, { headers: { ...headers, 'last-event-id': last.id ?? '' } })
+    expect(briefly(await back.rest())).toEqual([
+      'artifact "two " append',
+      'artifact "three" append last',
+      'status COMPLETED',
+    ])
+  })
+
+  test('begins anew with the task where the place is not known', async () => {
+    const sender = await send('slow unknown', { headers })
+    const { id } = (await firstOf(sender)).task
+    for (const place of ['0a-1', 'nonsense', '0a-99999999999999999999']) {
+      const stream = await subscribe(id, { headers: { ...headers, 'last-event-id': place } })
+      expect(brief(await firstOf(stream))).toBe('task')
+      await stream.abort()
+    }
+    semaphore('unknown-1').resolve()
+    await sender.rest()
+  })
+
+  test('callers who do not know of it see no ids', async () => {
+    const stream = await send('hello')
+    expect((await stream.next())?.id).toBeUndefined()
+    await stream.rest()
+  })
+})
+
+test('many at once, each with a second listener: every stream adds up to its task', async () => {
+  const busy = await openA2aGateway({ agents: { desk: scripted }, config: { limits: { streams_per_caller: 500 } } })
+  semaphore('busy-1').resolve()
+  const add = async (stream: OpenEventStream) => reduce(await stream.rest())
+  const all = Array.from({ length: 100 }, async () => {
+    const sender = await send('chunks busy', {}, {}, busy)
+    const first = await firstOf(sender)
+    const late = await subscribe(first.task.id, {}, busy)
+    const isOpen = late.headers.get('content-type') === 'text/event-stream'
+    const [told, second] = await Promise.all([sender.rest(), isOpen ? add(late) : undefined])
+    const task = reduce([first, ...told])
+    const { body } = await busy.rpc('GetTask', { id: task.id, historyLength: 0 })
+    expect(task).toEqual(body.result)
+    if (second) expect({ ...second, history: undefined }).toEqual({ ...body.result, history: undefined })
+  })
+  await Promise.all(all)
+  await busy.close()
+})
+
+test('A2A-S02, CORE-CAP-002 where streaming is off it is refused as an ordinary answer', async () => {
+  const off = await openA2aGateway({ config: { capabilities: { streaming: false } } })
+  for (const [method, params] of [
+    ['SendStreamingMessage', message('x')],
+    ['SubscribeToTask', { id: 'x' }],
+  ] as const) {
+    const { status, body } = await off.rpc(method, params)
+    expect([status, body.error?.code]).toEqual([200, -32004])
+  }
+  expect(off.heard).toEqual([])
+  await off.close()
+})
+
+test('STREAM what is wrong before the first event is an ordinary answer', async () => {
+  const { status, headers, body } = await gateway.rpc('SendStreamingMessage', message('x', { parts: [] }))
+  expect([status, headers.get('content-type'), body.error?.code]).toEqual([200, 'application/json', -32602])
+})
+
+test('A2A-M12 a stream of a message sent twice runs the agent once', async () => {
+  const params = message('hello')
+  const first = await (await openStream(gateway, 'SendStreamingMessage', params)).rest()
+  const again = await (await openStream(gateway, 'SendStreamingMessage', params)).rest()
+  expect(again.map(brief)).toEqual(['task COMPLETED'])
+  expect(again[0].task.id).toBe(first[0].task.id)
+  expect(gateway.heard.filter(({ id }) => id === params.message.messageId)).toHaveLength(1)
+})

@@ -1,0 +1,436 @@
+import type { Agent } from '@postern/core'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import type { A2aAnswer, A2aTestGateway } from '../setup/gateway.ts'
+import { joinTextParts, openA2aGateway } from '../setup/gateway.ts'
+
+/** Ends the way the message asks. */
+const scripted: Agent = {
+  async handle({ parts }, { signal }) {
+    const asked = joinTextParts(parts)
+    if (asked === 'throw') throw new Error('db password is hunter2 at /home/agent/secrets.ts:12')
+    if (asked === 'bad part') return { parts: [{ kind: 'text' }] } as never
+    if (asked === 'nothing') return undefined
+    if (asked === 'hang') {
+      await new Promise((_, reject) => signal.addEventListener('abort', () => reject(signal.reason)))
+    }
+    const asText = [{ kind: 'text', mime: 'text/plain', content: `on ${asked}` }] as const
+    const status = (['input_required', 'rejected', 'failed', 'working'] as const).find(each => each === asked)
+    return { parts: [...asText], ...(status && { status }) }
+  },
+}
+
+const unknownId = '00000000-0000-4000-8000-000000000000'
+
+let gateway: A2aTestGateway
+let bob: string
+
+beforeAll(async () => {
+  gateway = await openA2aGateway({ agents: { desk: scripted, other: scripted } })
+  bob = await gateway.issuer.sign({ sub: 'bob' })
+})
+afterAll(() => gateway.close())
+
+async function ask(text: string, message?: object): Promise<A2aAnswer['body']['result']> {
+  return (await gateway.say(text, message)).body.result.task
+}
+
+describe('states of a task', () => {
+  test.each([
+    ['hello', 'TASK_STATE_COMPLETED', true],
+    ['working', 'TASK_STATE_WORKING', true],
+    ['input_required', 'TASK_STATE_INPUT_REQUIRED', false],
+    ['rejected', 'TASK_STATE_REJECTED', false],
+    ['failed', 'TASK_STATE_FAILED', false],
+  ])('%s: %s', async (said, state, hasArtifact) => {
+    const task = await ask(said)
+    expect(task.status.state).toBe(state)
+    expect(task.status.message.parts).toEqual([{ text: `on ${said}`, mediaType: 'text/plain' }])
+    expect(task.artifacts?.[0].parts).toEqual(hasArtifact ? task.status.message.parts : undefined)
+  })
+
+  test('an agent that says nothing has completed its task', async () => {
+    const task = await ask('nothing')
+    expect(task.status).toEqual({ state: 'TASK_STATE_COMPLETED', timestamp: expect.any(String) })
+    expect(task.artifacts).toBeUndefined()
+  })
+
+  test('A2A-T13 an agent that throws leaves a neutral text with a correlation id', async () => {
+    const task = await ask('throw')
+    expect(task.status.state).toBe('TASK_STATE_FAILED')
+    expect(task.status.message.parts[0].text).toMatch(/^Sorry, this could not be answered\. Reference: [0-9a-f]{16}$/)
+  })
+
+  test('A2A-T14 an agent that returns a part that is none has failed, and the log says why', async () => {
+    const task = await ask('bad part')
+    expect(task.status.state).toBe('TASK_STATE_FAILED')
+    const failures = gateway.platform.logged.filter(({ text }) => text === 'agent failed')
+    expect(failures.map(({ fields }) => fields)).toContainEqual(expect.objectContaining({ agent: 'desk' }))
+  })
+})
+
+describe('a blocking call', () => {
+  test('returns at once when asked to', async () => {
+    const { body } = await gateway.say('hang', {}, { configuration: { returnImmediately: true } })
+    expect(['TASK_STATE_SUBMITTED', 'TASK_STATE_WORKING']).toContain(body.result.task.status.state)
+    await gateway.rpc('CancelTask', { id: body.result.task.id })
+  })
+
+  test('waits no longer than configured and then shows the task as it is', async () => {
+    const idle = await openA2aGateway({ works: false, config: { limits: { wait_seconds: 0.2 } } })
+    const { body } = await idle.say('hello')
+    expect(body.result.task.status).toEqual({ state: 'TASK_STATE_SUBMITTED', timestamp: expect.any(String) })
+    await idle.close()
+  })
+
+  test('ends when the channel lets go', async () => {
+    const idle = await openA2aGateway({ works: false })
+    const waiting = idle.say('hello')
+    await expect.poll(async () => (await idle.store.count()).messages.received).toBe(1)
+    idle.channel.release?.()
+    expect((await waiting).body.result.task.status.state).toBe('TASK_STATE_SUBMITTED')
+    await idle.close()
+  })
+
+  test('finds its answer also when the notice of it was lost', async () => {
+    const { store } = gateway
+    const { listen } = store
+    store.listen = (topic, listener) => (topic === 'work' ? listen(topic, listener) : () => undefined)
+    const task = await ask('hello').finally(() => {
+      store.listen = listen
+    })
+    expect(task.status.state).toBe('TASK_STATE_COMPLETED')
+  })
+})
+
+describe('GetTask', () => {
+  test('CORE-GET-001 shows the task as SendMessage left it', async () => {
+    const sent = await ask('hello')
+    const { body } = await gateway.rpc('GetTask', { id: sent.id, historyLength: 0 })
+    expect(body.result).toEqual(sent)
+  })
+
+  test('CORE-HIST history is chronological, at most as long as asked, and what was said', async () => {
+    const first = await ask('input_required', { messageId: 'h-1' })
+    await ask('input_required', { messageId: 'h-2', taskId: first.id })
+    await ask('hello', { messageId: 'h-3', taskId: first.id })
+    const history = async (historyLength?: number) => {
+      const { body } = await gateway.rpc('GetTask', { id: first.id, historyLength })
+      return body.result.history?.map(({ role, parts }: { role: string; parts: { text: string }[] }) => [
+        role.slice(5),
+        parts[0]?.text,
+      ])
+    }
+    const all = [
+      ['USER', 'input_required'],
+      ['AGENT', 'on input_required'],
+      ['USER', 'input_required'],
+      ['AGENT', 'on input_required'],
+      ['USER', 'hello'],
+    ]
+    expect(await history()).toEqual(all)
+    expect(await history(2)).toEqual(all.slice(-2))
+    expect(await history(100)).toEqual(all)
+    expect(await history(0)).toBeUndefined()
+    const { body } = await gateway.rpc('GetTask', { id: first.id })
+    expect(body.result.history[0]).toEqual({
+      messageId: 'h-1',
+      role: 'ROLE_USER',
+      contextId: first.contextId,
+      taskId: first.id,
+      parts: [{ text: 'input_required', mediaType: 'text/plain' }],
+    })
+  })
+
+  test('members may have the names of the protobuf file, as ProtoJSON allows', async () => {
+    const first = await ask('input_required')
+    await ask('input_required', { task_id: first.id })
+    const { body } = await gateway.rpc('GetTask', { id: first.id, history_length: 1 })
+    expect(body.result.history).toHaveLength(1)
+    expect((await gateway.rpc('ListTasks', { page_size: -1 })).body.error?.data[1].fieldViolations[0].field).toBe(
+      'pageSize',
+    )
+  })
+
+  test('CORE-HIST-003 SendMessage with historyLength shows what was said, without it nothing', async () => {
+    const { body } = await gateway.say('hello', {}, { configuration: { historyLength: 5 } })
+    expect(body.result.task.history).toHaveLength(1)
+    expect((await ask('hello')).history).toBeUndefined()
+  })
+
+  test.each([
+    ['missing', {}, 'id', 'is required'],
+    ['a number', { id: 5 }, 'id', 'must be a string'],
+    [
+      'historyLength "abc"',
+      { id: unknownId, historyLength: 'abc' },
+      'historyLength',
+      'must be an integer from 0 to 2147483647',
+    ],
+  ])('refuses parameters: %s', async (_, params, field, description) => {
+    const { body } = await gateway.rpc('GetTask', params)
+    expect(body.error?.data[1].fieldViolations).toEqual([{ field, description }])
+  })
+})
+
+describe('A2A-T01, A2A-T02 no such task, and the task of another', () => {
+  const operations = {
+    GetTask: (id: string) => ({ id }),
+    CancelTask: (id: string) => ({ id }),
+    SendMessage: (taskId: string) => ({
+      message: { messageId: 'foreign', taskId, role: 'ROLE_USER', parts: [{ text: 'x' }] },
+    }),
+  }
+  test.each(Object.entries(operations))('%s answers both byte for byte alike', async (method, params) => {
+    const { id } = await ask('input_required')
+    const unknown = await gateway.rpc(method, params(unknownId))
+    expect([unknown.status, unknown.body.error?.code, unknown.body.error?.message]).toEqual([
+      200,
+      -32001,
+      'Task not found',
+    ])
+    const foreign = await gateway.rpc(method, params(id), { token: bob })
+    expect(foreign.text).toBe(unknown.text)
+    expect([...foreign.headers]).toEqual([...unknown.headers])
+    const atOtherAgent = await gateway.rpc(method, params(id), { path: '/agents/other/a2a' })
+    expect(atOtherAgent.text).toBe(unknown.text)
+  })
+
+  test.each(['', 'x', '../../..', '%00', 'x'.repeat(10_000)])('A2A-E22 an id that is none of ours: %.20s', async id => {
+    const { body } = await gateway.rpc('GetTask', { id })
+    expect(body.error).toMatchObject({ code: -32001, message: 'Task not found' })
+  })
+})
+
+describe('a message to a task', () => {
+  test('CORE-MULTI-005 takes the context from it', async () => {
+    const first = await ask('input_required')
+    const next = await ask('hello', { taskId: first.id })
+    expect([next.id, next.contextId, next.status.state]).toEqual([first.id, first.contextId, 'TASK_STATE_COMPLETED'])
+  })
+
+  test('A2A-T03 is refused when the task has ended', async () => {
+    const { id } = await ask('hello')
+    const { status, body } = await gateway.say('more', { taskId: id })
+    expect([status, body.error?.code, body.error?.message]).toEqual([200, -32004, 'Cannot continue task: it has ended'])
+  })
+
+  test('A2A-M12 unless it is one the task holds: that is answered like the first time', async () => {
+    const { id } = await ask('input_required')
+    const last = await ask('hello', { messageId: 'm12-last', taskId: id })
+    expect(await ask('hello', { messageId: 'm12-last', taskId: id })).toEqual(last)
+  })
+
+  test('A2A-T04 with the context of another is refused without naming the true one', async () => {
+    const { id, contextId } = await ask('input_required')
+    const { body, text } = await gateway.say('x', { taskId: id, contextId: 'another' })
+    expect(body.error).toMatchObject({
+      code: -32602,
+      message: 'Cannot SendMessage: message.contextId is not the context of this task',
+    })
+    expect(text).not.toContain(contextId)
+  })
+
+  test('A2A-T08 two at once are taken in order and none is lost', async () => {
+    const { id } = await ask('input_required')
+    await Promise.all([
+      ask('input_required', { messageId: 't08-a', taskId: id }),
+      ask('input_required', { messageId: 't08-b', taskId: id }),
+    ])
+    const { body } = await gateway.rpc('GetTask', { id })
+    const said = body.result.history.map(({ messageId }: { messageId: string }) => messageId)
+    expect(said).toEqual(expect.arrayContaining(['t08-a', 't08-b']))
+    expect(body.result.history).toHaveLength(5)
+    expect(body.result.status.state).toBe('TASK_STATE_INPUT_REQUIRED')
+  })
+})
+
+describe('contexts', () => {
+  test('one that a client chooses is taken and kept; its tasks share one thread', async () => {
+    const one = await ask('hello', { contextId: 'chosen' })
+    const two = await ask('hello', { contextId: 'chosen' })
+    expect([one.contextId, two.contextId]).toEqual(['chosen', 'chosen'])
+    expect(one.id).not.toBe(two.id)
+    expect(gateway.heard.at(-1)?.thread_id).toBe('chosen')
+    expect(gateway.heard.at(-1)?.history).toHaveLength(2)
+  })
+
+  test('one that we made continues the thread of its first task', async () => {
+    const one = await ask('hello')
+    expect(gateway.heard.at(-1)?.thread_id).toBe(one.id)
+    await ask('more', { contextId: one.contextId })
+    expect(gateway.heard.at(-1)?.thread_id).toBe(one.id)
+    expect(gateway.heard.at(-1)?.history).toHaveLength(2)
+  })
+
+  test('A2A-T05 that of another caller is an unknown one: no history comes with it', async () => {
+    await ask('secret plan', { contextId: 'shared-name' })
+    const { body } = await gateway.say('hello', { contextId: 'shared-name' }, { token: bob })
+    expect(body.result.task.contextId).toBe('shared-name')
+    expect(gateway.heard.at(-1)?.history).toEqual([])
+  })
+})
+
+describe('CancelTask', () => {
+  test('CORE-CANCEL-001 ends an open task, and the agent is told', async () => {
+    const { body } = await gateway.say('hang', {}, { configuration: { returnImmediately: true } })
+    const { id } = body.result.task
+    const canceled = await gateway.rpc('CancelTask', { id })
+    expect(canceled.body.result).toMatchObject({ id, status: { state: 'TASK_STATE_CANCELED' } })
+    expect((await gateway.rpc('GetTask', { id })).body.result.status.state).toBe('TASK_STATE_CANCELED')
+  })
+
+  test('A2A-T07 a call that waits for it ends with the canceled task, and stays so', async () => {
+    const waiting = gateway.say('hang', { messageId: 't07' })
+    await expect.poll(() => gateway.heard.at(-1)?.id).toBe('t07')
+    const { body } = await gateway.rpc('ListTasks', { status: 'TASK_STATE_WORKING' })
+    const ids = body.result.tasks.map(({ id }: { id: string }) => id)
+    for (const id of ids) await gateway.rpc('CancelTask', { id })
+    expect((await waiting).body.result.task.status.state).toBe('TASK_STATE_CANCELED')
+  })
+
+  test('A2A-T06 a task that has ended is not cancelable', async () => {
+    const { id } = await ask('hello')
+    const { status, body } = await gateway.rpc('CancelTask', { id })
+    expect([status, body.error?.code, body.error?.message]).toEqual([
+      200,
+      -32002,
+      'Cannot CancelTask: the task has ended',
+    ])
+    expect(body.error?.data[0].reason).toBe('TASK_NOT_CANCELABLE')
+  })
+
+  test('A2A-T06 of two cancels at once exactly one succeeds', async () => {
+    const { id } = await ask('input_required')
+    const answers = await Promise.all([gateway.rpc('CancelTask', { id }), gateway.rpc('CancelTask', { id })])
+    expect(answers.map(({ body }) => body.error?.code).sort()).toEqual([-32002, undefined])
+  })
+})
+
+describe('ListTasks', () => {
+  let list: A2aTestGateway
+  let carol: string
+  const rpc = (params: object) => list.rpc('ListTasks', params, { token: carol })
+
+  beforeAll(async () => {
+    list = await openA2aGateway({ agents: { desk: scripted, other: scripted } })
+    carol = await list.issuer.sign({ sub: 'carol' })
+    for (const said of ['hello', 'rejected', 'hello', 'input_required', 'hello']) {
+      list.platform.advance(1_000)
+      await list.say(said, { contextId: said }, { token: carol })
+    }
+    await list.say('hello', {}, { token: carol, path: '/agents/other/a2a' })
+    await list.say('hello')
+  })
+  afterAll(() => list.close())
+
+  const states = (answer: A2aAnswer) =>
+    answer.body.result.tasks.map(({ status }: { status: { state: string } }) => status.state.replace('TASK_STATE_', ''))
+
+  test('CORE-LIST shows the own tasks with this agent, newest first, without artifacts', async () => {
+    const answer = await rpc({})
+    expect(states(answer)).toEqual(['COMPLETED', 'INPUT_REQUIRED', 'COMPLETED', 'REJECTED', 'COMPLETED'])
+    expect(answer.body.result).toMatchObject({ nextPageToken: '', pageSize: 50, totalSize: 5 })
+    for (const task of answer.body.result.tasks) {
+      expect(task).not.toHaveProperty('artifacts')
+      expect(task).not.toHaveProperty('history')
+    }
+  })
+
+  test('params may be left out', async () => {
+    const { body } = await list.rpc('ListTasks', undefined, { token: carol })
+    expect(body.result.totalSize).toBe(5)
+  })
+
+  test('artifacts and history come when asked for', async () => {
+    const { body } = await rpc({ includeArtifacts: true, historyLength: 1, pageSize: 1 })
+    expect(body.result.tasks[0].artifacts[0].parts[0].text).toBe('on hello')
+    expect(body.result.tasks[0].history[0].parts[0].text).toBe('hello')
+  })
+
+  test('filters by context and by state', async () => {
+    expect(states(await rpc({ contextId: 'rejected' }))).toEqual(['REJECTED'])
+    expect(states(await rpc({ status: 'TASK_STATE_INPUT_REQUIRED' }))).toEqual(['INPUT_REQUIRED'])
+    const none = await rpc({ status: 'TASK_STATE_AUTH_REQUIRED' })
+    expect(none.body.result).toEqual({ tasks: [], nextPageToken: '', pageSize: 50, totalSize: 0 })
+  })
+
+  test.each<[string, object]>([
+    ['page size 0', { pageSize: 0 }],
+    ['state 0', { status: 0 }],
+    ['no state', { status: 'TASK_STATE_UNSPECIFIED' }],
+    ['empty texts', { status: '', contextId: '', pageToken: '', tenant: '' }],
+    ['all of them in the names of the protobuf file', { page_size: 0, status: 'TASK_STATE_UNSPECIFIED' }],
+  ])('%s counts as absent (proto3)', async (_, params) => {
+    const { body } = await rpc(params)
+    expect(body.result.totalSize).toBeGreaterThan(1)
+    expect(body.result).toEqual((await rpc({})).body.result)
+  })
+
+  test.each([
+    '2026-02-30T00:00:00Z',
+    '2026-13-01T00:00:00Z',
+    '2026-01-01T24:00:00Z',
+    '0000-01-01T00:00:00Z',
+    '2026-01-01T00:00:00+24:00',
+  ])('A2A-T11 statusTimestampAfter %s is none', async statusTimestampAfter => {
+    const { body } = await rpc({ statusTimestampAfter })
+    expect(body.error?.code).toBe(-32602)
+  })
+
+  test('A2A-T12 a task exactly at statusTimestampAfter is included', async () => {
+    const all = (await rpc({})).body.result.tasks
+    const { timestamp } = all[2].status
+    expect((await rpc({ statusTimestampAfter: timestamp })).body.result.tasks).toHaveLength(3)
+    const later = new Date(Date.parse(timestamp) + 1).toISOString()
+    expect((await rpc({ statusTimestampAfter: later })).body.result.tasks).toHaveLength(2)
+  })
+
+  test('CORE-LIST-002 pages hold every task once and end with an empty token', async () => {
+    const seen: string[] = []
+    let pageToken: string | undefined
+    do {
+      const { body } = await rpc({ pageSize: 2, pageToken })
+      expect(body.result.totalSize).toBe(5)
+      seen.push(...body.result.tasks.map(({ id }: { id: string }) => id))
+      pageToken = body.result.nextPageToken
+    } while (pageToken)
+    expect(new Set(seen).size).toBe(5)
+    expect(seen).toHaveLength(5)
+  })
+
+  test.each([
+    ['A2A-T09 pageSize -1', { pageSize: -1 }, 'pageSize'],
+    ['A2A-T09 pageSize 101', { pageSize: 101 }, 'pageSize'],
+    ['A2A-T09 pageSize "x"', { pageSize: 'x' }, 'pageSize'],
+    ['A2A-T11 bad status', { status: 'done' }, 'status'],
+    ['A2A-T11 status of 0.3', { status: 'input-required' }, 'status'],
+    ['A2A-T11 bad timestamp', { statusTimestampAfter: 'yesterday' }, 'statusTimestampAfter'],
+    ['A2A-T11 timestamp a number', { statusTimestampAfter: 5 }, 'statusTimestampAfter'],
+    ['A2A-T11 no such day', { statusTimestampAfter: '2026-13-45T00:00:00Z' }, 'statusTimestampAfter'],
+    ['includeArtifacts "no"', { includeArtifacts: 'no' }, 'includeArtifacts'],
+    ['A2A-T10 forged token', { pageToken: 'x' }, 'pageToken'],
+    ['A2A-T10 token of 10 kB', { pageToken: 'x'.repeat(10_000) }, 'pageToken'],
+  ])('%s', async (_, params, field) => {
+    const { body } = await rpc(params)
+    expect(body.error?.code).toBe(-32602)
+    expect(body.error?.data[1].fieldViolations[0].field).toBe(field)
+  })
+
+  test('A2A-T10 a token holds for its owner and filters alone, and cannot be altered', async () => {
+    const { nextPageToken: pageToken } = (await rpc({ pageSize: 2 })).body.result
+    const [at, ...rest] = pageToken.split('.')
+    const altered = [Number(at) + 1, ...rest].join('.')
+    const refused = [
+      await rpc({ pageSize: 2, pageToken: altered }),
+      await rpc({ pageSize: 2, pageToken, status: 'TASK_STATE_COMPLETED' }),
+      await list.rpc('ListTasks', { pageSize: 2, pageToken }),
+      await list.rpc('ListTasks', { pageSize: 2, pageToken }, { token: carol, path: '/agents/other/a2a' }),
+    ]
+    for (const { body } of refused) {
+      expect(body.error).toMatchObject({
+        code: -32602,
+        message: 'Cannot ListTasks: pageToken does not belong to this list',
+      })
+    }
+  })
+})
