@@ -1,14 +1,17 @@
 import type { PlannedAction } from '@postern/core'
 import type { Batch } from './batch.ts'
 import type { Database } from './database.ts'
+import type { EntryTable } from './entries.ts'
 import type { MessageDraft } from './message-draft.ts'
 import { draftIntake } from './message-draft.ts'
 import { createMessageInserter } from './message-insert.ts'
-import type { PartialAnswerDraft } from './partial-answers.ts'
+import type { ReadMessage } from './messages.ts'
+import type { PartialAnswerDraft, PartialAnswerTable } from './partial-answers.ts'
 import { draftPartialAnswer } from './partial-answers.ts'
-import type { ResponsePlace } from './responses.ts'
-import type { Tables } from './tables.ts'
+import type { ResponsePlace, ResponseTable } from './responses.ts'
+import type { ThreadTable } from './threads.ts'
 import { nameScopeOf } from './threads.ts'
+import type { TurnTable } from './turn-table.ts'
 
 type Kind = PlannedAction['kind']
 type ActionOf<K extends Kind> = Extract<PlannedAction, { kind: K }>
@@ -31,10 +34,20 @@ interface Moment {
   readonly now: number
 }
 
+/** What acts are written to. */
+export interface ActionDeps {
+  readonly threads: ThreadTable
+  readonly entries: EntryTable
+  readonly turns: TurnTable
+  readonly responses: ResponseTable
+  readonly partialAnswers: PartialAnswerTable
+  readonly readMessage: ReadMessage
+}
+
 /** Makes an act durable, inside a write. What it speaks of may be gone by now: then nothing happens. */
 export function createActionWriter(
   db: Database,
-  tables: Tables,
+  tables: ActionDeps,
 ): (batch: Batch, draft: ActionDraft, correlationId: string, now: number) => void {
   const insertMessage = createMessageInserter(db)
 

@@ -2,14 +2,21 @@ import type { BackgroundEntry, ChannelName, Turn, Withdrawal, WorkStore } from '
 import { beginningOf } from '@postern/core'
 import type { Database } from './database.ts'
 import { formatJson, prepareQuery } from './database.ts'
-import type { EntryDraft } from './entries.ts'
+import type { EntryDraft, EntryTable } from './entries.ts'
 import { refuseLostLease } from './lease.ts'
 import type { StoreContext } from './store-context.ts'
-import type { Tables } from './tables.ts'
+import type { ThreadTable } from './threads.ts'
+import type { WithdrawalTable } from './withdrawal-table.ts'
 
 interface Draft {
   readonly added: BackgroundEntry
   readonly entry: EntryDraft
+}
+
+interface BackgroundDeps {
+  readonly withdrawals: WithdrawalTable
+  readonly entries: EntryTable
+  readonly threads: ThreadTable
 }
 
 /**
@@ -18,7 +25,7 @@ interface Draft {
  */
 export function createBackground(
   { db, write, now }: StoreContext,
-  tables: Tables,
+  tables: BackgroundDeps,
 ): Pick<WorkStore, 'addBackground' | 'knows'> {
   const isHeld = prepareQuery(db, 'SELECT 1 FROM turns WHERE message = ? AND token = ? AND holder IS NOT NULL')
   const place = 'coalesce(answers, seq)'
@@ -87,7 +94,7 @@ type ForgetBackground = (withdrawal: Withdrawal, via: ChannelName) => number
 
 export function createBackgroundForgetting(
   db: Database,
-  { entries }: Pick<Tables, 'entries'>,
+  { entries }: Pick<BackgroundDeps, 'entries'>,
   limit: number,
 ): ForgetBackground {
   const select = 'SELECT seq FROM background WHERE author = ?'

@@ -3,7 +3,7 @@ import type { Batch } from './batch.ts'
 import { moveTotal } from './batch.ts'
 import type { Database } from './database.ts'
 import { prepareQuery } from './database.ts'
-import type { EffectPlace } from './effects.ts'
+import type { EffectPlace } from './effect-place.ts'
 import type { RelationTable } from './relations.ts'
 
 interface SentDelivery {

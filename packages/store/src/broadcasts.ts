@@ -1,8 +1,8 @@
 import type { Broadcast, ChannelName, PlannedDelivery, RelationKind, WorkStore } from '@postern/core'
 import { parseJson, prepareQuery } from './database.ts'
+import type { DeliveryTable } from './delivery-table.ts'
 import { refuseLostLease } from './lease.ts'
 import type { StoreContext } from './store-context.ts'
-import type { Tables } from './tables.ts'
 
 interface BroadcastRow {
   readonly id: number
@@ -24,7 +24,7 @@ interface CauseRow {
 /** Broadcasts are taken up here, and become deliveries page by page. */
 export function createBroadcasts(
   { db, write, writeLightly, now }: StoreContext,
-  { deliveries }: Pick<Tables, 'deliveries'>,
+  { deliveries }: { readonly deliveries: DeliveryTable },
 ): Pick<WorkStore, 'leaseBroadcasts' | 'expand'> {
   const findDue = prepareQuery<BroadcastRow>(
     db,

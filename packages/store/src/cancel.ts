@@ -1,13 +1,17 @@
 import type { TaskStore } from '@postern/core'
 import { prepareQuery } from './database.ts'
 import type { NewDelivery } from './delivery-table.ts'
+import type { OpenTurn } from './open-turn.ts'
+import { openTurnColumns } from './open-turn.ts'
 import type { StoreContext } from './store-context.ts'
-import type { Tables } from './tables.ts'
-import type { OpenTurn } from './turn-table.ts'
-import { openTurnColumns } from './turn-table.ts'
+import type { TurnTable } from './turn-table.ts'
+import type { WatchTable } from './watches.ts'
 
 /** Ends a task and all its open turns, whoever holds them; threads go on behind them. */
-export function createCancel({ db, write, now }: StoreContext, { turns, watches }: Tables): TaskStore['cancelTask'] {
+export function createCancel(
+  { db, write, now }: StoreContext,
+  { turns, watches }: { readonly turns: TurnTable; readonly watches: WatchTable },
+): TaskStore['cancelTask'] {
   const cancel = prepareQuery<{ id: number }>(
     db,
     `UPDATE tasks SET state = 'canceled', updated_at = ?

@@ -2,9 +2,9 @@ import type { ByteStore } from '@postern/core'
 import { prepareQuery } from './database.ts'
 import { createEntryRemoval } from './entry-removal.ts'
 import { createOwnThreadRemoval } from './own-thread-removal.ts'
+import type { RemoveMessageDeps } from './remove-message.ts'
 import { createRemoveMessage } from './remove-message.ts'
 import type { StoreContext } from './store-context.ts'
-import type { Tables } from './tables.ts'
 
 /** A conversation of a chat, as its owner names it. */
 interface ChatName {
@@ -38,7 +38,7 @@ interface Slice {
 
 export function createChatForgetting(
   { db, write, now }: StoreContext,
-  tables: Tables,
+  tables: RemoveMessageDeps,
   elsewhere: Pick<ByteStore, 'remove'> | undefined,
 ): ChatForgetting {
   const find = prepareQuery<{ thread_id: number }>(

@@ -9,21 +9,24 @@ import type {
   Turn,
   WorkStore,
 } from '@postern/core'
-import type { ActionDraft } from './actions.ts'
+import type { ActionDeps, ActionDraft } from './actions.ts'
 import { createActionWriter, draftAction } from './actions.ts'
 import type { Batch } from './batch.ts'
 import { moveTotals } from './batch.ts'
 import { formatJson, prepareQuery } from './database.ts'
 import type { NewDelivery } from './delivery-table.ts'
 import { refuseLostLease } from './lease.ts'
-import type { NoteDraft } from './note-table.ts'
+import type { NoteDraft, NoteTable } from './note-table.ts'
 import { draftNote } from './note-table.ts'
-import type { PartialAnswerDraft, PartialAnswerPosition } from './partial-answers.ts'
+import type { PartialAnswerPosition } from './partial-answer-position.ts'
+import type { PartialAnswerDraft } from './partial-answers.ts'
 import { draftPartialAnswer } from './partial-answers.ts'
 import { createPersonalWriter } from './personal.ts'
+import type { RequirementTable } from './requirements.ts'
 import type { StoreContext } from './store-context.ts'
-import type { Tables } from './tables.ts'
 import { createTaskRecorder } from './task-record.ts'
+import type { TaskTable } from './task-table.ts'
+import type { WatchTable } from './watches.ts'
 
 /** An answer as its columns, made before the transaction. */
 interface Draft {
@@ -46,9 +49,16 @@ interface EndedTurn extends TurnRow {
   readonly is_awaited: 0 | 1
 }
 
+interface CommitDeps extends ActionDeps {
+  readonly notes: NoteTable
+  readonly requirements: RequirementTable
+  readonly tasks: TaskTable
+  readonly watches: WatchTable
+}
+
 export function createCommit(
   { db, write, now, files }: StoreContext,
-  tables: Tables,
+  tables: CommitDeps,
 ): Pick<WorkStore, 'commit' | 'say' | 'act'> {
   const end = prepareQuery<EndedTurn>(
     db,

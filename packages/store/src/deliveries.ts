@@ -3,11 +3,12 @@ import type { Batch } from './batch.ts'
 import { moveTotal } from './batch.ts'
 import type { Database } from './database.ts'
 import { formatJson, parseJson, prepareQuery } from './database.ts'
+import type { DeliveryTable } from './delivery-table.ts'
 import { refuseLostLease } from './lease.ts'
-import type { StoredMessage } from './messages.ts'
+import type { ReadMessage, StoredMessage } from './messages.ts'
+import type { ResponseTable } from './responses.ts'
 import { takeShares } from './shares.ts'
 import type { StoreContext } from './store-context.ts'
-import type { Tables } from './tables.ts'
 
 interface DueDelivery {
   readonly number: number
@@ -22,10 +23,15 @@ interface DueDelivery {
   readonly broadcast: number | null
 }
 
+interface DeliveryLeaseDeps {
+  readonly readMessage: ReadMessage
+  readonly responses: ResponseTable
+}
+
 /** Deliveries are taken up here, in the order they fell due. */
 export function createDeliveryLeases(
   { db, writeLightly, writeLast, now }: StoreContext,
-  tables: Tables,
+  tables: DeliveryLeaseDeps,
 ): Pick<WorkStore, 'leaseDeliveries'> & {
   readonly renewDelivery: (delivery: Delivery, leaseMs: number) => Promise<void>
 } {
@@ -81,7 +87,7 @@ function createBroadcastReader(db: Database): ReadBroadcast {
 /** An answer to many places is read once. */
 function readDeliveries(
   due: readonly DueDelivery[],
-  { readMessage, responses }: Tables,
+  { readMessage, responses }: DeliveryLeaseDeps,
   readBroadcast: ReadBroadcast,
 ): readonly Delivery[] {
   const readOnce = rememberByNumber(readMessage)
@@ -129,7 +135,7 @@ interface Outcome {
 /** How a try to deliver ended is booked here; a lane goes on behind a delivery that is over. */
 export function createSettle(
   { db, write, writeLightly, now }: StoreContext,
-  { deliveries }: Tables,
+  { deliveries }: { readonly deliveries: DeliveryTable },
 ): Pick<WorkStore, 'settle'> {
   const findHeld = prepareQuery<{ state: DeliveryRecord['state']; thread_id: number; destination: string }>(
     db,

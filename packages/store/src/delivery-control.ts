@@ -2,16 +2,19 @@ import type { OperatorStore } from '@postern/core'
 import type { Batch } from './batch.ts'
 import { moveTotal } from './batch.ts'
 import { prepareQuery } from './database.ts'
-import type { OpenDelivery } from './delivery-table.ts'
+import type { DeliveryTable, OpenDelivery } from './delivery-table.ts'
 import type { StoreContext } from './store-context.ts'
-import type { Tables } from './tables.ts'
 
 type Control = (batch: Batch, row: OpenDelivery) => boolean
+
+export interface DeliveryControlDeps {
+  readonly deliveries: DeliveryTable
+}
 
 /** What an operator may do to a delivery. */
 export function createDeliveryControl(
   context: StoreContext,
-  tables: Tables,
+  tables: DeliveryControlDeps,
 ): Pick<OperatorStore, 'retryDelivery' | 'dropDelivery' | 'dismissDelivery'> {
   const { db, write } = context
   const find = prepareQuery<OpenDelivery>(
@@ -30,7 +33,7 @@ export function createDeliveryControl(
   }
 }
 
-function createRetry({ db, now }: StoreContext, { deliveries }: Tables): Control {
+function createRetry({ db, now }: StoreContext, { deliveries }: DeliveryControlDeps): Control {
   const revive = prepareQuery(
     db,
     "UPDATE deliveries SET state = 'queued', due_at = NULL, ended_at = NULL, queued_at = ? WHERE number = ?",
@@ -61,7 +64,7 @@ function createRetry({ db, now }: StoreContext, { deliveries }: Tables): Control
   }
 }
 
-function createDrop({ now }: StoreContext, { deliveries }: Tables): Control {
+function createDrop({ now }: StoreContext, { deliveries }: DeliveryControlDeps): Control {
   return (batch, row) => {
     if (row.state === 'dead' || row.state === 'dismissed') return false
     deliveries.giveUp(batch, row, 'dropped by the operator', now())

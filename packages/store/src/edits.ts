@@ -2,11 +2,14 @@ import { hash } from 'node:crypto'
 import type { Intake } from '@postern/core'
 import { maxAborts } from '@postern/core'
 import type { Batch } from './batch.ts'
+import type { BlobTable } from './blobs.ts'
 import type { Database } from './database.ts'
 import { formatJson, parseJson, prepareQuery } from './database.ts'
+import type { EntryTable } from './entries.ts'
 import type { MessageDraft } from './message-draft.ts'
-import type { Tables } from './tables.ts'
-import type { OpenTurn } from './turn-table.ts'
+import type { OpenTurn } from './open-turn.ts'
+import type { ResponseTable } from './responses.ts'
+import type { TurnTable } from './turn-table.ts'
 
 /** A message whose words may still change, for nobody has been answered yet. */
 export interface OpenWords extends OpenTurn {
@@ -27,10 +30,14 @@ interface FoundWords extends OpenWords {
   readonly aborts: number
 }
 
-export function createEditTable(
-  db: Database,
-  { entries, blobs, turns, responses }: Pick<Tables, 'entries' | 'blobs' | 'turns' | 'responses'>,
-): EditTable {
+interface EditDeps {
+  readonly entries: EntryTable
+  readonly blobs: BlobTable
+  readonly turns: TurnTable
+  readonly responses: ResponseTable
+}
+
+export function createEditTable(db: Database, { entries, blobs, turns, responses }: EditDeps): EditTable {
   // Of a turn that answers several messages it is the last one's that is held.
   const find = prepareQuery<FoundWords>(
     db,

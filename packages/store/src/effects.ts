@@ -1,17 +1,12 @@
-import type { ChannelName, RelationEffect } from '@postern/core'
+import type { RelationEffect } from '@postern/core'
 import type { Batch } from './batch.ts'
 import { createBouncing } from './bounces.ts'
 import type { Database } from './database.ts'
 import { prepareQuery } from './database.ts'
+import type { EffectPlace } from './effect-place.ts'
+import type { PeerBlockingDeps } from './peer-blocking.ts'
 import { createPeerBlocking } from './peer-blocking.ts'
-import type { Tables } from './tables.ts'
-
-/** For whom, by which channel and when an effect comes into force. */
-export interface EffectPlace {
-  readonly agent: string
-  readonly via: ChannelName
-  readonly now: number
-}
+import type { RelationTable } from './relations.ts'
 
 type Kind = RelationEffect['kind']
 type Effects = {
@@ -20,8 +15,12 @@ type Effects = {
 
 type ApplyEffect = (batch: Batch, effect: RelationEffect, at: EffectPlace) => void
 
+export interface EffectDeps extends PeerBlockingDeps {
+  readonly relations: RelationTable
+}
+
 /** What a message changes beside itself, inside the write that admits it. */
-export function createEffects(db: Database, tables: Tables): ApplyEffect {
+export function createEffects(db: Database, tables: EffectDeps): ApplyEffect {
   const { relations } = tables
   const peerBlocking = createPeerBlocking(db, tables)
   // The same id may come again: what it was known by as a duplicate is given free.

@@ -1,13 +1,15 @@
 import type { TaskExpiry, TaskStore } from '@postern/core'
 import type { Batch } from './batch.ts'
 import { addTaskBytes } from './batch.ts'
+import type { BlobTable } from './blobs.ts'
 import type { Database } from './database.ts'
 import { prepareQuery } from './database.ts'
 import { createRowRemoval } from './message-rows.ts'
+import type { NoteTable } from './note-table.ts'
 import { createOwnThreadRemoval } from './own-thread-removal.ts'
 import type { StoreContext } from './store-context.ts'
-import type { Tables } from './tables.ts'
 import { createTaskBytes } from './task-bytes.ts'
+import type { TaskTable } from './task-table.ts'
 import { createSaidRemoval } from './transcript/said-removal.ts'
 
 /** Messages taken out in one transaction at most, so that others get their turn. */
@@ -18,11 +20,14 @@ interface TaskPlace {
   readonly owner: string
 }
 
+export interface ExpiryDeps {
+  readonly blobs: BlobTable
+  readonly notes: NoteTable
+  readonly tasks: TaskTable
+}
+
 /** Takes whole tasks out, with all that was said in them: slice by slice, the oldest first. */
-export function createTaskExpiry(
-  { db, write }: StoreContext,
-  tables: Pick<Tables, 'blobs' | 'notes' | 'tasks'>,
-): Pick<TaskStore, 'expireTasks'> {
+export function createTaskExpiry({ db, write }: StoreContext, tables: ExpiryDeps): Pick<TaskStore, 'expireTasks'> {
   const findNext = createNextFinder(db)
   const findMessages = prepareQuery<{ seq: number }>(
     db,
@@ -106,7 +111,7 @@ interface RemovedMessage {
 }
 
 /** A message with its answer, its turn and its deliveries. @returns its thread */
-function createMessageRemoval(db: Database, tables: Pick<Tables, 'blobs' | 'notes'>) {
+function createMessageRemoval(db: Database, tables: Pick<ExpiryDeps, 'blobs' | 'notes'>) {
   const find = prepareQuery<RemovedMessage>(
     db,
     `SELECT m.id, m.agent, m.via, m.thread_id, t.scope, k.owner, coalesce(octet_length(m.raw), 0) + octet_length(e.content) AS bytes
@@ -136,7 +141,7 @@ function createMessageRemoval(db: Database, tables: Pick<Tables, 'blobs' | 'note
 }
 
 /** A task without messages; its thread goes with the last of its tasks. */
-function createTaskRemoval(db: Database, tasks: Tables['tasks']) {
+function createTaskRemoval(db: Database, tasks: TaskTable) {
   const endEntries = prepareQuery<{ thread_id: number; bytes: number }>(
     db,
     'DELETE FROM entries WHERE task_id = ? RETURNING thread_id, octet_length(content) AS bytes',

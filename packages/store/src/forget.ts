@@ -1,16 +1,24 @@
 import type { Batch } from './batch.ts'
+import type { BlobTable } from './blobs.ts'
 import type { Database } from './database.ts'
 import { prepareQuery } from './database.ts'
-import type { OpenDelivery } from './delivery-table.ts'
-import type { Tables } from './tables.ts'
+import type { DeliveryTable, OpenDelivery } from './delivery-table.ts'
+import type { EntryTable } from './entries.ts'
+import type { NoteTable } from './note-table.ts'
+import type { TurnTable } from './turn-table.ts'
 
 /** Takes the content out of a message and ends what it caused; its ids, its sender's address and its place stay. */
 export type ForgetMessage = (batch: Batch, message: number, now: number) => void
 
-export function createForget(
-  db: Database,
-  { entries, notes, blobs, turns, deliveries }: Pick<Tables, 'entries' | 'notes' | 'blobs' | 'turns' | 'deliveries'>,
-): ForgetMessage {
+interface ForgetDeps {
+  readonly entries: EntryTable
+  readonly notes: NoteTable
+  readonly blobs: BlobTable
+  readonly turns: TurnTable
+  readonly deliveries: DeliveryTable
+}
+
+export function createForget(db: Database, { entries, notes, blobs, turns, deliveries }: ForgetDeps): ForgetMessage {
   const erase = prepareQuery(
     db,
     `UPDATE messages SET raw = NULL, raw_digest = NULL, forgotten_at = ?2,

@@ -1,42 +1,62 @@
-import type {
-  Admitted,
-  Decision,
-  Intake,
-  IntakeStore,
-  RelationStore,
-  RequirementObjection,
-  TaskKey,
-} from '@postern/core'
-import { loopFlag, Rejection, refuseResolution } from '@postern/core'
+import type { Admitted, Decision, Intake, IntakeStore, RelationStore, TaskKey } from '@postern/core'
+import { loopFlag } from '@postern/core'
 import type { Batch } from './batch.ts'
 import { addTaskBytes, addToTotal } from './batch.ts'
+import type { BlobTable } from './blobs.ts'
 import { digestBlob } from './blobs.ts'
+import type { BudgetTable } from './budgets.ts'
 import type { Database } from './database.ts'
 import { prepareQuery } from './database.ts'
 import type { NewDelivery } from './delivery-table.ts'
-import type { OpenWords } from './edits.ts'
+import type { EditTable, OpenWords } from './edits.ts'
 import { digestWords } from './edits.ts'
+import type { EffectDeps } from './effects.ts'
 import { createEffects } from './effects.ts'
-import type { EntryScope } from './entries.ts'
+import type { EntryScope, EntryTable } from './entries.ts'
+import type { ForgetMessage } from './forget.ts'
+import type { AdmitNew, IntakeRefusal } from './intake-refusal.ts'
+import { refuseIntake } from './intake-refusal.ts'
 import { countStopped, createLoopFinder } from './loops.ts'
 import type { MessageDraft } from './message-draft.ts'
 import { addFlag, draftIntake, sizeOf } from './message-draft.ts'
 import type { MessagePlace } from './message-insert.ts'
 import { createMessageInserter } from './message-insert.ts'
+import type { ReadMessage } from './messages.ts'
 import { readTaskKey } from './messages.ts'
+import type { QuotaTable } from './quotas.ts'
+import type { RequirementTable } from './requirements.ts'
 import type { StoreContext } from './store-context.ts'
-import type { Tables } from './tables.ts'
+import type { TaskTable } from './task-table.ts'
+import type { ThreadTable } from './threads.ts'
 import { nameScopeOf, viaOf } from './threads.ts'
 import type { QueuedTurn } from './turn-table.ts'
+import type { WatchTable } from './watches.ts'
+import type { WithdrawalTable } from './withdrawal-table.ts'
 
 /** Larger raw bytes live among the blobs. */
 const inlineLimit = 65_536
 
 type Cause = Omit<NewDelivery, 'response'>
 
+/** What admitting a message writes to, and what it asks. */
+interface AdmissionDeps extends EffectDeps {
+  readonly threads: ThreadTable
+  readonly entries: EntryTable
+  readonly edits: EditTable
+  readonly tasks: TaskTable
+  readonly watches: WatchTable
+  readonly requirements: RequirementTable
+  readonly withdrawals: WithdrawalTable
+  readonly budgets: BudgetTable
+  readonly quotas: QuotaTable
+  readonly blobs: BlobTable
+  readonly readMessage: ReadMessage
+  readonly forget: ForgetMessage
+}
+
 export function createAdmission(
   { db, write, now, files }: StoreContext,
-  tables: Tables,
+  tables: AdmissionDeps,
 ): Pick<IntakeStore, 'admit'> & Pick<RelationStore, 'decide'> & { readonly admitNew: AdmitNew } {
   const findFirst = createFirstFinder(db)
   const insertMessage = createMessageInserter(db)
@@ -47,7 +67,7 @@ export function createAdmission(
     'INSERT INTO duplicates (message, count) VALUES (?, 1) ON CONFLICT (message) DO UPDATE SET count = duplicates.count + 1',
   )
 
-  function admitDraft(batch: Batch, draft: MessageDraft): Admitted | Refused {
+  function admitDraft(batch: Batch, draft: MessageDraft): Admitted | IntakeRefusal {
     const { intake } = draft
     const first = findFirst(intake)
     if (!first) return admitFirst(batch, draft)
@@ -59,7 +79,7 @@ export function createAdmission(
   }
 
   /** A message that decides a requirement uses it up, or is not taken. */
-  function admitFirst(batch: Batch, draft: MessageDraft): Admitted | Refused {
+  function admitFirst(batch: Batch, draft: MessageDraft): Admitted | IntakeRefusal {
     const { resolution } = draft.intake
     if (!resolution) return admitNew(batch, draft)
     const place = { thread: tables.threads.find(draft.intake), now: now() }
@@ -70,7 +90,7 @@ export function createAdmission(
     return admitted
   }
 
-  function continueTask(batch: Batch, intake: Intake, now: number): number | Refused | undefined {
+  function continueTask(batch: Batch, intake: Intake, now: number): number | IntakeRefusal | undefined {
     const { task, agent } = intake
     if (intake.thread.joined && tables.threads.find(intake) === undefined) return 'gone'
     const row = task && tables.tasks.continueTask(batch, task, { agent, now })
@@ -78,7 +98,7 @@ export function createAdmission(
     return row
   }
 
-  function admitNew(batch: Batch, draft: MessageDraft): Admitted | Refused {
+  function admitNew(batch: Batch, draft: MessageDraft): Admitted | IntakeRefusal {
     const { intake } = draft
     const at = now()
     const objection = findObjection(intake, at)
@@ -162,7 +182,7 @@ export function createAdmission(
       const admitted = await files.hold(draft.blobs, () =>
         write(batch => admitDraft(batch, draft), draft.entry.content.length),
       )
-      if (typeof admitted === 'string') throw refuse(admitted)
+      if (typeof admitted === 'string') throw refuseIntake(admitted)
       return admitted
     },
     admitNew,
@@ -171,24 +191,6 @@ export function createAdmission(
       await write(batch => takeEffect(batch, decision, { message, agent, via, thread, now: now() }))
     },
   }
-}
-
-const refusals = {
-  ended: () => new Rejection('unsupported', 'Cannot continue task: it has ended'),
-  taken: () => new Rejection('replayed', 'Cannot open task: there is one of this id'),
-  gone: () => new Rejection('no_recipient', 'Cannot take message: its conversation is gone'),
-  full: () => new Rejection('rate_limited', 'Cannot open task: too many are open', { retryAfter: 60 }),
-} as const
-
-type Refused = keyof typeof refusals | RequirementObjection
-
-/** What is surely no duplicate, inside a write; nothing is changed when it is refused. */
-export type AdmitNew = (batch: Batch, draft: MessageDraft) => Admitted | Refused
-
-function refuse(reason: Refused): Rejection {
-  return Object.hasOwn(refusals, reason)
-    ? refusals[reason as keyof typeof refusals]()
-    : refuseResolution(reason as RequirementObjection)
 }
 
 /** Of a task that there is a row of. */

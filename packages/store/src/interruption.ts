@@ -2,7 +2,7 @@ import { maxAborts } from '@postern/core'
 import type { Batch } from './batch.ts'
 import type { Database } from './database.ts'
 import { prepareQuery } from './database.ts'
-import type { OpenTurn, TurnTable } from './turn-table.ts'
+import type { CancelTurn, OpenTurn } from './open-turn.ts'
 
 interface Line {
   readonly thread: number
@@ -18,7 +18,7 @@ interface Interruptible extends OpenTurn {
 /** Ends the open turns of a speaker for his newer message; undefined when there was none. One that has been broken off often enough runs on. */
 export type Interrupt = (batch: Batch, line: Line, now: number) => { readonly aborts: number } | undefined
 
-export function createInterruption(db: Database, cancel: TurnTable['cancel']): Interrupt {
+export function createInterruption(db: Database, cancel: CancelTurn): Interrupt {
   // There are two at most: each newer one ends those that wait.
   const findOpen = prepareQuery<Interruptible>(
     db,

@@ -1,12 +1,16 @@
 import type { KeptFile, Part, WorkStore } from '@postern/core'
 import { pointToKept } from '@postern/core'
+import type { BlobTable } from './blobs.ts'
 import { formatJson, parseJson, prepareQuery } from './database.ts'
+import type { EntryTable } from './entries.ts'
 import { refuseLostLease } from './lease.ts'
 import type { StoreContext } from './store-context.ts'
-import type { Tables } from './tables.ts'
 
 /** Files that lay elsewhere are part of their messages from now on, and go with them. */
-export function createFileKeeping({ db, write, files }: StoreContext, tables: Tables): Pick<WorkStore, 'keepFiles'> {
+export function createFileKeeping(
+  { db, write, files }: StoreContext,
+  tables: { readonly entries: EntryTable; readonly blobs: BlobTable },
+): Pick<WorkStore, 'keepFiles'> {
   const isHeld = prepareQuery(db, 'SELECT 1 FROM turns WHERE message = ? AND token = ? AND holder IS NOT NULL')
   const findWords = prepareQuery<{ content: string }>(db, 'SELECT content FROM entries WHERE seq = ?')
 

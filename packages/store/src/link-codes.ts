@@ -4,9 +4,9 @@ import type { Batch } from './batch.ts'
 import type { Database } from './database.ts'
 import { prepareQuery } from './database.ts'
 import type { EndLinks } from './link-ending.ts'
+import type { RemoveNotice } from './notice-removal.ts'
 import type { PersonTable } from './person-table.ts'
 import { formatPersonKey, readPersonKey } from './person-table.ts'
-import type { RemoveMessage } from './remove-message.ts'
 
 const hourMs = 3_600_000
 const dayMs = 24 * hourMs
@@ -199,17 +199,4 @@ function createRefusalFinder(db: Database, people: PersonTable): (wish: Wish, no
 /** One mailbox has as many of these as it likes. */
 function withoutTag(key: string): string {
   return key.replace(/^(email @[^+@]+)\+[^@]*/, '$1')
-}
-
-/** Takes out what the gateway told somebody. */
-export type RemoveNotice = (batch: Batch, notice: string, now: number) => void
-
-export function createNoticeRemoval(db: Database, removeMessage: RemoveMessage): RemoveNotice {
-  const find = prepareQuery<{ message: number }>(
-    db,
-    "SELECT n.message FROM names n JOIN messages m ON m.number = n.message WHERE n.name = 'post:' || ?1 AND m.id = 'post:' || ?1",
-  )
-  return (batch, notice, now) => {
-    for (const { message } of find.all(notice)) removeMessage(batch, message, now)
-  }
 }

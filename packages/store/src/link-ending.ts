@@ -1,7 +1,7 @@
 import type { Batch } from './batch.ts'
 import type { Database } from './database.ts'
 import { prepareQuery } from './database.ts'
-import type { RemoveNotice } from './link-codes.ts'
+import type { RemoveNotice } from './notice-removal.ts'
 import type { RemoveMessage } from './remove-message.ts'
 
 /**

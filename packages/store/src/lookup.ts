@@ -3,14 +3,17 @@ import { createBlobLookup } from './blobs.ts'
 import type { Database } from './database.ts'
 import { parseJson, prepareQuery } from './database.ts'
 import { createHistoryLookup } from './history.ts'
+import type { ReadMessage } from './messages.ts'
 import { createNoteLookup } from './notes.ts'
 import { createContextLookup } from './response-context.ts'
 import { createResponseLookup } from './responses.ts'
 import { createSecrets } from './secrets.ts'
 import type { StoreContext } from './store-context.ts'
-import type { Tables } from './tables.ts'
 
-export function createLookupStore(context: StoreContext, { readMessage }: Tables): LookupStore {
+export function createLookupStore(
+  context: StoreContext,
+  { readMessage }: { readonly readMessage: ReadMessage },
+): LookupStore {
   return {
     ...createHistoryLookup(context.db),
     ...createNoteLookup(context.db),

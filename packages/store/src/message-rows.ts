@@ -1,9 +1,9 @@
 import type { DeliveryRecord, MessageState } from '@postern/core'
 import type { Batch } from './batch.ts'
 import { addToTotal } from './batch.ts'
+import type { BlobTable } from './blobs.ts'
 import type { Database } from './database.ts'
 import { prepareQuery } from './database.ts'
-import type { Tables } from './tables.ts'
 
 interface RemovedRows {
   readonly responses: readonly { readonly seq: number; readonly id: string }[]
@@ -14,7 +14,7 @@ interface RemovedRows {
 /** Deletes a message with all that hangs on it, but for entries and names, and books it out of the totals. Synchronous: inside a write. */
 type RemoveRows = (batch: Batch, message: number) => RemovedRows
 
-export function createRowRemoval(db: Database, { blobs }: Pick<Tables, 'blobs'>): RemoveRows {
+export function createRowRemoval(db: Database, { blobs }: { readonly blobs: BlobTable }): RemoveRows {
   const endTurn = prepareQuery<{ state: MessageState }>(db, 'DELETE FROM turns WHERE message = ? RETURNING state')
   const endDeliveries = createDeliveryRemoval(db)
   const endResponses = prepareQuery<{ seq: number; id: string }>(

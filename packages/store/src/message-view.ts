@@ -4,8 +4,8 @@ import type { Database } from './database.ts'
 import { parseJson, prepareQuery } from './database.ts'
 import type { DeliveryList } from './delivery-list.ts'
 import { formatBoundedParts } from './entries.ts'
-import type { Envelope } from './messages.ts'
-import type { Tables } from './tables.ts'
+import type { Envelope, ReadMessage } from './messages.ts'
+import type { ResponseTable } from './responses.ts'
 
 interface SummaryRow {
   readonly number: number
@@ -32,9 +32,14 @@ const maxPreviewedBytes = 32 * 1024
 /** Longest preview, UTF-16 code units. */
 const previewLength = 160
 
+export interface MessageViewDeps {
+  readonly readMessage: ReadMessage
+  readonly responses: ResponseTable
+}
+
 export function createMessageView(
   db: Database,
-  { readMessage, responses }: Tables,
+  { readMessage, responses }: MessageViewDeps,
   deliveries: DeliveryList,
 ): Pick<OperatorStore, 'listMessages' | 'findMessage'> {
   const listNewest = prepareQuery<SummaryRow>(

@@ -2,16 +2,16 @@ import type { LookupStore, NoteBody, WorkStore } from '@postern/core'
 import type { Database } from './database.ts'
 import { formatJson, parseJson, prepareQuery } from './database.ts'
 import { refuseLostLease } from './lease.ts'
+import type { NoteTable } from './note-table.ts'
 import { draftNote } from './note-table.ts'
 import { isOthersChat } from './person-words.ts'
 import { saidToSome } from './private-answers.ts'
 import type { StoreContext } from './store-context.ts'
-import type { Tables } from './tables.ts'
 
 /** What is noted while a turn goes on. */
 export function createNoting(
   { db, write }: StoreContext,
-  { notes: table }: Pick<Tables, 'notes'>,
+  { notes: table }: { readonly notes: NoteTable },
 ): Pick<WorkStore, 'note'> {
   const findHeld = prepareQuery<{ thread_id: number }>(
     db,

@@ -3,14 +3,19 @@ import { stopFlags } from '@postern/core'
 import type { CounterName } from './batch.ts'
 import type { Database } from './database.ts'
 import { prepareQuery } from './database.ts'
+import type { DeliveryControlDeps } from './delivery-control.ts'
 import { createDeliveryControl } from './delivery-control.ts'
 import { createDeliveryList } from './delivery-list.ts'
+import type { MessageViewDeps } from './message-view.ts'
 import { createMessageView } from './message-view.ts'
 import type { Refusals } from './refusals.ts'
 import type { StoreContext } from './store-context.ts'
-import type { Tables } from './tables.ts'
 
-export function createOperatorStore(context: StoreContext, tables: Tables, refusals: Refusals): OperatorStore {
+export function createOperatorStore(
+  context: StoreContext,
+  tables: MessageViewDeps & DeliveryControlDeps,
+  refusals: Refusals,
+): OperatorStore {
   const readTotals = createTotalsReader(context.db)
   const deliveryList = createDeliveryList(context.db)
   return {

@@ -1,14 +1,14 @@
 import type { OverdueStore } from '@postern/core'
 import { decideByTimeout, operatorSubject, sayOverdue } from '@postern/core'
 import { formatJson, prepareQuery } from './database.ts'
-import type { AdmitNew } from './intake.ts'
+import type { AdmitNew } from './intake-refusal.ts'
 import { draftIntake } from './message-draft.ts'
+import type { RequirementTable } from './requirements.ts'
 import type { PlanResolution } from './resolution-plan.ts'
 import type { StoreContext } from './store-context.ts'
-import type { Tables } from './tables.ts'
 
 export interface OverdueDeps {
-  readonly requirements: Tables['requirements']
+  readonly requirements: RequirementTable
   readonly planResolution: PlanResolution
   readonly admitNew: AdmitNew
 }

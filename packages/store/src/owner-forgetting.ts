@@ -3,9 +3,9 @@ import { addTaskBytes } from './batch.ts'
 import type { Database } from './database.ts'
 import { prepareQuery } from './database.ts'
 import { createEntryRemoval } from './entry-removal.ts'
+import type { RemoveMessageDeps } from './remove-message.ts'
 import { createRemoveMessage } from './remove-message.ts'
 import type { StoreContext } from './store-context.ts'
-import type { Tables } from './tables.ts'
 import { createTaskBytes } from './task-bytes.ts'
 import { createThreadRows } from './thread-rows.ts'
 
@@ -21,7 +21,7 @@ export interface OwnerForgetting {
 const sliceSize = 100
 
 /** Prepared when somebody is forgotten: its statements read whole tables. An index for something so rare would cost every message. */
-export function createOwnerForgetting(context: StoreContext, tables: Tables): OwnerForgetting {
+export function createOwnerForgetting(context: StoreContext, tables: RemoveMessageDeps): OwnerForgetting {
   let opened: OwnerForgetting['forgetTasks'] | undefined
   return {
     forgetTasks(owner) {
@@ -31,7 +31,10 @@ export function createOwnerForgetting(context: StoreContext, tables: Tables): Ow
   }
 }
 
-function openForgetting({ db, write, now, scrub }: StoreContext, tables: Tables): OwnerForgetting['forgetTasks'] {
+function openForgetting(
+  { db, write, now, scrub }: StoreContext,
+  tables: RemoveMessageDeps,
+): OwnerForgetting['forgetTasks'] {
   const listThreads = prepareQuery<{ id: number }>(db, 'SELECT id FROM threads WHERE scope = ?')
   const listMessages = prepareQuery<{ number: number; person: string }>(
     db,
@@ -88,7 +91,7 @@ function openForgetting({ db, write, now, scrub }: StoreContext, tables: Tables)
 }
 
 /** What is left of tasks, once their messages are gone. @returns how many there were */
-function createTaskRemoval(db: Database, { tasks }: Pick<Tables, 'tasks'>): (owner: string) => number {
+function createTaskRemoval(db: Database, { tasks }: Pick<RemoveMessageDeps, 'tasks'>): (owner: string) => number {
   const listTasks = prepareQuery<{ id: number }>(db, 'SELECT id FROM tasks WHERE owner = ?')
   const listEntries = prepareQuery<{ seq: number }>(db, 'SELECT seq FROM entries WHERE task_id = ?')
   const endEntry = createEntryRemoval(db)

@@ -1,33 +1,24 @@
-import type { Answer, Blob, ChannelName, NormalizedResponse, Planned } from '@postern/core'
+import type { Answer, Blob, NormalizedResponse, Planned } from '@postern/core'
 import type { Batch } from './batch.ts'
 import { addTaskBytes } from './batch.ts'
+import type { BlobTable } from './blobs.ts'
 import type { Database } from './database.ts'
 import { formatJson, prepareQuery } from './database.ts'
-import type { NewDelivery, OpenDelivery } from './delivery-table.ts'
-import type { EntryDraft } from './entries.ts'
+import type { DeliveryTable, NewDelivery, OpenDelivery } from './delivery-table.ts'
+import type { EntryDraft, EntryTable } from './entries.ts'
 import { draftResponseEntry } from './entries.ts'
-import type { ResponseDraft, ResponsePlace } from './responses.ts'
+import type { NoteTable } from './note-table.ts'
+import type { PartialAnswerPosition } from './partial-answer-position.ts'
+import type { ResponseDraft, ResponsePlace, ResponseTable } from './responses.ts'
 import { draftResponse } from './responses.ts'
-import type { Tables } from './tables.ts'
 import { createTaskShares } from './task-share.ts'
+import type { ThreadTable } from './threads.ts'
 
 /** A response as its columns, made before the transaction. */
 export interface PartialAnswerDraft {
   readonly answer: Answer
   readonly entry: EntryDraft
   readonly response: ResponseDraft
-}
-
-/** Where something is said. */
-export interface PartialAnswerPosition {
-  readonly message: number
-  readonly agent: string
-  readonly via: ChannelName
-  readonly thread: number
-  readonly task: number | undefined
-  /** Whose task it is. */
-  readonly owner?: string | undefined
-  readonly now: number
 }
 
 /** What an answer is replaced with. */
@@ -52,16 +43,18 @@ export interface PartialAnswerTable {
   send(batch: Batch, planned: Planned, cause: NewDelivery): void
 }
 
+interface PartialAnswerDeps {
+  readonly entries: EntryTable
+  readonly notes: NoteTable
+  readonly responses: ResponseTable
+  readonly threads: ThreadTable
+  readonly blobs: BlobTable
+  readonly deliveries: DeliveryTable
+}
+
 export function createPartialAnswerTable(
   db: Database,
-  {
-    entries,
-    notes,
-    responses,
-    threads,
-    blobs,
-    deliveries,
-  }: Pick<Tables, 'entries' | 'notes' | 'responses' | 'threads' | 'blobs' | 'deliveries'>,
+  { entries, notes, responses, threads, blobs, deliveries }: PartialAnswerDeps,
 ): PartialAnswerTable {
   const broadcast = createBroadcastStarter(db)
   const bookChange = createTaskShares(db)

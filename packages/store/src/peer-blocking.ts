@@ -2,8 +2,8 @@ import type { ChannelName } from '@postern/core'
 import type { Batch } from './batch.ts'
 import type { Database } from './database.ts'
 import { prepareQuery } from './database.ts'
-import type { OpenDelivery } from './delivery-table.ts'
-import type { Tables } from './tables.ts'
+import type { DeliveryTable, OpenDelivery } from './delivery-table.ts'
+import type { TurnTable } from './turn-table.ts'
 
 interface PeerBlocking {
   /** Nothing that waits goes to this peer any more, from one agent or, without one, from anybody. */
@@ -17,10 +17,12 @@ interface PeerBlocking {
   cancelTurns(batch: Batch, of: { via: ChannelName; peer: string; agent: string }, now: number): void
 }
 
-export function createPeerBlocking(
-  db: Database,
-  { turns, deliveries }: Pick<Tables, 'turns' | 'deliveries'>,
-): PeerBlocking {
+export interface PeerBlockingDeps {
+  readonly turns: TurnTable
+  readonly deliveries: DeliveryTable
+}
+
+export function createPeerBlocking(db: Database, { turns, deliveries }: PeerBlockingDeps): PeerBlocking {
   const findDeliveries = prepareQuery<OpenDelivery>(
     db,
     `SELECT d.number, d.thread_id, d.destination, d.state FROM deliveries d JOIN messages m ON m.number = d.message

@@ -2,17 +2,19 @@ import type { Json, PeopleStore, PersonLink } from '@postern/core'
 import { parseJsonText } from '@postern/core'
 import type { Batch } from './batch.ts'
 import { prepareQuery } from './database.ts'
-import { createLinkCodeTable, createNoticeRemoval } from './link-codes.ts'
+import { createLinkCodeTable } from './link-codes.ts'
 import { createLinkEnding } from './link-ending.ts'
+import { createNoticeRemoval } from './notice-removal.ts'
+import type { PeerBlockingDeps } from './peer-blocking.ts'
 import type { ChatPlaces } from './person-chats.ts'
 import { createChatterForgetting } from './person-chats.ts'
 import { createOwnThreadStore } from './person-conversations.ts'
 import { createPersonForgetting } from './person-forgetting.ts'
 import { createPersonHistory } from './person-history.ts'
 import { createPersonTable, formatPersonKey, readPersonKey } from './person-table.ts'
+import type { RemoveMessageDeps } from './remove-message.ts'
 import { createRemoveMessage } from './remove-message.ts'
 import type { StoreContext } from './store-context.ts'
-import type { Tables } from './tables.ts'
 
 interface LinkRow {
   readonly place: number
@@ -24,7 +26,11 @@ interface LinkRow {
   readonly since: number
 }
 
-export function createPeopleStore(context: StoreContext, tables: Tables, chats: ChatPlaces): PeopleStore {
+export function createPeopleStore(
+  context: StoreContext,
+  tables: RemoveMessageDeps & PeerBlockingDeps,
+  chats: ChatPlaces,
+): PeopleStore {
   const { db, write, now } = context
   const people = createPersonTable(db)
   const removeMessage = createRemoveMessage(db, tables)

@@ -4,6 +4,7 @@ import type { Database } from './database.ts'
 import { prepareQuery } from './database.ts'
 import type { LinkCodeTable } from './link-codes.ts'
 import type { EndLinks } from './link-ending.ts'
+import type { PeerBlockingDeps } from './peer-blocking.ts'
 import type { ForgetChats } from './person-chats.ts'
 import type { PersonTable } from './person-table.ts'
 import { formatPersonKey, readPersonKey } from './person-table.ts'
@@ -11,14 +12,13 @@ import { createThreadRemoval, sliceSize } from './person-threads.ts'
 import { createRestRemoval } from './person-traces.ts'
 import type { RemoveMessage } from './remove-message.ts'
 import type { StoreContext } from './store-context.ts'
-import type { Tables } from './tables.ts'
 
 interface ForgettingDeps {
   readonly people: PersonTable
   readonly codes: LinkCodeTable
   readonly endLinks: EndLinks
   readonly removeMessage: RemoveMessage
-  readonly tables: Pick<Tables, 'turns' | 'deliveries'>
+  readonly tables: PeerBlockingDeps
   readonly forgetChats: ForgetChats
 }
 

@@ -2,9 +2,9 @@ import { channelNames } from '@postern/core'
 import type { Batch } from './batch.ts'
 import { prepareQuery } from './database.ts'
 import { createDeliveryRemoval } from './message-rows.ts'
+import type { PeerBlockingDeps } from './peer-blocking.ts'
 import { createPeerBlocking } from './peer-blocking.ts'
 import type { StoreContext } from './store-context.ts'
-import type { Tables } from './tables.ts'
 
 interface Rest {
   readonly agent: string | null
@@ -17,7 +17,7 @@ interface Rest {
  * Relations, records that are his, what was to be sent to him by them, words of his that were brought into conversations of others, and broadcasts of what is gone.
  * @returns how many relations
  */
-export function createRestRemoval({ db, now }: StoreContext, tables: Pick<Tables, 'turns' | 'deliveries'>) {
+export function createRestRemoval({ db, now }: StoreContext, tables: PeerBlockingDeps) {
   const { stopDeliveries } = createPeerBlocking(db, tables)
   const endDeliveries = createDeliveryRemoval(
     db,

@@ -1,18 +1,23 @@
 import type { Batch } from './batch.ts'
+import type { BlobTable } from './blobs.ts'
 import type { Database } from './database.ts'
 import { prepareQuery } from './database.ts'
 import { createEntryRemoval } from './entry-removal.ts'
+import type { ForgetMessage } from './forget.ts'
 import { createRowRemoval } from './message-rows.ts'
-import type { Tables } from './tables.ts'
 import { createTaskShares } from './task-share.ts'
+import type { TaskTable } from './task-table.ts'
 
 /** Takes a message out with its answer and all it caused; whoever works on it is broken off. @returns its thread, unless there is none */
 export type RemoveMessage = (batch: Batch, message: number, now: number) => number | undefined
 
-export function createRemoveMessage(
-  db: Database,
-  { forget, blobs, tasks }: Pick<Tables, 'forget' | 'blobs' | 'tasks'>,
-): RemoveMessage {
+export interface RemoveMessageDeps {
+  readonly forget: ForgetMessage
+  readonly blobs: BlobTable
+  readonly tasks: TaskTable
+}
+
+export function createRemoveMessage(db: Database, { forget, blobs, tasks }: RemoveMessageDeps): RemoveMessage {
   const find = prepareQuery<RemovedMessage>(
     db,
     `SELECT m.thread_id, m.task_id, m.id, m.object, m.agent, m.via, m.author, t.scope FROM messages m JOIN threads t ON t.id = m.thread_id
@@ -50,7 +55,7 @@ export function createRemoveMessage(
 }
 
 /** Of a task whose last answer is gone there is none to show; without a message there is no task. */
-function createEmptyTaskRemoval(db: Database, tasks: Tables['tasks']): (task: number) => void {
+function createEmptyTaskRemoval(db: Database, tasks: TaskTable): (task: number) => void {
   const disown = prepareQuery(
     db,
     'UPDATE tasks SET response_seq = NULL WHERE id = ? AND response_seq NOT IN (SELECT seq FROM responses WHERE seq = response_seq)',

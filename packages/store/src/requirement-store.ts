@@ -1,11 +1,11 @@
 import type { RequirementDecision, RequirementRecord, RequirementStore, Resolved } from '@postern/core'
 import type { Batch } from './batch.ts'
-import type { AdmitNew } from './intake.ts'
+import type { AdmitNew } from './intake-refusal.ts'
 import type { MessageDraft } from './message-draft.ts'
 import { draftIntake } from './message-draft.ts'
+import type { RequirementTable } from './requirements.ts'
 import type { PlanResolution } from './resolution-plan.ts'
 import type { StoreContext } from './store-context.ts'
-import type { Tables } from './tables.ts'
 
 interface Decided {
   readonly requirement: RequirementRecord
@@ -20,7 +20,7 @@ interface RequirementStoreDeps {
 
 export function createRequirementStore(
   { write, now }: Pick<StoreContext, 'write' | 'now'>,
-  tables: Pick<Tables, 'requirements'>,
+  tables: { readonly requirements: RequirementTable },
   { admitNew, planResolution }: RequirementStoreDeps,
 ): RequirementStore {
   const { requirements } = tables

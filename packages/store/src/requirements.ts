@@ -11,7 +11,7 @@ import type {
 import { maxOpenRequirements, subjectOf } from '@postern/core'
 import type { Database } from './database.ts'
 import { formatJson, parseJson, prepareQuery } from './database.ts'
-import type { PartialAnswerPosition } from './partial-answers.ts'
+import type { PartialAnswerPosition } from './partial-answer-position.ts'
 import type { RememberedTable } from './remembered-decisions.ts'
 import { createRememberedTable } from './remembered-decisions.ts'
 

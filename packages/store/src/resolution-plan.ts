@@ -1,15 +1,16 @@
 import type { Intake, RequirementDecision, RequirementRecord } from '@postern/core'
 import { createResolutionIntake, isoTime } from '@postern/core'
 import { prepareQuery } from './database.ts'
+import type { ReadMessage } from './messages.ts'
 import type { StoreContext } from './store-context.ts'
-import type { Tables } from './tables.ts'
+import type { ThreadTable } from './threads.ts'
 
 /** The message that a decision on a requirement stands for; nothing of what it is made of ever changes. */
 export type PlanResolution = (requirement: RequirementRecord, decision: RequirementDecision) => Intake
 
 export function createResolutionPlan(
   { db, now }: Pick<StoreContext, 'db' | 'now'>,
-  tables: Pick<Tables, 'readMessage' | 'threads'>,
+  tables: { readonly readMessage: ReadMessage; readonly threads: ThreadTable },
 ): PlanResolution {
   const findAuthor = prepareQuery<{ author: string | null }>(db, 'SELECT author FROM messages WHERE number = ?')
   return (requirement, decision) => {

@@ -1,13 +1,13 @@
 import type { WorkStore } from '@postern/core'
 import { prepareQuery } from './database.ts'
+import type { NoteTable } from './note-table.ts'
 import { draftNote } from './note-table.ts'
 import type { StoreContext } from './store-context.ts'
-import type { Tables } from './tables.ts'
 
 /** What was heard of answers that were broken off. */
 export function createStreamedAnswers(
   { db, write }: StoreContext,
-  { notes: table }: Pick<Tables, 'notes'>,
+  { notes: table }: { readonly notes: NoteTable },
 ): Pick<WorkStore, 'keepStreamed'> {
   const findCanceled = prepareQuery<{ thread_id: number }>(
     db,

@@ -4,7 +4,7 @@ import { parseJson, prepareQuery } from './database.ts'
 import type { ResponseRow } from './responses.ts'
 import { readResponse, selectResponse } from './responses.ts'
 import { createFirstEntryFinder } from './task-entries.ts'
-import type { TaskRow } from './task-record.ts'
+import type { TaskRow } from './task-row.ts'
 
 interface TaskAnswerReader {
   /** The answers before the last one: the newest that stay within `maxBytes`, oldest first. */

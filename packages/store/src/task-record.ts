@@ -1,23 +1,8 @@
-import type { TaskRecord, TaskState } from '@postern/core'
+import type { TaskRecord } from '@postern/core'
 import type { Database } from './database.ts'
 import { createTaskAnswerReader } from './task-answers.ts'
 import { createTaskEntryReader } from './task-entries.ts'
-
-export interface TaskRow {
-  readonly id: number
-  readonly owner: string
-  readonly native_id: string
-  readonly agent: string
-  readonly context: string
-  readonly state: TaskState
-  readonly updated_at: number
-  readonly response_seq: number | null
-  /** It has other answers than that one. */
-  readonly has_earlier: 0 | 1
-}
-
-export const taskColumns = `id, owner, native_id, agent, context, state, updated_at, response_seq, EXISTS (SELECT 1 FROM entries e
-  WHERE e.task_id = tasks.id AND e.role = 'assistant' AND e.seq <> coalesce(tasks.response_seq, 0)) AS has_earlier`
+import type { TaskRow } from './task-row.ts'
 
 /** Of what was said in the tasks of one answer, so much is read at most. */
 export const maxEntryBytes = 8 * 1024 * 1024

@@ -4,8 +4,8 @@ import { addTask } from './batch.ts'
 import type { Database } from './database.ts'
 import { prepareInsert, prepareQuery } from './database.ts'
 import { endTaskTotal } from './task-bytes.ts'
-import type { TaskRow } from './task-record.ts'
-import { taskColumns } from './task-record.ts'
+import type { TaskRow } from './task-row.ts'
+import { taskColumns } from './task-row.ts'
 
 export interface TaskTable {
   /**

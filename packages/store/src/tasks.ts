@@ -1,17 +1,27 @@
 import type { TaskFilter, TaskRecord, TaskStore } from '@postern/core'
 import { createCancel } from './cancel.ts'
 import { prepareQuery } from './database.ts'
+import type { ExpiryDeps } from './expiry.ts'
 import { createTaskExpiry } from './expiry.ts'
+import type { ResponseTable } from './responses.ts'
 import type { StoreContext } from './store-context.ts'
-import type { Tables } from './tables.ts'
-import type { TaskRow } from './task-record.ts'
-import { taskColumns as columns, createTaskRecorder, maxEntryBytes } from './task-record.ts'
+import { createTaskRecorder, maxEntryBytes } from './task-record.ts'
+import type { TaskRow } from './task-row.ts'
+import { taskColumns as columns } from './task-row.ts'
+import type { TurnTable } from './turn-table.ts'
+import type { WatchTable } from './watches.ts'
 import { createWatchStore } from './watches.ts'
 
 const matches = `owner = ?1 AND updated_at >= ?2 AND (?3 IS NULL OR agent = ?3) AND (?4 IS NULL OR context = ?4)
   AND (?5 IS NULL OR state = ?5)`
 
-export function createTaskStore(context: StoreContext, tables: Tables): TaskStore {
+interface TaskStoreDeps extends ExpiryDeps {
+  readonly turns: TurnTable
+  readonly watches: WatchTable
+  readonly responses: ResponseTable
+}
+
+export function createTaskStore(context: StoreContext, tables: TaskStoreDeps): TaskStore {
   const { db } = context
   const find = prepareQuery<TaskRow>(db, `SELECT ${columns} FROM tasks WHERE owner = ? AND native_id = ?`)
   const list = prepareQuery<TaskRow>(

@@ -1,9 +1,11 @@
-import type { MessageState, QueueMode, TurnAborted } from '@postern/core'
+import type { MessageState, QueueMode } from '@postern/core'
 import type { Batch } from './batch.ts'
 import { addToTotal, moveTotal, moveTotals } from './batch.ts'
 import type { Database } from './database.ts'
 import { prepareQuery } from './database.ts'
 import { createInterruption } from './interruption.ts'
+import type { CancelTurn, EndingReason, OpenTurn } from './open-turn.ts'
+import { openTurnColumns } from './open-turn.ts'
 
 interface NewTurn {
   readonly message: number
@@ -32,8 +34,7 @@ export interface TurnTable {
   noteAnswered(batch: Batch, turn: NewTurn): void
   /** To be called when a turn has ended: the next of its thread becomes ready. */
   promoteNext(batch: Batch, thread: number, now: number): void
-  /** Ends an open turn, whoever holds it; the next of its thread is still to be promoted. */
-  cancel(batch: Batch, turn: OpenTurn, now: number, reason?: EndingReason): void
+  readonly cancel: CancelTurn
   /** Ends the turn of a message, if it is open; its thread goes on. What was to be answered together with it still is. */
   cancelOf(batch: Batch, message: number, now: number, reason?: EndingReason): void
   /** The words of an open turn have changed: whoever runs it is broken off, and it is taken up again at once. */
@@ -41,18 +42,6 @@ export interface TurnTable {
   /** A turn that nobody runs speaks for another from now on; what it was to be answered together with comes by itself. */
   setApart(batch: Batch, turn: OpenTurn, to: { readonly speaker: string | null; readonly now: number }): void
 }
-
-/** Why a turn ends without an answer. */
-type EndingReason = Exclude<TurnAborted['kind'], 'shutting_down' | 'edited'>
-
-export interface OpenTurn {
-  readonly message: number
-  readonly thread_id: number
-  readonly state: MessageState
-  readonly merged_into: number | null
-}
-
-export const openTurnColumns = 'message, thread_id, state, merged_into'
 
 const endings: Readonly<Record<EndingReason, { readonly state: MessageState; readonly error: string }>> = {
   canceled: { state: 'failed', error: 'canceled' },
@@ -95,7 +84,7 @@ export function createTurnTable(db: Database): TurnTable {
   const promoteNext: TurnTable['promoteNext'] = (batch, thread, now) => {
     if (promote.run(now, thread).changes > 0) batch.hasReadyWork = true
   }
-  const cancel: TurnTable['cancel'] = (batch, { message, state }, now, reason = 'canceled') => {
+  const cancel: CancelTurn = (batch, { message, state }, now, reason = 'canceled') => {
     const ending = endings[reason]
     for (const _ of dissolve.all(message)) moveTotal(batch, `messages.${state}`, 'messages.received')
     end.run(ending.state, ending.error, now, message)

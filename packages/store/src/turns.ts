@@ -7,9 +7,10 @@ import { formatJson, prepareQuery } from './database.ts'
 import type { Gatherable } from './gathering.ts'
 import { createGathering } from './gathering.ts'
 import { refuseLostLease } from './lease.ts'
+import type { ReadMessage } from './messages.ts'
 import { takeShares } from './shares.ts'
 import type { StoreContext } from './store-context.ts'
-import type { Tables } from './tables.ts'
+import type { TaskTable } from './task-table.ts'
 
 interface DueTurn extends Gatherable {
   readonly agent: string
@@ -19,10 +20,15 @@ interface DueTurn extends Gatherable {
   readonly revision: number
 }
 
+interface TurnLeaseDeps {
+  readonly tasks: TaskTable
+  readonly readMessage: ReadMessage
+}
+
 /** Turns are taken up here, in the order they fell due, and given back. */
 export function createTurnLeases(
   { db, write, writeLightly, writeLast, now }: StoreContext,
-  tables: Tables,
+  tables: TurnLeaseDeps,
 ): Pick<WorkStore, 'leaseTurns' | 'release' | 'noteWaiting'> & {
   readonly renewTurn: (turn: Turn, leaseMs: number) => Promise<void>
 } {
@@ -85,7 +91,7 @@ export function createTurnLeases(
   }
 }
 
-function toTurn({ readMessage }: Tables, due: DueTurn, merged: readonly number[]): Turn {
+function toTurn({ readMessage }: Pick<TurnLeaseDeps, 'readMessage'>, due: DueTurn, merged: readonly number[]): Turn {
   const { message, token, attempt, unended, revision } = due
   const { agent, via, content, thread, target, flags, correlationId, task } = readMessage(message)
   const held = { message, token: token + 1, attempt: attempt + 1, crashes: unended }

@@ -2,9 +2,13 @@ import type { ChannelName, KnownMessage, MessageKind, Withdrawal, WithdrawalStor
 import { createBackgroundForgetting } from './background.ts'
 import type { Database } from './database.ts'
 import { parseJson, prepareQuery } from './database.ts'
+import type { EntryTable } from './entries.ts'
+import type { ForgetMessage } from './forget.ts'
+import type { PeerBlockingDeps } from './peer-blocking.ts'
 import { createPeerBlocking } from './peer-blocking.ts'
+import type { RelationTable } from './relations.ts'
 import type { StoreContext } from './store-context.ts'
-import type { Tables } from './tables.ts'
+import type { WithdrawalTable } from './withdrawal-table.ts'
 
 /** Messages, and as much background, forgotten in one transaction at most, so that others get their turn. */
 const sliceSize = 200
@@ -14,7 +18,14 @@ type Forgetting = Exclude<Withdrawal, { readonly kind: 'end_relations' }>
 
 type Find = (withdrawal: Forgetting, via: ChannelName) => readonly { readonly number: number }[]
 
-export function createWithdrawalStore(context: StoreContext, tables: Tables): WithdrawalStore {
+interface WithdrawalDeps extends PeerBlockingDeps {
+  readonly withdrawals: WithdrawalTable
+  readonly relations: RelationTable
+  readonly forget: ForgetMessage
+  readonly entries: EntryTable
+}
+
+export function createWithdrawalStore(context: StoreContext, tables: WithdrawalDeps): WithdrawalStore {
   const { db, write, now } = context
   const findNext = createNextFinder(db)
   const forgetBackground = createBackgroundForgetting(db, tables, sliceSize)

@@ -1,5 +1,5 @@
 import { MessageChannel, receiveMessageOnPort, Worker } from 'node:worker_threads'
-import type { Answered, Asked, LineEvent, LineThreadData } from './sync-connection.ts'
+import type { Answered, Asked, LineEvent, LineThreadData } from './line-messages.ts'
 
 interface ConnectionThread {
   /** Waits, and nothing else runs in this thread meanwhile. @returns nothing when there is no answer in time, or only one to another question */

@@ -2,10 +2,10 @@ import { parentPort, workerData } from 'node:worker_threads'
 import type { PostgresFailure } from './connection-failure.ts'
 import { openLine } from './connection-line.ts'
 import { createExpiredCounter, findExpired, formatPresence, heartbeatCheckMs } from './heartbeat.ts'
+import type { Answered, LineEvent, LineThreadData, Question } from './line-messages.ts'
 import type { Statement } from './pipelined-run.ts'
 import { toClientConfig } from './server-address.ts'
 import { channelOf, formatSetUp } from './session.ts'
-import type { Answered, LineEvent, LineThreadData, Question } from './sync-connection.ts'
 
 // The thread that owns the connections: one for statements, one for hints.
 

@@ -4,11 +4,12 @@ import type { Database, SqlValue } from '../database.ts'
 import type { Transactions } from '../transactions.ts'
 import { OperationFailed } from '../transactions.ts'
 import { StatementFailed } from './failures.ts'
+import type { Asked } from './line-messages.ts'
 import type { NumberedInsert } from './numbering.ts'
 import { createNumbering, readInsertedTable, readNumberedInsert } from './numbering.ts'
 import { Outdated } from './outdated.ts'
 import type { StepResult } from './pipelined-run.ts'
-import type { Asked, BlockingLine } from './sync-connection.ts'
+import type { BlockingLine } from './sync-connection.ts'
 import { translateQuery } from './translate-query.ts'
 
 type Ask = Asked['steps'][number]

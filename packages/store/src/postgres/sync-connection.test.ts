@@ -1,7 +1,8 @@
 import { Unavailable } from '@postern/core'
 import { afterEach, expect, test } from 'vitest'
+import type { LineEvent } from './line-messages.ts'
 import { readPostgresUrl } from './settings.ts'
-import type { BlockingLine, LineEvent } from './sync-connection.ts'
+import type { BlockingLine } from './sync-connection.ts'
 import { openBlockingLine } from './sync-connection.ts'
 
 const program = new URL('../../test/late-connection.ts', import.meta.url)

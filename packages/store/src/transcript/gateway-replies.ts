@@ -1,6 +1,6 @@
 import type { Database } from '../database.ts'
 import { prepareQuery } from '../database.ts'
-import type { SaidPlace, StoreBound } from './store-entries.ts'
+import type { SaidPlace, StoreBound } from './said-place.ts'
 
 /**
  * What the gateway was asked and answered itself in a conversation, the first of what a thread does not have yet: who chats reads it again, no

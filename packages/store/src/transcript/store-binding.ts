@@ -1,7 +1,8 @@
 import type { EntryBody } from '@postern/transcript'
 import type { Database } from '../database.ts'
 import { prepareQuery } from '../database.ts'
-import type { StoreBound, StoreEntries } from './store-entries.ts'
+import type { StoreBound } from './said-place.ts'
+import type { StoreEntries } from './store-entries.ts'
 
 /** A conversation of the store, as its channel knows it. */
 export interface StoreThreadName {

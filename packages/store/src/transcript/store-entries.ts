@@ -6,6 +6,7 @@ import type { Database } from '../database.ts'
 import { parseJson, prepareQuery } from '../database.ts'
 import { isFromChat, isOwnMessage, saidInThread } from '../person-words.ts'
 import { createGatewayReplyFinder } from './gateway-replies.ts'
+import type { SaidPlace, StoreBound } from './said-place.ts'
 import type { Piece } from './split-parts.ts'
 import { splitParts } from './split-parts.ts'
 import type { FindDiff } from './store-diff.ts'
@@ -34,21 +35,6 @@ interface SaidRow {
 
 /** Of what the gateway was asked and answered itself. */
 const gatewayStage = 'gateway'
-
-/** Something said, and where it stands: an answer by what it answers. */
-export interface SaidPlace {
-  readonly seq: number
-  readonly place: number
-}
-
-export interface StoreBound {
-  /** Of the transcript. */
-  readonly thread: number
-  readonly store_thread: number
-  /** From where on there may be something new. */
-  readonly place: number
-  readonly reader: string | null
-}
 
 /** What the store keeps of a conversation, as entries of the transcript. Nothing is copied: the store has the words. */
 export interface StoreEntries {

@@ -2,7 +2,7 @@ import { isoTime } from '@postern/core'
 import type { EntryBody } from '@postern/transcript'
 import type { Database } from '../database.ts'
 import { parseJson, prepareQuery } from '../database.ts'
-import type { SaidPlace } from './store-entries.ts'
+import type { SaidPlace } from './said-place.ts'
 
 interface NoteRow {
   readonly seq: number
