@@ -13,7 +13,7 @@ interface Draft {
   readonly entry: EntryDraft
 }
 
-interface BackgroundDeps {
+export interface BackgroundDeps {
   readonly withdrawals: WithdrawalTable
   readonly entries: EntryTable
   readonly threads: ThreadTable

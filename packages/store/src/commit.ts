@@ -49,7 +49,7 @@ interface EndedTurn extends TurnRow {
   readonly is_awaited: 0 | 1
 }
 
-interface CommitDeps extends ActionDeps {
+export interface CommitDeps extends ActionDeps {
   readonly notes: NoteTable
   readonly requirements: RequirementTable
   readonly tasks: TaskTable

@@ -23,7 +23,7 @@ interface DueDelivery {
   readonly broadcast: number | null
 }
 
-interface DeliveryLeaseDeps {
+export interface DeliveryLeaseDeps {
   readonly readMessage: ReadMessage
   readonly responses: ResponseTable
 }

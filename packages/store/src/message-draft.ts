@@ -1,9 +1,8 @@
 import { hash } from 'node:crypto'
-import type { Blob, Intake, Part } from '@postern/core'
+import type { Blob, Intake, Part, QueueMode } from '@postern/core'
 import { identifySpeaker } from '@postern/core'
 import { formatJson } from './database.ts'
 import type { EntryDraft } from './entries.ts'
-import type { QueuePosition } from './turn-table.ts'
 
 /** An intake as its columns, made before the transaction so that it holds only statements. */
 export interface MessageDraft {
@@ -66,4 +65,9 @@ export function addFlag(draft: MessageDraft, flag: string | undefined): MessageD
 /** Bytes of its words and of what arrived, as far as they are in its rows. */
 export function sizeOf({ entry, intake, rawBlob }: MessageDraft): number {
   return Buffer.byteLength(entry.content) + (rawBlob ? 0 : intake.raw.bytes.byteLength)
+}
+
+/** How a turn stands in its line; `speaker`: digest of who is meant by "the same sender". */
+export interface QueuePosition extends QueueMode {
+  readonly speaker: string
 }

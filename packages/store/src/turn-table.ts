@@ -1,9 +1,10 @@
-import type { MessageState, QueueMode } from '@postern/core'
+import type { MessageState } from '@postern/core'
 import type { Batch } from './batch.ts'
 import { addToTotal, moveTotal, moveTotals } from './batch.ts'
 import type { Database } from './database.ts'
 import { prepareQuery } from './database.ts'
 import { createInterruption } from './interruption.ts'
+import type { QueuePosition } from './message-draft.ts'
 import type { CancelTurn, EndingReason, OpenTurn } from './open-turn.ts'
 import { openTurnColumns } from './open-turn.ts'
 
@@ -20,11 +21,6 @@ export interface QueuedTurn extends NewTurn {
   readonly lane?: QueuePosition | undefined
   /** Digest of its authorship: who may change it. */
   readonly words?: string | undefined
-}
-
-/** How a turn stands in its line; `speaker`: digest of who is meant by "the same sender". */
-export interface QueuePosition extends QueueMode {
-  readonly speaker: string
 }
 
 /** The order of turns within a thread: the first open one is ready, the others wait for it. */

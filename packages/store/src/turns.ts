@@ -10,7 +10,6 @@ import { refuseLostLease } from './lease.ts'
 import type { ReadMessage } from './messages.ts'
 import { takeShares } from './shares.ts'
 import type { StoreContext } from './store-context.ts'
-import type { TaskTable } from './task-table.ts'
 
 interface DueTurn extends Gatherable {
   readonly agent: string
@@ -20,8 +19,8 @@ interface DueTurn extends Gatherable {
   readonly revision: number
 }
 
-interface TurnLeaseDeps {
-  readonly tasks: TaskTable
+export interface TurnLeaseDeps {
+  readonly tasks: { setWorking(task: number, now: number): void }
   readonly readMessage: ReadMessage
 }
 

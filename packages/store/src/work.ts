@@ -1,18 +1,31 @@
 import type { WorkStore } from '@postern/core'
+import type { BackgroundDeps } from './background.ts'
 import { createBackground } from './background.ts'
+import type { BlobTable } from './blobs.ts'
 import { createBroadcasts } from './broadcasts.ts'
+import type { CommitDeps } from './commit.ts'
 import { createCommit } from './commit.ts'
 import type { Database } from './database.ts'
 import { prepareQuery } from './database.ts'
+import type { DeliveryLeaseDeps } from './deliveries.ts'
 import { createDeliveryLeases, createSettle } from './deliveries.ts'
+import type { DeliveryTable } from './delivery-table.ts'
 import { createFileKeeping } from './kept-files.ts'
 import { createNoting } from './notes.ts'
 import type { StoreContext } from './store-context.ts'
 import { createStreamedAnswers } from './streamed-answers.ts'
-import type { Tables } from './tables.ts'
+import type { TaskTable } from './task-table.ts'
+import type { TurnLeaseDeps } from './turns.ts'
 import { createTurnLeases } from './turns.ts'
 
-export function createWorkStore(context: StoreContext, tables: Tables): WorkStore {
+/** What is written of turns and deliveries while somebody works on them. */
+interface WorkStoreDeps extends CommitDeps, BackgroundDeps, TurnLeaseDeps, DeliveryLeaseDeps {
+  readonly tasks: TaskTable
+  readonly blobs: BlobTable
+  readonly deliveries: DeliveryTable
+}
+
+export function createWorkStore(context: StoreContext, tables: WorkStoreDeps): WorkStore {
   const { renewTurn, ...turns } = createTurnLeases(context, tables)
   const { renewDelivery, ...deliveries } = createDeliveryLeases(context, tables)
   const findNextDue = prepareQuery<{ due_at: number | null }>(
