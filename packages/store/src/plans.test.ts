@@ -1,7 +1,7 @@
 import { DatabaseSync } from 'node:sqlite'
 import { expect, test } from 'vitest'
 import { collectStatements } from '../test/collect-statements.ts'
-import { migrateDatabase } from './migrate.ts'
+import { migrateDatabase } from './schema/migrate.ts'
 
 function explain(db: DatabaseSync, sql: string): readonly string[] {
   return db

@@ -1,7 +1,7 @@
 import { constants, DatabaseSync } from 'node:sqlite'
 import { expect, test } from 'vitest'
 import { collectStatements } from '../test/collect-statements.ts'
-import { migrateDatabase } from './migrate.ts'
+import { migrateDatabase } from './schema/migrate.ts'
 
 function countParameters(sql: string): number {
   const found = [...sql.replace(/'[^']*'/g, '').matchAll(/\?(\d*)/g)].map(([, number]) => Number(number))

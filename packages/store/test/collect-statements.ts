@@ -1,12 +1,12 @@
 import { DatabaseSync } from 'node:sqlite'
 import { vi } from 'vitest'
 import { assembleStore } from '../src/assemble.ts'
-import { noBlobFiles } from '../src/blob-files.ts'
-import type { Database } from '../src/database.ts'
+import { noBlobFiles } from '../src/engine/blob-files.ts'
+import type { Database } from '../src/engine/database.ts'
+import { createNotices } from '../src/engine/notices.ts'
+import { createSqliteTransactions } from '../src/engine/transactions.ts'
 import { openSqliteStore } from '../src/index.ts'
-import { createNotices } from '../src/notices.ts'
-import { openDatabase } from '../src/sqlite.ts'
-import { createSqliteTransactions } from '../src/transactions.ts'
+import { openDatabase } from '../src/sqlite/open.ts'
 import { silentLog } from './open-test-store.ts'
 
 /** Every statement a store prepares on SQLite. */

@@ -1,5 +1,5 @@
 import { parentPort, workerData } from 'node:worker_threads'
-import type { Answered, LineThreadData, Question } from '../src/postgres/line-messages.ts'
+import type { Answered, LineThreadData, Question } from '../src/postgres/connection/messages.ts'
 
 // A connection that gives back whose rows it was asked for, and does with its answers what the first value says.
 

@@ -1,6 +1,6 @@
 import { DatabaseSync } from 'node:sqlite'
-import type { SqlValue } from '../src/database.ts'
-import { migrations } from '../src/migrate.ts'
+import type { SqlValue } from '../src/engine/database.ts'
+import { migrations } from '../src/schema/migrate.ts'
 
 export type Row = Readonly<Record<string, SqlValue>>
 

@@ -8,8 +8,8 @@ const frame = (functionName: string, url = '', lineNumber = 0) => ({ functionNam
 const profile = {
   nodes: [
     { id: 1, callFrame: frame('(root)'), children: [2, 5] },
-    { id: 2, callFrame: frame('take', 'file:///home/me/packages/store/src/intake.ts', 9), children: [3] },
-    { id: 3, callFrame: frame('take', 'file:///home/me/packages/store/src/intake.ts', 9), children: [4] },
+    { id: 2, callFrame: frame('take', 'file:///home/me/packages/store/src/intake/admission.ts', 9), children: [3] },
+    { id: 3, callFrame: frame('take', 'file:///home/me/packages/store/src/intake/admission.ts', 9), children: [4] },
     { id: 4, callFrame: frame('parse', 'file:///home/me/node_modules/zod/index.js', 1) },
     { id: 5, callFrame: frame('(idle)') },
   ],
@@ -27,9 +27,9 @@ test('summarizeProfiles() adds up self time within the window and leaves idlenes
   const { functions, deps, inclusive } = summarizeProfiles(directory, { from: 1050, to: 9000 }, 10)
 
   expect(functions).toEqual([
-    { what: 'take  packages/store/src/intake.ts:10', share: 0.75 },
+    { what: 'take  packages/store/src/intake/admission.ts:10', share: 0.75 },
     { what: 'parse  node_modules/zod/index.js:2', share: 0.25 },
   ])
   expect(deps.map(({ what }) => what)).toEqual(['packages/store', 'node_modules/zod'])
-  expect(inclusive).toEqual([{ what: 'take  packages/store/src/intake.ts:10', share: 1 }])
+  expect(inclusive).toEqual([{ what: 'take  packages/store/src/intake/admission.ts:10', share: 1 }])
 })

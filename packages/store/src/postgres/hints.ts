@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { parseJsonText } from '@postern/core'
-import type { Batch, Notice } from '../batch.ts'
+import type { Batch, Notice } from '../engine/batch.ts'
 
 export interface Hints {
   /** As payloads of NOTIFY, of which none may be longer than 8 000 bytes. */

@@ -1,7 +1,7 @@
-import type { Batch } from '../batch.ts'
-import { createBatch } from '../batch.ts'
-import { prepareQuery } from '../database.ts'
-import type { PostgresDatabase } from './postgres-database.ts'
+import type { Batch } from '../engine/batch.ts'
+import { createBatch } from '../engine/batch.ts'
+import { prepareQuery } from '../engine/database.ts'
+import type { PostgresDatabase } from './database.ts'
 
 /** Work of somebody who is gone is due at once. @returns nothing for one who is there after all, or was taken over by another */
 export function createTakeover(db: PostgresDatabase): (holder: string, now: number) => Batch | undefined {

@@ -1,7 +1,7 @@
 import type { Log, LogFields } from '@postern/core'
-import type { Notice } from '../batch.ts'
-import type { SentError } from './errors-worker-messages.ts'
-import { receiveError, sendError } from './errors-worker-messages.ts'
+import type { Notice } from '../engine/batch.ts'
+import type { SentError } from './worker-errors.ts'
+import { receiveError, sendError } from './worker-errors.ts'
 
 /** What came of a call. */
 export type Outcome = { readonly value: unknown } | { readonly error: SentError }

@@ -1,8 +1,8 @@
 import type { EntryBody, TranscriptEntry } from '@postern/transcript'
 import { contentOfText, identifyEntry, nameEntry } from '@postern/transcript'
-import type { Database } from '../database.ts'
-import { formatJson, parseJson, prepareQuery } from '../database.ts'
-import type { StoreEntries } from './store-entries.ts'
+import type { Database } from '../engine/database.ts'
+import { formatJson, parseJson, prepareQuery } from '../engine/database.ts'
+import type { StoreEntries } from './store/entries.ts'
 
 interface EntryPlaces {
   readonly seq: number

@@ -2,7 +2,7 @@ import { DatabaseSync } from 'node:sqlite'
 import { expect, test, vi } from 'vitest'
 import { silentLog } from '../../test/open-test-store.ts'
 import { openSqliteStore } from '../index.ts'
-import { migrateDatabase } from '../migrate.ts'
+import { migrateDatabase } from '../schema/migrate.ts'
 
 const views = [
   [

@@ -1,7 +1,7 @@
 import type { EntryRange, TranscriptEntry } from '@postern/transcript'
 import { countFitting } from '@postern/transcript'
-import type { Database, Query, SqlValue } from '../database.ts'
-import { formatJson, prepareQuery } from '../database.ts'
+import type { Database, Query, SqlValue } from '../engine/database.ts'
+import { formatJson, prepareQuery } from '../engine/database.ts'
 import type { TranscriptRow, TranscriptTable } from './entry-table.ts'
 import { transcriptColumns } from './entry-table.ts'
 

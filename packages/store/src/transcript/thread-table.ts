@@ -1,7 +1,7 @@
 import { Rejection, Unavailable } from '@postern/core'
 import type { ThreadAlias, ThreadKey, WriteRequest } from '@postern/transcript'
-import type { Database } from '../database.ts'
-import { prepareInsert, prepareQuery } from '../database.ts'
+import type { Database } from '../engine/database.ts'
+import { prepareInsert, prepareQuery } from '../engine/database.ts'
 
 export interface TranscriptThread {
   readonly id: number

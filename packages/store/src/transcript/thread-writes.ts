@@ -3,7 +3,7 @@ import type { EntryBody, OwnerQuota, ThreadAlias, ThreadKey, TranscriptEntry, Wr
 import { splitMessages } from '@postern/transcript'
 import type { TranscriptTable } from './entry-table.ts'
 import { appendMessages, firstOfEachId, placeEntries, placeNews } from './place-entries.ts'
-import type { StoreBindings } from './store-binding.ts'
+import type { StoreBindings } from './store/binding.ts'
 import type { ThreadExtent, TranscriptThread, TranscriptThreads } from './thread-table.ts'
 import type { UsageTable } from './usage.ts'
 

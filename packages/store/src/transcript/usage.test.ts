@@ -6,7 +6,7 @@ import { createDice } from '../../test/dice.ts'
 import { openTestStore } from '../../test/open-test-store.ts'
 import { findUnsound } from '../../test/soundness.ts'
 import type { GatewayStore } from '../index.ts'
-import { migrateDatabase, migrations } from '../migrate.ts'
+import { migrateDatabase, migrations } from '../schema/migrate.ts'
 
 const most: OwnerQuota = { threads: 4, entries: 30, bytes: 12_000 }
 

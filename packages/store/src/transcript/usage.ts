@@ -1,8 +1,8 @@
 import { Rejection } from '@postern/core'
 import type { OwnerQuota } from '@postern/transcript'
-import type { Database } from '../database.ts'
-import { prepareQuery } from '../database.ts'
-import { createKeptDataTable } from '../kept-data.ts'
+import type { Database } from '../engine/database.ts'
+import { prepareQuery } from '../engine/database.ts'
+import { createKeptDataTable } from './records/kept-data.ts'
 
 /** Running totals, so that looking one up reads no thread. Synchronous: what writes runs inside a write. */
 export interface UsageTable {

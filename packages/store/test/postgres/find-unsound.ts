@@ -1,4 +1,4 @@
-import { translateQuery } from '../../src/postgres/translate-query.ts'
+import { translateQuery } from '../../src/postgres/sql/translate-query.ts'
 import { checks } from '../soundness.ts'
 import type { FindUnsound } from '../soundness-model.ts'
 import { askServer } from './test-server.ts'

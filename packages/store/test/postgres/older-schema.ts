@@ -1,6 +1,6 @@
 import type { DatabaseSync } from 'node:sqlite'
 import { listStatements } from '../../src/postgres/prepare.ts'
-import { readerOf, writeValue } from '../../src/postgres/values.ts'
+import { readerOf, writeValue } from '../../src/postgres/sql/values.ts'
 import type { Row } from '../older-file.ts'
 import { listColumns, listTables, readRows } from '../older-file.ts'
 import { askServer, readServer } from './test-server.ts'

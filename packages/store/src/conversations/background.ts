@@ -1,0 +1,116 @@
+import type { BackgroundEntry, ChannelName, Turn, Withdrawal, WorkStore } from '@postern/core'
+import { beginningOf } from '@postern/core'
+import type { Database } from '../engine/database.ts'
+import { formatJson, prepareQuery } from '../engine/database.ts'
+import { refuseLostLease } from '../engine/lease.ts'
+import type { StoreContext } from '../engine/store-context.ts'
+import type { EntryDraft, EntryTable } from './entries.ts'
+import type { ThreadTable } from './threads.ts'
+import type { WithdrawalTable } from './withdrawal-table.ts'
+
+interface Draft {
+  readonly added: BackgroundEntry
+  readonly entry: EntryDraft
+}
+
+export interface BackgroundDeps {
+  readonly withdrawals: WithdrawalTable
+  readonly entries: EntryTable
+  readonly threads: ThreadTable
+}
+
+/**
+ * Background stands behind everything that was said before the turn's message, and before that message. So what an agent was
+ * once shown stays as it was: what becomes known later comes later.
+ */
+export function createBackground(
+  { db, write, now }: StoreContext,
+  tables: BackgroundDeps,
+): Pick<WorkStore, 'addBackground' | 'knows'> {
+  const isHeld = prepareQuery(db, 'SELECT 1 FROM turns WHERE message = ? AND token = ? AND holder IS NOT NULL')
+  const place = 'coalesce(answers, seq)'
+  const findPlace = prepareQuery<{ place: number | null }>(
+    db,
+    `SELECT max(${place}) AS place FROM entries WHERE thread_id = ? AND scope = 'conversation' AND ${place} < ?`,
+  )
+  const insert = prepareQuery(db, 'INSERT INTO background (seq, thread_id, via, object, author) VALUES (?, ?, ?, ?, ?)')
+  const insertName = createNaming(db)
+  const isKnown = createKnownFinder(db)
+
+  function addDraft(turn: Turn, { added, entry }: Draft, answers: number): void {
+    const { thread, via } = turn
+    const { nativeId, principal, isQuoted } = added
+    if (isKnown(turn, nativeId)) return
+    const authorship = { author: principal ?? '', object: nativeId }
+    if (tables.withdrawals.has(via, authorship, now())) return
+    const seq = tables.entries.append(entry, { thread, task: undefined, answers })
+    insert.run(seq, thread, via, nativeId, principal ?? null)
+    if (!isQuoted) insertName(turn, tables.threads.scopeOf(thread).scope, nativeId)
+  }
+
+  return {
+    async addBackground(turn, entries) {
+      const drafts = entries.map(draftEntry)
+      const held = await write(() => {
+        if (!isHeld.get(turn.message, turn.token)) return 0
+        const answers = findPlace.get(turn.thread, beginningOf(turn))?.place ?? 0
+        for (const draft of drafts) addDraft(turn, draft, answers)
+        return 1
+      })
+      refuseLostLease(held, `turn ${turn.message}`)
+    },
+    knows: async (turn, id) => isKnown(turn, id),
+  }
+}
+
+function draftEntry(added: BackgroundEntry): Draft {
+  const { nativeId, author, parts, at } = added
+  const said = { author: formatJson(author), content: formatJson(parts), at }
+  return { added, entry: { nativeId, scope: 'conversation', role: 'user', ...said } }
+}
+
+/** Within its thread: the same words may be part of several conversations. */
+function createKnownFinder(db: Database): (turn: Turn, id: string) => boolean {
+  const findName = prepareQuery(
+    db,
+    'SELECT 1 FROM names WHERE name = ? AND agent = ? AND via = ? AND is_key = 0 AND thread_id = ?',
+  )
+  const findBackground = prepareQuery(db, 'SELECT 1 FROM background WHERE object = ? AND thread_id = ?')
+  return ({ agent, via, thread }, id) =>
+    findName.get(id, agent, via, thread) !== undefined || findBackground.get(id, thread) !== undefined
+}
+
+/** Later replies to it find the thread. A name already taken keeps its own. */
+function createNaming(db: Database): (turn: Turn, scope: string, name: string) => void {
+  const insert = prepareQuery(
+    db,
+    'INSERT OR IGNORE INTO names (name, agent, via, scope, is_key, thread_id, message) VALUES (?, ?, ?, ?, 0, ?, NULL)',
+  )
+  return ({ agent, via, thread }, scope, name) => void insert.run(name, agent, via, scope, thread)
+}
+
+/** Takes back what its author withdraws, at most `limit` entries at once. @returns how many there were */
+type ForgetBackground = (withdrawal: Withdrawal, via: ChannelName) => number
+
+export function createBackgroundForgetting(
+  db: Database,
+  { entries }: Pick<BackgroundDeps, 'entries'>,
+  limit: number,
+): ForgetBackground {
+  const select = 'SELECT seq FROM background WHERE author = ?'
+  const ofObject = prepareQuery<{ seq: number }>(db, `${select} AND object = ? AND via = ? LIMIT ${limit}`)
+  const ofPeer = prepareQuery<{ seq: number }>(db, `${select} AND via = ? LIMIT ${limit}`)
+  // The row stays: what was taken back is known, and not brought in once more.
+  const disown = prepareQuery(db, 'UPDATE background SET author = NULL WHERE seq = ?')
+  return (withdrawal, via) => {
+    const found =
+      withdrawal.kind === 'forget'
+        ? ofObject.all(withdrawal.author, withdrawal.object, via)
+        : ofPeer.all(withdrawal.peer, via)
+    for (const { seq } of found) {
+      entries.erase(seq)
+      disown.run(seq)
+    }
+    return found.length
+  }
+}

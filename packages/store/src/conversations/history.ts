@@ -1,0 +1,50 @@
+import type { Entry, LookupStore, Part } from '@postern/core'
+import type { Database } from '../engine/database.ts'
+import { formatJson, prepareQuery } from '../engine/database.ts'
+import type { RecalledRow } from './entries.ts'
+import { readEntry, recalledColumns, recallRow } from './entries.ts'
+import { isOthersChat } from './person-words.ts'
+import { saidToSome } from './private-answers.ts'
+
+interface PlacedEntry extends RecalledRow {
+  /** The message that this is or answers: the order of the conversation. */
+  readonly place: number
+  readonly is_private: 0 | 1
+}
+
+/** What the agent said to some only, in a thread that others read and write, too: an agent that is reminded of it might tell them. */
+const isPrivate = `EXISTS (SELECT 1 FROM responses r JOIN threads t ON t.id = entries.thread_id WHERE r.seq = entries.seq
+  AND ${saidToSome})`
+const toPart = (content: string): Part => ({ kind: 'text', mime: 'text/plain', content })
+const saidInPrivate = {
+  assistant: toPart('[answered, not before everybody]'),
+  user: toPart('[said in a chat, not before everybody]'),
+}
+
+/** Both ends of a thread by one index, however long it is. */
+export function createHistoryLookup(db: Database): Pick<LookupStore, 'readHistory'> {
+  const place = 'coalesce(answers, seq)'
+  const said = `SELECT ${recalledColumns}, ${place} AS place, ${isPrivate} OR ${isOthersChat('?3')} AS is_private FROM entries
+    WHERE thread_id = ?1 AND scope = 'conversation' AND ${place} < ?2`
+  const readHead = prepareQuery<PlacedEntry>(db, `${said} ORDER BY ${place}, seq LIMIT +?4`)
+  const readTail = prepareQuery<PlacedEntry>(
+    db,
+    `${said} AND ${place} >= ?4 ORDER BY ${place} DESC, seq DESC LIMIT +?5`,
+  )
+  return {
+    async readHistory({ thread, before, head, tail, speakers = [] }) {
+      const readers = formatJson(speakers)
+      const first = head > 0 ? readHead.all(thread, before, readers, head) : []
+      const isWhole = head > first.length
+      const newest = tail > 0 && !isWhole ? readTail.all(thread, before, readers, first.at(-1)?.place ?? 0, tail) : []
+      const seen = new Set(first.map(({ seq }) => seq))
+      const last = newest.filter(({ seq }) => !seen.has(seq)).reverse()
+      return [...first, ...last].map(recallEntry)
+    },
+  }
+}
+
+/** Without the words of what is not for who asks. */
+export function recallEntry(row: RecalledRow & { readonly is_private: 0 | 1 }): Entry {
+  return row.is_private === 1 ? { ...readEntry(row), parts: [saidInPrivate[row.role]] } : recallRow(row)
+}

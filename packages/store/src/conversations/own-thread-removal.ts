@@ -1,0 +1,30 @@
+import type { Database } from '../engine/database.ts'
+import { prepareQuery } from '../engine/database.ts'
+
+/**
+ * Takes out a thread of an owner's own, in which nothing is said any more, with its name and what agents remember of it. The threads of an owner's
+ * tasks are his own, and hold nothing but conversations. Synchronous: inside a write.
+ */
+export function createOwnThreadRemoval(db: Database): (thread: number, owner: string) => void {
+  const endThread = prepareQuery<{ key: string; agent: string; via: string }>(
+    db,
+    `DELETE FROM threads WHERE id = ?1 AND scope = ?2
+       AND NOT EXISTS (SELECT 1 FROM entries WHERE thread_id = ?1 AND scope = 'conversation') RETURNING key, agent, via`,
+  )
+  const endKey = prepareQuery(
+    db,
+    'DELETE FROM names WHERE name = ? AND agent = ? AND via = ? AND scope = ? AND is_key = 1 AND thread_id = ?',
+  )
+  const endRows = [
+    'DELETE FROM agent_states WHERE thread_id = ?',
+    'DELETE FROM turn_quotas WHERE thread_id = ?',
+    // The number of a thread may be given again.
+    'DELETE FROM transcript_bindings WHERE store_thread = ?',
+  ].map(sql => prepareQuery(db, sql))
+  return (thread, owner) => {
+    const removed = endThread.get(thread, owner)
+    if (!removed) return
+    endKey.run(removed.key, removed.agent, removed.via, owner, thread)
+    for (const end of endRows) end.run(thread)
+  }
+}

@@ -1,0 +1,34 @@
+import type { Authorship } from '@postern/core'
+import { withdrawalMemoryMs } from '@postern/core'
+import type { Database } from '../engine/database.ts'
+import { prepareQuery } from '../engine/database.ts'
+
+/** What was taken back before it came, or while it was on its way. */
+export interface WithdrawalTable {
+  remember(via: string, authorship: Authorship, now: number): void
+  has(via: string, authorship: Authorship, now: number): boolean
+}
+
+/** Strangers can fill this; the oldest make room. */
+const maxRemembered = 100_000
+
+export function createWithdrawalTable(db: Database): WithdrawalTable {
+  const insert = prepareQuery<{ place: number }>(
+    db,
+    'INSERT INTO withdrawals (author, object, via, until) VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING RETURNING place',
+  )
+  const find = prepareQuery(db, 'SELECT 1 FROM withdrawals WHERE author = ? AND object = ? AND via = ? AND until > ?')
+  // Each one that comes in takes two out, if their time is over: the table shrinks again after a flood.
+  const removeOld = prepareQuery(
+    db,
+    `DELETE FROM withdrawals WHERE place IN (SELECT place FROM withdrawals WHERE place > 0 ORDER BY place LIMIT 2)
+       AND (until <= ?1 OR place <= ?2)`,
+  )
+  return {
+    remember(via, { author, object }, now) {
+      const row = insert.get(author, object, via, now + withdrawalMemoryMs)
+      if (row) removeOld.run(now, row.place - maxRemembered)
+    },
+    has: (via, { author, object }, now) => find.get(author, object, via, now) !== undefined,
+  }
+}

@@ -1,0 +1,85 @@
+import type { Broadcast, ChannelName, PlannedDelivery, RelationKind, WorkStore } from '@postern/core'
+import { parseJson, prepareQuery } from '../engine/database.ts'
+import { refuseLostLease } from '../engine/lease.ts'
+import type { StoreContext } from '../engine/store-context.ts'
+import type { DeliveryTable } from './table.ts'
+
+interface BroadcastRow {
+  readonly id: number
+  readonly agent: string
+  readonly via: ChannelName
+  readonly relation: RelationKind
+  readonly target: string
+  readonly after_place: number
+  readonly until_place: number
+}
+
+interface CauseRow {
+  readonly message: number
+  readonly response_seq: number | null
+  readonly thread_id: number
+  readonly after_place: number
+}
+
+/** Broadcasts are taken up here, and become deliveries page by page. */
+export function createBroadcasts(
+  { db, write, writeLightly, now }: StoreContext,
+  { deliveries }: { readonly deliveries: DeliveryTable },
+): Pick<WorkStore, 'leaseBroadcasts' | 'expand'> {
+  const findDue = prepareQuery<BroadcastRow>(
+    db,
+    `SELECT id, agent, via, relation, target, after_place, until_place FROM broadcasts
+     WHERE due_at <= ? ORDER BY due_at LIMIT +?`,
+  )
+  const claim = prepareQuery(db, 'UPDATE broadcasts SET due_at = ?, holder = ? WHERE id = ?')
+  const findOpen = prepareQuery<CauseRow>(
+    db,
+    'SELECT message, response_seq, thread_id, after_place FROM broadcasts WHERE id = ? AND ended_at IS NULL',
+  )
+  const move = prepareQuery(db, 'UPDATE broadcasts SET after_place = ?, due_at = max(due_at, ?) WHERE id = ?')
+  const end = prepareQuery(
+    db,
+    'UPDATE broadcasts SET after_place = ?, due_at = NULL, holder = NULL, ended_at = ? WHERE id = ?',
+  )
+  // What goes to one peer alone may die with him (he has blocked the agent, or is blocked): nobody else is reached by it.
+  const findReached = prepareQuery(
+    db,
+    'SELECT 1 FROM deliveries WHERE broadcast = ? AND destination = ? AND (peer IS NULL OR peer = ?) LIMIT 1',
+  )
+  const isReached = (id: number, { to, peer }: PlannedDelivery) => findReached.get(id, to, peer ?? null) !== undefined
+
+  return {
+    leaseBroadcasts: ({ holder, limit, leaseMs }) =>
+      writeLightly(() => {
+        const due = findDue.all(now(), limit)
+        for (const { id } of due) claim.run(now() + leaseMs, holder, id)
+        return due.map(toBroadcast)
+      }),
+    async expand({ id, agent, via }, planned, { after, isDone }) {
+      const expand = await write(batch => {
+        const cause = findOpen.get(id)
+        // Somebody else has gone on with it, or the agent has taken back what it says.
+        if (!cause || cause.after_place > after) return 0
+        const { message, response_seq, thread_id: thread } = cause
+        const news = dedupe(planned).filter(each => !isReached(id, each))
+        const response = response_seq ?? undefined
+        deliveries.queue(batch, news, { message, response, thread, agent, via, now: now(), broadcast: id })
+        if (isDone) end.run(after, now(), id)
+        else move.run(after, now() + 60_000, id)
+        return 1
+      })
+      refuseLostLease(expand, `broadcast ${id}`)
+    },
+  }
+}
+
+/** One delivery a place where it is for all who are there; else one for each. */
+function dedupe(planned: readonly PlannedDelivery[]): readonly PlannedDelivery[] {
+  const forAll = new Map(planned.filter(({ peer }) => peer === undefined).map(each => [each.to, each]))
+  const forOne = planned.filter(({ to, peer }) => peer !== undefined && !forAll.has(to))
+  return [...forAll.values(), ...new Map(forOne.map(each => [JSON.stringify([each.to, each.peer]), each])).values()]
+}
+
+function toBroadcast({ target, after_place, until_place, ...row }: BroadcastRow): Broadcast {
+  return { ...row, target: parseJson(target), after: after_place, until: until_place }
+}

@@ -1,0 +1,190 @@
+import type { Delivery, DeliveryRecord, Json, Settlement, WorkStore } from '@postern/core'
+import type { Batch } from '../engine/batch.ts'
+import { moveTotal } from '../engine/batch.ts'
+import type { Database } from '../engine/database.ts'
+import { formatJson, parseJson, prepareQuery } from '../engine/database.ts'
+import { refuseLostLease } from '../engine/lease.ts'
+import { takeShares } from '../engine/shares.ts'
+import type { StoreContext } from '../engine/store-context.ts'
+import type { ReadMessage, StoredMessage } from '../messages/reader.ts'
+import type { ResponseTable } from '../messages/responses.ts'
+import type { DeliveryTable } from './table.ts'
+
+interface DueDelivery {
+  readonly number: number
+  readonly message: number
+  readonly response_seq: number | null
+  readonly destination: string
+  readonly host: string | null
+  readonly target: string
+  readonly token: number
+  readonly attempt: number
+  readonly queued_at: number
+  readonly broadcast: number | null
+}
+
+export interface DeliveryLeaseDeps {
+  readonly readMessage: ReadMessage
+  readonly responses: ResponseTable
+}
+
+/** Deliveries are taken up here, in the order they fell due. */
+export function createDeliveryLeases(
+  { db, writeLightly, writeLast, now }: StoreContext,
+  tables: DeliveryLeaseDeps,
+): Pick<WorkStore, 'leaseDeliveries'> & {
+  readonly renewDelivery: (delivery: Delivery, leaseMs: number) => Promise<void>
+} {
+  const findDue = { answer: prepareDue(db, 'broadcast IS NULL'), broadcast: prepareDue(db, 'broadcast IS NOT NULL') }
+  const readBroadcast = createBroadcastReader(db)
+  const claim = prepareQuery(
+    db,
+    'UPDATE deliveries SET due_at = ?, token = token + 1, attempt = attempt + 1, holder = ? WHERE number = ?',
+  )
+  const renew = prepareQuery(
+    db,
+    'UPDATE deliveries SET due_at = ? WHERE number = ? AND token = ? AND holder IS NOT NULL',
+  )
+  return {
+    leaseDeliveries: ({ holder, limit, leaseMs, rank, shares }) =>
+      writeLast(() => {
+        const at = now()
+        const due = takeShares(
+          { limit, shares },
+          {
+            find: (full, rest) => findDue[rank].all(at, formatJson(full), rest),
+            claim: ({ number }) => claim.run(at + leaseMs, holder, number),
+            groupOf: ({ host }) => host,
+          },
+        )
+        return readDeliveries(due, tables, readBroadcast)
+      }),
+    renewDelivery: async ({ id, token }, leaseMs) =>
+      refuseLostLease(
+        await writeLightly(() => renew.run(now() + leaseMs, Number(id), token).changes),
+        `delivery ${id}`,
+      ),
+  }
+}
+
+/** Each rank has an index of its own. */
+function prepareDue(db: Database, isOfRank: string) {
+  return prepareQuery<DueDelivery>(
+    db,
+    `SELECT number, message, response_seq, destination, host, target, token, attempt, queued_at, broadcast
+     FROM deliveries WHERE ${isOfRank} AND due_at <= ? AND coalesce(host, '') NOT IN (SELECT value FROM json_each(?))
+     ORDER BY due_at LIMIT +?`,
+  )
+}
+
+type ReadBroadcast = (id: number) => Json
+
+function createBroadcastReader(db: Database): ReadBroadcast {
+  const find = prepareQuery<{ target: string }>(db, 'SELECT target FROM broadcasts WHERE id = ?')
+  return id => parseJson(find.get(id)?.target ?? 'null')
+}
+
+/** An answer to many places is read once. */
+function readDeliveries(
+  due: readonly DueDelivery[],
+  { readMessage, responses }: DeliveryLeaseDeps,
+  readBroadcast: ReadBroadcast,
+): readonly Delivery[] {
+  const readOnce = rememberByNumber(readMessage)
+  const readResponseOnce = rememberByNumber(responses.read)
+  const readBroadcastOnce = rememberByNumber(readBroadcast)
+  return due.map(row => {
+    const said = row.response_seq === null ? undefined : readResponseOnce(row.response_seq)
+    const broadcast = row.broadcast === null ? undefined : readBroadcastOnce(row.broadcast)
+    return { ...toDelivery(row, readOnce(row.message)), ...said, ...(broadcast !== undefined && { broadcast }) }
+  })
+}
+
+function rememberByNumber<T>(read: (number: number) => T): (number: number) => T {
+  const known = new Map<number, T>()
+  return number => {
+    const value = known.get(number) ?? read(number)
+    known.set(number, value)
+    return value
+  }
+}
+
+function toDelivery(row: DueDelivery, message: StoredMessage): Delivery {
+  return {
+    id: String(row.number),
+    token: row.token + 1,
+    attempt: row.attempt + 1,
+    queuedAt: row.queued_at,
+    via: message.via,
+    agent: message.agent,
+    to: row.destination,
+    target: parseJson(row.target),
+    correlationId: message.correlationId,
+    message: message.content,
+  }
+}
+
+interface Outcome {
+  readonly state: DeliveryRecord['state']
+  readonly dueAt: number | null
+  readonly endedAt: number | null
+  readonly error: string | null
+  readonly note: string | null
+}
+
+/** How a try to deliver ended is booked here; a lane goes on behind a delivery that is over. */
+export function createSettle(
+  { db, write, writeLightly, now }: StoreContext,
+  { deliveries }: { readonly deliveries: DeliveryTable },
+): Pick<WorkStore, 'settle'> {
+  const findHeld = prepareQuery<{ state: DeliveryRecord['state']; thread_id: number; destination: string }>(
+    db,
+    'SELECT state, thread_id, destination FROM deliveries WHERE number = ? AND token = ? AND holder IS NOT NULL',
+  )
+  const record = createRecorder(db)
+  const uncount = prepareQuery(db, 'UPDATE deliveries SET attempt = attempt - 1 WHERE number = ?')
+
+  function settleDelivery(batch: Batch, delivery: Delivery, settlement: Settlement): number {
+    const held = findHeld.get(Number(delivery.id), delivery.token)
+    if (!held) return 0
+    const at = now()
+    record(Number(delivery.id), toOutcome(settlement, at), settlement.wire)
+    if (settlement.state === 'later' && settlement.uncounted) uncount.run(Number(delivery.id))
+    moveTotal(batch, `deliveries.${held.state}`, `deliveries.${settlement.state}`)
+    deliveries.promoteNext(batch, { thread: held.thread_id, destination: held.destination }, at)
+    // Also for a time yet to come: whoever waits for the next due time has to look again.
+    if (settlement.state === 'later') batch.hasReadyWork = true
+    return 1
+  }
+
+  return {
+    async settle(delivery, settlement) {
+      // A copy of a post for many that goes out once more after a power cut is the same document: peers know it again.
+      const isCheap = delivery.broadcast !== undefined && settlement.state === 'sent'
+      const settled = await (isCheap ? writeLightly : write)(batch => settleDelivery(batch, delivery, settlement))
+      refuseLostLease(settled, `delivery ${delivery.id}`)
+    },
+  }
+}
+
+function toOutcome(settlement: Settlement, now: number): Outcome {
+  const isLater = settlement.state === 'later'
+  return {
+    state: settlement.state,
+    dueAt: isLater ? settlement.dueAt : null,
+    endedAt: isLater ? null : now,
+    error: settlement.state === 'sent' ? null : settlement.error,
+    note: settlement.state === 'sent' ? (settlement.note ?? null) : null,
+  }
+}
+
+function createRecorder(db: Database): (number: number, outcome: Outcome, wire: Settlement['wire']) => void {
+  const update = prepareQuery(
+    db,
+    `UPDATE deliveries SET state = ?, due_at = ?, ended_at = ?, last_error = coalesce(?, last_error), note = ?,
+       wire = coalesce(?, wire), holder = NULL WHERE number = ?`,
+  )
+  return (number, { state, dueAt, endedAt, error, note }, wire) => {
+    update.run(state, dueAt, endedAt, error, note, wire === undefined ? null : formatJson(wire), number)
+  }
+}

@@ -1,0 +1,178 @@
+import { hash, randomBytes } from 'node:crypto'
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import promises from 'node:fs/promises'
+import { syncBuiltinESMExports } from 'node:module'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { Store } from '@postern/core'
+import { sketchIntake } from '@postern/testing'
+import { afterEach, beforeEach, expect, test, vi } from 'vitest'
+import { openSqliteStore } from '../sqlite/store.ts'
+import { fileThreshold } from './blob-files.ts'
+
+/** Bytes that the disk takes of each file. */
+let room = Number.POSITIVE_INFINITY
+/** What the removal of a whole file waits for. */
+let removal = Promise.resolve()
+
+/** Other files of tests have read the module already: what it exports is changed, and put back after each test. */
+function limitDisk(): void {
+  const real = { open: promises.open, rm: promises.rm }
+  vi.spyOn(promises, 'open').mockImplementation(async (...args) => {
+    const file = await real.open(...args)
+    const writeFile = file.writeFile.bind(file)
+    file.writeFile = async (data, options) => {
+      const bytes = data as Uint8Array
+      await writeFile(bytes.subarray(0, Math.min(bytes.byteLength, room)), options)
+      if (bytes.byteLength > room) throw Object.assign(new Error('no space left on device'), { code: 'ENOSPC' })
+    }
+    return file
+  })
+  vi.spyOn(promises, 'rm').mockImplementation(async (...args) => {
+    if (!String(args[0]).endsWith('.part')) await removal
+    return real.rm(...args)
+  })
+  syncBuiltinESMExports()
+}
+
+let directory: string
+let store: Store
+
+const log = { debug() {}, info() {}, warn() {}, error() {} }
+const open = () => openSqliteStore({ path: join(directory, 'postern.db'), now: Date.now, log, exclusive: true })
+
+beforeEach(async () => {
+  limitDisk()
+  directory = mkdtempSync(join(tmpdir(), 'postern-'))
+  store = await open()
+})
+afterEach(async () => {
+  room = Number.POSITIVE_INFINITY
+  removal = Promise.resolve()
+  vi.restoreAllMocks()
+  syncBuiltinESMExports()
+  await store.close()
+  rmSync(directory, { recursive: true, force: true })
+})
+
+const large = randomBytes(fileThreshold + 1)
+const digest = hash('sha256', large)
+const fileOf = (name: string) => join(directory, 'postern.db.blobs', name.slice(0, 2), name)
+
+function intakeWith(id: string, bytes: Uint8Array) {
+  return { ...sketchIntake(id), blobs: [{ digest: hash('sha256', bytes), bytes, mime: 'image/png' }] }
+}
+
+test('large bytes lie in a file of the owner alone, and are found again after a restart', async () => {
+  await store.admit(intakeWith('m1', large), 'c')
+  expect(statSync(fileOf(digest)).mode & 0o777).toBe(0o600)
+  expect(statSync(join(directory, 'postern.db')).size + statSync(join(directory, 'postern.db-wal')).size).toBeLessThan(
+    large.length * 3,
+  )
+  await store.close()
+  store = await open()
+  const found = await store.findBlob(digest)
+  expect(found?.mime).toBe('image/png')
+  expect(Buffer.from(found?.bytes ?? []).equals(large)).toBe(true)
+})
+
+test('small bytes make no file', async () => {
+  const small = randomBytes(100)
+  await store.admit(intakeWith('m1', small), 'c')
+  expect(existsSync(fileOf(hash('sha256', small)))).toBe(false)
+  expect(Buffer.from((await store.findBlob(hash('sha256', small)))?.bytes ?? []).equals(small)).toBe(true)
+})
+
+test('a large raw message is read back from its file', async () => {
+  const text = `Subject: long\r\n\r\n${'x'.repeat(fileThreshold)}`
+  const raw = { bytes: Buffer.from(text), form: 'text' } as const
+  await store.admit({ ...sketchIntake('m1'), raw }, 'c')
+  expect(existsSync(fileOf(hash('sha256', raw.bytes)))).toBe(true)
+  expect((await store.findMessage('#1'))?.message.raw).toBe(text)
+})
+
+test('a file goes with the last message that needs it, and not before', async () => {
+  const of = (id: string, object: string) => ({ ...intakeWith(id, large), authorship: { author: 'alice', object } })
+  await store.admit(of('m1', 'o1'), 'c')
+  await store.admit(of('m2', 'o2'), 'c')
+  await store.withdraw('a2a', [{ kind: 'forget', author: 'alice', object: 'o1' }])
+  expect((await store.findBlob(digest))?.bytes.byteLength).toBe(large.length)
+  await store.withdraw('a2a', [{ kind: 'forget', author: 'alice', object: 'o2' }])
+  await vi.waitFor(() => expect(existsSync(fileOf(digest))).toBe(false))
+  expect(await store.findBlob(digest)).toBeUndefined()
+})
+
+test('bytes that come again while the last message that had them is forgotten are there', async () => {
+  const of = (id: string) => ({ ...intakeWith(id, large), authorship: { author: 'alice', object: id } })
+  await store.admit(of('m0'), 'c')
+  for (let round = 1; round <= 20; round += 1) {
+    const forget = { kind: 'forget', author: 'alice', object: `m${round - 1}` } as const
+    await Promise.all([store.withdraw('a2a', [forget]), store.admit(of(`m${round}`), 'c')])
+    expect((await store.findBlob(digest))?.bytes.byteLength).toBe(large.length)
+  }
+})
+
+test('a message refused, and a duplicate, leave no file behind', async () => {
+  await store.admit(sketchIntake('m1'), 'c')
+  expect(await store.admit(intakeWith('m1', large), 'c')).toMatchObject({ outcome: 'duplicate' })
+  await vi.waitFor(() => expect(existsSync(fileOf(digest))).toBe(false))
+})
+
+test('what a crash left over goes at the next start', async () => {
+  await store.admit(intakeWith('m1', large), 'c')
+  await store.close()
+  const orphan = 'ab'.repeat(32)
+  const folder = join(directory, 'postern.db.blobs', 'ab')
+  mkdirSync(folder, { recursive: true })
+  writeFileSync(join(folder, orphan), 'x')
+  writeFileSync(join(folder, `${orphan}.1234.part`), 'x')
+  store = await open()
+  await vi.waitFor(() => expect(readdirSync(folder)).toEqual([]))
+  expect(existsSync(fileOf(digest))).toBe(true)
+})
+
+test('bytes that cannot be written are refused for now, and nothing is stored', async () => {
+  writeFileSync(join(directory, 'postern.db.blobs', digest.slice(0, 2)), 'not a folder')
+  await expect(store.admit(intakeWith('m1', large), 'c')).rejects.toThrow(
+    'Cannot store: the disk does not take files now',
+  )
+  expect(await store.listMessages({ limit: 1 })).toEqual([])
+})
+
+function listFiles(): readonly string[] {
+  return readdirSync(join(directory, 'postern.db.blobs'), { recursive: true, withFileTypes: true })
+    .filter(entry => entry.isFile())
+    .map(({ name }) => name)
+}
+
+test('files that a full disk takes only in part are gone when the message is refused, all of them, and it is taken once there is room', async () => {
+  const others = [1, 2, 3].map(at => randomBytes(fileThreshold * (at + 1)))
+  const intake = {
+    ...sketchIntake('m1'),
+    blobs: [large, ...others].map(bytes => ({ digest: hash('sha256', bytes), bytes, mime: 'image/png' })),
+  }
+  // One of them fits.
+  room = fileThreshold + 100
+  await expect(store.admit(intake, 'c')).rejects.toThrow('Cannot store: the disk does not take files now')
+  await vi.waitFor(() => expect(listFiles()).toEqual([]))
+  room = Number.POSITIVE_INFINITY
+  expect(await store.admit(intake, 'c')).toMatchObject({ outcome: 'accepted' })
+  expect(listFiles()).toHaveLength(4)
+})
+
+test('bytes that come again while their file is being removed are kept', async () => {
+  const more = randomBytes(fileThreshold * 2)
+  const blobs = [large, more].map(bytes => ({ digest: hash('sha256', bytes), bytes, mime: 'image/png' }))
+  room = fileThreshold + 100
+  const { promise, resolve } = Promise.withResolvers<void>()
+  removal = promise
+  // The one that fitted is on its way out, slowly.
+  await expect(store.admit({ ...sketchIntake('m1'), blobs }, 'c')).rejects.toThrow('does not take files')
+  room = Number.POSITIVE_INFINITY
+  const again = store.admit(intakeWith('m2', large), 'c')
+  await new Promise(resolve => setTimeout(resolve, 300))
+  resolve()
+  expect(await again).toMatchObject({ outcome: 'accepted' })
+  await new Promise(resolve => setTimeout(resolve, 300))
+  expect(Buffer.from((await store.findBlob(digest))?.bytes ?? []).equals(large)).toBe(true)
+})

@@ -1,0 +1,49 @@
+import type { BlobTable } from '../blobs/table.ts'
+import type { EntryTable } from '../conversations/entries.ts'
+import type { DeliveryTable, OpenDelivery } from '../deliveries/table.ts'
+import type { Batch } from '../engine/batch.ts'
+import type { Database } from '../engine/database.ts'
+import { prepareQuery } from '../engine/database.ts'
+import type { NoteTable } from '../turns/note-table.ts'
+import type { TurnTable } from '../turns/table.ts'
+
+/** Takes the content out of a message and ends what it caused; its ids, its sender's address and its place stay. */
+export type ForgetMessage = (batch: Batch, message: number, now: number) => void
+
+interface ForgetDeps {
+  readonly entries: EntryTable
+  readonly notes: NoteTable
+  readonly blobs: BlobTable
+  readonly turns: TurnTable
+  readonly deliveries: DeliveryTable
+}
+
+export function createForget(db: Database, { entries, notes, blobs, turns, deliveries }: ForgetDeps): ForgetMessage {
+  const erase = prepareQuery(
+    db,
+    `UPDATE messages SET raw = NULL, raw_digest = NULL, forgotten_at = ?2,
+       envelope = json_remove(envelope, '$.sender.profile', '$.sender.display_name'),
+       flags = json_insert(coalesce(flags, '[]'), '$[#]', 'deleted')
+     WHERE number = ?1 AND forgotten_at IS NULL`,
+  )
+  const findOpen = prepareQuery<OpenDelivery>(
+    db,
+    'SELECT number, thread_id, destination, state FROM deliveries WHERE message = ? AND ended_at IS NULL',
+  )
+  const endBroadcasts = prepareQuery(
+    db,
+    'UPDATE broadcasts SET due_at = NULL, holder = NULL, ended_at = ? WHERE message = ? AND due_at IS NOT NULL',
+  )
+  return (batch, message, now) => {
+    // Of one that is forgotten already there may be more by now: what the agent changed of its answer is on its way.
+    erase.run(message, now)
+    entries.erase(message)
+    notes.remove(batch, message)
+    blobs.release(batch, message)
+    turns.cancelOf(batch, message, now, 'deleted')
+    endBroadcasts.run(now, message)
+    for (const open of findOpen.all(message)) {
+      deliveries.giveUp(batch, open, 'what it answers was taken back by its author', now)
+    }
+  }
+}

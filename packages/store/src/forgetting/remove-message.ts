@@ -1,0 +1,86 @@
+import type { BlobTable } from '../blobs/table.ts'
+import { createEntryRemoval } from '../conversations/entry-removal.ts'
+import type { Batch } from '../engine/batch.ts'
+import type { Database } from '../engine/database.ts'
+import { prepareQuery } from '../engine/database.ts'
+import { createRowRemoval } from '../messages/row-removal.ts'
+import { createTaskShares } from '../tasks/share.ts'
+import type { TaskTable } from '../tasks/table.ts'
+import type { ForgetMessage } from './forget.ts'
+
+/** Takes a message out with its answer and all it caused; whoever works on it is broken off. @returns its thread, unless there is none */
+export type RemoveMessage = (batch: Batch, message: number, now: number) => number | undefined
+
+export interface RemoveMessageDeps {
+  readonly forget: ForgetMessage
+  readonly blobs: BlobTable
+  readonly tasks: TaskTable
+}
+
+export function createRemoveMessage(db: Database, { forget, blobs, tasks }: RemoveMessageDeps): RemoveMessage {
+  const find = prepareQuery<RemovedMessage>(
+    db,
+    `SELECT m.thread_id, m.task_id, m.id, m.object, m.agent, m.via, m.author, t.scope FROM messages m JOIN threads t ON t.id = m.thread_id
+     WHERE m.number = ?`,
+  )
+  const endName = prepareQuery(
+    db,
+    'DELETE FROM names WHERE name = ? AND agent = ? AND via = ? AND scope = ? AND is_key = 0',
+  )
+  const unlist = prepareQuery(db, 'UPDATE responses SET listed = 0 WHERE message = ? AND listed = 1')
+  const endRows = createRowRemoval(db, { blobs })
+  const endEntry = createEntryRemoval(db)
+  const endTask = createEmptyTaskRemoval(db, tasks)
+  const bookChange = createTaskShares(db)
+  function removeOne(batch: Batch, message: number, found: RemovedMessage, now: number): void {
+    // Ends its turn and its deliveries as if its author had taken it back: what waited behind them goes on.
+    forget(batch, message, now)
+    unlist.run(message)
+    const { id, object, agent, via, author, scope } = found
+    const { responses } = endRows(batch, message)
+    for (const { seq } of responses) endEntry(seq)
+    for (const name of [id, object, ...responses.map(response => response.id)]) {
+      if (name !== null) endName.run(name, agent, via, scope)
+    }
+    // What came from a chat has its names there.
+    if (author !== null) endName.run(id, agent, 'web', author)
+    endEntry(message)
+    if (found.task_id !== null) endTask(found.task_id)
+  }
+  return (batch, message, now) => {
+    const found = find.get(message)
+    if (found) bookChange(batch, message, () => removeOne(batch, message, found, now))
+    return found?.thread_id
+  }
+}
+
+/** Of a task whose last answer is gone there is none to show; without a message there is no task. */
+function createEmptyTaskRemoval(db: Database, tasks: TaskTable): (task: number) => void {
+  const disown = prepareQuery(
+    db,
+    'UPDATE tasks SET response_seq = NULL WHERE id = ? AND response_seq NOT IN (SELECT seq FROM responses WHERE seq = response_seq)',
+  )
+  const hasWords = prepareQuery(db, "SELECT 1 FROM entries WHERE task_id = ? AND scope <> 'forgotten' LIMIT 1")
+  const setFree = prepareQuery(db, 'UPDATE entries SET task_id = NULL WHERE task_id = ?')
+  const endWatches = prepareQuery(db, 'DELETE FROM task_watches WHERE task_id = ?')
+  return task => {
+    disown.run(task)
+    if (hasWords.get(task)) return
+    setFree.run(task)
+    endWatches.run(task)
+    tasks.remove(task)
+  }
+}
+
+interface RemovedMessage {
+  readonly thread_id: number
+  readonly task_id: number | null
+  readonly id: string
+  /** The author's id of what was said. */
+  readonly object: string | null
+  readonly agent: string
+  readonly via: string
+  readonly author: string | null
+  /** Of its thread: what its ids mean elsewhere is not his. */
+  readonly scope: string
+}

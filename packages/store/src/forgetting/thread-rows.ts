@@ -1,0 +1,31 @@
+import type { Database } from '../engine/database.ts'
+import { prepareQuery } from '../engine/database.ts'
+
+/** What hangs on threads beside messages and entries; `threads`: a JSON list. Reads whole tables. Synchronous: inside a write. */
+interface ThreadRows {
+  /** What agents remember of them. */
+  endMemory(threads: string): void
+  /** They themselves, with the names they were known by. */
+  endPlace(threads: string): void
+}
+
+export function createThreadRows(db: Database): ThreadRows {
+  const inList = 'IN (SELECT CAST(value AS INTEGER) FROM json_each(?))'
+  const prepareEnds = (tables: readonly string[]) =>
+    tables.map(table => prepareQuery(db, `DELETE FROM ${table} WHERE thread_id ${inList}`))
+  const memory = prepareEnds(['background', 'agent_states', 'turn_quotas'])
+  const place = [
+    ...prepareEnds(['names']),
+    // The number of a thread may be given again.
+    prepareQuery(db, `DELETE FROM transcript_bindings WHERE store_thread ${inList}`),
+    prepareQuery(db, `DELETE FROM threads WHERE id ${inList}`),
+  ]
+  return {
+    endMemory(threads) {
+      for (const end of memory) end.run(threads)
+    },
+    endPlace(threads) {
+      for (const end of place) end.run(threads)
+    },
+  }
+}

@@ -1,0 +1,105 @@
+import type { ChannelName, KnownMessage, MessageKind, Withdrawal, WithdrawalStore } from '@postern/core'
+import { createBackgroundForgetting } from '../conversations/background.ts'
+import type { EntryTable } from '../conversations/entries.ts'
+import type { WithdrawalTable } from '../conversations/withdrawal-table.ts'
+import type { PeerBlockingDeps } from '../deliveries/peer-blocking.ts'
+import { createPeerBlocking } from '../deliveries/peer-blocking.ts'
+import type { Database } from '../engine/database.ts'
+import { parseJson, prepareQuery } from '../engine/database.ts'
+import type { StoreContext } from '../engine/store-context.ts'
+import type { RelationTable } from '../peers/relations.ts'
+import type { ForgetMessage } from './forget.ts'
+
+/** Messages, and as much background, forgotten in one transaction at most, so that others get their turn. */
+const sliceSize = 200
+
+/** What takes messages back, and not only relations. */
+type Forgetting = Exclude<Withdrawal, { readonly kind: 'end_relations' }>
+
+type Find = (withdrawal: Forgetting, via: ChannelName) => readonly { readonly number: number }[]
+
+interface WithdrawalDeps extends PeerBlockingDeps {
+  readonly withdrawals: WithdrawalTable
+  readonly relations: RelationTable
+  readonly forget: ForgetMessage
+  readonly entries: EntryTable
+}
+
+export function createWithdrawalStore(context: StoreContext, tables: WithdrawalDeps): WithdrawalStore {
+  const { db, write, now } = context
+  const findNext = createNextFinder(db)
+  const forgetBackground = createBackgroundForgetting(db, tables, sliceSize)
+  const peerBlocking = createPeerBlocking(db, tables)
+
+  const announce = (via: ChannelName, withdrawal: Withdrawal) =>
+    write(batch => {
+      if (withdrawal.kind === 'forget') return tables.withdrawals.remember(via, withdrawal, now())
+      if (withdrawal.kind === 'end_relations') return tables.relations.endRelations(via, withdrawal.peer)
+      tables.relations.forgetPeer(via, withdrawal.peer)
+      peerBlocking.stopDeliveries(batch, { via, peer: withdrawal.peer }, 'the recipient is gone', now())
+    })
+
+  const forgetSlice = (via: ChannelName, withdrawal: Forgetting) =>
+    write(batch => {
+      const next = findNext(withdrawal, via)
+      for (const { number } of next) tables.forget(batch, number, now())
+      return Math.max(next.length, forgetBackground(withdrawal, via))
+    })
+
+  return {
+    async withdraw(via, withdrawals) {
+      for (const withdrawal of withdrawals) {
+        await announce(via, withdrawal)
+        if (withdrawal.kind === 'end_relations') continue
+        while ((await forgetSlice(via, withdrawal)) === sliceSize);
+      }
+    },
+    findAuthored: createAuthoredFinder(db),
+  }
+}
+
+function createNextFinder(db: Database): Find {
+  const select = 'SELECT number FROM messages WHERE forgotten_at IS NULL AND author = ?'
+  const ofObject = prepareQuery<{ number: number }>(db, `${select} AND object = ? AND via IN (?) LIMIT ${sliceSize}`)
+  const ofPeer = prepareQuery<{ number: number }>(db, `${select} AND via IN (?) LIMIT ${sliceSize}`)
+  return (withdrawal, via) =>
+    withdrawal.kind === 'forget'
+      ? ofObject.all(withdrawal.author, withdrawal.object, via)
+      : ofPeer.all(withdrawal.peer, via)
+}
+
+interface AuthoredRow {
+  readonly number: number
+  readonly id: string
+  readonly agent: string
+  readonly kind: MessageKind | null
+  readonly key: string
+  readonly scope: string
+  readonly target: string
+  readonly kept: number
+}
+
+function createAuthoredFinder(db: Database): WithdrawalStore['findAuthored'] {
+  const find = prepareQuery<AuthoredRow>(
+    db,
+    `SELECT m.number, m.id, m.agent, json_extract(m.envelope, '$.kind') AS kind, t.key, t.scope, m.target,
+       NOT EXISTS (SELECT 1 FROM turns WHERE message = m.number) AS kept
+     FROM messages m JOIN threads t ON t.id = m.thread_id
+     WHERE m.forgotten_at IS NULL AND m.author = ? AND m.object = ? AND m.via IN (?) LIMIT 1000`,
+  )
+  return async (via, { author, object }) =>
+    find.all(author, object, via).map(
+      ({ number, id, agent, kind, key, scope, target, kept }): KnownMessage => ({
+        author,
+        object,
+        agent,
+        message: number,
+        id,
+        kind: kind ?? 'message',
+        thread_id: key,
+        scope,
+        target: parseJson(target),
+        isKept: kept === 1,
+      }),
+    )
+}

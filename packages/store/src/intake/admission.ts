@@ -1,0 +1,239 @@
+import type { Admitted, Decision, Intake, IntakeStore, RelationStore, TaskKey } from '@postern/core'
+import { loopFlag } from '@postern/core'
+import type { BlobTable } from '../blobs/table.ts'
+import { digestBlob } from '../blobs/table.ts'
+import type { EntryScope, EntryTable } from '../conversations/entries.ts'
+import type { ThreadTable } from '../conversations/threads.ts'
+import { nameScopeOf, viaOf } from '../conversations/threads.ts'
+import type { WithdrawalTable } from '../conversations/withdrawal-table.ts'
+import type { NewDelivery } from '../deliveries/table.ts'
+import type { Batch } from '../engine/batch.ts'
+import { addTaskBytes, addToTotal } from '../engine/batch.ts'
+import type { Database } from '../engine/database.ts'
+import { prepareQuery } from '../engine/database.ts'
+import type { StoreContext } from '../engine/store-context.ts'
+import type { ForgetMessage } from '../forgetting/forget.ts'
+import type { MessageDraft } from '../messages/draft.ts'
+import { addFlag, draftIntake, sizeOf } from '../messages/draft.ts'
+import type { MessagePlace } from '../messages/insert.ts'
+import { createMessageInserter } from '../messages/insert.ts'
+import type { AdmitNew, IntakeRefusal } from '../messages/intake-refusal.ts'
+import { refuseIntake } from '../messages/intake-refusal.ts'
+import type { ReadMessage } from '../messages/reader.ts'
+import { readTaskKey } from '../messages/reader.ts'
+import type { BudgetTable } from '../peers/budgets.ts'
+import { countStopped, createLoopFinder } from '../peers/loops.ts'
+import type { QuotaTable } from '../peers/quotas.ts'
+import type { RequirementTable } from '../requirements/table.ts'
+import type { TaskTable } from '../tasks/table.ts'
+import type { WatchTable } from '../tasks/watches.ts'
+import type { QueuedTurn } from '../turns/table.ts'
+import type { EditTable, OpenWords } from './edits.ts'
+import { digestWords } from './edits.ts'
+import type { EffectDeps } from './effects.ts'
+import { createEffects } from './effects.ts'
+
+/** Larger raw bytes live among the blobs. */
+const inlineLimit = 65_536
+
+type Cause = Omit<NewDelivery, 'response'>
+
+/** What admitting a message writes to, and what it asks. */
+interface AdmissionDeps extends EffectDeps {
+  readonly threads: ThreadTable
+  readonly entries: EntryTable
+  readonly edits: EditTable
+  readonly tasks: TaskTable
+  readonly watches: WatchTable
+  readonly requirements: RequirementTable
+  readonly withdrawals: WithdrawalTable
+  readonly budgets: BudgetTable
+  readonly quotas: QuotaTable
+  readonly blobs: BlobTable
+  readonly readMessage: ReadMessage
+  readonly forget: ForgetMessage
+}
+
+export function createAdmission(
+  { db, write, now, files }: StoreContext,
+  tables: AdmissionDeps,
+): Pick<IntakeStore, 'admit'> & Pick<RelationStore, 'decide'> & { readonly admitNew: AdmitNew } {
+  const findFirst = createFirstFinder(db)
+  const insertMessage = createMessageInserter(db)
+  const applyEffect = createEffects(db, tables)
+  const goesRound = createLoopFinder(db)
+  const countDuplicate = prepareQuery(
+    db,
+    'INSERT INTO duplicates (message, count) VALUES (?, 1) ON CONFLICT (message) DO UPDATE SET count = duplicates.count + 1',
+  )
+
+  function admitDraft(batch: Batch, draft: MessageDraft): Admitted | IntakeRefusal {
+    const { intake } = draft
+    const first = findFirst(intake)
+    if (!first) return admitFirst(batch, draft)
+    if (intake.fingerprint !== undefined && first.fingerprint !== null && first.fingerprint !== intake.fingerprint) {
+      return { outcome: 'conflict', message: first.number, task: first.task }
+    }
+    countDuplicate.run(first.number)
+    return { outcome: 'duplicate', message: first.number, task: first.task }
+  }
+
+  /** A message that decides a requirement uses it up, or is not taken. */
+  function admitFirst(batch: Batch, draft: MessageDraft): Admitted | IntakeRefusal {
+    const { resolution } = draft.intake
+    if (!resolution) return admitNew(batch, draft)
+    const place = { thread: tables.threads.find(draft.intake), now: now() }
+    const requirement = tables.requirements.findDecided(draft.intake, resolution, place)
+    if (typeof requirement === 'string') return requirement
+    const admitted = admitNew(batch, draft)
+    if (typeof admitted !== 'string') tables.requirements.use(requirement, resolution, place.now)
+    return admitted
+  }
+
+  function continueTask(batch: Batch, intake: Intake, now: number): number | IntakeRefusal | undefined {
+    const { task, agent } = intake
+    if (intake.thread.joined && tables.threads.find(intake) === undefined) return 'gone'
+    const row = task && tables.tasks.continueTask(batch, task, { agent, now })
+    if (typeof row === 'number' && task?.watch) tables.watches.add(row, task.watch)
+    return row
+  }
+
+  function admitNew(batch: Batch, draft: MessageDraft): Admitted | IntakeRefusal {
+    const { intake } = draft
+    const at = now()
+    const objection = findObjection(intake, at)
+    const wantsTurn = intake.disposition === 'answer' && !objection
+    const task = wantsTurn ? continueTask(batch, intake, at) : undefined
+    if (typeof task === 'string') return task
+    const thread = tables.threads.place(intake)
+    const words = wantsTurn ? tables.edits.findOpen(intake) : undefined
+    const flag = objection ?? findHindrance(intake, { wantsTurn, thread, words, at })
+    const isTurn = wantsTurn && flag === undefined
+    const message = context(batch, addFlag(draft, flag), { thread, task, scope: scopeOf(intake, isTurn) })
+    if (isTurn) tables.turns.queue(batch, { message, agent: intake.agent, thread, task, now: at, ...standingOf(draft) })
+    else addToTotal(batch, 'messages.ignored')
+    countStopped(batch, [flag, ...(intake.flags ?? [])])
+    tables.edits.apply(batch, words, draft, at)
+    if (objection === 'deleted') tables.forget(batch, message, at)
+    else takeEffect(batch, intake, { message, thread, agent: intake.agent, via: viaOf(intake), now: at })
+    return { outcome: 'accepted', message, task: keyOf(intake.task, task) }
+  }
+
+  function context(
+    batch: Batch,
+    draft: MessageDraft,
+    { scope, ...place }: Omit<MessagePlace, 'message'> & { scope: EntryScope },
+  ): number {
+    const { intake } = draft
+    const message = tables.entries.append({ ...draft.entry, scope }, place)
+    insertMessage(draft, { message, ...place })
+    const blobBytes = tables.blobs.keepAll(draft.blobs, message)
+    if (intake.task && place.task !== undefined) addTaskBytes(batch, intake.task.owner, sizeOf(draft) + blobBytes)
+    const naming = { message, id: intake.message.id, aliases: intake.aliases }
+    tables.threads.addNames(place.thread, nameScopeOf(intake), naming)
+    return message
+  }
+
+  /** Why a message that may have a turn gets none. What changes a message that waits is read in its place. */
+  function findHindrance(intake: Intake, { wantsTurn, words, thread, at }: TurnWish): string | undefined {
+    if (words) return 'edit_applied'
+    return wantsTurn ? findExcess(intake, thread, at) : undefined
+  }
+
+  function takeEffect(batch: Batch, { deliveries = [], effects = [] }: Partial<Decision>, cause: Cause): void {
+    tables.deliveries.queue(batch, deliveries, { ...cause, response: undefined })
+    for (const effect of effects) applyEffect(batch, effect, cause)
+  }
+
+  /** Why a message that asks for an answer gets none, whatever the channel wanted. */
+  function findObjection(
+    { agent, message: { received_via: via }, authorship, disposition }: Intake,
+    at: number,
+  ): 'deleted' | 'blocked_by' | undefined {
+    if (!authorship) return undefined
+    if (tables.withdrawals.has(via, authorship, at)) return 'deleted'
+    if (disposition === 'keep') return undefined
+    const isBlocked = tables.relations.has({ agent, via, relation: 'blocked_by', peer: authorship.author })
+    return isBlocked ? 'blocked_by' : undefined
+  }
+
+  /** The flag of the quota or budget it exceeds; otherwise all of them are taken. */
+  function findExcess(intake: Intake, thread: number, now: number): string | undefined {
+    const { quota, budgets = [], message, task, authorship } = intake
+    if (task) return undefined
+    const place = { via: message.received_via, thread, now }
+    const exceeded = tables.budgets.findExceeded(budgets, place)
+    if (exceeded) return exceeded.flag
+    if (goesRound(intake, thread, now)) return loopFlag
+    if (
+      quota !== undefined &&
+      !tables.quotas.take({ thread, author: authorship?.author ?? message.sender.address }, quota, now)
+    )
+      return loopFlag
+    tables.budgets.take(budgets, place)
+    return undefined
+  }
+
+  return {
+    async admit(intake, correlationId) {
+      const { bytes } = intake.raw
+      const rawBlob = bytes.byteLength > inlineLimit ? await digestBlob(bytes) : undefined
+      const draft = draftIntake(intake, correlationId, rawBlob)
+      const admitted = await files.hold(draft.blobs, () =>
+        write(batch => admitDraft(batch, draft), draft.entry.content.length),
+      )
+      if (typeof admitted === 'string') throw refuseIntake(admitted)
+      return admitted
+    },
+    admitNew,
+    async decide(message, decision) {
+      const { agent, via, thread } = tables.readMessage(message)
+      await write(batch => takeEffect(batch, decision, { message, agent, via, thread, now: now() }))
+    },
+  }
+}
+
+/** Of a task that there is a row of. */
+function keyOf(task: TaskKey | undefined, row: number | undefined): TaskKey | undefined {
+  return task && row !== undefined ? { owner: task.owner, id: task.id } : undefined
+}
+
+/** What was said is recalled later; what merely happened is not. */
+function scopeOf({ message: { kind = 'message' } }: Intake, isTurn: boolean): EntryScope {
+  if (!isTurn) return 'kept'
+  return kind === 'message' || kind === 'edit' ? 'conversation' : 'event'
+}
+
+/** An edit that has a turn of its own stands in its order. */
+function standingOf({ intake, lane }: MessageDraft): Pick<QueuedTurn, 'lane' | 'words'> {
+  const { kind = 'message', policy_resolution } = intake.message
+  if (kind !== 'message' && kind !== 'edit') return {}
+  // A decision is answered by itself.
+  const isInOrder = kind === 'edit' || policy_resolution !== undefined
+  return { words: digestWords(intake), lane: isInOrder ? undefined : lane }
+}
+
+interface TurnWish {
+  readonly wantsTurn: boolean
+  readonly thread: number
+  readonly words: OpenWords | undefined
+  readonly at: number
+}
+
+interface First {
+  readonly number: number
+  readonly fingerprint: string | null
+  readonly task: TaskKey | undefined
+}
+
+function createFirstFinder(db: Database): (intake: Intake) => First | undefined {
+  const find = prepareQuery<Omit<First, 'task'> & { owner: string | null; native_id: string | null }>(
+    db,
+    `SELECT m.number, m.fingerprint, k.owner, k.native_id FROM messages m LEFT JOIN tasks k ON k.id = m.task_id
+     WHERE m.duplicate_key = ? AND m.agent = ? AND m.via IN (?)`,
+  )
+  return intake => {
+    const row = find.get(intake.duplicateKey, intake.agent, viaOf(intake))
+    return row && { number: row.number, fingerprint: row.fingerprint, task: readTaskKey(row) }
+  }
+}

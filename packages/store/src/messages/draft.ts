@@ -1,0 +1,73 @@
+import { hash } from 'node:crypto'
+import type { Blob, Intake, Part, QueueMode } from '@postern/core'
+import { identifySpeaker } from '@postern/core'
+import type { EntryDraft } from '../conversations/entries.ts'
+import { formatJson } from '../engine/database.ts'
+
+/** An intake as its columns, made before the transaction so that it holds only statements. */
+export interface MessageDraft {
+  readonly intake: Intake
+  readonly correlationId: string
+  readonly entry: Omit<EntryDraft, 'scope'>
+  readonly envelope: string
+  readonly proofs: string
+  readonly flags: readonly string[]
+  readonly target: string
+  readonly lane: QueuePosition | undefined
+  /** The raw bytes, when they are too large for the row. */
+  readonly rawBlob: Blob | undefined
+  readonly blobs: readonly Blob[]
+}
+
+export function draftIntake(intake: Intake, correlationId: string, rawBlob?: Blob): MessageDraft {
+  const { thread_id: _, parts, ...envelope } = intake.message
+  return {
+    intake,
+    correlationId,
+    entry: {
+      nativeId: envelope.id,
+      role: 'user',
+      author: formatJson({ address: envelope.sender.address, display_name: envelope.sender.display_name }),
+      content: formatParts(parts),
+      at: envelope.received_at,
+    },
+    envelope: formatJson(envelope),
+    proofs: formatJson(intake.proofs),
+    flags: intake.flags ?? [],
+    target: formatJson(intake.target),
+    lane: draftQueueMode(intake),
+    rawBlob,
+    blobs: [...(intake.blobs ?? []), ...(rawBlob ? [rawBlob] : [])],
+  }
+}
+
+function draftQueueMode(intake: Intake): QueuePosition | undefined {
+  const speaker = intake.lane && identifySpeaker(intake)
+  return intake.lane && speaker !== undefined
+    ? { ...intake.lane, speaker: hash('sha256', speaker, 'base64') }
+    : undefined
+}
+
+/** Written once for all agents that one message came to. */
+const writtenParts = new WeakMap<readonly Part[], string>()
+
+function formatParts(parts: readonly Part[]): string {
+  const content = writtenParts.get(parts) ?? formatJson(parts)
+  writtenParts.set(parts, content)
+  return content
+}
+
+/** What is forgotten gets its flag when it is. */
+export function addFlag(draft: MessageDraft, flag: string | undefined): MessageDraft {
+  return !flag || flag === 'deleted' || draft.flags.includes(flag) ? draft : { ...draft, flags: [...draft.flags, flag] }
+}
+
+/** Bytes of its words and of what arrived, as far as they are in its rows. */
+export function sizeOf({ entry, intake, rawBlob }: MessageDraft): number {
+  return Buffer.byteLength(entry.content) + (rawBlob ? 0 : intake.raw.bytes.byteLength)
+}
+
+/** How a turn stands in its line; `speaker`: digest of who is meant by "the same sender". */
+export interface QueuePosition extends QueueMode {
+  readonly speaker: string
+}

@@ -1,0 +1,164 @@
+import type { ChannelName, FoundResponse, Json, LookupStore, NormalizedResponse, Part } from '@postern/core'
+import { isoTime } from '@postern/core'
+import type { Database } from '../engine/database.ts'
+import { formatJson, parseJson, prepareQuery } from '../engine/database.ts'
+import { prepareAgentTotal } from '../peers/relations.ts'
+import type { ReadMessage } from './reader.ts'
+
+/** A response, and what rendering it takes beside the message's target. */
+interface StoredResponse {
+  readonly response: NormalizedResponse
+  readonly rendering: Json | undefined
+}
+
+/** A response as its columns; `envelope` is the response without its parts, which are in the entry. */
+export interface ResponseDraft {
+  readonly id: string
+  readonly envelope: string
+  readonly rendering: string | null
+  readonly isListed: boolean
+}
+
+export interface ResponseTable {
+  insert(seq: number, place: { message: number; agent: string; via: ChannelName }, draft: ResponseDraft): void
+  /** Other words under the same id. */
+  revise(seq: number, envelope: string, now: number): void
+  /** Its content is gone from here on; that there was one stays. */
+  retract(seq: number, now: number): void
+  find(seq: number): StoredResponse | undefined
+  /** One that is there. */
+  read(seq: number): StoredResponse
+  /** By the response's own id; also of one that was taken back. */
+  findPlace(id: string): ResponsePlace | undefined
+  /** What a message has been answered with so far. */
+  findGiven(message: number): Pick<ResponsePlace, 'seq' | 'retracted_at'> | undefined
+  findByMessage(message: number): (StoredResponse & { readonly seq: number }) | undefined
+}
+
+export interface ResponsePlace {
+  readonly seq: number
+  readonly message: number
+  readonly thread_id: number
+  readonly agent: string
+  readonly via: ChannelName
+  readonly retracted_at: number | null
+}
+
+export interface ResponseRow {
+  readonly seq: number
+  readonly message: number
+  readonly envelope: string
+  readonly content: string
+  readonly rendering: string | null
+  readonly edited_at: number | null
+  readonly retracted_at: number | null
+}
+
+export const selectResponse = `SELECT r.seq, r.message, r.envelope, e.content, r.rendering, r.edited_at, r.retracted_at
+  FROM responses r JOIN entries e ON e.seq = r.seq`
+const byName = 'JOIN names n ON n.message = r.message AND n.name = r.id WHERE n.name = ?'
+
+export function createResponseTable(db: Database): ResponseTable {
+  const insert = prepareQuery(
+    db,
+    'INSERT INTO responses (seq, message, id, agent, via, envelope, listed, rendering) VALUES (?, ?, ?, ?, ?, ?, ?, ?)',
+  )
+  const revise = prepareQuery(
+    db,
+    'UPDATE responses SET envelope = ?, edited_at = ? WHERE seq = ? AND retracted_at IS NULL',
+  )
+  const retract = prepareQuery(
+    db,
+    "UPDATE responses SET retracted_at = ?, listed = 0, envelope = json_remove(envelope, '$.trace', '$.chat_state', '$.chat_metadata', '$.unfinished') WHERE seq = ?",
+  )
+  const find = prepareQuery<ResponseRow>(db, `${selectResponse} WHERE r.seq = ?`)
+  const findByMessage = prepareQuery<ResponseRow>(db, `${selectResponse} WHERE r.message = ?`)
+  const findPlace = prepareQuery<ResponsePlace>(
+    db,
+    `SELECT r.seq, r.message, e.thread_id, r.agent, r.via, r.retracted_at FROM responses r JOIN entries e ON e.seq = r.seq ${byName}`,
+  )
+  const findGiven = prepareQuery<Pick<ResponsePlace, 'seq' | 'retracted_at'>>(
+    db,
+    'SELECT seq, retracted_at FROM responses WHERE message = ?',
+  )
+  function findResponse(seq: number): StoredResponse | undefined {
+    const row = find.get(seq)
+    return row && readResponse(row)
+  }
+
+  return {
+    insert: (seq, { message, agent, via }, { id, envelope, isListed, rendering }) =>
+      void insert.run(seq, message, id, agent, via, envelope, isListed ? 1 : 0, rendering),
+    revise: (seq, envelope, now) => void revise.run(envelope, now, seq),
+    retract: (seq, now) => void retract.run(now, seq),
+    find: findResponse,
+    read(seq) {
+      const response = findResponse(seq)
+      if (!response) throw new Error(`there is no response ${seq}`)
+      return response
+    },
+    findPlace: id => findPlace.get(id),
+    findGiven: message => findGiven.get(message),
+    findByMessage(message) {
+      const row = findByMessage.get(message)
+      return row && { ...readResponse(row), seq: row.seq }
+    },
+  }
+}
+
+export function draftResponse(
+  response: NormalizedResponse,
+  rendering: Json | undefined,
+  isListed: boolean,
+): ResponseDraft {
+  const text = rendering === undefined ? null : formatJson(rendering)
+  return { id: response.id, envelope: formatEnvelope(response), rendering: text, isListed }
+}
+
+function formatEnvelope({ parts: _, ...envelope }: NormalizedResponse): string {
+  return formatJson(envelope)
+}
+
+export function readResponse({ envelope, content, rendering }: ResponseRow): StoredResponse {
+  const { id, thread_id, in_reply_to, sender, ...rest } = parseJson<Omit<NormalizedResponse, 'parts'>>(envelope)
+  const response = { id, thread_id, in_reply_to, sender, parts: parseJson<Part[]>(content), ...rest }
+  return { response, rendering: rendering === null ? undefined : parseJson(rendering) }
+}
+
+export function createResponseLookup(
+  db: Database,
+  readMessage: ReadMessage,
+): Pick<LookupStore, 'findResponse' | 'findAnswer' | 'listResponses' | 'countListed'> {
+  const findById = prepareQuery<ResponseRow>(db, `${selectResponse} ${byName}`)
+  const findByMessage = prepareQuery<ResponseRow>(db, `${selectResponse} WHERE r.message = ?`)
+  const newest = 'r.agent = ? AND r.via = ? AND r.seq < ? ORDER BY r.seq DESC LIMIT +?'
+  const listNewest = prepareQuery<ResponseRow>(db, `${selectResponse} WHERE ${newest}`)
+  const listListed = prepareQuery<ResponseRow>(db, `${selectResponse} WHERE r.listed = 1 AND ${newest}`)
+  const countOf = prepareAgentTotal(db)
+  const toFound = (row: ResponseRow): FoundResponse => {
+    const { content, target, agent, via } = readMessage(row.message)
+    return { ...readResponse(row), message: content, target, agent, via, ...readChanges(row) }
+  }
+  return {
+    async findResponse(id) {
+      const row = findById.get(id)
+      return row && toFound(row)
+    },
+    async findAnswer(message) {
+      const row = findByMessage.get(message)
+      return row && toFound(row)
+    },
+    listResponses: async ({ agent, via, isListed, limit, after = Number.MAX_SAFE_INTEGER }) =>
+      (isListed ? listListed : listNewest)
+        .all(agent, via, after, limit)
+        .map(row => ({ place: row.seq, ...toFound(row) })),
+    countListed: async ({ agent, via }) => countOf(agent, via, 'listed'),
+  }
+}
+
+function readChanges({ edited_at, retracted_at }: ResponseRow): Pick<FoundResponse, 'editedAt' | 'retractedAt'> {
+  return {
+    ...(edited_at !== null && { editedAt: isoTime(edited_at) }),
+    ...(retracted_at !== null && { retractedAt: isoTime(retracted_at) }),
+  }
+}

@@ -1,0 +1,64 @@
+import type { DeliveryRecord, MessageState } from '@postern/core'
+import type { BlobTable } from '../blobs/table.ts'
+import type { Batch } from '../engine/batch.ts'
+import { addToTotal } from '../engine/batch.ts'
+import type { Database } from '../engine/database.ts'
+import { prepareQuery } from '../engine/database.ts'
+
+interface RemovedRows {
+  readonly responses: readonly { readonly seq: number; readonly id: string }[]
+  /** Of its attachments and its answer's. */
+  readonly blobBytes: number
+}
+
+/** Deletes a message with all that hangs on it, but for entries and names, and books it out of the totals. Synchronous: inside a write. */
+type RemoveRows = (batch: Batch, message: number) => RemovedRows
+
+export function createRowRemoval(db: Database, { blobs }: { readonly blobs: BlobTable }): RemoveRows {
+  const endTurn = prepareQuery<{ state: MessageState }>(db, 'DELETE FROM turns WHERE message = ? RETURNING state')
+  const endDeliveries = createDeliveryRemoval(db)
+  const endResponses = prepareQuery<{ seq: number; id: string }>(
+    db,
+    'DELETE FROM responses WHERE message = ? RETURNING seq, id',
+  )
+  const endDuplicates = prepareQuery(db, 'DELETE FROM duplicates WHERE message = ?')
+  const endRecords = prepareQuery(db, 'DELETE FROM records WHERE message = ?')
+  const endMessage = prepareQuery(db, 'DELETE FROM messages WHERE number = ?')
+  return (batch, message) => {
+    endDeliveries(batch, message)
+    addToTotal(batch, `messages.${endTurn.get(message)?.state ?? 'ignored'}`, -1)
+    const blobBytes = blobs.release(batch, message)
+    const responses = endResponses.all(message)
+    endDuplicates.run(message)
+    endRecords.run(message)
+    endMessage.run(message)
+    return { responses, blobBytes }
+  }
+}
+
+/**
+ * Deletes deliveries. The newest number is kept, empty and of no message, so that it is not given again: who is still trying to deliver it
+ * would settle the next one, and a bounce of it would hit that. `condition`: of one value.
+ */
+export function createDeliveryRemoval(
+  db: Database,
+  condition = 'message = ?1',
+): (batch: Batch, value: number | string) => void {
+  const find = prepareQuery<{ number: number; state: DeliveryRecord['state'] }>(
+    db,
+    `SELECT number, state FROM deliveries WHERE ${condition}`,
+  )
+  const blank = prepareQuery(
+    db,
+    `UPDATE deliveries SET message = 0, thread_id = 0, response_seq = NULL, broadcast = NULL, destination = '', host = NULL, peer = NULL,
+       target = 'null', state = 'sent', due_at = NULL, holder = NULL, ended_at = 0, last_error = NULL, note = NULL, wire = NULL
+     WHERE number = ? AND number = (SELECT max(number) FROM deliveries)`,
+  )
+  const end = prepareQuery(db, 'DELETE FROM deliveries WHERE number = ?')
+  return (batch, value) => {
+    for (const { number, state } of find.all(value)) {
+      addToTotal(batch, `deliveries.${state}`, -1)
+      if (blank.run(number).changes === 0) end.run(number)
+    }
+  }
+}

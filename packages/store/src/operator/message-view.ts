@@ -1,0 +1,110 @@
+import type { MessageRecord, MessageState, MessageSummary, OperatorStore, Part } from '@postern/core'
+import { plainTextOf } from '@postern/core'
+import { formatBoundedParts } from '../conversations/entries.ts'
+import type { Database } from '../engine/database.ts'
+import { parseJson, prepareQuery } from '../engine/database.ts'
+import type { Envelope, ReadMessage } from '../messages/reader.ts'
+import type { ResponseTable } from '../messages/responses.ts'
+import type { DeliveryList } from './delivery-list.ts'
+
+interface SummaryRow {
+  readonly number: number
+  readonly agent: string
+  readonly envelope: string
+  readonly content: string
+  readonly state: MessageState
+  readonly correlation_id: string
+  readonly flags: string | null
+}
+
+interface StandingRow {
+  readonly number: number
+  readonly state: MessageState
+  readonly error: string | null
+  readonly proofs: string
+  readonly duplicates: number
+  readonly merged_into: number | null
+}
+
+/** A page has up to 500 rows: larger messages are not read for their first words. */
+const maxPreviewedBytes = 32 * 1024
+
+/** Longest preview, UTF-16 code units. */
+const previewLength = 160
+
+export interface MessageViewDeps {
+  readonly readMessage: ReadMessage
+  readonly responses: ResponseTable
+}
+
+export function createMessageView(
+  db: Database,
+  { readMessage, responses }: MessageViewDeps,
+  deliveries: DeliveryList,
+): Pick<OperatorStore, 'listMessages' | 'findMessage'> {
+  const listNewest = prepareQuery<SummaryRow>(
+    db,
+    `SELECT m.number, m.agent, m.envelope, ${formatBoundedParts('e.content', maxPreviewedBytes)}, coalesce(w.state, 'ignored') AS state, m.correlation_id, m.flags
+     FROM messages m JOIN entries e ON e.seq = m.number LEFT JOIN turns w ON w.message = m.number
+     WHERE m.number < ? ORDER BY m.number DESC LIMIT +?`,
+  )
+  const standing = `m.number, coalesce(w.state, 'ignored') AS state, w.error, m.proofs, coalesce(d.count, 0) AS duplicates, w.merged_into`
+  const joins = 'LEFT JOIN turns w ON w.message = m.number LEFT JOIN duplicates d ON d.message = m.number'
+  const findByNumber = prepareQuery<StandingRow>(db, `SELECT ${standing} FROM messages m ${joins} WHERE m.number = ?`)
+  const findById = prepareQuery<StandingRow>(
+    db,
+    `SELECT ${standing} FROM names n JOIN messages m ON m.number = n.message AND m.id = n.name ${joins}
+     WHERE n.name = ? ORDER BY json_extract(m.envelope, '$.sender.verified') DESC, m.number`,
+  )
+  const findNamesakes = (name: string) => {
+    const numbered = /^(?<mark>#?)(?<number>\d{1,15})$/.exec(name)?.groups
+    // A peer may number its messages, so digits alone are first of all an id.
+    const byId = numbered?.mark ? [] : findById.all(name)
+    return numbered && byId.length === 0 ? findByNumber.all(Number(numbered.number)) : byId
+  }
+  return {
+    listMessages: async ({ limit, after = Number.MAX_SAFE_INTEGER }) => listNewest.all(after, limit).map(toSummary),
+    async findMessage(id): Promise<MessageRecord | undefined> {
+      const [standing, ...others] = findNamesakes(id)
+      if (!standing) return undefined
+      const stored = readMessage(standing.number)
+      return {
+        number: standing.number,
+        thread: stored.thread,
+        message: stored.content,
+        proofs: parseJson(standing.proofs),
+        state: standing.state,
+        flags: stored.flags,
+        ...(standing.error !== null && { error: standing.error }),
+        response: responses.findByMessage(standing.merged_into ?? standing.number)?.response ?? null,
+        deliveries: deliveries.ofMessage(standing.number),
+        duplicates: standing.duplicates,
+        correlation_id: stored.correlationId,
+        ...(standing.merged_into !== null && { merged_into: standing.merged_into }),
+        ...(others.length > 0 && { namesakes: others.map(({ number }) => number) }),
+      }
+    },
+  }
+}
+
+function toSummary(row: SummaryRow): MessageSummary {
+  const { id, received_via, received_at, sender } = parseJson<Envelope>(row.envelope)
+  return {
+    message: row.number,
+    id,
+    via: received_via,
+    agent: row.agent,
+    sender: sender.address,
+    verified: sender.verified,
+    state: row.state,
+    received_at,
+    preview: previewOf(parseJson<readonly Part[]>(row.content)),
+    correlation_id: row.correlation_id,
+    flags: row.flags === null ? [] : parseJson<readonly string[]>(row.flags),
+  }
+}
+
+function previewOf(parts: readonly Part[]): string {
+  const text = plainTextOf(parts).trim().replace(/\s+/g, ' ')
+  return text.length > previewLength ? `${text.slice(0, previewLength).toWellFormed()}…` : text
+}

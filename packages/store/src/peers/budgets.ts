@@ -1,0 +1,45 @@
+import type { ChannelName, TurnBudget } from '@postern/core'
+import type { Database } from '../engine/database.ts'
+import { prepareQuery } from '../engine/database.ts'
+
+/** Where a budget is asked for. */
+interface BudgetPlace {
+  readonly via: ChannelName
+  readonly thread: number
+  readonly now: number
+}
+
+export interface BudgetTable {
+  /** The first that has no room for one more; nothing is taken. */
+  findExceeded(budgets: readonly TurnBudget[], place: BudgetPlace): TurnBudget | undefined
+  /** Takes one of each. A new time begins when the old one is over. */
+  take(budgets: readonly TurnBudget[], place: BudgetPlace): void
+}
+
+export function createBudgetTable(db: Database): BudgetTable {
+  const find = prepareQuery<{ used: number }>(db, 'SELECT used FROM turn_budgets WHERE key = ? AND until > ?')
+  const take = prepareQuery(
+    db,
+    `INSERT INTO turn_budgets (key, until, used) VALUES (?1, ?2, 1) ON CONFLICT (key) DO UPDATE SET
+       used = CASE WHEN turn_budgets.until <= ?3 THEN 1 ELSE turn_budgets.used + 1 END,
+       until = CASE WHEN turn_budgets.until <= ?3 THEN ?2 ELSE turn_budgets.until END`,
+  )
+  // Each one that is taken takes two out whose time is over: strangers fill this table, and it shrinks again.
+  const removeOld = prepareQuery(
+    db,
+    `DELETE FROM turn_budgets WHERE key IN
+       (SELECT key FROM turn_budgets INDEXED BY turn_budgets_oldest WHERE until <= ? ORDER BY until LIMIT 2)`,
+  )
+  return {
+    findExceeded: (budgets, place) =>
+      budgets.find(budget => (find.get(keyOf(budget, place), place.now)?.used ?? 0) >= budget.turns),
+    take(budgets, place) {
+      for (const budget of budgets) take.run(keyOf(budget, place), place.now + budget.withinMs, place.now)
+      if (budgets.length > 0) removeOld.run(place.now)
+    },
+  }
+}
+
+function keyOf({ key, isPerThread }: TurnBudget, { via, thread }: BudgetPlace): string {
+  return isPerThread ? `${via} #${thread} ${key}` : `${via} ${key}`
+}

@@ -1,0 +1,38 @@
+import { DatabaseSync } from 'node:sqlite'
+import { expect, test } from 'vitest'
+import { openTestStore } from '../../test/open-test-store.ts'
+
+function countKeys(file: string): unknown {
+  const db = new DatabaseSync(file, { readOnly: true })
+  const row = db.prepare('SELECT count(*) AS keys FROM used_keys').get()
+  db.close()
+  return row?.keys
+}
+
+test('a key is used up to the last moment of its time, and is anybody’s after it', async () => {
+  const { store, now, advance } = await openTestStore()
+  const until = now() + 1_000
+  expect(await store.consumeOnce('key', until)).toBe(true)
+  advance(1_000)
+  expect(await store.consumeOnce('key', until + 1_000)).toBe(false)
+  advance(1)
+  expect(await store.consumeOnce('key', until + 1_000)).toBe(true)
+  await store.close()
+})
+
+test('keys whose time is over go, two for each that comes, and none whose time is not', async () => {
+  const { store, file, now, advance } = await openTestStore()
+  const take = async (name: string, count: number, until: number) => {
+    for (let at = 0; at < count; at += 1) await store.consumeOnce(`${name} ${at}`, until)
+  }
+  await take('old', 20, now() + 1_000)
+  advance(1_000)
+  await take('same moment', 3, now() + 60_000)
+  expect(countKeys(file)).toBe(23)
+  advance(1)
+  await take('new', 5, now() + 60_000)
+  expect(countKeys(file)).toBe(18)
+  await take('newer', 20, now() + 60_000)
+  expect(countKeys(file)).toBe(28)
+  await store.close()
+})

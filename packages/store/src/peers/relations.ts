@@ -1,0 +1,77 @@
+import type { Relation, RelationKey, RelationStore } from '@postern/core'
+import type { Database } from '../engine/database.ts'
+import { formatJson, parseJson, prepareQuery } from '../engine/database.ts'
+import type { StoreContext } from '../engine/store-context.ts'
+
+/** Changes of who stands how to whom. Synchronous: inside a write. */
+export interface RelationTable {
+  has(key: RelationKey): boolean
+  relate(key: RelationKey, target: Relation['target'], now: number): void
+  unrelate(key: RelationKey): void
+  forgetPeer(via: string, peer: string): void
+  /** All but a block. */
+  endRelations(via: string, peer: string): void
+}
+
+const isKey = 'agent = ? AND via = ? AND relation = ? AND peer = ?'
+
+export function createRelationTable(db: Database): RelationTable {
+  const find = prepareQuery(db, `SELECT 1 FROM relations WHERE ${isKey}`)
+  const insert = prepareQuery(
+    db,
+    `INSERT INTO relations (agent, via, relation, peer, target, since) VALUES (?, ?, ?, ?, ?, ?)
+     ON CONFLICT (agent, via, relation, peer) DO UPDATE SET target = excluded.target`,
+  )
+  const remove = prepareQuery(db, `DELETE FROM relations WHERE ${isKey}`)
+  const removePeer = prepareQuery(db, 'DELETE FROM relations WHERE peer = ? AND via = ?')
+  const removeOpen = prepareQuery(db, "DELETE FROM relations WHERE peer = ? AND via = ? AND relation <> 'blocked_by'")
+  return {
+    has: key => find.get(...keyValues(key)) !== undefined,
+    relate: (key, target, now) => void insert.run(...keyValues(key), formatJson(target), now),
+    unrelate: key => void remove.run(...keyValues(key)),
+    forgetPeer: (via, peer) => void removePeer.run(peer, via),
+    endRelations: (via, peer) => void removeOpen.run(peer, via),
+  }
+}
+
+function keyValues({ agent, via, relation, peer }: RelationKey): [string, string, string, string] {
+  return [agent, via, relation, peer]
+}
+
+interface RelationRow extends RelationKey {
+  readonly place: number
+  readonly target: string
+  readonly since: number
+}
+
+export function createRelationStore({ db }: Pick<StoreContext, 'db'>): Omit<RelationStore, 'decide'> {
+  const select = 'SELECT place, agent, via, relation, peer, target, since FROM relations'
+  const find = prepareQuery<RelationRow>(db, `${select} WHERE ${isKey}`)
+  const list = prepareQuery<RelationRow>(
+    db,
+    `${select} INDEXED BY relations_oldest WHERE agent = ? AND via = ? AND relation = ? AND place > ? ORDER BY place LIMIT +?`,
+  )
+  const count = prepareAgentTotal(db)
+  return {
+    async findRelation(key) {
+      const row = find.get(...keyValues(key))
+      return row && readRelation(row)
+    },
+    listRelations: async ({ agent, via, relation, limit, after = 0 }) =>
+      list.all(agent, via, relation, after, limit).map(readRelation),
+    countRelations: async ({ agent, via, relation }) => count(agent, via, relation),
+  }
+}
+
+function readRelation({ target, ...row }: RelationRow): Relation {
+  return { ...row, target: parseJson(target) }
+}
+
+/** A running total of an agent on a channel. */
+export function prepareAgentTotal(db: Database): (agent: string, via: string, name: string) => number {
+  const find = prepareQuery<{ value: number }>(
+    db,
+    'SELECT value FROM agent_totals WHERE agent = ? AND via = ? AND name = ?',
+  )
+  return (agent, via, name) => find.get(agent, via, name)?.value ?? 0
+}

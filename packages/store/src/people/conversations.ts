@@ -1,0 +1,100 @@
+import type { ChannelName, Json, OwnThread, OwnThreadStore, OwnThreads, Part } from '@postern/core'
+import { plainTextOf } from '@postern/core'
+import { isFromChat, isOwnMessage, saidInThread } from '../conversations/person-words.ts'
+import type { Database } from '../engine/database.ts'
+import { formatJson, parseJson, prepareQuery } from '../engine/database.ts'
+
+interface ThreadRow {
+  readonly id: number
+  readonly agent: string
+  readonly via: ChannelName
+  readonly scope: string
+  readonly key: string
+  readonly begun_by: string | null
+}
+
+interface SaidRow {
+  readonly at: string
+  readonly content: string
+}
+
+const columns = 'id, agent, via, scope, key, begun_by'
+const longestBeginning = 120
+/** Of a thread in which very many speak only its end is looked at for when he did last. */
+const mostLooked = 500
+
+/** What is somebody's own of all that an agent has talked about. */
+export function createOwnThreadStore(db: Database): OwnThreadStore {
+  const listAlone = prepareQuery<ThreadRow>(
+    db,
+    `SELECT ${columns} FROM threads WHERE scope <> 'public' AND lower(scope) = lower(?1) AND via = ?2 AND agent = ?3
+       AND (via = 'email' OR scope = ?1) AND id < ?4 ORDER BY id DESC LIMIT +?5`,
+  )
+  const listBegun = prepareQuery<ThreadRow>(
+    db,
+    `SELECT ${columns} FROM threads WHERE begun_by = ? AND agent = ? AND id < ? ORDER BY id DESC LIMIT +?`,
+  )
+  const find = prepareQuery<ThreadRow>(db, `SELECT ${columns} FROM threads WHERE id = ? AND agent = ?`)
+  const own = `${saidInThread} WHERE e.thread_id = ?1 AND e.scope = 'conversation' AND ${isOwnMessage('?2')}`
+  const findFirst = prepareQuery<SaidRow>(
+    db,
+    `SELECT e.at, e.content FROM ${own} AND e.role = 'user' ORDER BY coalesce(e.answers, e.seq) LIMIT 1`,
+  )
+  const findFarthest = prepareQuery<{ place: number }>(
+    db,
+    `SELECT coalesce(answers, seq) AS place FROM entries WHERE thread_id = ? AND scope = 'conversation'
+     ORDER BY coalesce(answers, seq) DESC LIMIT 1 OFFSET ${mostLooked - 1}`,
+  )
+  const findLast = prepareQuery<SaidRow>(
+    db,
+    `SELECT e.at, '' AS content FROM ${own} AND coalesce(e.answers, e.seq) >= ?3
+     ORDER BY coalesce(e.answers, e.seq) DESC, e.seq DESC LIMIT 1`,
+  )
+  const findTarget = prepareQuery<{ target: string }>(
+    db,
+    `SELECT m.target FROM ${own} AND e.role = 'user' AND NOT (${isFromChat}) ORDER BY coalesce(e.answers, e.seq) DESC LIMIT 1`,
+  )
+
+  function describe({ id, via, scope, key, begun_by }: ThreadRow, subjects: string): readonly OwnThread[] {
+    const first = findFirst.get(id, subjects)
+    if (!first) return []
+    const last = findLast.get(id, subjects, findFarthest.get(id)?.place ?? 0) ?? first
+    const beginning = plainTextOf(parseJson<readonly Part[]>(first.content)).trim().slice(0, longestBeginning)
+    const place = { id, via, scope, key, isShared: begun_by !== null }
+    return [{ ...place, begunAt: first.at, lastAt: last.at, beginning: beginning.toWellFormed() }]
+  }
+
+  function isOwn({ via, scope, begun_by }: ThreadRow, { scopes, subjects }: OwnThreads): boolean {
+    if (begun_by && subjects.includes(begun_by)) return true
+    const isSame = (other: string) =>
+      other === scope || (via === 'email' && other.toLowerCase() === scope.toLowerCase())
+    return scope !== 'public' && scopes.some(each => each.via === via && isSame(each.scope))
+  }
+
+  function findOwn(whose: OwnThreads, thread: number): ThreadRow | undefined {
+    const row = Number.isSafeInteger(thread) ? find.get(thread, whose.agent) : undefined
+    return row && isOwn(row, whose) ? row : undefined
+  }
+
+  return {
+    async listOwnThreads({ agent, scopes, subjects, limit, before = Number.MAX_SAFE_INTEGER }) {
+      const rows = [
+        ...scopes.flatMap(({ via, scope }) => listAlone.all(scope, via, agent, before, limit + 1)),
+        ...subjects.flatMap(subject => listBegun.all(subject, agent, before, limit + 1)),
+      ]
+      const newest = [...new Map(rows.map(row => [row.id, row])).values()].toSorted((a, b) => b.id - a.id)
+      const page = newest.slice(0, limit)
+      const threads = page.flatMap(row => describe(row, formatJson(subjects)))
+      return { threads, next: newest.length > limit ? page.at(-1)?.id : undefined }
+    },
+    async findOwnThread(whose, thread) {
+      const row = findOwn(whose, thread)
+      return row && describe(row, formatJson(whose.subjects))[0]
+    },
+    async readLastTarget(whose, thread) {
+      const row = findOwn(whose, thread)
+      const found = row && findTarget.get(row.id, formatJson(whose.subjects))
+      return found && parseJson<Json>(found.target)
+    },
+  }
+}

@@ -1,0 +1,43 @@
+import { sketchIntake } from '@postern/testing'
+import { expect, test } from 'vitest'
+import { openSqliteStore } from '../index.ts'
+
+const log = { debug() {}, info() {}, warn() {}, error() {} }
+const chat = { via: 'web', address: '@ada@web.agents.test', subject: 'web:["https://id.test","ada"]' } as const
+const mailbox = { via: 'email', address: '@ada@mail.test', subject: 'mailto:ada@mail.test' } as const
+
+test('forgetting that is cut off in the middle is completed when it is asked for again, for all addresses', async () => {
+  let isDown = true
+  const bytes = {
+    write: async () => {},
+    read: async () => undefined,
+    async remove() {
+      if (isDown) throw new Error('the bucket is down')
+    },
+  }
+  const store = await openSqliteStore({ path: ':memory:', now: Date.now, log, bytes })
+  const link = { agent: 'echo', asker: chat, digest: 'd', notice: 'n' }
+  await store.requestLink({ ...link, target: mailbox, message: 1_000_001 })
+  expect(await store.confirmLink({ ...link, message: 1_000_002 })).toMatchObject({ outcome: 'linked' })
+  const said = (id: string, { via, address }: typeof chat | typeof mailbox, scope: string) => {
+    const sender = { address, auth_method: 'none', verified: false } as const
+    return store.admit(sketchIntake(id, { message: { sender, received_via: via }, thread: { scope } }), 'c')
+  }
+  await said('m1', chat, chat.subject)
+  await said('m2', mailbox, 'v:ada@mail.test')
+  await store.objects.putObject({
+    bucket: 'b',
+    path: 'p',
+    owner: chat.subject,
+    mime: 'text/plain',
+    bytes: new Uint8Array([1]),
+  })
+  await expect(store.forgetPerson({ agent: 'echo', addresses: [chat] })).rejects.toThrow('the bucket is down')
+  expect((await store.findPerson('echo', chat))?.addresses).toHaveLength(2)
+  isDown = false
+  await said('m3', mailbox, 'v:ada@mail.test')
+  expect(await store.forgetPerson({ agent: 'echo', addresses: [chat] })).toMatchObject({ messages: 1, links: 1 })
+  expect(await store.listMessages({ limit: 10 })).toEqual([])
+  expect(await store.findPerson('echo', chat)).toBeUndefined()
+  await store.close()
+})

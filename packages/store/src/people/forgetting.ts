@@ -1,0 +1,187 @@
+import type { Forgetting, Forgotten, PeopleStore, PersonAddress } from '@postern/core'
+import type { PeerBlockingDeps } from '../deliveries/peer-blocking.ts'
+import type { Batch } from '../engine/batch.ts'
+import type { Database } from '../engine/database.ts'
+import { prepareQuery } from '../engine/database.ts'
+import type { StoreContext } from '../engine/store-context.ts'
+import type { RemoveMessage } from '../forgetting/remove-message.ts'
+import type { ForgetChats } from './chats.ts'
+import type { LinkCodeTable } from './link-codes.ts'
+import type { EndLinks } from './link-ending.ts'
+import type { PersonTable } from './table.ts'
+import { formatPersonKey, readPersonKey } from './table.ts'
+import { createThreadRemoval, sliceSize } from './threads.ts'
+import { createRestRemoval } from './traces.ts'
+
+interface ForgettingDeps {
+  readonly people: PersonTable
+  readonly codes: LinkCodeTable
+  readonly endLinks: EndLinks
+  readonly removeMessage: RemoveMessage
+  readonly tables: PeerBlockingDeps
+  readonly forgetChats: ForgetChats
+}
+
+/** Whose words, as the statements take it. */
+interface Whose {
+  readonly agent: string | null
+  /** `via @local@domain`, where the address is all there is to know them by. */
+  readonly addresses: readonly string[]
+  /** Principals. */
+  readonly subjects: readonly string[]
+}
+
+/** Prepared when somebody is forgotten: its statements read whole tables, which nothing else may. An index for something so rare would cost every message. */
+export function createPersonForgetting(context: StoreContext, parts: ForgettingDeps): PeopleStore['forgetPerson'] {
+  let opened: PeopleStore['forgetPerson'] | undefined
+  return async forgetting => {
+    opened ??= openForgetting(context, parts)
+    return opened(forgetting)
+  }
+}
+
+function openForgetting(
+  context: StoreContext,
+  { people, codes, endLinks: endLinksOf, removeMessage, tables, forgetChats }: ForgettingDeps,
+): PeopleStore['forgetPerson'] {
+  const { db, write, now } = context
+  const links = createLinkForgetting(db, people, endLinksOf)
+  const endMessages = createWordRemoval(context, removeMessage)
+  const endThreads = createThreadRemoval(context)
+  const listChats = createChatFinder(db)
+  const endRest = createRestRemoval(context, tables)
+
+  return async ({ agent, addresses, except = 0 }): Promise<Forgotten> => {
+    const { persons, keys, all } = links.find({ agent, addresses })
+    const whose = nameAll(agent, all)
+    const { messages, threads, authors } = await endMessages(whose, except)
+    const chats = new Set([...listChats(threads), ...whose.subjects.filter(subject => subject.startsWith('web:'))])
+    for (const owner of chats) await forgetChats(owner, agent)
+    await endThreads([...threads], except)
+    const subjects = [...new Set([...whose.subjects, ...authors])]
+    // Last: cut off before, it is done again for all of his addresses.
+    const ended = await write(batch => {
+      codes.forget(batch, agent, keys, now())
+      const relations = endRest(batch, { agent: whose.agent, subjects, keys })
+      return { links: links.end(batch, persons, now()), relations }
+    })
+    context.scrub()
+    return { messages, ...ended }
+  }
+}
+
+interface RemovedWords {
+  readonly messages: number
+  readonly threads: ReadonlySet<number>
+  /** Principals whose words they were. */
+  readonly authors: ReadonlySet<string>
+}
+
+function createWordRemoval({ db, write, now }: StoreContext, removeMessage: RemoveMessage) {
+  const listMessages = createMessageFinder(db)
+  const findNewest = prepareQuery<{ number: number | null }>(db, 'SELECT max(number) AS number FROM messages')
+
+  return async (whose: Whose, except: number): Promise<RemovedWords> => {
+    const threads = new Set<number>()
+    const authors = new Set<string>()
+    const removeOne = (batch: Batch, message: number) => {
+      const thread = removeMessage(batch, message, now())
+      if (thread !== undefined) threads.add(thread)
+    }
+    const removeSlice = (batch: Batch, after: number) => {
+      const found = listMessages(whose, after, after + sliceSize)
+      for (const { author } of found) if (author !== null) authors.add(author)
+      const rest = found.filter(({ number }) => number !== except)
+      for (const { number } of rest) removeOne(batch, number)
+      return rest.length
+    }
+    let messages = 0
+    const last = findNewest.get()?.number ?? 0
+    for (let after = 0; after < last; after += sliceSize) messages += await write(batch => removeSlice(batch, after))
+    return { messages, threads, authors }
+  }
+}
+
+/** Whose chats these are. */
+function createChatFinder(db: StoreContext['db']): (threads: ReadonlySet<number>) => readonly string[] {
+  const find = prepareQuery<{ scope: string }>(db, "SELECT scope FROM threads WHERE id = ? AND via = 'web'")
+  return threads => [...threads].flatMap(thread => find.get(thread)?.scope ?? [])
+}
+
+/**
+ * An account of the fediverse is known by its actor, where that is known: its name may have been another's before. Who chats has one address
+ * and one principal for ever: in his chats he is known by the one, elsewhere by the other.
+ */
+function nameAll(agent: string | undefined, all: readonly PersonAddress[]): Whose {
+  const known = all.filter(({ via, subject }) => via !== 'email' && subject !== undefined)
+  const byAddress = all.filter(each => !known.includes(each) || each.via === 'web')
+  return {
+    agent: agent ?? null,
+    addresses: byAddress.map(formatPersonKey),
+    subjects: known.flatMap(({ subject }) => subject ?? []),
+  }
+}
+
+interface LinkedPerson {
+  readonly agent: string
+  readonly keys: readonly string[]
+}
+
+interface FoundPersons {
+  readonly persons: readonly LinkedPerson[]
+  /** All addresses of them, as keys. */
+  readonly keys: readonly string[]
+  readonly all: readonly PersonAddress[]
+}
+
+/** Every link of the whole person, with every agent concerned. */
+function createLinkForgetting(db: Database, people: PersonTable, endLinks: EndLinks) {
+  const findAgents = prepareQuery<{ agent: string }>(
+    db,
+    'SELECT agent FROM person_links WHERE asker = ?1 OR target = ?1',
+  )
+  /** None where somebody else has that address now. */
+  function listPerson(agent: string, address: PersonAddress): readonly PersonAddress[] {
+    const key = formatPersonKey(address)
+    const known = people.findSubject(agent, key)?.subject
+    if (address.subject !== undefined && typeof known === 'string' && known !== address.subject) return []
+    return people.findKeys(agent, key).map(each => readPersonKey(each, people.findSubject(agent, each)?.subject))
+  }
+
+  function endPerson(batch: Batch, { agent, keys }: LinkedPerson, now: number): number {
+    for (const key of keys) people.endState(agent, key)
+    const ended = keys.reduce((sum, key) => sum + endLinks(batch, { agent, key }, now), 0)
+    people.dropUnlinked(agent, keys)
+    return ended
+  }
+
+  return {
+    find({ agent, addresses }: Pick<Forgetting, 'agent' | 'addresses'>): FoundPersons {
+      const all = new Map(addresses.map(each => [formatPersonKey(each), each]))
+      const persons: LinkedPerson[] = []
+      for (const address of addresses) {
+        const named = agent === undefined ? findAgents.all(formatPersonKey(address)).map(row => row.agent) : [agent]
+        for (const each of new Set(named)) {
+          const person = listPerson(each, address)
+          for (const known of person) all.set(formatPersonKey(known), { ...known, ...all.get(formatPersonKey(known)) })
+          persons.push({ agent: each, keys: person.map(formatPersonKey) })
+        }
+      }
+      return { persons, keys: [...all.keys()], all: [...all.values()] }
+    },
+    end: (batch: Batch, persons: readonly LinkedPerson[], now: number): number =>
+      persons.reduce((sum, person) => sum + endPerson(batch, person, now), 0),
+  }
+}
+
+/** By their author's principal, or by the address they came from. There is no index: it is looked for in slices. */
+function createMessageFinder(db: Database) {
+  const find = prepareQuery<{ number: number; author: string | null }>(
+    db,
+    `SELECT number, author FROM messages WHERE number > ?1 AND number <= ?2 AND (?3 IS NULL OR agent = ?3)
+       AND (author IN (SELECT value FROM json_each(?4))
+         OR via || ' ' || lower(json_extract(envelope, '$.sender.address')) IN (SELECT value FROM json_each(?5)))`,
+  )
+  return ({ agent, addresses, subjects }: Whose, after: number, until: number) =>
+    find.all(after, until, agent, JSON.stringify(subjects), JSON.stringify(addresses))
+}

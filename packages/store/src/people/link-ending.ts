@@ -1,0 +1,33 @@
+import type { Batch } from '../engine/batch.ts'
+import type { Database } from '../engine/database.ts'
+import { prepareQuery } from '../engine/database.ts'
+import type { RemoveMessage } from '../forgetting/remove-message.ts'
+import type { RemoveNotice } from './notice-removal.ts'
+
+/**
+ * Takes every link of an address out, with what told the other one of it, and copies of answers that have not left yet: to the address, or of
+ * what was answered to it. @returns how many links there were
+ */
+export type EndLinks = (batch: Batch, whose: { readonly agent: string; readonly key: string }, now: number) => number
+
+export function createLinkEnding(
+  db: Database,
+  { removeNotice, removeMessage }: { readonly removeNotice: RemoveNotice; readonly removeMessage: RemoveMessage },
+): EndLinks {
+  const end = prepareQuery<{ notice: string }>(
+    db,
+    'DELETE FROM person_links WHERE agent = ?1 AND (asker = ?2 OR target = ?2) RETURNING notice',
+  )
+  const findCopies = prepareQuery<{ message: number }>(
+    db,
+    `SELECT d.message FROM deliveries d JOIN messages m ON m.number = d.message
+     WHERE d.ended_at IS NULL AND m.agent = ?1 AND m.flags LIKE '%"linked_copy"%' AND ('email @' || d.destination = ?2
+       OR m.author = (SELECT a.subject FROM person_addresses a WHERE a.agent = ?1 AND a.address = ?2))`,
+  )
+  return (batch, { agent, key }, now) => {
+    const ended = end.all(agent, key)
+    for (const { message } of findCopies.all(agent, key)) removeMessage(batch, message, now)
+    for (const { notice } of ended) removeNotice(batch, notice, now)
+    return ended.length
+  }
+}

@@ -1,0 +1,17 @@
+import type { Batch } from '../engine/batch.ts'
+import type { Database } from '../engine/database.ts'
+import { prepareQuery } from '../engine/database.ts'
+import type { RemoveMessage } from '../forgetting/remove-message.ts'
+
+/** Takes out what the gateway told somebody. */
+export type RemoveNotice = (batch: Batch, notice: string, now: number) => void
+
+export function createNoticeRemoval(db: Database, removeMessage: RemoveMessage): RemoveNotice {
+  const find = prepareQuery<{ message: number }>(
+    db,
+    "SELECT n.message FROM names n JOIN messages m ON m.number = n.message WHERE n.name = 'post:' || ?1 AND m.id = 'post:' || ?1",
+  )
+  return (batch, notice, now) => {
+    for (const { message } of find.all(notice)) removeMessage(batch, message, now)
+  }
+}

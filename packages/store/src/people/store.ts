@@ -1,0 +1,106 @@
+import type { Json, PeopleStore, PersonLink } from '@postern/core'
+import { parseJsonText } from '@postern/core'
+import type { PeerBlockingDeps } from '../deliveries/peer-blocking.ts'
+import type { Batch } from '../engine/batch.ts'
+import { prepareQuery } from '../engine/database.ts'
+import type { StoreContext } from '../engine/store-context.ts'
+import type { RemoveMessageDeps } from '../forgetting/remove-message.ts'
+import { createRemoveMessage } from '../forgetting/remove-message.ts'
+import type { ChatPlaces } from './chats.ts'
+import { createChatterForgetting } from './chats.ts'
+import { createOwnThreadStore } from './conversations.ts'
+import { createPersonForgetting } from './forgetting.ts'
+import { createPersonHistory } from './history.ts'
+import { createLinkCodeTable } from './link-codes.ts'
+import { createLinkEnding } from './link-ending.ts'
+import { createNoticeRemoval } from './notice-removal.ts'
+import { createPersonTable, formatPersonKey, readPersonKey } from './table.ts'
+
+interface LinkRow {
+  readonly place: number
+  readonly agent: string
+  readonly asker: string
+  readonly target: string
+  readonly asked: number
+  readonly confirmed: number
+  readonly since: number
+}
+
+export function createPeopleStore(
+  context: StoreContext,
+  tables: RemoveMessageDeps & PeerBlockingDeps,
+  chats: ChatPlaces,
+): PeopleStore {
+  const { db, write, now } = context
+  const people = createPersonTable(db)
+  const removeMessage = createRemoveMessage(db, tables)
+  const removeNotice = createNoticeRemoval(db, removeMessage)
+  const endLinks = createLinkEnding(db, { removeNotice, removeMessage })
+  const codes = createLinkCodeTable(db, people, { removeNotice, endLinks })
+  const list = prepareQuery<LinkRow>(
+    db,
+    `SELECT place, agent, asker, target, asked_in AS asked, confirmed_in AS confirmed, since FROM person_links
+     WHERE place > ?1 AND (?2 IS NULL OR agent = ?2) ORDER BY place LIMIT +?3`,
+  )
+  const findScope = prepareQuery<{ scope: string }>(db, 'SELECT scope FROM threads WHERE id = ?')
+  const findState = prepareQuery<{ state: string }>(
+    db,
+    'SELECT state FROM person_states WHERE agent = ? AND person = ?',
+  )
+
+  const listOf = prepareQuery<{ agent: string; address: string }>(
+    db,
+    'SELECT agent, address FROM person_addresses WHERE subject = ?',
+  )
+
+  /** Nobody can tell any more who brought in what of the state that was shared. */
+  function endAll(batch: Batch, agent: string, key: string): number {
+    const keys = people.findKeys(agent, key)
+    for (const each of keys) people.endState(agent, each)
+    const ended = endLinks(batch, { agent, key }, now())
+    people.dropUnlinked(agent, keys)
+    return ended
+  }
+
+  return {
+    async findPerson(agent, identity) {
+      const key = formatPersonKey(identity)
+      const known = people.findSubject(agent, key)
+      if (!known || (known.subject !== null && known.subject !== identity.subject)) return undefined
+      // Who speaks from it first after it was linked is who it belongs to.
+      if (known.subject === null) await write(() => people.know(agent, key, identity.subject))
+      return people.find(agent, key)
+    },
+    requestLink: request => write(batch => codes.request(batch, request, now())),
+    confirmLink: confirmation => write(batch => codes.confirm(batch, confirmation, now())),
+    unlink: (agent, identity, other) =>
+      write(batch => {
+        const [own, key] = [formatPersonKey(identity), formatPersonKey(other)]
+        const known = people.findSubject(agent, own)
+        if (own === key || known?.subject !== identity.subject) return false
+        if (!people.findKeys(agent, own).includes(key)) return false
+        endAll(batch, agent, key)
+        return true
+      }),
+    unlinkAll: subject =>
+      write(batch => listOf.all(subject).reduce((sum, { agent, address }) => sum + endAll(batch, agent, address), 0)),
+    listLinks: async ({ agent, limit, after = 0 }) => list.all(after, agent ?? null, limit).map(readLink),
+    readPersonHistory: createPersonHistory(db),
+    ...createOwnThreadStore(db),
+    async readPersonState(agent, person) {
+      const row = findState.get(agent, person)
+      return row && (parseJsonText(row.state) as Json)
+    },
+    async readThreadScope(thread) {
+      return findScope.get(thread)?.scope ?? ''
+    },
+    forgetPerson: createPersonForgetting(context, {
+      ...{ people, codes, endLinks, removeMessage, tables },
+      forgetChats: createChatterForgetting(context, chats),
+    }),
+  }
+}
+
+function readLink({ asker, target, ...row }: LinkRow): PersonLink {
+  return { ...row, asker: readPersonKey(asker), target: readPersonKey(target) }
+}

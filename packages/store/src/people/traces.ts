@@ -1,0 +1,81 @@
+import { channelNames } from '@postern/core'
+import type { PeerBlockingDeps } from '../deliveries/peer-blocking.ts'
+import { createPeerBlocking } from '../deliveries/peer-blocking.ts'
+import type { Batch } from '../engine/batch.ts'
+import { prepareQuery } from '../engine/database.ts'
+import type { StoreContext } from '../engine/store-context.ts'
+import { createDeliveryRemoval } from '../messages/row-removal.ts'
+
+interface Rest {
+  readonly agent: string | null
+  /** Principals. */
+  readonly subjects: readonly string[]
+  readonly keys: readonly string[]
+}
+
+/**
+ * Relations, records that are his, what was to be sent to him by them, words of his that were brought into conversations of others, and broadcasts of what is gone.
+ * @returns how many relations
+ */
+export function createRestRemoval({ db, now }: StoreContext, tables: PeerBlockingDeps) {
+  const { stopDeliveries } = createPeerBlocking(db, tables)
+  const endDeliveries = createDeliveryRemoval(
+    db,
+    `peer IN (SELECT value FROM json_each(json_extract(?1, '$.subjects'))) AND (json_extract(?1, '$.agent') IS NULL
+       OR message IN (SELECT number FROM messages WHERE agent = json_extract(?1, '$.agent')))`,
+  )
+  const endRelations = prepareQuery(
+    db,
+    `DELETE FROM relations WHERE (?1 IS NULL OR agent = ?1) AND relation NOT IN ('blocked_by', 'suppressed')
+       AND (peer IN (SELECT value FROM json_each(?2)) OR via || ' @' || lower(peer) IN (SELECT value FROM json_each(?3)))`,
+  )
+  const endBackground = prepareQuery(
+    db,
+    `UPDATE entries SET content = '[]', scope = 'forgotten', author = '{"address":"@forgotten@forgotten.invalid"}', native_id = NULL
+     WHERE seq IN (SELECT b.seq FROM background b JOIN threads t ON t.id = b.thread_id
+       WHERE (?1 IS NULL OR t.agent = ?1) AND b.author IN (SELECT value FROM json_each(?2)))`,
+  )
+  // What was taken out is known, and not brought in once more.
+  const disown = prepareQuery(
+    db,
+    `UPDATE background SET author = NULL WHERE author IN (SELECT value FROM json_each(?2))
+       AND thread_id IN (SELECT id FROM threads WHERE ?1 IS NULL OR agent = ?1)`,
+  )
+  // The newest number is kept, empty, so that it is not given again to what somebody still spreads.
+  const isOver = 'message NOT IN (SELECT number FROM messages)'
+  const blankBroadcast = prepareQuery(
+    db,
+    `UPDATE broadcasts SET message = 0, thread_id = 0, response_seq = NULL, target = 'null', due_at = NULL, holder = NULL, ended_at = 0
+     WHERE id = (SELECT max(id) FROM broadcasts) AND ${isOver}`,
+  )
+  const endBroadcasts = prepareQuery(
+    db,
+    `DELETE FROM broadcasts WHERE ${isOver} AND id <> (SELECT max(id) FROM broadcasts)`,
+  )
+  const endRecords = prepareQuery(
+    db,
+    `DELETE FROM records WHERE person IN (SELECT value FROM json_each(?2)) AND (owner = 'agent:' || ?1 OR ?1 IS NULL)`,
+  )
+  // Others take part there, whoever began it.
+  const endBeginnings = prepareQuery(
+    db,
+    `UPDATE threads SET begun_by = '' WHERE (?1 IS NULL OR agent = ?1) AND (begun_by IN (SELECT value FROM json_each(?2))
+       OR begun_by IN (SELECT 'mailto:' || substr(value, 8) FROM json_each(?3) WHERE substr(value, 1, 7) = 'email @'))`,
+  )
+  return (batch: Batch, { agent, subjects, keys }: Rest): number => {
+    const named = JSON.stringify(subjects)
+    for (const peer of subjects) {
+      for (const via of channelNames) {
+        stopDeliveries(batch, { via, peer, agent: agent ?? undefined }, 'the recipient is forgotten', now())
+      }
+    }
+    endDeliveries(batch, JSON.stringify({ agent, subjects }))
+    endBackground.run(agent, named)
+    disown.run(agent, named)
+    endRecords.run(agent, JSON.stringify(keys))
+    endBeginnings.run(agent, named, JSON.stringify(keys))
+    blankBroadcast.run()
+    endBroadcasts.run()
+    return endRelations.run(agent, named, JSON.stringify(keys)).changes
+  }
+}

@@ -1,0 +1,23 @@
+import { expect, test } from 'vitest'
+import { lockNumberOf } from '../server/lock-number.ts'
+import { createExpiredCounter, formatPresence } from './heartbeat.ts'
+
+test('one is fallen who was gone four times in a row, and not before', () => {
+  const { see, forget } = createExpiredCounter()
+  expect([see(['a']), see(['a', 'b']), see(['a'])]).toEqual([[], [], []])
+  expect(see(['a', 'b'])).toEqual(['a'])
+  expect(see(['a', 'b'])).toEqual(['a'])
+  expect([see([]), see(['a']), see(['a']), see(['a'])]).toEqual([[], [], [], []])
+  // While one was blind oneself, anybody may have been there.
+  forget()
+  expect(see(['a'])).toEqual([])
+})
+
+test('a name may hold anything', () => {
+  expect(formatPresence('postern', "o'brien")).toContain("'o''brien'")
+})
+
+test('the lock of a gateway is of its own schema', () => {
+  expect(lockNumberOf('one a')).not.toBe(lockNumberOf('two a'))
+  expect(Number.isSafeInteger(lockNumberOf('one a'))).toBe(true)
+})

@@ -1,0 +1,102 @@
+import { setTimeout as delay } from 'node:timers/promises'
+import type { Client, ClientConfig, Notification } from 'pg'
+import pg from 'pg'
+import { failureOf, loseLine } from './failure.ts'
+import type { KnownStatements, Step, StepResult } from './pipelined-run.ts'
+import { createPipelinedRun } from './pipelined-run.ts'
+
+export interface Line {
+  /** Once it has been tried to open it. */
+  readonly opened: Promise<void>
+  /** `isBeginning`: what ran before on a connection that is gone does not matter. @throws PostgresFailure */
+  run(steps: readonly Step[], isBeginning: boolean): Promise<readonly StepResult[]>
+  close(): Promise<void>
+}
+
+export interface LineOptions {
+  readonly client: ClientConfig
+  /** What a connection is told before anything else. */
+  readonly setUp: string
+  onNotification?(payload: string): void
+  /** Also when it is there again. */
+  onOpen?(): void
+  onLost?(message: string): void
+}
+
+const [firstWaitMs, longestWaitMs] = [100, 2_000]
+const longestGoodbyeMs = 2_000
+/** What takes longer has been forgotten by a server that is gone. */
+const longestRunMs = 70_000
+
+/** A connection that comes back by itself; while it is away nothing waits for it. */
+export function openLine({ client: config, setUp, onNotification, onOpen, onLost }: LineOptions): Line {
+  let current: { readonly client: Client; readonly known: KnownStatements } | undefined
+  let isClosed = false
+  let waitMs = firstWaitMs
+  let timer: NodeJS.Timeout | undefined
+  /** Of the last beginning: the rest of its transaction is nothing to another one. */
+  let used: Client | undefined
+  const opened = connect()
+
+  async function connect(): Promise<void> {
+    const client = new pg.Client(config)
+    let isLost = false
+    const lose = (error?: unknown) => {
+      if (isLost) return
+      isLost = true
+      if (current?.client === client) current = undefined
+      client.connection.stream.destroy()
+      if (isClosed) return
+      onLost?.(failureOf(error ?? 'the connection has ended').message)
+      timer = setTimeout(connect, waitMs)
+      waitMs = Math.min(waitMs * 2, longestWaitMs)
+    }
+    client.on('error', lose)
+    client.on('end', () => lose())
+    client.on('notification', ({ payload }: Notification) => onNotification?.(payload ?? ''))
+    try {
+      await client.connect()
+      await client.query(setUp)
+      current = { client, known: new Map() }
+      waitMs = firstWaitMs
+      onOpen?.()
+    } catch (error) {
+      lose(error)
+    }
+  }
+
+  async function runNow(steps: readonly Step[], isBeginning: boolean): Promise<readonly StepResult[]> {
+    if (isBeginning) used = current?.client
+    if (!current || used !== current.client) throw loseLine('the server is not there')
+    const { client, known } = current
+    const query = createPipelinedRun(steps, known)
+    const watchdog = setTimeout(() => client.connection.stream.destroy(), longestRunMs)
+    try {
+      return await client.query(query).done
+    } catch (error) {
+      throw failureOf(error)
+    } finally {
+      clearTimeout(watchdog)
+    }
+  }
+
+  /** One after another: pg wants to be asked only while it is idle. */
+  let last: Promise<unknown> = opened
+  function run(steps: readonly Step[], isBeginning: boolean): Promise<readonly StepResult[]> {
+    const running = last.then(() => runNow(steps, isBeginning))
+    last = running.catch(() => undefined)
+    return running
+  }
+
+  return {
+    opened,
+    run,
+    async close() {
+      await last
+      isClosed = true
+      clearTimeout(timer)
+      // One that is gone does not say goodbye.
+      await Promise.race([current?.client.end(), delay(longestGoodbyeMs)])
+    },
+  }
+}

@@ -1,0 +1,134 @@
+import type { Connection, Submittable } from 'pg'
+import type { SqlValue } from '../../engine/database.ts'
+import { readerOf, writeValue } from '../sql/values.ts'
+import { loseLine } from './failure.ts'
+
+/** A statement that the server is told once. */
+export interface Statement {
+  readonly name: string
+  readonly text: string
+}
+
+export interface Step {
+  readonly statement: Statement
+  readonly values: readonly SqlValue[]
+}
+
+export interface StepResult {
+  readonly rows: readonly Readonly<Record<string, SqlValue>>[]
+  readonly changes: number
+  /** What the server did, in its words: `COMMIT`, `INSERT 0 1`. */
+  readonly tag: string
+}
+
+interface Column {
+  readonly name: string
+  readonly read: (text: string) => SqlValue
+}
+
+/** What one connection has been told: names of statements, and the columns each yields. */
+export type KnownStatements = Map<string, readonly Column[]>
+
+interface RowDescription {
+  readonly fields: readonly { readonly name: string; readonly dataTypeID: number }[]
+}
+
+/** Parts of pg's connection that its types leave out. */
+interface Wire {
+  readonly stream: { cork(): void; uncork(): void; destroy(): void }
+  on(event: 'parseComplete', listener: () => void): void
+  off(event: 'parseComplete', listener: () => void): void
+  parse(message: { readonly name: string; readonly text: string; readonly types: readonly number[] }): void
+  describe(message: { readonly type: 'S'; readonly name: string }): void
+  bind(message: { readonly statement: string; readonly values: readonly (string | Buffer | null)[] }): void
+  execute(message: object): void
+  sync(): void
+}
+
+interface PipelinedRun extends Submittable {
+  readonly done: Promise<readonly StepResult[]>
+}
+
+/** Several statements on one way there and back; the first that fails ends them, and with them the transaction. */
+export function createPipelinedRun(steps: readonly Step[], known: KnownStatements): PipelinedRun {
+  const results: StepResult[] = []
+  let rows: Record<string, SqlValue>[] = []
+  let hasFailed = false
+  let hangUp = () => {}
+  let settle: { resolve(results: readonly StepResult[]): void; reject(error: unknown): void } | undefined
+  const done = new Promise<readonly StepResult[]>((resolve, reject) => {
+    settle = { resolve, reject }
+  })
+  const written = steps.map(({ values }) => values.map(writeValue))
+  const currentName = () => steps[results.length]?.statement.name ?? ''
+  // A statement stays known when what comes behind it fails.
+  const noteKnown = () => void known.set(currentName(), [])
+
+  function send(wire: Wire): void {
+    const told = new Set<string>()
+    for (const [at, { statement }] of steps.entries()) {
+      const { name } = statement
+      if (!known.has(name) && !told.has(name)) {
+        told.add(name)
+        wire.parse({ ...statement, types: [] })
+        wire.describe({ type: 'S', name })
+      }
+      wire.bind({ statement: name, values: written[at] ?? [] })
+      wire.execute({})
+    }
+    wire.sync()
+  }
+
+  function finishStep({ text }: { readonly text: string }): void {
+    results.push({ rows, changes: Number(/\d+$/.exec(text)?.[0] ?? 0), tag: text })
+    rows = []
+  }
+
+  /** What answers another number of questions answers none. */
+  function finish(): void {
+    if (hasFailed) return
+    if (results.length === steps.length) settle?.resolve(results)
+    else hangUp()
+  }
+
+  const handlers = {
+    submit(connection: Connection) {
+      const wire = connection as unknown as Wire
+      hangUp = () => {
+        settle?.reject(loseLine('the answers of the server are out of step'))
+        wire.stream.destroy()
+      }
+      wire.on('parseComplete', noteKnown)
+      const forget = () => wire.off('parseComplete', noteKnown)
+      done.then(forget, forget)
+      wire.stream.cork()
+      try {
+        send(wire)
+      } finally {
+        wire.stream.uncork()
+      }
+    },
+    handleRowDescription({ fields }: RowDescription) {
+      known.set(
+        currentName(),
+        fields.map(field => ({ name: field.name, read: readerOf(field.dataTypeID) })),
+      )
+    },
+    handleDataRow({ fields }: { readonly fields: readonly (string | null)[] }) {
+      const entries = (known.get(currentName()) ?? []).map(({ name, read }, at) => {
+        const text = fields[at] ?? null
+        return [name, text === null ? null : read(text)] as const
+      })
+      rows.push(Object.fromEntries(entries))
+    },
+    handleCommandComplete: finishStep,
+    handleEmptyQuery: () => finishStep({ text: '' }),
+    handlePortalSuspended() {},
+    handleError(error: unknown) {
+      hasFailed = true
+      settle?.reject(error)
+    },
+    handleReadyForQuery: finish,
+  }
+  return Object.assign(handlers, { done })
+}

@@ -1,0 +1,57 @@
+import { expect, test } from 'vitest'
+import { collectPortedStatements } from '../../../test/collect-statements.ts'
+import { migrations } from '../../schema/migrate.ts'
+import { listStatements } from '../prepare.ts'
+import { translateQuery } from './translate-query.ts'
+import { translateSchema } from './translate-schema.ts'
+
+test.each([
+  ["SELECT a FROM t WHERE b = ? AND c = '?' AND d = ?", "SELECT a FROM t WHERE b = $1 AND c = '?' AND d = $2"],
+  ['SELECT a FROM t WHERE b = ?2 AND c = ?1', 'SELECT a FROM t WHERE b = $2 AND c = $1'],
+  ['SELECT a FROM t INDEXED BY t_b WHERE b IS ?', 'SELECT a FROM t  WHERE b IS NOT DISTINCT FROM $1'],
+  ['SELECT a FROM t LIMIT +? OFFSET +?', 'SELECT a FROM t LIMIT nullif(CAST($1 AS BIGINT), -1) OFFSET $2'],
+  ['SELECT max(a), max(b, min(c, 1)) FROM t', 'SELECT max(a), greatest(b, least(c, 1)) FROM t'],
+  ['SELECT a FROM (SELECT (b) AS a FROM t)', 'SELECT a FROM (SELECT (b) AS a FROM t) AS selected_0'],
+  ['SELECT a FROM (SELECT b AS a FROM t) n', 'SELECT a FROM (SELECT b AS a FROM t) n'],
+  ['INSERT OR IGNORE INTO t (a) VALUES (?)', 'INSERT INTO t (a) VALUES ($1) ON CONFLICT DO NOTHING'],
+  ["DELETE FROM t WHERE a NOT GLOB 'web:*'", "DELETE FROM t WHERE a NOT LIKE 'web:%'"],
+  ['SELECT a FROM t WHERE (?1 IS NULL OR b = ?1)', 'SELECT a FROM t WHERE (b = $1 OR $1 IS NULL)'],
+])('translateQuery() says %s as PostgreSQL does', (sql, told) => {
+  expect(translateQuery(sql)).toBe(told)
+})
+
+/** Idioms of SQLite that no table translates: `ON CONFLICT (…) DO UPDATE` names its columns, and the old value by its table. */
+const untranslatable =
+  /ON CONFLICT DO UPDATE|OR REPLACE|OR IGNORE|\browid\b|json_array\(|json_set|json_group|json_each|strftime|unixepoch|\biif\(|->|group_concat|\btotal\(|GLOB|INDEXED|LIMIT \+/i
+
+test('every statement of the store is one that PostgreSQL can be told', async () => {
+  const statements = await collectPortedStatements()
+  expect(statements.length).toBeGreaterThan(40)
+  expect(statements.map(translateQuery).filter(sql => untranslatable.test(sql.replace(/'[^']*'/g, "''")))).toEqual([])
+})
+
+test('a new database gets all tables, indexes and triggers that a file has, and nothing that changes rows', () => {
+  const made = listStatements(0, 'postern').join(';\n')
+  const names = migrations.join('\n').matchAll(/CREATE (?:TABLE|TRIGGER|(?:UNIQUE )?INDEX) (\w+)/g)
+  for (const [, name] of names) expect(made).toMatch(new RegExp(`CREATE (TABLE|TRIGGER|(UNIQUE )?INDEX) ${name}\\b`))
+  expect(made).not.toMatch(/\b(STRICT|WITHOUT ROWID|REFERENCES|BLOB|AUTOINCREMENT|GLOB)\b/)
+  expect(made.match(/^(INSERT|UPDATE|DELETE).*/gm)).toEqual([`INSERT INTO store_version VALUES (${migrations.length})`])
+})
+
+/** Databases of this version and of later ones are brought along with their rows. */
+const oldestVersion = 13
+
+test('what a later migration does to rows is said as PostgreSQL can be told', () => {
+  const later = listStatements(oldestVersion, 'postern')
+  expect(later.at(-1)).toBe(`UPDATE store_version SET version = (${migrations.length})`)
+  const ofRows = later.filter(sql => /^(INSERT|UPDATE|DELETE|WITH)\b/.test(sql))
+  expect(ofRows.filter(sql => untranslatable.test(sql.replace(/'[^']*'/g, "''")))).toEqual([])
+})
+
+test('a trigger becomes a function and a trigger that calls it', () => {
+  const sql = 'CREATE TRIGGER b AFTER DELETE ON t WHEN OLD.a = 1 BEGIN\n  DELETE FROM u WHERE a = OLD.a;\nEND;'
+  expect(translateSchema(sql, { isFirst: true })).toEqual([
+    'CREATE FUNCTION b() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN \n  DELETE FROM u WHERE a = OLD.a;\n RETURN NULL; END $$',
+    'CREATE TRIGGER b AFTER DELETE ON t FOR EACH ROW WHEN (OLD.a = 1) EXECUTE FUNCTION b()',
+  ])
+})

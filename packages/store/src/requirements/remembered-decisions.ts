@@ -1,0 +1,108 @@
+import type {
+  ListedDecision,
+  RememberedDecision,
+  RememberedStore,
+  RequirementDecision,
+  RequirementRecord,
+} from '@postern/core'
+import {
+  listRememberedIds,
+  mostRemembered,
+  personKeyOf,
+  planRemembered,
+  rememberedDecisionSchema,
+  rememberedKind,
+} from '@postern/core'
+import type { Database } from '../engine/database.ts'
+import { formatJson, parseJson, prepareQuery } from '../engine/database.ts'
+
+/** Decisions that count for later calls, among the records. Synchronous. */
+export interface RememberedTable {
+  /** Inside the write that uses up the requirement. */
+  keep(requirement: RequirementRecord, decision: RequirementDecision, now: number): void
+  list(filter: Parameters<RememberedStore['listRemembered']>[0], now: number): readonly ListedDecision[]
+  find(key: { readonly agent: string; readonly id: string }, now: number): RememberedDecision | undefined
+  /** What still counts of what was decided on it. */
+  findOf(requirement: RequirementRecord, now: number): RememberedDecision | undefined
+  remove(key: { readonly agent: string; readonly id: string }): boolean
+}
+
+interface RecordRow {
+  readonly place: number
+  readonly value: string
+}
+
+const ownerOf = (agent: string) => `agent:${agent}`
+
+export function createRememberedTable(db: Database): RememberedTable {
+  const findAsker = prepareQuery<{ sender: string; via: string }>(
+    db,
+    `SELECT json_extract(envelope, '$.sender') AS sender, json_extract(envelope, '$.received_via') AS via
+     FROM messages WHERE number = ?`,
+  )
+  const remove = prepareQuery(db, 'DELETE FROM records WHERE kind = ? AND owner = ? AND key = ?')
+  const insert = prepareQuery(
+    db,
+    `INSERT INTO records (kind, owner, key, version, value, message, person, goes_at) VALUES (?, ?, ?, 1, ?, ?, ?, ?)`,
+  )
+  const dropOldest = prepareQuery(
+    db,
+    `DELETE FROM records WHERE place IN (SELECT place FROM records INDEXED BY records_person
+       WHERE person = ?1 AND kind = ?2 AND owner = ?3 ORDER BY place DESC LIMIT -1 OFFSET ${mostRemembered})`,
+  )
+  const standing = 'kind = ?1 AND owner = ?2 AND goes_at > ?3 AND place < ?4'
+  const list = prepareQuery<RecordRow>(
+    db,
+    `SELECT place, value FROM records INDEXED BY records_owner WHERE ${standing} ORDER BY place DESC LIMIT +?5`,
+  )
+  const listOfPerson = prepareQuery<RecordRow>(
+    db,
+    `SELECT place, value FROM records INDEXED BY records_person WHERE person = ?6 AND ${standing} ORDER BY place DESC LIMIT +?5`,
+  )
+  const find = prepareQuery<{ value: string }>(
+    db,
+    'SELECT value FROM records WHERE kind = ? AND owner = ? AND key = ? AND goes_at > ?',
+  )
+
+  const findByKey = ({ agent, id }: { readonly agent: string; readonly id: string }, now: number) => {
+    const row = find.get(rememberedKind, ownerOf(agent), id, now)
+    return row && readRemembered(row.value)
+  }
+
+  return {
+    keep(requirement, decision, now) {
+      const asker = findAsker.get(requirement.message)
+      const planned = asker && planRemembered(requirement, decision, { sender: parseJson(asker.sender), now })
+      if (!planned) return
+      const { place, value, until } = planned
+      const [kind, owner, key] = [place.kind, place.owner, place.key] as const
+      const person = personKeyOf(asker.via, requirement.address)
+      // What is of one conversation goes with it.
+      const message = value.scope === 'conversation' ? requirement.message : null
+      remove.run(kind, owner, key)
+      insert.run(kind, owner, key, formatJson(value), message, person, until)
+      dropOldest.run(person, kind, owner)
+    },
+    list({ agent, persons, after = Number.MAX_SAFE_INTEGER, limit }, now) {
+      const page = [rememberedKind, ownerOf(agent), now, after, limit] as const
+      const rows = persons ? persons.flatMap(person => listOfPerson.all(...page, person)) : list.all(...page)
+      return rows
+        .toSorted((one, other) => other.place - one.place)
+        .slice(0, limit)
+        .map(({ place, value }) => ({ ...readRemembered(value), place }))
+    },
+    find: findByKey,
+    findOf(requirement, now) {
+      const asker = findAsker.get(requirement.message)
+      if (!asker || (requirement.status !== 'granted' && requirement.status !== 'declined')) return undefined
+      const ids = listRememberedIds(requirement, parseJson(asker.sender))
+      const found = ids.map(id => findByKey({ agent: requirement.agent, id }, now))
+      return found.find(each => each?.requirement === requirement.id)
+    },
+    remove: ({ agent, id }) => remove.run(rememberedKind, ownerOf(agent), id).changes > 0,
+  }
+}
+
+function readRemembered(value: string): RememberedDecision {
+  return rememberedDecisionSchema.parse(parseJson(value))
+}

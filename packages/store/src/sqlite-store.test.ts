@@ -1,4 +1,0 @@
-import { storeContract } from '@postern/testing'
-import { openTestStore } from '../test/open-test-store.ts'
-
-storeContract('openSqliteStore()', openTestStore)

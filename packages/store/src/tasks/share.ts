@@ -1,0 +1,24 @@
+import type { Batch } from '../engine/batch.ts'
+import { addTaskBytes } from '../engine/batch.ts'
+import type { Database } from '../engine/database.ts'
+import { prepareQuery } from '../engine/database.ts'
+
+/** What a message, its answer and what was noted between them take of the bytes of its task's owner: books what `change` makes of it. Synchronous: inside a write. */
+type BookChange = (batch: Batch, message: number, change: () => void) => void
+
+export function createTaskShares(db: Database): BookChange {
+  const measure = prepareQuery<{ owner: string; bytes: number }>(
+    db,
+    `SELECT k.owner, coalesce(octet_length(m.raw), 0) + coalesce((SELECT octet_length(content) FROM entries WHERE seq = ?1), 0)
+       + coalesce((SELECT octet_length(e.content) FROM responses r JOIN entries e ON e.seq = r.seq WHERE r.message = ?1), 0)
+       + coalesce((SELECT sum(octet_length(e.content)) FROM entries e
+           WHERE e.scope = 'trace' AND e.thread_id = m.thread_id AND e.answers = ?1), 0)
+       + coalesce((SELECT sum(bytes) FROM blob_uses WHERE message = ?1), 0) AS bytes
+     FROM messages m JOIN tasks k ON k.id = m.task_id WHERE m.number = ?1`,
+  )
+  return (batch, message, change) => {
+    const before = measure.get(message)
+    change()
+    if (before) addTaskBytes(batch, before.owner, (measure.get(message)?.bytes ?? 0) - before.bytes)
+  }
+}

@@ -1,0 +1,70 @@
+import type { TaskFilter, TaskRecord, TaskStore } from '@postern/core'
+import { prepareQuery } from '../engine/database.ts'
+import type { StoreContext } from '../engine/store-context.ts'
+import type { ResponseTable } from '../messages/responses.ts'
+import type { TurnTable } from '../turns/table.ts'
+import { createCancel } from './cancel.ts'
+import type { ExpiryDeps } from './expiry.ts'
+import { createTaskExpiry } from './expiry.ts'
+import { createTaskRecorder, maxEntryBytes } from './record.ts'
+import type { TaskRow } from './row.ts'
+import { taskColumns as columns } from './row.ts'
+import type { WatchTable } from './watches.ts'
+import { createWatchStore } from './watches.ts'
+
+const matches = `owner = ?1 AND updated_at >= ?2 AND (?3 IS NULL OR agent = ?3) AND (?4 IS NULL OR context = ?4)
+  AND (?5 IS NULL OR state = ?5)`
+
+interface TaskStoreDeps extends ExpiryDeps {
+  readonly turns: TurnTable
+  readonly watches: WatchTable
+  readonly responses: ResponseTable
+}
+
+export function createTaskStore(context: StoreContext, tables: TaskStoreDeps): TaskStore {
+  const { db } = context
+  const find = prepareQuery<TaskRow>(db, `SELECT ${columns} FROM tasks WHERE owner = ? AND native_id = ?`)
+  const list = prepareQuery<TaskRow>(
+    db,
+    `SELECT ${columns} FROM tasks WHERE ${matches} AND (updated_at, native_id) < (?6, ?7)
+     ORDER BY updated_at DESC, native_id DESC LIMIT +?8`,
+  )
+  const countAll = prepareQuery<{ total: number }>(db, `SELECT count(*) AS total FROM tasks WHERE ${matches}`)
+  const toRecord = createTaskRecorder(db)
+
+  const readResponse = ({ response_seq: seq }: TaskRow) =>
+    seq === null ? undefined : tables.responses.find(seq)?.response
+
+  /** Of many tasks, each of which may have a large answer, those are read too only when they are looked at; by then they may have expired. */
+  function toListedRecord(row: TaskRow, maxBytes: number): TaskRecord {
+    let response: { readonly read: TaskRecord['response'] } | undefined
+    return Object.defineProperty(toRecord(row, undefined, maxBytes), 'response', {
+      enumerable: true,
+      get() {
+        response ??= { read: readResponse(row) }
+        return response.read
+      },
+    })
+  }
+
+  return {
+    async findTask({ owner, id }) {
+      const row = find.get(owner, id)
+      return row && toRecord(row, readResponse(row))
+    },
+    async listTasks(filter) {
+      const wanted = filterValues(filter)
+      const { updatedAt, id } = filter.after ?? { updatedAt: Number.MAX_SAFE_INTEGER, id: '' }
+      const rows = list.all(...wanted, updatedAt, id, filter.limit)
+      const tasks = rows.map(row => toListedRecord(row, Math.floor(maxEntryBytes / rows.length)))
+      return { tasks, total: countAll.get(...wanted)?.total ?? 0 }
+    },
+    cancelTask: createCancel(context, tables),
+    ...createTaskExpiry(context, tables),
+    ...createWatchStore(context, tables.watches),
+  }
+}
+
+function filterValues({ owner, updatedSince, agent, context, state }: TaskFilter): readonly (string | number | null)[] {
+  return [owner, updatedSince ?? 0, agent ?? null, context ?? null, state ?? null]
+}

@@ -1,0 +1,97 @@
+import type { TaskIntake, TaskState } from '@postern/core'
+import type { Batch } from '../engine/batch.ts'
+import { addTask } from '../engine/batch.ts'
+import type { Database } from '../engine/database.ts'
+import { prepareInsert, prepareQuery } from '../engine/database.ts'
+import { endTaskTotal } from '../engine/task-bytes.ts'
+import type { TaskRow } from './row.ts'
+import { taskColumns } from './row.ts'
+
+export interface TaskTable {
+  /**
+   * The row of a task that takes one more message; `ended`, or `full` when its owner has as many open ones as he may, or `taken` when it was to be
+   * a new one.
+   */
+  continueTask(
+    batch: Batch,
+    task: TaskIntake,
+    at: { readonly agent: string; readonly now: number },
+  ): number | 'ended' | 'full' | 'taken'
+  setWorking(task: number, now: number): void
+  /** The row alone: what was said in it is gone. */
+  remove(task: number): void
+  /** A task ends with the last of its turns: while another one is open it cannot have ended. */
+  finish(task: number, state: TaskState, responseSeq: number | undefined, now: number): FinishedTask | undefined
+}
+
+interface FinishedTask extends TaskRow {
+  /** Somebody is to be told. */
+  readonly is_watched: 0 | 1
+}
+
+const openStates: readonly TaskState[] = ['submitted', 'working', 'input_required', 'auth_required']
+
+export function createTaskTable(db: Database): TaskTable {
+  const find = createTaskFinder(db)
+  const insert = prepareInsert(
+    db,
+    `INSERT INTO tasks (owner, native_id, agent, context, state, updated_at, share) VALUES (?, ?, ?, ?, 'submitted', ?, ?)`,
+  )
+  const setState = prepareQuery(db, 'UPDATE tasks SET state = ?, updated_at = ? WHERE id = ?')
+  const remove = prepareQuery<{ owner: string }>(db, 'DELETE FROM tasks WHERE id = ? RETURNING owner')
+  const uncount = prepareQuery(db, 'UPDATE task_bytes SET tasks = tasks - 1 WHERE owner = ?')
+  const endCount = prepareQuery(db, endTaskTotal)
+  const finish = prepareQuery<FinishedTask>(
+    db,
+    `UPDATE tasks SET updated_at = ?2, response_seq = coalesce(?3, response_seq), state = CASE
+       WHEN EXISTS (SELECT 1 FROM turns WHERE task_id = ?1 AND ended_at IS NULL) THEN 'submitted' ELSE ?4 END
+     WHERE id = ?1 RETURNING ${taskColumns}, EXISTS (SELECT 1 FROM task_watches WHERE task_id = ?1) AS is_watched`,
+  )
+  return {
+    continueTask(batch, task, { agent, now }) {
+      const known = find(task)
+      if (known === 'full') return 'full'
+      if (known === 'none') {
+        addTask(batch, task.owner)
+        return insert(task.owner, task.id, agent, task.context, now, task.share?.name ?? null)
+      }
+      if (task.isNew) return 'taken'
+      if (!openStates.includes(known.state) && !(task.reopens && known.state !== 'canceled')) return 'ended'
+      setState.run('submitted', now, known.id)
+      return known.id
+    },
+    remove(task) {
+      const removed = remove.get(task)
+      if (!removed) return
+      uncount.run(removed.owner)
+      endCount.run(removed.owner)
+    },
+    setWorking: (task, now) => void setState.run('working', now, task),
+    finish: (task, state, responseSeq, now) => finish.get(task, now, responseSeq ?? null, state),
+  }
+}
+
+interface KnownTask {
+  readonly id: number
+  readonly state: TaskState
+}
+
+/** A task of its owner; where there is none, whether he may have one more open. One question: each costs a way to a database that is far. */
+function createTaskFinder(db: Database): (task: TaskIntake) => KnownTask | 'none' | 'full' {
+  const isOpen = `state IN (${openStates.map(state => `'${state}'`).join(', ')})`
+  // Left to itself it would go through all tasks of the owner.
+  const open = `SELECT 1 FROM tasks INDEXED BY tasks_open WHERE owner = ?1 AND ${isOpen} LIMIT +?3`
+  const shared = `SELECT 1 FROM tasks INDEXED BY tasks_open_shares WHERE owner = ?1 AND share = ?4 AND ${isOpen} LIMIT +?5`
+  const unlessKnown = (rows: string) => `CASE WHEN count(*) = 0 THEN (SELECT count(*) FROM (${rows})) ELSE 0 END`
+  const find = prepareQuery<(KnownTask | { id: null }) & { open: number; shared: number }>(
+    db,
+    `SELECT max(id) AS id, max(state) AS state, ${unlessKnown(open)} AS open, ${unlessKnown(shared)} AS shared
+     FROM tasks WHERE owner = ?1 AND native_id = ?2`,
+  )
+  return ({ owner, id, most = Number.POSITIVE_INFINITY, share }) => {
+    const row = find.get(owner, id, Number.isFinite(most) ? most : 0, share?.name ?? null, share?.most ?? 0)
+    if (!row) return 'none'
+    if (row.id !== null) return row
+    return row.open >= most || (share !== undefined && row.shared >= share.most) ? 'full' : 'none'
+  }
+}

@@ -1,0 +1,93 @@
+import type { Json, TaskState, TaskStore, TaskWatch, WatchTarget } from '@postern/core'
+import { maxWatches } from '@postern/core'
+import type { DeliveryTable, NewDelivery } from '../deliveries/table.ts'
+import type { Batch } from '../engine/batch.ts'
+import type { Database } from '../engine/database.ts'
+import { formatJson, parseJson, prepareQuery } from '../engine/database.ts'
+import type { StoreContext } from '../engine/store-context.ts'
+
+interface WatchRow {
+  readonly id: string
+  readonly destination: string
+  readonly target: string
+}
+
+interface WatchedTask {
+  readonly owner: string
+  readonly native_id: string
+  readonly context: string
+  readonly state: TaskState
+  readonly updated_at: number
+}
+
+export interface WatchTable {
+  add(task: number, watch: TaskWatch): 'watching' | 'full'
+  /** Queues what became of the task for everybody who watches it. */
+  tell(batch: Batch, task: number, cause: NewDelivery): void
+}
+
+export function createWatchTable(db: Database, deliveries: Pick<DeliveryTable, 'queue'>): WatchTable {
+  const countOthers = prepareQuery<{ others: number }>(
+    db,
+    'SELECT count(*) AS others FROM task_watches WHERE task_id = ? AND id <> ?',
+  )
+  const insert = prepareQuery(
+    db,
+    `INSERT INTO task_watches (task_id, id, destination, target) VALUES (?, ?, ?, ?)
+     ON CONFLICT (task_id, id) DO UPDATE SET destination = excluded.destination, target = excluded.target`,
+  )
+  const list = prepareWatchList(db)
+  const find = prepareQuery<WatchedTask>(
+    db,
+    'SELECT owner, native_id, context, state, updated_at FROM tasks WHERE id = ?',
+  )
+  return {
+    add(task, { id, to, target }) {
+      if ((countOthers.get(task, id)?.others ?? 0) >= maxWatches) return 'full'
+      insert.run(task, id, to, formatJson(target))
+      return 'watching'
+    },
+    tell(batch, task, cause) {
+      const watches = list.all(task)
+      const watched = watches.length > 0 ? find.get(task) : undefined
+      if (!watched) return
+      const planned = watches.map(({ id, destination }) => ({ to: destination, target: toTarget(watched, id) }))
+      deliveries.queue(batch, planned, cause)
+    },
+  }
+}
+
+function prepareWatchList(db: Database) {
+  return prepareQuery<WatchRow>(db, 'SELECT id, destination, target FROM task_watches WHERE task_id = ? ORDER BY id')
+}
+
+function toTarget({ owner, native_id, context, state, updated_at }: WatchedTask, watch: string): Json {
+  const target: WatchTarget = { watch, owner, id: native_id, context, state, at: updated_at }
+  return { ...target }
+}
+
+export function createWatchStore(
+  { db, write }: StoreContext,
+  watches: WatchTable,
+): Pick<TaskStore, 'watchTask' | 'listWatches' | 'endWatch'> {
+  const findTask = prepareQuery<{ id: number }>(db, 'SELECT id FROM tasks WHERE owner = ? AND native_id = ?')
+  const list = prepareWatchList(db)
+  const remove = prepareQuery(db, 'DELETE FROM task_watches WHERE task_id = ? AND id = ?')
+  return {
+    watchTask: (key, watch) =>
+      write(() => {
+        const task = findTask.get(key.owner, key.id)
+        return task ? watches.add(task.id, watch) : 'unknown'
+      }),
+    async listWatches(key) {
+      const task = findTask.get(key.owner, key.id)
+      const rows = task ? list.all(task.id) : []
+      return rows.map(({ id, destination, target }) => ({ id, to: destination, target: parseJson<Json>(target) }))
+    },
+    endWatch: (key, id) =>
+      write(() => {
+        const task = findTask.get(key.owner, key.id)
+        if (task) remove.run(task.id, id)
+      }),
+  }
+}

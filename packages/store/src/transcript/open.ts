@@ -1,0 +1,135 @@
+import { randomBytes } from 'node:crypto'
+import { Rejection } from '@postern/core'
+import type { OwnerQuota, ThreadKey, TranscriptStore } from '@postern/transcript'
+import { nameEntry } from '@postern/transcript'
+import type { StoreContext } from '../engine/store-context.ts'
+import { createTaskBytes } from '../engine/task-bytes.ts'
+import { createTranscriptTable } from './entry-table.ts'
+import { createRangeReader } from './range-query.ts'
+import type { StoreThreadName } from './store/binding.ts'
+import { createStoreBindings } from './store/binding.ts'
+import type { DiffDeps } from './store/diff.ts'
+import { createDiffFinder } from './store/diff.ts'
+import { createStoreEntries } from './store/entries.ts'
+import type { TranscriptThread } from './thread-table.ts'
+import { createTranscriptThreads, holderOf } from './thread-table.ts'
+import { createThreadWrites } from './thread-writes.ts'
+import { createUsageTable } from './usage.ts'
+
+/** A transcript that the conversations of the store can be part of. */
+export interface StoreTranscript extends TranscriptStore {
+  /**
+   * From now on what is said in a conversation of the store is part of the thread, and what was said, too: read where the store keeps it, so
+   * that edits and what is forgotten show here as well. False when there is no such conversation (yet).
+   * `reader`: of what was said only the words of these principals, and the answers to them. @throws Rejection forbidden
+   */
+  bindStore(thread: ThreadKey, conversation: StoreThreadName | number, reader?: readonly string[]): Promise<boolean>
+  /** Whether the store has such a conversation; nothing is written. */
+  hasConversation(conversation: StoreThreadName): Promise<boolean>
+  /** With the tasks of the store: each is an entry more. */
+  readUsage(owner: string): Promise<OwnerQuota>
+  /** Whether there is room for so much more, for what is not written here. @throws Rejection too_large */
+  checkQuota(owner: string, by: OwnerQuota, most: OwnerQuota): Promise<void>
+  /** All threads of an owner, with their names; how many there were. Locks do not keep them. */
+  forgetOwner(owner: string): Promise<number>
+}
+
+/** The transcript beside the store's own tables, in the same file: what resolves is durable. */
+export function createSqliteTranscript({ db, write, now, scrub }: StoreContext, tables: DiffDeps): StoreTranscript {
+  const threads = createTranscriptThreads(db)
+  const said = createStoreEntries(db, createDiffFinder(db, tables))
+  const table = createTranscriptTable(db, said)
+  const bindings = createStoreBindings(db, said)
+  const readRange = createRangeReader(db, table)
+  const usage = createUsageTable(db)
+  const writes = createThreadWrites({ threads, table, bindings, usage })
+  const taskBytes = createTaskBytes(db)
+  /** What needs room: what came to the owner's tasks in the same transaction takes of it, too. */
+  const writeInto = <T>(operation: () => T) =>
+    write(batch => {
+      taskBytes.book(batch)
+      return operation()
+    })
+
+  /** What was said at the store since somebody last looked gets its places. */
+  async function catchUp(key: ThreadKey): Promise<TranscriptThread | undefined> {
+    for (;;) {
+      const thread = threads.find(key)
+      if (!thread || !bindings.hasNews(thread.id)) return thread
+      await write(() => void writes.takeNews(key))
+    }
+  }
+
+  return {
+    readUsage: async owner => usage.read(owner),
+    checkQuota: async (owner, by, most) => usage.check(owner, by, most),
+    async openThread(owner, alias, most) {
+      const known = threads.findByAlias(owner, alias)
+      return known === undefined ? writeInto(() => writes.open(owner, alias, most)) : { owner, thread_id: known }
+    },
+    async findThread(owner, alias) {
+      const known = threads.findByAlias(owner, alias)
+      return known === undefined ? undefined : { owner, thread_id: known }
+    },
+    addAlias: (key, alias) =>
+      write(() => {
+        const { id } = threads.require(key)
+        const known = threads.findByAlias(key.owner, alias)
+        if (known === undefined) threads.addAlias(key.owner, alias, id)
+        else if (known !== key.thread_id) {
+          throw new Rejection('forbidden', 'Cannot name thread: the name is another thread’s')
+        }
+      }),
+    async listAliases(key) {
+      const thread = threads.find(key)
+      return thread ? threads.listAliases(thread.id) : []
+    },
+    append: (key, entries, request) => writeInto(() => writes.append(key, entries, { request, now: now() })),
+    async read(key, range = {}) {
+      const thread = await catchUp(key)
+      return thread ? readRange(thread.id, range) : []
+    },
+    async find(key, entryIds) {
+      const thread = await catchUp(key)
+      if (!thread) return []
+      return entryIds
+        .map(id => table.findByName(thread.id, nameEntry({ entry_id: id })))
+        .filter(entry => entry !== undefined)
+    },
+    replace: (key, entries, request) => writeInto(() => writes.replace(key, entries, { request, now: now() })),
+    forget: (key, request) => write(() => writes.forget(key, { request, now: now() })),
+    hasConversation: async conversation => bindings.findStoreThread(conversation) !== undefined,
+    bindStore: (key, conversation, reader) =>
+      write(() => {
+        threads.require(key)
+        const connectionWorker =
+          typeof conversation === 'number' ? conversation : bindings.findStoreThread(conversation)
+        if (connectionWorker !== undefined)
+          writes.bind(key, connectionWorker, reader && JSON.stringify(reader.toSorted()))
+        return connectionWorker !== undefined
+      }),
+    async forgetOwner(owner) {
+      const forgotten = await write(() => writes.forgetOwner(owner))
+      scrub()
+      return forgotten
+    },
+    acquireLock: (key, ttlMs) =>
+      write(() => {
+        const thread = threads.require(key)
+        if (holderOf(thread, now()) !== undefined) return undefined
+        const lock = { token: randomBytes(16).toString('hex'), fence: thread.fences + 1 }
+        const expires_at = now() + ttlMs
+        threads.lock(thread.id, { ...lock, until: expires_at })
+        return { ...lock, expires_at }
+      }),
+    async isLocked(key) {
+      const thread = threads.find(key)
+      return thread !== undefined && holderOf(thread, now()) !== undefined
+    },
+    releaseLock: (key, token) =>
+      write(() => {
+        const thread = threads.find(key)
+        return thread !== undefined && threads.unlock(thread.id, token, now())
+      }),
+  }
+}

@@ -1,0 +1,46 @@
+import { createMemoryRecords, type RecordStore } from '@postern/transcript'
+import fc from 'fast-check'
+import { expect, test } from 'vitest'
+import { openSqliteStore } from '../../index.ts'
+
+const log = { debug() {}, info() {}, warn() {}, error() {} }
+
+type Step = readonly ['insert' | 'swap' | 'swap-stale' | 'put' | 'remove' | 'list', string, string, number]
+
+/** One step, and what can be seen of it; versions differ between shelves, what they allow does not. */
+async function take(records: RecordStore, [verb, owner, key, value]: Step): Promise<unknown> {
+  const place = { kind: 'k', owner, key }
+  const version = (await records.get(place))?.version ?? -1
+  const steps = {
+    insert: () => records.insert(place, value),
+    swap: () => records.swap(place, version, value),
+    'swap-stale': () => records.swap(place, version - 1, value),
+    put: () => records.put(place, value),
+    remove: () => records.remove(place),
+    list: () => records.list('k', owner, { limit: 2, offset: value % 2 }).then(found => found.map(strip)),
+  }
+  return steps[verb]()
+}
+
+const strip = ({ key, value }: { readonly key: string; readonly value: unknown }) => ({ key, value })
+
+test('the record store in the store’s file gives what the record store in memory gives', async () => {
+  const store = await openSqliteStore({ path: ':memory:', now: () => 1, log })
+  let run = 0
+  const step = fc.tuple(
+    fc.constantFrom('insert', 'swap', 'swap-stale', 'put', 'remove', 'list'),
+    fc.constantFrom('ann', 'bob'),
+    fc.constantFrom('a', 'b', '../c', 'ann"'),
+    fc.nat(9),
+  ) as fc.Arbitrary<Step>
+  const play = async (steps: readonly Step[]) => {
+    const memory = createMemoryRecords()
+    run += 1
+    for (const [verb, owner, key, value] of steps) {
+      const seen = await take(store.records, [verb, `${owner} ${run}`, key, value])
+      expect(seen).toEqual(await take(memory, [verb, `${owner} ${run}`, key, value]))
+    }
+  }
+  await fc.assert(fc.asyncProperty(fc.array(step, { maxLength: 12 }), play), { numRuns: 100 })
+  await store.close()
+})

@@ -1,0 +1,97 @@
+import type { Json } from '@postern/core'
+import type { RecordKey, RecordQuota, RecordStore, StoredRecord } from '@postern/transcript'
+import { formatJson, parseJson, prepareQuery } from '../../engine/database.ts'
+import type { StoreContext } from '../../engine/store-context.ts'
+import { createKeptDataTable } from './kept-data.ts'
+
+interface RecordRow {
+  readonly key: string
+  readonly version: number
+  readonly value: string
+}
+
+/** Of what is over, at each insertion: more than one, so that it does not grow. */
+const mostPurged = 20
+
+export interface OwnedRecordStore extends RecordStore {
+  /** All records of an owner; how many there were. */
+  removeOwner(owner: string): Promise<number>
+  /** What is counted of an owner's records. */
+  readRoom(owner: string): Promise<RecordQuota>
+}
+
+/** Small records beside the transcript, in the same file. */
+export function createRecordStore({ db, write, now, scrub }: StoreContext): OwnedRecordStore {
+  const at = 'kind = ? AND owner = ? AND key = ?'
+  const kept = createKeptDataTable(db)
+  const isThere = '(goes_at IS NULL OR goes_at > ?)'
+  const find = prepareQuery<RecordRow>(db, `SELECT key, version, value FROM records WHERE ${at} AND ${isThere}`)
+  const insert = prepareQuery(
+    db,
+    `INSERT OR IGNORE INTO records (kind, owner, key, version, value, message, person, goes_at)
+     SELECT ?1, ?2, ?3, 1, ?4, ?5, ?6, ?7 WHERE EXISTS (SELECT 1 FROM messages WHERE number = ?5) OR ?5 IS NULL`,
+  )
+  const purge = prepareQuery(
+    db,
+    `DELETE FROM records WHERE place IN
+       (SELECT place FROM records WHERE goes_at <= ? ORDER BY goes_at LIMIT +${mostPurged})`,
+  )
+  const endOver = prepareQuery(db, `DELETE FROM records WHERE ${at} AND goes_at <= ?`)
+  const swap = prepareQuery(db, `UPDATE records SET version = version + 1, value = ? WHERE ${at} AND version = ?`)
+  const tie = prepareQuery(
+    db,
+    `UPDATE records SET message = ?4, person = ?5, goes_at = ?6 WHERE kind = ?1 AND owner = ?2 AND key = ?3`,
+  )
+  const hasMessage = prepareQuery(db, 'SELECT 1 FROM messages WHERE number = ?')
+  const put = prepareQuery(
+    db,
+    `INSERT INTO records (kind, owner, key, version, value) VALUES (?, ?, ?, 1, ?)
+     ON CONFLICT (kind, owner, key) DO UPDATE SET version = records.version + 1, value = excluded.value`,
+  )
+  const remove = prepareQuery(db, `DELETE FROM records WHERE ${at}`)
+  const removeOwner = prepareQuery(db, 'DELETE FROM records WHERE owner = ?')
+  const list = prepareQuery<RecordRow>(
+    db,
+    `SELECT key, version, value FROM records WHERE kind = ? AND owner = ? AND ${isThere}
+     ORDER BY place DESC LIMIT +? OFFSET +?`,
+  )
+  const placed = ({ kind, owner, key }: RecordKey) => [kind, owner, key] as const
+  return {
+    async get(place) {
+      const row = find.get(...placed(place), now())
+      return row && readRecord(row)
+    },
+    insert: (place, value, { message = null, person = null, until = null, most } = {}) =>
+      write(() => {
+        purge.run(now())
+        endOver.run(...placed(place), now())
+        return kept.within(place.owner, most, () => {
+          return insert.run(...placed(place), formatJson(value), message, person, until).changes > 0
+        })
+      }),
+    swap: (place, version, value, ties) =>
+      write(() => {
+        const { message = null, person = null, until = null, most } = ties ?? {}
+        if (message !== null && !hasMessage.get(message)) return false
+        return kept.within(place.owner, most, () => {
+          const isFirst = swap.run(formatJson(value), ...placed(place), version).changes > 0
+          if (isFirst && ties) tie.run(...placed(place), message, person, until)
+          return isFirst
+        })
+      }),
+    put: (place, value) => write(() => void put.run(...placed(place), formatJson(value))),
+    remove: place => write(() => void remove.run(...placed(place))),
+    async removeOwner(owner) {
+      const removed = await write(() => removeOwner.run(owner).changes)
+      scrub()
+      return removed
+    },
+    readRoom: async owner => kept.read(owner),
+    list: async (kind, owner, { limit = -1, offset = 0 } = {}) =>
+      list.all(kind, owner, now(), limit, offset).map(readRecord),
+  }
+}
+
+function readRecord({ key, version, value }: RecordRow): StoredRecord {
+  return { key, version, value: parseJson<Json>(value) }
+}

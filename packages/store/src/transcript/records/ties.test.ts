@@ -1,0 +1,181 @@
+import type { Intake } from '@postern/core'
+import { createPendingActions } from '@postern/transcript'
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import type { GatewayStore } from '../../index.ts'
+import { openSqliteStore } from '../../index.ts'
+
+const log = { debug() {}, info() {}, warn() {}, error() {} }
+const dayMs = 24 * 3_600_000
+const ann = { via: 'email', address: '@ann@mail.test' } as const
+
+let time: number
+let store: GatewayStore
+
+beforeEach(async () => {
+  time = Date.UTC(2026, 0, 1)
+  store = await openSqliteStore({ path: ':memory:', now: () => time, log })
+})
+afterEach(() => store.close())
+
+/** Gives its number. */
+async function admit(id: string, address: string, more: Partial<Intake> = {}): Promise<number> {
+  await store.admit(
+    {
+      agent: 'shop',
+      message: {
+        id,
+        thread_id: 't',
+        sender: { address, auth_method: 'none', verified: false },
+        recipient: '@shop@agents.test',
+        parts: [{ kind: 'text', mime: 'text/plain', content: 'please' }],
+        recipient_capabilities: { mention_relay: { kind: 'none' } },
+        received_via: 'email',
+        received_at: '2026-01-01T00:00:00.000Z',
+      },
+      duplicateKey: id,
+      thread: { scope: '', references: ['root'] },
+      aliases: [],
+      proofs: [],
+      raw: { bytes: new Uint8Array(), form: 'json' },
+      target: {},
+      disposition: 'answer',
+      ...more,
+    },
+    'c',
+  )
+  return (await store.findMessage(id))?.number ?? Number.NaN
+}
+
+const placeOf = (key: string, kind = 'pending-action') => ({ kind, owner: 'agent:shop', key })
+const keysOf = async (kind = 'pending-action', owner = 'agent:shop') =>
+  (await store.records.list(kind, owner)).map(({ key }) => key)
+
+describe('what a record is tied to', () => {
+  test('is forgotten with its message, in a conversation where others go on, too', async () => {
+    const [anns, bobs] = [await admit('m1', ann.address), await admit('m2', '@bob@mail.test')]
+    await store.records.insert(placeOf('ann'), { args: 1 }, { message: anns })
+    await store.records.insert(placeOf('bob'), { args: 2 }, { message: bobs })
+    await store.records.insert(placeOf('free'), { args: 3 })
+    await store.forgetPerson({ addresses: [ann] })
+    expect(await keysOf()).toEqual(['free', 'bob'])
+  })
+
+  test('is not written for a message that is gone', async () => {
+    const message = await admit('m1', ann.address)
+    await store.forgetPerson({ addresses: [ann] })
+    expect(await store.records.insert(placeOf('late'), 1, { message })).toBe(false)
+    expect(await keysOf()).toEqual([])
+  })
+
+  test('what came of an action does not bring it back when its person was forgotten meanwhile', async () => {
+    const actions = createPendingActions(store.records, {
+      now: () => time,
+      randomBytes: length => new Uint8Array(length),
+    })
+    const message = await admit('m1', ann.address)
+    const wanted = { kind: 'refund', summary: 'Give it back?', apply_input: { args: { order: 'quince' } } }
+    const { action_id } = await actions.create('agent:shop', wanted, { message })
+    const ended = await actions.resolve('agent:shop', action_id, {
+      decision: 'accepted',
+      resolver: 'link',
+      mayResolve: () => true,
+      async apply() {
+        await store.forgetPerson({ addresses: [ann] })
+        return { refunded: true }
+      },
+    })
+    expect(ended.resolution_result).toEqual({ refunded: true })
+    expect(await keysOf()).toEqual([])
+  })
+
+  test('a person’s records go with the person: with one agent, or with all; nobody else’s', async () => {
+    const tie = (address: string) => ({ person: `email ${address}` })
+    for (const owner of ['agent:shop', 'agent:other']) {
+      for (const address of [ann.address, '@bob@mail.test']) {
+        await store.records.insert({ kind: 'swarm-ban', owner, key: address }, true, tie(address))
+      }
+    }
+    await store.forgetPerson({ agent: 'shop', addresses: [ann] })
+    expect([await keysOf('swarm-ban'), await keysOf('swarm-ban', 'agent:other')]).toEqual([
+      ['@bob@mail.test'],
+      ['@bob@mail.test', ann.address],
+    ])
+    await store.forgetPerson({ addresses: [ann] })
+    expect(await keysOf('swarm-ban', 'agent:other')).toEqual(['@bob@mail.test'])
+  })
+
+  test('an owner’s go with what he said', async () => {
+    const task = { owner: 'web:["https://id.test","ann"]', id: 'run', context: 't' }
+    const message = await admit('m1', ann.address, { thread: { scope: task.owner, references: [] }, task })
+    await store.records.insert(placeOf('call'), 1, { message })
+    await store.records.insert(placeOf('ban', 'swarm-ban'), true, { person: `email ${ann.address}` })
+    await store.records.insert(placeOf('other', 'swarm-ban'), true, { person: 'email @bob@mail.test' })
+    await store.forgetTasks(task.owner)
+    expect([await keysOf(), await keysOf('swarm-ban')]).toEqual([[], ['other']])
+  })
+
+  test('is gone as soon as it is over, and out of the file a few at each insertion', async () => {
+    const kind = 'swarm-shared-item:x'
+    const insert = (key: string, until?: number) => store.records.insert(placeOf(key, kind), 1, { until })
+    const count = async () => (await store.records.readRoom('agent:shop')).records
+    for (let at = 0; at < 30; at += 1) await insert(`old ${at}`, time + dayMs)
+    time += dayMs - 1
+    await insert('new 1', time + dayMs)
+    expect(await keysOf(kind)).toHaveLength(31)
+    time += 1
+    await insert('new 2')
+    expect([await keysOf(kind), await count()]).toEqual([['new 2', 'new 1'], 12])
+    expect(await store.records.get(placeOf('old 29', kind))).toBeUndefined()
+    expect(await insert('old 29')).toBe(true)
+    expect([await keysOf(kind), await count()]).toEqual([['old 29', 'new 2', 'new 1'], 3])
+  })
+
+  test('goes with what it was tied to last', async () => {
+    const [anns, bobs] = [await admit('m1', ann.address), await admit('m2', '@bob@mail.test')]
+    for (const key of ['passed on', 'anns']) await store.records.insert(placeOf(key), 1, { message: anns })
+    const { version = -1 } = (await store.records.get(placeOf('passed on'))) ?? {}
+    expect(await store.records.swap(placeOf('passed on'), version, 2, { message: bobs })).toBe(true)
+    await store.forgetPerson({ addresses: [ann] })
+    expect(await keysOf()).toEqual(['passed on'])
+    const left = (await store.records.get(placeOf('passed on')))?.version ?? -1
+    expect(await store.records.swap(placeOf('passed on'), left, 3, { message: anns })).toBe(false)
+    await store.forgetPerson({ addresses: [{ via: 'email', address: '@bob@mail.test' }] })
+    expect(await keysOf()).toEqual([])
+  })
+})
+
+describe('what is counted of an owner', () => {
+  const kind = 'swarm-shared-state'
+  const most = { records: 2, bytes: 20 }
+  const put = (key: string, words: string) => store.records.insert(placeOf(key, kind), words, { most })
+
+  test('is refused where it would be more than he may have, and nothing of it is kept; less is always taken', async () => {
+    await put('a', 'x'.repeat(10))
+    await expect(put('b', 'x'.repeat(10))).rejects.toMatchObject({
+      code: 'too_large',
+      message: 'Cannot keep: with it there would be more than 20 bytes',
+    })
+    await put('b', 'x')
+    await expect(put('c', '')).rejects.toMatchObject({
+      code: 'too_large',
+      message: 'Cannot keep: with it there would be more than 2 records',
+    })
+    const { version = -1 } = (await store.records.get(placeOf('a', kind))) ?? {}
+    const swap = (words: string, room = most) => store.records.swap(placeOf('a', kind), version, words, { most: room })
+    await expect(swap('x'.repeat(19))).rejects.toMatchObject({ code: 'too_large' })
+    expect(await store.records.get(placeOf('a', kind))).toMatchObject({ version, value: 'x'.repeat(10) })
+    expect(await swap('x'.repeat(9), { records: 0, bytes: 0 })).toBe(true)
+    expect(await store.records.readRoom('agent:shop')).toEqual({ records: 2, bytes: 14 })
+  })
+
+  test('is nothing of what other kinds have, nor of other owners, and is right again when records go', async () => {
+    await store.records.insert(placeOf('free', 'pending-action'), 'x'.repeat(100), { most })
+    await store.records.insert({ kind, owner: 'agent:other', key: 'a' }, 1)
+    await put('a', '')
+    expect(await store.records.readRoom('agent:shop')).toEqual({ records: 1, bytes: 2 })
+    await store.records.removeOwner('agent:other')
+    await store.records.remove(placeOf('a', kind))
+    for (const owner of ['agent:shop', 'agent:other'])
+      expect(await store.records.readRoom(owner)).toEqual({ records: 0, bytes: 0 })
+  })
+})

@@ -1,0 +1,48 @@
+import type { NormalizedMessage, NormalizedResponse } from '@postern/core'
+import { mentionRelays, parseJsonText } from '@postern/core'
+import type { EntryBody, LosslessDiff } from '@postern/transcript'
+import { normalizedCodec } from '@postern/transcript'
+import type { Database } from '../../engine/database.ts'
+import { prepareQuery } from '../../engine/database.ts'
+import type { ReadMessage } from '../../messages/reader.ts'
+import type { ResponseTable } from '../../messages/responses.ts'
+
+type Handled = NormalizedMessage | NormalizedResponse
+type Run = readonly [EntryBody, ...EntryBody[]]
+type Foreign = Parameters<typeof normalizedCodec.diffOf>[1]
+
+/** What to keep with the entries of something said so that it is written as it was handled. It is read from where the store has it. */
+export type FindDiff = (seq: number, said: Run) => LosslessDiff
+
+export interface DiffDeps {
+  readonly readMessage: ReadMessage
+  readonly responses: Pick<ResponseTable, 'find'>
+}
+
+export function createDiffFinder(db: Database, { readMessage, responses }: DiffDeps): FindDiff {
+  const isMessage = prepareQuery(db, 'SELECT 1 FROM messages WHERE number = ?')
+  const findVia = prepareQuery<{ via: keyof typeof mentionRelays }>(
+    db,
+    'SELECT t.via FROM entries e JOIN threads t ON t.id = e.thread_id WHERE e.seq = ?',
+  )
+  const findHandled = (seq: number): Handled | undefined =>
+    isMessage.get(seq) ? readMessage(seq).content : responses.find(seq)?.response
+
+  return (seq, said) => {
+    const handled = findHandled(seq)
+    if (handled) return describeHandled(handled, said)
+    // Brought in from elsewhere: it was sent to nobody here, but the channel is known.
+    const via = said[0].role === 'user' ? findVia.get(seq)?.via : undefined
+    if (via === undefined) return { of: said.length }
+    const known = { received_via: via, recipient_capabilities: { mention_relay: mentionRelays[via] } }
+    return { of: said.length, patch: { set: known } }
+  }
+}
+
+function describeHandled(handled: Handled, said: Run): LosslessDiff {
+  const message = parseJsonText(JSON.stringify(handled)) as Foreign
+  const [own] = normalizedCodec.write(said, { marker: 'none' })
+  // Taken back: an answer is never without parts.
+  const isEmpty = 'status' in handled && handled.parts.length === 0
+  return normalizedCodec.diffOf(said, isEmpty && own ? { ...message, parts: own.parts } : message)
+}

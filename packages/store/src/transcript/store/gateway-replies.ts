@@ -1,0 +1,20 @@
+import type { Database } from '../../engine/database.ts'
+import { prepareQuery } from '../../engine/database.ts'
+import type { SaidPlace, StoreBound } from './place.ts'
+
+/**
+ * What the gateway was asked and answered itself in a conversation, the first of what a thread does not have yet: who chats reads it again, no
+ * agent does. Synchronous.
+ */
+type ListGatewayReplies = (bound: StoreBound, most: number) => readonly SaidPlace[]
+
+export function createGatewayReplyFinder(db: Database): ListGatewayReplies {
+  const list = prepareQuery<SaidPlace>(
+    db,
+    `SELECT seq, coalesce(answers, seq) AS place FROM entries WHERE scope = 'aside' AND thread_id = ?1
+       AND coalesce(answers, seq) >= ?2 AND EXISTS (SELECT 1 FROM transcript_threads WHERE id = ?3 AND substr(owner, 1, 4) = 'web:')
+       AND NOT EXISTS (SELECT 1 FROM transcript_entries x WHERE x.thread = ?3 AND x.store_seq = entries.seq)
+     ORDER BY coalesce(answers, seq), seq LIMIT +?4`,
+  )
+  return ({ store_thread, place, thread }, most) => list.all(store_thread, place, thread, most)
+}

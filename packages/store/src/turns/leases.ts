@@ -1,0 +1,144 @@
+import type { MessageState, Turn, WorkStore } from '@postern/core'
+import { mergeMessages } from '@postern/core'
+import type { Batch } from '../engine/batch.ts'
+import { moveTotal, moveTotals } from '../engine/batch.ts'
+import type { Database } from '../engine/database.ts'
+import { formatJson, prepareQuery } from '../engine/database.ts'
+import { refuseLostLease } from '../engine/lease.ts'
+import { takeShares } from '../engine/shares.ts'
+import type { StoreContext } from '../engine/store-context.ts'
+import type { ReadMessage } from '../messages/reader.ts'
+import type { Gatherable } from './gathering.ts'
+import { createGathering } from './gathering.ts'
+
+interface DueTurn extends Gatherable {
+  readonly agent: string
+  readonly state: MessageState
+  readonly attempt: number
+  readonly unended: number
+  readonly revision: number
+}
+
+export interface TurnLeaseDeps {
+  readonly tasks: { setWorking(task: number, now: number): void }
+  readonly readMessage: ReadMessage
+}
+
+/** Turns are taken up here, in the order they fell due, and given back. */
+export function createTurnLeases(
+  { db, write, writeLightly, writeLast, now }: StoreContext,
+  tables: TurnLeaseDeps,
+): Pick<WorkStore, 'leaseTurns' | 'release' | 'noteWaiting'> & {
+  readonly renewTurn: (turn: Turn, leaseMs: number) => Promise<void>
+} {
+  const findDue = prepareQuery<DueTurn>(
+    db,
+    `SELECT message, agent, thread_id, task_id, state, token, attempt, unended, mode, speaker, revision FROM turns
+     WHERE due_at <= ? AND agent NOT IN (SELECT value FROM json_each(?)) ORDER BY due_at LIMIT +?`,
+  )
+  const claim = prepareQuery(
+    db,
+    `UPDATE turns SET state = 'working', due_at = ?, token = token + 1, attempt = attempt + 1, unended = unended + 1, holder = ?,
+       is_waiting = 0 WHERE message = ?`,
+  )
+  const claimMerged = prepareQuery(
+    db,
+    "UPDATE turns SET state = 'working' WHERE merged_into = ? AND ended_at IS NULL AND state = 'received'",
+  )
+  const renew = prepareQuery(db, 'UPDATE turns SET due_at = ? WHERE message = ? AND token = ? AND holder IS NOT NULL')
+
+  const noteWaiting = prepareQuery(db, 'UPDATE turns SET is_waiting = ? WHERE message = ? AND token = ?')
+  const countElsewhere = createHeldCounter(db)
+  const { gather, listMerged } = createGathering(db)
+
+  function claimTurn(batch: Batch, due: DueTurn, { holder, until }: { holder: string; until: number }): Turn {
+    const message = gather(batch, due)
+    claim.run(until, holder, message)
+    moveTotal(batch, `messages.${due.state}`, 'messages.working')
+    const merged = due.mode === 'merge' ? listMerged(message) : []
+    if (merged.length > 0)
+      moveTotals(batch, claimMerged.run(message).changes, ['messages.received', 'messages.working'])
+    if (due.task_id !== null) tables.tasks.setWorking(due.task_id, now())
+    return toTurn(tables, { ...due, message }, merged)
+  }
+
+  return {
+    leaseTurns: ({ holder, limit, leaseMs, shares }) =>
+      writeLast(batch => {
+        const until = now() + leaseMs
+        const claimed: Turn[] = []
+        takeShares(
+          { limit, shares },
+          {
+            find: (full, rest) => findDue.all(now(), formatJson(full), rest),
+            claim: due => claimed.push(claimTurn(batch, due, { holder, until })),
+            groupOf: ({ agent }) => agent,
+          },
+          shares && countElsewhere(holder, now()),
+        )
+        return claimed
+      }),
+    noteWaiting: ({ message, token }, isWaiting) =>
+      writeLightly(batch => {
+        noteWaiting.run(isWaiting ? 1 : 0, message, token)
+        // Who else works may take another turn of the agent now.
+        if (isWaiting) batch.hasReadyWork = true
+      }),
+    release: createRelease(db, write),
+    renewTurn: async ({ message, token }, leaseMs) =>
+      refuseLostLease(await writeLightly(() => renew.run(now() + leaseMs, message, token).changes), `turn ${message}`),
+  }
+}
+
+function toTurn({ readMessage }: Pick<TurnLeaseDeps, 'readMessage'>, due: DueTurn, merged: readonly number[]): Turn {
+  const { message, token, attempt, unended, revision } = due
+  const { agent, via, content, thread, target, flags, correlationId, task } = readMessage(message)
+  const held = { message, token: token + 1, attempt: attempt + 1, crashes: unended }
+  const turn = { ...held, agent, via, thread, target, correlationId, task, ...(revision > 0 && { revision }) }
+  if (merged.length === 0) return { ...turn, content, flags }
+  const earlier = merged.map(readMessage)
+  return {
+    ...turn,
+    content: mergeMessages(
+      earlier.map(message => message.content),
+      content,
+    ),
+    flags: [...new Set([...earlier.flatMap(message => message.flags), ...flags])],
+    merged,
+  }
+}
+
+/** How many turns of each agent others hold, but for those that wait for another agent. */
+function createHeldCounter(db: Database): (holder: string, now: number) => ReadonlyMap<string, number> {
+  const count = prepareQuery<{ agent: string; held: number }>(
+    db,
+    `SELECT agent, count(*) AS held FROM turns INDEXED BY turns_held
+     WHERE holder IS NOT NULL AND holder <> ? AND due_at > ? AND is_waiting = 0 GROUP BY agent`,
+  )
+  return (holder, now) => new Map(count.all(holder, now).map(({ agent, held }) => [agent, held]))
+}
+
+function createRelease(db: Database, write: StoreContext['write']): WorkStore['release'] {
+  const giveBack = prepareQuery(
+    db,
+    `UPDATE turns SET state = 'received', due_at = ?, attempt = attempt - ?, unended = 0, holder = NULL, error = coalesce(?, error)
+     WHERE message = ? AND token = ? AND holder IS NOT NULL`,
+  )
+  const giveBackMerged = prepareQuery(
+    db,
+    "UPDATE turns SET state = 'received' WHERE merged_into = ? AND ended_at IS NULL AND state = 'working'",
+  )
+  return async ({ message, token }, { dueAt, error, uncounted }) => {
+    const given = await write(batch => {
+      const { changes } = giveBack.run(dueAt, uncounted ? 1 : 0, error ?? null, message, token)
+      if (changes > 0) {
+        const merged = giveBackMerged.run(message).changes
+        moveTotals(batch, 1 + merged, ['messages.working', 'messages.received'])
+      }
+      // Also for a time yet to come: whoever waits for the next due time has to look again.
+      batch.hasReadyWork = true
+      return changes
+    })
+    refuseLostLease(given, `turn ${message}`)
+  }
+}

@@ -1,0 +1,65 @@
+import type { LookupStore, NoteBody, WorkStore } from '@postern/core'
+import { isOthersChat } from '../conversations/person-words.ts'
+import { saidToSome } from '../conversations/private-answers.ts'
+import type { Database } from '../engine/database.ts'
+import { formatJson, parseJson, prepareQuery } from '../engine/database.ts'
+import { refuseLostLease } from '../engine/lease.ts'
+import type { StoreContext } from '../engine/store-context.ts'
+import type { NoteTable } from './note-table.ts'
+import { draftNote } from './note-table.ts'
+
+/** What is noted while a turn goes on. */
+export function createNoting(
+  { db, write }: StoreContext,
+  { notes: table }: { readonly notes: NoteTable },
+): Pick<WorkStore, 'note'> {
+  const findHeld = prepareQuery<{ thread_id: number }>(
+    db,
+    'SELECT thread_id FROM turns WHERE message = ? AND token = ? AND holder IS NOT NULL',
+  )
+  return {
+    async note(turn, notes) {
+      const { message, token, task, content } = turn
+      const drafts = notes.map(note => draftNote(note, content.recipient))
+      const size = drafts.reduce((sum, draft) => sum + draft.content.length, 0)
+      const held = await write(batch => {
+        const row = findHeld.get(message, token)
+        if (row) table.keep(batch, drafts, { message, thread: row.thread_id, owner: task?.owner })
+        return row ? 1 : 0
+      }, size)
+      refuseLostLease(held, `turn ${message}`)
+    },
+  }
+}
+
+interface KeptRow {
+  readonly seq: number
+  readonly entry_id: string
+  readonly answers: number
+  readonly at: string
+  readonly content: string
+}
+
+/** Words that were broken off, and stages, are nobody's notes. */
+const isNoted = "json_extract(content, '$.kind') NOT IN ('text', 'activity')"
+
+/** Nothing of turns whose answer was for some only, or that somebody else began from his chat, in a thread that others read and write, too. */
+export function createNoteLookup(db: Database): Pick<LookupStore, 'readNotes'> {
+  const read = prepareQuery<KeptRow>(
+    db,
+    `SELECT seq, entry_id, answers, at, content FROM entries WHERE scope = 'trace' AND thread_id = ?1 AND answers < ?2
+       AND ${isNoted}
+       AND NOT EXISTS (SELECT 1 FROM responses r JOIN threads t ON t.id = entries.thread_id
+         WHERE r.message = entries.answers AND ${saidToSome}) AND NOT ${isOthersChat('?3')}
+     ORDER BY answers DESC, seq DESC LIMIT +?4`,
+  )
+  return {
+    readNotes: async ({ thread, before, limit, speakers = [] }) =>
+      read
+        .all(thread, before, formatJson(speakers), limit)
+        .reverse()
+        .map(({ seq, entry_id: entryId, answers: message, at, content }) => {
+          return { seq, entryId, message, at, body: parseJson<NoteBody>(content) }
+        }),
+  }
+}

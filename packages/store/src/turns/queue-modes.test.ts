@@ -1,0 +1,75 @@
+import type { Turn } from '@postern/core'
+import { mergeBounds } from '@postern/core'
+import { sketchAnswer, sketchIntake } from '@postern/testing'
+import { expect, test } from 'vitest'
+import { openTestStore } from '../../test/open-test-store.ts'
+
+const sender = {
+  address: '@ada@peer.test',
+  auth_method: 'a2a-jwt' as const,
+  verified: true,
+  identities: [
+    {
+      subject: 'ada',
+      issuer: 'peer.test',
+      method: 'urn:mentionable:auth:a2a-jwt:v0.1',
+      assurance: 'oauth',
+      audience: '@echo@agents.test',
+      issued_at: '2026-01-01T00:00:00.000Z',
+      proof: { type: 'transport' as const, verified_by: '@echo@agents.test' },
+    },
+  ],
+}
+
+async function admitMany(count: number, mode: 'merge' | 'interrupt') {
+  const tested = await openTestStore()
+  const { store } = tested
+  const admitOne = (at: number) =>
+    store.admit(
+      sketchIntake(`m${at}`, { lane: { mode }, message: { thread_id: 't', sender: structuredClone(sender) } }),
+      'c',
+    )
+  await Promise.all(Array.from({ length: count }, (_, at) => admitOne(at)))
+  return tested
+}
+
+/** Answers everything that is due until nothing is, and measures each turn's steps. */
+async function answerAll({ store }: Awaited<ReturnType<typeof openTestStore>>) {
+  const turns: Turn[] = []
+  for (;;) {
+    const [turn] = await store.leaseTurns({ holder: 'w', limit: 9, leaseMs: 1_000 })
+    if (!turn) return turns
+    turns.push(turn)
+    await store.commit(turn, sketchAnswer(turn, 'heard'))
+  }
+}
+
+test('10 000 messages of one sender in one thread are turns of a bounded size each, and every message is answered', async () => {
+  const tested = await admitMany(10_000, 'merge')
+  const turns = await answerAll(tested)
+  expect(turns).toHaveLength(10_000 / mergeBounds.messages)
+  expect(Math.max(...turns.map(({ content }) => content.parts.length))).toBe(mergeBounds.messages)
+  expect((await tested.store.count()).messages).toMatchObject({ answered: 10_000, received: 0, working: 0 })
+  await tested.store.close()
+})
+
+test('10 000 interruptions leave one turn: the newest', async () => {
+  const tested = await admitMany(10_000, 'interrupt')
+  const turns = await answerAll(tested)
+  expect(turns.map(({ content }) => content.id)).toEqual(['m9999'])
+  expect((await tested.store.count()).messages).toMatchObject({ answered: 1, ignored: 9_999 })
+  await tested.store.close()
+})
+
+test('10 000 edits of a message that waits leave one turn, with the last words', async () => {
+  const tested = await openTestStore()
+  const { store } = tested
+  const authorship = { author: 'https://peer.test/ada', object: 'note' }
+  await store.admit(sketchIntake('m', { authorship, message: { thread_id: 't' } }), 'c')
+  const edit = (at: number) =>
+    store.admit(sketchIntake(`e${at}`, { authorship, message: { thread_id: 't', kind: 'edit' } }), 'c')
+  await Promise.all(Array.from({ length: 10_000 }, (_, at) => edit(at)))
+  const turns = await answerAll(tested)
+  expect(turns.map(({ content }) => content.parts)).toMatchObject([[{ content: 'words of e9999' }]])
+  await store.close()
+})

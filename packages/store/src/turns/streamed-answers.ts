@@ -1,0 +1,26 @@
+import type { WorkStore } from '@postern/core'
+import { prepareQuery } from '../engine/database.ts'
+import type { StoreContext } from '../engine/store-context.ts'
+import type { NoteTable } from './note-table.ts'
+import { draftNote } from './note-table.ts'
+
+/** What was heard of answers that were broken off. */
+export function createStreamedAnswers(
+  { db, write }: StoreContext,
+  { notes: table }: { readonly notes: NoteTable },
+): Pick<WorkStore, 'keepStreamed'> {
+  const findCanceled = prepareQuery<{ thread_id: number }>(
+    db,
+    `SELECT t.thread_id FROM turns t JOIN messages m ON m.number = t.message JOIN tasks k ON k.id = t.task_id AND k.state = 'canceled'
+     WHERE t.message = ? AND t.token = ? AND t.ended_at IS NOT NULL`,
+  )
+  return {
+    async keepStreamed({ message, token, task, content }, note) {
+      const draft = draftNote(note, content.recipient)
+      await write(batch => {
+        const row = findCanceled.get(message, token)
+        if (row) table.keep(batch, [draft], { message, thread: row.thread_id, owner: task?.owner })
+      }, draft.content.length)
+    },
+  }
+}

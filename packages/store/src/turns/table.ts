@@ -1,0 +1,151 @@
+import type { MessageState } from '@postern/core'
+import type { Batch } from '../engine/batch.ts'
+import { addToTotal, moveTotal, moveTotals } from '../engine/batch.ts'
+import type { Database } from '../engine/database.ts'
+import { prepareQuery } from '../engine/database.ts'
+import type { QueuePosition } from '../messages/draft.ts'
+import { createInterruption } from './interruption.ts'
+import type { CancelTurn, EndingReason, OpenTurn } from './open-turn.ts'
+import { openTurnColumns } from './open-turn.ts'
+
+interface NewTurn {
+  readonly message: number
+  readonly agent: string
+  readonly thread: number
+  readonly task: number | undefined
+  readonly now: number
+}
+
+/** A turn in its line. */
+export interface QueuedTurn extends NewTurn {
+  readonly lane?: QueuePosition | undefined
+  /** Digest of its authorship: who may change it. */
+  readonly words?: string | undefined
+}
+
+/** The order of turns within a thread: the first open one is ready, the others wait for it. */
+export interface TurnTable {
+  queue(batch: Batch, turn: QueuedTurn): void
+  /** Of an occasion, on which the agent has spoken already. */
+  noteAnswered(batch: Batch, turn: NewTurn): void
+  /** To be called when a turn has ended: the next of its thread becomes ready. */
+  promoteNext(batch: Batch, thread: number, now: number): void
+  readonly cancel: CancelTurn
+  /** Ends the turn of a message, if it is open; its thread goes on. What was to be answered together with it still is. */
+  cancelOf(batch: Batch, message: number, now: number, reason?: EndingReason): void
+  /** The words of an open turn have changed: whoever runs it is broken off, and it is taken up again at once. */
+  restart(batch: Batch, turn: OpenTurn, now: number): void
+  /** A turn that nobody runs speaks for another from now on; what it was to be answered together with comes by itself. */
+  setApart(batch: Batch, turn: OpenTurn, to: { readonly speaker: string | null; readonly now: number }): void
+}
+
+const endings: Readonly<Record<EndingReason, { readonly state: MessageState; readonly error: string }>> = {
+  canceled: { state: 'failed', error: 'canceled' },
+  deleted: { state: 'failed', error: 'canceled' },
+  interrupted: { state: 'ignored', error: 'interrupted by a newer message' },
+}
+
+export function createTurnTable(db: Database): TurnTable {
+  const insert = prepareQuery(
+    db,
+    `INSERT INTO turns (message, thread_id, task_id, agent, state, mode, speaker, ready_at, aborts, words, due_at)
+     VALUES (?1, ?2, ?3, ?5, 'received', ?6, ?7, ?8, ?9, ?10,
+       CASE WHEN EXISTS (SELECT 1 FROM turns WHERE thread_id = ?2 AND ended_at IS NULL) THEN NULL ELSE coalesce(CAST(?8 AS INTEGER), ?4) END)`,
+  )
+  const insertAnswered = prepareQuery(
+    db,
+    "INSERT INTO turns (message, thread_id, agent, state, ended_at) VALUES (?, ?, ?, 'answered', ?)",
+  )
+  const promote = prepareQuery(
+    db,
+    `UPDATE turns SET due_at = max(?1, coalesce(ready_at, 0)) WHERE due_at IS NULL AND message =
+       (SELECT message FROM turns WHERE thread_id = ?2 AND ended_at IS NULL AND merged_into IS NULL ORDER BY message LIMIT 1)`,
+  )
+  const findOpen = prepareQuery<OpenTurn>(
+    db,
+    `SELECT ${openTurnColumns} FROM turns WHERE message = ? AND ended_at IS NULL`,
+  )
+  const end = prepareQuery(
+    db,
+    `UPDATE turns SET state = ?, error = ?, due_at = NULL, holder = NULL, merged_into = NULL, ended_at = ? WHERE message = ?`,
+  )
+  const dissolve = prepareQuery(
+    db,
+    "UPDATE turns SET merged_into = NULL, state = 'received' WHERE merged_into = ? AND ended_at IS NULL RETURNING message",
+  )
+  const respeak = prepareQuery(db, 'UPDATE turns SET speaker = ? WHERE message = ?')
+  const putBack = prepareQuery(db, 'UPDATE turns SET due_at = NULL WHERE message = ? AND holder IS NULL')
+  const takeAway = createTakingAway(db)
+
+  const promoteNext: TurnTable['promoteNext'] = (batch, thread, now) => {
+    if (promote.run(now, thread).changes > 0) batch.hasReadyWork = true
+  }
+  const cancel: CancelTurn = (batch, { message, state }, now, reason = 'canceled') => {
+    const ending = endings[reason]
+    for (const _ of dissolve.all(message)) moveTotal(batch, `messages.${state}`, 'messages.received')
+    end.run(ending.state, ending.error, now, message)
+    moveTotal(batch, `messages.${state}`, `messages.${ending.state}`)
+    batch.notices.push({ topic: `message:${message}`, payload: { kind: reason } })
+  }
+  const interrupt = createInterruption(db, cancel)
+  const restart: TurnTable['restart'] = (batch, { message, merged_into }, now) =>
+    takeAway(batch, merged_into ?? message, now)
+
+  return {
+    queue(batch, { message, agent, thread, task, now, lane, words }) {
+      const broken =
+        lane?.mode === 'interrupt' ? interrupt(batch, { thread, task, speaker: lane.speaker }, now) : undefined
+      const readyAt = lane?.windowMs ? now + lane.windowMs : null
+      const place = [lane?.mode ?? null, lane?.speaker ?? null, readyAt, broken?.aborts ?? 0, words ?? null] as const
+      insert.run(message, thread, task ?? null, now, agent, ...place)
+      addToTotal(batch, 'messages.received')
+      batch.hasReadyWork = true
+      if (broken) promoteNext(batch, thread, now)
+    },
+    noteAnswered(batch, { message, agent, thread, now }) {
+      insertAnswered.run(message, thread, agent, now)
+      addToTotal(batch, 'messages.answered')
+    },
+    promoteNext,
+    cancel,
+    cancelOf(batch, message, now, reason) {
+      const turn = findOpen.get(message)
+      if (!turn) return
+      cancel(batch, turn, now, reason)
+      if (turn.merged_into !== null) takeAway(batch, turn.merged_into, now)
+      promoteNext(batch, turn.thread_id, now)
+    },
+    restart,
+    setApart(batch, { message, thread_id, merged_into }, { speaker, now }) {
+      const leader = merged_into ?? message
+      respeak.run(speaker, message)
+      if (dissolve.all(leader).length === 0) return
+      putBack.run(leader)
+      promoteNext(batch, thread_id, now)
+    },
+  }
+}
+
+/** Takes a turn away from whoever runs it. What it answers has changed; who answers it now begins anew. */
+function createTakingAway(db: Database): (batch: Batch, leader: number, now: number) => void {
+  const change = prepareQuery<{ holder: string | null }>(
+    db,
+    'UPDATE turns SET revision = revision + 1 WHERE message = ? AND ended_at IS NULL RETURNING holder',
+  )
+  const free = prepareQuery(
+    db,
+    `UPDATE turns SET state = 'received', due_at = ?1, token = token + 1, attempt = attempt - 1, unended = 0, holder = NULL,
+       aborts = aborts + 1 WHERE message = ?2`,
+  )
+  const freeMerged = prepareQuery(
+    db,
+    "UPDATE turns SET state = 'received' WHERE merged_into = ? AND ended_at IS NULL AND state = 'working'",
+  )
+  return (batch, leader, now) => {
+    if (!change.get(leader)?.holder) return
+    free.run(now, leader)
+    moveTotals(batch, 1 + freeMerged.run(leader).changes, ['messages.working', 'messages.received'])
+    batch.notices.push({ topic: `message:${leader}`, payload: { kind: 'edited' } })
+    batch.hasReadyWork = true
+  }
+}

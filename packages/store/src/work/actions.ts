@@ -1,0 +1,113 @@
+import type { PlannedAction } from '@postern/core'
+import type { EntryTable } from '../conversations/entries.ts'
+import type { ThreadTable } from '../conversations/threads.ts'
+import { nameScopeOf } from '../conversations/threads.ts'
+import type { Batch } from '../engine/batch.ts'
+import type { Database } from '../engine/database.ts'
+import type { MessageDraft } from '../messages/draft.ts'
+import { draftIntake } from '../messages/draft.ts'
+import { createMessageInserter } from '../messages/insert.ts'
+import type { ReadMessage } from '../messages/reader.ts'
+import type { ResponsePlace, ResponseTable } from '../messages/responses.ts'
+import type { TurnTable } from '../turns/table.ts'
+import type { PartialAnswerDraft, PartialAnswerTable } from './partial-answers.ts'
+import { draftPartialAnswer } from './partial-answers.ts'
+
+type Kind = PlannedAction['kind']
+type ActionOf<K extends Kind> = Extract<PlannedAction, { kind: K }>
+
+/** An act as its columns, made before the transaction. */
+export interface ActionDraft {
+  readonly act: PlannedAction
+  /** Of a post. */
+  readonly partialAnswer: PartialAnswerDraft | undefined
+}
+
+export function draftAction(act: PlannedAction): ActionDraft {
+  return { act, partialAnswer: act.kind === 'post' ? draftPartialAnswer(act.answer, act.answer.response) : undefined }
+}
+
+type Write<K extends Kind> = (batch: Batch, act: ActionOf<K>, draft: ActionDraft, moment: Moment) => void
+
+interface Moment {
+  readonly correlationId: string
+  readonly now: number
+}
+
+/** What acts are written to. */
+export interface ActionDeps {
+  readonly threads: ThreadTable
+  readonly entries: EntryTable
+  readonly turns: TurnTable
+  readonly responses: ResponseTable
+  readonly partialAnswers: PartialAnswerTable
+  readonly readMessage: ReadMessage
+}
+
+/** Makes an act durable, inside a write. What it speaks of may be gone by now: then nothing happens. */
+export function createActionWriter(
+  db: Database,
+  tables: ActionDeps,
+): (batch: Batch, draft: ActionDraft, correlationId: string, now: number) => void {
+  const insertMessage = createMessageInserter(db)
+
+  function admitSyntheticMessage(batch: Batch, draft: MessageDraft, now: number): { message: number; thread: number } {
+    const { intake } = draft
+    const thread = tables.threads.place(intake)
+    const message = tables.entries.append({ ...draft.entry, scope: 'kept' }, { thread, task: undefined })
+    insertMessage(draft, { message, thread, task: undefined })
+    tables.threads.addNames(thread, nameScopeOf(intake), { message, id: intake.message.id, aliases: [] })
+    tables.turns.noteAnswered(batch, { message, agent: intake.agent, thread, task: undefined, now })
+    return { message, thread }
+  }
+
+  function findStanding(id: string): ResponsePlace | undefined {
+    const place = tables.responses.findPlace(id)
+    return place?.retracted_at === null ? place : undefined
+  }
+
+  function sendOf({ seq, message, thread_id, agent, via }: ResponsePlace, now: number) {
+    return { message, response: seq, thread: thread_id, agent, via, now }
+  }
+
+  const writers: { readonly [K in Kind]: Write<K> } = {
+    post(batch, { synthetic, answer }, { partialAnswer }, { correlationId, now }) {
+      // An id that is taken stays with whose it is.
+      if (tables.responses.findPlace(answer.response.id)) return
+      const place = admitSyntheticMessage(batch, draftIntake(synthetic, correlationId), now)
+      const { agent, message } = synthetic
+      tables.partialAnswers.say(batch, partialAnswer, answer, {
+        ...place,
+        agent,
+        via: message.received_via,
+        task: undefined,
+        now,
+      })
+    },
+    tell(batch, { synthetic, planned }, _, { correlationId, now }) {
+      const { message, thread } = admitSyntheticMessage(batch, draftIntake(synthetic, correlationId), now)
+      const { agent } = synthetic
+      const { received_via: via } = synthetic.message
+      tables.partialAnswers.send(batch, planned, { message, thread, response: undefined, agent, via, now })
+    },
+    edit(batch, { response, blobs = [], planned }, _, { now }) {
+      const place = findStanding(response.id)
+      if (!place) return
+      tables.partialAnswers.reword(batch, place, { response, blobs }, now)
+      tables.partialAnswers.send(batch, planned, sendOf(place, now))
+    },
+    delete(batch, { response, planned }, _, { now }) {
+      const place = findStanding(response)
+      if (!place) return
+      tables.partialAnswers.retract(batch, place, now)
+      tables.partialAnswers.send(batch, planned, sendOf(place, now))
+    },
+    react(batch, { message, planned }, _, { now }) {
+      const { agent, via, thread, flags } = tables.readMessage(message)
+      if (flags.includes('deleted')) return
+      tables.partialAnswers.send(batch, planned, { message, response: undefined, thread, agent, via, now })
+    },
+  }
+  return (batch, draft, correlationId, now) =>
+    writers[draft.act.kind](batch, draft.act as never, draft, { correlationId, now })
+}

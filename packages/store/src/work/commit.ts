@@ -1,0 +1,184 @@
+import type {
+  Answer,
+  Blob,
+  Json,
+  MessageState,
+  PlannedAction,
+  TaskRecord,
+  TaskState,
+  Turn,
+  WorkStore,
+} from '@postern/core'
+import type { NewDelivery } from '../deliveries/table.ts'
+import type { Batch } from '../engine/batch.ts'
+import { moveTotals } from '../engine/batch.ts'
+import { formatJson, prepareQuery } from '../engine/database.ts'
+import { refuseLostLease } from '../engine/lease.ts'
+import type { StoreContext } from '../engine/store-context.ts'
+import type { PartialAnswerPosition } from '../messages/partial-answer-position.ts'
+import type { RequirementTable } from '../requirements/table.ts'
+import { createTaskRecorder } from '../tasks/record.ts'
+import type { TaskTable } from '../tasks/table.ts'
+import type { WatchTable } from '../tasks/watches.ts'
+import type { NoteDraft, NoteTable } from '../turns/note-table.ts'
+import { draftNote } from '../turns/note-table.ts'
+import type { ActionDeps, ActionDraft } from './actions.ts'
+import { createActionWriter, draftAction } from './actions.ts'
+import type { PartialAnswerDraft } from './partial-answers.ts'
+import { draftPartialAnswer } from './partial-answers.ts'
+import { createPersonalWriter } from './personal.ts'
+
+/** An answer as its columns, made before the transaction. */
+interface Draft {
+  readonly state: MessageState
+  readonly taskState: TaskState
+  readonly answer: Answer
+  readonly said: PartialAnswerDraft | undefined
+  readonly acts: readonly ActionDraft[]
+  readonly notes: readonly NoteDraft[]
+  readonly agentState: string | undefined
+}
+
+interface TurnRow {
+  readonly thread_id: number
+  readonly task_id: number | null
+}
+
+interface EndedTurn extends TurnRow {
+  /** Another turn of its thread is open. */
+  readonly is_awaited: 0 | 1
+}
+
+export interface CommitDeps extends ActionDeps {
+  readonly notes: NoteTable
+  readonly requirements: RequirementTable
+  readonly tasks: TaskTable
+  readonly watches: WatchTable
+}
+
+export function createCommit(
+  { db, write, now, files }: StoreContext,
+  tables: CommitDeps,
+): Pick<WorkStore, 'commit' | 'say' | 'act'> {
+  const end = prepareQuery<EndedTurn>(
+    db,
+    `UPDATE turns SET state = ?, due_at = NULL, holder = NULL, ended_at = ?, error = ?
+     WHERE message = ? AND token = ? AND holder IS NOT NULL RETURNING thread_id, task_id, EXISTS (SELECT 1 FROM turns o
+       WHERE o.thread_id = turns.thread_id AND o.ended_at IS NULL AND o.message <> turns.message) AS is_awaited`,
+  )
+  const endMerged = prepareQuery<{ message: number }>(
+    db,
+    `UPDATE turns SET state = ?, ended_at = ?, error = ? WHERE merged_into = ? AND ended_at IS NULL RETURNING message`,
+  )
+  const findHeld = prepareQuery<TurnRow>(
+    db,
+    'SELECT thread_id, task_id FROM turns WHERE message = ? AND token = ? AND holder IS NOT NULL',
+  )
+  const writeState = prepareQuery(
+    db,
+    `INSERT INTO agent_states (thread_id, agent, state, scope) SELECT ?1, ?2, ?3, scope FROM threads WHERE id = ?1
+     ON CONFLICT (thread_id, agent) DO UPDATE SET state = excluded.state`,
+  )
+  const writePersonal = createPersonalWriter(db)
+  const writeAct = createActionWriter(db, tables)
+  const toRecord = createTaskRecorder(db)
+
+  const placeOf = ({ message, agent, via, task }: Turn, { thread_id, task_id }: TurnRow, at: number) => {
+    return { message, agent, via, thread: thread_id, task: task_id ?? undefined, owner: task?.owner, now: at }
+  }
+
+  function endTurn({ message, token, merged }: Turn, { state, answer }: Draft, at: number) {
+    const outcome = [state, at, answer.error ?? null] as const
+    const row = end.get(...outcome, message, token)
+    return row && { ...row, merged: merged ? endMerged.all(...outcome, message) : [] }
+  }
+
+  function commitDraft(batch: Batch, turn: Turn, draft: Draft): number {
+    const at = now()
+    const ended = endTurn(turn, draft, at)
+    if (!ended) return 0
+    const place = placeOf(turn, ended, at)
+    tables.notes.keep(batch, draft.notes, place)
+    if (draft.answer.noted !== undefined) tables.notes.dropBeyond(batch, draft.answer.noted, place)
+    const response = tables.partialAnswers.say(batch, draft.said, draft.answer, place)
+    tables.requirements.issue(draft.answer.requirements ?? [], place)
+    if (draft.agentState !== undefined) writeState.run(place.thread, turn.agent, draft.agentState)
+    writePersonal(turn, place.thread, draft.answer)
+    for (const act of draft.acts) writeAct(batch, act, turn.correlationId, at)
+    const task = finishTask(batch, draft, { ...place, response })
+    if (ended.is_awaited) tables.turns.promoteNext(batch, place.thread, at)
+    moveTotals(batch, 1 + ended.merged.length, ['messages.working', `messages.${draft.state}`])
+    for (const { message } of ended.merged)
+      batch.notices.push({ topic: `message:${message}`, payload: { kind: 'settled' } })
+    batch.notices.push({ topic: `message:${turn.message}`, payload: { kind: 'settled', task } })
+    return 1
+  }
+
+  /** @returns the task as it is now, where its answer is at hand */
+  function finishTask(batch: Batch, draft: Draft, cause: NewDelivery & PartialAnswerPosition): TaskRecord | undefined {
+    const { task, response, now: at } = cause
+    if (task === undefined) return undefined
+    const row = tables.tasks.finish(task, draft.taskState, response, at)
+    if (row?.is_watched) tables.watches.tell(batch, task, cause)
+    const { answer, said } = draft
+    return row && said && !answer.isRevision ? toRecord(row, answer.response) : undefined
+  }
+
+  function sayDraft(batch: Batch, turn: Turn, draft: PartialAnswerDraft): number {
+    const row = findHeld.get(turn.message, turn.token)
+    if (!row) return 0
+    tables.partialAnswers.say(batch, draft, draft.answer, placeOf(turn, row, now()))
+    return 1
+  }
+
+  return {
+    async commit(turn, answer) {
+      const draft = draftAnswer(answer, turn.content.recipient)
+      const committed = await files.hold(blobsOf(answer), () => write(batch => commitDraft(batch, turn, draft)))
+      refuseLostLease(committed, `turn ${turn.message}`)
+    },
+    async say(turn, answer) {
+      const draft = draftPartialAnswer(answer, answer.response)
+      const said = await files.hold(blobsOf(answer), () => write(batch => sayDraft(batch, turn, draft)))
+      refuseLostLease(said, `turn ${turn.message}`)
+    },
+    async act(acts, correlationId) {
+      const drafts = acts.map(draftAction)
+      const writeAll = (batch: Batch) => {
+        for (const draft of drafts) writeAct(batch, draft, correlationId, now())
+      }
+      await files.hold(acts.flatMap(blobsOfAction), () => write(writeAll))
+    },
+  }
+}
+
+function draftAnswer(answer: Answer, address: string): Draft {
+  const { response, state, acts = [], notes = [] } = answer
+  return {
+    state: stateAfter(answer),
+    taskState: response?.status ?? (answer.error === undefined ? 'completed' : 'failed'),
+    answer,
+    said: response && draftPartialAnswer(answer, response),
+    acts: acts.map(draftAction),
+    notes: notes.map(note => draftNote(note, address)),
+    agentState: formatState(state),
+  }
+}
+
+function blobsOf({ blobs = [], acts = [] }: Answer): readonly Blob[] {
+  return [...blobs, ...acts.flatMap(blobsOfAction)]
+}
+
+function blobsOfAction(act: PlannedAction): readonly Blob[] {
+  if (act.kind === 'post') return act.answer.blobs ?? []
+  return act.kind === 'edit' ? (act.blobs ?? []) : []
+}
+
+function formatState(state: Json | undefined): string | undefined {
+  return state === undefined ? undefined : formatJson(state)
+}
+
+function stateAfter({ response, error }: Answer): MessageState {
+  if (response) return response.status === 'failed' ? 'failed' : 'answered'
+  return error === undefined ? 'ignored' : 'failed'
+}

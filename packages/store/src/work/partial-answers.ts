@@ -1,0 +1,158 @@
+import type { Answer, Blob, NormalizedResponse, Planned } from '@postern/core'
+import type { BlobTable } from '../blobs/table.ts'
+import type { EntryDraft, EntryTable } from '../conversations/entries.ts'
+import { draftResponseEntry } from '../conversations/entries.ts'
+import type { ThreadTable } from '../conversations/threads.ts'
+import type { DeliveryTable, NewDelivery, OpenDelivery } from '../deliveries/table.ts'
+import type { Batch } from '../engine/batch.ts'
+import { addTaskBytes } from '../engine/batch.ts'
+import type { Database } from '../engine/database.ts'
+import { formatJson, prepareQuery } from '../engine/database.ts'
+import type { PartialAnswerPosition } from '../messages/partial-answer-position.ts'
+import type { ResponseDraft, ResponsePlace, ResponseTable } from '../messages/responses.ts'
+import { draftResponse } from '../messages/responses.ts'
+import { createTaskShares } from '../tasks/share.ts'
+import type { NoteTable } from '../turns/note-table.ts'
+
+/** A response as its columns, made before the transaction. */
+export interface PartialAnswerDraft {
+  readonly answer: Answer
+  readonly entry: EntryDraft
+  readonly response: ResponseDraft
+}
+
+/** What an answer is replaced with. */
+export interface Words {
+  readonly response: NormalizedResponse
+  readonly blobs?: readonly Blob[] | undefined
+}
+
+/** What agents say, revise and take back, with all it sets out on its way. Synchronous: inside a write. */
+export interface PartialAnswerTable {
+  /** @returns the response's seq, if there is one */
+  say(
+    batch: Batch,
+    draft: PartialAnswerDraft | undefined,
+    answer: Answer,
+    place: PartialAnswerPosition,
+  ): number | undefined
+  /** Other words for a response; nothing is sent. */
+  reword(batch: Batch, place: Pick<ResponsePlace, 'seq' | 'message'>, words: Words, now: number): void
+  /** The content is gone, what is still to be delivered of it dies. */
+  retract(batch: Batch, place: Pick<ResponsePlace, 'seq' | 'message'>, now: number): void
+  send(batch: Batch, planned: Planned, cause: NewDelivery): void
+}
+
+interface PartialAnswerDeps {
+  readonly entries: EntryTable
+  readonly notes: NoteTable
+  readonly responses: ResponseTable
+  readonly threads: ThreadTable
+  readonly blobs: BlobTable
+  readonly deliveries: DeliveryTable
+}
+
+export function createPartialAnswerTable(
+  db: Database,
+  { entries, notes, responses, threads, blobs, deliveries }: PartialAnswerDeps,
+): PartialAnswerTable {
+  const broadcast = createBroadcastStarter(db)
+  const bookChange = createTaskShares(db)
+  const findOpen = prepareQuery<OpenDelivery>(
+    db,
+    'SELECT number, thread_id, destination, state FROM deliveries WHERE response_seq = ? AND ended_at IS NULL',
+  )
+  const endBroadcasts = prepareQuery(
+    db,
+    'UPDATE broadcasts SET due_at = NULL, holder = NULL, ended_at = ? WHERE response_seq = ? AND due_at IS NOT NULL',
+  )
+
+  // Of what goes to many each delivery keeps the name alone.
+  const forgetWires = prepareQuery(
+    db,
+    'UPDATE deliveries SET wire = NULL WHERE message = ? AND response_seq = ? AND broadcast IS NULL AND wire IS NOT NULL',
+  )
+
+  function insert(batch: Batch, { answer, entry, response }: PartialAnswerDraft, place: PartialAnswerPosition): number {
+    const { message, thread, task, owner } = place
+    const seq = entries.append(entry, { thread, task, answers: message })
+    responses.insert(seq, place, response)
+    const blobBytes = blobs.keepAll(answer.blobs ?? [], message)
+    if (owner !== undefined) addTaskBytes(batch, owner, Buffer.byteLength(entry.content) + blobBytes)
+    threads.addAnswerNames(thread, { message, id: response.id, aliases: answer.aliases ?? [] })
+    return seq
+  }
+
+  /** What the same turn said meanwhile gives way to this; a crash may have kept it from being said. */
+  function insertOrReword(
+    batch: Batch,
+    draft: PartialAnswerDraft,
+    given: number | undefined,
+    place: PartialAnswerPosition,
+  ): number {
+    const { response, blobs: newBlobs = [] } = draft.answer
+    if (given === undefined || !response) return insert(batch, draft, place)
+    table.reword(batch, { seq: given, message: place.message }, { response, blobs: newBlobs }, place.now)
+    return given
+  }
+
+  const table: PartialAnswerTable = {
+    say(batch, draft, answer, place) {
+      const given = answer.isRevision ? responses.findGiven(place.message) : undefined
+      // Taken back while its turn went on: it stays so.
+      if (given && given.retracted_at !== null) return given.seq
+      const response = draft && insertOrReword(batch, draft, given?.seq, place)
+      table.send(batch, answer, { ...place, response })
+      return response
+    },
+    reword(batch, { seq, message }, { response, blobs: newBlobs = [] }, now) {
+      const { entry, response: draft } = draftPartialAnswer({ response, deliveries: [] }, response)
+      bookChange(batch, message, () => {
+        responses.revise(seq, draft.envelope, now)
+        entries.reword(seq, entry.content)
+        blobs.keepAll(newBlobs, message)
+        blobs.releaseUnnamed(batch, message, seq)
+      })
+    },
+    retract(batch, { seq, message }, now) {
+      for (const open of findOpen.all(seq)) deliveries.giveUp(batch, open, 'the agent has taken it back', now)
+      endBroadcasts.run(now, seq)
+      forgetWires.run(message, seq)
+      responses.retract(seq, now)
+      bookChange(batch, message, () => {
+        notes.remove(batch, message)
+        entries.erase(seq)
+        blobs.releaseUnnamed(batch, message, seq)
+      })
+    },
+    send(batch, planned, cause) {
+      deliveries.queue(batch, planned.deliveries, cause)
+      for (const each of planned.broadcasts ?? []) {
+        broadcast(each, cause)
+        batch.hasReadyWork = true
+      }
+    },
+  }
+  return table
+}
+
+export function draftPartialAnswer(answer: Answer, response: NormalizedResponse): PartialAnswerDraft {
+  return {
+    answer,
+    entry: draftResponseEntry(response),
+    response: draftResponse(response, answer.rendering, answer.isListed === true),
+  }
+}
+
+function createBroadcastStarter(db: Database) {
+  const insert = prepareQuery(
+    db,
+    `INSERT INTO broadcasts (message, response_seq, thread_id, agent, via, relation, target, until_place, due_at)
+     VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, (SELECT coalesce(max(place), 0) FROM relations
+       WHERE agent = ?4 AND via = ?5 AND relation = ?6), ?8)`,
+  )
+  return (
+    { relation, target }: NonNullable<Planned['broadcasts']>[number],
+    { message, response, thread, agent, via, now }: NewDelivery,
+  ) => insert.run(message, response ?? null, thread, agent, via, relation, formatJson(target), now)
+}

@@ -1,0 +1,59 @@
+import type { WorkStore } from '@postern/core'
+import { createFileKeeping } from '../blobs/kept-files.ts'
+import type { BlobTable } from '../blobs/table.ts'
+import type { BackgroundDeps } from '../conversations/background.ts'
+import { createBackground } from '../conversations/background.ts'
+import { createBroadcasts } from '../deliveries/broadcasts.ts'
+import type { DeliveryLeaseDeps } from '../deliveries/leases.ts'
+import { createDeliveryLeases, createSettle } from '../deliveries/leases.ts'
+import type { DeliveryTable } from '../deliveries/table.ts'
+import type { Database } from '../engine/database.ts'
+import { prepareQuery } from '../engine/database.ts'
+import type { StoreContext } from '../engine/store-context.ts'
+import type { TaskTable } from '../tasks/table.ts'
+import type { TurnLeaseDeps } from '../turns/leases.ts'
+import { createTurnLeases } from '../turns/leases.ts'
+import { createNoting } from '../turns/noting.ts'
+import { createStreamedAnswers } from '../turns/streamed-answers.ts'
+import type { CommitDeps } from './commit.ts'
+import { createCommit } from './commit.ts'
+
+/** What is written of turns and deliveries while somebody works on them. */
+interface WorkStoreDeps extends CommitDeps, BackgroundDeps, TurnLeaseDeps, DeliveryLeaseDeps {
+  readonly tasks: TaskTable
+  readonly blobs: BlobTable
+  readonly deliveries: DeliveryTable
+}
+
+export function createWorkStore(context: StoreContext, tables: WorkStoreDeps): WorkStore {
+  const { renewTurn, ...turns } = createTurnLeases(context, tables)
+  const { renewDelivery, ...deliveries } = createDeliveryLeases(context, tables)
+  const findNextDue = prepareQuery<{ due_at: number | null }>(
+    context.db,
+    `SELECT min(due_at) AS due_at FROM (
+       SELECT min(due_at) AS due_at FROM turns WHERE due_at IS NOT NULL
+       UNION ALL SELECT min(due_at) FROM deliveries WHERE due_at IS NOT NULL AND broadcast IS NULL
+       UNION ALL SELECT min(due_at) FROM deliveries WHERE due_at IS NOT NULL AND broadcast IS NOT NULL
+       UNION ALL SELECT min(due_at) FROM broadcasts WHERE due_at IS NOT NULL)`,
+  )
+  return {
+    ...turns,
+    ...deliveries,
+    ...createBackground(context, tables),
+    ...createFileKeeping(context, tables),
+    ...createCommit(context, tables),
+    ...createNoting(context, tables),
+    ...createStreamedAnswers(context, tables),
+    ...createBroadcasts(context, tables),
+    ...createSettle(context, tables),
+    renew: (work, leaseMs) => ('thread' in work ? renewTurn(work, leaseMs) : renewDelivery(work, leaseMs)),
+    nextDue: async () => findNextDue.get()?.due_at ?? undefined,
+  }
+}
+
+/** What a process held that is gone is due at once: only for a store that nobody else has open. */
+export function endAllLeases(db: Database, now: number): void {
+  for (const table of ['turns', 'deliveries', 'broadcasts']) {
+    prepareQuery(db, `UPDATE ${table} SET due_at = ?1 WHERE due_at > ?1 AND holder IS NOT NULL`).run(now)
+  }
+}
