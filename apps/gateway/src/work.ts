@@ -11,7 +11,7 @@ import type {
   TurnContext,
 } from '@postern/core'
 import { bindLog, createBreaker, createPublisher, startWorker } from '@postern/core'
-import { readNote } from '@postern/transcript'
+import { readStoreNote } from '@postern/transcript'
 import type { AttachmentStore } from './attachments.ts'
 import { readMentionFanoutLimits } from './config/loops.ts'
 import type { Config } from './config/schema.ts'
@@ -75,7 +75,7 @@ export function startWork(gateway: WorkDeps): Work {
     requirements,
     people,
     countUsage,
-    readNote,
+    readStoreNote,
     ...attachments,
   }
   const sending = { store, platform, retry, breaker: createBreaker(platform), findChannel }

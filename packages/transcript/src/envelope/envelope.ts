@@ -1,5 +1,5 @@
 import type { Json } from '@postern/core'
-import type { JsonMap } from '../json-difference.ts'
+import type { JsonMap } from '../json/difference.ts'
 
 export const envelopeSchemaName = 'agents-api.message'
 export const envelopeVersion = 1

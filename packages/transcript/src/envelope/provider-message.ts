@@ -1,5 +1,5 @@
 import type { AgentMessageEnvelope, ProviderMessage } from './envelope.ts'
-import { normalizeEnvelope } from './normalize-envelope.ts'
+import { normalizeEnvelope } from './normalize.ts'
 
 /**
  * The projection for a call of a model: type and payload go into the metadata, where its own members stand before the payload's; id and

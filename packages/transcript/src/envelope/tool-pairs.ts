@@ -1,5 +1,5 @@
 import type { AgentMessageEnvelope } from './envelope.ts'
-import { normalizeEnvelope } from './normalize-envelope.ts'
+import { normalizeEnvelope } from './normalize.ts'
 
 export interface OrphanFinding {
   readonly code: 'orphan_tool_call' | 'orphan_tool_result'

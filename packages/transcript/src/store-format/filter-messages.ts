@@ -1,9 +1,9 @@
-import type { EntryBody } from '../entry.ts'
-import { isJsonMap, type JsonMap } from '../json-difference.ts'
+import type { EntryBody } from '../entry/entry.ts'
+import { isJsonMap, type JsonMap } from '../json/difference.ts'
+import { type CompletionCheck, filterByRole, isTurnComplete, type RoleFilter } from '../views/role-filter.ts'
+import { storeCodec } from './codec.ts'
+import type { StoreMessage } from './message.ts'
 import type { StoreMessageType } from './message-types.ts'
-import { type CompletionCheck, filterByRole, isTurnComplete, type RoleFilter } from './role-filter.ts'
-import { storeCodec } from './store-codec.ts'
-import type { StoreMessage } from './store-message.ts'
 
 /** `filterByRole` for messages: turns begin and end by time, not by place in the list. @throws Rejection malformed */
 export function filterMessagesByRole(messages: readonly unknown[], options: RoleFilter): readonly StoreMessage[] {

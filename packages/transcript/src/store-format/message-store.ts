@@ -1,5 +1,5 @@
+import type { StoreMessage } from './message.ts'
 import type { StoreMessageType } from './message-types.ts'
-import type { StoreMessage } from './store-message.ts'
 
 export interface ViewOptions {
   /** The oldest so many; 0 or absent is all. */

@@ -1,15 +1,15 @@
 import type { AgentNote, NoteBody, NoteSetting } from '@postern/core'
 import { Rejection } from '@postern/core'
+import { storeCodec } from './codec.ts'
+import type { StoreMessage } from './message.ts'
 import { messageTypes } from './message-types.ts'
-import { storeCodec } from './store-codec.ts'
-import type { StoreMessage } from './store-message.ts'
 
 /**
  * What an agent notes of its turn, as an entry without its places: a message of any type but those of the conversation. What it does not say
  * (whose it is, which turn, when) the setting says.
  * @throws Rejection malformed, naming the member
  */
-export function readNote(note: AgentNote, setting: NoteSetting): NoteBody {
+export function readStoreNote(note: AgentNote, setting: NoteSetting): NoteBody {
   const message = storeCodec.parse(note)
   if (messageTypes[message.type].group === 'conversation') {
     const description = `${message.type} is said, not noted`

@@ -1,12 +1,12 @@
 import { isoTime, type Platform } from '@postern/core'
-import type { EntryBody } from '../entry.ts'
-import { formatUuidOf } from '../new-id.ts'
-import { listClaimed } from '../read-known.ts'
-import type { EntryRange, ThreadKey, TranscriptStore } from '../transcript-store.ts'
+import type { EntryBody } from '../entry/entry.ts'
+import { formatUuidOf } from '../json/uuid.ts'
+import { listClaimed } from '../store/claimed-entries.ts'
+import type { EntryRange, ThreadKey, TranscriptStore } from '../store/transcript-store.ts'
+import { storeCodec } from './codec.ts'
+import type { StoreMessage } from './message.ts'
 import type { AgentViewOptions, MessageStore, TeamViewOptions, ViewOptions } from './message-store.ts'
-import { storeCodec } from './store-codec.ts'
-import type { StoreMessage } from './store-message.ts'
-import { storeTypeOfEntry } from './write-store-message.ts'
+import { storeTypeOfEntry } from './write.ts'
 
 interface MessageStoreDeps {
   readonly transcript: TranscriptStore

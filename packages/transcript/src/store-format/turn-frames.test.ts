@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
-import { contentOfText, type TranscriptEntry } from '../entry.ts'
-import { createMemoryTranscript } from '../memory-store.ts'
+import { contentOfText, type TranscriptEntry } from '../entry/entry.ts'
+import { createMemoryTranscript } from '../store/memory-store.ts'
 import { createTranscriptMessageStore } from './transcript-message-store.ts'
 import { frameTurns, withTurnFrames } from './turn-frames.ts'
 

@@ -1,7 +1,7 @@
-import type { TranscriptEntry } from '../entry.ts'
-import type { EntryKind } from '../kind.ts'
-import { selectEntries } from '../select-entries.ts'
-import type { EntryRange, TranscriptStore } from '../transcript-store.ts'
+import type { TranscriptEntry } from '../entry/entry.ts'
+import type { EntryKind } from '../entry/kind.ts'
+import { selectEntries } from '../store/select-entries.ts'
+import type { EntryRange, TranscriptStore } from '../store/transcript-store.ts'
 
 /**
  * A thread as message stores tell of turns: whoever did something in a turn had what the user said as its `task`, and what it

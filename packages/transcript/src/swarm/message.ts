@@ -1,7 +1,7 @@
 import type { Json } from '@postern/core'
 import { z } from 'zod'
-import { jsonMapSchema } from '../json-schema.ts'
-import { parseForeign } from '../parse-foreign.ts'
+import { parseForeign } from '../json/parse-foreign.ts'
+import { jsonMapSchema } from '../json/schema.ts'
 
 export const swarmRoles = ['assistant', 'system', 'tool', 'user', 'resque', 'flush', 'developer'] as const
 const executionModes = ['user', 'tool'] as const

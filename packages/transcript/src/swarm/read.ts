@@ -1,8 +1,8 @@
-import type { EntryDraft, Reading } from '../dialect.ts'
-import { contentOfText, type EntryContent } from '../entry.ts'
-import { readEntryDecision } from '../entry-decision.ts'
-import type { EntryKind, EntryRole } from '../kind.ts'
-import { argsOf, findCallName } from '../tool-entry.ts'
+import type { Reading, TranscriptDraft } from '../codec/dialect.ts'
+import { argsOf, findCallName } from '../codec/tool-entry.ts'
+import { readEntryDecision } from '../entry/decision.ts'
+import { contentOfText, type EntryContent } from '../entry/entry.ts'
+import type { EntryKind, EntryRole } from '../entry/kind.ts'
 import { readSwarmImage } from './image.ts'
 import type { SwarmMessage, SwarmRole, SwarmToolCall } from './message.ts'
 
@@ -22,14 +22,17 @@ const placeOfRole: Record<SwarmRole, Place> = {
 }
 
 /** A swarm message as entries: what it says, then each of its calls. */
-export function readSwarmDrafts(message: SwarmMessage, reading: Reading): readonly [EntryDraft, ...EntryDraft[]] {
+export function readSwarmDrafts(
+  message: SwarmMessage,
+  reading: Reading,
+): readonly [TranscriptDraft, ...TranscriptDraft[]] {
   const calls = (message.tool_calls ?? []).map(call => readCall(call, message))
   const said = readSaid(message, reading)
   const [first, ...rest] = calls
   return first && message.content === '' && message.role === 'assistant' ? [first, ...rest] : [said, ...calls]
 }
 
-function readSaid(message: SwarmMessage, reading: Reading): EntryDraft {
+function readSaid(message: SwarmMessage, reading: Reading): TranscriptDraft {
   const { role, mode, tool_call_id, agentName, content } = message
   // A user's row in tool mode is the system speaking in the user's place.
   const isStandIn = role === 'user' && mode === 'tool'
@@ -52,7 +55,7 @@ function readSwarmContent({ content, images = [] }: SwarmMessage): EntryContent 
   return 'parts' in said ? { parts: [...said.parts, ...files] } : said
 }
 
-function readCall({ id, function: called }: SwarmToolCall, { agentName, mode }: SwarmMessage): EntryDraft {
+function readCall({ id, function: called }: SwarmToolCall, { agentName, mode }: SwarmMessage): TranscriptDraft {
   return {
     kind: 'tool_call',
     role: 'assistant',

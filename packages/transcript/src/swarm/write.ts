@@ -1,7 +1,7 @@
-import { type EntryBody, textOfContent } from '../entry.ts'
-import { writeEntryDecision } from '../entry-decision.ts'
-import type { EntryKind, EntryRole } from '../kind.ts'
-import { isCallEntry, resultTextOf } from '../tool-entry.ts'
+import { isCallEntry, resultTextOf } from '../codec/tool-entry.ts'
+import { writeEntryDecision } from '../entry/decision.ts'
+import { type EntryBody, textOfContent } from '../entry/entry.ts'
+import type { EntryKind, EntryRole } from '../entry/kind.ts'
 import { listInlineImages } from './image.ts'
 import type { SwarmMessage, SwarmRole, SwarmToolCall } from './message.ts'
 

@@ -1,0 +1,115 @@
+import { partSchema, plainTextOf } from '@postern/core'
+import { z } from 'zod'
+import { jsonDifferenceSchema, jsonMapSchema, jsonSchema } from '../json/schema.ts'
+import { entryDecisionSchema } from './decision.ts'
+import { entryKinds, entryRoles, entryScopes, formatNames } from './kind.ts'
+
+/** What was said: parts of a message, or a JSON value where a dialect carries one (a plan, a result, a list). */
+const entryContentSchema = z.union([
+  z.strictObject({ parts: z.array(partSchema).readonly() }),
+  z.strictObject({ value: jsonSchema }),
+])
+
+/** One call of a tool, or its end. `args` is a JSON object whatever the dialect made of it. */
+const entryToolSchema = z.object({
+  call_id: z.string(),
+  name: z.string().optional(),
+  args: jsonMapSchema.optional(),
+  /** The arguments were no JSON object; their text is residue. */
+  is_invalid: z.literal(true).optional(),
+  result: jsonSchema.optional(),
+  error: z.object({ message: z.string(), code: z.string().optional(), type: z.string().optional() }).optional(),
+  success: z.boolean().optional(),
+})
+
+const waitReasons = ['input', 'approval', 'policy', 'operator'] as const
+const waitStates = ['open', 'accepted', 'rejected', 'answered', 'expired', 'cancelled'] as const
+
+/** Why a thread waits for somebody: one thing on every surface. A wait ends by a later entry of the same `id`. */
+const entryWaitSchema = z.object({
+  id: z.string(),
+  reason: z.enum(waitReasons),
+  state: z.enum(waitStates),
+  expires_at: z.string().optional(),
+  schema: jsonSchema.optional(),
+  action: jsonSchema.optional(),
+})
+
+/** What the canonical members do not hold of the message of one dialect; its codec alone reads it. */
+const diffSchema = z.object({
+  /** How many entries the message became; the residue stands with the first of them. 0: another message tells it, and it has none of its own. */
+  of: z.number().int().nonnegative(),
+  patch: jsonDifferenceSchema.optional(),
+  /** Members that the dialect's own normal form drops. */
+  dropped: jsonMapSchema.optional(),
+})
+
+/** An entry before a store has given it its places. */
+export const entryBodySchema = z.object({
+  entry_id: z.string().min(1),
+  native_id: z.string().optional(),
+  thread_id: z.string().min(1),
+  scope: z.enum(entryScopes),
+  kind: z.enum(entryKinds),
+  role: z.enum(entryRoles),
+  native_role: z.string().optional(),
+  /** The channel it came or went by; absent where that is the chat. */
+  via: z.string().optional(),
+  agent_key: z.string().optional(),
+  author: z.object({ address: z.string(), display_name: z.string().optional() }).optional(),
+  content: entryContentSchema,
+  /** Who decided what it says. */
+  decided_by: entryDecisionSchema.optional(),
+  tool: entryToolSchema.optional(),
+  wait: entryWaitSchema.optional(),
+  error: z.object({ message: z.string(), code: z.string().optional(), type: z.string().optional() }).optional(),
+  /** Entries that one foreign message became (a message with two calls is three entries). */
+  group_id: z.string().optional(),
+  run_id: z.string().optional(),
+  parent_run_id: z.string().optional(),
+  turn_id: z.string().optional(),
+  turn_no: z.number().int().optional(),
+  phase_id: z.number().int().optional(),
+  stage: z.string().optional(),
+  latency_ms: z.number().optional(),
+  usage: jsonSchema.optional(),
+  mode: z.enum(['user', 'tool']).optional(),
+  /** What a chat shows with it, as its writer gave it. */
+  metadata: jsonMapSchema.optional(),
+  /** An interrupted stream left it unfinished. */
+  is_incomplete: z.literal(true).optional(),
+  /** ISO 8601 UTC with milliseconds. */
+  at: z.iso.datetime(),
+  /** The time as the writer wrote it; absent when the time is ours. */
+  native_at: z.union([z.string(), z.number()]).optional(),
+  ext: z.partialRecord(z.enum(formatNames), diffSchema).optional(),
+})
+
+/** One line of the stored truth. `seq` is the order; clocks are only shown. */
+export const transcriptEntrySchema = entryBodySchema.extend({
+  seq: z.number().int().positive(),
+  /** From 1 without holes over what is visible in the chat; absent where an entry is not. */
+  chat_seq: z.number().int().positive().optional(),
+})
+
+export type EntryContent = z.infer<typeof entryContentSchema>
+export type EntryTool = z.infer<typeof entryToolSchema>
+export type EntryWait = z.infer<typeof entryWaitSchema>
+export type LosslessDiff = z.infer<typeof diffSchema>
+export type EntryBody = Readonly<z.infer<typeof entryBodySchema>>
+export type TranscriptEntry = Readonly<z.infer<typeof transcriptEntrySchema>>
+
+/** The content of an entry as plain text: what a dialect that carries only text is given. */
+export function textOfContent(content: EntryContent): string {
+  if ('parts' in content) return plainTextOf(content.parts)
+  return typeof content.value === 'string' ? content.value : JSON.stringify(content.value)
+}
+
+/** Content that is one plain text; an empty one has no parts. */
+export function contentOfText(text: string): EntryContent {
+  return { parts: text === '' ? [] : [{ kind: 'text', mime: 'text/plain', content: text }] }
+}
+
+export function contentIsEmpty(content: EntryContent): boolean {
+  return 'parts' in content ? content.parts.length === 0 : content.value === '' || content.value === null
+}

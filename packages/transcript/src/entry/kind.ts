@@ -1,0 +1,65 @@
+/**
+ * What an entry is, in every dialect (one row of the table of kinds each). A text with media is a `text`; a failed tool is a
+ * `tool_result` whose `tool` carries the error.
+ */
+export const entryKinds = [
+  'text',
+  'delta',
+  'tool_call',
+  'tool_result',
+  'input_required',
+  'approval_required',
+  'policy',
+  'final',
+  'error',
+  'task',
+  'delegation',
+  'synthesis',
+  'global_observation',
+  'strategic_plan',
+  'suggested_plan',
+  'script_plan',
+  'script_instruction',
+  'director_context',
+  'injected_context',
+  'system',
+  'developer',
+  'flush',
+  'rescue',
+  'navigation',
+  'reasoning',
+  'activity',
+] as const
+
+export const entryRoles = ['user', 'assistant', 'tool', 'system', 'developer', 'marker'] as const
+export const entryScopes = ['conversation', 'agent', 'global'] as const
+export const formatNames = ['envelope', 'agui', 'store', 'swarm', 'normalized'] as const
+
+export type EntryKind = (typeof entryKinds)[number]
+export type EntryRole = (typeof entryRoles)[number]
+export type TranscriptScope = (typeof entryScopes)[number]
+export type FormatName = (typeof formatNames)[number]
+
+const spokenRoles: ReadonlySet<EntryRole> = new Set(['user', 'assistant'])
+const globalKinds: ReadonlySet<EntryKind> = new Set(['global_observation', 'synthesis'])
+const spokenKinds: ReadonlySet<EntryKind> = new Set(['text', 'final'])
+const questionKinds: ReadonlySet<EntryKind> = new Set(['input_required', 'approval_required', 'policy'])
+
+/** Where an entry of this kind belongs unless its reader knows better: exactly one of the three views of a message store. */
+export function scopeOfKind(kind: EntryKind, role: EntryRole): TranscriptScope {
+  if (globalKinds.has(kind)) return 'global'
+  return kind === 'text' && spokenRoles.has(role) ? 'conversation' : 'agent'
+}
+
+/**
+ * Whether an entry is a bubble of the chat, and so counts in `chat_seq`. An end of the work (`final`) that only says the last answer
+ * again is no second bubble.
+ */
+export function isChatVisible(
+  entry: { readonly kind: EntryKind; readonly role: EntryRole; readonly scope: TranscriptScope },
+  repeatsLastAnswer: boolean,
+): boolean {
+  if (questionKinds.has(entry.kind)) return true
+  if (entry.scope !== 'conversation' || !spokenRoles.has(entry.role) || !spokenKinds.has(entry.kind)) return false
+  return !(entry.kind === 'final' && repeatsLastAnswer)
+}

@@ -1,0 +1,134 @@
+import { type Json, Rejection } from '@postern/core'
+import { copyJson } from '../json/copy.ts'
+import { isJsonMap, type JsonMap } from '../json/difference.ts'
+import {
+  type AgentMessageEnvelope,
+  type EnvelopeType,
+  envelopeSchemaName,
+  envelopeVersion,
+  isEnvelopeType,
+} from './envelope.ts'
+
+interface NormalizeEnvelopeOptions {
+  /** As the class of agents-api reads: an object without `version` is a plain row even when it names its schema. Default false. */
+  readonly isStrict?: boolean | undefined
+  readonly report?: ((code: 'version_missing' | 'schema_unknown', message: string) => void) | undefined
+}
+
+const timeMembers = ['id', 'created_at', 'updated_at'] as const
+
+/** What a plain row keeps in its metadata and an envelope in its payload. */
+const payloadMembers: Partial<Record<EnvelopeType, readonly string[]>> = {
+  tool_call: ['tool_name', 'parameters', 'turn'],
+  tool_result: ['tool_name', 'success', 'turn', 'tool_data', 'media', 'error'],
+}
+
+const toolTypes: ReadonlySet<EnvelopeType> = new Set(['tool_result', 'input_required', 'approval_required'])
+
+/**
+ * A row of role, content and metadata, or an envelope of any age, as the canonical envelope. Makes up no id and no time; drops every
+ * member the envelope does not have.
+ * @throws Rejection malformed, with the prefix `invalid_ai_message_envelope:`
+ */
+export function normalizeEnvelope(value: unknown, options: NormalizeEnvelopeOptions = {}): AgentMessageEnvelope {
+  const row = readRow(value)
+  const form = isEnvelopeForm(row, options) ? readEnvelopeForm(row, options) : readPlainRow(row)
+  const role = present(row.role) ?? (toolTypes.has(form.type) ? 'tool' : 'assistant')
+  if (typeof role !== 'string' || role === '') throw refuseEnvelope('role must be a non-empty string')
+  const content = present(row.content) ?? ''
+  if (typeof content !== 'string' && typeof content !== 'object') {
+    throw refuseEnvelope('content must be a string or array')
+  }
+  const kept = timeMembers.filter(name => typeof row[name] === 'string' && row[name] !== '')
+  return {
+    schema: envelopeSchemaName,
+    version: envelopeVersion,
+    type: form.type,
+    role,
+    content,
+    payload: form.payload,
+    metadata: readOpenMap(row.metadata),
+    ...Object.fromEntries(kept.map(name => [name, row[name]])),
+  }
+}
+
+/** @throws Rejection as `normalizeEnvelope`, naming the place */
+export function normalizeEnvelopes(
+  values: readonly unknown[],
+  options: NormalizeEnvelopeOptions = {},
+): readonly AgentMessageEnvelope[] {
+  return values.map(value => normalizeEnvelope(value, options))
+}
+
+function refuseEnvelope(reason: string): Rejection {
+  return new Rejection('malformed', `invalid_ai_message_envelope: ${reason}`)
+}
+
+interface Form {
+  readonly type: EnvelopeType
+  readonly payload: JsonMap
+}
+
+/** PHP writes an empty map as `[]`, and any list is an array without names to it. */
+function readRow(value: unknown): JsonMap {
+  if (typeof value !== 'object' || value === null) throw refuseEnvelope('message must be an array')
+  const row = copyRow(value)
+  return isJsonMap(row) ? row : {}
+}
+
+function copyRow(value: object): Json {
+  try {
+    return copyJson(value)
+  } catch (cause) {
+    throw new Rejection('malformed', 'invalid_ai_message_envelope: envelope must be JSON serializable', { cause })
+  }
+}
+
+function isEnvelopeForm(row: JsonMap, { isStrict = false }: NormalizeEnvelopeOptions): boolean {
+  if (present(row.type) === undefined) return false
+  const hasSchema = present(row.schema) !== undefined
+  if (present(row.version) === undefined) return !isStrict && hasSchema && isEnvelopeType(row.type)
+  return hasSchema || Object.hasOwn(row, 'payload') || Object.hasOwn(row, 'data')
+}
+
+function readEnvelopeForm(row: JsonMap, { report }: NormalizeEnvelopeOptions): Form {
+  if (present(row.version) === undefined)
+    report?.('version_missing', 'an envelope without version is read as version 1')
+  else if (coerceInteger(row.version) !== envelopeVersion) throw refuseEnvelope('unsupported version')
+  if (present(row.schema) !== undefined && row.schema !== envelopeSchemaName) {
+    report?.('schema_unknown', 'an envelope of an unknown schema is read as ours')
+  }
+  if (!isEnvelopeType(row.type)) throw refuseEnvelope('unsupported type')
+  const payload = readOpenMap(row.payload)
+  return { type: row.type, payload: Object.keys(payload).length > 0 ? payload : readOpenMap(row.data) }
+}
+
+function readPlainRow(row: JsonMap): Form {
+  const metadata = readOpenMap(row.metadata)
+  const type = inferType(metadata, row.content)
+  const names = (payloadMembers[type] ?? []).filter(name => Object.hasOwn(metadata, name))
+  return { type, payload: Object.fromEntries(names.map(name => [name, metadata[name]])) }
+}
+
+function inferType(metadata: JsonMap, content: Json | undefined): EnvelopeType {
+  if (isEnvelopeType(metadata.type)) return metadata.type
+  if (metadata.type === 'multimodal' || (typeof content === 'object' && content !== null)) return 'multimodal_part'
+  return present(metadata.error) === undefined ? 'text' : 'error'
+}
+
+/** A map; `[]` is the empty one, and a list the map of its places. Anything else is none. */
+function readOpenMap(value: Json | undefined): JsonMap {
+  if (Array.isArray(value)) return Object.fromEntries(value.entries())
+  return isJsonMap(value) ? value : {}
+}
+
+function present(value: Json | undefined): Json | undefined {
+  return value === null ? undefined : value
+}
+
+/** As PHP turns a value into an integer. */
+function coerceInteger(value: Json | undefined): number {
+  if (typeof value === 'string') return Math.trunc(Number.parseFloat(value)) || 0
+  if (typeof value === 'object' && value !== null) return Number(Object.keys(value).length > 0)
+  return Math.trunc(Number(value))
+}

@@ -1,0 +1,136 @@
+import type { Json } from '@postern/core'
+import type { JsonMap } from '../../json/difference.ts'
+import type { RecordStore } from '../../store/record-store.ts'
+import { buildApprovalEnvelope, buildToolResultEnvelope } from '../build.ts'
+import type { AgentMessageEnvelope } from '../envelope.ts'
+import type { PendingAction, PendingActions } from './pending-action.ts'
+
+/** A tool runs at once, after somebody has seen what it will do, or never. */
+const toolPolicies = ['direct', 'preview', 'forbidden'] as const
+type ToolPolicy = (typeof toolPolicies)[number]
+
+interface ToolScope {
+  readonly owner: string
+  readonly workspace?: string | undefined
+  readonly agent: string
+  readonly tool_name: string
+}
+
+interface PolicyMemory {
+  /** What was remembered for this owner, workspace, agent and tool; else `otherwise`. */
+  find(scope: ToolScope, otherwise: ToolPolicy): Promise<ToolPolicy>
+  remember(scope: ToolScope, policy: ToolPolicy): Promise<void>
+}
+
+export function createPolicyMemory(records: RecordStore): PolicyMemory {
+  const placeOf = ({ owner, workspace = '', agent, tool_name }: ToolScope) => {
+    return { kind: 'tool-policy', owner, key: JSON.stringify([workspace, agent, tool_name]) }
+  }
+  return {
+    async find(scope, otherwise) {
+      const value = (await records.get(placeOf(scope)))?.value
+      return toolPolicies.find(policy => policy === value) ?? otherwise
+    },
+    async remember(scope, policy) {
+      await records.put(placeOf(scope), policy)
+    },
+  }
+}
+
+export interface WantedCall extends ToolScope {
+  readonly tool_call_id: string
+  readonly parameters: { readonly [name: string]: Json }
+  readonly turn: number
+  /** For whom decides: what the tool will do, in words and as data. */
+  readonly summary: string
+  readonly preview?: Json | undefined
+  readonly expires_at?: string | undefined
+}
+
+interface PolicyOutcome {
+  /** What is appended to the conversation: the tool's result, or what stands in its place. */
+  readonly envelope: AgentMessageEnvelope
+  /** The loop stops, and its run is not completed. */
+  readonly isWaiting: boolean
+}
+
+/** Runs a call as its policy allows. What has to be approved is stored first, so that nobody can approve what is not there. */
+export async function callUnderPolicy(
+  call: WantedCall,
+  policy: ToolPolicy,
+  deps: { readonly actions: PendingActions; run(parameters: WantedCall['parameters']): Promise<Json> },
+): Promise<PolicyOutcome> {
+  if (policy === 'forbidden') return { envelope: buildRefusal(call, 'the tool is forbidden'), isWaiting: false }
+  if (policy === 'direct') return { envelope: await runDirectly(call, deps), isWaiting: false }
+  const {
+    owner,
+    workspace,
+    agent,
+    tool_name,
+    parameters,
+    summary,
+    preview = null,
+    expires_at,
+    tool_call_id,
+    turn,
+  } = call
+  const action = await deps.actions.create(owner, {
+    kind: tool_name,
+    summary,
+    preview,
+    apply_input: { ...parameters },
+    agent,
+    metadata: { tool_call_id, turn },
+    ...(workspace !== undefined && { workspace }),
+    ...(expires_at !== undefined && { expires_at }),
+  })
+  return { envelope: buildApprovalEnvelope(summary, action, { tool_call_id }), isWaiting: true }
+}
+
+/** The tool's result that follows when a pending action is decided: of the run, or of the refusal. */
+export function buildDecisionEnvelope(action: PendingAction): AgentMessageEnvelope {
+  const { kind: tool_name, status, metadata } = action
+  const call = { tool_name, tool_call_id: String(metadata.tool_call_id ?? action.action_id) }
+  const envelope = buildOutcome(call, action)
+  return { ...envelope, metadata: { ...envelope.metadata, action_id: action.action_id, action_status: status } }
+}
+
+type CallName = Pick<WantedCall, 'tool_name' | 'tool_call_id'>
+
+function buildOutcome(
+  call: CallName,
+  { status, resolution_result, resolution_error }: PendingAction,
+): AgentMessageEnvelope {
+  if (status !== 'accepted') return buildRefusal(call, `the action was ${status}`)
+  return resolution_error === undefined ? buildResult(call, resolution_result) : buildRefusal(call, resolution_error)
+}
+
+async function runDirectly(
+  call: WantedCall,
+  { run }: { run(parameters: JsonMap): Promise<Json> },
+): Promise<AgentMessageEnvelope> {
+  try {
+    return buildResult(call, await run(call.parameters))
+  } catch {
+    return buildRefusal(call, 'the tool failed')
+  }
+}
+
+function buildResult({ tool_name, tool_call_id }: CallName, result: Json): AgentMessageEnvelope {
+  const content = typeof result === 'string' ? result : JSON.stringify(result)
+  return buildToolResultEnvelope({
+    content,
+    tool_name,
+    payload: { success: true, tool_data: result },
+    metadata: { tool_call_id },
+  })
+}
+
+function buildRefusal({ tool_name, tool_call_id }: CallName, error: string): AgentMessageEnvelope {
+  return buildToolResultEnvelope({
+    content: error,
+    tool_name,
+    payload: { success: false, error },
+    metadata: { tool_call_id },
+  })
+}

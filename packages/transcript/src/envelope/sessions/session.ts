@@ -1,0 +1,99 @@
+import { type Json, Rejection } from '@postern/core'
+import { z } from 'zod'
+import { parseEntryTime } from '../../entry/time.ts'
+import { jsonMapSchema } from '../../json/schema.ts'
+import type { AgentMessageEnvelope } from '../envelope.ts'
+
+const sessionOwnerTypes = ['user', 'audience', 'runtime', 'token', 'system'] as const
+
+/** Who asks, as the credential proved it; never what a body says. */
+export interface SessionPrincipal {
+  /** Under which everything of this principal is stored. */
+  readonly owner: string
+  readonly owner_type: (typeof sessionOwnerTypes)[number]
+  readonly owner_key: string
+  readonly workspace_type?: string | undefined
+  readonly workspace_id?: string | undefined
+}
+
+/** The row of a session, without its messages. */
+export const sessionRowSchema = z.object({
+  session_id: z.string(),
+  workspace_type: z.string(),
+  workspace_id: z.string(),
+  owner_type: z.enum(sessionOwnerTypes),
+  owner_key: z.string(),
+  agent_slug: z.string(),
+  title: z.string(),
+  metadata: jsonMapSchema,
+  provider: z.string(),
+  model: z.string(),
+  provider_response_id: z.string().nullable(),
+  context: z.string(),
+  token_id: z.string().nullable(),
+  created_at: z.string(),
+  updated_at: z.string(),
+  last_read_at: z.string().nullable(),
+  expires_at: z.string().nullable(),
+})
+
+export type SessionRow = z.infer<typeof sessionRowSchema>
+export type Session = SessionRow & { readonly messages: readonly AgentMessageEnvelope[] }
+
+/** What the caller decides of a new session. */
+export interface NewSession {
+  readonly agent_slug?: string | undefined
+  readonly context?: string | undefined
+  readonly title?: string | undefined
+  readonly metadata?: Record<string, Json> | undefined
+  readonly token_id?: string | undefined
+  readonly expires_at?: string | undefined
+}
+
+/**
+ * The owner a request names must be the one its credential proves; and what many share may own nothing.
+ * @throws Rejection forbidden
+ */
+export function checkSessionOwner(
+  principal: SessionPrincipal,
+  named: { readonly owner_type?: string | undefined; readonly owner_key?: string | undefined } = {},
+): void {
+  const { owner_type = principal.owner_type, owner_key = principal.owner_key } = named
+  if (owner_type !== principal.owner_type || owner_key !== principal.owner_key) {
+    throw new Rejection('forbidden', 'Cannot use session: conversation_session_owner_forbidden')
+  }
+  if (principal.owner_type === 'audience') {
+    throw new Rejection('forbidden', 'Cannot use session: a shared audience owns no session')
+  }
+}
+
+/** @throws Rejection malformed for an end that is no time */
+export function buildSessionRow(principal: SessionPrincipal, id: string, now: string, wanted: NewSession): SessionRow {
+  return {
+    session_id: id,
+    workspace_type: principal.workspace_type ?? '',
+    workspace_id: principal.workspace_id ?? '',
+    owner_type: principal.owner_type,
+    owner_key: principal.owner_key,
+    agent_slug: wanted.agent_slug ?? '',
+    title: wanted.title ?? '',
+    metadata: wanted.metadata ?? {},
+    provider: '',
+    model: '',
+    provider_response_id: null,
+    context: wanted.context ?? 'chat',
+    token_id: wanted.token_id ?? null,
+    created_at: now,
+    updated_at: now,
+    last_read_at: null,
+    expires_at: readEnd(wanted.expires_at),
+  }
+}
+
+/** A session whose end nobody can read would never end. */
+function readEnd(expires_at: string | undefined): string | null {
+  if (expires_at === undefined) return null
+  const end = parseEntryTime(expires_at)
+  if (end === undefined) throw new Rejection('malformed', 'Cannot open session: expires_at is no time')
+  return end
+}

@@ -1,0 +1,211 @@
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { messagesOf } from '../../test/arbitraries.ts'
+import type { EntryBody, ExchangeFormat, TranscriptStore } from '../index.ts'
+import { codecs, createMemoryTranscript, exportThread, formatNames, importThread } from '../index.ts'
+
+const platform = {
+  now: () => 1_700_000_000_000,
+  randomBytes: (size: number) => crypto.getRandomValues(new Uint8Array(size)),
+}
+const plain = (value: unknown) => JSON.parse(JSON.stringify(value))
+
+async function openThread(transcript: TranscriptStore, key = 'a') {
+  return transcript.openThread('ann', { transport: 'x', key })
+}
+
+async function takeAll(transcript: TranscriptStore, format: ExchangeFormat, key = 'a') {
+  const messages: object[] = []
+  for await (const page of exportThread(await openThread(transcript, key), format, { transcript }))
+    messages.push(...page)
+  return messages
+}
+
+/** A store in which reading gives this many entries at most. */
+function shortenPages(transcript: TranscriptStore, most: number): TranscriptStore {
+  return {
+    ...transcript,
+    read: (thread, range = {}) =>
+      transcript.read(thread, range.limit === undefined ? range : { ...range, limit: Math.min(range.limit, most) }),
+  }
+}
+
+describe('exportThread()', () => {
+  it('gives the same messages however short the pages are, in every format', async () => {
+    await fc.assert(
+      fc.asyncProperty(
+        fc.constantFrom(...formatNames),
+        fc.constantFrom(...formatNames),
+        fc.integer({ min: 1, max: 4 }),
+        fc.infiniteStream(fc.nat()),
+        async (format, other, most, picks) => {
+          const messages = fc.sample(messagesOf[format], { numRuns: 8, seed: picks.next().value ?? 0 })
+          const transcript = createMemoryTranscript(platform)
+          await importThread(await openThread(transcript), format, plain(messages), { transcript, platform })
+          const whole = plain(await takeAll(transcript, other))
+          expect(plain(await takeAll(shortenPages(transcript, most), other))).toEqual(whole)
+          const all = await transcript.read(await openThread(transcript))
+          expect(whole).toEqual(plain(codecs[other].write(all, { marker: 'all' })))
+        },
+      ),
+      { numRuns: 60 },
+    )
+  })
+
+  it('reads one page at a time, of bounded size, and none that nobody asks for', async () => {
+    const transcript = createMemoryTranscript(platform)
+    const thread = await openThread(transcript)
+    await transcript.append(
+      thread,
+      Array.from({ length: 1_000 }, (_, index) => entryOf(thread.thread_id, index)),
+    )
+    const asked: object[] = []
+    const watched: TranscriptStore = {
+      ...transcript,
+      read(key, range = {}) {
+        asked.push(range)
+        return transcript.read(key, range)
+      },
+    }
+    const pages = exportThread(thread, 'store', { transcript: watched })
+    await pages.next()
+    expect(asked).toHaveLength(1)
+    let most = 0
+    for await (const page of pages) most = Math.max(most, page.length)
+    expect(most).toBe(200)
+    for (const range of asked) expect(range).toMatchObject({ limit: 200, max_bytes: 1024 * 1024 })
+  })
+})
+
+function entryOf(thread_id: string, index: number): EntryBody {
+  return {
+    entry_id: `e${index}`,
+    thread_id,
+    scope: 'conversation',
+    kind: 'text',
+    role: 'user',
+    content: { parts: [{ kind: 'text', mime: 'text/plain', content: `number ${index}` }] },
+    at: '2026-03-13T10:00:00.000Z',
+  }
+}
+
+/** A store that is gone after so many slices, as a killed process is. */
+function breakAfter(transcript: TranscriptStore, slices: number): TranscriptStore {
+  let left = slices
+  return {
+    ...transcript,
+    async append(thread, entries, request) {
+      if (left === 0) throw new Error('killed')
+      left -= 1
+      return transcript.append(thread, entries, request)
+    },
+  }
+}
+
+/** Messages without any id: only their places tell them apart. */
+const nameless: Partial<Record<ExchangeFormat, (index: number) => readonly object[]>> = {
+  envelope: index => [
+    { role: 'user', content: 'again' },
+    {
+      role: 'assistant',
+      content: '',
+      metadata: { type: 'tool_call', tool_name: 'ls', parameters: { index }, turn: 1 },
+    },
+    { role: 'tool', content: 'done', metadata: { type: 'tool_result', tool_name: 'ls', success: true, turn: 1 } },
+  ],
+  store: index => [
+    { type: 'task', content: 'again' },
+    { type: 'action', tool: 'ls', args: { index } },
+    { type: 'observation', content: 'done' },
+  ],
+  swarm: () => [{ role: 'user', agentName: 'a', content: 'again', mode: 'user' }],
+}
+
+describe('importThread()', () => {
+  it.each(Object.entries(nameless))(
+    'cut off in between and repeated, gives what it would have given at once: %s',
+    async (format, make) => {
+      const name = format as ExchangeFormat
+      const messages = Array.from({ length: 150 }, (_, index) => make(index)).flat()
+      const [broken, whole] = [createMemoryTranscript(platform), createMemoryTranscript(platform)]
+      const earlier = { type: 'user_message', content: 'before' }
+      for (const transcript of [broken, whole]) {
+        await importThread(await openThread(transcript), 'store', [earlier], { transcript, platform })
+      }
+      const cut = importThread(await openThread(broken), name, messages, {
+        transcript: breakAfter(broken, 1),
+        platform,
+      })
+      await expect(cut).rejects.toThrow('killed')
+      expect((await broken.read(await openThread(broken))).length).toBeGreaterThan(1)
+      const again = await importThread(await openThread(broken), name, messages, { transcript: broken, platform })
+      const once = await importThread(await openThread(whole), name, messages, { transcript: whole, platform })
+      expect(again.entries).toBe(once.entries)
+      expect(again.added).toBeLessThan(once.added)
+      const bare = async (transcript: TranscriptStore) =>
+        codecs[name as keyof typeof codecs].write(
+          await transcript.read(await openThread(transcript), { after_seq: 1 }),
+          { marker: 'none' },
+        )
+      expect(plain(await bare(broken))).toEqual(plain(await bare(whole)))
+      const third = await importThread(await openThread(broken), name, messages, { transcript: broken, platform })
+      expect(third).toMatchObject({ entries: once.entries, added: 0 })
+    },
+  )
+
+  it('stores nothing when the last of many messages cannot be read, and names it', async () => {
+    const transcript = createMemoryTranscript(platform)
+    const lines = [...Array.from({ length: 500 }, (_, index) => entryOf('t', index)), { entry_id: 'bad' }]
+    await expect(
+      importThread(await openThread(transcript), 'jsonl', lines, { transcript, platform }),
+    ).rejects.toMatchObject({
+      code: 'malformed',
+      message: expect.stringContaining('Cannot read entry 500: '),
+    })
+    expect(await transcript.read(await openThread(transcript))).toEqual([])
+  })
+
+  it('tells of what it noticed by its place in the whole list', async () => {
+    const transcript = createMemoryTranscript(platform)
+    const messages = [
+      ...Array.from({ length: 250 }, () => ({ type: 'user_message', content: 'x' })),
+      { type: 'user_message', content: 'x', gateway: { v: 1, entry_id: 'nobody', kind: 'text' } },
+    ]
+    const { findings } = await importThread(await openThread(transcript), 'store', messages, { transcript, platform })
+    expect(findings).toEqual([expect.objectContaining({ code: 'bag_not_trusted', index: 250 })])
+  })
+
+  it('knows the messages of a store again when they were written before their turns had names', async () => {
+    const transcript = createMemoryTranscript(platform)
+    const thread = await openThread(transcript)
+    await transcript.append(thread, [{ ...entryOf(thread.thread_id, 1), turn_id: 'desk-5' }])
+    const [written = {}] = await takeAll(transcript, 'store')
+    expect(written).toMatchObject({ turn_id: 'desk-5' })
+    const { turn_id: _, ...earlier } = plain(written)
+    expect(await importThread(thread, 'store', [earlier], { transcript, platform })).toMatchObject({ added: 0 })
+    expect(await takeAll(transcript, 'store')).toEqual([written])
+  })
+
+  it('lets others have their turn: of 10 000 messages no more than a hundred go together', async () => {
+    const transcript = createMemoryTranscript(platform)
+    const sizes: number[] = []
+    const watched: TranscriptStore = {
+      ...transcript,
+      append(thread, entries, request) {
+        sizes.push(entries.length)
+        return transcript.append(thread, entries, request)
+      },
+    }
+    let turns = 0
+    const tick = () => {
+      turns += 1
+      if (turns > 0) timer = setImmediate(tick)
+    }
+    let timer = setImmediate(tick)
+    const messages = Array.from({ length: 10_000 }, (_, index) => ({ type: 'user_message', content: `${index}` }))
+    await importThread(await openThread(transcript), 'store', messages, { transcript: watched, platform })
+    clearImmediate(timer)
+    expect(Math.max(...sizes)).toBe(100)
+    expect(turns).toBeGreaterThanOrEqual(300)
+  })
+})

@@ -1,0 +1,115 @@
+import { type Platform, Rejection, randomHex, Unavailable } from '@postern/core'
+import {
+  createPlacedEntries,
+  nameEntry,
+  type PlacedEntries,
+  placeMessages,
+  replaceEntries,
+  splitMessages,
+} from '../entry/place-entries.ts'
+import { selectEntries } from './select-entries.ts'
+import type { ThreadAlias, ThreadKey, ThreadLock, TranscriptStore, WriteRequest } from './transcript-store.ts'
+
+interface StoredThread {
+  readonly owner: string
+  readonly aliases: ThreadAlias[]
+  placed: PlacedEntries
+  lock?: ThreadLock | undefined
+  fences: number
+}
+
+/** A transcript that lives as long as the process: the library's default, and the measure for stores that last. */
+export function createMemoryTranscript(platform: Pick<Platform, 'now' | 'randomBytes'>): TranscriptStore {
+  const threads = new Map<string, StoredThread>()
+  const names = new Map<string, string>()
+
+  function findOwn({ owner, thread_id }: ThreadKey): StoredThread | undefined {
+    const thread = threads.get(thread_id)
+    return thread?.owner === owner ? thread : undefined
+  }
+
+  function requireOwn(key: ThreadKey): StoredThread {
+    const thread = findOwn(key)
+    if (!thread) throw new Rejection('forbidden', 'Cannot use thread: no such thread of this owner')
+    return thread
+  }
+
+  function requireWriter(key: ThreadKey, request: WriteRequest = {}): StoredThread {
+    const thread = requireOwn(key)
+    const isHeld = thread.lock !== undefined && thread.lock.expires_at > platform.now()
+    const holder = isHeld ? thread.lock?.token : undefined
+    if (holder !== request.token) throw new Unavailable('Cannot write thread: transcript_lock_contention')
+    return thread
+  }
+
+  return {
+    async openThread(owner, alias) {
+      const known = names.get(nameThread(owner, alias))
+      if (known !== undefined) return { owner, thread_id: known }
+      const thread_id = randomHex(platform, 16)
+      threads.set(thread_id, { owner, aliases: [alias], placed: createPlacedEntries(), fences: 0 })
+      names.set(nameThread(owner, alias), thread_id)
+      return { owner, thread_id }
+    },
+    async findThread(owner, alias) {
+      const thread_id = names.get(nameThread(owner, alias))
+      return thread_id === undefined ? undefined : { owner, thread_id }
+    },
+    async addAlias(key, alias) {
+      const { aliases } = requireOwn(key)
+      const name = nameThread(key.owner, alias)
+      const known = names.get(name)
+      if (known === key.thread_id) return
+      if (known !== undefined) throw new Rejection('forbidden', 'Cannot name thread: the name is another thread’s')
+      names.set(name, key.thread_id)
+      aliases.push(alias)
+    },
+    async listAliases(key) {
+      return [...(findOwn(key)?.aliases ?? [])]
+    },
+    async append(key, entries, request) {
+      const thread = requireWriter(key, request)
+      return placeMessages(thread.placed, splitMessages(entries))
+    },
+    async read(key, range = {}) {
+      return selectEntries(findOwn(key)?.placed.all ?? [], range)
+    },
+    async find(key, entryIds) {
+      const known = findOwn(key)?.placed.known
+      return entryIds.map(id => known?.get(nameEntry({ entry_id: id }))).filter(entry => entry !== undefined)
+    },
+    async replace(key, entries, request) {
+      const thread = requireWriter(key, request)
+      thread.placed = replaceEntries(entries)
+      return [...thread.placed.all]
+    },
+    async forget(key, request) {
+      if (!findOwn(key)) return
+      const { aliases } = requireWriter(key, request)
+      for (const alias of aliases) names.delete(nameThread(key.owner, alias))
+      threads.delete(key.thread_id)
+    },
+    async acquireLock(key, ttlMs) {
+      const thread = requireOwn(key)
+      const now = platform.now()
+      if (thread.lock && thread.lock.expires_at > now) return undefined
+      thread.fences += 1
+      thread.lock = { token: randomHex(platform, 16), fence: thread.fences, expires_at: now + ttlMs }
+      return thread.lock
+    },
+    async isLocked(key) {
+      return (findOwn(key)?.lock?.expires_at ?? 0) > platform.now()
+    },
+    async releaseLock(key, token) {
+      const thread = findOwn(key)
+      if (!thread?.lock || thread.lock.token !== token || thread.lock.expires_at <= platform.now()) return false
+      thread.lock = undefined
+      return true
+    },
+  }
+}
+
+/** No two (owner, transport, key) give one name, whatever characters they have. */
+function nameThread(owner: string, { transport, key }: ThreadAlias): string {
+  return JSON.stringify([owner, transport, key])
+}

@@ -1,0 +1,88 @@
+import { type EntryBody, textOfContent } from '../entry/entry.ts'
+import type { EntryKind } from '../entry/kind.ts'
+
+/** How an agent takes part in a team; it chooses what the agent sees, and is no role of a message. */
+const teamRoles = ['orchestrator', 'manager', 'worker', 'all'] as const
+type TeamRole = (typeof teamRoles)[number]
+
+export interface RoleFilter {
+  readonly role: TeamRole
+  /** Whose own `task` begins the turn of a worker; absent: anybody's. */
+  readonly agent_key?: string | undefined
+  /** Messages an orchestrator sees (called turns there); default 8, 0 is none. */
+  readonly max_conversation_turns?: number | undefined
+  readonly phase_id?: number | undefined
+  /** Beats `phase_id - 1`. */
+  readonly previous_phase_id?: number | undefined
+}
+
+const workerKinds: ReadonlySet<EntryKind> = new Set(['task', 'tool_call', 'tool_result', 'error', 'global_observation'])
+
+type Filter = <Entry extends EntryBody>(entries: readonly Entry[], options: RoleFilter) => readonly Entry[]
+
+const filters: Record<TeamRole, Filter> = {
+  all: entries => entries,
+  orchestrator(entries, { max_conversation_turns = 8 }) {
+    const said = entries.filter(({ scope }) => scope === 'conversation')
+    return said.slice(Math.max(said.length - max_conversation_turns, 0))
+  },
+  manager(entries, options) {
+    const phase = findPreviousPhase(options)
+    return phase === undefined ? [] : entries.filter(({ kind, phase_id }) => kind === 'synthesis' && phase_id === phase)
+  },
+  worker(entries, { agent_key }) {
+    const own = (entry: EntryBody) => agent_key === undefined || entry.agent_key === agent_key
+    const start = entries.findLast(entry => entry.kind === 'task' && own(entry))
+    if (!start) return []
+    const turn = entries.filter(entry => isBehind(entry, start) && workerKinds.has(entry.kind))
+    return turn.filter(entry => entry.kind === 'global_observation' || own(entry))
+  },
+}
+
+/**
+ * What one role of a team may see of its history. The turn of a worker begins with its own last `task` by the order of the
+ * transcript, wherever the list has it: a broadcast of an earlier turn is not of this one.
+ */
+export function filterByRole<Entry extends EntryBody>(
+  entries: readonly Entry[],
+  options: RoleFilter,
+): readonly Entry[] {
+  return filters[options.role](entries, options)
+}
+
+export interface CompletionCheck {
+  /** Whose turn; absent: anybody's last `task` begins it. */
+  readonly agent_key?: string | undefined
+}
+
+const endWords = /completed|success|done|finished|task complete/i
+
+/** Whether the current turn is over: among its last ten entries the tool `complete_task`, or a final word that says so. */
+export function isTurnComplete(entries: readonly EntryBody[], { agent_key }: CompletionCheck = {}): boolean {
+  const own = entries.filter(entry => agent_key === undefined || entry.agent_key === agent_key)
+  const start = own.findLastIndex(({ kind }) => kind === 'task')
+  return own
+    .slice(start + 1)
+    .slice(-10)
+    .some(isEnd)
+}
+
+function isEnd({ kind, tool, content }: EntryBody): boolean {
+  if (kind === 'tool_call') return tool?.name === 'complete_task'
+  return kind === 'final' && endWords.test(textOfContent(content))
+}
+
+function findPreviousPhase({ phase_id, previous_phase_id }: RoleFilter): number | undefined {
+  if (previous_phase_id !== undefined) return previous_phase_id
+  return phase_id !== undefined && phase_id > 0 ? phase_id - 1 : undefined
+}
+
+/** `seq` is the order; entries that have none yet keep that of the list. */
+function isBehind(entry: EntryBody, start: EntryBody): boolean {
+  const [at, from] = [placeOf(entry), placeOf(start)]
+  return at === undefined || from === undefined ? entry.at >= start.at : at >= from
+}
+
+function placeOf(entry: EntryBody & { readonly seq?: number | undefined }): number | undefined {
+  return entry.seq
+}

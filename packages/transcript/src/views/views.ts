@@ -1,0 +1,93 @@
+import type { CodecFinding } from '../codec/codec.ts'
+import { repairPairs } from '../codec/pair-repair.ts'
+import { isCallEntry } from '../codec/tool-entry.ts'
+import type { EntryBody, TranscriptEntry } from '../entry/entry.ts'
+import { contentIsEmpty } from '../entry/entry.ts'
+import type { EntryKind, TranscriptScope } from '../entry/kind.ts'
+import { splitMessages } from '../entry/place-entries.ts'
+import { filterByRole, type RoleFilter } from './role-filter.ts'
+
+/**
+ * Whose entries an agent may see: everything; the views of a message store (its own work, that of its team); or what the agents of a
+ * swarm share and what is its own.
+ */
+type ViewScope =
+  | { readonly kind: 'all' }
+  | {
+      readonly kind: 'store'
+      readonly scopes: readonly TranscriptScope[]
+      readonly agent_key?: string | undefined
+      readonly team?: readonly string[] | undefined
+    }
+  | { readonly kind: 'swarm'; readonly agent_key: string }
+
+/** One agent's view of a thread, as data: the steps are always the same, this says how each is set. */
+export interface ViewConfig {
+  /** Default `all`. */
+  readonly scope?: ViewScope | undefined
+  /** Nothing before the last flush or rescue. Default true. */
+  readonly cutsAtMarker?: boolean | undefined
+  /** The filter of message stores. Default none. */
+  readonly role?: RoleFilter | undefined
+  /** Calls without a result and results without a call: taken out before and after the window, only after it (swarms), or left. */
+  readonly pairs?: 'repair' | 'after-window' | 'keep' | undefined
+  /** The newest so many messages (one with several calls counts once); 0 is none. Default all. */
+  readonly window?: number | undefined
+  /** What only shows while it happens, or marks a place. Default these kinds. */
+  readonly hides?: ReadonlySet<EntryKind> | undefined
+  readonly report?: ((finding: CodecFinding) => void) | undefined
+}
+
+const hiddenKinds: ReadonlySet<EntryKind> = new Set(['delta', 'reasoning', 'activity', 'flush', 'rescue'])
+
+/** `entries` of one thread, ascending, as `config` lets an agent see them: scope, cut, role, pairs, window. Pure. */
+export function viewEntries(entries: readonly TranscriptEntry[], config: ViewConfig = {}): readonly TranscriptEntry[] {
+  const { cutsAtMarker = true, pairs = 'repair', hides = hiddenKinds, report } = config
+  const cut = cutsAtMarker ? cutAtMarker(entries) : entries
+  const scoped = selectScope(cut, config.scope ?? { kind: 'all' }).filter(({ kind }) => !hides.has(kind))
+  const seen = config.role ? filterByRole(scoped, config.role) : scoped
+  const paired = pairs === 'repair' ? repairPairs(seen, report) : seen
+  const recent = takeWindow(paired, config.window)
+  return pairs === 'keep' ? recent : repairPairs(recent, pairs === 'after-window' ? report : undefined)
+}
+
+/** What stands behind the last flush or rescue. A marker is one for all agents of the thread, so it is looked for before the scope. */
+function cutAtMarker(entries: readonly TranscriptEntry[]): readonly TranscriptEntry[] {
+  return entries.slice(entries.findLastIndex(({ kind }) => kind === 'flush' || kind === 'rescue') + 1)
+}
+
+function selectScope(entries: readonly TranscriptEntry[], scope: ViewScope): readonly TranscriptEntry[] {
+  if (scope.kind === 'all') return entries
+  if (scope.kind === 'swarm') return selectSwarm(entries, scope.agent_key)
+  const team = new Set([scope.agent_key, ...(scope.team ?? [])])
+  return entries.filter(entry => {
+    return scope.scopes.includes(entry.scope) && (entry.scope !== 'agent' || team.has(entry.agent_key))
+  })
+}
+
+/** Users, developers and plain words of any assistant are shared; calls, results and system rows are their agent's. */
+function selectSwarm(entries: readonly TranscriptEntry[], agent_key: string): readonly TranscriptEntry[] {
+  return splitMessages(entries).flatMap(message => {
+    const isOwn = message.some(isOwnEntry)
+    const isSeen = !isOwn || message[0]?.agent_key === agent_key
+    return isSeen && !message.every(isEmpty) ? message : []
+  })
+}
+
+/** What an agent did and thought is its own; developers' words, questions, and a row that stands in for the user are shared. */
+function isOwnEntry(entry: EntryBody): boolean {
+  const isShared = sharedKinds.has(entry.kind) || entry.native_role === 'user'
+  return isCallEntry(entry) || (entry.scope === 'agent' && !isShared)
+}
+
+const sharedKinds: ReadonlySet<EntryKind> = new Set(['developer', 'input_required', 'policy'])
+
+function isEmpty({ tool, content }: EntryBody): boolean {
+  return tool === undefined && contentIsEmpty(content)
+}
+
+function takeWindow(entries: readonly TranscriptEntry[], window: number | undefined): readonly TranscriptEntry[] {
+  if (window === undefined) return entries
+  const messages = splitMessages(entries)
+  return messages.slice(Math.max(messages.length - window, 0)).flat()
+}
