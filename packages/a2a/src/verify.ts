@@ -1,6 +1,6 @@
 import type { ChannelContext } from '@postern/core'
 import { Rejection } from '@postern/core'
-import type { Challenger, Credential, Visit } from '@postern/http/tokens'
+import type { Challenger, Credential, RequestHead } from '@postern/http/tokens'
 import { admitCredential, createIssuerKeys, createTokenVerifier, readCredential } from '@postern/http/tokens'
 import { createApiKeyCheck } from './auth/api-keys.ts'
 import type { Caller, VerifyCaller } from './auth/caller.ts'
@@ -43,7 +43,7 @@ export function createVerifyCaller(
     throw new Rejection('unsigned', 'Cannot take request: credentials are missing')
   }
 
-  function admit(credential: Credential, visit: Visit): Promise<Caller> | Caller {
+  function admit(credential: Credential, visit: RequestHead): Promise<Caller> | Caller {
     if (credential.kind === 'none') return admitNobody()
     if (credential.kind === 'token') return verifyBearer(credential, visit)
     return apiKeyCaller(findApiKey(credential.key), { table, ...agents })

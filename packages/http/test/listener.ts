@@ -4,14 +4,14 @@ import type { AddressInfo, Server, Socket } from 'node:net'
 import { createServer as createTcpServer } from 'node:net'
 
 /** A real server on loopback that counts what reaches it. */
-export interface Listener {
+export interface TestListener {
   readonly port: number
   readonly requests: readonly IncomingMessage[]
   connections(): number
   close(): Promise<void>
 }
 
-export async function listenHttp(answer: RequestListener): Promise<Listener> {
+export async function openHttpListener(answer: RequestListener): Promise<TestListener> {
   const requests: IncomingMessage[] = []
   const server = createServer((request, response) => {
     requests.push(request)
@@ -23,7 +23,7 @@ export async function listenHttp(answer: RequestListener): Promise<Listener> {
 }
 
 /** For what no HTTP server would say: `talk` gets the bare socket. */
-export async function listenTcp(talk: (socket: Socket) => void): Promise<Listener> {
+export async function openTcpListener(talk: (socket: Socket) => void): Promise<TestListener> {
   const server = createTcpServer(socket => {
     socket.on('error', () => undefined)
     talk(socket)
@@ -31,7 +31,10 @@ export async function listenTcp(talk: (socket: Socket) => void): Promise<Listene
   return listenOn(server, [])
 }
 
-export async function listenOn(server: Server | HttpServer, requests: readonly IncomingMessage[]): Promise<Listener> {
+export async function listenOn(
+  server: Server | HttpServer,
+  requests: readonly IncomingMessage[],
+): Promise<TestListener> {
   const sockets = new Set<Socket>()
   let connections = 0
   server.on('connection', (socket: Socket) => {

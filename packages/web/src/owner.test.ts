@@ -1,7 +1,7 @@
 import { createHmac } from 'node:crypto'
 import type { ChannelContext } from '@postern/core'
 import { ConfigError, Unavailable } from '@postern/core'
-import { keyTimes } from '@postern/http/tokens'
+import { issuerKeyTimes } from '@postern/http/tokens'
 import type { CryptoKey, JWK } from 'jose'
 import { exportJWK, exportSPKI, generateKeyPair, SignJWT } from 'jose'
 import { beforeAll, describe, expect, it } from 'vitest'
@@ -132,7 +132,7 @@ describe('createOwnerReader()', () => {
     const token = await mint({ header: { kid: 'k2' }, by: other.privateKey })
     for (let i = 0; i < 20; i++) await expect(enter(token)).rejects.toMatchObject({ code: 'signature_invalid' })
     expect(quota.asked).toBe(1)
-    quota.now += keyTimes.cooldown
+    quota.now += issuerKeyTimes.cooldown
     quota.keys = [jwk, { ...(await exportJWK(other.publicKey)), kid: 'k2' }]
     await enter(token)
     expect(quota.asked).toBe(2)
@@ -148,7 +148,7 @@ describe('createOwnerReader()', () => {
     await expect(enter(token)).rejects.toThrow('Cannot verify token: keys of its issuer cannot be had')
     expect(quota.asked).toBe(1)
     quota.status = 200
-    quota.now += keyTimes.pause
+    quota.now += issuerKeyTimes.pause
     await enter(token)
     expect(quota.asked).toBe(2)
   })
@@ -157,9 +157,9 @@ describe('createOwnerReader()', () => {
     const { quota, enter } = openEndpoint()
     await enter(await mint())
     quota.keys = 'nonsense'
-    quota.now += keyTimes.maxAge
+    quota.now += issuerKeyTimes.maxAge
     await enter(await mint({ claims: { exp: start / 1000 + 9_000 } }))
-    quota.now = start + keyTimes.staleLimit
+    quota.now = start + issuerKeyTimes.staleLimit
     await expect(enter(await mint({ claims: { exp: start / 1000 + 9_000 } }))).rejects.toThrow(Unavailable)
   })
 

@@ -1,7 +1,14 @@
 import { hash } from 'node:crypto'
 import type { ChannelContext, NormalizedMessage, Platform } from '@postern/core'
 import { ConfigError, formatChatOwner, isoTime, mintTransportEvidence, parseJsonText, Rejection } from '@postern/core'
-import type { Credential, IssuerTrust, ScopedCaller, ScopeTable, VerifiedToken, Visit } from '@postern/http/tokens'
+import type {
+  Credential,
+  IssuerTrust,
+  RequestHead,
+  ScopedCaller,
+  ScopeTable,
+  VerifiedToken,
+} from '@postern/http/tokens'
 import {
   admitCredential,
   checkScope,
@@ -34,7 +41,7 @@ type WebAction = 'read' | 'write' | 'cancel'
  * Who sends a request; `act` defaults to `read` for GET and `write` for all else.
  * @throws CredentialRejection unsigned, signature_invalid, expired, replayed, forbidden where the token lacks the scope; Unavailable
  */
-export type ReadOwner = (visit: Visit, act?: WebAction) => Promise<WebOwner>
+export type ReadOwner = (visit: RequestHead, act?: WebAction) => Promise<WebOwner>
 
 const readingMethods: ReadonlySet<string> = new Set(['GET', 'HEAD'])
 
@@ -71,7 +78,7 @@ export function createOwnerReader({ auth }: WebConfig, deps: OwnerReaderDeps): R
     { platform, store, origin: agents.origin },
   )
 
-  function admit(credential: Credential, visit: Visit): Promise<WebOwner> | WebOwner {
+  function admit(credential: Credential, visit: RequestHead): Promise<WebOwner> | WebOwner {
     if (credential.kind === 'token') return verifyBearer(credential, visit)
     throw new Rejection('unsigned', 'Cannot answer: a bearer token is needed')
   }

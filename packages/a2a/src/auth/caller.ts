@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto'
 import type { AuthMethod, Proof } from '@postern/core'
 import { formatAddress, parseAddress } from '@postern/core'
-import type { Principal, ScopedCaller, ScopeTable, VerifiedToken, Visit } from '@postern/http/tokens'
+import type { Principal, RequestHead, ScopedCaller, ScopeTable, VerifiedToken } from '@postern/http/tokens'
 import { ownerOf, readGrant } from '@postern/http/tokens'
 import type { ApiKeyConfig } from '../config.ts'
 
@@ -128,4 +128,4 @@ function brand(
  * Who calls, from the headers alone; the method and the path are only held against a DPoP proof.
  * @throws CredentialRejection `unsigned` without credential, `signature_invalid` or `expired` with a bad one; Unavailable
  */
-export type VerifyCaller = (visit: Visit) => Promise<Caller> | Caller
+export type VerifyCaller = (visit: RequestHead) => Promise<Caller> | Caller

@@ -1,4 +1,4 @@
-import { keyTimes } from '@postern/http/tokens'
+import { issuerKeyTimes } from '@postern/http/tokens'
 import { generateSecret, SignJWT } from 'jose'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { a2aConfigSchema } from '../../src/index.ts'
@@ -248,7 +248,7 @@ describe('the keys of an issuer', () => {
     )
     for (const token of tokens) expect(await verdict(token)).toEqual(refused('key is not one of its issuer'))
     expect(gateway.issuer.fetches).toBe(1)
-    gateway.platform.advance(keyTimes.cooldown)
+    gateway.platform.advance(issuerKeyTimes.cooldown)
     const verdicts = await Promise.all(tokens.map(verdict))
     expect(verdicts.every(({ status }) => status === 401)).toBe(true)
     expect(gateway.issuer.fetches).toBe(2)
@@ -259,7 +259,7 @@ describe('the keys of an issuer', () => {
     const old = gateway.token
     gateway.issuer.key = await makeIssuerKey('key-2')
     gateway.issuer.keys = [gateway.issuer.key.publicJwk]
-    gateway.platform.advance(keyTimes.cooldown)
+    gateway.platform.advance(issuerKeyTimes.cooldown)
     expect(await verdict(await gateway.issuer.sign())).toEqual(accepted)
     expect(gateway.issuer.fetches).toBe(2)
     expect(await verdict(old)).toEqual(refused('key is not one of its issuer'))
@@ -269,7 +269,7 @@ describe('the keys of an issuer', () => {
     const token = await gateway.issuer.sign({ exp: seconds() + 86_400 })
     expect(await verdict(token)).toEqual(accepted)
     gateway.issuer.keys = []
-    gateway.platform.advance(keyTimes.maxAge - 1_000)
+    gateway.platform.advance(issuerKeyTimes.maxAge - 1_000)
     expect(await verdict(token)).toEqual(accepted)
     gateway.platform.advance(1_000)
     expect(await verdict(token)).toEqual(refused('key is not one of its issuer'))
@@ -297,7 +297,7 @@ describe('the keys of an issuer', () => {
       await list()
       expect(gateway.issuer.fetches).toBe(1)
       gateway.issuer.answer = 'keys'
-      gateway.platform.advance(keyTimes.pause)
+      gateway.platform.advance(issuerKeyTimes.pause)
       expect((await list()).status).toBe(200)
     },
   )
@@ -306,11 +306,11 @@ describe('the keys of an issuer', () => {
     const token = await gateway.issuer.sign({ exp: seconds() + 86_400 })
     await list({ token })
     gateway.issuer.answer = 'down'
-    gateway.platform.advance(keyTimes.maxAge)
+    gateway.platform.advance(issuerKeyTimes.maxAge)
     expect(await verdict(token)).toEqual(accepted)
     const stranger = await gateway.issuer.sign({}, {}, await makeIssuerKey('stranger'))
     expect((await verdict(stranger)).status).toBe(503)
-    gateway.platform.advance(keyTimes.staleLimit)
+    gateway.platform.advance(issuerKeyTimes.staleLimit)
     expect((await verdict(token)).status).toBe(503)
   })
 })

@@ -1,11 +1,11 @@
 import type { Platform } from '@postern/core'
 import { Unavailable } from '@postern/core'
 import type { CryptoKey, FlattenedJWSInput, JWTHeaderParameters, LocalJWKSet } from 'jose'
-import { isJsonObject, parseBoundedJson } from '../bounded-json.ts'
+import { isJsonObject, parseBoundedJson } from '../bytes/bounded-json.ts'
 import { loadJose } from './jose.ts'
 
 /** Times in ms. A key taken out at the issuer is refused after `maxAge` at the latest, while the issuer answers. */
-export const keyTimes = {
+export const issuerKeyTimes = {
   /** Keys are asked for again after this long. */
   maxAge: 5 * 60_000,
   /** An unknown `kid` makes us ask again, but not more often than this. */
@@ -41,7 +41,7 @@ export function createIssuerKeys(url: string, { fetch, now, log }: KeyPlatform):
   let pending: Promise<void> | undefined
 
   const age = () => (loaded ? now() - loaded.at : Number.POSITIVE_INFINITY)
-  const isPausing = () => now() - failedAt < keyTimes.pause
+  const isPausing = () => now() - failedAt < issuerKeyTimes.pause
 
   async function load(): Promise<void> {
     try {
@@ -63,20 +63,20 @@ export function createIssuerKeys(url: string, { fetch, now, log }: KeyPlatform):
   }
 
   async function currentKeys(): Promise<LoadedKeys> {
-    if (age() >= keyTimes.maxAge && !isPausing()) await refresh()
-    if (!loaded || age() >= keyTimes.staleLimit) throw unavailable()
+    if (age() >= issuerKeyTimes.maxAge && !isPausing()) await refresh()
+    if (!loaded || age() >= issuerKeyTimes.staleLimit) throw unavailable()
     return loaded
   }
 
   return {
-    generation: () => (age() < keyTimes.maxAge ? generation : Number.NaN),
+    generation: () => (age() < issuerKeyTimes.maxAge ? generation : Number.NaN),
     async find(header, token) {
       const { errors } = await loadJose()
       const current = await currentKeys()
       try {
         return await current.keys(header, token)
       } catch (error) {
-        if (!(error instanceof errors.JWKSNoMatchingKey) || age() < keyTimes.cooldown) throw error
+        if (!(error instanceof errors.JWKSNoMatchingKey) || age() < issuerKeyTimes.cooldown) throw error
         if (!isPausing()) await refresh()
         if (isPausing()) throw unavailable(error)
         return (await currentKeys()).keys(header, token)
@@ -93,7 +93,7 @@ export function createSecretKeys(secret: string): IssuerKeys {
 
 function unavailable(cause?: unknown): Unavailable {
   return new Unavailable('Cannot verify token: keys of its issuer cannot be had', {
-    retryAfter: keyTimes.pause / 1000,
+    retryAfter: issuerKeyTimes.pause / 1000,
     cause,
   })
 }

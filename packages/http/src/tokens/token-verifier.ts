@@ -17,7 +17,7 @@ import type { IssuerTrust, TokenTrust, VerifiedToken } from './verify-token.ts'
 import { verifyToken } from './verify-token.ts'
 
 /** What of a request tells who sends it: the method and the path are held against a DPoP proof. */
-export type Visit = Pick<Request, 'headers' | 'method' | 'url'>
+export type RequestHead = Pick<Request, 'headers' | 'method' | 'url'>
 
 type TokenCredential = Extract<Credential, { readonly kind: 'token' }>
 
@@ -48,7 +48,7 @@ interface FreshToken<Who> extends KnownToken<Who> {
  * request.
  * @throws Rejection, ProofRejection, Unavailable
  */
-type VerifyBearer<Who> = (credential: TokenCredential, visit: Visit) => Promise<Who> | Who
+type VerifyBearer<Who> = (credential: TokenCredential, visit: RequestHead) => Promise<Who> | Who
 
 export function createTokenVerifier<Who extends ScopedCaller>(
   { issuers, rules, scopes, describe }: TokenVerifierOptions<Who>,
@@ -79,7 +79,7 @@ export function createTokenVerifier<Who extends ScopedCaller>(
     return known
   }
 
-  async function admitBound(known: KnownToken<Who>, token: string, proof: string, visit: Visit): Promise<Who> {
+  async function admitBound(known: KnownToken<Who>, token: string, proof: string, visit: RequestHead): Promise<Who> {
     const { boundTo, owner, who } = known
     if (boundTo === undefined) throw new ProofRejection('token is not bound to a key, so a proof says nothing')
     const url = origin + new URL(visit.url).pathname

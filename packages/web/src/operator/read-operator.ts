@@ -1,5 +1,5 @@
 import { Rejection } from '@postern/core'
-import type { Visit } from '@postern/http/tokens'
+import type { RequestHead } from '@postern/http/tokens'
 import type { WebConfig } from '../config.ts'
 import type { ReadOwner } from '../owner.ts'
 
@@ -25,7 +25,7 @@ export function createOperatorReader({ config, readOwner, origin, isOperatorToke
   const named = new Set(
     config.operators.map(each => ('token' in each ? nameOf(origin, each.token) : nameOf(each.issuer, each.subject))),
   )
-  return async (visit: Visit): Promise<WebOperator> => {
+  return async (visit: RequestHead): Promise<WebOperator> => {
     const authorization = visit.headers.get('authorization')
     if (authorization !== null && isOperatorToken(authorization)) {
       return { owner: 'operator', name: 'operator' }

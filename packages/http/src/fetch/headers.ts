@@ -1,4 +1,4 @@
-import { refuseFetch } from './fetch-url.ts'
+import { refuseFetch } from '../address/url.ts'
 
 /** The exchange's own business; a caller's values for these are left out. Cookies are nobody's. */
 const owned = new Set([

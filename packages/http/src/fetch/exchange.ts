@@ -3,9 +3,9 @@ import { request as requestHttp } from 'node:http'
 import { request as requestHttps } from 'node:https'
 import type { LookupFunction } from 'node:net'
 import type { FetchAnswer, FetchRequest } from '@postern/core'
-import { readAnswer } from './answer.ts'
-import { toFetchError } from './fetch-error.ts'
-import type { Route } from './fetch-url.ts'
+import type { Route } from '../address/url.ts'
+import { readFetchAnswer } from './answer.ts'
+import { toFetchError } from './error.ts'
 
 export interface ExchangeRequest {
   readonly method: NonNullable<FetchRequest['method']>
@@ -14,7 +14,7 @@ export interface ExchangeRequest {
   readonly maxBytes: number
 }
 
-export interface Wire {
+export interface ConnectionOptions {
   readonly agent: HttpAgent
   readonly lookup: LookupFunction
 }
@@ -32,7 +32,7 @@ class StaleSocket extends Error {
 export async function runExchange(
   route: Route,
   request: ExchangeRequest,
-  wire: Wire,
+  wire: ConnectionOptions,
   signal: AbortSignal,
 ): Promise<FetchAnswer> {
   const options = toRequestOptions(route, request, wire)
@@ -47,7 +47,11 @@ export async function runExchange(
   }
 }
 
-export function toRequestOptions(route: Route, { method, headers }: ExchangeRequest, { agent, lookup }: Wire) {
+export function toRequestOptions(
+  route: Route,
+  { method, headers }: ExchangeRequest,
+  { agent, lookup }: ConnectionOptions,
+) {
   return {
     method,
     headers: { ...headers, host: route.url.host },
@@ -91,7 +95,7 @@ function runRequest(
     })
     outgoing.once('response', incoming => {
       isAnswered = true
-      readAnswer(incoming, { url: url.href, hasBody: method !== 'HEAD', maxBytes }).then(resolve, fail)
+      readFetchAnswer(incoming, { url: url.href, hasBody: method !== 'HEAD', maxBytes }).then(resolve, fail)
     })
     outgoing.on('error', error => failUnanswered(isStale(outgoing, error, bytesBefore) ? new StaleSocket() : error))
     outgoing.once('close', () => {

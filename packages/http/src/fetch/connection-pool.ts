@@ -1,23 +1,23 @@
 import { lookup as lookupSystem } from 'node:dns/promises'
 import { Agent as HttpAgent } from 'node:http'
 import { Agent as HttpsAgent } from 'node:https'
-import type { Wire } from './exchange.ts'
-import type { Route } from './fetch-url.ts'
-import type { LookupHost } from './pinned-lookup.ts'
-import { createPinnedLookup, isAnyAddress } from './pinned-lookup.ts'
-import { isPublicAddress } from './public-address.ts'
-import { createPublicLookup } from './public-lookup.ts'
-import { shareLookups } from './shared-lookup.ts'
+import type { LookupHost } from '../address/pinned-lookup.ts'
+import { createPinnedLookup, isAnyAddress } from '../address/pinned-lookup.ts'
+import { isPublicAddress } from '../address/public-address.ts'
+import { createPublicLookup } from '../address/public-lookup.ts'
+import { shareLookups } from '../address/shared-lookup.ts'
+import type { Route } from '../address/url.ts'
+import type { ConnectionOptions } from './exchange.ts'
 
-interface WiringOptions {
+interface ConnectionPoolOptions {
   readonly lookup: LookupHost | undefined
   readonly now: (() => number) | undefined
   readonly maxSockets: number
 }
 
-export interface Wiring {
+export interface ConnectionPool {
   /** Which sockets a route may use. */
-  choose(route: Route): Wire
+  choose(route: Route): ConnectionOptions
   /** Ends every connection, also those in use. */
   close(): void
 }
@@ -26,7 +26,7 @@ export interface Wiring {
  * Kept connections and the look-ups that open them. One origin always gets the same look-up, so that a pooled
  * connection was never checked more mildly than its next user requires. Idle sockets do not keep the process alive.
  */
-export function createWiring({ lookup, now, maxSockets }: WiringOptions): Wiring {
+export function createConnectionPool({ lookup, now, maxSockets }: ConnectionPoolOptions): ConnectionPool {
   const pool = { keepAlive: true, maxSockets, maxFreeSockets: maxSockets, timeout: 15_000 }
   const agents = { http: new HttpAgent(pool), https: new HttpsAgent(pool) }
   const checked = createPinnedLookup(shareLookups(lookup ?? createPublicLookup(), now), isPublicAddress)

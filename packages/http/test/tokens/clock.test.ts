@@ -2,8 +2,8 @@ import { hash } from 'node:crypto'
 import type { Store } from '@postern/core'
 import { calculateJwkThumbprint, exportJWK, generateKeyPair, SignJWT } from 'jose'
 import { beforeAll, describe, expect, test } from 'vitest'
-import type { IssuerTrust, TokenVerifierDeps } from '../src/tokens/index.ts'
-import { createTokenVerifier, defaultScopes, joinTokenRules } from '../src/tokens/index.ts'
+import type { IssuerTrust, TokenVerifierDeps } from '../../src/tokens/index.ts'
+import { createTokenVerifier, defaultScopes, joinTokenRules } from '../../src/tokens/index.ts'
 
 // The window in which a token and a proof count, to the second, as docs/a2a-trust.md says it.
 

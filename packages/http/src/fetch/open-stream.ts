@@ -1,15 +1,15 @@
 import type { IncomingMessage } from 'node:http'
 import type { OpenStream, StreamAnswer, StreamRequest } from '@postern/core'
 import { Unavailable } from '@postern/core'
+import type { Route, UrlGuard } from '../address/url.ts'
+import { refuseFetch } from '../address/url.ts'
 import { checkDeclared, toHeaders } from './answer.ts'
+import type { ConnectionPool } from './connection-pool.ts'
 import { openDeadline } from './deadline.ts'
+import { toFetchError } from './error.ts'
 import type { ExchangeRequest } from './exchange.ts'
 import { startRequest, toRequestOptions } from './exchange.ts'
-import { toFetchError } from './fetch-error.ts'
-import { readFetchHeaders } from './fetch-headers.ts'
-import type { Route, UrlGuard } from './fetch-url.ts'
-import { refuseFetch } from './fetch-url.ts'
-import type { Wiring } from './wiring.ts'
+import { readFetchHeaders } from './headers.ts'
 
 const defaults = { timeoutMs: 10_000, idleMs: 60_000, maxBytes: 16 * 1024 * 1024 }
 /** Streams open at a time with one host; the next one is turned away. */
@@ -17,7 +17,7 @@ const perHost = 32
 
 interface StreamDeps {
   readonly guard: UrlGuard
-  readonly wiring: Wiring
+  readonly wiring: ConnectionPool
   readonly userAgent: string
 }
 
@@ -72,7 +72,7 @@ function planStream(
 }
 
 interface StreamStart {
-  readonly wiring: Wiring
+  readonly wiring: ConnectionPool
   readonly signal: AbortSignal
   readonly request: StreamRequest
 }

@@ -3,8 +3,8 @@ import type { Socket } from 'node:net'
 import { text } from 'node:stream/consumers'
 import { Unavailable, Undeliverable } from '@postern/core'
 import { afterEach, expect, test, vi } from 'vitest'
-import type { Listener } from '../test/listener.ts'
-import { listenHttp, listenTcp } from '../test/listener.ts'
+import type { TestListener } from '../../test/listener.ts'
+import { openHttpListener, openTcpListener } from '../../test/listener.ts'
 import type { GuardedFetchOptions } from './guarded-fetch.ts'
 import { createGuardedFetch } from './guarded-fetch.ts'
 
@@ -17,8 +17,8 @@ afterEach(async () => {
   await Promise.all(open.splice(0).map(thing => thing.close()))
 })
 
-async function listen(answer: Parameters<typeof listenHttp>[0]): Promise<Listener> {
-  const listener = await listenHttp(answer)
+async function listen(answer: Parameters<typeof openHttpListener>[0]): Promise<TestListener> {
+  const listener = await openHttpListener(answer)
   open.push(listener)
   return listener
 }
@@ -175,7 +175,7 @@ test.each([
 })
 
 test('createGuardedFetch() calls it unavailable when nobody listens', async () => {
-  const gone = await listenTcp(() => undefined)
+  const gone = await openTcpListener(() => undefined)
   await gone.close()
   await expect(openFetch({ loopback: { 'a.test': gone.port } })('https://a.test/')).rejects.toThrow(
     expect.objectContaining({ name: 'Unavailable', message: 'Cannot fetch: connection failed' }),

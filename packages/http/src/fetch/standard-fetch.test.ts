@@ -1,7 +1,7 @@
 import { text } from 'node:stream/consumers'
 import { Undeliverable } from '@postern/core'
 import { afterEach, expect, test } from 'vitest'
-import { listenHttp } from '../test/listener.ts'
+import { openHttpListener } from '../../test/listener.ts'
 import { createGuardedFetch } from './guarded-fetch.ts'
 import { toStandardFetch } from './standard-fetch.ts'
 
@@ -10,14 +10,14 @@ afterEach(async () => {
   await Promise.all(open.splice(0).map(thing => thing.close()))
 })
 
-async function openStandard(answer: Parameters<typeof listenHttp>[0]) {
-  const listener = await listenHttp(answer)
+async function openStandard(answer: Parameters<typeof openHttpListener>[0]) {
+  const listener = await openHttpListener(answer)
   const guarded = createGuardedFetch({ userAgent: 'x', loopback: { 'a.test': listener.port } })
   open.push(listener, guarded)
   return { listener, fetch: toStandardFetch(guarded) }
 }
 
-const echo: Parameters<typeof listenHttp>[0] = async (request, response) => {
+const echo: Parameters<typeof openHttpListener>[0] = async (request, response) => {
   const { method, url, headers } = request
   response.setHeader('content-type', 'application/json')
   response.end(JSON.stringify({ method, url, type: headers['content-type'], body: await text(request) }))

@@ -1,8 +1,8 @@
 import type { RequestListener } from 'node:http'
 import { Undeliverable } from '@postern/core'
 import { afterEach, expect, test } from 'vitest'
-import type { Listener } from '../test/listener.ts'
-import { listenHttp } from '../test/listener.ts'
+import type { TestListener } from '../../test/listener.ts'
+import { openHttpListener } from '../../test/listener.ts'
 import { createGuardedFetch } from './guarded-fetch.ts'
 
 const open: { close(): unknown }[] = []
@@ -18,7 +18,7 @@ async function openTwoHosts(status = 302) {
       .writeHead(location ? status : 200, location ? { location: decodeURIComponent(location) } : {})
       .end(headers.host)
   }
-  const [a, b] = [await listenHttp(answer), await listenHttp(answer)]
+  const [a, b] = [await openHttpListener(answer), await openHttpListener(answer)]
   const fetch = createGuardedFetch({ userAgent: 'Postern/0.1', loopback: { 'a.test': a.port, 'b.test': b.port } })
   open.push(a, b, fetch)
   return { a, b, fetch }
@@ -124,8 +124,8 @@ test('AP-36: a redirect loop ends after the hops that were asked for', async () 
   expect(a.requests).toHaveLength(4)
 })
 
-async function redirector(location: string): Promise<Listener> {
-  const listener = await listenHttp((_, response) => response.writeHead(302, { location }).end())
+async function redirector(location: string): Promise<TestListener> {
+  const listener = await openHttpListener((_, response) => response.writeHead(302, { location }).end())
   open.push(listener)
   return listener
 }

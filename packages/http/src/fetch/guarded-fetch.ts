@@ -1,15 +1,15 @@
 import type { FetchAnswer, FetchRequest, GuardedFetch, OpenStream } from '@postern/core'
 import { createKeyedSemaphore } from '@postern/limits'
+import type { LookupHost } from '../address/pinned-lookup.ts'
+import type { Route, UrlGuardOptions } from '../address/url.ts'
+import { createUrlGuard } from '../address/url.ts'
+import { createConnectionPool } from './connection-pool.ts'
 import { openDeadline } from './deadline.ts'
 import type { ExchangeRequest } from './exchange.ts'
 import { runExchange } from './exchange.ts'
-import { readFetchHeaders } from './fetch-headers.ts'
-import type { Route, UrlGuardOptions } from './fetch-url.ts'
-import { createUrlGuard } from './fetch-url.ts'
+import { readFetchHeaders } from './headers.ts'
 import { createOpenStream } from './open-stream.ts'
-import type { LookupHost } from './pinned-lookup.ts'
 import { followRedirects } from './redirects.ts'
-import { createWiring } from './wiring.ts'
 
 export interface GuardedFetchOptions extends UrlGuardOptions {
   /** All addresses of a host name; asked when a connection is opened. Default: the DNS, and the system for opened origins. */
@@ -37,7 +37,7 @@ export function createGuardedFetch(options: GuardedFetchOptions): GuardedFetch &
   close(): void
 } {
   const guard = createUrlGuard(options)
-  const wiring = createWiring({ lookup: options.lookup, now: options.now, maxSockets: perHost.width })
+  const wiring = createConnectionPool({ lookup: options.lookup, now: options.now, maxSockets: perHost.width })
   const semaphore = createKeyedSemaphore(perHost)
 
   async function guardedFetch(url: string, request: FetchRequest = {}): Promise<FetchAnswer> {

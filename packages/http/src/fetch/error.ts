@@ -1,5 +1,5 @@
 import { Unavailable, Undeliverable } from '@postern/core'
-import { refuseFetch } from './fetch-url.ts'
+import { refuseFetch } from '../address/url.ts'
 
 const certificateProblem = /CERT|SELF_SIGNED|UNABLE_TO_/
 

@@ -1,9 +1,9 @@
 import type { FetchAnswer } from '@postern/core'
 import { parseUrl } from '@postern/core'
+import type { Route, UrlGuard } from '../address/url.ts'
+import { refuseFetch } from '../address/url.ts'
 import type { ExchangeRequest } from './exchange.ts'
-import { keepPortableHeaders } from './fetch-headers.ts'
-import type { Route, UrlGuard } from './fetch-url.ts'
-import { refuseFetch } from './fetch-url.ts'
+import { keepPortableHeaders } from './headers.ts'
 
 interface RedirectOptions {
   /** Hops at most; with 0 a redirect is an answer like any other. */

@@ -1,16 +1,16 @@
 import { execFile } from 'node:child_process'
 import { promisify } from 'node:util'
 import { afterEach, expect, test } from 'vitest'
-import type { Listener } from '../test/listener.ts'
-import { listenHttp } from '../test/listener.ts'
+import type { TestListener } from '../listener.ts'
+import { openHttpListener } from '../listener.ts'
 
-const open: Listener[] = []
+const open: TestListener[] = []
 afterEach(async () => {
   await Promise.all(open.splice(0).map(listener => listener.close()))
 })
 
-async function listen(name: string): Promise<Listener> {
-  const listener = await listenHttp((_, response) => response.end(name))
+async function listen(name: string): Promise<TestListener> {
+  const listener = await openHttpListener((_, response) => response.end(name))
   open.push(listener)
   return listener
 }
@@ -19,7 +19,7 @@ async function listen(name: string): Promise<Listener> {
 async function runScript(origin: string, body: string, env: NodeJS.ProcessEnv = {}): Promise<string> {
   const script = `
     import http from 'node:http'
-    import { createGuardedFetch } from ${JSON.stringify(import.meta.resolve('./guarded-fetch.ts'))}
+    import { createGuardedFetch } from ${JSON.stringify(import.meta.resolve('../../src/fetch/guarded-fetch.ts'))}
     const origin = ${JSON.stringify(origin)}
     const fetch = createGuardedFetch({ userAgent: 'x', allowPrivate: [origin], lookup: async () => ['127.0.0.1'] })
     ${body}`

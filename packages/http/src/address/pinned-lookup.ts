@@ -2,7 +2,7 @@ import type { LookupAddress } from 'node:dns'
 import type { LookupFunction } from 'node:net'
 import { isIP } from 'node:net'
 import { Unavailable } from '@postern/core'
-import { refuseFetch } from './fetch-url.ts'
+import { refuseFetch } from './url.ts'
 
 /** All addresses of a host name. */
 export type LookupHost = (host: string) => Promise<readonly string[]>

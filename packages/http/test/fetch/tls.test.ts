@@ -2,16 +2,16 @@ import { createServer } from 'node:https'
 import type { TLSSocket } from 'node:tls'
 import { getCACertificates, setDefaultCACertificates } from 'node:tls'
 import { afterAll, beforeAll, expect, test, vi } from 'vitest'
-import { makeCertificate } from '../test/certificate.ts'
-import type { Listener } from '../test/listener.ts'
-import { listenOn } from '../test/listener.ts'
-import { createGuardedFetch } from './guarded-fetch.ts'
+import { createGuardedFetch } from '../../src/fetch/guarded-fetch.ts'
+import { makeCertificate } from '../certificate.ts'
+import type { TestListener } from '../listener.ts'
+import { listenOn } from '../listener.ts'
 
 const trusted = makeCertificate('peer.internal')
 const stranger = makeCertificate('peer.internal')
 const usual = getCACertificates('default')
-let server: Listener
-let impostor: Listener
+let server: TestListener
+let impostor: TestListener
 
 beforeAll(async () => {
   setDefaultCACertificates([trusted.cert])

@@ -2,16 +2,16 @@ import { once } from 'node:events'
 import { gzipSync } from 'node:zlib'
 import { Undeliverable } from '@postern/core'
 import { afterEach, expect, test } from 'vitest'
-import type { Listener } from '../test/listener.ts'
-import { listenHttp, listenTcp } from '../test/listener.ts'
-import { createGuardedFetch } from './guarded-fetch.ts'
+import { createGuardedFetch } from '../../src/fetch/guarded-fetch.ts'
+import type { TestListener } from '../listener.ts'
+import { openHttpListener, openTcpListener } from '../listener.ts'
 
 const open: { close(): unknown }[] = []
 afterEach(async () => {
   await Promise.all(open.splice(0).map(thing => thing.close()))
 })
 
-function openFetch(listener: Listener) {
+function openFetch(listener: TestListener) {
   const fetch = createGuardedFetch({ userAgent: 'Postern/0.1', loopback: { 'a.test': listener.port } })
   open.push(listener, fetch)
   return fetch
@@ -20,10 +20,10 @@ function openFetch(listener: Listener) {
 const unavailable = (problem: string) =>
   expect.objectContaining({ name: 'Unavailable', message: `Cannot fetch: ${problem}` })
 const undeliverable = (problem: string) => new Undeliverable(`Cannot fetch: ${problem}`)
-const raw = (text: string) => listenTcp(socket => socket.once('data', () => socket.write(text)))
+const raw = (text: string) => openTcpListener(socket => socket.once('data', () => socket.write(text)))
 
 test.each([
-  ['accepts and never answers', async () => listenTcp(() => undefined)],
+  ['accepts and never answers', async () => openTcpListener(() => undefined)],
   ['sends its headers byte by byte', async () => drip('HTTP/1.1 200 OK\r\nx: ')],
   ['sends its body byte by byte', async () => drip('HTTP/1.1 200 OK\r\ncontent-length: 1000000\r\n\r\n')],
   ['sends nothing but 103 Early Hints', async () => drip('', 'HTTP/1.1 103 Early Hints\r\n\r\n')],
@@ -33,7 +33,7 @@ test.each([
 })
 
 test('the deadline spans redirects: hops do not add up', async () => {
-  const listener = await listenHttp((_, response) => {
+  const listener = await openHttpListener((_, response) => {
     setTimeout(() => response.writeHead(302, { location: '/' }).end(), 60)
   })
   const fetch = openFetch(listener)
@@ -51,7 +51,7 @@ test('the deadline spans the look-up', async () => {
 test('a caller who gives up ends the exchange and closes the connection', async () => {
   const arrived = Promise.withResolvers<void>()
   const closed = Promise.withResolvers<void>()
-  const listener = await listenHttp((_, response) => {
+  const listener = await openHttpListener((_, response) => {
     arrived.resolve()
     response.once('close', () => closed.resolve())
   })
@@ -64,7 +64,7 @@ test('a caller who gives up ends the exchange and closes the connection', async 
 })
 
 test('a caller who gave up before sends nothing', async () => {
-  const listener = await listenHttp((_, response) => response.end())
+  const listener = await openHttpListener((_, response) => response.end())
   const fetch = openFetch(listener)
   await expect(fetch('https://a.test/', { signal: AbortSignal.abort() })).rejects.toThrow(unavailable('canceled'))
   expect(listener.connections()).toBe(0)
@@ -72,7 +72,7 @@ test('a caller who gave up before sends nothing', async () => {
 
 test('AP-38: an endless body is cut off at the limit', async () => {
   const closed = Promise.withResolvers<void>()
-  const listener = await listenHttp((_, response) => {
+  const listener = await openHttpListener((_, response) => {
     const pour = () => {
       while (response.write(Buffer.alloc(65_536)));
     }
@@ -89,7 +89,7 @@ test('AP-38: a declared length over the limit is refused before the body', async
 })
 
 test('maxBytes is the largest body taken, declared or not', async () => {
-  const listener = await listenHttp(({ url = '' }, response) => {
+  const listener = await openHttpListener(({ url = '' }, response) => {
     if (url.startsWith('/declared')) response.setHeader('content-length', url.slice(-1))
     else response.flushHeaders()
     response.end('x'.repeat(Number(url.slice(-1))))
@@ -104,7 +104,7 @@ test('maxBytes is the largest body taken, declared or not', async () => {
 })
 
 test.each(['gzip', 'br', 'identity, gzip'])('AP-38: a body in the coding %s is refused', async coding => {
-  const listener = await listenHttp((_, response) => {
+  const listener = await openHttpListener((_, response) => {
     response.setHeader('content-encoding', coding).end(gzipSync(Buffer.alloc(1024 * 1024)))
   })
   await expect(openFetch(listener)('https://a.test/')).rejects.toThrow(
@@ -120,7 +120,7 @@ test('a compressed transfer is refused', async () => {
 })
 
 test('HEAD takes no offence at the headers of a body that does not come', async () => {
-  const listener = await listenHttp((_, response) => {
+  const listener = await openHttpListener((_, response) => {
     response.writeHead(200, { 'content-length': '99999999', 'content-encoding': 'gzip' }).end()
   })
   const answer = await openFetch(listener)('https://a.test/', { method: 'HEAD' })
@@ -151,18 +151,18 @@ test.each([
     'answer was cut short',
   ],
 ])('a connection cut %s is unavailable', async (_, text, problem) => {
-  const listener = await listenTcp(socket => socket.once('data', () => socket.end(text, () => socket.destroy())))
+  const listener = await openTcpListener(socket => socket.once('data', () => socket.end(text, () => socket.destroy())))
   await expect(openFetch(listener)('https://a.test/')).rejects.toThrow(unavailable(problem))
 })
 
 test('AP-37: one host gets sixteen exchanges at a time, the rest wait their turn', async () => {
   const waiting: (() => void)[] = []
   const full = Promise.withResolvers<void>()
-  const listener = await listenHttp((_, response) => {
+  const listener = await openHttpListener((_, response) => {
     waiting.push(() => response.end())
     if (waiting.length === 16) full.resolve()
   })
-  const other = await listenHttp((_, response) => response.end())
+  const other = await openHttpListener((_, response) => response.end())
   open.push(other)
   const fetch = createGuardedFetch({
     userAgent: 'x',
@@ -183,7 +183,7 @@ test('AP-37: one host gets sixteen exchanges at a time, the rest wait their turn
 })
 
 test('AP-43: what would wait behind 256 others for one host is turned away', async () => {
-  const listener = await listenHttp(() => undefined)
+  const listener = await openHttpListener(() => undefined)
   const fetch = openFetch(listener)
   const giveUp = new AbortController()
   const held = Array.from({ length: 16 + 256 }, () => fetch('https://a.test/', { signal: giveUp.signal }))
@@ -194,7 +194,7 @@ test('AP-43: what would wait behind 256 others for one host is turned away', asy
 })
 
 test('a connection is kept and used again', async () => {
-  const listener = await listenHttp((_, response) => response.end())
+  const listener = await openHttpListener((_, response) => response.end())
   const fetch = openFetch(listener)
   for (let times = 0; times < 3; times += 1) await fetch('https://a.test/')
   expect(listener.connections()).toBe(1)
@@ -202,7 +202,7 @@ test('a connection is kept and used again', async () => {
 
 test('a kept connection that the far side resets is replaced once, also for a POST', async () => {
   let connections = 0
-  const listener = await listenTcp(socket => {
+  const listener = await openTcpListener(socket => {
     connections += 1
     const isFirst = connections === 1
     socket.once('data', () => {
@@ -219,7 +219,7 @@ test('a kept connection that the far side resets is replaced once, also for a PO
 test('the replacement is a fresh connection, even when all kept ones are dead', async () => {
   const both = Promise.withResolvers<void>()
   let arrived = 0
-  const listener = await listenTcp(socket => {
+  const listener = await openTcpListener(socket => {
     socket.once('data', async () => {
       arrived += 1
       if (arrived === 2) both.resolve()
@@ -235,7 +235,7 @@ test('the replacement is a fresh connection, even when all kept ones are dead', 
 })
 
 test('a kept connection that breaks within an answer is not tried again', async () => {
-  const listener = await listenTcp(socket => {
+  const listener = await openTcpListener(socket => {
     socket.once('data', () => {
       socket.write('HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n')
       socket.once('data', () => socket.write('HTTP/1.1 2', () => socket.destroy()))
@@ -248,14 +248,14 @@ test('a kept connection that breaks within an answer is not tried again', async 
 })
 
 test('a fresh connection that is reset is not tried again', async () => {
-  const listener = await listenTcp(socket => socket.once('data', () => socket.resetAndDestroy()))
+  const listener = await openTcpListener(socket => socket.once('data', () => socket.resetAndDestroy()))
   await expect(openFetch(listener)('https://a.test/')).rejects.toThrow(unavailable('connection failed'))
   expect(listener.connections()).toBe(1)
 })
 
 test('close() ends kept connections and exchanges under way', async () => {
   const arrived = Promise.withResolvers<void>()
-  const listener = await listenHttp(() => arrived.resolve())
+  const listener = await openHttpListener(() => arrived.resolve())
   const fetch = openFetch(listener)
   const answer = fetch('https://a.test/')
   await arrived.promise
@@ -264,8 +264,8 @@ test('close() ends kept connections and exchanges under way', async () => {
 })
 
 /** Never finishes, never falls silent. */
-async function drip(start: string, drop = 'x'): Promise<Listener> {
-  return listenTcp(async socket => {
+async function drip(start: string, drop = 'x'): Promise<TestListener> {
+  return openTcpListener(async socket => {
     await once(socket, 'data')
     socket.write(start)
     const timer = setInterval(() => socket.write(drop), 5)

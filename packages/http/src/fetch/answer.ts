@@ -1,8 +1,8 @@
 import type { IncomingMessage } from 'node:http'
 import type { FetchAnswer } from '@postern/core'
 import { Unavailable } from '@postern/core'
-import { refuseFetch } from './fetch-url.ts'
-import { joinBytes } from './join-bytes.ts'
+import { refuseFetch } from '../address/url.ts'
+import { joinBytes } from '../bytes/join-bytes.ts'
 
 interface AnswerOptions {
   readonly url: string
@@ -12,7 +12,7 @@ interface AnswerOptions {
 }
 
 /** Reads an answer to its end. @throws Undeliverable when it breaks a limit, Unavailable when it is cut short */
-export async function readAnswer(incoming: IncomingMessage, options: AnswerOptions): Promise<FetchAnswer> {
+export async function readFetchAnswer(incoming: IncomingMessage, options: AnswerOptions): Promise<FetchAnswer> {
   const { url, hasBody, maxBytes } = options
   const status = incoming.statusCode ?? 0
   if (status < 200 || status > 599) throw new Unavailable('Cannot fetch: answer has no valid status')
