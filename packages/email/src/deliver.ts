@@ -1,6 +1,6 @@
 import type { AgentDirectory, ChannelContext, Delivery } from '@postern/core'
 import { isoTime, Undeliverable } from '@postern/core'
-import { composeMail } from './out/compose/encode.ts'
+import { encodeMail } from './out/compose/encode.ts'
 import type { MailWire } from './out/compose/wire.ts'
 import type { DkimSigner } from './out/dkim/signer.ts'
 import { giveToLocalAgent } from './out/local-agent.ts'
@@ -30,7 +30,7 @@ export async function deliverMail(
 ): Promise<{ readonly note: string }> {
   const { gateway, signer } = delivering
   const tokens = await delivering.openTokens()
-  const message = await composeMail(wire, markMail(wire, delivery, delivering, tokens), gateway.store)
+  const message = await encodeMail(wire, markMail(wire, delivery, delivering, tokens), gateway.store)
   if (wire.localAgent) return giveToLocalAgent({ message, wire, delivery, localAgent: wire.localAgent }, delivering)
   await refuseSuppressed(delivery, wire, gateway)
   const signed = await signer.sign(message, chooseSigningTime(wire, delivery))

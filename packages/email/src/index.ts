@@ -21,13 +21,13 @@ import { createUnsubscribeRoutes } from './out/suppression/unsubscribe-routes.ts
 import { openMailOutbound } from './outbound.ts'
 import type { ProvenMail } from './proven/mail.ts'
 import type { ProviderPlatform } from './providers/provider.ts'
-import { createMailRoutes } from './routes.ts'
+import { createMailIntakeRoutes } from './routes.ts'
 import { loadSmtpServer, openSmtpListener } from './smtp/listener.ts'
 import type { AddressTokens } from './tokens/address-tokens.ts'
 import { createTokenKey } from './tokens/token-key.ts'
 import { verifyMail } from './verify.ts'
 
-/** The mail door: HTTP intake and SMTP or LMTP listener in, signed mail over one smarthost out. */
+/** The mail channel: HTTP intake and SMTP or LMTP listener in, signed mail over one smarthost out. */
 export function openEmail(config: EmailConfig, gateway: ChannelContext): Channel<Hono> {
   const { platform, agents } = gateway
   const { limits, listen } = config
@@ -38,7 +38,7 @@ export function openEmail(config: EmailConfig, gateway: ChannelContext): Channel
   const intake = createMailIntake(inbound, gateway)
   return {
     ...openMailOutbound(config, gateway, openTokens),
-    routes: createMailRoutes({ config, intake, platform: openProviderPlatform(gateway) }).route(
+    routes: createMailIntakeRoutes({ config, intake, platform: openProviderPlatform(gateway) }).route(
       '/',
       createUnsubscribeRoutes({ gateway, openTokens }),
     ),

@@ -1,7 +1,7 @@
 import type { AgentDirectory, Intake, Part, RelationEffect } from '@postern/core'
 import { agentFlag, formatAddress, mentionRelays, replayFlag } from '@postern/core'
 import { formatMailbox } from './addresses/mailbox.ts'
-import type { Recipient } from './addresses/recipients.ts'
+import type { AddressedAgent } from './addresses/recipients.ts'
 import type { AgentMail } from './automatic/agent-mail.ts'
 import { readAgentMail } from './automatic/agent-mail.ts'
 import { hashWords, planBudgets } from './automatic/budgets.ts'
@@ -73,7 +73,7 @@ interface MailReading {
 }
 
 function normalizeFor(
-  recipient: Recipient,
+  recipient: AddressedAgent,
   mail: ProvenMail,
   { thread, report: written, words, listParts }: MailReading,
   { agents, tokens, config, maxHops }: MailNormalizing,
@@ -132,7 +132,7 @@ function normalizeFor(
 }
 
 interface Judging {
-  readonly recipient: Recipient
+  readonly recipient: AddressedAgent
   readonly token: AddressToken | undefined
   readonly thread: MailThread
   readonly agentMail: AgentMail | undefined

@@ -6,12 +6,12 @@ import { addressMail } from './out/addressing/address.ts'
 import { scopeOfMailbox } from './out/addressing/audience.ts'
 import { addressDirectMessage } from './out/addressing/direct-message.ts'
 import { addressMailNotice } from './out/addressing/notice.ts'
-import { retargetAlone } from './out/addressing/target.ts'
+import { retargetToAuthor } from './out/addressing/target.ts'
 import { createMailBackground } from './out/background.ts'
 import { createDkimSigner } from './out/dkim/signer.ts'
 import { sendProbe } from './out/probe.ts'
 import { listMailRecords } from './out/published-keys.ts'
-import { liftSuppression } from './out/suppression/lift.ts'
+import { liftMailSuppression } from './out/suppression/lift.ts'
 import { describeMail, renderMail } from './render.ts'
 import type { AddressTokens } from './tokens/address-tokens.ts'
 
@@ -60,9 +60,9 @@ export function openMailOutbound(
     publishedKeys: async () => listMailRecords(await signer.publish(), agents.domain),
     addressNotice: action => addressMailNotice(action, agents),
     privateScope: subject => scopeOfMailbox(subject.replace(/^mailto:/, '')),
-    retarget: retargetAlone,
+    retarget: retargetToAuthor,
     probe: () => sendProbe({ platform, agents, signer, openTokens }),
-    liftSuppression: (agent, peer) => liftSuppression({ agent, peer }, { store, platform, agents }),
+    liftSuppression: (agent, peer) => liftMailSuppression({ agent, peer }, { store, platform, agents }),
     async rotateKeys(agent, options) {
       if (agent !== undefined && !agents.find(agent)) {
         throw new Rejection('no_recipient', 'Cannot rotate keys: there is no such agent')

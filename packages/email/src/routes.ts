@@ -21,7 +21,7 @@ interface MailRouting {
 const mailTypes: ReadonlySet<string> = new Set(['message/rfc822', 'message/global', 'application/octet-stream'])
 
 /** `POST /email/inbound`: one message, octet by octet, with its envelope in the query, and the providers. */
-export function createMailRoutes(routing: MailRouting): Hono {
+export function createMailIntakeRoutes(routing: MailRouting): Hono {
   const { config, intake, platform } = routing
   const proof = createIntakeProof(config.intake?.secret, platform)
   const maxBytes = config.limits.message_bytes

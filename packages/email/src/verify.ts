@@ -25,8 +25,8 @@ import type { HeaderBlock } from './mail/header-scan.ts'
 import { fieldValues, findField, findRepeatedFields, toBuffer } from './mail/header-scan.ts'
 import type { RawMail } from './mail/raw.ts'
 import { digestContent } from './mail/trace-fields.ts'
-import type { MailReading, ReadMail } from './mail/unproven.ts'
-import { readMail } from './mail/unproven.ts'
+import type { MailReading, UnprovenMail } from './mail/unproven.ts'
+import { readUnprovenMail } from './mail/unproven.ts'
 import type { MimeResult } from './mime/job.ts'
 import type { MimePool } from './mime/pool.ts'
 import type { UnreadableMail } from './out/addressing/unreadable.ts'
@@ -54,7 +54,7 @@ interface MailVerifying extends MailReading {
  * @throws Rejection, Unavailable
  */
 export async function verifyMail(raw: RawMail, verifying: MailVerifying): Promise<ProvenMail> {
-  const mail = await readMail(raw, verifying)
+  const mail = await readUnprovenMail(raw, verifying)
   const { gateway, pool, limits, trust } = verifying
   const chain = planChain(mail.header, trust.arc_sealers)
   const plan = planSignatures(mail.header, mail.addresses.author.domain, { limits, chain })
@@ -100,7 +100,7 @@ export async function verifyMail(raw: RawMail, verifying: MailVerifying): Promis
 
 /** A report has no author to be taken for somebody. */
 async function meetAuthor(
-  { recipients, addresses: { author }, isReport }: ReadMail,
+  { recipients, addresses: { author }, isReport }: UnprovenMail,
   { isVerified }: Authentication,
   { correspondents }: MailVerifying,
 ): Promise<ReadonlyMap<string, SenderHistory>> {
@@ -122,7 +122,7 @@ async function findUnreadable(
 }
 
 /** Another mail of the same Message-ID swallows nothing; that there was one before is told. Of the same mail again nothing is kept. */
-async function noteReuse({ header, recipients }: ReadMail, { gateway }: MailVerifying): Promise<string[]> {
+async function noteReuse({ header, recipients }: UnprovenMail, { gateway }: MailVerifying): Promise<string[]> {
   const messageId = readOwnId(header)
   if (!messageId) return []
   const known = await Promise.all(recipients.map(({ agent }) => gateway.store.findMessageTo(agent, messageId)))
@@ -144,7 +144,7 @@ function noteReplay(
 }
 
 /** The policy is judged last, and is waited for with the keys: the answer, or that there is none, is remembered. */
-async function askPolicyEarly({ addresses: { author } }: ReadMail, { dns }: MailVerifying): Promise<void> {
+async function askPolicyEarly({ addresses: { author } }: UnprovenMail, { dns }: MailVerifying): Promise<void> {
   await dns
     .openBudget()
     .resolve(`_dmarc.${author.domain}`, 'TXT')
@@ -157,7 +157,7 @@ function runSpf({ envelope }: RawMail, { dns, gateway, limits }: MailVerifying) 
 }
 
 async function judge(
-  mail: ReadMail,
+  mail: UnprovenMail,
   found: Omit<MailEvidence, 'authorDomain' | 'dmarc'>,
   { body }: MimeResult,
   { deferrals, dns, trust }: MailVerifying,
@@ -178,7 +178,7 @@ async function judge(
  * the body may be anybody's, it proves nothing.
  */
 function findBelieved(
-  { raw: { envelope }, header, addresses: { author } }: ReadMail,
+  { raw: { envelope }, header, addresses: { author } }: UnprovenMail,
   upstream: UpstreamVerdict | undefined,
 ): BelievedVerdict | undefined {
   if (leavesEndOpen(header, author.domain)) return undefined
@@ -196,7 +196,10 @@ interface StructureProof {
 }
 
 /** Before it is known which proof holds: whether one that may hold leaves open how the body is put together. */
-function isStructureOpen({ header, addresses: { author } }: ReadMail, { isSealed, believed }: StructureProof): boolean {
+function isStructureOpen(
+  { header, addresses: { author } }: UnprovenMail,
+  { isSealed, believed }: StructureProof,
+): boolean {
   const coverage = readSharedCoverage(header, author.domain, isSealed) ?? believed?.coverage ?? 'all'
   const covered = keepCovered(header, coverage)
   const names = ['content-type', 'content-transfer-encoding']
@@ -215,13 +218,13 @@ function keepsQuotes(header: HeaderBlock): boolean {
   return !isReply || isForwardSubject(findField(header, 'subject') ?? '')
 }
 
-function flagsOf({ header, addresses: { author } }: ReadMail, { gateway }: MailVerifying): string[] {
+function flagsOf({ header, addresses: { author } }: UnprovenMail, { gateway }: MailVerifying): string[] {
   const repeated = findRepeatedFields(header).length > 0 ? ['duplicate_header'] : []
   const isHiding = ['from', 'subject'].some(name => hidesInHeader(findField(header, name) ?? ''))
   return [...repeated, ...(isHiding ? ['invisible_characters'] : []), ...findLookAlikes(author, gateway.agents)]
 }
 
-function withoutBody({ raw, header }: ReadMail): MailBody {
+function withoutBody({ raw, header }: UnprovenMail): MailBody {
   const digest = digestContent(toBuffer(raw.octets), header)
   return { text: '', files: [], details: {}, flags: ['parser_killed'], digest }
 }

@@ -2,7 +2,7 @@ import type { AgentDirectory } from '@postern/core'
 import { toAsciiDomain } from '@postern/core'
 
 /** The agent behind `agent+tag@domain`, whatever its case; undefined when it is none of ours (EM-4.3). */
-export function findRecipient(address: string, agents: AgentDirectory): Recipient | undefined {
+export function findRecipient(address: string, agents: AgentDirectory): AddressedAgent | undefined {
   const bare = address.trim().replace(/^<|>$/g, '')
   const at = bare.lastIndexOf('@')
   if (at <= 0 || !isDomain(bare.slice(at + 1), agents.domain)) return undefined
@@ -12,7 +12,7 @@ export function findRecipient(address: string, agents: AgentDirectory): Recipien
 }
 
 /** Every agent named, once. */
-export function findRecipients(addresses: readonly string[], agents: AgentDirectory): Recipient[] {
+export function findRecipients(addresses: readonly string[], agents: AgentDirectory): AddressedAgent[] {
   const found = addresses.flatMap(address => findRecipient(address, agents) ?? [])
   return [...new Map(found.map(recipient => [recipient.agent, recipient])).values()]
 }
@@ -22,7 +22,7 @@ function isDomain(text: string, domain: string): boolean {
 }
 
 /** One of our agents, as an envelope recipient named it. */
-export interface Recipient {
+export interface AddressedAgent {
   /** The agent's name. */
   readonly agent: string
   /** What stood behind the `+` of the address. */

@@ -1,4 +1,4 @@
-import type { DkimSignature } from './dkim/classify.ts'
+import type { JudgedSignature } from './dkim/classify.ts'
 import type { DnsBudget } from './dns/mail-dns.ts'
 import type { SpfCheck } from './spf.ts'
 
@@ -18,7 +18,7 @@ export interface DmarcCheck {
 
 interface DmarcEvidence {
   readonly authorDomain: string
-  readonly signatures: readonly DkimSignature[]
+  readonly signatures: readonly JudgedSignature[]
   readonly spf: SpfCheck | undefined
 }
 

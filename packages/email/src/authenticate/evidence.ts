@@ -1,4 +1,4 @@
-import type { DkimSignature } from './dkim/classify.ts'
+import type { JudgedSignature } from './dkim/classify.ts'
 import type { DmarcCheck } from './dmarc.ts'
 import type { Coverage } from './signatures/coverage.ts'
 import type { ChainReport } from './signatures/reports.ts'
@@ -8,7 +8,7 @@ import type { UpstreamVerdict } from './upstream/results.ts'
 /** Everything that was found out about a message's origin. */
 export interface MailEvidence {
   readonly authorDomain: string
-  readonly signatures: readonly DkimSignature[]
+  readonly signatures: readonly JudgedSignature[]
   /** Undefined when the client is not known. */
   readonly spf: SpfCheck | undefined
   readonly dmarc: DmarcCheck

@@ -1,5 +1,5 @@
 import type { Proof } from '@postern/core'
-import type { DkimSignature, SignatureVerdict } from './dkim/classify.ts'
+import type { JudgedSignature, SignatureVerdict } from './dkim/classify.ts'
 import type { MailEvidence } from './evidence.ts'
 
 const wireVerdicts: Readonly<Record<SignatureVerdict, Proof['verdict']>> = {
@@ -18,7 +18,7 @@ const wireVerdicts: Readonly<Record<SignatureVerdict, Proof['verdict']>> = {
 }
 
 /** The checks of a message as the operator sees them (EM-7.2). */
-export function listProofs(evidence: MailEvidence, isAligned: (signature: DkimSignature) => boolean): Proof[] {
+export function listProofs(evidence: MailEvidence, isAligned: (signature: JudgedSignature) => boolean): Proof[] {
   const signatures = evidence.signatures.map(signature => proofOfSignature(signature, isAligned(signature)))
   const unsigned: Proof = { kind: 'dkim', verdict: 'none', reason: 'not signed' }
   const found = signatures.length > 0 ? signatures : [unsigned]
@@ -49,11 +49,11 @@ function proofsOfUpstream({ upstream, authorDomain }: MailEvidence): Proof[] {
 }
 
 /** `d=<domain>/s=<selector>`: how a signature's key is named everywhere. */
-export function formatKeyId({ domain, selector }: Pick<DkimSignature, 'domain' | 'selector'>): string {
+export function formatKeyId({ domain, selector }: Pick<JudgedSignature, 'domain' | 'selector'>): string {
   return `d=${domain}/s=${selector}`
 }
 
-function proofOfSignature(signature: DkimSignature, aligned: boolean): Proof {
+function proofOfSignature(signature: JudgedSignature, aligned: boolean): Proof {
   const { verdict, comment, domain, algorithm, bits, covers, id } = signature
   const reason = verdict === 'pass' ? undefined : comment ? `${verdict}: ${comment}` : verdict
   return {

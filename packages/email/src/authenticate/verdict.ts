@@ -1,7 +1,7 @@
 import type { Proof } from '@postern/core'
 import { Rejection, Unavailable } from '@postern/core'
 import { vouchesFor } from './arc/chain.ts'
-import type { DkimSignature } from './dkim/classify.ts'
+import type { JudgedSignature } from './dkim/classify.ts'
 import type { MailEvidence } from './evidence.ts'
 import { formatKeyId, listProofs } from './proofs.ts'
 import { alignsWithoutPolicy } from './signatures/alignment.ts'
@@ -12,11 +12,11 @@ export interface Authentication {
   readonly method: 'email-dmarc' | 'email-dkim' | 'none'
   readonly isVerified: boolean
   /** The signature that proves it. */
-  readonly signature?: DkimSignature | undefined
+  readonly signature?: JudgedSignature | undefined
   /** What proves it where no signature of the author's does: the operator's choice. */
   readonly voucher?: Voucher | undefined
   /** Good signatures of other domains: they say who sent it on, not who wrote it. */
-  readonly signedBy: readonly DkimSignature[]
+  readonly signedBy: readonly JudgedSignature[]
   readonly isQuarantined: boolean
   readonly proofs: readonly Proof[]
   readonly flags: readonly string[]
@@ -76,7 +76,7 @@ export async function judgeMail(evidence: MailEvidence, options: JudgingOptions)
 }
 
 /** Of several the one that covers most: honest programs sign more than once, and each by itself is proof. */
-function findProof(aligned: readonly DkimSignature[]): DkimSignature | undefined {
+function findProof(aligned: readonly JudgedSignature[]): JudgedSignature | undefined {
   const good = aligned.filter(({ verdict }) => verdict === 'pass')
   return good.toSorted((left, right) => right.covers.length - left.covers.length)[0]
 }
@@ -104,20 +104,20 @@ export function unjudgedMail(reason: string): Authentication {
   return { method: 'none', isVerified: false, signedBy: [], isQuarantined: false, proofs, flags: [], coverage: 'all' }
 }
 
-function isAligned({ domain }: DkimSignature, { dmarc, authorDomain }: MailEvidence): boolean {
+function isAligned({ domain }: JudgedSignature, { dmarc, authorDomain }: MailEvidence): boolean {
   const hasPolicy = dmarc.policy !== undefined
   return hasPolicy
     ? dmarc.alignedSigners.has(domain) || domain === authorDomain
     : alignsWithoutPolicy(domain, authorDomain)
 }
 
-function methodOf({ dmarc }: MailEvidence, proof?: DkimSignature, voucher?: Voucher): Authentication['method'] {
+function methodOf({ dmarc }: MailEvidence, proof?: JudgedSignature, voucher?: Voucher): Authentication['method'] {
   if (dmarc.result === 'pass' || voucher) return 'email-dmarc'
   return proof ? 'email-dkim' : 'none'
 }
 
 /** Did a look-up fail that could have changed the outcome? Of names the author's organization holds, not the sender. */
-function isUndecided(evidence: MailEvidence, proof: DkimSignature | undefined, spfOnly: boolean): boolean {
+function isUndecided(evidence: MailEvidence, proof: JudgedSignature | undefined, spfOnly: boolean): boolean {
   const { signatures, spf, dmarc } = evidence
   if (dmarc.result === 'temperror') return true
   if (proof) return false
@@ -142,14 +142,14 @@ function refuseByPolicy({ dmarc }: MailEvidence): void {
   )
 }
 
-const flagged: Readonly<Partial<Record<DkimSignature['verdict'], string>>> = {
+const flagged: Readonly<Partial<Record<JudgedSignature['verdict'], string>>> = {
   undersized: 'undersized',
   weak: 'weak_key',
   not_yet: 'signed_in_future',
   unverifiable: 'unverifiable',
 }
 
-function flagsOf(aligned: readonly DkimSignature[]): string[] {
+function flagsOf(aligned: readonly JudgedSignature[]): string[] {
   const named = aligned.flatMap(({ verdict }) => flagged[verdict] ?? [])
   const isShort = aligned.some(({ verdict, bits }) => verdict === 'pass' && bits !== undefined && bits < 2048)
   return [...new Set([...named, ...(isShort ? ['short_key'] : [])])]

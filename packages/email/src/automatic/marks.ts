@@ -1,7 +1,7 @@
 import type { AgentDirectory } from '@postern/core'
 import { hopFlag } from '@postern/core'
 import { formatMailbox } from '../addresses/mailbox.ts'
-import type { Recipient } from '../addresses/recipients.ts'
+import type { AddressedAgent } from '../addresses/recipients.ts'
 import { findRecipient } from '../addresses/recipients.ts'
 import { fieldValues, findField } from '../mail/header-scan.ts'
 import type { ProvenMail } from '../proven/mail.ts'
@@ -12,7 +12,7 @@ import { findAutomaticMarks, isUnread } from './facts.ts'
 import { matchFieldRules } from './field-rules.ts'
 
 interface Marking {
-  readonly recipient: Recipient
+  readonly recipient: AddressedAgent
   readonly agents: AgentDirectory
   readonly tokens: AddressTokens
   /** Of the address the mail came to. */

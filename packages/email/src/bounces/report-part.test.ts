@@ -45,7 +45,7 @@ test.each([
     { action: 'failed', status: '4.0.0' },
   ],
   [
-    'of two fates: the worse one counts',
+    'of two outcomes: the worse one counts',
     `${head}\n${status.replace('failed', 'delayed')}\n${status}`,
     { action: 'failed', status: '5.1.1' },
   ],

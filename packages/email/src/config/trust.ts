@@ -8,7 +8,7 @@ export const mailTrustSchema = z.strictObject({
   arc_sealers: z.array(z.string().min(1).toLowerCase()).default([]),
   /**
    * Mail servers of the operator's own that have judged a mail before: their name in `Authentication-Results` (RFC 8601), spelled as they spell it, and the
-   * door they bring it by. Each must take out what others wrote under its name.
+   * endpoint they bring it by. Each must take out what others wrote under its name.
    */
   upstreams: z
     .array(

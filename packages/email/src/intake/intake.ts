@@ -4,7 +4,7 @@ import { findRecipient } from '../addresses/recipients.ts'
 import type { MailEnvelopeIn, RawMail } from '../mail/raw.ts'
 import type { ProvenMail } from '../proven/mail.ts'
 
-/** What every door into this room does with a message. */
+/** What every endpoint of mail does with a message. */
 export interface MailIntake {
   /** Durable for every recipient when it resolves. @throws Rejection, Unavailable */
   take(octets: Uint8Array, envelope: MailEnvelopeIn, from: string): Promise<readonly Admitted[]>
@@ -62,7 +62,7 @@ function withoutMboxLine(octets: Uint8Array): Uint8Array {
   return line ? octets.subarray(line.length) : octets
 }
 
-/** The same door for one agent only, with a proof already under way. */
+/** The same endpoint for one agent only, with a proof already under way. */
 function narrowInbound(
   inbound: Inbound<RawMail, ProvenMail>,
   proven: Promise<ProvenMail>,

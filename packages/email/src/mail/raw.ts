@@ -1,5 +1,5 @@
 /** Ways in by which servers of the operator's own bring mail. */
-export type MailEndpoint = 'listen' | 'inbound'
+export type RelayEndpoint = 'listen' | 'inbound'
 
 /** What the transport says about a message, beside the message. */
 export interface MailEnvelopeIn {
@@ -10,9 +10,9 @@ export interface MailEnvelopeIn {
   /** The client that brought it to the first server of ours; SPF judges it. */
   readonly ip?: string | undefined
   readonly helo?: string | undefined
-  /** The door of ours it came by, where who brings it there speaks for others; undefined where anybody may have brought it. */
-  readonly endpoint?: MailEndpoint | undefined
-  /** Absent for a door of our own, which keeps every octet. */
+  /** The endpoint of ours it came by, where who brings it there speaks for others; undefined where anybody may have brought it. */
+  readonly endpoint?: RelayEndpoint | undefined
+  /** Absent for an endpoint of our own, which keeps every octet. */
   readonly source?: MailSource | undefined
 }
 

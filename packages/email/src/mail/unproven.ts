@@ -3,7 +3,7 @@ import { Rejection } from '@postern/core'
 import type { MailAddresses } from '../addresses/mail-addresses.ts'
 import type { AddressReader, Mailbox } from '../addresses/mailbox.ts'
 import { countEntries, formatMailbox, readAuthor } from '../addresses/mailbox.ts'
-import type { Recipient } from '../addresses/recipients.ts'
+import type { AddressedAgent } from '../addresses/recipients.ts'
 import { findRecipients } from '../addresses/recipients.ts'
 import type { MailLimits } from '../config/limits.ts'
 import type { AddressTokens } from '../tokens/address-tokens.ts'
@@ -19,20 +19,20 @@ export interface MailReading {
 }
 
 /** A message whose header was read: everything cheap is known, nothing is proven. */
-export interface ReadMail {
+export interface UnprovenMail {
   readonly raw: RawMail
   /** It comes by the null sender to addresses that only reports of our mail come to. */
   readonly isReport: boolean
   readonly header: HeaderBlock
   readonly addresses: MailAddresses
-  readonly recipients: readonly Recipient[]
+  readonly recipients: readonly AddressedAgent[]
 }
 
 /** Header, author and recipients of a message. @throws Rejection */
-export async function readMail(
+export async function readUnprovenMail(
   raw: RawMail,
   { gateway, limits, tokens, openAddresses }: MailReading,
-): Promise<ReadMail> {
+): Promise<UnprovenMail> {
   const header = scanHeaders(raw.octets, limits)
   const named = findRecipients(raw.envelope.to, gateway.agents)
   const isReport = raw.envelope.from === '' && areBounceAddresses(named, tokens, gateway.platform.now())
@@ -93,10 +93,10 @@ function listNamed(header: HeaderBlock, { to, cc }: MailAddresses): readonly str
 
 /** A report about what we sent comes unsigned, in the name of some server; the address it comes to is what we signed. */
 function areBounceAddresses(
-  recipients: readonly Recipient[],
+  recipients: readonly AddressedAgent[],
   tokens: Pick<AddressTokens, 'readTag'>,
   now: number,
 ): boolean {
-  const isBounce = ({ agent, tag }: Recipient) => tokens.readTag(agent, tag, now).token?.kind === 'bounce'
+  const isBounce = ({ agent, tag }: AddressedAgent) => tokens.readTag(agent, tag, now).token?.kind === 'bounce'
   return recipients.length > 0 && recipients.every(isBounce)
 }

@@ -3,7 +3,7 @@ import type { Coverage } from '../authenticate/signatures/coverage.ts'
 import { keepCovered } from '../authenticate/signatures/coverage.ts'
 import type { HeaderBlock } from '../mail/header-scan.ts'
 import { fieldValues, findField } from '../mail/header-scan.ts'
-import type { ReadMail } from '../mail/unproven.ts'
+import type { UnprovenMail } from '../mail/unproven.ts'
 
 /** What of a header nobody can have added or changed under the proof of its author; all of it where the author is not proven. */
 interface CoveredMail {
@@ -21,7 +21,7 @@ const coverable = [
 ]
 
 /** A signed mail stays signed when a field is added that the signature does not name: such fields must decide nothing. */
-export function readCovered({ header, addresses: { to, cc } }: ReadMail, coverage: Coverage): CoveredMail {
+export function readCovered({ header, addresses: { to, cc } }: UnprovenMail, coverage: Coverage): CoveredMail {
   const covered = keepCovered(header, coverage)
   const has = (name: string) => findField(covered, name) !== undefined
   const uncovered = coverable.filter(name => fieldValues(covered, name).length < fieldValues(header, name).length)

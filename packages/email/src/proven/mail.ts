@@ -1,5 +1,5 @@
 import type { MailAddresses } from '../addresses/mail-addresses.ts'
-import type { Recipient } from '../addresses/recipients.ts'
+import type { AddressedAgent } from '../addresses/recipients.ts'
 import type { Authentication } from '../authenticate/verdict.ts'
 import type { MailBody } from '../body/mail-body.ts'
 import type { SenderHistory } from '../correspondents/correspondents.ts'
@@ -18,7 +18,7 @@ export interface ProvenMail {
   readonly covered: HeaderBlock
   /** Whom that names. */
   readonly named: Pick<MailAddresses, 'to' | 'cc'>
-  readonly recipients: readonly Recipient[]
+  readonly recipients: readonly AddressedAgent[]
   readonly authentication: Authentication
   readonly body: MailBody
   /** What the author is to each agent it came to, by the agent's name. */

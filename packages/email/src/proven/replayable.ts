@@ -1,13 +1,13 @@
 import type { AgentDirectory } from '@postern/core'
 import { formatMailbox } from '../addresses/mailbox.ts'
-import type { Recipient } from '../addresses/recipients.ts'
+import type { AddressedAgent } from '../addresses/recipients.ts'
 import { findRecipient } from '../addresses/recipients.ts'
 import { findField } from '../mail/header-scan.ts'
 import { isRecent } from './covered-mail.ts'
 import type { ProvenMail } from './mail.ts'
 
 interface ReplayJudging {
-  readonly recipient: Recipient
+  readonly recipient: AddressedAgent
   readonly agents: AgentDirectory
 }
 

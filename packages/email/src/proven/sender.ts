@@ -1,7 +1,7 @@
 import type { IdentityEvidence, Sender } from '@postern/core'
 import { formatAddress, mintTransportEvidence } from '@postern/core'
 import { formatMailbox } from '../addresses/mailbox.ts'
-import type { DkimSignature } from '../authenticate/dkim/classify.ts'
+import type { JudgedSignature } from '../authenticate/dkim/classify.ts'
 import { formatKeyId } from '../authenticate/proofs.ts'
 import type { Voucher } from '../authenticate/verdict.ts'
 import type { ProvenMail } from './mail.ts'
@@ -26,7 +26,8 @@ export function describeSender({ addresses: { author }, authentication, raw }: P
   }
 }
 
-interface SendingOccasion {
+/** What all evidence of one mail shares. */
+interface EvidenceContext {
   readonly audience: string
   readonly issuedAt: string
 }
@@ -35,12 +36,12 @@ interface SendingOccasion {
 function mintAuthorEvidence(
   subject: string,
   method: 'email-dmarc' | 'email-dkim' | 'none',
-  signature: DkimSignature,
-  synthetic: SendingOccasion,
+  signature: JudgedSignature,
+  context: EvidenceContext,
 ): IdentityEvidence {
   const isDmarc = method === 'email-dmarc'
   return mintTransportEvidence({
-    ...synthetic,
+    ...context,
     method: isDmarc ? 'email-dmarc' : 'email-dkim',
     subject,
     issuer: signature.domain,
@@ -50,20 +51,16 @@ function mintAuthorEvidence(
 }
 
 /** Somebody whom the operator believes says so; no key of the author's domain was seen. */
-function mintVouchedEvidence(
-  subject: string,
-  { issuer, keyId }: Voucher,
-  synthetic: SendingOccasion,
-): IdentityEvidence {
-  return mintTransportEvidence({ ...synthetic, method: 'email-dmarc', subject, issuer, assurance: 'domain', keyId })
+function mintVouchedEvidence(subject: string, { issuer, keyId }: Voucher, context: EvidenceContext): IdentityEvidence {
+  return mintTransportEvidence({ ...context, method: 'email-dmarc', subject, issuer, assurance: 'domain', keyId })
 }
 
 /** A good signature of somebody else's domain is evidence about that domain, never about the author. */
-function mintSignerEvidence(signature: DkimSignature, synthetic: SendingOccasion): IdentityEvidence {
+function mintSignerEvidence(signature: JudgedSignature, context: EvidenceContext): IdentityEvidence {
   const { domain } = signature
   const keyId = formatKeyId(signature)
   return mintTransportEvidence({
-    ...synthetic,
+    ...context,
     method: 'email-dkim',
     subject: domain,
     issuer: domain,

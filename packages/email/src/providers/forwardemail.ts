@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import type { ProvidersConfig } from '../config/providers.ts'
-import { clientOf, missingRawMail, readWebhookJson, textSchema } from '../webhook/body.ts'
+import { clientOf, missingRawMail, readProviderJson, textSchema } from '../webhook/body.ts'
 import { checkHexHmac, checkIsSigned } from '../webhook/proof.ts'
 import type { MailProvider } from './provider.ts'
 
@@ -23,7 +23,7 @@ export function openForwardEmail({ secret, trust_provider_verdict }: ForwardEmai
     checkHeaders: headers => checkIsSigned(headers, 'x-webhook-signature'),
     decode({ headers, body }) {
       checkHexHmac(headers.get('x-webhook-signature'), body, secret)
-      const { raw, recipients, session, dmarc } = readWebhookJson(headers, body, payloadSchema)
+      const { raw, recipients, session, dmarc } = readProviderJson(headers, body, payloadSchema)
       if (!raw) throw missingRawMail('Its webhook must carry "raw".')
       const { sender, remoteAddress, hostNameAppearsAs } = session
       const envelope = { ...(sender !== undefined && { from: sender }), ...clientOf(remoteAddress, hostNameAppearsAs) }

@@ -1,7 +1,7 @@
 import { Rejection } from '@postern/core'
 import { parseMediaType } from '@postern/http'
 import { z } from 'zod'
-import { missingRawMail, readWebhookJson } from '../webhook/body.ts'
+import { missingRawMail, readProviderJson } from '../webhook/body.ts'
 import { formText, parseForm } from '../webhook/form.ts'
 import { checkIsSigned, checkPublicSignature, readPublicKey } from '../webhook/proof.ts'
 import type { DecodedMail, MailProvider, WebhookRequest } from './provider.ts'
@@ -29,7 +29,7 @@ export function openPostal({ public_key }: { readonly public_key: string }): Mai
 
 function decodePostal({ headers, body }: WebhookRequest): DecodedMail {
   const isJson = parseMediaType(headers.get('content-type'))?.type === 'application/json'
-  const payload = isJson ? readWebhookJson(headers, body, payloadSchema) : readPostalForm(headers, body)
+  const payload = isJson ? readProviderJson(headers, body, payloadSchema) : readPostalForm(headers, body)
   const { message, rcpt_to, mail_from } = payload
   if (!message) throw missingRawMail('Choose the format "Raw message" for the HTTP endpoint.')
   if (!rcpt_to) throw new Rejection('malformed', 'Cannot read webhook: "rcpt_to" is missing')

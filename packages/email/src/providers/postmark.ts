@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { missingRawMail, readWebhookJson } from '../webhook/body.ts'
+import { missingRawMail, readProviderJson } from '../webhook/body.ts'
 import type { BasicCredentials } from '../webhook/proof.ts'
 import { checkBasicCredentials } from '../webhook/proof.ts'
 import type { MailProvider } from './provider.ts'
@@ -12,7 +12,7 @@ export function openPostmark(credentials: BasicCredentials): MailProvider {
     checkHeaders: headers => checkBasicCredentials(headers, credentials),
     decode({ headers, body }) {
       checkBasicCredentials(headers, credentials)
-      const { RawEmail, OriginalRecipient } = readWebhookJson(headers, body, payloadSchema)
+      const { RawEmail, OriginalRecipient } = readProviderJson(headers, body, payloadSchema)
       if (!RawEmail) throw missingRawMail('Switch on "Include raw email content in JSON payload".')
       return { octets: Buffer.from(RawEmail, 'utf8'), envelope: { to: [OriginalRecipient] }, isLossy: true }
     },

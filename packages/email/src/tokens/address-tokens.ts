@@ -25,7 +25,7 @@ export interface AddressTokens {
   readTag(agent: string, tag: string | undefined, now: number): ReadTag
   /** A token for a bounce somewhere in a text, as complaints quote it. */
   findBounce(agent: string, text: string): Extract<AddressToken, { kind: 'bounce' }> | undefined
-  /** The header field that marks what this gateway sends (`loops/hop-field.ts`). */
+  /** The header field that marks what this gateway sends (`hop-field.ts`). */
   formatHop(agent: string, mark: HopMark, response: string): string
   /** Whether a header field of that name was written here. */
   isOwnHop(value: string): boolean

@@ -1,4 +1,4 @@
-/** What we put on everything we send (`tokens/address-tokens.ts`). */
+/** What we put on everything we send (`address-tokens.ts`). */
 export const hopField = 'X-Postern-Hop'
 
 export interface HopMark {

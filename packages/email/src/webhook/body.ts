@@ -7,7 +7,7 @@ import { z } from 'zod'
  * Reads a JSON body of this shape.
  * @throws Rejection `unsupported` for another content type, `malformed`
  */
-export function readWebhookJson<T>(headers: Headers, body: Buffer, schema: z.ZodType<T>): T {
+export function readProviderJson<T>(headers: Headers, body: Buffer, schema: z.ZodType<T>): T {
   const type = parseMediaType(headers.get('content-type'))?.type
   if (type !== 'application/json') throw new Rejection('unsupported', 'Cannot read webhook: the body must be JSON')
   return checkWebhookShape(parseBoundedJson(body, { what: 'webhook' }), schema)

@@ -5,7 +5,7 @@ import type { ReadMail } from '@postern/simulation'
 import { readMail } from '@postern/simulation'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { MailGateway } from '../setup/gateway.ts'
-import { domain, openMailGateway } from '../setup/gateway.ts'
+import { mailDomain, openMailGateway } from '../setup/gateway.ts'
 
 let gateway: MailGateway
 const submitted: { envelope: unknown; octets: Buffer }[] = []
@@ -26,7 +26,7 @@ const response: NormalizedResponse = {
   id: '0123456789abcdef0123456789abcdef',
   thread_id: 'root@alice.test',
   in_reply_to: 'm1@alice.test',
-  sender: `@echo@${domain}`,
+  sender: `@echo@${mailDomain}`,
   parts: [{ kind: 'text', mime: 'text/plain', content: 'Hello' }],
   status: 'completed',
   created_at: '2026-11-21T10:00:00.000Z',
@@ -96,7 +96,7 @@ test('what is sent is exactly what was asked for, with every header once', async
   const mail = await send()
   const header = (name: string) => mail.headers.get(name)
   expect(header('date')).toEqual(['Sat, 21 Nov 2026 10:00:00 +0000'])
-  expect(header('message-id')).toEqual([`<${response.id}@${domain}>`])
+  expect(header('message-id')).toEqual([`<${response.id}@${mailDomain}>`])
   expect(header('in-reply-to')).toEqual(['<m1@alice.test>'])
   expect(header('references')).toEqual(['<root@alice.test> <m1@alice.test>'])
   expect(header('content-type')?.[0]).toMatch(/^multipart\/alternative;/)
@@ -133,7 +133,7 @@ test.each([
 test('EM-57: what came as a header injection goes out as one line', async () => {
   const evil = 'Hi\r\nBcc: victim@x.test\r\n\r\nboo'
   const answer = await gateway.post(
-    `From: =?utf-8?q?Al=0D=0ABcc=3A_v=40x.test?= <alice@nodmarc.test>\nTo: echo@${domain}\nSubject: =?utf-8?b?${Buffer.from(evil).toString('base64')}?=\nMessage-ID: <inj@nodmarc.test>\n\nHi\n`,
+    `From: =?utf-8?q?Al=0D=0ABcc=3A_v=40x.test?= <alice@nodmarc.test>\nTo: echo@${mailDomain}\nSubject: =?utf-8?b?${Buffer.from(evil).toString('base64')}?=\nMessage-ID: <inj@nodmarc.test>\n\nHi\n`,
   )
   expect(answer.status).toBe(200)
   const [turn] = await gateway.store.leaseTurns({ holder: 'test', limit: 1, leaseMs: 1_000 })
@@ -219,7 +219,7 @@ describe('every kind of part', () => {
     const digest = createHash('sha256').update(bytes).digest('hex')
     const file = `--b\nContent-Type: text/x-test\nContent-Disposition: attachment; filename=in.txt\n\n${bytes}\n--b--\n`
     await gateway.post(
-      `From: bob@nodmarc.test\nTo: echo@${domain}\nContent-Type: multipart/mixed; boundary=b\n\n${file}`,
+      `From: bob@nodmarc.test\nTo: echo@${mailDomain}\nContent-Type: multipart/mixed; boundary=b\n\n${file}`,
     )
     const mail = await text(
       {
@@ -261,17 +261,17 @@ test('MN-8.1 recipient-field: who is mentioned stands in To, agents of ours in C
   ]
   const turn = { agent: 'echo', target } as unknown as Parameters<typeof gateway.channel.address>[0]['turn']
   const { deliveries, aliases } = gateway.channel.address({ turn, response: { ...response, mentions } })
-  expect(aliases).toEqual([`${response.id}@${domain}`, 'reply:0123456789abcdef'])
+  expect(aliases).toEqual([`${response.id}@${mailDomain}`, 'reply:0123456789abcdef'])
   expect(deliveries.map(({ to }) => to)).toEqual([
     'alice@alice.test',
     'bob@nodmarc.test',
-    `colleague@${domain}`,
-    `helper@${domain}`,
+    `colleague@${mailDomain}`,
+    `helper@${mailDomain}`,
   ])
   const first = await send({}, deliveries[0]?.target as object)
   const second = await send({}, deliveries[1]?.target as object)
   expect(first.headers.get('to')?.[0]).toMatch(/alice@alice\.test>?, bob@nodmarc\.test, colleague@agents\.test$/)
-  expect(first.headers.get('cc')).toEqual([`helper@${domain}`])
+  expect(first.headers.get('cc')).toEqual([`helper@${mailDomain}`])
   expect(second.octets).toBe(first.octets)
   expect(submitted.slice(-2).map(({ envelope }) => envelope)).toEqual([
     { from: bounceAddress, to: ['alice@alice.test'] },
@@ -297,12 +297,12 @@ test('what the smarthost says is passed on (EM-4.10)', async () => {
 test('the keys to publish are DKIM, SPF and DMARC records', async () => {
   const keys = await gateway.channel.publishedKeys()
   expect(keys.map(({ dns }) => dns?.name)).toEqual([
-    `postern._domainkey.${domain}`,
-    `postern-ed25519._domainkey.${domain}`,
-    domain,
-    `_dmarc.${domain}`,
+    `postern._domainkey.${mailDomain}`,
+    `postern-ed25519._domainkey.${mailDomain}`,
+    mailDomain,
+    `_dmarc.${mailDomain}`,
   ])
   expect(keys[0]?.dns?.value).toMatch(/^v=DKIM1; k=rsa; p=MIIBIj[A-Za-z0-9+/=]+$/)
   expect(keys[1]?.dns?.value).toMatch(/^v=DKIM1; k=ed25519; p=[A-Za-z0-9+/]{43}=$/)
-  expect(gateway.channel.links('echo')).toEqual([{ rel: 'mailto', href: `mailto:echo@${domain}` }])
+  expect(gateway.channel.links('echo')).toEqual([{ rel: 'mailto', href: `mailto:echo@${mailDomain}` }])
 })

@@ -1,7 +1,7 @@
 import type { Agent, NormalizedMessage, Part } from '@postern/core'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { MailGateway } from '../setup/gateway.ts'
-import { domain, echo, openMailGateway } from '../setup/gateway.ts'
+import { mailDomain, mailEcho, openMailGateway } from '../setup/gateway.ts'
 
 /** Says how many earlier messages it was given, and from whom the last is. */
 const counting: Agent = {
@@ -12,7 +12,7 @@ const alice = 'Alice <alice@alice.test>'
 const bob = 'Bob <bob@nodmarc.test>'
 
 async function converse(gateway: MailGateway, plan: Parameters<MailGateway['postMail']>[0]) {
-  const { mail } = await gateway.postMail({ to: `counter@${domain}`, ...plan })
+  const { mail } = await gateway.postMail({ to: `counter@${mailDomain}`, ...plan })
   const reply = await gateway.simulation.mail.awaitReply(mail.messageId, 30_000)
   await expect
     .poll(async () => (await gateway.store.findMessage(mail.messageId))?.deliveries.map(({ state }) => state))
@@ -23,7 +23,7 @@ async function converse(gateway: MailGateway, plan: Parameters<MailGateway['post
 describe('one person at a time', () => {
   let gateway: MailGateway
   beforeAll(async () => {
-    gateway = await openMailGateway({ works: true, agents: { counter: counting, echo } })
+    gateway = await openMailGateway({ works: true, agents: { counter: counting, echo: mailEcho } })
   })
   afterAll(() => gateway.close())
 
@@ -60,7 +60,7 @@ describe('one person at a time', () => {
 
   test('a forged token is data like any other tag', async () => {
     const tag = `r.${'0'.repeat(32)}`
-    const { reply } = await converse(gateway, { from: alice, to: `counter+${tag}@${domain}` })
+    const { reply } = await converse(gateway, { from: alice, to: `counter+${tag}@${mailDomain}` })
     expect(reply.headers.get('reply-to')?.[0]).toMatch(new RegExp(`^counter\\+${tag}@agents\\.test$`))
   })
 
@@ -84,7 +84,7 @@ describe('with reply_all', () => {
   let gateway: MailGateway
   beforeAll(async () => {
     const config = { reply_all: true, reply_to_allow: ['desk@partner.test', '@helpers.test'] }
-    gateway = await openMailGateway({ works: true, agents: { counter: counting, echo }, config })
+    gateway = await openMailGateway({ works: true, agents: { counter: counting, echo: mailEcho }, config })
   })
   afterAll(() => gateway.close())
 
@@ -94,8 +94,8 @@ describe('with reply_all', () => {
   test('the people in To and Cc are answered; our agents, no-reply addresses and the author twice are not (EM-4.8)', async () => {
     const { mail, reply } = await converse(gateway, {
       from: alice,
-      to: [`counter@${domain}`, 'dave@corp.test'],
-      cc: ['Bob <bob@nodmarc.test>', `echo@${domain}`, 'no-reply@corp.test', 'list-request@corp.test', alice],
+      to: [`counter@${mailDomain}`, 'dave@corp.test'],
+      cc: ['Bob <bob@nodmarc.test>', `echo@${mailDomain}`, 'no-reply@corp.test', 'list-request@corp.test', alice],
     })
     expect(reply.headers.get('cc')).toEqual(['dave@corp.test, bob@nodmarc.test'])
     expect(await others(mail.messageId)).toEqual(['alice@alice.test', 'bob@nodmarc.test', 'dave@corp.test'])
@@ -113,7 +113,7 @@ describe('with reply_all', () => {
   })
 
   test('those who were addressed go on with the conversation; who was not begins another', async () => {
-    const group = { to: [`counter@${domain}`], cc: ['bob@nodmarc.test'] }
+    const group = { to: [`counter@${mailDomain}`], cc: ['bob@nodmarc.test'] }
     const first = await converse(gateway, { from: alice, ...group, text: 'One' })
     const ids = [first.mail.messageId, first.reply.messageId ?? '']
     const rest = { inReplyTo: ids[1], references: ids }
@@ -139,9 +139,9 @@ describe('with reply_all', () => {
 
 test('with answer_lists who is proven is answered alone, the list never; who is not is not (EM-4.1)', async () => {
   const config = { answer_lists: true, reply_all: true, answer_bcc: true }
-  const gateway = await openMailGateway({ works: true, agents: { counter: counting, echo }, config })
+  const gateway = await openMailGateway({ works: true, agents: { counter: counting, echo: mailEcho }, config })
   const byList = {
-    to: [`counter@${domain}`, 'devs@list.test'],
+    to: [`counter@${mailDomain}`, 'devs@list.test'],
     headers: { 'List-Id': '<devs.list.test>', Precedence: 'list', 'Reply-To': 'devs@list.test' },
   }
   const { mail, reply } = await converse(gateway, { from: alice, ...byList })

@@ -1,11 +1,11 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { MailGateway } from '../setup/gateway.ts'
-import { domain, openMailGateway } from '../setup/gateway.ts'
-import { keyRecord, makeKey, signText } from '../setup/sign.ts'
+import { mailDomain, openMailGateway } from '../setup/gateway.ts'
+import { keyRecord, makeDkimKey, signText } from '../setup/sign.ts'
 
 // Authors who look like somebody the agent knows (EM-4.3).
 
-const key = makeKey(2048)
+const key = makeDkimKey(2048)
 let gateway: MailGateway
 let counter = 0
 
@@ -15,7 +15,7 @@ beforeAll(async () => {
 afterAll(() => gateway.close())
 
 /** Proven by an aligned signature unless told otherwise. */
-async function write(from: string, { to = `echo@${domain}`, isProven = true, header = '', at = gateway } = {}) {
+async function write(from: string, { to = `echo@${mailDomain}`, isProven = true, header = '', at = gateway } = {}) {
   counter += 1
   const signer = /@([^>]+)/.exec(from)?.[1] ?? ''
   at.simulation.dns.set(`s1._domainkey.${signer}`, { TXT: [keyRecord(key)] })
@@ -104,7 +104,7 @@ describe('somebody who looks like a proven correspondent', () => {
   })
 
   test('nor is he by another agent, who does not know her', async () => {
-    expect(await write('x@northwend.test', { to: `helper@${domain}` })).toMatchObject({ flags: [] })
+    expect(await write('x@northwend.test', { to: `helper@${mailDomain}` })).toMatchObject({ flags: [] })
   })
 
   test('who was not proven is nobody to be taken for', async () => {
@@ -137,7 +137,7 @@ test('a second gateway on the same store knows whom the first has met', async ()
   const other = await openMailGateway({ watchStore: () => store })
   await write('Frank Far <frank@far-away-land.test>')
   const signer = 'for-away-land.test'
-  const message = `From: x@${signer}\r\nTo: echo@${domain}\r\nMessage-ID: <second@x.test>\r\n\r\nHello.\r\n`
+  const message = `From: x@${signer}\r\nTo: echo@${mailDomain}\r\nMessage-ID: <second@x.test>\r\n\r\nHello.\r\n`
   expect((await other.post(message)).status).toBe(200)
   expect((await gateway.latest()).flags).toContain('lookalike')
   await other.close()

@@ -1,7 +1,7 @@
 import type { Agent, NormalizedMessage } from '@postern/core'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import type { MailGateway } from '../setup/gateway.ts'
-import { domain, openMailGateway } from '../setup/gateway.ts'
+import { mailDomain, openMailGateway } from '../setup/gateway.ts'
 
 const alice = 'Alice <alice@alice.test>'
 const given: NormalizedMessage[] = []
@@ -10,7 +10,7 @@ const given: NormalizedMessage[] = []
 const calling = (other: string, text: string): Agent => ({
   handle(message) {
     given.push(message)
-    return { parts: [{ kind: 'text', mime: 'text/markdown', content: text }], mentions: [`@${other}@${domain}`] }
+    return { parts: [{ kind: 'text', mime: 'text/markdown', content: text }], mentions: [`@${other}@${mailDomain}`] }
   },
 })
 
@@ -26,7 +26,7 @@ const deliveriesOf = async () => (await gateway.store.listDeliveries({ limit: 10
 test('an agent that is mentioned stands in Cc and is given the answer here; the chain ends, and nobody was mailed for it (EM-4.8)', async () => {
   const { mail } = await gateway.postMail({ from: alice, text: 'Who knows?' })
   const reply = await gateway.simulation.mail.awaitReply(mail.messageId, 30_000)
-  expect(reply.headers.get('cc')).toEqual([`helper@${domain}`])
+  expect(reply.headers.get('cc')).toEqual([`helper@${mailDomain}`])
   // Five agents have passed it on when it is over: echo, helper, echo, helper, echo, and helper last.
   await expect.poll(() => given.length).toBe(6)
   await expect.poll(async () => (await deliveriesOf()).every(({ state }) => state === 'sent')).toBe(true)
@@ -56,15 +56,15 @@ test('an agent that is mentioned stands in Cc and is given the answer here; the 
   ])
   const deliveries = await deliveriesOf()
   expect(deliveries.filter(({ to }) => to === 'alice@alice.test')).toHaveLength(6)
-  expect(deliveries.filter(({ to }) => to.endsWith(`@${domain}`))).toHaveLength(5)
+  expect(deliveries.filter(({ to }) => to.endsWith(`@${mailDomain}`))).toHaveLength(5)
   const mailed = gateway.simulation.mail.received.flatMap(({ envelope }) => envelope.to)
-  expect(mailed.filter(to => to.endsWith(`@${domain}`))).toEqual([])
+  expect(mailed.filter(to => to.endsWith(`@${mailDomain}`))).toEqual([])
 })
 
 test('it hears what was said and to whom, from an agent nobody outside has proven', async () => {
   const [, first] = given
   expect(first?.sender).toEqual({
-    address: `@echo@${domain}`,
+    address: `@echo@${mailDomain}`,
     display_name: 'Echo the Agent',
     auth_method: 'none',
     verified: false,
@@ -72,12 +72,15 @@ test('it hears what was said and to whom, from an agent nobody outside has prove
   const text = first?.parts.map(part => (part.kind === 'text' ? part.content : '')).join('\n')
   expect(text).toMatch(/^Ask helper\.\nOn .*2\d{3}.*, Alice wrote:\n> Who knows\?$/)
   const [, , answered] = await deliveriesOf()
-  expect(answered?.wire).toMatchObject({ from: { address: `helper@${domain}` }, to: { address: 'alice@alice.test' } })
+  expect(answered?.wire).toMatchObject({
+    from: { address: `helper@${mailDomain}` },
+    to: { address: 'alice@alice.test' },
+  })
 })
 
 test('its thread is that of the people: alice’s next mail to it goes on from there', async () => {
   const last = given.at(-1)
-  const { mail } = await gateway.postMail({ from: alice, to: `helper@${domain}`, references: [last?.id ?? ''] })
+  const { mail } = await gateway.postMail({ from: alice, to: `helper@${mailDomain}`, references: [last?.id ?? ''] })
   await expect.poll(() => given.some(({ id }) => id === mail.messageId)).toBe(true)
   expect(given.find(({ id }) => id === mail.messageId)?.history?.length).toBeGreaterThanOrEqual(2)
 })

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import type { MailGateway } from '../setup/gateway.ts'
-import { domain, openMailGateway } from '../setup/gateway.ts'
+import { mailDomain, openMailGateway } from '../setup/gateway.ts'
 
 let gateway: MailGateway
 let back: Promise<unknown> | undefined
@@ -8,7 +8,7 @@ let back: Promise<unknown> | undefined
 beforeAll(async () => {
   gateway = await openMailGateway({
     async submitMail({ from, to }, octets) {
-      back = gateway.post(octets, { from, to, ip: '127.0.0.1', helo: domain })
+      back = gateway.post(octets, { from, to, ip: '127.0.0.1', helo: mailDomain })
       return { response: '250' }
     },
   })
@@ -24,7 +24,7 @@ test('a mail to ourselves is signed, comes back, is proven by our own records, a
   const record = await gateway.store.findMessage(id ?? '')
   expect(record).toMatchObject({
     state: 'ignored',
-    message: { sender: { address: `@echo@${domain}`, verified: true, auth_method: 'email-dmarc' } },
+    message: { sender: { address: `@echo@${mailDomain}`, verified: true, auth_method: 'email-dmarc' } },
   })
   expect(record?.flags).toEqual(expect.arrayContaining(['own_mail', 'auto_reply']))
   expect(record?.proofs.filter(({ kind }) => kind === 'dkim').map(({ verdict }) => verdict)).toEqual(['pass', 'pass'])
@@ -47,8 +47,8 @@ test('the operator lifts a suppression, and the record shows it', async () => {
 test('keys of the domain rotate together; one agent has none of its own', async () => {
   const before = (await gateway.channel.publishedKeys()).length
   expect((await gateway.channel.rotateKeys?.())?.map(({ id }) => id)).toEqual([
-    `postern-2._domainkey.${domain}`,
-    `postern-2-ed25519._domainkey.${domain}`,
+    `postern-2._domainkey.${mailDomain}`,
+    `postern-2-ed25519._domainkey.${mailDomain}`,
   ])
   expect(await gateway.channel.publishedKeys()).toHaveLength(before + 2)
   expect(await gateway.channel.rotateKeys?.('echo')).toEqual([])

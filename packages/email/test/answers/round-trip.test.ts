@@ -2,7 +2,7 @@ import { Resolver } from 'node:dns/promises'
 import { dkimVerify } from 'mailauth/lib/dkim/verify.js'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import type { MailGateway } from '../setup/gateway.ts'
-import { domain, openMailGateway } from '../setup/gateway.ts'
+import { mailDomain, openMailGateway } from '../setup/gateway.ts'
 
 let gateway: MailGateway
 
@@ -14,7 +14,7 @@ afterAll(() => gateway.close())
 test('a signed mail that comes by SMTP is proven, answered by the agent, and the answer is signed mail in the thread', async () => {
   const { mail: sender, dns } = gateway.simulation
   const { mail, answer } = await sender.deliver({
-    to: `echo@${domain}`,
+    to: `echo@${mailDomain}`,
     subject: 'AW: Lunch',
     text: 'Are you *there*?',
     references: ['root@alice.test'],
@@ -29,7 +29,7 @@ test('a signed mail that comes by SMTP is proven, answered by the agent, and the
     to: ['alice@alice.test'],
   })
   const header = (name: string) => reply.headers.get(name)?.[0]
-  expect(header('from')).toBe(`Echo the Agent <echo@${domain}>`)
+  expect(header('from')).toBe(`Echo the Agent <echo@${mailDomain}>`)
   expect(header('to')).toBe('Alice <alice@alice.test>')
   expect(header('subject')).toBe('Re: Lunch')
   expect(reply.references).toEqual(['root@alice.test', mail.messageId])
@@ -47,8 +47,8 @@ test('a signed mail that comes by SMTP is proven, answered by the agent, and the
     resolver: (name, type) => resolver.resolve(name, type) as never,
   })
   expect(results.map(({ status, signingDomain, algo }) => [status.result, signingDomain, algo])).toEqual([
-    ['pass', domain, 'rsa-sha256'],
-    ['pass', domain, 'ed25519-sha256'],
+    ['pass', mailDomain, 'rsa-sha256'],
+    ['pass', mailDomain, 'ed25519-sha256'],
   ])
   expect(results[0]?.signingHeaders?.keys.toLowerCase().split(': ')).toEqual(
     expect.arrayContaining([
@@ -71,7 +71,12 @@ test('a signed mail that comes by SMTP is proven, answered by the agent, and the
     verified: true,
     key_id: 'd=alice.test/s=sim',
     identities: [
-      { subject: 'mailto:alice@alice.test', issuer: 'alice.test', assurance: 'address', audience: `@echo@${domain}` },
+      {
+        subject: 'mailto:alice@alice.test',
+        issuer: 'alice.test',
+        assurance: 'address',
+        audience: `@echo@${mailDomain}`,
+      },
     ],
   })
   expect(record?.proofs.map(({ kind, verdict }) => [kind, verdict])).toEqual([

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import type { MailGateway } from '../setup/gateway.ts'
-import { domain, openMailGateway } from '../setup/gateway.ts'
-import { keyRecord, makeKey, signText } from '../setup/sign.ts'
+import { mailDomain, openMailGateway } from '../setup/gateway.ts'
+import { keyRecord, makeDkimKey, signText } from '../setup/sign.ts'
 
 let gateway: MailGateway
 beforeAll(async () => {
@@ -86,12 +86,12 @@ test('the same author is another scope when unproven than when proven', async ()
 })
 
 test("Outlook's Thread-Index ties two messages without references together, where it is signed", async () => {
-  const key = makeKey(2048)
+  const key = makeDkimKey(2048)
   gateway.simulation.dns.set('index._domainkey.alice.test', { TXT: [keyRecord(key)] })
   const fields = ['from', 'to', 'subject', 'date', 'message-id', 'thread-index']
   const take = async (name: string, index: Buffer) => {
     const lines = [
-      ...[`From: ${from.verified}`, `To: echo@${domain}`, 'Subject: Plans', `Date: ${new Date().toUTCString()}`],
+      ...[`From: ${from.verified}`, `To: echo@${mailDomain}`, 'Subject: Plans', `Date: ${new Date().toUTCString()}`],
       ...[`Message-ID: <${name}@alice.test>`, 'Thread-Topic: Plans', `Thread-Index: ${index.toString('base64')}`],
     ]
     const message = `${lines.join('\r\n')}\r\n\r\n${name}\r\n`
@@ -109,7 +109,7 @@ test("Outlook's Thread-Index ties two messages without references together, wher
 })
 
 test(`the tag of an address comes back in Reply-To`, async () => {
-  const { mail } = await gateway.postMail({ from: from.verified, to: `echo+case-42@${domain}` })
+  const { mail } = await gateway.postMail({ from: from.verified, to: `echo+case-42@${mailDomain}` })
   const reply = await gateway.simulation.mail.awaitReply(mail.messageId, 30_000)
   expect(reply.headers.get('reply-to')?.[0]).toMatch(/^echo\+case-42\+r\.[0-9a-f]{32}@agents\.test$/)
 })

@@ -4,7 +4,7 @@ import { readMail } from '@postern/simulation'
 import { dkimVerify } from 'mailauth/lib/dkim/verify.js'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import type { MailGateway } from '../setup/gateway.ts'
-import { domain, openMailGateway } from '../setup/gateway.ts'
+import { mailDomain, openMailGateway } from '../setup/gateway.ts'
 
 let gateway: MailGateway
 const submitted: Buffer[] = []
@@ -34,12 +34,12 @@ function deliver(mailbox: string, { isLetter = true, agent = 'echo' } = {}): Pro
     to: mailbox,
     target: { mailbox, recipient: mailbox, subject: 'News', references: [], ...(isLetter && { is_letter: true }) },
     correlationId: 'c',
-    message: { sender: { address: `@${agent}@${domain}` } } as NormalizedMessage,
+    message: { sender: { address: `@${agent}@${mailDomain}` } } as NormalizedMessage,
     response: {
       id,
       thread_id: id,
       in_reply_to: id,
-      sender: `@${agent}@${domain}`,
+      sender: `@${agent}@${mailDomain}`,
       parts: [{ kind: 'text', mime: 'text/plain', content: 'News of today.' }],
       status: 'completed',
       created_at: new Date(gateway.platform.now()).toISOString(),

@@ -1,10 +1,10 @@
 import { afterEach, describe, expect, test } from 'vitest'
-import { writeForwardEmail, writeMailgun } from '../providers/requests.ts'
 import type { MailGateway } from '../setup/gateway.ts'
-import { domain, openMailGateway } from '../setup/gateway.ts'
+import { mailDomain, openMailGateway } from '../setup/gateway.ts'
+import { writeForwardEmail, writeMailgun } from '../setup/provider-requests.ts'
 import { openSmtpClient } from '../setup/smtp-client.ts'
 
-// What becomes of mail whose author's domain asks for refusal (EM-4.6), door by door.
+// What becomes of mail whose author's domain asks for refusal (EM-4.6), endpoint by endpoint.
 
 let gateway: MailGateway
 let counter = 0
@@ -13,14 +13,14 @@ afterEach(() => gateway.close())
 /** Of a domain of `p=reject`, signed by nobody. */
 function forge(): string {
   counter += 1
-  return `From: Alice <alice@alice.test>\r\nTo: echo@${domain}\r\nSubject: ${counter}\r\nMessage-ID: <p${counter}@alice.test>\r\n\r\nHello.\r\n`
+  return `From: Alice <alice@alice.test>\r\nTo: echo@${mailDomain}\r\nSubject: ${counter}\r\nMessage-ID: <p${counter}@alice.test>\r\n\r\nHello.\r\n`
 }
 
 const secret = 'a-secret-of-a-webhook'
 
 async function bringByMailgun(): Promise<string> {
   const timestamp = Math.floor(gateway.platform.now() / 1000)
-  const envelope = { from: 'bob@nodmarc.test', to: `echo@${domain}` }
+  const envelope = { from: 'bob@nodmarc.test', to: `echo@${mailDomain}` }
   const proof = { key: secret, timestamp, token: `token-${counter}` }
   const { headers, body } = writeMailgun(Buffer.from(forge()), envelope, proof)
   const url = '/email/inbound/mailgun'
@@ -30,7 +30,7 @@ async function bringByMailgun(): Promise<string> {
 async function bringBySmtp(): Promise<string> {
   const client = await openSmtpClient(gateway.listening?.port ?? 0)
   await client.read()
-  for (const line of [`${greeting} mx.test`, 'MAIL FROM:<bob@nodmarc.test>', `RCPT TO:<echo@${domain}>`, 'DATA'])
+  for (const line of [`${greeting} mx.test`, 'MAIL FROM:<bob@nodmarc.test>', `RCPT TO:<echo@${mailDomain}>`, 'DATA'])
     await client.say(line)
   const reply = await client.say(`${forge()}.`)
   client.end()
@@ -84,7 +84,7 @@ test.each(endpoints)(
 describe("a provider's own verdict", () => {
   const bring = async (trust_provider_verdict: boolean, dmarc: unknown) => {
     gateway = await openMailGateway({ config: { providers: { forwardemail: { secret, trust_provider_verdict } } } })
-    const envelope = { from: 'bob@nodmarc.test', to: `echo@${domain}` }
+    const envelope = { from: 'bob@nodmarc.test', to: `echo@${mailDomain}` }
     const { headers, body } = writeForwardEmail(Buffer.from(forge()), envelope, secret, { dmarc })
     const url = '/email/inbound/forwardemail'
     return gateway.channel.routes.request(url, { method: 'POST', headers, body: new Uint8Array(body) })

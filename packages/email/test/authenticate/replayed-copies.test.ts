@@ -2,12 +2,12 @@ import type { MessageRecord } from '@postern/core'
 import { sealMessage } from 'mailauth/lib/arc/index.js'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { MailGateway } from '../setup/gateway.ts'
-import { domain, openMailGateway } from '../setup/gateway.ts'
-import { keyRecord, makeKey, signText } from '../setup/sign.ts'
+import { mailDomain, openMailGateway } from '../setup/gateway.ts'
+import { keyRecord, makeDkimKey, signText } from '../setup/sign.ts'
 
 // A signed mail stays signed when fields are added that its signature does not name (RFC 6376 §8.15).
 
-const key = makeKey(2048)
+const key = makeDkimKey(2048)
 const victim = 'ann@open.test'
 const usual = ['from', 'to', 'subject', 'date', 'message-id']
 let gateway: MailGateway
@@ -34,7 +34,12 @@ interface Draft {
   readonly more?: readonly string[]
 }
 
-function write({ to = `echo@${domain}`, id, date = new Date(gateway.platform.now()), more = [] }: Draft = {}): string {
+function write({
+  to = `echo@${mailDomain}`,
+  id,
+  date = new Date(gateway.platform.now()),
+  more = [],
+}: Draft = {}): string {
   counter += 1
   const fields = [
     ...[`From: ${victim}`, `To: ${to}`, `Subject: Number ${counter}`, `Date: ${date.toUTCString()}`],
@@ -49,7 +54,11 @@ const sign = (message: string, fields: readonly string[] = usual) =>
 /** What stands on top of everything: nobody's signature has seen it. */
 const add = (message: string, ...fields: readonly string[]) => `${fields.join('\r\n')}\r\n${message}`
 
-async function take(message: string, to: string | undefined = `echo@${domain}`, envelope = {}): Promise<MessageRecord> {
+async function take(
+  message: string,
+  to: string | undefined = `echo@${mailDomain}`,
+  envelope = {},
+): Promise<MessageRecord> {
   expect((await gateway.post(Buffer.from(message, 'latin1'), { to, ...envelope })).status).toBe(200)
   const [summary] = await gateway.store.listMessages({ limit: 1 })
   const record = await gateway.store.findMessage(`#${summary?.message}`)
@@ -76,13 +85,13 @@ const pastOf = ({ message }: MessageRecord) =>
 
 describe('a mail for somebody else', () => {
   test('reaches no agent by a Cc that was added', async () => {
-    const record = await take(add(sign(write({ to: 'bob@open.test' })), `Cc: echo@${domain}`))
+    const record = await take(add(sign(write({ to: 'bob@open.test' })), `Cc: echo@${mailDomain}`))
     expect(record).toMatchObject({ state: 'ignored', message: { sender: { verified: true } } })
     expect(record.flags).toEqual(expect.arrayContaining(['not_addressed', 'unsigned_cc']))
   })
 
   test('nor by a second To', async () => {
-    const record = await take(add(sign(write({ to: 'bob@open.test' })), `To: echo@${domain}`))
+    const record = await take(add(sign(write({ to: 'bob@open.test' })), `To: echo@${mailDomain}`))
     expect(record).toMatchObject({ state: 'ignored', flags: expect.arrayContaining(['duplicate_header']) })
   })
 
@@ -95,7 +104,7 @@ describe('a mail for somebody else', () => {
   test('is counted as a replay when it comes to an agent that only an added Cc names', async () => {
     const message = sign(write())
     await take(message)
-    const record = await take(add(message, `Cc: helper@${domain}`), `helper@${domain}`)
+    const record = await take(add(message, `Cc: helper@${mailDomain}`), `helper@${mailDomain}`)
     expect(record).toMatchObject({ state: 'ignored', flags: expect.arrayContaining(['replayed_signature']) })
   })
 })

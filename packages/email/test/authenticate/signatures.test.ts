@@ -2,15 +2,15 @@ import { createPublicKey } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
 import type { MessageRecord } from '@postern/core'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import type { IntakeAnswer, MailGateway } from '../setup/gateway.ts'
-import { domain, openMailGateway } from '../setup/gateway.ts'
+import type { MailGateway, MailIntakeAnswer } from '../setup/gateway.ts'
+import { mailDomain, openMailGateway } from '../setup/gateway.ts'
 import type { TestSigning } from '../setup/sign.ts'
-import { keyRecord, makeKey, signText } from '../setup/sign.ts'
+import { keyRecord, makeDkimKey, signText } from '../setup/sign.ts'
 
-const rsa = makeKey(2048)
-const small = makeKey(1024)
-const tiny = makeKey(768)
-const edwards = makeKey('ed25519')
+const rsa = makeDkimKey(2048)
+const small = makeDkimKey(1024)
+const tiny = makeDkimKey(768)
+const edwards = makeDkimKey('ed25519')
 let gateway: MailGateway
 let counter = 0
 
@@ -46,7 +46,7 @@ afterAll(() => gateway.close())
 
 function write(from = 'Ann <ann@open.test>', body = 'The first line.\n'): string {
   counter += 1
-  return `From: ${from}\nTo: echo@${domain}\nSubject: Number ${counter}\nDate: Sat, 21 Nov 2026 10:00:00 +0000\nMessage-ID: <${counter}@open.test>\n\n${body}`
+  return `From: ${from}\nTo: echo@${mailDomain}\nSubject: Number ${counter}\nDate: Sat, 21 Nov 2026 10:00:00 +0000\nMessage-ID: <${counter}@open.test>\n\n${body}`
 }
 
 function sign(signing: Partial<TestSigning> = {}, message = write()): string {
@@ -54,21 +54,21 @@ function sign(signing: Partial<TestSigning> = {}, message = write()): string {
 }
 
 interface Taken {
-  readonly answer: IntakeAnswer
+  readonly answer: MailIntakeAnswer
   readonly record: MessageRecord
   readonly sender: MessageRecord['message']['sender']
   readonly dkim: MessageRecord['proofs'][number] | undefined
 }
 
 async function take(message: string): Promise<Taken> {
-  const answer = await gateway.post(message, { from: 'bounce@elsewhere.test', to: `echo@${domain}` })
+  const answer = await gateway.post(message, { from: 'bounce@elsewhere.test', to: `echo@${mailDomain}` })
   expect(answer.body).toMatchObject({ status: 'accepted' })
   const record = await gateway.latest()
   return { answer, record, sender: record.message.sender, dkim: record.proofs.find(({ kind }) => kind === 'dkim') }
 }
 
-async function refuse(message: string): Promise<IntakeAnswer> {
-  return gateway.post(message, { from: 'bounce@elsewhere.test', to: `echo@${domain}` })
+async function refuse(message: string): Promise<MailIntakeAnswer> {
+  return gateway.post(message, { from: 'bounce@elsewhere.test', to: `echo@${mailDomain}` })
 }
 
 const now = () => Math.floor(Date.now() / 1000)
@@ -142,7 +142,7 @@ describe('a signature that proves', () => {
   })
 
   test('EM-36: a key in several strings, with 4096 bits', async () => {
-    const key = makeKey(4096)
+    const key = makeDkimKey(4096)
     gateway.simulation.dns.set('long._domainkey.open.test', { TXT: [keyRecord(key)] })
     expect((await take(sign({ key, selector: 'long' }))).sender.verified).toBe(true)
   })
@@ -253,7 +253,7 @@ describe('a signature that proves nothing', () => {
   })
 
   test('EM-23: a forged Authentication-Results has no effect', async () => {
-    const forged = `Authentication-Results: ${domain}; dmarc=pass header.from=open.test\n${write()}`
+    const forged = `Authentication-Results: ${mailDomain}; dmarc=pass header.from=open.test\n${write()}`
     expect((await take(forged)).sender).toMatchObject({ verified: false, auth_method: 'none' })
   })
 })
@@ -379,10 +379,10 @@ describe("the policy of the author's domain", () => {
     expect(sender).toMatchObject({ verified: false, auth_method: 'none' })
   })
 
-  test('SPF alone passes DMARC but verifies nobody', async () => {
+  test('SPF alone passes DMARC but verifies nobody, and every check has its result (EM-7.2)', async () => {
     await gateway.post(write('ann@shut.test'), {
       from: 'ann@shut.test',
-      to: `echo@${domain}`,
+      to: `echo@${mailDomain}`,
       ip: '192.0.2.1',
       helo: 'mx.shut.test',
     })
@@ -415,7 +415,7 @@ describe('EM-34: DNS that does not answer', () => {
     const again = await openMailGateway({ watchStore: () => gateway.store })
     again.simulation.dns.set('_dmarc.open.test', { TXT: ['v=DMARC1; p=none'] })
     again.simulation.dns.fail('silent._domainkey.open.test', 'servfail')
-    const answer = async () => (await again.post(Buffer.from(message, 'latin1'), { to: `echo@${domain}` })).status
+    const answer = async () => (await again.post(Buffer.from(message, 'latin1'), { to: `echo@${mailDomain}` })).status
     again.platform.advance(3 * 3_600_000)
     expect(await answer()).toBe(503)
     gateway.platform.advance(2 * 3_600_000)
@@ -484,7 +484,7 @@ describe('a second From on a mail that is really signed', () => {
 test('EM-25: the same mail again is answered the same and kept once', async () => {
   const message = sign()
   await take(message)
-  const again = await gateway.post(`Received: by another hop\n${message}`, { to: `echo@${domain}` })
+  const again = await gateway.post(`Received: by another hop\n${message}`, { to: `echo@${mailDomain}` })
   expect(again.status).toBe(200)
   expect((await gateway.latest()).duplicates).toBe(1)
 })

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import type { MailGateway } from '../setup/gateway.ts'
-import { domain, openMailGateway } from '../setup/gateway.ts'
+import { mailDomain, openMailGateway } from '../setup/gateway.ts'
 
 let gateway: MailGateway
 let counter = 0
@@ -24,8 +24,8 @@ afterAll(() => gateway.close())
 
 async function check(from: string, ip: string, helo = 'mx.elsewhere.test') {
   counter += 1
-  const message = `From: a@plain.test\nTo: echo@${domain}\nMessage-ID: <spf${counter}@plain.test>\n\n${counter}\n`
-  expect((await gateway.post(message, { from, ip, helo, to: `echo@${domain}` })).status).toBe(200)
+  const message = `From: a@plain.test\nTo: echo@${mailDomain}\nMessage-ID: <spf${counter}@plain.test>\n\n${counter}\n`
+  expect((await gateway.post(message, { from, ip, helo, to: `echo@${mailDomain}` })).status).toBe(200)
   const { proofs } = await gateway.latest()
   return proofs.find(({ kind }) => kind === 'spf')
 }
@@ -51,8 +51,8 @@ test('SPF of the null sender is that of HELO', async () => {
 })
 
 test("without the client's address there is nothing to say", async () => {
-  const message = `From: a@plain.test\nTo: echo@${domain}\n\nno ip\n`
-  await gateway.post(message, { from: 'x@soft.test', to: `echo@${domain}` })
+  const message = `From: a@plain.test\nTo: echo@${mailDomain}\n\nno ip\n`
+  await gateway.post(message, { from: 'x@soft.test', to: `echo@${mailDomain}` })
   const { proofs } = await gateway.latest()
   expect(proofs.find(({ kind }) => kind === 'spf')).toMatchObject({ verdict: 'unverifiable' })
 })
@@ -68,8 +68,13 @@ test.each([
     const wary = await openMailGateway({ config: { trust: { spf_only } } })
     wary.simulation.dns.set('_dmarc.down.test', { TXT: [`v=DMARC1; p=${policy}`] })
     wary.simulation.dns.fail('down.test', 'servfail')
-    const message = `From: a@down.test\nTo: echo@${domain}\nMessage-ID: <${policy}@down.test>\n\nHello\n`
-    const answer = await wary.post(message, { from: 'a@down.test', ip: '192.0.2.9', helo: 'mx', to: `echo@${domain}` })
+    const message = `From: a@down.test\nTo: echo@${mailDomain}\nMessage-ID: <${policy}@down.test>\n\nHello\n`
+    const answer = await wary.post(message, {
+      from: 'a@down.test',
+      ip: '192.0.2.9',
+      helo: 'mx',
+      to: `echo@${mailDomain}`,
+    })
     expect(answer.status).toBe(status)
     if (status === 503) expect(answer.body.detail).toBe('Cannot verify mail: DNS did not answer')
     await wary.close()

@@ -2,14 +2,14 @@ import type { KeyObject } from 'node:crypto'
 import { sealMessage } from 'mailauth/lib/arc/index.js'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { MailGateway } from '../setup/gateway.ts'
-import { domain, openMailGateway } from '../setup/gateway.ts'
-import { keyRecord, makeKey, signText } from '../setup/sign.ts'
+import { mailDomain, openMailGateway } from '../setup/gateway.ts'
+import { keyRecord, makeDkimKey, signText } from '../setup/sign.ts'
 
 // What an operator may choose to believe beside the author's own signature (EM-4.6).
 
-const key = makeKey(2048)
-const sealer = makeKey(2048)
-const small = makeKey(1024)
+const key = makeDkimKey(2048)
+const sealer = makeDkimKey(2048)
+const small = makeDkimKey(1024)
 let counter = 0
 let gateway: MailGateway
 let wary: MailGateway
@@ -39,7 +39,7 @@ const swarm = Array.from({ length: 22 }, (_, index) => `bee${index}`)
 
 function write(author = 'ann@shut.test', body = 'Hello all.'): string {
   counter += 1
-  return `From: ${author}\r\nTo: echo@${domain}\r\nSubject: ${counter}\r\nDate: Sat, 21 Nov 2026 10:00:00 +0000\r\nMessage-ID: <t${counter}@open.test>\r\n\r\n${body}\r\n`
+  return `From: ${author}\r\nTo: echo@${mailDomain}\r\nSubject: ${counter}\r\nDate: Sat, 21 Nov 2026 10:00:00 +0000\r\nMessage-ID: <t${counter}@open.test>\r\n\r\n${body}\r\n`
 }
 
 const sign = (message: string, signer = 'shut.test', more: { key?: KeyObject; selector?: string } = {}) =>
@@ -64,7 +64,7 @@ async function seal(message: string, { by = 'list.test', results, cv = 'none', i
 const distribute = async (sealing: Sealing = {}) =>
   seal(sign(write()).replace('Hello all.', 'Hello all.\r\n-- \r\nThe list'), sealing)
 
-const post = (message: string, at = gateway) => at.post(Buffer.from(message, 'latin1'), { to: `echo@${domain}` })
+const post = (message: string, at = gateway) => at.post(Buffer.from(message, 'latin1'), { to: `echo@${mailDomain}` })
 
 describe('an ARC chain of a trusted sealer', () => {
   test('saves a mail that a list has changed, under p=reject', async () => {
@@ -132,7 +132,7 @@ describe('an ARC chain of a trusted sealer', () => {
 })
 
 describe('SPF alone', () => {
-  const envelope = { from: 'ann@shut.test', to: `echo@${domain}`, ip: '192.0.2.1', helo: 'mx.shut.test' }
+  const envelope = { from: 'ann@shut.test', to: `echo@${mailDomain}`, ip: '192.0.2.1', helo: 'mx.shut.test' }
   test('verifies where the operator says so, and says by what', async () => {
     expect((await gateway.post(write(), envelope)).status).toBe(200)
     expect((await gateway.latest()).message.sender).toMatchObject({
@@ -166,21 +166,21 @@ describe('EM-24: a good signature that comes again', () => {
   }
 
   test('to somebody its header does not name is flagged; to those it names it is not', async () => {
-    const draft = write('ann@open.test').replace('To: ', `Cc: helper@${domain}\r\nTo: `)
+    const draft = write('ann@open.test').replace('To: ', `Cc: helper@${mailDomain}\r\nTo: `)
     const message = signText(draft, { domain: 'open.test', key, fields: ['from', 'to', 'cc', 'date', 'message-id'] })
-    expect((await hand(message, `echo@${domain}`)).flags).not.toContain('replayed_signature')
-    expect((await hand(message, `helper@${domain}`)).flags).not.toContain('replayed_signature')
-    expect((await hand(message, `bee0@${domain}`)).flags).toContain('replayed_signature')
+    expect((await hand(message, `echo@${mailDomain}`)).flags).not.toContain('replayed_signature')
+    expect((await hand(message, `helper@${mailDomain}`)).flags).not.toContain('replayed_signature')
+    expect((await hand(message, `bee0@${mailDomain}`)).flags).toContain('replayed_signature')
   })
 
   test('to more than twenty in a day is kept from the agents', async () => {
     const message = sign(write('ann@open.test'), 'open.test')
     const taken = []
-    for (const bee of swarm) taken.push(await hand(message, `${bee}@${domain}`))
+    for (const bee of swarm) taken.push(await hand(message, `${bee}@${mailDomain}`))
     expect(taken.map(({ state }) => state)).toEqual([...Array(20).fill('received'), 'ignored', 'ignored'])
     expect(taken.at(-1)?.flags).toContain('signature_flood')
     gateway.platform.advance(86_400_001)
-    expect((await hand(message, `helper@${domain}`)).state).toBe('received')
+    expect((await hand(message, `helper@${mailDomain}`)).state).toBe('received')
   })
 })
 
@@ -194,7 +194,7 @@ describe('mail over a provider that loses octets', () => {
   afterAll(() => lossy.close())
 
   const take = async (octets: string) => {
-    const body = JSON.stringify({ RawEmail: octets, OriginalRecipient: `echo@${domain}` })
+    const body = JSON.stringify({ RawEmail: octets, OriginalRecipient: `echo@${mailDomain}` })
     const response = await lossy.channel.routes.request('/email/inbound/postmark', {
       method: 'POST',
       headers: { 'content-type': 'application/json', authorization: `Basic ${btoa('u:p')}` },
@@ -225,13 +225,13 @@ describe('mail over a provider that loses octets', () => {
     expect(await take(sign(write('ann@shut.test')).replace('Hello', 'Hallo'))).toBe(403)
   })
 
-  test('the same over a door of our own has failed', async () => {
+  test('the same over an endpoint of our own has failed', async () => {
     expect((await post(damaged('ann@shut.test'), lossy)).status).toBe(403)
   })
 })
 
 test('EM-23: Authentication-Results in the name of this gateway or a trusted sealer are not read', async () => {
-  for (const who of [domain, 'list.test']) {
+  for (const who of [mailDomain, 'list.test']) {
     const forged = `Authentication-Results: ${who}; dmarc=pass header.from=open.test; arc=pass\r\n${write('ann@open.test')}`
     await post(forged)
     expect((await gateway.latest()).message.sender).toMatchObject({ verified: false, auth_method: 'none' })

@@ -4,12 +4,12 @@ import { mailLimitsSchema } from '../../src/config/limits.ts'
 import { scanHeaders } from '../../src/mail/header-scan.ts'
 import { readMailBody } from '../../src/mime/read-body.ts'
 import type { MailGateway } from '../setup/gateway.ts'
-import { domain, openMailGateway } from '../setup/gateway.ts'
-import { keyRecord, makeKey, signText } from '../setup/sign.ts'
+import { mailDomain, openMailGateway } from '../setup/gateway.ts'
+import { keyRecord, makeDkimKey, signText } from '../setup/sign.ts'
 
 // A signature that covers the body, and not the fields that say how it is put together, as Gmail's.
 
-const key = makeKey(2048)
+const key = makeDkimKey(2048)
 const usual = ['from', 'to', 'subject', 'date', 'message-id']
 let gateway: MailGateway
 let counter = 0
@@ -24,11 +24,11 @@ afterAll(() => gateway.close())
 async function take(structure: readonly string[], body: string, fields = usual) {
   counter += 1
   const own = [
-    ...['From: Ann <ann@open.test>', `To: echo@${domain}`, 'Subject: Plans', `Date: ${new Date().toUTCString()}`],
+    ...['From: Ann <ann@open.test>', `To: echo@${mailDomain}`, 'Subject: Plans', `Date: ${new Date().toUTCString()}`],
     ...[`Message-ID: <structure${counter}@open.test>`, ...structure],
   ]
   const message = signText(`${own.join('\r\n')}\r\n\r\n${body}`, { domain: 'open.test', key, fields })
-  expect((await gateway.post(Buffer.from(message, 'latin1'), { to: `echo@${domain}` })).status).toBe(200)
+  expect((await gateway.post(Buffer.from(message, 'latin1'), { to: `echo@${mailDomain}` })).status).toBe(200)
   const record = await gateway.latest()
   expect(record.message.sender.verified).toBe(true)
   const [text] = record.message.parts.flatMap(part => (part.kind === 'text' ? [part.content] : []))
@@ -97,7 +97,7 @@ describe('what a signed body says is seen whatever an unsigned field makes of it
   test('also where a server in front of us says who wrote it', async () => {
     const upstreams = [{ authserv_id: 'mx.front.test', endpoint: 'inbound' as const }]
     const behind = await openMailGateway({ config: { trust: { upstreams } } })
-    const head = ['From: ann@open.test', `To: echo@${domain}`, 'Content-Type: multipart/mixed; boundary=evil']
+    const head = ['From: ann@open.test', `To: echo@${mailDomain}`, 'Content-Type: multipart/mixed; boundary=evil']
     const results =
       'Authentication-Results: mx.front.test; dkim=pass header.d=open.test; dmarc=pass header.from=open.test'
     const signed = signText(`${head.join('\r\n')}\r\n\r\n${quoting}`, {

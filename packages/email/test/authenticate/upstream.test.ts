@@ -1,12 +1,12 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { MailGateway } from '../setup/gateway.ts'
-import { domain, openMailGateway } from '../setup/gateway.ts'
-import { keyRecord, makeKey, signText } from '../setup/sign.ts'
+import { mailDomain, openMailGateway } from '../setup/gateway.ts'
+import { keyRecord, makeDkimKey, signText } from '../setup/sign.ts'
 import { openSmtpClient } from '../setup/smtp-client.ts'
 
 // A mail server in front of us that has judged a mail already (RFC 8601; EM-2.2).
 
-const key = makeKey(2048)
+const key = makeDkimKey(2048)
 const pinned = 'mx.front.test'
 const passed = `dkim=pass header.d=shut.test; spf=fail; dmarc=pass header.from=shut.test`
 let counter = 0
@@ -34,7 +34,7 @@ function write(...above: readonly string[]): string {
   )
   const own = [
     `From: ann@shut.test`,
-    `To: echo@${domain}`,
+    `To: echo@${mailDomain}`,
     `Subject: ${counter}`,
     `Message-ID: <up${counter}@shut.test>`,
   ]
@@ -43,7 +43,7 @@ function write(...above: readonly string[]): string {
 
 const received = 'Received: from a.test by b.test; Sat, 21 Nov 2026 10:00:00 +0000'
 
-describe('a server that is named for the door', () => {
+describe('a server that is named for the endpoint', () => {
   test.each<[string, readonly string[]]>([
     ['that passed it', [`${pinned}; ${passed}`]],
     ['that passed it, under its own Received', [received, `${pinned}; ${passed}`]],
@@ -112,7 +112,7 @@ describe('a server that is named for the door', () => {
     expect((await gateway.latest()).message.sender).toMatchObject({ verified: true, key_id: 'd=shut.test/s=s1' })
   })
 
-  test('is not believed at a door that is not its own, nor anywhere without being named', async () => {
+  test('is not believed at an endpoint that is not its own, nor anywhere without being named', async () => {
     expect((await plain.post(write(`${pinned}; ${passed}`))).status).toBe(403)
     const other = await openMailGateway({
       config: { trust: { upstreams: [{ authserv_id: pinned, endpoint: 'listen' }] } },
@@ -142,7 +142,7 @@ describe('EM-23: what others wrote as the verdict of a server', () => {
   })
 
   test('is all of it nobody’s, where no server is named', async () => {
-    const message = write(`${pinned}; ${passed}`, `${domain}; ${passed}`).replace('ann@shut.test', 'ann@open.test')
+    const message = write(`${pinned}; ${passed}`, `${mailDomain}; ${passed}`).replace('ann@shut.test', 'ann@open.test')
     expect((await plain.post(message)).status).toBe(200)
     expect((await plain.latest()).message.raw).not.toMatch(/authentication-results/i)
   })
@@ -159,7 +159,7 @@ describe('over LMTP', () => {
     at.simulation.dns.set('_dmarc.shut.test', { TXT: ['v=DMARC1; p=reject'] })
     const client = await openSmtpClient(at.listening?.port ?? 0)
     await client.read()
-    const lines = ['LHLO mx.test', ...first, 'MAIL FROM:<ann@shut.test>', `RCPT TO:<echo@${domain}>`, 'DATA']
+    const lines = ['LHLO mx.test', ...first, 'MAIL FROM:<ann@shut.test>', `RCPT TO:<echo@${mailDomain}>`, 'DATA']
     for (const line of lines) await client.say(line)
     const reply = await client.say(`${write(`${pinned}; ${passed}`)}.`)
     client.end()

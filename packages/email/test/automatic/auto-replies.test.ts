@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test, vi } from 'vitest'
 import type { MailGateway } from '../setup/gateway.ts'
-import { domain, openMailGateway } from '../setup/gateway.ts'
+import { mailDomain, openMailGateway } from '../setup/gateway.ts'
 
 let gateway: MailGateway
 beforeAll(async () => {
@@ -20,7 +20,7 @@ test.each([
   'an automatic reply %s is given to the agent, who is told, and nothing is sent for it (EM-4.1)',
   async (_what, changed) => {
     const { envelope, octets, messageId, ip, helo } = await gateway.simulation.mail.compose({
-      to: `echo@${domain}`,
+      to: `echo@${mailDomain}`,
       text: 'I am at the coast.',
       headers: vacation,
     })
@@ -38,14 +38,15 @@ test.each([
   ['a list', 'From: bob@nodmarc.test', 'Auto-Submitted: auto-generated\nList-Id: <l.list.test>'],
   ['one of our own agents', 'From: bob@nodmarc.test', 'Auto-Submitted: auto-replied'],
 ])('what %s sends is not shown', async (what, from, fields) => {
-  const id = what === 'one of our own agents' ? `${'1'.repeat(32)}@${domain}` : `${what.replace(' ', '.')}@nodmarc.test`
-  await gateway.post(`${from}\nTo: echo@${domain}\nMessage-ID: <${id}>\n${fields}\n\nHello\n`)
+  const id =
+    what === 'one of our own agents' ? `${'1'.repeat(32)}@${mailDomain}` : `${what.replace(' ', '.')}@nodmarc.test`
+  await gateway.post(`${from}\nTo: echo@${mailDomain}\nMessage-ID: <${id}>\n${fields}\n\nHello\n`)
   await waitFor(id, 'ignored')
 })
 
 test('a copy of a signed mail that is made automatic takes nobody’s place', async () => {
   const { envelope, octets, messageId, ip, helo } = await gateway.simulation.mail.compose({
-    to: `echo@${domain}`,
+    to: `echo@${mailDomain}`,
     text: 'Please answer.',
   })
   const copy = Buffer.concat([Buffer.from('Auto-Submitted: auto-replied\r\n'), octets])

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import type { MailGateway } from '../setup/gateway.ts'
-import { domain, openMailGateway } from '../setup/gateway.ts'
+import { mailDomain, openMailGateway } from '../setup/gateway.ts'
 
 let gateway: MailGateway
 let counter = 0
@@ -26,8 +26,8 @@ async function hand({
 }: DirectMessage) {
   counter += 1
   const id = messageId ?? `a${counter}@nodmarc.test`
-  const message = `From: ${from}\nTo: ${to ?? `echo@${domain}`}\n${fields}Message-ID: <${id}>\nSubject: Hi\n\nHello ${counter}\n`
-  const answer = await gateway.post(message, { from: envelopeFrom, to: `echo@${domain}` })
+  const message = `From: ${from}\nTo: ${to ?? `echo@${mailDomain}`}\n${fields}Message-ID: <${id}>\nSubject: Hi\n\nHello ${counter}\n`
+  const answer = await gateway.post(message, { from: envelopeFrom, to: `echo@${mailDomain}` })
   expect(answer.status).toBe(200)
   return gateway.latest()
 }
@@ -83,8 +83,8 @@ test.each<[flag: string, what: string, letter: DirectMessage]>([
   ['auto_reply', 'an Exchange rule', { fields: 'X-MS-Exchange-Generated-Message-Source: Mailbox Rules Agent\n' }],
   ['auto_reply', 'X-Loop', { fields: 'X-Loop: robot@nodmarc.test\n' }],
   ['list', 'ezmlm', { fields: 'Mailing-List: contact a-help@list.test; run by ezmlm\n' }],
-  ['own_mail', 'an envelope sender of ours', { envelopeFrom: `helper@${domain}` }],
-  ['own_mail', 'EM-63: our own answer through a list', { messageId: `${'0'.repeat(32)}@${domain}` }],
+  ['own_mail', 'an envelope sender of ours', { envelopeFrom: `helper@${mailDomain}` }],
+  ['own_mail', 'EM-63: our own answer through a list', { messageId: `${'0'.repeat(32)}@${mailDomain}` }],
   ['not_addressed', 'somebody else in To', { to: 'team@corp.test' }],
   ['not_addressed', 'hidden recipients', { to: 'undisclosed-recipients:;' }],
 ])('EM-62: %s: %s is kept and not given to the agent (EM-4.1)', async (flag, _what, letter) => {
@@ -98,7 +98,7 @@ test.each<[what: string, letter: DirectMessage]>([
   ['Auto-Submitted: no', { fields: 'Auto-Submitted: no\n' }],
   ['Auto-Submitted: no with a comment', { fields: 'Auto-Submitted: No (really)\n' }],
   ['Precedence: first-class', { fields: 'Precedence: first-class\n' }],
-  ['the agent in Cc', { to: 'team@corp.test', fields: `Cc: Echo+x@${domain}\n` }],
+  ['the agent in Cc', { to: 'team@corp.test', fields: `Cc: Echo+x@${mailDomain}\n` }],
   ['an author called Nora Plynn', { from: 'Nora Plynn <nora.plynn@nodmarc.test>' }],
   ['an author called Norman', { from: 'normandy@nodmarc.test' }],
   ["Fastmail's Feedback-ID", { fields: 'Feedback-ID: i1234abcd:Fastmail\n' }],

@@ -2,8 +2,8 @@ import type { DeliveryRecord } from '@postern/core'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { classifySmtpError } from '../../src/out/submit.ts'
 import type { MailGateway } from '../setup/gateway.ts'
-import { domain, openMailGateway } from '../setup/gateway.ts'
-import { keyRecord, makeKey, signText } from '../setup/sign.ts'
+import { mailDomain, openMailGateway } from '../setup/gateway.ts'
+import { keyRecord, makeDkimKey, signText } from '../setup/sign.ts'
 
 let gateway: MailGateway
 let count = 0
@@ -44,10 +44,13 @@ async function waitFor(to: string, state: DeliveryRecord['state']): Promise<Deli
 /** Somebody writes and is answered; where a bounce of the answer goes. */
 async function answerTo(person: string): Promise<string> {
   count += 1
-  await gateway.post(`From: ${person}\nTo: echo@${domain}\nMessage-ID: <q${count}@nodmarc.test>\n\nHello ${count}\n`, {
-    from: person,
-    to: `echo@${domain}`,
-  })
+  await gateway.post(
+    `From: ${person}\nTo: echo@${mailDomain}\nMessage-ID: <q${count}@nodmarc.test>\n\nHello ${count}\n`,
+    {
+      from: person,
+      to: `echo@${mailDomain}`,
+    },
+  )
   await waitFor(person, 'sent')
   return sent.get(person) ?? ''
 }
@@ -107,9 +110,9 @@ test('a hard bounce makes the delivery dead and suppresses the address: nothing 
   expect(await suppressed(person)).toMatchObject({ target: 'bounced: 5.1.1' })
 
   sent.delete(person)
-  await gateway.post(`From: ${person}\nTo: echo@${domain}\nMessage-ID: <again@nodmarc.test>\n\nAgain\n`, {
+  await gateway.post(`From: ${person}\nTo: echo@${mailDomain}\nMessage-ID: <again@nodmarc.test>\n\nAgain\n`, {
     from: person,
-    to: `echo@${domain}`,
+    to: `echo@${mailDomain}`,
   })
   const error = 'Cannot send mail: this address is suppressed (bounced: 5.1.1)'
   await expect
@@ -145,7 +148,7 @@ test.each([
   expect(record).toMatchObject({ state: 'ignored', message: { sender: { verified: false } } })
   expect(await waitFor(person, 'dead')).toMatchObject({ last_error: 'bounced: 5.1.1' })
   const forged = verp.replace(/.@/, char => (char === '0@' ? '1@' : '0@'))
-  for (const to of [forged, `echo@${domain}`]) {
+  for (const to of [forged, `echo@${mailDomain}`]) {
     expect((await postReport({ to, author, fields: failed('5.1.1') })).status).toBe(400)
   }
 })
@@ -165,13 +168,13 @@ test('who is proven to write from a suppressed address is answered again', async
 })
 
 test('a copy of an old mail, brought by somebody else, lifts nothing', async () => {
-  const key = makeKey(2048)
+  const key = makeDkimKey(2048)
   gateway.simulation.dns.set('old._domainkey.alice.test', { TXT: [keyRecord(key)] })
   const person = 'alice@alice.test'
   const bring = (days: number) => {
     const date = new Date(gateway.platform.now() - days * 86_400_000).toUTCString()
-    const draft = `From: ${person}\nTo: echo@${domain}\nSubject: x\nDate: ${date}\nMessage-ID: <old${days}@alice.test>\n\nOld.\n`
-    return gateway.post(signText(draft, { domain: 'alice.test', selector: 'old', key }), { to: `echo@${domain}` })
+    const draft = `From: ${person}\nTo: echo@${mailDomain}\nSubject: x\nDate: ${date}\nMessage-ID: <old${days}@alice.test>\n\nOld.\n`
+    return gateway.post(signText(draft, { domain: 'alice.test', selector: 'old', key }), { to: `echo@${mailDomain}` })
   }
   await gateway.postMail({ from: person })
   await waitFor(person, 'sent')
@@ -225,9 +228,9 @@ test.each([
   count += 1
   const person = `at-once${count}@nodmarc.test`
   refused[person] = reply
-  await gateway.post(`From: ${person}\nTo: echo@${domain}\nMessage-ID: <once${count}@nodmarc.test>\n\nHello\n`, {
+  await gateway.post(`From: ${person}\nTo: echo@${mailDomain}\nMessage-ID: <once${count}@nodmarc.test>\n\nHello\n`, {
     from: person,
-    to: `echo@${domain}`,
+    to: `echo@${mailDomain}`,
   })
   await waitFor(person, 'dead')
   const error = 'the mail server refused it: 550 5.1.1'
@@ -264,7 +267,7 @@ describe('EM-65: a report about a mail we never sent, or to an address that is n
     ['a forged signature', verp => verp.replace(/[0-9a-f]{20}@/, `${'0'.repeat(20)}@`)],
     ['another delivery under the same signature', verp => verp.replace(/\+b\.\d+\./, '+b.1.')],
     ['the address of another agent', verp => verp.replace('echo+', 'helper+')],
-    ['no token at all', () => `echo@${domain}`],
+    ['no token at all', () => `echo@${mailDomain}`],
   ])('%s is kept and changes nothing', async (_what, change) => {
     const person = `stays${count}@nodmarc.test`
     const verp = await answerTo(person)
@@ -296,7 +299,7 @@ describe('EM-65: a report about a mail we never sent, or to an address that is n
 describe('feedback reports (RFC 5965)', () => {
   const complain = (verp: string, type = 'abuse') =>
     report({
-      to: `echo@${domain}`,
+      to: `echo@${mailDomain}`,
       from: 'fbl@isp.test',
       type: 'feedback-report',
       fields: `Feedback-Type: ${type}\nVersion: 1\nOriginal-Mail-From: <${verp}>\n`,
@@ -314,7 +317,7 @@ describe('feedback reports (RFC 5965)', () => {
   test('praise, and a complaint about somebody else’s mail, change nothing', async () => {
     const verp = await answerTo('fan@nodmarc.test')
     await complain(verp, 'not-spam')
-    await complain(`echo+b.1.${'0'.repeat(20)}@${domain}`)
+    await complain(`echo+b.1.${'0'.repeat(20)}@${mailDomain}`)
     expect(await suppressed('fan@nodmarc.test')).toBeUndefined()
   })
 })

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { MailGateway } from '../setup/gateway.ts'
-import { domain, noBudgets, openMailGateway } from '../setup/gateway.ts'
+import { mailDomain, noBudgets, openMailGateway } from '../setup/gateway.ts'
 
 const alice = 'Alice <alice@alice.test>'
 const bob = 'bob@nodmarc.test'
@@ -22,7 +22,7 @@ async function letter(
   fields: { from?: string; to?: string; text?: string; thread?: string } = {},
 ) {
   count += 1
-  const { from = bob, to = `echo@${domain}`, text = `Words ${count}`, thread } = fields
+  const { from = bob, to = `echo@${mailDomain}`, text = `Words ${count}`, thread } = fields
   const reference = thread ? `References: <${thread}>\n` : ''
   const message = `From: ${from}\nTo: ${to}\n${reference}Message-ID: <l${count}@nodmarc.test>\n\n${text}\n`
   await gateway.post(message, { from: bob, to })
@@ -42,14 +42,14 @@ describe('budgets', () => {
       const states = await statesOf(4, () => letter(gateway))
       expect(states).toEqual([...Array(3).fill('received'), 'ignored correspondent_budget'])
       expect(await letter(gateway, { from: 'carol@nodmarc.test' })).toBe('received')
-      expect(await letter(gateway, { to: `helper@${domain}` })).toBe('received')
+      expect(await letter(gateway, { to: `helper@${mailDomain}` })).toBe('received')
       gateway.platform.advance(3_600_001)
       expect(await letter(gateway)).toBe('received')
     }))
 
   test('whoever only claims to be alice does not use up what alice may have', () =>
     withBudgets({ correspondent_per_hour: 1 }, async gateway => {
-      await gateway.post(`From: ${bob}\nTo: echo@${domain}\nMessage-ID: <forged@nodmarc.test>\n\nHello\n`)
+      await gateway.post(`From: ${bob}\nTo: echo@${mailDomain}\nMessage-ID: <forged@nodmarc.test>\n\nHello\n`)
       const { mail } = await gateway.postMail({ from: bob })
       expect(await gateway.store.findMessage(mail.messageId)).toMatchObject({ state: 'received' })
     }))
@@ -171,7 +171,9 @@ test.each([
   withBudgets({}, async gateway => {
     const event = `BEGIN:VCALENDAR\nMETHOD:${method}\nBEGIN:VEVENT\nUID:1@corp.test\nSUMMARY:Lunch\nEND:VEVENT\nEND:VCALENDAR\n`
     const parts = `--b\nContent-Type: text/plain\n\nLunch\n--b\nContent-Type: text/calendar; charset=utf-8; method=${method}\n\n${event}--b--\n`
-    await gateway.post(`From: ${bob}\nTo: echo@${domain}\nContent-Type: multipart/alternative; boundary=b\n\n${parts}`)
+    await gateway.post(
+      `From: ${bob}\nTo: echo@${mailDomain}\nContent-Type: multipart/alternative; boundary=b\n\n${parts}`,
+    )
     expect(await gateway.latest()).toMatchObject({ state, flags })
   }),
 )

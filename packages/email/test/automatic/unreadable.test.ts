@@ -1,12 +1,12 @@
 import type { Agent } from '@postern/core'
 import { afterEach, describe, expect, test, vi } from 'vitest'
 import type { MailGateway } from '../setup/gateway.ts'
-import { domain, openMailGateway } from '../setup/gateway.ts'
-import { keyRecord, makeKey, signText } from '../setup/sign.ts'
+import { mailDomain, openMailGateway } from '../setup/gateway.ts'
+import { keyRecord, makeDkimKey, signText } from '../setup/sign.ts'
 
 // Mail that nobody here can read (EM-4.9): its author is told, once.
 
-const key = makeKey(2048)
+const key = makeDkimKey(2048)
 const mute: Agent = { handle: () => undefined }
 let gateway: MailGateway
 let counter = 0
@@ -52,9 +52,9 @@ async function write(
   counter += 1
   const id = `u${counter}@open.test`
   const named = references ? `In-Reply-To: <${references}>\r\nReferences: <${references}>\r\n` : ''
-  const message = `From: Ann <${from}>\r\nTo: echo@${domain}\r\nSubject: Secret ${counter}\r\nDate: Sat, 21 Nov 2026 10:00:00 +0000\r\nMessage-ID: <${id}>\r\n${named}${header}${content}\r\n`
+  const message = `From: Ann <${from}>\r\nTo: echo@${mailDomain}\r\nSubject: Secret ${counter}\r\nDate: Sat, 21 Nov 2026 10:00:00 +0000\r\nMessage-ID: <${id}>\r\n${named}${header}${content}\r\n`
   const signed = isSigned ? signText(message, { domain: from.split('@')[1] ?? '', key, fields }) : message
-  expect((await gateway.post(signed, { to: `echo@${domain}` })).status).toBe(200)
+  expect((await gateway.post(signed, { to: `echo@${mailDomain}` })).status).toBe(200)
   return id
 }
 
@@ -100,10 +100,10 @@ describe('somebody proven', () => {
 
   test('is told alone, whoever else would be answered, and by each agent that he wrote to', async () => {
     await open({ reply_all: true })
-    const message = `From: ann@open.test\r\nTo: echo@${domain}, helper@${domain}\r\nCc: bob@other.test\r\nSubject: x\r\nMessage-ID: <many@open.test>\r\n${pgpMime}\r\n`
+    const message = `From: ann@open.test\r\nTo: echo@${mailDomain}, helper@${mailDomain}\r\nCc: bob@other.test\r\nSubject: x\r\nMessage-ID: <many@open.test>\r\n${pgpMime}\r\n`
     const fields = ['from', 'to', 'cc', 'subject', 'message-id']
     const signed = signText(message, { domain: 'open.test', key, fields })
-    await gateway.post(signed, { to: [`echo@${domain}`, `helper@${domain}`] })
+    await gateway.post(signed, { to: [`echo@${mailDomain}`, `helper@${mailDomain}`] })
     await vi.waitFor(() => expect(gateway.simulation.mail.received).toHaveLength(2))
     const sent = gateway.simulation.mail.received
     expect(sent.map(({ envelope }) => envelope.to)).toEqual([['ann@open.test'], ['ann@open.test']])
@@ -137,12 +137,12 @@ describe('somebody proven', () => {
   test('whose mail comes again is not told again', async () => {
     await open()
     const id = `again@open.test`
-    const message = `From: ann@open.test\r\nTo: echo@${domain}\r\nSubject: x\r\nMessage-ID: <${id}>\r\n${pgpMime}\r\n`
+    const message = `From: ann@open.test\r\nTo: echo@${mailDomain}\r\nSubject: x\r\nMessage-ID: <${id}>\r\n${pgpMime}\r\n`
     const signed = signText(message, { domain: 'open.test', key, fields: ['from', 'to', 'subject', 'message-id'] })
-    await gateway.post(signed, { to: `echo@${domain}` })
+    await gateway.post(signed, { to: `echo@${mailDomain}` })
     await readSent(id)
     gateway.platform.advance(25 * 3_600_000)
-    await gateway.post(signed, { to: `echo@${domain}` })
+    await gateway.post(signed, { to: `echo@${mailDomain}` })
     expect(await readSent(id)).toHaveLength(1)
   })
 })

@@ -2,7 +2,7 @@ import type { RejectionCode } from '@postern/core'
 import type { ComposedMail } from '@postern/simulation'
 import type { ProtocolDelivery, ProtocolDriver } from '@postern/testing'
 import { protocolContract } from '@postern/testing'
-import { domain, intakeSecret, openMailGateway } from '../setup/gateway.ts'
+import { mailDomain, mailIntakeSecret, openMailGateway } from '../setup/gateway.ts'
 
 /**
  * Where mail differs: what lacks aligned proof is taken as unverified, unless the author's domain asks for
@@ -19,7 +19,13 @@ protocolContract('email', async ({ watchStore }): Promise<ProtocolDriver> => {
     const special = fault === 'unsigned' || fault === 'deep' ? plain : {}
     const mail =
       composed.get(key) ??
-      gateway.simulation.mail.compose({ to: `echo@${domain}`, messageId: `${id}@alice.test`, text, fault, ...special })
+      gateway.simulation.mail.compose({
+        to: `echo@${mailDomain}`,
+        messageId: `${id}@alice.test`,
+        text,
+        fault,
+        ...special,
+      })
     composed.set(key, mail)
     return mail
   }
@@ -44,7 +50,7 @@ protocolContract('email', async ({ watchStore }): Promise<ProtocolDriver> => {
       wrong_owner: 'forbidden',
       deep: 'kept',
     },
-    secrets: () => [intakeSecret],
+    secrets: () => [mailIntakeSecret],
     close: gateway.close,
   }
 })

@@ -1,12 +1,12 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { quoteBounceAddresses } from '../../src/tokens/address-tokens.ts'
 import type { MailGateway } from '../setup/gateway.ts'
-import { domain, openMailGateway } from '../setup/gateway.ts'
-import { keyRecord, makeKey, signText } from '../setup/sign.ts'
+import { mailDomain, openMailGateway } from '../setup/gateway.ts'
+import { keyRecord, makeDkimKey, signText } from '../setup/sign.ts'
 
 // What somebody can do with a mail that he was sent, and that proves its author for ever.
 
-const key = makeKey(2048)
+const key = makeDkimKey(2048)
 let counter = 0
 let gateway: MailGateway
 
@@ -20,12 +20,12 @@ afterAll(() => gateway.close())
 function write(): string {
   counter += 1
   const id = `<h${counter}@open.test>`
-  return `From: ann@open.test\r\nTo: echo@${domain}\r\nSubject: Please\r\nDate: Sat, 21 Nov 2026 10:00:00 +0000\r\nMessage-ID: ${id}\r\n\r\nPay ${counter}.\r\n`
+  return `From: ann@open.test\r\nTo: echo@${mailDomain}\r\nSubject: Please\r\nDate: Sat, 21 Nov 2026 10:00:00 +0000\r\nMessage-ID: ${id}\r\n\r\nPay ${counter}.\r\n`
 }
 
 const sign = (message: string) => signText(message, { domain: 'open.test', key })
 const outcome = async (message: string, envelope = {}) =>
-  (await gateway.post(message, { to: `echo@${domain}`, ...envelope })).body.messages
+  (await gateway.post(message, { to: `echo@${mailDomain}`, ...envelope })).body.messages
 
 const [accepted, duplicate] = [[{ outcome: 'accepted' }], [{ outcome: 'duplicate' }]]
 
@@ -55,7 +55,7 @@ describe('EM-25: a signed mail is one turn', () => {
 
 test('a mail of a Message-ID that was here before, but with other words, is a message of its own, and flagged', async () => {
   const write = (text: string) =>
-    `From: bob@nodmarc.test\r\nTo: echo@${domain}\r\nMessage-ID: <reused@nodmarc.test>\r\n\r\n${text}\r\n`
+    `From: bob@nodmarc.test\r\nTo: echo@${mailDomain}\r\nMessage-ID: <reused@nodmarc.test>\r\n\r\n${text}\r\n`
   const outcomes: unknown[] = []
   for (const text of ['First.', 'Second.', 'First.']) outcomes.push((await gateway.post(write(text))).body.messages)
   expect(outcomes).toEqual([[{ outcome: 'accepted' }], [{ outcome: 'accepted' }], [{ outcome: 'duplicate' }]])

@@ -2,7 +2,7 @@ import { createHmac } from 'node:crypto'
 import parseAddresses from 'nodemailer/lib/addressparser/index.js'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { MailGateway } from '../setup/gateway.ts'
-import { domain, intakeSecret, openMailGateway } from '../setup/gateway.ts'
+import { mailDomain, mailIntakeSecret, openMailGateway } from '../setup/gateway.ts'
 
 let gateway: MailGateway
 let counter = 0
@@ -20,7 +20,7 @@ interface Draft {
 
 function write({ from = 'From: Bob <bob@nodmarc.test>', fields = '', body = 'Hello.\n' }: Draft = {}): string {
   counter += 1
-  return `${from}\nTo: echo@${domain}\n${fields}Subject: Hello\nMessage-ID: <i${counter}@nodmarc.test>\n\n${body}`
+  return `${from}\nTo: echo@${mailDomain}\n${fields}Subject: Hello\nMessage-ID: <i${counter}@nodmarc.test>\n\n${body}`
 }
 
 async function expectTaken(message: string | Uint8Array, envelope?: Readonly<Record<string, string | string[]>>) {
@@ -44,7 +44,7 @@ async function expectRefused(
 
 describe('POST /email/inbound', () => {
   const request = (headers: Record<string, string>) =>
-    gateway.channel.routes.request(`/email/inbound?to=echo@${domain}`, {
+    gateway.channel.routes.request(`/email/inbound?to=echo@${mailDomain}`, {
       method: 'POST',
       headers,
       body: 'not even a mail',
@@ -53,8 +53,8 @@ describe('POST /email/inbound', () => {
   test.each<[string, Record<string, string>]>([
     ['no token', {}],
     ['another token', { authorization: 'Bearer of-bad-news-to-the-intake' }],
-    ['the token with another scheme', { authorization: `Basic ${intakeSecret}` }],
-    ['half a token', { authorization: `Bearer ${intakeSecret.slice(0, 8)}` }],
+    ['the token with another scheme', { authorization: `Basic ${mailIntakeSecret}` }],
+    ['half a token', { authorization: `Bearer ${mailIntakeSecret.slice(0, 8)}` }],
   ])('EM-71: with %s is refused before anything is read', async (_what, headers) => {
     const response = await request(headers)
     expect(response.status).toBe(401)
@@ -68,14 +68,14 @@ describe('POST /email/inbound', () => {
   describe('with a signature of Standard Webhooks', () => {
     const body = Buffer.from(write({ body: 'Signed by its hook.\n' }).replaceAll('\n', '\r\n'))
     const hook = (over: Partial<Record<'id' | 'secret' | 'body', string>> = {}, age = 0) => {
-      const { id = 'msg_1', secret = intakeSecret } = over
+      const { id = 'msg_1', secret = mailIntakeSecret } = over
       const time = `${Math.floor(gateway.platform.now() / 1000) - age}`
       const signed = `${id}.${time}.${over.body ?? body}`
       const signature = createHmac('sha256', secret).update(signed).digest('base64')
       return { 'webhook-id': id, 'webhook-timestamp': time, 'webhook-signature': `v1a,x v1,${signature}` }
     }
     const postHook = async (headers: Record<string, string>) => {
-      const response = await gateway.channel.routes.request(`/email/inbound?to=echo@${domain}`, {
+      const response = await gateway.channel.routes.request(`/email/inbound?to=echo@${mailDomain}`, {
         method: 'POST',
         headers,
         body,
@@ -97,7 +97,7 @@ describe('POST /email/inbound', () => {
       const headers = hook({ id: 'msg_9' })
       expect(await postHook(headers)).toMatchObject({ status: 200 })
       const again = await openMailGateway({ watchStore: () => gateway.store })
-      const url = `/email/inbound?to=helper@${domain}`
+      const url = `/email/inbound?to=helper@${mailDomain}`
       const answer = await again.channel.routes.request(url, { method: 'POST', headers, body })
       expect(await answer.json()).toMatchObject({ status: 401, detail: 'Cannot accept webhook: it was here before' })
       await again.close()
@@ -123,7 +123,7 @@ describe('POST /email/inbound', () => {
       ],
       [
         'a bearer token beside a wrong signature',
-        () => ({ ...hook({ id: 'msg_2', secret: 'x' }), authorization: `Bearer ${intakeSecret}` }),
+        () => ({ ...hook({ id: 'msg_2', secret: 'x' }), authorization: `Bearer ${mailIntakeSecret}` }),
         'Cannot accept mail: its webhook signature is wrong',
       ],
     ])('%s is refused', async (_what, headers, detail) => {
@@ -135,7 +135,7 @@ describe('POST /email/inbound', () => {
       const hooked = await openMailGateway({ config: { intake: { secret: `whsec_${key.toString('base64')}` } } })
       const time = `${Math.floor(hooked.platform.now() / 1000)}`
       const signature = createHmac('sha256', key).update(`a.${time}.${body}`).digest('base64')
-      const response = await hooked.channel.routes.request(`/email/inbound?to=echo@${domain}`, {
+      const response = await hooked.channel.routes.request(`/email/inbound?to=echo@${mailDomain}`, {
         method: 'POST',
         headers: { 'webhook-id': 'a', 'webhook-timestamp': time, 'webhook-signature': `v1,${signature}` },
         body,
@@ -156,7 +156,7 @@ describe('POST /email/inbound', () => {
   })
 
   test('EM-73: another content type or a coded body is refused', async () => {
-    const authorization = `Bearer ${intakeSecret}`
+    const authorization = `Bearer ${mailIntakeSecret}`
     expect((await request({ authorization, 'content-type': 'application/json' })).status).toBe(415)
     const coded = await request({ authorization, 'content-type': 'message/rfc822', 'content-encoding': 'gzip' })
     expect(coded.status).toBe(415)
@@ -167,35 +167,35 @@ describe('POST /email/inbound', () => {
   })
 
   test('an unknown agent, another domain and an address that is none are refused', async () => {
-    for (const to of [`nobody@${domain}`, 'echo@elsewhere.test', 'echo', `echo@${domain}@x.test`]) {
+    for (const to of [`nobody@${mailDomain}`, 'echo@elsewhere.test', 'echo', `echo@${mailDomain}@x.test`]) {
       await expectRefused(write(), 404, 'Cannot accept mail: no such agent here', { to })
     }
   })
 
   test('"ip" must be one', () =>
     expectRefused(write(), 400, 'Cannot accept mail: "ip" is not an IP address', {
-      to: `echo@${domain}`,
+      to: `echo@${mailDomain}`,
       ip: 'localhost',
     }))
 
   test('recipients in any case, in brackets and with a tag reach the agent once (EM-4.3)', async () => {
     const { message } = await expectTaken(write(), {
-      to: [`<ECHO@Agents.TEST>`, `echo+shop.42@${domain}`],
+      to: [`<ECHO@Agents.TEST>`, `echo+shop.42@${mailDomain}`],
       from: 'bob@nodmarc.test',
     })
-    expect(message.recipient).toBe(`@echo@${domain}`)
+    expect(message.recipient).toBe(`@echo@${mailDomain}`)
   })
 
   test('two agents get one message each (EM-2.1)', async () => {
     const before = (await gateway.store.listMessages({ limit: 100 })).length
-    await expectTaken(write(), { to: [`echo@${domain}`, `helper@${domain}`, `nobody@${domain}`] })
+    await expectTaken(write(), { to: [`echo@${mailDomain}`, `helper@${mailDomain}`, `nobody@${mailDomain}`] })
     expect((await gateway.store.listMessages({ limit: 100 })).length).toBe(before + 2)
   })
 
   test('without recipients in the envelope the header names them', async () => {
-    const { message } = await expectTaken(`Delivered-To: helper@${domain}\n${write()}`, {})
-    expect(message.recipient).toBe(`@helper@${domain}`)
-    expect((await expectTaken(write(), {})).message.recipient).toBe(`@echo@${domain}`)
+    const { message } = await expectTaken(`Delivered-To: helper@${mailDomain}\n${write()}`, {})
+    expect(message.recipient).toBe(`@helper@${mailDomain}`)
+    expect((await expectTaken(write(), {})).message.recipient).toBe(`@echo@${mailDomain}`)
   })
 })
 
@@ -281,13 +281,13 @@ describe('who wrote it', () => {
 
   test('EM-33: one of our own agents, from outside, is refused', async () => {
     const detail = 'Cannot accept mail: its From is one of our own agents'
-    await expectRefused(write({ from: `From: Echo <echo@${domain}>` }), 403, detail)
-    await expectRefused(write({ from: `From: Helper+x <HELPER+x@${domain}>` }), 403, detail)
+    await expectRefused(write({ from: `From: Echo <echo@${mailDomain}>` }), 403, detail)
+    await expectRefused(write({ from: `From: Helper+x <HELPER+x@${mailDomain}>` }), 403, detail)
   })
 
   test('somebody else of the same domain is not', async () => {
-    expect((await expectTaken(write({ from: `From: person@${domain}` }))).message.sender.address).toBe(
-      `@person@${domain}`,
+    expect((await expectTaken(write({ from: `From: person@${mailDomain}` }))).message.sender.address).toBe(
+      `@person@${mailDomain}`,
     )
   })
 
@@ -312,7 +312,7 @@ describe('who wrote it', () => {
 
 describe('shape and size', () => {
   test('EM-40: only a header, no empty line', async () => {
-    const { message } = await expectTaken(`From: bob@nodmarc.test\nTo: echo@${domain}\nSubject: All there is`)
+    const { message } = await expectTaken(`From: bob@nodmarc.test\nTo: echo@${mailDomain}\nSubject: All there is`)
     expect(message.parts).toEqual([{ kind: 'text', mime: 'text/plain', content: 'All there is' }])
     expect(message.id).toMatch(/^sha256:[0-9a-f]{64}$/)
   })

@@ -7,7 +7,7 @@ import { join } from 'node:path'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 import { emailConfigSchema } from '../../src/index.ts'
 import type { MailGateway } from '../setup/gateway.ts'
-import { domain, openMailGateway } from '../setup/gateway.ts'
+import { mailDomain, openMailGateway } from '../setup/gateway.ts'
 import { openSmtpClient } from '../setup/smtp-client.ts'
 
 const directory = mkdtempSync(join(tmpdir(), 'postern-socket-'))
@@ -16,7 +16,7 @@ afterAll(() => rmSync(directory, { recursive: true }))
 
 const openGateway = (protocol: 'smtp' | 'lmtp' = 'lmtp') => openMailGateway({ config: { listen: { path, protocol } } })
 
-const mail = `From: Bob <bob@nodmarc.test>\r\nTo: echo@${domain}\r\nSubject: Hi\r\n\r\nHello.\r\n.`
+const mail = `From: Bob <bob@nodmarc.test>\r\nTo: echo@${mailDomain}\r\nSubject: Hi\r\n\r\nHello.\r\n.`
 
 describe('LMTP by a socket in the file system', () => {
   let gateway: MailGateway
@@ -35,7 +35,7 @@ describe('LMTP by a socket in the file system', () => {
     await client.read()
     expect(await client.say('LHLO mx.nodmarc.test')).toMatch(/250[ -]XFORWARD NAME ADDR/)
     expect(await client.say('XFORWARD ADDR=192.0.2.77 HELO=mx.nodmarc.test')).toMatch(/^250 /)
-    for (const line of ['MAIL FROM:<bob@nodmarc.test>', `RCPT TO:<echo@${domain}>`, 'DATA']) await client.say(line)
+    for (const line of ['MAIL FROM:<bob@nodmarc.test>', `RCPT TO:<echo@${mailDomain}>`, 'DATA']) await client.say(line)
     expect(await client.say(mail)).toMatch(/^250 /)
     client.end()
     const { proofs } = await gateway.latest()
@@ -55,7 +55,7 @@ describe('the socket', () => {
     open.push(gateway)
     const client = await openSmtpClient(path)
     await client.read()
-    for (const line of ['EHLO mx.nodmarc.test', 'MAIL FROM:<bob@nodmarc.test>', `RCPT TO:<echo@${domain}>`, 'DATA'])
+    for (const line of ['EHLO mx.nodmarc.test', 'MAIL FROM:<bob@nodmarc.test>', `RCPT TO:<echo@${mailDomain}>`, 'DATA'])
       await client.say(line)
     expect(await client.say(mail)).toMatch(/^250 /)
     client.end()

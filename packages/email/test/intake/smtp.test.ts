@@ -2,20 +2,20 @@ import type { Store } from '@postern/core'
 import { createByteBudget } from '@postern/limits'
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 import type { MailGateway } from '../setup/gateway.ts'
-import { domain, openMailGateway } from '../setup/gateway.ts'
+import { mailDomain, openMailGateway } from '../setup/gateway.ts'
 import type { SmtpClient } from '../setup/smtp-client.ts'
 import { openSmtpClient } from '../setup/smtp-client.ts'
 
 let counter = 0
 function write(from = 'Bob <bob@nodmarc.test>'): string {
   counter += 1
-  return `From: ${from}\r\nTo: echo@${domain}\r\nSubject: Hi\r\nMessage-ID: <s${counter}@nodmarc.test>\r\n\r\nHello ${counter}.\r\n`
+  return `From: ${from}\r\nTo: echo@${mailDomain}\r\nSubject: Hi\r\nMessage-ID: <s${counter}@nodmarc.test>\r\n\r\nHello ${counter}.\r\n`
 }
 
 async function greet(port: number, command = 'EHLO'): Promise<{ client: SmtpClient; features: string }> {
   const client = await openSmtpClient(port)
   expect(await client.read()).toBe(
-    `220 ${domain} ESMTP Postern`.replace('ESMTP', command === 'LHLO' ? 'LMTP' : 'ESMTP'),
+    `220 ${mailDomain} ESMTP Postern`.replace('ESMTP', command === 'LHLO' ? 'LMTP' : 'ESMTP'),
   )
   return { client, features: await client.say(`${command} mx.nodmarc.test`) }
 }
@@ -52,9 +52,9 @@ describe('the SMTP listener', () => {
   test('EM-69: an unknown agent is refused at RCPT, and the operator sees it', async () => {
     const { client } = await greet(port)
     await client.say('MAIL FROM:<bob@nodmarc.test>')
-    expect(await client.say(`RCPT TO:<nobody@${domain}>`)).toBe('550 5.1.1 Cannot accept mail: no such agent here')
+    expect(await client.say(`RCPT TO:<nobody@${mailDomain}>`)).toBe('550 5.1.1 Cannot accept mail: no such agent here')
     expect(await client.say('RCPT TO:<echo@elsewhere.test>')).toBe('550 5.1.1 Cannot accept mail: no such agent here')
-    expect(await client.say(`RCPT TO:<Echo+tag@${domain}>`)).toMatch(/^250 2\.1\.5 /)
+    expect(await client.say(`RCPT TO:<Echo+tag@${mailDomain}>`)).toMatch(/^250 2\.1\.5 /)
     client.end()
     expect((await gateway.store.listRefusals({ limit: 1 }))[0]).toMatchObject({
       code: 'no_recipient',
@@ -65,9 +65,9 @@ describe('the SMTP listener', () => {
   test('EM-69: one recipient too many is put off', async () => {
     const { client } = await greet(port)
     await client.say('MAIL FROM:<bob@nodmarc.test>')
-    await client.say(`RCPT TO:<echo@${domain}>`)
-    await client.say(`RCPT TO:<helper@${domain}>`)
-    expect(await client.say(`RCPT TO:<echo+3@${domain}>`)).toMatch(/^452 4\.5\.3 /)
+    await client.say(`RCPT TO:<echo@${mailDomain}>`)
+    await client.say(`RCPT TO:<helper@${mailDomain}>`)
+    expect(await client.say(`RCPT TO:<echo+3@${mailDomain}>`)).toMatch(/^452 4\.5\.3 /)
     client.end()
   })
 
@@ -75,7 +75,7 @@ describe('the SMTP listener', () => {
     const before = await countStored(gateway.store)
     const { client } = await greet(port)
     await client.say('MAIL FROM:<bob@nodmarc.test> BODY=8BITMIME SMTPUTF8')
-    await client.say(`RCPT TO:<echo@${domain}>`)
+    await client.say(`RCPT TO:<echo@${mailDomain}>`)
     expect(await client.say('DATA')).toMatch(/^354 /)
     expect(await client.say(`${write()}.`)).toBe('250 2.6.0 accepted')
     expect(await countStored(gateway.store)).toBe(before + 1)
@@ -93,8 +93,8 @@ describe('the SMTP listener', () => {
     const { client } = await greet(port)
     const utf8 = (text: string) => Buffer.from(text).toString('latin1')
     expect(await client.say(utf8('MAIL FROM:<jörg@nodmarc.test> SMTPUTF8'))).toMatch(/^250 /)
-    expect(await client.say(utf8(`RCPT TO:<ëcho@${domain}>`))).toMatch(/^550 5\.1\.1 /)
-    await client.say(`RCPT TO:<echo@${domain}>`)
+    expect(await client.say(utf8(`RCPT TO:<ëcho@${mailDomain}>`))).toMatch(/^550 5\.1\.1 /)
+    await client.say(`RCPT TO:<echo@${mailDomain}>`)
     await client.say('DATA')
     expect(await client.say(utf8(`${write('Jörg <jörg@nodmarc.test>')}.`))).toMatch(/^250 /)
     const { message } = await gateway.latest()
@@ -106,7 +106,7 @@ describe('the SMTP listener', () => {
     ['two From', () => `From: a@x.test\r\n${write()}`, '554 5.6.0 Cannot read mail: more than one From'],
     [
       'a From of our own',
-      () => write(`echo@${domain}`),
+      () => write(`echo@${mailDomain}`),
       '550 5.7.1 Cannot accept mail: its From is one of our own agents',
     ],
     [
@@ -124,7 +124,7 @@ describe('the SMTP listener', () => {
     gateway.simulation.dns.fail('_dmarc.lost.test', 'servfail')
     const { client } = await greet(port)
     await client.say('MAIL FROM:<bob@nodmarc.test>')
-    await client.say(`RCPT TO:<echo@${domain}>`)
+    await client.say(`RCPT TO:<echo@${mailDomain}>`)
     await client.say('DATA')
     expect(await client.say(`${message()}.`)).toEqual(reply)
     client.end()
@@ -134,7 +134,7 @@ describe('the SMTP listener', () => {
     const { client } = await greet(port)
     expect(await client.say('MAIL FROM:<bob@nodmarc.test> SIZE=10001')).toMatch(/^552 5\.3\.4 /)
     await client.say('MAIL FROM:<bob@nodmarc.test>')
-    await client.say(`RCPT TO:<echo@${domain}>`)
+    await client.say(`RCPT TO:<echo@${mailDomain}>`)
     await client.say('DATA')
     expect(await client.say(`${write()}${'x'.repeat(98).concat('\r\n').repeat(100)}.`)).toBe(
       '552 5.3.4 Cannot accept mail: larger than 10000 bytes',
@@ -164,7 +164,7 @@ describe('the SMTP listener', () => {
     const message = `${write()}${'x'.repeat(98).concat('\r\n').repeat(60)}`
     const begin = async (client: SmtpClient) => {
       await client.say('MAIL FROM:<bob@nodmarc.test>')
-      await client.say(`RCPT TO:<echo@${domain}>`)
+      await client.say(`RCPT TO:<echo@${mailDomain}>`)
       await client.say('DATA')
     }
     const offer = async (client: SmtpClient) => {
@@ -186,7 +186,7 @@ describe('the SMTP listener', () => {
   test('a message of more pieces than are kept apart arrives whole', async () => {
     const { client } = await greet(port)
     await client.say('MAIL FROM:<bob@nodmarc.test>')
-    await client.say(`RCPT TO:<echo@${domain}>`)
+    await client.say(`RCPT TO:<echo@${mailDomain}>`)
     await client.say('DATA')
     const lines = Array.from({ length: 1500 }, (_, index) => `..${index}\r\n`).join('')
     expect(await client.say(`${write()}${lines}.`)).toMatch(/^250 /)
@@ -209,9 +209,9 @@ describe('the SMTP listener', () => {
     const before = await countStored(gateway.store)
     const { client } = await greet(port)
     await client.say('MAIL FROM:<bob@nodmarc.test>')
-    await client.say(`RCPT TO:<echo@${domain}>`)
+    await client.say(`RCPT TO:<echo@${mailDomain}>`)
     await client.say('DATA')
-    const smuggled = `${write()}one${sequence}MAIL FROM:<a@x.test>\r\nRCPT TO:<echo@${domain}>\r\nDATA\r\n${write()}`
+    const smuggled = `${write()}one${sequence}MAIL FROM:<a@x.test>\r\nRCPT TO:<echo@${mailDomain}>\r\nDATA\r\n${write()}`
     expect(await client.say(`${smuggled}\r\n.`)).toMatch(/^250 /)
     expect(await countStored(gateway.store)).toBe(before + 1)
     client.end()
@@ -239,7 +239,7 @@ describe('the SMTP listener', () => {
     const slow = await openMailGateway({ config: { listen: { port: 0, transfer_ms: 200 } } })
     const { client } = await greet(slow.listening?.port ?? 0)
     await client.say('MAIL FROM:<bob@nodmarc.test>')
-    await client.say(`RCPT TO:<echo@${domain}>`)
+    await client.say(`RCPT TO:<echo@${mailDomain}>`)
     await client.say('DATA')
     const trickle = setInterval(() => client.write('x'), 20)
     expect(await client.read()).toBe('451 4.4.3 Cannot accept mail: it came too slowly')
@@ -253,7 +253,7 @@ describe('the SMTP listener', () => {
     const large = await openMailGateway({ config: { listen: { port: 0 } } })
     const { client } = await greet(large.listening?.port ?? 0)
     await client.say('MAIL FROM:<bob@nodmarc.test>')
-    await client.say(`RCPT TO:<echo@${domain}>`)
+    await client.say(`RCPT TO:<echo@${mailDomain}>`)
     await client.say('DATA')
     client.write(`${write()}${'..\r\n'.repeat(6_000_000)}`)
     expect(await client.read()).toBe('554 5.6.0 Cannot accept mail: it comes in too many pieces')
@@ -283,7 +283,7 @@ describe('a mail server of ours that passes mail on', () => {
     for (const command of commands) replies.push(await client.say(command))
     if (commands[0]?.startsWith('XCLIENT')) await client.say(`${hello} mx.nodmarc.test`)
     await client.say('MAIL FROM:<bob@nodmarc.test>')
-    await client.say(`RCPT TO:<echo@${domain}>`)
+    await client.say(`RCPT TO:<echo@${mailDomain}>`)
     await client.say('DATA')
     expect(await client.say(`${write()}.`)).toMatch(/^250 /)
     const { proofs } = await gateway.latest()
@@ -349,9 +349,9 @@ describe('the LMTP listener', () => {
     const message = write()
     const hand = async () => {
       await client.say('MAIL FROM:<bob@nodmarc.test>')
-      expect(await client.say(`RCPT TO:<nobody@${domain}>`)).toMatch(/^550 5\.1\.1 /)
-      await client.say(`RCPT TO:<helper@${domain}>`)
-      await client.say(`RCPT TO:<echo@${domain}>`)
+      expect(await client.say(`RCPT TO:<nobody@${mailDomain}>`)).toMatch(/^550 5\.1\.1 /)
+      await client.say(`RCPT TO:<helper@${mailDomain}>`)
+      await client.say(`RCPT TO:<echo@${mailDomain}>`)
       await client.say('DATA')
       return [await client.say(`${message}.`), await client.read()]
     }
@@ -367,8 +367,8 @@ describe('the LMTP listener', () => {
   test('a mail that is refused is refused for every recipient', async () => {
     const { client } = await greet(gateway.listening?.port ?? 0, 'LHLO')
     await client.say('MAIL FROM:<bob@nodmarc.test>')
-    await client.say(`RCPT TO:<helper@${domain}>`)
-    await client.say(`RCPT TO:<echo@${domain}>`)
+    await client.say(`RCPT TO:<helper@${mailDomain}>`)
+    await client.say(`RCPT TO:<echo@${mailDomain}>`)
     await client.say('DATA')
     const reply = '554 5.6.0 Cannot read mail: more than one From'
     expect([await client.say(`From: a@x.test\r\n${write()}.`), await client.read()]).toEqual([reply, reply])

@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs'
-import type { Recorded } from './requests.ts'
+import type { Recorded } from '../setup/provider-requests.ts'
 
 /** The clock of the recorded requests. */
 export const recordedAt = Date.parse('2026-11-22T12:00:00Z')

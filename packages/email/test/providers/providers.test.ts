@@ -5,10 +5,8 @@ import { makeCertificate } from '@postern/http/test-certificate'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { emailConfigSchema } from '../../src/index.ts'
 import type { MailGateway } from '../setup/gateway.ts'
-import { domain, openMailGateway } from '../setup/gateway.ts'
-import { openSmtpClient } from '../setup/smtp-client.ts'
-import { readCertificatePem, readProviderConfig, readRecorded, recordedAt } from './fixture.ts'
-import type { Recorded } from './requests.ts'
+import { mailDomain, openMailGateway } from '../setup/gateway.ts'
+import type { Recorded } from '../setup/provider-requests.ts'
 import {
   basicOf,
   writeCloudMailin,
@@ -19,7 +17,9 @@ import {
   writeSendGrid,
   writeSesNotification,
   writeSns,
-} from './requests.ts'
+} from '../setup/provider-requests.ts'
+import { openSmtpClient } from '../setup/smtp-client.ts'
+import { readCertificatePem, readProviderConfig, readRecorded, recordedAt } from './fixture.ts'
 
 const names = ['postal', 'mailgun', 'sendgrid', 'postmark', 'ses', 'cloudmailin', 'forwardemail']
 const refusals: Readonly<Record<string, number>> = {
@@ -68,7 +68,7 @@ async function openAt(providers: Readonly<Record<string, unknown>>, limits = {})
 
 async function deliver(name: string, { headers, body }: Recorded, at = gateway) {
   const response = await at.channel.routes.fetch(
-    new Request(`https://${domain}/email/inbound/${name}`, { method: 'POST', headers, body: new Uint8Array(body) }),
+    new Request(`https://${mailDomain}/email/inbound/${name}`, { method: 'POST', headers, body: new Uint8Array(body) }),
     { incoming: { socket: { remoteAddress: '192.0.2.200' } } },
   )
   const text = await response.text()
@@ -84,7 +84,7 @@ describe.each(names)('%s', name => {
     const { status, json } = await replay(name, 'good')
     expect({ status, json }).toEqual({ status: 200, json: { status: 'accepted', messages: [{ outcome: 'accepted' }] } })
     const { message } = await gateway.latest()
-    expect(message).toMatchObject({ id: 'recorded@nodmarc.test', recipient: `@echo@${domain}` })
+    expect(message).toMatchObject({ id: 'recorded@nodmarc.test', recipient: `@echo@${mailDomain}` })
     expect(message.parts).toMatchObject([
       { kind: 'text', content: 'Grüße & 100 % = all of it.' },
       { kind: 'email', subject: 'Over a provider' },
@@ -146,7 +146,7 @@ describe.each(names)('%s', name => {
         throw new Error('somebody reads')
       },
     })
-    const request = new Request(`https://${domain}/email/inbound/${name}`, {
+    const request = new Request(`https://${mailDomain}/email/inbound/${name}`, {
       method: 'POST',
       headers: { 'content-type': headers['content-type'] ?? '' },
       body,
@@ -183,8 +183,8 @@ describe('when nobody is at home', () => {
 })
 
 describe('a mail that nobody should hear about', () => {
-  const octets = Buffer.from(`From: a@x.test\r\nFrom: b@x.test\r\nTo: echo@${domain}\r\n\r\nHi\r\n`)
-  const envelope = { from: 'a@x.test', to: `echo@${domain}` }
+  const octets = Buffer.from(`From: a@x.test\r\nFrom: b@x.test\r\nTo: echo@${mailDomain}\r\n\r\nHi\r\n`)
+  const envelope = { from: 'a@x.test', to: `echo@${mailDomain}` }
 
   test('is dropped where a refusal would go to whoever it names', async () => {
     const bouncing = await openAt({ postal: { public_key: own.publicKey.export({ type: 'spki', format: 'pem' }) } })
@@ -207,8 +207,8 @@ describe('a mail that nobody should hear about', () => {
 
 test("CloudMailin's refusal is a sentence for the sender", async () => {
   const { user, password } = readProviderConfig('cloudmailin') as { user: string; password: string }
-  const octets = Buffer.from(`From: bob@nodmarc.test\r\nTo: nobody@${domain}\r\n\r\nHi\r\n`)
-  const envelope = { from: 'bob@nodmarc.test', to: `nobody@${domain}` }
+  const octets = Buffer.from(`From: bob@nodmarc.test\r\nTo: nobody@${mailDomain}\r\n\r\nHi\r\n`)
+  const envelope = { from: 'bob@nodmarc.test', to: `nobody@${mailDomain}` }
   expect(await deliver('cloudmailin', writeCloudMailin(octets, envelope, basicOf(user, password)))).toMatchObject({
     status: 422,
     text: 'Cannot accept mail: no such agent here',
@@ -243,7 +243,7 @@ test('EM-71: a token of Mailgun, whose signature covers nothing else, brings no 
   const write = (text: string, to = 'echo') =>
     writeMailgun(
       Buffer.from(`From: bob@nodmarc.test\r\nMessage-ID: <${text}@nodmarc.test>\r\n\r\n${text}\r\n`),
-      { from: 'bob@nodmarc.test', to: `${to}@${domain}` },
+      { from: 'bob@nodmarc.test', to: `${to}@${mailDomain}` },
       { key: signing_key, timestamp: recordedAt / 1000, token: 'one-token' },
     )
   expect((await deliver('mailgun', write('good'), first)).status).toBe(200)
@@ -265,7 +265,7 @@ describe('the clock of a webhook', () => {
   const curve = generateKeyPairSync('ec', { namedCurve: 'P-256' })
   const public_key = curve.publicKey.export({ type: 'spki', format: 'der' }).toString('base64')
   const octets = Buffer.from('From: bob@nodmarc.test\r\nMessage-ID: <clock@nodmarc.test>\r\n\r\nHello\r\n')
-  const envelope = { from: 'bob@nodmarc.test', to: `echo@${domain}` }
+  const envelope = { from: 'bob@nodmarc.test', to: `echo@${mailDomain}` }
   const writers: Readonly<Record<'mailgun' | 'sendgrid', (timestamp: number) => Recorded>> = {
     mailgun: timestamp => writeMailgun(octets, envelope, { key: signing_key, timestamp, token: `t${timestamp}` }),
     sendgrid: timestamp => writeSendGrid(octets, envelope, { key: curve.privateKey, timestamp }),
@@ -299,7 +299,7 @@ test.each(['', 'short', 'fifteen-letters'])('a key of Mailgun’s of "%s" is too
 
 describe('CloudMailin’s list of recipients', () => {
   const { user, password } = readProviderConfig('cloudmailin') as { user: string; password: string }
-  const to = [`echo@${domain}`, `helper@${domain}`]
+  const to = [`echo@${mailDomain}`, `helper@${mailDomain}`]
   test.each<[string, Readonly<Record<string, string>>]>([
     ['numbered', { 'envelope[recipients][0]': to[0] ?? '', 'envelope[recipients][1]': to[1] ?? '' }],
     ['in one field', { 'envelope[recipients]': to.join(', ') }],
@@ -405,7 +405,7 @@ describe('Amazon SNS', () => {
     const opened = await openAt({ ses: { topics, trust_provider_verdict } })
     certificate = () => ({ status: 200, body: Buffer.from(amazonCertificate.cert) })
     const octets = Buffer.from('From: alice@alice.test\r\nMessage-ID: <v@alice.test>\r\n\r\nHello.\r\n')
-    const envelope = { from: 'alice@alice.test', to: `echo@${domain}` }
+    const envelope = { from: 'alice@alice.test', to: `echo@${mailDomain}` }
     const draft = {
       Type: 'Notification',
       MessageId: 'verdict',
@@ -460,10 +460,12 @@ describe('EM-73: forms', () => {
 
   test('octets of a field come through as they are', async () => {
     const raw = Buffer.concat([
-      Buffer.from(`From: bob@nodmarc.test\r\nTo: echo@${domain}\r\nContent-Type: text/plain; charset=latin1\r\n\r\n`),
+      Buffer.from(
+        `From: bob@nodmarc.test\r\nTo: echo@${mailDomain}\r\nContent-Type: text/plain; charset=latin1\r\n\r\n`,
+      ),
       Buffer.from([0x47, 0x72, 0xfc, 0xdf, 0x65, 0x0d, 0x0a]),
     ])
-    const envelope = { from: 'bob@nodmarc.test', to: `echo@${domain}` }
+    const envelope = { from: 'bob@nodmarc.test', to: `echo@${mailDomain}` }
     expect((await deliver('cloudmailin', writeCloudMailin(raw, envelope, authorization))).status).toBe(200)
     expect((await gateway.latest()).message.parts).toMatchObject([{ content: 'Grüße' }])
   })
@@ -475,7 +477,7 @@ test('EM-74: the same mail from three webhooks, the intake and LMTP is one turn 
   expect((await gateway.post(String(message.raw))).status).toBe(200)
   const client = await openSmtpClient(gateway.listening?.port ?? 0)
   await client.read()
-  for (const line of ['LHLO mx.nodmarc.test', 'MAIL FROM:<bob@nodmarc.test>', `RCPT TO:<echo@${domain}>`, 'DATA']) {
+  for (const line of ['LHLO mx.nodmarc.test', 'MAIL FROM:<bob@nodmarc.test>', `RCPT TO:<echo@${mailDomain}>`, 'DATA']) {
     await client.say(line)
   }
   const octets = Buffer.from(String(message.raw)).toString('latin1')

@@ -2,7 +2,7 @@ import { execFileSync } from 'node:child_process'
 import { createPrivateKey, generateKeyPairSync } from 'node:crypto'
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import type { Recorded } from './requests.ts'
+import type { Recorded } from '../setup/provider-requests.ts'
 import {
   basicOf,
   writeCloudMailin,
@@ -13,7 +13,7 @@ import {
   writeSendGrid,
   writeSesNotification,
   writeSns,
-} from './requests.ts'
+} from '../setup/provider-requests.ts'
 
 // Makes fixtures/email/providers anew: `node packages/email/test/providers/record.ts`. Private keys are thrown away.
 

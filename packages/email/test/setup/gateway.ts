@@ -24,10 +24,10 @@ import type { z } from 'zod'
 import { emailConfigSchema, openEmail } from '../../src/index.ts'
 import { createMailSubmitter } from '../../src/out/submit.ts'
 
-export const domain = 'agents.test'
-export const intakeSecret = 'a-secret-for-the-intake'
+export const mailDomain = 'agents.test'
+export const mailIntakeSecret = 'a-secret-for-the-intake'
 
-export interface IntakeAnswer {
+export interface MailIntakeAnswer {
   readonly status: number
   readonly headers: Headers
   readonly body: {
@@ -50,9 +50,9 @@ export interface MailGateway {
   post(
     octets: Uint8Array | string,
     envelope?: Readonly<Record<string, string | readonly string[]>>,
-  ): Promise<IntakeAnswer>
+  ): Promise<MailIntakeAnswer>
   /** Composed mail of the simulated world to the intake. */
-  postMail(plan: Partial<MailPlan>): Promise<{ readonly mail: ComposedMail; readonly answer: IntakeAnswer }>
+  postMail(plan: Partial<MailPlan>): Promise<{ readonly mail: ComposedMail; readonly answer: MailIntakeAnswer }>
   /** The newest stored message. */
   latest(): Promise<MessageRecord>
   close(): Promise<void>
@@ -77,7 +77,7 @@ function sayPart(part: NormalizedMessage['parts'][number]): string[] {
   return part.kind === 'file' ? ['[file]'] : []
 }
 
-export const echo: Agent = {
+export const mailEcho: Agent = {
   handle: ({ parts }) => parts.flatMap(sayPart).join('\n'),
 }
 
@@ -116,7 +116,7 @@ export async function openMailGateway(options: MailGatewayOptions = {}): Promise
   }
   const store = await openSqliteStore({ path: ':memory:', now: platform.now, log })
   const heard: NormalizedMessage[] = []
-  const agents = new Map(Object.entries(options.agents ?? { echo, helper: echo }))
+  const agents = new Map(Object.entries(options.agents ?? { echo: mailEcho, helper: mailEcho }))
   const gateway: ChannelContext = {
     platform,
     store: options.watchStore?.(store) ?? store,
@@ -124,26 +124,35 @@ export async function openMailGateway(options: MailGatewayOptions = {}): Promise
     bodies: options.bodies,
   }
   const config = emailConfigSchema.parse({
-    intake: { secret: intakeSecret },
+    intake: { secret: mailIntakeSecret },
     budgets: noBudgets,
     ...options.config,
   })
   const channel = openEmail(config, gateway)
   const listening = await channel.listen?.()
-  simulation.connectGateway({ origin: `https://${domain}`, port: 1, smtpPort: listening?.port, intakeSecret })
+  simulation.connectGateway({
+    origin: `https://${mailDomain}`,
+    port: 1,
+    smtpPort: listening?.port,
+    intakeSecret: mailIntakeSecret,
+  })
   const stop = options.works ? startTestWorker({ store, platform, channel, agents, heard }) : undefined
 
-  const post: MailGateway['post'] = async (octets, envelope = { to: `echo@${domain}` }) => {
+  const post: MailGateway['post'] = async (octets, envelope = { to: `echo@${mailDomain}` }) => {
     const query = new URLSearchParams(
       Object.entries(envelope).flatMap(([name, value]) => [value].flat().map(each => [name, each])),
     )
-    const request = new Request(`https://${domain}/email/inbound?${query}`, {
+    const request = new Request(`https://${mailDomain}/email/inbound?${query}`, {
       method: 'POST',
-      headers: { 'content-type': 'message/rfc822', authorization: `Bearer ${intakeSecret}` },
+      headers: { 'content-type': 'message/rfc822', authorization: `Bearer ${mailIntakeSecret}` },
       body: typeof octets === 'string' ? Buffer.from(octets.replace(/\r?\n/g, '\r\n')) : Buffer.from(octets),
     })
     const response = await channel.routes.fetch(request, { incoming: { socket: { remoteAddress: '127.0.0.1' } } })
-    return { status: response.status, headers: response.headers, body: (await response.json()) as IntakeAnswer['body'] }
+    return {
+      status: response.status,
+      headers: response.headers,
+      body: (await response.json()) as MailIntakeAnswer['body'],
+    }
   }
 
   return {
@@ -155,7 +164,7 @@ export async function openMailGateway(options: MailGatewayOptions = {}): Promise
     heard,
     post,
     async postMail(plan) {
-      const mail = await simulation.mail.compose({ to: `echo@${domain}`, text: 'Hello there.', ...plan })
+      const mail = await simulation.mail.compose({ to: `echo@${mailDomain}`, text: 'Hello there.', ...plan })
       const { envelope, ip, helo, octets } = mail
       return { mail, answer: await post(octets, { ...envelope, ip, helo }) }
     },
@@ -185,8 +194,8 @@ function createDirectory(names: readonly string[]): AgentDirectory {
     version: '1.0.0',
   }))
   return {
-    domain,
-    origin: `https://${domain}`,
+    domain: mailDomain,
+    origin: `https://${mailDomain}`,
     defaultAgent: names[0],
     find: name => profiles.find(profile => profile.name === name),
     list: () => profiles,

@@ -1,8 +1,8 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import type { MailGateway } from './gateway.ts'
-import { domain } from './gateway.ts'
+import { mailDomain } from './gateway.ts'
 
-/** What became of a mail at the door. */
+/** What became of a mail at the endpoint. */
 export interface Disposition {
   readonly file: string
   /** `refused`: with a code; `kept`: with flags; `answered`: the agent would get a turn. */
@@ -19,11 +19,11 @@ export async function judgeDispositions(gateway: MailGateway, folder: URL): Prom
   return dispositions
 }
 
-/** Through the door as an MTA would bring it: without the line mbox files begin with, MAIL FROM as the last hop wrote it down. */
+/** Through the endpoint as an MTA would bring it: without the line mbox files begin with, MAIL FROM as the last hop wrote it down. */
 async function judgeDisposition(gateway: MailGateway, file: string, mail: string): Promise<Disposition> {
   const octets = Buffer.from(mail.replace(/^From .*\r?\n/, ''), 'latin1')
   const from = /^Return-Path:\s*<?([^<>\s]*)>?/im.exec(octets.toString('latin1').split(/\r?\n\r?\n/, 1)[0] ?? '')?.[1]
-  const envelope = { to: `echo@${domain}`, ...(from !== undefined && { from }) }
+  const envelope = { to: `echo@${mailDomain}`, ...(from !== undefined && { from }) }
   const before = (await gateway.store.count()).messages
   const answer = await gateway.post(octets, envelope)
   if (answer.status !== 200) return { file, disposition: 'refused', why: [answer.body.detail ?? ''] }

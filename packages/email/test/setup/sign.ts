@@ -18,7 +18,7 @@ export interface TestSigning {
 
 const crlf = '\r\n'
 
-export function makeKey(bits: number | 'ed25519'): KeyObject {
+export function makeDkimKey(bits: number | 'ed25519'): KeyObject {
   return bits === 'ed25519'
     ? generateKeyPairSync('ed25519').privateKey
     : generateKeyPairSync('rsa', { modulusLength: bits }).privateKey

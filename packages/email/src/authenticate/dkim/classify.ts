@@ -17,7 +17,7 @@ export type SignatureVerdict =
   | 'unverifiable'
 
 /** One DKIM signature, judged by our rules. */
-export interface DkimSignature extends SignatureReport {
+export interface JudgedSignature extends SignatureReport {
   readonly verdict: SignatureVerdict
 }
 
@@ -34,7 +34,7 @@ interface SignatureJudging {
 }
 
 /** Our own verdict on what the library reports. */
-export function classifySignature(report: SignatureReport, judging: SignatureJudging): DkimSignature {
+export function classifySignature(report: SignatureReport, judging: SignatureJudging): JudgedSignature {
   const isBodyHash = report.result === 'fail' && /body hash/i.test(report.comment)
   return { ...report, verdict: isBodyHash && judging.isDamaged ? 'unverifiable' : verdictOf(report, judging) }
 }

@@ -2,7 +2,7 @@ import { toAsciiDomain } from '@postern/core'
 import type { MailTrust } from '../../config/trust.ts'
 import type { HeaderBlock, HeaderField } from '../../mail/header-scan.ts'
 import { toBuffer, withoutRanges } from '../../mail/header-scan.ts'
-import type { MailEndpoint } from '../../mail/raw.ts'
+import type { RelayEndpoint } from '../../mail/raw.ts'
 import type { MethodResult } from './results-field.ts'
 import { readResultsField } from './results-field.ts'
 
@@ -19,8 +19,8 @@ export interface UpstreamVerdict {
 }
 
 interface UpstreamReading {
-  /** The door it came by, where who brings it there speaks for others. */
-  readonly endpoint: MailEndpoint | undefined
+  /** The endpoint it came by, where who brings it there speaks for others. */
+  readonly endpoint: RelayEndpoint | undefined
   readonly authorDomain: string
   readonly trust: Pick<MailTrust, 'upstreams' | 'spf_only'>
 }
@@ -28,7 +28,7 @@ interface UpstreamReading {
 const fieldName = 'authentication-results'
 
 /**
- * Of all `Authentication-Results` only the first counts, and only when a server wrote it that the operator has named for this door, above all but its
+ * Of all `Authentication-Results` only the first counts, and only when a server wrote it that the operator has named for this endpoint, above all but its
  * own `Received` (RFC 8601 §5): whatever stands deeper came with the mail.
  */
 export function readUpstream(

@@ -43,7 +43,7 @@ export function packTarget(target: MailTarget): Json {
 }
 
 /** An answer in the same thread that only its author is mailed; none to a program. */
-export function retargetAlone(json: Json): Json | undefined {
+export function retargetToAuthor(json: Json): Json | undefined {
   const { others, ...target } = readTarget(json)
   return target.is_silent ? undefined : packTarget(target)
 }

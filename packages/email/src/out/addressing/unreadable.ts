@@ -4,7 +4,7 @@ import { formatMailbox } from '../../addresses/mailbox.ts'
 import type { Authentication } from '../../authenticate/verdict.ts'
 import { matchFieldRules } from '../../automatic/field-rules.ts'
 import type { MailBody } from '../../body/mail-body.ts'
-import type { ReadMail } from '../../mail/unproven.ts'
+import type { UnprovenMail } from '../../mail/unproven.ts'
 import type { MailThread } from '../../threads/thread.ts'
 import { replyAlias } from '../../tokens/address-tokens.ts'
 import type { MailTarget } from './target.ts'
@@ -17,7 +17,7 @@ const threadMs = 90 * dayMs
 const encryptedFlags: ReadonlySet<string> = new Set(['pgp_encrypted', 'smime_encrypted'])
 const text = 'This is an automatic reply: I cannot read encrypted mail. Please write to me without encryption.'
 
-export interface UnreadableMail extends Pick<ReadMail, 'header' | 'recipients' | 'addresses' | 'isReport'> {
+export interface UnreadableMail extends Pick<UnprovenMail, 'header' | 'recipients' | 'addresses' | 'isReport'> {
   readonly authentication: Pick<Authentication, 'isVerified'>
   readonly body: Pick<MailBody, 'text' | 'flags'>
   readonly thread: Pick<MailThread, 'threadId'>

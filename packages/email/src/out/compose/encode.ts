@@ -26,7 +26,7 @@ let library: Promise<typeof import('nodemailer/lib/mail-composer')> | undefined
  * so a second try sends the same octets.
  * The words go out whatever becomes of the files: one that is gone, or for which there is no room, is named instead.
  */
-export async function composeMail(
+export async function encodeMail(
   wire: MailWire,
   marks: MailMarks,
   store: Pick<LookupStore, 'findBlob'>,

@@ -14,7 +14,7 @@ export interface KeyGeneration {
   readonly ed25519: KeyObject
 }
 
-export interface KeyGenerations {
+interface DkimKeyGenerations {
   /** Oldest first, without those that are revoked; the first is made if there is none. */
   list(): Promise<readonly KeyGeneration[]>
   /** Makes the next one. With `isRevoking`, those before it count no more. */
@@ -28,10 +28,10 @@ const generateInThreadpool = promisify(generateKeyPair)
 const loadedMs = 60_000
 
 /** Generations are only ever added; each begins with the last of its secrets, its time. */
-export function createKeyGenerations(
+export function createDkimKeyGenerations(
   store: Pick<LookupStore, 'secret' | 'hasSecret'>,
   now: () => number,
-): KeyGenerations {
+): DkimKeyGenerations {
   let loaded: { readonly at: number; readonly generations: Promise<readonly KeyGeneration[]> } | undefined
 
   async function read(number: number): Promise<KeyGeneration> {

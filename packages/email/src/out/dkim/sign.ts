@@ -30,7 +30,7 @@ const signedFields = [
  * One DKIM-Signature for each key, to be put on top (RFC 6376 §5, RFC 8463). Every field is named once more than it is there (RFC 6376 §8.15), so that
  * none can be added under the signature; mailauth's signer does not do that.
  */
-export async function signMessage(message: Buffer, { domain, keys, signedAt }: DkimSigning): Promise<string> {
+export async function createDkimSignatures(message: Buffer, { domain, keys, signedAt }: DkimSigning): Promise<string> {
   const text = message.toString('latin1')
   const end = text.indexOf(crlf + crlf)
   const fields = text.slice(0, end).split(/\r\n(?![ \t])/)

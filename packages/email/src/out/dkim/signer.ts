@@ -2,9 +2,9 @@ import type { KeyObject } from 'node:crypto'
 import { createPublicKey } from 'node:crypto'
 import type { LookupStore, PublishedKey, RotateOptions } from '@postern/core'
 import type { KeyGeneration } from './key-generations.ts'
-import { createKeyGenerations } from './key-generations.ts'
+import { createDkimKeyGenerations } from './key-generations.ts'
 import type { DkimKey } from './sign.ts'
-import { signMessage } from './sign.ts'
+import { createDkimSignatures } from './sign.ts'
 
 /** Signs what we send, so that any smarthost will do. */
 export interface DkimSigner {
@@ -28,13 +28,13 @@ const overlapMs = 7 * 24 * 3_600_000
 
 /** Signed with RSA and with Ed25519: who does not know the one knows the other. */
 export function createDkimSigner({ store, domain, selector, now }: DkimSignerDeps): DkimSigner {
-  const generations = createKeyGenerations(store, now)
+  const generations = createDkimKeyGenerations(store, now)
   const describe = (generation: KeyGeneration) => keysOf(generation, selector).map(key => describeKey(key, domain))
   return {
     async sign(message, signedAt) {
       const at = Date.parse(signedAt)
       const keys = chooseSigning(await generations.list(), at).flatMap(generation => keysOf(generation, selector))
-      return Buffer.concat([Buffer.from(await signMessage(message, { domain, keys, signedAt: at })), message])
+      return Buffer.concat([Buffer.from(await createDkimSignatures(message, { domain, keys, signedAt: at })), message])
     },
     async publish() {
       const all = await generations.list()

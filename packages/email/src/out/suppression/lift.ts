@@ -3,7 +3,7 @@ import { randomHex } from '@postern/core'
 import { recordSuppression } from './record.ts'
 
 /** The operator's word. False where nothing is suppressed. */
-export async function liftSuppression(
+export async function liftMailSuppression(
   { agent, peer }: { readonly agent: string; readonly peer: string },
   gateway: Pick<ChannelContext, 'store' | 'platform'> & { readonly agents: AgentDirectory },
 ): Promise<boolean> {

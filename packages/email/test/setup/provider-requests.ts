@@ -7,13 +7,13 @@ export interface Recorded {
   readonly body: Buffer
 }
 
-export interface Envelope {
+interface ProviderEnvelope {
   readonly from: string
   readonly to: string
 }
 
 /** Postal, "HTTP endpoints" and its source: base64 with line ends in JSON, RSA-SHA256 over the body. */
-export function writePostal(octets: Buffer, { from, to }: Envelope, key: KeyObject): Recorded {
+export function writePostal(octets: Buffer, { from, to }: ProviderEnvelope, key: KeyObject): Recorded {
   const message = `${octets.toString('base64').replace(/.{60}/g, '$&\n')}\n`
   const payload = { id: 7, rcpt_to: to, mail_from: from || null, message, base64: true, size: octets.length }
   const body = Buffer.from(JSON.stringify(payload))
@@ -31,7 +31,7 @@ export function writePostal(octets: Buffer, { from, to }: Envelope, key: KeyObje
 /** Mailgun, "Receiving via HTTP" and "Securing webhooks": HMAC-SHA256 over time and token, hex, in the form itself. */
 export function writeMailgun(
   octets: Buffer,
-  { from, to }: Envelope,
+  { from, to }: ProviderEnvelope,
   { key, timestamp, token }: { key: string; timestamp: number; token: string },
 ): Recorded {
   const signature = createHmac('sha256', key).update(`${timestamp}${token}`).digest('hex')
@@ -44,7 +44,7 @@ export function writeMailgun(
 /** SendGrid, "Securing your Inbound Parse Webhooks": ECDSA P-256 with SHA-256 over time and body, DER in base64. */
 export function writeSendGrid(
   octets: Buffer,
-  { from, to }: Envelope,
+  { from, to }: ProviderEnvelope,
   { key, timestamp, ip = '192.0.2.1' }: { key: KeyObject; timestamp: number; ip?: string },
 ): Recorded {
   const body = writeMultipart('xYzZY', {
@@ -65,7 +65,7 @@ export function writeSendGrid(
 }
 
 /** Postmark, "Inbound webhook": user and password from the URL, the raw mail as a JSON string. */
-export function writePostmark(octets: Buffer, { to }: Envelope, basic: string): Recorded {
+export function writePostmark(octets: Buffer, { to }: ProviderEnvelope, basic: string): Recorded {
   const payload = { OriginalRecipient: to, MailboxHash: '', RawEmail: octets.toString('utf8'), Attachments: [] }
   return {
     headers: { 'content-type': 'application/json; charset=utf-8', authorization: basic },
@@ -105,7 +105,7 @@ export function writeSns(draft: SnsDraft, key: KeyObject): Recorded {
 /** Amazon SES, "Notification of an SNS action". */
 export function writeSesNotification(
   octets: Buffer,
-  { from, to }: Envelope,
+  { from, to }: ProviderEnvelope,
   encoding: 'BASE64' | 'UTF8',
   verdicts = {},
 ): string {
@@ -118,7 +118,7 @@ export function writeSesNotification(
 }
 
 /** CloudMailin, "Raw format": a form with the mail and the envelope, Basic over HTTPS. */
-export function writeCloudMailin(octets: Buffer, { from, to }: Envelope, basic: string): Recorded {
+export function writeCloudMailin(octets: Buffer, { from, to }: ProviderEnvelope, basic: string): Recorded {
   const body = writeMultipart('----cloudmailinboundry', {
     'envelope[to]': to,
     'envelope[from]': from,
@@ -133,7 +133,7 @@ export function writeCloudMailin(octets: Buffer, { from, to }: Envelope, basic: 
 }
 
 /** Forward Email, "Webhooks": hex HMAC-SHA256 of the body. */
-export function writeForwardEmail(octets: Buffer, { from, to }: Envelope, secret: string, more = {}): Recorded {
+export function writeForwardEmail(octets: Buffer, { from, to }: ProviderEnvelope, secret: string, more = {}): Recorded {
   const payload = {
     recipients: [to],
     session: { sender: from, remoteAddress: '192.0.2.1', hostNameAppearsAs: 'mx.nodmarc.test' },
