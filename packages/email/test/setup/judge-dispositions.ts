@@ -3,7 +3,7 @@ import type { MailGateway } from './gateway.ts'
 import { mailDomain } from './gateway.ts'
 
 /** What became of a mail at the endpoint. */
-export interface Disposition {
+interface Disposition {
   readonly file: string
   /** `refused`: with a code; `kept`: with flags; `answered`: the agent would get a turn. */
   readonly disposition: 'refused' | 'kept' | 'answered'

@@ -15,7 +15,7 @@ export interface StyledElement {
 }
 
 /** `maybe` where it depends on what comes later, or on what is not known here. */
-export type Match = 'yes' | 'maybe' | 'no'
+type Match = 'yes' | 'maybe' | 'no'
 
 type Combinator = 'descendant' | 'child' | 'adjacent' | 'sibling'
 
