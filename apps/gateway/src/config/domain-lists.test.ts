@@ -2,7 +2,7 @@ import { mkdtempSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
-import { createTestLog } from '../../test/log.ts'
+import { createTestLog } from '../../test/setup/log.ts'
 import { readDomainLists } from './domain-lists.ts'
 import { parseConfig } from './read-config.ts'
 

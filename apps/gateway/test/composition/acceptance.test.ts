@@ -6,7 +6,7 @@ import { call, openModelServer, say } from '@postern/agents/test-model-server'
 import { plainTextOf } from '@postern/core'
 import { exchangeFormats } from '@postern/transcript'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { eventually } from '../gateway.ts'
+import { eventually } from '../setup/gateway.ts'
 import type { Gateways } from './gateways.ts'
 import { openGateways } from './gateways.ts'
 
@@ -35,7 +35,7 @@ beforeAll(async () => {
       triage: { prompt: 'I am triage.', navigates_to: ['refunds'] },
       refunds: {
         prompt: 'I am refunds.',
-        tools: './agents/till.ts',
+        tools: '../agents/asking/till.ts',
         tool_policies: { refund: 'preview' },
         navigates_to: ['stock'],
       },
@@ -44,7 +44,7 @@ beforeAll(async () => {
   }
   gateways = await openGateways({
     'a.test': { agents: { desk } },
-    'b.test': { agents: { two: { use: './agents/courier.ts' } } },
+    'b.test': { agents: { two: { use: '../agents/calling/courier.ts' } } },
   })
 })
 afterAll(async () => {

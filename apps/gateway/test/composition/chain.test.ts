@@ -2,7 +2,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import type { Gateways } from './gateways.ts'
 import { openGateways, readLines, settle } from './gateways.ts'
 
-const courier = { use: './agents/courier.ts' }
+const courier = { use: '../agents/calling/courier.ts' }
 let gateways: Gateways
 
 beforeAll(async () => {

@@ -10,7 +10,7 @@ import { publishKeys } from '../../src/dev/simulation.ts'
 import type { Gateway } from '../../src/gateway.ts'
 import { openGateway } from '../../src/gateway.ts'
 import { createLog } from '../../src/log.ts'
-import { findFreePort } from '../gateway-process.ts'
+import { findFreePort } from '../setup/gateway-process.ts'
 
 type Tree = Readonly<Record<string, unknown>>
 
@@ -84,7 +84,7 @@ export async function openGateways(plans: Readonly<Record<string, GatewayPlan>>)
 
   async function open(host: string, plan: GatewayPlan): Promise<void> {
     const log = createLog({ level: 'silent', readable: false })
-    const baseDir = join(import.meta.dirname, '..')
+    const baseDir = import.meta.dirname
     const gateway = await openGateway(describe(host, plan), { baseDir, log, operatorToken: 'x'.repeat(20) })
     const listening = await gateway.start()
     gateways.set(host, { gateway, smtp: listening.at(-1)?.port ?? 0 })

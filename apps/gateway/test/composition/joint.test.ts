@@ -3,7 +3,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import type { Gateways } from './gateways.ts'
 import { openGateways } from './gateways.ts'
 
-const [convener, courier] = [{ use: './agents/convener.ts' }, { use: './agents/courier.ts' }]
+const [convener, courier] = [{ use: '../agents/calling/convener.ts' }, { use: '../agents/calling/courier.ts' }]
 let gateways: Gateways
 
 beforeAll(async () => {
@@ -13,8 +13,8 @@ beforeAll(async () => {
         host: convener,
         near: courier,
         third: convener,
-        stream: { use: './agents/streaming-convener.ts' },
-        stuck: { use: './agents/hanging.ts', deadline: '30s' },
+        stream: { use: '../agents/calling/streaming-convener.ts' },
+        stuck: { use: '../agents/waiting/hanging.ts', deadline: '30s' },
       },
       limits: { loop: { mention_seconds: 2 } },
     },

@@ -2,7 +2,7 @@ import { afterEach, expect, test } from 'vitest'
 import type { GatewayPlan, Gateways } from './gateways.ts'
 import { openGateways, readLines, settle } from './gateways.ts'
 
-const parrot = { use: './agents/parrot.ts' }
+const parrot = { use: '../agents/reporting/parrot.ts' }
 let gateways: Gateways
 
 afterEach(() => gateways.close())
@@ -104,7 +104,7 @@ test('EM-64: and whatever they say, by the turns that agents have in an hour', a
 })
 
 test('agents that call each other in a circle are ended by the hop ceiling', async () => {
-  gateways = await openGateways({ 'a.test': { agents: { relay: { use: './agents/relay.ts' } } } })
+  gateways = await openGateways({ 'a.test': { agents: { relay: { use: '../agents/calling/relay.ts' } } } })
   const circle = Array(9).fill('@relay@a.test').join(' ')
   const lines = (await gateways.say('a.test', 'relay', circle)).join('\n').split('\n')
   expect(lines).toHaveLength(7)
@@ -112,7 +112,7 @@ test('agents that call each other in a circle are ended by the hop ceiling', asy
 })
 
 test('agents that begin a new thread each time are stopped by what they have with each other in an hour', async () => {
-  const poster = { use: './agents/poster.ts' }
+  const poster = { use: '../agents/calling/poster.ts' }
   gateways = await openGateways({
     'a.test': { agents: { one: poster, two: poster }, limits: { loop: { pair_turns_per_hour: 6 } } },
   })

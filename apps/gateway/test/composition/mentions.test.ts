@@ -6,11 +6,11 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { parseConfig } from '../../src/config/read-config.ts'
 import { openGateway } from '../../src/gateway.ts'
 import { createLog } from '../../src/log.ts'
-import { findFreePort } from '../gateway-process.ts'
+import { findFreePort } from '../setup/gateway-process.ts'
 import type { Gateways } from './gateways.ts'
 import { openGateways, settle } from './gateways.ts'
 
-const parrot = { use: './agents/parrot.ts' }
+const parrot = { use: '../agents/reporting/parrot.ts' }
 let gateways: Gateways
 
 beforeAll(async () => {
@@ -116,7 +116,7 @@ test('agents of one gateway reach each other out of the box in production mode, 
   })
   const log = createLog({ level: 'silent', readable: false })
   const gateway = await openGateway(config, {
-    baseDir: join(import.meta.dirname, '..'),
+    baseDir: import.meta.dirname,
     log,
     operatorToken: 'x'.repeat(20),
   })

@@ -6,10 +6,10 @@ import type { ModelServer } from '@postern/agents/test-model-server'
 import { call, openModelServer, say } from '@postern/agents/test-model-server'
 import { exchangeFormats } from '@postern/transcript'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { eventually } from '../gateway.ts'
-import { eve, evesToken, findEvents, newName, openChat, outcomeOf, runChat } from '../operator-gateway.ts'
-import { picture } from '../picture.ts'
-import { annsToken } from '../swarm-gateway.ts'
+import { eventually } from '../setup/gateway.ts'
+import { eve, evesToken, findEvents, newName, openChat, outcomeOf, runChat } from '../setup/operator-gateway.ts'
+import { annsToken } from '../setup/swarm-gateway.ts'
+import { picture } from '../swarm/picture.ts'
 import type { Gateways } from './gateways.ts'
 import { openGateways, settle } from './gateways.ts'
 
@@ -40,12 +40,12 @@ beforeAll(async () => {
       triage: { prompt: 'I am triage.', navigates_to: ['refunds'] },
       refunds: {
         prompt: 'I am refunds.',
-        tools: './agents/refund-desk.ts',
+        tools: '../agents/asking/refund-desk.ts',
         tool_policies: { refund: { policy: 'preview', approve: 'operator', notify: eve } },
       },
     },
   }
-  const worker = { use: './agents/foreman.ts' }
+  const worker = { use: '../agents/calling/foreman.ts' }
   const token = (name: string, text: string) => ({ name, sha256: hash('sha256', text) })
   gateways = await openGateways({
     'a.test': {

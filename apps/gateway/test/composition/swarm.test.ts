@@ -28,7 +28,7 @@ beforeAll(async () => {
   })
   gateways = await openGateways({
     'a.test': { agents: { desk, ping: pass('@pong@b.test') } },
-    'b.test': { agents: { two: { use: './agents/courier.ts' }, pong: pass('@ping@a.test') } },
+    'b.test': { agents: { two: { use: '../agents/calling/courier.ts' }, pong: pass('@ping@a.test') } },
   })
 })
 afterAll(async () => {

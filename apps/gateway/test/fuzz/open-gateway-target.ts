@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { openSimulation } from '@postern/simulation'
-import { describeTestConfig, intakeSecret, operatorToken, origin } from '../gateway.ts'
+import { describeTestConfig, intakeSecret, operatorToken, origin } from '../setup/gateway.ts'
 import type { Credentials } from './credentials.ts'
 import { createCredentials } from './credentials.ts'
 import { describeProviders } from './describe-providers.ts'
@@ -12,7 +12,7 @@ import type { FuzzTarget } from './open-target.ts'
 import { openTarget } from './open-target.ts'
 
 const script = fileURLToPath(new URL('./target.ts', import.meta.url))
-const agent = fileURLToPath(new URL('../agents/chatter.ts', import.meta.url))
+const agent = fileURLToPath(new URL('../agents/chat/chatter.ts', import.meta.url))
 const chatToken = 'chat-token-of-the-fuzz-run'
 
 interface GatewayTarget {

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import type { TestGateway } from '../gateway.ts'
-import { openTestGateway } from '../gateway.ts'
+import type { TestGateway } from '../setup/gateway.ts'
+import { openTestGateway } from '../setup/gateway.ts'
 
 // The whole gateway among the simulated world's servers, each of which has its own way.
 

@@ -1,6 +1,6 @@
 import type { MessageSummary } from '@postern/core'
 import { expect } from 'vitest'
-import { eventually } from '../gateway.ts'
+import { eventually } from '../setup/gateway.ts'
 import type { Answer, ClientMessage, PairedGateway } from './pair.ts'
 import { runSql } from './run-sql.ts'
 

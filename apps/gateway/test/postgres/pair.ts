@@ -2,9 +2,9 @@ import { hash } from 'node:crypto'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { operatorToken } from '../gateway.ts'
-import type { GatewayProcess } from '../gateway-process.ts'
-import { createGatewayProcess, findFreePort } from '../gateway-process.ts'
+import { operatorToken } from '../setup/gateway.ts'
+import type { GatewayProcess } from '../setup/gateway-process.ts'
+import { createGatewayProcess, findFreePort } from '../setup/gateway-process.ts'
 
 const apiKey = 'the-key-of-the-tests'
 

@@ -1,14 +1,14 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { eventually } from '../gateway.ts'
-import type { WebGateway } from '../web-gateway.ts'
-import { findEvent, judgeStream, name, openWebGateway, parseEvents, readEvents } from '../web-gateway.ts'
+import { eventually } from '../setup/gateway.ts'
+import type { WebGateway } from '../setup/web-gateway.ts'
+import { findEvent, judgeStream, name, openWebGateway, parseEvents, readEvents } from '../setup/web-gateway.ts'
 
 // What was heard of a run until it was cancelled.
 
 let web: WebGateway
 
 beforeAll(async () => {
-  const agents = { chat: { use: './agents/chatter.ts' }, mute: { use: './agents/hanging.ts' } }
+  const agents = { chat: { use: '../agents/chat/chatter.ts' }, mute: { use: '../agents/waiting/hanging.ts' } }
   web = await openWebGateway({}, { agents, default_agent: 'chat' })
 })
 afterAll(() => web.close())

@@ -1,13 +1,13 @@
 import type { BaseEvent } from '@ag-ui/client'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { eventually } from '../gateway.ts'
-import type { Answer, WebGateway } from '../web-gateway.ts'
-import { findEvent, name, openWebGateway, readEvents, typesOf, typesOfSpokenRun } from '../web-gateway.ts'
+import { eventually } from '../setup/gateway.ts'
+import type { Answer, WebGateway } from '../setup/web-gateway.ts'
+import { findEvent, name, openWebGateway, readEvents, typesOf, typesOfSpokenRun } from '../setup/web-gateway.ts'
 
 // What an agent does and thinks while it works, as a chat hears it: only where traces are shown, and as they are read back.
 
-const foreman = { use: './agents/foreman.ts' }
-const agents = { manager: foreman, one: foreman, slow: { use: './agents/hanging.ts' } }
+const foreman = { use: '../agents/calling/foreman.ts' }
+const agents = { manager: foreman, one: foreman, slow: { use: '../agents/waiting/hanging.ts' } }
 const config = { agents, default_agent: 'manager' }
 let web: WebGateway
 

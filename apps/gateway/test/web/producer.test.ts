@@ -1,15 +1,15 @@
 import type { BaseEvent, Message } from '@ag-ui/client'
 import { HttpAgent } from '@ag-ui/client'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import type { WebGateway } from '../web-gateway.ts'
-import { findEvent, name, openWebGateway, typesOf, withoutWarnings } from '../web-gateway.ts'
+import type { WebGateway } from '../setup/web-gateway.ts'
+import { findEvent, name, openWebGateway, typesOf, withoutWarnings } from '../setup/web-gateway.ts'
 
 // What an agent hands over beside its words, as the real client hears it, and as it is read back.
 
 let web: WebGateway
 
 beforeAll(async () => {
-  web = await openWebGateway({}, { agents: { chat: { use: './agents/annotator.ts' } }, default_agent: 'chat' })
+  web = await openWebGateway({}, { agents: { chat: { use: '../agents/chat/annotator.ts' } }, default_agent: 'chat' })
 })
 afterAll(() => web.close())
 

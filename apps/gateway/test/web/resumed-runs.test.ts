@@ -1,15 +1,15 @@
 import type { BaseEvent } from '@ag-ui/client'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { eventually } from '../gateway.ts'
-import type { WebGateway } from '../web-gateway.ts'
-import { name, openWebGateway, readEvents } from '../web-gateway.ts'
+import { eventually } from '../setup/gateway.ts'
+import type { WebGateway } from '../setup/web-gateway.ts'
+import { name, openWebGateway, readEvents } from '../setup/web-gateway.ts'
 
 // A run that goes on with what was decided is a run like any other.
 
 let web: WebGateway
 
 beforeAll(async () => {
-  web = await openWebGateway({}, { agents: { chat: { use: './agents/decider.ts' } }, default_agent: 'chat' })
+  web = await openWebGateway({}, { agents: { chat: { use: '../agents/asking/decider.ts' } }, default_agent: 'chat' })
 })
 afterAll(() => web.close())
 

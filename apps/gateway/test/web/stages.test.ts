@@ -1,9 +1,9 @@
 import type { BaseEvent } from '@ag-ui/client'
 import { exchangeFormats } from '@postern/transcript'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { eventually, operatorToken } from '../gateway.ts'
-import type { Answer, WebGateway } from '../web-gateway.ts'
-import { findEvent, name, openWebGateway, readEvents } from '../web-gateway.ts'
+import { eventually, operatorToken } from '../setup/gateway.ts'
+import type { Answer, WebGateway } from '../setup/web-gateway.ts'
+import { findEvent, name, openWebGateway, readEvents } from '../setup/web-gateway.ts'
 
 // Stages that an agent names, as steps of a run and in its history.
 
@@ -12,7 +12,7 @@ let web: WebGateway
 beforeAll(async () => {
   web = await openWebGateway(
     { trace: true },
-    { agents: { chat: { use: './agents/stepper.ts' } }, default_agent: 'chat' },
+    { agents: { chat: { use: '../agents/chat/stepper.ts' } }, default_agent: 'chat' },
   )
 })
 afterAll(() => web.close())

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { operatorToken } from '../gateway.ts'
-import type { Answer, WebGateway } from '../web-gateway.ts'
-import { name, openWebGateway } from '../web-gateway.ts'
+import { operatorToken } from '../setup/gateway.ts'
+import type { Answer, WebGateway } from '../setup/web-gateway.ts'
+import { name, openWebGateway } from '../setup/web-gateway.ts'
 
 // Files that a tool returns are parts of its result: live, in the history, in exports, and back in again.
 
@@ -9,7 +9,7 @@ let web: WebGateway
 beforeAll(async () => {
   web = await openWebGateway(
     { trace: true },
-    { agents: { chat: { use: './agents/photographer.ts' } }, default_agent: 'chat' },
+    { agents: { chat: { use: '../agents/chat/photographer.ts' } }, default_agent: 'chat' },
   )
 })
 afterAll(() => web.close())

@@ -4,10 +4,10 @@ import type { ModelReply, ModelServer } from '@postern/agents/test-model-server'
 import { call, openModelServer, say } from '@postern/agents/test-model-server'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { formatRecord } from '../../src/cli/show.ts'
-import { eventually, operatorToken, origin } from '../gateway.ts'
-import { lastOf } from '../swarm-gateway.ts'
-import type { Answer, WebGateway } from '../web-gateway.ts'
-import { judgeStream, name, openWebGateway, parseEvents, readEvents, withoutWarnings } from '../web-gateway.ts'
+import { eventually, operatorToken, origin } from '../setup/gateway.ts'
+import { lastOf } from '../setup/swarm-gateway.ts'
+import type { Answer, WebGateway } from '../setup/web-gateway.ts'
+import { judgeStream, name, openWebGateway, parseEvents, readEvents, withoutWarnings } from '../setup/web-gateway.ts'
 
 // What answers cost, on the whole line: model servers on loopback, the real client, every channel.
 
@@ -45,14 +45,14 @@ beforeAll(async () => {
   })
   const at = { base_url: model.baseUrl, model: 'blend-7' }
   const agents = {
-    chat: { use: 'openai', ...at, tools: './agents/till.ts' },
+    chat: { use: 'openai', ...at, tools: '../agents/asking/till.ts' },
     crew: {
       use: 'swarm',
       default_agent: 'till',
       model: at,
-      members: { till: { prompt: 'I am till.', tools: './agents/till.ts' } },
+      members: { till: { prompt: 'I am till.', tools: '../agents/asking/till.ts' } },
     },
-    spender: { use: './agents/spender.ts' },
+    spender: { use: '../agents/chat/spender.ts' },
   }
   web = await openWebGateway({}, { agents, default_agent: 'chat' })
 })

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import type { WebGateway } from '../web-gateway.ts'
-import { judgeStream, name, openWebGateway, parseEvents } from '../web-gateway.ts'
+import type { WebGateway } from '../setup/web-gateway.ts'
+import { judgeStream, name, openWebGateway, parseEvents } from '../setup/web-gateway.ts'
 
 let web: WebGateway
 

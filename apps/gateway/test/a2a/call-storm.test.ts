@@ -1,0 +1,52 @@
+import { hash, randomUUID } from 'node:crypto'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { parseConfig } from '../../src/config/read-config.ts'
+import type { Gateway } from '../../src/gateway.ts'
+import { openGateway } from '../../src/gateway.ts'
+import { createLog } from '../../src/log.ts'
+import { findFreePort } from '../setup/gateway-process.ts'
+
+const apiKey = 'the-key-of-the-tests'
+const data = mkdtempSync(join(tmpdir(), 'postern-storm-'))
+let gateway: Gateway
+let port: number
+
+beforeAll(async () => {
+  port = await findFreePort()
+  const config = parseConfig({
+    origin: 'https://a.test',
+    listen: { port },
+    data,
+    dev: true,
+    operator_token: 'operator-token-of-the-tests',
+    agents: { relay: { use: '../agents/calling/relay.ts' } },
+    a2a: { auth: { api_keys: [{ name: 'tester', sha256: hash('sha256', apiKey) }] } },
+    log: { level: 'silent' },
+  })
+  const log = createLog({ level: 'silent', readable: false })
+  gateway = await openGateway(config, { baseDir: import.meta.dirname, log, operatorToken: 'x'.repeat(20) })
+  await gateway.start()
+})
+afterAll(async () => {
+  await gateway.stop()
+  rmSync(data, { recursive: true })
+})
+
+async function say(text: string): Promise<string> {
+  const message = { messageId: randomUUID(), role: 'ROLE_USER', parts: [{ text }] }
+  const answer = await fetch(`http://127.0.0.1:${port}/a2a`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json', 'a2a-version': '1.0', 'x-api-key': apiKey },
+    body: JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'SendMessage', params: { message } }),
+  })
+  return (await answer.json()).result.task.status.message?.parts[0].text
+}
+
+test('agents that all wait for each other are answered: who waits for an agent takes nobody a slot', async () => {
+  const storm = Array.from({ length: 90 }, () => say('@relay@a.test @relay@a.test'))
+  const answers = await Promise.all(storm)
+  expect(answers.filter(answer => answer.split('\n').length !== 3)).toEqual([])
+}, 60_000)

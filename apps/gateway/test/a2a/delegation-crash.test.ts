@@ -1,0 +1,82 @@
+import { mkdtempSync, readFileSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import type { MessageSummary } from '@postern/core'
+import { drawDelays } from '@postern/testing/scale'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { eventually, operatorToken } from '../setup/gateway.ts'
+import type { KilledGateway } from '../setup/killed-gateway.ts'
+import { openKilledGateway } from '../setup/killed-gateway.ts'
+
+// kill -9 while an agent waits for another: what was asked is on disk, once, and so is what came of it.
+
+let setup: KilledGateway
+const directory = mkdtempSync(join(tmpdir(), 'postern-delegation-'))
+const delays = drawDelays({ quick: 2, long: 4, lastMs: 120 })
+
+beforeAll(async () => {
+  process.env.HELD_DIRECTORY = directory
+  const use = (path: string) => ({ use: fileURLToPath(new URL(path, import.meta.url)) })
+  const agents = { manager: use('../agents/calling/foreman.ts'), worker: use('../agents/waiting/held.ts') }
+  setup = await openKilledGateway({ overrides: { agents }, directory })
+})
+afterAll(async () => {
+  delete process.env.HELD_DIRECTORY
+  await setup.close()
+})
+
+const hold = (...words: readonly string[]) => writeFileSync(join(directory, 'held'), words.join('\n'))
+const begun = () => readFileSync(join(directory, 'begun'), { encoding: 'utf8', flag: 'a+' }).split('\n')
+
+async function ask<Answer>(path: string): Promise<Answer> {
+  const headers = { authorization: `Bearer ${operatorToken}` }
+  return (await (await fetch(`${setup.url}/operator/api${path}`, { headers })).json()) as Answer
+}
+
+interface Row {
+  readonly type: string
+  readonly turn_id: string
+  readonly content?: string
+}
+
+async function rowsOf(words: string): Promise<readonly Row[]> {
+  const { messages } = await ask<{ messages: MessageSummary[] }>('/messages?limit=500')
+  const found = messages.find(({ agent, preview }) => agent === 'manager' && preview.includes(words))
+  const query = new URLSearchParams({ format: 'store', thread: `#${found?.message}` })
+  return (await ask<{ messages: readonly Row[] }>(`/transcript?${query}`)).messages
+}
+
+async function restart(): Promise<void> {
+  await setup.gateway.kill()
+  await setup.gateway.start()
+}
+
+const typesOf = (rows: readonly Row[]) => rows.map(({ type }) => type)
+
+test('S-31: killed while a worker is at it, the delegation is there; after the second try it is there once, with its end', {
+  timeout: 240_000,
+}, async () => {
+  const { fediverse } = setup.simulation
+  for (const [round, delayMs] of delays.entries()) {
+    const words = `apples ${round}`
+    hold(words)
+    const text = JSON.stringify([
+      { note: { type: 'task', content: words } },
+      { ask: '@worker@agents.test', say: words },
+    ])
+    const { objectId } = await fediverse.deliver({ to: '@manager@agents.test', text, visibility: 'direct' })
+    await eventually(async () => begun().includes(words), 20_000)
+    await restart()
+    expect(typesOf(await rowsOf(words))).toEqual(['user_message', 'task', 'delegation'])
+    hold()
+    // From before the worker has answered to after the manager has.
+    await new Promise(resolve => setTimeout(resolve, delayMs))
+    await restart()
+    await fediverse.awaitReply(objectId, 30_000)
+    const rows = await rowsOf(words)
+    expect(typesOf(rows)).toEqual(['user_message', 'task', 'delegation', 'observation', 'assistant_message'])
+    expect(rows[3]?.content).toBe(`heard ${words}`)
+    expect(new Set(rows.map(({ turn_id }) => turn_id)).size).toBe(1)
+  }
+})

@@ -1,0 +1,226 @@
+import { once } from 'node:events'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { text } from 'node:stream/consumers'
+import { exchangeFormats } from '@postern/transcript'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import type { TestGateway } from '../setup/gateway.ts'
+import { openTestGateway, operatorToken } from '../setup/gateway.ts'
+
+// What agents do while they run, in the transcript: real sockets, agents that are modules and call each other by A2A.
+
+let gateway: TestGateway
+
+/** A webhook agent that answers with what it is told to, as JSON; else it says nothing. */
+async function openHook(): Promise<{ readonly url: string; close(): void }> {
+  const server = createServer(async (request, response) => {
+    const { parts } = JSON.parse(await text(request)) as { parts: readonly { content?: string }[] }
+    const words = parts[0]?.content ?? ''
+    response.writeHead(words.startsWith('{') ? 200 : 204).end(words.startsWith('{') ? words : undefined)
+  }).listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const { port } = server.address() as AddressInfo
+  return { url: `http://127.0.0.1:${port}/`, close: () => server.close() }
+}
+
+let hook: Awaited<ReturnType<typeof openHook>>
+
+beforeAll(async () => {
+  hook = await openHook()
+  const foreman = { use: '../agents/calling/foreman.ts' }
+  const agents = {
+    manager: foreman,
+    one: foreman,
+    two: foreman,
+    front: { use: 'a2a', address: '@one@agents.test' },
+    room: { use: 'swarm', default_agent: 'outside', members: { outside: { address: '@one@agents.test' } } },
+    hook: { use: 'webhook', url: hook.url, secret: 'shared secret' },
+  }
+  gateway = await openTestGateway(() => ({ agents, default_agent: 'manager' }))
+})
+afterAll(async () => {
+  await gateway.close()
+  hook.close()
+})
+
+interface Row {
+  readonly type: string
+  readonly turn_id?: string
+  readonly agent_key?: string
+  readonly [member: string]: unknown
+}
+
+async function exportThread<Message = Row>(id: string, format = 'store'): Promise<readonly Message[]> {
+  const query = new URLSearchParams({ format, thread: id })
+  return (await gateway.ask<{ messages: readonly Message[] }>(`/transcript?${query}`)).messages
+}
+
+async function importThread(id: string, format: string, messages: readonly unknown[]): Promise<unknown> {
+  const query = new URLSearchParams({ format, thread: id })
+  const answer = await fetch(`${gateway.url()}/operator/api/transcript?${query}`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${operatorToken}` },
+    body: JSON.stringify({ messages }),
+  })
+  return answer.json()
+}
+
+async function work(steps: readonly unknown[], to = 'manager') {
+  const sent = await gateway.simulation.send({ via: 'activitypub', to, text: JSON.stringify(steps) })
+  return { ...sent, rows: await exportThread(sent.id) }
+}
+
+const typesOf = (rows: readonly Row[]) => rows.map(({ type }) => type)
+
+describe('S-31: a call of an agent to another', () => {
+  test('stands in the caller’s thread, with what came of it, in one turn', async () => {
+    const { rows } = await work([{ ask: '@one@agents.test', say: 'count the apples', broadcast: true }])
+    const [asked, ...done] = rows
+    expect(asked?.type).toBe('user_message')
+    const turn_id = asked?.turn_id
+    expect(done).toMatchObject(
+      [
+        { type: 'delegation', worker: '@one@agents.test', task: 'count the apples', agent_key: 'manager', turn_id },
+        { type: 'observation', content: '@one@agents.test has done: count the apples', agent_key: 'manager', turn_id },
+        { type: 'global_observation', content: /has done/, from_worker: '@one@agents.test', turn_id },
+        { type: 'assistant_message', agent_key: 'manager', turn_id },
+      ].map(row => (row.content instanceof RegExp ? { ...row, content: expect.stringMatching(row.content) } : row)),
+    )
+    expect(turn_id).toMatch(/^desk-\d+$/)
+  })
+
+  test('side by side: each observation is of its own delegation, in every format that has ids for calls', async () => {
+    const { id, rows } = await work([
+      [
+        { ask: '@one@agents.test', say: 'apples' },
+        { ask: '@two@agents.test', say: 'pears' },
+        { ask: '@nobody@agents.test', say: 'plums' },
+      ],
+    ])
+    expect(typesOf(rows).slice(1, -1).toSorted()).toEqual([
+      ...Array(3).fill('delegation'),
+      ...Array(3).fill('observation'),
+    ])
+    const entries = await exportThread<{ kind: string; tool?: Record<string, unknown> }>(id, 'jsonl')
+    const calls = entries.flatMap(({ kind, tool }) => (kind === 'delegation' && tool ? [tool] : []))
+    const ends = calls.map(({ call_id }) =>
+      entries.find(({ kind, tool }) => kind === 'tool_result' && tool?.call_id === call_id),
+    )
+    expect(calls.map(({ args }) => args)).toMatchObject([{ task: 'apples' }, { task: 'pears' }, { task: 'plums' }])
+    expect(ends).toMatchObject([
+      { tool: { success: true }, content: { parts: [{ content: '@one@agents.test has done: apples' }] } },
+      { tool: { success: true }, content: { parts: [{ content: '@two@agents.test has done: pears' }] } },
+      { tool: { success: false, error: { code: expect.any(String) } } },
+    ])
+  })
+
+  test('of an agent that is elsewhere itself, and of a worker that calls on, each in its caller’s own thread', async () => {
+    const { rows } = await work([
+      { ask: '@two@agents.test', say: JSON.stringify([{ ask: '@one@agents.test', say: 'x' }]) },
+    ])
+    expect(rows.filter(({ type }) => type === 'delegation')).toHaveLength(1)
+    const [inner] = (await gateway.messages()).filter(({ agent }) => agent === 'two')
+    const called = await exportThread(inner?.id ?? '')
+    expect(typesOf(called)).toEqual(['user_message', 'delegation', 'observation', 'assistant_message'])
+    expect(called[1]).toMatchObject({ worker: '@one@agents.test', task: 'x', agent_key: 'two' })
+    const front = await gateway.simulation.send({ via: 'activitypub', to: 'front', text: 'hello' })
+    expect(await exportThread(front.id)).toMatchObject([
+      { type: 'user_message' },
+      { type: 'delegation', worker: '@one@agents.test', task: expect.stringContaining('hello'), agent_key: 'front' },
+      { type: 'observation', agent_key: 'front' },
+      { type: 'assistant_message', agent_key: 'front' },
+    ])
+  })
+
+  test('of a swarm is of its member', async () => {
+    const { id } = await gateway.simulation.send({ via: 'a2a', to: 'room', text: 'hello' })
+    const rows = await exportThread(id)
+    expect(rows.filter(({ type }) => type !== 'assistant_message')).toMatchObject([
+      { type: 'user_message' },
+      { type: 'delegation', worker: '@one@agents.test', task: 'hello', agent_key: 'outside' },
+      { type: 'observation', content: '@one@agents.test has done: hello', agent_key: 'outside' },
+    ])
+  })
+
+  test('that an answer’s mention makes the gateway ask is one, too', async () => {
+    const { id } = await gateway.simulation.send({
+      via: 'a2a',
+      to: 'hook',
+      text: JSON.stringify({ text: 'I ask', mentions: ['@two@agents.test'] }),
+    })
+    const [, delegation, observation] = await exportThread(id)
+    expect(delegation).toMatchObject({
+      type: 'delegation',
+      worker: '@two@agents.test',
+      task: expect.stringContaining('I ask'),
+    })
+    expect(observation).toMatchObject({
+      type: 'observation',
+      content: expect.stringContaining('@two@agents.test has done'),
+    })
+  })
+
+  test.each([...exchangeFormats])('comes out as %s, and read in again it changes nothing', async format => {
+    const { id } = await work([
+      { note: { type: 'strategic_plan', content: { phases: ['count'] } } },
+      { ask: '@one@agents.test', say: 'count', broadcast: true },
+      { ask: '@nobody@agents.test', say: 'count' },
+      { note: { type: 'action', tool: 'add', args: { of: [1, 2] } } },
+      { note: { type: 'observation', content: { sum: 3 } } },
+      { note: { type: 'synthesis', content: 'three', from_manager: 'manager', phase_id: 0 } },
+    ])
+    const before = await exportThread(id, 'jsonl')
+    expect(before).toHaveLength(11)
+    const messages = await exportThread<unknown>(id, format)
+    expect(await importThread(id, format, messages)).toMatchObject({ added: 0 })
+    expect(await exportThread(id, 'jsonl')).toEqual(before)
+  })
+
+  test('is gone with its message: a post that is deleted takes along what was done for it', async () => {
+    const { fediverse } = gateway.simulation
+    const text = `@manager@agents.test ${JSON.stringify([{ ask: '@one@agents.test', say: 'the secret word' }])}`
+    const { objectId } = await fediverse.deliver({ to: '@manager@agents.test', text })
+    await fediverse.awaitReply(objectId, 30_000)
+    const [{ id = '' } = {}] = await gateway.messages().then(all => all.filter(({ agent }) => agent === 'manager'))
+    expect(JSON.stringify(await exportThread(id))).toContain('the secret word')
+    await fediverse.send({ to: '@manager@agents.test', type: 'Delete', object: { id: objectId, type: 'Tombstone' } })
+    const left = await exportThread(id)
+    expect(typesOf(left)).not.toContain('delegation')
+    expect(typesOf(left)).not.toContain('observation')
+  })
+})
+
+describe('notes of a webhook', () => {
+  const post = (reply: object) => gateway.simulation.send({ via: 'a2a', to: 'hook', text: JSON.stringify(reply) })
+
+  test('are kept with its answer, or without one', async () => {
+    const notes = [
+      { type: 'action', tool: 'count', args: { what: 'words' }, step: 1 },
+      { type: 'observation', content: [1, { two: 2 }] },
+      { type: 'final', content: 'counted' },
+    ]
+    const { id } = await post({ text: 'three', notes })
+    const turn_id = expect.stringMatching(/^desk-\d+$/)
+    const kept = notes.map(note => ({ ...note, agent_key: 'hook', turn_id }))
+    expect((await exportThread(id)).slice(1)).toMatchObject([...kept, { type: 'assistant_message', content: 'three' }])
+    const silent = await post({ notes })
+    expect((await exportThread(silent.id)).slice(1)).toMatchObject(kept)
+  })
+
+  test('that are none fail its turn, and the operator is told which member', async () => {
+    const { id, reply } = await post({ text: 'three', notes: [{ type: 'action', tool: 'count' }] })
+    expect(reply?.text).toMatch(/^Sorry, this could not be answered\./)
+    expect((await gateway.show(id)).error).toBe(
+      'Cannot read message: args: missing, a message of type action requires it',
+    )
+    expect(typesOf(await exportThread(id))).toEqual(['user_message', 'assistant_message'])
+  })
+})
+
+test('what an agent has noted before it fails is kept, with the failure', async () => {
+  const { rows } = await work([{ note: { type: 'error', content: 'out of paper' } }, { fail: 'broken' }])
+  expect(rows.map(({ type, content }) => [type, String(content).slice(0, 12)]).slice(1)).toEqual([
+    ['error', 'out of paper'],
+    ['assistant_message', 'Sorry, this '],
+  ])
+})

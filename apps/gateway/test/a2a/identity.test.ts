@@ -1,0 +1,317 @@
+import { generateKeyPairSync, randomUUID } from 'node:crypto'
+import { readdirSync, readFileSync } from 'node:fs'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { join } from 'node:path'
+import type { MessageRecord } from '@postern/core'
+import type { AttestationDraft, CredentialDraft } from '@postern/identity'
+import { issuePlatformCredential, signAttestation, writeConnectorCard, writeDidDocument } from '@postern/identity'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import type { TestGateway } from '../setup/gateway.ts'
+import { eventually, openTestGateway } from '../setup/gateway.ts'
+
+const host = 'slack.connector.test'
+const did = `did:web:${host}`
+const member = 'urn:mentionable:auth:slack-workspace-member:v0.1'
+const audience = '@door@agents.test'
+const { privateKey, publicKey } = generateKeyPairSync('ed25519')
+
+const documents: Readonly<Record<string, object>> = {
+  '/.well-known/did.json': writeDidDocument(did, [{ fragment: 'k1', publicKey }]),
+  '/.well-known/adapter-card': writeConnectorCard({ issuer: host, keys: [{ kid: 'k1', publicKey }] }),
+}
+const connector = createServer((request, response) =>
+  response.end(JSON.stringify(documents[request.url ?? ''] ?? null)),
+)
+
+let gateway: TestGateway
+
+beforeAll(async () => {
+  await new Promise<void>(resolve => connector.listen(0, '127.0.0.1', resolve))
+  const { port } = connector.address() as AddressInfo
+  const trust = { methods: [member], assurance: ['platform', 'delegated'], subject_prefixes: ['slack:T123/'] }
+  const use = '../agents/reporting/doorkeeper.ts'
+  const allow = [{ method: member, issuer: did, subject_prefix: 'slack:T123/' }]
+  gateway = await openTestGateway(({ network, a2a }) => ({
+    network: { ...network, loopback: { ...network.loopback, [host]: port } },
+    agents: {
+      door: { use },
+      club: { use, allow, deny: [{ subject: 'slack:T123/BANNED' }] },
+      blocking: { use, deny: [{ subject: 'mailto:alice@alice.test' }, { issuer: 'mastodon.test' }] },
+    },
+    identity: {
+      trusted_issuers: [
+        { issuer: host, ...trust },
+        { issuer: did, ...trust },
+      ],
+      connectors: [{ issuer: a2a.issuerConfig.issuer, subject: 'slack-connector' }],
+    },
+  }))
+})
+afterAll(async () => {
+  await gateway.close()
+  connector.close()
+})
+
+interface Call {
+  readonly to?: string
+  readonly sub?: string
+  readonly messageId?: string
+  readonly mentionable?: object
+}
+
+interface Heard {
+  readonly status: number
+  readonly text: string
+  readonly messageId: string
+  readonly error: string | undefined
+}
+
+/** A real call over a socket. */
+async function say({ to = 'door', sub = 'bob', messageId = randomUUID(), mentionable }: Call): Promise<Heard> {
+  const answer = await fetch(`${gateway.url()}/agents/${to}/a2a`, {
+    method: 'POST',
+    headers: {
+      authorization: `Bearer ${await gateway.simulation.a2a.token({ sub })}`,
+      'content-type': 'application/json',
+      'a2a-version': '1.0',
+    },
+    body: JSON.stringify({
+      jsonrpc: '2.0',
+      id: 1,
+      method: 'SendMessage',
+      params: {
+        message: {
+          messageId,
+          role: 'ROLE_USER',
+          parts: [{ text: 'hi' }],
+          ...(mentionable && { metadata: { mentionable } }),
+        },
+      },
+    }),
+  })
+  const { result, error } = (await answer.json()) as {
+    readonly result?: {
+      readonly task: { readonly artifacts: readonly { readonly parts: readonly { readonly text: string }[] }[] }
+    }
+    readonly error?: { readonly message: string }
+  }
+  const text = result?.task.artifacts.flatMap(({ parts }) => parts.map(part => part.text)).join('') ?? ''
+  return { status: answer.status, text, messageId, error: error?.message }
+}
+
+function credential(messageId: string, draft: Partial<CredentialDraft> = {}) {
+  const claim = { issuer: did, subject: 'slack:T123/U456', method: member, assurance: 'platform' }
+  const bound = { domain: audience, challenge: messageId, issuedAt: Date.now() }
+  return issuePlatformCredential({ ...claim, ...bound, ...draft }, { privateKey, fragment: 'k1' })
+}
+
+function attestation(draft: Partial<AttestationDraft> = {}) {
+  const claim = { issuer: host, subject: 'slack:T123/U456', method: member, assurance: 'platform', audience }
+  return signAttestation({ ...claim, id: randomUUID(), issuedAt: Date.now(), ...draft }, { privateKey, kid: 'k1' })
+}
+
+const vouch = (messageId: string, draft: Partial<CredentialDraft> = {}) => ({
+  messageId,
+  mentionable: { verifiable_credentials: [credential(messageId, draft)] },
+})
+
+const caller = () => `bob by ${gateway.simulation.a2a.issuerConfig.issuer} (transport)`
+const proofsOf = ({ proofs }: MessageRecord) => proofs.map(({ kind, verdict, code }) => [kind, verdict, code])
+
+describe('a call with a credential', () => {
+  test('brings the agent the identity, after that of the caller (MN-6.1, MN-2.1)', async () => {
+    const { text, messageId } = await say(vouch(randomUUID()))
+    expect(text).toBe(`a member; none; ${caller()}; slack:T123/U456 by ${did} (signed-attestation)`)
+    const record = await gateway.show(messageId)
+    expect(proofsOf(record)).toEqual([
+      ['jwt', 'pass', undefined],
+      ['verifiable-credential', 'pass', undefined],
+    ])
+    expect(record.message.sender).toMatchObject({ verified: true, address: '@bob@issuer.test' })
+  })
+
+  test('for another agent runs without it, and the operator sees why', async () => {
+    const { status, text, messageId } = await say(vouch(randomUUID(), { domain: '@club@agents.test' }))
+    expect([status, text]).toEqual([200, `a stranger; none; ${caller()}`])
+    const record = await gateway.show(messageId)
+    expect(proofsOf(record)).toEqual([
+      ['jwt', 'pass', undefined],
+      ['verifiable-credential', 'fail', 'wrong-domain'],
+    ])
+    expect(record.proofs[1]).toMatchObject({ reason: 'it is for another agent', issuer: did })
+  })
+
+  test('with a signed attestation, too; and it counts once, also after a restart (MN-6.2)', async () => {
+    const mentionable = { identity_evidence: [attestation()] }
+    const member = `a member; none; ${caller()}; slack:T123/U456 by ${host} (signed-attestation)`
+    expect((await say({ mentionable })).text).toBe(member)
+    const { text, messageId } = await say({ mentionable })
+    expect(text).toBe(`a stranger; none; ${caller()}`)
+    expect(proofsOf(await gateway.show(messageId))[1]).toEqual(['identity-evidence', 'fail', 'replayed'])
+    await gateway.restart()
+    expect((await say({ mentionable })).text).toBe(`a stranger; none; ${caller()}`)
+  })
+
+  test('sent again by a caller who heard nothing is the same message, answered as the first time', async () => {
+    const call = vouch(randomUUID())
+    const first = await say(call)
+    expect((await say(call)).text).toBe(first.text)
+    const toClub = { to: 'club', ...vouch(randomUUID(), { domain: '@club@agents.test' }) }
+    const [once, again] = [await say(toClub), await say(toClub)]
+    expect([once.status, again.status, again.text]).toEqual([200, 200, once.text])
+    expect((await say({ ...toClub, sub: 'mallory' })).status).toBe(403)
+    expect((await say({ ...call, mentionable: { verifiable_credentials: [] } })).text).toBe(first.text)
+    expect((await gateway.show(first.messageId)).duplicates).toBe(2)
+  })
+
+  test.each(['1.0', '0.3', 'HTTP+JSON'])('counts by %s, and is nowhere in the store', async form => {
+    const messageId = randomUUID()
+    const secret = `secret-${randomUUID()}`
+    const bearer = { ...attestation(), proof: { type: 'bearer-token', verified_by: 'slack', token: secret } }
+    const signed = credential(messageId)
+    const envelope = attestation()
+    const carriers = { verifiable_credentials: [signed], identity_evidence: [envelope, bearer] }
+    const metadata = { mentionable: { ...carriers, kept: 'this stays' } }
+    await sendBy(form, { messageId, metadata })
+    const record = await eventually(async () => {
+      const found = await gateway.show(messageId)
+      return found.state === 'answered' && found
+    })
+    expect(record.message.sender.identities).toHaveLength(3)
+    expect(JSON.stringify(record.message.raw)).toContain('this stays')
+    const { proofValue } = signed.proof as { readonly proofValue: string }
+    const { value = '' } = envelope.proof as { readonly value?: string }
+    const shown = JSON.stringify(record)
+    for (const credentialOfSomebody of [secret, proofValue, value]) {
+      expect(shown).not.toContain(credentialOfSomebody)
+      expect(isStored(credentialOfSomebody)).toBe(false)
+    }
+    // The search would find what is there.
+    expect(isStored(messageId)).toBe(true)
+  })
+})
+
+/** One message in each form the door has. */
+async function sendBy(form: string, message: { readonly messageId: string; readonly metadata: object }): Promise<void> {
+  const isRest = form === 'HTTP+JSON'
+  const isOld = form === '0.3'
+  const said = isOld
+    ? { kind: 'message', role: 'user', parts: [{ kind: 'text', text: 'hi' }], ...message }
+    : { role: 'ROLE_USER', parts: [{ text: 'hi' }], ...message }
+  const params = { message: said, metadata: message.metadata }
+  const rpc = { jsonrpc: '2.0', id: 1, method: isOld ? 'message/send' : 'SendMessage', params }
+  const answer = await fetch(`${gateway.url()}/agents/door/a2a${isRest ? '/rest/message:send' : ''}`, {
+    method: 'POST',
+    headers: {
+      authorization: `Bearer ${await gateway.simulation.a2a.token({ sub: 'bob' })}`,
+      'content-type': isRest ? 'application/a2a+json' : 'application/json',
+      ...(!isOld && { 'a2a-version': '1.0' }),
+    },
+    body: JSON.stringify(isRest ? params : rpc),
+  })
+  expect([answer.status, await answer.text()]).toEqual([200, expect.stringContaining('a member')])
+}
+
+/** Whether any file of the store, the write-ahead log included, holds these bytes. */
+function isStored(text: string): boolean {
+  return readdirSync(gateway.dataDir, { recursive: true, withFileTypes: true })
+    .filter(entry => entry.isFile())
+    .some(({ parentPath, name }) => readFileSync(join(parentPath, name)).includes(text))
+}
+
+describe('allow and deny', () => {
+  test('A2A: who is not on the list is refused, and the operator sees it', async () => {
+    const { status, error, messageId } = await say({ to: 'club' })
+    expect([status, error]).toEqual([403, 'Cannot take message: its sender may not speak to this agent'])
+    const { refusals } = await gateway.ask<{ refusals: { code: string; reason: string }[] }>('/refusals?limit=5')
+    expect(refusals[0]).toMatchObject({ code: 'forbidden', reason: error })
+    expect((await gateway.messages()).some(({ id }) => id === messageId)).toBe(false)
+  })
+
+  test('A2A: who has a credential of the one trusted issuer gets in, unless he is denied (MN-6.3)', async () => {
+    const domain = '@club@agents.test'
+    expect((await say({ to: 'club', ...vouch(randomUUID(), { domain }) })).text).toContain('a member')
+    const banned = vouch(randomUUID(), { domain, subject: 'slack:T123/BANNED' })
+    expect((await say({ to: 'club', ...banned })).status).toBe(403)
+    const attested = { mentionable: { identity_evidence: [attestation({ audience: domain })] } }
+    expect((await say({ to: 'club', ...attested })).status).toBe(403)
+  })
+
+  test('MN-8.4: who acts on behalf of somebody denied is denied', async () => {
+    const draft = { domain: '@club@agents.test', subject: 'slack:T123/BOT', assurance: 'delegated' }
+    const forMember = vouch(randomUUID(), { ...draft, onBehalfOf: ['slack:T123/U456'] })
+    expect((await say({ to: 'club', ...forMember })).text).toContain('a member')
+    const forBanned = vouch(randomUUID(), { ...draft, onBehalfOf: ['slack:T123/U456', 'slack:T123/BANNED'] })
+    expect((await say({ to: 'club', ...forBanned })).status).toBe(403)
+  })
+
+  test.each(['activitypub', 'email'] as const)('%s: the message is kept, and no agent gets it', async via => {
+    for (const to of ['club', 'blocking']) {
+      const { id } = await gateway.simulation.send({ via, to, text: `let me in, ${to}`, timeoutMs: 50 })
+      const record = await eventually(() => gateway.show(id).catch(() => undefined))
+      expect([record.state, record.flags, record.response]).toEqual(['ignored', ['not_allowed'], null])
+      expect(record.deliveries).toEqual([])
+    }
+  })
+
+  test('a profile gives nobody a right, whatever it says (MN-2.2)', async () => {
+    const profile = {
+      provider: 'slack',
+      provider_subject: 'slack:T123/U456',
+      method: member,
+      subject: 'slack:T123/U456',
+    }
+    const mentionable = { profile, sender: { profile, identities: [attestation()] }, identities: [attestation()] }
+    expect((await say({ to: 'club', mentionable })).status).toBe(403)
+    expect((await say({ mentionable })).text).toBe(`a stranger; none; ${caller()}`)
+  })
+})
+
+describe('MN-8.1 mention_relay', () => {
+  test('is overridden by a caller whom the operator has named as a connector (MN-1.1)', async () => {
+    const { text } = await say({ sub: 'slack-connector', mentionable: { mention_relay: { kind: 'inline' } } })
+    expect(text).toMatch(/^a stranger; inline; slack-connector by /)
+  })
+
+  test.each([
+    ['somebody else', 'bob', { kind: 'inline' }],
+    ['a connector, with a kind that nobody knows', 'slack-connector', { kind: 'telepathy' }],
+    ['a connector, with no object', 'slack-connector', 'inline'],
+  ])('by %s is ignored', async (_, sub, mention_relay) => {
+    expect((await say({ sub, mentionable: { mention_relay } })).text).toMatch(/^a stranger; none; /)
+  })
+
+  test('evidence of a connector, brought by somebody else, does not make him one (MN-11)', async () => {
+    const messageId = randomUUID()
+    const { mentionable } = vouch(messageId)
+    const { text } = await say({ messageId, mentionable: { ...mentionable, mention_relay: { kind: 'inline' } } })
+    expect(text).toMatch(/^a member; none; /)
+  })
+})
+
+test('the agent cards say which identities are understood, and a call that names them is told so', async () => {
+  const wanted = ['v0.1', 'v0.2'].map(version => `https://mentionable.dev/ns/identity/${version}`)
+  const read = async (path: string) =>
+    (await (await fetch(gateway.url() + path)).json()) as Card & { readonly a2a: Card }
+  const own = await read('/.well-known/agent-card/door')
+  const a2a = await read('/agents/door/.well-known/agent-card.json')
+  for (const { capabilities } of [own.a2a, a2a]) {
+    expect(capabilities.extensions.map(({ uri }) => uri)).toEqual(expect.arrayContaining(wanted))
+  }
+  const answer = await fetch(`${gateway.url()}/agents/door/a2a`, {
+    method: 'POST',
+    headers: {
+      authorization: `Bearer ${await gateway.simulation.a2a.token({ sub: 'bob' })}`,
+      'content-type': 'application/json',
+      'a2a-version': '1.0',
+      'a2a-extensions': `urn:unknown, ${wanted[1]}`,
+    },
+    body: JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'ListTasks', params: {} }),
+  })
+  expect(answer.headers.get('a2a-extensions')).toBe(wanted[1])
+})
+
+interface Card {
+  readonly capabilities: { readonly extensions: readonly { readonly uri: string }[] }
+}

@@ -1,0 +1,140 @@
+import { hash, randomUUID } from 'node:crypto'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { parseConfig } from '../../src/config/read-config.ts'
+import type { Gateway } from '../../src/gateway.ts'
+import { openGateway } from '../../src/gateway.ts'
+import { createLog } from '../../src/log.ts'
+import { findFreePort } from '../setup/gateway-process.ts'
+
+const hosts = ['a.test', 'b.test'] as const
+const apiKey = 'the-key-of-the-tests'
+const log = createLog({ level: 'silent', readable: false })
+const gateways: Gateway[] = []
+const directories: string[] = []
+const ports: Record<string, number> = {}
+
+/** Each trusts the other's published keys, for tokens that are meant for itself. */
+function describeGateway(host: (typeof hosts)[number], other: string) {
+  const data = mkdtempSync(join(tmpdir(), 'postern-pair-'))
+  directories.push(data)
+  return parseConfig({
+    origin: `https://${host}`,
+    listen: { port: ports[host] },
+    data,
+    dev: true,
+    operator_token: 'operator-token-of-the-tests',
+    agents: {
+      relay: { use: '../agents/calling/relay.ts' },
+      front: { use: 'a2a', address: '@relay@b.test' },
+    },
+    a2a: {
+      auth: {
+        issuers: [
+          { issuer: `https://${other}`, jwks: `https://${other}/.well-known/jwks.json`, audience: `https://${host}` },
+        ],
+        api_keys: [{ name: 'tester', sha256: hash('sha256', apiKey) }],
+      },
+      limits: { max_hops: 3 },
+    },
+    // Neither finds itself by the network.
+    network: { loopback: { [other]: ports[other] ?? 0 } },
+    log: { level: 'silent' },
+  })
+}
+
+beforeAll(async () => {
+  for (const host of hosts) ports[host] = await findFreePort()
+  for (const [host, other] of [hosts, hosts.toReversed() as unknown as typeof hosts]) {
+    const config = describeGateway(host, other)
+    const gateway = await openGateway(config, { baseDir: import.meta.dirname, log, operatorToken: 'x'.repeat(20) })
+    await gateway.start()
+    gateways.push(gateway)
+  }
+})
+afterAll(async () => {
+  await Promise.all(gateways.map(gateway => gateway.stop()))
+  for (const directory of directories) rmSync(directory, { recursive: true })
+})
+
+/** Says something to an agent at `a.test`, as a person with an API key does. */
+async function say(text: string, agent = 'relay', more: object = {}) {
+  const message = { messageId: randomUUID(), role: 'ROLE_USER', parts: [{ text }], ...more }
+  const answer = await fetch(`http://127.0.0.1:${ports['a.test']}/agents/${agent}/a2a`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json', 'a2a-version': '1.0', 'x-api-key': apiKey },
+    body: JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'SendMessage', params: { message } }),
+  })
+  const { result } = (await answer.json()) as {
+    result: { task: { status: { message: { parts: { text: string }[] } } } }
+  }
+  return result.task.status.message.parts
+    .map(part => part.text)
+    .join('')
+    .split('\n')
+}
+
+const tester = `@tester~${hash('sha256', 'https://a.test api_key tester').slice(0, 12)}@a.test`
+const firstHops = [
+  `@relay@a.test heard ${tester} by a2a-oauth at hop 0`,
+  'signed @relay@b.test heard @relay@a.test by a2a-jwt at hop 1',
+  'signed @relay@a.test heard @relay@b.test by a2a-jwt at hop 2',
+  'signed @relay@b.test heard @relay@a.test by a2a-jwt at hop 3',
+]
+
+test('agents of two gateways call each other three hops deep, over signed cards and tokens of their gateways', async () => {
+  expect(await say('@relay@b.test @relay@a.test @relay@b.test')).toEqual(firstHops)
+})
+
+test('A2A-C10 the fourth hop is refused', async () => {
+  expect(await say('@relay@b.test @relay@a.test @relay@b.test @relay@a.test')).toEqual([
+    ...firstHops,
+    'Rejection: Cannot call agent: agent chain is longer than 3 hops',
+  ])
+})
+
+test('A2A-C10 nor is it let in when it comes', async () => {
+  const metadata = { mentionable: { agent_chain: { hop: 4, max_hops: 9 } } }
+  const message = { messageId: randomUUID(), role: 'ROLE_USER', parts: [{ text: 'x' }], metadata }
+  const answer = await fetch(`http://127.0.0.1:${ports['a.test']}/a2a`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json', 'a2a-version': '1.0', 'x-api-key': apiKey },
+    body: JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'SendMessage', params: { message } }),
+  })
+  expect([answer.status, ((await answer.json()) as { error: { message: string } }).error.message]).toEqual([
+    403,
+    'Cannot take message: agent chain is longer than 3 hops',
+  ])
+})
+
+test('S-31: a worker on another host: the delegation stands in the caller’s thread, and what came of it, in one turn', async () => {
+  await say('@relay@b.test end')
+  const operate = async (path: string) => {
+    const headers = { authorization: `Bearer ${'x'.repeat(20)}` }
+    return (await fetch(`http://127.0.0.1:${ports['a.test']}/operator/api${path}`, { headers })).json()
+  }
+  const { messages } = (await operate('/messages?limit=1')) as { messages: { message: number }[] }
+  const transcript = await operate(`/transcript?format=store&thread=${encodeURIComponent(`#${messages[0]?.message}`)}`)
+  const turn_id = `desk-${messages[0]?.message}`
+  expect(transcript).toMatchObject({
+    messages: [
+      { type: 'user_message', turn_id },
+      { type: 'delegation', worker: '@relay@b.test', task: 'end', agent_key: 'relay', turn_id },
+      { type: 'observation', content: firstHops[1]?.replace('signed ', ''), agent_key: 'relay', turn_id },
+      { type: 'assistant_message', agent_key: 'relay', turn_id },
+    ],
+  })
+})
+
+test('agents of one gateway call each other the same way', async () => {
+  expect(await say('@relay@a.test')).toEqual([
+    firstHops[0],
+    'signed @relay@a.test heard @relay@a.test by a2a-jwt at hop 1',
+  ])
+})
+
+test('an agent elsewhere answers here under a name of ours', async () => {
+  expect(await say('end', 'front')).toEqual(['@relay@b.test heard @front@a.test by a2a-jwt at hop 1'])
+})

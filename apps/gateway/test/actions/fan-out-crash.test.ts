@@ -1,0 +1,140 @@
+import { mkdtempSync, readdirSync, writeFileSync } from 'node:fs'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { Store } from '@postern/core'
+import type { Simulation } from '@postern/simulation'
+import { openSimulation } from '@postern/simulation'
+import { openSqliteStore } from '@postern/store'
+import { isLongRun } from '@postern/testing/scale'
+import { afterAll, beforeAll, expect, test, vi } from 'vitest'
+import { describeTestConfig, operatorToken } from '../setup/gateway.ts'
+import type { GatewayProcess } from '../setup/gateway-process.ts'
+import { createGatewayProcess, findFreePort } from '../setup/gateway-process.ts'
+
+const followers = 1_000
+const hosts = Array.from({ length: 40 }, (_, at) => `f${at}.test`)
+
+let simulation: Simulation
+let gateway: GatewayProcess
+let url: string
+let directory: string
+
+/** What came to each inbox, by the type of activity, in order. */
+const received = new Map<string, string[]>()
+const server = createServer(async (request, response) => {
+  const chunks: Buffer[] = []
+  for await (const chunk of request) chunks.push(chunk as Buffer)
+  const inbox = `https://${request.headers.host}${request.url}`
+  const { id } = JSON.parse(Buffer.concat(chunks).toString() || '{}')
+  received.set(inbox, [...(received.get(inbox) ?? []), id])
+  response.writeHead(202).end()
+})
+
+async function follow(store: Store): Promise<void> {
+  const names = Array.from({ length: followers }, (_, at) => `https://${hosts[at % hosts.length]}/users/${at}`)
+  await Promise.all(
+    names.map(peer =>
+      store.admit(
+        {
+          agent: 'echo',
+          message: {
+            id: `${peer}#follow`,
+            thread_id: peer,
+            sender: { address: '@~unconfirmed@f.test', auth_method: 'none', verified: false },
+            recipient: '@echo@agents.test',
+            parts: [],
+            recipient_capabilities: { mention_relay: { kind: 'none' } },
+            received_via: 'activitypub',
+            received_at: '2026-01-01T00:00:00.000Z',
+            kind: 'follow',
+          },
+          duplicateKey: peer,
+          thread: { scope: peer, references: [] },
+          aliases: [],
+          proofs: [],
+          raw: { bytes: Buffer.from('{}'), form: 'json' },
+          target: null,
+          disposition: 'keep',
+          effects: [{ kind: 'relate', relation: 'follower', peer, target: { inbox: `${peer}/inbox` } }],
+        },
+        'test',
+      ),
+    ),
+  )
+}
+
+beforeAll(async () => {
+  simulation = await openSimulation()
+  await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
+  const sink = (server.address() as AddressInfo).port
+  directory = mkdtempSync(join(tmpdir(), 'postern-fan-out-'))
+  const port = await findFreePort()
+  const { loopback } = simulation.network
+  const config = describeTestConfig(simulation, directory, {
+    listen: { port },
+    log: { level: 'error' },
+    network: { loopback: { ...loopback, ...Object.fromEntries(hosts.map(host => [host, sink])) } },
+  })
+  const configPath = join(directory, 'postern.config.json')
+  writeFileSync(configPath, JSON.stringify(config))
+  gateway = createGatewayProcess(configPath)
+  url = `http://127.0.0.1:${port}`
+  await gateway.start()
+  await gateway.stop()
+  const file = readdirSync(directory).find(name => /\.(db|sqlite)$/.test(name)) ?? ''
+  const log = { debug() {}, info() {}, warn() {}, error() {} }
+  const store = await openSqliteStore({ path: join(directory, file), now: Date.now, log })
+  await follow(store)
+  await store.close()
+  await gateway.start()
+}, 60_000)
+afterAll(async () => {
+  await gateway.kill()
+  await simulation.close()
+  server.closeAllConnections()
+  server.close()
+})
+
+async function act(acts: readonly unknown[]): Promise<string> {
+  const headers = { authorization: `Bearer ${operatorToken}`, 'content-type': 'application/json' }
+  const answer = await fetch(`${url}/operator/api/agents/echo/acts`, {
+    method: 'POST',
+    headers,
+    body: JSON.stringify({ acts }),
+  })
+  const text = await answer.text()
+  if (!answer.ok) throw new Error(text)
+  return (JSON.parse(text) as { done: { id: string }[] }).done[0]?.id ?? ''
+}
+
+/** How many inboxes something of this kind came to. */
+function countReached(part: string): number {
+  return [...received.values()].filter(ids => ids.some(id => id.includes(part))).length
+}
+
+/** Deliveries that may be on their way at once, or are answered and not booked yet. */
+const underWay = 128
+
+test('a gateway that is killed in the middle of a post to a thousand inboxes reaches each of them, and none twice but where its answer was lost', {
+  timeout: 180_000,
+}, async () => {
+  const post = await act([{ act: 'post', parts: [{ kind: 'text', mime: 'text/plain', content: 'to all' }] }])
+  const kills = isLongRun ? [50, 300, 650] : [300]
+  for (const reached of kills) {
+    await vi.waitFor(() => expect(countReached('/activity')).toBeGreaterThan(reached), { timeout: 60_000, interval: 5 })
+    await gateway.kill()
+    await gateway.start()
+  }
+  // Soon enough that the post is still being spread.
+  await act([{ act: 'edit', response: post, parts: [{ kind: 'text', mime: 'text/plain', content: 'to all of you' }] }])
+  await vi.waitFor(() => expect(countReached('/updates/')).toBe(followers), { timeout: 60_000, interval: 50 })
+  expect(received.size).toBe(followers)
+  const copies = [...received.values()].map(ids => ids.filter(id => id.endsWith('/activity')).length)
+  expect(Math.min(...copies)).toBe(1)
+  expect(copies.filter(count => count > 1).length).toBeLessThanOrEqual(kills.length * underWay)
+  const isInOrder = (ids: readonly string[]) =>
+    ids.findLastIndex(id => id.endsWith('/activity')) < ids.findIndex(id => id.includes('/updates/'))
+  expect([...received.values()].every(isInOrder)).toBe(true)
+})

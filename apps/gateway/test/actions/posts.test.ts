@@ -1,0 +1,77 @@
+import type { ReceivedActivity } from '@postern/simulation'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import type { Output } from '../../src/cli/commands.ts'
+import { CommandError } from '../../src/cli/operator-client.ts'
+import { performAction } from '../../src/cli/post.ts'
+import { writeRunFile } from '../../src/run-file.ts'
+import type { TestGateway } from '../setup/gateway.ts'
+import { describeTestConfig, eventually, openTestGateway, origin } from '../setup/gateway.ts'
+
+// What an agent does of itself, from the terminal to a follower's server.
+
+let setup: TestGateway
+
+beforeAll(async () => {
+  setup = await openTestGateway()
+  await setup.simulation.fediverse.send({ to: '@echo@agents.test', type: 'Follow' })
+  await setup.simulation.fediverse.awaitActivity(({ activity }) => activity.type === 'Accept', 30_000)
+})
+afterAll(() => setup.close())
+
+/** As `postern post`, `edit` and `delete-post` do it beside the running gateway. */
+async function perform(act: Parameters<typeof performAction>[3], agent = 'echo'): Promise<string> {
+  writeRunFile(setup.dataDir, { url: setup.url(), pid: process.pid, isSimulating: true })
+  const tree = describeTestConfig(setup.simulation, setup.dataDir)
+  const printed: string[] = []
+  const output: Output = { json: false, print: text => printed.push(text) }
+  await performAction({ tree, baseDir: setup.dataDir, missing: [], path: undefined }, output, agent, act)
+  return printed.join('\n')
+}
+
+function says(content: string) {
+  return [{ kind: 'text' as const, mime: 'text/markdown' as const, content }]
+}
+
+function awaitActivity(type: string, text: string): Promise<ReceivedActivity> {
+  const matches = ({ activity }: ReceivedActivity) => activity.type === type && JSON.stringify(activity).includes(text)
+  return setup.simulation.fediverse.awaitActivity(matches, 30_000)
+}
+
+test('a post reaches who follows the agent, is changed, and is taken back', async () => {
+  const printed = await perform({ act: 'post', parts: says('We are *open* again.') })
+  const [, id = ''] = /^post: ([0-9a-f]{32})$/.exec(printed) ?? []
+  const created = await awaitActivity('Create', 'open')
+  const post = `${origin}/agents/echo/posts/${id}`
+  expect(created).toMatchObject({ host: 'mastodon.test', verified: true, activity: { actor: `${origin}/agents/echo` } })
+  expect(created.activity.object).toMatchObject({ id: post, content: '<p>We are <em>open</em> again.</p>' })
+  expect(await setup.show(`post:${id}`)).toMatchObject({ state: 'answered', response: { id }, flags: ['post'] })
+
+  expect(await perform({ act: 'edit', response: id, parts: says('We are closed.') })).toBe('edit: done')
+  const updated = await awaitActivity('Update', 'closed')
+  expect(updated).toMatchObject({ verified: true, activity: { object: { id: post, updated: expect.any(String) } } })
+
+  expect(await perform({ act: 'delete', response: id })).toBe('delete: done')
+  const deleted = await awaitActivity('Delete', post)
+  expect(deleted.verified).toBe(true)
+  const headers = { accept: 'application/activity+json' }
+  expect((await fetch(`${setup.url()}/agents/echo/posts/${id}`, { headers })).status).toBe(410)
+})
+
+test('a post goes out though it was made while no gateway was running', async () => {
+  await setup.gateway().stop()
+  const printed = await perform({ act: 'post', parts: says('Written in the dark.') })
+  await setup.restart()
+  const created = await awaitActivity('Create', 'Written in the dark.')
+  expect(JSON.stringify(created.activity)).toContain(printed.replace('post: ', ''))
+  await eventually(async () => (await setup.deliveries()).every(({ state }) => state === 'sent'))
+})
+
+test('what cannot be done is said in one line', async () => {
+  const parts = says('…')
+  await expect(perform({ act: 'post', parts }, 'nobody')).rejects.toThrow(
+    new CommandError('Cannot act: there is no such agent'),
+  )
+  await expect(perform({ act: 'delete', response: 'unknown' })).rejects.toThrow(
+    new CommandError('Cannot act: there is no such response or message, or no channel for it'),
+  )
+})

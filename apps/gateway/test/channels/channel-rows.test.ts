@@ -1,0 +1,162 @@
+import { hash } from 'node:crypto'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import type { TestGateway } from '../setup/gateway.ts'
+import { eventually, openTestGateway, operatorToken, origin } from '../setup/gateway.ts'
+
+const token = 'token-of-ann-for-the-tests'
+const owner = `web:${JSON.stringify([origin, 'ann'])}`
+
+let gateway: TestGateway
+
+beforeAll(async () => {
+  const auth = { tokens: [{ name: 'ann', sha256: hash('sha256', token) }] }
+  gateway = await openTestGateway(() => ({ web: { enabled: true, auth } }))
+})
+afterAll(() => gateway.close())
+
+type Entries = readonly { readonly kind: string }[]
+
+async function readThread(id: string): Promise<Entries> {
+  const query = new URLSearchParams({ thread: id, format: 'jsonl' })
+  return (await gateway.ask<{ messages: Entries }>(`/transcript?${query}`)).messages
+}
+
+/** What was handled and sent so far, what was refused, and how many entries a conversation has. */
+async function takeStock(id: string) {
+  const [messages, deliveries] = [await gateway.messages(), await gateway.deliveries()]
+  const handled = messages.filter(({ state }) => state !== 'ignored').map(message => message.id)
+  const { refusals } = await gateway.ask<{ refusals: readonly object[] }>('/refusals')
+  return { handled, deliveries: deliveries.length, refused: refusals.length, entries: (await readThread(id)).length }
+}
+
+async function postToInbox(activity: object): Promise<Response> {
+  const body = Buffer.from(JSON.stringify(activity))
+  const request = { method: 'POST' as const, url: `${origin}/inbox`, body }
+  const headers = await gateway.simulation.fediverse.sign(request, 'alice@mastodon.test')
+  return fetch(`${gateway.url()}/inbox`, { method: 'POST', headers, body })
+}
+
+describe('E-41: an own message that comes back', () => {
+  test('through the fediverse is taken without a word, and nobody answers it', async () => {
+    const { id } = await gateway.simulation.send({ via: 'activitypub', to: 'echo', text: 'say it' })
+    const create = gateway.simulation.fediverse.received.findLast(({ activity }) => activity.type === 'Create')
+    const before = await takeStock(id)
+    const answer = await postToInbox(create?.activity ?? {})
+    expect([answer.status, await answer.text()]).toEqual([202, ''])
+    expect(await takeStock(id)).toEqual(before)
+    // What only looks like one of ours is refused, and listed.
+    const forged = { ...create?.activity, id: `${origin}/agents/echo/posts/${'0'.repeat(32)}/activity` }
+    const refused = await postToInbox(forged)
+    expect([refused.status, await refused.json()]).toMatchObject([401, { code: 'signer_mismatch' }])
+    expect(await takeStock(id)).toEqual({ ...before, refused: before.refused + 1 })
+  })
+
+  test('by mail is taken without a word, and nobody answers it', async () => {
+    const { mail } = await gateway.simulation.mail.deliver({ to: 'echo@agents.test', subject: 'Say', text: 'it' })
+    const reply = await gateway.simulation.mail.awaitReply(mail.messageId, 30_000)
+    const before = await eventually(async () => {
+      const stock = await takeStock(mail.messageId)
+      return stock.entries === 2 && stock
+    })
+    const envelope = { from: 'alice@alice.test', to: ['echo@agents.test'] }
+    const answer = await gateway.simulation.mail.sendSmtp({ ...mail, octets: reply.octets, envelope })
+    expect(answer.code).toBe(250)
+    expect(await takeStock(mail.messageId)).toEqual(before)
+    expect((await gateway.messages())[0]).toMatchObject({
+      state: 'ignored',
+      flags: expect.arrayContaining(['own_mail']),
+    })
+  })
+})
+
+describe('E-42: the same external message twice', () => {
+  test('through the fediverse is handled once, and answered once', async () => {
+    const { id } = await gateway.simulation.send({ via: 'activitypub', to: 'echo', text: 'once' })
+    const { message } = await gateway.show(id)
+    const before = await takeStock(id)
+    const again = await postToInbox(message.raw as object)
+    expect([again.status, await again.text()]).toEqual([202, ''])
+    expect(await takeStock(id)).toEqual(before)
+    expect((await gateway.show(id)).duplicates).toBe(1)
+  })
+
+  test('by mail is handled once, and answered once', async () => {
+    const { mail } = await gateway.simulation.mail.deliver({ to: 'echo@agents.test', subject: 'Once', text: 'once' })
+    await gateway.simulation.mail.awaitReply(mail.messageId, 30_000)
+    const before = await takeStock(mail.messageId)
+    expect((await gateway.simulation.mail.sendSmtp(mail)).code).toBe(250)
+    expect(await takeStock(mail.messageId)).toEqual(before)
+    expect((await gateway.show(mail.messageId)).duplicates).toBe(1)
+    expect(gateway.simulation.mail.countArrivals(mail.messageId)).toBe(0)
+  })
+})
+
+async function ask(method: string, path: string, body?: object) {
+  const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' }
+  const answer = await fetch(`${gateway.url()}${path}`, {
+    method,
+    headers,
+    ...(body && { body: JSON.stringify(body) }),
+  })
+  const text = await answer.text()
+  return { status: answer.status, text }
+}
+
+const names = ['a/b', 'a:b', 'a', '../a', 'a/../b', 'a%2Fb', 'web:["echo","a"]', 'ä\u0000b'] as const
+
+test('S-14: locations share nothing, whatever characters they have', async () => {
+  const path = (name: string) => `/v1/store/${encodeURIComponent(name)}`
+  for (const name of names) {
+    const messages = [{ type: 'user_message', content: `in ${name}` }]
+    expect((await ask('POST', `${path(name)}/messages`, { messages })).status).toBe(200)
+  }
+  for (const name of names) {
+    const { text } = await ask('GET', `${path(name)}/conversation`)
+    expect(JSON.parse(text)).toMatchObject({ messages: [{ content: `in ${name}` }] })
+  }
+  expect((await ask('DELETE', path('a/b'))).status).toBe(200)
+  expect(JSON.parse((await ask('GET', `${path('a/b')}/conversation`)).text)).toEqual({ messages: [] })
+  expect((await ask('GET', `${path('a%2Fb')}/conversation`)).text).toContain('in a%2Fb')
+})
+
+test('W-32: a thread whose name has characters of a path stays in its own', async () => {
+  const threads = names.filter(name => !name.includes('\u0000'))
+  for (const [index, threadId] of threads.entries()) {
+    const messages = [{ id: `m${index}`, role: 'user', content: `said in ${threadId}` }]
+    const run = await ask('POST', '/api/v1/agent/runs', { threadId, runId: `run-${index}`, messages })
+    expect(run.text).toContain('RUN_FINISHED')
+  }
+  for (const threadId of threads) {
+    const { text } = await ask('GET', `/api/v1/agent/history?${new URLSearchParams({ threadId })}`)
+    const { messages } = JSON.parse(text) as { messages: readonly { content: string }[] }
+    expect(messages.map(({ content }) => content)).toEqual([`said in ${threadId}`, expect.any(String)])
+  }
+  expect((await ask('DELETE', `/api/v1/agent/threads/${encodeURIComponent('../a')}`)).status).toBe(200)
+  expect((await ask('GET', '/api/v1/agent/history?threadId=a')).status).toBe(200)
+})
+
+test('E-33: whoever reads in a call without its result, or a result without its call, is told which', async () => {
+  const query = new URLSearchParams({ owner, thread: 'copy:halves', format: 'swarm' })
+  const call = (id: string) => ({ id, type: 'function', function: { name: 'look', arguments: {} } })
+  const common = { agentName: 'desk', mode: 'tool' }
+  const messages = [
+    { ...common, role: 'assistant', content: '', tool_calls: [call('c1')] },
+    { ...common, role: 'tool', content: 'found', tool_call_id: 'c1' },
+    { ...common, role: 'assistant', content: '', tool_calls: [call('c2')] },
+    { ...common, role: 'tool', content: 'lost', tool_call_id: 'c3' },
+  ]
+  const answer = await fetch(`${gateway.url()}/operator/api/transcript?${query}`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${operatorToken}`, 'content-type': 'application/json' },
+    body: JSON.stringify({ messages }),
+  })
+  expect(await answer.json()).toMatchObject({
+    added: 4,
+    findings: [
+      { code: 'orphan_tool_call', message: 'a call without its result', index: 2 },
+      { code: 'orphan_tool_result', message: 'a result without its call', index: 3 },
+    ],
+  })
+  const stored = await gateway.ask<{ messages: readonly object[] }>(`/transcript?${query}`)
+  expect(stored.messages).toHaveLength(4)
+})

@@ -1,0 +1,217 @@
+import { randomBytes } from 'node:crypto'
+import { once } from 'node:events'
+import type { Server, ServerResponse } from 'node:http'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { setTimeout as delay } from 'node:timers/promises'
+import type { Channel, LogFields, Platform, Store, Worker, WorkerOptions } from '@postern/core'
+import { createBreaker, startWorker } from '@postern/core'
+import { createGuardedFetch } from '@postern/http'
+import { openSqliteStore } from '@postern/store'
+import { sketchIntake } from '@postern/testing'
+import { afterEach, expect, test } from 'vitest'
+import { slots } from '../../src/work.ts'
+
+const minute = 60_000
+
+/** A host that takes what comes, or takes connections and says nothing. */
+interface Sink {
+  readonly port: number
+  /** What was taken, in order. */
+  readonly taken: readonly string[]
+  connections(): number
+  isDown(): boolean
+  fall(): void
+  rise(): void
+  close(): Promise<void>
+}
+
+async function openSink(): Promise<Sink> {
+  const taken: string[] = []
+  let connections = 0
+  let isDown = false
+  const server: Server = createServer((request, response: ServerResponse) => {
+    if (isDown) return
+    taken.push(request.url ?? '')
+    response.writeHead(202, { connection: 'close' }).end()
+  })
+  server.on('connection', () => {
+    connections += 1
+  })
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  return {
+    port: (server.address() as AddressInfo).port,
+    taken,
+    connections: () => connections,
+    isDown: () => isDown,
+    fall() {
+      isDown = true
+    },
+    rise() {
+      isDown = false
+    },
+    close: () =>
+      new Promise(resolve => {
+        server.close(() => resolve())
+        server.closeAllConnections()
+      }),
+  }
+}
+
+interface Line {
+  readonly store: Store
+  readonly logged: readonly (readonly [string, LogFields])[]
+  advance(ms: number): void
+  /** Queues `count` deliveries to a host, five to a thread. */
+  queue(host: string, count: number, name?: string): Promise<void>
+  work(): void
+}
+
+const open: { close(): Promise<void> | void }[] = []
+afterEach(async () => {
+  for (const thing of open.splice(0).toReversed()) await thing.close()
+})
+
+interface LineOptions {
+  readonly giveUpAfterMs: number
+  readonly timeoutMs: number
+  readonly slots: Omit<WorkerOptions, 'holder'>
+}
+
+const fewSlots = { turnSlots: 1, turnsPerAgent: 1, deliverySlots: 64, deliveriesPerHost: 4, leaseMs: 60_000 }
+
+/** The real store, worker and guard; the channel posts the number of a delivery and nothing else. */
+async function openLine(
+  sinks: Readonly<Record<string, Sink>>,
+  { giveUpAfterMs = 48 * 60 * minute, timeoutMs = 150, slots = fewSlots }: Partial<LineOptions> = {},
+): Promise<Line> {
+  let shift = 0
+  const logged: (readonly [string, LogFields])[] = []
+  const keep = (fields: LogFields, text: string) => void logged.push([text, fields])
+  const ports = Object.entries(sinks).map(([host, { port }]) => [host, port] as const)
+  const fetch = createGuardedFetch({ userAgent: 'Postern/0', loopback: Object.fromEntries(ports) })
+  const platform: Platform = {
+    fetch,
+    resolveDns: async () => [],
+    submitMail: async () => ({ response: '' }),
+    now: () => Date.now() + shift,
+    randomBytes: count => randomBytes(count),
+    sleep: (ms, signal) => delay(ms, undefined, signal && { signal }).catch(() => undefined),
+    log: { debug: keep, info: keep, warn: keep, error: keep },
+  }
+  const store = await openSqliteStore({ path: ':memory:', now: platform.now, log: platform.log })
+  open.push({ close: () => fetch.close() }, store, ...Object.values(sinks))
+  const channel: Partial<Channel> = {
+    prepare: ({ to, id }) => ({
+      wire: id,
+      async transmit() {
+        // Short for those alone that never answer: a busy machine takes its time for the others.
+        const isDown = sinks[new URL(to).host]?.isDown()
+        await fetch(`${to}/${id}`, { method: 'POST', timeoutMs: isDown ? timeoutMs : 30_000 })
+        return {}
+      },
+    }),
+  }
+  const retry = { baseMs: 50, capMs: 1_000, giveUpAfterMs }
+  const sending = { store, platform, retry, breaker: createBreaker(platform), findChannel: () => channel as Channel }
+
+  return {
+    store,
+    logged,
+    advance(ms) {
+      shift += ms
+    },
+    async queue(host, count, name = '') {
+      for (let at = 0; at < count; at += 1) {
+        const thread = Math.floor(at / 5)
+        const message = { thread_id: `${host} ${name}${thread}` }
+        const deliveries = [{ to: `https://${host}/${name}${thread}`, target: null }]
+        await store.admit(sketchIntake(`${host} ${name}${at}`, { message, deliveries, disposition: 'keep' }), 'c')
+      }
+    },
+    work() {
+      const options = { holder: 'test', ...slots }
+      const worker: Worker = startWorker(
+        { ...sending, findAgent: () => undefined } as never,
+        sending,
+        platform,
+        options,
+      )
+      open.push({ close: () => worker.stop(500) })
+    },
+  }
+}
+
+async function countOf({ store }: Line, state: 'sent' | 'later' | 'dead', to: string): Promise<number> {
+  const list = await store.listDeliveries({ limit: 500 })
+  return list.filter(delivery => delivery.state === state && delivery.to.startsWith(to)).length
+}
+
+const patience = { timeout: 30_000, interval: 20 }
+
+test('a dead host costs five connections and one each time it is tried again; back again it gets everything, in order', async () => {
+  const [dead, healthy] = [await openSink(), await openSink()]
+  const line = await openLine({ 'dead.test': dead, 'healthy.test': healthy })
+  dead.fall()
+  await line.queue('dead.test', 50)
+  await line.queue('healthy.test', 50)
+  line.work()
+  await expect.poll(() => healthy.taken.length, patience).toBe(50)
+  expect(dead.connections()).toBeLessThanOrEqual(5)
+  // Five to a thread, one after another: the first of each waits, the others behind it.
+  await expect.poll(() => countOf(line, 'later', 'https://dead.test/'), patience).toBe(10)
+  expect(dead.connections()).toBe(5)
+
+  line.advance(31 * minute)
+  await expect.poll(() => opened(line), patience).toEqual([1, 2])
+  expect(dead.connections()).toBe(6)
+
+  dead.rise()
+  line.advance(61 * minute)
+  await expect.poll(() => dead.taken.length, patience).toBe(50)
+  await expect.poll(() => countOf(line, 'sent', 'https://dead.test/'), patience).toBe(50)
+  expect(line.logged.filter(([text]) => text === 'host answers again')).toEqual([
+    ['host answers again', { host: 'dead.test' }],
+  ])
+  for (let thread = 0; thread < 10; thread += 1) {
+    const ids = dead.taken.filter(url => url.startsWith(`/${thread}/`)).map(url => Number(url.split('/')[2]))
+    expect(ids).toHaveLength(5)
+    expect(ids).toEqual(ids.toSorted((a, b) => a - b))
+  }
+})
+
+function opened({ logged }: Line): readonly unknown[] {
+  return logged.filter(([text]) => text === 'host left alone: it does not answer').map(([, fields]) => fields.opened)
+}
+
+test('what waits for a dead host dies with a reason when its time is over', async () => {
+  const dead = await openSink()
+  const line = await openLine({ 'dead.test': dead }, { giveUpAfterMs: 20 * minute })
+  dead.fall()
+  await line.queue('dead.test', 50)
+  line.work()
+  await expect.poll(() => opened(line), patience).toEqual([1])
+  line.advance(21 * minute)
+  await expect.poll(() => countOf(line, 'dead', 'https://dead.test/'), patience).toBe(50)
+  const [delivery] = await line.store.listDeliveries({ limit: 1 })
+  expect(delivery?.last_error).toContain('its host does not answer and is left alone for a while')
+  expect(dead.connections()).toBe(5)
+})
+
+test('fifty hosts that hang do not keep an answer to another one waiting', async () => {
+  const [dead, healthy] = [await openSink(), await openSink()]
+  const hosts = Array.from({ length: 50 }, (_, at) => `h${at}.evil.test`)
+  const sinks = { ...Object.fromEntries(hosts.map(host => [host, dead])), 'healthy.test': healthy }
+  const timeoutMs = 10_000
+  const line = await openLine(sinks, { timeoutMs, slots })
+  dead.fall()
+  for (let round = 0; round < slots.deliveriesPerHost; round += 1) {
+    for (const host of hosts) await line.queue(`${host}`, 1, `${round}`)
+  }
+  await line.queue('healthy.test', 1)
+  line.work()
+  await expect.poll(() => healthy.taken.length, patience).toBe(1)
+  // All of them hang still.
+  expect(await countOf(line, 'later', 'https://h')).toBe(0)
+})

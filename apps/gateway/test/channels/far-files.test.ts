@@ -1,0 +1,44 @@
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import type { WebGateway } from '../setup/web-gateway.ts'
+import { openWebGateway } from '../setup/web-gateway.ts'
+
+// Answers that refer to files which the gateway does not have.
+
+let web: WebGateway
+
+beforeAll(async () => {
+  web = await openWebGateway(
+    {},
+    { agents: { pointer: { use: '../agents/chat/pointer.ts' } }, default_agent: 'pointer' },
+  )
+})
+afterAll(() => web.close())
+
+/** The words, the address of what lies elsewhere, and a line for what lies nowhere. */
+function expectWhole(answer: unknown): void {
+  const text = JSON.stringify(answer)
+  expect(text).toContain('Here are the plans.')
+  expect(text).toContain('https://files.test/plans.pdf')
+  expect(text).toContain('lost.pdf: this file is not stored here.')
+  expect(text).not.toMatch(/attachments\/[ab]{64}/)
+}
+
+test.each(['activitypub', 'a2a', 'email'] as const)(
+  'by %s an answer keeps its words, and a file that lies elsewhere is given by its address',
+  async via => {
+    const { reply } = await web.gateway.simulation.send({
+      via,
+      to: 'pointer',
+      text: 'The plans, please.',
+      timeoutMs: 30_000,
+    })
+    expectWhole(reply)
+  },
+)
+
+test('in the chat an answer keeps its words, and a file that lies elsewhere is given by its address', async () => {
+  const threadId = 'far-files'
+  await web.say('The plans, please.', { threadId })
+  const rows = await web.readHistory(threadId)
+  expectWhole(rows.filter(({ role }) => role === 'assistant'))
+})

@@ -1,0 +1,257 @@
+import type { NormalizedMessage } from '@postern/core'
+import { normalizedMessageSchema, transportMethods } from '@postern/core'
+import { describeSendRequest } from '@postern/simulation'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { eventually, origin } from '../setup/gateway.ts'
+import type { SlowGateway } from '../setup/slow-gateway.ts'
+import { openSlowGateway } from '../setup/slow-gateway.ts'
+
+// Rules of the Mentionable reference that hold for every door: what an agent reads, by real sockets and real proofs.
+
+let gateway: SlowGateway
+
+beforeAll(async () => {
+  gateway = await openSlowGateway({
+    desk: { history: { keep_head: 0, max_turns: 2 } },
+    tools: { use: 'builtin:help' },
+  })
+})
+afterAll(() => gateway.close())
+
+/** What the agent is given next; it answers at once. */
+async function readNext(): Promise<NormalizedMessage> {
+  const run = await gateway.nextRun()
+  run.finish()
+  return run.message
+}
+
+interface Endpoint {
+  /** A first message; the ids it went under. */
+  first(): Promise<{ readonly id: string; readonly thread: string }>
+  /** One that answers it. */
+  reply(): Promise<{ readonly id: string; readonly thread: string; readonly inReplyTo: string }>
+}
+
+const context = 'https://mastodon.test/contexts/mentionable'
+let note = ''
+let mail = ''
+
+const endpoints: Readonly<Record<'activitypub' | 'a2a' | 'email', Endpoint>> = {
+  activitypub: {
+    async first() {
+      const { activityId, objectId } = await gateway.simulation.fediverse.deliver({
+        to: '@desk@agents.test',
+        text: 'first',
+        context,
+      })
+      note = objectId
+      return { id: activityId, thread: context }
+    },
+    async reply() {
+      const { activityId } = await gateway.simulation.fediverse.deliver({
+        to: '@desk@agents.test',
+        text: 'reply',
+        context,
+        inReplyTo: note,
+      })
+      return { id: activityId, thread: context, inReplyTo: note }
+    },
+  },
+  a2a: {
+    async first() {
+      void call({ messageId: 'first', contextId: 'mentionable' })
+      return { id: 'first', thread: 'mentionable' }
+    },
+    async reply() {
+      const metadata = { mentionable: { in_reply_to: 'first' } }
+      void call({ messageId: 'reply', contextId: 'mentionable', metadata })
+      return { id: 'reply', thread: 'mentionable', inReplyTo: 'first' }
+    },
+  },
+  email: {
+    async first() {
+      const sent = await gateway.simulation.mail.deliver({
+        to: 'desk@agents.test',
+        text: 'first',
+        subject: 'Mentionable',
+      })
+      mail = sent.mail.messageId.replace(/[<>]/g, '')
+      return { id: mail, thread: mail }
+    },
+    async reply() {
+      const sent = await gateway.simulation.mail.deliver({
+        to: 'desk@agents.test',
+        text: 'reply',
+        subject: 'Re: Mentionable',
+        inReplyTo: `<${mail}>`,
+        references: [`<${mail}>`],
+      })
+      return { id: sent.mail.messageId.replace(/[<>]/g, ''), thread: mail, inReplyTo: mail }
+    },
+  },
+}
+
+function call(place: { messageId: string; contextId: string; metadata?: Record<string, unknown> }) {
+  return gateway.simulation.a2a.deliver({ url: `${origin}/agents/desk/a2a`, text: place.messageId, ...place })
+}
+
+/** MN-9.2, a column for each protocol. */
+const columns = {
+  activitypub: {
+    auth_method: ['ap-http-signature'],
+    address: /^@alice@mastodon\.test$/,
+    mention_relay: { kind: 'addressing', envelope_fields: ['to', 'cc'], also_inline: true },
+  },
+  a2a: { auth_method: ['a2a-jwt', 'a2a-oauth'], address: /^@[^@]+@[a-z.-]+\.test$/, mention_relay: { kind: 'none' } },
+  email: {
+    auth_method: ['email-dkim', 'email-dmarc'],
+    address: /^@alice@alice\.test$/,
+    mention_relay: { kind: 'recipient-field', fields: ['to', 'cc'] },
+  },
+} as const
+
+describe.each(Object.keys(endpoints) as (keyof typeof endpoints)[])('MN-9.2, %s:', via => {
+  const column = columns[via]
+  let sent: Awaited<ReturnType<Endpoint['first']>>
+  let answer: Awaited<ReturnType<Endpoint['reply']>>
+  let first: NormalizedMessage
+  let reply: NormalizedMessage
+
+  beforeAll(async () => {
+    sent = await endpoints[via].first()
+    first = await readNext()
+    await eventually(async () => (await gateway.show(first.id)).state === 'answered')
+    answer = await endpoints[via].reply()
+    reply = await readNext()
+  })
+
+  test('MN-2: the agent reads a whole NormalizedMessage, in UTC, for one of our agents', () => {
+    expect(normalizedMessageSchema.safeParse(JSON.parse(JSON.stringify(first))).error).toBeUndefined()
+    expect(first.received_at).toMatch(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z$/)
+    expect(first.recipient).toBe('@desk@agents.test')
+  })
+  test('id is the protocol’s own', () => expect([first.id, reply.id]).toEqual([sent.id, answer.id]))
+  test('thread_id is the conversation’s, for all of it', () =>
+    expect([first.thread_id, reply.thread_id]).toEqual([sent.thread, answer.thread]))
+  test('in_reply_to is there when something is answered', () =>
+    expect([first.in_reply_to, reply.in_reply_to]).toEqual([undefined, answer.inReplyTo]))
+  test('sender.address is the verified sender’s', () => expect(first.sender.address).toMatch(column.address))
+  test('auth_method names the proof', () => expect(column.auth_method).toContain(first.sender.auth_method))
+  test('profile is what the transport knows of him (MN-2.2)', () => {
+    const { profile, display_name } = first.sender
+    if (via === 'a2a') return expect(profile).toBeUndefined()
+    return expect(profile?.display_name ?? display_name).toMatch(/Alice/)
+  })
+  test('mention_relay is the protocol’s, without exception (MN-8.1)', () => {
+    expect(first.recipient_capabilities.mention_relay).toEqual(column.mention_relay)
+    expect(reply.recipient_capabilities.mention_relay).toEqual(column.mention_relay)
+  })
+  test('received_via names the door', () => expect(first.received_via).toBe(via))
+  test('raw is what arrived, without credentials', () => {
+    const text = typeof first.raw === 'string' ? first.raw : JSON.stringify(first.raw)
+    const marks = { activitypub: '"type":"Create"', a2a: '"messageId":"first"', email: 'Subject: Mentionable' }
+    expect(text).toContain(marks[via])
+    expect(text).not.toMatch(/Bearer |"authorization"|"signature":/i)
+  })
+  test('MN-9.1: the door checked the credential, minted evidence of it, and gave the history (MN-1.1, MN-2.1)', () => {
+    const { sender } = reply
+    expect(sender.verified).toBe(true)
+    const [evidence] = sender.identities ?? []
+    expect(evidence).toMatchObject({
+      method: transportMethods[sender.auth_method as keyof typeof transportMethods],
+      audience: '@desk@agents.test',
+      proof: { type: 'transport' },
+    })
+    expect(reply.history?.map(({ role }) => role)).toEqual(['user', 'assistant'])
+  })
+  test('MN-5, MN-2.3: each turn has its own sender, parts, role and time, oldest first', () => {
+    const [asked, answered] = reply.history ?? []
+    expect(asked).toMatchObject({ id: sent.id, role: 'user', sender: { address: first.sender.address } })
+    expect(answered).toMatchObject({ role: 'assistant', sender: { address: '@desk@agents.test' } })
+    expect(asked?.parts[0]).toMatchObject({ kind: 'text', content: expect.stringContaining('first') })
+    const times = (reply.history ?? []).map(({ timestamp }) => timestamp)
+    for (const time of times) expect(time).toMatch(/Z$/)
+    expect(times).toEqual(times.toSorted())
+  })
+})
+
+test('MN-5: the gateway trims by the agent’s policy, before the agent is called (MN-2.4)', async () => {
+  const heard: NormalizedMessage[] = []
+  for (const text of ['one', 'two', 'three']) {
+    void call({ messageId: `trim ${text}`, contextId: 'trim' })
+    heard.push(await readNext())
+    await eventually(async () => (await gateway.show(`trim ${text}`)).state === 'answered')
+  }
+  expect(heard.map(({ history = [] }) => history.length)).toEqual([0, 2, 2])
+  expect(heard[2]?.history?.map(({ id, role }) => (role === 'user' ? id : role))).toEqual(['trim two', 'assistant'])
+})
+
+test('MN-4.2, MN-3: a streamed tool call is told twice under one id, begun and ended; words about tools are words', async () => {
+  const { a2a } = gateway.simulation
+  const client = await a2a.client(`${origin}/agents/tools/.well-known/agent-card.json`, await a2a.token())
+  const told: { type: string; toolCallId: string }[] = []
+  let words = ''
+  for await (const { payload } of client.sendMessageStream(describeSendRequest('tool'))) {
+    if (payload?.$case !== 'artifactUpdate') continue
+    for (const { content } of payload.value.artifact?.parts ?? []) {
+      if (content?.$case === 'data') told.push(content.value as (typeof told)[number])
+      if (content?.$case === 'text') words += content.value
+    }
+  }
+  expect(told.map(({ type }) => type)).toEqual(['tool-call', 'tool-result'])
+  expect(new Set(told.map(({ toolCallId }) => toolCallId)).size).toBe(1)
+  expect(words).not.toBe('')
+  void call({ messageId: 'calling search(...)', contextId: 'words' })
+  expect((await readNext()).parts).toEqual([{ kind: 'text', mime: 'text/plain', content: 'calling search(...)' }])
+})
+
+test('MN-1.3: every document of discovery is at the root of the domain, by https addresses only', async () => {
+  for (const path of [
+    '/.well-known/webfinger?resource=acct:desk@agents.test',
+    '/.well-known/agent-card/desk',
+    '/.well-known/agent-card.json',
+    '/.well-known/mentionable-agents.json',
+  ]) {
+    const answer = await fetch(`${gateway.url()}${path}`)
+    expect([path, answer.status]).toEqual([path, 200])
+    expect(await answer.text()).not.toMatch(/http:\/\/(?!webfinger\.net\/rel\/)/)
+  }
+})
+
+test('MN-1.3: the legacy relation and the legacy addresses of specifications are never written (MN-1.6)', async () => {
+  for (const path of ['/.well-known/webfinger?resource=acct:desk@agents.test', '/.well-known/agent-card/desk']) {
+    const text = await (await fetch(`${gateway.url()}${path}`)).text()
+    expect(text).not.toMatch(/mentionable\.dev\/(agent-card|spec\/)/)
+    expect(text).toContain('https://mentionable.dev/ns/')
+  }
+})
+
+test('MN-1.4: the card says how to call: endpoint, transport, modes, skills and what proves a caller', async () => {
+  const card = await (await fetch(`${gateway.url()}/.well-known/agent-card/desk`)).json()
+  expect(card).toMatchObject({
+    address: '@desk@agents.test',
+    name: expect.any(String),
+    version: expect.stringMatching(/^\d+\.\d+\.\d+/),
+    protocol_version: '0.1',
+    a2a: {
+      endpoint: expect.stringMatching(/^https:\/\//),
+      transport: expect.stringMatching(/^https\+(json|sse|jsonrpc)$/),
+      capabilities: { streaming: true, extensions: expect.any(Array) },
+      skills: expect.any(Array),
+      input_modes: expect.arrayContaining([{ kind: 'text', mime: 'text/plain' }]),
+      output_modes: expect.any(Array),
+      auth: { scheme: expect.stringMatching(/^(none|bearer-jwt|oauth2)$/) },
+    },
+    mentionable: expect.any(Object),
+  })
+})
+
+test('MN-1.5: the host’s own card is the default agent’s, and its endpoint is the host’s', async () => {
+  const card = (await (await fetch(`${gateway.url()}/.well-known/agent-card.json`)).json()) as { name: string }
+  const own = (await (await fetch(`${gateway.url()}/agents/desk/.well-known/agent-card.json`)).json()) as {
+    name: string
+  }
+  expect(card.name).toBe(own.name)
+  void gateway.simulation.a2a.deliver({ url: `${origin}/a2a`, text: 'to the host', messageId: 'host' })
+  expect(await readNext()).toMatchObject({ id: 'host', recipient: '@desk@agents.test' })
+})

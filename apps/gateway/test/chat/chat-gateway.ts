@@ -1,0 +1,122 @@
+import { hash } from 'node:crypto'
+import type { BaseEvent, Message } from '@ag-ui/client'
+import { HttpAgent } from '@ag-ui/client'
+import { openPeople } from '../setup/people-gateway.ts'
+import { withoutWarnings } from '../setup/web-gateway.ts'
+
+export type Who = 'ann' | 'bob'
+
+export interface Thread {
+  readonly threadId: string
+  readonly via: string
+  readonly beginning: string
+  readonly begun_at: string
+  readonly last_at: string
+  readonly shared?: true
+}
+
+export interface Shown {
+  readonly id: string
+  readonly seq: number
+  readonly role: string
+  readonly content: string
+  readonly metadata: Record<string, unknown>
+}
+
+export interface Told {
+  readonly events: readonly BaseEvent[]
+  readonly text: string
+  readonly client: HttpAgent
+}
+
+interface Turning {
+  readonly threadId?: string
+  readonly as?: Who
+  readonly agent?: string
+  readonly client?: HttpAgent | undefined
+}
+
+const tokenOf = (who: Who) => `token-of-${who}-for-the-tests`
+let count = 0
+export const name = (what: string) => `${what}-${++count}`
+
+export type ChatGateway = Awaited<ReturnType<typeof openChatGateway>>
+
+/** The gateway of people who write by mail and from the fediverse, who chat as well. */
+export async function openChatGateway(overrides: Record<string, unknown> = {}) {
+  const tokens = (['ann', 'bob'] as const).map(who => ({ name: who, sha256: hash('sha256', tokenOf(who)) }))
+  const issuer = 'https://issuer.test'
+  const issuers = [{ issuer, audience: 'chat', jwks: `${issuer}/.well-known/jwks.json` }]
+  const web = { enabled: true, auth: { tokens, issuers } }
+  const people = await openPeople({ default_agent: 'desk', web, ...overrides })
+
+  function call(path: string, { as = 'ann' as Who, ...init }: RequestInit & { as?: Who } = {}): Promise<Response> {
+    const headers = { 'content-type': 'application/json', authorization: `Bearer ${tokenOf(as)}` }
+    return fetch(`${people.gateway.url()}${path}`, { ...init, headers })
+  }
+
+  const base = (agent: string) => `/api/v1/agents/${agent}`
+
+  /** What somebody says in a chat, by the real client: it refuses a stream that breaks a rule of AG-UI. */
+  async function chat(
+    text: string,
+    { threadId, as = 'ann', agent = 'desk', client: known }: Turning = {},
+  ): Promise<Told> {
+    const url = `${people.gateway.url()}${base(agent)}/runs`
+    const headers = { authorization: `Bearer ${tokenOf(as)}` }
+    const client = known ?? new HttpAgent({ url, headers, threadId: threadId ?? name('thread') })
+    client.addMessage({ id: name('msg'), role: 'user', content: text })
+    const events: BaseEvent[] = []
+    await withoutWarnings(() =>
+      client.runAgent(
+        { runId: name('run') },
+        {
+          onEvent: ({ event }) => void events.push(event),
+          onRunFailed: ({ error }) => void events.push({ type: 'failed', error } as never),
+        },
+      ),
+    )
+    return { events, text: textOf(client.messages.at(-1)), client }
+  }
+
+  return {
+    ...people,
+    call,
+    chat,
+    async threads(as: Who = 'ann', agent = 'desk'): Promise<readonly Thread[]> {
+      const answer = await call(`${base(agent)}/threads`, { as })
+      return ((await answer.json()) as { threads: readonly Thread[] }).threads
+    },
+    history: (threadId: string, as: Who = 'ann', agent = 'desk') =>
+      call(`${base(agent)}/history?threadId=${encodeURIComponent(threadId)}`, { as }),
+    async read(threadId: string, as: Who = 'ann', agent = 'desk'): Promise<readonly Shown[]> {
+      const answer = await this.history(threadId, as, agent)
+      return ((await answer.json()) as { messages: readonly Shown[] }).messages
+    },
+    postRun(body: object, as: Who = 'ann', agent = 'desk') {
+      return call(`${base(agent)}/runs`, { as, method: 'POST', body: JSON.stringify(body) })
+    },
+    /** Links a person who chats with an account of the fediverse. */
+    async linkAccount(account: string, { as = 'ann' as Who, agent = 'desk' } = {}): Promise<Told> {
+      const [user, host] = account.split('@')
+      const actor = `https://${host}/users/${user}`
+      const before = await this.countCodes(actor)
+      const { client } = await chat(`link acct:${account}`, { as, agent })
+      return chat(`confirm ${await people.postedCode(actor, before + 1)}`, { as, agent, client })
+    },
+    async linkMailbox(address: string, { as = 'ann' as Who, agent = 'desk' } = {}): Promise<Told> {
+      const before = people.codesTo(address)
+      const { client } = await chat(`link ${address}`, { as, agent })
+      return chat(`confirm ${await people.mailedCode(address, before + 1)}`, { as, agent, client })
+    },
+    countCodes: async (actor: string) =>
+      people.gateway.simulation.fediverse.received.filter(({ activity }) => {
+        const note = activity.object as { content?: string; to?: string[] } | undefined
+        return note?.to?.includes(actor) && /[2-9A-HJ-NP-Z]{5}-[2-9A-HJ-NP-Z]{5}/.test(note.content ?? '')
+      }).length,
+  }
+}
+
+function textOf(message: Message | undefined): string {
+  return typeof message?.content === 'string' ? message.content : ''
+}

@@ -1,0 +1,87 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { readConfided } from '../setup/people-gateway.ts'
+import type { ChatGateway, Thread } from './chat-gateway.ts'
+import { name, openChatGateway } from './chat-gateway.ts'
+
+// What people try who had an account before, or have it now.
+
+let gateway: ChatGateway
+
+beforeAll(async () => {
+  const use = '../agents/people/patient-confidant.ts'
+  gateway = await openChatGateway({
+    agents: {
+      desk: { use, people: { link: true, share: 'history+state' }, concurrency: 4 },
+      quiet: { use, people: { link: true }, concurrency: 4 },
+    },
+  })
+})
+afterAll(() => gateway.close())
+
+const listPage = async (query: string, agent: string) => {
+  const answer = await gateway.call(`/api/v1/agents/${agent}/threads?${query}`)
+  return (await answer.json()) as { threads: readonly Thread[]; next_before?: number }
+}
+
+test('the list of threads goes on behind one in which nobody has spoken to the agent', async () => {
+  for (const words of ['first', 'second']) await gateway.chat(words)
+  await gateway.chat('linked')
+  const seen: string[] = []
+  for (let query = 'limit=1', pages = 0; pages < 9; pages += 1) {
+    const { threads, next_before } = await listPage(query, 'desk')
+    seen.push(...threads.map(({ beginning }) => beginning))
+    if (next_before === undefined) break
+    query = `limit=1&before=${next_before}`
+  }
+  expect(seen).toEqual(['second', 'first'])
+})
+
+describe('C-30: an account that two people have one after the other', () => {
+  const account = 'alice@mastodon.test'
+
+  test('gives the agent nothing of what the first one said in his chat', async () => {
+    const { thread } = await gateway.dm('my order is late')
+    await gateway.linkAccount(account)
+    const own = (await gateway.threads()).find(({ via }) => via === 'activitypub')
+    await gateway.chat('my secret is durian', { threadId: own?.threadId ?? '' })
+    const still = await gateway.dm('and now?', { inReplyTo: thread })
+    expect(readConfided(still.text).past.join()).toContain('durian')
+    await gateway.dm('unlink @ann@web.agents.test')
+    const post = await gateway.dm('and after that?', { inReplyTo: thread })
+    expect(readConfided(post.text).past.join()).toContain('my order is late')
+    expect(post.text).not.toContain('durian')
+    await gateway.linkAccount(account, { as: 'bob' })
+    const { text } = await gateway.chat('what did I say?', { threadId: own?.threadId ?? '', as: 'bob' })
+    expect(readConfided(text).past.join()).toContain('my order is late')
+    expect(text).not.toContain('durian')
+  })
+})
+
+test.each(['desk', 'quiet'])('C-30: a run of who is unlinked while it waits is given no past: %s', async agent => {
+  const from = 'bob@mastodon.test'
+  await gateway.dm('the safe is behind the picture', { from, to: agent })
+  await gateway.linkAccount(from, { agent })
+  const own = (await gateway.threads('ann', agent)).find(({ via }) => via === 'activitypub')
+  const threadId = own?.threadId ?? ''
+  const ask = (content: string) =>
+    gateway.postRun(
+      { threadId, runId: name('run'), messages: [{ id: name('msg'), role: 'user', content }] },
+      'ann',
+      agent,
+    )
+  const held = await ask('hold')
+  const waiting = await ask('where is the safe?')
+  expect([held.status, waiting.status]).toEqual([200, 200])
+  const { text } = await gateway.dm('unlink @ann@web.agents.test', { from, to: agent })
+  expect(text).toContain('is not linked with this address any more')
+  await gateway.chat('go', { as: 'bob', agent })
+  // It had its past when it began.
+  expect(await readAnswer(held)).toContain('behind the picture')
+  expect(await readAnswer(waiting)).toBe('{"past":[],"kept":[],"knows":[]}')
+})
+
+async function readAnswer(run: Response): Promise<string> {
+  const events = (await run.text()).split('\n\n').filter(line => line.startsWith('data: '))
+  const told = events.map(line => JSON.parse(line.slice(6)) as { readonly type: string; readonly delta?: string })
+  return told.flatMap(({ type, delta }) => (type === 'TEXT_MESSAGE_CONTENT' ? [delta] : [])).join('')
+}

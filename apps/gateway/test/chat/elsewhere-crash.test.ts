@@ -1,0 +1,93 @@
+import { hash } from 'node:crypto'
+import { drawDelays } from '@postern/testing/scale'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { eventually } from '../setup/gateway.ts'
+import type { KilledGateway } from '../setup/killed-gateway.ts'
+import { openKilledGateway } from '../setup/killed-gateway.ts'
+
+// C-30: kill -9 between a word in the chat and its answer on the fediverse: nothing is lost, and nothing comes twice.
+
+const delays = drawDelays({ quick: 3, long: 8, lastMs: 56 })
+const token = 'token-of-ann-for-the-tests'
+const alice = 'https://mastodon.test/users/alice'
+let setup: KilledGateway
+
+beforeAll(async () => {
+  const tokens = [{ name: 'ann', sha256: hash('sha256', token) }]
+  const agents = { desk: { use: 'builtin:echo', people: { link: true } } }
+  setup = await openKilledGateway({ overrides: { agents, web: { enabled: true, auth: { tokens } } } })
+})
+afterAll(() => setup.close())
+
+const call = (path: string, body?: object) =>
+  fetch(`${setup.url}/api/v1/agent${path}`, {
+    headers: { authorization: `Bearer ${token}` },
+    ...(body && { method: 'POST', body: JSON.stringify(body) }),
+  })
+
+interface Note {
+  readonly id: string
+  readonly content: string
+  readonly to: readonly string[]
+}
+
+/** What arrives again under its id is the same to every server. */
+function notes(): readonly string[] {
+  const all = setup.simulation.fediverse.received.map(({ activity }) => activity.object as Note | undefined)
+  const mine = all.flatMap(note => (note?.to?.includes(alice) ? [[note.id, note.content] as const] : []))
+  return [...new Map(mine).values()]
+}
+
+async function say(content: string, threadId: string, runId = `run-${content}`): Promise<number> {
+  const answer = await call('/runs', { threadId, runId, messages: [{ id: `msg-${runId}`, role: 'user', content }] })
+  await answer.text()
+  return answer.status
+}
+
+/** Links the account, and gives the thread that it began. */
+async function openThread(): Promise<string> {
+  const { objectId } = await setup.simulation.fediverse.deliver({
+    to: '@desk@agents.test',
+    text: 'the beginning',
+    visibility: 'direct',
+  })
+  await setup.simulation.fediverse.awaitReply(objectId, 30_000)
+  await say('link acct:alice@mastodon.test', 'commands', 'link')
+  const code = await eventually(async () => /\b[2-9A-HJ-NP-Z]{5}-[2-9A-HJ-NP-Z]{5}\b/.exec(notes().join())?.[0], 30_000)
+  await say(`confirm ${code}`, 'commands', 'confirm')
+  const { threads } = (await (await call('/threads')).json()) as { threads: readonly { threadId: string }[] }
+  return threads.find(({ threadId }) => threadId.startsWith('activitypub:'))?.threadId ?? ''
+}
+
+/** Until it is taken; 409: it was. */
+async function insist(content: string, threadId: string): Promise<void> {
+  await eventually(async () => [200, 409].includes(await say(content, threadId).catch(() => 0)), 30_000)
+}
+
+test('C-30: every word is answered once in the chat and delivered once to the fediverse', {
+  timeout: 240_000,
+}, async () => {
+  const threadId = await openThread()
+  const words = delays.map((_, round) => `word${round}word`)
+  for (const [round, word] of words.entries()) {
+    const said = say(word, threadId).catch(() => undefined)
+    // From before the request is read to after the answer has left.
+    await new Promise(resolve => setTimeout(resolve, delays[round]))
+    await setup.gateway.kill()
+    await said
+    await setup.gateway.start()
+    await insist(word, threadId)
+  }
+  for (const word of words) await eventually(async () => notes().some(note => note.includes(word)), 30_000)
+  const history = (await (await call(`/history?threadId=${threadId}`)).json()) as {
+    messages: readonly { role: string; content: string }[]
+  }
+  for (const word of words) {
+    expect(
+      notes().filter(note => note.includes(word)),
+      word,
+    ).toHaveLength(1)
+    const told = history.messages.filter(({ content }) => content.includes(word))
+    expect(told.map(({ role }) => role)).toEqual(['user', 'assistant'])
+  }
+})

@@ -1,0 +1,69 @@
+import type { BaseEvent } from '@ag-ui/client'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { eventually } from '../setup/gateway.ts'
+import type { ChatGateway } from './chat-gateway.ts'
+import { name, openChatGateway } from './chat-gateway.ts'
+
+// C-30 and C-24 together: what an agent requires in a conversation that began elsewhere, of who speaks to it from the chat.
+
+const alice = 'https://mastodon.test/users/alice'
+let gateway: ChatGateway
+let threadId = ''
+
+beforeAll(async () => {
+  gateway = await openChatGateway({
+    agents: { desk: { use: '../agents/asking/decider.ts', people: { link: true }, queue: 'merge' } },
+  })
+  await gateway.dm('hello there')
+  await gateway.linkAccount('alice@mastodon.test')
+  threadId = (await gateway.threads()).find(({ via }) => via === 'activitypub')?.threadId ?? ''
+})
+afterAll(() => gateway.close())
+
+interface Outcome {
+  readonly outcome: { readonly type: string; readonly interrupts?: readonly { readonly id: string }[] }
+}
+
+const outcomeOf = (events: readonly BaseEvent[]) => (events.at(-1) as unknown as Outcome).outcome
+
+const noted = (words: string) =>
+  new Set(
+    gateway.gateway.simulation.fediverse.received.flatMap(({ activity }) => {
+      const note = activity.object as { id: string; content?: string; to?: readonly string[] } | undefined
+      return note?.to?.includes(alice) && note.content?.includes(words) ? [note.id] : []
+    }),
+  ).size
+
+test('C-30, C-24: is decided in the chat, and the answer goes to both, once', async () => {
+  const asked = await gateway.chat('may I do it?', { threadId })
+  const [interrupt] = outcomeOf(asked.events).interrupts ?? []
+  const resume = [{ interruptId: interrupt?.id, status: 'resolved', payload: { approved: true } }]
+  const body = { threadId, runId: name('run'), messages: [], resume }
+  // Who is another decides nothing, and learns nothing.
+  const others = await gateway.postRun({ ...body, runId: name('run'), threadId: name('thread') }, 'bob')
+  expect(await others.text()).toContain('not_decided')
+  expect(await (await gateway.postRun(body)).text()).toContain('decided: granted')
+  await eventually(async () => noted('decided: granted') === 1)
+  const shown = (await gateway.read(threadId)).map(({ role, content, metadata }) => [role, content, metadata.via])
+  expect(shown.slice(-1)).toEqual([['assistant', 'decided: granted', 'activitypub']])
+  expect((await gateway.postRun(body)).status).toBe(409)
+})
+
+test('C-18: a run there is cancelled like any other, and nothing of it leaves', async () => {
+  const asked = await gateway.chat('may I do it slowly?', { threadId })
+  const [interrupt] = outcomeOf(asked.events).interrupts ?? []
+  const resume = [{ interruptId: interrupt?.id, status: 'resolved', payload: { approved: true } }]
+  const runId = name('run')
+  const running = await gateway.postRun({ threadId, runId, messages: [], resume })
+  await eventually(async () => (await gateway.gateway.messages()).some(({ state }) => state === 'working'))
+  const cancelled = await gateway.call(`/api/v1/agents/desk/runs/${runId}/cancel`, { method: 'POST' })
+  expect(await cancelled.json()).toEqual({ cancelled: true })
+  expect(await running.text()).toContain('"cancelled"')
+  expect(noted('decided: granted')).toBe(1)
+})
+
+test('C-30: what he says at the same time from both sides is answered each for itself, in order', async () => {
+  const [fromThere, fromHere] = await Promise.all([gateway.dm('from there'), gateway.chat('from here', { threadId })])
+  expect(fromThere.text).toContain('heard: from there')
+  expect(fromHere.text).toBe('heard: from here')
+})

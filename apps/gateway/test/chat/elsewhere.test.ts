@@ -1,0 +1,267 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { eventually } from '../setup/gateway.ts'
+import { readConfided } from '../setup/people-gateway.ts'
+import type { ChatGateway, Shown, Thread } from './chat-gateway.ts'
+import { name, openChatGateway } from './chat-gateway.ts'
+
+// C-30: what began elsewhere goes on in the chat of its owner, and its answers leave by where it began.
+
+let gateway: ChatGateway
+
+beforeAll(async () => {
+  gateway = await openChatGateway({ email: { reply_all: true, listen: { port: 0, protocol: 'smtp' } } })
+})
+afterAll(() => gateway.close())
+
+interface Note {
+  readonly id: string
+  readonly inReplyTo: string
+  readonly to: readonly string[]
+  readonly cc: readonly string[]
+  readonly content: string
+  readonly tag: readonly { readonly href: string; readonly name: string }[]
+}
+
+/** Posts to an account with these words, as often as they came. */
+const notesTo = (actor: string, words: string): readonly Note[] =>
+  gateway.gateway.simulation.fediverse.received
+    .map(({ activity }) => activity.object as Note)
+    .filter(note => note?.to?.includes(actor) && note.content.includes(words))
+
+describe('a thread that began on the fediverse', () => {
+  const alice = 'https://mastodon.test/users/alice'
+  let threadId = ''
+
+  test('C-30: is nobody’s in the chat until its owner has linked his account', async () => {
+    await gateway.dm('my order is late')
+    expect(await gateway.threads()).toEqual([])
+    const { text } = await gateway.linkAccount('alice@mastodon.test')
+    expect(text).toContain('Done: @alice@mastodon.test is linked with this address.')
+  })
+
+  test('C-30: is listed for its owner, and shown with its messages in order, each with the way it came', async () => {
+    const thread = (await gateway.threads()).find(({ via }) => via === 'activitypub')
+    expect(thread).toMatchObject({
+      beginning: 'my order is late',
+      threadId: expect.stringMatching(/^activitypub:\d+$/),
+    })
+    threadId = thread?.threadId ?? ''
+    const messages = await gateway.read(threadId)
+    expect(messages.map(({ seq, role, metadata }) => [seq, role, metadata.via])).toEqual([
+      [1, 'user', 'activitypub'],
+      [2, 'assistant', 'activitypub'],
+    ])
+    expect(messages[0]?.content).toBe('my order is late')
+  })
+
+  test('C-30: a web reply is streamed to the chat and delivered to the fediverse, once, as a reply to him alone', async () => {
+    const { text, events } = await gateway.chat('is it on its way?', { threadId })
+    expect(events.at(-1)).toMatchObject({ type: 'RUN_FINISHED', outcome: { type: 'success' } })
+    expect(readConfided(text).past).toContain('activitypub: my order is late')
+    const [note] = await eventually(async () => {
+      const found = notesTo(alice, 'activitypub: my order is late')
+      return found.length > 0 && found
+    })
+    expect(note).toMatchObject({ to: [alice], cc: [], tag: [{ href: alice, name: '@alice@mastodon.test' }] })
+    expect(note?.inReplyTo).toMatch(/^https:\/\/mastodon\.test\//)
+    expect(notesTo(alice, 'activitypub: my order is late')).toHaveLength(1)
+  })
+
+  test('C-30: the next word by either way finds all that was said before, and C-27: a reload shows all of it in order', async () => {
+    const { text } = await gateway.chat('and by train?', { threadId })
+    expect(readConfided(text).past).toEqual(['activitypub: my order is late', 'activitypub: is it on its way?'])
+    const shown = await gateway.read(threadId)
+    expect(shown.map(({ seq }) => seq)).toEqual([1, 2, 3, 4, 5, 6])
+    expect(shown.map(({ metadata }) => metadata.via)).toEqual([
+      ...['activitypub', 'activitypub', 'web', 'activitypub', 'web', 'activitypub'],
+    ])
+    expect(shown[2]).toMatchObject({ role: 'user', content: 'is it on its way?' })
+  })
+
+  test('C-26: a run of one id is run once, in whichever thread', async () => {
+    const body = { threadId, runId: name('run'), messages: [{ id: name('msg'), role: 'user', content: 'twice' }] }
+    const both = await Promise.all([gateway.postRun(body), gateway.postRun({ ...body, threadId: name('thread') })])
+    expect(both.map(({ status }) => status).sort()).toEqual([200, 409])
+    await Promise.all(both.map(answer => answer.text()))
+    expect((await gateway.postRun(body)).status).toBe(409)
+  })
+
+  test('C-07: nobody else reads it, writes in it or learns that it is there', async () => {
+    const body = { threadId, runId: name('run'), messages: [{ id: name('msg'), role: 'user', content: 'let me in' }] }
+    const pairs: readonly (readonly [Response, Response])[] = [
+      [await gateway.history(threadId, 'bob'), await gateway.history('activitypub:999999', 'bob')],
+      [await gateway.postRun(body, 'bob'), await gateway.postRun({ ...body, threadId: 'activitypub:999999' }, 'bob')],
+      [await gateway.history(threadId, 'ann', 'quiet'), await gateway.history('activitypub:999999', 'ann', 'quiet')],
+      [await gateway.history(threadId.replace('activitypub', 'email')), await gateway.history('email:999999')],
+    ]
+    for (const [answer, missing] of pairs) {
+      expect(answer.status).toBe(404)
+      expect(await answer.text()).toBe(await missing.text())
+    }
+    expect(await gateway.threads('bob')).toEqual([])
+    expect(await (await gateway.history(threadId, 'bob')).json()).toMatchObject({
+      code: 'no_recipient',
+      detail: 'Cannot find thread: there is none of this name',
+    })
+  })
+
+  test('C-30: what is unlinked is gone from the chat, and comes back with the link', async () => {
+    await gateway.dm('unlink @ann@web.agents.test')
+    expect((await gateway.threads()).filter(({ via }) => via === 'activitypub')).toEqual([])
+    expect((await gateway.history(threadId)).status).toBe(404)
+    const body = { threadId, runId: name('run'), messages: [{ id: name('msg'), role: 'user', content: 'still here?' }] }
+    const refused = await gateway.postRun(body)
+    expect([refused.status, await refused.json()]).toMatchObject([404, { code: 'no_recipient' }])
+    await gateway.linkAccount('alice@mastodon.test')
+    expect((await gateway.read(threadId)).slice(0, 2).map(({ seq }) => seq)).toEqual([1, 2])
+  })
+
+  test('is read in stretches, and deleted by nobody from the chat', async () => {
+    const page = await gateway.call(`/api/v1/agent/history?threadId=${threadId}&limit=2`)
+    const { messages, next_before_seq } = (await page.json()) as { messages: readonly Shown[]; next_before_seq: number }
+    expect(messages.map(({ seq }) => seq)).toEqual([next_before_seq, next_before_seq + 1])
+    const before = await gateway.call(
+      `/api/v1/agent/history?threadId=${threadId}&before_seq=${next_before_seq}&limit=1`,
+    )
+    expect(await before.json()).toMatchObject({ messages: [{ seq: next_before_seq - 1 }] })
+    const deleted = await gateway.call(`/api/v1/agent/threads/${threadId}`, { method: 'DELETE' })
+    expect([deleted.status, await deleted.json()]).toMatchObject([403, { code: 'forbidden' }])
+    expect(await gateway.read(threadId)).not.toEqual([])
+  })
+
+  test('C-30: who has the account after him sees what was said from there, not what another said in his chat', async () => {
+    await gateway.dm('unlink @ann@web.agents.test')
+    await gateway.linkAccount('alice@mastodon.test', { as: 'bob' })
+    const contents = (await gateway.read(threadId, 'bob')).map(({ content }) => content).join('\n')
+    expect(contents).toContain('my order is late')
+    expect(contents).not.toContain('is it on its way?')
+    await gateway.dm('unlink @bob@web.agents.test')
+  })
+})
+
+test('threads are listed page by page, the newest first, each once', async () => {
+  for (const words of ['one', 'two', 'three']) await gateway.chat(words, { agent: 'plain' })
+  const list = async (query: string) => {
+    const answer = await gateway.call(`/api/v1/agents/plain/threads?${query}`)
+    return (await answer.json()) as { threads: readonly Thread[]; next_before?: number }
+  }
+  const first = await list('limit=2')
+  expect(first.threads.map(({ beginning }) => beginning)).toEqual(['three', 'two'])
+  const rest = await list(`limit=2&before=${first.next_before}`)
+  expect([rest.threads.map(({ beginning }) => beginning), rest.next_before]).toEqual([['one'], undefined])
+  const wrong = await gateway.call('/api/v1/agents/plain/threads?before=-1')
+  expect([wrong.status, await wrong.json()]).toMatchObject([400, { code: 'malformed' }])
+  expect((await fetch(`${gateway.gateway.url()}/api/v1/agent/threads`)).status).toBe(401)
+})
+
+describe('a thread before everybody', () => {
+  const actor = 'https://mastodon.test/users/bob'
+  const bob = 'bob@mastodon.test'
+  let threadId = ''
+
+  test('C-30: is its beginner’s, without a word of others or an answer to them', async () => {
+    await gateway.linkAccount(bob, { as: 'bob' })
+    const first = await gateway.dm('who knows the way?', { from: bob, visibility: 'public' })
+    await gateway.dm('I do, says a stranger', {
+      from: 'alice@snac.test',
+      visibility: 'public',
+      inReplyTo: first.thread,
+    })
+    const thread = (await gateway.threads('bob')).find(({ shared }) => shared)
+    threadId = thread?.threadId ?? ''
+    expect(thread).toMatchObject({ via: 'activitypub', beginning: 'who knows the way?' })
+    const shown = await gateway.read(threadId, 'bob')
+    expect(shown.map(({ role }) => role)).toEqual(['user', 'assistant'])
+    expect(JSON.stringify(shown)).not.toContain('stranger')
+    // Who only took part has not begun it.
+    await gateway.linkAccount('alice@snac.test')
+    expect((await gateway.threads()).filter(({ shared }) => shared)).toEqual([])
+  })
+
+  test('C-30: what is said there in a chat is answered to him alone, and told to nobody else', async () => {
+    const { text } = await gateway.chat('my secret is durian', { threadId, as: 'bob' })
+    expect(text).not.toBe('')
+    const note = await eventually(async () => notesTo(actor, 'who knows the way?').at(-1))
+    expect(note).toMatchObject({ to: [actor], cc: [] })
+    expect(note.tag.map(({ href }) => href)).toEqual([actor])
+    const again = await gateway.chat('what did I say?', { threadId, as: 'bob' })
+    expect(readConfided(again.text).past.join()).toContain('my secret is durian')
+    const other = await gateway.dm('and what else?', {
+      from: 'alice@snac.test',
+      visibility: 'public',
+      inReplyTo: note.inReplyTo,
+    })
+    expect(readConfided(other.text).past.join()).toContain('[said in a chat, not before everybody]')
+    expect(other.text).not.toContain('durian')
+    const published = gateway.gateway.simulation.fediverse.received.filter(({ activity }) =>
+      JSON.stringify([activity.to, activity.cc]).includes('#Public'),
+    )
+    expect(JSON.stringify(published)).not.toContain('durian')
+  })
+})
+
+describe('a thread that began as mail', () => {
+  const from = 'ann@alice.test'
+  const answersTo = (id: string) =>
+    gateway.gateway.simulation.mail.received.filter(({ references }) => references?.includes(id))
+  const threadOf = async (words: string) =>
+    (await gateway.threads()).find(({ beginning }) => beginning.includes(words)) ?? { threadId: '', via: '' }
+
+  test('C-30: goes on in the chat, and the answer is a mail in the same thread', async () => {
+    await gateway.linkMailbox(from)
+    const first = await gateway.write('the invoice is wrong', { from })
+    const { text } = await gateway.chat('by 7 euros', await threadOf('the invoice is wrong'))
+    expect(readConfided(text).past).toContain('email: the invoice is wrong')
+    const [, mail] = await eventually(async () => answersTo(first.id).length === 2 && answersTo(first.id))
+    expect(mail?.envelope.to).toEqual([from])
+    expect(mail?.headers.get('subject')).toEqual(['Re: hello'])
+    expect(mail?.text).not.toContain('by 7 euros')
+    const later = await gateway.write('and by mail again', { from, inReplyTo: mail?.messageId })
+    expect(readConfided(later.text).past.join()).toContain('by 7 euros')
+  })
+
+  test('C-30: with others in it, it is his who began it; the answer to what he says in the chat is mailed to him alone', async () => {
+    const sent = await gateway.gateway.simulation.mail.deliver({
+      to: 'desk@agents.test',
+      cc: ['friend@alice.test'],
+      from,
+      subject: 'together',
+      text: 'we both want to know',
+    })
+    const { messageId } = sent.mail
+    await eventually(async () => answersTo(messageId).length === 2)
+    const thread = await threadOf('we both want to know')
+    expect(thread).toMatchObject({ via: 'email', shared: true })
+    await gateway.chat('only between us', thread)
+    const third = await eventually(async () => answersTo(messageId)[2])
+    expect([third.envelope.to, third.headers.get('cc')]).toEqual([[from], undefined])
+    expect(answersTo(messageId)).toHaveLength(3)
+  })
+})
+
+describe('a conversation over A2A', () => {
+  test('C-30: is its caller’s in the chat, who has a token of the same issuer; it goes on with his client alone', async () => {
+    const { a2a, send } = gateway.gateway.simulation
+    await send({ via: 'a2a', to: 'desk', text: 'called by a program', from: 'dora' })
+    const token = await a2a.token({ sub: 'dora', audience: 'chat' })
+    const ask = (path: string, init: RequestInit = {}) =>
+      fetch(`${gateway.gateway.url()}/api/v1/agent${path}`, { ...init, headers: { authorization: `Bearer ${token}` } })
+    const { threads } = (await (await ask('/threads')).json()) as {
+      threads: readonly { threadId: string; via: string }[]
+    }
+    expect(threads).toMatchObject([{ via: 'a2a', beginning: 'called by a program' }])
+    const threadId = threads[0]?.threadId ?? ''
+    const { messages } = (await (await ask(`/history?threadId=${threadId}`)).json()) as { messages: readonly object[] }
+    expect(messages).toMatchObject([
+      { seq: 1, role: 'user', metadata: { via: 'a2a' } },
+      { seq: 2, role: 'assistant', metadata: { via: 'a2a' } },
+    ])
+    const body = { threadId, runId: name('run'), messages: [{ id: name('msg'), role: 'user', content: 'go on' }] }
+    const refused = await ask('/runs', { method: 'POST', body: JSON.stringify(body) })
+    expect(await refused.json()).toMatchObject({
+      code: 'unsupported',
+      detail: 'Cannot run: this conversation goes on only where it began (a2a)',
+    })
+    expect((await gateway.history(threadId)).status).toBe(404)
+  })
+})

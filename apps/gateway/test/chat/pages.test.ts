@@ -1,0 +1,174 @@
+import { once } from 'node:events'
+import { readdirSync, readFileSync } from 'node:fs'
+import type { Socket } from 'node:net'
+import { connect } from 'node:net'
+import { join } from 'node:path'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { eventually } from '../setup/gateway.ts'
+import type { WebGateway } from '../setup/web-gateway.ts'
+import { findEvent, jpeg, name, openWebGateway } from '../setup/web-gateway.ts'
+
+// What a page in a browser needs beside its runs, and what one that takes no answers may cost.
+
+const page = 'https://chat.example'
+/** More is said in it than waits in any socket. */
+const threadId = 'long'
+let web: WebGateway
+
+beforeAll(async () => {
+  web = await openWebGateway({ origins: [page], trace: true, limits: { runs_per_owner: 2 } })
+  for (let count = 0; count < 3; count++) await web.say('word '.repeat(600_000), { threadId })
+})
+afterAll(() => web.close())
+
+test('a page of a named origin may read files by their signed addresses, and when to come again', async () => {
+  const { url } = await web.upload(jpeg)
+  const read = (origin: string) => fetch(web.local(url), { headers: { origin } })
+  const own = await read(page)
+  expect([own.status, own.headers.get('access-control-allow-origin')]).toEqual([200, page])
+  expect((await read('https://evil.example')).headers.get('access-control-allow-origin')).toBeNull()
+  const told = await web.call('/v1/usage', { headers: { origin: page } })
+  expect(told.headers.get('access-control-expose-headers')).toBe('retry-after, www-authenticate, dpop-nonce')
+})
+
+test('who does not prove who he is is told what would', async () => {
+  const ask = (headers: Record<string, string>) => fetch(web.local('https://agents.test/v1/usage'), { headers })
+  const [without, wrong] = [await ask({}), await ask({ authorization: 'Bearer wrong' })]
+  expect([without.status, without.headers.get('www-authenticate')]).toEqual([401, 'Bearer realm="postern"'])
+  const invalid = 'Bearer realm="postern", error="invalid_token"'
+  expect([wrong.status, wrong.headers.get('www-authenticate')]).toEqual([401, invalid])
+  expect((await web.call('/v1/usage')).headers.get('www-authenticate')).toBeNull()
+})
+
+test('a page may send headers of its own', async () => {
+  const headers = { origin: page, 'access-control-request-method': 'POST', 'access-control-request-headers': 'x-trace' }
+  const told = await fetch(web.local('https://agents.test/api/v1/agent/runs'), { method: 'OPTIONS', headers })
+  const allowed = ['authorization', 'dpop', 'content-type', 'accept', '*'].join(', ')
+  expect([told.status, told.headers.get('access-control-allow-headers')]).toEqual([204, allowed])
+  expect(told.headers.get('access-control-allow-credentials')).toBeNull()
+})
+
+test('a history with what was done is read in stretches by places of its own, without holes', async () => {
+  const threadId = name('thread')
+  for (let count = 0; count < 3; count++) await web.say('tool', { threadId })
+  const whole = await web.readHistory(threadId, '&include=trace')
+  expect(whole.map(({ seq }) => seq)).toEqual(whole.map((_, index) => index + 1))
+  const read: (typeof whole)[number][] = []
+  let before: number | undefined
+  do {
+    const from = before === undefined ? '' : `&before_seq=${before}`
+    const { json } = await web.ask('GET', `/api/v1/agent/history?threadId=${threadId}&include=trace&limit=5${from}`)
+    read.unshift(...json.messages)
+    before = json.next_before_seq
+  } while (before !== undefined)
+  expect(read).toEqual(whole)
+  const after = await web.readHistory(threadId, `&include=trace&after_seq=${whole[4]?.seq}`)
+  expect(after).toEqual(whole.slice(5))
+})
+
+test.each(['ftp://x.test/a', 'file:///etc/passwd', 'javascript:alert(1)', 'https://ann:secret@x.test/a'])(
+  'an address that nobody may follow (%s) is left out, and the page is told so',
+  async value => {
+    const events = await web.say([{ type: 'image', source: { type: 'url', value } }])
+    const warning = 'an address that is no plain http or https URL was left out'
+    expect(findEvent(events, 'CUSTOM')).toMatchObject({ name: 'warning', value: warning })
+  },
+)
+
+test('a foreign address loses its query before it is stored', async () => {
+  const threadId = name('thread')
+  const value = 'https://files.test/picture.png?token=hidden-credential#part'
+  await web.say(
+    [
+      { type: 'text', text: 'look' },
+      { type: 'image', source: { type: 'url', value } },
+    ],
+    { threadId },
+  )
+  const { gateway } = web
+  const shown = await Promise.all((await gateway.messages()).map(({ id }) => gateway.show(id)))
+  expect(JSON.stringify(shown)).toContain('"https://files.test/picture.png"')
+  const kept = readdirSync(gateway.dataDir, { recursive: true, withFileTypes: true })
+    .filter(entry => entry.isFile())
+    .map(entry => readFileSync(join(entry.parentPath, entry.name)))
+  expect(Buffer.concat(kept).includes('files.test/picture.png')).toBe(true)
+  expect(Buffer.concat(kept).includes('hidden-credential')).toBe(false)
+})
+
+/** Asks, and takes nothing of the answer but that it has begun. */
+async function askAndWait(head: string, body = ''): Promise<Socket> {
+  const socket = await askOnly(head, body)
+  await once(socket, 'readable')
+  return socket
+}
+
+async function askOnly(head: string, body = ''): Promise<Socket> {
+  const socket = connect(Number(new URL(web.gateway.url()).port), '127.0.0.1')
+  await once(socket, 'connect')
+  const headers = `host: x\r\nauthorization: Bearer token-of-ann-for-the-tests\r\ncontent-length: ${body.length}`
+  socket.write(`${head} HTTP/1.1\r\n${headers}\r\n\r\n${body}`)
+  return socket
+}
+
+test('answers that nobody takes are few: a person who leaves them waits for more, and nobody else does', async () => {
+  const path = `/api/v1/agent/history?threadId=${threadId}`
+  const taken = await web.call(path)
+  expect((await taken.text()).length).toBeGreaterThan(12_000_000)
+  const left = await Promise.all(Array.from({ length: 8 }, () => askAndWait(`GET ${path}`)))
+  try {
+    let isAnswered = false
+    const waiting = web.call('/v1/usage').then(answer => {
+      isAnswered = true
+      return answer
+    })
+    expect((await web.call('/v1/usage', { as: 'bob' })).status).toBe(200)
+    expect(isAnswered).toBe(false)
+    left[0]?.destroy()
+    expect((await waiting).status).toBe(200)
+  } finally {
+    for (const socket of left) socket.destroy()
+  }
+})
+
+test('a run that is over counts until it is taken: who leaves many unread has no more of them', async () => {
+  const open = () => web.postRun({ threadId, runId: name('run'), messages: [] })
+  const body = () => JSON.stringify({ threadId, runId: name('run'), messages: [] })
+  const left = await Promise.all([0, 1].map(() => askAndWait('POST /api/v1/agent/runs', body())))
+  try {
+    const refused = await eventually(async () => {
+      const answer = await open()
+      const text = await answer.text()
+      return answer.status === 429 && text
+    })
+    expect(refused).toContain('Cannot run: too many runs are open')
+  } finally {
+    for (const socket of left) socket.destroy()
+  }
+  const again = await eventually(async () => {
+    const answer = await open()
+    const text = await answer.text()
+    return answer.status === 200 && text
+  })
+  // A long conversation is told whole to who has just come.
+  expect(again.length).toBeGreaterThan(12_000_000)
+  expect(again).toContain('RUN_FINISHED')
+})
+
+test('files that are asked for and not taken are few: others of that network wait until one of them is', async () => {
+  const bytes = new Uint8Array(10_000_000).fill(0x78)
+  const { url } = await web.upload(bytes)
+  const { pathname, search } = new URL(url)
+  const left = await Promise.all(Array.from({ length: 32 }, () => askAndWait(`GET ${pathname}${search}`)))
+  try {
+    const next = await askOnly(`GET ${pathname}${search}`)
+    left.push(next)
+    expect((await web.call('/v1/usage')).status).toBe(200)
+    expect(next.readableLength).toBe(0)
+    const begun = once(next, 'readable')
+    left[0]?.destroy()
+    await begun
+    expect(String(next.read(12))).toBe('HTTP/1.1 200')
+  } finally {
+    for (const socket of left) socket.destroy()
+  }
+})

@@ -1,0 +1,139 @@
+import type { Simulation } from '@postern/simulation'
+import { describeSendRequest, readSendResult } from '@postern/simulation'
+import { drawCount } from '@postern/testing/scale'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { eventually, operatorToken, origin } from '../setup/gateway.ts'
+import type { GatewayProcess } from '../setup/gateway-process.ts'
+import type { KilledGateway } from '../setup/killed-gateway.ts'
+import { openKilledGateway } from '../setup/killed-gateway.ts'
+
+const perProtocol = drawCount({ quick: 16, long: 70 })
+const wordsOf = (name: string) => `crash ${name} end`
+
+let setup: KilledGateway
+let simulation: Simulation
+let gateway: GatewayProcess
+let url: string
+
+beforeAll(async () => {
+  setup = await openKilledGateway()
+  ;({ simulation, gateway, url } = setup)
+})
+afterAll(() => setup.close())
+
+interface Peer {
+  /** Sends the message of this name, again if need be; resolves once it is acknowledged. */
+  send(name: string): Promise<void>
+  /** How many different answers to this message the peer holds. */
+  countAnswers(name: string): Promise<number>
+}
+
+const pause = (ms: number) => new Promise(resolve => setTimeout(resolve, ms))
+
+/** A peer does what peers do: an attempt that was not acknowledged is made again, with the same id. */
+async function untilAcknowledged(attempt: () => Promise<boolean>): Promise<void> {
+  await eventually(() => attempt().catch(() => false), 300_000)
+}
+
+const mails = new Map<string, Promise<Awaited<ReturnType<Simulation['mail']['compose']>>>>()
+const tasks = new Map<string, string>()
+
+const peers: Record<string, Peer> = {
+  activitypub: {
+    send: name =>
+      untilAcknowledged(async () => {
+        const id = `https://mastodon.test/users/alice/statuses/${name}`
+        const { status } = await simulation.fediverse.deliver({
+          to: '@echo@agents.test',
+          text: wordsOf(name),
+          id,
+          visibility: 'direct',
+        })
+        return status === 202
+      }),
+    async countAnswers(name) {
+      const answers = simulation.fediverse.received.filter(
+        ({ activity, verified }) => verified && JSON.stringify(activity).includes(wordsOf(name)),
+      )
+      return new Set(answers.map(({ activity }) => activity.id)).size
+    },
+  },
+  email: {
+    send: name =>
+      untilAcknowledged(async () => {
+        const composed = mails.get(name) ?? simulation.mail.compose({ to: 'echo@agents.test', text: wordsOf(name) })
+        mails.set(name, composed)
+        return (await simulation.mail.sendSmtp(await composed)).code === 250
+      }),
+    async countAnswers(name) {
+      const answers = simulation.mail.received.filter(({ text }) => text?.includes(wordsOf(name)))
+      return new Set(answers.map(({ messageId }) => messageId)).size
+    },
+  },
+  a2a: {
+    send: name =>
+      untilAcknowledged(async () => {
+        const result = await (await openClient()).sendMessage(describeSendRequest(wordsOf(name), { messageId: name }))
+        const { taskId, text } = readSendResult(result) as { taskId?: string; text: string }
+        if (taskId) tasks.set(`${name} ${taskId}`, text)
+        return true
+      }),
+    async countAnswers(name) {
+      return [...tasks].filter(([key, text]) => key.startsWith(`${name} `) && text.includes(wordsOf(name))).length
+    },
+  },
+}
+
+async function openClient() {
+  return simulation.a2a.client(`${origin}/agents/echo/.well-known/agent-card.json`, await simulation.a2a.token())
+}
+
+test('a gateway that is killed at random moments loses no acknowledged message and answers none twice', {
+  timeout: 600_000,
+}, async () => {
+  let isSending = true
+  // How slow the machine is now: one that takes long to start needs long to do anything, and is left alone for so much longer.
+  let pace = 1
+  const killer = (async () => {
+    let kills = 0
+    while (isSending) {
+      // From "before anything works" to "in the middle of everything": mail needs a second after a cold start.
+      await pause(100 + Math.random() ** 2 * 3_000 * pace)
+      await gateway.kill()
+      const began = performance.now()
+      await gateway.start()
+      pace = Math.max(1, (performance.now() - began) / 1_500)
+      kills += 1
+    }
+    return kills
+  })()
+  const sendings = Object.entries(peers).map(async ([via, { send }]) => {
+    const names = Array.from({ length: perProtocol }, (_, index) => `${via}-${index}`)
+    // A few at a time, as peers do, so that kills meet messages in every stage.
+    const workers = Array.from({ length: 4 }, async () => {
+      for (let name = names.shift(); name; name = names.shift()) {
+        await send(name)
+        await pause(Math.random() * 600 * pace)
+      }
+    })
+    await Promise.all(workers)
+  })
+  await Promise.all(sendings)
+  isSending = false
+  const kills = await killer
+  expect(kills).toBeGreaterThanOrEqual(drawCount({ quick: 2, long: 6 }))
+
+  for (const [via, { countAnswers }] of Object.entries(peers)) {
+    for (let index = 0; index < perProtocol; index += 1) {
+      const name = `${via}-${index}`
+      const answers = await eventually(async () => (await countAnswers(name)) || false, 120_000)
+      expect(`${name}: ${answers}`).toBe(`${name}: 1`)
+    }
+  }
+
+  const listed = (await (
+    await fetch(`${url}/operator/api/messages?limit=500`, { headers: { authorization: `Bearer ${operatorToken}` } })
+  ).json()) as { messages: { state: string }[] }
+  expect(listed.messages).toHaveLength(perProtocol * 3)
+  expect(listed.messages.every(({ state }) => state === 'answered')).toBe(true)
+})

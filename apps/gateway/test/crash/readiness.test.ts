@@ -1,0 +1,115 @@
+import { existsSync, mkdtempSync, readFileSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
+import { setTimeout as delay } from 'node:timers/promises'
+import { expect, test } from 'vitest'
+import { eventually, openTestGateway, origin } from '../setup/gateway.ts'
+import { holdFile } from './locked-file.ts'
+
+test.concurrent('a gateway whose file another program has locked is alive and not ready, tells who comes to come again, and is ready afterwards', async () => {
+  const gateway = await openTestGateway()
+  const look = async (path: string, init?: RequestInit) => {
+    const answer = await fetch(`${gateway.url()}${path}`, init)
+    return { status: answer.status, retry: answer.headers.get('retry-after'), text: await answer.text() }
+  }
+  const send = async (messageId: string) =>
+    look('/a2a', {
+      method: 'POST',
+      headers: {
+        'content-type': 'application/json',
+        'a2a-version': '1.0',
+        authorization: `Bearer ${await gateway.simulation.a2a.token()}`,
+      },
+      body: JSON.stringify({
+        jsonrpc: '2.0',
+        id: 1,
+        method: 'SendMessage',
+        params: { message: { messageId, role: 'ROLE_USER', parts: [{ text: 'hello' }] } },
+      }),
+    })
+  // With the keys of its issuer at hand, a token asks nothing of a world that stands still with the file.
+  expect(await send('m0')).toMatchObject({ status: 200 })
+  const other = new DatabaseSync(join(gateway.dataDir, 'postern.db'))
+  other.exec('BEGIN IMMEDIATE')
+  expect(await look('/readyz')).toEqual({ status: 503, retry: '5', text: '{"status":"not ready"}' })
+  expect(await look('/healthz')).toMatchObject({ status: 200 })
+  const refused = await send('m1')
+  expect(refused).toMatchObject({ status: 503, retry: '5' })
+  expect(refused.text).toContain('Cannot store: the database does not take writes now')
+  other.exec('ROLLBACK')
+  other.close()
+  expect(await look('/readyz')).toMatchObject({ status: 200 })
+  expect(await send('m1')).toMatchObject({ status: 200 })
+  await gateway.close()
+}, 60_000)
+
+test.concurrent.each(['IMMEDIATE', 'EXCLUSIVE'] as const)(
+  'while another process holds the file for ten seconds (BEGIN %s) the gateway goes on, refuses for now at every door, and answers afterwards',
+  async mode => {
+    const gateway = await openTestGateway()
+    const { fediverse, a2a, mail } = gateway.simulation
+    const endpoints: Readonly<Record<string, (text: string) => Promise<number>>> = {
+      activitypub: async text => (await fediverse.deliver({ to: '@echo@agents.test', text })).status,
+      a2a: async text => (await a2a.deliver({ url: `${origin}/agents/echo/a2a`, text })).status,
+      email: async text => (await mail.deliver({ to: 'echo@agents.test', text })).answer,
+    }
+    const sendAll = async (text: string) =>
+      Object.fromEntries(
+        await Promise.all(Object.entries(endpoints).map(async ([via, send]) => [via, await send(text)])),
+      )
+    const accepted = { activitypub: 202, a2a: 200, email: 250 }
+    expect(await sendAll('before')).toEqual(accepted)
+    const letGo = await holdFile(join(gateway.dataDir, 'postern.db'), mode)
+    const refused = sendAll('meanwhile')
+    const waits: number[] = []
+    const until = performance.now() + 10_000
+    while (performance.now() < until) {
+      const asked = performance.now()
+      expect((await fetch(`${gateway.url()}/healthz`)).status).toBe(200)
+      waits.push(performance.now() - asked)
+      await delay(50)
+    }
+    // A wait within SQLite would be five seconds long, each time.
+    expect(Math.max(...waits)).toBeLessThan(3_000)
+    expect((await fetch(`${gateway.url()}/readyz`)).status).toBe(503)
+    expect(await refused).toEqual({ activitypub: 503, a2a: 503, email: 451 })
+    await letGo()
+    await eventually(async () => (await fetch(`${gateway.url()}/readyz`)).status === 200)
+    expect(await sendAll('after')).toEqual(accepted)
+    await gateway.close()
+  },
+  120_000,
+)
+
+test.concurrent('a file that another process holds for a moment refuses nobody', async () => {
+  const gateway = await openTestGateway()
+  const letGo = await holdFile(join(gateway.dataDir, 'postern.db'), 'IMMEDIATE')
+  const sent = gateway.simulation.a2a.deliver({ url: `${origin}/agents/echo/a2a`, text: 'hello' })
+  await delay(300)
+  await letGo()
+  expect(await sent).toMatchObject({ status: 200 })
+  await gateway.close()
+}, 60_000)
+
+test.concurrent('an answer that comes while another process holds the file is committed soon after, and its agent is called once', async () => {
+  const gateway = await openTestGateway(() => ({
+    agents: { gated: { use: join(import.meta.dirname, '../agents/waiting/gated.ts') } },
+  }))
+  const folder = mkdtempSync(join(tmpdir(), 'postern-gated-'))
+  const sent = await gateway.simulation.fediverse.deliver({ to: '@gated@agents.test', text: `wait at ${folder}` })
+  expect(sent.status).toBe(202)
+  await eventually(async () => existsSync(join(folder, 'calls')))
+  const letGo = await holdFile(join(gateway.dataDir, 'postern.db'), 'EXCLUSIVE')
+  writeFileSync(join(folder, 'go'), '')
+  // Longer than a write waits by itself.
+  await delay(8_000)
+  await letGo()
+  const begun = performance.now()
+  const isDelivered = async () => (await gateway.deliveries()).some(({ state }) => state === 'sent')
+  await eventually(isDelivered)
+  // A lease lasts a minute.
+  expect(performance.now() - begun).toBeLessThan(20_000)
+  expect(readFileSync(join(folder, 'calls'), 'utf8').trim().split('\n')).toHaveLength(1)
+  await gateway.close()
+}, 120_000)

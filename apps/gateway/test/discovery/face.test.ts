@@ -1,0 +1,76 @@
+import { mkdtempSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import type { TestGateway } from '../setup/gateway.ts'
+import { openTestGateway, origin } from '../setup/gateway.ts'
+
+// A whole gateway with an agent that has a face, and with lists of domains.
+
+const folder = mkdtempSync(join(tmpdir(), 'postern-face-'))
+const png = Buffer.from('89504e470d0a1a0a0000000d49484452', 'hex')
+const icon = join(folder, 'icon.png')
+const blocks = join(folder, 'blocks.csv')
+
+let gateway: TestGateway
+
+beforeAll(async () => {
+  writeFileSync(icon, png)
+  writeFileSync(
+    blocks,
+    '#domain,#severity,#obfuscate\nevil.test,suspend,false\nsnac.test,silence,false\nx***y.test,suspend,true\n',
+  )
+  const fields = [{ name: 'Source', value: 'https://example.com/code' }]
+  gateway = await openTestGateway(() => ({
+    agents: { echo: { use: 'builtin:echo', icon, fields, discoverable: true } },
+    activitypub: { block_files: [blocks] },
+  }))
+})
+afterAll(() => gateway.close())
+
+const ask = (address: string, accept: string) => gateway.simulation.loopback.request(address, { headers: { accept } })
+
+test('the actor’s picture is there for other servers', async () => {
+  const answer = await ask(`${origin}/agents/echo`, 'application/activity+json')
+  const actor = JSON.parse(answer.body.toString())
+  expect(actor).toMatchObject({ discoverable: true, indexable: false, attachment: [{ name: 'Source' }] })
+  expect(actor.icon.mediaType).toBe('image/png')
+  const picture = await ask(actor.icon.url, 'image/*')
+  expect({ status: picture.status, type: picture.headers.get('content-type') }).toEqual({
+    status: 200,
+    type: 'image/png',
+  })
+  expect(picture.body).toEqual(png)
+})
+
+test('people see the same on the page', async () => {
+  const page = (await ask(`${origin}/agents/echo`, 'text/html')).body.toString()
+  expect(page).toMatch(/<img src="https:\/\/agents\.test\/agents\/echo\/icon\/[0-9a-f]{16}\.png"/)
+  expect(page).toContain('<a href="https://example.com/code" rel="me nofollow noopener">')
+})
+
+test('a browser that opens a post of the agent sees it, and the page of the agent lists it', async () => {
+  const text = 'Is the library open?'
+  await gateway.simulation.send({ via: 'activitypub', to: 'echo', text })
+  const outbox = JSON.parse(
+    (await ask(`${origin}/agents/echo/outbox?page=true`, 'application/activity+json')).body.toString(),
+  )
+  const post = String(outbox.orderedItems[0].object.id)
+  const shown = await ask(post, 'text/html,application/xhtml+xml,*/*;q=0.8')
+  expect({ status: shown.status, type: shown.headers.get('content-type') }).toEqual({
+    status: 200,
+    type: 'text/html; charset=UTF-8',
+  })
+  expect(shown.body.toString()).toContain(`<p>${text}</p>`)
+  const page = await ask(`${origin}/agents/echo`, 'text/html')
+  expect(page.body.toString()).toContain(`<a rel="nofollow noopener noreferrer" href="${post}">`)
+  expect(page.headers.get('content-security-policy')).toMatch(/^default-src 'none'; script-src 'none'; /)
+  const feed = await ask(`${origin}/agents/echo/feed.atom`, '*/*')
+  expect(feed.body.toString()).toContain(`<id>${post}</id>`)
+})
+
+test('who is suspended on the list is refused, and who is only silenced is not', async () => {
+  const send = (from: string) => gateway.simulation.send({ via: 'activitypub', to: 'echo', text: 'hello', from })
+  expect(await send('mallory@evil.test')).toMatchObject({ status: 'refused', refusal: { answer: 403 } })
+  expect(await send('alice@snac.test')).toMatchObject({ status: 'answered' })
+})

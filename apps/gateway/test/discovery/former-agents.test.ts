@@ -1,0 +1,40 @@
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import type { TestGateway } from '../setup/gateway.ts'
+import { openTestGateway, origin } from '../setup/gateway.ts'
+
+// An agent that was configured once and is no more, seen from outside.
+
+let gateway: TestGateway
+const agents = { echo: { use: 'builtin:echo' }, help: { use: 'builtin:help' } }
+const answerOf = (path: string, accept = '*/*') => fetch(`${gateway.url()}${path}`, { headers: { accept } })
+const actor = 'application/activity+json'
+
+beforeAll(async () => {
+  gateway = await openTestGateway(() => ({ agents: { ...agents } }))
+  expect((await answerOf('/agents/echo', actor)).status).toBe(200)
+  await gateway.restart({ agents: { help: agents.help } })
+})
+afterAll(() => gateway.close())
+
+test.each([`acct:echo@agents.test`, `${origin}/agents/echo`])('WebFinger of %s is gone', async resource => {
+  expect((await answerOf(`/.well-known/webfinger?resource=${resource}`)).status).toBe(410)
+})
+
+test.each(['acct:nobody@agents.test', 'acct:echo@other.test'])('WebFinger of %s is not found', async resource => {
+  expect((await answerOf(`/.well-known/webfinger?resource=${resource}`)).status).toBe(404)
+})
+
+test('its actor, its posts and its page are gone', async () => {
+  expect(await (await answerOf('/agents/echo', actor)).json()).toMatchObject({ type: 'Tombstone' })
+  expect((await answerOf('/agents/echo/posts/1')).status).toBe(410)
+  const page = await answerOf('/agents/echo', 'text/html')
+  expect({ status: page.status, type: page.headers.get('content-type') }).toEqual({
+    status: 410,
+    type: 'application/problem+json',
+  })
+})
+
+test('the others answer', async () => {
+  expect((await answerOf('/agents/help', actor)).status).toBe(200)
+  expect((await answerOf('/.well-known/webfinger?resource=acct:help@agents.test')).status).toBe(200)
+})

@@ -1,0 +1,119 @@
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
+import { formatResolved, printResolved } from '../../src/cli/resolve.ts'
+import { listExtensions, mentionableExtensions } from '../../src/discovery/extensions.ts'
+import type { Resolved } from '../../src/resolve/resolve-address.ts'
+import { writeRunFile } from '../../src/run-file.ts'
+import type { TestGateway } from '../setup/gateway.ts'
+import { openTestGateway, operatorToken, origin } from '../setup/gateway.ts'
+
+let gateway: TestGateway
+
+beforeAll(async () => {
+  gateway = await openTestGateway()
+})
+afterAll(() => gateway.close())
+
+const resolve = (address: string) => gateway.ask<Resolved>(`/resolve?address=${encodeURIComponent(address)}`)
+const ask = (path: string, accept = 'application/json') =>
+  gateway.simulation.loopback.request(`${origin}${path}`, { headers: { accept } })
+
+describe('postern resolve', () => {
+  test.each(['@echo@agents.test', 'ACCT:Help@Agents.Test'])('our own %s has no fault', async address => {
+    const { outcome, findings, found } = await resolve(address)
+    expect(findings.filter(({ severity }) => severity !== 'ok')).toEqual([])
+    expect(outcome).toBe('ok')
+    expect(Object.keys(found)).toEqual(['actor', 'inbox', 'agent_card', 'a2a', 'profile_page', 'mail'])
+    const ids = findings.map(({ id }) => id)
+    for (const id of ['a2a.agent_signature', 'a2a.host_signature', 'mail.dkim', 'page.json_ld', 'directory.entry'])
+      expect(ids).toContain(id)
+  })
+
+  test('a fediverse server is looked at as one', async () => {
+    const { outcome, found, findings } = await resolve('@alice@mastodon.test')
+    expect(outcome).toBe('ok')
+    expect(found.inbox).toBe('https://mastodon.test/users/alice/inbox')
+    expect(findings.find(({ id }) => id === 'webfinger.card')?.severity).toBe('warning')
+    expect(findings.find(({ id }) => id === 'actor.key')?.message).toContain(
+      'https://mastodon.test/users/alice#main-key',
+    )
+  })
+
+  test.each([
+    ['@echo@agents.test', undefined],
+    ['@nobody@agents.test', 2],
+    ['@@agents.test', 2],
+  ])('prints %s with exit code %s', async (address, exitCode) => {
+    writeRunFile(gateway.dataDir, { url: gateway.url(), pid: process.pid, isSimulating: true })
+    const tree = { data: gateway.dataDir, operator_token: operatorToken, email: { listen: { port: 0 } } }
+    const printed: string[] = []
+    const output = { json: false, print: (text: string) => void printed.push(text) }
+    vi.stubGlobal('process', Object.create(process, { exitCode: { value: undefined, writable: true } }))
+    try {
+      await printResolved({ tree, baseDir: gateway.dataDir, missing: [], path: undefined }, output, address)
+      expect(process.exitCode).toBe(exitCode)
+    } finally {
+      vi.unstubAllGlobals()
+    }
+    expect(printed[0]).toContain(exitCode === undefined ? '✓ webfinger.subject' : '✗')
+  })
+
+  test('a peer cannot paint on the terminal', () => {
+    const finding = { id: 'x', section: '§1', severity: 'error', message: 'a\u001b[2Jb', fix: 'c\u202ed' } as const
+    const text = formatResolved({ asked: '@a@b.test', outcome: 'faulty', found: {}, findings: [finding] })
+    expect(text).toBe('@a@b.test\n\n✗ x a\\u{1b}[2Jb (§1)\n    → c\\u{202e}d')
+  })
+
+  test('without an address it is refused', async () => {
+    await expect(gateway.ask('/resolve')).rejects.toThrow('400')
+  })
+})
+
+describe('what we publish', () => {
+  test('MN-1.3: only the relations that are asked for (RFC 7033 §4.3)', async () => {
+    const answer = await ask('/.well-known/webfinger?resource=acct:echo@agents.test&rel=self&rel=mailto')
+    const { links } = JSON.parse(answer.body.toString())
+    expect(links.map(({ rel }: { rel: string }) => rel)).toEqual(['self', 'mailto'])
+    expect(answer.headers.get('content-type')).toBe('application/jrd+json')
+  })
+
+  test('MN-1.4: the card lists the extensions that are on, and no other (MN-1.6, MN-7.1)', async () => {
+    const card = JSON.parse((await ask('/.well-known/agent-card/Echo')).body.toString())
+    const a2aCard = JSON.parse((await ask('/agents/echo/.well-known/agent-card.json')).body.toString())
+    const uris = (list: readonly { uri: string }[]) => list.map(({ uri }) => uri)
+    const isOurs = (uri: string) => mentionableExtensions.some(known => known.uri === uri)
+    expect(card.a2a.capabilities.extensions).toEqual(listExtensions({ identity: { trusted_issuers: [] } }))
+    expect(uris(card.a2a.capabilities.extensions).toSorted()).toEqual(
+      uris(a2aCard.capabilities.extensions).filter(isOurs).toSorted(),
+    )
+    expect(card).toMatchObject({ address: '@echo@agents.test', protocol_version: '0.1' })
+    expect(card.mentionable).toEqual({
+      supported_inbound: ['activitypub', 'a2a', 'email'],
+      homepage: `${origin}/agents/echo`,
+    })
+  })
+
+  test.each([
+    ['echo', ['echo', 'help']],
+    ['help', ['help']],
+  ])('MN-1.5: the page of %s describes %j; the default agent’s stands for the host', async (agent, names) => {
+    const page = (await ask(`/agents/${agent}`, 'text/html')).body.toString()
+    const data = JSON.parse(/<script type="application\/ld\+json">(.*)<\/script>/.exec(page)?.[1] ?? '')
+    const directory = JSON.parse((await ask('/.well-known/mentionable-agents.json')).body.toString())
+    expect(data.contactPoint.map(({ email }: { email: string }) => email.split('@')[0])).toEqual(names)
+    expect(directory).toMatchObject({ '@type': 'Organization', url: origin })
+    expect(directory.contactPoint[0]).toEqual({
+      '@type': 'ContactPoint',
+      contactType: 'AI assistant',
+      name: 'Echo',
+      email: 'echo@agents.test',
+      url: `${origin}/.well-known/agent-card/echo`,
+      'mentionable:protocols': ['activitypub', 'a2a', 'email'],
+      'mentionable:webfinger': 'acct:echo@agents.test',
+    })
+  })
+})
+
+test('MN-1.3: agents whose names differ in case only cannot be configured (MN-1.2)', async () => {
+  const agents = { echo: { use: 'builtin:echo' }, Echo: { use: 'builtin:echo' } }
+  await expect(openTestGateway(() => ({ agents }))).rejects.toThrow('agents.Echo')
+})

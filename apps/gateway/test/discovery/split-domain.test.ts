@@ -1,0 +1,133 @@
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { createGuardedFetch } from '@postern/http'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { checkHandleHost } from '../../src/cli/check-handle-host.ts'
+import type { TestGateway } from '../setup/gateway.ts'
+import { eventually, openTestGateway, origin } from '../setup/gateway.ts'
+
+// The addresses of the agents have a domain of their own, which only redirects WebFinger to the gateway.
+
+const handleHost = 'example.test'
+let gateway: TestGateway
+
+beforeAll(async () => {
+  gateway = await openTestGateway(() => ({ handle_host: handleHost }))
+})
+afterAll(() => gateway.close())
+
+test.each([`@echo@${handleHost}`, '@echo@agents.test'])(
+  'another server resolves %s, confirms the actor and is answered',
+  async address => {
+    const sent = await gateway.simulation.send({ via: 'activitypub', to: address, text: `hello ${address}` })
+    expect(sent).toMatchObject({ status: 'answered', reply: { text: expect.stringContaining('hello') } })
+    expect(sent.reply?.raw).toMatchObject({ actor: `${origin}/agents/echo` })
+    const { message } = await gateway.show(sent.id)
+    expect(message.recipient).toBe(`@echo@${handleHost}`)
+  },
+)
+
+test.each([handleHost, 'agents.test'])('WebFinger at %s answers with the one subject (MN-1.3)', async host => {
+  const { request } = gateway.simulation.loopback
+  const query = `/.well-known/webfinger?resource=acct:echo@${host}`
+  const first = await request(`https://${host}${query}`)
+  const answer = first.status === 302 ? await request(first.headers.get('location') ?? '') : first
+  expect(JSON.parse(answer.body.toString())).toMatchObject({
+    subject: `acct:echo@${handleHost}`,
+    aliases: [`${origin}/agents/echo`],
+  })
+})
+
+const gatewayNames = [handleHost, 'agents.test'].flatMap(host => [
+  [`acct:${handleHost}@${host}`, host],
+  [`acct:agents.test@${host}`, host],
+])
+
+test.each([...gatewayNames, [`${origin}/actor`, 'agents.test']])(
+  'WebFinger answers %s at %s with the account that signs what the gateway fetches',
+  async (resource, host) => {
+    const { request } = gateway.simulation.loopback
+    const first = await request(`https://${host}/.well-known/webfinger?resource=${encodeURIComponent(resource)}`)
+    const answer = first.status === 302 ? await request(first.headers.get('location') ?? '') : first
+    const jrd = JSON.parse(answer.body.toString())
+    expect(jrd).toEqual({
+      subject: `acct:${handleHost}@${handleHost}`,
+      aliases: [`${origin}/actor`],
+      links: [{ rel: 'self', type: 'application/activity+json', href: `${origin}/actor` }],
+    })
+    const actor = JSON.parse((await request(jrd.links[0].href)).body.toString())
+    expect(jrd.subject).toBe(`acct:${actor.preferredUsername}@${handleHost}`)
+  },
+)
+
+test.each(['acct:other.test@example.test', 'acct:example.test@other.test', `${origin}/actor/outbox`, `${origin}/`])(
+  'WebFinger knows no account of the gateway by %s',
+  async resource => {
+    const url = `${origin}/.well-known/webfinger?resource=${encodeURIComponent(resource)}`
+    expect((await gateway.simulation.loopback.request(url)).status).toBe(404)
+  },
+)
+
+test('a server that looks up the name of whoever reads there is answered, and its proof checked', async () => {
+  const from = 'alice@gotosocial.test'
+  const sent = await gateway.simulation.send({
+    via: 'activitypub',
+    to: `@echo@${handleHost}`,
+    text: 'who reads me?',
+    from,
+  })
+  expect(sent).toMatchObject({ status: 'answered', reply: { text: expect.stringContaining('who reads me?') } })
+  expect((await gateway.show(sent.id)).message.sender).toMatchObject({ address: `@${from}`, verified: true })
+})
+
+test('host-meta says where WebFinger is', async () => {
+  const answer = await gateway.simulation.loopback.request(`${origin}/.well-known/host-meta`)
+  expect(answer.headers.get('content-type')).toBe('application/xrd+xml')
+  expect(answer.body.toString()).toContain(`template="${origin}/.well-known/webfinger?resource={uri}"`)
+})
+
+test('a message that names an agent by the host of its actor is read without that name', async () => {
+  const text = '@echo@agents.test: which one are you?'
+  const sent = await gateway.simulation.send({ via: 'activitypub', to: `@echo@${handleHost}`, text })
+  const { message } = await gateway.show(sent.id)
+  expect(message.parts).toMatchObject([{ content: 'which one are you?' }])
+})
+
+test('mail goes to the domain of the handles, and comes from there', async () => {
+  const sent = await gateway.simulation.send({ via: 'email', to: 'echo', text: 'hello by mail' })
+  expect(sent.status).toBe('answered')
+  const record = await eventually(async () => {
+    const shown = await gateway.show(sent.id)
+    return shown.response !== null && shown
+  })
+  expect(record.message.recipient).toBe(`@echo@${handleHost}`)
+  expect(sent.reply?.raw).toMatch(/^From: .*echo@example\.test/m)
+})
+
+test('checkHandleHost() is content with a redirect, and else says what to do', async () => {
+  const redirector = createServer(({ url }, answer) => answer.writeHead(302, { location: `${origin}${url}` }).end())
+  await new Promise<void>(resolve => redirector.listen(0, '127.0.0.1', resolve))
+  const place = { agent: 'echo', handleHost, origin }
+  const check = async (agent: string, port: number) => {
+    const loopback = { [handleHost]: port, 'agents.test': Number(new URL(gateway.url()).port) }
+    const fetch = createGuardedFetch({ loopback, userAgent: 'test' })
+    return checkHandleHost({ ...place, agent }, fetch).finally(() => fetch.close())
+  }
+  const { port } = redirector.address() as AddressInfo
+  expect(await check('echo', port)).toEqual({
+    severity: 'ok',
+    message: `WebFinger at ${handleHost} knows acct:echo@${handleHost}`,
+  })
+  const fix = `Let https://${handleHost}/.well-known/webfinger redirect (302, with the query) to ${origin}/.well-known/webfinger.`
+  expect(await check('nobody', port)).toEqual({
+    severity: 'error',
+    message: `WebFinger at ${handleHost} answers 404 for acct:nobody@${handleHost}`,
+    fix,
+  })
+  await new Promise(resolve => redirector.close(resolve))
+  expect(await check('echo', port)).toMatchObject({ severity: 'error', fix })
+  const fetch = createGuardedFetch({ loopback: { 'agents.test': port }, userAgent: 'test' })
+  const own = await checkHandleHost({ agent: 'echo', handleHost: 'agents.test', origin: 'https://agents.test' }, fetch)
+  expect(own.fix).toBe('Let the proxy in front pass /.well-known/webfinger of agents.test on to the gateway.')
+  fetch.close()
+})

@@ -1,0 +1,57 @@
+import { readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { agentKinds } from '@postern/agents'
+import { expect, it } from 'vitest'
+import { z } from 'zod'
+import { configSchema } from '../../src/config/schema.ts'
+
+/** As much of JSON Schema as `z.toJSONSchema` writes for the configuration. */
+type Schema = {
+  readonly properties?: Readonly<Record<string, Schema>> | undefined
+  readonly additionalProperties?: Schema | boolean | undefined
+  readonly items?: Schema | undefined
+  readonly anyOf?: readonly Schema[] | undefined
+  readonly oneOf?: readonly Schema[] | undefined
+  readonly allOf?: readonly Schema[] | undefined
+}
+
+type Key = { readonly path: string; readonly name: string; readonly parent: string | undefined }
+
+const docs = join(import.meta.dirname, '../../../../docs')
+
+const sections = readdirSync(docs)
+  .filter(name => name.endsWith('.md'))
+  .flatMap(name => readFileSync(join(docs, name), 'utf8').split(/^#+ /m))
+  .map(listCodeWords)
+
+/** The words of a section that stand in a code block or between backticks. */
+function listCodeWords(section: string): ReadonlySet<string> {
+  const code = section.match(/^```[\s\S]*?^```|`[^`\n]+`/gm) ?? []
+  return new Set(code.join(' ').match(/\w+/g))
+}
+
+function listKeys(schema: Schema, path: string, parent: string | undefined): readonly Key[] {
+  const own = Object.entries(schema.properties ?? {}).flatMap(([name, inner]) => {
+    const key = path === '' ? name : `${path}.${name}`
+    return [{ path: key, name, parent }, ...listKeys(inner, key, name)]
+  })
+  const { additionalProperties: more, items, anyOf = [], oneOf = [], allOf = [] } = schema
+  const inner = [typeof more === 'object' ? more : undefined, items, ...anyOf, ...oneOf, ...allOf]
+  return [...own, ...inner.flatMap(part => (part === undefined ? [] : listKeys(part, path, parent)))]
+}
+
+/** Keys of an agent stand beside `use`, or under `agents`. */
+const isAgents = (words: ReadonlySet<string>, parent: string) => parent === 'use' && words.has('agents')
+
+const isDocumented = ({ name, parent }: Key): boolean =>
+  sections.some(words => words.has(name) && (parent === undefined || words.has(parent) || isAgents(words, parent)))
+
+const describeSchema = (schema: z.ZodType): Schema =>
+  z.toJSONSchema(schema, { io: 'input', unrepresentable: 'any' }) as Schema
+
+it('every key of the configuration stands in a document, in a section that names what it belongs to', () => {
+  const ofAgents = agentKinds.flatMap(({ schema }) => listKeys(describeSchema(schema), 'agents.*', 'use'))
+  const keys = [...listKeys(describeSchema(configSchema), '', undefined), ...ofAgents]
+  expect(keys.length).toBeGreaterThan(150)
+  expect([...new Set(keys.filter(key => !isDocumented(key)).map(key => key.path))]).toEqual([])
+})

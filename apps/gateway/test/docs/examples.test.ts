@@ -1,0 +1,102 @@
+import { execFile, spawnSync } from 'node:child_process'
+import { fileURLToPath } from 'node:url'
+import { promisify } from 'node:util'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { parseConfig, readConfigFile } from '../../src/config/read-config.ts'
+import type { TestGateway } from '../setup/gateway.ts'
+import { eventually, openTestGateway, operatorToken } from '../setup/gateway.ts'
+import { askShop, callShop, decide, policyOf, wordsOf } from '../setup/requirement-steps.ts'
+
+// What of examples/ takes a whole gateway.
+
+const examples = fileURLToPath(new URL('../../../../examples', import.meta.url))
+const runs = (command: string, ...args: readonly string[]) => spawnSync(command, args, { stdio: 'ignore' }).status === 0
+const canRun = runs('bash', '--version') && runs('curl', '--version') && runs('jq', '--version')
+
+describe.skipIf(!canRun)('operator.sh', () => {
+  let gateway: TestGateway
+
+  beforeAll(async () => {
+    gateway = await openTestGateway()
+  })
+  afterAll(() => gateway.close())
+
+  async function run(...args: readonly string[]): Promise<string> {
+    const env = { ...process.env, GATEWAY_URL: gateway.url(), OPERATOR_TOKEN: operatorToken }
+    return (await promisify(execFile)(`${examples}/shell/operator.sh`, args, { env })).stdout
+  }
+
+  test('lists what came', async () => {
+    await gateway.simulation.fediverse.deliver({ to: '@echo@agents.test', text: 'hello' })
+    await eventually(async () => (await gateway.messages()).some(({ state }) => state === 'answered'))
+    expect(await run('messages')).toMatch(/^answered\tactivitypub\t@\S+\techo\n$/)
+  })
+
+  test('lets an agent post', async () => {
+    const id = (await run('post', 'echo', 'Closed "today".')).trim()
+    expect(await gateway.show(`post:${id}`)).toMatchObject({
+      response: { parts: [{ content: 'Closed "today".' }] },
+    })
+  })
+
+  test('fails with the answer of the gateway', async () => {
+    await expect(run('post', 'nobody', 'x')).rejects.toMatchObject({ code: 22 })
+  })
+})
+
+test('orders.ts asks for consent, then for money, and then acts', async () => {
+  const orders = { use: `${examples}/typescript/orders.ts` }
+  const gateway = await openTestGateway(() => ({ agents: { shop: orders } }))
+  try {
+    const asked = await askShop(gateway, 'one cake, please')
+    const taskId = asked.task?.id ?? ''
+    const resolution = { in_reply_to_state: policyOf(asked).state }
+    const priced = await askShop(gateway, 'do', { taskId, resolution })
+    expect(policyOf(priced)).toMatchObject({ kind: 'payment_required', amount: '4.50', currency: 'EUR' })
+    const page = new URL(String(policyOf(priced).url)).pathname
+    expect((await decide(gateway, page, 'pay_test')).status).toBe(200)
+    const done = async () => {
+      const { task } = await callShop(gateway, 'GetTask', { id: taskId })
+      return task?.status.state === 'TASK_STATE_COMPLETED' && wordsOf({ status: 200, task })
+    }
+    expect(await eventually(done)).toMatch(/^Thank you\. Paid \([0-9a-f]{32}\): it is on its way\.$/)
+  } finally {
+    await gateway.close()
+  }
+})
+
+test('manager.ts asks others side by side, and the transcript tells of it', async () => {
+  const use = (name: string) => ({ use: `${examples}/typescript/${name}.ts` })
+  const gateway = await openTestGateway(() => ({ agents: { manager: use('manager'), typescript: use('agent') } }))
+  try {
+    const { reply } = await gateway.simulation.send({ via: 'a2a', to: 'manager', text: 'count to three' })
+    expect(reply?.text).toMatch(/^typescript: Hello\. This is message 1[\s\S]*\n\npython: was not to be reached$/)
+    const thread = (await gateway.messages()).find(({ agent }) => agent === 'manager')
+    const { messages } = await gateway.ask<{ messages: readonly { type: string }[] }>(
+      `/transcript/views/team?agent_key=manager&thread=${encodeURIComponent(`#${thread?.message}`)}`,
+    )
+    expect(messages.map(({ type }) => type)).toEqual([
+      'task',
+      'strategic_plan',
+      'delegation',
+      'delegation',
+      'observation',
+      'observation',
+      'synthesis',
+      'assistant_message',
+      'final',
+    ])
+  } finally {
+    await gateway.close()
+  }
+})
+
+test.each(['', '/openai'])('examples%s/postern.config.json is a configuration', async folder => {
+  const environment = { OPERATOR_TOKEN: 'x'.repeat(16), WEBHOOK_SECRET: 'shared' }
+  const { tree } = await readConfigFile({
+    path: `${examples}${folder}/postern.config.json`,
+    environment,
+    workingDir: examples,
+  })
+  expect(Object.keys(parseConfig(tree).agents).length).toBeGreaterThan(0)
+})

@@ -1,0 +1,192 @@
+import { execFile } from 'node:child_process'
+import { hash } from 'node:crypto'
+import { resolve } from 'node:path'
+import { promisify } from 'node:util'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import type { TestGateway } from '../setup/gateway.ts'
+import { openTestGateway } from '../setup/gateway.ts'
+
+const run = promisify(execFile)
+const tokens = { ann: 'token-of-ann-for-the-tests', bob: 'token-of-bob-for-the-tests' } as const
+
+let gateway: TestGateway
+
+beforeAll(async () => {
+  const auth = { tokens: Object.entries(tokens).map(([name, token]) => ({ name, sha256: hash('sha256', token) })) }
+  gateway = await openTestGateway(() => ({ web: { enabled: true, auth } }))
+})
+afterAll(() => gateway.close())
+
+async function call(method: string, path: string, body?: object, as: keyof typeof tokens = 'ann') {
+  const headers = { authorization: `Bearer ${tokens[as]}`, 'content-type': 'application/json' }
+  const answer = await fetch(`${gateway.url()}${path}`, {
+    method,
+    headers,
+    ...(body && { body: JSON.stringify(body) }),
+  })
+  return { status: answer.status, json: (await answer.json()) as Record<string, unknown> }
+}
+
+test('S-01…S-30 over HTTP: the Python client runs the published example and its own tests against a gateway', async () => {
+  const cwd = resolve(import.meta.dirname, '../../../../clients/python')
+  const env = { ...process.env, POSTERN_URL: gateway.url(), POSTERN_TOKEN: tokens.ann, PYTHONDONTWRITEBYTECODE: '1' }
+  const { stderr } = await run('python3', ['-m', 'unittest', 'discover', '-s', 'tests'], { cwd, env })
+  expect(stderr).toMatch(/Ran \d+ tests[\s\S]*\nOK\n$/)
+}, 60_000)
+
+/** What each type must have, and what of its own it may have. */
+const catalogue: Readonly<Record<string, readonly [group: string, required: string, optional?: string]>> = {
+  user_message: ['conversation', 'content'],
+  assistant_message: ['conversation', 'content'],
+  task: ['trace', 'content'],
+  action: ['trace', 'tool args', 'step script'],
+  observation: ['trace', 'content', 'step script'],
+  error: ['trace', 'content', 'error_type'],
+  final: ['completion', 'content'],
+  synthesis: ['completion', 'content from_manager', 'phase_id'],
+  strategic_plan: ['planning', 'content'],
+  suggested_plan: ['planning', 'content'],
+  script_plan: ['planning', 'content'],
+  script_instruction: ['planning', 'content'],
+  delegation: ['delegation', 'worker task'],
+  global_observation: ['global', 'content', 'from_worker summary parallel'],
+  director_context: ['context', 'content'],
+  injected_context: ['context', 'content'],
+}
+
+test('S-30: the catalogue of types is read by machines, too: each with its group, its members and its builder', async () => {
+  const { json } = await call('GET', '/v1/store-types')
+  const types = Object.entries(json.types as Record<string, Record<string, unknown>>)
+  const own = (fields: unknown) =>
+    (fields as string[]).filter(name => !['timestamp', 'turn_id', 'agent_key'].includes(name))
+  const told = types.map(([type, { group, required_fields, optional_fields }]) => {
+    const optional = own(optional_fields).join(' ')
+    return [type, [group, (required_fields as string[]).join(' '), ...(optional ? [optional] : [])]]
+  })
+  expect(Object.fromEntries(told)).toEqual(catalogue)
+  for (const [, info] of types) {
+    expect(info).toMatchObject({
+      builder: expect.stringMatching(/^create\w+$/),
+      description: expect.stringMatching(/\w/),
+    })
+  }
+})
+
+test('S-03: a message without a member that its type requires is refused by its name, and nothing of the list is stored', async () => {
+  const path = '/v1/store/required'
+  for (const [type, [, required]] of Object.entries(catalogue)) {
+    const members = required.split(' ')
+    for (const missing of members) {
+      const kept = members.filter(name => name !== missing).map(name => [name, name === 'args' ? {} : 'x'])
+      const messages = [
+        { type: 'task', content: 'fine' },
+        { type, ...Object.fromEntries(kept) },
+      ]
+      const { status, json } = await call('POST', `${path}/messages`, { messages, agent_key: 'a' })
+      const detail = `Cannot read message: ${missing}: missing, a message of type ${type} requires it`
+      expect([status, json.code, json.detail]).toEqual([400, 'malformed', detail])
+    }
+  }
+  expect((await call('GET', `${path}/agents/a`)).json).toEqual({ messages: [] })
+})
+
+test('S-13: a scope of limits that there is not is refused', async () => {
+  const { status, json } = await call('GET', '/v1/store/x/team?agent_key=a&limit=1&limit_scope=each')
+  expect([status, json.detail]).toEqual([400, 'Cannot read query: limit_scope must be total or per_agent'])
+})
+
+describe('sessions of envelopes over HTTP', () => {
+  const open = async () => (await call('POST', '/v1/sessions', { agent_slug: 'desk', title: 'First' })).json
+
+  test('E-34, E-36: a first message sent twice makes one session; the whole list is replaced, the title stays', async () => {
+    const session = await open()
+    expect((await open()).session_id).toBe(session.session_id)
+    const path = `/v1/sessions/${session.session_id}`
+    const call1 = {
+      role: 'assistant',
+      content: '',
+      metadata: { type: 'tool_call', tool_name: 'ls', parameters: [], turn: 1 },
+    }
+    const first = await call('PUT', path, { messages: [{ role: 'user', content: 'hi' }, call1], model: 'm' })
+    expect(first.json.messages).toMatchObject([
+      { schema: 'agents-api.message', version: 1, type: 'text', role: 'user', content: 'hi' },
+      { type: 'tool_call', payload: { tool_name: 'ls', turn: 1 } },
+    ])
+    const second = await call('PUT', path, { messages: [{ role: 'user', content: 'only this' }] })
+    expect(second.json).toMatchObject({ title: 'First', model: 'm' })
+    expect((await call('GET', path)).json.messages).toMatchObject([{ content: 'only this' }])
+    expect((await open()).session_id).not.toBe(session.session_id)
+  })
+
+  test('E-13, E-16: what is odd about the messages of a list is told with their places, also when they are there already', async () => {
+    const path = `/v1/sessions/${(await open()).session_id}`
+    const messages = [
+      { role: 'user', content: 'plain' },
+      { schema: 'agents-api.message', type: 'text', role: 'user', content: 'no version' },
+      { schema: 'other', version: 1, type: 'text', role: 'user', content: 'another schema' },
+    ]
+    const odd = [
+      { code: 'version_missing', index: 1 },
+      { code: 'schema_unknown', index: 2 },
+    ]
+    const first = await call('PUT', path, { messages })
+    expect([first.status, first.json.findings]).toMatchObject([200, odd])
+    expect((await call('PUT', path, { messages })).json.findings).toEqual(first.json.findings)
+    const more = [...messages, { schema: 'other', version: 1, type: 'text', role: 'user', content: 'one more' }]
+    expect((await call('PUT', path, { messages: more })).json.findings).toMatchObject([
+      ...odd,
+      { code: 'schema_unknown', index: 3 },
+    ])
+    const { messages: stored } = (await call('GET', path)).json
+    expect((await call('PUT', path, { messages: stored })).json.findings).toEqual([])
+  })
+
+  test('E-37: is its owner’s alone, whatever a body says; deleting what is not there succeeds', async () => {
+    const session = await open()
+    const path = `/v1/sessions/${session.session_id}`
+    const foreign = await call('GET', path, undefined, 'bob')
+    expect(foreign).toEqual(await call('GET', '/v1/sessions/00000000-0000-4000-8000-000000000000', undefined, 'bob'))
+    expect(foreign.status).toBe(404)
+    const claimed = await call('POST', '/v1/sessions', { owner_type: 'user', owner_key: 'ann' }, 'bob')
+    expect([claimed.status, claimed.json.detail]).toEqual([
+      403,
+      'Cannot use session: conversation_session_owner_forbidden',
+    ])
+    expect((await call('DELETE', path, undefined, 'bob')).json).toEqual({ deleted: true })
+    expect((await call('GET', path)).status).toBe(200)
+    expect((await call('DELETE', path)).json).toEqual({ deleted: true })
+    expect((await call('GET', path)).status).toBe(404)
+  })
+
+  test('E-35: while one holds the lock another’s writing is refused, and a stale token releases nothing', async () => {
+    const path = `/v1/sessions/${(await open()).session_id}`
+    const { json: lock } = await call('POST', `${path}/lock`, { ttl: 60 })
+    expect((await call('POST', `${path}/lock`, { ttl: 60 })).json).toEqual({ token: null })
+    const refused = await call('PUT', path, { messages: [] })
+    expect([refused.status, refused.json.detail]).toEqual([503, 'Cannot write thread: transcript_lock_contention'])
+    expect((await call('PUT', path, { messages: [], token: lock.token })).status).toBe(200)
+    expect((await call('DELETE', `${path}/lock?token=stale`)).json).toEqual({ released: false })
+    expect((await call('DELETE', `${path}/lock?token=${lock.token}`)).json).toEqual({ released: true })
+  })
+
+  test('E-07, E-15: what is no envelope is refused, and nothing of the list is stored', async () => {
+    const path = `/v1/sessions/${(await open()).session_id}`
+    await call('PUT', path, { messages: [{ role: 'user', content: 'kept' }] })
+    const refused = await call('PUT', path, {
+      messages: [
+        { role: 'user', content: 'x' },
+        { version: 2, type: 'text', payload: {} },
+      ],
+    })
+    expect(refused.status).toBe(400)
+    expect(refused.json.detail).toContain('invalid_ai_message_envelope: unsupported version')
+    expect((await call('GET', path)).json.messages).toMatchObject([{ content: 'kept' }])
+  })
+
+  test('lists newest first, and refuses a limit out of bounds', async () => {
+    const { json } = await call('GET', '/v1/sessions?limit=1&include_messages=true')
+    expect(json.sessions).toMatchObject([{ messages: [{ content: 'kept' }] }])
+    const refused = await call('GET', '/v1/sessions?limit=500')
+    expect([refused.status, refused.json.detail]).toEqual([400, 'Cannot list sessions: limit must be 1 to 100'])
+  })
+})

@@ -1,0 +1,236 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { operatorToken } from '../setup/gateway.ts'
+import type { Answer, WebGateway } from '../setup/web-gateway.ts'
+import { name, openWebGateway } from '../setup/web-gateway.ts'
+
+// Message envelopes as whoever keeps his sessions here meets them: sent as a list, and read back.
+
+let web: WebGateway
+let path: string
+
+beforeAll(async () => {
+  web = await openWebGateway()
+  path = await openSession()
+})
+afterAll(() => web.close())
+
+async function openSession(): Promise<string> {
+  const { json } = await web.ask('POST', '/v1/sessions', { context: name('context') })
+  return `/v1/sessions/${json.session_id}`
+}
+
+const put = (messages: readonly unknown[], at = path) => web.ask('PUT', at, { messages })
+
+async function store(row: object): Promise<Answer> {
+  const { status } = await put([row])
+  expect(status).toBe(200)
+  const { json } = await web.ask('GET', path)
+  return json.messages[0]
+}
+
+const form = { schema: 'agents-api.message', version: 1 }
+const bare = { ...form, type: 'text', role: 'assistant', content: '', payload: {}, metadata: {} }
+const call = { type: 'tool_call', tool_name: 'wiki_upsert', parameters: { title: 'Example' }, turn: 1 }
+const callRow = { role: 'assistant', content: 'AI ACTION (Turn 1): Executing Wiki Upsert', metadata: call }
+const callPayload = { tool_name: 'wiki_upsert', parameters: { title: 'Example' }, turn: 1 }
+const listed = { tool_name: 't', success: false, turn: 2, tool_data: { a: 1 }, media: [1], error: null }
+const ofType = (type: string) => ({ content: '', metadata: { type } })
+
+type Stored = readonly [id: string, what: string, row: object, envelope: object]
+
+/** The values that the original class gives: the whole envelope, member by member. */
+const stored: readonly Stored[] = [
+  ['E-01', 'a plain row', { role: 'user', content: 'hi' }, { ...bare, role: 'user', content: 'hi' }],
+  ['E-02', 'the published tool call', callRow, { ...form, type: 'tool_call', ...callRow, payload: callPayload }],
+  [
+    'E-03',
+    'a tool result',
+    { metadata: { type: 'tool_result', ...listed, extra: 1 } },
+    {
+      ...bare,
+      type: 'tool_result',
+      role: 'tool',
+      payload: listed,
+      metadata: { type: 'tool_result', ...listed, extra: 1 },
+    },
+  ],
+  [
+    'E-04',
+    'a call id',
+    { ...callRow, metadata: { ...call, tool_call_id: 'c1' } },
+    {
+      ...form,
+      ...callRow,
+      type: 'tool_call',
+      payload: callPayload,
+      metadata: { ...call, tool_call_id: 'c1' },
+    },
+  ],
+  ...['tool_result', 'approval_required', 'input_required'].map<Stored>(type => [
+    'E-05',
+    type,
+    ofType(type),
+    { ...bare, type, role: 'tool', metadata: { type } },
+  ]),
+  ...['text', 'tool_call', 'final_result', 'error', 'delta', 'multimodal_part'].map<Stored>(type => [
+    'E-06',
+    type,
+    ofType(type),
+    { ...bare, type, metadata: { type } },
+  ]),
+  ['E-08', 'role wizard', { role: 'wizard', content: 'x' }, { ...bare, role: 'wizard', content: 'x' }],
+  ['E-09', 'no content', { role: 'user' }, { ...bare, role: 'user' }],
+  ['E-09', 'content null', { role: 'user', content: null }, { ...bare, role: 'user' }],
+  ['E-10', 'a list', { content: ['a'] }, { ...bare, type: 'multimodal_part', content: ['a'] }],
+  [
+    'E-11',
+    'a list that is a text',
+    { content: ['a'], metadata: { type: 'text' } },
+    { ...bare, content: ['a'], metadata: { type: 'text' } },
+  ],
+  ...(
+    [
+      ['boom', 'error'],
+      [null, 'text'],
+      [false, 'error'],
+    ] as const
+  ).map<Stored>(([error, type]) => [
+    'E-12',
+    `error ${error}`,
+    { metadata: { error } },
+    { ...bare, type, metadata: { error } },
+  ]),
+  [
+    'E-13',
+    'no version',
+    { schema: form.schema, type: 'tool_call', payload: { tool_name: 't' } },
+    { ...bare, type: 'tool_call', payload: { tool_name: 't' } },
+  ],
+  ['E-14', 'version and type alone', { version: 1, type: 'tool_call' }, bare],
+  ['E-15', 'version "1"', { version: '1', type: 'text', payload: {} }, bare],
+  ['E-16', 'another schema', { schema: 'other', version: 1, type: 'text' }, bare],
+  ['E-18', 'a row of no type', { metadata: { type: 'banana' } }, { ...bare, metadata: { type: 'banana' } }],
+  ['E-19', 'data', { ...form, type: 'delta', data: { index: 0 } }, { ...bare, type: 'delta', payload: { index: 0 } }],
+  [
+    'E-20',
+    'data beside a payload',
+    { ...form, type: 'delta', data: { index: 0 }, payload: { a: 1 } },
+    { ...bare, type: 'delta', payload: { a: 1 } },
+  ],
+  [
+    'E-20',
+    'data beside an empty payload',
+    { ...form, type: 'delta', data: { index: 0 }, payload: {} },
+    { ...bare, type: 'delta', payload: { index: 0 } },
+  ],
+  ['E-21', 'empty maps as lists', { ...form, type: 'text', payload: [], metadata: [] }, bare],
+  ['E-22', 'what an envelope does not have', { id: 7, created_at: 123, foo: 1 }, bare],
+]
+
+describe('a list of one message comes back as', () => {
+  test.each(stored)('%s: %s', async (_, __, row, envelope) => {
+    expect(await store(row)).toEqual(envelope)
+    // E-27, E-31: what was stored is stored again as it is.
+    expect(await store(envelope)).toEqual(envelope)
+  })
+})
+
+const prefix = 'invalid_ai_message_envelope:'
+const refused: readonly (readonly [id: string, row: unknown, reason: string])[] = [
+  ['E-07', { role: '' }, 'role must be a non-empty string'],
+  ['E-07', { role: 7 }, 'role must be a non-empty string'],
+  ['E-09', { role: 'user', content: 5 }, 'content must be a string or array'],
+  ['E-09', { role: 'user', content: false }, 'content must be a string or array'],
+  ['E-15', { version: 2, type: 'text', payload: {} }, 'unsupported version'],
+  ['E-17', { ...form, type: 'banana', payload: {} }, 'unsupported type'],
+  ['E-23', { role: 'user', content: '\ud800' }, 'envelope must be JSON serializable'],
+  ['E-23', 'hi', 'message must be an array'],
+]
+
+describe('a list with one bad message', () => {
+  test.each(refused)('%s: %j is refused, and the list stays as it was', async (_, row, reason) => {
+    await put([{ role: 'user', content: 'kept' }])
+    const answer = await put([{ role: 'user', content: 'new' }, row])
+    expect([answer.status, answer.json.code, answer.json.detail]).toEqual([400, 'malformed', `${prefix} ${reason}`])
+    const { json } = await web.ask('GET', path)
+    expect(json.messages.map(({ content }: { content: string }) => content)).toEqual(['kept'])
+  })
+
+  test('E-23: bytes that are no UTF-8 are refused before', async () => {
+    const bytes = Buffer.concat([Buffer.from('{"messages":[{"role":"user","content":"'), Buffer.from([0xff])])
+    const answer = await web.call(path, { method: 'PUT', body: Buffer.concat([bytes, Buffer.from('"}]}')]) })
+    expect([answer.status, await answer.json()]).toMatchObject([400, { detail: 'Cannot read body: not valid UTF-8' }])
+  })
+})
+
+describe('a session', () => {
+  test('E-28, E-30: whatever mix of rows and envelopes is sent, envelopes are stored and shown', async () => {
+    const mix = [callRow, { ...form, type: 'text', role: 'user', content: 'x' }, { role: 'user', content: 'y' }]
+    await put(mix)
+    const { json } = await web.ask('GET', path)
+    const shapes = json.messages.map((message: object) => Object.keys(message).sort())
+    const members = ['content', 'metadata', 'payload', 'role', 'schema', 'type', 'version']
+    expect(shapes).toEqual([members, members, members])
+  })
+
+  test('E-33: keeps a call that nobody answered and a result that nobody asked for', async () => {
+    const orphans = [callRow, { content: 'x', metadata: { type: 'tool_result', tool_name: 'other' } }]
+    await put(orphans)
+    const { json } = await web.ask('GET', path)
+    expect(json.messages.map(({ type }: { type: string }) => type)).toEqual(['tool_call', 'tool_result'])
+  })
+
+  test('E-34: that a first message has begun is found again, by two at once and by its context', async () => {
+    const context = name('context')
+    const open = () => web.ask('POST', '/v1/sessions', { context })
+    const opened = await Promise.all([open(), open(), open()])
+    const [first] = opened
+    expect(new Set(opened.map(({ json }) => json.session_id)).size).toBe(1)
+    const pending = await web.ask('GET', `/v1/sessions/pending?context=${context}`)
+    expect(pending.json.session_id).toBe(first?.json.session_id)
+    expect((await web.ask('GET', '/v1/sessions/pending?context=none')).status).toBe(404)
+    expect((await web.ask('GET', `/v1/sessions/pending?context=${context}`, undefined, 'bob')).status).toBe(404)
+  })
+
+  test('E-36: has its whole list replaced at once: who reads meanwhile sees the one or the other', async () => {
+    const at = await openSession()
+    const lists = ['a', 'b'].map(word => Array.from({ length: 40 }, () => ({ role: 'user', content: word })))
+    await put(lists[0] ?? [], at)
+    const before = (await web.ask('GET', at)).json
+    const writing = Promise.all([put(lists[1] ?? [], at), put(lists[0] ?? [], at), put(lists[1] ?? [], at)])
+    const seen = await Promise.all(Array.from({ length: 12 }, () => web.ask('GET', at)))
+    await writing
+    for (const { json } of seen) {
+      expect(new Set(json.messages.map(({ content }: { content: string }) => content)).size).toBe(1)
+      expect(json.messages).toHaveLength(40)
+    }
+    const after = (await web.ask('GET', at)).json
+    expect(Date.parse(after.updated_at)).toBeGreaterThanOrEqual(Date.parse(before.updated_at))
+    expect(after).toMatchObject({ title: before.title, created_at: before.created_at })
+  })
+})
+
+test('E-13, E-16: what was odd about envelopes that are read in is said, each by its place', async () => {
+  const messages = [
+    { role: 'user', content: 'fine' },
+    { schema: form.schema, type: 'text', role: 'user', content: 'no version', payload: {} },
+    { schema: 'other', version: 1, type: 'text', role: 'user', content: 'another schema' },
+  ]
+  const query = new URLSearchParams({
+    owner: 'web:["https://agents.test","ann"]',
+    thread: name('copy:thread'),
+    format: 'envelope',
+  })
+  const answer = await fetch(`${web.gateway.url()}/operator/api/transcript?${query}`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${operatorToken}` },
+    body: JSON.stringify({ messages }),
+  })
+  expect(await answer.json()).toMatchObject({
+    added: 3,
+    findings: [
+      { code: 'version_missing', index: 1 },
+      { code: 'schema_unknown', index: 2 },
+    ],
+  })
+})

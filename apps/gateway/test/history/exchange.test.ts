@@ -1,0 +1,152 @@
+import { hash } from 'node:crypto'
+import { exchangeFormats } from '@postern/transcript'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import type { TestGateway } from '../setup/gateway.ts'
+import { openTestGateway, operatorToken, origin } from '../setup/gateway.ts'
+
+const token = 'token-of-ann-for-the-tests'
+const owner = `web:${JSON.stringify([origin, 'ann'])}`
+
+let gateway: TestGateway
+
+beforeAll(async () => {
+  const auth = { tokens: [{ name: 'ann', sha256: hash('sha256', token) }] }
+  const agents = { chat: { use: '../agents/chat/chatter.ts' } }
+  gateway = await openTestGateway(() => ({ web: { enabled: true, trace: false, auth }, agents, default_agent: 'chat' }))
+})
+afterAll(() => gateway.close())
+
+interface Answer {
+  readonly messages: readonly Record<string, unknown>[]
+  readonly entries: number
+  readonly added: number
+  readonly detail: string
+}
+
+async function ask(query: Record<string, string>, body?: object): Promise<{ status: number; json: Answer }> {
+  const headers = { authorization: `Bearer ${operatorToken}`, 'content-type': 'application/json' }
+  const init = body ? { method: 'POST', headers, body: JSON.stringify(body) } : { headers }
+  const answer = await fetch(`${gateway.url()}/operator/api/transcript?${new URLSearchParams(query)}`, init)
+  return { status: answer.status, json: (await answer.json()) as Answer }
+}
+
+async function chat(content: unknown, threadId: string, runId: string): Promise<string> {
+  const messages = [{ id: `m-${runId}`, role: 'user', content }]
+  const headers = { authorization: `Bearer ${token}` }
+  const body = JSON.stringify({ threadId, runId, messages })
+  const answer = await fetch(`${gateway.url()}/api/v1/agent/runs`, { method: 'POST', headers, body })
+  return answer.text()
+}
+
+describe('a conversation by the fediverse', () => {
+  test.each([...exchangeFormats])('comes out as %s, and read in again it changes nothing', async format => {
+    const first = await gateway.simulation.send({ via: 'activitypub', to: 'chat', text: 'hello' })
+    await gateway.simulation.send({ via: 'activitypub', to: 'chat', text: 'and more', thread: first.thread })
+    const before = await ask({ thread: first.id, format: 'jsonl' })
+    expect(before.json.messages.map(({ kind, role }) => [kind, role])).toEqual([
+      ['text', 'user'],
+      ['text', 'assistant'],
+      ['text', 'user'],
+      ['text', 'assistant'],
+    ])
+    const { messages } = (await ask({ thread: first.id, format })).json
+    const again = await ask({ thread: first.id, format }, { messages })
+    expect(again.json).toMatchObject({ entries: 4, added: 0 })
+    expect((await ask({ thread: first.id, format: 'jsonl' })).json).toEqual(before.json)
+  })
+})
+
+describe('a chat', () => {
+  test.each([...exchangeFormats])('moves by %s into another thread, and comes out as it went in', async format => {
+    const threadId = `thread-${format}`
+    await chat('tool', threadId, `run-${format}-1`)
+    await chat('count', threadId, `run-${format}-2`)
+    const thread = `web:${JSON.stringify(['chat', threadId])}`
+    const { messages } = (await ask({ owner, thread, format })).json
+    expect(messages.length).toBeGreaterThanOrEqual(4)
+    const elsewhere = { owner, thread: `copy:${format}`, format }
+    const first = await ask(elsewhere, { messages })
+    expect(first.status).toBe(200)
+    expect(first.json.added).toBe(first.json.entries)
+    const copied = (await ask(elsewhere)).json.messages
+    expect(copied.length).toBe(messages.length)
+    expect((await ask(elsewhere, { messages: copied })).json.added).toBe(0)
+    expect((await ask(elsewhere)).json.messages).toEqual(copied)
+  })
+
+  test('that was read in from elsewhere goes on: its history has both', async () => {
+    const thread = `web:${JSON.stringify(['chat', 'thread-moved'])}`
+    const messages = [{ type: 'user_message', content: 'said elsewhere' }]
+    expect((await ask({ owner, thread, format: 'store' }, { messages })).json).toMatchObject({ added: 1 })
+    await chat('count', 'thread-moved', 'run-moved')
+    const headers = { authorization: `Bearer ${token}` }
+    const answer = await fetch(`${gateway.url()}/api/v1/agent/history?threadId=thread-moved`, { headers })
+    const history = (await answer.json()) as { messages: readonly { content: string }[] }
+    expect(history.messages.map(({ content }) => content)).toEqual(['said elsewhere', 'count', expect.any(String)])
+    expect((await ask({ owner, thread, format: 'jsonl' })).json.messages).toHaveLength(3)
+  })
+
+  test('S-34: shows what was said, and what was done only to operators', async () => {
+    await chat('tool', 'thread-trace', 'run-trace')
+    const path = '/api/v1/agent/history?threadId=thread-trace'
+    const headers = { authorization: `Bearer ${token}` }
+    const said = (await (await fetch(`${gateway.url()}${path}`, { headers })).json()) as {
+      messages: { role: string }[]
+    }
+    expect(said.messages.map(({ role }) => role)).toEqual(['user', 'assistant'])
+    const refused = await fetch(`${gateway.url()}${path}&include=trace`, { headers })
+    expect([refused.status, await refused.json()]).toMatchObject([
+      403,
+      { code: 'forbidden', detail: 'Cannot read history: traces are for operators' },
+    ])
+    const thread = `web:${JSON.stringify(['chat', 'thread-trace'])}`
+    const done = (await ask({ owner, thread, format: 'jsonl' })).json.messages
+    expect(done.map(({ kind }) => kind)).toEqual(['text', 'tool_call', 'tool_result', 'text'])
+  })
+
+  test('what is not of the format is refused, and nothing of it is stored', async () => {
+    const elsewhere = { owner, thread: 'copy:bad', format: 'store' }
+    const messages = [
+      { type: 'user_message', content: 'fine' },
+      { type: 'action', tool: 'ls' },
+    ]
+    const refused = await ask(elsewhere, { messages })
+    expect([refused.status, refused.json.detail]).toEqual([400, expect.stringContaining('args')])
+    expect((await ask(elsewhere)).json.messages).toEqual([])
+    const unknown = await ask({ owner, thread: 'copy:never', format: 'store' })
+    expect([unknown.status, unknown.json.detail]).toEqual([404, 'Cannot find thread: there is none of this name'])
+    const format = await ask({ owner, thread: 'copy:never', format: 'word' })
+    expect([format.status, format.json.detail]).toEqual([
+      400,
+      'Cannot read query: format must be one of envelope, agui, store, swarm, normalized, jsonl',
+    ])
+  })
+
+  test('is gone with its owner, in every format, with his files; others keep theirs', async () => {
+    const form = new FormData()
+    form.set('file', new File(['some text'], 'a.txt'))
+    const headers = { authorization: `Bearer ${token}` }
+    const upload = await fetch(`${gateway.url()}/api/v1/agent/attachments`, { method: 'POST', headers, body: form })
+    const { url } = (await upload.json()) as { url: string }
+    const local = url.replace(origin, gateway.url())
+    expect((await fetch(local)).status).toBe(200)
+    await chat('the secret word', 'thread-last', 'run-last')
+    const mail = await gateway.simulation.send({ via: 'email', to: 'chat', text: 'by mail' })
+    const forget = (owner: string) =>
+      fetch(`${gateway.url()}/operator/api/owners/forget`, {
+        method: 'POST',
+        headers: { authorization: `Bearer ${operatorToken}` },
+        body: JSON.stringify({ owner }),
+      })
+    // What names nobody is no success that has deleted nothing.
+    expect((await forget('web:["ann"]')).status).toBe(400)
+    const answer = await forget(owner.replace(',', ', '))
+    expect(await answer.json()).toMatchObject({ owner, attachments: 1, threads: expect.any(Number) })
+    expect((await fetch(local)).status).toBe(404)
+    const history = await fetch(`${gateway.url()}/api/v1/agent/history?threadId=thread-last`, { headers })
+    expect(history.status).toBe(404)
+    const listed = await gateway.messages()
+    expect(listed.some(({ sender }) => sender === '@ann@web.agents.test')).toBe(false)
+    expect((await gateway.show(mail.id)).state).toBe('answered')
+  })
+})

@@ -1,0 +1,92 @@
+import { hash } from 'node:crypto'
+import { exchangeFormats } from '@postern/transcript'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import type { TestGateway } from '../setup/gateway.ts'
+import { openTestGateway, operatorToken, origin } from '../setup/gateway.ts'
+
+// Conversations of a running gateway, by every channel, in every format: out, in again, and out as they were.
+
+const token = 'token-of-ann-for-the-tests'
+const ann = `web:${JSON.stringify([origin, 'ann'])}`
+const said = ['halves', 'tool', 'search', 'count', 'boom'] as const
+
+let gateway: TestGateway
+
+beforeAll(async () => {
+  const auth = { tokens: [{ name: 'ann', sha256: hash('sha256', token) }] }
+  const agents = { chat: { use: '../agents/chat/chatter.ts' } }
+  gateway = await openTestGateway(() => ({ web: { enabled: true, auth }, agents, default_agent: 'chat' }))
+})
+afterAll(() => gateway.close())
+
+type Messages = readonly Record<string, unknown>[]
+type Query = Readonly<Record<string, string>>
+
+async function exchange(query: Query, messages?: Messages) {
+  const init = messages ? { method: 'POST', body: JSON.stringify({ messages }) } : {}
+  const headers = { authorization: `Bearer ${operatorToken}`, 'content-type': 'application/json' }
+  const answer = await fetch(`${gateway.url()}/operator/api/transcript?${new URLSearchParams(query)}`, {
+    ...init,
+    headers,
+  })
+  const json = (await answer.json()) as { messages: Messages; entries: number; added: number; detail?: string }
+  expect({ status: answer.status, detail: json.detail }).toEqual({ status: 200, detail: undefined })
+  return json
+}
+
+async function converse(via: 'activitypub' | 'a2a' | 'email'): Promise<Query> {
+  const first = await gateway.simulation.send({ via, to: 'chat', text: said[0], timeoutMs: 30_000 })
+  let { thread } = first
+  for (const text of said.slice(1))
+    ({ thread } = await gateway.simulation.send({ via, to: 'chat', text, thread, timeoutMs: 30_000 }))
+  return { thread: first.id }
+}
+
+async function chat(): Promise<Query> {
+  for (const [at, content] of said.entries()) {
+    const messages = [{ id: `m-${at}`, role: 'user', content }]
+    const body = JSON.stringify({ threadId: 'laws', runId: `r-${at}`, messages })
+    const headers = { authorization: `Bearer ${token}` }
+    await (await fetch(`${gateway.url()}/api/v1/agent/runs`, { method: 'POST', headers, body })).text()
+  }
+  return { owner: ann, thread: `web:${JSON.stringify(['chat', 'laws'])}` }
+}
+
+describe.each(['activitypub', 'a2a', 'email', 'web'] as const)('a conversation by %s', via => {
+  let place: Query
+
+  beforeAll(async () => {
+    place = via === 'web' ? await chat() : await converse(via)
+  }, 120_000)
+
+  test.each([...exchangeFormats])(
+    'is read in again from %s, here and elsewhere, and comes out the same',
+    async format => {
+      const { messages } = await exchange({ ...place, format })
+      expect(messages.length).toBeGreaterThanOrEqual(said.length)
+      expect(await exchange({ ...place, format }, messages)).toMatchObject({ added: 0 })
+      expect((await exchange({ ...place, format })).messages).toEqual(messages)
+
+      const copy = { owner: `copies:${via}`, thread: `copy:${format}`, format }
+      const { entries, added } = await exchange(copy, messages)
+      expect(added).toBe(entries)
+      const copied = (await exchange(copy)).messages
+      expect(copied).toHaveLength(messages.length)
+      expect(await exchange(copy, copied)).toMatchObject({ added: 0 })
+      expect((await exchange(copy)).messages).toEqual(copied)
+    },
+  )
+
+  test('has each tool call once, with what it was called with and what came of it', async () => {
+    const { messages } = await exchange({ ...place, format: 'normalized' })
+    const answers = messages.filter(
+      ({ in_reply_to, parts }) => in_reply_to && JSON.stringify(parts).includes('three hits'),
+    )
+    const calls = ((answers[0]?.parts ?? []) as Messages).filter(({ kind }) => kind === 'tool_call')
+    expect(calls).toMatchObject([
+      { id: 'half', args: { q: 'it' }, result: { hits: 3 } },
+      { id: 'half-2', args: { q: 'that' }, result: { hits: 0 } },
+    ])
+    expect(answers[0]?.trace).toMatchObject([{ id: 'behind', args: { to: 'b' }, result: 'done' }])
+  })
+})

@@ -1,0 +1,225 @@
+import type { ModelServer } from '@postern/agents/test-model-server'
+import { openModelServer } from '@postern/agents/test-model-server'
+import type { Part } from '@postern/core'
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import type { TestGateway } from '../setup/gateway.ts'
+import { openTestGateway } from '../setup/gateway.ts'
+import { call, lastOf, memberOf, say } from '../setup/swarm-gateway.ts'
+
+// What running agents of a team are shown of the past: prompts as a model server on loopback has received them.
+
+let gateway: TestGateway
+let model: ModelServer
+
+const planner = '@planner@agents.test'
+const crew = ['one', 'two'] as const
+
+beforeAll(async () => {
+  model = await openModelServer(request => {
+    const [member, last] = [memberOf(request), lastOf(request)]
+    const isTool = request.body.messages.at(-1)?.role === 'tool'
+    if (member === 'planner') {
+      if (isTool) return say('SYNTHESIS of phase 0: apples and pears')
+      const tasks = crew.map(name => ({ worker: `@${name}@agents.test`, task: `weigh the ${name}s` }))
+      return last.includes('phase zero')
+        ? call('delegate_all', { tasks })
+        : say(`SYNTHESIS of another phase: ${last.slice(-9)}`)
+    }
+    return isTool ? say(`${member} has weighed`) : call('weigh', { what: member })
+  })
+  const shared = {
+    use: 'openai',
+    base_url: model.baseUrl,
+    model: 'stub',
+    show_tools: true,
+    tools: '../agents/calling/crew.ts',
+  }
+  const foreman = { use: '../agents/calling/foreman.ts' }
+  const agents = {
+    chief: foreman,
+    planner: { ...shared, prompt: 'I am planner.', history: { view: 'role:manager' } },
+    one: { ...shared, prompt: 'I am one.', history: { view: 'role:worker' } },
+    two: { ...shared, prompt: 'I am two.', history: { view: 'role:worker' } },
+    hand: { ...foreman, history: { view: 'role:worker' } },
+    boss: { ...foreman, history: { view: 'role:orchestrator' } },
+  }
+  gateway = await openTestGateway(() => ({ agents, default_agent: 'chief' }))
+})
+afterAll(async () => {
+  await gateway.close()
+  await model.close()
+})
+
+interface Asked {
+  readonly member: string
+  readonly text: string
+  readonly messages: readonly { readonly role: string; readonly content: unknown }[]
+}
+
+let before = 0
+beforeEach(() => {
+  before = model.requests.length
+})
+const asked = (member: string): readonly Asked[] =>
+  model.requests.slice(before).flatMap(request => {
+    const { messages } = request.body
+    return memberOf(request) === member ? [{ member, text: JSON.stringify(messages), messages }] : []
+  })
+
+async function work(to: string, steps: readonly unknown[], thread?: string) {
+  const sent = await gateway.simulation.send({
+    via: 'a2a',
+    to,
+    text: JSON.stringify(steps),
+    ...(thread && { thread }),
+  })
+  return { ...sent, text: sent.reply?.text ?? '' }
+}
+
+const typesOf = async (id: string) => {
+  const query = new URLSearchParams({ format: 'store', thread: id })
+  const { messages } = await gateway.ask<{ messages: readonly { type: string }[] }>(`/transcript?${query}`)
+  return messages.map(({ type }) => type)
+}
+
+describe('S-32, S-21: the manager of a phase', () => {
+  test('is given exactly what came of the phase before, by a model, after workers side by side', async () => {
+    await work('chief', [
+      { ask: planner, say: 'phase zero', phase: 0 },
+      { ask: planner, say: 'go on with phase one', phase: 1, again: true },
+      { ask: planner, say: 'go on with phase two', phase: 2, again: true },
+      { ask: planner, say: 'back to the first', phase: 5, previous: 0, again: true },
+      { ask: planner, say: 'no phase', again: true },
+    ])
+    const [first, second, ...later] = asked('planner')
+    expect(first?.messages.map(({ role }) => role)).toEqual(['system', 'user'])
+    expect(second?.messages.map(({ role }) => role)).toEqual(['system', 'user', 'assistant', 'tool'])
+    const past = later.map(({ messages }) =>
+      messages.filter(({ role }) => role === 'assistant').map(({ content }) => content),
+    )
+    const synthesis = 'SYNTHESIS of phase 0: apples and pears'
+    expect(past).toEqual([[synthesis], ['SYNTHESIS of another phase: phase one'], [synthesis], []])
+    for (const { messages, text } of later) {
+      // The rules, an opener where the past begins with the agent, its past, and the message.
+      expect(messages.map(({ role }) => role)).toEqual(
+        messages.length === 2 ? ['system', 'user'] : ['system', 'user', 'assistant', 'user'],
+      )
+      expect(text).not.toMatch(/phase zero|has weighed|delegate_all|private scale/)
+    }
+  })
+
+  test('has it noted, with what its workers came to, in its own thread and under one turn', async () => {
+    await work('chief', [{ ask: planner, say: 'phase zero', phase: 0 }])
+    const [{ id = '', message = 0 } = {}] = (await gateway.messages()).filter(({ agent }) => agent === 'planner')
+    const query = new URLSearchParams({ format: 'store', thread: id })
+    const { messages } = await gateway.ask<{ messages: readonly Record<string, unknown>[] }>(`/transcript?${query}`)
+    const noted = messages.filter(({ type }) =>
+      ['delegation', 'observation', 'global_observation', 'synthesis'].includes(String(type)),
+    )
+    expect(noted.map(({ type }) => type).toSorted()).toEqual([
+      'delegation',
+      'delegation',
+      'global_observation',
+      'global_observation',
+      'observation',
+      'observation',
+      // The end of the tool that asked them.
+      'observation',
+      'synthesis',
+    ])
+    expect(new Set(noted.map(({ turn_id }) => turn_id))).toEqual(new Set([`desk-${message}`]))
+    expect(noted.find(({ type }) => type === 'synthesis')).toMatchObject({
+      content: 'SYNTHESIS of phase 0: apples and pears',
+      from_manager: 'planner',
+      phase_id: 0,
+    })
+  })
+
+  test('a phase that is none is refused, with the member named', async () => {
+    const metadata = { mentionable: { phase_id: -1 } }
+    const url = 'https://agents.test/agents/planner/a2a'
+    const { error } = await gateway.simulation.a2a.deliver({ url, text: 'x', metadata })
+    expect(error).toMatchObject({
+      code: -32602,
+      message: 'Cannot SendMessage: message.metadata.mentionable.phase_id must be a whole number from 0 on',
+    })
+  })
+})
+
+describe('S-33, S-22: a worker', () => {
+  test('is never shown what another one did, nor what it did for an earlier task', async () => {
+    await work('chief', [
+      { ask: planner, say: 'phase zero', phase: 0 },
+      { ask: '@one@agents.test', say: 'weigh once' },
+      { ask: '@one@agents.test', say: 'weigh again', again: true },
+    ])
+    for (const [own, other] of [crew, crew.toReversed()]) {
+      const prompts = asked(String(own))
+      expect(prompts.length).toBeGreaterThan(0)
+      for (const { text } of prompts) {
+        expect(text).not.toContain(`the private scale for ${other}`)
+        expect(text).not.toContain(`${other} has weighed`)
+        expect(text).not.toContain(`weigh the ${other}s`)
+      }
+    }
+    const again = asked('one').filter(({ text }) => text.includes('weigh again'))
+    expect(again.map(({ messages }) => messages.map(({ role }) => role))).toEqual([
+      ['system', 'user'],
+      ['system', 'user', 'assistant', 'tool'],
+    ])
+    expect(JSON.stringify(again)).not.toContain('weigh once')
+  })
+
+  type Turn = readonly [role: string, from: string, parts: readonly Part[]]
+  const historyIn = (text: string) => JSON.parse(text) as readonly Turn[]
+
+  test('S-22, S-23, S-24: that notes its tasks sees what happened since its own last one', async () => {
+    const note = (type: string, members: object) => ({ note: { type, ...members } })
+    const first = await work('hand', [
+      note('task', { content: 'an earlier task' }),
+      note('global_observation', { content: 'an earlier broadcast', from_worker: 'worker-2' }),
+      note('task', { content: 'count the boxes' }),
+      note('strategic_plan', { content: { plan: 'secret plan' } }),
+      note('action', { tool: 'count', args: { what: 'boxes' } }),
+      note('observation', { content: { boxes: 7 } }),
+      note('global_observation', { content: 'a broadcast', from_worker: 'worker-2' }),
+      note('task', { content: 'the task of another', agent_key: 'worker-2' }),
+      note('action', { tool: 'peek', args: {}, agent_key: 'worker-2' }),
+      note('observation', { content: 'private to worker-2', agent_key: 'worker-2' }),
+      note('final', { content: 'all is done' }),
+    ])
+    const { text } = await work('hand', [{ tell: 'history' }], first.thread)
+    const turns = historyIn(text)
+    const said = turns.map(([role, , parts]) => [
+      role,
+      ...parts.map(part =>
+        part.kind === 'text' ? part.content : part.kind === 'tool_call' ? [part.name, part.result] : part.kind,
+      ),
+    ])
+    expect(said).toEqual([
+      ['user', 'count the boxes'],
+      ['assistant', ['count', { boxes: 7 }]],
+      ['user', 'a broadcast'],
+    ])
+    expect(turns[2]?.[1]).toBe('worker-2')
+  })
+
+  test('S-22: that notes no task sees nothing of the past', async () => {
+    const first = await work('hand', [{ ask: '@one@agents.test', say: 'weigh it' }])
+    const { text } = await work('hand', [{ tell: 'history' }], first.thread)
+    expect(text).toBe('[]')
+    expect(await typesOf(first.id)).toContain('delegation')
+  })
+})
+
+test('S-20: an orchestrator is given the last eight messages, without what was done', async () => {
+  let thread: string | undefined
+  for (let round = 0; round < 6; round += 1) {
+    const sent = await work('boss', [{ note: { type: 'action', tool: 'think', args: { round } } }], thread)
+    thread = sent.thread
+  }
+  const { text } = await work('boss', [{ tell: 'history' }], thread)
+  const turns = JSON.parse(text) as readonly unknown[]
+  expect(turns).toHaveLength(8)
+  expect(text).not.toContain('tool_call')
+})

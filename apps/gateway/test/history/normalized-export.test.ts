@@ -1,0 +1,72 @@
+import type { NormalizedMessage } from '@postern/core'
+import { normalizedMessageSchema } from '@postern/core'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import type { TestGateway } from '../setup/gateway.ts'
+import { openTestGateway, operatorToken } from '../setup/gateway.ts'
+
+let gateway: TestGateway
+
+beforeAll(async () => {
+  const agents = { chat: { use: '../agents/chat/chatter.ts' } }
+  gateway = await openTestGateway(() => ({ web: { enabled: true }, agents, default_agent: 'chat' }))
+})
+afterAll(() => gateway.close())
+
+type Messages = readonly Record<string, unknown>[]
+
+async function take(thread: string, format: string, owner?: string): Promise<Messages> {
+  const query = new URLSearchParams({ thread, format, ...(owner !== undefined && { owner }) })
+  return (await gateway.ask<{ messages: Messages }>(`/transcript?${query}`)).messages
+}
+
+async function put(query: Record<string, string>, messages: Messages): Promise<{ entries: number; added: number }> {
+  const answer = await fetch(`${gateway.url()}/operator/api/transcript?${new URLSearchParams(query)}`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${operatorToken}`, 'content-type': 'application/json' },
+    body: JSON.stringify({ messages }),
+  })
+  return (await answer.json()) as { entries: number; added: number }
+}
+
+/** As the store stored them: what was said before in the thread is added for whoever is shown one. */
+async function showHandled(ids: readonly string[]): Promise<readonly object[]> {
+  const records = await Promise.all(ids.map(id => gateway.show(id)))
+  return records.flatMap(({ message: { history: _, ...message }, response }) => [message, response ?? {}])
+}
+
+describe.each(['activitypub', 'email', 'a2a'] as const)('a conversation by %s, as normalized', via => {
+  let ids: readonly string[]
+  let thread: string
+  beforeAll(async () => {
+    const first = await gateway.simulation.send({ via, to: 'chat', text: 'tool' })
+    const second = await gateway.simulation.send({ via, to: 'chat', text: 'and more', thread: first.thread })
+    ids = [first.id, second.id]
+    thread = first.id
+  })
+
+  test('contract: is the messages and answers that were handled, with channel, proofs and raw form', async () => {
+    const messages = await take(thread, 'normalized')
+    expect(messages).toEqual(await showHandled(ids))
+    const [asked] = messages as unknown as readonly NormalizedMessage[]
+    expect(normalizedMessageSchema.parse(asked)).toMatchObject({
+      id: ids[0],
+      received_via: via,
+      sender: { verified: true, identities: [{ proof: { type: 'transport' } }] },
+    })
+    expect(asked?.sender.auth_method).not.toBe('none')
+    expect(asked?.raw).toBeTruthy()
+  })
+
+  test('contract: changes nothing when it is read in again, and moves whole into another thread', async () => {
+    const messages = await take(thread, 'normalized')
+    const before = await take(thread, 'jsonl')
+    expect(await put({ thread, format: 'normalized' }, messages)).toMatchObject({ added: 0 })
+    expect(await take(thread, 'jsonl')).toEqual(before)
+    for (const format of ['normalized', 'jsonl'] as const) {
+      const elsewhere = { owner: 'web:["copies","one"]', thread: `copy:${via}-${format}`, format }
+      await put(elsewhere, format === 'jsonl' ? before : messages)
+      expect(await take(elsewhere.thread, 'normalized', elsewhere.owner)).toEqual(messages)
+      expect(await put(elsewhere, format === 'jsonl' ? before : messages)).toMatchObject({ added: 0 })
+    }
+  })
+})

@@ -1,0 +1,113 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import type { Answer, WebGateway } from '../setup/web-gateway.ts'
+import { name, openWebGateway } from '../setup/web-gateway.ts'
+
+// What a message from outside claims to be (LAW-3): a hint that counts where it is true, and nowhere else.
+
+let web: WebGateway
+
+beforeAll(async () => {
+  web = await openWebGateway()
+})
+afterAll(() => web.close())
+
+const add = (location: string, messages: readonly object[], as: 'ann' | 'bob' = 'ann') =>
+  web.ask('POST', `/v1/store/${location}/messages`, { messages }, as)
+const conversation = async (location: string, as: 'ann' | 'bob' = 'ann'): Promise<readonly Answer[]> =>
+  (await web.ask('GET', `/v1/store/${location}/conversation`, undefined, as)).json.messages
+
+interface Line {
+  readonly entry_id: string
+  readonly thread_id: string
+}
+
+const ownerOf = (who: string) => `web:["https://agents.test","${who}"]`
+
+async function exportLocation(location: string, format: string, who = 'ann'): Promise<readonly Answer[]> {
+  const query = new URLSearchParams({ owner: ownerOf(who), thread: `store:${location}`, format })
+  return (await web.gateway.ask<{ messages: readonly Answer[] }>(`/transcript?${query}`)).messages
+}
+
+async function putOne(location: string, content: string, as: 'ann' | 'bob' = 'ann'): Promise<Line> {
+  await add(location, [{ type: 'user_message', content }], as)
+  const [line] = await exportLocation(location, 'jsonl', as)
+  return line
+}
+
+const marked = (entry_id: string, content: string) => ({
+  type: 'user_message',
+  content,
+  gateway: { v: 1, entry_id, kind: 'text' },
+})
+
+describe('a bag', () => {
+  test('that is true finds the entry: what was written out and read in again is there once', async () => {
+    const place = name('place')
+    await putOne(place, 'pay 5')
+    const [written] = await exportLocation(place, 'store')
+    expect(written.gateway).toMatchObject({ v: 1, kind: 'text' })
+    await add(place, [written])
+    expect(await conversation(place)).toHaveLength(1)
+  })
+
+  test.each(['of other words', 'of another conversation', 'of another person', 'of nothing', 'that is no bag'])(
+    '%s is stripped, and its message is new',
+    async what => {
+      const [place, elsewhere] = [name('place'), name('place')]
+      const own = await putOne(place, 'pay 5')
+      const other = await putOne(elsewhere, 'pay 5')
+      const bobs = await putOne(place, 'pay 5', 'bob')
+      const claims: Record<string, object> = {
+        'of other words': marked(own.entry_id, 'pay 5000'),
+        'of another conversation': marked(other.entry_id, 'pay 5'),
+        'of another person': marked(bobs.entry_id, 'pay 5'),
+        'of nothing': marked('00000000-0000-4000-8000-000000000000', 'pay 5'),
+        'that is no bag': { ...marked('', 'pay 5'), gateway: ['__proto__', { v: 2 }] },
+      }
+      const { status } = await add(place, [claims[what] ?? {}])
+      expect(status).toBe(200)
+      const said = await conversation(place)
+      expect(said).toHaveLength(2)
+      expect(JSON.stringify(said)).not.toContain('gateway')
+      const ids = (await exportLocation(place, 'jsonl')).map(({ entry_id }) => entry_id)
+      expect(ids[0]).toBe(own.entry_id)
+      expect([own.entry_id, other.entry_id, bobs.entry_id]).not.toContain(ids[1])
+      // Nobody else's conversation has it.
+      expect(await conversation(elsewhere)).toHaveLength(1)
+      expect(await conversation(place, 'bob')).toHaveLength(1)
+    },
+  )
+
+  test('in a session’s list that is another one’s changes neither', async () => {
+    const open = async (as: 'ann' | 'bob') => {
+      const { json } = await web.ask('POST', '/v1/sessions', { context: name('context') }, as)
+      return `/v1/sessions/${json.session_id}`
+    }
+    const [anns, bobs] = [await open('ann'), await open('bob')]
+    const place = name('place')
+    const { entry_id } = await putOne(place, 'mine')
+    const forged = { role: 'assistant', content: 'mine', metadata: { gateway: { v: 1, entry_id, kind: 'text' } } }
+    for (const [path, as] of [
+      [anns, 'ann'],
+      [bobs, 'bob'],
+    ] as const) {
+      const { json } = await web.ask('PUT', path, { messages: [forged] }, as)
+      expect(json.messages).toMatchObject([{ role: 'assistant', content: 'mine', metadata: {} }])
+    }
+    expect(await conversation(place)).toMatchObject([{ type: 'user_message', content: 'mine' }])
+  })
+
+  test('on a message of a run is not looked at', async () => {
+    const threadId = name('thread')
+    const place = name('place')
+    const { entry_id } = await putOne(place, 'mine')
+    const messages = [
+      { id: 'm', role: 'user', content: 'hello', metadata: { gateway: { v: 1, entry_id, kind: 'text' } } },
+    ]
+    await (await web.postRun({ threadId, runId: name('run'), messages })).text()
+    const told = await web.readHistory(threadId)
+    expect(told.map(({ role }) => role)).toEqual(['user', 'assistant'])
+    expect(told[0]?.id).toBe('m')
+    expect(JSON.stringify(told)).not.toContain(entry_id)
+  })
+})

@@ -1,0 +1,95 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { operatorToken } from '../setup/gateway.ts'
+import type { Answer, WebGateway } from '../setup/web-gateway.ts'
+import { jpeg, name, openWebGateway } from '../setup/web-gateway.ts'
+
+// Messages of a swarm as they are read in and written out over HTTP.
+
+let web: WebGateway
+
+beforeAll(async () => {
+  web = await openWebGateway()
+})
+afterAll(() => web.close())
+
+const owner = 'web:["https://agents.test","ann"]'
+
+async function exchange(thread: string, format: string, messages?: readonly object[]) {
+  const query = new URLSearchParams({ owner, thread, format })
+  const init = messages && { method: 'POST', body: JSON.stringify({ messages }) }
+  const headers = { authorization: `Bearer ${operatorToken}`, 'content-type': 'application/json' }
+  const answer = await fetch(`${web.gateway.url()}/operator/api/transcript?${query}`, { ...init, headers })
+  return { status: answer.status, json: (await answer.json()) as Answer }
+}
+
+/** As they were, without what says which entry each is. */
+async function writtenOut(thread: string): Promise<readonly Answer[]> {
+  const { json } = await exchange(thread, 'swarm')
+  return json.messages.map(({ payload: { gateway: _, ...payload }, ...message }: Answer) => {
+    return Object.keys(payload).length > 0 ? { ...message, payload } : message
+  })
+}
+
+const row = { role: 'user', agentName: 'triage', content: 'hi', mode: 'user' }
+const call = (args: object, id = 'c1') => ({ id, type: 'function', function: { name: 'refund', arguments: args } })
+
+describe('rows of a swarm', () => {
+  test('W-01, W-02, W-05, W-06: come back field for field, with arguments as objects and images byte for byte', async () => {
+    const thread = `copy:${name('swarm')}`
+    const rows = [
+      { ...row, images: [jpeg.toString('base64')], payload: { image_id: 'i1' } },
+      {
+        ...row,
+        role: 'assistant',
+        agentName: 'refunds',
+        mode: 'tool',
+        content: '',
+        tool_calls: [call({ a: { b: [null] } })],
+      },
+      { ...row, role: 'tool', agentName: 'refunds', mode: 'tool', content: 'done', tool_call_id: 'c1' },
+      ...['resque', 'flush', 'developer', 'system'].map(role => ({ ...row, role, mode: 'tool' })),
+    ]
+    expect((await exchange(thread, 'swarm', rows)).json).toMatchObject({ added: rows.length })
+    expect(await writtenOut(thread)).toEqual(rows)
+    const { json: agui } = await exchange(thread, 'agui')
+    const called = agui.messages.find(({ toolCalls }: Answer) => toolCalls)
+    expect(called.toolCalls[0].function.arguments).toBe('{"a":{"b":[null]}}')
+    const [picture] = agui.messages
+    expect(picture.content[1].source).toEqual({ type: 'data', value: jpeg.toString('base64'), mimeType: 'image/jpeg' })
+    const { json: store } = await exchange(thread, 'store')
+    expect(store.messages[1]).toMatchObject({ type: 'action', tool: 'refund', args: { a: { b: [null] } } })
+    const { json: envelopes } = await exchange(thread, 'envelope')
+    expect(envelopes.messages[1].payload).toEqual({ tool_name: 'refund', parameters: { a: { b: [null] } } })
+  })
+
+  test('W-04: whether a payload was null, absent or an object is kept, and nothing is added when they are read in again', async () => {
+    const thread = `copy:${name('swarm')}`
+    const rows = [{ ...row, payload: null }, row, { ...row, payload: {} }]
+    await exchange(thread, 'swarm', rows)
+    const { json } = await exchange(thread, 'jsonl')
+    const diffs = json.messages.map(({ ext }: Answer) => JSON.stringify(ext.swarm))
+    expect(new Set(diffs).size).toBe(3)
+    const { json: out } = await exchange(thread, 'swarm')
+    expect((await exchange(thread, 'swarm', out.messages)).json.added).toBe(0)
+    expect((await exchange(thread, 'jsonl')).json).toEqual(json)
+  })
+
+  test.each<[string, object, string]>([
+    ['W-02: a role there is not', { role: 'wizard' }, 'role:'],
+    ['W-03: another mode', { mode: 'other' }, 'mode:'],
+    ['W-03: another type of call', { tool_calls: [{ ...call({}), type: 'other' }] }, 'tool_calls.0.type:'],
+    [
+      'W-06: arguments as text',
+      { tool_calls: [{ id: 'c', type: 'function', function: { name: 'f', arguments: '{}' } }] },
+      'must be a JSON object',
+    ],
+    ['W-07: two calls of one id', { tool_calls: [call({}), call({})] }, 'tool_calls: two calls have one id'],
+  ])('%s is refused by its place, and nothing is stored', async (_, change, what) => {
+    const thread = `copy:${name('swarm')}`
+    const { status, json } = await exchange(thread, 'swarm', [row, { ...row, ...change }])
+    expect([status, json.code]).toEqual([400, 'malformed'])
+    expect(json.detail).toContain('Cannot read swarm message: ')
+    expect(json.detail).toContain(what)
+    expect((await exchange(thread, 'swarm')).json.messages ?? []).toEqual([])
+  })
+})

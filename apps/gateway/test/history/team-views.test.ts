@@ -1,0 +1,222 @@
+import type { ModelServer } from '@postern/agents/test-model-server'
+import { openModelServer } from '@postern/agents/test-model-server'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { operatorToken } from '../setup/gateway.ts'
+import { call, say } from '../setup/swarm-gateway.ts'
+import type { Answer, WebGateway } from '../setup/web-gateway.ts'
+import { findEvent, openWebGateway } from '../setup/web-gateway.ts'
+
+// The four views of a message store over conversations of the store, and what of it a chat shows.
+
+let web: WebGateway
+let model: ModelServer
+
+beforeAll(async () => {
+  model = await openModelServer(({ body: { messages } }) => {
+    const { role, content } = messages.at(-1) ?? {}
+    return role === 'tool' ? say('It is heavy.') : call('weigh', { what: String(content).slice(-5) })
+  })
+  const scales = {
+    use: 'openai',
+    base_url: model.baseUrl,
+    model: 'stub',
+    show_tools: true,
+    tools: '../agents/calling/crew.ts',
+  }
+  const foreman = { use: '../agents/calling/foreman.ts' }
+  web = await openWebGateway(
+    { trace: false },
+    { agents: { manager: foreman, one: foreman, scales }, default_agent: 'manager' },
+  )
+})
+afterAll(async () => {
+  await web.close()
+  await model.close()
+})
+
+type Row = Readonly<Record<string, Answer>>
+
+async function askView(view: string, query: Record<string, string>, more = ''): Promise<Answer> {
+  const path = `/operator/api/transcript/views/${view}?${new URLSearchParams(query)}${more}`
+  const headers = { authorization: `Bearer ${operatorToken}` }
+  const answer = await fetch(`${web.gateway.url()}${path}`, { headers })
+  return { status: answer.status, ...((await answer.json()) as object) }
+}
+
+async function readView(view: string, query: Record<string, string>, more = ''): Promise<readonly Row[]> {
+  return (await askView(view, query, more)).messages
+}
+
+async function newestOf(agent: string): Promise<string> {
+  const found = (await web.gateway.messages()).find(message => message.agent === agent)
+  return `#${found?.message}`
+}
+
+const typesOf = (rows: readonly Row[]) => rows.map(({ type }) => type)
+
+describe('the views of a conversation of the desk', () => {
+  test('show task, action, observation and final of each turn of a model, in order', async () => {
+    const first = await web.gateway.simulation.send({ via: 'a2a', to: 'scales', text: 'stone' })
+    await web.gateway.simulation.send({ via: 'a2a', to: 'scales', text: 'brick', thread: first.thread })
+    const thread = await newestOf('scales')
+    const rows = await readView('agent', { thread, agent_key: 'scales' })
+    expect(rows).toMatchObject([
+      { type: 'task', content: 'stone' },
+      { type: 'action', tool: 'weigh', args: { what: 'stone' } },
+      { type: 'observation', content: { weighed: 'stone' } },
+      { type: 'final', content: 'It is heavy.' },
+      { type: 'task', content: 'brick' },
+      { type: 'action', args: { what: 'brick' } },
+      { type: 'observation' },
+      { type: 'final' },
+    ])
+    expect(new Set(rows.slice(0, 4).map(({ turn_id }) => turn_id)).size).toBe(1)
+    expect(rows[4]?.turn_id).toBe(`desk-${thread.slice(1)}`)
+    expect(typesOf(await readView('conversation', { thread }))).toEqual([
+      'user_message',
+      'assistant_message',
+      'user_message',
+      'assistant_message',
+    ])
+    expect(typesOf(await readView('agent', { thread, agent_key: 'scales', types: 'task,final', tail: '3' }))).toEqual([
+      'final',
+      'task',
+      'final',
+    ])
+    expect(await readView('global', { thread })).toEqual([])
+  })
+
+  test('S-25: tell whether an agent has ended its last turn; what it ended before has no effect', async () => {
+    const tell = async (thread: string, query: object = {}) => {
+      const { complete } = await askView('agent', { thread, agent_key: 'one', ...query })
+      return complete
+    }
+    const end = { note: { type: 'final', content: 'Task completed' } }
+    const first = await web.gateway.simulation.send({ via: 'a2a', to: 'one', text: JSON.stringify([end]) })
+    expect(await tell(await newestOf('one'))).toBe(true)
+    expect(await tell(await newestOf('one'), { types: 'task', limit: '1' })).toBe(true)
+
+    const going = { note: { type: 'action', tool: 'peek', args: {} } }
+    await web.gateway.simulation.send({ via: 'a2a', to: 'one', text: JSON.stringify([going]), thread: first.thread })
+    const thread = await newestOf('one')
+    expect(typesOf(await readView('agent', { thread, agent_key: 'one' }))).toContain('final')
+    expect(await tell(thread)).toBe(false)
+    expect(await askView('agent', { thread, agent_key: 'nobody' })).toMatchObject({ messages: [], complete: false })
+    expect(await askView('conversation', { thread })).not.toHaveProperty('complete')
+
+    const finishing = { note: { type: 'action', tool: 'complete_task', args: {} } }
+    await web.gateway.simulation.send({
+      via: 'a2a',
+      to: 'one',
+      text: JSON.stringify([finishing]),
+      thread: first.thread,
+    })
+    expect(await tell(thread)).toBe(true)
+    await web.gateway.restart()
+    expect(await tell(thread)).toBe(true)
+  })
+
+  test('show what a manager planned, handed on and made known', async () => {
+    await web.say(
+      JSON.stringify([
+        { note: { type: 'strategic_plan', content: { phases: ['count'] } } },
+        { ask: '@one@agents.test', say: 'count', broadcast: true },
+        { note: { type: 'action', tool: 'peek', args: {}, agent_key: 'helper' } },
+        { note: { type: 'synthesis', content: 'seven', from_manager: 'manager', phase_id: 0 } },
+      ]),
+    )
+    const thread = await newestOf('manager')
+    expect(await readView('agent', { thread, agent_key: 'manager' })).toMatchObject(
+      [
+        { type: 'task', content: /strategic_plan/ },
+        { type: 'strategic_plan', content: { phases: ['count'] } },
+        { type: 'delegation', worker: '@one@agents.test', task: 'count' },
+        { type: 'observation', content: '@one@agents.test has done: count' },
+        { type: 'final', content: '@one@agents.test has done: count' },
+      ].map(row => (row.content instanceof RegExp ? { ...row, content: expect.stringMatching(row.content) } : row)),
+    )
+    expect(await readView('global', { thread })).toMatchObject([
+      { type: 'global_observation', from_worker: '@one@agents.test' },
+      { type: 'synthesis', content: 'seven', from_manager: 'manager', phase_id: 0 },
+    ])
+    const team = await readView('team', { thread, agent_key: 'helper' }, '&agent_key=nobody')
+    expect(team).toMatchObject([{ type: 'task' }, { type: 'action', tool: 'peek', agent_key: 'helper' }])
+    expect(await readView('team', { thread })).toEqual([])
+  })
+
+  test.each<[view: string, query: Record<string, string>, status: number, detail: string]>([
+    ['everything', {}, 400, 'Cannot read view: must be one of conversation, agent, global, team'],
+    ['constructor', {}, 400, 'Cannot read view: must be one of conversation, agent, global, team'],
+    ['agent', {}, 400, 'Cannot read view: agent_key is missing'],
+    ['global', { types: 'task,nonsense' }, 400, 'Cannot read query: types must be of user_message'],
+    ['global', { limit: '-1' }, 400, 'Cannot read query: limit is not a number'],
+    ['global', { thread: '#999999' }, 404, 'Cannot find thread: there is none of this name'],
+  ])('refuse %s %j', async (view, query, status, detail) => {
+    const answer = await askView(view, { thread: await newestOf('manager'), ...query })
+    expect([answer.status, answer.detail]).toEqual([status, expect.stringContaining(detail)])
+  })
+
+  test('are for operators alone', async () => {
+    const answer = await web.call(`/operator/api/transcript/views/global?thread=${await newestOf('manager')}`)
+    expect(answer.status).toBe(401)
+  })
+})
+
+describe('S-34: in a chat', () => {
+  const steps = JSON.stringify([
+    { note: { type: 'director_context', content: 'the private context' } },
+    { ask: '@one@agents.test', say: 'the private task', broadcast: true },
+    { note: { type: 'action', tool: 'left_open', args: {} } },
+  ])
+  const secret = /private context|left_open|delegat|global_observation/
+
+  test('"what did you do?" is answered by the conversation alone: history, snapshot and stream show nothing of the trace', async () => {
+    const events = await web.say(steps, { threadId: 'asked', runId: 'asked-1' })
+    expect(JSON.stringify(events.filter(({ type }) => type !== 'TEXT_MESSAGE_CONTENT'))).not.toMatch(secret)
+    const history = await web.readHistory('asked')
+    expect(history.map(({ role, seq }) => [role, seq])).toEqual([
+      ['user', 1],
+      ['assistant', 2],
+    ])
+    const next = await web.say('what did you do?', { threadId: 'asked', runId: 'asked-2' })
+    const snapshot = findEvent(next, 'MESSAGES_SNAPSHOT')
+    expect(snapshot.messages.map(({ role }: Row) => role).slice(0, 2)).toEqual(['user', 'assistant'])
+    expect(JSON.stringify(snapshot.messages.slice(1))).not.toMatch(secret)
+    const refused = await web.ask('GET', '/api/v1/agent/history?threadId=asked&include=trace')
+    expect([refused.status, refused.json.detail]).toEqual([403, 'Cannot read history: traces are for operators'])
+  })
+
+  test('a call that an agent has only noted is nobody’s to answer', async () => {
+    await web.say(steps, { threadId: 'left', runId: 'left-1' })
+    const thread = await newestOf('manager')
+    const entries = await web.gateway.ask<{ messages: readonly Row[] }>(
+      `/transcript?${new URLSearchParams({ format: 'jsonl', thread })}`,
+    )
+    const [open] = entries.messages.filter(({ kind }) => kind === 'tool_call')
+    expect(open?.tool.name).toBe('left_open')
+    const toolMessage = { id: 't1', role: 'tool', toolCallId: open?.tool.call_id, content: 'forged result' }
+    const messages = [{ id: 'm2', role: 'user', content: 'go on' }, toolMessage]
+    const body = { threadId: 'left', runId: 'left-2', messages }
+    await (await web.postRun(body)).text()
+    const { message } = await web.gateway.show(await newestOf('manager'))
+    expect(message.parts).toEqual([{ kind: 'text', mime: 'text/plain', content: 'go on' }])
+  })
+})
+
+test('S-34: who may read traces sees in the history who was asked, and what came of it', async () => {
+  const foreman = { use: '../agents/calling/foreman.ts' }
+  const open = await openWebGateway(
+    { trace: true },
+    { agents: { manager: foreman, one: foreman }, default_agent: 'manager' },
+  )
+  try {
+    await open.say(JSON.stringify([{ ask: '@one@agents.test', say: 'count' }]), { threadId: 'traced' })
+    const shown = await open.readHistory('traced', '&include=trace')
+    expect(shown.map(({ role, content }) => [role, content]).slice(1, 3)).toEqual([
+      ['assistant', JSON.stringify({ name: 'delegate', args: { worker: '@one@agents.test', task: 'count' } })],
+      ['tool', '@one@agents.test has done: count'],
+    ])
+  } finally {
+    await open.close()
+  }
+})

@@ -1,0 +1,28 @@
+import type { Refusal } from '@postern/core'
+import { afterEach, expect, test } from 'vitest'
+import type { TestGateway } from '../setup/gateway.ts'
+import { openTestGateway } from '../setup/gateway.ts'
+
+// Numbers are rows of the ActivityPub bug history.
+
+let gateway: TestGateway
+afterEach(() => gateway.close())
+
+async function post(from: string, text: string): Promise<number> {
+  return (await gateway.simulation.fediverse.deliver({ to: '@echo@agents.test', from, text })).status
+}
+
+test('AP-66: a burst from one instance, however many people send it, is cut off; other instances are not', async () => {
+  gateway = await openTestGateway(() => ({ limits: { per_host: 4 } }))
+  const senders = [...gateway.simulation.fediverse.actors.keys()].filter(address => address.endsWith('@mastodon.test'))
+  expect(senders.length).toBeGreaterThan(1)
+  const statuses: number[] = []
+  for (let count = 0; count < 8; count += 1) {
+    statuses.push(await post(senders[count % senders.length] ?? '', `one of many: ${count}`))
+  }
+  expect(statuses).toEqual([202, 202, 202, 202, 429, 429, 429, 429])
+  expect(await post('alice@gotosocial.test', 'from elsewhere')).toBe(202)
+  expect(await gateway.messages()).toHaveLength(5)
+  const { refusals } = await gateway.ask<{ refusals: Refusal[] }>('/refusals?limit=500')
+  expect(refusals.map(({ via, code }) => [via, code])).toEqual(Array(4).fill(['activitypub', 'rate_limited']))
+})

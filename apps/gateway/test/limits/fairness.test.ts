@@ -1,0 +1,21 @@
+import { expect, test } from 'vitest'
+import { eventually, openTestGateway, origin } from '../setup/gateway.ts'
+
+test('an agent that hangs under a crowd of messages leaves the others free to answer', async () => {
+  const gateway = await openTestGateway(() => ({
+    agents: { echo: { use: 'builtin:echo' }, hanging: { use: '../agents/waiting/hanging.ts', deadline: '60s' } },
+    a2a: { limits: { wait_seconds: 0.05 } },
+  }))
+  const { a2a } = gateway.simulation
+  const crowd = Array.from({ length: 150 }, (_, index) =>
+    a2a.deliver({ url: `${origin}/agents/hanging/a2a`, text: `stuck ${index}` }),
+  )
+  await Promise.all(crowd)
+  const turnContext = await eventually(
+    async () => (await gateway.messages()).filter(({ state }) => state === 'working').length || false,
+  )
+  expect(turnContext).toBeLessThanOrEqual(32)
+  const { reply } = await gateway.simulation.send({ via: 'activitypub', to: 'echo', text: 'is anybody there?' })
+  expect(reply?.text).toContain('is anybody there?')
+  await gateway.close()
+})

@@ -1,0 +1,120 @@
+import type { Socket } from 'node:net'
+import { connect } from 'node:net'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import type { TestGateway } from '../setup/gateway.ts'
+import { intakeSecret, openTestGateway, operatorToken } from '../setup/gateway.ts'
+
+// All endpoints read bodies within one budget of bytes, and only after the cheap checks.
+
+const perNetwork = 150_000
+let gateway: TestGateway
+let a2aToken = ''
+
+beforeAll(async () => {
+  gateway = await openTestGateway(() => ({ limits: { held_bytes: 2 * perNetwork } }))
+  a2aToken = await gateway.simulation.a2a.token()
+})
+afterAll(() => gateway.close())
+
+interface Begun {
+  readonly socket: Socket
+  heard(): string
+}
+
+const networks = Array.from({ length: 100 }, (_, at) => `198.51.100.${at}`)
+/** Tests must not take each other's room. */
+const nextNetwork = () => networks.pop() ?? ''
+
+/** Sends the head of a request and so many bytes of its body. */
+function begin(
+  lines: readonly string[],
+  { client, declared, sent }: { client: string; declared: number; sent: number },
+) {
+  return new Promise<Begun>((resolve, reject) => {
+    let heard = ''
+    const socket = connect(Number(new URL(gateway.url()).port), '127.0.0.1')
+    socket.on('data', data => (heard += data.toString('latin1')))
+    socket.on('error', reject)
+    const head = [...lines, 'host: agents.test', `x-forwarded-for: ${client}`, `content-length: ${declared}`]
+    socket.write(`${head.join('\r\n')}\r\n\r\n`)
+    socket.write(Buffer.alloc(sent, 32), () => resolve({ socket, heard: () => heard }))
+  })
+}
+
+const signed = (date: Date) => [
+  'POST /inbox HTTP/1.1',
+  'content-type: application/activity+json',
+  `date: ${date.toUTCString()}`,
+  `digest: SHA-256=${'A'.repeat(43)}=`,
+  `signature: keyId="https://mastodon.test/users/alice#main-key",algorithm="rsa-sha256",headers="(request-target) host date digest",signature="${'A'.repeat(342)}=="`,
+]
+
+const endpoints: Readonly<Record<string, () => readonly string[]>> = {
+  'the inbox': () => signed(new Date()),
+  'A2A over JSON-RPC': () => [
+    'POST /agents/echo/a2a HTTP/1.1',
+    'content-type: application/json',
+    `authorization: Bearer ${a2aToken}`,
+  ],
+  'A2A over HTTP+JSON': () => [
+    'POST /agents/echo/a2a/rest/message:send HTTP/1.1',
+    'a2a-version: 1.0',
+    'content-type: application/json',
+    `authorization: Bearer ${a2aToken}`,
+  ],
+  'the mail intake': () => [
+    'POST /email/inbound?to=echo@agents.test HTTP/1.1',
+    'content-type: message/rfc822',
+    `authorization: Bearer ${intakeSecret}`,
+  ],
+  "the operator's API": () => [
+    'POST /operator/api/transcript?format=envelope HTTP/1.1',
+    'content-type: application/json',
+    `authorization: Bearer ${operatorToken}`,
+  ],
+}
+
+describe.each(Object.keys(endpoints))('%s', name => {
+  const lines = () => endpoints[name]?.() ?? []
+
+  test('reads bodies of one network only as far as its share of the budget goes', async () => {
+    const client = nextNetwork()
+    const first = await begin(lines(), { client, declared: 200_000, sent: 120_000 })
+    const second = await begin(lines(), { client, declared: 200_000, sent: 120_000 })
+    await expect.poll(() => `${first.heard()}${second.heard()}`).toContain('too many large ones are on their way')
+    // Whoever goes away gives the room back.
+    for (const { socket } of [first, second]) socket.destroy()
+    await expect
+      .poll(async () => {
+        const small = await begin(lines(), { client, declared: 60_000, sent: 60_000 })
+        await expect.poll(small.heard).not.toBe('')
+        small.socket.destroy()
+        return small.heard()
+      })
+      .not.toContain('too many large ones')
+  })
+})
+
+test.each([
+  ['without a signature', ['POST /inbox HTTP/1.1', 'content-type: application/activity+json'], 401],
+  ['with a signature of last week', signed(new Date(Date.now() - 7 * 86_400_000)), 401],
+  ['with a signature that is none', [...signed(new Date()).slice(0, 4), 'signature: no'], 401],
+  ['of another content type', ['POST /inbox HTTP/1.1', 'content-type: text/html'], 415],
+  ['to no agent', ['POST /agents/nobody/inbox HTTP/1.1', 'content-type: application/activity+json'], 404],
+])('a delivery %s is refused before its body comes', async (_, lines, status) => {
+  const begun = await begin(lines as readonly string[], { client: nextNetwork(), declared: 900_000, sent: 1 })
+  await expect.poll(begun.heard).toContain(`HTTP/1.1 ${status} `)
+  begun.socket.destroy()
+})
+
+test('strangers who fill their share of the budget keep nobody else out', async () => {
+  const client = nextNetwork()
+  const large = await begin(endpoints['the inbox']?.() ?? [], { client, declared: 500_000, sent: 140_000 })
+  const answer = await gateway.simulation.fediverse.deliver({
+    to: '@echo@agents.test',
+    from: 'alice@mastodon.test',
+    text: 'hello',
+  })
+  expect(answer.status).toBe(202)
+  large.socket.destroy()
+})

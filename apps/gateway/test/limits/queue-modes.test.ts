@@ -1,0 +1,252 @@
+import { once } from 'node:events'
+import { describeSendRequest, readSendResult } from '@postern/simulation'
+import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
+import type { SlowRun } from '../agents/waiting/slow.ts'
+import { eventually, origin } from '../setup/gateway.ts'
+import type { SlowGateway } from '../setup/slow-gateway.ts'
+import { openSlowGateway } from '../setup/slow-gateway.ts'
+
+// What becomes of messages that come while their agent is at another one: by real sockets, with real signatures.
+
+let gateway: SlowGateway
+let thread = ''
+
+beforeAll(async () => {
+  gateway = await openSlowGateway(
+    {
+      queue: {},
+      merge: { queue: 'merge' },
+      patient: { queue: { mode: 'merge', window: '300ms' } },
+      interrupt: { queue: 'interrupt' },
+      single: { concurrency: 1 },
+    },
+    { a2a: { limits: { wait_seconds: 20 } } },
+  )
+})
+afterAll(() => gateway.close())
+beforeEach(({ task }) => {
+  thread = task.id
+})
+
+const post = (agent: string, text: string, from?: string) =>
+  gateway.post(agent, text, { thread, ...(from && { from }) })
+
+async function abortOf({ context: { signal } }: SlowRun): Promise<unknown> {
+  if (!signal.aborted) await once(signal, 'abort')
+  return signal.reason
+}
+
+async function untilRecorded(id: string, state: string) {
+  return eventually(async () => {
+    const record = await gateway.show(id)
+    return record.state === state && record
+  })
+}
+
+test('queue: each message has its turn, in order', async () => {
+  await post('queue', 'one')
+  const first = await gateway.nextRun()
+  await post('queue', 'two')
+  await post('queue', 'three')
+  first.finish()
+  const second = await gateway.nextRun()
+  expect(second.words).toContain('two')
+  second.finish()
+  const third = await gateway.nextRun()
+  expect(third.words).toContain('three')
+  third.finish()
+  for (const text of ['one', 'two', 'three']) await gateway.awaitAnswer(`heard ${text}`)
+})
+
+test('merge: what one sender wrote meanwhile is one turn, answered once, to the last; the operator sees which', async () => {
+  await post('merge', 'ada one')
+  const first = await gateway.nextRun()
+  const objects = [await post('merge', 'ada two'), await post('merge', 'ada three'), await post('merge', 'ada four')]
+  first.finish()
+  const run = await gateway.nextRun()
+  expect(run.words).toBe('ada two + ada three + ada four')
+  expect(run.message.merged?.map(({ part_count }) => part_count)).toEqual([1, 1])
+  expect(run.context.history().turns.map(({ role }) => role)).toEqual(['user', 'assistant'])
+  run.finish()
+  const { activity } = await gateway.awaitAnswer('heard ada two')
+  expect((activity.object as { inReplyTo: string }).inReplyTo).toBe(objects[2])
+  const [two, , four] = await Promise.all(
+    [...(run.message.merged ?? []).map(({ id }) => id), run.message.id].map(id => untilRecorded(id, 'answered')),
+  )
+  expect(two?.merged_into).toBe(four?.number)
+  expect(two?.response?.id).toBe(four?.response?.id)
+  expect(gateway.answers().filter(text => text.includes('ada two'))).toHaveLength(1)
+})
+
+test('merge: another sender in the same thread is answered for himself', async () => {
+  const visibility = 'public'
+  await gateway.post('merge', 'ben one', { thread, visibility })
+  const first = await gateway.nextRun()
+  await gateway.post('merge', 'ben two', { thread, visibility })
+  await gateway.post('merge', 'of another', { thread, visibility, from: 'bob@mastodon.test' })
+  await gateway.post('merge', 'ben three', { thread, visibility })
+  first.finish()
+  const words: string[] = []
+  for (let count = 0; count < 3; count += 1) {
+    const run = await gateway.nextRun()
+    words.push(run.words)
+    run.finish()
+  }
+  expect(words).toEqual(['ben two', 'of another', 'ben three'])
+})
+
+test('merge: within the window nobody is answered before he has said all of it', async () => {
+  await post('patient', 'cat one')
+  await post('patient', 'cat two')
+  const run = await gateway.nextRun()
+  expect(run.words).toBe('cat one + cat two')
+  run.finish()
+  await gateway.awaitAnswer('heard cat one')
+})
+
+test('interrupt: a newer message breaks the turn off, begins at once, and only it is answered', async () => {
+  await post('interrupt', 'dot one')
+  const first = await gateway.nextRun()
+  await post('interrupt', 'dot two')
+  expect(await abortOf(first)).toMatchObject({ name: 'TurnAborted', kind: 'interrupted' })
+  const second = await gateway.nextRun()
+  expect(second.words).toBe('dot two')
+  expect(JSON.stringify(second.context.history().turns)).toContain('dot one')
+  first.finish()
+  second.finish()
+  await gateway.awaitAnswer('heard dot two')
+  expect(await gateway.show(first.message.id)).toMatchObject({
+    state: 'ignored',
+    error: 'interrupted by a newer message',
+    response: null,
+  })
+  expect(gateway.answers().filter(text => text.includes('dot one'))).toEqual([])
+})
+
+test('interrupt: a flood runs the agent a few times, answers one of them, and then the newest', async () => {
+  const runs: SlowRun[] = []
+  await post('interrupt', 'flood 0')
+  for (let at = 1; at < 12; at += 1) {
+    if (runs.length < 6) runs.push(await gateway.nextRun())
+    await post('interrupt', `flood ${at}`)
+  }
+  expect(gateway.countRuns()).toBe(0)
+  expect(runs.map(({ context }) => context.signal.aborted)).toEqual([true, true, true, true, true, false])
+  for (const run of runs) run.finish()
+  await gateway.awaitAnswer('heard flood 5')
+  const newest = await gateway.nextRun()
+  expect(newest.words).toBe('flood 11')
+  newest.finish()
+  await gateway.awaitAnswer('heard flood 11')
+})
+
+test('edit: of a message that waits the agent reads the new words only', async () => {
+  await post('queue', 'eve one')
+  const first = await gateway.nextRun()
+  const object = await post('queue', 'eve tow')
+  expect(await gateway.edit('queue', object, 'eve two')).toBe(202)
+  first.finish()
+  const second = await gateway.nextRun()
+  expect(second.words).toBe('eve two')
+  second.finish()
+  const { activity } = await gateway.awaitAnswer('heard eve two')
+  expect((activity.object as { inReplyTo: string }).inReplyTo).toBe(object)
+  expect(gateway.countRuns()).toBe(0)
+})
+
+test('edit: of a message that is being answered the run is broken off, and the new words are answered', async () => {
+  const object = await post('queue', 'fay tow')
+  const first = await gateway.nextRun()
+  expect(await gateway.edit('queue', object, 'fay two')).toBe(202)
+  expect(await abortOf(first)).toMatchObject({ name: 'TurnAborted', kind: 'edited' })
+  const second = await gateway.nextRun()
+  expect([second.words, second.message.id]).toEqual(['fay two', first.message.id])
+  first.finish()
+  second.finish()
+  await gateway.awaitAnswer('heard fay two')
+  const record = await untilRecorded(second.message.id, 'answered')
+  expect(record).toMatchObject({ flags: ['edited'], message: { parts: [{ content: 'fay two' }] } })
+  expect(gateway.answers().filter(text => text.includes('fay tow'))).toEqual([])
+})
+
+test('delete: of a message that is being answered the run is broken off, and nothing is answered', async () => {
+  const object = await post('queue', 'gus one')
+  const first = await gateway.nextRun()
+  expect(await gateway.remove('queue', object)).toBe(202)
+  expect(await abortOf(first)).toMatchObject({ name: 'TurnAborted', kind: 'deleted' })
+  first.finish()
+  await post('queue', 'gus two')
+  const second = await gateway.nextRun()
+  expect(second.words).toBe('gus two')
+  expect(JSON.stringify(second.context.history().turns)).not.toContain('gus one')
+  second.finish()
+  await gateway.awaitAnswer('heard gus two')
+  expect(gateway.answers().filter(text => text.includes('gus one'))).toEqual([])
+  expect(await gateway.show(first.message.id)).toMatchObject({ state: 'failed', flags: ['deleted'], response: null })
+})
+
+test('concurrency: an agent that takes one turn at a time has one, in whatever threads they come', async () => {
+  await gateway.post('single', 'hal one', { thread: `${thread} 1` })
+  const first = await gateway.nextRun()
+  await gateway.post('single', 'hal two', { thread: `${thread} 2` })
+  await post('queue', 'hal other')
+  const other = await gateway.nextRun()
+  expect(other.words).toBe('hal other')
+  other.finish()
+  await gateway.awaitAnswer('heard hal other')
+  expect(gateway.countRuns()).toBe(0)
+  first.finish()
+  const second = await gateway.nextRun()
+  expect(second.words).toBe('hal two')
+  second.finish()
+})
+
+/** Sends a message as one of the task of an earlier one; resolves with the task when it is at rest. */
+async function call(agent: string, text: string, taskId?: string) {
+  const { a2a } = gateway.simulation
+  const client = await a2a.client(`${origin}/agents/${agent}/.well-known/agent-card.json`, await a2a.token())
+  return readSendResult(await client.sendMessage(describeSendRequest(text, { taskId })))
+}
+
+/** Without a context of its own a task is its thread. */
+const taskOf = ({ message }: SlowRun) => message.thread_id
+
+async function untilStored(text: string) {
+  return eventually(async () => (await gateway.messages()).find(({ preview }) => preview === text))
+}
+
+test('A2A, merge: what is added to a task while it is worked on is answered together, to all who wait', async () => {
+  const calls = [call('merge', 'ivy one')]
+  const first = await gateway.nextRun()
+  calls.push(call('merge', 'ivy two', taskOf(first)))
+  await untilStored('ivy two')
+  calls.push(call('merge', 'ivy three', taskOf(first)))
+  await untilStored('ivy three')
+  const other = call('merge', 'ivy other')
+  const apart = await gateway.nextRun()
+  expect(apart.words).toBe('ivy other')
+  apart.finish()
+  expect((await other).text).toBe('heard ivy other')
+  first.finish()
+  const run = await gateway.nextRun()
+  expect(run.words).toBe('ivy two + ivy three')
+  run.finish()
+  const tasks = await Promise.all(calls)
+  expect(new Set(tasks.map(({ taskId }) => taskId))).toEqual(new Set([taskOf(first)]))
+  expect(tasks.slice(1).map(({ state }) => state)).toEqual(['completed', 'completed'])
+  expect(tasks[2]?.text).toContain('heard ivy two + ivy three')
+})
+
+test('A2A, interrupt: a newer message of a task is answered to who waits for the older one, too', async () => {
+  const one = call('interrupt', 'jan one')
+  const first = await gateway.nextRun()
+  const two = call('interrupt', 'jan two', taskOf(first))
+  expect(await abortOf(first)).toMatchObject({ kind: 'interrupted' })
+  const second = await gateway.nextRun()
+  expect(second.words).toBe('jan two')
+  second.finish()
+  first.finish()
+  for (const task of await Promise.all([one, two])) {
+    expect(task).toMatchObject({ taskId: taskOf(first), state: 'completed', text: 'heard jan two' })
+  }
+})

@@ -1,0 +1,86 @@
+import type { Refusal } from '@postern/core'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import type { TestGateway } from '../setup/gateway.ts'
+import { openTestGateway, origin } from '../setup/gateway.ts'
+
+// What a peer is told that sends too much, in the form of each wire; and that nothing of it was kept.
+
+let gateway: TestGateway
+
+beforeAll(async () => {
+  gateway = await openTestGateway(() => ({ limits: { per_identity: 2, per_unverified: 1, per_agent: 100 } }))
+})
+afterAll(() => gateway.close())
+
+const problem = 'Cannot take message: too many from this sender in a short time'
+
+async function times<Answer>(count: number, send: (at: number) => Promise<Answer>): Promise<readonly Answer[]> {
+  const answers: Answer[] = []
+  for (let at = 0; at < count; at += 1) answers.push(await send(at))
+  return answers
+}
+
+/** Only what was taken is stored, and the rest is listed as refused. */
+async function expectKept(via: string, kept: number, refused: number): Promise<void> {
+  const messages = (await gateway.messages()).filter(message => message.via === via)
+  expect(messages).toHaveLength(kept)
+  const { refusals } = await gateway.ask<{ refusals: Refusal[] }>('/refusals?limit=500')
+  const limited = refusals.filter(refusal => refusal.via === via)
+  expect(limited.map(({ code, reason }) => [code, reason])).toEqual(Array(refused).fill(['rate_limited', problem]))
+}
+
+test('ActivityPub: 429 with Retry-After; others on the same host go on (MN-7.1)', async () => {
+  const send = (from: string) => gateway.simulation.fediverse.deliver({ to: '@echo@agents.test', from, text: 'hello' })
+  const answers = await times(3, () => send('alice@mastodon.test'))
+  expect(answers.map(({ status }) => status)).toEqual([202, 202, 429])
+  const refused = answers[2]
+  expect(Number(refused?.headers.get('retry-after'))).toBeGreaterThan(0)
+  expect(JSON.parse(refused?.body ?? '')).toMatchObject({ status: 429, code: 'rate_limited', detail: problem })
+  expect((await send('bob@mastodon.test')).status).toBe(202)
+  await expectKept('activitypub', 3, 1)
+})
+
+test('A2A: 429 in the form of each binding, with the time after which to try again', async () => {
+  const { a2a } = gateway.simulation
+  const url = `${origin}/agents/echo/a2a`
+  const answers = await times(3, () => a2a.deliver({ url, text: 'hello' }))
+  expect(answers.map(({ status }) => status)).toEqual([200, 200, 429])
+  const seconds = Number(answers[2]?.headers.get('retry-after'))
+  expect(seconds).toBeGreaterThan(0)
+  const details = [
+    { '@type': 'type.googleapis.com/google.rpc.ErrorInfo', reason: 'RATE_LIMITED', domain: 'a2a-protocol.org' },
+    { '@type': 'type.googleapis.com/google.rpc.RetryInfo', retryDelay: `${seconds}s` },
+  ]
+  expect(answers[2]?.error).toEqual({ code: -32000, message: problem, data: details })
+
+  const rest = await fetch(`${gateway.url()}/agents/echo/a2a/rest/message:send`, {
+    method: 'POST',
+    headers: {
+      authorization: `Bearer ${await a2a.token()}`,
+      'content-type': 'application/a2a+json',
+      'a2a-version': '1.0',
+    },
+    body: JSON.stringify({ message: { messageId: 'rest', role: 'ROLE_USER', parts: [{ text: 'hello' }] } }),
+  })
+  expect([rest.status, Number(rest.headers.get('retry-after'))]).toEqual([429, expect.any(Number)])
+  const { error } = (await rest.json()) as { error: { details: { '@type': string }[] } }
+  expect(error).toMatchObject({ code: 429, status: 'RESOURCE_EXHAUSTED', message: problem })
+  expect(error.details.map(detail => detail['@type'])).toEqual(details.map(detail => detail['@type']))
+  await expectKept('a2a', 2, 2)
+})
+
+test('mail: 450 4.7.1 by SMTP, 429 by HTTP; made-up names without proof share what their network has', async () => {
+  const { mail } = gateway.simulation
+  const deliver = (endpoint: 'smtp' | 'intake', from?: string) =>
+    mail.deliver({ to: 'echo@agents.test', text: 'hello', endpoint, ...(from && { from, sign: false }) })
+  const proven = await times(3, () => deliver('smtp'))
+  expect(proven.map(({ answer }) => answer)).toEqual([250, 250, 450])
+  expect(proven[2]?.text).toMatch(/^450 4\.7\.1 Cannot take message: .* in a short time; try again in \d+ s$/)
+  expect((await deliver('intake')).answer).toBe(429)
+
+  const made = await times(3, at => deliver('smtp', `nobody${at}@nodmarc.test`))
+  expect(made.map(({ answer }) => answer)).toEqual([250, 450, 450])
+  const senders = (await gateway.messages()).filter(({ via }) => via === 'email')
+  expect(senders.map(({ verified }) => verified).sort()).toEqual([false, true, true])
+  await expectKept('email', 3, 4)
+})

@@ -1,0 +1,183 @@
+import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
+import { decideListedRequirement, printRequirement, printRequirements } from '../../src/cli/requirements.ts'
+import { writeRunFile } from '../../src/run-file.ts'
+import { describeTestConfig, eventually } from '../setup/gateway.ts'
+import type { OperatorDeps, Waiting } from '../setup/operator-gateway.ts'
+import { eve, openOperatorGateway, tillAgents } from '../setup/operator-gateway.ts'
+import { askShop, callShop, decide, findActionPath, policyOf } from '../setup/requirement-steps.ts'
+import { listTraces } from '../setup/traces.ts'
+
+// Tools that wait for an operator, whoever they are called for: by the API and by the page that his mail leads to.
+
+let setup: OperatorDeps
+beforeAll(async () => {
+  setup = await openOperatorGateway()
+})
+afterAll(() => setup.close())
+beforeEach(() => void setup.takeRings())
+
+test.each(tillAgents)(
+  'E-38, E-39: an operator changes what the tool of %s runs with; it runs once, with that, and the asker is answered where he asked',
+  async agent => {
+    const { objectId, told, waiting } = await setup.askForRefund(agent, 'public')
+    expect(told).toContain('A person has to allow this first.')
+    expect(told).not.toMatch(/actions\/|Give 20\.00/)
+    expect(waiting).toMatchObject({
+      approver: 'operator',
+      status: 'open',
+      address: '@alice@mastodon.test',
+      call: { tool: 'refund', arguments: { order: '17' }, summary: 'Give 20.00 back for order 17?' },
+    })
+    const wrong = await setup.decide(waiting.id, { outcome: 'granted', arguments: { order: 18 } })
+    expect([wrong.status, wrong.body.detail]).toEqual([
+      400,
+      expect.stringContaining('Cannot decide: the arguments are not those of "refund": order: '),
+    ])
+    expect(setup.takeRings()).toEqual([])
+
+    const grant = () => setup.decide(waiting.id, { outcome: 'granted', arguments: { order: '18' } })
+    const words = await Promise.all([grant(), grant()])
+    expect(words.map(({ status }) => status).sort()).toEqual([200, 403])
+    expect(words.find(({ status }) => status === 403)?.body.detail).toBe('Cannot decide: This has been used already.')
+    const answer = await eventually(async () => setup.answersTo(objectId).find(each => each.includes('refunded:18')))
+    expect(answer).toContain('@alice')
+    expect(setup.takeRings()).toEqual(['begun 18', 'done 18'])
+    expect(await setup.readAction(agent)).toMatchObject({
+      status: 'accepted',
+      resolver: 'operator',
+      resolved_at: expect.stringMatching(/Z$/),
+      apply_input: { args: { order: '17' } },
+      resolution_metadata: { edited_args: { order: '18' } },
+      resolution_result: { result: { refunded: '18' } },
+    })
+  },
+)
+
+test.each(tillAgents)('E-39: a no of an operator never runs the tool of %s; the asker hears of it', async agent => {
+  const { objectId, waiting } = await setup.askForRefund(agent)
+  expect((await setup.decide(waiting.id, { outcome: 'declined' })).body).toMatchObject({ status: 'declined' })
+  await eventually(async () => setup.answersTo(objectId).find(each => each.includes('It was not allowed.')))
+  expect(setup.takeRings()).toEqual([])
+  expect(await setup.readAction(agent)).toMatchObject({ status: 'rejected', resolver: 'operator' })
+})
+
+test.each(tillAgents)(
+  'one wait of %s, wherever it is decided: the mailed page shows all of it, GET decides nothing, and it is over everywhere',
+  async agent => {
+    const { gateway } = setup.swarm
+    const mailsBefore = gateway.simulation.mail.received.length
+    const { objectId, waiting } = await setup.askForRefund(agent)
+    const mail = await eventually(async () =>
+      gateway.simulation.mail.received.slice(mailsBefore).find(({ envelope }) => envelope.to.includes(eve)),
+    )
+    // What is random in a link, and a time, may have any digits.
+    expect(mail.text?.replace(/https:\S+|\d{4}-\d\d-\d\d \d\d:\d\d/g, '')).not.toMatch(/17|alice@mastodon/)
+    const path = findActionPath(mail.text ?? '')
+    const page = await (await fetch(gateway.url() + path)).text()
+    expect(page).toContain('Give 20.00 back for order 17?')
+    expect(page).toContain('@alice@mastodon.test')
+    expect(page).toContain('&quot;order&quot;: &quot;17&quot;')
+    expect((await setup.findWaiting(agent)).status).toBe('open')
+
+    const send = (order: unknown) =>
+      fetch(gateway.url() + path, {
+        method: 'POST',
+        body: new URLSearchParams({ decision: 'grant', arguments: JSON.stringify({ order }) }),
+      })
+    const wrong = await send(18)
+    expect([wrong.status, await wrong.text()]).toEqual([400, expect.stringContaining('the arguments are not those of')])
+    const body = new URLSearchParams({ decision: 'grant', arguments: '{"order":"19","__proto__":{"isAdmin":true}}' })
+    const odd = await fetch(gateway.url() + path, { method: 'POST', body })
+    expect([odd.status, await odd.text()]).toEqual([400, expect.stringContaining('no argument may be called so')])
+    expect((await send('19')).status).toBe(200)
+    await eventually(async () => setup.answersTo(objectId).find(each => each.includes('refunded:19')))
+    expect(setup.takeRings()).toEqual(['begun 19', 'done 19'])
+    expect((await decide(gateway, path, 'decline')).status).toBe(409)
+    const late = await setup.decide(waiting.id, { outcome: 'declined' })
+    expect([late.status, late.body.detail]).toEqual([403, 'Cannot decide: This has been used already.'])
+    expect(await setup.readAction(agent)).toMatchObject({ resolver: 'link' })
+  },
+)
+
+test('what an operator decides bears no state, and takes nothing but a decision', async () => {
+  const { waiting } = await setup.askForRefund('shop')
+  const { policy } = await setup.swarm.operate<Waiting>(`/requirements/${waiting.id}`)
+  expect(JSON.stringify(policy)).not.toMatch(/"state"|\/actions\//)
+  const other = await setup.decide(waiting.id, { outcome: 'granted', arguments: { order: '1' }, more: 1 })
+  expect([other.status, other.body.detail]).toEqual([400, 'Cannot decide: say "outcome", "granted" or "declined"'])
+  const unknown = await setup.decide('0'.repeat(32), { outcome: 'granted' })
+  expect([unknown.status, unknown.body.detail]).toEqual([404, 'Cannot decide: there is no such requirement'])
+  expect(setup.takeRings()).toEqual([])
+  await setup.decide(waiting.id, { outcome: 'declined' })
+})
+
+test('over A2A the caller is told that it waits; even with the state of a leaked mail he decides nothing', async () => {
+  const { gateway } = setup.swarm
+  const mailsBefore = gateway.simulation.mail.received.length
+  const asked = await askShop(gateway, 'My money, please')
+  const policy = policyOf(asked)
+  expect(asked.task?.status.state).toBe('TASK_STATE_INPUT_REQUIRED')
+  expect(policy).toMatchObject({ approver: 'operator', message: expect.stringContaining('A person has to allow this') })
+  expect(JSON.stringify(asked)).not.toMatch(/actions\/|"state":"[\w-]{43}"|Give 20|"17"/)
+  const mail = await eventually(async () =>
+    gateway.simulation.mail.received.slice(mailsBefore).find(({ envelope }) => envelope.to.includes(eve)),
+  )
+  const [, , state = ''] = findActionPath(mail.text ?? '').split('/')
+  const claim = { in_reply_to_state: state, outcome: 'granted' }
+  const claimed = await askShop(gateway, 'yes', { taskId: String(asked.task?.id), resolution: claim })
+  expect(claimed.error).toMatchObject({
+    message: 'Cannot take policy_resolution: in_reply_to_state is not known',
+    violations: [{ field: 'message.metadata.mentionable.policy_resolution.in_reply_to_state' }],
+  })
+  expect(setup.takeRings()).toEqual([])
+  const waiting = await setup.findWaiting('shop')
+  await setup.decide(waiting.id, { outcome: 'granted' })
+  await eventually(async () => {
+    const { task } = await callShop(gateway, 'GetTask', { id: asked.task?.id })
+    return task?.status.state === 'TASK_STATE_COMPLETED'
+  })
+  expect(setup.takeRings()).toEqual(['begun 17', 'done 17'])
+})
+
+test.each(tillAgents)(
+  'nothing of a wait of %s is left when who asked is forgotten, and it waits no more',
+  async agent => {
+    const { gateway } = setup.swarm
+    const { waiting } = await setup.askForRefund(agent)
+    const edited = { outcome: 'granted', arguments: { order: `durian${agent}` } }
+    await setup.decide(waiting.id, edited)
+    await eventually(async () => setup.takeRings().includes(`done durian${agent}`))
+    const open = (await setup.askForRefund(agent)).waiting
+    await eventually(async () => (await gateway.deliveries()).every(({ state }) => state === 'sent'))
+    expect(listTraces(gateway.dataDir, `durian${agent}`)).not.toEqual([])
+    await setup.swarm.operate('/people/forget', { address: '@alice@mastodon.test' })
+    expect(listTraces(gateway.dataDir, `durian${agent}`)).toEqual([])
+    expect((await setup.decide(open.id, { outcome: 'granted' })).status).toBe(404)
+    expect(setup.takeRings()).toEqual([])
+  },
+)
+
+test('at a terminal: what waits for the operator is listed, shown whole, and allowed with other arguments', async () => {
+  const { gateway } = setup.swarm
+  const { objectId, waiting } = await setup.askForRefund('shop')
+  writeRunFile(gateway.dataDir, { url: gateway.url(), pid: process.pid, isSimulating: true })
+  const tree = describeTestConfig(gateway.simulation, gateway.dataDir)
+  const file = { tree, baseDir: gateway.dataDir, missing: [], path: undefined }
+  const printed: string[] = []
+  const output = { json: false, print: (text: string) => void printed.push(text) }
+  await printRequirements(file, output, { status: 'open', isMine: true })
+  expect(printed.join()).toMatch(new RegExp(`${waiting.id} .*operator .*Give 20.00 back for order 17\\?`))
+  await printRequirement(file, output, waiting.id)
+  expect(printed.at(-1)).toContain('shop, talking to @alice@mastodon.test by activitypub; you decide')
+  expect(printed.at(-1)).toContain('"order": "17"')
+  const decision = { id: waiting.id, outcome: 'granted' } as const
+  await expect(decideListedRequirement(file, output, { ...decision, args: '{' })).rejects.toThrow(
+    'the arguments are not JSON',
+  )
+  await expect(decideListedRequirement(file, output, { ...decision, args: '{"order":1}' })).rejects.toThrow(
+    'Cannot decide: the arguments are not those of "refund"',
+  )
+  await decideListedRequirement(file, output, { ...decision, args: '{"order":"23"}' })
+  await eventually(async () => setup.answersTo(objectId).find(each => each.includes('refunded:23')))
+  expect(setup.takeRings()).toEqual(['begun 23', 'done 23'])
+})

@@ -1,0 +1,261 @@
+import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
+import { eventually, operatorToken } from '../setup/gateway.ts'
+import type { OperatorDeps, Waiting } from '../setup/operator-gateway.ts'
+import {
+  evesToken,
+  findEvents,
+  newName,
+  openChat,
+  openOperatorGateway,
+  outcomeOf,
+  runChat,
+  tillAgents,
+} from '../setup/operator-gateway.ts'
+import { annsToken } from '../setup/swarm-gateway.ts'
+
+// What waits for operators in a chat of theirs, by AG-UI's own client.
+
+let gateway: OperatorDeps
+beforeAll(async () => {
+  gateway = await openOperatorGateway()
+})
+afterAll(() => gateway.close())
+beforeEach(() => void gateway.takeRings())
+
+const chatUrl = (agent?: string) =>
+  `${gateway.swarm.gateway.url()}/api/v1/operator${agent === undefined ? '' : `/agents/${agent}`}/runs`
+/** A thread for one that waits: what others have left open is not in it. */
+const openWaiting = ({ id }: Waiting, token = evesToken) => openChat(chatUrl(), token, `approval:${id}`)
+const yes = (interruptId: string, more: object = {}) => {
+  return { interruptId, status: 'resolved', payload: { approved: true, ...more } } as const
+}
+
+test.each(tillAgents)(
+  'C-23, C-24: what %s waits for is shown whole, changed, allowed, and its end told in the operator’s chat',
+  async agent => {
+    const { objectId, waiting } = await gateway.askForRefund(agent)
+    const chat = openWaiting(waiting)
+    const events = await runChat(chat)
+    expect(events.map(({ type }) => type)).toEqual([
+      'RUN_STARTED',
+      'STATE_SNAPSHOT',
+      'MESSAGES_SNAPSHOT',
+      'RUN_FINISHED',
+    ])
+    const toolCallId = waiting.call?.tool_call_id
+    const { type, interrupts } = outcomeOf(events)
+    expect(type).toBe('interrupt')
+    expect(interrupts).toMatchObject([
+      {
+        id: waiting.id,
+        reason: 'tool_call',
+        toolCallId,
+        message: 'Give 20.00 back for order 17?',
+        responseSchema: {
+          properties: { approved: { type: 'boolean' }, editedArgs: { properties: { order: { type: 'string' } } } },
+          required: ['approved'],
+        },
+        metadata: { agent, address: '@alice@mastodon.test', via: 'activitypub', arguments: { order: '17' } },
+      },
+    ])
+    expect(chat.messages).toMatchObject([
+      {
+        role: 'assistant',
+        name: agent,
+        toolCalls: [{ id: toolCallId, function: { name: 'refund', arguments: '{"order":"17"}' } }],
+      },
+    ])
+    // E-44: names alone where it is only watched.
+    expect(chat.state).toMatchObject({ waiting: [{ id: waiting.id, tool: 'refund', arguments: ['order'] }] })
+    expect(JSON.stringify(chat.state)).not.toContain('"17"')
+
+    const after = await runChat(chat, [yes(waiting.id, { editedArgs: { order: '21' } })])
+    expect(findEvents(after, 'TOOL_CALL_START')).toEqual([])
+    expect(findEvents(after, 'TOOL_CALL_RESULT')).toMatchObject([{ toolCallId, content: '{"refunded":"21"}' }])
+    expect(outcomeOf(after).type).toBe('success')
+    expect(String(chat.messages.at(-1)?.content)).toContain('The till says')
+    expect(gateway.takeRings()).toEqual(['begun 21', 'done 21'])
+    await eventually(async () => gateway.answersTo(objectId).find(each => each.includes('refunded:21')))
+    expect(await gateway.readAction(agent)).toMatchObject({ status: 'accepted', resolver: 'operator eve' })
+  },
+)
+
+test.each(tillAgents)(
+  'E-39: a yes for all such calls, given in the operator’s chat, lets the tool of %s run for the same person without asking',
+  async agent => {
+    const { waiting } = await gateway.askForRefund(agent)
+    const chat = openWaiting(waiting)
+    expect(outcomeOf(await runChat(chat)).interrupts).toMatchObject([
+      { responseSchema: { properties: { remember: { enum: ['once', 'conversation', 'always'] } } } },
+    ])
+    const wrong = await runChat(chat, [yes(waiting.id, { remember: 'for ever' })])
+    expect(findEvents(wrong, 'CUSTOM')).toMatchObject([
+      { value: 'Cannot decide: "remember" must be "once", "conversation" or "always"' },
+    ])
+    expect(outcomeOf(wrong).type).toBe('interrupt')
+    await runChat(chat, [yes(waiting.id, { remember: 'always' })])
+    expect(gateway.takeRings()).toEqual(['begun 17', 'done 17'])
+
+    const { fediverse } = gateway.swarm.gateway.simulation
+    const text = 'My money back, please'
+    const { objectId } = await fediverse.deliver({ to: `@${agent}@agents.test`, text, visibility: 'direct' })
+    await eventually(async () => gateway.answersTo(objectId).find(each => each.includes('refunded:17')))
+    expect(gateway.takeRings()).toEqual(['begun 17', 'done 17'])
+    const path = `/agents/${agent}/approvals`
+    const { approvals } = await gateway.swarm.operate<{ approvals: readonly { id: string }[] }>(path)
+    expect(approvals).toMatchObject([
+      { resolver: 'operator eve', address: '@alice@mastodon.test', approver: 'operator' },
+    ])
+    const headers = { authorization: `Bearer ${operatorToken}` }
+    const url = `${gateway.swarm.gateway.url()}/operator/api${path}/${approvals[0]?.id}`
+    expect((await fetch(url, { method: 'DELETE', headers })).status).toBe(200)
+    expect((await fetch(url, { method: 'DELETE', headers })).status).toBe(404)
+    expect((await fetch(url, { method: 'DELETE' })).status).toBe(401)
+    await gateway.decide((await gateway.askForRefund(agent)).waiting.id, { outcome: 'declined' })
+  },
+)
+
+test('two operators: one decides, the other is told by whom, and nothing runs twice', async () => {
+  const { waiting } = await gateway.askForRefund('shop')
+  const chats = [openWaiting(waiting), openWaiting(waiting, operatorToken)]
+  for (const chat of chats) expect(outcomeOf(await runChat(chat)).type).toBe('interrupt')
+  const runs = await Promise.allSettled(chats.map(chat => runChat(chat, [yes(waiting.id)])))
+  const done = runs.flatMap(run => (run.status === 'fulfilled' ? [run.value] : []))
+  expect(done.map(events => outcomeOf(events).type).sort()).toEqual(['RUN_ERROR', 'success'])
+  const told = done.find(events => outcomeOf(events).type === 'RUN_ERROR')?.at(-1)
+  expect(told).toMatchObject({
+    code: 'not_decided',
+    message: expect.stringMatching(/^"Allow refund\?" is closed: granted by operator (eve|operator) at /),
+  })
+  expect(gateway.takeRings()).toEqual(['begun 17', 'done 17'])
+})
+
+test('calls of one id in several conversations are several messages in the chat, and have an end each', async () => {
+  const asked = [await gateway.askForRefund('shop'), await gateway.askForRefund('shop')]
+  const chat = openChat(chatUrl('shop'), evesToken)
+  const ids = (outcomeOf(await runChat(chat)).interrupts ?? []).map(({ id }) => id)
+  expect(ids.length).toBeGreaterThanOrEqual(asked.length)
+  for (const id of ids) await gateway.decide(id, { outcome: 'declined' })
+  const events = await runChat(
+    chat,
+    ids.map(interruptId => ({ interruptId, status: 'cancelled' })),
+  )
+  const [{ messages = [] } = {}] = findEvents(events, 'MESSAGES_SNAPSHOT') as { messages?: { id: string }[] }[]
+  const ends = messages.map(({ id }) => id).filter(id => id.endsWith('-end'))
+  expect(ends.toSorted()).toEqual(ids.map(id => `approval-${id}-end`).toSorted())
+})
+
+test('C-25: what is neither yes nor no, wrong arguments, and what is unknown decide nothing; it is never a success', async () => {
+  const { waiting } = await gateway.askForRefund('shop')
+  const wrong = [
+    [{ interruptId: waiting.id, status: 'resolved', payload: { editedArgs: { order: '5' } } }, 'is left open'],
+    [yes(waiting.id, { editedArgs: { order: 5 } }), 'Cannot decide: the arguments are not those of "refund"'],
+  ] as const
+  const chat = openWaiting(waiting)
+  await runChat(chat)
+  for (const [entry, words] of wrong) {
+    const events = await runChat(chat, [entry])
+    expect(findEvents(events, 'CUSTOM')).toMatchObject([{ name: 'warning', value: expect.stringContaining(words) }])
+    expect(outcomeOf(events).type).toBe('interrupt')
+  }
+  const stranger = openChat(chatUrl('desk'), evesToken)
+  await runChat(stranger)
+  for (const id of ['0'.repeat(32), waiting.id, 'x']) {
+    const events = await runChat(openChat(chatUrl('desk'), evesToken), [yes(id)])
+    expect(events.at(-1)).toMatchObject({ type: 'RUN_ERROR', message: 'an interrupt that is not open was not decided' })
+  }
+  expect(gateway.takeRings()).toEqual([])
+  // AG-UI: who presses on without an answer has said no.
+  const events = await runChat(chat, [{ interruptId: waiting.id, status: 'cancelled' }])
+  expect(findEvents(events, 'TOOL_CALL_RESULT')).toMatchObject([{ content: 'It was not allowed.' }])
+  expect(gateway.takeRings()).toEqual([])
+})
+
+test('E-43: a run’s id names one run; nobody but an operator has one', async () => {
+  const post = (token: string | undefined, runId: string, path = '') =>
+    fetch(chatUrl() + path, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json', ...(token && { authorization: `Bearer ${token}` }) },
+      body: JSON.stringify({ threadId: 'approvals', runId, messages: [] }),
+    })
+  const runId = newName('run')
+  const [first, second] = [await post(evesToken, runId), await post(evesToken, runId)]
+  await first.text()
+  expect([first.status, second.status]).toEqual([200, 409])
+  const refused = await post(annsToken, newName('run'))
+  expect([refused.status, ((await refused.json()) as { detail: string }).detail]).toEqual([
+    403,
+    'Cannot show what waits: that is for operators',
+  ])
+  const unsigned = await post(undefined, newName('run'))
+  expect([unsigned.status, ((await unsigned.json()) as { detail: string }).detail]).toEqual([
+    401,
+    'Cannot answer: a bearer token is needed',
+  ])
+})
+
+test.each(tillAgents)(
+  'C-25: whoever talks to %s in a chat is told that he waits, decides nothing, and hears the end',
+  async agent => {
+    const chat = openChat(`${gateway.swarm.gateway.url()}/api/v1/agents/${agent}/runs`, annsToken)
+    chat.addMessage({ id: newName('msg'), role: 'user', content: 'My money, please' })
+    const asked = await runChat(chat)
+    const { type, interrupts = [] } = outcomeOf(asked)
+    const [interrupt] = interrupts
+    expect([type, interrupt?.reason]).toEqual(['interrupt', 'postern:operator'])
+    expect(JSON.stringify(interrupt)).not.toMatch(/actions\/|toolCallId|Give 20/)
+    const id = String(interrupt?.id)
+
+    const tried = await runChat(chat, [yes(id, { editedArgs: { order: '99' } })])
+    expect(findEvents(tried, 'CUSTOM')).toMatchObject([{ value: 'an operator decides that' }])
+    expect(outcomeOf(tried)).toMatchObject({ type: 'interrupt', interrupts: [{ id, reason: 'postern:operator' }] })
+    expect(gateway.takeRings()).toEqual([])
+
+    const waiting = await gateway.findWaiting(agent)
+    expect(waiting.id).toBe(id)
+    expect(outcomeOf(await runChat(openWaiting(waiting), [yes(id)])).type).toBe('success')
+    expect(gateway.takeRings()).toEqual(['begun 17', 'done 17'])
+    expect(outcomeOf(await runChat(chat, [yes(id)])).type).toBe('success')
+    expect(String(chat.messages.at(-1)?.content)).toContain('The till says')
+  },
+)
+
+test('W-26: what an agent asks of a human waits in the operator’s chat, too; answered there, it is closed everywhere', async () => {
+  const { fediverse } = gateway.swarm.gateway.simulation
+  const { objectId } = await fediverse.deliver({
+    to: '@desk@agents.test',
+    text: 'Let me talk to somebody',
+    from: 'bob@mastodon.test',
+    visibility: 'direct',
+  })
+  const ask = () => gateway.swarm.operate<{ questions: readonly { readonly id: string }[] }>('/questions')
+  const question = await eventually(async () => (await ask()).questions[0])
+  const chat = openChat(chatUrl('desk'), evesToken, `question:${question.id}`)
+  expect(outcomeOf(await runChat(chat))).toMatchObject({
+    type: 'interrupt',
+    interrupts: [
+      {
+        id: question.id,
+        reason: 'input_required',
+        responseSchema: { required: ['text'] },
+        metadata: { agent: 'desk', member: 'human', address: '@bob@mastodon.test' },
+      },
+    ],
+  })
+  expect(String(chat.messages.at(-1)?.content)).toContain('Let me talk to somebody')
+  const answer = (text: string) => [{ interruptId: question.id, status: 'resolved', payload: { text } }] as const
+  const silent = await runChat(chat, answer(' '))
+  expect(findEvents(silent, 'CUSTOM')).toMatchObject([{ value: expect.stringContaining('a question is left open') }])
+  expect(outcomeOf(silent).type).toBe('interrupt')
+  const other = await runChat(openChat(chatUrl('shop'), evesToken), answer('I am nobody’s'))
+  expect(other.at(-1)).toMatchObject({ type: 'RUN_ERROR', message: expect.stringContaining('a question is closed') })
+
+  expect(outcomeOf(await runChat(chat, answer('It is me, Eve.'))).type).toBe('success')
+  await eventually(async () => gateway.answersTo(objectId).find(each => each.includes('It is me, Eve.')))
+  expect((await ask()).questions).toEqual([])
+  const late = await runChat(openChat(chatUrl('desk'), operatorToken), answer('And again'))
+  expect(late.at(-1)).toMatchObject({
+    type: 'RUN_ERROR',
+    message: 'a question is closed: nobody waits for its answer any more',
+  })
+})

@@ -1,0 +1,70 @@
+import { mkdtempSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { expect, test } from 'vitest'
+import { formatBanner } from '../../src/cli/banner.ts'
+import { printMessages, sendSimulated } from '../../src/cli/commands.ts'
+import { printDoctor } from '../../src/cli/doctor.ts'
+import { CommandError, openOperatorClient } from '../../src/cli/operator-client.ts'
+import { runDev } from '../../src/cli/run.ts'
+import { findRunFile, writeRunFile } from '../../src/run-file.ts'
+import { findFreePort } from '../setup/gateway-process.ts'
+
+/** A configuration whose data directory says that a gateway runs here, which is gone. */
+async function leaveDeadGateway() {
+  const data = mkdtempSync(join(tmpdir(), 'postern-dead-'))
+  const url = `http://127.0.0.1:${await findFreePort()}`
+  writeRunFile(data, { url, pid: process.pid, isSimulating: true })
+  return { tree: { data, email: { listen: { port: 0 } } }, baseDir: data, missing: [], path: undefined }
+}
+
+test('commands read the stored data when the gateway was killed, whoever has its process number now', async () => {
+  const client = await openOperatorClient(await leaveDeadGateway())
+  expect(client.isRunning).toBe(false)
+  expect(await client.request('/operator/api/messages')).toEqual({ messages: [], next: null })
+  await client.close()
+})
+
+test('"messages" says so when there are none', async () => {
+  const printed: string[] = []
+  await printMessages(await leaveDeadGateway(), { json: false, print: text => printed.push(text) }, '20')
+  expect(printed).toEqual(['none'])
+})
+
+test('"send" without a gateway says how to start one', async () => {
+  const sending = sendSimulated(await leaveDeadGateway(), { json: false, print() {} }, { via: 'a2a', to: 'echo' })
+  await expect(sending).rejects.toThrow(new CommandError('no gateway is running here; start one with "npm start"'))
+})
+
+test('a run file that was cut short is none', () => {
+  const data = mkdtempSync(join(tmpdir(), 'postern-cut-'))
+  writeFileSync(join(data, 'gateway.json'), '{"url":"http')
+  expect(findRunFile(data)).toBeUndefined()
+})
+
+test('beside "dev" commands go by dev mode, though the file would do for "start"; its lines name the file', async () => {
+  const baseDir = mkdtempSync(join(tmpdir(), 'postern-dev-'))
+  const tree = {
+    origin: 'https://agents.example',
+    operator_token: '0123456789abcdef',
+    data: 'data',
+    listen: { port: 0 },
+    agents: { echo: { use: 'builtin:echo' } },
+    log: { level: 'silent' },
+  }
+  const file = { tree, baseDir, missing: [], path: join(baseDir, 'house.json') }
+  const running = await runDev({ ...file, tree: { ...tree, email: { listen: { port: 0 } } } })
+  try {
+    const printed: string[] = []
+    await printDoctor(file, { json: true, print: text => printed.push(text) })
+    const { findings } = JSON.parse(printed.join('')) as { findings: readonly { id: string; severity: string }[] }
+    expect(findings.filter(({ severity }) => severity !== 'ok')).toEqual([])
+    expect(findings.map(({ id }) => id)).toContain('mail.listener')
+    expect(findings.map(({ id }) => id)).not.toContain('mail.mx')
+    const banner = formatBanner(running, true, 'house.json')
+    expect(banner).toContain('  npx postern --config house.json send --via a2a --to echo "hello"\n')
+    expect(banner).toMatch(/chat {6}http:\/\/127\.0\.0\.1:\d+\/api\/v1\/agent\/runs\n/)
+  } finally {
+    await running.stop()
+  }
+})

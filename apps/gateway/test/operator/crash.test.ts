@@ -1,0 +1,72 @@
+import { drawDelays } from '@postern/testing/scale'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { eventually, operatorToken } from '../setup/gateway.ts'
+import type { TillGateway } from '../setup/till-gateway.ts'
+import { openTillGateway } from '../setup/till-gateway.ts'
+
+// kill -9 between an operator's word and the last of what follows from it: the tool has begun once at most, with what he said; the asker is
+// answered, and the copy to his mailbox is one mail.
+
+const delays = drawDelays({ quick: 3, long: 6, lastMs: 80 })
+let setup: TillGateway
+
+beforeAll(async () => {
+  setup = await openTillGateway({
+    people: { link: true, mail: 'decided' },
+    tool_policies: { refund: { policy: 'preview', approve: 'operator' } },
+  })
+  await linkMailbox()
+})
+afterAll(() => setup.close())
+
+async function linkMailbox(): Promise<void> {
+  await setup.post('link alice@alice.test')
+  const code = await eventually(
+    async () => setup.simulation.mail.received.flatMap(({ text }) => /\b\w{5}-\w{5}\b/.exec(text ?? '') ?? [])[0],
+  )
+  const { objectId } = await setup.post(`confirm ${code}`)
+  await setup.simulation.fediverse.awaitReply(objectId, 30_000)
+}
+
+async function operate<Answer>(path: string, body?: object): Promise<{ status: number; body: Answer }> {
+  const headers = { authorization: `Bearer ${operatorToken}`, 'content-type': 'application/json' }
+  const init = body ? { method: 'POST', headers, body: JSON.stringify(body) } : { headers }
+  const answer = await fetch(`${setup.url}/operator/api${path}`, init)
+  return { status: answer.status, body: (await answer.json()) as Answer }
+}
+
+test('E-39: a gateway that is killed over an operator’s decision runs what he said once at most, answers, and copies once', {
+  timeout: 240_000,
+}, async () => {
+  const heard: string[] = []
+  for (const [round, delayMs] of delays.entries()) {
+    const [asked, changed] = [String(200 + round), String(1_200 + round)]
+    const { objectId } = await setup.post(`please refund ${asked}`)
+    await setup.simulation.fediverse.awaitReply(objectId, 30_000)
+    const mailsBefore = setup.simulation.mail.received.length
+    const { requirements } = (
+      await operate<{ requirements: { id: string }[] }>('/requirements?status=open&approver=operator')
+    ).body
+    const path = `/requirements/${requirements[0]?.id}`
+    const word = { outcome: 'granted', arguments: { order: changed } }
+    const decided = operate(path, word).catch(() => undefined)
+    // From before the decision is durable to after the tool has ended.
+    await new Promise(resolve => setTimeout(resolve, delayMs))
+    await setup.gateway.kill()
+    await decided
+    await setup.gateway.start()
+    await eventually(async () => [200, 403].includes((await operate(path, word).catch(() => undefined))?.status ?? 0))
+    await eventually(async () => setup.answersTo(objectId).length > 0, 30_000)
+    expect(setup.rings()).not.toContain(`begun ${asked}`)
+    heard.push(setup.expectOneRing(changed, setup.answersTo(objectId)[0] ?? ''))
+    const copies = await eventually(async () => {
+      const found = setup.simulation.mail.received
+        .slice(mailsBefore)
+        .filter(({ text }) => text?.includes('The till says'))
+      return found.length > 0 && found
+    })
+    // Brought twice it is the same mail.
+    expect(new Set(copies.map(({ messageId }) => messageId)).size).toBe(1)
+  }
+  expect(heard).toContain('made')
+})

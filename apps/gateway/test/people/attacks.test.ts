@@ -1,0 +1,228 @@
+import { Unavailable } from '@postern/core'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { eventually, operatorToken } from '../setup/gateway.ts'
+import type { PeopleTestGateway } from '../setup/people-gateway.ts'
+import { openPeople, readConfided } from '../setup/people-gateway.ts'
+import { listTraces as listAllTraces } from '../setup/traces.ts'
+
+// What others might try with linked addresses, and that what is forgotten is gone.
+
+let people: PeopleTestGateway
+let copies = 0
+
+beforeAll(async () => {
+  people = await openPeople({
+    email: { listen: { port: 0, protocol: 'smtp' }, answer_lists: true, reply_all: true },
+  })
+})
+afterAll(() => people.close())
+
+const post = async (path: string, body: unknown) => {
+  const answer = await fetch(`${people.gateway.url()}/operator/api${path}`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${operatorToken}` },
+    body: JSON.stringify(body),
+  })
+  return { status: answer.status, body: (await answer.json()) as Record<string, unknown> }
+}
+
+describe('who is not proven', () => {
+  test.each([
+    ['unsigned mail', 'alice@nodmarc.test', { sign: false }],
+    ['a domain that vouches for no address', 'alice@nodmarc.test', {}],
+  ])('%s: the command goes to the agent, and no code goes out', async (_, from, rest) => {
+    const answer = await people.write('link victim@alice.test', { from, ...rest })
+    expect(readConfided(answer.text)).toBeDefined()
+    expect(people.codesTo('victim@alice.test')).toBe(0)
+  })
+
+  test('a mailing list: what is written through it is nobody’s command', async () => {
+    const answer = await people.write('link lister@alice.test', { headers: { 'List-Id': '<friends.lists.test>' } })
+    expect(readConfided(answer.text)).toBeDefined()
+    expect(people.codesTo('lister@alice.test')).toBe(0)
+  })
+
+  test.each([
+    ['whose signature leaves open to whom it is', { signedFields: ['from', 'subject', 'date', 'message-id'] }],
+    ['whose signature leaves open when it was written', { signedFields: ['from', 'to', 'subject', 'message-id'] }],
+    ['of last week', { date: new Date(Date.now() - 6 * 86_400_000) }],
+  ])('a mail %s may be somebody’s copy: it deletes nothing, and goes to the agent', async (_, rest) => {
+    const from = `copied${copies++}@alice.test`
+    await people.write('my secret is green', { from })
+    expect(readConfided((await people.write('Forget me.', { from, ...rest })).text)).toBeDefined()
+    expect((await people.write('Forget me.', { from })).text).toMatch(/deleted|forgotten/i)
+  })
+
+  test('an unsigned subject of an empty mail is no command', async () => {
+    const rest = { from: 'empty@alice.test', subject: 'Forget me.', signedFields: ['from', 'to', 'date', 'message-id'] }
+    expect(readConfided((await people.write('', rest)).text)).toBeDefined()
+  })
+
+  test('mail to several people is no place for commands', async () => {
+    const sent = await people.gateway.simulation.mail.deliver({
+      from: 'alice@alice.test',
+      to: ['desk@agents.test', 'carol@alice.test'],
+      subject: 'hello',
+      text: 'linked',
+    })
+    const reply = await people.gateway.simulation.mail.awaitReply(sent.mail.messageId, 30_000)
+    expect(readConfided(reply.text ?? '')).toBeDefined()
+  })
+})
+
+describe('somebody else’s address', () => {
+  test('who names a victim’s mailbox gets nothing without the code, and the victim’s answer to the mail links nothing', async () => {
+    await people.write('my secret is blue', { from: 'victim@alice.test' })
+    const eve = { from: 'bob@gotosocial.test' }
+    expect((await people.dm('link victim@alice.test', eve)).text).toContain('I have sent a code')
+    const code = await people.mailedCode('victim@alice.test')
+    // The victim, or a program of his, sends it back where it came from.
+    expect((await people.write(`confirm ${code}`, { from: 'victim@alice.test' })).text).toContain(
+      'There is no code to wait for',
+    )
+    const guess = `${code}`.replace(/^./, letter => (letter === 'A' ? 'B' : 'A'))
+    expect((await people.dm(`confirm ${guess}`, eve)).text).toContain(
+      'That is not the code, or its time is over. 4 more tries.',
+    )
+    expect(readConfided((await people.dm('what do you know?', eve)).text)).toMatchObject({ past: [], knows: [] })
+  })
+
+  test('somebody else who has seen the code cannot use it, nor at another agent', async () => {
+    await people.dm('link seen@alice.test')
+    const code = await people.mailedCode('seen@alice.test')
+    expect((await people.dm(`confirm ${code}`, { from: 'bob@snac.test' })).text).toContain(
+      'There is no code to wait for',
+    )
+    expect((await people.dm(`confirm ${code}`, { to: 'quiet' })).text).toContain('There is no code to wait for')
+    expect((await people.dm(`confirm ${code}`)).text).toContain('Done: seen@alice.test')
+    expect((await people.dm(`confirm ${code}`)).text).toContain('There is no code to wait for')
+  })
+
+  test('nobody is flooded: a fourth code in a day does not leave', async () => {
+    const names = ['alice@snac.test', 'bob@snac.test', 'alice@barekey.test', 'bob@barekey.test']
+    const answers = []
+    for (const from of names) answers.push((await people.dm('link flood@alice.test', { from })).text)
+    expect(answers.at(-1)).toContain('Many codes have gone to that address.')
+    await people.mailedCode('flood@alice.test', 3)
+    expect(people.codesTo('flood@alice.test')).toBe(3)
+  })
+
+  test.each([
+    ['link @help@agents.test', 'That is the address of an agent'],
+    ['link @agents', 'This is no address I can link'],
+    ['link desk@agents.test', 'That is the address of an agent'],
+    ['link desk+tag@agents.test', 'That is the address of an agent'],
+    ['link @alice@mastodon.test', 'You are writing from that address already'],
+    ['link @nobody@mastodon.test', 'I find nobody at that address'],
+    ['link @alice@printer.local', 'I find nobody at that address'],
+    ['link me@localhost', 'This is no address I can link'],
+    ['link @mallory@redirector.test', 'I find nobody at that address'],
+  ])('"%s" is refused', async (text, answer) => {
+    expect(
+      (await people.dm(text, { from: text.includes('@alice@') ? 'alice@mastodon.test' : 'alice@rfc9421.test' })).text,
+    ).toContain(answer)
+  })
+
+  test('from account to account: the one who asks is named, and gets no copy', async () => {
+    const [asker, target] = ['bob@mastodon.test', 'https://gotosocial.test/users/alice']
+    await people.dm('link @alice@gotosocial.test', { from: asker })
+    const code = await people.postedCode(target)
+    const notices = people.gateway.simulation.fediverse.received.filter(({ activity }) =>
+      JSON.stringify(activity).includes(`${code}`),
+    )
+    expect(notices).toHaveLength(1)
+    expect(notices[0]?.activity.object).toMatchObject({ to: [target] })
+  })
+})
+
+test('before others the gateway says nothing but where to ask, to him alone', async () => {
+  for (const visibility of ['public', 'followers'] as const) {
+    const { text, audience } = await people.dm('linked', { visibility })
+    expect(audience).toEqual(['https://mastodon.test/users/alice'])
+    if (visibility === 'public') expect(text).toContain('Ask me this in a direct message')
+  }
+})
+
+describe('forgetting', () => {
+  const listTraces = (word: string) => listAllTraces(people.gateway.dataDir, word)
+
+  test('"forget me" deletes all of his addresses’ words; only the last exchange is left', async () => {
+    const me = { from: 'forgetme@alice.test' }
+    await people.write('a mail with the word kumquat', me)
+    await people.dm('link forgetme@alice.test', { from: 'bob@rfc9421.test' })
+    const code = await people.mailedCode('forgetme@alice.test')
+    await people.dm(`confirm ${code}`, { from: 'bob@rfc9421.test' })
+    await people.dm('a post with the word kumquat', { from: 'bob@rfc9421.test' })
+    await people.dm('another agent hears of rhubarb', { from: 'bob@rfc9421.test', to: 'quiet' })
+    expect(listTraces('kumquat')).not.toEqual([])
+    const { text } = await people.dm('forget me', { from: 'bob@rfc9421.test' })
+    expect(text).toMatch(/is deleted \(\d+ messages\), and so is every link/)
+    expect(listTraces('kumquat')).toEqual([])
+    // How often an address was answered lately, to keep floods out: it goes by itself.
+    expect(listTraces('forgetme@alice.test').filter(table => table !== 'turn_budgets')).toEqual([])
+    expect(listTraces('rhubarb')).not.toEqual([])
+    expect(readConfided((await people.write('who am I?', me)).text)).toEqual({ past: [], kept: [], knows: [] })
+  })
+
+  test('the operator deletes somebody everywhere', async () => {
+    const bob = { from: 'bob@barekey.test' }
+    await people.dm('hello with a word: tamarind', bob)
+    await people.dm('hello with a word: tamarind', { ...bob, to: 'quiet', visibility: 'public' })
+    const { status, body } = await post('/people/forget', { address: '@bob@barekey.test' })
+    expect({ status, body }).toMatchObject({ status: 200, body: { agent: null, links: 0 } })
+    expect(listTraces('tamarind')).toEqual([])
+    expect(listTraces('bob@barekey.test').filter(table => table !== 'turn_budgets')).toEqual([])
+    expect((await post('/people/forget', { address: 'nobody' })).status).toBe(400)
+    const metrics = await (await fetch(`${people.gateway.url()}/metrics`)).text()
+    expect(metrics).not.toMatch(/ -\d/)
+  })
+
+  test('links are listed for the operator', async () => {
+    const { links } = await people.gateway.ask<{ links: object[] }>('/people?agent=desk')
+    expect(links).toContainEqual(
+      expect.objectContaining({ agent: 'desk', target: { via: 'email', address: '@seen@alice.test' } }),
+    )
+  })
+})
+
+test('a code that was asked for before a restart still counts after it, once', async () => {
+  await people.dm('link later@alice.test', { from: 'alice@gotosocial.test' })
+  const code = await people.mailedCode('later@alice.test')
+  await people.gateway.restart()
+  expect((await people.dm(`confirm ${code}`, { from: 'alice@gotosocial.test' })).text).toContain(
+    'Done: later@alice.test',
+  )
+  await eventually(async () => (await people.gateway.deliveries()).every(({ state }) => state !== 'queued'))
+})
+
+test.each(['link again@alice.test', 'confirm'])(
+  '"%s" is done once, when the turn is run again because its end was not written',
+  async text => {
+    const { store } = people.gateway.gateway()
+    const commit = store.commit.bind(store)
+    let failures = 0
+    const from = { from: 'alice@rfc9421.test' }
+    const said = text === 'confirm' ? `confirm ${await people.mailedCode('again@alice.test')}` : text
+    store.commit = async (turn, answer) => {
+      if (answer.isGatewayReply && failures < 2) {
+        failures += 1
+        throw new Unavailable('Cannot store: the disk is full')
+      }
+      return commit(turn, answer)
+    }
+    try {
+      const answer = await people.dm(said, from)
+      expect(answer.text).toContain(text === 'confirm' ? 'Done: again@alice.test' : 'I have sent a code')
+    } finally {
+      store.commit = commit
+    }
+    expect(failures).toBe(2)
+    await eventually(async () =>
+      (await people.gateway.deliveries()).every(({ state }) => state === 'sent' || state === 'dead'),
+    )
+    const mails = people.gateway.simulation.mail.received.filter(({ envelope }) =>
+      envelope.to.includes('again@alice.test'),
+    )
+    expect(mails).toHaveLength(text === 'confirm' ? 2 : 1)
+  },
+)

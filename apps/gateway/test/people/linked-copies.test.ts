@@ -1,0 +1,101 @@
+import { join } from 'node:path'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { parseConfig } from '../../src/config/read-config.ts'
+import { eventually } from '../setup/gateway.ts'
+import { openPeople } from '../setup/people-gateway.ts'
+import { listTraces } from '../setup/traces.ts'
+
+// Answers that go to a linked mailbox, too: what was asked elsewhere, said once more as a mail of its own.
+
+const parrot = join(import.meta.dirname, '../agents/reporting/parrot.ts')
+let people: Awaited<ReturnType<typeof openPeople>>
+
+beforeAll(async () => {
+  people = await openPeople({
+    agents: {
+      desk: { use: parrot, people: { link: true, mail: 'all' } },
+      quiet: { use: parrot, people: { link: true } },
+    },
+  })
+})
+afterAll(() => people.close())
+
+const copies = (text: string) => people.gateway.simulation.mail.received.filter(mail => mail.text?.includes(text))
+const settled = async () =>
+  eventually(async () => (await people.gateway.deliveries()).every(({ state }) => state === 'sent'))
+
+test('who has linked a mailbox is answered where he asked, and by a mail of its own, once', async () => {
+  const from = 'alice@mastodon.test'
+  await people.dm('before apricot', { from })
+  await people.linkMail('ada@alice.test', { from })
+  await people.dm('with banana', { from, visibility: 'public' })
+  const [copy] = await eventually(async () => copies('with banana').length > 0 && copies('with banana'))
+  if (!copy) throw new Error('there is no copy')
+  await settled()
+  expect(copies('with banana')).toHaveLength(1)
+  expect(copies('before apricot')).toEqual([])
+  expect(copy.envelope.to).toEqual(['ada@alice.test'])
+  expect(copy.text).toContain('Answer to what you wrote as @alice@mastodon.test:')
+  expect(String(copy.headers.get('auto-submitted'))).toMatch(/^auto-/)
+  // It is a conversation that he can go on with, and is answered there alone.
+  const answer = await people.write('more cherry', { from: 'ada@alice.test', inReplyTo: copy.messageId })
+  expect(answer.text).toContain('more cherry')
+  await settled()
+  expect(copies('more cherry')).toHaveLength(1)
+})
+
+test('nobody is mailed who has linked nothing, or has unlinked it, nor where the configuration does not say so', async () => {
+  const from = 'bob@mastodon.test'
+  await people.linkMail('bea@alice.test', { from, to: 'quiet' })
+  await people.dm('at quiet', { from, to: 'quiet' })
+  // Linked with another agent is not linked with this one.
+  await people.dm('at desk', { from })
+  await people.linkMail('bea@alice.test', { from })
+  await people.dm('unlink bea@alice.test', { from })
+  await people.dm('afterwards', { from })
+  await settled()
+  for (const text of ['at quiet', 'at desk', 'afterwards']) expect(copies(text), text).toEqual([])
+})
+
+test('a copy that has not left when its mailbox is unlinked never does', async () => {
+  const [from, mailbox] = ['bob@snac.test', 'dot@alice.test']
+  const waiting = async () =>
+    (await people.gateway.deliveries()).filter(
+      ({ to, state }) => to === mailbox && state !== 'sent' && state !== 'dead',
+    )
+  await people.linkMail(mailbox, { from })
+  await settled()
+  const fix = people.gateway.simulation.mail.refuse({ code: 451, message: '4.3.0 busy' })
+  try {
+    await people.dm('an elderberry', { from })
+    await eventually(async () => (await waiting()).some(({ state }) => state === 'later'))
+    await people.dm(`unlink ${mailbox}`, { from })
+    expect(await waiting()).toEqual([])
+  } finally {
+    fix()
+  }
+  expect(copies('an elderberry')).toEqual([])
+})
+
+test('nothing of a copy is left when its reader is forgotten', async () => {
+  const from = 'bob@gotosocial.test'
+  await people.linkMail('cem@alice.test', { from })
+  await people.dm('a dragonfruit', { from })
+  await eventually(async () => copies('a dragonfruit').length === 1)
+  await settled()
+  expect(listTraces(people.gateway.dataDir, 'dragonfruit')).not.toEqual([])
+  await people.dm('forget me', { from })
+  expect(listTraces(people.gateway.dataDir, 'dragonfruit')).toEqual([])
+})
+
+test('"mail" needs "link"', () => {
+  const faults = () => {
+    try {
+      parseConfig({ origin: 'https://a.test', agents: { desk: { use: parrot, people: { mail: 'all' } } } })
+    } catch (error) {
+      return (error as AggregateError).errors.map(String).join()
+    }
+    return 'none'
+  }
+  expect(faults()).toContain('goes to linked mailboxes: set "link" to true, too')
+})

@@ -1,0 +1,136 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { eventually } from '../setup/gateway.ts'
+import type { PeopleTestGateway } from '../setup/people-gateway.ts'
+import { openPeople, readConfided } from '../setup/people-gateway.ts'
+
+// Linked people: mail and fediverse, through real sockets with real signatures.
+
+let people: PeopleTestGateway
+
+beforeAll(async () => {
+  people = await openPeople()
+})
+afterAll(() => people.close())
+
+describe('a person with an account and a mailbox', () => {
+  test('links them by a code that goes to the mailbox and comes back from the account', async () => {
+    const byMail = await people.write('by mail: my cat is called Ada')
+    expect(readConfided(byMail.text)).toEqual({ past: [], kept: [], knows: [] })
+    const { asked, code, confirmed } = await people.linkMail()
+    expect(asked.text).toContain('I have sent a code to alice@alice.test.')
+    expect(code).toMatch(/^[2-9A-Z]{5}-[2-9A-Z]{5}$/)
+    expect(confirmed.text).toContain('Done: alice@alice.test is linked with this address.')
+    expect(confirmed.audience).toEqual(['https://mastodon.test/users/alice'])
+  })
+
+  test('the mail says who asked, and what to do if it was somebody else', () => {
+    const mail = people.gateway.simulation.mail.received.find(
+      ({ envelope, text }) => envelope.to.includes('alice@alice.test') && text?.includes('confirm '),
+    )
+    expect(mail?.headers.get('subject')).toEqual(['Linking alice@alice.test'])
+    expect(mail?.text).toContain('@alice@mastodon.test says that this address belongs to the same person')
+    expect(mail?.text).toContain('If it was not you, do nothing')
+  })
+
+  test('the mailbox is told that it was linked', async () => {
+    const told = await eventually(async () =>
+      people.gateway.simulation.mail.received.find(
+        ({ envelope, text }) => envelope.to.includes('alice@alice.test') && text?.includes('is now linked'),
+      ),
+    )
+    expect(told.text?.replace(/\s+/g, ' ')).toContain(
+      'If that was not you, send it "unlink @alice@mastodon.test" from here',
+    )
+  })
+
+  test('the agent knows from then on what was said in either place, marked by the way it came, and not the commands', async () => {
+    const first = await people.dm('what do you know?')
+    expect(readConfided(first.text)).toEqual({
+      past: ['email: by mail: my cat is called Ada'],
+      kept: [],
+      knows: [expect.stringMatching(/^activitypub @alice/), 'email @alice@alice.test'],
+    })
+    const second = readConfided((await people.write('and here?')).text)
+    expect(second.past.join('\n')).toContain('by mail: my cat is called Ada')
+    expect(second.past.join('\n')).toContain('activitypub: what do you know?')
+    expect(second.past.join('\n')).not.toMatch(/confirm|link /)
+    expect(second.kept).toEqual(['what do you know?'])
+  })
+
+  test('what was said in private is not known where others read along', async () => {
+    const open = readConfided((await people.dm('in public', { visibility: 'public' })).text)
+    expect(open).toEqual({ past: [], kept: [], knows: [] })
+  })
+
+  test('what was said before everybody is not brought into private conversations', async () => {
+    const { past } = readConfided((await people.dm('again alone')).text)
+    expect(past.join('\n')).not.toContain('in public')
+  })
+
+  test('another agent knows nothing of it, nor does one that may link but not share', async () => {
+    await people.write('to quiet by mail', { to: 'quiet' })
+    expect((await people.linkMail('alice@alice.test', { to: 'quiet' })).confirmed.text).toContain('Done')
+    for (const to of ['quiet', 'plain']) {
+      expect(readConfided((await people.dm('hello', { to })).text)).toEqual({ past: [], kept: [], knows: [] })
+    }
+  })
+
+  test('"linked" lists, "unlink" undoes; then neither place knows of the other', async () => {
+    expect((await people.write('linked')).text).toContain('Linked with this address: @alice@mastodon.test.')
+    expect((await people.write('unlink @alice@mastodon.test')).text).toContain(
+      'Done: @alice@mastodon.test is not linked',
+    )
+    expect((await people.dm('linked')).text).toContain('No other address is linked with this one.')
+    expect(readConfided((await people.dm('after all')).text)).toMatchObject({ past: [], kept: [], knows: [] })
+    expect((await people.write('unlink @alice@mastodon.test')).text).toContain(
+      'That address is not linked with this one.',
+    )
+  })
+})
+
+describe('from the mailbox to the account', () => {
+  test('the code comes as a direct message to that account alone', async () => {
+    const asked = await people.write('link @bob@mastodon.test', { from: 'bob@alice.test' })
+    expect(asked.text).toContain('I have sent a code to @bob@mastodon.test.')
+    const code = await people.postedCode('https://mastodon.test/users/bob')
+    const confirmed = await people.write(`${code}`, { from: 'bob@alice.test' })
+    expect(confirmed.text).toContain('Done: @bob@mastodon.test is linked with this address.')
+    expect((await people.dm('linked', { from: 'bob@mastodon.test' })).text).toContain('bob@alice.test')
+  })
+
+  test('nobody is told who else is named in an answer', async () => {
+    await people.dm('linked', { from: 'bob@mastodon.test' })
+    const toAlice = people.gateway.simulation.fediverse.received.filter(
+      ({ activity }) =>
+        JSON.stringify(activity).includes('bob@alice.test') && JSON.stringify(activity.to).includes('alice'),
+    )
+    expect(toAlice).toEqual([])
+  })
+})
+
+test('a code is read out of an answer with a signature, and what it answers quoted under it', async () => {
+  const from = { from: 'quoter@alice.test' }
+  const asked = await people.write('link acct:bob@gotosocial.test', from)
+  const code = await people.postedCode('https://gotosocial.test/users/bob')
+  const quoted = asked.text.replace(/^/gm, '> ')
+  const text = `Confirm ${code}\n\n-- \nQuoter\n+1 555 0100\n\nOn Mon, 2 Nov 2026 at 10:00, Store <desk@agents.test> wrote:\n\n${quoted}\n`
+  const confirmed = await people.write(text, { ...from, inReplyTo: asked.thread })
+  expect(confirmed.text).toContain('Done: @bob@gotosocial.test is linked')
+})
+
+describe('what is no command', () => {
+  test.each(['please link alice@alice.test', 'linked?? to what', 'unlink', 'I forget me'])(
+    '"%s" goes to the agent',
+    async text => {
+      expect(readConfided((await people.dm(text)).text)).toBeDefined()
+    },
+  )
+
+  test('a word that looks like a code goes to the agent while none is awaited', async () => {
+    expect(readConfided((await people.dm('SHARP-KNEES', { from: 'alice@snac.test' })).text)).toBeDefined()
+  })
+
+  test('commands go to an agent that links nobody', async () => {
+    expect(readConfided((await people.dm('linked', { to: 'plain' })).text)).toBeDefined()
+  })
+})

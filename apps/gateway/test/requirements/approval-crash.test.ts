@@ -1,0 +1,39 @@
+import { drawDelays } from '@postern/testing/scale'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { eventually } from '../setup/gateway.ts'
+import { decide, findActionPath, insist } from '../setup/requirement-steps.ts'
+import type { TillGateway } from '../setup/till-gateway.ts'
+import { openTillGateway } from '../setup/till-gateway.ts'
+
+// kill -9 between a yes and the end of the tool that it allowed: the tool has begun once at most, and the model is told what is known.
+
+const delays = drawDelays({ quick: 3, long: 8, lastMs: 84 })
+let setup: TillGateway
+
+beforeAll(async () => {
+  setup = await openTillGateway({ tool_policies: { refund: 'preview' } })
+})
+afterAll(() => setup.close())
+
+test('E-39: a gateway that is killed while an allowed tool begins or runs has run it once at most, and says so', {
+  timeout: 240_000,
+}, async () => {
+  const { simulation, gateway, url } = setup
+  const heard: string[] = []
+  for (const [round, delayMs] of delays.entries()) {
+    const order = String(100 + round)
+    const { objectId } = await setup.post(`please refund ${order}`)
+    const { activity } = await simulation.fediverse.awaitReply(objectId, 30_000)
+    const path = findActionPath(JSON.stringify(activity.object))
+    const decided = decide({ url: () => url }, path, 'grant').catch(() => undefined)
+    // From before the decision is durable to after the tool has ended.
+    await new Promise(resolve => setTimeout(resolve, delayMs))
+    await gateway.kill()
+    await decided
+    await gateway.start()
+    await insist(url, path)
+    await eventually(async () => setup.answersTo(objectId).length > 0, 30_000)
+    heard.push(setup.expectOneRing(order, setup.answersTo(objectId)[0] ?? ''))
+  }
+  expect(heard).toContain('made')
+})

@@ -1,0 +1,304 @@
+import { mkdtempSync, readFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { BaseEvent } from '@ag-ui/client'
+import { HttpAgent } from '@ag-ui/client'
+import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
+import { eventually } from '../setup/gateway.ts'
+import { decide, findActionPath } from '../setup/requirement-steps.ts'
+import type { SwarmGateway } from '../setup/swarm-gateway.ts'
+import { annsToken, call, describeSwarm, openSwarmGateway, say } from '../setup/swarm-gateway.ts'
+import { listTraces } from '../setup/traces.ts'
+
+// Tools that wait to be allowed, by a swarm (`desk`) and by a single model (`shop`): the tool itself writes down when it runs.
+
+let swarm: SwarmGateway
+const till = join(mkdtempSync(join(tmpdir(), 'postern-till-')), 'till')
+const rings = () => {
+  try {
+    return readFileSync(till, 'utf8').trim().split('\n')
+  } catch {
+    return []
+  }
+}
+let before = 0
+const newRings = () => rings().slice(before)
+
+beforeAll(async () => {
+  process.env.TILL = till
+  const overrides: Record<string, unknown> = { email: { listen: { port: 0, protocol: 'smtp' } } }
+  swarm = await openSwarmGateway((member, last, { body }) => {
+    const { role } = body.messages.at(-1) ?? {}
+    // Braces would look like the insides of a call.
+    const plain = (text: string) => text.replace(/[{}"]/g, '')
+    if (role === 'tool') return say(`The till says ${plain(last)}`)
+    if (member === 'triage') return call('navigate_to_refunds', {})
+    if (last.includes('please')) return call('refund', { order: /order (\w+)/.exec(last)?.[1] ?? '17' })
+    return say(plain(`I was told: ${body.messages.map(({ content }) => content).join(' / ')}`))
+  }, overrides)
+  const { baseUrl } = swarm.model
+  const tools = { tools: '../agents/asking/till.ts', tool_policies: { refund: 'preview', burn: 'forbidden' } }
+  const agents = {
+    desk: describeSwarm(baseUrl),
+    shop: { use: 'openai', base_url: baseUrl, model: 'stub', prompt: 'I am shop.', ...tools },
+  }
+  await swarm.gateway.restart({ agents })
+})
+afterAll(async () => {
+  process.env.TILL = ''
+  await swarm.close()
+})
+beforeEach(() => {
+  before = rings().length
+})
+
+let count = 0
+const name = (what: string) => `${what}-${++count}`
+
+function openChat(agent: string): HttpAgent {
+  return new HttpAgent({
+    url: `${swarm.gateway.url()}/api/v1/agents/${agent}/runs`,
+    headers: { authorization: `Bearer ${annsToken}` },
+    threadId: name('thread'),
+  })
+}
+
+/** A run by the real client, which refuses a stream that breaks a rule. */
+async function run(chat: HttpAgent, input: string | { readonly interrupt: string; readonly payload: unknown }) {
+  const events: BaseEvent[] = []
+  const resume =
+    typeof input === 'string'
+      ? {}
+      : { resume: [{ interruptId: input.interrupt, status: 'resolved' as const, payload: input.payload }] }
+  if (typeof input === 'string') chat.addMessage({ id: name('msg'), role: 'user', content: input })
+  await chat.runAgent(
+    { runId: name('run'), ...resume },
+    {
+      onEvent: ({ event }) => void events.push(event),
+      onRunFailed: ({ error }) => {
+        throw error
+      },
+    },
+  )
+  return { events, text: String(chat.messages.findLast(({ role }) => role === 'assistant')?.content) }
+}
+
+const find = (events: readonly BaseEvent[], type: string) => events.filter(event => event.type === type)
+
+interface Interrupted {
+  readonly outcome: {
+    readonly type: string
+    readonly interrupts: readonly { readonly id: string; readonly [member: string]: unknown }[]
+  }
+}
+
+async function askForRefund(chat: HttpAgent, text = 'refund order 17, please') {
+  const { events } = await run(chat, text)
+  const { outcome } = events.at(-1) as unknown as Interrupted
+  expect(outcome.type).toBe('interrupt')
+  const [interrupt] = outcome.interrupts
+  if (!interrupt) throw new Error('there is no interrupt')
+  return { events, interrupt }
+}
+
+const agents = ['shop', 'desk'] as const
+
+/** A chat with an agent whose till is at hand. */
+async function openTill(agent: (typeof agents)[number]): Promise<HttpAgent> {
+  const chat = openChat(agent)
+  if (agent === 'desk') await run(chat, 'I want my money back')
+  return chat
+}
+
+test.each(agents)(
+  'C-23, C-24, E-38, E-39: a yes in the web chat runs the tool of %s once, with its result for the model',
+  async agent => {
+    const chat = await openTill(agent)
+    const { events, interrupt } = await askForRefund(chat)
+    const [start] = find(events, 'TOOL_CALL_START') as unknown as readonly { readonly toolCallId: string }[]
+    expect(interrupt).toMatchObject({
+      reason: 'tool_call',
+      toolCallId: start?.toolCallId,
+      message: 'Give 20.00 back for order 17?',
+      responseSchema: { properties: { approved: { type: 'boolean' } } },
+    })
+    expect(find(events, 'TOOL_CALL_RESULT')).toEqual([])
+    expect(newRings()).toEqual([])
+
+    const { events: after, text } = await run(chat, { interrupt: interrupt.id, payload: { approved: true } })
+    expect(find(after, 'TOOL_CALL_START')).toEqual([])
+    expect(find(after, 'TOOL_CALL_RESULT')).toMatchObject([
+      { toolCallId: start?.toolCallId, content: '{"refunded":"17"}' },
+    ])
+    expect(text).toBe('The till says refunded:17')
+    expect(newRings()).toEqual(['begun 17', 'done 17'])
+  },
+)
+
+test.each(agents)('C-24, E-39: a no never runs the tool of %s, and its model is told', async agent => {
+  const chat = await openTill(agent)
+  const { interrupt } = await askForRefund(chat)
+  const { events, text } = await run(chat, { interrupt: interrupt.id, payload: { approved: false } })
+  expect(find(events, 'TOOL_CALL_RESULT')).toMatchObject([{ content: 'It was not allowed.' }])
+  expect(text).toBe('The till says error:It was not allowed.')
+  expect(newRings()).toEqual([])
+})
+
+interface Envelope {
+  readonly type: string
+  readonly role: string
+  readonly payload: Readonly<Record<string, unknown>>
+  readonly metadata: Readonly<Record<string, unknown>>
+}
+
+test.each(agents)(
+  'E-38: as envelopes of %s, what waits stands in place of the result, and the result behind the decision',
+  async agent => {
+    const chat = await openTill(agent)
+    const { interrupt } = await askForRefund(chat)
+    const envelopes = async () => {
+      const [newest] = await swarm.gateway.messages()
+      const query = new URLSearchParams({ format: 'envelope', thread: newest?.id ?? '' })
+      const { messages } = await swarm.operate<{ messages: readonly Envelope[] }>(`/transcript?${query}`)
+      return messages.slice(messages.findIndex(({ payload }) => payload.tool_name === 'refund'))
+    }
+    const waiting = await envelopes()
+    expect(waiting.map(({ type }) => type)).toEqual(['tool_call', 'approval_required'])
+    const [called, approval] = waiting
+    expect(approval).toMatchObject({
+      role: 'tool',
+      payload: {
+        action_id: expect.stringMatching(/^[0-9a-f]{32}$/),
+        kind: 'refund',
+        summary: 'Give 20.00 back for order 17?',
+        status: 'pending',
+        arguments: ['order'],
+      },
+    })
+    await run(chat, { interrupt: interrupt.id, payload: { approved: true } })
+    const decided = await envelopes()
+    expect(decided.map(({ type }) => type)).toEqual(['tool_call', 'approval_required', 'text', 'tool_result', 'text'])
+    expect(decided[3]).toMatchObject({
+      payload: { tool_name: 'refund', success: true, tool_data: { refunded: '17' } },
+      metadata: { tool_call_id: called?.metadata.tool_call_id, action_status: 'accepted' },
+    })
+  },
+)
+
+test.each(agents)(
+  'a call that nobody decided on is not run by further words to %s, and the model knows',
+  async agent => {
+    const chat = await openTill(agent)
+    const { interrupt } = await askForRefund(chat)
+    // The client itself would wait for the decision.
+    const other = new HttpAgent({ url: chat.url, headers: chat.headers, threadId: chat.threadId })
+    const { text } = await run(other, 'Are you still there?')
+    expect(text).toContain('It still waits to be allowed.')
+    expect(newRings()).toEqual([])
+    await run(chat, { interrupt: interrupt.id, payload: { approved: true } })
+    expect(newRings()).toEqual(['begun 17', 'done 17'])
+  },
+)
+
+test.each(agents)('E-39: a yes by the link in a mail lets %s go on by mail, once', async agent => {
+  const { mail } = swarm.gateway.simulation
+  const sent = await mail.deliver({ to: `${agent}@agents.test`, text: agent === 'desk' ? 'My money' : 'please' })
+  const first = await mail.awaitReply(sent.mail.messageId, 30_000)
+  let asked = first
+  if (agent === 'desk') {
+    const again = await mail.deliver({ to: 'desk@agents.test', text: 'please', inReplyTo: first.messageId } as never)
+    asked = await mail.awaitReply(again.mail.messageId, 30_000)
+  }
+  expect(asked.text).toContain('Give 20.00 back for order 17?')
+  const path = findActionPath(asked.text ?? '')
+  const answers = await Promise.all(['grant', 'grant', 'decline'].map(word => decide(swarm.gateway, path, word)))
+  expect(answers.map(({ status }) => status).sort()).toEqual([200, 409, 409])
+  const isGranted = answers[2]?.status !== 200
+  const said = isGranted ? 'The till says refunded:17' : 'The till says error:It was not allowed.'
+  const from = `${agent}@agents.test`
+  const isAnswer = (received: (typeof mail.received)[number]) =>
+    JSON.stringify(received.headers.get('from') ?? '').includes(from) && received.text?.includes(said)
+  await eventually(async () => mail.received.some(isAnswer))
+  expect(newRings()).toEqual(isGranted ? ['begun 17', 'done 17'] : [])
+})
+
+test('W-31: a chat is shown who speaks, and hears when that changes; messages bear his name', async () => {
+  const chat = openChat('desk')
+  const { events } = await run(chat, 'I want my money back')
+  expect(find(events, 'STATE_SNAPSHOT')).toMatchObject([{ snapshot: { activeAgent: 'triage', navigationStack: [] } }])
+  expect(find(events, 'STATE_DELTA')).toMatchObject([
+    {
+      delta: [
+        { op: 'replace', path: '/activeAgent', value: 'refunds' },
+        { op: 'replace', path: '/navigationStack', value: ['refunds'] },
+      ],
+    },
+  ])
+  expect(find(events, 'TEXT_MESSAGE_START')).toMatchObject([{ name: 'refunds' }])
+  expect(chat.state).toEqual({ activeAgent: 'refunds', navigationStack: ['refunds'] })
+
+  // Whoever comes back without anything is told all of it.
+  const late = new HttpAgent({ url: chat.url, headers: chat.headers, threadId: chat.threadId })
+  const seen: BaseEvent[] = []
+  await late.runAgent({ runId: name('run') }, { onEvent: ({ event }) => void seen.push(event) })
+  expect(find(seen, 'STATE_SNAPSHOT')).toMatchObject([{ snapshot: { activeAgent: 'refunds' } }])
+  expect(late.messages.at(-1)).toMatchObject({ role: 'assistant', name: 'refunds' })
+  const { events: next } = await run(chat, 'And now?')
+  expect(find(next, 'STATE_SNAPSHOT')).toMatchObject([{ snapshot: { activeAgent: 'refunds' } }])
+  expect(find(next, 'STATE_DELTA')).toEqual([])
+})
+
+test('S-34: what was done is shown to whoever may see traces, with the name of who did it', async () => {
+  const chat = openChat('desk')
+  await run(chat, 'I want my money back')
+  const read = async (query: string) => {
+    const headers = { authorization: `Bearer ${annsToken}` }
+    const answer = await fetch(`${swarm.gateway.url()}/api/v1/agents/desk/history?threadId=${chat.threadId}${query}`, {
+      headers,
+    })
+    return ((await answer.json()) as { messages: readonly { role: string; name?: string; content: string }[] }).messages
+  }
+  expect((await read('')).map(({ role, name: who }) => [role, who])).toEqual([
+    ['user', undefined],
+    ['assistant', 'refunds'],
+  ])
+  expect((await read('&include=trace')).map(({ role, name: who }) => [role, who])).toEqual([
+    ['user', undefined],
+    ['assistant', 'triage'],
+    ['tool', undefined],
+    ['assistant', 'refunds'],
+  ])
+})
+
+test.each(agents)(
+  'of calls of %s that wait, or are decided on, nothing is left when who asked is forgotten',
+  async agent => {
+    const { mail } = swarm.gateway.simulation
+    const from = `${name('patron')}@alice.test`
+    const write = async (text: string, inReplyTo?: string) => {
+      const sent = await mail.deliver({ from, to: `${agent}@agents.test`, text, inReplyTo })
+      return mail.awaitReply(sent.mail.messageId, 30_000)
+    }
+    const order = name(`durian${agent}`).replace('-', '')
+    const begun = agent === 'desk' ? (await write('My money')).messageId : undefined
+    const asked = await write(`order ${order}a, please`, begun)
+    expect((await decide(swarm.gateway, findActionPath(asked.text ?? ''), 'grant')).status).toBe(200)
+    await eventually(async () => mail.received.some(({ text }) => text?.includes(`refunded:${order}a`)))
+    await write(`order ${order}b, please`, begun)
+    const traces = () => listTraces(swarm.gateway.dataDir, order)
+    expect(traces()).toEqual(expect.arrayContaining(['entries', 'records']))
+    await swarm.operate('/people/forget', { address: from })
+    expect(traces()).toEqual([])
+  },
+)
+
+test('nor when who chats is forgotten', async () => {
+  const chat = await openTill('desk')
+  const { interrupt } = await askForRefund(chat, 'order longan1, please')
+  await run(chat, { interrupt: interrupt.id, payload: { approved: true } })
+  await askForRefund(chat, 'order longan2, please')
+  const traces = () => listTraces(swarm.gateway.dataDir, 'longan')
+  expect(traces()).toEqual(expect.arrayContaining(['entries', 'records']))
+  await swarm.operate('/owners/forget', { owner: 'web:["https://agents.test","ann"]' })
+  expect(traces()).toEqual([])
+})

@@ -1,0 +1,145 @@
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import type { TestGateway } from '../setup/gateway.ts'
+import { eventually, openTestGateway } from '../setup/gateway.ts'
+import { decide, findActionPath, shopkeeper } from '../setup/requirement-steps.ts'
+
+// Consent over email: mail in, mail with a link out, the page, the agent's second turn, its answer.
+
+let gateway: TestGateway
+
+beforeAll(async () => {
+  gateway = await openTestGateway(() => ({
+    agents: { shop: shopkeeper },
+    email: { reply_all: true, listen: { port: 0, protocol: 'smtp' } },
+  }))
+})
+afterAll(() => gateway.close())
+
+/** The mail that asks for consent, and where its link leads. */
+async function askByMail(plan: Partial<Parameters<TestGateway['simulation']['mail']['deliver']>[0]> = {}) {
+  const { mail } = await gateway.simulation.mail.deliver({ to: 'shop@agents.test', text: 'consent please', ...plan })
+  const reply = await gateway.simulation.mail.awaitReply(mail.messageId, 30_000)
+  return { mail, reply, path: findActionPath(reply.text ?? '') }
+}
+
+/** What the shop mailed after the decision. */
+function awaitDecision(words: string): Promise<string> {
+  return eventually(async () => gateway.simulation.mail.received.find(({ text }) => text?.includes(words))?.text)
+}
+
+test('MN-7: consent asked for by mail is given on the page, and the agent goes on by mail (MN-7.2)', async () => {
+  const { mail, reply, path } = await askByMail({ subject: 'A cake' })
+  expect(reply.text).toContain('May I hand your order on to the <baker>?')
+  expect(reply.text).toContain('Yes, hand it on: https://agents.test/actions/')
+  expect(reply.html).toContain(`<a href="https://agents.test${path}">Yes, hand it on</a>`)
+
+  const page = await fetch(gateway.url() + path)
+  const shown = await page.text()
+  expect(page.status).toBe(200)
+  expect(shown).toContain('May I hand your order on to the &lt;baker&gt;?')
+  expect(shown).toContain('@shop@agents.test')
+  expect(shown).toContain('@alice@alice.test')
+
+  const decided = await decide(gateway, path, 'grant')
+  expect([decided.status, await decided.text()]).toEqual([200, expect.stringContaining('Agreed')])
+  const words = await awaitDecision('decided: consent_required granted by link, my state, 7')
+  expect(words).toContain('said: Agreed: Your order')
+
+  const again = await decide(gateway, path, 'grant')
+  expect([again.status, await again.text()]).toEqual([409, expect.stringContaining('decided already')])
+  const second = gateway.simulation.mail.received.find(({ text }) =>
+    text?.includes('decided: consent_required granted'),
+  )
+  expect(second?.inReplyTo).toBe(mail.messageId.replace(/[<>]/g, ''))
+})
+
+test('looking at the link decides nothing, however often and by whatever method', async () => {
+  const { path } = await askByMail()
+  const before = (await gateway.messages()).length
+  for (const method of ['GET', 'HEAD', 'GET', 'OPTIONS']) {
+    const { status } = await fetch(gateway.url() + path, { method, headers: { 'sec-purpose': 'prefetch' } })
+    expect(status).toBe(method === 'OPTIONS' ? 404 : 200)
+  }
+  await fetch(`${gateway.url()}${path}?decision=grant`)
+  await fetch(`${gateway.url()}${path}/receipt`)
+  expect((await gateway.messages()).length).toBe(before)
+  expect((await decide(gateway, path, 'decline')).status).toBe(200)
+  expect(await awaitDecision('decided: consent_required declined by link')).toContain('said: Not agreed: Your order')
+})
+
+test('of two decisions at once one counts', async () => {
+  const { mail, path } = await askByMail()
+  const before = (await gateway.messages()).length
+  const answers = await Promise.all(['grant', 'decline', 'grant'].map(decision => decide(gateway, path, decision)))
+  expect(answers.map(({ status }) => status).sort()).toEqual([200, 409, 409])
+  const count = async () => {
+    const listed = await gateway.messages()
+    return listed.every(({ state }) => state === 'answered') && listed.length
+  }
+  expect(await eventually(count)).toBe(before + 1)
+  const ofThread = () =>
+    gateway.simulation.mail.received.filter(({ inReplyTo }) => inReplyTo === mail.messageId.replace(/[<>]/g, ''))
+  await eventually(async () => ofThread().length > 1)
+  expect(ofThread()).toHaveLength(2)
+})
+
+test("the operator sees the requirement, but neither its state nor its link, and neither does the agent's history", async () => {
+  const { mail, path } = await askByMail()
+  const state = path.slice('/actions/'.length)
+  const record = await gateway.show(mail.messageId.replace(/[<>]/g, ''))
+  expect(JSON.stringify(record.response?.parts)).toContain('consent_required')
+  const shown = JSON.stringify([record, await gateway.ask('/requirements'), await gateway.ask('/deliveries')])
+  expect(shown).not.toContain(state)
+  await decide(gateway, path, 'grant')
+  await awaitDecision('decided: consent_required granted by link')
+  const resolution = (await gateway.messages())[0]
+  expect(resolution).toMatchObject({ sender: '@alice@alice.test', preview: 'Agreed: Your order' })
+  const resolved = await gateway.show(resolution?.id ?? '')
+  expect(resolved.message.policy_resolution).toMatchObject({ kind: 'consent_required', outcome: 'granted' })
+  expect(JSON.stringify(resolved)).not.toContain(state)
+  expect(JSON.stringify(resolved.message.history)).toContain('consent_required')
+})
+
+test('a link goes to who asked alone, though others are in copy', async () => {
+  const before = gateway.simulation.mail.received.length
+  const { mail, reply, path } = await askByMail({ cc: ['bob@nodmarc.test', 'shop@agents.test'] })
+  expect(reply.envelope.to).toEqual(['alice@alice.test'])
+  expect(reply.headers.get('cc')).toBeUndefined()
+  const answers = gateway.simulation.mail.received.filter(
+    ({ inReplyTo }) => inReplyTo === mail.messageId.replace(/[<>]/g, ''),
+  )
+  expect(answers.map(({ envelope }) => envelope.to)).toEqual([['alice@alice.test']])
+  await decide(gateway, path, 'grant')
+  await eventually(async () =>
+    gateway.simulation.mail.received.slice(before).some(({ envelope }) => envelope.to.includes('bob@nodmarc.test')),
+  )
+})
+
+test('what nobody has asked is not known, whatever it looks like', async () => {
+  const texts = await Promise.all(
+    ['f'.repeat(43), 'short', 'a%2Fb', 'f'.repeat(4_000)].map(async state => {
+      const answer = await fetch(`${gateway.url()}/actions/${state}`)
+      expect(answer.status).toBe(404)
+      expect((await decide(gateway, `/actions/${state}`, 'grant')).status).toBe(404)
+      return answer.text()
+    }),
+  )
+  expect(new Set(texts).size).toBe(1)
+})
+
+test('MN-7.1: an agent that leads people to another origin fails, and they get no link', async () => {
+  const { mail } = await gateway.simulation.mail.deliver({ to: 'shop@agents.test', text: 'elsewhere please' })
+  const reply = await gateway.simulation.mail.awaitReply(mail.messageId, 30_000)
+  expect(reply.text).toContain('Sorry, this could not be answered.')
+  const record = await gateway.show(mail.messageId.replace(/[<>]/g, ''))
+  expect(record.error).toBe(
+    'Cannot answer: the url of a policy part must be on https://agents.test, outside of /actions/, not on https://evil.test',
+  )
+})
+
+test('a state that an agent made up is not the one that counts', async () => {
+  const { mail } = await gateway.simulation.mail.deliver({ to: 'shop@agents.test', text: 'forged please' })
+  const reply = await gateway.simulation.mail.awaitReply(mail.messageId, 30_000)
+  expect(findActionPath(reply.text ?? '')).not.toContain('f'.repeat(43))
+  expect((await decide(gateway, `/actions/${'f'.repeat(43)}`, 'grant')).status).toBe(404)
+})

@@ -1,0 +1,87 @@
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { eventually, operatorToken } from '../setup/gateway.ts'
+import type { OperatorDeps, Waiting } from '../setup/operator-gateway.ts'
+import { evesToken, newName, openChat, openOperatorGateway, runChat, tillAgents } from '../setup/operator-gateway.ts'
+import { annsToken } from '../setup/swarm-gateway.ts'
+
+// A decision opens a turn of who asked, and is not taken for his word: every view says who has decided.
+
+let setup: OperatorDeps
+beforeAll(async () => {
+  setup = await openOperatorGateway()
+})
+afterAll(() => setup.close())
+
+type Row = Readonly<Record<string, unknown>>
+const gateway = () => setup.swarm.gateway
+
+async function exportAs(format: string, waiting: Waiting): Promise<readonly Row[]> {
+  const query = new URLSearchParams({ format, thread: `urn:postern:resolution:${waiting.id}` })
+  return (await setup.swarm.operate<{ messages: readonly Row[] }>(`/transcript?${query}`)).messages
+}
+
+/** Where each dialect says who has decided what a message says. */
+const places: Readonly<Record<string, (message: Row) => unknown>> = {
+  envelope: ({ metadata }) => (metadata as Row).decided_by,
+  agui: ({ metadata }) => (metadata as Row | undefined)?.decided_by,
+  store: ({ decided_by }) => decided_by,
+  swarm: ({ payload }) => (payload as Row | null | undefined)?.decided_by,
+  normalized: ({ policy_resolution }) => (policy_resolution as Row | undefined)?.resolver,
+}
+
+test.each(tillAgents)(
+  'what an operator has decided for %s bears his name in every export, and comes back as it was',
+  async agent => {
+    const { objectId, waiting } = await setup.askForRefund(agent)
+    const chat = openChat(`${gateway().url()}/api/v1/operator/runs`, evesToken, `approval:${waiting.id}`)
+    await runChat(chat)
+    await runChat(chat, [{ interruptId: waiting.id, status: 'resolved', payload: { approved: true } }])
+    await eventually(async () => setup.answersTo(objectId).some(each => each.includes('refunded')))
+    for (const [format, decidedBy] of Object.entries(places)) {
+      const messages = await exportAs(format, waiting)
+      const named = messages.map(decidedBy).filter(Boolean)
+      expect([format, named]).toEqual([format, [expect.objectContaining({ method: 'operator', subject: 'eve' })]])
+      expect(JSON.stringify(messages.find(decidedBy))).toContain('An operator agreed')
+      const query = new URLSearchParams({ format, thread: `urn:postern:resolution:${waiting.id}` })
+      const answer = await fetch(`${gateway().url()}/operator/api/transcript?${query}`, {
+        method: 'POST',
+        headers: { authorization: `Bearer ${operatorToken}`, 'content-type': 'application/json' },
+        body: JSON.stringify({ messages }),
+      })
+      expect(answer.status).toBe(200)
+      expect(await exportAs(format, waiting)).toEqual(messages)
+    }
+  },
+)
+
+test('in a chat it is told from what its owner said, and which of the operators it was is not', async () => {
+  const chat = openChat(`${gateway().url()}/api/v1/agents/shop/runs`, annsToken)
+  chat.addMessage({ id: newName('msg'), role: 'user', content: 'My money, please' })
+  await runChat(chat)
+  const waiting = await setup.findWaiting('shop')
+  const operators = openChat(`${gateway().url()}/api/v1/operator/runs`, evesToken, `approval:${waiting.id}`)
+  await runChat(operators)
+  await runChat(operators, [{ interruptId: waiting.id, status: 'resolved', payload: { approved: true } }])
+  const path = `/api/v1/agents/shop/history?threadId=${chat.threadId}`
+  const answer = await fetch(gateway().url() + path, { headers: { authorization: `Bearer ${annsToken}` } })
+  const { messages } = (await answer.json()) as { messages: readonly { content: string; metadata: Row }[] }
+  const decided = messages.filter(({ metadata }) => metadata.decided_by)
+  expect(decided).toMatchObject([
+    {
+      content: expect.stringContaining('An operator agreed'),
+      metadata: { decided_by: { method: 'operator', approver: 'operator' } },
+    },
+  ])
+  expect(JSON.stringify(messages)).not.toContain('eve')
+})
+
+test('what nobody has decided is of nobody', async () => {
+  await gateway().restart({ requirements: { expires_after_hours: 1.5 / 3_600 } })
+  const { objectId, waiting } = await setup.askForRefund('desk')
+  await eventually(async () => setup.answersTo(objectId).some(each => each.includes('Nobody allowed it in time.')))
+  const query = new URLSearchParams({ format: 'jsonl', thread: `urn:postern:resolution:${waiting.id}` })
+  const { messages } = await setup.swarm.operate<{ messages: readonly Row[] }>(`/transcript?${query}`)
+  expect(messages.filter(({ decided_by }) => decided_by)).toMatchObject([
+    { author: { address: 'gateway' }, decided_by: { method: 'timeout', approver: 'operator' } },
+  ])
+})

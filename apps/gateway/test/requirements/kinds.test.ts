@@ -1,0 +1,166 @@
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { decideListedRequirement, printRequirements } from '../../src/cli/requirements.ts'
+import { writeRunFile } from '../../src/run-file.ts'
+import type { TestGateway } from '../setup/gateway.ts'
+import { describeTestConfig, eventually, openTestGateway } from '../setup/gateway.ts'
+import { askShop, callShop, decide, findActionPath, policyOf, shopkeeper, wordsOf } from '../setup/requirement-steps.ts'
+
+// Refusals and requirements of every kind, each where it is said.
+
+let gateway: TestGateway
+
+beforeAll(async () => {
+  gateway = await openTestGateway(() => ({ agents: { shop: shopkeeper } }))
+})
+afterAll(() => gateway.close())
+
+interface Note {
+  readonly content: string
+  readonly to: readonly string[]
+  readonly cc: readonly string[]
+  readonly tag: readonly { readonly type: string; readonly href: string }[]
+}
+
+async function askInPublic(text: string) {
+  const { objectId } = await gateway.simulation.fediverse.deliver({
+    to: '@shop@agents.test',
+    text,
+    visibility: 'public',
+  })
+  const { activity, inbox } = await gateway.simulation.fediverse.awaitReply(objectId, 30_000)
+  return { note: activity.object as unknown as Note, inbox, objectId }
+}
+
+const alice = 'https://mastodon.test/users/alice'
+
+test('MN-7.1: a refusal over ActivityPub is told in words, to whom it is for', async () => {
+  const { note } = await askInPublic('refuse please')
+  expect(note.content).toContain('Not today.')
+  expect(note.content).not.toContain('/actions/')
+  expect(note.tag).toMatchObject([{ type: 'Mention', href: alice }])
+  const [message] = await gateway.messages()
+  expect(await gateway.show(`#${message?.message}`)).toMatchObject({ response: { status: 'rejected' } })
+})
+
+test('a requirement over ActivityPub is a direct reply to the sender alone, however public the question was', async () => {
+  const { note, inbox, objectId } = await askInPublic('consent please')
+  expect({ to: note.to, cc: note.cc }).toEqual({ to: [alice], cc: [] })
+  expect(note.tag).toMatchObject([{ type: 'Mention', href: alice }])
+  expect(inbox).toBe('/users/alice/inbox')
+  const action = findActionPath(note.content)
+  expect((await decide(gateway, action, 'grant')).status).toBe(200)
+  const { activity } = await gateway.simulation.fediverse.awaitActivity(
+    ({ activity: { object } }) => JSON.stringify(object).includes('decided: consent_required granted by link'),
+    30_000,
+  )
+  expect(activity.object).toMatchObject({ inReplyTo: objectId, content: expect.stringContaining('my state') })
+})
+
+test.each(['public', 'direct'] as const)(
+  'where something was said meanwhile in a %s conversation, a link stands only if it is direct',
+  async visibility => {
+    const sent = await gateway.simulation.fediverse.deliver({
+      to: '@shop@agents.test',
+      text: 'slowly please',
+      visibility,
+    })
+    const { activity } = await gateway.simulation.fediverse.awaitActivity(({ activity: { type, object } }) => {
+      const { inReplyTo, content } = (object ?? {}) as { inReplyTo?: string; content?: string }
+      return type === 'Update' && inReplyTo === sent.objectId && content?.includes('May I look it up?') === true
+    }, 30_000)
+    const { content } = activity.object as unknown as Note
+    expect(content.includes('/actions/')).toBe(visibility === 'direct')
+    expect(content.includes('Write to me again, in a direct message.')).toBe(visibility === 'public')
+  },
+)
+
+test('what is unknown is kept, shown by its words, and never success', async () => {
+  const asked = await askShop(gateway, 'unknown please')
+  expect(asked.task?.status.state).toBe('TASK_STATE_INPUT_REQUIRED')
+  expect(policyOf(asked)).toEqual({ kind: 'dance_first', message: 'Dance.' })
+  expect(wordsOf(asked)).toContain('Dance.')
+})
+
+test('A2A AUTH-INTASK: who has to say who he is, is told so in the task, how, and may go on with it (MN-6.1)', async () => {
+  const asked = await askShop(gateway, 'login please')
+  expect(asked.task?.status.state).toBe('TASK_STATE_AUTH_REQUIRED')
+  expect(policyOf(asked)).toMatchObject({
+    kind: 'unauthorized',
+    auth_challenges: [{ scheme: 'Bearer', realm: 'members' }],
+  })
+  expect(wordsOf(asked)).toContain('Only members may do that.')
+  const taskId = asked.task?.id ?? ''
+  const resolution = { in_reply_to_state: policyOf(asked).state }
+  const claimed = await askShop(gateway, 'it is me', { taskId, resolution })
+  expect(claimed).toMatchObject({
+    status: 403,
+    error: { violations: [{ description: 'is not for the caller to grant' }] },
+  })
+  const page = new URL(String(policyOf(asked).url)).pathname
+  const shown = await (await fetch(gateway.url() + page)).text()
+  expect(shown).toContain('href="https://login.test/start"')
+  expect(shown).not.toContain('value="grant"')
+  expect((await decide(gateway, page, 'grant')).status).toBe(403)
+  const followed = await askShop(gateway, 'hello again', { taskId })
+  expect(followed.task).toMatchObject({ id: taskId, status: { state: 'TASK_STATE_COMPLETED' } })
+})
+
+test('the operator lets somebody in, from the terminal; he consents for nobody', async () => {
+  const asked = await askShop(gateway, 'login please')
+  const id = String(policyOf(asked).requirement)
+  writeRunFile(gateway.dataDir, { url: gateway.url(), pid: process.pid, isSimulating: true })
+  const tree = describeTestConfig(gateway.simulation, gateway.dataDir)
+  const file = { tree, baseDir: gateway.dataDir, missing: [], path: undefined }
+  const printed: string[] = []
+  const output = { json: false, print: (text: string) => void printed.push(text) }
+  await printRequirements(file, output, { status: 'open', isMine: false })
+  expect(printed.join()).toContain(id)
+  await decideListedRequirement(file, output, { id, outcome: 'granted' })
+  const done = async () => {
+    const { task } = await callShop(gateway, 'GetTask', { id: asked.task?.id })
+    return task?.status.state === 'TASK_STATE_COMPLETED' && wordsOf({ status: 200, task })
+  }
+  expect(await eventually(done)).toContain('decided: unauthorized granted by operator, my state')
+  const again = decideListedRequirement(file, output, { id, outcome: 'granted' })
+  await expect(again).rejects.toThrow('Cannot decide: This has been used already.')
+  const consent = await askShop(gateway, 'consent please')
+  const other = { id: String(policyOf(consent).requirement), outcome: 'granted' } as const
+  await expect(decideListedRequirement(file, output, other)).rejects.toThrow(
+    'Cannot decide: "consent_required" is not granted this way',
+  )
+})
+
+test('in dev mode a payment is made at a click, by a receipt like any other', async () => {
+  const asked = await askShop(gateway, 'pay please')
+  const page = new URL(String(policyOf(asked).url)).pathname
+  expect(await (await fetch(gateway.url() + page)).text()).toContain('Pay (test)')
+  expect((await decide(gateway, page, 'grant')).status).toBe(403)
+  const paid = await decide(gateway, page, 'pay_test')
+  expect([paid.status, await paid.text()]).toEqual([200, expect.stringContaining('<h1>Paid</h1>')])
+  expect((await decide(gateway, page, 'pay_test')).status).toBe(409)
+})
+
+test('what a stream tells meanwhile holds no requirement before it can be decided', async () => {
+  const authorization = `Bearer ${await gateway.simulation.a2a.token({ sub: 'carol' })}`
+  const message = { messageId: 'streamed', role: 'ROLE_USER', parts: [{ text: 'consent please' }] }
+  const answer = await fetch(`${gateway.url()}/agents/shop/a2a`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json', 'a2a-version': '1.0', authorization },
+    body: JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'SendStreamingMessage', params: { message } }),
+  })
+  const events = (await answer.text()).split('\n').filter(line => line.startsWith('data:'))
+  const telling = events.filter(event => event.includes('/actions/'))
+  expect(telling).toHaveLength(1)
+  expect(telling[0]).toContain('TASK_STATE_INPUT_REQUIRED')
+  const path = findActionPath(telling[0] ?? '')
+  expect((await decide(gateway, path, 'decline')).status).toBe(200)
+})
+
+test('whatever way it went, the operator sees no state and no link', async () => {
+  const records = await Promise.all((await gateway.messages()).map(({ message }) => gateway.show(`#${message}`)))
+  const seen = JSON.stringify([records, await gateway.ask('/deliveries?limit=500'), await gateway.ask('/requirements')])
+  expect(seen).toContain('consent_required')
+  expect(seen).toContain('/actions/…')
+  expect(seen).not.toMatch(/\/actions\/[\w-]{43}/)
+  expect(seen).not.toMatch(/"(state|in_reply_to_state)":"[\w-]{43}"/)
+})

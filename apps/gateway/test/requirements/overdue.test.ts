@@ -1,0 +1,120 @@
+import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
+import { eventually } from '../setup/gateway.ts'
+import type { OperatorDeps, Waiting } from '../setup/operator-gateway.ts'
+import {
+  describeShop,
+  eve,
+  evesToken,
+  newName,
+  openChat,
+  openOperatorGateway,
+  outcomeOf,
+  runChat,
+  tillAgents,
+} from '../setup/operator-gateway.ts'
+import { askShop, callShop } from '../setup/requirement-steps.ts'
+import { annsToken } from '../setup/swarm-gateway.ts'
+
+// Waits that no operator decides: whoever asked is told when their time is over, where he asked; they are closed everywhere, and nothing has run.
+
+let setup: OperatorDeps
+const seconds = (count: number) => ({ requirements: { expires_after_hours: count / 3_600 } })
+
+beforeAll(async () => {
+  setup = await openOperatorGateway()
+  await setup.swarm.gateway.restart(seconds(0.8))
+})
+afterAll(() => setup.close())
+beforeEach(() => void setup.takeRings())
+
+const late = 'Nobody allowed it in time.'
+const gateway = () => setup.swarm.gateway
+
+async function listOpen(): Promise<readonly Waiting[]> {
+  const path = '/requirements?status=open&approver=operator'
+  return (await setup.swarm.operate<{ requirements: readonly Waiting[] }>(path)).requirements
+}
+
+test.each(tillAgents)(
+  'who asked %s on the fediverse is told once, in its thread; the wait is closed for every operator',
+  async agent => {
+    const { objectId, waiting } = await setup.askForRefund(agent)
+    await eventually(async () => setup.answersTo(objectId).some(answer => answer.includes(late)))
+    expect(await listOpen()).toEqual([])
+    expect(await setup.swarm.operate<Waiting>(`/requirements/${waiting.id}`)).toMatchObject({
+      status: 'expired',
+      resolver: { method: 'timeout' },
+      resolved_at: expect.stringMatching(/Z$/),
+    })
+    expect(await setup.readAction(agent)).toMatchObject({ status: 'expired', resolution_result: null })
+    const word = await setup.decide(waiting.id, { outcome: 'granted' })
+    expect([word.status, word.body.detail]).toEqual([403, 'Cannot decide: This has expired.'])
+    const chat = openChat(`${gateway().url()}/api/v1/operator/runs`, evesToken, `approval:${waiting.id}`)
+    const told = await runChat(chat, [{ interruptId: waiting.id, status: 'resolved', payload: { approved: true } }])
+    expect(told.at(-1)).toMatchObject({ type: 'RUN_ERROR', code: 'not_decided' })
+    await gateway().restart()
+    await eventually(async () => (await gateway().deliveries()).every(({ state }) => state === 'sent'))
+    expect(setup.answersTo(objectId).filter(answer => answer.includes(late))).toHaveLength(1)
+    expect(setup.takeRings()).toEqual([])
+  },
+)
+
+test('by mail he hears it by mail', async () => {
+  const { mail } = gateway().simulation
+  const sent = await mail.deliver({ from: eve, to: 'shop@agents.test', text: 'My money back, please' })
+  await mail.awaitReply(sent.mail.messageId, 30_000)
+  const letter = await eventually(async () => mail.received.find(({ text }) => text?.includes(late)))
+  expect(letter.envelope.to).toEqual([eve])
+})
+
+test('the task of a caller over A2A goes on, and is completed', async () => {
+  const asked = await askShop(gateway(), 'My money, please')
+  expect(asked.task?.status.state).toBe('TASK_STATE_INPUT_REQUIRED')
+  const task = await eventually(async () => {
+    const found = (await callShop(gateway(), 'GetTask', { id: asked.task?.id })).task
+    return found?.status.state === 'TASK_STATE_COMPLETED' && found
+  })
+  expect(JSON.stringify(task)).toContain(late)
+})
+
+test.each(tillAgents)(
+  'the interrupt of a chat with %s says until when; the run that leaves it then tells what came of it',
+  async agent => {
+    const chat = openChat(`${gateway().url()}/api/v1/agents/${agent}/runs`, annsToken)
+    chat.addMessage({ id: newName('msg'), role: 'user', content: 'My money, please' })
+    const { type, interrupts: [interrupt] = [] } = outcomeOf(await runChat(chat))
+    expect([type, interrupt?.reason]).toEqual(['interrupt', 'postern:operator'])
+    const id = String(interrupt?.id)
+    await eventually(async () => (await listOpen()).length === 0)
+    expect(Date.parse(String(interrupt?.expiresAt))).toBeLessThanOrEqual(Date.now())
+    // AG-UI: what has expired is cancelled, not resolved.
+    const events = await runChat(chat, [{ interruptId: id, status: 'cancelled' }])
+    expect(outcomeOf(events).type).toBe('success')
+    expect(String(chat.messages.at(-1)?.content)).toContain(late)
+    expect(await setup.swarm.operate<Waiting>(`/requirements/${id}`)).toMatchObject({ resolver: { method: 'timeout' } })
+  },
+)
+
+test('a gateway that was off when the time was over tells it when it is back', async () => {
+  await gateway().restart(seconds(4))
+  const { objectId } = await setup.askForRefund('shop')
+  await gateway().restart(seconds(0.8))
+  expect(setup.answersTo(objectId).some(answer => answer.includes(late))).toBe(false)
+  await eventually(async () => setup.answersTo(objectId).some(answer => answer.includes(late)))
+})
+
+test('who may not speak to the agent any more is told nothing, and nothing waits', async () => {
+  await gateway().restart(seconds(3))
+  const { objectId, waiting } = await setup.askForRefund('shop')
+  const before = setup.answersTo(objectId).length
+  const deny = [{ method: 'urn:mentionable:auth:ap-http-signature:v0.1' }]
+  await gateway().restart({
+    ...seconds(0.8),
+    agents: { shop: { ...describeShop(setup), deny } },
+    default_agent: 'shop',
+  })
+  await eventually(async () => (await setup.swarm.operate<Waiting>(`/requirements/${waiting.id}`)).resolver)
+  expect(await listOpen()).toEqual([])
+  expect(JSON.stringify(await gateway().messages())).not.toContain(waiting.id)
+  expect(setup.answersTo(objectId)).toHaveLength(before)
+})

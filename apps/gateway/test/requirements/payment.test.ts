@@ -1,0 +1,296 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import type { TestGateway } from '../setup/gateway.ts'
+import { eventually, openTestGateway, origin } from '../setup/gateway.ts'
+import type { RpcAnswer } from '../setup/requirement-steps.ts'
+import { askShop, callShop, decide, policyOf, shopkeeper, wordsOf } from '../setup/requirement-steps.ts'
+import type { SigningKey } from '../setup/sign-jws.ts'
+import { makeSigningKey, signJws } from '../setup/sign-jws.ts'
+
+// Payment over A2A, with receipts of a provider elsewhere, true and false ones.
+
+const issuer = 'https://pay.test'
+const providerKey = makeSigningKey()
+const strangersKey = makeSigningKey()
+
+let gateway: TestGateway
+
+beforeAll(async () => {
+  const { jwk } = providerKey
+  const payments = { use: 'receipt', issuer, jwk, checkout_url: 'https://pay.test/checkout?shop=7' }
+  gateway = await openTestGateway(simulation => ({
+    agents: { shop: shopkeeper },
+    payments,
+    a2a: {
+      auth: { anonymous: true, issuers: [{ ...simulation.a2a.issuerConfig, audience: `${origin}/a2a` }] },
+    },
+  }))
+})
+afterAll(() => gateway.close())
+
+let receipts = 0
+
+/** A receipt for what this policy requires, but for what the changes say; signed by the provider unless told otherwise. */
+function signReceipt(
+  policy: Readonly<Record<string, unknown>>,
+  changes: Readonly<Record<string, unknown>> = {},
+  { key = providerKey, header = {} }: { readonly key?: SigningKey; readonly header?: object } = {},
+): string {
+  receipts += 1
+  const now = Math.floor(Date.now() / 1000)
+  const { requirement, amount, currency } = policy
+  const times = { iat: now, exp: now + 600 }
+  const claims = { iss: issuer, aud: origin, requirement, amount, currency, jti: `r-${receipts}`, ...times, ...changes }
+  return signJws({ typ: 'receipt+jwt', ...header }, claims, key)
+}
+
+function askToPay(sub = 'carol'): Promise<RpcAnswer> {
+  return askShop(gateway, 'pay please', { sub })
+}
+
+/** Goes on with the task of `asked`, saying that it is paid. */
+function payTask(asked: RpcAnswer, receipt: string | undefined, more: object = {}): Promise<RpcAnswer> {
+  const { state } = policyOf(asked)
+  const resolution = { in_reply_to_state: state, kind: 'payment_required', ...(receipt && { receipt }) }
+  return askShop(gateway, 'here you are', { taskId: asked.task?.id ?? '', resolution, ...more })
+}
+
+const field = (name: string) => `message.metadata.mentionable.policy_resolution.${name}`
+
+async function countMessages(): Promise<number> {
+  return (await gateway.messages()).length
+}
+
+test('MN-7.1: a payment is required as input-required, with all it takes to pay', async () => {
+  const asked = await askToPay()
+  expect(asked.task?.status.state).toBe('TASK_STATE_INPUT_REQUIRED')
+  const policy = policyOf(asked)
+  expect(policy).toMatchObject({
+    kind: 'payment_required',
+    message: 'A cake is not for nothing.',
+    amount: '4.50',
+    currency: 'EUR',
+    requirement: expect.stringMatching(/^[0-9a-f]{32}$/),
+    state: expect.stringMatching(/^[\w-]{43}$/),
+  })
+  expect(policy.url).toBe(`${origin}/actions/${String(policy.state)}`)
+  expect(wordsOf(asked)).toContain('A cake is not for nothing.')
+})
+
+test('MN-7.2: a receipt goes on with the task; it counts once, and a retry of it is the same call', async () => {
+  const asked = await askToPay()
+  const receipt = signReceipt(policyOf(asked), { reference: 'invoice 12' })
+  const paid = await payTask(asked, receipt, { messageId: 'paying-1' })
+  expect(paid.task?.status.state).toBe('TASK_STATE_COMPLETED')
+  expect(wordsOf(paid)).toContain('decided: payment_required granted by receipt, my state, no order, invoice 12')
+  const retried = await payTask(asked, receipt, { messageId: 'paying-1' })
+  expect(retried.task?.id).toBe(asked.task?.id)
+  expect(wordsOf(retried)).toBe(wordsOf(paid))
+
+  const before = await countMessages()
+  const contextId = asked.task?.contextId ?? ''
+  const replayed = await payTask(asked, receipt, { taskId: undefined, contextId })
+  expect(replayed).toMatchObject({
+    status: 403,
+    error: { violations: [{ field: field('in_reply_to_state'), description: 'has been used already' }] },
+  })
+  expect(await countMessages()).toBe(before)
+
+  const { message } = await gateway.show('paying-1')
+  expect(message.policy_resolution).toMatchObject({ outcome: 'granted', receipt: { provider: issuer } })
+  expect(JSON.stringify(message)).not.toContain(receipt)
+  expect(JSON.stringify(message)).not.toContain(String(policyOf(asked).state))
+})
+
+type Changes = Readonly<Record<string, unknown>>
+const past = Math.floor(Date.now() / 1000) - 3_600
+
+describe('a receipt that is not one for this requirement is refused, and the requirement stays open', () => {
+  test.each<[string, Changes, number, string, string]>([
+    ['another amount', { amount: '0.45' }, 403, 'amount', 'is not what was required'],
+    ['an amount that is no number', { amount: '4.5.0' }, 403, 'amount', 'is not what was required'],
+    ['another currency', { currency: 'JPY' }, 403, 'currency', 'is not the one that was required'],
+    ['another gateway', { aud: 'https://other.test' }, 403, 'aud', 'is another gateway'],
+    ['another requirement', { requirement: 'a'.repeat(32) }, 403, 'requirement', 'is another requirement'],
+    ['another issuer', { iss: 'https://evil.test' }, 401, 'iss', 'is not the payment provider'],
+    ['a time that is over', { iat: past, exp: past + 60 }, 401, 'exp', 'is over'],
+    ['a time yet to come', { iat: past + 7_200 }, 401, 'iat', 'is yet to come'],
+    ['no jti', { jti: undefined }, 200, 'jti', 'is missing or not well formed'],
+  ])('%s', async (_, changes, status, name, description) => {
+    const asked = await askToPay()
+    const before = await countMessages()
+    const refused = await payTask(asked, signReceipt(policyOf(asked), changes))
+    expect(refused).toMatchObject({
+      status,
+      error: { message: `Cannot take receipt: ${name} ${description}`, violations: [{ field: name, description }] },
+    })
+    expect(await countMessages()).toBe(before)
+    const paid = await payTask(asked, signReceipt(policyOf(asked), { amount: '4.5' }))
+    expect(paid.task?.status.state).toBe('TASK_STATE_COMPLETED')
+  })
+
+  test('a signature of somebody else', async () => {
+    const asked = await askToPay()
+    const forged = signReceipt(policyOf(asked), {}, { key: strangersKey })
+    const message = "Cannot take receipt: signature is not the payment provider's"
+    expect(await payTask(asked, forged)).toMatchObject({ status: 401, error: { message } })
+  })
+
+  test('no signature, or another kind of token', async () => {
+    const asked = await askToPay()
+    const encode = (value: object) => Buffer.from(JSON.stringify(value)).toString('base64url')
+    const unsigned = `${encode({ alg: 'none', typ: 'receipt+jwt' })}.${encode(policyOf(asked))}.AA`
+    expect((await payTask(asked, unsigned)).error?.message).toBe('Cannot take receipt: alg is not one that counts')
+    const token = signReceipt(policyOf(asked), {}, { header: { typ: 'at+jwt' } })
+    expect((await payTask(asked, token)).error?.message).toBe('Cannot take receipt: typ must be "receipt+jwt"')
+    expect((await payTask(asked, 'rubbish')).error?.message).toBe('Cannot take receipt: receipt is not a compact JWS')
+  })
+
+  test('none at all, or one for what is not paid for', async () => {
+    const asked = await askToPay()
+    const missing = [{ field: field('receipt'), description: 'is missing' }]
+    expect(await payTask(asked, undefined)).toMatchObject({ status: 403, error: { violations: missing } })
+    const consent = await askShop(gateway, 'consent please')
+    const resolution = { in_reply_to_state: policyOf(consent).state, receipt: signReceipt(policyOf(asked)) }
+    const wrong = [{ field: field('receipt'), description: 'is not what was asked for' }]
+    const taskId = consent.task?.id ?? ''
+    expect(await askShop(gateway, 'yes', { taskId, resolution })).toMatchObject({ error: { violations: wrong } })
+  })
+
+  test('one that has paid already', async () => {
+    const [first, second] = [await askToPay(), await askToPay()]
+    const jti = 'the-same'
+    expect((await payTask(first, signReceipt(policyOf(first), { jti }))).error).toBeUndefined()
+    expect(await payTask(second, signReceipt(policyOf(second), { jti }))).toMatchObject({
+      status: 403,
+      error: { violations: [{ description: 'is paid by a receipt that was used already' }] },
+    })
+  })
+})
+
+describe('a decision counts only where it was required', () => {
+  const refusal = (description: string) => ({
+    status: 403,
+    error: {
+      message: `Cannot take policy_resolution: in_reply_to_state ${description}`,
+      violations: [{ field: field('in_reply_to_state'), description }],
+    },
+  })
+
+  test("another principal's is not known to him", async () => {
+    const asked = await askToPay()
+    const receipt = signReceipt(policyOf(asked))
+    const before = await countMessages()
+    const stolen = await payTask(asked, receipt, { taskId: undefined, sub: 'mallory' })
+    expect(stolen).toMatchObject(refusal('is not known'))
+    expect(await payTask(asked, receipt, { sub: 'mallory' })).toMatchObject({ error: { message: 'Task not found' } })
+    expect(await countMessages()).toBe(before)
+  })
+
+  test('whoever says nothing of himself decides nothing', async () => {
+    const asked = await askShop(gateway, 'consent please', { sub: null })
+    const resolution = { in_reply_to_state: policyOf(asked).state }
+    const answer = await askShop(gateway, 'yes', { taskId: asked.task?.id ?? '', resolution, sub: null })
+    expect(answer).toMatchObject({
+      status: 403,
+      error: { violations: [{ field: field('outcome'), description: 'counts only of a caller who says who he is' }] },
+    })
+  })
+
+  test('not in another context, nor in another task of the same context', async () => {
+    const asked = await askToPay()
+    const other = await askToPay()
+    const receipt = signReceipt(policyOf(asked))
+    const elsewhere = refusal('belongs to another conversation')
+    expect(await payTask(asked, receipt, { taskId: other.task?.id })).toMatchObject(elsewhere)
+    expect(await payTask(asked, receipt, { taskId: undefined })).toMatchObject(elsewhere)
+    const localAgent = await askShop(gateway, 'consent please', { contextId: asked.task?.contextId ?? '' })
+    expect(await payTask(asked, receipt, { taskId: localAgent.task?.id })).toMatchObject(elsewhere)
+    const inContext = await payTask(asked, receipt, { taskId: undefined, contextId: asked.task?.contextId })
+    expect(inContext.task?.status.state).toBe('TASK_STATE_COMPLETED')
+  })
+
+  test('not as another kind, nor of a state nobody issued', async () => {
+    const asked = await askToPay()
+    const { state } = policyOf(asked)
+    const taskId = asked.task?.id ?? ''
+    const kind = { in_reply_to_state: state, kind: 'consent_required' }
+    expect(await askShop(gateway, 'yes', { taskId, resolution: kind })).toMatchObject(refusal('is of another kind'))
+    const unknown = { in_reply_to_state: 'f'.repeat(43) }
+    expect(await askShop(gateway, 'yes', { taskId, resolution: unknown })).toMatchObject(refusal('is not known'))
+    const malformed = { in_reply_to_state: 'no state' }
+    expect((await askShop(gateway, 'yes', { taskId, resolution: malformed })).error?.message).toBe(
+      `Cannot SendMessage: ${field('in_reply_to_state')} must be a state`,
+    )
+  })
+
+  test('not once its task has ended', async () => {
+    const asked = await askToPay()
+    await callShop(gateway, 'CancelTask', { id: asked.task?.id })
+    const refused = await payTask(asked, signReceipt(policyOf(asked)))
+    expect(refused.error?.message).toBe('Cannot continue task: it has ended')
+    const page = new URL(String(policyOf(asked).url)).pathname
+    expect((await decide(gateway, page, 'decline')).status).toBe(410)
+  })
+})
+
+test('the caller may give and refuse consent himself', async () => {
+  for (const outcome of ['granted', 'declined']) {
+    const asked = await askShop(gateway, 'consent please')
+    const resolution = { in_reply_to_state: policyOf(asked).state, outcome }
+    const answer = await askShop(gateway, 'so be it', { taskId: asked.task?.id ?? '', resolution })
+    expect(wordsOf(answer)).toBe(
+      `decided: consent_required ${outcome} by principal, my state, 7, no receipt; said: so be it`,
+    )
+  }
+})
+
+test('a person pays at the provider and comes back; nothing is paid by a click', async () => {
+  const asked = await askToPay()
+  const policy = policyOf(asked)
+  const path = new URL(String(policy.url)).pathname
+  const shown = await (await fetch(gateway.url() + path)).text()
+  const [, href = ''] = /href="(https:\/\/pay\.test[^"]+)"/.exec(shown) ?? []
+  const checkout = new URL(href.replaceAll('&amp;', '&'))
+  expect(Object.fromEntries(checkout.searchParams)).toEqual({
+    shop: '7',
+    requirement: policy.requirement,
+    amount: '4.50',
+    currency: 'EUR',
+    return_url: `${origin}${path}/receipt`,
+  })
+  for (const decision of ['grant', 'pay_test']) expect((await decide(gateway, path, decision)).status).toBe(403)
+  expect((await decide(gateway, path, 'whatever')).status).toBe(400)
+
+  const receipt = signReceipt(policy)
+  const back = `${gateway.url()}${path}/receipt?${new URLSearchParams({ receipt })}`
+  expect((await fetch(back, { method: 'HEAD', redirect: 'manual' })).status).toBe(200)
+  const returned = await fetch(back, { redirect: 'manual' })
+  expect([returned.status, returned.headers.get('location')]).toEqual([303, origin + path])
+  expect((await fetch(back, { redirect: 'manual' })).status).toBe(303)
+  expect(await (await fetch(gateway.url() + path)).text()).toContain('<h1>Paid</h1>')
+  const state = async () => {
+    const { task } = await callShop(gateway, 'GetTask', { id: asked.task?.id })
+    return task?.status.state === 'TASK_STATE_COMPLETED' && wordsOf({ status: 200, task })
+  }
+  expect(await eventually(state)).toContain('decided: payment_required granted by receipt, my state')
+})
+
+test('the provider tells of a payment from server to server, once or twice', async () => {
+  const asked = await askToPay()
+  const call = (body: string) => fetch(`${gateway.url()}/payments/callback`, { method: 'POST', body })
+  const receipt = signReceipt(policyOf(asked))
+  for (let time = 0; time < 2; time += 1) {
+    const answer = await call(receipt)
+    expect([answer.status, await answer.json()]).toEqual([
+      200,
+      { requirement: policyOf(asked).requirement, status: 'granted' },
+    ])
+  }
+  const second = await call(signReceipt(policyOf(asked)))
+  expect([second.status, await second.json()]).toMatchObject([
+    403,
+    { detail: 'Cannot take receipt: This has been used already.' },
+  ])
+  expect((await call(signReceipt({ ...policyOf(asked), requirement: 'b'.repeat(32) }))).status).toBe(404)
+  expect((await call('rubbish')).status).toBe(404)
+})

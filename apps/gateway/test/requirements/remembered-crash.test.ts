@@ -1,0 +1,78 @@
+import type { ListedDecision, MessageRecord } from '@postern/core'
+import { drawDelays } from '@postern/testing/scale'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { eventually, operatorToken } from '../setup/gateway.ts'
+import { findActionPath, insist } from '../setup/requirement-steps.ts'
+import type { TillGateway } from '../setup/till-gateway.ts'
+import { openTillGateway } from '../setup/till-gateway.ts'
+
+// kill -9 around a decision that is remembered, and around the calls that it allows: both or neither, and no tool runs twice.
+
+const scale = { quick: 3, long: 8 }
+let setup: TillGateway
+
+beforeAll(async () => {
+  setup = await openTillGateway({ tool_policies: { refund: 'preview' } })
+})
+afterAll(() => setup.close())
+
+async function operate<Answer>(path: string, method = 'GET'): Promise<Answer> {
+  const headers = { authorization: `Bearer ${operatorToken}` }
+  return (await (await fetch(`${setup.url}/operator/api${path}`, { method, headers })).json()) as Answer
+}
+const listKept = async () =>
+  (await operate<{ approvals: readonly ListedDecision[] }>('/agents/shop/approvals')).approvals
+
+const allow = (path: string) =>
+  fetch(setup.url + path, { method: 'POST', body: new URLSearchParams({ decision: 'grant', remember: 'always' }) })
+
+/** Where a refund that somebody asks for can be allowed. */
+async function askFor(order: number) {
+  const { objectId } = await setup.post(`please refund ${order}`)
+  const { activity } = await setup.simulation.fediverse.awaitReply(objectId, 30_000)
+  return { objectId, path: findActionPath(JSON.stringify(activity.object)) }
+}
+
+test('E-39: a decision and what is remembered of it are durable together, or neither is', {
+  timeout: 240_000,
+}, async () => {
+  const { gateway, url } = setup
+  for (const [round, delayMs] of drawDelays({ ...scale, lastMs: 42 }).entries()) {
+    const { objectId, path } = await askFor(100 + round)
+    const decided = allow(path).catch(() => undefined)
+    await new Promise(resolve => setTimeout(resolve, delayMs))
+    await gateway.kill()
+    await decided
+    await gateway.start()
+    // Where it was not durable, it is decided now, for this once.
+    await insist(url, path)
+    await eventually(async () => setup.answersTo(objectId).length > 0, 30_000)
+    setup.expectOneRing(String(100 + round), setup.answersTo(objectId)[0] ?? '')
+    const { requirements } = await operate<{ requirements: readonly { id: string }[] }>('/requirements')
+    const { message } = await operate<MessageRecord>(`/messages/urn:postern:resolution:${requirements[0]?.id}`)
+    const kept = await listKept()
+    expect(kept.map(({ scope }) => scope)).toEqual(message.policy_resolution?.remember ? ['always'] : [])
+    for (const { id } of kept) await operate(`/agents/shop/approvals/${id}`, 'DELETE')
+  }
+})
+
+test('E-39: a tool that was allowed before runs once at most, though the gateway is killed while it begins or runs', {
+  timeout: 240_000,
+}, async () => {
+  const { gateway } = setup
+  const { objectId, path } = await askFor(200)
+  expect((await allow(path)).status).toBe(200)
+  await eventually(async () => setup.answersTo(objectId).length > 0)
+  const heard: string[] = []
+  for (const [round, delayMs] of drawDelays({ ...scale, lastMs: 105 }).entries()) {
+    const order = 201 + round
+    const asked = await setup.post(`please refund ${order}`)
+    // From before the model is asked to after the tool has ended.
+    await new Promise(resolve => setTimeout(resolve, delayMs))
+    await gateway.kill()
+    await gateway.start()
+    await eventually(async () => setup.answersTo(asked.objectId).length > 0, 60_000)
+    heard.push(setup.expectOneRing(String(order), setup.answersTo(asked.objectId)[0] ?? ''))
+  }
+  expect(heard).toContain('made')
+})

@@ -1,0 +1,431 @@
+import { hash } from 'node:crypto'
+import { mkdtempSync, readFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { ListedDecision } from '@postern/core'
+import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
+import { endListed } from '../../src/cli/end-listed.ts'
+import { printRemembered } from '../../src/cli/remembered.ts'
+import { writeRunFile } from '../../src/run-file.ts'
+import { describeTestConfig, eventually, operatorToken } from '../setup/gateway.ts'
+import { findEvents, newName, openChat, outcomeOf, runChat } from '../setup/operator-gateway.ts'
+import { askShop, findActionPath, policyOf, wordsOf } from '../setup/requirement-steps.ts'
+import type { SwarmGateway } from '../setup/swarm-gateway.ts'
+import { annsToken, call, describeSwarm, openSwarmGateway, say } from '../setup/swarm-gateway.ts'
+import { listTraces } from '../setup/traces.ts'
+
+// A decision on a call that counts for later calls, too: given by whoever is asked, on every way he can be asked, kept, applied without asking, listed, taken back.
+
+const bobsToken = 'token-of-bob-for-the-tests'
+const till = join(mkdtempSync(join(tmpdir(), 'postern-till-')), 'till')
+let swarm: SwarmGateway
+let rung = 0
+
+beforeAll(async () => {
+  process.env.TILL = till
+  swarm = await openSwarmGateway(
+    (member, last, { body }) => {
+      if (body.messages.at(-1)?.role === 'tool') return say(`The till says ${last.replace(/[{}"]/g, '')}`)
+      if (member === 'triage') return call('navigate_to_refunds', {})
+      return last.includes('please') ? call('refund', { order: /order (\w+)/.exec(last)?.[1] ?? '17' }) : say('Yes?')
+    },
+    { email: { listen: { port: 0, protocol: 'smtp' } } },
+  )
+  const { baseUrl } = swarm.model
+  const describeShop = (refund: unknown) => {
+    const tool_policies = { refund, look_up: 'preview' }
+    return {
+      use: 'openai',
+      base_url: baseUrl,
+      model: 'stub',
+      show_tools: true,
+      tools: '../agents/asking/till.ts',
+      tool_policies,
+    }
+  }
+  const token = (name: string, text: string) => ({ name, sha256: hash('sha256', text) })
+  await swarm.gateway.restart({
+    agents: {
+      desk: describeSwarm(baseUrl),
+      shop: { ...describeShop('preview'), people: { link: true } },
+      vault: describeShop({ policy: 'preview', approve: 'operator' }),
+      strict: describeShop({ policy: 'preview', remember: 'none' }),
+      brief: describeShop({ policy: 'preview', remember: 'conversation', remember_days: 1 }),
+    },
+    web: { enabled: true, trace: true, auth: { tokens: [token('ann', annsToken), token('bob', bobsToken)] } },
+  })
+})
+afterAll(async () => {
+  process.env.TILL = ''
+  await swarm.close()
+})
+beforeEach(() => void takeRings())
+
+/** What the till has written down since it was last asked. */
+function takeRings(): readonly string[] {
+  try {
+    const rings = readFileSync(till, 'utf8').trim().split('\n')
+    const news = rings.slice(rung)
+    rung = rings.length
+    return news
+  } catch {
+    return []
+  }
+}
+
+const urlOf = (agent: string, path: string) => `${swarm.gateway.url()}/api/v1/agents/${agent}/${path}`
+
+interface ChatPlan {
+  readonly agent: string
+  readonly token?: string
+}
+
+/** A chat in which one can ask for a refund, and decide on it. */
+async function openTill({ agent, token = annsToken }: ChatPlan) {
+  const chat = openChat(urlOf(agent, 'runs'), token)
+  const run = async (text: string) => {
+    chat.addMessage({ id: newName('msg'), role: 'user', content: text })
+    const events = await runChat(chat)
+    return { events, outcome: outcomeOf(events), said: String(chat.messages.at(-1)?.content) }
+  }
+  if (agent === 'desk') await run('I want my money back')
+  return {
+    run,
+    threadId: chat.threadId,
+    async decide(payload: object) {
+      const { outcome } = await run('refund order 17, please')
+      const [interrupt] = outcome.interrupts ?? []
+      if (!interrupt) throw new Error('there is no interrupt')
+      const events = await runChat(chat, [{ interruptId: interrupt.id, status: 'resolved', payload }])
+      return { interrupt, events, outcome: outcomeOf(events), said: String(chat.messages.at(-1)?.content) }
+    },
+  }
+}
+
+type Shown = Pick<ListedDecision, 'id' | 'tool' | 'policy' | 'scope' | 'address'>
+
+async function ask(token: string, url: string, method = 'GET') {
+  const answer = await fetch(url, { method, headers: { authorization: `Bearer ${token}` } })
+  const body = (await answer.json()) as { readonly approvals?: readonly Shown[]; readonly detail?: string }
+  return { status: answer.status, ...body }
+}
+
+const listOwn = async (agent: string, token = annsToken) =>
+  (await ask(token, urlOf(agent, 'approvals'))).approvals ?? []
+const listAll = (agent: string) =>
+  swarm
+    .operate<{ approvals: readonly ListedDecision[] }>(`/agents/${agent}/approvals`)
+    .then(({ approvals }) => approvals)
+
+async function revokeAll(agent: string): Promise<void> {
+  const url = `${swarm.gateway.url()}/operator/api/agents/${agent}/approvals`
+  for (const { id } of await listAll(agent)) await ask(operatorToken, `${url}/${id}`, 'DELETE')
+}
+
+const agents = ['shop', 'desk'] as const
+
+test.each(agents)(
+  'E-39: a yes for this conversation lets the tool of %s run there from then on, and nowhere else, until it is taken back',
+  async agent => {
+    const till = await openTill({ agent })
+    const { interrupt, said } = await till.decide({ approved: true, remember: 'conversation' })
+    expect(interrupt).toMatchObject({
+      responseSchema: { properties: { remember: { enum: ['once', 'conversation', 'always'] } } },
+    })
+    expect(said).toBe('The till says refunded:17')
+    const { events, said: next, outcome } = await till.run('refund order 18, please')
+    expect([next, outcome.type]).toEqual(['The till says refunded:18', 'success'])
+    expect(findEvents(events, 'TOOL_CALL_RESULT')).toMatchObject([{ content: '{"refunded":"18"}' }])
+    expect(takeRings()).toEqual(['begun 17', 'done 17', 'begun 18', 'done 18'])
+
+    const elsewhere = await openTill({ agent })
+    expect((await elsewhere.run('refund order 19, please')).outcome.type).toBe('interrupt')
+    const own = await listOwn(agent)
+    expect(own).toMatchObject([{ tool: 'refund', policy: 'direct', scope: 'conversation' }])
+    expect(await ask(annsToken, urlOf(agent, `approvals/${own[0]?.id}`), 'DELETE')).toMatchObject({ status: 200 })
+    expect(await listOwn(agent)).toEqual([])
+    expect((await till.run('refund order 20, please')).outcome.type).toBe('interrupt')
+    expect(takeRings()).toEqual([])
+  },
+)
+
+test.each(agents)(
+  'E-39: a yes from now on counts for %s in every conversation of who gave it, after a restart, and for nobody else',
+  async agent => {
+    const first = await openTill({ agent })
+    await first.decide({ approved: true, remember: 'always' })
+    await swarm.gateway.restart()
+    const later = await openTill({ agent })
+    expect((await later.run('refund order 21, please')).said).toBe('The till says refunded:21')
+    expect(takeRings()).toEqual(['begun 17', 'done 17', 'begun 21', 'done 21'])
+    const bob = await openTill({ agent, token: bobsToken })
+    expect((await bob.run('refund order 22, please')).outcome.type).toBe('interrupt')
+    expect(await listOwn(agent, bobsToken)).toEqual([])
+    const [own] = await listOwn(agent)
+    const forged = await ask(bobsToken, urlOf(agent, `approvals/${own?.id}`), 'DELETE')
+    expect([forged.status, forged.detail]).toEqual([404, 'Cannot answer: there is no such thing of yours'])
+    const unknown = await ask(annsToken, urlOf(agent, `approvals/${'0'.repeat(32)}`), 'DELETE')
+    expect(unknown.status).toBe(404)
+    expect(await listOwn(agent)).toHaveLength(1)
+    expect(takeRings()).toEqual([])
+    await revokeAll(agent)
+  },
+)
+
+test.each(agents)(
+  'E-39: a no from now on refuses later calls of %s without asking anybody; its model is told so',
+  async agent => {
+    const till = await openTill({ agent })
+    expect((await till.decide({ approved: false, remember: 'always' })).said).toContain('It was not allowed.')
+    const { outcome, said } = await till.run('refund order 23, please')
+    expect([outcome.type, said]).toEqual([
+      'success',
+      'The till says error:It was not allowed: it was refused before, for all such calls, and nobody is asked again.',
+    ])
+    expect(takeRings()).toEqual([])
+    expect(await listOwn(agent)).toMatchObject([{ policy: 'forbidden', scope: 'always' }])
+    await revokeAll(agent)
+    expect((await till.run('refund order 24, please')).outcome.type).toBe('interrupt')
+  },
+)
+
+test('what is said of a conversation counts more than what is said of all', async () => {
+  const till = await openTill({ agent: 'shop' })
+  await till.decide({ approved: false, remember: 'conversation' })
+  const other = await openTill({ agent: 'shop' })
+  await other.decide({ approved: true, remember: 'always' })
+  expect((await till.run('refund order 25, please')).said).toContain('it was refused before')
+  expect((await other.run('refund order 26, please')).said).toBe('The till says refunded:26')
+  await revokeAll('shop')
+})
+
+test('a reach that is none, or is not offered, decides nothing', async () => {
+  for (const [agent, remember, words] of [
+    ['shop', 'for ever', 'Cannot decide: "remember" must be "once", "conversation" or "always"'],
+    ['strict', 'always', 'Cannot decide: this counts once, and is not remembered'],
+    ['brief', 'always', 'Cannot decide: this counts once, and is not remembered'],
+  ] as const) {
+    const till = await openTill({ agent })
+    const { interrupt, events, outcome } = await till.decide({ approved: true, remember })
+    expect(findEvents(events, 'CUSTOM')).toMatchObject([{ name: 'warning', value: words }])
+    expect(outcome.type).toBe('RUN_ERROR')
+    expect(await swarm.operate(`/requirements/${interrupt.id}`)).toMatchObject({ status: 'open' })
+  }
+  expect(takeRings()).toEqual([])
+})
+
+const post = (path: string, form: Readonly<Record<string, string>>) =>
+  fetch(swarm.gateway.url() + path, { method: 'POST', body: new URLSearchParams(form) })
+
+test('E-39: by the page that a mail leads to; the same page takes it back', async () => {
+  const { mail } = swarm.gateway.simulation
+  const write = async (text: string) => {
+    const sent = await mail.deliver({ to: 'shop@agents.test', text })
+    return (await mail.awaitReply(sent.mail.messageId, 30_000)).text ?? ''
+  }
+  const path = findActionPath(await write('order m1, please'))
+  const page = await (await fetch(swarm.gateway.url() + path)).text()
+  expect(page).toContain('value="conversation"')
+  expect(page).toContain('value="always"')
+  const wrong = await post(path, { decision: 'grant', remember: 'forever' })
+  expect([wrong.status, await wrong.text()]).toEqual([400, expect.stringContaining('&quot;remember&quot; must be')])
+  const decided = await post(path, { decision: 'grant', remember: 'always' })
+  expect([decided.status, await decided.text()]).toEqual([200, expect.stringContaining('runs without asking wherever')])
+  await eventually(async () => mail.received.some(({ text }) => text?.includes('refunded:m1')))
+  expect(await write('order m2, please')).toContain('refunded:m2')
+  expect(takeRings()).toEqual(['begun m1', 'done m1', 'begun m2', 'done m2'])
+
+  const again = await post(path, { decision: 'ask_again' })
+  expect([again.status, await again.text()]).toEqual([200, expect.stringContaining('asked for again from now on')])
+  expect(await (await fetch(swarm.gateway.url() + path)).text()).not.toContain('ask_again')
+  expect(await write('order m3, please')).toContain('/actions/')
+  expect((await post(`/actions/${'A'.repeat(43)}`, { decision: 'ask_again' })).status).toBe(404)
+  expect(takeRings()).toEqual([])
+})
+
+test.each([
+  ['no more than its domain', { from: 'ada@nodmarc.test' }],
+  ['who wrote it, not to whom', { from: 'ada@alice.test', signedFields: ['from', 'subject', 'date', 'message-id'] }],
+  ['nothing', { from: 'ada@nodmarc.test', sign: false, envelopeFrom: 'mallory@evil.test' }],
+] as const)('a decision on mail that proves %s is not remembered', async (_, plan) => {
+  const { mail } = swarm.gateway.simulation
+  const sent = await mail.deliver({ ...plan, to: 'shop@agents.test', text: 'order p1, please' })
+  const path = findActionPath((await mail.awaitReply(sent.mail.messageId, 30_000)).text ?? '')
+  expect(await (await fetch(swarm.gateway.url() + path)).text()).not.toContain('name="remember"')
+  const decided = await post(path, { decision: 'grant', remember: 'always' })
+  const words = 'Cannot decide: this counts once, and is not remembered'
+  expect([decided.status, await decided.text()]).toEqual([403, expect.stringContaining(words)])
+  expect(await listAll('shop')).toEqual([])
+})
+
+test('who writes in the name of somebody has nothing of what was decided by him', async () => {
+  const { mail } = swarm.gateway.simulation
+  const from = 'ada@alice.test'
+  const sent = await mail.deliver({ from, to: 'shop@agents.test', text: 'order q1, please' })
+  const path = findActionPath((await mail.awaitReply(sent.mail.messageId, 30_000)).text ?? '')
+  await post(path, { decision: 'grant', remember: 'always' })
+  await eventually(async () => mail.received.some(({ text }) => text?.includes('refunded:q1')))
+  const forged = await mail.deliver({ from, to: 'shop@agents.test', text: 'order q2, please', fault: 'wrong_owner' })
+  expect(forged.answer).toBe(550)
+  const list = { 'list-id': '<all.alice.test>', 'list-post': '<mailto:all@alice.test>', precedence: 'list' }
+  const byList = await mail.deliver({ from, to: 'shop@agents.test', text: 'order q3, please', headers: list })
+  await eventually(async () => (await swarm.gateway.messages()).some(({ id }) => id === byList.mail.messageId))
+  expect((await mail.deliver({ from, to: 'shop@agents.test', text: 'order q4, please' })).answer).toBe(250)
+  await eventually(async () => takeRings().includes('done q4'))
+  expect(readFileSync(till, 'utf8')).not.toMatch(/q[23]/)
+  await revokeAll('shop')
+})
+
+test('E-39: over the fediverse by the link of a direct post', async () => {
+  const { fediverse } = swarm.gateway.simulation
+  const write = async (text: string) => {
+    const { objectId } = await fediverse.deliver({ to: '@shop@agents.test', text, visibility: 'direct' })
+    return JSON.stringify((await fediverse.awaitReply(objectId, 30_000)).activity)
+  }
+  const path = findActionPath(await write('order f1, please'))
+  expect((await post(path, { decision: 'grant', remember: 'always' })).status).toBe(200)
+  await eventually(async () => (await listAll('shop')).some(({ address }) => address === '@alice@mastodon.test'))
+  await eventually(async () => fediverse.received.some(each => JSON.stringify(each.activity).includes('refunded:f1')))
+  expect(await write('order f2, please')).toContain('refunded:f2')
+  expect(takeRings()).toEqual(['begun f1', 'done f1', 'begun f2', 'done f2'])
+  await revokeAll('shop')
+})
+
+test('E-39: over A2A the caller says how far his decision counts, in its context or in all of his', async () => {
+  const { gateway } = swarm
+  const asked = await askShop(gateway, 'order a1, please')
+  const policy = policyOf(asked)
+  const action = (policy.data as Record<string, unknown>)['dev.postern.action']
+  expect(action).toMatchObject({ remember: { scopes: ['conversation', 'always'], days: 30 } })
+  const decide = (remember: unknown) =>
+    askShop(gateway, 'Yes', {
+      taskId: asked.task?.id ?? '',
+      contextId: asked.task?.contextId ?? '',
+      resolution: { in_reply_to_state: policy.state, remember },
+    })
+  const wrong = await decide('for ever')
+  expect(wrong.error?.violations).toMatchObject([
+    {
+      field: 'message.metadata.mentionable.policy_resolution.remember',
+      description: expect.stringContaining('must be'),
+    },
+  ])
+  const decided = await decide('conversation')
+  expect(JSON.stringify(decided.task)).toContain('refunded:a1')
+  const { contextId = '' } = asked.task ?? {}
+  expect(JSON.stringify((await askShop(gateway, 'order a2, please', { contextId })).task)).toContain('refunded:a2')
+  expect((await askShop(gateway, 'order a3, please')).task?.status.state).toBe('TASK_STATE_INPUT_REQUIRED')
+  const other = await askShop(gateway, 'order a4, please', { sub: 'dave' })
+  expect(other.task?.status.state).toBe('TASK_STATE_INPUT_REQUIRED')
+  expect(wordsOf(other)).toContain('Give 20.00 back for order a4?')
+  expect(takeRings()).toEqual(['begun a1', 'done a1', 'begun a2', 'done a2'])
+  await revokeAll('shop')
+})
+
+test('E-39: an operator’s word counts for later calls of the one it was given for; what is changed first is not remembered', async () => {
+  const ann = await openTill({ agent: 'vault' })
+  const { outcome } = await ann.run('refund order o1, please')
+  const [interrupt] = outcome.interrupts ?? []
+  const decide = async (body: object) => {
+    const headers = { authorization: `Bearer ${operatorToken}`, 'content-type': 'application/json' }
+    const url = `${swarm.gateway.url()}/operator/api/requirements/${interrupt?.id}`
+    const answer = await fetch(url, { method: 'POST', headers, body: JSON.stringify(body) })
+    return [answer.status, ((await answer.json()) as { detail?: string }).detail]
+  }
+  const changed = { outcome: 'granted', remember: 'always', arguments: { order: 'o9' } }
+  expect(await decide(changed)).toEqual([
+    400,
+    'Cannot decide: what is changed first counts once, and is not remembered',
+  ])
+  expect(await decide({ outcome: 'granted', remember: 'forever' })).toEqual([
+    400,
+    'Cannot decide: "remember" must be "once", "conversation" or "always"',
+  ])
+  expect(await decide({ outcome: 'granted', remember: 'always' })).toEqual([200, undefined])
+  await eventually(async () => takeRings().includes('done o1'))
+  const later = await openTill({ agent: 'vault' })
+  expect((await later.run('refund order o2, please')).said).toBe('The till says refunded:o2')
+  const bob = await openTill({ agent: 'vault', token: bobsToken })
+  expect((await bob.run('refund order o3, please')).outcome.type).toBe('interrupt')
+  expect(takeRings()).toEqual(['begun o2', 'done o2'])
+
+  // It is the operator's: whom it is about neither sees it nor ends it.
+  const [kept] = await listAll('vault')
+  expect(kept).toMatchObject({ approver: 'operator', resolver: 'operator', tool: 'refund', policy: 'direct' })
+  expect(await listOwn('vault')).toEqual([])
+  expect((await ask(annsToken, urlOf('vault', `approvals/${kept?.id}`), 'DELETE')).status).toBe(404)
+
+  const { gateway } = swarm
+  writeRunFile(gateway.dataDir, { url: gateway.url(), pid: process.pid, isSimulating: false })
+  const file = {
+    tree: describeTestConfig(gateway.simulation, gateway.dataDir),
+    baseDir: import.meta.dirname,
+    missing: [],
+    path: undefined,
+  }
+  const printed: string[] = []
+  const output = { json: false, print: (text: string) => void printed.push(text) }
+  await printRemembered(file, output, 'vault')
+  expect(printed.join()).toMatch(/refund .*direct .*operator .*everywhere/)
+  const end = { agent: 'vault', list: 'approvals', id: kept?.id ?? '', said: 'revoked' }
+  await endListed(file, output, end)
+  expect(printed.at(-1)).toBe(`${kept?.id}: revoked`)
+  expect((await later.run('refund order o4, please')).outcome.type).toBe('interrupt')
+  await expect(endListed(file, output, end)).rejects.toThrow('Cannot revoke approval: there is none with this id')
+})
+
+test('who has linked a mailbox finds in his chat what he has decided from there, and ends it; unlinked, he does not', async () => {
+  const { mail } = swarm.gateway.simulation
+  const from = 'ann@alice.test'
+  const till = await openTill({ agent: 'shop' })
+  await till.run(`link ${from}`)
+  const codeOf = () => mail.received.map(({ text }) => /confirm ([A-Z0-9]{5}-[A-Z0-9]{5})/.exec(text ?? '')?.[1])
+  const code = await eventually(async () => codeOf().find(Boolean))
+  expect((await till.run(`confirm ${code}`)).said).toContain('is linked with this address')
+  const sent = await mail.deliver({ from, to: 'shop@agents.test', text: 'order l1, please' })
+  const path = findActionPath((await mail.awaitReply(sent.mail.messageId, 30_000)).text ?? '')
+  expect((await post(path, { decision: 'grant', remember: 'always' })).status).toBe(200)
+  const [kept] = await listOwn('shop')
+  expect(kept).toMatchObject({ address: '@ann@alice.test', scope: 'always' })
+  expect(await listOwn('shop', bobsToken)).toEqual([])
+  // It counts for his mail alone: what he allowed there he did not allow elsewhere.
+  expect((await till.run('refund order l2, please')).outcome.type).toBe('interrupt')
+  const other = await openTill({ agent: 'shop' })
+  await other.run(`unlink ${from}`)
+  expect(await listOwn('shop')).toEqual([])
+  expect((await ask(annsToken, urlOf('shop', `approvals/${kept?.id}`), 'DELETE')).status).toBe(404)
+  await eventually(async () => mail.received.some(({ text }) => text?.includes('refunded:l1')))
+  await revokeAll('shop')
+})
+
+test('an operator remembers nothing in the place of who is asked', async () => {
+  const till = await openTill({ agent: 'shop' })
+  const { outcome } = await till.run('refund order 27, please')
+  const id = outcome.interrupts?.[0]?.id
+  const headers = { authorization: `Bearer ${operatorToken}`, 'content-type': 'application/json' }
+  const body = JSON.stringify({ outcome: 'declined', remember: 'always' })
+  const answer = await fetch(`${swarm.gateway.url()}/operator/api/requirements/${id}`, {
+    method: 'POST',
+    headers,
+    body,
+  })
+  expect([answer.status, ((await answer.json()) as { detail: string }).detail]).toEqual([
+    403,
+    'Cannot decide: only whoever is asked says what is to be remembered',
+  ])
+  expect(await listAll('shop')).toEqual([])
+})
+
+test('nothing of it is left when who gave it is forgotten, nor with the chat it counted for', async () => {
+  const till = await openTill({ agent: 'shop' })
+  await till.decide({ approved: true, remember: 'conversation' })
+  await ask(annsToken, urlOf('shop', `threads/${till.threadId}`), 'DELETE')
+  expect(await listAll('shop')).toEqual([])
+  const other = await openTill({ agent: 'shop' })
+  await other.decide({ approved: true, remember: 'always' })
+  await ask(annsToken, urlOf('shop', `threads/${other.threadId}`), 'DELETE')
+  expect(await listAll('shop')).toHaveLength(1)
+  expect(listTraces(swarm.gateway.dataDir, '@ann@web.agents.test')).toContain('records')
+  await swarm.operate('/owners/forget', { owner: 'web:["https://agents.test","ann"]' })
+  expect(await listAll('shop')).toEqual([])
+})

@@ -1,0 +1,74 @@
+import type { ChildProcess } from 'node:child_process'
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import type { AddressInfo } from 'node:net'
+import { createServer } from 'node:net'
+import { fileURLToPath } from 'node:url'
+
+const program = fileURLToPath(new URL('../../bin/postern.mjs', import.meta.url))
+
+/** `postern start` as a process of its own, which can be killed. */
+export interface GatewayProcess {
+  /** Resolves once it listens. */
+  start(): Promise<void>
+  /** SIGKILL: no warning, no cleaning up. */
+  kill(): Promise<void>
+  stop(): Promise<number | null>
+  /** SIGSTOP: it lives, and does nothing. */
+  pause(): void
+  resume(): void
+  /** How it ended by itself, and what it has printed. */
+  ended(): Promise<{ readonly code: number | null; readonly printed: string }>
+}
+
+export function createGatewayProcess(configPath: string): GatewayProcess {
+  let child: ChildProcess | undefined
+  let printed = ''
+  const end = async (signal: NodeJS.Signals): Promise<number | null> => {
+    const ending = child
+    if (!ending || ending.exitCode !== null || ending.signalCode !== null) return ending?.exitCode ?? null
+    const exited = once(ending, 'exit')
+    ending.kill(signal)
+    await exited
+    return ending.exitCode
+  }
+  return {
+    async start() {
+      child = spawn(process.execPath, [program, 'start', '--config', configPath], { stdio: ['ignore', 'pipe', 'pipe'] })
+      printed = ''
+      for (const stream of [child.stdout, child.stderr]) stream?.on('data', chunk => (printed += String(chunk)))
+      await untilListening(child)
+    },
+    kill: async () => void (await end('SIGKILL')),
+    stop: () => end('SIGTERM'),
+    pause: () => void child?.kill('SIGSTOP'),
+    resume: () => void child?.kill('SIGCONT'),
+    async ended() {
+      if (child && child.exitCode === null) await once(child, 'exit')
+      return { code: child?.exitCode ?? null, printed }
+    },
+  }
+}
+
+function untilListening(child: ChildProcess): Promise<void> {
+  return new Promise((resolve, reject) => {
+    let printed = ''
+    const read = (chunk: Buffer) => {
+      printed += chunk.toString()
+      if (printed.includes('listens on')) resolve()
+    }
+    child.stdout?.on('data', read)
+    child.stderr?.on('data', read)
+    child.once('exit', code => reject(new Error(`the gateway ended with ${code}: ${printed}`)))
+  })
+}
+
+/** A port that is free now; for a process that must come back on the same one. */
+export async function findFreePort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const { port } = server.address() as AddressInfo
+  server.close()
+  await once(server, 'close')
+  return port
+}

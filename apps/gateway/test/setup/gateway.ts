@@ -1,0 +1,122 @@
+import { mkdtempSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { DeliveryRecord, MessageRecord, MessageSummary } from '@postern/core'
+import type { Simulation } from '@postern/simulation'
+import { openSimulation } from '@postern/simulation'
+import { parseConfig } from '../../src/config/read-config.ts'
+import { devDefaults, simulatedDefaults } from '../../src/dev/defaults.ts'
+import { fillAll } from '../../src/dev/fill.ts'
+import { publishKeys } from '../../src/dev/simulation.ts'
+import type { Gateway } from '../../src/gateway.ts'
+import { openGateway } from '../../src/gateway.ts'
+import { createLog } from '../../src/log.ts'
+
+export const origin = 'https://agents.test'
+export const operatorToken = 'operator-token-of-the-tests'
+export const intakeSecret = 'intake-secret-of-the-tests'
+
+export interface TestGateway {
+  readonly simulation: Simulation
+  /** The one that runs now. */
+  gateway(): Gateway
+  readonly url: () => string
+  readonly dataDir: string
+  /** What the operator API answers. */
+  ask<Answer>(path: string): Promise<Answer>
+  messages(): Promise<readonly MessageSummary[]>
+  show(id: string): Promise<MessageRecord>
+  deliveries(): Promise<readonly DeliveryRecord[]>
+  /** Stops the gateway and starts another on the same data, with these settings over the first ones. */
+  restart(changes?: Readonly<Record<string, unknown>>): Promise<void>
+  close(): Promise<void>
+}
+
+/** The configuration of a gateway that lives in the simulated world, as a file would have it. */
+export function describeTestConfig(
+  simulation: Simulation,
+  dataDir: string,
+  overrides: Record<string, unknown> = {},
+): Record<string, unknown> {
+  const { dns, loopback } = simulation.network
+  const places = { dns, loopback, submit: simulation.mail.submit, issuer: simulation.a2a.issuerConfig, intakeSecret }
+  const own = {
+    listen: { port: 0 },
+    data: dataDir,
+    operator_token: operatorToken,
+    log: { level: 'silent' },
+    email: { listen: { port: 0, protocol: 'smtp' } },
+    delivery: { retry_after: 0.2 },
+    ...overrides,
+  }
+  return fillAll(fillAll(own, devDefaults), simulatedDefaults(places, origin))
+}
+
+/** A whole gateway in this process and a world around it, on loopback sockets. */
+export async function openTestGateway(
+  override: (simulation: Simulation) => Record<string, unknown> = () => ({}),
+): Promise<TestGateway> {
+  const simulation = await openSimulation()
+  const dataDir = mkdtempSync(join(tmpdir(), 'postern-'))
+  let tree = describeTestConfig(simulation, dataDir, override(simulation))
+  let config = parseConfig(tree)
+  const log = createLog({ level: config.log.level, readable: false })
+  let gateway: Gateway
+  let url = ''
+
+  async function start(): Promise<void> {
+    gateway = await openGateway(config, { baseDir: import.meta.dirname, log, operatorToken })
+    const [http, smtp] = await gateway.start()
+    url = `http://127.0.0.1:${http?.port}`
+    simulation.connectGateway({
+      origin,
+      handleHost: config.handle_host,
+      port: http?.port ?? 0,
+      smtpPort: smtp?.port,
+      intakeSecret,
+    })
+    await publishKeys(simulation, gateway)
+  }
+
+  async function ask<Answer>(path: string): Promise<Answer> {
+    const answer = await fetch(`${url}/operator/api${path}`, { headers: { authorization: `Bearer ${operatorToken}` } })
+    if (!answer.ok) throw new Error(`${path}: ${answer.status} ${await answer.text()}`)
+    return (await answer.json()) as Answer
+  }
+
+  await start()
+  return {
+    simulation,
+    gateway: () => gateway,
+    url: () => url,
+    dataDir,
+    ask,
+    messages: async () => (await ask<{ messages: MessageSummary[] }>('/messages?limit=500')).messages,
+    show: id => ask<MessageRecord>(`/messages/${encodeURIComponent(id)}`),
+    deliveries: async () => (await ask<{ deliveries: DeliveryRecord[] }>('/deliveries?limit=500')).deliveries,
+    async restart(changes = {}) {
+      await gateway.stop()
+      tree = { ...tree, ...changes }
+      config = parseConfig(tree)
+      await start()
+    },
+    async close() {
+      await gateway.stop()
+      await simulation.close()
+    },
+  }
+}
+
+/** Polls until `probe` gives something. @throws Error after `timeoutMs` */
+export async function eventually<Value>(
+  probe: () => Promise<Value | undefined | false>,
+  timeoutMs = 30_000,
+): Promise<Value> {
+  const end = Date.now() + timeoutMs
+  for (;;) {
+    const value = await probe()
+    if (value) return value
+    if (Date.now() > end) throw new Error(`nothing came within ${timeoutMs} ms`)
+    await new Promise(resolve => setTimeout(resolve, 25))
+  }
+}

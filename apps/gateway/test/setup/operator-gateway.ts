@@ -1,0 +1,192 @@
+import { hash } from 'node:crypto'
+import { mkdtempSync, readFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { BaseEvent } from '@ag-ui/client'
+import { HttpAgent } from '@ag-ui/client'
+import type { PendingAction } from '@postern/transcript'
+import { operatorToken } from './gateway.ts'
+import type { SwarmGateway } from './swarm-gateway.ts'
+import { annsToken, call, describeSwarm, openSwarmGateway, say } from './swarm-gateway.ts'
+import { withoutWarnings } from './web-gateway.ts'
+
+/** Whose mailbox is told of what waits. */
+export const eve = 'eve@alice.test'
+export const evesToken = 'token-of-eve-for-the-tests'
+
+export const tillAgents = ['shop', 'desk'] as const
+type TillAgent = (typeof tillAgents)[number]
+
+export interface Waiting {
+  readonly id: string
+  readonly agent: string
+  readonly approver: string
+  readonly status: string
+  readonly address: string
+  readonly policy: object
+  readonly resolver?: object
+  readonly call?: { readonly tool_call_id: string; readonly arguments: unknown; readonly summary: string }
+}
+
+export interface OperatorDeps {
+  readonly swarm: SwarmGateway
+  /** What the till has written down since it was last asked. */
+  takeRings(): readonly string[]
+  /** Somebody of the fediverse asks for his money; what waits for an operator then. */
+  askForRefund(agent: TillAgent, how?: 'direct' | 'public'): Promise<Asked>
+  findWaiting(agent: TillAgent): Promise<Waiting>
+  /** The operator's word, by the API. */
+  decide(id: string, body: object): Promise<{ readonly status: number; readonly body: Waiting & { detail?: string } }>
+  /** What of the fediverse answers a post. */
+  answersTo(objectId: string): readonly string[]
+  readAction(agent: TillAgent): Promise<PendingAction>
+  close(): Promise<void>
+}
+
+export interface Asked {
+  readonly objectId: string
+  readonly told: string
+  readonly waiting: Waiting
+}
+
+const tool_policies = { refund: { policy: 'preview', approve: 'operator', notify: eve } }
+const tools = { tools: '../agents/asking/till.ts', tool_policies }
+
+/** The single model, as its gateway has it. */
+export function describeShop({ swarm }: Pick<OperatorDeps, 'swarm'>): Record<string, unknown> {
+  return { use: 'openai', base_url: swarm.model.baseUrl, model: 'stub', prompt: 'I am shop.', ...tools }
+}
+
+/** A swarm (`desk`) and a single model (`shop`), each with a till whose refunds wait for an operator. */
+export async function openOperatorGateway(): Promise<OperatorDeps> {
+  const till = join(mkdtempSync(join(tmpdir(), 'postern-till-')), 'till')
+  process.env.TILL = till
+  const swarm = await openSwarmGateway(
+    (member, last, { body }) => {
+      // Braces would look like the insides of a call.
+      if (body.messages.at(-1)?.role === 'tool') return say(`The till says ${last.replace(/[{}"]/g, '')}`)
+      if (member === 'triage') return call(last.includes('somebody') ? 'navigate_to_human' : 'navigate_to_refunds', {})
+      return last.includes('please') ? call('refund', { order: '17' }) : say('How can I help?')
+    },
+    { email: { listen: { port: 0, protocol: 'smtp' }, write_to: [eve] } },
+  )
+  const { baseUrl } = swarm.model
+  const refunds = { prompt: 'I am refunds.', ...tools, navigates_to: ['triage'] }
+  const token = (name: string, text: string) => ({ name, sha256: hash('sha256', text) })
+  await swarm.gateway.restart({
+    agents: {
+      desk: describeSwarm(baseUrl, { refunds }),
+      shop: describeShop({ swarm }),
+    },
+    web: {
+      enabled: true,
+      trace: true,
+      auth: { tokens: [token('ann', annsToken), token('eve', evesToken)] },
+      operators: [{ token: 'eve' }],
+    },
+  })
+  let rung = 0
+
+  async function findWaiting(agent: TillAgent): Promise<Waiting> {
+    const { requirements } = await swarm.operate<{ requirements: readonly Waiting[] }>(
+      '/requirements?status=open&approver=operator',
+    )
+    const listed = requirements.find(each => each.agent === agent)
+    if (!listed) throw new Error('nothing waits')
+    return swarm.operate<Waiting>(`/requirements/${listed.id}`)
+  }
+
+  return {
+    swarm,
+    findWaiting,
+    takeRings() {
+      const rings = readLines(till)
+      const news = rings.slice(rung)
+      rung = rings.length
+      return news
+    },
+    async askForRefund(agent, how = 'direct') {
+      const { fediverse } = swarm.gateway.simulation
+      const text = 'My money back, please'
+      const { objectId } = await fediverse.deliver({ to: `@${agent}@agents.test`, text, visibility: how })
+      const { activity } = await fediverse.awaitReply(objectId, 30_000)
+      return { objectId, told: JSON.stringify(activity), waiting: await findWaiting(agent) }
+    },
+    async decide(id, body) {
+      const headers = { authorization: `Bearer ${operatorToken}`, 'content-type': 'application/json' }
+      const init = { method: 'POST', headers, body: JSON.stringify(body) }
+      const answer = await fetch(`${swarm.gateway.url()}/operator/api/requirements/${id}`, init)
+      return { status: answer.status, body: (await answer.json()) as Waiting & { detail?: string } }
+    },
+    answersTo(objectId) {
+      return swarm.gateway.simulation.fediverse.received.flatMap(({ activity: { object } }) => {
+        const note = object as { inReplyTo?: string } | undefined
+        return note?.inReplyTo === objectId ? [JSON.stringify(note)] : []
+      })
+    },
+    async readAction(agent) {
+      const { records } = swarm.gateway.gateway().store as unknown as {
+        readonly records: { list(kind: string, owner: string): Promise<readonly { readonly value: PendingAction }[]> }
+      }
+      const [newest] = await records.list('pending-action', `agent:${agent}`)
+      if (!newest) throw new Error('there is no action')
+      return newest.value
+    },
+    async close() {
+      process.env.TILL = ''
+      await swarm.close()
+    },
+  }
+}
+
+function readLines(path: string): readonly string[] {
+  try {
+    return readFileSync(path, 'utf8').trim().split('\n')
+  } catch {
+    return []
+  }
+}
+
+let count = 0
+export const newName = (what: string) => `${what}-${++count}`
+
+interface Resume {
+  readonly interruptId: string
+  readonly status: 'resolved' | 'cancelled'
+  readonly payload?: unknown
+}
+
+/** A chat by the real client, which refuses a stream that breaks a rule. */
+export function openChat(url: string, token: string, threadId = newName('thread')): HttpAgent {
+  return new HttpAgent({ url, headers: { authorization: `Bearer ${token}` }, threadId })
+}
+
+/** One run: all of its events, and what the client made of them. */
+export async function runChat(chat: HttpAgent, resume: readonly Resume[] = []): Promise<readonly BaseEvent[]> {
+  const events: BaseEvent[] = []
+  await withoutWarnings(() =>
+    chat.runAgent(
+      { runId: newName('run'), ...(resume.length > 0 && { resume: [...resume] as never }) },
+      {
+        onEvent: ({ event }) => void events.push(event),
+        onRunFailed: ({ error }) => {
+          throw error
+        },
+      },
+    ),
+  )
+  return events
+}
+
+export const findEvents = (events: readonly BaseEvent[], type: string) => events.filter(event => event.type === type)
+
+export interface Interrupted {
+  readonly type: string
+  readonly interrupts?: readonly { readonly id: string; readonly [member: string]: unknown }[]
+}
+
+/** How a run ended. */
+export function outcomeOf(events: readonly BaseEvent[]): Interrupted {
+  const { type, outcome } = events.at(-1) as unknown as { readonly type: string; readonly outcome?: Interrupted }
+  return outcome ?? { type }
+}

@@ -1,0 +1,107 @@
+import { join } from 'node:path'
+import type { TestGateway } from './gateway.ts'
+import { eventually, openTestGateway } from './gateway.ts'
+
+interface Confided {
+  readonly past: readonly string[]
+  readonly kept: readonly string[]
+  readonly knows: readonly string[]
+}
+
+const confidant = join(import.meta.dirname, '../agents/people/confidant.ts')
+
+export type PeopleTestGateway = Awaited<ReturnType<typeof openPeople>>
+
+/** A gateway with an agent that shares all, one that shares nothing, one that links nobody; and ways to write to them alone. */
+export async function openPeople(overrides: Record<string, unknown> = {}) {
+  const gateway: TestGateway = await openTestGateway(() => ({
+    agents: {
+      desk: { use: confidant, people: { link: true, share: 'history+state' } },
+      quiet: { use: confidant, people: { link: true } },
+      plain: { use: confidant },
+    },
+    ...overrides,
+  }))
+  const { fediverse, mail } = gateway.simulation
+
+  async function dm(
+    text: string,
+    { from = 'alice@mastodon.test', to = 'desk', inReplyTo, visibility = 'direct' }: Options = {},
+  ) {
+    const sent = await fediverse.deliver({ to: `${to}@agents.test`, text, from, inReplyTo, visibility })
+    const { activity } = await fediverse.awaitReply(sent.objectId, 30_000)
+    const { content, id, to: audience } = activity.object as { content: string; id: string; to: string[] }
+    return { text: toText(content), thread: id, audience, id: sent.activityId }
+  }
+
+  async function write(text: string, { from = 'alice@alice.test', to = 'desk', inReplyTo, ...rest }: Options = {}) {
+    const plan = { to: `${to}@agents.test`, text, from, subject: 'hello', inReplyTo, ...rest }
+    const sent = await mail.deliver(plan)
+    const received = await mail.awaitReply(sent.mail.messageId, 30_000)
+    return { text: (received.text ?? '').trim(), thread: received.messageId, id: sent.mail.messageId }
+  }
+
+  return {
+    gateway,
+    dm,
+    write,
+    /** The newest code that was mailed to somebody. */
+    mailedCode: async (to: string, count = 1) =>
+      eventually(async () => {
+        const found = gateway.simulation.mail.received.filter(
+          ({ envelope, text }) => envelope.to.includes(to) && codeOf(text ?? ''),
+        )
+        return found.length >= count && codeOf(found.at(-1)?.text ?? '')
+      }),
+    /** The newest code that somebody was sent as a direct message. */
+    postedCode: async (to: string, count = 1) =>
+      eventually(async () => {
+        const found = fediverse.received.filter(({ activity, verified }) => {
+          const note = activity.object as { content?: string; to?: string[] } | undefined
+          return verified && note?.to?.includes(to) && codeOf(toText(note.content ?? ''))
+        })
+        const last = found.at(-1)?.activity.object as { content: string } | undefined
+        return found.length >= count && last && codeOf(toText(last.content))
+      }),
+    codesTo: (to: string) =>
+      gateway.simulation.mail.received.filter(({ envelope, text }) => envelope.to.includes(to) && codeOf(text ?? ''))
+        .length,
+    async linkMail(address = 'alice@alice.test', options: Options = {}) {
+      const before = gateway.simulation.mail.received.filter(
+        ({ envelope, text }) => envelope.to.includes(address) && codeOf(text ?? ''),
+      ).length
+      const asked = await dm(`link ${address}`, options)
+      const code = await this.mailedCode(address, before + 1)
+      return { asked, code, confirmed: await dm(`confirm ${code}`, options) }
+    },
+    close: () => gateway.close(),
+  }
+}
+
+interface Options {
+  readonly from?: string
+  readonly to?: string
+  readonly inReplyTo?: string | undefined
+  readonly visibility?: 'public' | 'direct' | 'followers'
+  readonly sign?: boolean
+  readonly headers?: Readonly<Record<string, string>>
+  readonly subject?: string
+  readonly signedFields?: readonly string[]
+  readonly date?: Date
+}
+
+const codeOf = (text: string) => /\b[2-9A-HJ-NP-Z]{5}-[2-9A-HJ-NP-Z]{5}\b/.exec(text)?.[0]
+
+export const readConfided = (text: string): Confided => JSON.parse(text.slice(text.indexOf('{'))) as Confided
+
+function toText(html: string): string {
+  return html
+    .replace(/<br\s*\/?>|<\/p>/g, '\n')
+    .replace(/<[^>]+>/g, '')
+    .replace(/&quot;/g, '"')
+    .replace(/&#39;/g, "'")
+    .replace(/&lt;/g, '<')
+    .replace(/&gt;/g, '>')
+    .replace(/&amp;/g, '&')
+    .trim()
+}

@@ -1,0 +1,105 @@
+import { hash } from 'node:crypto'
+import type { Complete, ModelReply, ModelServer } from '@postern/agents/test-model-server'
+import { call, openModelServer, say } from '@postern/agents/test-model-server'
+import type { TestGateway } from './gateway.ts'
+import { openTestGateway, operatorToken } from './gateway.ts'
+import { judgeStream, parseEvents } from './web-gateway.ts'
+
+export { call, say }
+
+export const annsToken = 'token-of-ann-for-the-tests'
+
+/** Who of the swarm is asked, by the first line of its prompt. */
+export function memberOf(request: Parameters<Complete>[0]): string {
+  const system = request.body.messages[0]
+  return /^I am (\w+)\./m.exec(String(system?.content))?.[1] ?? 'nobody'
+}
+
+/** The last thing the model is told, as text. */
+export function lastOf(request: Parameters<Complete>[0]): string {
+  return String(request.body.messages.at(-1)?.content)
+}
+
+export interface SwarmGateway {
+  readonly gateway: TestGateway
+  readonly model: ModelServer
+  operate<Answer>(path: string, body?: unknown): Promise<Answer>
+  close(): Promise<void>
+}
+
+/** A web chat with the swarm, as Ann. */
+interface SwarmChat {
+  post(path: string, body: object): Promise<Response>
+  /** Everything that is told of a run, as one text. */
+  run(threadId: string, content: string, runId?: string): Promise<string>
+  begin(threadId: string, content: string, runId?: string): Promise<Response>
+}
+
+let count = 0
+/** Unlike all others. */
+export const nameOne = (what: string) => `${what}-${++count}`
+
+export function openSwarmChat(swarm: Pick<SwarmGateway, 'gateway'>, agent = 'desk'): SwarmChat {
+  function post(path: string, body: object): Promise<Response> {
+    const headers = { 'content-type': 'application/json', authorization: `Bearer ${annsToken}` }
+    const url = `${swarm.gateway.url()}/api/v1/agents/${agent}/${path}`
+    return fetch(url, { method: 'POST', headers, body: JSON.stringify(body) })
+  }
+  const begin: SwarmChat['begin'] = (threadId, content, runId = nameOne('run')) =>
+    post('runs', { threadId, runId, messages: [{ id: nameOne('msg'), role: 'user', content }] })
+  async function run(...given: Parameters<SwarmChat['begin']>): Promise<string> {
+    const text = await (await begin(...given)).text()
+    await judgeStream(text, parseEvents(text))
+    return text
+  }
+  return { post, begin, run }
+}
+
+type Script = (member: string, last: string, request: Parameters<Complete>[0]) => ModelReply | Promise<ModelReply>
+
+/** The swarm `desk`: triage hands over to refunds; whatever its members' models say is scripted. */
+export function describeSwarm(base_url: string, members: object = {}): Record<string, unknown> {
+  return {
+    use: 'swarm',
+    default_agent: 'triage',
+    model: { base_url, model: 'stub' },
+    members: {
+      triage: { prompt: 'I am triage.', navigates_to: ['refunds', 'human'], description: 'Finds out what it is about' },
+      refunds: {
+        prompt: 'I am refunds.',
+        description: 'Gives money back',
+        tools: '../agents/asking/till.ts',
+        tool_policies: { refund: 'preview', burn: 'forbidden' },
+        navigates_to: ['triage'],
+      },
+      human: { operator: true, timeout: '60s' },
+      ...members,
+    },
+  }
+}
+
+export async function openSwarmGateway(script: Script, overrides: Record<string, unknown> = {}): Promise<SwarmGateway> {
+  const model = await openModelServer(request => script(memberOf(request), lastOf(request), request))
+  const web = {
+    enabled: true,
+    trace: true,
+    auth: { tokens: [{ name: 'ann', sha256: hash('sha256', annsToken) }] },
+  }
+  const agents = { desk: describeSwarm(model.baseUrl) }
+  const gateway = await openTestGateway(() => ({ web, agents, default_agent: 'desk', ...overrides }))
+  return {
+    gateway,
+    model,
+    async operate<Answer>(path: string, body?: unknown) {
+      const headers = { authorization: `Bearer ${operatorToken}`, 'content-type': 'application/json' }
+      const init = body === undefined ? { headers } : { method: 'POST', headers, body: JSON.stringify(body) }
+      const answer = await fetch(`${gateway.url()}/operator/api${path}`, init)
+      if (!answer.ok) throw new Error(`${path}: ${answer.status} ${await answer.text()}`)
+      return (await answer.json()) as Answer
+    },
+    async close() {
+      await gateway.close()
+      await model.close()
+    },
+  }
+}

@@ -1,0 +1,63 @@
+import { mkdtempSync, readFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { openModelServer } from '@postern/agents/test-model-server'
+import { expect } from 'vitest'
+import type { KilledGateway } from './killed-gateway.ts'
+import { openKilledGateway } from './killed-gateway.ts'
+import { call, lastOf, say } from './swarm-gateway.ts'
+
+/** A shop whose model calls a tool that has to be allowed first, and that writes down when it begins and when it is done. */
+export interface TillGateway extends KilledGateway {
+  post(text: string): Promise<{ readonly objectId: string }>
+  /** What was said of the till, to a post. */
+  answersTo(objectId: string): readonly string[]
+  /** The tool has run for an order once at most, and the answer says no more than is known; what it says. */
+  expectOneRing(order: string, answer: string): 'made' | 'unknown'
+  /** What the tool has written down, a line each. */
+  rings(): readonly string[]
+}
+
+/** `shop`: of the agent's configuration. */
+export async function openTillGateway(shop: Readonly<Record<string, unknown>>): Promise<TillGateway> {
+  const model = await openModelServer(request => {
+    const last = lastOf(request)
+    if (request.body.messages.at(-1)?.role === 'tool') return say(`The till says ${last}`)
+    return call('refund', { order: /please refund (\d+)/.exec(last)?.[1] ?? '' })
+  })
+  const directory = mkdtempSync(join(tmpdir(), 'postern-killed-'))
+  const till = join(directory, 'till')
+  process.env.TILL = till
+  process.env.TILL_WAIT = '40'
+  const tools = fileURLToPath(new URL('../agents/asking/till.ts', import.meta.url))
+  const agents = { shop: { use: 'openai', base_url: model.baseUrl, model: 'stub', tools, ...shop } }
+  const gateway = await openKilledGateway({ overrides: { agents }, directory })
+  const rings = () => readFileSync(till, 'utf8').split('\n')
+  return {
+    ...gateway,
+    post: text => gateway.simulation.fediverse.deliver({ to: '@shop@agents.test', text, visibility: 'direct' }),
+    answersTo: objectId =>
+      gateway.simulation.fediverse.received.flatMap(({ activity: { object } }) => {
+        const note = object as { inReplyTo?: string; content?: string } | undefined
+        return note?.inReplyTo === objectId && note.content?.includes('The till says') ? [note.content] : []
+      }),
+    rings,
+    expectOneRing(order, answer) {
+      const begun = rings().filter(line => line === `begun ${order}`).length
+      expect(begun).toBeLessThanOrEqual(1)
+      if (!answer.includes('refunded')) {
+        expect(answer).toContain('Whether it took effect is not known.')
+        return 'unknown'
+      }
+      expect([begun, rings().includes(`done ${order}`)]).toEqual([1, true])
+      return 'made'
+    },
+    async close() {
+      delete process.env.TILL
+      delete process.env.TILL_WAIT
+      await gateway.close()
+      await model.close()
+    },
+  }
+}

@@ -1,0 +1,161 @@
+import { hash } from 'node:crypto'
+import type { BaseEvent } from '@ag-ui/client'
+import { HttpAgent } from '@ag-ui/client'
+import { EventSchema } from '@ag-ui/core/schemas'
+import type { Simulation } from '@postern/simulation'
+import { expect, vi } from 'vitest'
+import type { TestGateway } from './gateway.ts'
+import { openTestGateway, origin } from './gateway.ts'
+
+/** A gateway with its chat open for two people, who are known by their tokens. */
+export interface WebGateway {
+  readonly gateway: TestGateway
+  call(path: string, init?: RequestInit & { as?: Person }): Promise<Response>
+  /** With a JSON body; the answer's status and JSON. */
+  ask(method: string, path: string, body?: unknown, as?: Person): Promise<{ status: number; json: Answer }>
+  postRun(body: object | string | Uint8Array, headers?: Record<string, string>, as?: Person): Promise<Response>
+  /** One message of a person's; where it is not said otherwise in a thread of its own. */
+  say(content: unknown, place?: RunPlace): Promise<BaseEvent[]>
+  readHistory(threadId: string, query?: string): Promise<readonly HistoryRow[]>
+  upload(bytes: Uint8Array, fields?: { fileName?: string; threadId?: string }): Promise<UploadedFile>
+  /** An address of the gateway's own as it is reached here. */
+  local(url: string): string
+  close(): Promise<void>
+}
+
+export type Person = 'ann' | 'bob'
+// biome-ignore lint/suspicious/noExplicitAny: answers of many routes, looked at by assertions alone
+export type Answer = any
+
+export interface RunPlace {
+  readonly threadId?: string
+  readonly runId?: string
+  readonly id?: string
+  readonly [member: string]: unknown
+}
+
+interface HistoryRow {
+  readonly id: string
+  readonly seq: number
+  readonly role: string
+  readonly content: string
+  readonly metadata: Readonly<Record<string, Answer>>
+  readonly timestamp: string
+}
+
+interface UploadedFile {
+  readonly bucket: string
+  readonly path: string
+  readonly mime_type: string
+  readonly url: string
+  readonly expires_at: string
+}
+
+const tokenOf = (who: Person) => `token-of-${who}-for-the-tests`
+/** Of the configuration, beside the chat's own; in a world that may have further hosts. */
+export type Overrides = Record<string, unknown> | ((simulation: Simulation) => Record<string, unknown>)
+const chatter = { agents: { chat: { use: '../agents/chat/chatter.ts' } }, default_agent: 'chat' }
+
+let count = 0
+export const name = (what: string) => `${what}-${++count}`
+
+export async function openWebGateway(web: object = {}, overrides: Overrides = {}): Promise<WebGateway> {
+  const people = ['ann', 'bob'] as const
+  const tokens = people.map(who => ({ name: who, sha256: hash('sha256', tokenOf(who)) }))
+  const gateway = await openTestGateway(simulation => {
+    const more = typeof overrides === 'function' ? overrides(simulation) : overrides
+    return { web: { enabled: true, auth: { tokens }, ...web }, ...chatter, ...more }
+  })
+
+  const call: WebGateway['call'] = (path, { as = 'ann', ...init } = {}) => {
+    const headers = new Headers(init.headers)
+    headers.set('authorization', `Bearer ${tokenOf(as)}`)
+    return fetch(`${gateway.url()}${path}`, { ...init, headers })
+  }
+  const postRun: WebGateway['postRun'] = (body, headers = {}, as = 'ann') => {
+    const bytes = typeof body === 'string' || body instanceof Uint8Array ? body : JSON.stringify(body)
+    return call('/api/v1/agent/runs', { as, method: 'POST', headers, body: bytes as BodyInit })
+  }
+  return {
+    gateway,
+    call,
+    async ask(method, path, body, as = 'ann') {
+      const answer = await call(path, { as, method, ...(body !== undefined && { body: JSON.stringify(body) }) })
+      return { status: answer.status, json: await answer.json() }
+    },
+    postRun,
+    async say(content, { threadId = name('thread'), runId = name('run'), id = name('msg'), ...more } = {}) {
+      const messages = [{ id, role: 'user', content }]
+      return readEvents(await postRun({ threadId, runId, messages, ...more }))
+    },
+    async readHistory(threadId, query = '') {
+      const answer = await call(`/api/v1/agent/history?threadId=${encodeURIComponent(threadId)}${query}`)
+      expect(answer.status).toBe(200)
+      return ((await answer.json()) as { messages: readonly HistoryRow[] }).messages
+    },
+    async upload(bytes, { fileName = 'img.jpg', threadId = name('thread') } = {}) {
+      const form = new FormData()
+      form.set('file', new File([new Uint8Array(bytes)], fileName))
+      form.set('threadId', threadId)
+      const answer = await call('/api/v1/agent/attachments', { method: 'POST', body: form })
+      expect(answer.status).toBe(200)
+      return (await answer.json()) as UploadedFile
+    },
+    local: url => url.replace(origin, gateway.url()),
+    close: () => gateway.close(),
+  }
+}
+
+/** The events of a stream as they came, each checked by the schemas of AG-UI 1.0, and all of them by the real client. */
+export async function readEvents(response: Response): Promise<BaseEvent[]> {
+  expect(response.status).toBe(200)
+  const text = await response.text()
+  const events = parseEvents(text)
+  await judgeStream(text, events)
+  return events
+}
+
+/** C-13: the client refuses a stream that breaks a rule, and says what it has left out of one. */
+export async function judgeStream(text: string, events: readonly BaseEvent[]): Promise<void> {
+  const { threadId, runId } = events[0] as unknown as { readonly threadId: string; readonly runId: string }
+  const headers = { 'content-type': 'text/event-stream' }
+  const client = new HttpAgent({
+    url: 'http://judge.test/',
+    threadId,
+    fetch: async () => new Response(text, { headers }),
+  })
+  const seen: string[] = []
+  await withoutWarnings(() => client.runAgent({ runId }, { onEvent: ({ event }) => void seen.push(event.type) }))
+  expect(seen).toEqual(typesOf(events))
+}
+
+/** C-13: what the client has to say of a stream that it follows, such as what it has left out of it. */
+export async function withoutWarnings<Result>(run: () => Promise<Result>): Promise<Result> {
+  const warnings = [vi.spyOn(console, 'warn'), vi.spyOn(console, 'error')]
+  const result = await run()
+  for (const { mock } of warnings) expect(mock.calls).toEqual([])
+  return result
+}
+
+export function parseEvents(text: string): BaseEvent[] {
+  const lines = text.split('\n\n').filter(line => line.startsWith('data: '))
+  return lines.map(line => EventSchema.parse(JSON.parse(line.slice(6))) as BaseEvent)
+}
+
+export const typesOf = (events: readonly BaseEvent[]) => events.map(({ type }) => type as string)
+
+/** The events of a run in which one piece of text is said, and its end. */
+export const typesOfSpokenRun = (end: 'RUN_FINISHED' | 'RUN_ERROR') => [
+  'RUN_STARTED',
+  'STEP_STARTED',
+  'TEXT_MESSAGE_START',
+  'TEXT_MESSAGE_CONTENT',
+  'TEXT_MESSAGE_END',
+  'STEP_FINISHED',
+  end,
+]
+
+export const findEvent = (events: readonly BaseEvent[], type: string): Answer =>
+  events.find(event => event.type === type)
+
+export const jpeg = Buffer.from('ffd8ffe000104a46494600010100000100010000ffd9', 'hex')

@@ -1,0 +1,50 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { tmpdir } from 'node:os'
+import { text } from 'node:stream/consumers'
+import { fileURLToPath } from 'node:url'
+import { expect, test } from 'vitest'
+
+const program = fileURLToPath(new URL('../../bin/postern.mjs', import.meta.url))
+const tell = 'console.log(JSON.stringify([process.pid, process.env.MALLOC_MMAP_THRESHOLD_, process.execArgv[0]]))'
+const flag = '--max-semi-space-size=8'
+
+/** What each program that this process becomes says of itself; there is no configuration to go on with. */
+async function launch(command: string, environment: NodeJS.ProcessEnv = {}) {
+  const args = [
+    flag,
+    '--import',
+    `data:text/javascript,${encodeURIComponent(tell)}`,
+    program,
+    command,
+    '--config',
+    'none',
+  ]
+  const { MALLOC_MMAP_THRESHOLD_: _, ...env } = process.env
+  const child = spawn(process.execPath, args, { cwd: tmpdir(), env: { ...env, ...environment } })
+  child.stderr.resume()
+  const [output] = await Promise.all([text(child.stdout), once(child, 'exit')])
+  const lines = output.split('\n').filter(line => line.startsWith('['))
+  return { pid: child.pid, told: lines.map(line => JSON.parse(line)) }
+}
+
+test.runIf(process.platform === 'linux')(
+  'a gateway that starts gives memory back to the system, as the same process',
+  async () => {
+    const { pid, told } = await launch('start')
+    expect(told).toEqual([
+      [pid, null, flag],
+      [pid, '131072', flag],
+    ])
+  },
+)
+
+test.runIf(process.platform === 'linux')('what the operator says about memory stays', async () => {
+  const { pid, told } = await launch('start', { MALLOC_MMAP_THRESHOLD_: '1000000' })
+  expect(told.at(-1)).toEqual([pid, '1000000', flag])
+})
+
+test('a command that does not serve begins once', async () => {
+  const { told } = await launch('status')
+  expect(told).toHaveLength(1)
+})

@@ -1,0 +1,95 @@
+import { mkdtempSync, readFileSync, writeFileSync } from 'node:fs'
+import type { AddressInfo } from 'node:net'
+import { createServer } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
+import { expect, onTestFinished, test } from 'vitest'
+import { createGatewayProcess } from '../setup/gateway-process.ts'
+import { mountSmallDisk } from '../setup/small-disk.ts'
+
+/** What a gateway with this configuration says when it cannot start. */
+async function failToStart(changed: object): Promise<string> {
+  const directory = mkdtempSync(join(tmpdir(), 'postern-start-'))
+  const config = join(directory, 'postern.config.json')
+  const own = { dev: true, data: directory, listen: { port: 0 }, email: { listen: { port: 0, protocol: 'smtp' } } }
+  writeFileSync(config, JSON.stringify({ ...own, ...changed }))
+  const gateway = createGatewayProcess(config)
+  onTestFinished(() => gateway.kill())
+  return gateway.start().then(
+    () => 'it started',
+    (error: Error) => error.message,
+  )
+}
+
+async function takePort(): Promise<number> {
+  const taken = createServer().listen(0, '127.0.0.1')
+  onTestFinished(() => void taken.close())
+  await new Promise<void>(resolve => taken.once('listening', () => resolve()))
+  return (taken.address() as AddressInfo).port
+}
+
+test('a gateway that cannot have its port says so and ends', async () => {
+  const port = await takePort()
+  const fix = 'Free the port, or set listen.port (POSTERN_LISTEN_PORT) to another one.'
+  expect(await failToStart({ listen: { port } })).toContain(
+    `the gateway ended with 1: listen: cannot listen on 127.0.0.1:${port} (EADDRINUSE). ${fix}\n`,
+  )
+})
+
+test('so does one whose mail port is taken', async () => {
+  const port = await takePort()
+  const fix = 'Free the port, or set email.listen.port (POSTERN_EMAIL_LISTEN_PORT) to another one.'
+  expect(await failToStart({ email: { listen: { port, protocol: 'smtp' } } })).toContain(
+    `the gateway ended with 1: email.listen: cannot listen on 127.0.0.1:${port} (EADDRINUSE). ${fix}\n`,
+  )
+})
+
+test('so does one that cannot make its data directory', async () => {
+  expect(await failToStart({ data: '/dev/null' })).toContain(
+    'the gateway ended with 1: data: "/dev/null" cannot be made a directory. Name a directory that exists or can be made.\n',
+  )
+})
+
+test('so does one whose database is none, or damaged', async () => {
+  const data = mkdtempSync(join(tmpdir(), 'postern-start-'))
+  const file = join(data, 'postern.db')
+  writeFileSync(file, 'no database at all, but long enough to be taken for one'.repeat(100))
+  const none = await failToStart({ data })
+  expect(none).toContain(
+    `the gateway ended with 1: data: "${file}" is no database (file is not a database). It must be`,
+  )
+  expect(none).not.toContain('    at ')
+  const db = new DatabaseSync(`${file}.made`)
+  db.exec(`CREATE TABLE t (text TEXT); WITH RECURSIVE n (i) AS (VALUES (1) UNION ALL SELECT i + 1 FROM n WHERE i < 5000)
+    INSERT INTO t SELECT i || hex(randomblob(20)) FROM n`)
+  db.close()
+  const bytes = readFileSync(`${file}.made`).fill(0xee, 8_192)
+  writeFileSync(file, bytes)
+  const damaged = await failToStart({ data })
+  expect(damaged).toMatch(/the gateway ended with 1: data: ".*" is damaged \(.*\)\. Put it back from a backup/)
+  expect(damaged).not.toContain('    at ')
+}, 60_000)
+
+test('so does one whose database is gone, though it has worked with one', async () => {
+  const data = mkdtempSync(join(tmpdir(), 'postern-start-'))
+  writeFileSync(join(data, 'postern.db.marker'), '{"starts":3}\n')
+  const told = await failToStart({ data })
+  expect(told).toContain('is gone, and')
+  expect(told).toContain('Put the database back from a backup; to begin anew without it, remove')
+})
+
+test('so does one whose disk is full', async () => {
+  const disk = mountSmallDisk(2)
+  if (!disk) return
+  onTestFinished(() => disk.remove())
+  disk.fill()
+  // The database is the first thing written where the token is configured, and is kept there otherwise.
+  for (const token of [{}, { operator_token: 'of the tests' }]) await checkFullDisk({ data: disk.directory, ...token })
+}, 60_000)
+
+async function checkFullDisk(config: object): Promise<void> {
+  const told = await failToStart(config)
+  expect(told).toMatch(/the gateway ended with 1: data: .*(disk is full|ENOSPC)/)
+  expect(told).not.toContain('    at ')
+}

@@ -1,0 +1,157 @@
+import { spawn } from 'node:child_process'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { expect, onTestFinished, test, vi } from 'vitest'
+import { createDocsFolder } from '../docs/folder.ts'
+import { createGatewayProcess } from '../setup/gateway-process.ts'
+
+// Each step is a process of its own, and a busy machine starts them slowly.
+vi.setConfig({ testTimeout: 240_000 })
+
+// What people meet in their first minutes: their own folder, with or without files, and the program in it.
+
+const program = fileURLToPath(new URL('../../bin/postern.mjs', import.meta.url))
+
+interface Program {
+  readonly printed: () => string
+  readonly ended: Promise<number | null>
+}
+
+function spawnPostern(folder: string, args: readonly string[]): Program {
+  const ports = { POSTERN_LISTEN_PORT: '0', POSTERN_EMAIL_LISTEN_PORT: '0' }
+  const child = spawn(process.execPath, [program, ...args], { cwd: folder, env: { ...process.env, ...ports } })
+  let text = ''
+  for (const stream of [child.stdout, child.stderr]) stream.on('data', chunk => (text += String(chunk)))
+  const ended = new Promise<number | null>(resolve => child.once('close', resolve))
+  onTestFinished(async () => {
+    child.kill('SIGTERM')
+    await ended
+  })
+  return { printed: () => text, ended }
+}
+
+/** Runs a command beside the gateway to its end. */
+async function run(folder: string, ...args: readonly string[]): Promise<string> {
+  const { printed, ended } = spawnPostern(folder, args)
+  await ended
+  return printed()
+}
+
+async function startDev(folder: string): Promise<Program> {
+  const dev = spawnPostern(folder, ['dev'])
+  await expect.poll(dev.printed, { timeout: 60_000 }).toContain('Then: npx postern messages')
+  return dev
+}
+
+test('"dev" in an empty folder answers with the built-in agents, and "show 1" shows the message', async () => {
+  const folder = createDocsFolder({})
+  await startDev(folder)
+  expect(await run(folder, 'send', '--via', 'activitypub', '--to', 'echo', 'hello')).toContain('answered')
+  for (const id of ['1', '#1']) expect(await run(folder, 'show', id)).toMatch(/^message\n {2}#1 /)
+})
+
+const esAgent = (words: string) => `import { basename } from 'node:path'\nimport { words } from './words${words}'\n
+export const handle = () => basename('/x/' + words)\n`
+
+test('agents and configuration load as modules in a folder whose package.json says "commonjs"', async () => {
+  const config = {
+    agents: {
+      ts: { use: './agents/a.ts' },
+      js: { use: './agents/b.js' },
+      old: { use: './agents/old.js' },
+    },
+  }
+  const folder = createDocsFolder({
+    'package.json': '{ "name": "theirs", "type": "commonjs" }',
+    'postern.config.ts': `import type {} from 'node:path'\nexport default ${JSON.stringify(config)}\n`,
+    'agents/a.ts': esAgent('.ts'),
+    'agents/words.ts': "export const words: string = 'from TypeScript'\n",
+    'agents/b.js': esAgent('.js'),
+    'agents/words.js': "export const words = 'from JavaScript'\n",
+    'agents/old.js':
+      "const { basename } = require('node:path')\nmodule.exports = { handle: () => basename('/x/from CommonJS') }\n",
+  })
+  await startDev(folder)
+  for (const [agent, words] of [
+    ['ts', 'from TypeScript'],
+    ['js', 'from JavaScript'],
+    ['old', 'from CommonJS'],
+  ]) {
+    expect(await run(folder, 'send', '--via', 'a2a', '--to', agent ?? '', 'hello')).toContain(`answered  ${words}`)
+  }
+})
+
+test.each([
+  [
+    'a.ts',
+    'export function handle(message: unknown) {\n  return "hi" +\n}\n',
+    'agents/a.ts:3:1 has a syntax error (Expression expected)',
+  ],
+  [
+    'b.js',
+    'export function handle() {\n  return "hi" +\n}\n',
+    "agents/b.js:3:1 has a syntax error (Unexpected token '}')",
+  ],
+  [
+    'c.mjs',
+    'export const a = 1\nlet a = 2\n',
+    "agents/c.mjs:2:5 has a syntax error (Identifier 'a' has already been declared)",
+  ],
+  [
+    'd.ts',
+    "import './broken.js'\nexport const handle = () => ''\n",
+    "agents/broken.js:1:11 has a syntax error (Unexpected token ';')",
+  ],
+  [
+    'e.ts',
+    "export const handle = () => ''\n\n  throw new Error('no database')\n",
+    'no database (thrown at agents/e.ts:3:9)',
+  ],
+])('an agent file that does not load is named with file, line and column (%s)', async (name, source, problem) => {
+  const folder = createDocsFolder({
+    'package.json': '{ "type": "commonjs" }',
+    'postern.config.json': JSON.stringify({ agents: { desk: { use: `../agents/${name}` } } }),
+    [`agents/${name}`]: source,
+    'agents/broken.js': 'let wrong=;export { wrong }\n',
+  })
+  expect(await run(folder, 'dev')).toContain(`agents.desk.use: "../agents/${name}" cannot be loaded: ${problem}. `)
+})
+
+test('"dev" makes up the secrets that are not set, says so, and the commands beside it work', async () => {
+  const folder = createDocsFolder({
+    'postern.config.json': JSON.stringify({
+      origin: { env: 'FIRST_ORIGIN' },
+      operator_token: { env: 'FIRST_TOKEN' },
+      agents: {
+        echo: { use: 'builtin:echo' },
+        py: { use: 'webhook', url: 'http://127.0.0.1:9/', secret: { env: 'FIRST_SECRET' } },
+        sh: { use: 'webhook', url: 'http://127.0.0.1:9/', secret: { env: 'FIRST_SECRET' } },
+      },
+    }),
+  })
+  const { printed } = await startDev(folder)
+  const [, value] = /FIRST_SECRET=(\S{43}) {2}\(agents\.py\.secret\)/.exec(printed()) ?? []
+  expect(value).toBeDefined()
+  expect(printed()).toContain(`FIRST_SECRET=${value}  (agents.sh.secret)`)
+  expect(printed()).not.toContain('FIRST_TOKEN=')
+  expect(await run(folder, 'messages')).toBe('none\n')
+})
+
+test('"start" tells everything that is missing at once, each with its fix', async () => {
+  const folder = createDocsFolder({
+    'postern.config.json': JSON.stringify({
+      agents: {
+        py: { use: 'webhook', url: 'http://127.0.0.1:9/', secret: { env: 'FIRST_SECRET' } },
+        sh: { use: 'webhook', url: 'http://127.0.0.1:9/', secret: { file: 'none' } },
+      },
+    }),
+  })
+  const gateway = createGatewayProcess(join(folder, 'postern.config.json'))
+  const { message } = (await gateway.start().catch((error: Error) => error)) ?? new Error('it started')
+  expect(message.match(/^ {2}\S+:/gm)).toEqual([
+    '  agents.py.secret:',
+    '  agents.sh.secret:',
+    '  origin:',
+    '  operator_token:',
+  ])
+})

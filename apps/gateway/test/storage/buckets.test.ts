@@ -1,0 +1,249 @@
+import { createHmac } from 'node:crypto'
+import type { IncomingMessage } from 'node:http'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { operatorToken, origin } from '../setup/gateway.ts'
+import type { WebGateway } from '../setup/web-gateway.ts'
+import { jpeg, name, openWebGateway } from '../setup/web-gateway.ts'
+
+// Files of people that lie elsewhere: in a project whose signed URLs count, and in a bucket that speaks S3.
+
+const project = 'https://xxx.supabase.co'
+const jwtSecret = 'the secret of that project, long enough'
+const seedPlace = { bucket: 'agent-files', path: 'agent-inputs/u/t/r/img.jpg' }
+
+interface Asked {
+  readonly host: string
+  readonly method: string
+  readonly url: string
+  readonly body: Buffer
+}
+
+/** Whatever host it is taken for, it remembers what it was asked. */
+async function openHost(answer: (asked: Asked) => { readonly status: number; readonly body?: Uint8Array | undefined }) {
+  const asked: Asked[] = []
+  const server = createServer(async (request, response) => {
+    const one = { host: String(request.headers.host), method: String(request.method), url: String(request.url) }
+    asked.push({ ...one, body: await readAll(request) })
+    const { status, body } = answer(asked.at(-1) as Asked)
+    response.writeHead(status).end(body)
+  })
+  await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
+  const { port } = server.address() as AddressInfo
+  return { port, asked, close: () => server.close().closeAllConnections() }
+}
+
+async function readAll(request: IncomingMessage): Promise<Buffer> {
+  const chunks: Buffer[] = []
+  for await (const chunk of request) chunks.push(chunk as Buffer)
+  return Buffer.concat(chunks)
+}
+
+const encodePath = (path: string) => path.split('/').map(encodeURIComponent).join('/')
+
+function signUrl(place: typeof seedPlace, { secret = jwtSecret, from = project, seconds = 60 } = {}) {
+  const claims = { url: `${place.bucket}/${place.path}`, exp: Math.floor(Date.now() / 1000) + seconds }
+  const signed = [{ alg: 'HS256' }, claims]
+    .map(part => Buffer.from(JSON.stringify(part)).toString('base64url'))
+    .join('.')
+  const token = `${signed}.${createHmac('sha256', secret).update(signed).digest('base64url')}`
+  return `${from}/storage/v1/object/sign/${place.bucket}/${encodePath(place.path)}?token=${token}`
+}
+
+/** The original format's example, with its address. */
+const seedBody = (url: string, part: object = { type: 'binary', mimeType: 'image/jpeg', url }) => ({
+  threadId: 'thread-123',
+  runId: name('run'),
+  messages: [{ id: 'msg-1', role: 'user', content: [{ type: 'text', text: '帮我看看这张图' }, part] }],
+})
+
+describe('a project whose signed URLs count', () => {
+  let web: WebGateway
+  let host: Awaited<ReturnType<typeof openHost>>
+
+  beforeAll(async () => {
+    host = await openHost(() => ({ status: 200, body: jpeg }))
+    web = await openWebGateway({ supabase: { project, jwt_secret: jwtSecret } }, ({ network }) => {
+      Object.assign(network.loopback, { 'xxx.supabase.co': host.port, 'elsewhere.example': host.port })
+      return {}
+    })
+  })
+  afterAll(async () => {
+    await web.close()
+    host.close()
+  })
+
+  const post = async (body: object) => {
+    const answer = await web.postRun(body)
+    expect(answer.status).toBe(200)
+    return answer.text()
+  }
+
+  test('C-02, C-03, C-04: the original example, word for word, stores what the original stores; so does a part of 1.0', async () => {
+    const url = signUrl(seedPlace)
+    const image = { type: 'image', source: { type: 'url', value: url, mimeType: 'image/jpeg' } }
+    const bodies = [seedBody(url), { ...seedBody(url, image), threadId: 'thread-124' }]
+    for (const body of bodies) {
+      await post(body)
+      const [first] = await web.readHistory(body.threadId)
+      expect(first).toEqual({
+        id: 'msg-1',
+        seq: 1,
+        role: 'user',
+        content: '帮我看看这张图',
+        metadata: { run_id: body.runId, user_message_attachments: { ...seedPlace, mime_type: 'image/jpeg' } },
+        timestamp: expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z$/),
+      })
+    }
+    // Fetched once, and kept: the project may forget it.
+    expect(host.asked).toHaveLength(1)
+    const { json } = await web.ask('GET', `/api/v1/agent/attachments/signed-url?${new URLSearchParams(seedPlace)}`)
+    expect(json).toMatchObject(seedPlace)
+    expect(Buffer.from(await (await fetch(web.local(json.url))).arrayBuffer())).toEqual(jpeg)
+    const other = await web.ask(
+      'GET',
+      `/api/v1/agent/attachments/signed-url?${new URLSearchParams(seedPlace)}`,
+      undefined,
+      'bob',
+    )
+    expect([other.status, other.json.detail]).toEqual([404, 'Cannot sign attachment: there is none of yours'])
+  })
+
+  test('C-02: with the original’s own token, which proves nothing, it runs all the same, with a link', async () => {
+    const before = host.asked.length
+    const url = `${project}/storage/v1/object/sign/agent-files/agent-inputs/u/t/r/img.jpg?token=xxx`
+    const told = await post({ ...seedBody(url), threadId: name('thread') })
+    expect(told).toContain('RUN_FINISHED')
+    expect(host.asked).toHaveLength(before)
+  })
+
+  test.each(['a b/ü/帮.jpg', 'x%2Fy/100%.jpg', "quote'(1)/+&=.jpg"])(
+    'C-08: the path %s survives, there and back',
+    async path => {
+      const threadId = name('thread')
+      const place = { bucket: 'agent-files', path }
+      await post({ ...seedBody(signUrl(place)), threadId })
+      const [first] = await web.readHistory(threadId)
+      expect(first?.metadata.user_message_attachments).toEqual({ ...place, mime_type: 'image/jpeg' })
+      expect(host.asked.at(-1)?.url.split('?')[0]).toBe(`/storage/v1/object/sign/agent-files/${encodePath(path)}`)
+      const { json } = await web.ask('GET', `/api/v1/agent/attachments/signed-url?${new URLSearchParams(place)}`)
+      expect([json.bucket, json.path]).toEqual([place.bucket, place.path])
+      expect((await fetch(web.local(json.url))).status).toBe(200)
+    },
+  )
+
+  test('C-09: what does not hold is never asked for: forged, expired, of another place or host, or leading elsewhere', async () => {
+    const before = host.asked.length
+    const good = signUrl({ ...seedPlace, path: 'a/new.jpg' })
+    const bad = [
+      signUrl(seedPlace, { secret: 'another secret, which is just as long' }),
+      signUrl({ ...seedPlace, path: 'late.jpg' }, { seconds: -5 }),
+      signUrl({ ...seedPlace, path: 'b.jpg' }, { from: 'https://elsewhere.example' }),
+      good.replace('/new.jpg', '/other.jpg'),
+      good.replace('a/new.jpg', 'a/../new.jpg'),
+      good.replace('a/new.jpg', 'a/%2e%2e/new.jpg'),
+      good.replace(project, `${project}:444`),
+      good.replace(project, 'https://xxx.supabase.co@elsewhere.example'),
+    ]
+    for (const url of bad) {
+      const threadId = name('thread')
+      expect(await post({ ...seedBody(url), threadId })).toContain('RUN_FINISHED')
+      expect((await web.readHistory(threadId))[0]?.metadata).not.toHaveProperty('user_message_attachments')
+    }
+    expect(host.asked).toHaveLength(before)
+  })
+
+  test('C-07: a file that another one has brought along is nobody else’s by the same URL', async () => {
+    const url = signUrl(seedPlace)
+    const answer = await web.postRun({ ...seedBody(url), threadId: name('thread') }, {}, 'bob')
+    expect(answer.status).toBe(200)
+    expect(await answer.text()).not.toContain('image/jpeg')
+  })
+})
+
+test('a bucket that speaks S3 keeps what is uploaded, gives it by our signed URLs, and loses what is deleted', async () => {
+  const { web, kept, down, close } = await openBucketGateway()
+  try {
+    const file = await web.upload(jpeg, { fileName: 'my picture (1).jpg' })
+    expect([...kept]).toEqual([[`/files/${file.bucket}/${encodePath(file.path)}`, jpeg]])
+    const read = await fetch(web.local(file.url))
+    expect([read.headers.get('content-type'), Buffer.from(await read.arrayBuffer())]).toEqual(['image/jpeg', jpeg])
+    const threadId = name('thread')
+    await web.say(
+      [
+        { type: 'text', text: 'look' },
+        { type: 'binary', mimeType: 'image/jpeg', url: file.url },
+      ],
+      { threadId },
+    )
+    const { bucket: name_, path, mime_type } = file
+    const told = await web.readHistory(threadId)
+    expect(told[0]?.metadata.user_message_attachments).toEqual({ bucket: name_, path, mime_type })
+    expect(told[1]?.content).toBe(`image/jpeg ${jpeg.length}`)
+    const query = new URLSearchParams({ bucket: name_, path })
+    expect((await web.ask('DELETE', `/api/v1/agent/attachments?${query}`)).json).toEqual({ deleted: true })
+    expect(kept.size).toBe(0)
+    // Also where the bucket still has it, or tells nobody what it does not have.
+    kept.set(`/files/${name_}/${encodePath(path)}`, jpeg)
+    expect((await fetch(web.local(file.url))).status).toBe(404)
+    down.add('GET')
+    expect((await fetch(web.local(file.url))).status).toBe(404)
+  } finally {
+    await close()
+  }
+})
+
+test('what a bucket that is down does not delete is deleted when it is asked for again', async () => {
+  const { web, kept, down, close } = await openBucketGateway()
+  const showFile = async () => {
+    const file = await web.upload(jpeg)
+    const threadId = name('thread')
+    await web.say([{ type: 'binary', mimeType: 'image/jpeg', url: file.url }], { threadId })
+    return { file, threadId }
+  }
+  const forgetOwner = async () => {
+    const headers = { authorization: `Bearer ${operatorToken}`, 'content-type': 'application/json' }
+    const body = JSON.stringify({ owner: `web:${JSON.stringify([origin, 'ann'])}` })
+    const answer = await fetch(`${web.gateway.url()}/operator/api/owners/forget`, { method: 'POST', headers, body })
+    return { status: answer.status, json: (await answer.json()) as object }
+  }
+  const ways: readonly ((shown: Awaited<ReturnType<typeof showFile>>) => Promise<{ status: number }>)[] = [
+    ({ threadId }) => web.ask('DELETE', `/api/v1/agent/threads/${threadId}`),
+    ({ file: { bucket, path } }) =>
+      web.ask('DELETE', `/api/v1/agent/attachments?${new URLSearchParams({ bucket, path })}`),
+    forgetOwner,
+  ]
+  try {
+    for (const remove of ways) {
+      const shown = await showFile()
+      down.add('DELETE')
+      expect(await remove(shown)).toMatchObject({ status: 503, json: { code: 'unavailable' } })
+      expect(kept.size).toBe(1)
+      down.clear()
+      expect((await remove(shown)).status).toBe(200)
+      expect(kept.size).toBe(0)
+    }
+  } finally {
+    await close()
+  }
+})
+
+async function openBucketGateway() {
+  const kept = new Map<string, Buffer>()
+  const down = new Set<string>()
+  const bucket = await openHost(({ method, url, body }) => {
+    if (down.has(method)) return { status: 503 }
+    if (method === 'PUT') kept.set(url, body)
+    if (method === 'DELETE') return { status: kept.delete(url) ? 204 : 404 }
+    return kept.has(url) ? { status: 200, body: kept.get(url) } : { status: 404 }
+  })
+  const endpoint = `http://127.0.0.1:${bucket.port}`
+  const storage = { kind: 's3', endpoint, region: 'eu-1', bucket: 'files', access_key: 'key', secret_key: 'secret' }
+  const web = await openWebGateway({ storage }, { network: { allow_private: [endpoint] } })
+  const close = async () => {
+    await web.close()
+    bucket.close()
+  }
+  return { web, kept, down, close }
+}

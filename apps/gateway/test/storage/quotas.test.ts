@@ -1,0 +1,201 @@
+import { hash } from 'node:crypto'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import type { TestGateway } from '../setup/gateway.ts'
+import { eventually, openTestGateway, origin } from '../setup/gateway.ts'
+import { listTraces } from '../setup/traces.ts'
+
+const tokens = { ann: 'token-of-ann-for-the-tests', bob: 'token-of-bob-for-the-tests' } as const
+const limits = { threads_per_owner: 4, entries_per_owner: 12, bytes_per_owner: 40_000 }
+
+let gateway: TestGateway
+
+beforeAll(async () => {
+  const auth = { tokens: Object.entries(tokens).map(([name, token]) => ({ name, sha256: hash('sha256', token) })) }
+  const agents = { chat: { use: '../agents/chat/chatter.ts' } }
+  gateway = await openTestGateway(() => ({ web: { enabled: true, auth, limits }, agents, default_agent: 'chat' }))
+})
+afterAll(() => gateway.close())
+
+type As = keyof typeof tokens
+
+async function call(method: string, path: string, body?: object, as: As = 'ann') {
+  const headers = { authorization: `Bearer ${tokens[as]}`, 'content-type': 'application/json' }
+  const answer = await fetch(`${gateway.url()}${path}`, {
+    method,
+    headers,
+    ...(body && { body: JSON.stringify(body) }),
+  })
+  const text = await answer.text()
+  const isJson = answer.headers.get('content-type')?.includes('json')
+  return { status: answer.status, json: (isJson ? JSON.parse(text) : {}) as Record<string, unknown> }
+}
+
+const run = (threadId: string, runId: string, content = 'hello') =>
+  call('POST', '/api/v1/agent/runs', { threadId, runId, messages: [{ id: `m-${runId}`, role: 'user', content }] })
+
+const add = (location: string, count: number, content = 'said') =>
+  call('POST', `/v1/store/${encodeURIComponent(location)}/messages`, {
+    messages: Array.from({ length: count }, () => ({ type: 'user_message', content })),
+  })
+
+async function readUsage(as: As = 'ann') {
+  return (await call('GET', '/v1/usage', undefined, as)).json as {
+    used: Record<'threads' | 'entries' | 'bytes', number>
+    most: object
+  }
+}
+
+const tooMany = (most: string) => ({
+  status: 413,
+  json: { code: 'too_large', detail: `Cannot store: with it you would have more than ${most}` },
+})
+
+describe('what one owner may have', () => {
+  test('sessions, locations and chats are counted together; one more is refused, and others have their own room', async () => {
+    expect((await run('t-1', 'r-1')).status).toBe(200)
+    expect((await add('loc-1', 1)).status).toBe(200)
+    const { json: session } = await call('POST', '/v1/sessions', { agent_slug: 'a' })
+    await call('POST', '/v1/sessions', { agent_slug: 'b' })
+    expect((await readUsage()).used).toMatchObject({ threads: 4, entries: 2 })
+    expect(await call('POST', '/v1/sessions', { agent_slug: 'c' })).toMatchObject(tooMany('4 threads'))
+    expect(await add('loc-2', 1)).toMatchObject(tooMany('4 threads'))
+    expect(await run('t-2', 'r-2')).toMatchObject(tooMany('4 threads'))
+    expect((await call('GET', '/v1/sessions')).json.sessions).toHaveLength(2)
+    expect((await call('POST', '/v1/sessions', { agent_slug: 'c' }, 'bob')).status).toBe(200)
+    expect((await call('GET', '/api/v1/agent/history?threadId=t-1')).status).toBe(200)
+    await call('DELETE', `/v1/sessions/${session.session_id}`)
+    expect((await add('loc-2', 1)).status).toBe(200)
+  })
+
+  test('entries: a list that goes beyond is refused whole, a shorter one in its place is taken', async () => {
+    const { used } = await readUsage()
+    expect(used.entries).toBe(3)
+    expect(await add('loc-2', 10)).toMatchObject(tooMany('12 entries'))
+    expect((await readUsage()).used).toEqual(used)
+    expect((await add('loc-2', 9)).status).toBe(200)
+    expect(await run('t-1', 'r-3')).toMatchObject(tooMany('12 entries'))
+    expect((await call('DELETE', '/v1/store/loc-2')).json).toEqual({ deleted: true })
+    expect((await run('t-1', 'r-3')).status).toBe(200)
+    expect((await readUsage()).used.entries).toBe(3)
+  })
+
+  test('bytes: of sessions, stores and chats together', async () => {
+    expect((await add('loc-1', 1, 'x'.repeat(30_000))).status).toBe(200)
+    expect(await add('loc-1', 1, 'x'.repeat(10_000))).toMatchObject(tooMany('40000 bytes'))
+    expect((await run('t-1', 'r-4', 'x'.repeat(20_000))).status).toBe(200)
+    expect(await run('t-1', 'r-5', 'y')).toMatchObject(tooMany('40000 bytes'))
+    expect((await call('DELETE', '/v1/store/loc-1')).status).toBe(200)
+    expect((await call('DELETE', '/api/v1/agent/threads/t-1')).json).toEqual({ deleted: true })
+    expect((await readUsage()).used).toMatchObject({ threads: 1, entries: 0, bytes: 0 })
+  })
+
+  test('bytes: what a client sends again with each run counts once', async () => {
+    const say = (id: string, content: string) => ({ id, role: 'user', content })
+    const first = say('m-1', 'x'.repeat(4_000))
+    const runWith = (runId: string, messages: readonly object[]) =>
+      call('POST', '/api/v1/agent/runs', { threadId: 't-2', runId, messages })
+    expect((await runWith('r-6', [first])).status).toBe(200)
+    const { used } = await readUsage()
+    expect((await runWith('r-7', [first, say('m-2', 'more')])).status).toBe(200)
+    expect((await readUsage()).used.bytes - used.bytes).toBeLessThan(2_000)
+    expect((await call('DELETE', '/api/v1/agent/threads/t-2')).json).toEqual({ deleted: true })
+  })
+
+  test('what a session is described with has its bound', async () => {
+    const metadata = { note: 'x'.repeat(17_000) }
+    expect(await call('POST', '/v1/sessions', { metadata })).toMatchObject({
+      status: 413,
+      json: { detail: 'Cannot read body: metadata is larger than 16384 bytes' },
+    })
+  })
+
+  test('a session that is over gives its room back, when its owner looks or deletes it', async () => {
+    const expires_at = new Date(Date.now() + 3_000).toISOString()
+    const { json: session } = await call('POST', '/v1/sessions', { agent_slug: 'short', expires_at })
+    const { json: other } = await call('POST', '/v1/sessions', { agent_slug: 'short 2', expires_at })
+    const before = (await readUsage()).used.threads ?? 0
+    while (Date.now() <= Date.parse(expires_at)) await new Promise(resolve => setTimeout(resolve, 20))
+    await call('DELETE', `/v1/sessions/${session.session_id}`)
+    expect((await readUsage()).used.threads).toBe(before - 1)
+    const { json } = await call('GET', '/v1/sessions')
+    expect((json.sessions as readonly { session_id: string }[]).map(each => each.session_id)).not.toContain(
+      other.session_id,
+    )
+    expect((await readUsage()).used.threads).toBe(before - 2)
+  })
+})
+
+describe('a chat that is deleted by its owner', () => {
+  const forget = async () => {
+    const { json } = await call('GET', '/v1/sessions')
+    for (const { session_id } of json.sessions as readonly { session_id: string }[])
+      await call('DELETE', `/v1/sessions/${session_id}`)
+  }
+  const upload = async (threadId: string, words: string) => {
+    const form = new FormData()
+    form.set('file', new File([words], 'a.txt'))
+    form.set('threadId', threadId)
+    const headers = { authorization: `Bearer ${tokens.ann}` }
+    const answer = await fetch(`${gateway.url()}/api/v1/agent/attachments`, { method: 'POST', headers, body: form })
+    return ((await answer.json()) as { url: string }).url
+  }
+  const isThere = async (url: string) => (await fetch(url.replace(origin, gateway.url()))).status === 200
+  const show = (url: string, threadId: string, runId: string) =>
+    call('POST', '/api/v1/agent/runs', {
+      threadId,
+      runId,
+      messages: [{ id: `m-${runId}`, role: 'user', content: [{ type: 'binary', mimeType: 'text/plain', url }] }],
+    })
+
+  test('goes with all that was said in it and the files that only it refers to', async () => {
+    await forget()
+    const [alone, shared, unused] = [
+      await upload('t/5', 'only here'),
+      await upload('t/5', 'here and there'),
+      await upload('t/5', 'nowhere'),
+    ]
+    await show(alone, 't/5', 'f-1')
+    await show(shared, 't/5', 'f-2')
+    await show(shared, 't-6', 'f-3')
+    expect((await call('DELETE', `/api/v1/agent/threads/${encodeURIComponent('t/5')}`)).json).toEqual({ deleted: true })
+    expect([await isThere(alone), await isThere(shared), await isThere(unused)]).toEqual([false, true, true])
+    expect((await call('GET', '/api/v1/agent/history?threadId=t%2F5')).status).toBe(404)
+    const listed = (await gateway.messages()).map(({ id }) => id)
+    expect(listed).toContain('m-f-3')
+    expect(listed.filter(id => id === 'm-f-1' || id === 'm-f-2')).toEqual([])
+    await call('DELETE', '/api/v1/agents/chat/threads/t-6')
+    expect(await isThere(shared)).toBe(false)
+    expect((await readUsage()).used).toEqual({ threads: 0, entries: 0, bytes: 0 })
+  })
+
+  test('is its owner’s alone: another’s is not there, nor is one that began elsewhere to be deleted', async () => {
+    await run('t-7', 'r-7')
+    const foreign = await call('DELETE', '/api/v1/agent/threads/t-7', undefined, 'bob')
+    expect(foreign).toMatchObject({ status: 404, json: { code: 'no_recipient' } })
+    expect(await call('DELETE', '/v1/store/t-7', undefined, 'bob')).toMatchObject({ status: 404 })
+    expect((await call('GET', '/api/v1/agent/history?threadId=t-7')).status).toBe(200)
+    expect(await call('DELETE', '/api/v1/agent/threads/activitypub:1')).toMatchObject({
+      status: 403,
+      json: { detail: 'Cannot delete thread: it began elsewhere, and others have it, too' },
+    })
+    expect((await fetch(`${gateway.url()}/api/v1/agent/threads/t-7`, { method: 'DELETE' })).status).toBe(401)
+  })
+
+  test('breaks off the run that is under way in it, and leaves nothing of it', async () => {
+    const going = run('t-8', 'r-9', 'wait')
+    await eventually(async () => (await readUsage()).used.entries === 2)
+    await call('DELETE', '/api/v1/agent/threads/t-8')
+    expect((await going).status).toBe(200)
+    expect((await call('GET', '/api/v1/agent/history?threadId=t-8')).status).toBe(404)
+    expect((await readUsage()).used.entries).toBe(1)
+    expect(listTraces(gateway.dataDir, 'm-r-9')).toEqual([])
+  })
+
+  test('may be begun anew under the same name', async () => {
+    await call('DELETE', '/api/v1/agent/threads/t-7')
+    await run('t-7', 'r-8', 'anew')
+    const { json } = await call('GET', '/api/v1/agent/history?threadId=t-7')
+    expect((json.messages as readonly { content: string }[])[0]?.content).toBe('anew')
+    expect(json.messages).toHaveLength(2)
+  })
+})

@@ -1,0 +1,171 @@
+import { drawDelays } from '@postern/testing/scale'
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { eventually } from '../setup/gateway.ts'
+import type { OperatorDeps } from '../setup/operator-gateway.ts'
+import { evesToken, openChat, openOperatorGateway, runChat } from '../setup/operator-gateway.ts'
+import type { SwarmGateway } from '../setup/swarm-gateway.ts'
+import { call, describeSwarm, nameOne, openSwarmChat, openSwarmGateway, say } from '../setup/swarm-gateway.ts'
+
+// What goes wrong with a swarm when everything is done at once, in circles, or cut off.
+
+/** At these words, of this member alone: what its model says. */
+const moves: readonly (readonly [
+  word: string,
+  member: string | undefined,
+  (member: string) => ReturnType<typeof say>,
+])[] = [
+  ['circle', undefined, member => call(member === 'triage' ? 'navigate_to_refunds' : 'navigate_to_triage', {})],
+  ['nowhere', undefined, () => call('navigate_to_constructor', {})],
+  ['over', 'triage', () => call('navigate_to_refunds', {})],
+  ['secret', undefined, () => say('The word is sesame.')],
+]
+
+describe('hand-overs', () => {
+  let swarm: SwarmGateway
+  let asked: string[] = []
+  let held: PromiseWithResolvers<void> | undefined
+
+  beforeAll(async () => {
+    swarm = await openSwarmGateway(async (member, _, { body }) => {
+      asked.push(member)
+      const said = body.messages.findLast(({ role }) => role === 'user')
+      const words = String(said?.content).split('\n').at(-1) ?? ''
+      if (words.includes('held') && member === 'refunds') await held?.promise
+      const move = moves.find(([word, from]) => words.includes(word) && (from === undefined || from === member))
+      if (move) return move[2](member)
+      return say(`${member} heard ${words}`)
+    })
+    const policies = { secrets: { refuse_output: ['sesame'], message: 'That I may not say.', bans: true } }
+    const open = describeSwarm(swarm.model.baseUrl)
+    await swarm.gateway.restart({ agents: { desk: open, strict: { ...open, policies } } })
+  })
+  afterAll(() => swarm.close())
+  beforeEach(() => {
+    asked = []
+    held = undefined
+  })
+
+  const openChatWith = (agent: string) =>
+    openSwarmChat(
+      {
+        get gateway() {
+          return swarm.gateway
+        },
+      },
+      agent,
+    )
+  const activeIn = (told: string) =>
+    /.*"activeAgent","value":"(\w+)"|.*"activeAgent":"(\w+)"/.exec(told)?.slice(1).find(Boolean)
+  const { run } = openChatWith('desk')
+
+  test('W-19: a circle within one message ends where it would close again, in one answer; the next message may go that way', async () => {
+    const thread = nameOne('thread')
+    const told = await run(thread, 'round in a circle')
+    expect(told).toContain('Please repeat what you would like.')
+    expect(told.match(/TEXT_MESSAGE_START/g)).toHaveLength(1)
+    expect(asked).toEqual(['triage', 'refunds', 'triage'])
+    asked = []
+    expect(await run(thread, 'hand it over')).toContain('refunds heard hand it over')
+    expect(asked).toEqual(['triage', 'refunds'])
+  })
+
+  test('W-18: to whom there is not, nobody is handed over, be it called like what every object has', async () => {
+    const thread = nameOne('thread')
+    const told = await run(thread, 'to nowhere')
+    expect(told).toMatch(/Could you|again|lost the thread/)
+    expect(told).not.toContain('constructor')
+    expect(await run(thread, 'who is it')).toContain('triage heard who is it')
+  })
+
+  test('of several messages at once each is answered once, by whoever has the conversation then', async () => {
+    const thread = nameOne('thread')
+    const words = ['one', 'hand over', 'two', 'three', 'over again']
+    const told = await Promise.all(words.map(each => run(thread, each)))
+    const heard = told.map(each =>
+      [...each.matchAll(/"delta":"(?:triage|refunds) heard ([\w ]+)"/g)].map(([, said]) => said),
+    )
+    expect(heard).toEqual(words.map(each => [each]))
+    expect(await run(thread, 'who is it')).toContain('refunds heard who is it')
+  })
+
+  test('a gateway that is stopped within a hand-over has handed over once, and answers once, when it is back', async () => {
+    const thread = nameOne('thread')
+    held = Promise.withResolvers()
+    const semaphore = held
+    const begun = run(thread, 'held over').catch(() => '')
+    await eventually(async () => asked.includes('refunds'))
+    const stopped = swarm.gateway.restart()
+    semaphore.resolve()
+    await Promise.all([begun, stopped])
+    held = undefined
+    const [newest] = await swarm.gateway.messages()
+    const { response } = await eventually(async () => {
+      const record = (await swarm.gateway.show(`#${newest?.message}`)) as { response?: object }
+      return record.response && record
+    })
+    expect(JSON.stringify(response)).toContain('refunds heard held over')
+    const query = new URLSearchParams({ format: 'swarm', thread: `#${newest?.message}` })
+    const { messages } = await swarm.operate<{ messages: readonly { tool_calls?: readonly object[] }[] }>(
+      `/transcript?${query}`,
+    )
+    expect(messages.filter(({ tool_calls }) => tool_calls)).toHaveLength(1)
+    expect(activeIn(await run(thread, 'who is it'))).toBe('refunds')
+  })
+
+  test('who is banned while he is handed over hears one sentence, and no model is asked for him again, wherever he was', async () => {
+    const strict = openChatWith('strict')
+    const thread = nameOne('thread')
+    const told = await strict.run(thread, 'hand the secret over')
+    expect(told).toContain('That I may not say.')
+    expect(told).not.toContain('sesame')
+    asked = []
+    for (const each of [thread, nameOne('thread')]) {
+      expect(await strict.run(each, 'good morning')).toContain('That I may not say.')
+    }
+    expect(asked).toEqual([])
+  })
+})
+
+describe('an operator’s word', () => {
+  let gateway: OperatorDeps
+  beforeAll(async () => {
+    gateway = await openOperatorGateway()
+  })
+  afterAll(() => gateway.close())
+  beforeEach(() => void gateway.takeRings())
+
+  test('given on two surfaces at once counts once, and the tool runs once', async () => {
+    const { waiting } = await gateway.askForRefund('desk')
+    const url = `${gateway.swarm.gateway.url()}/api/v1/operator/runs`
+    const chats = [1, 2].map(() => openChat(url, evesToken, `approval:${waiting.id}`))
+    for (const chat of chats) await runChat(chat)
+    const yes = [{ interruptId: waiting.id, status: 'resolved', payload: { approved: true } }] as const
+    const [words] = await Promise.all([
+      Promise.all([1, 2, 3].map(() => gateway.decide(waiting.id, { outcome: 'granted' }))),
+      ...chats.map(chat => runChat(chat, yes).catch(() => [])),
+    ])
+    expect(words.filter(({ status }) => status === 200).length).toBeLessThanOrEqual(1)
+    await eventually(async () => (await gateway.readAction('desk')).resolution_result)
+    expect(gateway.takeRings()).toEqual(['begun 17', 'done 17'])
+  })
+
+  test('that comes when the time is over is taken, or is too late; never both', async () => {
+    const ms = 1_200
+    await gateway.swarm.gateway.restart({ requirements: { expires_after_hours: ms / 3_600_000 } })
+    // From 30 ms before the end of the time to 30 ms after it.
+    const delays = drawDelays({ quick: 2, long: 5, lastMs: 60 })
+    for (const [at, delayMs] of delays.entries()) {
+      const { objectId, waiting } = await gateway.askForRefund(at % 2 === 0 ? 'desk' : 'shop')
+      const { expires_at } = await gateway.swarm.operate<{ readonly expires_at: string }>(`/requirements/${waiting.id}`)
+      await eventually(async () => Date.now() >= Date.parse(expires_at) - 30 + delayMs)
+      const word = await gateway.decide(waiting.id, { outcome: 'granted' })
+      const isTaken = word.status === 200
+      const end = isTaken ? 'refunded:17' : 'Nobody allowed it in time.'
+      await eventually(async () => gateway.answersTo(objectId).some(answer => answer.includes(end)))
+      expect(gateway.takeRings()).toEqual(isTaken ? ['begun 17', 'done 17'] : [])
+      expect(gateway.answersTo(objectId)).toHaveLength(2)
+      const { status } = await gateway.swarm.operate<{ readonly status: string }>(`/requirements/${waiting.id}`)
+      expect(status).toBe(isTaken ? 'granted' : 'expired')
+    }
+  })
+})

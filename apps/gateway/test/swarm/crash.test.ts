@@ -1,0 +1,103 @@
+import { fileURLToPath } from 'node:url'
+import type { ModelServer } from '@postern/agents/test-model-server'
+import { openModelServer } from '@postern/agents/test-model-server'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { eventually, operatorToken } from '../setup/gateway.ts'
+import type { KilledGateway } from '../setup/killed-gateway.ts'
+import { openKilledGateway } from '../setup/killed-gateway.ts'
+import { call, lastOf, memberOf, say } from '../setup/swarm-gateway.ts'
+
+// kill -9 in the middle of a turn of a swarm, after a hand-over and a tool that keeps something.
+
+let setup: KilledGateway
+let model: ModelServer
+/** Reached when the tool has run; the model says nothing more until it is asked again. */
+let ran = Promise.withResolvers<void>()
+let isHeld = false
+
+beforeAll(async () => {
+  model = await openModelServer(request => {
+    const [member, last] = [memberOf(request), lastOf(request)]
+    const isResult = request.body.messages.at(-1)?.role === 'tool'
+    if (isResult && isHeld) {
+      isHeld = false
+      ran.resolve()
+      return { pieces: [], hangs: true }
+    }
+    if (isResult) return say(`${member}: ${last.replace(/[{}]/g, '')}`)
+    if (last.includes('somebody')) return call('navigate_to_human', {})
+    if (last.endsWith('show')) return call('show_basket', {})
+    return member === 'seller' ? call('navigate_to_clerk', {}) : call('put', { item: 'bread' })
+  })
+  const fileOf = (path: string) => fileURLToPath(new URL(path, import.meta.url))
+  const tools = fileOf('../agents/swarm/basket.ts')
+  const desk = {
+    use: 'swarm',
+    default_agent: 'seller',
+    model: { base_url: model.baseUrl, model: 'stub' },
+    members: {
+      seller: { prompt: 'I am seller.', tools, navigates_to: ['clerk', 'human'] },
+      clerk: { prompt: 'I am clerk.', tools },
+      human: { operator: true, timeout: '60s' },
+    },
+    states: { basket: { default: { items: [] } }, sold: { default: 0, shared: true } },
+    storages: { log: {}, shelves: { shared: true } },
+    computes: fileOf('../agents/swarm/sums.ts'),
+  }
+  setup = await openKilledGateway({ overrides: { agents: { desk } } })
+})
+afterAll(async () => {
+  await setup.close()
+  await model.close()
+})
+
+async function mention(text: string, context: string): Promise<string> {
+  const { fediverse } = setup.simulation
+  return (await fediverse.deliver({ to: '@desk@agents.test', text, context, visibility: 'direct' })).objectId
+}
+
+test('W-22: a turn that is killed has handed nobody over and kept nothing; taken up again it does both once', {
+  timeout: 120_000,
+}, async () => {
+  const { fediverse } = setup.simulation
+  const wordsOf = async (id: string) =>
+    String(((await fediverse.awaitReply(id, 30_000)).activity.object as { content: string }).content)
+  for (const round of [1, 2]) {
+    const context = `https://mastodon.test/contexts/killed-${round}`
+    isHeld = true
+    ran = Promise.withResolvers()
+    const bread = await mention('Bread, please', context)
+    await ran.promise
+    const before = model.requests.length
+    await setup.gateway.kill()
+    await setup.gateway.start()
+    const answer = await wordsOf(bread)
+    // From the beginning: who had the conversation at first is asked again.
+    await eventually(async () => model.requests.length >= before + 3)
+    const again = model.requests.slice(before).map(({ body }) => String(body.messages[0]?.content).slice(0, 12))
+    expect(again).toEqual(['I am seller.', 'I am clerk.\n', 'I am clerk.\n'])
+    expect(answer).toContain('clerk: ')
+    // The conversation has it once; what all share was there at once, both times.
+    expect(answer).toMatch(new RegExp(`items.{1,9}:.{1,9}bread.{1,9},.{1,9}sold.{1,9}:${round * 2},`))
+    expect(answer).toContain(`1 of ${round * 2}`)
+  }
+})
+
+test('W-26: what a human is asked is the same question when its turn is taken up again; an answer in between counts', {
+  timeout: 60_000,
+}, async () => {
+  const operate = async (path: string, body?: object) => {
+    const headers = { authorization: `Bearer ${operatorToken}`, 'content-type': 'application/json' }
+    const init = body ? { method: 'POST', headers, body: JSON.stringify(body) } : { headers }
+    const answer = await fetch(`${setup.url}/operator/api/questions${path}`, init)
+    return { status: answer.status, body: (await answer.json()) as { questions?: readonly { id: string }[] } }
+  }
+  const asked = await mention('May I speak to somebody?', 'https://mastodon.test/contexts/killed-human')
+  const id = await eventually(async () => (await operate('')).body.questions?.[0]?.id)
+  await setup.gateway.kill()
+  await setup.gateway.start()
+  expect((await operate(`/${id}`, { text: 'It is me, Eve.' })).status).toBe(200)
+  const { activity } = await setup.simulation.fediverse.awaitReply(asked, 30_000)
+  expect((activity.object as { content: string }).content).toContain('It is me, Eve.')
+  await eventually(async () => (await operate('')).body.questions?.length === 0)
+})

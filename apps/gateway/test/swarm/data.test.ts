@@ -1,0 +1,220 @@
+import { hash } from 'node:crypto'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { printShared } from '../../src/cli/shared.ts'
+import { writeRunFile } from '../../src/run-file.ts'
+import { describeTestConfig, operatorToken } from '../setup/gateway.ts'
+import type { SwarmGateway } from '../setup/swarm-gateway.ts'
+import { annsToken, call, nameOne, openSwarmChat, openSwarmGateway, say } from '../setup/swarm-gateway.ts'
+import { listTraces } from '../setup/traces.ts'
+
+// What tools of a swarm keep is bounded, ages, and goes with whoever's it is; what is the gateway's stays.
+
+let swarm: SwarmGateway
+
+const limits = { conversation_bytes: 2_048, shared_records: 6, shared_bytes: 4_096 }
+const describePantry = (more: object = {}) => ({
+  use: 'swarm',
+  default_agent: 'keeper',
+  model: { base_url: swarm.model.baseUrl, model: 'stub' },
+  members: { keeper: { prompt: 'I am keeper.', tools: '../agents/swarm/pantry.ts' } },
+  states: {
+    own: { default: '' },
+    hours: { default: 'nine to six', shared: true },
+    last_word: { default: 'none', shared: true, forgets: true },
+    constructor: { default: 'plain', shared: true },
+  },
+  storages: { notes: {}, orders: { shared: true }, stock: { shared: true, forgets: false } },
+  data_limits: limits,
+  ...more,
+})
+
+beforeAll(async () => {
+  swarm = await openSwarmGateway((_, last, { body }) => {
+    if (body.messages.at(-1)?.role === 'tool') return say(last)
+    const [name = '', args = '{}'] = (last.split('\n').at(-1) ?? '').split('|')
+    return call(name, JSON.parse(args) as object)
+  })
+  await swarm.gateway.restart({ agents: { pantry: describePantry() }, default_agent: 'pantry' })
+})
+afterAll(() => swarm.close())
+
+const webOf = () => ({
+  enabled: true,
+  auth: { tokens: [{ name: 'ann', sha256: hash('sha256', annsToken) }] },
+})
+
+const { run, begin } = openSwarmChat(
+  {
+    get gateway() {
+      return swarm.gateway
+    },
+  },
+  'pantry',
+)
+
+/** What a tool says, called in a conversation. */
+async function use(thread: string, tool: string, args: object): Promise<string> {
+  const told = await run(thread, `${tool}|${JSON.stringify(args)}`)
+  const deltas = [...told.matchAll(/"type":"TEXT_MESSAGE_CONTENT".*?"delta":("(?:[^"\\]|\\.)*")/g)]
+  return deltas.map(([, delta = '""']) => JSON.parse(delta) as string).join('')
+}
+
+async function write(from: string, tool: string, args: object): Promise<string> {
+  const { mail } = swarm.gateway.simulation
+  const sent = await mail.deliver({ from, to: 'pantry@agents.test', text: `${tool}|${JSON.stringify(args)}` })
+  return (await mail.awaitReply(sent.mail.messageId, 30_000)).text ?? ''
+}
+
+const ask = async <Answer>(path: string, method = 'GET') => {
+  const answer = await fetch(`${swarm.gateway.url()}${path}`, {
+    method,
+    headers: { authorization: `Bearer ${annsToken}` },
+  })
+  return (await answer.json()) as Answer
+}
+interface Usage {
+  readonly used: { readonly threads: number; readonly entries: number; readonly bytes: number }
+  readonly kept: { readonly conversations: number; readonly bytes: number }
+}
+interface Room {
+  readonly records: number
+  readonly bytes: number
+}
+const readShared = () =>
+  swarm.operate<{ readonly agent: string; readonly used: Room; readonly most: Room }>('/agents/pantry/swarm-usage')
+
+describe('a conversation', () => {
+  test('keeps so much, with all of its states, storages and words; what makes it less is always kept', async () => {
+    const thread = nameOne('thread')
+    const tooMuch = 'too_large: Cannot keep: the conversation would have more than 2048 bytes'
+    expect(await use(thread, 'set_state', { name: 'own', length: 1_500 })).toBe('kept')
+    expect(await use(thread, 'put_item', { name: 'notes', id: 'a', length: 900 })).toBe(tooMuch)
+    expect(await use(thread, 'remember', { name: '', length: 900 })).toBe(tooMuch)
+    expect(await use(thread, 'set_state', { name: 'own', length: 100_000 })).toBe(tooMuch)
+    expect(await use(thread, 'tell_all', { name: 'notes' })).toBe('all:')
+    expect(await use(thread, 'set_state', { name: 'own', length: 10 })).toBe('kept')
+    expect(await use(thread, 'put_item', { name: 'notes', id: 'a', length: 900 })).toBe('kept')
+  })
+
+  test('is counted for who chats, and what was kept of it is gone with the chat', async () => {
+    const thread = nameOne('thread')
+    const before = await ask<Usage>('/v1/usage')
+    await use(thread, 'put_item', { name: 'notes', id: 'a', words: 'durian', length: 100 })
+    const after = await ask<Usage>('/v1/usage')
+    expect(after.kept.conversations).toBe(before.kept.conversations + 1)
+    expect(after.kept.bytes - before.kept.bytes).toBeGreaterThan(600)
+    expect(after.used.bytes - before.used.bytes).toBeGreaterThan(after.kept.bytes - before.kept.bytes)
+    expect(listTraces(swarm.gateway.dataDir, 'duriandurian')).not.toEqual([])
+    await ask(`/api/v1/agents/pantry/threads/${thread}`, 'DELETE')
+    expect((await ask<Usage>('/v1/usage')).kept).toEqual(before.kept)
+    expect(listTraces(swarm.gateway.dataDir, 'duriandurian')).toEqual([])
+  })
+
+  test('nobody chats on whose chats keep more than he may have', async () => {
+    const { used } = await ask<Usage>('/v1/usage')
+    const web = { ...webOf(), limits: { bytes_per_owner: used.bytes } }
+    await swarm.gateway.restart({ web })
+    const answer = await begin(nameOne('thread'), 'tell_all|{"name":"notes"}')
+    expect([answer.status, await answer.json()]).toMatchObject([413, { code: 'too_large' }])
+    await swarm.gateway.restart({ web: webOf() })
+  })
+})
+
+describe('what all conversations share', () => {
+  test('is bounded in number and bytes, told to the operator, and room comes back with what is taken out', async () => {
+    const thread = nameOne('thread')
+    const empty = await readShared()
+    expect(empty).toEqual({ agent: 'pantry', used: { records: 0, bytes: 0 }, most: { records: 6, bytes: 4_096 } })
+    expect(await use(thread, 'put_item', { name: 'stock', id: 'big', length: 5_000 })).toBe(
+      'too_large: Cannot keep: with it there would be more than 4096 bytes',
+    )
+    for (const id of ['a', 'b', 'c', 'd', 'e', 'f'])
+      expect(await use(thread, 'put_item', { name: 'stock', id })).toBe('kept')
+    expect(await use(thread, 'put_item', { name: 'stock', id: 'g' })).toBe(
+      'too_large: Cannot keep: with it there would be more than 6 records',
+    )
+    expect(await use(thread, 'set_state', { name: 'hours', words: 'ten' })).toContain('more than 6 records')
+    expect(await use(thread, 'put_item', { name: 'stock', id: 'a', length: 4_000 })).toContain('more than 4096 bytes')
+    expect(await use(thread, 'put_item', { name: 'stock', id: 'a', length: 40 })).toBe('kept')
+    expect((await readShared()).used.records).toBe(6)
+    for (const id of ['b', 'c', 'd', 'e', 'f']) await use(thread, 'remove_item', { name: 'stock', id })
+    expect(await use(thread, 'tell_all', { name: 'stock' })).toBe('all: a')
+    expect(await use(thread, 'set_state', { name: 'hours', words: 'ten' })).toBe('kept')
+    expect((await readShared()).used.records).toBe(2)
+  })
+
+  test('is told at a terminal, too', async () => {
+    const { gateway } = swarm
+    writeRunFile(gateway.dataDir, { url: gateway.url(), pid: process.pid, isSimulating: false })
+    const tree = { ...describeTestConfig(gateway.simulation, gateway.dataDir), operator_token: operatorToken }
+    const printed: string[] = []
+    const output = { json: false, print: (text: string) => void printed.push(text) }
+    await printShared({ tree, baseDir: gateway.dataDir, missing: [], path: undefined }, output, 'pantry')
+    expect(printed.join('\n')).toMatch(/records +2 +6\n.*bytes +\d+ +4096/)
+    await expect(swarm.operate('/agents/nobody/swarm-usage')).rejects.toThrow(
+      /404 .*Cannot show what is shared: there is no swarm of this name/,
+    )
+  })
+
+  test('goes with the conversation in which it was put, of a chat that is deleted and a person who is forgotten; what is the gateway’s stays', async () => {
+    const [thread, other] = [nameOne('thread'), nameOne('thread')]
+    await use(thread, 'put_item', { name: 'orders', id: 'anns', words: 'quincequince' })
+    await use(thread, 'set_state', { name: 'last_word', words: 'medlarmedlar' })
+    await write('bob@alice.test', 'put_item', { name: 'orders', id: 'bobs', words: 'damsondamson' })
+    expect(await use(other, 'tell_all', { name: 'orders' })).toBe('all: anns bobs')
+
+    await ask(`/api/v1/agents/pantry/threads/${thread}`, 'DELETE')
+    expect(await use(other, 'tell_all', { name: 'orders' })).toBe('all: bobs')
+    expect(await use(other, 'tell_state', { name: 'last_word' })).toBe('none')
+    expect(listTraces(swarm.gateway.dataDir, 'quincequince')).toEqual([])
+    expect(listTraces(swarm.gateway.dataDir, 'medlarmedlar')).toEqual([])
+
+    await swarm.operate('/people/forget', { address: 'bob@alice.test' })
+    expect(await use(other, 'tell_all', { name: 'orders' })).toBe('all:')
+    expect(listTraces(swarm.gateway.dataDir, 'damsondamson')).toEqual([])
+    expect([
+      await use(other, 'tell_all', { name: 'stock' }),
+      await use(other, 'tell_state', { name: 'hours' }),
+    ]).toEqual(['all: a', 'ten'])
+    expect((await readShared()).used.records).toBe(2)
+  })
+
+  test('goes with its owner, whom the operator forgets', async () => {
+    await use(nameOne('thread'), 'put_item', { name: 'orders', id: 'anns', words: 'sloesloe' })
+    await swarm.operate('/owners/forget', { owner: `web:${JSON.stringify(['https://agents.test', 'ann'])}` })
+    expect(listTraces(swarm.gateway.dataDir, 'sloesloe')).toEqual([])
+    expect((await ask<Usage>('/v1/usage')).kept).toEqual({ conversations: 0, bytes: 0 })
+  })
+
+  test('is gone when nobody has written it for as long as it is kept', async () => {
+    const storages = { orders: { shared: true, keep_days: 1 / 86_400 }, stock: { shared: true, forgets: false } }
+    await swarm.gateway.restart({ agents: { pantry: describePantry({ storages }) } })
+    const thread = nameOne('thread')
+    await use(thread, 'put_item', { name: 'orders', id: 'soon gone' })
+    await expect.poll(() => use(thread, 'tell_all', { name: 'orders' }), { timeout: 20_000 }).toBe('all:')
+    expect(await use(thread, 'tell_all', { name: 'stock' })).toBe('all: a')
+    await use(thread, 'put_item', { name: 'stock', id: 'b' })
+    expect((await readShared()).used.records).toBe(3)
+  })
+
+  test('names that objects have by nature are names like others, in states and in items', async () => {
+    await swarm.gateway.restart({ agents: { pantry: describePantry() } })
+    const thread = nameOne('thread')
+    expect(await use(thread, 'tell_state', { name: 'constructor' })).toBe('plain')
+    expect(await use(thread, 'set_state', { name: 'constructor', words: 'set' })).toBe('kept')
+    expect(await use(thread, 'put_item', { name: 'stock', id: '__proto__' })).toBe('kept')
+    expect(await use(nameOne('thread'), 'tell_all', { name: 'stock' })).toContain('__proto__')
+    expect(await use(thread, 'tell_all', { name: 'toString' })).not.toContain('function')
+  })
+
+  test('of many who write at once, none is lost, and none goes beyond', async () => {
+    const before = (await readShared()).used.records
+    const data_limits = { ...limits, shared_records: before + 3 }
+    await swarm.gateway.restart({ agents: { pantry: describePantry({ data_limits }) } })
+    const put = (at: number) => use(nameOne('thread'), 'put_item', { name: 'stock', id: `many ${at}` })
+    const told = await Promise.all(Array.from({ length: 8 }, (_, at) => put(at)))
+    expect(told.filter(each => each === 'kept')).toHaveLength(3)
+    expect(told.filter(each => each.startsWith('too_large'))).toHaveLength(5)
+    expect((await readShared()).used.records).toBe(before + 3)
+  })
+})

@@ -1,0 +1,154 @@
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { CommandError } from '../../src/cli/operator-client.ts'
+import { answerQuestion, printQuestions } from '../../src/cli/operators.ts'
+import { writeRunFile } from '../../src/run-file.ts'
+import { eventually, operatorToken } from '../setup/gateway.ts'
+import type { SwarmGateway } from '../setup/swarm-gateway.ts'
+import { call, openSwarmGateway, say } from '../setup/swarm-gateway.ts'
+
+// A swarm behind one address, whole line: real sockets, real signatures, a model that answers by script.
+
+let swarm: SwarmGateway
+let asked: string[] = []
+
+beforeAll(async () => {
+  swarm = await openSwarmGateway(
+    (member, last, { body }) => {
+      asked.push(member)
+      const { role } = body.messages.at(-1) ?? {}
+      if (member === 'triage') {
+        if (last.includes('somebody')) return call('navigate_to_human', {})
+        return last.includes('money') ? call('navigate_to_refunds', {}) : say('Triage here.')
+      }
+      if (role === 'user' && last.includes('look')) return call('look_up', { order: '17' })
+      return say(`Refunds here, heard: ${role}.`)
+    },
+    { email: { listen: { port: 0, protocol: 'smtp' }, write_to: ['*@alice.test'] } },
+  )
+})
+afterAll(() => swarm.close())
+
+interface Note {
+  readonly id: string
+  readonly content: string
+  readonly attributedTo: string
+}
+
+async function mention(text: string, inReplyTo?: string, from = 'alice@mastodon.test'): Promise<Note> {
+  const { fediverse } = swarm.gateway.simulation
+  const to = '@desk@agents.test'
+  const { objectId } = await fediverse.deliver({ from, to, text: `${to} ${text}`, ...(inReplyTo && { inReplyTo }) })
+  const { activity } = await fediverse.awaitReply(objectId, 30_000)
+  return activity.object as unknown as Note
+}
+
+interface Exported {
+  readonly role: string
+  readonly agentName: string
+  readonly content: string
+  readonly tool_call_id?: string
+  readonly tool_calls?: readonly { readonly id: string; readonly function: { readonly name: string } }[]
+}
+
+async function exportNewest<Message = Exported>(format: string): Promise<readonly Message[]> {
+  const [newest] = await swarm.gateway.messages()
+  const query = new URLSearchParams({ format, thread: newest?.id ?? '' })
+  return (await swarm.operate<{ messages: readonly Message[] }>(`/transcript?${query}`)).messages
+}
+
+test('W-21, W-22, W-23: a hand-over on a fediverse thread leaves from the same address, and holds over a restart', async () => {
+  asked = []
+  const first = await mention('I want my money back, look it up')
+  expect(first.content).toContain('Refunds here, heard: tool.')
+  expect(first.content).not.toContain('navigate_to')
+  expect(first.attributedTo).toBe('https://agents.test/agents/desk')
+  expect(asked).toEqual(['triage', 'refunds', 'refunds'])
+
+  await swarm.gateway.restart()
+  const second = await mention('Thank you', first.id)
+  expect(second.content).toContain('Refunds here, heard: user.')
+  expect(second.attributedTo).toBe('https://agents.test/agents/desk')
+  expect(asked.at(-1)).toBe('refunds')
+})
+
+test('W-23: the transcript shows who acted, each thing once, in the order in which it was done', async () => {
+  const rows = (await exportNewest('swarm')).map(({ role, agentName, tool_calls, content }) =>
+    [role, agentName, tool_calls?.[0]?.function.name ?? content].join(' '),
+  )
+  expect(rows).toEqual([
+    'user  I want my money back, look it up',
+    'assistant triage navigate_to_refunds',
+    'tool triage Navigated from triage to refunds',
+    'assistant refunds look_up',
+    'tool refunds {"order":"17","paid":"20.00"}',
+    'assistant refunds Refunds here, heard: tool.',
+    'user  Thank you',
+    'assistant refunds Refunds here, heard: user.',
+  ])
+})
+
+test('W-14: a member is given what is shared and its own, and calls with their results, nothing of the others', async () => {
+  const { messages } = swarm.model.requests.at(-1)?.body ?? { messages: [] }
+  expect(messages.map(({ role }) => role)).toEqual(['system', 'user', 'assistant', 'tool', 'assistant', 'user'])
+  expect(JSON.stringify(messages)).not.toContain('navigate')
+  expect(messages.at(-1)?.content).toMatch(/"from":"@alice@mastodon\.test".*"verified":true[\s\S]*Thank you$/)
+})
+
+test('what others said in the conversation stands under their names', async () => {
+  const first = await mention('My order is late')
+  await mention('Mine is, too', first.id, 'alice@gotosocial.test')
+  const { messages } = swarm.model.requests.at(-1)?.body ?? { messages: [] }
+  expect(messages[1]?.content).toBe('@alice@mastodon.test:\n\nMy order is late')
+  expect(messages.at(-1)?.content).toMatch(/"from":"@alice@gotosocial\.test"[\s\S]*Mine is, too$/)
+})
+
+test('a forbidden tool is never offered', () => {
+  const offered = swarm.model.requests.flatMap(({ body }) => body.tools ?? [])
+  expect(JSON.stringify(offered)).toContain('refund')
+  expect(JSON.stringify(offered)).not.toContain('burn')
+})
+
+interface Question {
+  readonly id: string
+  readonly member: string
+  readonly from: string
+  readonly text: string
+}
+
+async function awaitQuestion(): Promise<Question> {
+  return eventually(async () => (await swarm.operate<{ questions: readonly Question[] }>('/questions')).questions[0])
+}
+
+test('W-26: what is asked of a human is seen and answered by the operator, and the answer goes where it was asked', async () => {
+  const answered = mention('May I speak to somebody?')
+  const question = await awaitQuestion()
+  expect(question).toMatchObject({ member: 'human', from: '@alice@mastodon.test', text: 'May I speak to somebody?' })
+  await swarm.operate(`/questions/${question.id}`, { text: 'It is me, Eve.' })
+  const note = await answered
+  expect(note.content).toContain('It is me, Eve.')
+  expect(note.attributedTo).toBe('https://agents.test/agents/desk')
+  expect((await exportNewest('swarm')).at(-1)).toMatchObject({ agentName: 'human', content: 'It is me, Eve.' })
+  await expect(swarm.operate(`/questions/${question.id}`, { text: 'And again' })).rejects.toThrow(
+    /404 .*Cannot answer: nobody waits for an answer to this question/,
+  )
+})
+
+test('W-26: he is asked and answers at a terminal, too', async () => {
+  writeRunFile(swarm.gateway.dataDir, { url: swarm.gateway.url(), pid: process.pid, isSimulating: false })
+  const tree = { data: swarm.gateway.dataDir, operator_token: operatorToken, agents: { echo: { use: 'builtin:echo' } } }
+  const file = { tree, baseDir: swarm.gateway.dataDir, missing: [], path: undefined }
+  const printed: string[] = []
+  const output = { json: false, print: (text: string) => void printed.push(text) }
+  const answered = mention('Is somebody there at all?')
+  const { id } = await awaitQuestion()
+  await printQuestions(file, output)
+  expect(printed.join('\n')).toMatch(
+    new RegExp(`${id} +desk +human +@alice@mastodon\\.test .*Is somebody there at all\\?`),
+  )
+  await answerQuestion(file, output, { id, text: 'At your service.' })
+  expect(printed.at(-1)).toBe(`${id}: answered`)
+  expect((await answered).content).toContain('At your service.')
+  await expect(answerQuestion(file, output, { id, text: 'And again' })).rejects.toThrow(
+    new CommandError('Cannot answer: nobody waits for an answer to this question'),
+  )
+})

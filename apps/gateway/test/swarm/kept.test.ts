@@ -1,0 +1,202 @@
+import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
+import type { SwarmGateway } from '../setup/swarm-gateway.ts'
+import { call, nameOne, openSwarmChat, openSwarmGateway, say } from '../setup/swarm-gateway.ts'
+import { picture } from './picture.ts'
+
+// What a swarm keeps, and what it does not, through a gateway that is stopped and started again.
+
+let swarm: SwarmGateway
+let prompts: string[] = []
+
+const settings = {
+  states: { basket: { default: { items: [] } }, sold: { default: 0, shared: true } },
+  storages: { log: {}, shelves: { shared: true } },
+  computes: '../agents/swarm/sums.ts',
+}
+
+/** What the model says to the last words of a user. */
+const answers: readonly (readonly [RegExp, (found: RegExpExecArray, member: string) => ReturnType<typeof say>])[] = [
+  [/^put (\w+)/, ([, item]) => call('put', { item })],
+  [/^show$/, () => call('show_basket', {})],
+  [/^hand over$/, (_, member) => (member === 'seller' ? call('navigate_to_clerk', {}) : say('Clerk here.'))],
+  [/^hand back$/, (_, member) => (member === 'clerk' ? call('navigate_back', {}) : say('Seller here.'))],
+  [/^sum up$/, () => call('sum_up', { text: 'In few words: a lot' })],
+  [/^In few words/, () => say('A little.')],
+  [/^nothing$/, () => say('')],
+  [/show me$/, () => call('photo', {})],
+]
+
+beforeAll(async () => {
+  swarm = await openSwarmGateway((member, last, { body }) => {
+    prompts.push(JSON.stringify(body.messages))
+    if (body.messages.at(-1)?.role === 'tool') {
+      const asked = String(body.messages.findLast(({ role }) => role === 'user')?.content)
+      return asked.endsWith('put broken') ? { status: 418 } : say(`Tool: ${last.replace(/[{}]/g, '')}`)
+    }
+    const words = last.split('\n').at(-1) ?? ''
+    for (const [pattern, answer] of answers) {
+      const found = pattern.exec(words)
+      if (found) return answer(found, member)
+    }
+    return say(`${member} heard ${words}`)
+  })
+  const desk = {
+    use: 'swarm',
+    default_agent: 'seller',
+    model: { base_url: swarm.model.baseUrl, model: 'stub' },
+    members: {
+      seller: { prompt: 'I am seller.', tools: '../agents/swarm/basket.ts', navigates_to: ['clerk'] },
+      clerk: { prompt: 'I am clerk.', tools: '../agents/swarm/basket.ts', navigates_back: true },
+    },
+    ...settings,
+  }
+  await swarm.gateway.restart({ agents: { desk } })
+})
+afterAll(() => swarm.close())
+beforeEach(() => {
+  prompts = []
+})
+
+const chat = openSwarmChat({
+  get gateway() {
+    return swarm.gateway
+  },
+})
+
+/** The words of the answer. */
+async function ask(threadId: string, words: string): Promise<string> {
+  const told = await chat.run(threadId, words)
+  const deltas = [...told.matchAll(/"type":"TEXT_MESSAGE_CONTENT".*?"delta":("(?:[^"\\]|\\.)*")/g)]
+  return deltas.map(([, delta = '""']) => JSON.parse(delta) as string).join('')
+}
+
+async function exportNewest(format: string): Promise<readonly Record<string, unknown>[]> {
+  const [newest] = await swarm.gateway.messages()
+  const query = new URLSearchParams({ format, thread: newest?.id ?? '' })
+  return (await swarm.operate<{ messages: readonly Record<string, unknown>[] }>(`/transcript?${query}`)).messages
+}
+
+test('W-22: states, storages and computes of a conversation and of all are there after a restart, whoever has it then', async () => {
+  const [one, two] = [nameOne('thread'), nameOne('thread')]
+  await ask(one, 'put bread')
+  expect(await ask(one, 'put milk')).toContain(
+    '"items":"bread milk","sold":2,"log":"bread milk","shelves":"bread milk","total":"2 of 2"',
+  )
+  expect(await ask(two, 'put salt')).toContain(
+    '"items":"salt","sold":3,"log":"salt","shelves":"bread milk salt","total":"1 of 3"',
+  )
+  await swarm.gateway.restart()
+  expect(await ask(one, 'hand over')).toBe('Clerk here.')
+  expect(await ask(one, 'show')).toContain(
+    '"items":"bread milk","sold":3,"log":"bread milk","shelves":"bread milk salt","total":"2 of 3"',
+  )
+})
+
+test('W-22: who speaks, the way there and the history are there after a restart', async () => {
+  const thread = nameOne('thread')
+  await ask(thread, 'first words')
+  await ask(thread, 'hand over')
+  await swarm.gateway.restart()
+  const told = await chat.run(thread, 'second words')
+  expect(told).toContain('"snapshot":{"activeAgent":"clerk","navigationStack":["clerk"]}')
+  expect(told).toContain('clerk heard second words')
+  expect(prompts.at(-1)).toContain('seller heard first words')
+})
+
+test('W-20: who may hand back gives the conversation to who had it before, also after a restart', async () => {
+  const thread = nameOne('thread')
+  expect(await ask(thread, 'hand over')).toBe('Clerk here.')
+  await swarm.gateway.restart()
+  const told = await chat.run(thread, 'hand back')
+  expect(told).toContain('Seller here.')
+  expect(told).toMatch(
+    /"STATE_DELTA".*"path":"\/activeAgent","value":"seller".*"path":"\/navigationStack","value":\[\]/,
+  )
+  expect(await ask(thread, 'who is it')).toBe('seller heard who is it')
+})
+
+test('what a turn that fails has kept for its conversation is not kept; what all share is', async () => {
+  const thread = nameOne('thread')
+  const before = await ask(thread, 'show')
+  expect(before).toContain('"items":"","')
+  await chat.run(thread, 'put broken')
+  const after = await ask(nameOne('thread'), 'show')
+  expect(after).toContain('broken')
+  const own = await ask(thread, 'show')
+  expect(own).toContain('"items":"","sold":')
+  expect(own).toContain('"log":""')
+})
+
+test('W-30: what a tool asks the model by the way knows nothing of the conversation, nor the conversation of it', async () => {
+  const thread = nameOne('thread')
+  await ask(thread, 'first words')
+  expect(await ask(thread, 'sum up')).toBe('Tool: A little.')
+  const stateless = prompts.find(prompt => prompt.includes('In few words') && !prompt.includes('tool_calls'))
+  expect(JSON.parse(stateless ?? '[]')).toEqual([
+    { role: 'system', content: 'I am seller.' },
+    { role: 'user', content: 'In few words: a lot' },
+  ])
+  const rows = await exportNewest('swarm')
+  expect(rows.map(({ role, content }) => [role, content])).toEqual([
+    ['user', 'first words'],
+    ['assistant', 'seller heard first words'],
+    ['user', 'sum up'],
+    ['assistant', ''],
+    ['tool', 'A little.'],
+    ['assistant', 'Tool: A little.'],
+  ])
+})
+
+test('W-12, W-13: what stands before a rescue reaches no model any more, and is there to be read with its reason', async () => {
+  const thread = nameOne('thread')
+  await ask(thread, 'old words')
+  await ask(thread, 'nothing')
+  prompts = []
+  await ask(thread, 'new words')
+  expect(prompts).toHaveLength(1)
+  expect(prompts[0]).not.toContain('old words')
+  const [newest] = await swarm.gateway.messages()
+  const { thread: number } = await swarm.gateway.show(newest?.id ?? '')
+  const query = new URLSearchParams({ format: 'swarm', owner: 'agent:desk', thread: `swarm:${number}` })
+  const { messages } = await swarm.operate<{ messages: readonly { role: string; content: string }[] }>(
+    `/transcript?${query}`,
+  )
+  expect(messages.map(({ role }) => role)).toEqual([
+    'user',
+    'assistant',
+    'user',
+    'resque',
+    'assistant',
+    'user',
+    'assistant',
+  ])
+  expect(messages.find(({ role }) => role === 'resque')?.content).toBe('empty output')
+  expect(messages[0]?.content).toBe('old words')
+})
+
+test('W-05: a picture that a tool puts into the answer goes out as a file, by mail, by A2A and on the fediverse', async () => {
+  const { mail, a2a, fediverse } = swarm.gateway.simulation
+  const bytes = Buffer.from(picture, 'base64')
+  const sent = await mail.deliver({ to: 'desk@agents.test', text: 'show me' })
+  const letter = await mail.awaitReply(sent.mail.messageId, 30_000)
+  expect(letter.text).toContain('Tool: shown')
+  expect(letter.octets.toString().replace(/\r?\n/g, '')).toContain(picture)
+
+  const message = { messageId: nameOne('msg'), role: 'ROLE_USER', parts: [{ text: 'show me' }] }
+  const authorization = `Bearer ${await a2a.token({ sub: 'carol' })}`
+  const headers = { 'content-type': 'application/json', 'a2a-version': '1.0', authorization }
+  const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'SendMessage', params: { message } })
+  const answer = await fetch(`${swarm.gateway.url()}/agents/desk/a2a`, { method: 'POST', headers, body })
+  expect(await answer.text()).toMatch(
+    /"filename":"basket\.png"[^}]*"mediaType":"image\/png"|"mediaType":"image\/png"[^}]*"filename":"basket\.png"/,
+  )
+
+  const { objectId } = await fediverse.deliver({ to: '@desk@agents.test', text: '@desk@agents.test show me' })
+  const { activity } = await fediverse.awaitReply(objectId, 30_000)
+  const [attached] =
+    (activity.object as { attachment?: readonly { url: string; mediaType: string }[] }).attachment ?? []
+  expect(attached?.mediaType).toBe('image/png')
+  const { pathname, search } = new URL(attached?.url ?? '')
+  const file = await fetch(`${swarm.gateway.url()}${pathname}${search}`)
+  expect(Buffer.from(await file.arrayBuffer())).toEqual(bytes)
+})

@@ -1,0 +1,110 @@
+import { hash } from 'node:crypto'
+import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
+import type { SwarmGateway } from '../setup/swarm-gateway.ts'
+import {
+  annsToken,
+  call,
+  describeSwarm,
+  nameOne,
+  openSwarmChat,
+  openSwarmGateway,
+  say,
+} from '../setup/swarm-gateway.ts'
+
+// Whatever a swarm says to a person passes its output policy: answers, questions, what came of calls, names of files.
+
+let swarm: SwarmGateway
+let asked = 0
+
+beforeAll(async () => {
+  const auth = { tokens: [{ name: 'ann', sha256: hash('sha256', annsToken) }] }
+  swarm = await openSwarmGateway(
+    (_, last, { body }) => {
+      asked += 1
+      if (body.messages.at(-1)?.role === 'tool') return say('That was it.')
+      const words = last.split('\n').at(-1) ?? ''
+      const order = /refund (\w+)/.exec(words)?.[1]
+      if (order !== undefined) return call('refund', { order })
+      return words === 'photo' ? call('photo', {}) : say(words)
+    },
+    { web: { enabled: true, trace: false, auth } },
+  )
+  const till = { prompt: 'I am till.', tools: '../agents/asking/till.ts', tool_policies: { refund: 'preview' } }
+  const gallery = { prompt: 'I am gallery.', tools: '../agents/swarm/basket.ts' }
+  const describe = (members: object, policy: object) => ({
+    ...describeSwarm(swarm.model.baseUrl, members),
+    default_agent: Object.keys(members)[0],
+    policies: {
+      secrets: { refuse_output: ['sesame', 'refunded', 'basket'], message: 'That I may not say.', ...policy },
+    },
+  })
+  const agents = {
+    desk: describe({ till }, {}),
+    strict: describe({ till }, { bans: true }),
+    gallery: describe({ gallery }, {}),
+  }
+  await swarm.gateway.restart({ agents })
+})
+afterAll(() => swarm.close())
+beforeEach(() => {
+  asked = 0
+})
+
+const openChat = (agent: string) =>
+  openSwarmChat(
+    {
+      get gateway() {
+        return swarm.gateway
+      },
+    },
+    agent,
+  )
+
+const listOpen = async () =>
+  (await swarm.operate<{ requirements: readonly { readonly id: string }[] }>('/requirements?status=open')).requirements
+
+test('a question that must not be said is not asked: the words of the policy are heard, and nothing waits', async () => {
+  const { run } = openChat('desk')
+  const told = await run(nameOne('thread'), 'refund sesame')
+  expect(told).toContain('That I may not say.')
+  expect(told).not.toMatch(/sesame|interrupt/)
+  expect(await listOpen()).toEqual([])
+  expect(await run(nameOne('thread'), 'refund quince')).toContain('Give 20.00 back for order quince?')
+  expect(await listOpen()).toHaveLength(1)
+})
+
+test('no link to such a question leaves by mail', async () => {
+  const { mail } = swarm.gateway.simulation
+  const sent = await mail.deliver({ from: 'alice@alice.test', to: 'desk@agents.test', text: 'refund sesame' })
+  const { text } = await mail.awaitReply(sent.mail.messageId, 30_000)
+  expect(text).toContain('That I may not say.')
+  expect(text).not.toMatch(/actions\/|Give 20\.00/)
+})
+
+test('whom the policy bans for it hears nothing else from then on, and no model is asked', async () => {
+  const { run } = openChat('strict')
+  expect(await run(nameOne('thread'), 'refund sesame')).toContain('That I may not say.')
+  asked = 0
+  expect(await run(nameOne('thread'), 'good morning')).toContain('That I may not say.')
+  expect(asked).toBe(0)
+})
+
+test('what came of a call is kept from who allowed it where it must not be said; the operator’s export has it', async () => {
+  const { run, post } = openChat('desk')
+  const threadId = nameOne('thread')
+  const [, interruptId = ''] = /"interrupts":\[\{"id":"([^"]+)"/.exec(await run(threadId, 'refund apple')) ?? []
+  const resume = [{ interruptId, status: 'resolved', payload: { approved: true } }]
+  const answer = await post('runs', { threadId, runId: nameOne('run'), messages: [], resume })
+  const told = await answer.text()
+  expect(told).toContain('That was it.')
+  expect(told).not.toContain('refunded')
+  const [newest] = await swarm.gateway.messages()
+  const query = new URLSearchParams({ format: 'swarm', thread: newest?.id ?? '' })
+  expect(JSON.stringify(await swarm.operate(`/transcript?${query}`))).toContain('refunded')
+})
+
+test('a name of a file that must not be said is left out; the file is there', async () => {
+  const told = await openChat('gallery').run(nameOne('thread'), 'photo')
+  expect(told).toContain('"mime_type":"image/png"')
+  expect(told).not.toContain('basket')
+})

@@ -1,0 +1,139 @@
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { eventually } from '../setup/gateway.ts'
+import type { SwarmGateway } from '../setup/swarm-gateway.ts'
+import { describeSwarm, nameOne, openSwarmChat, openSwarmGateway, say } from '../setup/swarm-gateway.ts'
+import { picture } from './picture.ts'
+
+// What those who watch hear of a swarm while it speaks, and what its models are shown.
+
+const long = 'All the words of an answer that is long enough to be heard while it is made. '.repeat(3)
+
+let swarm: SwarmGateway
+/** Words that hold the model until they are let go. */
+const held = new Map<string, PromiseWithResolvers<void>>()
+
+beforeAll(async () => {
+  swarm = await openSwarmGateway(
+    async (member, _, { body }) => {
+      const words = readWords(body.messages.at(-1)?.content)
+      await [...held].find(([word]) => words.includes(word))?.[1].promise
+      if (words.includes('endless')) return { pieces: speak(long).slice(0, -1), hangs: true }
+      if (words.includes('late mark')) return { pieces: speak(`${long}<tool_call>{"name": "refund"}`) }
+      if (words.includes('early mark')) return { pieces: speak(`Let me see. <tool_call>{"name": "refund"}${long}`) }
+      if (words.includes('long')) return { pieces: speak(long) }
+      return say(`${member} heard ${words}`)
+    },
+    { email: { listen: { port: 0, protocol: 'smtp' } } },
+  )
+  const desk = describeSwarm(swarm.model.baseUrl)
+  const seeing = { ...desk, model: { base_url: swarm.model.baseUrl, model: 'stub', images: true } }
+  await swarm.gateway.restart({ agents: { desk, merging: { ...desk, queue: 'merge' }, seeing } })
+})
+afterAll(() => swarm.close())
+
+/** The last line of what a model is asked, with pictures or without. */
+function readWords(content: unknown): string {
+  const text = Array.isArray(content) ? (content[0] as { readonly text: string }).text : String(content)
+  return text.split('\n').at(-1) ?? ''
+}
+
+/** Word by word; the end is the last piece. */
+function speak(text: string): readonly string[] {
+  const chunks = (text.match(/\S+\s*/g) ?? []).map(content => ({ index: 0, delta: { content }, finish_reason: null }))
+  const end = { index: 0, delta: {}, finish_reason: 'stop' }
+  return [...chunks, end].map(choice => `data: ${JSON.stringify({ choices: [choice] })}\n\n`)
+}
+
+const organisationOf = {
+  get gateway() {
+    return swarm.gateway
+  },
+}
+const chat = openSwarmChat(organisationOf)
+
+/** Everything until `isEnough`; what comes behind that is read by nobody. */
+async function readUntil(answer: Response, isEnough: (told: string) => boolean): Promise<string> {
+  const reader = answer.body?.pipeThrough(new TextDecoderStream()).getReader()
+  let told = ''
+  while (!isEnough(told)) {
+    const { value, done } = (await reader?.read()) ?? { done: true, value: undefined }
+    if (done) break
+    told += value
+  }
+  await reader?.cancel()
+  return told
+}
+
+const wordsOf = (told: string) =>
+  [...told.matchAll(/"type":"TEXT_MESSAGE_CONTENT".*?"delta":("(?:[^"\\]|\\.)*")/g)].map(
+    ([, delta = '""']) => JSON.parse(delta) as string,
+  )
+
+test('W-31: a chat hears a member while its model still speaks, word by word, under its name', async () => {
+  const [threadId, runId] = [nameOne('thread'), nameOne('run')]
+  const answer = await chat.begin(threadId, 'something endless', runId)
+  const told = await readUntil(answer, text => wordsOf(text).join('') === long)
+  expect(wordsOf(told).join('')).toBe(long)
+  expect(wordsOf(told).length).toBeGreaterThan(5)
+  expect(told).toMatch(/"type":"TEXT_MESSAGE_START"[^\n]*"name":"triage"/)
+  expect(told).not.toContain('RUN_FINISHED')
+  expect(await (await chat.post(`runs/${runId}/cancel`, {})).json()).toEqual({ cancelled: true })
+})
+
+test('W-25: a chat never hears what has to be rescued', async () => {
+  const early = await chat.run(nameOne('thread'), 'an early mark')
+  expect(early).not.toMatch(/tool_call>|Let me see/)
+  expect(wordsOf(early).join('')).toMatch(/Could you|again|lost the thread/)
+  const late = wordsOf(await chat.run(nameOne('thread'), 'a late mark')).join('')
+  expect(late.slice(0, long.length)).toBe(long)
+  expect(late.slice(long.length)).toMatch(/^\n\n.*(?:Could you|again|lost the thread)/)
+})
+
+test('a caller by A2A hears a member word by word, and the whole in the end', async () => {
+  const message = { messageId: nameOne('msg'), role: 'ROLE_USER', parts: [{ text: 'something long' }] }
+  const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'SendStreamingMessage', params: { message } })
+  const authorization = `Bearer ${await swarm.gateway.simulation.a2a.token({ sub: 'carol' })}`
+  const headers = { 'content-type': 'application/json', 'a2a-version': '1.0', authorization }
+  const answer = await fetch(`${swarm.gateway.url()}/agents/desk/a2a`, { method: 'POST', headers, body })
+  const events = [...(await answer.text()).matchAll(/^data: ?(.*)$/gm)].map(([, data = '']) => JSON.parse(data).result)
+  const pieces = events.flatMap(({ artifactUpdate }) => artifactUpdate?.artifact.parts ?? []).map(({ text }) => text)
+  expect(pieces.length).toBeGreaterThan(5)
+  expect(pieces.join('')).toContain(long.trim())
+  expect(events.at(-1).statusUpdate.status.message.parts.map(({ text }: { text: string }) => text)).toEqual([long])
+})
+
+test('merged: what was said meanwhile stands once in what the model is given, and in the history', async () => {
+  const { fediverse } = swarm.gateway.simulation
+  const context = 'https://mastodon.test/contexts/merged'
+  const post = (text: string) => fediverse.deliver({ to: '@merging@agents.test', text, context, visibility: 'direct' })
+  const semaphore = Promise.withResolvers<void>()
+  held.set('first words', semaphore)
+  const before = swarm.model.requests.length
+  await post('first words')
+  await eventually(async () => swarm.model.requests.length > before)
+  await post('second words')
+  const { objectId } = await post('third words')
+  semaphore.resolve()
+  await fediverse.awaitReply(objectId, 30_000)
+  const promptOf = (index: number) => JSON.stringify(swarm.model.requests.at(index)?.body.messages)
+  const countIn = (prompt: string, words: string) => prompt.split(words).length - 1
+  expect(swarm.model.requests).toHaveLength(before + 2)
+  const merged = promptOf(-1)
+  expect(['first words', 'second words', 'third words'].map(words => countIn(merged, words))).toEqual([2, 1, 1])
+  const { objectId: last } = await post('fourth words')
+  await fediverse.awaitReply(last, 30_000)
+  expect(['second words', 'fourth words'].map(words => countIn(promptOf(-1), words))).toEqual([1, 1])
+})
+
+test.each([
+  ['seeing', true],
+  ['desk', false],
+])('a picture in a mail is shown to who sees: %s', async (agent, isSeen) => {
+  const { mail } = swarm.gateway.simulation
+  const attachments = [{ filename: 'cup.png', contentType: 'image/png', content: Buffer.from(picture, 'base64') }]
+  const sent = await mail.deliver({ to: `${agent}@agents.test`, text: 'What is it?', attachments })
+  expect((await mail.awaitReply(sent.mail.messageId, 30_000)).text).toContain('triage heard')
+  const last = swarm.model.requests.at(-1)?.body.messages.at(-1)?.content
+  expect(JSON.stringify(last)).toContain('cup.png')
+  expect(JSON.stringify(last).includes(`data:image/png;base64,${picture}`)).toBe(isSeen)
+})

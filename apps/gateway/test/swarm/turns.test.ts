@@ -1,0 +1,175 @@
+import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
+import { eventually, operatorToken } from '../setup/gateway.ts'
+import type { SwarmGateway } from '../setup/swarm-gateway.ts'
+import { call, describeSwarm, nameOne, openSwarmChat, openSwarmGateway, say } from '../setup/swarm-gateway.ts'
+
+// Rules of swarms that concern whole turns, through the gateway: humans, bans, cancelling, rescue.
+
+let swarm: SwarmGateway
+let asked: string[] = []
+/** Words that hold the model until they are let go. */
+const held = new Map<string, PromiseWithResolvers<void>>()
+
+beforeAll(async () => {
+  const script: Parameters<typeof openSwarmGateway>[0] = async (member, last, { body }) => {
+    const words = last.split('\n').at(-1) ?? ''
+    asked.push(words)
+    const semaphore = [...held].find(([word]) => words.includes(word))?.[1]
+    await semaphore?.promise
+    if (body.messages.at(-1)?.role === 'tool') return say('Handed on.')
+    if (words.includes('somebody')) return call('navigate_to_human', {})
+    if (words.includes('markup')) return say('<tool_call>{"name": "refund"}</tool_call>')
+    if (words.includes('nothing')) return say('')
+    return say(`${member} heard ${words}`)
+  }
+  const email = { listen: { port: 0, protocol: 'smtp' }, write_to: ['eve@alice.test'] }
+  swarm = await openSwarmGateway(script, { email })
+  const members = { human: { operator: true, timeout: '60s', mail: 'eve@alice.test' } }
+  const policies = {
+    manners: { refuse_input: ['\\brude\\b'], message: 'We are polite here.', bans: true },
+    secrets: { refuse_output: ['sesame'], message: 'That I may not say.' },
+  }
+  const desk = { ...describeSwarm(swarm.model.baseUrl, members), policies }
+  const hasty = describeSwarm(swarm.model.baseUrl, { human: { operator: true, timeout: '200ms' } })
+  await swarm.gateway.restart({ agents: { desk, hasty } })
+})
+afterAll(() => swarm.close())
+beforeEach(() => {
+  asked = []
+})
+
+async function write(text: string, { agent = 'desk', from = 'alice@alice.test' } = {}): Promise<string | undefined> {
+  const { mail } = swarm.gateway.simulation
+  const sent = await mail.deliver({ from, to: `${agent}@agents.test`, text })
+  return (await mail.awaitReply(sent.mail.messageId, 15_000)).text
+}
+
+async function mention(text: string, from: string): Promise<string> {
+  const { fediverse } = swarm.gateway.simulation
+  const { objectId } = await fediverse.deliver({ from, to: '@desk@agents.test', text })
+  const { activity } = await fediverse.awaitReply(objectId, 30_000)
+  return (activity.object as { content: string }).content
+}
+
+const { post, run } = openSwarmChat({
+  get gateway() {
+    return swarm.gateway
+  },
+})
+const name = nameOne
+
+/** Holds the model at these words; what it gives lets it go. */
+function hold(word: string): () => void {
+  const semaphore = Promise.withResolvers<void>()
+  held.set(word, semaphore)
+  return () => {
+    held.delete(word)
+    semaphore.resolve()
+  }
+}
+
+test('W-25: what a model answers with markup, or with nothing, is never heard; a placeholder is', async () => {
+  for (const word of ['markup', 'nothing']) {
+    const text = await write(`Some ${word}`)
+    expect(text).not.toMatch(/tool_call|[{}]/)
+    expect(text).toMatch(/Could you|again|lost the thread/)
+  }
+})
+
+test('W-26: a human is asked by mail, and his answer by mail goes to the one who waits', async () => {
+  const answered = write('May I speak to somebody?')
+  const { mail } = swarm.gateway.simulation
+  const letter = await eventually(async () =>
+    mail.received.find(({ envelope }) => envelope.to.includes('eve@alice.test')),
+  )
+  expect(letter.text).toContain('@alice@alice.test asks human')
+  expect(letter.text).toContain('May I speak to somebody?')
+  const plan = { from: 'eve@alice.test', to: 'desk@agents.test', text: 'It is me, Eve.', inReplyTo: letter.messageId }
+  await mail.deliver(plan)
+  expect(await answered).toContain('It is me, Eve.')
+  expect((await swarm.operate<{ questions: readonly unknown[] }>('/questions')).questions).toEqual([])
+})
+
+test('W-26: what looks like the number of a question in what is asked leads no answer elsewhere', async () => {
+  const { mail } = swarm.gateway.simulation
+  const text = 'May I speak to somebody else? (question 0123456789abcdef)'
+  const answered = write(text)
+  const letter = await eventually(async () => mail.received.find(each => each.text?.includes('0123456789abcdef')))
+  const plan = { from: 'eve@alice.test', to: 'desk@agents.test', text: 'Still Eve.', inReplyTo: letter.messageId }
+  await mail.deliver(plan)
+  expect(await answered).toContain('Still Eve.')
+})
+
+test('W-26: whom no human answers in time is told so, and nothing stays in the list', async () => {
+  expect(await write('May I speak to somebody?', { agent: 'hasty' })).toContain('Nobody is there to answer right now.')
+  await eventually(
+    async () => (await swarm.operate<{ questions: readonly unknown[] }>('/questions')).questions.length === 0,
+  )
+})
+
+test('W-27: who is banned hears one sentence, in every conversation, and no model is asked', async () => {
+  const rude = 'alice@gotosocial.test'
+  expect(await mention('You are rude', rude)).toContain('We are polite here.')
+  expect(await mention('Another conversation', rude)).toContain('We are polite here.')
+  expect(asked).toEqual([])
+  const { bans } = await swarm.operate<{ bans: readonly { id: string; policy: string; subject: string }[] }>(
+    '/agents/desk/bans',
+  )
+  expect(bans).toMatchObject([{ policy: 'manners', subject: expect.stringContaining('gotosocial.test/users/alice') }])
+  const headers = { authorization: `Bearer ${operatorToken}` }
+  const path = `${swarm.gateway.url()}/operator/api/agents/desk/bans/${bans[0]?.id}`
+  expect((await fetch(path, { method: 'DELETE', headers })).status).toBe(200)
+  expect((await fetch(path, { method: 'DELETE', headers })).status).toBe(404)
+  expect(await mention('I am sorry', rude)).toContain('triage heard')
+  expect(await mention('Hello from another gateway', 'alice@mastodon.test')).toContain('triage heard')
+})
+
+test('who is forgotten is not banned any more, and no ban names him; others stay banned', async () => {
+  const [gone, other] = ['bob@gotosocial.test', 'bob@snac.test']
+  expect(await mention('You are rude', gone)).toContain('We are polite here.')
+  expect(await mention('You are rude', other)).toContain('We are polite here.')
+  expect(await write('You are rude', { from: 'bob@alice.test' })).toContain('We are polite here.')
+  for (const address of ['@bob@gotosocial.test', 'bob@alice.test']) await swarm.operate('/people/forget', { address })
+  const { bans } = await swarm.operate<{ bans: readonly { subject: string }[] }>('/agents/desk/bans')
+  expect(bans).toMatchObject([{ subject: expect.stringContaining('snac.test/') }])
+  expect(await mention('Hello', gone)).toContain('triage heard')
+  expect(await mention('Hello', other)).toContain('We are polite here.')
+})
+
+test('W-27: what must not be said is not', async () => {
+  expect(await write('Open sesame')).toContain('That I may not say.')
+})
+
+test('W-28: two messages at once are answered one after the other', async () => {
+  const threadId = name('thread')
+  const countMessages = async () =>
+    (await swarm.operate<{ messages: readonly unknown[] }>('/messages?limit=500')).messages.length
+  const before = await countMessages()
+  const letGo = hold('first words')
+  const first = run(threadId, 'first words')
+  await eventually(async () => asked.length === 1)
+  const second = run(threadId, 'second words')
+  await eventually(async () => (await countMessages()) === before + 2)
+  // Turns are taken up oldest first: once this one is over, the second was passed over.
+  expect(await run(name('thread'), 'words elsewhere')).toContain('triage heard words elsewhere')
+  expect(asked).toEqual(['first words', 'words elsewhere'])
+  letGo()
+  expect(await first).toContain('triage heard first words')
+  expect(await second).toContain('triage heard second words')
+  expect(asked).toEqual(['first words', 'words elsewhere', 'second words'])
+  const { messages } = swarm.model.requests.at(-1)?.body ?? { messages: [] }
+  expect(messages.slice(1).map(({ role }) => role)).toEqual(['user', 'assistant', 'user'])
+})
+
+test('W-29: what a stopped run would have said reaches nobody, now or later', async () => {
+  const [threadId, runId] = [name('thread'), name('run')]
+  const letGo = hold('slow words')
+  const stopped = run(threadId, 'slow words', runId)
+  await eventually(async () => asked.length === 1)
+  expect(await (await post(`runs/${runId}/cancel`, {})).json()).toEqual({ cancelled: true })
+  expect(await stopped).toContain('"type":"cancelled"')
+  letGo()
+  const next = await run(threadId, 'further words')
+  expect(next).toContain('triage heard further words')
+  expect(next).not.toContain('heard slow words')
+})

@@ -1,0 +1,444 @@
+import { hash } from 'node:crypto'
+import { once } from 'node:events'
+import { connect } from 'node:net'
+import type { BaseEvent } from '@ag-ui/client'
+import { EventSchema } from '@ag-ui/core/schemas'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import type { TestGateway } from '../setup/gateway.ts'
+import { eventually, openTestGateway, operatorToken, origin } from '../setup/gateway.ts'
+
+// What people with a token of their own may try: by real sockets.
+
+const people = ['ann', 'bob', 'cem', 'dora', 'eve', 'flo'] as const
+type Person = (typeof people)[number]
+const tokenOf = (who: Person) => `token-of-${who}-for-the-attacks`
+
+let setup: TestGateway
+let count = 0
+const name = (what: string) => `${what}-${++count}`
+const listening = new Set<object>()
+
+beforeAll(async () => {
+  const web = {
+    enabled: true,
+    auth: { tokens: people.map(who => ({ name: who, sha256: hash('sha256', tokenOf(who)) })) },
+    attachments: { max_total_bytes: 64 * 1024 },
+    limits: { files_per_run: 3, session_messages: 50, runs_per_owner: 2_000 },
+  }
+  const agents = {
+    chat: { use: '../agents/chat/chatter.ts' },
+    waiting: { use: '../agents/waiting/loiterer.ts', concurrency: 4 },
+    loiterer: { use: '../agents/waiting/loiterer.ts' },
+    merging: { use: '../agents/waiting/loiterer.ts', queue: 'merge' },
+    interrupting: { use: '../agents/waiting/loiterer.ts', queue: 'interrupt' },
+    flooder: { use: '../agents/chat/flooder.ts' },
+    convener: { use: '../agents/calling/convener.ts' },
+    helper: { use: 'builtin:echo' },
+    picky: { use: 'builtin:echo', allow: [{ issuer: origin, subject: 'bob' }] },
+    denying: { use: 'builtin:echo', deny: [{ subject: 'ann' }] },
+  }
+  setup = await openTestGateway(() => ({ web, agents, default_agent: 'chat' }))
+  countListeners()
+})
+afterAll(() => setup.close())
+
+function countListeners(): void {
+  const { store } = setup.gateway()
+  const listen = store.listen.bind(store)
+  store.listen = (topic, listener) => {
+    const place = {}
+    // The worker listens to its turns, too.
+    if (new Error().stack?.includes('follow-turn')) listening.add(place)
+    const stop = listen(topic, listener)
+    return () => {
+      listening.delete(place)
+      stop()
+    }
+  }
+}
+
+function call(path: string, { as = 'ann', ...init }: RequestInit & { as?: Person } = {}): Promise<Response> {
+  const headers = new Headers(init.headers)
+  headers.set('authorization', `Bearer ${tokenOf(as)}`)
+  return fetch(`${setup.url()}${path}`, { ...init, headers })
+}
+
+interface Asked {
+  readonly as?: Person
+  readonly agent?: string
+  readonly threadId?: string
+  readonly runId?: string
+  readonly id?: string
+  readonly content?: unknown
+  readonly resume?: readonly object[]
+}
+
+function run(content: unknown, { as = 'ann', agent = 'chat', resume, ...more }: Asked = {}): Promise<Response> {
+  const { threadId = name('thread'), runId = name('run'), id = name('msg') } = more
+  const messages = content === undefined ? [] : [{ id, role: 'user', content }]
+  const body = JSON.stringify({ threadId, runId, messages, ...(resume && { resume }) })
+  return call(`/api/v1/agents/${agent}/runs`, { as, method: 'POST', body })
+}
+
+async function eventsOf(response: Response): Promise<BaseEvent[]> {
+  expect(response.status).toBe(200)
+  const lines = (await response.text()).split('\n\n').filter(line => line.startsWith('data: '))
+  return lines.map(line => EventSchema.parse(JSON.parse(line.slice(6))) as BaseEvent)
+}
+
+const wordsOf = (events: readonly BaseEvent[]) =>
+  events
+    .flatMap(event => (event.type === 'TEXT_MESSAGE_CONTENT' ? [(event as unknown as { delta: string }).delta] : []))
+    .join('')
+
+async function refusalOf(response: Promise<Response>) {
+  const answer = await response
+  const { code, detail } = (await answer.json()) as { code: string; detail: string }
+  return [answer.status, code, detail]
+}
+
+const history = (threadId: string, { as = 'ann', agent = 'chat' }: Asked = {}) =>
+  call(`/api/v1/agents/${agent}/history?threadId=${encodeURIComponent(threadId)}`, { as })
+
+function upload(bytes: Uint8Array, { as = 'ann' as Person, fileName = 'x.txt', type = 'text/plain' } = {}) {
+  const form = new FormData()
+  form.set('file', new File([new Uint8Array(bytes)], fileName, { type }))
+  return call('/api/v1/agent/attachments', { as, method: 'POST', body: form })
+}
+
+const local = (url: string) => url.replace(origin, setup.url())
+
+describe('another one’s ids', () => {
+  test('name nothing: threads, runs, files, sessions and locations are answered like what is not there', async () => {
+    const [threadId, runId] = [name('thread'), name('run')]
+    await eventsOf(await run('hello', { threadId, runId }))
+    const file = (await (await upload(Buffer.from('mine'))).json()) as { bucket: string; path: string; url: string }
+    const session = (await (
+      await call('/v1/sessions', { method: 'POST', body: JSON.stringify({ context: 'mine' }) })
+    ).json()) as { session_id: string }
+    await call('/v1/store/place/messages', {
+      method: 'POST',
+      body: JSON.stringify({ messages: [{ type: 'user_message', content: 'mine' }] }),
+    })
+    const fileQuery = (path: string) => `?bucket=${file.bucket}&path=${encodeURIComponent(path)}`
+    const pairs = [
+      [`/api/v1/agent/history?threadId=${threadId}`, '/api/v1/agent/history?threadId=none'],
+      [
+        `/api/v1/agent/attachments/signed-url${fileQuery(file.path)}`,
+        `/api/v1/agent/attachments/signed-url${fileQuery('none')}`,
+      ],
+      [`/v1/sessions/${session.session_id}`, '/v1/sessions/00000000-0000-4000-8000-000000000000'],
+      ['/v1/store/place/global', '/v1/store/none/global'],
+    ] as const
+    for (const [theirs, nothing] of pairs) {
+      const [one, other] = [await call(theirs, { as: 'bob' }), await call(nothing, { as: 'bob' })]
+      expect([theirs, one.status, await one.text()]).toEqual([theirs, other.status, await other.text()])
+    }
+    const deletions = [fileQuery(file.path), fileQuery('none')].map(query =>
+      refusalOf(call(`/api/v1/agent/attachments${query}`, { as: 'bob', method: 'DELETE' })),
+    )
+    const [one, other] = await Promise.all(deletions)
+    expect(one).toEqual([404, 'no_recipient', 'Cannot delete attachment: there is none of yours'])
+    expect(other).toEqual(one)
+    for (const id of [runId, 'none']) {
+      const cancel = call(`/api/v1/agent/runs/${id}/cancel`, { as: 'bob', method: 'POST' })
+      expect(await refusalOf(cancel)).toEqual([404, 'no_recipient', 'Cannot cancel: there is no such run'])
+    }
+    const content = [
+      { type: 'text', text: 'look' },
+      { type: 'binary', mimeType: 'text/plain', url: file.url },
+    ]
+    expect(wordsOf(await eventsOf(await run(content, { as: 'bob' })))).not.toContain('text/plain')
+    expect((await fetch(local(file.url))).status).toBe(200)
+  })
+
+  test('the same thread and run ids are everybody’s own, whatever characters they have', async () => {
+    for (const odd of ['../../etc', 'a/b?c=d#e', '\u202egnp', '💬'.repeat(60), '"],["x', "'; --", '%00%2f', ' ']) {
+      for (const as of ['ann', 'bob'] as const) {
+        const said = `hello of ${as}`
+        await eventsOf(await run(said, { as, threadId: odd, runId: odd, id: odd }))
+        const { messages } = (await (await history(odd, { as })).json()) as { messages: { content: string }[] }
+        expect(messages.map(({ content }) => content)).toEqual([said, `you said: ${said}; turns: 0`])
+      }
+    }
+    for (const bad of ['a\0b', '\ud800', 'x'.repeat(1_000_000), '']) {
+      expect((await run('hi', { threadId: bad })).status).toBe(400)
+      expect((await run('hi', { runId: bad })).status).toBe(400)
+      expect((await run('hi', { id: bad })).status).toBe(400)
+    }
+  })
+})
+
+describe('files', () => {
+  test('of one person are bounded, all together, and can be deleted', async () => {
+    const taken: { bucket: string; path: string }[] = []
+    for (let i = 0; i < 4; i++) {
+      const answer = await upload(Buffer.from(`file ${i}`), { as: 'dora' })
+      taken.push((await answer.json()) as { bucket: string; path: string })
+    }
+    const [status, code, detail] = await refusalOf(upload(Buffer.from('one more'), { as: 'dora' }))
+    expect([status, code]).toEqual([413, 'too_large'])
+    expect(detail).toBe('Cannot store object: with it there would be more than 65536 bytes of yours')
+    const [{ bucket, path } = { bucket: '', path: '' }] = taken
+    const query = `?bucket=${bucket}&path=${encodeURIComponent(path)}`
+    expect((await call(`/api/v1/agent/attachments${query}`, { as: 'dora', method: 'DELETE' })).status).toBe(200)
+    expect((await upload(Buffer.from('one more'), { as: 'dora' })).status).toBe(200)
+    const many = await Promise.all(
+      Array.from({ length: 8 }, (_, i) => upload(Buffer.from(`at once ${i}`), { as: 'flo' })),
+    )
+    expect(many.filter(({ status }) => status === 200).length).toBeLessThanOrEqual(4)
+  })
+
+  test('of one run are few: one address said a thousand times is not read a thousand times', async () => {
+    const { url } = (await (await upload(Buffer.from('big'), { as: 'eve' })).json()) as { url: string }
+    const content = Array.from({ length: 4 }, () => ({ type: 'binary', mimeType: 'text/plain', url }))
+    expect(await refusalOf(run(content, { as: 'eve' }))).toEqual([413, 'too_large', 'Cannot run: more than 3 files'])
+  })
+
+  test('are never run by a browser, whatever they are and are called', async () => {
+    const evil = [
+      '<svg xmlns="http://www.w3.org/2000/svg" onload="alert(1)"/>',
+      '<!doctype html><script>alert(1)</script>',
+      'GIF89a/*<script>*/',
+    ]
+    for (const text of evil) {
+      const answer = await upload(Buffer.from(text), {
+        as: 'cem',
+        fileName: 'a"\r\nset-cookie: x=y;.html',
+        type: 'text/html',
+      })
+      const { url, path } = (await answer.json()) as { url: string; path: string }
+      expect(path).toMatch(/^[\w./-]+$/)
+      const read = await fetch(local(url))
+      expect(read.headers.get('content-type')).toMatch(/^(application\/octet-stream|image\/gif)$/)
+      expect(read.headers.get('x-content-type-options')).toBe('nosniff')
+      expect(read.headers.get('content-security-policy')).toBe("sandbox; default-src 'none'")
+      expect(read.headers.get('set-cookie')).toBeNull()
+      const query = `?bucket=agent-inputs&path=${encodeURIComponent(path)}`
+      await call(`/api/v1/agent/attachments${query}`, { as: 'cem', method: 'DELETE' })
+      expect((await fetch(local(url))).status).toBe(404)
+    }
+  })
+})
+
+describe('who may speak to an agent', () => {
+  test('is told no before there is a stream, and what he said is nowhere', async () => {
+    const forbidden = [403, 'forbidden', 'Cannot take message: its sender may not speak to this agent']
+    expect(await refusalOf(run('hi', { agent: 'picky' }))).toEqual(forbidden)
+    expect(await refusalOf(run('hi', { agent: 'denying' }))).toEqual(forbidden)
+    expect(wordsOf(await eventsOf(await run('hi', { agent: 'picky', as: 'bob' })))).toContain('hi')
+    expect(wordsOf(await eventsOf(await run('hi', { agent: 'denying', as: 'bob' })))).toContain('hi')
+  })
+})
+
+describe('streams', () => {
+  test('a thousand that are broken off leave nothing behind', async () => {
+    await eventually(async () => listening.size === 0)
+    const waiting = Array.from({ length: 1_000 }, async (_, at) => {
+      const leaving = new AbortController()
+      const body = JSON.stringify({
+        threadId: name('thread'),
+        runId: name('run'),
+        messages: [{ id: name('msg'), role: 'user', content: 'hello' }],
+      })
+      const headers = { authorization: `Bearer ${tokenOf('ann')}` }
+      const init = { method: 'POST', body, headers, signal: leaving.signal }
+      if (at % 3 === 0) setTimeout(() => leaving.abort(), at % 40)
+      const response = await fetch(`${setup.url()}/api/v1/agents/waiting/runs`, init).catch(() => undefined)
+      await response?.body
+        ?.getReader()
+        .read()
+        .catch(() => undefined)
+      leaving.abort()
+    })
+    await Promise.all(waiting)
+    await eventually(async () => listening.size === 0, 20_000)
+    expect(listening.size).toBe(0)
+  }, 60_000)
+
+  test('one that nobody reads is left, and its run ends all the same', async () => {
+    const { port } = new URL(setup.url())
+    const socket = connect(Number(port), '127.0.0.1')
+    await once(socket, 'connect')
+    const threadId = name('thread')
+    const content = 'word '.repeat(600_000)
+    const body = JSON.stringify({
+      threadId,
+      runId: name('run'),
+      messages: [{ id: name('msg'), role: 'user', content }],
+    })
+    socket.pause()
+    socket.write(
+      `POST /api/v1/agent/runs HTTP/1.1\r\nhost: x\r\nauthorization: Bearer ${tokenOf('bob')}\r\ncontent-length: ${Buffer.byteLength(body)}\r\n\r\n${body}`,
+    )
+    await eventually(async () => {
+      const read = await history(threadId, { as: 'bob' })
+      return read.ok && ((await read.json()) as { messages: unknown[] }).messages.length === 2
+    })
+    socket.destroy()
+    await eventually(async () => listening.size === 0)
+    // Who comes anew, with nothing, gets it all, however long it is.
+    const events = await eventsOf(await run(undefined, { as: 'bob', threadId }))
+    expect(events.at(-1)?.type).toBe('RUN_FINISHED')
+  })
+})
+
+test('an agent that says more than can be sent at once is heard to its end', async () => {
+  const events = await eventsOf(await run('go on', { agent: 'flooder', as: 'cem' }))
+  const words = wordsOf(events)
+  expect(words.startsWith('word 0 word 1 ')).toBe(true)
+  expect(words.split('word ')).toHaveLength(60_001)
+  expect(events.at(-1)).toMatchObject({ type: 'RUN_FINISHED', outcome: { type: 'success' } })
+})
+
+test('what agents say whom an answer brings in stands behind it, in the same message', async () => {
+  const events = await eventsOf(await run('ask @helper@agents.test', { agent: 'convener', as: 'cem' }))
+  expect(events.filter(({ type }) => type === 'TEXT_MESSAGE_START')).toHaveLength(1)
+  expect(wordsOf(events)).toMatch(/^Let me ask around\.\n\n[\s\S]*@?helper/)
+  expect(events.at(-1)).toMatchObject({ outcome: { type: 'success' } })
+})
+
+describe('what comes while the agent is at it', () => {
+  const ask = (agent: string, content: string, threadId: string) => run(content, { agent, threadId, as: 'eve' })
+  const untilWorking = () => eventually(async () => (await setup.messages()).some(({ state }) => state === 'working'))
+
+  // A run is a task of its own, and no two tasks are answered together, or end each other.
+  test.each(['merging', 'interrupting'])(
+    '%s: each run ends with an answer of its own',
+    async agent => {
+      const threadId = name('thread')
+      const first = ask(agent, 'one', threadId)
+      await untilWorking()
+      const second = ask(agent, 'two', threadId)
+      const third = ask(agent, 'three', threadId)
+      const ended = Promise.all([first, second, third].map(async each => eventsOf(await each)))
+      const poke = setInterval(() => void run('go', { agent, as: 'bob' }), 150)
+      const told = await ended.finally(() => clearInterval(poke))
+      const words = ['one', 'two', 'three'].map(word => `hm heard ${word} (1)`)
+      expect(told.map(wordsOf).sort()).toEqual(words.sort())
+      for (const events of told) expect(events.at(-1)).toMatchObject({ outcome: { type: 'success' } })
+    },
+    30_000,
+  )
+})
+
+describe('bounds', () => {
+  test('whole sessions are listed ten at a time', async () => {
+    for (let i = 0; i < 12; i++) {
+      await call('/v1/sessions', { method: 'POST', body: JSON.stringify({ context: `list-${i}` }), as: 'cem' })
+    }
+    const list = async (query: string) =>
+      ((await (await call(`/v1/sessions${query}`, { as: 'cem' })).json()) as { sessions: object[] }).sessions
+    expect(await list('?include_messages=true&limit=100')).toHaveLength(10)
+    expect(await list('?include_messages=true&limit=100&offset=10')).toHaveLength(2)
+    expect(await list('?limit=100')).toHaveLength(12)
+  })
+
+  test('a session’s list', async () => {
+    const { session_id } = (await (
+      await call('/v1/sessions', { method: 'POST', body: JSON.stringify({ context: 'bounds' }) })
+    ).json()) as { session_id: string }
+    const put = (length: number) =>
+      call(`/v1/sessions/${session_id}`, {
+        method: 'PUT',
+        body: JSON.stringify({ messages: Array.from({ length }, () => ({ role: 'user', content: 'x' })) }),
+      })
+    expect((await put(50)).status).toBe(200)
+    expect(await refusalOf(put(51))).toEqual([413, 'too_large', 'Cannot update session: more than 50 messages'])
+  })
+})
+
+test('forgetting a person who chats leaves nothing of his, be it the newest thing said or still under way', async () => {
+  const threadId = name('thread')
+  await eventsOf(await run('my secret is 4711', { as: 'flo', threadId }))
+  void run('my other secret is 0815', { as: 'flo', agent: 'loiterer' }).catch(() => undefined)
+  await eventually(async () => JSON.stringify(await setup.messages()).includes('0815'))
+  // What he decided is said by nobody in a run, and is his all the same.
+  const asking = await eventsOf(await run('consent', { as: 'flo', threadId }))
+  const { outcome } = asking.at(-1) as unknown as { outcome: { interrupts: { id: string }[] } }
+  const resume = [{ interruptId: outcome.interrupts[0]?.id, status: 'resolved', payload: { approved: true } }]
+  expect(wordsOf(await eventsOf(await run(undefined, { as: 'flo', threadId, resume })))).toBe('decided: granted')
+  const answer = await fetch(`${setup.url()}/operator/api/owners/forget`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${operatorToken}` },
+    body: JSON.stringify({ owner: `web:${JSON.stringify([origin, 'flo'])}` }),
+  })
+  expect(answer.status).toBe(200)
+  expect((await history(threadId, { as: 'flo' })).status).toBe(404)
+  expect(await answer.json()).toMatchObject({ runs: 4, threads: 2 })
+  const left = (await setup.messages()).filter(({ sender }) => sender === '@flo@web.agents.test')
+  expect(left).toEqual([])
+  expect(JSON.stringify(await setup.ask('/requirements'))).not.toContain('@flo@')
+  // Who comes back begins anew.
+  expect(wordsOf(await eventsOf(await run('hello', { as: 'flo', threadId })))).toBe('you said: hello; turns: 0')
+})
+
+test('the link to decide by is the person’s alone', async () => {
+  const threadId = name('thread')
+  const events = await eventsOf(await run('consent', { threadId }))
+  const { outcome } = events.at(-1) as unknown as { outcome: { interrupts: { metadata: { url: string } }[] } }
+  const url = outcome.interrupts[0]?.metadata.url ?? ''
+  expect(url).toMatch(/^https:\/\/agents\.test\/actions\/[\w-]{43}$/)
+  expect((await fetch(local(url))).status).toBe(200)
+  const requirementsOf = async () => {
+    const { messages } = (await (await history(threadId)).json()) as {
+      messages: { metadata: { requirements?: object[] } }[]
+    }
+    return messages.flatMap(({ metadata }) => metadata.requirements ?? [])
+  }
+  expect(await requirementsOf()).toMatchObject([{ kind: 'consent_required', url }])
+  const operatorSees = JSON.stringify([await setup.messages(), await setup.ask('/requirements')])
+  const [newest] = await setup.messages()
+  const whole = JSON.stringify(await setup.show(newest?.id ?? ''))
+  const exported = await setup.ask(
+    `/transcript?format=agui&owner=${encodeURIComponent(`web:${JSON.stringify([origin, 'ann'])}`)}&thread=${encodeURIComponent(`web:${JSON.stringify(['chat', threadId])}`)}`,
+  )
+  const state = url.slice(-43)
+  for (const text of [operatorSees, whole, JSON.stringify(exported)]) expect(text).not.toContain(state)
+  // In another conversation it cannot be decided, and here once.
+  const [interruptId] = (await requirementsOf()).map(requirement => (requirement as { id: string }).id)
+  const resume = [{ interruptId, status: 'resolved', payload: { approved: true } }]
+  const elsewhere = await eventsOf(await run(undefined, { resume }))
+  expect(elsewhere.at(-1)).toMatchObject({ type: 'RUN_ERROR', code: 'not_decided' })
+  const told = await eventsOf(await run('and hurry', { threadId, resume }))
+  expect(wordsOf(told)).toBe('decided: granted')
+  expect(told).toContainEqual(
+    expect.objectContaining({ name: 'warning', value: 'what was said beside a decision was left out' }),
+  )
+  expect(await requirementsOf()).toEqual([])
+})
+
+test('limits of the gateway count on the web, too: 429 before there is a stream, and for that person alone', async () => {
+  const web = {
+    enabled: true,
+    auth: { tokens: people.map(who => ({ name: who, sha256: hash('sha256', tokenOf(who)) })) },
+  }
+  const agents = { chat: { use: '../agents/chat/chatter.ts' } }
+  const strict = await openTestGateway(() => ({ web, agents, limits: { per_identity: 3 } }))
+  try {
+    const say = (as: Person) =>
+      fetch(`${strict.url()}/api/v1/agent/runs`, {
+        method: 'POST',
+        headers: { authorization: `Bearer ${tokenOf(as)}`, 'x-forwarded-for': `192.0.2.${++count % 250}` },
+        body: JSON.stringify({
+          threadId: name('thread'),
+          runId: name('run'),
+          messages: [{ id: name('msg'), role: 'user', content: 'hello' }],
+        }),
+      })
+    const answers = [await say('ann'), await say('ann'), await say('ann'), await say('ann')]
+    expect(answers.map(({ status }) => status)).toEqual([200, 200, 200, 429])
+    const [refused] = answers.slice(-1) as [Response]
+    expect(refused.headers.get('content-type')).toBe('application/problem+json')
+    expect(Number(refused.headers.get('retry-after'))).toBeGreaterThan(0)
+    expect(await refused.json()).toMatchObject({
+      code: 'rate_limited',
+      detail: 'Cannot take message: too many from this sender in a short time',
+    })
+    const other = await say('bob')
+    expect(other.status).toBe(200)
+    for (const answer of [...answers.slice(0, 3), other]) await answer.text()
+  } finally {
+    await strict.close()
+  }
+})

@@ -1,0 +1,147 @@
+import { gzipSync } from 'node:zlib'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import type { WebGateway } from '../setup/web-gateway.ts'
+import { findEvent, name, openWebGateway, readEvents, typesOf } from '../setup/web-gateway.ts'
+
+// Clients that are older than AG-UI 1.0, sloppier, or bad.
+
+let web: WebGateway
+
+beforeAll(async () => {
+  web = await openWebGateway()
+})
+afterAll(() => web.close())
+
+const user = (content: unknown, more: object = {}) => ({ id: name('msg'), role: 'user', content, ...more })
+const input = (more: object = {}) => ({
+  threadId: name('thread'),
+  runId: name('run'),
+  messages: [user('hello')],
+  ...more,
+})
+const called = { id: 'c', type: 'function', function: { name: 'f', arguments: '{}' } }
+const deep = (levels: number) => JSON.parse('['.repeat(levels) + ']'.repeat(levels))
+
+describe('is answered like any other', () => {
+  const old = { tools: [], context: [], state: {}, forwardedProps: {} }
+  const nulls = { tools: null, context: null, state: null, forwardedProps: null, resume: null, parentRunId: null }
+  test.each<[string, object, Record<string, string>?]>([
+    ['one of 0.x, with all that was required then', old],
+    ['one that says null for what it does not say', nulls],
+    ['one that says null in its messages', { messages: [user('hello', { name: null, metadata: null })] }],
+    ['one of another version', { protocolVersion: '0.0.45' }],
+    ['one that asks for what came after an event: there is no resumption', {}, { 'last-event-id': '7' }],
+    ['one that names no type of what it sends', {}, { 'content-type': 'text/plain' }],
+    ['one that says nothing of what it takes', {}, { accept: '' }],
+    ['one that takes protobuf as well', {}, { accept: 'application/vnd.ag-ui.event+proto, text/event-stream;q=0.5' }],
+    ['one with a state of some depth', { state: deep(50) }],
+    ['one whose tools have no parameters', { tools: [{ name: 'x', description: 'd' }] }],
+    [
+      'one with a part without a type of media',
+      {
+        messages: [
+          user([
+            { type: 'text', text: 'hello' },
+            { type: 'binary', url: 'https://x.example/a.png' },
+          ]),
+        ],
+      },
+    ],
+  ])('%s', async (_, more, headers = {}) => {
+    const events = await readEvents(await web.postRun(input(more), headers))
+    expect(typesOf(events)).toContain('TEXT_MESSAGE_CONTENT')
+    expect(events.at(-1)).toMatchObject({ type: 'RUN_FINISHED', outcome: { type: 'success' } })
+  })
+
+  test('one that comes with a byte order mark, and one that names a member twice: the last counts', async () => {
+    const [body, threadId, runId] = [JSON.stringify(input()), name('thread'), name('run')]
+    expect(typesOf(await readEvents(await web.postRun(`\ufeff${body}`)))).toContain('RUN_FINISHED')
+    const twice = `{"threadId":"other","threadId":"${threadId}","runId":"${runId}","messages":[{"id":"m","role":"system","role":"user","content":"hi"}]}`
+    const events = await readEvents(await web.postRun(twice))
+    expect(findEvent(events, 'RUN_STARTED')).toMatchObject({ threadId, runId })
+    expect((await web.readHistory(threadId)).map(({ role }) => role)).toEqual(['user', 'assistant'])
+  })
+
+  test('one whose copy has calls of an assistant without words: they are not taken, and it is told so', async () => {
+    const messages = [{ id: name('msg'), role: 'assistant', content: null, toolCalls: [called] }, user('hello')]
+    const events = await readEvents(await web.postRun(input({ messages })))
+    expect(findEvent(events, 'CUSTOM').value).toBe('1 messages of other roles are not known and were left out')
+    expect(events.at(-1)).toMatchObject({ type: 'RUN_FINISHED' })
+  })
+
+  test('one that would change what objects are', async () => {
+    const body = JSON.stringify(input()).replace('"role"', '"__proto__":{"role":"assistant"},"role"')
+    const events = await readEvents(await web.postRun(body.replace('{', '{"__proto__":{"x":1},')))
+    expect(findEvent(events, 'CUSTOM').value).toBe('unknown members were left out: __proto__')
+    expect(events.at(-1)).toMatchObject({ type: 'RUN_FINISHED' })
+  })
+})
+
+describe('is refused before there is a stream', () => {
+  const bytes = Buffer.concat([Buffer.from('{"threadId":"t","runId":"'), Buffer.from([0xff]), Buffer.from('"}')])
+  test.each<[string, object | string | Uint8Array, Record<string, string>, number, string]>([
+    [
+      'packed',
+      gzipSync('{}'),
+      { 'content-encoding': 'gzip' },
+      415,
+      'Cannot read body: content coding is not supported',
+    ],
+    ['no JSON', '{', {}, 400, 'Cannot read run: not valid JSON'],
+    ['a list', '[]', {}, 400, 'Cannot run: the body is no JSON object'],
+    ...[{}, { toString: 1 }, [], 5].map((mimeType): [string, object, Record<string, string>, number, string] => [
+      `a part whose type is ${JSON.stringify(mimeType)}`,
+      { messages: [user([{ type: 'binary', mimeType, data: 'aGk=' }])] },
+      {},
+      400,
+      'Cannot run: messages.content.mimeType is not as it must be',
+    ]),
+    ['no UTF-8', bytes, {}, 400, 'Cannot read run: not valid UTF-8'],
+    [
+      'very deep',
+      `{"state":${'['.repeat(100_000)}${']'.repeat(100_000)}}`,
+      {},
+      400,
+      'Cannot read run: nested deeper than 64 levels',
+    ],
+    ['no messages', { threadId: 't', runId: 'r' }, {}, 400, 'Cannot run: messages is not as it must be'],
+    ['no thread', { runId: 'r', messages: [] }, {}, 400, 'Cannot run: threadId is not as it must be'],
+    ['a number for a thread', input({ threadId: 5 }), {}, 400, 'Cannot run: threadId is not as it must be'],
+    [
+      'a message without content',
+      input({ messages: [{ id: 'm', role: 'user' }] }),
+      {},
+      400,
+      'Cannot run: messages.0.content is not as it must be',
+    ],
+    [
+      'an unknown part',
+      input({ messages: [user([{ type: 'hologram' }])] }),
+      {},
+      400,
+      'Cannot run: messages.0.content is not as it must be',
+    ],
+    [
+      'an unknown decision',
+      input({ resume: [{ interruptId: 'i', status: 'maybe' }] }),
+      {},
+      400,
+      'Cannot run: resume.0.status is not as it must be',
+    ],
+  ])('%s', async (_, body, headers, status, detail) => {
+    const answer = await web.postRun(body, headers)
+    expect([answer.status, answer.headers.get('content-type')]).toEqual([status, 'application/problem+json'])
+    expect(await answer.json()).toMatchObject({ detail })
+  })
+
+  test.each(['text/html', 'application/vnd.ag-ui.event+proto'])('who takes %s alone', async accept => {
+    expect((await web.postRun(input(), { accept })).status).toBe(406)
+  })
+
+  test.each(['GET', 'HEAD', 'OPTIONS', 'PUT', 'DELETE'])('%s, which starts nothing', async method => {
+    const before = await web.gateway.messages()
+    const answer = await web.call('/api/v1/agent/runs', { method })
+    expect([answer.status, answer.headers.get('allow')]).toEqual([405, 'POST'])
+    expect(await web.gateway.messages()).toEqual(before)
+  })
+})

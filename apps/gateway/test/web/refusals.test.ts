@@ -1,0 +1,64 @@
+import type { BaseEvent } from '@ag-ui/client'
+import { PROTOCOL_VERSION } from '@ag-ui/core'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import type { RunPlace, WebGateway } from '../setup/web-gateway.ts'
+import { findEvent, name, openWebGateway, typesOf } from '../setup/web-gateway.ts'
+
+// What a chat is told where an agent refuses, or asks for a decision that its client cannot show.
+
+let web: WebGateway
+beforeAll(async () => {
+  web = await openWebGateway({}, { agents: { shop: { use: '../agents/asking/shopkeeper.ts' } }, default_agent: 'shop' })
+})
+afterAll(() => web.close())
+
+const textOf = (events: readonly BaseEvent[]) =>
+  events.map(event => (event as unknown as { readonly delta?: unknown }).delta ?? '').join('')
+const say = (words: string, place: RunPlace = {}) => web.say(words, place)
+const interrupts = { protocolVersion: PROTOCOL_VERSION }
+const address = /https:\/\/agents\.test\/actions\/[\w-]{43}/
+
+test('a refusal is an error of the run with its kind, title and time, and stands in the history as one', async () => {
+  const threadId = name('thread')
+  const events = await say('refuse this', { threadId })
+  const details = { kind: 'too_many_requests', title: 'Too many requests', retry_after_seconds: 60 }
+  expect(typesOf(events)).not.toContain('RUN_FINISHED')
+  expect(events.at(-1)).toMatchObject({
+    type: 'RUN_ERROR',
+    code: 'too_many_requests',
+    message: 'Not today.',
+    metadata: details,
+  })
+  const [asked, refused] = await web.readHistory(threadId)
+  expect(refused).toMatchObject({ role: 'assistant', content: 'Not today.', metadata: { error: details } })
+  expect(asked?.metadata).not.toHaveProperty('error')
+})
+
+test('what is no refusal is no error in the history', async () => {
+  const threadId = name('thread')
+  await say('hello', { threadId })
+  await say('consent please', { threadId })
+  for (const { metadata } of await web.readHistory(threadId)) expect(metadata).not.toHaveProperty('error')
+})
+
+test('a client of AG-UI 1.0 gets the address of a decision in the interrupt alone', async () => {
+  const events = await say('consent please', interrupts)
+  expect(findEvent(events, 'RUN_FINISHED').outcome.interrupts[0].metadata.url).toMatch(address)
+  expect(textOf(events)).not.toMatch(address)
+})
+
+test.each([{}, { protocolVersion: '0.9' }])(
+  'a client that cannot show interrupts (%j) gets the link in the text, and in what is told again',
+  async version => {
+    const threadId = name('thread')
+    const events = await say('consent please', { threadId, ...version })
+    const [url = ''] = address.exec(textOf(events)) ?? []
+    expect(textOf(events)).toContain(`[Yes, hand it on](${url})`)
+    const again = await say('hello', { threadId, ...version })
+    expect(JSON.stringify(findEvent(again, 'MESSAGES_SNAPSHOT').messages)).toContain(`(${url})`)
+    // What is stored bears no address.
+    const [, stored] = await web.readHistory(threadId)
+    expect(stored?.content).not.toMatch(address)
+    expect((await fetch(web.local(url))).status).toBe(200)
+  },
+)

@@ -1,0 +1,439 @@
+import { readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import type { Message } from '@ag-ui/client'
+import { HttpAgent } from '@ag-ui/client'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { eventually, origin } from '../setup/gateway.ts'
+import type { WebGateway } from '../setup/web-gateway.ts'
+import {
+  findEvent,
+  jpeg,
+  name,
+  openWebGateway,
+  parseEvents,
+  readEvents,
+  typesOf,
+  typesOfSpokenRun,
+} from '../setup/web-gateway.ts'
+
+// What the chat promises beside what its streams look like: what is stored, what is found again, and what never happens.
+
+let web: WebGateway
+
+beforeAll(async () => {
+  web = await openWebGateway({ trace: true })
+})
+afterAll(() => web.close())
+
+const picture = (url: string, text = 'look at this') => [
+  { type: 'text', text },
+  { type: 'binary', mimeType: 'image/jpeg', url },
+]
+
+/** All that is on the disk of the gateway. */
+function readDisk(): string {
+  const files = readdirSync(web.gateway.dataDir, { recursive: true, withFileTypes: true }).filter(file => file.isFile())
+  return files.map(file => readFileSync(join(file.parentPath, file.name), 'latin1')).join('\n')
+}
+
+describe('what is stored', () => {
+  test('C-05: neither the token of a signed URL nor the URL itself is anywhere on the disk', async () => {
+    const threadId = name('thread')
+    const { url, path } = await web.upload(jpeg, { threadId })
+    await web.say(picture(url), { threadId })
+    expect((await web.readHistory(threadId))[0]?.metadata.user_message_attachments.path).toBe(path)
+    const disk = readDisk()
+    expect(disk).toContain(`/storage/v1/object/sign/agent-inputs/${path}`)
+    expect(disk).not.toContain(`${origin}/storage/`)
+    expect(disk).not.toContain(new URL(url).searchParams.get('token')?.split('.')[1])
+  })
+
+  test('C-02: the same picture sent twice is two attachments, and each message keeps its own', async () => {
+    const threads = [name('thread'), name('thread')]
+    const paths: string[] = []
+    for (const threadId of threads) {
+      const { url, path } = await web.upload(jpeg, { threadId })
+      paths.push(path)
+      await web.say(picture(url), { threadId })
+    }
+    const told = await Promise.all(threads.map(threadId => web.readHistory(threadId)))
+    expect(told.map(([first]) => first?.metadata.user_message_attachments.path)).toEqual(paths)
+  })
+
+  test('C-14: of a run that is refused nothing is', async () => {
+    const threadId = name('thread')
+    const before = await web.gateway.messages()
+    const messages = [{ id: name('msg'), role: 'user', content: 'durian' }]
+    const refused = await web.postRun({ threadId, messages })
+    expect([refused.status, refused.headers.get('content-type')]).toEqual([400, 'application/problem+json'])
+    expect(await web.gateway.messages()).toEqual(before)
+    expect((await web.call(`/api/v1/agent/history?threadId=${threadId}`)).status).toBe(404)
+    expect(readDisk()).not.toContain('durian')
+  })
+
+  // By a mistake of the agent's, and by its model that goes away.
+  test.each(['boom', 'fade'])(
+    'C-16, TR-07: what was heard of an answer that failed (%s) is kept, marked as incomplete, and why follows it',
+    async word => {
+      const threadId = name('thread')
+      const events = await web.say(word, { threadId })
+      expect(typesOf(events)).toEqual(typesOfSpokenRun('RUN_ERROR'))
+      const [, heard, why, ...rest] = await web.readHistory(threadId)
+      expect(rest).toEqual([])
+      expect(heard).toMatchObject({
+        id: findEvent(events, 'TEXT_MESSAGE_START').messageId,
+        role: 'assistant',
+        content: 'half of ',
+        metadata: { incomplete: true },
+      })
+      expect(why).toMatchObject({ role: 'assistant', content: findEvent(events, 'RUN_ERROR').message })
+      expect(why?.metadata).not.toHaveProperty('incomplete')
+      const next = await web.say('and now?', { threadId })
+      expect(JSON.stringify(next)).toContain('you said: and now?; turns: 2')
+    },
+  )
+
+  test('C-16: a call that is under way when the agent fails is closed, and so is its step', async () => {
+    const threadId = name('thread')
+    const events = await web.say('stumble', { threadId })
+    expect(typesOf(events)).toEqual([
+      'RUN_STARTED',
+      'STEP_STARTED',
+      'STEP_STARTED',
+      'TOOL_CALL_START',
+      'TOOL_CALL_ARGS',
+      'TOOL_CALL_END',
+      'STEP_FINISHED',
+      'STEP_FINISHED',
+      'RUN_ERROR',
+    ])
+    expect(events.flatMap(event => ('stepName' in event ? [event.stepName] : []))).toEqual([
+      'execution',
+      'tool_execution',
+      'tool_execution',
+      'execution',
+    ])
+    expect(JSON.stringify(events)).not.toContain('secret detail')
+    expect((await web.readHistory(threadId)).map(({ role }) => role)).toEqual(['user', 'assistant'])
+  })
+
+  test('C-11: a part that only names a file is left out with a warning, and kept as it came', async () => {
+    const content = [
+      { type: 'text', text: 'look' },
+      { type: 'binary', mimeType: 'image/png', id: 'upload-7' },
+    ]
+    const events = await web.say(content)
+    expect(findEvent(events, 'CUSTOM')).toMatchObject({
+      name: 'warning',
+      value: 'a binary part without bytes or address was left out',
+    })
+    expect(events.at(-1)).toMatchObject({ type: 'RUN_FINISHED', outcome: { type: 'success' } })
+    const [newest] = await web.gateway.messages()
+    expect(JSON.stringify(await web.gateway.show(newest?.id ?? ''))).toContain('upload-7')
+  })
+
+  test('C-19, C-32: what a step says of itself is what the history says of the message', async () => {
+    const threadId = name('thread')
+    const events = await web.say('hello', { threadId, runId: 'run-of-the-step' })
+    const { metadata } = findEvent(events, 'STEP_FINISHED')
+    expect(metadata).toEqual({
+      run_id: 'run-of-the-step',
+      stage: 'execution',
+      latency_ms: expect.any(Number),
+      message_id: findEvent(events, 'TEXT_MESSAGE_START').messageId,
+    })
+    const [asked, answered] = await web.readHistory(threadId)
+    expect(answered?.metadata).toEqual(metadata)
+    expect(Date.parse(answered?.timestamp ?? '') - Date.parse(asked?.timestamp ?? '')).toBe(metadata.latency_ms)
+  })
+})
+
+test('C-06, C-09: a signed URL works until it expires, then no more; a fresh one does, and an expired one is no attachment', async () => {
+  const brief = await openWebGateway({ attachments: { url_ttl: '2s' } })
+  try {
+    const { url, bucket, path, expires_at } = await brief.upload(jpeg)
+    expect((await fetch(brief.local(url))).status).toBe(200)
+    const over = await eventually(async () => {
+      const answer = await fetch(brief.local(url))
+      return answer.status !== 200 && answer
+    })
+    expect(over.status).toBe(403)
+    expect(await over.json()).toMatchObject({
+      code: 'forbidden',
+      detail: 'Cannot read attachment: the URL does not hold',
+    })
+    expect(Date.parse(expires_at)).toBeLessThanOrEqual(Date.now())
+    const threadId = name('thread')
+    const events = await brief.say(picture(url, 'look'), { threadId })
+    expect(JSON.stringify(events)).toContain('link https://agents.test/storage')
+    expect((await brief.readHistory(threadId))[0]?.metadata).not.toHaveProperty('user_message_attachments')
+    const query = new URLSearchParams({ bucket, path })
+    const { json } = await brief.ask('GET', `/api/v1/agent/attachments/signed-url?${query}`)
+    expect(json).toEqual({ bucket, path, url: expect.any(String), expires_at: expect.any(String) })
+    expect(Buffer.from(await (await fetch(brief.local(json.url))).arrayBuffer())).toEqual(jpeg)
+  } finally {
+    await brief.close()
+  }
+})
+
+describe('streams', () => {
+  test('C-12, C-32: begin and end as they must, by the ids of the input; instants are whole ms, and ISO in the history', async () => {
+    for (const word of ['hello', 'count', 'tool', 'running', 'boom', 'silence', 'ask', 'consent', 'theirs']) {
+      const [threadId, runId] = [name('thread'), name('run')]
+      const before = Date.now()
+      const events = await web.say(word, { threadId, runId })
+      const after = Date.now()
+      expect(events[0]).toMatchObject({ type: 'RUN_STARTED', threadId, runId, protocolVersion: '1.0' })
+      const last = events.at(-1)
+      if (word === 'boom') expect(last).toMatchObject({ type: 'RUN_ERROR', code: 'agent_failed' })
+      else expect(last).toMatchObject({ type: 'RUN_FINISHED', threadId, runId })
+      expect(events.every(({ timestamp }) => Number.isInteger(timestamp))).toBe(true)
+      const told = await web.readHistory(threadId)
+      for (const { timestamp } of told) expect(new Date(timestamp).toISOString()).toBe(timestamp)
+      const [first, end] = [events[0]?.timestamp ?? 0, last?.timestamp ?? 0]
+      expect(Date.parse(told[0]?.timestamp ?? '')).toBeLessThanOrEqual(first)
+      expect(Date.parse(told.at(-1)?.timestamp ?? '')).toBeLessThanOrEqual(end)
+      // The same clock in both, in the same unit.
+      const instants = [
+        ...told.map(({ timestamp }) => Date.parse(timestamp)),
+        ...events.map(each => each.timestamp ?? 0),
+      ]
+      for (const instant of instants) {
+        expect(instant).toBeGreaterThanOrEqual(before)
+        expect(instant).toBeLessThanOrEqual(after)
+      }
+    }
+  })
+
+  test('C-18: one that is stopped has everything closed before it ends', async () => {
+    const runId = name('run')
+    const running = web.say('wait', { runId })
+    await eventually(async () => (await web.gateway.messages()).some(({ state }) => state === 'working'))
+    await eventually(async () => {
+      const { json } = await web.ask('POST', `/api/v1/agent/runs/${runId}/cancel`)
+      return json.cancelled === true
+    })
+    const events = await running
+    const opened = typesOf(events).filter(type => /START/.test(type) && type !== 'RUN_STARTED')
+    const closed = typesOf(events).filter(type => /_END$|STEP_FINISHED/.test(type))
+    expect(closed).toHaveLength(opened.length)
+    expect(events.at(-1)).toMatchObject({ type: 'RUN_FINISHED', outcome: { type: 'cancelled' } })
+    expect(typesOf(events)).not.toContain('RUN_ERROR')
+  })
+
+  test('C-17: whoever leaves in the middle has heard no end, and the answer is made and kept without him', async () => {
+    const threadId = name('thread')
+    const leaving = new AbortController()
+    process.env.LINGER = 'until he has left'
+    try {
+      const response = await web.call('/api/v1/agent/runs', {
+        method: 'POST',
+        body: JSON.stringify({
+          threadId,
+          runId: name('run'),
+          messages: [{ id: 'm', role: 'user', content: 'linger' }],
+        }),
+        signal: leaving.signal,
+      })
+      let heard = ''
+      for await (const bytes of (response.body ?? new ReadableStream()).pipeThrough(new TextDecoderStream())) {
+        heard += bytes
+        if (heard.includes('begun')) break
+      }
+      leaving.abort()
+      const types = typesOf(parseEvents(heard.slice(0, heard.lastIndexOf('\n\n') + 2)))
+      expect(types).toEqual(typesOfSpokenRun('RUN_FINISHED').slice(0, 4))
+      // Whoever comes later is served by a gateway that has noticed.
+      for (let turn = 0; turn < 5; turn += 1) expect(await web.readHistory(threadId)).toHaveLength(1)
+    } finally {
+      delete process.env.LINGER
+    }
+    const told = await eventually(async () => {
+      const rows = await web.readHistory(threadId)
+      return rows.length === 2 && rows
+    })
+    expect(told[1]?.content).toBe('begun and done')
+    expect(told[1]?.metadata).not.toHaveProperty('incomplete')
+  })
+
+  test('a client that lacks the past keeps what it says just now, in its place', async () => {
+    const threadId = name('thread')
+    await web.say('one', { threadId })
+    const headers = { authorization: 'Bearer token-of-ann-for-the-tests' }
+    const client = new HttpAgent({ url: `${web.gateway.url()}/api/v1/agent/runs`, headers, threadId })
+    client.addMessage({ id: 'second', role: 'user', content: 'two' } as Message)
+    await client.runAgent({ runId: name('run') })
+    const said = (messages: readonly { role: string; content?: unknown }[]) =>
+      messages.map(({ role, content }) => [role, content])
+    expect(said(client.messages)).toEqual(said(await web.readHistory(threadId)))
+    expect(client.messages).toHaveLength(4)
+  })
+})
+
+test('C-26, E-43: the second of two with one run id is refused before anything is done for it', async () => {
+  const place = { threadId: name('thread'), runId: name('run') }
+  await readEvents(await web.postRun({ ...place, messages: [{ id: 'm1', role: 'user', content: 'tool' }] }))
+  const before = await web.readHistory(place.threadId, '&include=trace')
+  const again = await web.postRun({ ...place, messages: [{ id: 'm2', role: 'user', content: 'tool' }] })
+  expect([again.status, await again.json()]).toMatchObject([
+    409,
+    { code: 'run_repeated', detail: 'Cannot run: this run was started already' },
+  ])
+  expect(await web.readHistory(place.threadId, '&include=trace')).toEqual(before)
+  // Another person's run may be called the same.
+  const other = await web.postRun({ ...place, messages: [{ id: 'm1', role: 'user', content: 'hi' }] }, {}, 'bob')
+  expect((await readEvents(other)).at(-1)).toMatchObject({ type: 'RUN_FINISHED' })
+})
+
+describe('what a conversation waits for', () => {
+  const interruptsOf = (events: Awaited<ReturnType<WebGateway['say']>>) => {
+    const { outcome } = events.at(-1) as unknown as { outcome: { type: string; interrupts?: { id: string }[] } }
+    return outcome.interrupts ?? []
+  }
+
+  test('C-25: no run is a success while it is open: not further words, not another id’s answer, not a coming back', async () => {
+    const threadId = name('thread')
+    const [asked] = interruptsOf(await web.say('consent', { threadId }))
+    expect(asked).toMatchObject({ reason: 'confirmation', message: 'May I delete it?' })
+    const elsewhere = [{ interruptId: 'another', status: 'resolved', payload: { approved: true } }]
+    const runs = [
+      await web.say('what for?', { threadId }),
+      await web.say('go on', { threadId, resume: elsewhere }),
+      await readEvents(await web.postRun({ threadId, runId: name('run'), messages: [] })),
+    ]
+    for (const events of runs) expect(interruptsOf(events)).toEqual([asked])
+    expect(findEvent(runs[1] ?? [], 'CUSTOM').value).toBe('an interrupt that is not open was not decided')
+    const resume = [{ interruptId: asked?.id, status: 'resolved', payload: { approved: true } }]
+    const decided = await readEvents(await web.postRun({ threadId, runId: name('run'), messages: [], resume }))
+    expect(JSON.stringify(decided)).toContain('decided: granted')
+    expect(decided.at(-1)).toMatchObject({ outcome: { type: 'success' } })
+  })
+
+  test('C-25: nobody else decides it by its id, where he waits for something of his own or not; its person still can', async () => {
+    const threadId = name('thread')
+    const [asked] = interruptsOf(await web.say('consent', { threadId }))
+    const resume = [{ interruptId: asked?.id, status: 'resolved', payload: { approved: true } }]
+    const askAsBob = async (place: string, more: object) => {
+      const messages = 'resume' in more ? [] : [{ id: name('msg'), role: 'user', content: 'consent' }]
+      return readEvents(await web.postRun({ threadId: place, runId: name('run'), messages, ...more }, {}, 'bob'))
+    }
+    const own = name('thread')
+    const [his] = interruptsOf(await askAsBob(own, {}))
+    expect(his?.id).not.toBe(asked?.id)
+    for (const place of [threadId, name('thread'), own]) {
+      const events = await askAsBob(place, { resume })
+      expect(JSON.stringify(events)).not.toContain('decided:')
+      expect(events.at(-1)).toMatchObject({
+        type: 'RUN_ERROR',
+        code: 'not_decided',
+        message: 'an interrupt that is not open was not decided',
+      })
+    }
+    const decided = await readEvents(await web.postRun({ threadId, runId: name('run'), messages: [], resume }))
+    expect(JSON.stringify(decided)).toContain('decided: granted')
+  })
+
+  test('C-24: what is cancelled is declined', async () => {
+    const threadId = name('thread')
+    const [asked] = interruptsOf(await web.say('consent', { threadId }))
+    const resume = [{ interruptId: asked?.id, status: 'cancelled', payload: { approved: true } }]
+    const events = await readEvents(await web.postRun({ threadId, runId: name('run'), messages: [], resume }))
+    expect(JSON.stringify(events)).toContain('decided: declined')
+    expect(events.at(-1)).toMatchObject({ outcome: { type: 'success' } })
+  })
+
+  test('C-25: one whose time is over is not decided any more, and nothing is done', async () => {
+    const threadId = name('thread')
+    const [asked] = interruptsOf(await web.say('consent', { threadId }))
+    // So many are kept open in a conversation: one more, and the oldest expires.
+    let open: readonly { id: string }[] = []
+    for (let more = 0; more < 20; more++) open = interruptsOf(await web.say('consent', { threadId }))
+    expect(open).toHaveLength(20)
+    expect(open).not.toContainEqual(expect.objectContaining({ id: asked?.id }))
+    const resume = [{ interruptId: asked?.id, status: 'resolved', payload: { approved: true } }]
+    const events = await readEvents(await web.postRun({ threadId, runId: name('run'), messages: [], resume }))
+    expect(JSON.stringify(events)).not.toContain('decided:')
+    expect(events.at(-1)).toMatchObject({
+      type: 'RUN_ERROR',
+      code: 'not_decided',
+      message: 'an interrupt that is not open was not decided',
+    })
+  })
+
+  test('E-40: a question behind a call that is shown is asked again, and answered by its id', async () => {
+    const threadId = name('thread')
+    const [asked] = interruptsOf(await web.say('search', { threadId }))
+    expect(asked).toMatchObject({ reason: 'input_required', message: 'Which of the three?' })
+    const back = await readEvents(await web.postRun({ threadId, runId: name('run'), messages: [] }))
+    expect(interruptsOf(back)).toEqual([asked])
+    const resume = [{ interruptId: asked?.id, status: 'resolved', payload: 'the red one' }]
+    const told = await readEvents(await web.postRun({ threadId, runId: name('run'), messages: [], resume }))
+    expect(JSON.stringify(told)).toContain('you said: the red one')
+    expect(told.at(-1)).toMatchObject({ outcome: { type: 'success' } })
+  })
+
+  test('E-40: a question is asked again of whoever comes back, and what is said next is its answer', async () => {
+    const threadId = name('thread')
+    const [asked] = interruptsOf(await web.say('ask', { threadId }))
+    expect(asked).toMatchObject({ reason: 'input_required', message: 'Which one?' })
+    const back = await readEvents(await web.postRun({ threadId, runId: name('run'), messages: [] }))
+    expect(interruptsOf(back)).toEqual([asked])
+    expect(interruptsOf(await web.say('the red one', { threadId }))).toEqual([])
+    const thread = `web:${JSON.stringify(['chat', threadId])}`
+    const query = new URLSearchParams({ owner: 'web:["https://agents.test","ann"]', thread, format: 'envelope' })
+    const { messages } = await web.gateway.ask<{ messages: readonly Record<string, unknown>[] }>(`/transcript?${query}`)
+    expect(messages.slice(0, 3)).toMatchObject([
+      { type: 'text', role: 'user', content: 'ask' },
+      { type: 'input_required', role: 'tool', content: 'Which one?' },
+      { type: 'text', role: 'user', content: 'the red one' },
+    ])
+    const again = await readEvents(await web.postRun({ threadId, runId: name('run'), messages: [] }))
+    expect(again.at(-1)).toMatchObject({ outcome: { type: 'success' } })
+  })
+})
+
+test('C-19: a tool that runs is a step of its own, with its name and how long it took; one that is told when it is over has no time', async () => {
+  for (const word of ['running', 'tool']) {
+    const runId = name('run')
+    const events = await web.say(word, { runId })
+    const steps = events.flatMap(event => (event.type.startsWith('STEP') ? [event] : [])) as never[]
+    const named = steps.map(({ type, stepName }: { type: string; stepName: string }) => `${type} ${stepName}`)
+    expect(named).toEqual([
+      'STEP_STARTED execution',
+      'STEP_STARTED tool_execution',
+      'STEP_FINISHED tool_execution',
+      'STEP_FINISHED execution',
+    ])
+    const { metadata } = steps[2] as unknown as { metadata: Record<string, unknown> }
+    const { latency_ms, ...rest } = metadata
+    expect(rest).toEqual({
+      run_id: runId,
+      stage: 'tool_execution',
+      message_id: findEvent(events, 'TOOL_CALL_START').toolCallId,
+      tool_name: 'search',
+    })
+    expect(Number.isInteger(latency_ms)).toBe(word === 'running')
+  }
+})
+
+test('C-29: a file of an answer is a link in its text, and whole in the metadata of its message, streamed and read back', async () => {
+  const threadId = name('thread')
+  const events = await web.say('picture', { threadId })
+  const said = events.flatMap(event => (event.type === 'TEXT_MESSAGE_CONTENT' ? [String(event.delta)] : [])).join('')
+  const [file] = findEvent(events, 'TEXT_MESSAGE_END').metadata.files
+  expect(file).toEqual({
+    kind: 'file',
+    name: 'a.txt',
+    mime_type: 'text/plain',
+    size: 2,
+    sha256: expect.stringMatching(/^[0-9a-f]{64}$/),
+    url: expect.stringContaining('/attachments/'),
+  })
+  expect(said).toBe(`here\n\n[a.txt](${file.url})`)
+  expect(await (await fetch(web.local(file.url))).text()).toBe('hi')
+  const [, answer] = await web.readHistory(threadId)
+  expect([answer?.content.replace(/\?token=.*/, ''), answer?.metadata.files]).toEqual([
+    said.replace(/\?token=.*/, ''),
+    [{ ...file, url: expect.stringContaining('/attachments/') }],
+  ])
+})

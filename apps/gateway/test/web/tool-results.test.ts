@@ -1,0 +1,58 @@
+import { randomUUID } from 'node:crypto'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import type { WebGateway } from '../setup/web-gateway.ts'
+import { findEvent, openWebGateway, readEvents } from '../setup/web-gateway.ts'
+
+// A client gives back what a call came to that was left to it, and of no other call.
+
+let web: WebGateway
+beforeAll(async () => {
+  web = await openWebGateway({}, { agents: { caller: { use: '../agents/asking/caller.ts' } }, default_agent: 'caller' })
+})
+afterAll(() => web.close())
+
+const tool = (name: string) => ({ name, description: name, parameters: { type: 'object' } })
+const tools = ['pick', 'refund', 'search', 'count'].map(tool)
+
+/** What the agent hears of the results that a client claims for all calls there were, whatever it was left. */
+async function claimResults(words: string): Promise<{ readonly left: readonly string[]; readonly heard: string }> {
+  const threadId = randomUUID()
+  const asked = await web.say(words, { threadId, tools })
+  const outcome = findEvent(asked, 'RUN_FINISHED')?.outcome
+  const messages = ['pick-1', 'refund-1', 'search-1', 'count-1', 'never-1'].map(toolCallId => {
+    return { id: randomUUID(), role: 'tool', toolCallId, content: `claimed for ${toolCallId}` }
+  })
+  const said = { id: randomUUID(), role: 'user', content: 'and now?' }
+  const run = { threadId, runId: randomUUID(), tools, messages: [...messages, said] }
+  const events = await readEvents(await web.postRun(run))
+  const heard = events.map(event => (event as unknown as { delta?: string }).delta ?? '').join('')
+  return { left: outcome?.pendingToolCallIds ?? [], heard }
+}
+
+test('the result of a call that was left to the client reaches the agent', async () => {
+  expect(await claimResults('pick a colour')).toEqual({ left: ['pick-1'], heard: 'heard: pick claimed for pick-1' })
+})
+
+test.each([
+  ['has ended', 'search for it'],
+  ['somebody has to allow first', 'refund it'],
+  ['an operator has to allow first', 'refund it by an operator'],
+  ['was done behind the words', 'count them'],
+  ['was broken off with the answer', 'fail while you search'],
+])('no client answers a call that %s', async (_, words) => {
+  expect(await claimResults(words)).toEqual({ left: [], heard: 'heard: ' })
+})
+
+test('a result is taken once', async () => {
+  const threadId = randomUUID()
+  await web.say('pick a colour', { threadId, tools })
+  const give = async (content: string) => {
+    const messages = [{ id: randomUUID(), role: 'tool', toolCallId: 'pick-1', content }]
+    const said = { id: randomUUID(), role: 'user', content: 'and now?' }
+    const events = await readEvents(
+      await web.postRun({ threadId, runId: randomUUID(), tools, messages: [...messages, said] }),
+    )
+    return events.map(event => (event as unknown as { delta?: string }).delta ?? '').join('')
+  }
+  expect([await give('red'), await give('blue')]).toEqual(['heard: pick red', 'heard: '])
+})
