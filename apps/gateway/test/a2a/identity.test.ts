@@ -13,7 +13,7 @@ import { eventually, openTestGateway } from '../setup/gateway.ts'
 const host = 'slack.connector.test'
 const did = `did:web:${host}`
 const member = 'urn:mentionable:auth:slack-workspace-member:v0.1'
-const audience = '@door@agents.test'
+const audience = '@guard@agents.test'
 const { privateKey, publicKey } = generateKeyPairSync('ed25519')
 
 const documents: Readonly<Record<string, object>> = {
@@ -35,7 +35,7 @@ beforeAll(async () => {
   gateway = await openTestGateway(({ network, a2a }) => ({
     network: { ...network, loopback: { ...network.loopback, [host]: port } },
     agents: {
-      door: { use },
+      guard: { use },
       club: { use, allow, deny: [{ subject: 'slack:T123/BANNED' }] },
       blocking: { use, deny: [{ subject: 'mailto:alice@alice.test' }, { issuer: 'mastodon.test' }] },
     },
@@ -68,7 +68,7 @@ interface Heard {
 }
 
 /** A real call over a socket. */
-async function say({ to = 'door', sub = 'bob', messageId = randomUUID(), mentionable }: Call): Promise<Heard> {
+async function say({ to = 'guard', sub = 'bob', messageId = randomUUID(), mentionable }: Call): Promise<Heard> {
   const answer = await fetch(`${gateway.url()}/agents/${to}/a2a`, {
     method: 'POST',
     headers: {
@@ -192,7 +192,7 @@ describe('a call with a credential', () => {
   })
 })
 
-/** One message in each form the door has. */
+/** One message in each form the endpoint takes. */
 async function sendBy(form: string, message: { readonly messageId: string; readonly metadata: object }): Promise<void> {
   const isRest = form === 'HTTP+JSON'
   const isOld = form === '0.3'
@@ -201,7 +201,7 @@ async function sendBy(form: string, message: { readonly messageId: string; reado
     : { role: 'ROLE_USER', parts: [{ text: 'hi' }], ...message }
   const params = { message: said, metadata: message.metadata }
   const rpc = { jsonrpc: '2.0', id: 1, method: isOld ? 'message/send' : 'SendMessage', params }
-  const answer = await fetch(`${gateway.url()}/agents/door/a2a${isRest ? '/rest/message:send' : ''}`, {
+  const answer = await fetch(`${gateway.url()}/agents/guard/a2a${isRest ? '/rest/message:send' : ''}`, {
     method: 'POST',
     headers: {
       authorization: `Bearer ${await gateway.simulation.a2a.token({ sub: 'bob' })}`,
@@ -294,12 +294,12 @@ test('the agent cards say which identities are understood, and a call that names
   const wanted = ['v0.1', 'v0.2'].map(version => `https://mentionable.dev/ns/identity/${version}`)
   const read = async (path: string) =>
     (await (await fetch(gateway.url() + path)).json()) as Card & { readonly a2a: Card }
-  const own = await read('/.well-known/agent-card/door')
-  const a2a = await read('/agents/door/.well-known/agent-card.json')
+  const own = await read('/.well-known/agent-card/guard')
+  const a2a = await read('/agents/guard/.well-known/agent-card.json')
   for (const { capabilities } of [own.a2a, a2a]) {
     expect(capabilities.extensions.map(({ uri }) => uri)).toEqual(expect.arrayContaining(wanted))
   }
-  const answer = await fetch(`${gateway.url()}/agents/door/a2a`, {
+  const answer = await fetch(`${gateway.url()}/agents/guard/a2a`, {
     method: 'POST',
     headers: {
       authorization: `Bearer ${await gateway.simulation.a2a.token({ sub: 'bob' })}`,

@@ -1,15 +1,15 @@
 import { fileURLToPath } from 'node:url'
 import { drawCount } from '@postern/testing/scale'
 import { expect, test } from 'vitest'
-import { listEndpoints } from './endpoints.ts'
-import { readCase, writeCase } from './fuzz-case.ts'
-import { runFuzz } from './fuzz-run.ts'
-import { makeCase } from './make-case.ts'
-import { openTarget } from './open-target.ts'
-import { createRandom } from './random.ts'
-import { readSeeds } from './seeds.ts'
+import { readCase, writeCase } from './cases/case.ts'
+import { listEndpoints } from './cases/endpoints.ts'
+import { makeCase } from './cases/make.ts'
+import { readSeeds } from './cases/seeds.ts'
+import { runFuzz } from './run.ts'
+import { openTarget } from './target/open.ts'
+import { createRandom } from './values/random.ts'
 
-const script = fileURLToPath(new URL('./planted.ts', import.meta.url))
+const script = fileURLToPath(new URL('./target/planted.ts', import.meta.url))
 
 async function examine(fault: string, seconds: number) {
   const target = await openTarget(script, [fault])

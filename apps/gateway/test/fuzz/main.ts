@@ -1,12 +1,12 @@
 import { mkdtempSync, readFileSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import type { Finding } from './findings.ts'
-import { readCase, writeCase } from './fuzz-case.ts'
-import { parseFuzzOptions, usage } from './fuzz-options.ts'
-import type { FuzzReport } from './fuzz-run.ts'
-import { runFuzz } from './fuzz-run.ts'
-import { openGatewayTarget } from './open-gateway-target.ts'
+import { readCase, writeCase } from './cases/case.ts'
+import { parseFuzzOptions, usage } from './options.ts'
+import type { FuzzReport } from './run.ts'
+import { runFuzz } from './run.ts'
+import { openGatewayTarget } from './target/open-gateway.ts'
+import type { Finding } from './watch/findings.ts'
 
 // `npm run fuzz`: odd requests at every endpoint of a running gateway. Fails on a 500, an exit, a bug in the log, a stall,
 // and a connection that is never answered.

@@ -6,9 +6,9 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { findA2aSdk } from './a2a/find-a2a-sdk.ts'
 import { findChromium } from './browser/find-chromium.ts'
-import { captureFixtures } from './capture.ts'
 import { CannotRun } from './debian.ts'
-import { findSnac } from './find-snac.ts'
+import { captureFixtures } from './fediverse/capture.ts'
+import { findSnac } from './fediverse/find-snac.ts'
 import { findMailPrograms } from './mail/find-mail-programs.ts'
 import { tryCommand } from './run-command.ts'
 
@@ -31,7 +31,7 @@ const exams: readonly Exam[] = [
   {
     name: 'snac2',
     find: findSnac,
-    inside: './inside.ts',
+    inside: './fediverse/inside.ts',
     keep: directory => captureFixtures(join(directory, 'seen.json')),
   },
 ]

@@ -149,10 +149,10 @@ test('what a stream tells meanwhile holds no requirement before it can be decide
     body: JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'SendStreamingMessage', params: { message } }),
   })
   const events = (await answer.text()).split('\n').filter(line => line.startsWith('data:'))
-  const telling = events.filter(event => event.includes('/actions/'))
-  expect(telling).toHaveLength(1)
-  expect(telling[0]).toContain('TASK_STATE_INPUT_REQUIRED')
-  const path = findActionPath(telling[0] ?? '')
+  const linkEvents = events.filter(event => event.includes('/actions/'))
+  expect(linkEvents).toHaveLength(1)
+  expect(linkEvents[0]).toContain('TASK_STATE_INPUT_REQUIRED')
+  const path = findActionPath(linkEvents[0] ?? '')
   expect((await decide(gateway, path, 'decline')).status).toBe(200)
 })
 

@@ -1,0 +1,54 @@
+import type { TargetPlaces } from '../target/open.ts'
+import type { GrpcSeed, HttpSeed, Seeds } from './seeds.ts'
+
+export type Endpoint = HttpEndpoint | GrpcEndpoint | MailEndpoint
+
+export interface MailEndpoint {
+  readonly kind: 'mail'
+  readonly name: 'SMTP'
+  /** How its clients greet. */
+  readonly greeting: 'EHLO' | 'LHLO'
+}
+
+export interface HttpEndpoint {
+  readonly kind: 'http'
+  readonly name: string
+  readonly method: string
+  /** As the router has it. */
+  readonly path: string
+  readonly seeds: readonly HttpSeed[]
+}
+
+export interface GrpcEndpoint {
+  readonly kind: 'grpc'
+  readonly name: string
+  readonly seeds: readonly GrpcSeed[]
+}
+
+/** Every route of the server itself, so that a new one is attacked from its first day, and its other doors. */
+export function listEndpoints({ routes, smtp, isLmtp, grpc }: TargetPlaces, seeds: Seeds): readonly Endpoint[] {
+  const named = new Map(routes.map(route => [`${route.method} ${route.path}`, route]))
+  const http = [...named].map(
+    ([name, { method, path }]): HttpEndpoint => ({
+      kind: 'http',
+      name,
+      method,
+      path,
+      seeds: seeds.http.filter(seed => matches(seed, method, path)),
+    }),
+  )
+  const calls = grpc ? Map.groupBy(seeds.grpc, ({ method }) => `/lf.a2a.v1.A2AService/${method}`) : []
+  const rpc = [...calls].map(([name, ofMethod]): GrpcEndpoint => ({ kind: 'grpc', name, seeds: ofMethod }))
+  const mail: MailEndpoint = { kind: 'mail', name: 'SMTP', greeting: isLmtp ? 'LHLO' : 'EHLO' }
+  return [...http, ...rpc, ...(smtp ? [mail] : [])]
+}
+
+function matches(seed: HttpSeed, method: string, path: string): boolean {
+  if (method !== 'ALL' && method !== seed.method) return false
+  if (path === '*' || path === '/*') return false
+  const parts = path.split('/').map(part => {
+    if (part.startsWith(':')) return '[^/]+'
+    return part === '*' ? '.*' : part.replace(/[^\w-]/g, '\\$&')
+  })
+  return new RegExp(`^${parts.join('/')}$`).test(seed.path.split('?')[0] ?? '')
+}

@@ -1,0 +1,37 @@
+import { mutateBytes } from '../mutate/bytes.ts'
+import { makeOddText } from '../values/odd-values.ts'
+import type { Random } from '../values/random.ts'
+import type { CredentialName, FuzzCase } from './case.ts'
+import type { Endpoint, GrpcEndpoint } from './endpoints.ts'
+import { makeHttpCase } from './make-http.ts'
+import { makeMailCase } from './make-mail.ts'
+import type { CasePlace } from './place.ts'
+import type { WireField } from './seeds.ts'
+import { writeMessage } from './write-message.ts'
+
+/** One request at this endpoint, more or less odd. */
+export function makeCase(endpoint: Endpoint, random: Random, place: CasePlace): FuzzCase {
+  if (endpoint.kind === 'mail') return makeMailCase(endpoint, random, place.seeds.mails)
+  if (endpoint.kind === 'grpc') return makeGrpcCase(endpoint, random, place)
+  return makeHttpCase(endpoint, random, place)
+}
+
+function makeGrpcCase({ name, seeds }: GrpcEndpoint, random: Random, { ids }: CasePlace): FuzzCase {
+  const fields = random.pick(seeds).fields.map(field => changeField(field, random, ids))
+  const message = writeMessage(fields)
+  const bytes = random.chance(0.4) ? mutateBytes(message, random) : message
+  const credential: CredentialName = random.chance(0.9) ? 'a2a' : 'none'
+  const head = Buffer.alloc(5)
+  head[0] = random.chance(0.03) ? 1 : 0
+  head.writeUInt32BE(random.chance(0.05) ? random.int(2 ** 31) : bytes.length, 1)
+  const headers = { 'a2a-version': random.chance(0.95) ? '1.0' : 'x' }
+  return { kind: 'grpc', endpoint: name, credential, headers, body: Buffer.concat([head, bytes]) }
+}
+
+function changeField([number, value]: WireField, random: Random, ids: readonly string[]): WireField {
+  const at = random.chance(0.05) ? random.int(20) + 1 : number
+  if (Array.isArray(value)) return [at, value.map(field => changeField(field as WireField, random, ids))]
+  if (random.chance(0.8)) return [at, value]
+  if (typeof value === 'number') return [at, random.pick([0, 1, 2 ** 31 - 1, 2 ** 32 - 1, 99])]
+  return [at, ids.length > 0 && random.chance(0.5) ? random.pick(ids) : makeOddText(random)]
+}

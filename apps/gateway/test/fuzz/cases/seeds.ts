@@ -1,0 +1,62 @@
+import { readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+
+const fixtures = fileURLToPath(new URL('../../../../../fixtures/', import.meta.url))
+
+/** An honest request; what is not said is left out of it. */
+export interface HttpSeed {
+  readonly method: string
+  readonly path: string
+  readonly headers?: Readonly<Record<string, string>>
+  /** Sent as JSON. */
+  readonly json?: unknown
+  /** Sent as it is. */
+  readonly text?: string
+}
+
+/** A protobuf message: fields of one text, number, or message each. */
+export type WireField = readonly [field: number, value: string | number | readonly WireField[]]
+
+export interface GrpcSeed {
+  readonly method: string
+  readonly fields: readonly WireField[]
+}
+
+export interface Seeds {
+  readonly http: readonly HttpSeed[]
+  readonly grpc: readonly GrpcSeed[]
+  readonly mails: readonly Buffer[]
+}
+
+/** Our own small seeds, and what else lies in `fixtures/` that some endpoint takes. */
+export function readSeeds(): Seeds {
+  const own = listFiles('fuzz/http', '.json').flatMap(path => readJson(path) as HttpSeed[])
+  return {
+    http: [...own, ...readActivities(), ...readA2aCases()],
+    grpc: readJson('fuzz/grpc.json') as GrpcSeed[],
+    mails: [...listFiles('fuzz/mail', '.eml'), ...listFiles('email/personal', '.eml')].map(path =>
+      readFileSync(join(fixtures, path)),
+    ),
+  }
+}
+
+function readActivities(): HttpSeed[] {
+  const documents = listFiles('activitypub/captures', '.json').filter(path => path.endsWith('activity.json'))
+  return documents.map(path => ({ method: 'POST', path: '/inbox', json: readJson(path) }))
+}
+
+function readA2aCases(): HttpSeed[] {
+  const documents = listFiles('a2a', '.json').filter(path => path.endsWith('request.json'))
+  const headers = { 'a2a-version': '1.0' }
+  return documents.map(path => ({ method: 'POST', path: '/agents/echo/a2a', headers, json: readJson(path) }))
+}
+
+function listFiles(folder: string, ending: string): string[] {
+  const names = readdirSync(join(fixtures, folder), { recursive: true, encoding: 'utf8' }).sort()
+  return names.filter(name => name.endsWith(ending)).map(name => join(folder, name))
+}
+
+function readJson(path: string): unknown {
+  return JSON.parse(readFileSync(join(fixtures, path), 'utf8'))
+}

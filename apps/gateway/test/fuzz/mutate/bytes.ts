@@ -1,0 +1,75 @@
+import { makeOddText } from '../values/odd-values.ts'
+import type { Random } from '../values/random.ts'
+
+const pieces: readonly string[] = [
+  '\r',
+  '\n',
+  '\r\n',
+  '\r\n\r\n',
+  '\n\n',
+  '\r\r\n',
+  '\0',
+  '\xff\xfe',
+  '.',
+  '\r\n.\r\n',
+  '\n.\n',
+  '\r\n.\n',
+  ':',
+  ';',
+  '"',
+  '\\',
+  '--',
+  '=',
+  '=\r\n',
+  '=?utf-8?q?=zz?=',
+  '=?x?b?////?=',
+  '\x1b$B\x1b',
+  '~{',
+  '(((((',
+  '<<>>',
+  'Content-Type: multipart/mixed; boundary=""\r\n',
+  'Content-Transfer-Encoding: base64\r\n',
+  'From: <>\r\n',
+]
+
+type Change = (bytes: Buffer, random: Random) => Buffer
+
+const cutAt = (bytes: Buffer, random: Random) => random.int(bytes.length + 1)
+const insert = (bytes: Buffer, at: number, piece: Buffer) =>
+  Buffer.concat([bytes.subarray(0, at), piece, bytes.subarray(at)])
+
+function takeSlice(bytes: Buffer, random: Random): Buffer {
+  const from = cutAt(bytes, random)
+  return bytes.subarray(from, from + 1 + random.int(64))
+}
+
+const changes: readonly Change[] = [
+  (bytes, random) => {
+    const flipped = Buffer.from(bytes)
+    const at = random.int(Math.max(1, flipped.length))
+    if (flipped.length > 0) flipped[at] = (flipped[at] ?? 0) ^ (1 << random.int(8))
+    return flipped
+  },
+  (bytes, random) => bytes.subarray(0, cutAt(bytes, random)),
+  (bytes, random) => {
+    const at = cutAt(bytes, random)
+    return Buffer.concat([bytes.subarray(0, at), bytes.subarray(at + 1 + random.int(64))])
+  },
+  (bytes, random) => insert(bytes, cutAt(bytes, random), takeSlice(bytes, random)),
+  (bytes, random) => {
+    const slice = takeSlice(bytes, random)
+    const times = random.pick([2, 100, 2_000])
+    return insert(bytes, cutAt(bytes, random), Buffer.concat(Array.from({ length: times }, () => slice)))
+  },
+  (bytes, random) => insert(bytes, cutAt(bytes, random), Buffer.from(random.pick(pieces), 'latin1')),
+  (bytes, random) => insert(bytes, cutAt(bytes, random), Buffer.from(makeOddText(random))),
+  (bytes, random) =>
+    Buffer.from(bytes.toString('latin1').replaceAll('\r\n', random.pick(['\n', '\r', '\n\r'])), 'latin1'),
+]
+
+/** The bytes after one to four changes. */
+export function mutateBytes(bytes: Buffer, random: Random): Buffer {
+  let changed = bytes
+  for (let left = 1 + random.int(4); left > 0; left -= 1) changed = random.pick(changes)(changed, random)
+  return changed
+}

@@ -1,0 +1,126 @@
+import type { FuzzCase } from './cases/case.ts'
+import type { Endpoint } from './cases/endpoints.ts'
+import { listEndpoints } from './cases/endpoints.ts'
+import { createKnownIds } from './cases/known-ids.ts'
+import { makeCase } from './cases/make.ts'
+import { readSeeds } from './cases/seeds.ts'
+import type { FuzzOptions } from './options.ts'
+import type { FuzzAnswer } from './send/answer.ts'
+import { sendGrpc } from './send/grpc.ts'
+import { sendHttp } from './send/http.ts'
+import { sendMail } from './send/mail.ts'
+import type { Credentials } from './target/credentials.ts'
+import type { FuzzTarget } from './target/open.ts'
+import { createRandom } from './values/random.ts'
+import type { FairClock } from './watch/fair-clock.ts'
+import { openFairClock, sleep } from './watch/fair-clock.ts'
+import type { Finding } from './watch/findings.ts'
+import { createFindings } from './watch/findings.ts'
+import { watchStalls } from './watch/stalls.ts'
+
+export interface FuzzReport {
+  readonly sent: number
+  readonly endpoints: number
+  /** How often each status came. */
+  readonly statuses: ReadonlyMap<string, number>
+  readonly findings: readonly Finding[]
+}
+
+interface FuzzGateway {
+  readonly target: FuzzTarget
+  readonly credentials: Credentials
+}
+
+const atOnce = 6
+/** Nobody waits longer than this for an answer, in fair ms. */
+const patienceMs = 20_000
+
+/** Sends odd requests for a while, or these cases alone, and watches what becomes of the server. */
+export async function runFuzz(
+  { target, credentials }: FuzzGateway,
+  { seed, seconds, only = '' }: Pick<FuzzOptions, 'seed' | 'seconds' | 'only'>,
+  repeated?: readonly FuzzCase[],
+): Promise<FuzzReport> {
+  const seeds = readSeeds()
+  const endpoints = listEndpoints(target, seeds).filter(({ name }) => name.includes(only))
+  if (endpoints.length === 0) throw new TypeError(`no endpoint has "${only}" in its name`)
+  const ids = createKnownIds()
+  const findings = createFindings()
+  const clock = await openFairClock()
+  const over = new AbortController()
+  const statuses = new Map<string, number>()
+  const end = Date.now() + seconds * 1000
+  let sent = 0
+  target.onTrouble(text => findings.add(text))
+  const watching = watchStalls(
+    target.http,
+    clock,
+    () => findings.add('it did not answer /healthz for 2 s'),
+    over.signal,
+  )
+
+  function next(): FuzzCase | undefined {
+    if (target.hasEnded()) return undefined
+    const place = sent++
+    if (repeated) return repeated[place]
+    if (Date.now() > end) return undefined
+    const random = createRandom(seed, place)
+    return makeCase(random.pick(weigh(endpoints)), random, { seeds, ids: ids.list, now: Date.now() })
+  }
+
+  async function work(): Promise<void> {
+    for (let fuzzCase = next(); fuzzCase; fuzzCase = next()) {
+      findings.begin(fuzzCase)
+      const answer = await answerTo(fuzzCase, { target, credentials, clock })
+      const kind = `${fuzzCase.kind} ${answer.status ?? 'closed'}`
+      statuses.set(kind, (statuses.get(kind) ?? 0) + 1)
+      if (answer.fault && !target.hasEnded()) findings.add(answer.fault, fuzzCase)
+      ids.learn(answer.text)
+      findings.end(fuzzCase)
+    }
+  }
+
+  const workers = repeated ? 1 : atOnce
+  await Promise.all(Array.from({ length: workers }, work))
+  // What was taken may still be at work.
+  await sleep(1_000)
+  over.abort()
+  await watching
+  clock.close()
+  return { sent, endpoints: endpoints.length, statuses, findings: findings.list }
+}
+
+/** Those with seeds have more to lose. */
+function weigh(endpoints: readonly Endpoint[]): readonly Endpoint[] {
+  return endpoints.flatMap(endpoint => {
+    const weight = endpoint.kind === 'mail' ? 10 : Math.min(4, 1 + (endpoint.seeds?.length ?? 0))
+    return Array.from({ length: weight }, () => endpoint)
+  })
+}
+
+async function answerTo(fuzzCase: FuzzCase, place: FuzzGateway & { readonly clock: FairClock }): Promise<FuzzAnswer> {
+  const settled = new AbortController()
+  const late = new AbortController()
+  place.clock.expire(patienceMs, settled.signal).catch(() => {
+    if (!settled.signal.aborted) late.abort()
+  })
+  try {
+    return await send(fuzzCase, place, late.signal)
+  } catch (error) {
+    return { status: undefined, text: '', fault: late.signal.aborted ? 'it never answered' : String(error) }
+  } finally {
+    settled.abort()
+  }
+}
+
+async function send(
+  fuzzCase: FuzzCase,
+  { target, credentials }: FuzzGateway,
+  signal: AbortSignal,
+): Promise<FuzzAnswer> {
+  if (fuzzCase.kind === 'mail') return sendMail(target.smtp ?? 0, fuzzCase, signal)
+  if (fuzzCase.kind === 'grpc') {
+    return sendGrpc(target.grpc ?? 0, fuzzCase, await credentials(fuzzCase.credential), signal)
+  }
+  return sendHttp(target.http, fuzzCase, await credentials(fuzzCase.credential, fuzzCase), signal)
+}

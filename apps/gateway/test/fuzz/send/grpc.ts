@@ -1,0 +1,51 @@
+import { connect } from 'node:http2'
+import type { GrpcCase } from '../cases/case.ts'
+import type { FuzzAnswer } from './answer.ts'
+
+/** Codes by which a server of gRPC tells of its own bugs: UNKNOWN and INTERNAL. */
+const bugs: ReadonlySet<number> = new Set([2, 13])
+
+/** One call on a connection of its own, its bytes as they are. */
+export function sendGrpc(
+  port: number,
+  { endpoint, headers, body }: GrpcCase,
+  proof: Readonly<Record<string, string>>,
+  signal: AbortSignal,
+): Promise<FuzzAnswer> {
+  return new Promise((resolve, reject) => {
+    const session = connect(`http://127.0.0.1:${port}`)
+    let status: number | undefined
+    let text = ''
+    const finish = () => {
+      session.destroy()
+      const isBug = status !== undefined && bugs.has(status)
+      resolve({ status, text, ...(isBug && { fault: `it answered ${status}: ${text}` }) })
+    }
+    const read = (fields: Readonly<Record<string, unknown>>) => {
+      if (fields['grpc-status'] === undefined) return
+      status = Number(fields['grpc-status'])
+      text = decodeURIComponent(String(fields['grpc-message'] ?? ''))
+    }
+    session.on('error', finish)
+    const call = session.request({
+      ':method': 'POST',
+      ':path': endpoint,
+      'content-type': 'application/grpc',
+      te: 'trailers',
+      ...headers,
+      ...proof,
+    })
+    call.on('response', read)
+    call.on('trailers', read)
+    call.on('error', finish)
+    call.on('close', finish)
+    // A stream's first message is answer enough.
+    call.once('data', () => endpoint.includes('Subscribe') && finish())
+    call.resume()
+    call.end(body)
+    signal.addEventListener('abort', () => {
+      session.destroy()
+      reject(new Error('no answer'))
+    })
+  })
+}

@@ -1,0 +1,12 @@
+import type { MailCase } from '../cases/case.ts'
+import type { FuzzAnswer } from './answer.ts'
+import { sendBytes } from './bytes.ts'
+
+/** A session as one client has it that does not listen until the end. */
+export async function sendMail(port: number, { body }: MailCase, signal: AbortSignal): Promise<FuzzAnswer> {
+  const isEnough = () => false
+  const read = await sendBytes({ port, bytes: body, waitsForGreeting: true, ends: 'later', isEnough, signal })
+  const text = read.toString('latin1')
+  const codes = [...text.matchAll(/^(\d{3}) /gm)].map(([, code]) => Number(code))
+  return { status: codes.at(-1), text }
+}

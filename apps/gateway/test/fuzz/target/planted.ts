@@ -1,0 +1,37 @@
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import type { TargetPlaces } from './open.ts'
+
+// A small server with one fault, which the first word names: what the fuzz run has to find.
+
+const faults: Readonly<Record<string, () => number>> = {
+  none: () => 200,
+  error: () => 500,
+  stall() {
+    // Long enough that a fair clock sees it on a busy machine, too.
+    Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 12_000)
+    return 200
+  },
+  exit: () => process.exit(3),
+  stray() {
+    setImmediate(() => process.stdout.write(`${JSON.stringify({ level: 50, msg: 'a promise was rejected' })}\n`))
+    return 200
+  },
+}
+
+const fault = faults[process.argv[2] ?? ''] ?? (() => 200)
+let isStruck = false
+
+const server = createServer((request, response) => {
+  request.resume()
+  const isHit = request.url?.startsWith('/faulty') && !isStruck
+  if (isHit) isStruck = true
+  response.statusCode = isHit ? fault() : 200
+  response.end('{}')
+}).listen(0, '127.0.0.1', () => {
+  const places: TargetPlaces = {
+    http: (server.address() as AddressInfo).port,
+    routes: [{ method: 'POST', path: '/faulty' }],
+  }
+  process.send?.(places)
+})

@@ -1,0 +1,40 @@
+import type { FuzzCase } from '../cases/case.ts'
+
+export interface Finding {
+  readonly text: string
+  /** The one that did it, or all that may have. */
+  readonly suspects: readonly FuzzCase[]
+}
+
+export interface Findings {
+  readonly list: readonly Finding[]
+  begin(fuzzCase: FuzzCase): void
+  end(fuzzCase: FuzzCase): void
+  /** Without a case, whatever is on its way is suspect, and what came right before it. */
+  add(text: string, fuzzCase?: FuzzCase): void
+}
+
+const remembered = 6
+
+/** Each fault once, however often it comes. */
+export function createFindings(): Findings {
+  const list: Finding[] = []
+  const seen = new Set<string>()
+  const open = new Set<FuzzCase>()
+  const recent: FuzzCase[] = []
+  return {
+    list,
+    begin: fuzzCase => void open.add(fuzzCase),
+    end(fuzzCase) {
+      open.delete(fuzzCase)
+      recent.push(fuzzCase)
+      if (recent.length > remembered) recent.shift()
+    },
+    add(text, fuzzCase) {
+      const name = `${fuzzCase?.endpoint ?? ''} ${text.split('\n').slice(0, 4).join('\n')}`
+      if (seen.has(name)) return
+      seen.add(name)
+      list.push({ text, suspects: fuzzCase ? [fuzzCase] : [...recent, ...open] })
+    },
+  }
+}

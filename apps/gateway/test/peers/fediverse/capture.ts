@@ -1,0 +1,36 @@
+import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import type { CapturedRequest } from '../captured.ts'
+import { ourHost, snacHost } from '../names.ts'
+import { snacActors, snacFixtures } from './snac-fixtures.ts'
+
+/** Keeps what snac posted to us, in order, and the documents by which it can be verified. */
+export function captureFixtures(seenPath: string): void {
+  const seen = JSON.parse(readFileSync(seenPath, 'utf8')) as readonly CapturedRequest[]
+  rmSync(snacFixtures, { recursive: true, force: true })
+  mkdirSync(snacFixtures, { recursive: true })
+  const posted = seen.filter(({ host, method }) => host === ourHost && method === 'POST')
+  for (const [at, { answer: _, ...request }] of posted.entries()) {
+    const { type } = JSON.parse(request.body) as { type: string }
+    writeJson(`${String(at + 1).padStart(2, '0')}-${type.toLowerCase()}.json`, request)
+  }
+  for (const [name, path] of Object.entries(snacActors)) {
+    writeJson(
+      name,
+      findAnswer(seen, target => target === path),
+    )
+  }
+  writeJson(
+    'webfinger.json',
+    findAnswer(seen, target => target.startsWith('/.well-known/webfinger')),
+  )
+}
+
+function findAnswer(seen: readonly CapturedRequest[], isIt: (target: string) => boolean): unknown {
+  const found = seen.find(({ host, target, answer }) => host === snacHost && isIt(target) && answer.status === 200)
+  return found?.answer
+}
+
+function writeJson(name: string, value: unknown): void {
+  writeFileSync(join(snacFixtures, name), `${JSON.stringify(value, null, 2)}\n`)
+}

@@ -1,0 +1,30 @@
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { ourHost, ports, snacHost, snacOrigin } from '../names.ts'
+import { startOurGateway } from '../our-gateway.ts'
+import { openPrivateNetwork } from '../private-network.ts'
+import { runSteps, say } from '../run-steps.ts'
+import { openTlsFront } from '../tls-front.ts'
+import { openSnac } from './snac.ts'
+import { steps } from './steps.ts'
+
+const [snacProgram = 'snac', directory = '.'] = process.argv.slice(2)
+
+/** `PEERS_LOGS=1` shows both servers' logs in any case. */
+async function runExam(): Promise<boolean> {
+  const network = await openPrivateNetwork(directory)
+  const front = await openTlsFront(network, { [ourHost]: ports.gateway, [snacHost]: ports.snac })
+  const more = { network: { allow_private: [snacOrigin] } }
+  const gateway = await startOurGateway(directory, { caPath: network.certPath, more })
+  const snac = await openSnac(snacProgram, join(directory, 'snac-data'))
+  const failures = await runSteps(steps, { snac, gateway, seen: front.seen })
+  snac.close()
+  await gateway.stop()
+  front.close()
+  writeFileSync(join(directory, 'seen.json'), JSON.stringify(front.seen))
+  if (failures > 0 || process.env.PEERS_LOGS) say(`\nsnac says:\n${snac.log()}\nour gateway says:\n${gateway.log()}`)
+  say(`${steps.length - failures} passed, ${failures} failed`)
+  return failures === 0
+}
+
+process.exitCode = (await runExam()) ? 0 : 1

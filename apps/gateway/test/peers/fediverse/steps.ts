@@ -1,0 +1,111 @@
+import { deepStrictEqual, match, ok } from 'node:assert/strict'
+import { waitUntil } from '../eventually.ts'
+import { ourHost, snacOrigin } from '../names.ts'
+import { conversationSteps } from './conversation-steps.ts'
+import { ownActSteps } from './own-act-steps.ts'
+import { rotationSteps, rotationWithoutFollowers } from './rotation-steps.ts'
+import type { Stage, Step } from './stage.ts'
+import { agent, countKind, findAnswers, lookUp, ownPosts, publish } from './stage.ts'
+
+/** What two servers that have never met do to each other, in this order. */
+export const steps: readonly Step[] = [
+  { name: 'snac finds the agent by its address', run: findAgent },
+  { name: 'alice follows the agent, which accepts', run: follow },
+  ...conversationSteps,
+  ...ownActSteps,
+  { name: 'alice likes and boosts the answer', run: react },
+  { name: 'alice takes both back', run: takeBack },
+  { name: 'what snac says in its own tongue is taken, and nobody is told', run: ping },
+  { name: 'alice edits her post', run: edit },
+  { name: 'alice deletes her post', run: remove },
+  ...rotationSteps,
+  { name: 'alice moves to bob, and the agent is told', run: move },
+  { name: 'alice takes her follow back', run: unfollow },
+  ...rotationWithoutFollowers,
+  { name: 'nothing that snac sent was refused', run: checkRefusals },
+  { name: 'snac blocks us: the answer is given up, not repeated', run: block },
+]
+
+async function findAgent({ snac, gateway }: Stage): Promise<void> {
+  ok((await snac.run('webfinger', agent)).includes(gateway.actor))
+}
+
+async function follow({ snac, gateway }: Stage): Promise<void> {
+  await snac.run('follow', 'alice', gateway.actor)
+  await waitUntil('the Accept is confirmed by snac', () => snac.isFollowing(gateway.actor) || undefined)
+  deepStrictEqual(await gateway.followerCount(), 1)
+}
+
+async function react(stage: Stage): Promise<void> {
+  const id = findAnswers(stage)[0]?.id ?? ''
+  await stage.snac.press('action', { id, action: 'Like' })
+  await stage.snac.run('boost', 'alice', id)
+  await waitUntil('two reactions have come', async () => (await countKind(stage, 'reaction')) === 2 || undefined)
+}
+
+async function takeBack(stage: Stage): Promise<void> {
+  const id = findAnswers(stage)[0]?.id ?? ''
+  await stage.snac.press('action', { id, action: 'Unlike' })
+  await stage.snac.run('unboost', 'alice', id)
+  await waitUntil('both are taken back', async () => (await countKind(stage, 'reaction')) === 4 || undefined)
+}
+
+async function ping({ snac, gateway, seen }: Stage): Promise<void> {
+  const before = (await gateway.messages()).length
+  await snac.run('ping', 'alice', gateway.actor)
+  const sent = await waitUntil('the Ping has come', () =>
+    seen.find(({ host, body }) => host === ourHost && body.includes('"type": "Ping"')),
+  )
+  deepStrictEqual([sent.answer.status, (await gateway.messages()).length], [202, before])
+}
+
+async function edit(stage: Stage): Promise<void> {
+  const post = ownPosts(stage)[0]
+  await stage.snac.press('note', { content: `${agent} hello, edited`, edit_id: post?.id ?? '' })
+  const edited = await waitUntil('the edit has come', async () =>
+    (await stage.gateway.messages()).find(({ message }) => message.kind === 'edit'),
+  )
+  match(JSON.stringify(edited.message.parts), /hello, edited/)
+}
+
+async function remove(stage: Stage): Promise<void> {
+  const post = ownPosts(stage)[0]
+  stage.snac.enterFollower(stage.gateway.actor)
+  await stage.snac.press('action', { id: post?.id ?? '', action: 'Delete' })
+  await waitUntil('the deletion has come', async () => (await countKind(stage, 'delete')) === 1 || undefined)
+}
+
+async function unfollow({ snac, gateway }: Stage): Promise<void> {
+  const before = await gateway.followerCount()
+  await snac.run('unfollow', 'alice', gateway.actor)
+  deepStrictEqual(before, 1)
+  await waitUntil('nobody follows', async () => (await gateway.followerCount()) === 0 || undefined)
+}
+
+async function move({ snac, gateway }: Stage): Promise<void> {
+  const bob = `${snacOrigin}/bob`
+  await snac.run('adduser', 'bob')
+  await snac.run('alias', 'bob', snac.actor)
+  await snac.run('alias', 'alice', bob)
+  await snac.run('migrate', 'alice')
+  const told = await waitUntil('the Move has come', async () =>
+    (await gateway.messages()).find(({ flags }) => flags.includes('moved')),
+  )
+  ok(JSON.stringify(told.message.parts).includes(bob))
+}
+
+async function checkRefusals({ gateway }: Stage): Promise<void> {
+  deepStrictEqual(await gateway.refusals(), [])
+}
+
+/** What it sends to those it blocks is lost, too: so the block comes while the agent is still thinking. */
+async function block(stage: Stage): Promise<void> {
+  const post = await publish(stage, 'note', `@patient@${ourHost} can you hear me?`)
+  await waitUntil('the message is there', () => lookUp(stage, post))
+  await stage.snac.run('block', `https://${ourHost}`)
+  const { deliveries } = await waitUntil('the delivery has ended', async () => {
+    const record = await lookUp(stage, post)
+    return record?.deliveries.some(({ state }) => state === 'dead') ? record : undefined
+  })
+  match(deliveries[0]?.last_error ?? '', /403/)
+}
