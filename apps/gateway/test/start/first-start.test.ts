@@ -110,11 +110,11 @@ test.each([
 ])('an agent file that does not load is named with file, line and column (%s)', async (name, source, problem) => {
   const folder = createDocsFolder({
     'package.json': '{ "type": "commonjs" }',
-    'postern.config.json': JSON.stringify({ agents: { desk: { use: `../agents/${name}` } } }),
+    'postern.config.json': JSON.stringify({ agents: { desk: { use: `./agents/${name}` } } }),
     [`agents/${name}`]: source,
     'agents/broken.js': 'let wrong=;export { wrong }\n',
   })
-  expect(await run(folder, 'dev')).toContain(`agents.desk.use: "../agents/${name}" cannot be loaded: ${problem}. `)
+  expect(await run(folder, 'dev')).toContain(`agents.desk.use: "./agents/${name}" cannot be loaded: ${problem}. `)
 })
 
 test('"dev" makes up the secrets that are not set, says so, and the commands beside it work', async () => {
