@@ -5,7 +5,7 @@ import { sketchAnswer, sketchDeletion, sketchIntake, sketchPost, sketchResponse 
 import { drawCount } from '@postern/testing/scale'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { openTestStore } from '../test/open-test-store.ts'
+import { openStoreUnderTest } from '../test/open-test-store.ts'
 
 /** What peers, workers and time may do, each with a number to choose with. */
 const steps = [
@@ -37,7 +37,7 @@ interface BroadcastExpansion {
   after: number
 }
 
-type Tested = Awaited<ReturnType<typeof openTestStore>>
+type Tested = Awaited<ReturnType<typeof openStoreUnderTest>>
 
 /** Some workers without a plan, who also come back with work they lost long ago; and the account of what was acknowledged. */
 class Bystander {
@@ -239,7 +239,7 @@ test('whatever comes in between, nothing is lost, nothing is done twice, and eve
   const bursts = fc.array(fc.array(step, { minLength: 1, maxLength: 6 }), { minLength: 5, maxLength: 40 })
   await fc.assert(
     fc.asyncProperty(bursts, async plan => {
-      const tested = await openTestStore()
+      const tested = await openStoreUnderTest()
       const bystander = new Bystander(tested)
       await bystander.followAll()
       for (const burst of plan) await Promise.all(burst.map(each => bystander.take(each)))

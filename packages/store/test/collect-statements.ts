@@ -7,12 +7,12 @@ import { createNotices } from '../src/engine/notices.ts'
 import { createSqliteTransactions } from '../src/engine/transactions.ts'
 import { openSqliteStore } from '../src/index.ts'
 import { openDatabase } from '../src/sqlite/open.ts'
-import { silentLog } from './open-test-store.ts'
+import { discardLog } from './open-test-store.ts'
 
 /** Every statement a store prepares on SQLite. */
 export async function collectStatements(): Promise<readonly string[]> {
   const prepare = vi.spyOn(DatabaseSync.prototype, 'prepare')
-  const store = await openSqliteStore({ path: ':memory:', now: () => 0, log: silentLog })
+  const store = await openSqliteStore({ path: ':memory:', now: () => 0, log: discardLog })
   const statements = prepare.mock.calls.map(([sql]) => sql)
   prepare.mockRestore()
   await store.close()
@@ -38,9 +38,9 @@ export async function collectPortedStatements(): Promise<readonly string[]> {
     db: port,
     transactions: createSqliteTransactions(port),
     files: noBlobFiles,
-    notices: createNotices(silentLog),
+    notices: createNotices(discardLog),
     now: () => 0,
-    log: silentLog,
+    log: discardLog,
     bytes: undefined,
     onDurable() {},
     release() {},

@@ -3,14 +3,14 @@ import type { GatewayStore } from '../src/index.ts'
 import { openSqliteStore } from '../src/index.ts'
 import { createDice } from './dice.ts'
 import { createMarked, createMarkedLife } from './marked-life.ts'
-import { silentLog } from './open-test-store.ts'
+import { discardLog } from './open-test-store.ts'
 import { Randomness } from './random-platform.ts'
 
 /** Much happens at a store: people in all dialects, doors, workers, operators. @returns when it was closed */
 export async function fillFile(path: string): Promise<number> {
   let time = Date.UTC(2026, 5, 1)
   const now = () => time
-  const store = await openSqliteStore({ path, now, log: silentLog })
+  const store = await openSqliteStore({ path, now, log: discardLog })
   const live = createMarkedLife({ store, dice: createDice(8), now })
   const people = ['Ada', 'Bob'].map(createMarked)
   for (let step = 0; step < 100; step += 1) await live(people)

@@ -1,23 +1,23 @@
 import { parentPort, workerData } from 'node:worker_threads'
-import type { Answered, LineThreadData, Question } from '../src/postgres/connection/messages.ts'
+import type { LineThreadData, Question, StatementAnswer } from '../src/postgres/connection/messages.ts'
 
 // A connection that gives back whose rows it was asked for, and does with its answers what the first value says.
 
 const { port, answers } = workerData as LineThreadData
-let last: Answered | undefined
-let late: Answered | undefined
+let last: StatementAnswer | undefined
+let late: StatementAnswer | undefined
 
 function raise(): void {
   Atomics.add(answers, 0, 1)
   Atomics.notify(answers, 0)
 }
 
-function give(answer: Answered): void {
+function give(answer: StatementAnswer): void {
   port.postMessage(answer)
   raise()
 }
 
-const manners: Readonly<Record<string, (answer: Answered) => void>> = {
+const manners: Readonly<Record<string, (answer: StatementAnswer) => void>> = {
   prompt: give,
   /** Just before that of the next question. */
   late(answer) {

@@ -2,7 +2,7 @@ import { DatabaseSync } from 'node:sqlite'
 import type { SqlValue } from '../src/engine/database.ts'
 import { migrations } from '../src/schema/migrate.ts'
 
-export type Row = Readonly<Record<string, SqlValue>>
+export type StoredRow = Readonly<Record<string, SqlValue>>
 
 /** A file as the first `version` migrations make one, with the rows of `filled` as far as it has room for them. */
 export function createOlderFile(filled: DatabaseSync, version: number): DatabaseSync {
@@ -43,6 +43,6 @@ export function readRows(
   db: DatabaseSync,
   table: string,
   columns: readonly string[] = listColumns(db, table),
-): readonly Row[] {
-  return db.prepare(`SELECT ${columns.join(', ')} FROM ${table}`).all() as unknown as readonly Row[]
+): readonly StoredRow[] {
+  return db.prepare(`SELECT ${columns.join(', ')} FROM ${table}`).all() as unknown as readonly StoredRow[]
 }

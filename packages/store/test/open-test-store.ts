@@ -7,7 +7,7 @@ import { onTestFinished } from 'vitest'
 import type { GatewayStore } from '../src/index.ts'
 import { openSqliteStore } from '../src/index.ts'
 
-export const silentLog: Log = { debug() {}, info() {}, warn() {}, error() {} }
+export const discardLog: Log = { debug() {}, info() {}, warn() {}, error() {} }
 
 /** A directory that is gone after the test. */
 export function makeDirectory(): string {
@@ -17,14 +17,14 @@ export function makeDirectory(): string {
 }
 
 /** A store in a file, with a clock to be set. `reopen` works on a copy of the files as they are: what a crash leaves. */
-export async function openTestStore(): Promise<
+export async function openStoreUnderTest(): Promise<
   StoreUnderTest & { readonly store: GatewayStore; readonly file: string }
 > {
   const directory = makeDirectory()
   let time = Date.UTC(2026, 5, 1)
   const now = () => time
   const open = (name: string) =>
-    openSqliteStore({ path: join(directory, name, 'postern.db'), now, log: silentLog, exclusive: true })
+    openSqliteStore({ path: join(directory, name, 'postern.db'), now, log: discardLog, exclusive: true })
   return {
     file: join(directory, 'first', 'postern.db'),
     store: await open('first'),

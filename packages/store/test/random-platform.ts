@@ -4,16 +4,16 @@ import { sketchResponse } from '@postern/testing'
 import type { GatewayStore } from '../src/index.ts'
 import { createDice } from './dice.ts'
 import {
-  agents,
   answerIdOf,
-  digestOf,
   identityOf,
   people,
+  sketchAgents,
   sketchEditOf,
   sketchMessage,
   sketchRandomAnswer,
   sketchRandomNote,
   sketchRandomPost,
+  textDigestOf,
 } from './random-sketches.ts'
 
 const leaseMs = 10_000
@@ -49,7 +49,7 @@ export class Randomness {
   constructor(tested: PlatformStore, seed: number) {
     this.#tested = tested
     this.#dice = createDice(seed)
-    this.#ways = { ...this.#doors(), ...this.#workers(), ...this.#senders(), ...this.#others() }
+    this.#ways = { ...this.#endpoints(), ...this.#workers(), ...this.#senders(), ...this.#others() }
     const often = ['admit', 'admit', 'burst', 'burst', 'edit', 'edit', 'lease', 'lease', 'lease', 'commit', 'commit']
     this.#names = [...Object.keys(this.#ways), ...often, 'leaseDeliveries', 'settle', 'settle']
   }
@@ -98,7 +98,7 @@ export class Randomness {
     return list.length > 0 ? this.#dice.pick(list) : undefined
   }
 
-  #doors() {
+  #endpoints() {
     const { store, advance } = this.#tested
     const { pick, oneIn } = this.#dice
     return {
@@ -221,7 +221,7 @@ export class Randomness {
     const anybody = (): PersonIdentity => identityOf(pick(people), pick(['activitypub', 'email'] as const))
     return {
       act: () => store.act([this.#drawAct()], 'c'),
-      cancel: () => store.cancelTask({ owner: `owner ${pick(people)}`, id: `task ${roll(4)} ${pick(agents)}` }),
+      cancel: () => store.cancelTask({ owner: `owner ${pick(people)}`, id: `task ${roll(4)} ${pick(sketchAgents)}` }),
       expire: () => {
         const owner = `owner ${pick(people)}`
         const rules = [{ before: now() - roll(30_000) }, { owner, most: 1 }, { owner, bytes: 200 }] as const
@@ -241,17 +241,18 @@ export class Randomness {
         else await this.#admit({ ...this.#draw(), resolution: decision })
       },
       link: async () => {
-        const [agent, asker, target, message] = [pick(agents), anybody(), anybody(), 1_000_000 + roll(1_000_000)]
-        const digest = digestOf(name())
+        const [agent, asker, target, message] = [pick(sketchAgents), anybody(), anybody(), 1_000_000 + roll(1_000_000)]
+        const digest = textDigestOf(name())
         await store.requestLink({ agent, asker, target, message, digest, notice: name() })
         await store.confirmLink({ agent, asker, digest, message: message + 1, notice: name() })
         await store.findPerson(agent, target)
       },
-      unlink: () => store.unlink(pick(agents), anybody(), anybody()),
+      unlink: () => store.unlink(pick(sketchAgents), anybody(), anybody()),
       forgetPerson: () => {
         const except = oneIn(3) ? this.#runs[0]?.message : undefined
         return (
-          oneIn(3) && store.forgetPerson({ agent: oneIn(2) ? pick(agents) : undefined, addresses: [anybody()], except })
+          oneIn(3) &&
+          store.forgetPerson({ agent: oneIn(2) ? pick(sketchAgents) : undefined, addresses: [anybody()], except })
         )
       },
       forgetTasks: () => oneIn(3) && store.forgetTasks(`owner ${pick(people)}`),
@@ -276,7 +277,7 @@ export class Randomness {
   #drawAct(): PlannedAction {
     const { oneIn, pick, name } = this.#dice
     const turn = this.#pickOne(this.#answered.filter(({ via }) => via === 'activitypub'))
-    if (!turn || oneIn(3)) return sketchRandomPost(this.#dice, pick(agents))
+    if (!turn || oneIn(3)) return sketchRandomPost(this.#dice, pick(sketchAgents))
     const planned = { deliveries: [{ to: 'some inbox', target: {} }] }
     const response = { ...sketchResponse(turn, `edited ${name()}`), id: answerIdOf(turn) }
     return oneIn(2) ? { kind: 'edit', response, planned } : { kind: 'delete', response: response.id, planned }

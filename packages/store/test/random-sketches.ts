@@ -16,11 +16,11 @@ import { sketchIntake, sketchResponse } from '@postern/testing'
 import type { Dice } from './dice.ts'
 
 export const people = ['ada', 'bob', 'eve'] as const
-export const agents = ['echo', 'help'] as const
+export const sketchAgents = ['echo', 'help'] as const
 const vias: readonly ChannelName[] = ['a2a', 'activitypub', 'email']
 const lanes: readonly QueueMode[] = [{ mode: 'merge' }, { mode: 'merge', windowMs: 500 }, { mode: 'interrupt' }]
 
-export const digestOf = (text: string) => hash('sha256', text)
+export const textDigestOf = (text: string) => hash('sha256', text)
 const textPart = (content: string): Part => ({ kind: 'text', mime: 'text/plain', content })
 
 export function identityOf(who: string, via: ChannelName): PersonIdentity {
@@ -70,7 +70,7 @@ function sketchLimits({ oneIn, roll }: Dice): Partial<Intake> {
 /** A message as one of the doors makes it: only a fediverse knows authors, only A2A knows tasks. */
 export function sketchMessage(dice: Dice, now: number, earlier: readonly Intake[]): Intake {
   const { pick, oneIn, roll, name } = dice
-  const [id, via, who, agent, thread] = [name(), pick(vias), pick(people), pick(agents), roll(5)]
+  const [id, via, who, agent, thread] = [name(), pick(vias), pick(people), pick(sketchAgents), roll(5)]
   const identity = identityOf(who, via)
   const isTask = via === 'a2a' && oneIn(2)
   const watch = { id: 'w', to: `watch ${who}`, target: {} }
@@ -164,7 +164,7 @@ export function sketchRandomAnswer(dice: Dice, turn: Turn, now: number): Answer 
     ...(isOpen && oneIn(8) && { broadcasts: [{ relation: 'follower' as const, target: {} }] }),
     ...(oneIn(3) && { notes: [sketchRandomNote(dice), sketchRandomNote(dice)] }),
     ...(turn.token > 1 && { noted: roll(3) }),
-    ...(requirement && { requirements: [{ id: requirement, digest: digestOf(requirement), ...planned }] }),
+    ...(requirement && { requirements: [{ id: requirement, digest: textDigestOf(requirement), ...planned }] }),
     ...(oneIn(5) && { state: { seen: turn.message } }),
     ...(!turn.task && oneIn(8) && { isGatewayReply: true as const }),
     ...(oneIn(6) && { personState: { person: `${turn.via} ${address}`, state: { seen: turn.message } } }),

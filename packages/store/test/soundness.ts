@@ -1,6 +1,6 @@
 import { DatabaseSync } from 'node:sqlite'
 
-export interface Check {
+interface SoundnessCheck {
   readonly name: string
   /** Rows that must not be. */
   readonly sql: string
@@ -20,7 +20,7 @@ const missing = (table: string, column: string, other: string, key: string, wher
     AND NOT EXISTS (SELECT 1 FROM ${other} y WHERE y.${key} = x.${column})`,
 })
 
-export const checks: readonly Check[] = [
+export const checks: readonly SoundnessCheck[] = [
   {
     name: 'totals of messages',
     sql: total('messages', "coalesce(w.state, 'ignored')", 'messages m LEFT JOIN turns w ON w.message = m.number'),

@@ -4,13 +4,13 @@ import type { Database } from '../engine/database.ts'
 import { formatJson, prepareQuery } from '../engine/database.ts'
 import { refuseLostLease } from '../engine/lease.ts'
 import type { StoreContext } from '../engine/store-context.ts'
-import type { EntryDraft, EntryTable } from './entries.ts'
+import type { EntryTable, StoredEntryDraft } from './entries.ts'
 import type { ThreadTable } from './threads.ts'
 import type { WithdrawalTable } from './withdrawal-table.ts'
 
 interface Draft {
   readonly added: BackgroundEntry
-  readonly entry: EntryDraft
+  readonly entry: StoredEntryDraft
 }
 
 export interface BackgroundDeps {
@@ -23,7 +23,7 @@ export interface BackgroundDeps {
  * Background stands behind everything that was said before the turn's message, and before that message. So what an agent was
  * once shown stays as it was: what becomes known later comes later.
  */
-export function createBackground(
+export function createBackgroundStore(
   { db, write, now }: StoreContext,
   tables: BackgroundDeps,
 ): Pick<WorkStore, 'addBackground' | 'knows'> {

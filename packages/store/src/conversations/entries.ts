@@ -4,12 +4,12 @@ import type { Database } from '../engine/database.ts'
 import { formatJson, parseJson, prepareInsert, prepareQuery } from '../engine/database.ts'
 
 /** Only the conversation is recalled. `event`: what else happened in it. `trace`: what was done. `kept`: what no agent sees. `forgotten`: taken back. */
-export type EntryScope = 'conversation' | 'event' | 'aside' | 'trace' | 'kept' | 'forgotten'
+export type StoredEntryScope = 'conversation' | 'event' | 'aside' | 'trace' | 'kept' | 'forgotten'
 
 /** An entry as its columns, made before the transaction. */
-export interface EntryDraft {
+export interface StoredEntryDraft {
   readonly nativeId: string
-  readonly scope: EntryScope
+  readonly scope: StoredEntryScope
   readonly role: Entry['role']
   readonly author: string
   readonly content: string
@@ -25,7 +25,7 @@ interface EntryPlace {
 
 export interface EntryTable {
   /** @returns its seq */
-  append(draft: EntryDraft, place: EntryPlace): number
+  append(draft: StoredEntryDraft, place: EntryPlace): number
   /** Other words at the same place. */
   reword(seq: number, content: string): void
   /** Takes out all that was said; ids and order stay. */
@@ -54,7 +54,7 @@ export function createEntryTable(db: Database): EntryTable {
   }
 }
 
-export function draftResponseEntry(response: NormalizedResponse): EntryDraft {
+export function draftResponseEntry(response: NormalizedResponse): StoredEntryDraft {
   return {
     nativeId: response.id,
     scope: 'conversation',

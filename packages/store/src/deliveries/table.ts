@@ -20,16 +20,16 @@ export interface NewDelivery {
 }
 
 /** Deliveries to one destination in one thread. */
-export interface WorkPool {
+interface DestinationOrder {
   readonly thread: number
   readonly destination: string
 }
 
-/** The order of deliveries within a lane: one open delivery may go, the others wait for it. */
+/** The order of deliveries to one destination in one thread: one open delivery may go, the others wait for it. */
 export interface DeliveryTable {
   queue(batch: Batch, planned: readonly PlannedDelivery[], cause: NewDelivery): void
   /** To be called when a delivery has ended or may go again: unless another one may go, the first of the lane may. */
-  promoteNext(batch: Batch, lane: WorkPool, now: number): void
+  promoteNext(batch: Batch, lane: DestinationOrder, now: number): void
   /** Ends an open delivery for good: whoever is trying it now cannot settle it any more. Its lane goes on. */
   giveUp(batch: Batch, open: OpenDelivery, error: string, now: number): void
 }

@@ -6,7 +6,7 @@ import { expect, test } from 'vitest'
 import { createDice } from '../../test/dice.ts'
 import type { MarkedPerson } from '../../test/marked-life.ts'
 import { createMarked, createMarkedLife } from '../../test/marked-life.ts'
-import { openTestStore } from '../../test/open-test-store.ts'
+import { openStoreUnderTest } from '../../test/open-test-store.ts'
 import { findUnsound } from '../../test/soundness.ts'
 import type { GatewayStore } from '../index.ts'
 
@@ -71,7 +71,7 @@ async function exportAll(store: GatewayStore, { owner, mark }: MarkedPerson): Pr
 test.each(seeds)(
   'who is forgotten is in no view, export or table, and once the file is written anew nowhere in it; others keep theirs, and all counts are right (seed %i)',
   async seed => {
-    const { store, file, now } = await openTestStore()
+    const { store, file, now } = await openStoreUnderTest()
     const [ann, bob] = [createMarked('ann'), createMarked('bob')]
     const live = createMarkedLife({ store, dice: createDice(seed), now })
     for (let step = 0; step < steps; step += 1) await live([ann, bob])
@@ -98,7 +98,7 @@ test.each(seeds)(
 )
 
 test('what is deleted is overwritten at once, in the file and in the log beside it', async () => {
-  const { store, file, now } = await openTestStore()
+  const { store, file, now } = await openStoreUnderTest()
   const [ann, bob] = [createMarked('ann'), createMarked('bob')]
   const live = createMarkedLife({ store, dice: createDice(2), now })
   for (let step = 0; step < steps; step += 1) await live([ann, bob])

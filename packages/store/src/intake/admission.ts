@@ -2,7 +2,7 @@ import type { Admitted, Decision, Intake, IntakeStore, RelationStore, TaskKey } 
 import { loopFlag } from '@postern/core'
 import type { BlobTable } from '../blobs/table.ts'
 import { digestBlob } from '../blobs/table.ts'
-import type { EntryScope, EntryTable } from '../conversations/entries.ts'
+import type { EntryTable, StoredEntryScope } from '../conversations/entries.ts'
 import type { ThreadTable } from '../conversations/threads.ts'
 import { nameScopeOf, viaOf } from '../conversations/threads.ts'
 import type { WithdrawalTable } from '../conversations/withdrawal-table.ts'
@@ -15,7 +15,7 @@ import type { StoreContext } from '../engine/store-context.ts'
 import type { ForgetMessage } from '../forgetting/forget.ts'
 import type { MessageDraft } from '../messages/draft.ts'
 import { addFlag, draftIntake, sizeOf } from '../messages/draft.ts'
-import type { MessagePlace } from '../messages/insert.ts'
+import type { MessagePosition } from '../messages/insert.ts'
 import { createMessageInserter } from '../messages/insert.ts'
 import type { AdmitNew, IntakeRefusal } from '../messages/intake-refusal.ts'
 import { refuseIntake } from '../messages/intake-refusal.ts'
@@ -122,7 +122,7 @@ export function createAdmission(
   function context(
     batch: Batch,
     draft: MessageDraft,
-    { scope, ...place }: Omit<MessagePlace, 'message'> & { scope: EntryScope },
+    { scope, ...place }: Omit<MessagePosition, 'message'> & { scope: StoredEntryScope },
   ): number {
     const { intake } = draft
     const message = tables.entries.append({ ...draft.entry, scope }, place)
@@ -199,7 +199,7 @@ function keyOf(task: TaskKey | undefined, row: number | undefined): TaskKey | un
 }
 
 /** What was said is recalled later; what merely happened is not. */
-function scopeOf({ message: { kind = 'message' } }: Intake, isTurn: boolean): EntryScope {
+function scopeOf({ message: { kind = 'message' } }: Intake, isTurn: boolean): StoredEntryScope {
   if (!isTurn) return 'kept'
   return kind === 'message' || kind === 'edit' ? 'conversation' : 'event'
 }

@@ -1,14 +1,14 @@
 import { hash } from 'node:crypto'
 import type { Blob, Intake, Part, QueueMode } from '@postern/core'
 import { identifySpeaker } from '@postern/core'
-import type { EntryDraft } from '../conversations/entries.ts'
+import type { StoredEntryDraft } from '../conversations/entries.ts'
 import { formatJson } from '../engine/database.ts'
 
 /** An intake as its columns, made before the transaction so that it holds only statements. */
 export interface MessageDraft {
   readonly intake: Intake
   readonly correlationId: string
-  readonly entry: Omit<EntryDraft, 'scope'>
+  readonly entry: Omit<StoredEntryDraft, 'scope'>
   readonly envelope: string
   readonly proofs: string
   readonly flags: readonly string[]

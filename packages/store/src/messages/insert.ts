@@ -3,13 +3,13 @@ import type { Database } from '../engine/database.ts'
 import { formatJson, prepareQuery } from '../engine/database.ts'
 import type { MessageDraft } from './draft.ts'
 
-export interface MessagePlace {
+export interface MessagePosition {
   readonly message: number
   readonly thread: number
   readonly task: number | undefined
 }
 
-export function createMessageInserter(db: Database): (draft: MessageDraft, place: MessagePlace) => void {
+export function createMessageInserter(db: Database): (draft: MessageDraft, place: MessagePosition) => void {
   const insert = prepareQuery(
     db,
     `INSERT INTO messages (number, id, agent, via, thread_id, task_id, duplicate_key, fingerprint, correlation_id,

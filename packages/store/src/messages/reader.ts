@@ -18,7 +18,7 @@ export interface StoredMessage {
 }
 
 /** What `envelope` holds. */
-export type Envelope = Omit<NormalizedMessage, 'thread_id' | 'parts' | 'raw' | 'history'>
+export type StoredEnvelope = Omit<NormalizedMessage, 'thread_id' | 'parts' | 'raw' | 'history'>
 
 interface MessageRow {
   readonly number: number
@@ -66,7 +66,7 @@ export function createMessageReader(db: Database, files: Pick<BlobFiles, 'readNo
 }
 
 function readContent({ envelope, key, content }: MessageRow): Omit<NormalizedMessage, 'raw'> {
-  const { id, in_reply_to, sender, recipient, ...rest } = parseJson<Envelope>(envelope)
+  const { id, in_reply_to, sender, recipient, ...rest } = parseJson<StoredEnvelope>(envelope)
   const addressed = { id, thread_id: key, ...(in_reply_to !== undefined && { in_reply_to }), sender, recipient }
   return { ...addressed, parts: parseJson<Part[]>(content), ...rest }
 }

@@ -3,7 +3,7 @@ import { plainTextOf } from '@postern/core'
 import { formatBoundedParts } from '../conversations/entries.ts'
 import type { Database } from '../engine/database.ts'
 import { parseJson, prepareQuery } from '../engine/database.ts'
-import type { Envelope, ReadMessage } from '../messages/reader.ts'
+import type { ReadMessage, StoredEnvelope } from '../messages/reader.ts'
 import type { ResponseTable } from '../messages/responses.ts'
 import type { DeliveryList } from './delivery-list.ts'
 
@@ -88,7 +88,7 @@ export function createMessageView(
 }
 
 function toSummary(row: SummaryRow): MessageSummary {
-  const { id, received_via, received_at, sender } = parseJson<Envelope>(row.envelope)
+  const { id, received_via, received_at, sender } = parseJson<StoredEnvelope>(row.envelope)
   return {
     message: row.number,
     id,

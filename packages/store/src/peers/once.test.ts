@@ -1,6 +1,6 @@
 import { DatabaseSync } from 'node:sqlite'
 import { expect, test } from 'vitest'
-import { openTestStore } from '../../test/open-test-store.ts'
+import { openStoreUnderTest } from '../../test/open-test-store.ts'
 
 function countKeys(file: string): unknown {
   const db = new DatabaseSync(file, { readOnly: true })
@@ -10,7 +10,7 @@ function countKeys(file: string): unknown {
 }
 
 test('a key is used up to the last moment of its time, and is anybody’s after it', async () => {
-  const { store, now, advance } = await openTestStore()
+  const { store, now, advance } = await openStoreUnderTest()
   const until = now() + 1_000
   expect(await store.consumeOnce('key', until)).toBe(true)
   advance(1_000)
@@ -21,7 +21,7 @@ test('a key is used up to the last moment of its time, and is anybody’s after 
 })
 
 test('keys whose time is over go, two for each that comes, and none whose time is not', async () => {
-  const { store, file, now, advance } = await openTestStore()
+  const { store, file, now, advance } = await openStoreUnderTest()
   const take = async (name: string, count: number, until: number) => {
     for (let at = 0; at < count; at += 1) await store.consumeOnce(`${name} ${at}`, until)
   }

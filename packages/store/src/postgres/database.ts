@@ -4,7 +4,7 @@ import type { Database, SqlValue } from '../engine/database.ts'
 import type { Transactions } from '../engine/transactions.ts'
 import { OperationFailed } from '../engine/transactions.ts'
 import type { BlockingLine } from './connection/blocking-line.ts'
-import type { Asked } from './connection/messages.ts'
+import type { StatementRequest } from './connection/messages.ts'
 import type { NumberedInsert } from './connection/numbering.ts'
 import { createNumbering, readInsertedTable, readNumberedInsert } from './connection/numbering.ts'
 import type { StepResult } from './connection/pipelined-run.ts'
@@ -12,7 +12,7 @@ import { StatementFailed } from './connection/store-errors.ts'
 import { Outdated } from './outdated.ts'
 import { translateQuery } from './sql/translate-query.ts'
 
-type Ask = Asked['steps'][number]
+type Ask = StatementRequest['steps'][number]
 
 /** A statement that was asked for, and what came of it once it has run. */
 interface Pending {

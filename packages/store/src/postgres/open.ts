@@ -10,7 +10,7 @@ import { outdatedFix, outdatedProblem } from './outdated.ts'
 import { preparePostgres } from './prepare.ts'
 import { receiveError, type SentError, sendError } from './worker-errors.ts'
 import type { ConnectionWorkerData, FromConnectionWorker, Outcome, ToConnectionWorker } from './worker-messages.ts'
-import { byteStoreMethods, createWaiting, outcomeOf } from './worker-messages.ts'
+import { byteStoreMethods, captureOutcome, createPendingCalls } from './worker-messages.ts'
 
 export interface PostgresStoreOptions {
   /** `postgres://user:password@host:port/database`, with `schema`, `sslmode` and the like behind it (docs/configuration.md). */
@@ -43,7 +43,7 @@ export async function openPostgresStore({
   const data: ConnectionWorkerData = { url, now: now(), hasBytes: bytes !== undefined, holder }
   const worker = new Worker(new URL('./store-worker.ts', import.meta.url), { workerData: data })
   const notices = createNotices(log)
-  const calls = createWaiting()
+  const calls = createPendingCalls()
   const functions = new Map<number, readonly unknown[]>([[0, byteStoreMethods.map(name => bytes?.[name].bind(bytes))]])
   let whyNot: Error | undefined
 
@@ -83,7 +83,7 @@ export async function openPostgresStore({
     args,
   }: Extract<FromConnectionWorker, { kind: 'callBack' }>): Promise<void> {
     const wanted = functions.get(of)?.[at] as ((...args: readonly unknown[]) => unknown) | undefined
-    const outcome: Outcome = await outcomeOf(() => wanted?.(...args))
+    const outcome: Outcome = await captureOutcome(() => wanted?.(...args))
     post({ kind: 'returned', id, outcome })
   }
 

@@ -15,7 +15,7 @@ import { readPostgresUrl } from './server/settings.ts'
 import { createTakeover } from './takeover.ts'
 import { sendError } from './worker-errors.ts'
 import type { ConnectionWorkerData, FromConnectionWorker, ToConnectionWorker } from './worker-messages.ts'
-import { byteStoreMethods, createWaiting, isFunctionMark, outcomeOf } from './worker-messages.ts'
+import { byteStoreMethods, captureOutcome, createPendingCalls, isFunctionMark } from './worker-messages.ts'
 
 // The thread in which the store works: it may wait for the database without holding up the gateway.
 
@@ -23,7 +23,7 @@ const { url, now: openedAt, hasBytes, holder } = workerData as ConnectionWorkerD
 const settings = readPostgresUrl(url)
 const channel = channelOf(settings.schema)
 const hints = createHints()
-const callBacks = createWaiting()
+const callBacks = createPendingCalls()
 /** Told with every call: here the clock of the gateway cannot be asked. */
 let time = openedAt
 
@@ -120,7 +120,7 @@ const deps: Readonly<Record<string, Methods>> = { store: methods, ...Object.from
 async function answerCall({ id, room, name, args, now }: Extract<ToConnectionWorker, { kind: 'call' }>): Promise<void> {
   time = now
   const given = args.map(arg => (isFunctionMark(arg) ? callBack(id, arg.functionAt) : arg))
-  const outcome = await outcomeOf(() => deps[room]?.[name]?.(...given))
+  const outcome = await captureOutcome(() => deps[room]?.[name]?.(...given))
   try {
     emit({ kind: 'answer', id, outcome })
   } catch (error) {

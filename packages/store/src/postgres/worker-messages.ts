@@ -53,7 +53,7 @@ export function isFunctionMark(value: unknown): value is FunctionMark {
   return typeof value === 'object' && value !== null && Object.hasOwn(value, 'functionAt')
 }
 
-export async function outcomeOf(work: () => unknown): Promise<Outcome> {
+export async function captureOutcome(work: () => unknown): Promise<Outcome> {
   try {
     return { value: await work() }
   } catch (error) {
@@ -62,14 +62,14 @@ export async function outcomeOf(work: () => unknown): Promise<Outcome> {
 }
 
 /** Those who wait for an answer, by number. */
-export interface Waiting {
+interface PendingCalls {
   add(): { readonly id: number; readonly promise: Promise<unknown> }
   settle(id: number, outcome: Outcome): void
   rejectAll(error: unknown): void
   isEmpty(): boolean
 }
 
-export function createWaiting(): Waiting {
+export function createPendingCalls(): PendingCalls {
   const open = new Map<number, { resolve(value: unknown): void; reject(error: unknown): void }>()
   let last = 0
   return {

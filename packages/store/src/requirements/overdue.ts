@@ -7,7 +7,7 @@ import type { AdmitNew } from '../messages/intake-refusal.ts'
 import type { PlanResolution } from './resolution-plan.ts'
 import type { RequirementTable } from './table.ts'
 
-export interface OverdueDeps {
+interface OverdueStoreDeps {
   readonly requirements: RequirementTable
   readonly planResolution: PlanResolution
   readonly admitNew: AdmitNew
@@ -15,7 +15,7 @@ export interface OverdueDeps {
 
 export function createOverdueStore(
   { db, write, now }: Pick<StoreContext, 'db' | 'write' | 'now'>,
-  { requirements, planResolution, admitNew }: OverdueDeps,
+  { requirements, planResolution, admitNew }: OverdueStoreDeps,
 ): OverdueStore {
   const list = prepareQuery<{ id: string }>(
     db,

@@ -1,5 +1,5 @@
 /** What agents say unasked, revise and take back; broadcasts, and the order between answers and what is spread to many. */
-export const agentActionSchema = `
+export const actionTableSchema = `
 -- What rendering it takes beside the message's target.
 ALTER TABLE responses ADD COLUMN rendering TEXT;
 ALTER TABLE responses ADD COLUMN edited_at INTEGER;

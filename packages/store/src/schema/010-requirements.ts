@@ -1,5 +1,5 @@
 /** What agents require of those who write to them, and what became of it. Of a state only its digest is here. */
-export const requirementSchema = `
+export const requirementTableSchema = `
 CREATE TABLE requirements (
   place INTEGER PRIMARY KEY,
   id TEXT NOT NULL UNIQUE,

@@ -3,14 +3,14 @@ import type { Database } from '../engine/database.ts'
 import { prepareQuery } from '../engine/database.ts'
 import { storeSchema } from './001-store.ts'
 import { relationSchema } from './002-relations.ts'
-import { agentActionSchema } from './003-acts.ts'
+import { actionTableSchema } from './003-acts.ts'
 import { backgroundSchema } from './004-background.ts'
 import { watchSchema } from './005-watches.ts'
 import { blobFileSchema } from './006-blob-files.ts'
 import { budgetSchema } from './007-budgets.ts'
 import { quotaSchema } from './008-quotas.ts'
 import { expirySchema } from './009-expiry.ts'
-import { requirementSchema } from './010-requirements.ts'
+import { requirementTableSchema } from './010-requirements.ts'
 import { queueModeSchema } from './011-queue-modes.ts'
 import { personSchema } from './012-people.ts'
 import { transcriptSchema } from './013-transcript.ts'
@@ -23,14 +23,14 @@ import { keptDataSchema } from './017-kept-data.ts'
 export const migrations: readonly string[] = [
   storeSchema,
   relationSchema,
-  agentActionSchema,
+  actionTableSchema,
   backgroundSchema,
   watchSchema,
   blobFileSchema,
   budgetSchema,
   quotaSchema,
   expirySchema,
-  requirementSchema,
+  requirementTableSchema,
   queueModeSchema,
   personSchema,
   transcriptSchema,

@@ -16,10 +16,10 @@ import { pathToFileURL } from 'node:url'
 import { ConfigError, Unavailable } from '@postern/core'
 import { sketchIntake } from '@postern/testing'
 import { expect, onTestFinished, test, vi } from 'vitest'
-import { makeDirectory, silentLog } from '../../test/open-test-store.ts'
+import { discardLog, makeDirectory } from '../../test/open-test-store.ts'
 import { inspectSqlite, openSqliteStore } from '../index.ts'
 
-async function openAt(path: string, log = silentLog, checkEveryMs?: number) {
+async function openAt(path: string, log = discardLog, checkEveryMs?: number) {
   const store = await openSqliteStore({ path, now: Date.now, log, exclusive: true, checkEveryMs })
   onTestFinished(() => store.close().catch(() => undefined))
   return store
@@ -32,7 +32,7 @@ const sketchLarge = (id: string, length: number) =>
 async function openUsed() {
   const path = join(makeDirectory(), 'postern.db')
   const error = vi.fn()
-  const store = await openAt(path, { ...silentLog, error })
+  const store = await openAt(path, { ...discardLog, error })
   for (let at = 0; at < 40; at += 1) await store.admit(sketchLarge(`m${at}`, 40_000), 'c')
   return { path, store, error }
 }
@@ -109,7 +109,7 @@ test('pages that go bad under a running desk end all writing, and are told of lo
   const { path, store } = await openUsed()
   await store.close()
   const error = vi.fn()
-  const again = await openAt(path, { ...silentLog, error }, 100)
+  const again = await openAt(path, { ...discardLog, error }, 100)
   await again.checkWrites()
   flipPages(path)
   await vi.waitFor(() => expect(again.checkWrites()).rejects.toThrow('Cannot store: the database is damaged'), 30_000)
@@ -123,7 +123,7 @@ test('a statement that comes upon a damaged page ends all writing', async () => 
   for (let at = 0; at < 150; at += 1) await store.admit(sketchLarge(`m${at}`, 200_000), 'c')
   await store.close()
   const error = vi.fn()
-  const again = await openAt(path, { ...silentLog, error })
+  const again = await openAt(path, { ...discardLog, error })
   const turns = await again.leaseTurns({ holder: 'worker', limit: 150, leaseMs: 60_000 })
   flipPages(path)
   const found = await Promise.allSettled(turns.map(async turn => turn.content.raw))

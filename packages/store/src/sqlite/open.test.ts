@@ -7,14 +7,14 @@ import { pathToFileURL } from 'node:url'
 import { ConfigError } from '@postern/core'
 import { sketchIntake } from '@postern/testing'
 import { expect, test } from 'vitest'
-import { makeDirectory, openTestStore, silentLog } from '../../test/open-test-store.ts'
+import { discardLog, makeDirectory, openStoreUnderTest } from '../../test/open-test-store.ts'
 import { openSqliteStore } from '../index.ts'
 import { migrateDatabase, migrations } from '../schema/migrate.ts'
 
 const leaseRequest = { holder: 'worker', limit: 9, leaseMs: 60_000 }
 
 function openAt(path: string, exclusive = false) {
-  return openSqliteStore({ path, now: Date.now, log: silentLog, exclusive })
+  return openSqliteStore({ path, now: Date.now, log: discardLog, exclusive })
 }
 
 test('openSqliteStore() makes its directory and its files for their owner alone', async () => {
@@ -125,7 +125,7 @@ test('two desks on one file accept a message once and make a secret once', async
 })
 
 test('the newest 10 000 refusals are kept', async () => {
-  const { store, advance } = await openTestStore()
+  const { store, advance } = await openStoreUnderTest()
   for (let second = 0; second < 210; second++) {
     for (let count = 0; count < 60; count++) {
       store.refuse({ at: `${second}`, via: 'a2a', from: 'x', code: 'unsigned', reason: 'Cannot verify' })
@@ -142,7 +142,7 @@ test('the newest 10 000 refusals are kept', async () => {
 test('openSqliteStore() says which file it cannot write', async () => {
   const file = join(makeDirectory(), 'a-file')
   writeFileSync(file, '')
-  await expect(openSqliteStore({ path: join(file, 'postern.db'), now: () => 0, log: silentLog })).rejects.toThrow(
+  await expect(openSqliteStore({ path: join(file, 'postern.db'), now: () => 0, log: discardLog })).rejects.toThrow(
     `data: "${join(file, 'postern.db')}" cannot be written. Name a directory of your own.`,
   )
 })

@@ -1,4 +1,4 @@
 import { storeContract } from '@postern/testing'
-import { openTestStore } from '../../test/open-test-store.ts'
+import { openStoreUnderTest } from '../../test/open-test-store.ts'
 
-storeContract('openSqliteStore()', openTestStore)
+storeContract('openSqliteStore()', openStoreUnderTest)

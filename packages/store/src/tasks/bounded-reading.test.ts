@@ -1,13 +1,13 @@
 import type { Store, Turn } from '@postern/core'
 import { sketchAnswer, sketchIntake } from '@postern/testing'
 import { expect, onTestFinished, test } from 'vitest'
-import { openTestStore } from '../../test/open-test-store.ts'
+import { openStoreUnderTest } from '../../test/open-test-store.ts'
 
 const task = { owner: 'ada', id: 'task 1' }
 const megabyte = 'x'.repeat(1024 * 1024)
 
 async function openStore(): Promise<Store> {
-  const { store } = await openTestStore()
+  const { store } = await openStoreUnderTest()
   onTestFinished(() => store.close())
   return store
 }

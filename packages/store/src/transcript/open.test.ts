@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll } from 'vitest'
-import { silentLog } from '../../test/open-test-store.ts'
+import { discardLog } from '../../test/open-test-store.ts'
 import { transcriptContract } from '../../test/transcript-contract.ts'
 import { openSqliteStore } from '../index.ts'
 
@@ -10,5 +10,5 @@ const folder = mkdtempSync(join(tmpdir(), 'transcript-'))
 afterAll(() => rmSync(folder, { recursive: true }))
 
 transcriptContract('openSqliteStore()', (now, name) =>
-  openSqliteStore({ path: name === undefined ? ':memory:' : join(folder, name), now, log: silentLog }),
+  openSqliteStore({ path: name === undefined ? ':memory:' : join(folder, name), now, log: discardLog }),
 )

@@ -3,7 +3,7 @@ import type { EntryBody, OwnerQuota } from '@postern/transcript'
 import { describe, expect, test } from 'vitest'
 import type { Dice } from '../../test/dice.ts'
 import { createDice } from '../../test/dice.ts'
-import { openTestStore } from '../../test/open-test-store.ts'
+import { openStoreUnderTest } from '../../test/open-test-store.ts'
 import { findUnsound } from '../../test/soundness.ts'
 import type { GatewayStore } from '../index.ts'
 import { migrateDatabase, migrations } from '../schema/migrate.ts'
@@ -53,7 +53,7 @@ describe('what an owner has', () => {
   test.each([1, 2, 3, 4, 5])(
     'is what a scan counts, and never more than he may, whatever comes at once (seed %i)',
     async seed => {
-      const { store, file } = await openTestStore()
+      const { store, file } = await openStoreUnderTest()
       const { transcript } = store
       const dice = createDice(seed)
       const { change, countRefused } = createChanger(store, dice)
@@ -71,7 +71,7 @@ describe('what an owner has', () => {
   )
 
   test('a list that is too long is refused whole, and the one before stays', async () => {
-    const { store } = await openTestStore()
+    const { store } = await openStoreUnderTest()
     const { transcript } = store
     const thread = await transcript.openThread('ann', { transport: 'x', key: 'k' }, most)
     await transcript.replace(thread, sketchEntries(thread.thread_id, ['first'], 10), { most })

@@ -1,5 +1,5 @@
 import type { NoteBody, TurnNote } from '@postern/core'
-import type { EntryDraft, EntryTable } from '../conversations/entries.ts'
+import type { EntryTable, StoredEntryDraft } from '../conversations/entries.ts'
 import { createEntryRemoval } from '../conversations/entry-removal.ts'
 import type { Batch } from '../engine/batch.ts'
 import { addTaskBytes } from '../engine/batch.ts'
@@ -7,7 +7,7 @@ import type { Database } from '../engine/database.ts'
 import { formatJson, parseJson, prepareQuery } from '../engine/database.ts'
 
 /** A note as its columns, made before the transaction. */
-export interface NoteDraft extends EntryDraft {
+export interface NoteDraft extends StoredEntryDraft {
   readonly body: NoteBody
 }
 

@@ -5,11 +5,11 @@ import { sketchAnswer, sketchIntake } from '@postern/testing'
 import { drawCount } from '@postern/testing/scale'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { openTestStore } from '../../test/open-test-store.ts'
+import { openStoreUnderTest } from '../../test/open-test-store.ts'
 
 const steps = ['say', 'edit', 'forget', 'cancel', 'lease', 'commit', 'release', 'expire'] as const
 type Step = readonly [(typeof steps)[number], number]
-type Tested = Awaited<ReturnType<typeof openTestStore>>
+type Tested = Awaited<ReturnType<typeof openStoreUnderTest>>
 
 const leaseMs = 1_000
 const via = 'a2a'
@@ -169,7 +169,7 @@ test('whatever is said, changed, taken back and interrupted in between, each mes
   const bursts = fc.array(fc.array(step, { minLength: 1, maxLength: 6 }), { minLength: 20, maxLength: 50 })
   await fc.assert(
     fc.asyncProperty(bursts, async plan => {
-      const tested = await openTestStore()
+      const tested = await openStoreUnderTest()
       const crowd = new Crowd(tested)
       for (const burst of plan) await Promise.all(burst.map(each => crowd.take(each)))
       expect(await crowd.finish()).toBe(true)

@@ -2,7 +2,7 @@ import type { Turn } from '@postern/core'
 import { mergeBounds } from '@postern/core'
 import { sketchAnswer, sketchIntake } from '@postern/testing'
 import { expect, test } from 'vitest'
-import { openTestStore } from '../../test/open-test-store.ts'
+import { openStoreUnderTest } from '../../test/open-test-store.ts'
 
 const sender = {
   address: '@ada@peer.test',
@@ -22,7 +22,7 @@ const sender = {
 }
 
 async function admitMany(count: number, mode: 'merge' | 'interrupt') {
-  const tested = await openTestStore()
+  const tested = await openStoreUnderTest()
   const { store } = tested
   const admitOne = (at: number) =>
     store.admit(
@@ -34,7 +34,7 @@ async function admitMany(count: number, mode: 'merge' | 'interrupt') {
 }
 
 /** Answers everything that is due until nothing is, and measures each turn's steps. */
-async function answerAll({ store }: Awaited<ReturnType<typeof openTestStore>>) {
+async function answerAll({ store }: Awaited<ReturnType<typeof openStoreUnderTest>>) {
   const turns: Turn[] = []
   for (;;) {
     const [turn] = await store.leaseTurns({ holder: 'w', limit: 9, leaseMs: 1_000 })
@@ -62,7 +62,7 @@ test('10 000 interruptions leave one turn: the newest', async () => {
 })
 
 test('10 000 edits of a message that waits leave one turn, with the last words', async () => {
-  const tested = await openTestStore()
+  const tested = await openStoreUnderTest()
   const { store } = tested
   const authorship = { author: 'https://peer.test/ada', object: 'note' }
   await store.admit(sketchIntake('m', { authorship, message: { thread_id: 't' } }), 'c')

@@ -35,7 +35,7 @@ interface Moment {
 }
 
 /** What acts are written to. */
-export interface ActionDeps {
+export interface ActionWriterDeps {
   readonly threads: ThreadTable
   readonly entries: EntryTable
   readonly turns: TurnTable
@@ -47,7 +47,7 @@ export interface ActionDeps {
 /** Makes an act durable, inside a write. What it speaks of may be gone by now: then nothing happens. */
 export function createActionWriter(
   db: Database,
-  tables: ActionDeps,
+  tables: ActionWriterDeps,
 ): (batch: Batch, draft: ActionDraft, correlationId: string, now: number) => void {
   const insertMessage = createMessageInserter(db)
 

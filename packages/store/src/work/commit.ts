@@ -22,7 +22,7 @@ import type { TaskTable } from '../tasks/table.ts'
 import type { WatchTable } from '../tasks/watches.ts'
 import type { NoteDraft, NoteTable } from '../turns/note-table.ts'
 import { draftNote } from '../turns/note-table.ts'
-import type { ActionDeps, ActionDraft } from './actions.ts'
+import type { ActionDraft, ActionWriterDeps } from './actions.ts'
 import { createActionWriter, draftAction } from './actions.ts'
 import type { PartialAnswerDraft } from './partial-answers.ts'
 import { draftPartialAnswer } from './partial-answers.ts'
@@ -49,7 +49,7 @@ interface EndedTurn extends TurnRow {
   readonly is_awaited: 0 | 1
 }
 
-export interface CommitDeps extends ActionDeps {
+export interface TurnCommitDeps extends ActionWriterDeps {
   readonly notes: NoteTable
   readonly requirements: RequirementTable
   readonly tasks: TaskTable
@@ -58,7 +58,7 @@ export interface CommitDeps extends ActionDeps {
 
 export function createCommit(
   { db, write, now, files }: StoreContext,
-  tables: CommitDeps,
+  tables: TurnCommitDeps,
 ): Pick<WorkStore, 'commit' | 'say' | 'act'> {
   const end = prepareQuery<EndedTurn>(
     db,

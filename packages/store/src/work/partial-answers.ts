@@ -1,6 +1,6 @@
 import type { Answer, Blob, NormalizedResponse, Planned } from '@postern/core'
 import type { BlobTable } from '../blobs/table.ts'
-import type { EntryDraft, EntryTable } from '../conversations/entries.ts'
+import type { EntryTable, StoredEntryDraft } from '../conversations/entries.ts'
 import { draftResponseEntry } from '../conversations/entries.ts'
 import type { ThreadTable } from '../conversations/threads.ts'
 import type { DeliveryTable, NewDelivery, OpenDelivery } from '../deliveries/table.ts'
@@ -17,7 +17,7 @@ import type { NoteTable } from '../turns/note-table.ts'
 /** A response as its columns, made before the transaction. */
 export interface PartialAnswerDraft {
   readonly answer: Answer
-  readonly entry: EntryDraft
+  readonly entry: StoredEntryDraft
   readonly response: ResponseDraft
 }
 

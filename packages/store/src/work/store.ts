@@ -2,7 +2,7 @@ import type { WorkStore } from '@postern/core'
 import { createFileKeeping } from '../blobs/kept-files.ts'
 import type { BlobTable } from '../blobs/table.ts'
 import type { BackgroundDeps } from '../conversations/background.ts'
-import { createBackground } from '../conversations/background.ts'
+import { createBackgroundStore } from '../conversations/background.ts'
 import { createBroadcasts } from '../deliveries/broadcasts.ts'
 import type { DeliveryLeaseDeps } from '../deliveries/leases.ts'
 import { createDeliveryLeases, createSettle } from '../deliveries/leases.ts'
@@ -15,11 +15,11 @@ import type { TurnLeaseDeps } from '../turns/leases.ts'
 import { createTurnLeases } from '../turns/leases.ts'
 import { createNoting } from '../turns/noting.ts'
 import { createStreamedAnswers } from '../turns/streamed-answers.ts'
-import type { CommitDeps } from './commit.ts'
+import type { TurnCommitDeps } from './commit.ts'
 import { createCommit } from './commit.ts'
 
 /** What is written of turns and deliveries while somebody works on them. */
-interface WorkStoreDeps extends CommitDeps, BackgroundDeps, TurnLeaseDeps, DeliveryLeaseDeps {
+interface WorkStoreDeps extends TurnCommitDeps, BackgroundDeps, TurnLeaseDeps, DeliveryLeaseDeps {
   readonly tasks: TaskTable
   readonly blobs: BlobTable
   readonly deliveries: DeliveryTable
@@ -39,7 +39,7 @@ export function createWorkStore(context: StoreContext, tables: WorkStoreDeps): W
   return {
     ...turns,
     ...deliveries,
-    ...createBackground(context, tables),
+    ...createBackgroundStore(context, tables),
     ...createFileKeeping(context, tables),
     ...createCommit(context, tables),
     ...createNoting(context, tables),

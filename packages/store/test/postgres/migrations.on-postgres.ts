@@ -7,9 +7,9 @@ import { beforeAll, expect, test, vi } from 'vitest'
 import { openPostgresStore } from '../../src/index.ts'
 import { migrateDatabase, migrations } from '../../src/schema/migrate.ts'
 import { fillFile } from '../fill-file.ts'
-import type { Row } from '../older-file.ts'
+import type { StoredRow } from '../older-file.ts'
 import { createOlderFile, listTables, readRows } from '../older-file.ts'
-import { silentLog } from '../open-test-store.ts'
+import { discardLog } from '../open-test-store.ts'
 import { Randomness } from '../random-platform.ts'
 import { createFindUnsound } from './find-unsound.ts'
 import { createOlderSchema, readSchemaRows } from './older-schema.ts'
@@ -41,7 +41,7 @@ function openOlder(version: number): DatabaseSync {
   return file
 }
 
-const open = (url: string) => openPostgresStore({ url, now: () => filledAt, log: silentLog })
+const open = (url: string) => openPostgresStore({ url, now: () => filledAt, log: discardLog })
 
 async function fillOlder(version: number) {
   const file = openOlder(version)
@@ -52,7 +52,7 @@ async function fillOlder(version: number) {
 }
 
 /** In one order, and bytes as text. */
-function toComparable(rows: readonly Row[]): readonly string[] {
+function toComparable(rows: readonly StoredRow[]): readonly string[] {
   return rows
     .map(row => {
       const members = Object.entries(row).toSorted(([a], [b]) => (a < b ? -1 : 1))
@@ -82,7 +82,7 @@ test.each(older)(
       time += ms
     }
     await store.close()
-    const later = await openPostgresStore({ url, now: () => time, log: silentLog })
+    const later = await openPostgresStore({ url, now: () => time, log: discardLog })
     const platform = new Randomness({ store: later, now: () => time, advance }, 9)
     for (let step = 0; step < 30; step += 1) await platform.step()
     expect(await platform.finish()).toBe(true)

@@ -1,5 +1,5 @@
 import { openPostgresStore } from '../../src/index.ts'
-import { silentLog } from '../open-test-store.ts'
+import { discardLog } from '../open-test-store.ts'
 import { soundnessModel } from '../soundness-model.ts'
 import { transcriptContract } from '../transcript-contract.ts'
 import { createFindUnsound } from './find-unsound.ts'
@@ -15,5 +15,5 @@ let kept: string | undefined
 transcriptContract('openPostgresStore()', (now, name) => {
   const url = name === undefined ? makeDatabase() : (kept ?? makeDatabase())
   if (name !== undefined) kept = url
-  return openPostgresStore({ url, now, log: silentLog })
+  return openPostgresStore({ url, now, log: discardLog })
 })

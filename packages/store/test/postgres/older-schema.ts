@@ -1,7 +1,7 @@
 import type { DatabaseSync } from 'node:sqlite'
 import { listStatements } from '../../src/postgres/prepare.ts'
 import { readerOf, writeValue } from '../../src/postgres/sql/values.ts'
-import type { Row } from '../older-file.ts'
+import type { StoredRow } from '../older-file.ts'
 import { listColumns, listTables, readRows } from '../older-file.ts'
 import { askServer, readServer } from './test-server.ts'
 
@@ -40,7 +40,7 @@ async function goOnNumbering(schema: string): Promise<void> {
 }
 
 /** All rows of a table, as the store reads them. */
-export async function readSchemaRows(schema: string, table: string): Promise<readonly Row[]> {
+export async function readSchemaRows(schema: string, table: string): Promise<readonly StoredRow[]> {
   const { fields, rows } = await readServer(`SELECT * FROM ${table}`, schema)
   return rows.map(row =>
     Object.fromEntries(

@@ -3,7 +3,7 @@ import type { StoreUnderTest } from '@postern/testing'
 import { onTestFinished } from 'vitest'
 import type { GatewayStore } from '../../src/index.ts'
 import { openPostgresStore } from '../../src/index.ts'
-import { silentLog } from '../open-test-store.ts'
+import { discardLog } from '../open-test-store.ts'
 import { testServer } from './test-server.ts'
 
 /** A database of its own, as far as a store sees; gone after the test. */
@@ -23,7 +23,7 @@ export async function openPostgresTestStore(): Promise<
 > {
   const url = makeDatabase()
   let time = Date.UTC(2026, 5, 1)
-  const open = () => openPostgresStore({ url, now: () => time, log: silentLog })
+  const open = () => openPostgresStore({ url, now: () => time, log: discardLog })
   return {
     url,
     store: await open(),

@@ -6,11 +6,11 @@ import type { Cluster } from '@postern/testing/postgres-cluster'
 import { createCluster, password } from '@postern/testing/postgres-cluster'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { openPostgresStore } from '../../src/index.ts'
-import { silentLog } from '../open-test-store.ts'
+import { discardLog } from '../open-test-store.ts'
 import { makeDatabase, schemaOf } from './open-postgres-test-store.ts'
 import { askServer, testServer } from './test-server.ts'
 
-const open = (url: string) => openPostgresStore({ url, now: Date.now, log: silentLog })
+const open = (url: string) => openPostgresStore({ url, now: Date.now, log: discardLog })
 
 /** What an operator is told. */
 async function refusalOf(url: string): Promise<string> {
@@ -121,7 +121,7 @@ test('a gateway that runs while a newer release changes the tables writes nothin
   const url = makeDatabase()
   const told: string[] = []
   const onUnusable = (error: ConfigError) => told.push(error.message)
-  const store = await openPostgresStore({ url, now: Date.now, log: silentLog, onUnusable })
+  const store = await openPostgresStore({ url, now: Date.now, log: discardLog, onUnusable })
   await store.secret('before', async () => 'kept')
   await askServer('UPDATE store_version SET version = version + 1', schemaOf(url))
   const refused = new Unavailable('Cannot store: this gateway is about to be replaced', { retryAfter: 5 })

@@ -5,7 +5,7 @@ import { sketchAnswer, sketchIntake } from '@postern/testing'
 import { describe, expect, test } from 'vitest'
 import type { GatewayStore } from '../../src/index.ts'
 import { openPostgresStore } from '../../src/index.ts'
-import { silentLog } from '../open-test-store.ts'
+import { discardLog } from '../open-test-store.ts'
 import { makeDatabase, openPostgresTestStore, schemaOf } from './open-postgres-test-store.ts'
 import { askServer } from './test-server.ts'
 
@@ -103,7 +103,7 @@ test('bytes of objects may lie elsewhere: who keeps them is asked across the thr
     read: async key => kept.get(key),
     remove: async key => void kept.delete(key),
   }
-  const store = await openPostgresStore({ url: makeDatabase(), now: () => 1, log: silentLog, bytes })
+  const store = await openPostgresStore({ url: makeDatabase(), now: () => 1, log: discardLog, bytes })
   const put = (path: string) =>
     store.objects.putObject({ bucket: 'a', path, owner: 'ann', mime: 'text/plain', bytes: new Uint8Array([1, 2]) })
   const object = await put('b')

@@ -1,5 +1,5 @@
 import { loseLine } from './failure.ts'
-import type { Asked, LineEvent } from './messages.ts'
+import type { LineEvent, StatementRequest } from './messages.ts'
 import type { StepResult } from './pipelined-run.ts'
 import { toStatementError } from './store-errors.ts'
 import type { ThreadOptions } from './thread.ts'
@@ -7,9 +7,9 @@ import { startConnectionThread } from './thread.ts'
 
 export interface BlockingLine {
   /** Waits for the answer, and nothing else runs in this thread meanwhile. @throws Unavailable, Rejection, StatementFailed */
-  ask(asked: Asked): readonly StepResult[]
+  ask(asked: StatementRequest): readonly StepResult[]
   /** Waits for nothing; what fails shows with the next. */
-  tell(asked: Asked): void
+  tell(asked: StatementRequest): void
   /** Hints for all who listen at the same database. */
   announce(payloads: readonly string[]): void
   close(): Promise<void>

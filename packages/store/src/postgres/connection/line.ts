@@ -2,14 +2,14 @@ import { setTimeout as delay } from 'node:timers/promises'
 import type { Client, ClientConfig, Notification } from 'pg'
 import pg from 'pg'
 import { failureOf, loseLine } from './failure.ts'
-import type { KnownStatements, Step, StepResult } from './pipelined-run.ts'
+import type { KnownStatements, StatementStep, StepResult } from './pipelined-run.ts'
 import { createPipelinedRun } from './pipelined-run.ts'
 
-export interface Line {
+interface PostgresLine {
   /** Once it has been tried to open it. */
   readonly opened: Promise<void>
   /** `isBeginning`: what ran before on a connection that is gone does not matter. @throws PostgresFailure */
-  run(steps: readonly Step[], isBeginning: boolean): Promise<readonly StepResult[]>
+  run(steps: readonly StatementStep[], isBeginning: boolean): Promise<readonly StepResult[]>
   close(): Promise<void>
 }
 
@@ -29,7 +29,7 @@ const longestGoodbyeMs = 2_000
 const longestRunMs = 70_000
 
 /** A connection that comes back by itself; while it is away nothing waits for it. */
-export function openLine({ client: config, setUp, onNotification, onOpen, onLost }: LineOptions): Line {
+export function openLine({ client: config, setUp, onNotification, onOpen, onLost }: LineOptions): PostgresLine {
   let current: { readonly client: Client; readonly known: KnownStatements } | undefined
   let isClosed = false
   let waitMs = firstWaitMs
@@ -65,7 +65,7 @@ export function openLine({ client: config, setUp, onNotification, onOpen, onLost
     }
   }
 
-  async function runNow(steps: readonly Step[], isBeginning: boolean): Promise<readonly StepResult[]> {
+  async function runNow(steps: readonly StatementStep[], isBeginning: boolean): Promise<readonly StepResult[]> {
     if (isBeginning) used = current?.client
     if (!current || used !== current.client) throw loseLine('the server is not there')
     const { client, known } = current
@@ -82,7 +82,7 @@ export function openLine({ client: config, setUp, onNotification, onOpen, onLost
 
   /** One after another: pg wants to be asked only while it is idle. */
   let last: Promise<unknown> = opened
-  function run(steps: readonly Step[], isBeginning: boolean): Promise<readonly StepResult[]> {
+  function run(steps: readonly StatementStep[], isBeginning: boolean): Promise<readonly StepResult[]> {
     const running = last.then(() => runNow(steps, isBeginning))
     last = running.catch(() => undefined)
     return running

@@ -5,7 +5,7 @@ import type { PostgresFailure } from './failure.ts'
 import type { StepResult } from './pipelined-run.ts'
 
 /** Statements by their numbers. */
-export interface Asked {
+export interface StatementRequest {
   readonly steps: readonly {
     readonly id: number
     readonly text?: string | undefined
@@ -16,14 +16,14 @@ export interface Asked {
 }
 
 /** As it goes to the thread of the connection; the text of a statement comes along the first time. */
-export interface Question extends Asked {
+export interface Question extends StatementRequest {
   readonly id: number
   /** Somebody waits for the answer. */
   readonly isAwaited: boolean
 }
 
 /** `id`: of the question. */
-export type Answered = { readonly id: number } & (
+export type StatementAnswer = { readonly id: number } & (
   | { readonly results: readonly StepResult[] }
   | { readonly failure: PostgresFailure }
 )

@@ -9,7 +9,7 @@ export interface Statement {
   readonly text: string
 }
 
-export interface Step {
+export interface StatementStep {
   readonly statement: Statement
   readonly values: readonly SqlValue[]
 }
@@ -50,7 +50,7 @@ interface PipelinedRun extends Submittable {
 }
 
 /** Several statements on one way there and back; the first that fails ends them, and with them the transaction. */
-export function createPipelinedRun(steps: readonly Step[], known: KnownStatements): PipelinedRun {
+export function createPipelinedRun(steps: readonly StatementStep[], known: KnownStatements): PipelinedRun {
   const results: StepResult[] = []
   let rows: Record<string, SqlValue>[] = []
   let hasFailed = false

@@ -1,10 +1,10 @@
 import { MessageChannel, receiveMessageOnPort, Worker } from 'node:worker_threads'
-import type { Answered, Asked, LineEvent, LineThreadData } from './messages.ts'
+import type { LineEvent, LineThreadData, StatementAnswer, StatementRequest } from './messages.ts'
 
 interface ConnectionThread {
   /** Waits, and nothing else runs in this thread meanwhile. @returns nothing when there is no answer in time, or only one to another question */
-  ask(asked: Asked): Answered | undefined
-  tell(asked: Asked): void
+  ask(asked: StatementRequest): StatementAnswer | undefined
+  tell(asked: StatementRequest): void
   announce(payloads: readonly string[]): void
   /** Lets what has begun end first. */
   close(): Promise<void>
@@ -41,7 +41,7 @@ export function startConnectionThread(
   })
   port1.unref()
 
-  function post(asked: Asked, isAwaited: boolean): number {
+  function post(asked: StatementRequest, isAwaited: boolean): number {
     lastId += 1
     const steps = asked.steps.map(step => (told.has(step.id) ? { ...step, text: undefined } : step))
     for (const { id } of steps) told.add(id)
@@ -49,12 +49,12 @@ export function startConnectionThread(
     return lastId
   }
 
-  function receive(): Answered | undefined {
+  function receive(): StatementAnswer | undefined {
     const until = performance.now() + longestWaitMs
     for (;;) {
       // Counted before it is looked at: a wake-up may be late, and tells nothing by itself.
       const count = Atomics.load(answers, 0)
-      const received = receiveMessageOnPort(port1) as { readonly message: Answered } | undefined
+      const received = receiveMessageOnPort(port1) as { readonly message: StatementAnswer } | undefined
       const leftMs = until - performance.now()
       if (received || leftMs <= 0) return received?.message
       Atomics.wait(answers, 0, count, leftMs)

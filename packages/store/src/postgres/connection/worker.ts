@@ -4,7 +4,7 @@ import { channelOf, formatSetUp } from '../server/session.ts'
 import type { PostgresFailure } from './failure.ts'
 import { createExpiredCounter, findExpired, formatPresence, heartbeatCheckMs } from './heartbeat.ts'
 import { openLine } from './line.ts'
-import type { Answered, LineEvent, LineThreadData, Question } from './messages.ts'
+import type { LineEvent, LineThreadData, Question, StatementAnswer } from './messages.ts'
 import type { Statement } from './pipelined-run.ts'
 
 // The thread that owns the connections: one for statements, one for hints.
@@ -35,7 +35,7 @@ const hints = openLine({
 // From here on nothing is missed that others tell.
 void hints.opened.then(() => emit({ listening: true }))
 
-function answer(answered: Answered): void {
+function answer(answered: StatementAnswer): void {
   port.postMessage(answered)
   Atomics.add(answers, 0, 1)
   Atomics.notify(answers, 0)

@@ -10,7 +10,7 @@ import { createGatewayReplyFinder } from './gateway-replies.ts'
 import { createStoreNotes, mergePlaces } from './notes.ts'
 import type { SaidPlace, StoreBound } from './place.ts'
 import type { Piece } from './split-parts.ts'
-import { splitParts } from './split-parts.ts'
+import { splitIntoPieces } from './split-parts.ts'
 
 type BehindMember = 'speaker' | 'trace' | 'status' | 'unfinished' | 'chat_metadata' | 'usage'
 
@@ -117,7 +117,7 @@ function findCostPlace(pieces: readonly Piece[]): number {
 
 function writeEntries(row: SaidRow, thread_id: string, diffOf: (said: Said) => LosslessDiff): readonly EntryBody[] {
   const { speaker = row.agent, trace = [], status, unfinished = [], usage, chat_metadata: metadata } = readBehind(row)
-  const split = [...writeUnfinished(unfinished), ...splitParts(parseJson<readonly Part[]>(row.content), row.role)]
+  const split = [...writeUnfinished(unfinished), ...splitIntoPieces(parseJson<readonly Part[]>(row.content), row.role)]
   const pieces = status === 'input_required' && row.native_id !== null ? askQuestion(split, row.native_id) : split
   const decided_by = row.resolution === null ? undefined : decisionOf(parseJson<PolicyResolution>(row.resolution))
   const author = decided_by ? authorOfDecision(decided_by, row) : parseJson<Entry['author']>(row.author)
@@ -148,7 +148,9 @@ function writeEntries(row: SaidRow, thread_id: string, diffOf: (said: Said) => L
     ...(index === costPlace && usage && { usage }),
     ...piece,
   }))
-  const done = trace.flatMap(call => splitParts([call], 'assistant').map(piece => ({ agent_key: call.agent, piece })))
+  const done = trace.flatMap(call =>
+    splitIntoPieces([call], 'assistant').map(piece => ({ agent_key: call.agent, piece })),
+  )
   return [
     ...done.map(({ agent_key = speaker, piece }, index) => {
       return { entry_id: `desk-${row.seq}.t${index}`, ...common, agent_key, ...piece, ext: { normalized: { of: 0 } } }
@@ -170,7 +172,7 @@ function withDiff([head, ...rest]: readonly EntryBody[], diffOf: (said: Said) =>
 
 /** What was heard of an answer before it failed is the answer, as far as it came; why there is no more follows it. */
 function writeUnfinished(parts: readonly Part[]): readonly Piece[] {
-  return parts.length === 0 ? [] : splitParts(parts, 'assistant').map(piece => ({ ...piece, is_incomplete: true }))
+  return parts.length === 0 ? [] : splitIntoPieces(parts, 'assistant').map(piece => ({ ...piece, is_incomplete: true }))
 }
 
 /** What an agent asks is a question, where nothing else waits for an answer. */

@@ -9,7 +9,7 @@ export type Piece = Pick<EntryBody, 'kind' | 'role' | 'scope' | 'content' | 'too
 type Speaker = 'user' | 'assistant'
 
 /** What was said as the transcript tells it: words, and what was done or required between them; at least one piece. Pure. */
-export function splitParts(parts: readonly Part[], role: Speaker): readonly Piece[] {
+export function splitIntoPieces(parts: readonly Part[], role: Speaker): readonly Piece[] {
   const pieces: Piece[] = []
   let words: Part[] = []
   const endWords = () => {

@@ -1,0 +1,279 @@
+import { LeaseLost } from '@postern/core'
+import { describe, expect, test } from 'vitest'
+import {
+  answerWith,
+  joinTexts,
+  ofEcho,
+  sketchDeletion,
+  sketchEdit,
+  sketchPost,
+  sketchReaction,
+  wordsIn,
+} from '../setup/action-sketches.ts'
+import type { OpenStore } from '../setup/under-test.ts'
+import {
+  inThread,
+  leaseDeliveries,
+  leaseMs,
+  leaseOnlyDelivery,
+  leaseOnlyTurn,
+  leaseTurns,
+  sketchAnswer,
+  sketchIntake,
+  sketchResponse,
+  withStore,
+} from '../setup/under-test.ts'
+
+export function actContract(open: OpenStore): void {
+  describe('acts', () => {
+    describePosts(open)
+    describePostThreads(open)
+    describeEdits(open)
+    describeDeletions(open)
+  })
+}
+
+function describePosts(open: OpenStore): void {
+  test(
+    'a post becomes durable with the answer beside which it was made, and goes where it is to go',
+    withStore(open, async ({ store, now }) => {
+      await answerWith(store, 'm1', 'done', { places: ['x'], acts: [sketchPost('p1', 'news', { places: ['y', 'z'] })] })
+      const found = await store.findResponse('p1')
+      expect(found).toMatchObject({ ...ofEcho, target: null, rendering: { of: 'p1' }, message: { id: 'post:p1' } })
+      expect(found?.response).toMatchObject({ id: 'p1', parts: [{ content: 'news' }], status: 'completed' })
+      const deliveries = await leaseDeliveries(store)
+      const partialAnswers = deliveries.map(({ to, response, correlationId }) => [
+        to,
+        joinTexts(response?.parts ?? []),
+        correlationId,
+      ])
+      expect(partialAnswers).toEqual([
+        ['x', 'done', 'c'],
+        ['y', 'news', 'c'],
+        ['z', 'news', 'c'],
+      ])
+      expect(deliveries[1]).toMatchObject({ queuedAt: now(), rendering: { of: 'p1' }, agent: 'echo', via: 'a2a' })
+    }),
+  )
+  test(
+    'nothing of a post is there when the lease of its turn was lost',
+    withStore(open, async ({ store, advance }) => {
+      await store.admit(sketchIntake('m1'), 'c')
+      const lost = await leaseOnlyTurn(store)
+      advance(leaseMs)
+      const held = await leaseOnlyTurn(store)
+      const acts = [sketchPost('p1', 'news', { places: ['y'] })]
+      await expect(store.commit(lost, sketchAnswer(lost, 'done', [], { acts }))).rejects.toThrow(LeaseLost)
+      expect(await store.findResponse('p1')).toBeUndefined()
+      expect(await leaseDeliveries(store)).toEqual([])
+      await store.commit(held, { deliveries: [], acts })
+      expect(await store.findMessage('m1')).toMatchObject({ state: 'ignored' })
+      expect((await leaseOnlyDelivery(store)).response?.id).toBe('p1')
+    }),
+  )
+  test(
+    'what the agent spoke of itself on is kept, answered, shown to the operator, and given to no agent',
+    withStore(open, async ({ store }) => {
+      await store.act([sketchPost('p1', 'news', { isListed: true, places: ['y'] })], 'c of p1')
+      expect(await leaseTurns(store)).toEqual([])
+      const [summary] = await store.listMessages({ limit: 9 })
+      expect(summary).toMatchObject({ id: 'post:p1', agent: 'echo', state: 'answered', correlation_id: 'c of p1' })
+      const record = await store.findMessage('post:p1')
+      expect(record).toMatchObject({ state: 'answered', flags: ['post'], response: { id: 'p1' } })
+      expect(record?.deliveries).toMatchObject([{ to: 'y', state: 'queued' }])
+      expect((await store.count()).messages).toMatchObject({ answered: 1, ignored: 0, received: 0 })
+      expect(await store.countListed(ofEcho)).toBe(1)
+      expect(await store.listResponses({ ...ofEcho, isListed: true, limit: 9 })).toMatchObject([
+        { response: { id: 'p1' } },
+      ])
+    }),
+  )
+  test(
+    'act() does all or nothing',
+    withStore(open, async ({ store }) => {
+      const impossible = sketchReaction(99_999, 'x')
+      await expect(store.act([sketchPost('p1', 'news'), impossible], 'c')).rejects.toThrow('99999')
+      expect(await store.findResponse('p1')).toBeUndefined()
+      expect((await store.count()).messages.answered).toBe(0)
+      await store.act([sketchPost('p1', 'one'), sketchPost('p2', 'two')], 'c')
+      expect(await store.listResponses({ ...ofEcho, limit: 9 })).toHaveLength(2)
+    }),
+  )
+  test(
+    'an id that is taken stays with whose it is, and keeps nothing else back',
+    withStore(open, async ({ store }) => {
+      await store.act([sketchPost('p1', 'first')], 'c')
+      await answerWith(store, 'm1', 'done', { acts: [sketchPost('p1', 'second'), sketchPost('p2', 'third')] })
+      await store.act([sketchPost('p2', 'of another agent', { agent: 'help' })], 'c')
+      expect(await store.findResponse('p1')).toMatchObject({ response: { parts: [{ content: 'first' }] } })
+      expect(await store.findResponse('p2')).toMatchObject({
+        agent: 'echo',
+        response: { parts: [{ content: 'third' }] },
+      })
+    }),
+  )
+}
+
+function describePostThreads(open: OpenStore): void {
+  test(
+    'a reply to a post, by an id it is known by, comes to its thread, with the post before it',
+    withStore(open, async ({ store }) => {
+      await store.act([sketchPost('p1', 'news', { aliases: ['https://agents.test/p1'], isListed: true })], 'c')
+      const references = ['unknown', 'https://agents.test/p1']
+      await store.admit(sketchIntake('reply', inThread('elsewhere', { thread: { references } })), 'c')
+      await store.admit(sketchIntake('other', inThread('elsewhere')), 'c')
+      const [reply, other] = await leaseTurns(store)
+      expect(reply?.content).toMatchObject({ id: 'reply', thread_id: 'p1' })
+      const before = await store.readHistory({
+        thread: reply?.thread ?? 0,
+        before: reply?.message ?? 0,
+        head: 0,
+        tail: 9,
+      })
+      expect(before).toMatchObject([{ role: 'assistant', nativeId: 'p1', author: { address: '@echo@agents.test' } }])
+      expect(other?.content.thread_id).toBe('elsewhere')
+    }),
+  )
+  test(
+    'a post that is not for everybody has a scope of its own: nobody joins its thread from another one',
+    withStore(open, async ({ store }) => {
+      await store.act([sketchPost('p1', 'news', { aliases: ['https://agents.test/p1'], scope: 'post:p1' })], 'c')
+      const thread = { references: ['https://agents.test/p1'], scope: 'public' }
+      await store.admit(sketchIntake('reply', inThread('elsewhere', { thread })), 'c')
+      expect((await leaseOnlyTurn(store)).content.thread_id).toBe('elsewhere')
+    }),
+  )
+}
+
+function describeEdits(open: OpenStore): void {
+  test(
+    'an edit puts other words in the place of an answer, which keeps its id and its place',
+    withStore(open, async ({ store, advance }) => {
+      const turn = await answerWith(store, 'm1', 'wrong', { isListed: true, rendering: { pieces: 2 } })
+      await answerWith(store, 'm2', 'later')
+      const before = await store.findResponse('answer to m1')
+      expect(before?.editedAt).toBeUndefined()
+      advance(5_000)
+      const words = { ...sketchResponse(turn, 'right'), subject: 'fixed' }
+      await store.act([sketchEdit(words, ['x'])], 'c')
+      const found = await store.findResponse('answer to m1')
+      expect(found).toMatchObject({ response: words, rendering: { pieces: 2 }, target: { answerTo: 'm1' } })
+      expect(Date.parse(found?.editedAt ?? '')).toBeGreaterThan(Date.parse(found?.response.created_at ?? ''))
+      expect(await wordsIn(store, turn.thread)).toEqual(['words of m1', 'right', 'words of m2', 'later'])
+      expect(await leaseOnlyDelivery(store)).toMatchObject({ to: 'x', response: words, rendering: { pieces: 2 } })
+      expect(await store.countListed(ofEcho)).toBe(1)
+      expect((await store.findMessage('m1'))?.response).toEqual(words)
+    }),
+  )
+  test(
+    'what had not left yet leaves with the new words, in its order',
+    withStore(open, async ({ store }) => {
+      const turn = await answerWith(store, 'm1', 'wrong', { places: ['x'] })
+      await store.act([sketchEdit(sketchResponse(turn, 'right'), ['x'])], 'c')
+      const create = await leaseOnlyDelivery(store)
+      expect(create.response?.parts).toMatchObject([{ content: 'right' }])
+      await store.settle(create, { state: 'sent' })
+      expect((await leaseOnlyDelivery(store)).target).toEqual({ inbox: 'x' })
+    }),
+  )
+  test(
+    'an edit of what there is not does nothing',
+    withStore(open, async ({ store }) => {
+      const turn = await answerWith(store, 'm1', 'words')
+      const unknown = { ...sketchResponse(turn, 'new'), id: 'unknown' }
+      await store.act([sketchEdit(unknown, ['x']), sketchDeletion('unknown', ['x'])], 'c')
+      expect(await leaseDeliveries(store)).toEqual([])
+      expect(await wordsIn(store, turn.thread)).toEqual(['words of m1', 'words'])
+    }),
+  )
+}
+
+function describeDeletions(open: OpenStore): void {
+  test(
+    'what is taken back keeps its id, loses its content, and is listed and recalled no more',
+    withStore(open, async ({ store, now }) => {
+      const turn = await answerWith(store, 'm1', 'regrets', { isListed: true })
+      await answerWith(store, 'm2', 'stays', { isListed: true })
+      await store.act([sketchDeletion('answer to m1', ['x'])], 'c')
+      const found = await store.findResponse('answer to m1')
+      expect(found).toMatchObject({
+        response: { id: 'answer to m1', parts: [] },
+        retractedAt: new Date(now()).toISOString(),
+      })
+      expect(await wordsIn(store, turn.thread)).toEqual(['words of m1', 'words of m2', 'stays'])
+      expect(await store.countListed(ofEcho)).toBe(1)
+      const listed = await store.listResponses({ ...ofEcho, isListed: true, limit: 9 })
+      expect(listed.map(({ response }) => response.id)).toEqual(['answer to m2'])
+      expect(JSON.stringify(await store.findMessage('m1'))).not.toContain('regrets')
+      expect(await leaseOnlyDelivery(store)).toMatchObject({ to: 'x', response: { id: 'answer to m1', parts: [] } })
+    }),
+  )
+  test(
+    'what was still to be delivered of it dies, whoever is trying it, and its lane goes on with the deletion',
+    withStore(open, async ({ store }) => {
+      await answerWith(store, 'm1', 'regrets', { places: ['x', 'y'] })
+      const [held] = await leaseDeliveries(store, 1)
+      await store.act([sketchDeletion('answer to m1', ['x'])], 'c')
+      if (held) await expect(store.settle(held, { state: 'sent' })).rejects.toThrow(LeaseLost)
+      expect(await leaseDeliveries(store)).toMatchObject([{ to: 'x', response: { parts: [] } }])
+      const dead = await store.listDeliveries({ limit: 9, state: 'dead' })
+      expect(dead.map(({ to }) => to).sort()).toEqual(['x', 'y'])
+      expect(dead[0]?.last_error).toBe('the agent has taken it back')
+      expect((await store.count()).deliveries).toMatchObject({ dead: 2, queued: 1 })
+    }),
+  )
+  test(
+    'what died with it is not tried again on the operator’s wish, but the word of its deletion is',
+    withStore(open, async ({ store, advance }) => {
+      await answerWith(store, 'm1', 'regrets', { places: ['x'] })
+      await store.act([sketchDeletion('answer to m1', ['x'])], 'c')
+      const [died] = await store.listDeliveries({ limit: 9, state: 'dead' })
+      expect(await store.retryDelivery(died?.id ?? '')).toBe(false)
+      advance(1)
+      const deletion = await leaseOnlyDelivery(store)
+      await store.settle(deletion, { state: 'dead', error: 'HTTP 410' })
+      expect(await store.retryDelivery(died?.id ?? '')).toBe(false)
+      expect(await store.retryDelivery(deletion.id)).toBe(true)
+      expect((await leaseOnlyDelivery(store)).id).toBe(deletion.id)
+    }),
+  )
+  test(
+    'what is taken back is not kept in what was sent of it either',
+    withStore(open, async ({ store }) => {
+      await answerWith(store, 'm1', 'regrets', { places: ['x', 'y'] })
+      const [first, second] = await leaseDeliveries(store)
+      if (!first || !second) throw new Error('expected two deliveries')
+      await store.settle(first, { state: 'sent', wire: { content: 'regrets' } })
+      await store.settle(second, { state: 'later', dueAt: 9e12, error: 'busy', wire: { content: 'regrets' } })
+      await store.act([sketchDeletion('answer to m1', ['x'])], 'c')
+      const deletion = await leaseOnlyDelivery(store)
+      await store.settle(deletion, { state: 'sent', wire: { type: 'Delete' } })
+      const wires = (await store.listDeliveries({ limit: 9 })).map(({ state, wire }) => [state, wire])
+      expect(wires.toSorted()).toEqual([
+        ['dead', null],
+        ['sent', null],
+        ['sent', { type: 'Delete' }],
+      ])
+    }),
+  )
+  test(
+    'what is taken back stays so: it cannot be taken back again, nor be given other words',
+    withStore(open, async ({ store, now, advance }) => {
+      const turn = await answerWith(store, 'm1', 'regrets', { isListed: true })
+      const words = sketchResponse(turn, 'again')
+      const acts = [
+        sketchDeletion('answer to m1', ['x']),
+        sketchEdit(words, ['x']),
+        sketchDeletion('answer to m1', ['x']),
+      ]
+      await store.act(acts, 'c')
+      const retractedAt = new Date(now()).toISOString()
+      advance(1_000)
+      await store.act([sketchEdit(words, ['y']), sketchDeletion('answer to m1', ['y'])], 'c')
+      expect(await store.findResponse('answer to m1')).toMatchObject({ response: { parts: [] }, retractedAt })
+      expect(await store.countListed(ofEcho)).toBe(0)
+      expect((await leaseDeliveries(store)).map(({ to }) => to)).toEqual(['x'])
+      expect((await store.count()).deliveries).toMatchObject({ dead: 0, queued: 1 })
+    }),
+  )
+}

@@ -1,0 +1,140 @@
+import type { Bounce, RelationEffect, Store, TurnBudget } from '@postern/core'
+import { describe, expect, test } from 'vitest'
+import type { OpenStore } from '../setup/under-test.ts'
+import {
+  inThread,
+  leaseDeliveries,
+  leaseOnlyDelivery,
+  leaseOnlyTurn,
+  sketchAnswer,
+  sketchIntake,
+  withStore,
+} from '../setup/under-test.ts'
+
+export function bounceContract(open: OpenStore): void {
+  describe('bounces and budgets', () => {
+    describeBounces(open)
+    describeBudgets(open)
+  })
+}
+
+/** One answer, sent; the id of its delivery. */
+async function sendOne(store: Store): Promise<string> {
+  await store.admit(sketchIntake('m1'), 'c')
+  const turn = await leaseOnlyTurn(store)
+  await store.commit(turn, sketchAnswer(turn, 'yes', ['ada']))
+  const delivery = await leaseOnlyDelivery(store)
+  await store.settle(delivery, { state: 'sent', note: 'taken' })
+  return delivery.id
+}
+
+async function tell(store: Store, id: string, effect: RelationEffect, agent = 'echo'): Promise<void> {
+  await store.admit(sketchIntake(id, { agent, disposition: 'keep', effects: [effect] }), 'c')
+}
+
+function bounce(delivery: string, rest: Partial<Bounce> = {}): Bounce {
+  return { kind: 'bounced', delivery, error: 'no such mailbox', ...rest }
+}
+
+function describeBounces(open: OpenStore): void {
+  test(
+    'a delivery that was sent and comes back is dead, with the reason',
+    withStore(open, async ({ store }) => {
+      const id = await sendOne(store)
+      await tell(store, 'b', bounce(id))
+      const [record] = await store.listDeliveries({ limit: 1 })
+      expect(record).toMatchObject({ id, state: 'dead', last_error: 'no such mailbox' })
+      expect((await store.count()).deliveries).toMatchObject({ sent: 0, dead: 1 })
+      expect(await leaseDeliveries(store)).toEqual([])
+    }),
+  )
+  test(
+    'one that may come through later is tried again then, but not for ever',
+    withStore(open, async ({ store, now, advance }) => {
+      const id = await sendOne(store)
+      const retry = { at: now() + 1_000, attempts: 2 }
+      await tell(store, 'b1', bounce(id, { retry }))
+      expect((await store.count()).deliveries).toMatchObject({ sent: 0, later: 1 })
+      expect(await leaseDeliveries(store)).toEqual([])
+      advance(1_000)
+      const again = await leaseOnlyDelivery(store)
+      expect(again).toMatchObject({ id, attempt: 2, queuedAt: now() })
+      await store.settle(again, { state: 'sent' })
+      await tell(store, 'b2', bounce(id, { retry: { at: now(), attempts: 2 } }))
+      expect((await store.listDeliveries({ limit: 1 }))[0]).toMatchObject({ state: 'dead' })
+    }),
+  )
+  test(
+    'where it went to is suppressed for that agent, also when it arrived and was complained of',
+    withStore(open, async ({ store }) => {
+      const id = await sendOne(store)
+      await tell(store, 'b1', bounce(id, { isDelivered: true, suppresses: true, error: 'complained of' }))
+      expect((await store.listDeliveries({ limit: 1 }))[0]).toMatchObject({
+        state: 'sent',
+        last_error: 'complained of',
+      })
+      const key = { via: 'a2a', agent: 'echo', relation: 'suppressed', peer: 'ada' } as const
+      expect(await store.findRelation(key)).toMatchObject({ target: 'complained of' })
+      expect(await store.findRelation({ ...key, agent: 'help' })).toBeUndefined()
+    }),
+  )
+  test(
+    'what is not sent, not the agent’s or no delivery at all stays as it is',
+    withStore(open, async ({ store }) => {
+      const id = await sendOne(store)
+      await tell(store, 'b1', bounce(id), 'help')
+      await tell(store, 'b2', bounce('nonsense'))
+      await tell(store, 'b3', bounce('999999'))
+      expect((await store.listDeliveries({ limit: 9 })).map(({ state }) => state)).toEqual(['sent'])
+      await tell(store, 'b4', bounce(id))
+      await tell(store, 'b5', bounce(id, { error: 'once more' }))
+      expect((await store.listDeliveries({ limit: 1 }))[0]).toMatchObject({ last_error: 'no such mailbox' })
+    }),
+  )
+}
+
+function describeBudgets(open: OpenStore): void {
+  const budget = (key: string, rest: Partial<TurnBudget> = {}): TurnBudget => ({
+    key,
+    turns: 2,
+    withinMs: 1_000,
+    flag: `over ${key}`,
+    ...rest,
+  })
+  const admit = async (store: Store, id: string, budgets: readonly TurnBudget[], thread = id) => {
+    await store.admit(sketchIntake(id, inThread(thread, { budgets })), 'c')
+    const record = await store.findMessage(id)
+    return [record?.state, ...(record?.flags ?? [])].join(' ')
+  }
+  test(
+    'a budget is shared by all threads that name its key, until its time is over',
+    withStore(open, async ({ store, advance }) => {
+      for (const id of ['m1', 'm2']) expect(await admit(store, id, [budget('ada')])).toBe('received')
+      expect(await admit(store, 'm3', [budget('ada')])).toBe('ignored over ada')
+      expect(await admit(store, 'm4', [budget('bob')])).toBe('received')
+      expect(await admit(store, 'm5', [])).toBe('received')
+      advance(1_000)
+      expect(await admit(store, 'm6', [budget('ada')])).toBe('received')
+    }),
+  )
+  test(
+    'nothing is taken of the others when one has no room',
+    withStore(open, async ({ store }) => {
+      const none = budget('none', { turns: 0 })
+      expect(await admit(store, 'm1', [budget('ada', { turns: 1 }), none])).toBe('ignored over none')
+      expect(await admit(store, 'm2', [budget('ada', { turns: 1 })])).toBe('received')
+      expect(await admit(store, 'm3', [budget('ada', { turns: 1 })])).toBe('ignored over ada')
+    }),
+  )
+  test(
+    'a budget per thread is one for each thread; a duplicate takes nothing of it',
+    withStore(open, async ({ store }) => {
+      const each = [budget('same', { isPerThread: true })]
+      expect(await admit(store, 'm1', each, 't')).toBe('received')
+      await store.admit(sketchIntake('m1', inThread('t', { budgets: each })), 'c')
+      expect(await admit(store, 'm2', each, 't')).toBe('received')
+      expect(await admit(store, 'm3', each, 't')).toBe('ignored over same')
+      expect(await admit(store, 'm4', each, 'u')).toBe('received')
+    }),
+  )
+}

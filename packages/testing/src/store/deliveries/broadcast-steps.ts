@@ -1,0 +1,47 @@
+import type { Broadcast, Delivery, PlannedDelivery, Relation, Store } from '@postern/core'
+import { sketchPost } from '../setup/action-sketches.ts'
+import { leaseMs, sketchIntake, toDeliveryPlan } from '../setup/under-test.ts'
+
+export const toFollowers = [{ relation: 'follower', target: { note: 1 } }] as const
+
+/** Peers come to follow `echo`, one after another. */
+export async function addFollowers(store: Store, ...peers: readonly string[]): Promise<void> {
+  const effects = peers.map(peer => ({ kind: 'relate', relation: 'follower', peer, target: null }) as const)
+  await store.admit(sketchIntake(`follows of ${peers.join()}`, { disposition: 'keep', effects }), 'c')
+}
+
+export async function broadcast(store: Store, id = 'p1'): Promise<void> {
+  await store.act([sketchPost(id, `words of ${id}`, { broadcasts: toFollowers })], 'c')
+}
+
+export function leaseBroadcasts(store: Store, holder = 'worker'): Promise<readonly Broadcast[]> {
+  return store.leaseBroadcasts({ holder, limit: 9, leaseMs })
+}
+
+export async function leaseOnlyBroadcast(store: Store): Promise<Broadcast> {
+  const [only, ...others] = await leaseBroadcasts(store)
+  if (!only || others.length > 0) throw new Error(`expected one due broadcast, found ${only ? 1 + others.length : 0}`)
+  return only
+}
+
+export function leaseExpansion(store: Store, limit = 99): Promise<readonly Delivery[]> {
+  return store.leaseDeliveries({ holder: 'worker', limit, leaseMs, rank: 'broadcast' })
+}
+
+/** The next peers a broadcast is meant for. */
+async function nextPage(store: Store, { agent, via, relation, until }: Broadcast, after: number, limit: number) {
+  const listed = await store.listRelations({ agent, via, relation, after, limit })
+  return listed.filter(({ place }) => place <= until)
+}
+
+function toPlans(page: readonly Relation[]): readonly PlannedDelivery[] {
+  return page.map(({ peer }) => ({ ...toDeliveryPlan(peer), peer }))
+}
+
+/** Spreads one page of `limit` peers. @returns where the next begins */
+export async function expansionPage(store: Store, held: Broadcast, after: number, limit: number): Promise<number> {
+  const page = await nextPage(store, held, after, limit)
+  const place = page.at(-1)?.place ?? after
+  await store.expand(held, toPlans(page), { after: place, isDone: page.length < limit })
+  return place
+}

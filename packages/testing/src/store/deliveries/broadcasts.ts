@@ -1,0 +1,302 @@
+import { LeaseLost } from '@postern/core'
+import { describe, expect, test } from 'vitest'
+import { answerWith, sketchDeletion, sketchEdit, sketchPost, sketchReaction } from '../setup/action-sketches.ts'
+import type { OpenStore } from '../setup/under-test.ts'
+import {
+  leaseDeliveries,
+  leaseMs,
+  leaseOnlyTurn,
+  leaseTurns,
+  sketchIntake,
+  sketchResponse,
+  toDeliveryPlan,
+  withStore,
+} from '../setup/under-test.ts'
+import {
+  addFollowers,
+  broadcast,
+  expansionPage,
+  leaseBroadcasts,
+  leaseExpansion,
+  leaseOnlyBroadcast,
+  toFollowers,
+} from './broadcast-steps.ts'
+
+export function broadcastContract(open: OpenStore): void {
+  describe('broadcasts', () => {
+    describeExpansion(open)
+    describeBroadcastFencing(open)
+    describeEndings(open)
+    describeRanks(open)
+    describeBroadcastDurability(open)
+  })
+}
+
+function describeExpansion(open: OpenStore): void {
+  test(
+    'a broadcast is leased with all that spreading it takes, and becomes deliveries page by page',
+    withStore(open, async ({ store, now }) => {
+      await addFollowers(store, 'ada', 'bob', 'eve')
+      await broadcast(store)
+      const held = await leaseOnlyBroadcast(store)
+      expect(held).toMatchObject({ agent: 'echo', via: 'a2a', relation: 'follower', target: { note: 1 }, after: 0 })
+      const after = await expansionPage(store, held, held.after, 2)
+      expect((await leaseExpansion(store)).map(({ to }) => to)).toEqual(['ada', 'bob'])
+      await expansionPage(store, held, after, 2)
+      const [last] = await leaseExpansion(store)
+      expect(last).toMatchObject({
+        to: 'eve',
+        queuedAt: now(),
+        attempt: 1,
+        broadcast: { note: 1 },
+        rendering: { of: 'p1' },
+        response: { id: 'p1', parts: [{ content: 'words of p1' }] },
+      })
+      expect((await store.findMessage('post:p1'))?.deliveries.map(({ to }) => to)).toEqual(['ada', 'bob', 'eve'])
+      expect((await store.count()).deliveries.queued).toBe(3)
+    }),
+  )
+  test(
+    'who comes later is not meant; with nobody to tell it ends at once',
+    withStore(open, async ({ store }) => {
+      await broadcast(store, 'unheard')
+      await addFollowers(store, 'ada')
+      await broadcast(store, 'heard')
+      await addFollowers(store, 'bob')
+      const [unstreamed, heard] = await leaseBroadcasts(store)
+      if (!unstreamed || !heard) throw new Error('there are two broadcasts')
+      await expansionPage(store, unstreamed, unstreamed.after, 9)
+      await expansionPage(store, heard, heard.after, 9)
+      expect((await leaseExpansion(store)).map(({ to, response }) => `${response?.id} → ${to}`)).toEqual([
+        'heard → ada',
+      ])
+    }),
+  )
+  test(
+    'one place gets one delivery of a broadcast, however often it is spread to, and one of the next',
+    withStore(open, async ({ store }) => {
+      await addFollowers(store, 'ada', 'bob')
+      await broadcast(store)
+      const held = await leaseOnlyBroadcast(store)
+      const shared = toDeliveryPlan('shared inbox')
+      await store.expand(held, [shared, shared], { after: 1, isDone: false })
+      await store.expand(held, [shared, toDeliveryPlan('own inbox')], { after: 2, isDone: true })
+      expect((await leaseExpansion(store)).map(({ to }) => to)).toEqual(['shared inbox', 'own inbox'])
+      expect((await store.count()).deliveries.queued, 'none waits behind them').toBe(2)
+      await broadcast(store, 'p2')
+      await store.expand(await leaseOnlyBroadcast(store), [shared], { after: 2, isDone: true })
+      expect((await leaseExpansion(store)).map(({ to, response }) => `${response?.id} → ${to}`)).toEqual([
+        'p2 → shared inbox',
+      ])
+    }),
+  )
+  test(
+    'what goes to one peer alone does not stand for what goes to all at the same place, nor for another peer',
+    withStore(open, async ({ store }) => {
+      await broadcast(store)
+      const [shared, own] = [toDeliveryPlan('shared inbox'), toDeliveryPlan('own inbox')]
+      const forOne = [{ ...shared, peer: 'eve' }, ...['eve', 'ada'].map(peer => ({ ...own, peer }))]
+      const held = await leaseOnlyBroadcast(store)
+      await store.expand(held, forOne, { after: 1, isDone: false })
+      await store.expand(held, [shared, ...forOne], { after: 2, isDone: true })
+      await store.withdraw('a2a', [{ kind: 'forget_peer', peer: 'eve' }])
+      expect((await leaseExpansion(store)).map(({ to }) => to).toSorted()).toEqual(['own inbox', 'shared inbox'])
+    }),
+  )
+  test(
+    'nothing is spread to who has blocked the agent',
+    withStore(open, async ({ store }) => {
+      await addFollowers(store, 'ada', 'bob')
+      const block = { kind: 'relate', relation: 'blocked_by', peer: 'ada', target: null } as const
+      await store.admit(sketchIntake('block', { disposition: 'keep', effects: [block] }), 'c')
+      await broadcast(store)
+      const held = await leaseOnlyBroadcast(store)
+      await expansionPage(store, held, held.after, 9)
+      expect((await leaseExpansion(store)).map(({ to }) => to)).toEqual(['bob'])
+    }),
+  )
+}
+
+function describeBroadcastFencing(open: OpenStore): void {
+  test(
+    'who holds a broadcast holds it alone; after him another goes on where he stopped',
+    withStore(open, async ({ store, advance }) => {
+      await addFollowers(store, 'ada', 'bob', 'eve')
+      await broadcast(store)
+      const first = await leaseOnlyBroadcast(store)
+      const after = await expansionPage(store, first, first.after, 1)
+      expect(await leaseBroadcasts(store, 'another')).toEqual([])
+      advance(60_000)
+      const [second] = await leaseBroadcasts(store, 'another')
+      expect(second).toMatchObject({ id: first.id, after, until: first.until })
+      if (!second) return
+      const ahead = await expansionPage(store, second, second.after, 1)
+      // The first one is back with the page that the second has done already, and the one after.
+      await expansionPage(store, first, after, 1)
+      await expansionPage(store, first, ahead, 2)
+      expect((await leaseExpansion(store)).map(({ to }) => to)).toEqual(['ada', 'bob', 'eve'])
+      expect((await store.count()).deliveries.queued).toBe(3)
+    }),
+  )
+  test(
+    'a broadcast does not go back, and what has ended is over for everybody',
+    withStore(open, async ({ store, advance }) => {
+      await addFollowers(store, 'ada', 'bob')
+      await broadcast(store)
+      const held = await leaseOnlyBroadcast(store)
+      const late = toDeliveryPlan('late')
+      await store.expand(held, [], { after: held.until, isDone: false })
+      await expect(store.expand(held, [late], { after: held.until - 1, isDone: true })).rejects.toThrow(LeaseLost)
+      await store.expand(held, [], { after: held.until, isDone: true })
+      await expect(store.expand(held, [late], { after: held.until, isDone: true })).rejects.toThrow(LeaseLost)
+      advance(10 * leaseMs)
+      expect(await leaseBroadcasts(store)).toEqual([])
+      expect(await leaseExpansion(store)).toEqual([])
+      expect(await store.nextDue()).toBeUndefined()
+    }),
+  )
+  test(
+    'nextDue() knows of broadcasts and of what they became; who waits for work is told',
+    withStore(open, async ({ store, now, advance }) => {
+      await addFollowers(store, 'ada')
+      let told = 0
+      store.listen('work', () => {
+        told += 1
+      })
+      await broadcast(store)
+      expect(told).toBe(1)
+      expect(await store.nextDue()).toBe(now())
+      advance(10)
+      const held = await leaseOnlyBroadcast(store)
+      expect(await store.nextDue()).toBe(now() + leaseMs)
+      await expansionPage(store, held, held.after, 9)
+      expect(told).toBe(2)
+      expect(await store.nextDue()).toBe(now())
+    }),
+  )
+}
+
+function describeEndings(open: OpenStore): void {
+  test(
+    'taking back what is being spread ends it, and spreads the word of that instead',
+    withStore(open, async ({ store }) => {
+      await addFollowers(store, 'ada', 'bob', 'eve')
+      await broadcast(store)
+      const held = await leaseOnlyBroadcast(store)
+      const after = await expansionPage(store, held, held.after, 1)
+      await store.act([sketchDeletion('p1', [], [{ relation: 'follower', target: { gone: 1 } }])], 'c')
+      await expect(store.expand(held, [], { after, isDone: true })).rejects.toThrow(LeaseLost)
+      const undoing = await leaseOnlyBroadcast(store)
+      expect(undoing).toMatchObject({ target: { gone: 1 }, after: 0, until: held.until })
+      await expansionPage(store, undoing, 0, 9)
+      const expand = await leaseExpansion(store)
+      expect(expand.map(({ to, broadcast: common }) => [to, common])).toEqual([
+        ['ada', { gone: 1 }],
+        ['bob', { gone: 1 }],
+        ['eve', { gone: 1 }],
+      ])
+      expect(await store.listDeliveries({ limit: 9, state: 'dead' })).toMatchObject([{ to: 'ada' }])
+    }),
+  )
+  test(
+    'an edit is spread beside what it changes, and comes behind it to each place',
+    withStore(open, async ({ store }) => {
+      await addFollowers(store, 'ada')
+      await broadcast(store)
+      const post = await store.findResponse('p1')
+      if (!post) throw new Error('there is a post')
+      const edit = sketchEdit(post.response, [])
+      await store.act(
+        [{ ...edit, planned: { deliveries: [], broadcasts: [{ relation: 'follower', target: 'edit' }] } }],
+        'c',
+      )
+      for (const each of await leaseBroadcasts(store)) await expansionPage(store, each, each.after, 9)
+      const [first, ...others] = await leaseExpansion(store)
+      expect([first?.broadcast, others]).toEqual([{ note: 1 }, []])
+      if (first) await store.settle(first, { state: 'sent' })
+      expect(await leaseExpansion(store)).toMatchObject([{ to: 'ada', broadcast: 'edit' }])
+    }),
+  )
+  test(
+    'what its author takes back is passed on no further',
+    withStore(open, async ({ store }) => {
+      await addFollowers(store, 'ada', 'bob')
+      const authorship = { author: 'carl', object: 'note' }
+      const { message } = await store.admit(sketchIntake('m1', { authorship }), 'c')
+      await leaseTurns(store)
+      await store.act([sketchReaction(message, 'carl', toFollowers)], 'c')
+      const held = await leaseOnlyBroadcast(store)
+      const after = await expansionPage(store, held, held.after, 1)
+      await store.withdraw('a2a', [{ kind: 'forget', ...authorship }])
+      await expect(store.expand(held, [toDeliveryPlan('bob')], { after, isDone: true })).rejects.toThrow(LeaseLost)
+      expect([...(await leaseExpansion(store)), ...(await leaseDeliveries(store))]).toEqual([])
+      expect(await store.nextDue()).toBeUndefined()
+    }),
+  )
+}
+
+function describeRanks(open: OpenStore): void {
+  test(
+    'answers and what is spread to many are leased apart',
+    withStore(open, async ({ store }) => {
+      await addFollowers(store, 'ada', 'bob')
+      await broadcast(store)
+      const held = await leaseOnlyBroadcast(store)
+      await expansionPage(store, held, held.after, 9)
+      await answerWith(store, 'm1', 'hello', { places: ['x'] })
+      expect((await leaseDeliveries(store)).map(({ to }) => to)).toEqual(['x'])
+      expect((await leaseExpansion(store, 1)).map(({ to }) => to)).toEqual(['ada'])
+      expect((await leaseExpansion(store)).map(({ to }) => to)).toEqual(['bob'])
+    }),
+  )
+  test(
+    'a busy host is left alone in both',
+    withStore(open, async ({ store }) => {
+      await addFollowers(store, 'https://one.test/inbox', 'https://two.test/inbox')
+      await broadcast(store)
+      const held = await leaseOnlyBroadcast(store)
+      await expansionPage(store, held, held.after, 9)
+      const request = {
+        holder: 'worker',
+        limit: 9,
+        leaseMs,
+        shares: { most: 1, taken: new Map([['one.test', 1]]) },
+        rank: 'broadcast',
+      } as const
+      expect((await store.leaseDeliveries(request)).map(({ to }) => to)).toEqual(['https://two.test/inbox'])
+    }),
+  )
+}
+
+function describeBroadcastDurability(open: OpenStore): void {
+  test(
+    'after a crash a broadcast goes on where it stopped, and all that was done by the agent is there',
+    withStore(open, async ({ store: first, advance, reopen }) => {
+      if (!reopen) return
+      await addFollowers(first, 'ada', 'bob')
+      await broadcast(first)
+      await first.act([sketchPost('gone', 'regrets', { isListed: true }), sketchDeletion('gone')], 'c')
+      const held = await leaseOnlyBroadcast(first)
+      const after = await expansionPage(first, held, held.after, 1)
+      await first.admit(sketchIntake('m1'), 'c')
+      const turn = await leaseOnlyTurn(first)
+      await first.say(turn, { response: sketchResponse(turn, 'looking', 'working'), deliveries: [] })
+      const store = await reopen()
+      advance(60_000)
+      try {
+        const again = await leaseOnlyBroadcast(store)
+        expect(again).toMatchObject({ id: held.id, after, until: held.until, target: { note: 1 } })
+        await expansionPage(store, again, again.after, 9)
+        expect((await leaseExpansion(store)).map(({ to }) => to)).toEqual(['ada', 'bob'])
+        expect(await store.findResponse('gone')).toMatchObject({
+          response: { parts: [] },
+          retractedAt: expect.any(String),
+        })
+        expect(await store.countListed({ agent: 'echo', via: 'a2a' })).toBe(0)
+        expect(await store.findAnswer(turn.message)).toMatchObject({ response: { parts: [{ content: 'looking' }] } })
+      } finally {
+        await store.close()
+      }
+    }),
+  )
+}

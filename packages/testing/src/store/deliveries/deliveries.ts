@@ -1,0 +1,259 @@
+import type { Delivery, Store } from '@postern/core'
+import { LeaseLost } from '@postern/core'
+import { describe, expect, test } from 'vitest'
+import type { OpenStore } from '../setup/under-test.ts'
+import {
+  inThread,
+  leaseDeliveries,
+  leaseMs,
+  leaseOnlyDelivery,
+  leaseOnlyTurn,
+  placesOf,
+  sketchAnswer,
+  sketchIntake,
+  sketchResponse,
+  toDeliveryPlan,
+  withStore,
+} from '../setup/under-test.ts'
+
+export function deliveryContract(open: OpenStore): void {
+  describe('deliveries', () => {
+    describeSending(open)
+    describePostponing(open)
+    describeQueueModes(open)
+    describeDeliveryFencing(open)
+    describeOperatorControl(open)
+  })
+}
+
+/** Admits `id` to `thread` and answers it to `places`. */
+async function answerTo(store: Store, id: string, thread: string, places: readonly string[]): Promise<void> {
+  await store.admit(sketchIntake(id, inThread(thread)), `c-${id}`)
+  const turn = await leaseOnlyTurn(store)
+  await store.commit(turn, sketchAnswer(turn, `answer ${id}`, places))
+}
+
+const sent = { state: 'sent', wire: { type: 'Create' } } as const
+
+function describeSending(open: OpenStore): void {
+  test(
+    'a delivery carries the message and the whole answer, and is settled as sent with its wire',
+    withStore(open, async ({ store, now }) => {
+      await answerTo(store, 'm1', 't', ['x'])
+      const delivery = await leaseOnlyDelivery(store)
+      expect(delivery).toMatchObject({ attempt: 1, queuedAt: now(), via: 'a2a', agent: 'echo', to: 'x' })
+      expect(delivery).toMatchObject({
+        target: { inbox: 'x' },
+        correlationId: 'c-m1',
+        message: { id: 'm1', raw: { id: 'm1' } },
+      })
+      expect(delivery.response).toMatchObject({ id: 'answer to m1', parts: [{ content: 'answer m1' }] })
+      await store.settle(delivery, sent)
+      const [record] = await store.listDeliveries({ limit: 9 })
+      expect(record).toEqual({
+        id: delivery.id,
+        via: 'a2a',
+        to: 'x',
+        state: 'sent',
+        attempts: 1,
+        message_id: 'm1',
+        wire: sent.wire,
+      })
+      expect(await leaseDeliveries(store)).toEqual([])
+    }),
+  )
+  test(
+    'a pulled delivery is sent with the commit and holds up nobody',
+    withStore(open, async ({ store }) => {
+      await store.admit(sketchIntake('m1'), 'c')
+      const turn = await leaseOnlyTurn(store)
+      const pulled = { ...toDeliveryPlan('x'), pulled: true }
+      await store.commit(turn, { response: sketchResponse(turn, 'hi'), deliveries: [pulled, toDeliveryPlan('x')] })
+      expect(await store.listDeliveries({ limit: 9, state: 'sent' })).toMatchObject([{ to: 'x', attempts: 1 }])
+      expect(await leaseDeliveries(store)).toHaveLength(1)
+    }),
+  )
+  test(
+    'a delivery put off comes again at its time with its error shown',
+    withStore(open, async ({ store, now, advance }) => {
+      await answerTo(store, 'm1', 't', ['x'])
+      const first = await leaseOnlyDelivery(store)
+      await store.settle(first, { state: 'later', dueAt: now() + 2_000, error: 'HTTP 503', wire: { try: 1 } })
+      const next_attempt_at = new Date(now() + 2_000).toISOString()
+      const waiting = { state: 'later', attempts: 1, last_error: 'HTTP 503', next_attempt_at, wire: { try: 1 } }
+      expect(await store.listDeliveries({ limit: 9 })).toMatchObject([waiting])
+      expect(await store.nextDue()).toBe(now() + 2_000)
+      expect(await leaseDeliveries(store)).toEqual([])
+      advance(2_000)
+      const second = await leaseOnlyDelivery(store)
+      expect(second).toMatchObject({ id: first.id, attempt: 2, queuedAt: first.queuedAt })
+      await store.settle(second, { state: 'dead', error: 'HTTP 410' })
+      const dead = { state: 'dead', attempts: 2, last_error: 'HTTP 410', wire: { try: 1 } }
+      expect(await store.listDeliveries({ limit: 9, state: 'dead' })).toMatchObject([dead])
+      expect(await store.nextDue()).toBeUndefined()
+    }),
+  )
+}
+
+function describePostponing(open: OpenStore): void {
+  test(
+    'a delivery that was put off untried gets its attempt back',
+    withStore(open, async ({ store, now, advance }) => {
+      await store.admit(sketchIntake('m1'), 'c')
+      const turn = await leaseOnlyTurn(store)
+      await store.commit(turn, sketchAnswer(turn, 'hello', ['x']))
+      const attempts: number[] = []
+      for (const uncounted of [true, false, true]) {
+        const [held] = await leaseDeliveries(store)
+        if (!held) throw new Error('there is a delivery')
+        attempts.push(held.attempt)
+        await store.settle(held, { state: 'later', dueAt: now() + 10, error: 'left alone', uncounted })
+        advance(10)
+      }
+      expect(attempts).toEqual([1, 1, 2])
+      expect(await store.listDeliveries({ limit: 9 })).toMatchObject([{ state: 'later', attempts: 1 }])
+      const [last] = await leaseDeliveries(store)
+      if (last) await store.settle(last, { state: 'sent' })
+      expect(await store.listDeliveries({ limit: 9 })).toMatchObject([{ state: 'sent', attempts: 2 }])
+    }),
+  )
+}
+
+function describeQueueModes(open: OpenStore): void {
+  test(
+    'deliveries to one place in one thread come one after another while others go on',
+    withStore(open, async ({ store, now, advance }) => {
+      await answerTo(store, 'm1', 't', ['x', 'y'])
+      await answerTo(store, 'm2', 't', ['x'])
+      await answerTo(store, 'm3', 'u', ['x'])
+      const [toX, ...others] = await leaseDeliveries(store)
+      expect(placesOf([toX as Delivery, ...others])).toEqual(['m1 → x', 'm1 → y', 'm3 → x'])
+      await store.settle(toX as Delivery, { state: 'later', dueAt: now() + 1_000, error: 'busy' })
+      expect(await leaseDeliveries(store)).toEqual([])
+      advance(1_000)
+      const again = await leaseOnlyDelivery(store)
+      expect(placesOf([again])).toEqual(['m1 → x'])
+      await store.settle(again, sent)
+      expect(placesOf(await leaseDeliveries(store))).toEqual(['m2 → x'])
+    }),
+  )
+  test(
+    'a dead delivery does not hold up its lane, and handshakes share it',
+    withStore(open, async ({ store }) => {
+      const handshake = { disposition: 'keep' as const, deliveries: [toDeliveryPlan('x')] }
+      await store.admit(sketchIntake('follow', inThread('t', handshake)), 'c')
+      await answerTo(store, 'm1', 't', ['x'])
+      const first = await leaseOnlyDelivery(store)
+      expect(placesOf([first])).toEqual(['handshake → x'])
+      await store.settle(first, { state: 'dead', error: 'gone' })
+      expect(placesOf(await leaseDeliveries(store))).toEqual(['m1 → x'])
+    }),
+  )
+}
+
+function describeDeliveryFencing(open: OpenStore): void {
+  test(
+    'an outlived delivery lease is taken up by another, and its first holder can settle nothing',
+    withStore(open, async ({ store, advance }) => {
+      await answerTo(store, 'm1', 't', ['x'])
+      const lost = await leaseOnlyDelivery(store)
+      advance(leaseMs - 1)
+      await store.renew(lost, leaseMs)
+      advance(leaseMs - 1)
+      expect(await leaseDeliveries(store)).toEqual([])
+      advance(1)
+      const held = await leaseOnlyDelivery(store)
+      expect(held).toMatchObject({ id: lost.id, attempt: 2 })
+      await expect(store.settle(lost, { state: 'dead', error: 'no' })).rejects.toThrow(LeaseLost)
+      await expect(store.renew(lost, leaseMs)).rejects.toThrow(LeaseLost)
+      await store.settle(held, sent)
+      await expect(store.settle(held, sent)).rejects.toThrow(LeaseLost)
+      expect(await store.listDeliveries({ limit: 9 })).toMatchObject([{ state: 'sent', attempts: 2 }])
+    }),
+  )
+}
+
+function describeOperatorControl(open: OpenStore): void {
+  test(
+    'retryDelivery() tries a dead delivery at once, with its attempts kept and its clock begun anew',
+    withStore(open, async ({ store, now, advance }) => {
+      await answerTo(store, 'm1', 't', ['x'])
+      const first = await leaseOnlyDelivery(store)
+      await store.settle(first, { state: 'dead', error: 'gone' })
+      advance(1_000)
+      expect(await store.retryDelivery(first.id)).toBe(true)
+      expect(await store.listDeliveries({ limit: 9, state: 'dead' })).toEqual([])
+      const second = await leaseOnlyDelivery(store)
+      expect(second).toMatchObject({ id: first.id, attempt: 2, queuedAt: now() })
+      await store.settle(second, sent)
+      expect(await store.retryDelivery(first.id)).toBe(false)
+      expect(await store.retryDelivery('no such delivery')).toBe(false)
+    }),
+  )
+  test(
+    'retryDelivery() hurries a waiting lane and keeps its order',
+    withStore(open, async ({ store, now }) => {
+      await answerTo(store, 'm1', 't', ['x'])
+      await answerTo(store, 'm2', 't', ['x'])
+      const first = await leaseOnlyDelivery(store)
+      await store.settle(first, { state: 'later', dueAt: now() + 60_000, error: 'busy' })
+      const [second] = await store.listDeliveries({ limit: 1, state: 'queued' })
+      expect(await store.retryDelivery(second?.id ?? '')).toBe(true)
+      const again = await leaseOnlyDelivery(store)
+      expect(again.id).toBe(first.id)
+      expect(await store.retryDelivery(first.id)).toBe(true)
+      expect(await leaseDeliveries(store), 'what is being tried stays with who tries it').toEqual([])
+      await store.settle(again, sent)
+      expect(placesOf(await leaseDeliveries(store))).toEqual(['m2 → x'])
+    }),
+  )
+  test(
+    'a dead delivery that is tried again waits for the one of its lane that is being tried',
+    withStore(open, async ({ store }) => {
+      await answerTo(store, 'm1', 't', ['x'])
+      await answerTo(store, 'm2', 't', ['x'])
+      const first = await leaseOnlyDelivery(store)
+      await store.settle(first, { state: 'dead', error: 'gone' })
+      const second = await leaseOnlyDelivery(store)
+      await store.retryDelivery(first.id)
+      expect(await leaseDeliveries(store)).toEqual([])
+      await store.settle(second, sent)
+      expect(placesOf(await leaseDeliveries(store))).toEqual(['m1 → x'])
+    }),
+  )
+  test(
+    'dropDelivery() gives an undelivered delivery up, also under who is trying it, and its lane goes on',
+    withStore(open, async ({ store }) => {
+      await answerTo(store, 'm1', 't', ['x'])
+      await answerTo(store, 'm2', 't', ['x'])
+      const first = await leaseOnlyDelivery(store)
+      expect(await store.dropDelivery(first.id)).toBe(true)
+      expect(await store.dropDelivery(first.id)).toBe(false)
+      expect(await store.dropDelivery('no such delivery')).toBe(false)
+      await expect(store.settle(first, sent)).rejects.toThrow(LeaseLost)
+      const dropped = { id: first.id, last_error: 'dropped by the operator' }
+      expect(await store.listDeliveries({ limit: 9, state: 'dead' })).toMatchObject([dropped])
+      const second = await leaseOnlyDelivery(store)
+      await store.settle(second, sent)
+      expect(await store.dropDelivery(second.id)).toBe(false)
+    }),
+  )
+  test(
+    'dismissDelivery() takes a dead letter out of the dead and keeps it on record; it can still be retried',
+    withStore(open, async ({ store }) => {
+      await answerTo(store, 'm1', 't', ['x'])
+      const { id } = await leaseOnlyDelivery(store)
+      expect(await store.dismissDelivery(id)).toBe(false)
+      await store.dropDelivery(id)
+      expect(await store.dismissDelivery(id)).toBe(true)
+      expect(await store.dismissDelivery(id)).toBe(false)
+      expect(await store.dropDelivery(id)).toBe(false)
+      expect(await store.listDeliveries({ limit: 9, state: 'dead' })).toEqual([])
+      expect(await store.listDeliveries({ limit: 9, state: 'dismissed' })).toMatchObject([{ id }])
+      expect((await store.count()).deliveries).toMatchObject({ dead: 0, dismissed: 1 })
+      expect(await store.retryDelivery(id)).toBe(true)
+      await store.settle(await leaseOnlyDelivery(store), sent)
+      expect((await store.count()).deliveries).toMatchObject({ sent: 1, dismissed: 0 })
+    }),
+  )
+}

@@ -1,0 +1,51 @@
+import { describe, expect, test } from 'vitest'
+import { answerWith, sketchReaction } from '../setup/action-sketches.ts'
+import type { OpenStore } from '../setup/under-test.ts'
+import { leaseDeliveries, leaseOnlyDelivery, sketchIntake, withStore } from '../setup/under-test.ts'
+
+export function reactionContract(open: OpenStore): void {
+  describe('reactions', () => describeReactions(open))
+}
+
+function describeReactions(open: OpenStore): void {
+  test(
+    'a reaction is a delivery of the message it is about, without a response',
+    withStore(open, async ({ store }) => {
+      const turn = await answerWith(store, 'm1', 'thanks')
+      await store.act([sketchReaction(turn.message, 'x')], 'c of the act')
+      const delivery = await leaseOnlyDelivery(store)
+      expect(delivery).toMatchObject({ to: 'x', message: { id: 'm1' }, agent: 'echo', via: 'a2a' })
+      expect(delivery.response).toBeUndefined()
+      expect((await store.findMessage('m1'))?.deliveries).toMatchObject([{ to: 'x' }])
+    }),
+  )
+  test(
+    'nobody reacts to what was taken back by its author',
+    withStore(open, async ({ store }) => {
+      const authorship = { author: 'ada', object: 'note' }
+      const { message } = await store.admit(sketchIntake('m1', { authorship }), 'c')
+      await store.withdraw('a2a', [{ kind: 'forget', ...authorship }])
+      await store.act([sketchReaction(message, 'x')], 'c')
+      expect(await leaseDeliveries(store)).toEqual([])
+    }),
+  )
+  test(
+    'findMessageTo() gives the newest message of that id to that agent alone, until it is taken back',
+    withStore(open, async ({ store }) => {
+      const scoped = (scope: string) => ({
+        thread: { scope },
+        duplicateKey: scope,
+        authorship: { author: 'ada', object: scope },
+      })
+      await store.admit(sketchIntake('m1', scoped('first')), 'c')
+      const second = await store.admit(sketchIntake('m1', { ...scoped('second'), target: { second: true } }), 'c')
+      await store.admit(sketchIntake('m1', { ...scoped('third'), agent: 'help' }), 'c')
+      const found = { message: second.message, via: 'a2a', target: { second: true } }
+      expect(await store.findMessageTo('echo', 'm1')).toEqual(found)
+      expect(await store.findMessageTo('nobody', 'm1')).toBeUndefined()
+      expect(await store.findMessageTo('echo', 'm2')).toBeUndefined()
+      await store.withdraw('a2a', [{ kind: 'forget', author: 'ada', object: 'second' }])
+      expect(await store.findMessageTo('echo', 'm1')).toMatchObject({ target: { answerTo: 'm1' } })
+    }),
+  )
+}

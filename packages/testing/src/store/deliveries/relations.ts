@@ -1,0 +1,361 @@
+import type { RelationEffect, RelationKind, Store } from '@postern/core'
+import { describe, expect, test } from 'vitest'
+import type { IntakeSketch, OpenStore } from '../setup/under-test.ts'
+import {
+  inThread,
+  leaseDeliveries,
+  leaseOnlyTurn,
+  leaseTurns,
+  sayNothing,
+  sketchAnswer,
+  sketchIntake,
+  toDeliveryPlan,
+  withStore,
+} from '../setup/under-test.ts'
+
+export function relationContract(open: OpenStore): void {
+  describe('relations', () => {
+    describeRelating(open)
+    describeDecisions(open)
+    describeBlocks(open)
+    describeReopening(open)
+    describeQuotas(open)
+    describeSwiftQuotas(open)
+    describeSharedQuotas(open)
+    describeListed(open)
+  })
+}
+
+const ada = 'https://peer.test/ada'
+
+/** A message that is only kept, and what it changes. */
+function effecting(...effects: readonly RelationEffect[]): IntakeSketch {
+  return { disposition: 'keep', effects }
+}
+
+function relate(peer: string, relation: RelationKind = 'follower', target = `inbox of ${peer}`): RelationEffect {
+  return { kind: 'relate', relation, peer, target }
+}
+
+/** Who follows `echo`, oldest first. */
+async function followersOf(store: Store, agent = 'echo'): Promise<readonly string[]> {
+  const found = await store.listRelations({ via: 'a2a', agent, relation: 'follower', limit: 100 })
+  expect(await store.countRelations({ via: 'a2a', agent, relation: 'follower' })).toBe(found.length)
+  return found.map(({ peer }) => peer)
+}
+
+function describeRelating(open: OpenStore): void {
+  test(
+    'a message relates a peer to its own agent, with what is needed to reach him',
+    withStore(open, async ({ store, now }) => {
+      await store.admit(sketchIntake('m1', effecting(relate(ada))), 'c')
+      const key = { via: 'a2a', agent: 'echo', relation: 'follower', peer: ada } as const
+      const found = await store.findRelation(key)
+      expect(found).toEqual({ ...key, target: `inbox of ${ada}`, since: now(), place: expect.any(Number) })
+      expect(await store.findRelation({ ...key, relation: 'pending' })).toBeUndefined()
+      expect(await store.findRelation({ ...key, agent: 'help' })).toBeUndefined()
+      expect(await store.findRelation({ ...key, via: 'activitypub' })).toBeUndefined()
+      expect(await followersOf(store)).toEqual([ada])
+      expect(await followersOf(store, 'help')).toEqual([])
+    }),
+  )
+  test(
+    'who relates twice is related once, with the newer target',
+    withStore(open, async ({ store, now, advance }) => {
+      const since = now()
+      await store.admit(sketchIntake('m1', effecting(relate(ada))), 'c')
+      advance(10)
+      await store.admit(sketchIntake('m2', effecting(relate(ada, 'follower', 'elsewhere'))), 'c')
+      const relation = await store.findRelation({ via: 'a2a', agent: 'echo', relation: 'follower', peer: ada })
+      expect(relation).toMatchObject({ target: 'elsewhere', since })
+      expect(await followersOf(store)).toEqual([ada])
+    }),
+  )
+  test(
+    'unrelating takes away that relation alone, and nothing from who is not related',
+    withStore(open, async ({ store }) => {
+      await store.admit(sketchIntake('m1', effecting(relate(ada), relate(ada, 'pending'), relate('bob'))), 'c')
+      const leaving: RelationEffect = { kind: 'unrelate', relation: 'follower', peer: ada }
+      await store.admit(sketchIntake('m2', effecting(leaving)), 'c')
+      await store.admit(sketchIntake('m3', effecting(leaving)), 'c')
+      expect(await followersOf(store)).toEqual(['bob'])
+      expect(await store.countRelations({ via: 'a2a', agent: 'echo', relation: 'pending' })).toBe(1)
+    }),
+  )
+  test(
+    'a duplicate changes nothing',
+    withStore(open, async ({ store }) => {
+      await store.admit(sketchIntake('m1', effecting(relate(ada))), 'c')
+      await store.admit(sketchIntake('m2', effecting({ kind: 'unrelate', relation: 'follower', peer: ada })), 'c')
+      expect(await store.admit(sketchIntake('m1', effecting(relate(ada))), 'c')).toMatchObject({ outcome: 'duplicate' })
+      expect(await followersOf(store)).toEqual([])
+    }),
+  )
+  test(
+    'listRelations() gives the oldest first, page by page',
+    withStore(open, async ({ store }) => {
+      const peers = ['zoe', 'ada', 'bob']
+      await store.admit(sketchIntake('m1', effecting(...peers.map(peer => relate(peer)))), 'c')
+      const filter = { via: 'a2a', agent: 'echo', relation: 'follower', limit: 2 } as const
+      const first = await store.listRelations(filter)
+      expect(first.map(({ peer }) => peer)).toEqual(['zoe', 'ada'])
+      const second = await store.listRelations({ ...filter, after: first.at(-1)?.place })
+      expect(second.map(({ peer }) => peer)).toEqual(['bob'])
+    }),
+  )
+}
+
+function describeDecisions(open: OpenStore): void {
+  test(
+    'what the operator decides about a kept message comes into force for its agent, with what he sends',
+    withStore(open, async ({ store }) => {
+      const { message } = await store.admit(sketchIntake('m1', effecting(relate(ada, 'pending'))), 'c')
+      const effects = [{ kind: 'unrelate', relation: 'pending', peer: ada } as const, relate(ada)]
+      await store.decide(message, { effects, deliveries: [toDeliveryPlan('x')] })
+      expect(await followersOf(store)).toEqual([ada])
+      expect(await store.countRelations({ via: 'a2a', agent: 'echo', relation: 'pending' })).toBe(0)
+      expect(await leaseDeliveries(store)).toMatchObject([{ to: 'x', agent: 'echo', message: { id: 'm1' } }])
+      expect(await leaseTurns(store)).toEqual([])
+    }),
+  )
+}
+
+/** A message of Ada's that waits for an answer. */
+function fromAda(id: string, sketch: IntakeSketch = {}): IntakeSketch {
+  return inThread('t', { ...sketch, authorship: { author: ada, object: `object of ${id}` } })
+}
+
+function toAda(to: string) {
+  return { ...toDeliveryPlan(to), peer: ada }
+}
+
+function describeBlocks(open: OpenStore): void {
+  const block = effecting(relate(ada, 'blocked_by'))
+  test(
+    'what comes from who has blocked the agent is kept and flagged, until the block is lifted',
+    withStore(open, async ({ store }) => {
+      await store.admit(sketchIntake('block', block), 'c')
+      await store.admit(sketchIntake('m1', fromAda('m1')), 'c')
+      expect(await leaseTurns(store)).toEqual([])
+      expect(await store.findMessage('m1')).toMatchObject({ state: 'ignored', flags: ['blocked_by'] })
+      const lift = effecting({ kind: 'unrelate', relation: 'blocked_by', peer: ada })
+      await store.admit(sketchIntake('lift', lift), 'c')
+      await store.admit(sketchIntake('m2', fromAda('m2')), 'c')
+      expect((await leaseOnlyTurn(store)).content.id).toBe('m2')
+    }),
+  )
+  test(
+    'a block ends the open turns for that peer; others go on',
+    withStore(open, async ({ store }) => {
+      await store.admit(sketchIntake('m1', fromAda('m1')), 'c')
+      await store.admit(sketchIntake('m2', inThread('t')), 'c')
+      const turn = await leaseOnlyTurn(store)
+      await store.admit(sketchIntake('block', block), 'c')
+      await expect(store.commit(turn, sketchAnswer(turn, 'too late'))).rejects.toMatchObject({ name: 'LeaseLost' })
+      expect(await store.findMessage('m1')).toMatchObject({ state: 'failed', error: 'canceled' })
+      expect((await leaseOnlyTurn(store)).content.id).toBe('m2')
+    }),
+  )
+  test(
+    'nothing is delivered any more to who has blocked the agent, not even what was waiting',
+    withStore(open, async ({ store }) => {
+      await store.admit(sketchIntake('m1', inThread('t')), 'c')
+      const first = await leaseOnlyTurn(store)
+      await store.commit(first, { ...sketchAnswer(first, 'hello'), deliveries: [toAda('x'), toDeliveryPlan('y')] })
+      await store.admit(sketchIntake('block', block), 'c')
+      await store.admit(sketchIntake('m2', inThread('t')), 'c')
+      const second = await leaseOnlyTurn(store)
+      await store.commit(second, { ...sketchAnswer(second, 'again'), deliveries: [toAda('x'), toDeliveryPlan('z')] })
+      expect((await leaseDeliveries(store)).map(({ to }) => to)).toEqual(['y', 'z'])
+      const dead = await store.listDeliveries({ limit: 9, state: 'dead' })
+      expect(dead.map(({ to, last_error }) => [to, last_error])).toEqual([
+        ['x', 'the recipient has blocked this agent'],
+        ['x', 'the recipient has blocked this agent'],
+      ])
+      expect((await store.count()).deliveries).toMatchObject({ dead: 2, queued: 2 })
+    }),
+  )
+  test(
+    'a block is about one agent',
+    withStore(open, async ({ store }) => {
+      await store.admit(sketchIntake('block', { ...block, agent: 'help' }), 'c')
+      await store.admit(sketchIntake('m1', fromAda('m1')), 'c')
+      expect((await leaseOnlyTurn(store)).content.id).toBe('m1')
+    }),
+  )
+}
+
+function describeReopening(open: OpenStore): void {
+  test(
+    'what was undone may be done again under its old id',
+    withStore(open, async ({ store }) => {
+      const authorship = { author: ada, object: 'follow 1' }
+      const follow = sketchIntake('follow 1', { ...effecting(relate(ada)), authorship })
+      const first = await store.admit(follow, 'c')
+      const undo = effecting({ kind: 'unrelate', relation: 'follower', peer: ada }, { kind: 'reopen', ...authorship })
+      await store.admit(sketchIntake('undo 1', undo), 'c')
+      const again = await store.admit(follow, 'c')
+      expect(again.outcome).toBe('accepted')
+      expect(again.message).not.toBe(first.message)
+      expect(await followersOf(store)).toEqual([ada])
+    }),
+  )
+  test(
+    'nobody else can reopen it',
+    withStore(open, async ({ store }) => {
+      const follow = sketchIntake('follow 1', { authorship: { author: ada, object: 'follow 1' } })
+      await store.admit(follow, 'c')
+      const forged = effecting({ kind: 'reopen', author: 'mallory', object: 'follow 1' })
+      await store.admit(sketchIntake('undo 1', forged), 'c')
+      expect((await store.admit(follow, 'c')).outcome).toBe('duplicate')
+    }),
+  )
+}
+
+function describeQuotas(open: OpenStore): void {
+  test(
+    'what exceeds the quota of a thread is kept and flagged, until its time is over',
+    withStore(open, async ({ store, advance }) => {
+      const quota = { turns: 2, withinMs: 1_000 }
+      for (const id of ['m1', 'm2', 'm3']) await store.admit(sketchIntake(id, inThread('t', { quota })), 'c')
+      await store.admit(sketchIntake('other', inThread('u', { quota })), 'c')
+      await store.admit(sketchIntake('human', inThread('t')), 'c')
+      expect(await store.findMessage('m3')).toMatchObject({ state: 'ignored', flags: ['loop_guard'] })
+      for (const id of ['m1', 'm2', 'other', 'human']) {
+        expect(await store.findMessage(id)).toMatchObject({ state: 'received', flags: [] })
+      }
+      advance(1_000)
+      await store.admit(sketchIntake('m4', inThread('t', { quota })), 'c')
+      expect(await store.findMessage('m4')).toMatchObject({ state: 'received' })
+      // A whole new time, not what was left of the old one.
+      for (const id of ['m5', 'm6']) await store.admit(sketchIntake(id, inThread('t', { quota })), 'c')
+      expect(await flagsOf(store, ['m5', 'm6'])).toEqual(['received', 'ignored loop_guard'])
+    }),
+  )
+}
+
+/** Admits and answers at once. */
+async function converse(store: Store, id: string, thread: string): Promise<void> {
+  await store.admit(sketchIntake(id, inThread(thread)), 'c')
+  const turn = await leaseOnlyTurn(store)
+  await store.commit(turn, sketchAnswer(turn, 'yes'))
+}
+
+async function flagsOf(store: Store, ids: readonly string[]): Promise<readonly unknown[]> {
+  const records = await Promise.all(ids.map(id => store.findMessage(id)))
+  return records.map(record => [record?.state, ...(record?.flags ?? [])].join(' '))
+}
+
+function describeSwiftQuotas(open: OpenStore): void {
+  const quota = { turns: 2, withinMs: 60_000, swiftMs: 3_000 }
+  const swift = { quota, disposition: 'answer' } as const
+  test(
+    'of a quota for the swift only what comes right after an answer counts',
+    withStore(open, async ({ store, advance }) => {
+      await converse(store, 'first', 't')
+      for (const id of ['m1', 'm2', 'm3']) await store.admit(sketchIntake(id, inThread('t', swift)), 'c')
+      advance(3_001)
+      await store.admit(sketchIntake('slow', inThread('t', swift)), 'c')
+      await store.admit(sketchIntake('other', inThread('u', swift)), 'c')
+      expect(await flagsOf(store, ['m1', 'm2', 'm3'])).toEqual(['received', 'received', 'ignored loop_guard'])
+      expect(await flagsOf(store, ['slow', 'other'])).toEqual(['received', 'received'])
+    }),
+  )
+  test(
+    'many messages before the first answer, or some time after the last one, are not swift',
+    withStore(open, async ({ store, advance }) => {
+      await converse(store, 'answered', 'u')
+      advance(3_001)
+      const ids = (name: string) => [0, 1, 2, 3, 4].map(count => `${name} ${count}`)
+      for (const id of ids('early')) await store.admit(sketchIntake(id, inThread('t', swift)), 'c')
+      for (const id of ids('late')) await store.admit(sketchIntake(id, inThread('u', swift)), 'c')
+      const flags = await flagsOf(store, [...ids('early'), ...ids('late')])
+      expect(new Set(flags)).toEqual(new Set(['received']))
+    }),
+  )
+  test(
+    'silence is no answer to be swift after',
+    withStore(open, async ({ store }) => {
+      await store.admit(sketchIntake('unanswered', inThread('t')), 'c')
+      await store.commit(await leaseOnlyTurn(store), sayNothing())
+      for (const id of ['m1', 'm2', 'm3']) await store.admit(sketchIntake(id, inThread('t', swift)), 'c')
+      expect(await flagsOf(store, ['m1', 'm2', 'm3'])).toEqual(['received', 'received', 'received'])
+    }),
+  )
+  test(
+    'the swift get their quota back with its time',
+    withStore(open, async ({ store, advance }) => {
+      await converse(store, 'first', 't')
+      for (const id of ['m1', 'm2', 'm3']) await store.admit(sketchIntake(id, inThread('t', swift)), 'c')
+      advance(60_000)
+      const turn = await leaseOnlyTurn(store)
+      await store.commit(turn, sketchAnswer(turn, 'yes'))
+      await store.admit(sketchIntake('m4', inThread('t', swift)), 'c')
+      expect(await flagsOf(store, ['m3', 'm4'])).toEqual(['ignored loop_guard', 'received'])
+    }),
+  )
+}
+
+/** Of that author. */
+function by(address: string, sketch: IntakeSketch): IntakeSketch {
+  const sender = { address, auth_method: 'none', verified: false } as const
+  return { ...sketch, message: { ...sketch.message, sender } }
+}
+
+function describeSharedQuotas(open: OpenStore): void {
+  const quota = { turns: 2, withinMs: 60_000 }
+  test(
+    'a quota of a thread is shared by all who speak in it, one for the swift is each one’s own',
+    withStore(open, async ({ store }) => {
+      const authors = ['@ada@peer.test', '@bob@peer.test', '@cid@peer.test']
+      for (const [at, author] of authors.entries())
+        await store.admit(sketchIntake(`shared ${at}`, by(author, inThread('t', { quota }))), 'c')
+      expect(await flagsOf(store, ['shared 0', 'shared 1', 'shared 2'])).toEqual([
+        'received',
+        'received',
+        'ignored loop_guard',
+      ])
+      await store.admit(sketchIntake('first', inThread('u')), 'c')
+      const first = (await leaseTurns(store)).find(({ content }) => content.id === 'first')
+      if (first) await store.commit(first, sketchAnswer(first, 'yes'))
+      const swift = { quota: { ...quota, swiftMs: 3_000 }, disposition: 'answer' } as const
+      for (const [at, author] of authors.entries())
+        await store.admit(sketchIntake(`swift ${at}`, by(author, inThread('u', swift))), 'c')
+      expect(await flagsOf(store, ['swift 0', 'swift 1', 'swift 2'])).toEqual(['received', 'received', 'received'])
+    }),
+  )
+  test(
+    'a quota of none lets nothing pass, and what comes at its last moment is swift',
+    withStore(open, async ({ store, advance }) => {
+      await store.admit(sketchIntake('none', inThread('t', { quota: { turns: 0, withinMs: 1_000 } })), 'c')
+      expect(await flagsOf(store, ['none'])).toEqual(['ignored loop_guard'])
+      await converse(store, 'first', 'u')
+      advance(3_000)
+      const swift = { quota: { turns: 1, withinMs: 60_000, swiftMs: 3_000 }, disposition: 'answer' } as const
+      for (const id of ['m1', 'm2']) await store.admit(sketchIntake(id, inThread('u', swift)), 'c')
+      expect(await flagsOf(store, ['m1', 'm2'])).toEqual(['received', 'ignored loop_guard'])
+    }),
+  )
+}
+
+function describeListed(open: OpenStore): void {
+  test(
+    'what everybody may read is counted and can be listed alone',
+    withStore(open, async ({ store }) => {
+      const said = [true, false, true]
+      for (const [at, isListed] of said.entries()) {
+        await store.admit(sketchIntake(`m${at}`), 'c')
+        const turn = await leaseOnlyTurn(store)
+        await store.commit(turn, sketchAnswer(turn, 'hello', [], { isListed }))
+      }
+      await store.admit(sketchIntake('silent'), 'c')
+      await store.commit(await leaseOnlyTurn(store), sayNothing())
+      const mine = { agent: 'echo', via: 'a2a' } as const
+      expect(await store.countListed(mine)).toBe(2)
+      expect(await store.countListed({ ...mine, agent: 'help' })).toBe(0)
+      const listed = await store.listResponses({ ...mine, isListed: true, limit: 9 })
+      expect(listed.map(({ message }) => message.id)).toEqual(['m2', 'm0'])
+      expect(await store.listResponses({ ...mine, limit: 9 })).toHaveLength(3)
+    }),
+  )
+}

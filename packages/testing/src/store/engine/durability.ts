@@ -1,0 +1,93 @@
+import type { Store } from '@postern/core'
+import { describe, expect, test } from 'vitest'
+import type { OpenStore, StoreUnderTest } from '../setup/under-test.ts'
+import {
+  inThread,
+  leaseDeliveries,
+  leaseMs,
+  leaseOnlyTurn,
+  leaseTurns,
+  placesOf,
+  sketchAnswer,
+  sketchIntake,
+  withStore,
+} from '../setup/under-test.ts'
+
+export function durabilityContract(open: OpenStore): void {
+  describe('durability', () => {
+    test(
+      'whatever was acknowledged is there after a crash, and begun work is taken up again',
+      withStore(open, async under => {
+        if (!under.reopen) return
+        const before = await leaveWork(under.store)
+        const store = await under.reopen()
+        under.advance(leaseMs)
+        try {
+          await expectWork(store, before)
+        } finally {
+          await store.close()
+        }
+      }),
+    )
+    test('close() may be called twice, and a closed desk takes nothing', async () => {
+      const { store } = await open()
+      await store.close()
+      await store.close()
+      await expect(store.admit(sketchIntake('m1'), 'c')).rejects.toThrow('closed')
+    })
+    test('close() lets what was asked for finish', async () => {
+      const { store, reopen }: StoreUnderTest = await open()
+      const admitted = store.admit(sketchIntake('m1'), 'c')
+      await store.close()
+      expect(await admitted).toMatchObject({ outcome: 'accepted' })
+      if (!reopen) return
+      const again = await reopen()
+      expect(await again.findMessage('m1')).toMatchObject({ state: 'received' })
+      await again.close()
+    })
+  })
+}
+
+/** One message answered and half delivered, one being worked, one waiting behind it; a secret, a state, a blob, a refusal. */
+async function leaveWork(store: Store): Promise<{ readonly leasedToken: number }> {
+  const blob = { digest: 'ab'.repeat(32), bytes: Buffer.from('picture') }
+  await store.admit(sketchIntake('m1', inThread('t', { blobs: [blob], aliases: ['alias of m1'] })), 'c')
+  const answered = await leaseOnlyTurn(store)
+  await store.commit(
+    answered,
+    sketchAnswer(answered, 'hello', ['x'], { state: { count: 1 }, aliases: ['<a@agents.test>'] }),
+  )
+  await leaseDeliveries(store)
+  const task = { owner: 'ada', id: 'task 1', context: 'u' }
+  await store.admit(sketchIntake('m2', inThread('u', { task })), 'c')
+  await store.admit(sketchIntake('m3', inThread('u')), 'c')
+  const { token } = await leaseOnlyTurn(store)
+  await store.secret('key', async () => 'made once')
+  store.refuse({ at: 'now', via: 'a2a', from: 'x', code: 'unsigned', reason: 'Cannot verify' })
+  await store.listRefusals({ limit: 1 })
+  return { leasedToken: token }
+}
+
+async function expectWork(store: Store, { leasedToken }: { readonly leasedToken: number }): Promise<void> {
+  expect(await store.findMessage('m1')).toMatchObject({ state: 'answered', response: { id: 'answer to m1' } })
+  expect(await store.admit(sketchIntake('m1'), 'c')).toMatchObject({ outcome: 'duplicate' })
+  const [turn] = await leaseTurns(store)
+  expect(turn).toMatchObject({
+    attempt: 2,
+    content: { id: 'm2', raw: { id: 'm2' } },
+    task: { owner: 'ada', id: 'task 1' },
+  })
+  expect(turn?.token).toBeGreaterThan(leasedToken)
+  const deliveries = await leaseDeliveries(store)
+  expect(placesOf(deliveries)).toEqual(['m1 → x'])
+  expect(deliveries[0]).toMatchObject({ attempt: 2, message: { raw: { id: 'm1' } } })
+  expect(await store.secret('key', async () => 'made twice')).toBe('made once')
+  expect(await store.findBlob('ab'.repeat(32))).toBeDefined()
+  expect(await store.findTask({ owner: 'ada', id: 'task 1' })).toMatchObject({ state: 'working' })
+  expect(await store.listRefusals({ limit: 9 })).toHaveLength(1)
+  expect((await store.count()).messages).toMatchObject({ answered: 1, working: 1, received: 1 })
+  await store.admit(sketchIntake('m4', inThread('elsewhere', { thread: { references: ['<a@agents.test>'] } })), 'c')
+  const joined = (await leaseTurns(store)).find(({ content }) => content.id === 'm4')
+  expect(joined?.content.thread_id).toBe('t')
+  expect(await store.readState('echo', joined?.thread ?? 0)).toEqual({ count: 1 })
+}

@@ -1,0 +1,109 @@
+import { describe, expect, test } from 'vitest'
+import type { OpenStore } from '../setup/under-test.ts'
+import {
+  inThread,
+  leaseOnlyDelivery,
+  leaseOnlyTurn,
+  sayNothing,
+  sketchAnswer,
+  sketchIntake,
+  withStore,
+} from '../setup/under-test.ts'
+
+export function noticeContract(open: OpenStore): void {
+  describe('notices', () => {
+    describeListening(open)
+    describeHints(open)
+
+    test(
+      'the end of a turn tells of its task, if of one, as it can be looked up; a store may leave that to the listener',
+      withStore(open, async ({ store }) => {
+        const key = { owner: 'ada', id: 'task 1' }
+        const { message } = await store.admit(sketchIntake('m1', { task: { ...key, context: 'ctx' } }), 'c')
+        const heard: { readonly kind: string; readonly task?: object }[] = []
+        store.listen(`message:${message}`, notice => heard.push(notice as { kind: string }))
+        const turn = await leaseOnlyTurn(store)
+        await store.commit(turn, sketchAnswer(turn, 'done'))
+        expect(heard.map(({ kind }) => kind)).toEqual(['settled'])
+        const told = heard[0]?.task
+        expect(told ?? (await store.findTask(key))).toEqual(await store.findTask(key))
+      }),
+    )
+  })
+}
+
+function describeListening(open: OpenStore): void {
+  test(
+    'notify() reaches those who listen to the topic, until they stop',
+    withStore(open, async ({ store }) => {
+      const heard: unknown[] = []
+      const stop = store.listen('message:1', payload => heard.push(payload))
+      const stopOther = store.listen('message:1', payload => heard.push(payload))
+      store.notify('message:1', { kind: 'part', chunk: 'a' })
+      store.notify('message:2', { kind: 'part', chunk: 'b' })
+      stop()
+      stop()
+      store.notify('message:1', { kind: 'settled' })
+      stopOther()
+      store.notify('message:1', { kind: 'settled' })
+      expect(heard).toEqual([{ kind: 'part', chunk: 'a' }, { kind: 'part', chunk: 'a' }, { kind: 'settled' }])
+    }),
+  )
+  test(
+    'a listener that throws harms neither the notifier nor the others',
+    withStore(open, async ({ store }) => {
+      let heard = 0
+      store.listen('work', () => {
+        throw new Error('broken listener')
+      })
+      store.listen('work', () => {
+        heard += 1
+      })
+      expect(() => store.notify('work', undefined)).not.toThrow()
+      await store.admit(sketchIntake('m1'), 'c')
+      expect(heard).toBe(2)
+    }),
+  )
+}
+
+function describeHints(open: OpenStore): void {
+  test(
+    'whatever makes work ready notifies work',
+    withStore(open, async ({ store, now }) => {
+      let hints = 0
+      store.listen('work', () => {
+        hints += 1
+      })
+      const isHinted = async <T>(act: Promise<T>): Promise<T> => {
+        hints = 0
+        const result = await act
+        expect(hints).toBeGreaterThan(0)
+        return result
+      }
+      await isHinted(store.admit(sketchIntake('m1', inThread('t')), 'c'))
+      await store.admit(sketchIntake('m2', inThread('t')), 'c')
+      await isHinted(store.release(await leaseOnlyTurn(store), { dueAt: now() }))
+      await isHinted(store.commit(await leaseOnlyTurn(store), sayNothing()))
+      const turn = await leaseOnlyTurn(store)
+      await isHinted(store.commit(turn, sketchAnswer(turn, 'hello', ['x', 'x', 'x'])))
+      await isHinted(store.settle(await leaseOnlyDelivery(store), { state: 'sent' }))
+      const second = await leaseOnlyDelivery(store)
+      await isHinted(store.settle(second, { state: 'dead', error: 'gone' }))
+      await isHinted(store.dropDelivery((await leaseOnlyDelivery(store)).id).then(() => store.retryDelivery(second.id)))
+    }),
+  )
+  test(
+    'a committed turn notifies its message, once it can be read',
+    withStore(open, async ({ store }) => {
+      const { message } = await store.admit(sketchIntake('m1'), 'c')
+      const turn = await leaseOnlyTurn(store)
+      const settled = new Promise(resolve => {
+        store.listen(`message:${message}`, notice =>
+          resolve(store.findMessage('m1').then(record => [notice, record?.state])),
+        )
+      })
+      await store.commit(turn, sketchAnswer(turn, 'hello'))
+      expect(await settled).toEqual([{ kind: 'settled' }, 'answered'])
+    }),
+  )
+}

@@ -1,0 +1,47 @@
+import { describe, expect, test } from 'vitest'
+import type { OpenStore } from '../setup/under-test.ts'
+import { withStore } from '../setup/under-test.ts'
+
+export function onceContract(open: OpenStore): void {
+  describe('what may be used once', () => {
+    test(
+      'is used once, and another key is another one',
+      withStore(open, async ({ store, now }) => {
+        expect(await store.consumeOnce('dpop a', now() + 1_000)).toBe(true)
+        expect(await store.consumeOnce('dpop a', now() + 1_000)).toBe(false)
+        expect(await store.consumeOnce('dpop b', now() + 1_000)).toBe(true)
+      }),
+    )
+
+    test(
+      'is used by one of many who come at the same time',
+      withStore(open, async ({ store, now }) => {
+        const taken = await Promise.all(Array.from({ length: 20 }, () => store.consumeOnce('dpop a', now() + 1_000)))
+        expect(taken.filter(isFirst => isFirst)).toHaveLength(1)
+      }),
+    )
+
+    test(
+      'may be used again once its time is over, not before; a later use does not make the time longer',
+      withStore(open, async ({ store, now, advance }) => {
+        const until = now() + 1_000
+        await store.consumeOnce('dpop a', until)
+        advance(1_000)
+        expect(await store.consumeOnce('dpop a', until + 60_000)).toBe(false)
+        advance(1)
+        expect(await store.consumeOnce('dpop a', until + 60_000)).toBe(true)
+      }),
+    )
+
+    test(
+      'stays used after a crash',
+      withStore(open, async under => {
+        await under.store.consumeOnce('dpop a', under.now() + 1_000)
+        const next = await under.reopen?.()
+        if (!next) return
+        expect(await next.consumeOnce('dpop a', under.now() + 1_000)).toBe(false)
+        await next.close()
+      }),
+    )
+  })
+}

@@ -1,0 +1,152 @@
+import { describe, expect, test } from 'vitest'
+import type { OpenStore } from '../setup/under-test.ts'
+import {
+  admitAll,
+  inThread,
+  leaseDeliveries,
+  leaseOnlyTurn,
+  leaseTurns,
+  sayNothing,
+  sketchAnswer,
+  sketchIntake,
+  withStore,
+} from '../setup/under-test.ts'
+
+export function operatorContract(open: OpenStore): void {
+  describe('the operator', () => {
+    describeMessages(open)
+    describeDeliveryPages(open)
+    describeCounts(open)
+  })
+}
+
+function describeMessages(open: OpenStore): void {
+  test(
+    'listMessages() shows the newest first, page by page',
+    withStore(open, async ({ store }) => {
+      const numbers = await admitAll(
+        store,
+        ['m1', 'm2', 'm3'].map(id => sketchIntake(id)),
+      )
+      const page = await store.listMessages({ limit: 2 })
+      expect(page.map(({ id }) => id)).toEqual(['m3', 'm2'])
+      expect(page[0]).toEqual({
+        message: numbers[2],
+        id: 'm3',
+        via: 'a2a',
+        agent: 'echo',
+        sender: '@ada@peer.test',
+        verified: false,
+        state: 'received',
+        received_at: '2026-01-01T00:00:00.000Z',
+        preview: 'words of m3',
+        correlation_id: 'c-m3',
+        flags: [],
+      })
+      expect((await store.listMessages({ limit: 2, after: numbers[1] as number })).map(({ id }) => id)).toEqual(['m1'])
+    }),
+  )
+  test(
+    'a preview is one short line',
+    withStore(open, async ({ store }) => {
+      const content = `  two\n\n lines ${'and much more '.repeat(100)}`
+      await store.admit(
+        sketchIntake('m1', { message: { parts: [{ kind: 'text', mime: 'text/plain', content }] } }),
+        'c',
+      )
+      const [{ preview } = { preview: '' }] = await store.listMessages({ limit: 1 })
+      expect(preview).toMatch(/^two lines and much more/)
+      expect(preview.length).toBeLessThan(300)
+    }),
+  )
+  test(
+    'findMessage() shows the first of several messages that claim one id, and any by its number',
+    withStore(open, async ({ store }) => {
+      const first = await store.admit(sketchIntake('m1'), 'c1')
+      const later = { ...sketchIntake('m1'), duplicateKey: 'another key' }
+      const second = await store.admit({ ...later, message: { ...later.message, received_via: 'email' } }, 'c2')
+      const shown = await store.findMessage('m1')
+      expect(shown).toMatchObject({ number: first.message, correlation_id: 'c1', namesakes: [second.message] })
+      expect(await store.findMessage(`#${second.message}`)).toMatchObject({ correlation_id: 'c2' })
+      expect(await store.findMessage('#999')).toBeUndefined()
+    }),
+  )
+  test(
+    'findMessage() shows all there is to know',
+    withStore(open, async ({ store }) => {
+      const first = sketchIntake('m1', inThread('t', { flags: ['odd'] }))
+      await store.admit(first, 'c1')
+      const turn = await leaseOnlyTurn(store)
+      await store.commit(turn, sketchAnswer(turn, 'hello', ['x', 'y']))
+      const record = await store.findMessage('m1')
+      expect(record).toMatchObject({ proofs: first.proofs, state: 'answered', flags: ['odd'], duplicates: 0 })
+      expect(record).toMatchObject({ correlation_id: 'c1', response: { id: 'answer to m1' } })
+      expect(record?.message).toEqual({ ...first.message, raw: { id: 'm1' } })
+      expect(record?.deliveries).toMatchObject([
+        { to: 'x', state: 'queued', attempts: 0, message_id: 'm1', wire: null },
+        { to: 'y', state: 'queued' },
+      ])
+      expect(record).not.toHaveProperty('error')
+      expect(await store.findMessage('m2')).toBeUndefined()
+      expect(await store.findMessage('answer to m1')).toBeUndefined()
+    }),
+  )
+}
+
+function describeDeliveryPages(open: OpenStore): void {
+  test(
+    'listDeliveries() shows the newest first, page by page; the id of a delivery is its place',
+    withStore(open, async ({ store }) => {
+      await store.admit(sketchIntake('m1'), 'c')
+      const turn = await leaseOnlyTurn(store)
+      await store.commit(turn, sketchAnswer(turn, 'hello', ['a', 'b', 'c', 'd']))
+      const [a] = await leaseDeliveries(store, 1)
+      if (a) await store.settle(a, { state: 'sent' })
+      const page = await store.listDeliveries({ limit: 2 })
+      expect(page.map(({ to }) => to)).toEqual(['d', 'c'])
+      const after = Number(page.at(-1)?.id)
+      expect((await store.listDeliveries({ limit: 9, after })).map(({ to }) => to)).toEqual(['b', 'a'])
+      expect((await store.listDeliveries({ limit: 9, after, state: 'queued' })).map(({ to }) => to)).toEqual(['b'])
+      expect((await store.listDeliveries({ limit: 9, after, state: 'sent' })).map(({ to }) => to)).toEqual(['a'])
+    }),
+  )
+}
+
+function describeCounts(open: OpenStore): void {
+  test(
+    'count() agrees with what happened, step by step',
+    withStore(open, async ({ store, now }) => {
+      const counts = async () => {
+        const { messages, deliveries } = await store.count()
+        return [Object.values(messages), Object.values(deliveries)].map(values => values.join(' '))
+      }
+      // received working answered failed ignored, and queued sent later dead
+      expect(await counts()).toEqual(['0 0 0 0 0', '0 0 0 0 0'])
+      await admitAll(
+        store,
+        ['m1', 'm2', 'm3'].map(id => sketchIntake(id, inThread(id))),
+      )
+      await store.admit(sketchIntake('m4', { disposition: 'keep' }), 'c')
+      await store.admit(sketchIntake('m1'), 'a duplicate')
+      expect(await counts()).toEqual(['3 0 0 0 1', '0 0 0 0 0'])
+      const [one, two, three] = await leaseTurns(store)
+      if (!one || !two || !three) throw new Error('expected three turns')
+      expect(await counts()).toEqual(['0 3 0 0 1', '0 0 0 0 0'])
+      await store.commit(one, sketchAnswer(one, 'hi', ['a', 'b', 'c', 'd']))
+      await store.release(two, { dueAt: now() + 1 })
+      await store.commit(three, sayNothing())
+      expect(await counts()).toEqual(['1 0 1 0 2', '4 0 0 0 0'])
+      const [a, b, c] = await leaseDeliveries(store)
+      if (!a || !b || !c) throw new Error('expected deliveries')
+      await store.settle(a, { state: 'sent' })
+      await store.settle(b, { state: 'later', dueAt: now() + 1, error: 'busy' })
+      await store.settle(c, { state: 'dead', error: 'gone' })
+      expect(await counts()).toEqual(['1 0 1 0 2', '1 1 1 1 0'])
+      await store.retryDelivery(c.id)
+      await store.dropDelivery(b.id)
+      expect(await counts()).toEqual(['1 0 1 0 2', '2 1 0 1 0'])
+      await store.dismissDelivery(b.id)
+      expect(await counts()).toEqual(['1 0 1 0 2', '2 1 0 0 1'])
+    }),
+  )
+}

@@ -1,0 +1,240 @@
+import type { BackgroundEntry, Entry, Store, Turn } from '@postern/core'
+import { isoTime, withdrawalMemoryMs } from '@postern/core'
+import { describe, expect, test } from 'vitest'
+import type { OpenStore } from '../setup/under-test.ts'
+import {
+  inThread,
+  leaseMs,
+  leaseOnlyTurn,
+  leaseTurns,
+  sayNothing,
+  sketchAnswer,
+  sketchIntake,
+  withStore,
+} from '../setup/under-test.ts'
+
+export function backgroundContract(open: OpenStore): void {
+  describe('background', () => {
+    describeOrder(open)
+    describeKnown(open)
+    describeNames(open)
+    describeTakenBack(open)
+  })
+}
+
+const bob = 'https://peer.test/bob'
+
+function sketchBackground(id: string, rest: Partial<BackgroundEntry> = {}): BackgroundEntry {
+  return {
+    nativeId: id,
+    author: { address: '@bob@peer.test', display_name: 'Bob' },
+    parts: [{ kind: 'text', mime: 'text/plain', content: `words of ${id}` }],
+    at: isoTime(Date.UTC(2025, 0, 1)),
+    principal: bob,
+    ...rest,
+  }
+}
+
+/** What an agent is given to read with this turn. */
+function recall(store: Store, { thread, message }: Pick<Turn, 'thread' | 'message'>): Promise<readonly Entry[]> {
+  return store.readHistory({ thread, before: message, head: 3, tail: 99 })
+}
+
+async function recallIds(
+  store: Store,
+  turn: Pick<Turn, 'thread' | 'message'>,
+): Promise<readonly (string | undefined)[]> {
+  return (await recall(store, turn)).map(({ nativeId }) => nativeId)
+}
+
+async function leaseNew(store: Store, id: string, threadId = 't'): Promise<Turn> {
+  await store.admit(sketchIntake(id, inThread(threadId)), 'c')
+  return leaseOnlyTurn(store)
+}
+
+function describeOrder(open: OpenStore): void {
+  test(
+    'it stands before the message, in the order given, whole',
+    withStore(open, async ({ store }) => {
+      const turn = await leaseNew(store, 'm1')
+      await store.addBackground(
+        turn,
+        ['p1', 'p2', 'p3'].map(id => sketchBackground(id)),
+      )
+      const history = await recall(store, turn)
+      expect(history.map(({ nativeId }) => nativeId)).toEqual(['p1', 'p2', 'p3'])
+      const { principal: _, ...said } = sketchBackground('p1')
+      expect(history[0]).toMatchObject({ ...said, role: 'user' })
+      expect(history[0]?.author).toEqual(said.author)
+    }),
+  )
+  test(
+    'it stands behind what was said before, answers among it, and before what waits',
+    withStore(open, async ({ store }) => {
+      const first = await leaseNew(store, 'm1')
+      await store.admit(sketchIntake('m2', inThread('t')), 'c')
+      const { message: third } = await store.admit(sketchIntake('m3', inThread('t')), 'c')
+      await store.commit(first, sketchAnswer(first, 'hello'))
+      const second = await leaseOnlyTurn(store)
+      await store.addBackground(second, [sketchBackground('p1'), sketchBackground('p2')])
+      const before = ['m1', 'answer to m1', 'p1', 'p2']
+      expect(await recallIds(store, second)).toEqual(before)
+      expect(await recallIds(store, { thread: second.thread, message: third })).toEqual([...before, 'm2'])
+      expect(await recallIds(store, first)).toEqual([])
+    }),
+  )
+  test(
+    'both ends of a long thread are read in this order too',
+    withStore(open, async ({ store }) => {
+      const turn = await leaseNew(store, 'm1')
+      const ids = Array.from({ length: 30 }, (_, at) => `p${at}`)
+      await store.addBackground(
+        turn,
+        ids.map(id => sketchBackground(id)),
+      )
+      const { thread, message: before } = turn
+      const ends = await store.readHistory({ thread, before, head: 3, tail: 4 })
+      expect(ends.map(({ nativeId }) => nativeId)).toEqual([...ids.slice(0, 3), ...ids.slice(-4)])
+    }),
+  )
+}
+
+function describeKnown(open: OpenStore): void {
+  test(
+    'what is there already is passed over: background, messages, answers, by whichever of their ids',
+    withStore(open, async ({ store }) => {
+      await store.admit(sketchIntake('m1', inThread('t', { aliases: ['object of m1'] })), 'c')
+      const first = await leaseOnlyTurn(store)
+      await store.addBackground(first, [sketchBackground('p1')])
+      await store.commit(first, sketchAnswer(first, 'hello', [], { aliases: ['object of the answer'] }))
+      const turn = await leaseNew(store, 'm2')
+      const known = ['p1', 'm1', 'object of m1', 'object of the answer', 'm2']
+      for (const id of known) expect(await store.knows(turn, id), id).toBe(true)
+      expect(await store.knows(turn, 'p2')).toBe(false)
+      await store.addBackground(
+        turn,
+        [...known, 'p2', 'p2'].map(id => sketchBackground(id)),
+      )
+      expect(await recallIds(store, turn)).toEqual(['p1', 'm1', 'answer to m1', 'p2'])
+    }),
+  )
+  test(
+    'what is known in another thread is new in this one',
+    withStore(open, async ({ store }) => {
+      const first = await leaseNew(store, 'm1', 't')
+      await store.addBackground(first, [sketchBackground('p1')])
+      await store.commit(first, sayNothing())
+      const turn = await leaseNew(store, 'm2', 'u')
+      expect(await store.knows(turn, 'p1')).toBe(false)
+      expect(await store.knows(turn, 'm1')).toBe(false)
+      await store.addBackground(turn, [sketchBackground('p1')])
+      expect(await recallIds(store, turn)).toEqual(['p1'])
+      expect(await store.knows(turn, 'p1')).toBe(true)
+    }),
+  )
+  test(
+    'after a crash it is there once, and the turn that is taken up again may bring it once more',
+    withStore(open, async under => {
+      if (!under.reopen) return
+      const turn = await leaseNew(under.store, 'm1')
+      await under.store.addBackground(turn, [sketchBackground('p1'), sketchBackground('p2', { isQuoted: true })])
+      const store = await under.reopen()
+      under.advance(leaseMs)
+      try {
+        const again = await leaseOnlyTurn(store)
+        await store.addBackground(
+          again,
+          ['p1', 'p2', 'p3'].map(id => sketchBackground(id)),
+        )
+        expect(await recallIds(store, again)).toEqual(['p1', 'p2', 'p3'])
+      } finally {
+        await store.close()
+      }
+    }),
+  )
+  test(
+    'a turn whose lease is lost, or that is over, adds nothing: what an agent was shown stays as it was',
+    withStore(open, async ({ store, advance }) => {
+      const lost = await leaseNew(store, 'm1')
+      advance(leaseMs)
+      const turn = await leaseOnlyTurn(store)
+      await expect(store.addBackground(lost, [sketchBackground('p1')])).rejects.toMatchObject({ name: 'LeaseLost' })
+      await store.commit(turn, sketchAnswer(turn, 'hello'))
+      await expect(store.addBackground(turn, [sketchBackground('p1')])).rejects.toMatchObject({ name: 'LeaseLost' })
+      expect(await recallIds(store, turn)).toEqual([])
+    }),
+  )
+}
+
+function describeNames(open: OpenStore): void {
+  const replyTo = (id: string, agent = 'echo') =>
+    sketchIntake(`reply to ${id}`, { agent, ...inThread('elsewhere', { thread: { references: [id] } }) })
+  test(
+    'a later reply to it comes to its thread; a reply to what was only quoted does not',
+    withStore(open, async ({ store }) => {
+      const turn = await leaseNew(store, 'm1')
+      await store.addBackground(turn, [sketchBackground('p1'), sketchBackground('q1', { isQuoted: true })])
+      await store.commit(turn, sayNothing())
+      await store.admit(replyTo('p1'), 'c')
+      await store.admit(replyTo('q1'), 'c')
+      const threads = (await leaseTurns(store)).map(({ thread, content }) => [content.id, thread === turn.thread])
+      expect(Object.fromEntries(threads)).toEqual({ 'reply to p1': true, 'reply to q1': false })
+    }),
+  )
+  test(
+    'it takes no name from another thread, and gives none to another agent',
+    withStore(open, async ({ store }) => {
+      const first = await leaseNew(store, 'm1', 't')
+      await store.commit(first, sayNothing())
+      const second = await leaseNew(store, 'm2', 'u')
+      await store.addBackground(second, [sketchBackground('m1'), sketchBackground('p1')])
+      await store.commit(second, sayNothing())
+      await store.admit(replyTo('m1'), 'c')
+      expect((await leaseOnlyTurn(store)).thread).toBe(first.thread)
+      await store.admit(replyTo('p1', 'help'), 'c')
+      expect((await leaseOnlyTurn(store)).thread).not.toBe(second.thread)
+    }),
+  )
+}
+
+function describeTakenBack(open: OpenStore): void {
+  const forget = (store: Store, author = bob, object = 'p1') =>
+    store.withdraw('a2a', [{ kind: 'forget', author, object }])
+  test(
+    'its author takes it back from every thread, and it does not come again',
+    withStore(open, async ({ store, advance }) => {
+      const first = await leaseNew(store, 'm1', 't')
+      await store.addBackground(first, [sketchBackground('p1'), sketchBackground('p2')])
+      const second = await leaseNew(store, 'm2', 'u')
+      await store.addBackground(second, [sketchBackground('p1', { isQuoted: true })])
+      await forget(store, 'mallory')
+      expect(await recallIds(store, first)).toEqual(['p1', 'p2'])
+      await forget(store)
+      advance(withdrawalMemoryMs)
+      const late = await store.leaseTurns({ holder: 'worker', limit: 9, leaseMs })
+      for (const turn of late) await store.addBackground(turn, [sketchBackground('p1')])
+      expect(late).toHaveLength(2)
+      expect(await recallIds(store, first)).toEqual(['p2'])
+      expect(await recallIds(store, second)).toEqual([])
+    }),
+  )
+  test(
+    'what was taken back before it came is passed over',
+    withStore(open, async ({ store }) => {
+      await forget(store)
+      const turn = await leaseNew(store, 'm1')
+      await store.addBackground(turn, [sketchBackground('p1'), sketchBackground('p2')])
+      expect(await recallIds(store, turn)).toEqual(['p2'])
+    }),
+  )
+  test(
+    'an author that is gone leaves none, however much there was; that of others stays',
+    withStore(open, async ({ store }) => {
+      const turn = await leaseNew(store, 'm1')
+      const many = Array.from({ length: 450 }, (_, at) => sketchBackground(`p${at}`))
+      await store.addBackground(turn, [...many, sketchBackground('other', { principal: 'https://peer.test/eve' })])
+      await store.withdraw('a2a', [{ kind: 'forget_peer', peer: bob }])
+      expect(await recallIds(store, turn)).toEqual(['other'])
+    }),
+  )
+}

@@ -1,0 +1,217 @@
+import { createHash } from 'node:crypto'
+import type { Authorship, Store, Turn } from '@postern/core'
+import { LeaseLost, maxAborts } from '@postern/core'
+import { describe, expect, test } from 'vitest'
+import { sketchProvenSender } from '../setup/proven-sender.ts'
+import type { IntakeSketch, OpenStore } from '../setup/under-test.ts'
+import {
+  inThread,
+  leaseOnlyTurn,
+  leaseTurns,
+  messageIdsOf,
+  sayNothing,
+  sketchAnswer,
+  sketchIntake,
+  withStore,
+} from '../setup/under-test.ts'
+
+export function editContract(open: OpenStore): void {
+  describe('edits and deletes of what is not yet answered', () => {
+    describeEdits(open)
+    describeMergedEdits(open)
+    describeDeletes(open)
+  })
+}
+
+const ada = 'https://peer.test/ada'
+const sender = sketchProvenSender('ada')
+const words = ({ content }: Turn) => content.parts.map(part => (part.kind === 'text' ? part.content : part.kind))
+const note = (object = 'note'): Authorship => ({ author: ada, object })
+
+function byAda(id: string, sketch: IntakeSketch = {}, object = 'note') {
+  const { message, ...rest } = sketch
+  return sketchIntake(id, inThread('t', { authorship: note(object), ...rest, message: { sender, ...message } }))
+}
+
+function editOf(id: string, text: string, sketch: IntakeSketch = {}, object = 'note') {
+  const parts = [{ kind: 'text', mime: 'text/plain', content: text } as const]
+  return byAda(id, { ...sketch, message: { kind: 'edit', in_reply_to: object, parts, ...sketch.message } }, object)
+}
+
+function forget(store: Store, object = 'note'): Promise<void> {
+  return store.withdraw('a2a', [{ kind: 'forget', ...note(object) }])
+}
+
+function describeEdits(open: OpenStore): void {
+  test(
+    'of a message that waits its agent reads the newest words, once, and no turn is added',
+    withStore(open, async ({ store }) => {
+      const { message } = await store.admit(byAda('m1', { flags: ['odd'] }), 'c')
+      const edit = editOf('e1', 'better', { target: { answerTo: 'e1' }, flags: ['hidden_text'] })
+      expect(await store.admit(edit, 'c')).toMatchObject({ outcome: 'accepted' })
+      await store.admit(editOf('e2', 'best', { target: { answerTo: 'e2' } }), 'c')
+      const turn = await leaseOnlyTurn(store)
+      expect(turn).toMatchObject({ message, revision: 2, attempt: 1, target: { answerTo: 'e2' } })
+      expect(turn.content).toMatchObject({ id: 'm1', thread_id: 't', raw: { id: 'e2' } })
+      expect(turn.content.kind).toBeUndefined()
+      expect(turn.flags).toEqual(['odd', 'hidden_text', 'edited'])
+      expect(words(turn)).toEqual(['best'])
+      await store.commit(turn, sketchAnswer(turn, 'done'))
+      expect(await leaseTurns(store)).toEqual([])
+      expect(await store.findMessage('e1')).toMatchObject({ state: 'ignored', flags: ['hidden_text', 'edit_applied'] })
+      const { message: next } = await store.admit(byAda('m2', {}, 'other'), 'c')
+      const history = await store.readHistory({ thread: turn.thread, before: next, head: 9, tail: 9 })
+      expect(history.map(entry => entry.parts[0])).toMatchObject([{ content: 'best' }, { content: 'done' }])
+    }),
+  )
+  test(
+    'of one that is being answered the run is broken off, and its turn comes again with the new words',
+    withStore(open, async ({ store }) => {
+      const { message } = await store.admit(byAda('m1'), 'c')
+      const old = await leaseOnlyTurn(store)
+      const notices: unknown[] = []
+      store.listen(`message:${message}`, notice => notices.push(notice))
+      await store.admit(editOf('e1', 'better'), 'c')
+      expect(notices).toEqual([{ kind: 'edited' }])
+      expect((await store.count()).messages).toMatchObject({ received: 1, working: 0, ignored: 1 })
+      const turn = await leaseOnlyTurn(store)
+      expect(turn).toMatchObject({ message, attempt: 1, crashes: 0, revision: 1 })
+      expect(words(turn)).toEqual(['better'])
+      await expect(store.commit(old, sketchAnswer(old, 'late', ['x']))).rejects.toThrow(LeaseLost)
+      await expect(store.renew(old, 9)).rejects.toThrow(LeaseLost)
+      await store.commit(turn, sketchAnswer(turn, 'in time', ['x']))
+      expect(await store.listDeliveries({ limit: 9 })).toHaveLength(1)
+    }),
+  )
+  test(
+    'of one that is answered it is a message of its own, whose words may change in turn',
+    withStore(open, async ({ store }) => {
+      await store.admit(byAda('m1'), 'c')
+      const turn = await leaseOnlyTurn(store)
+      await store.commit(turn, sketchAnswer(turn, 'done'))
+      await store.admit(editOf('e1', 'better'), 'c')
+      await store.admit(editOf('e2', 'best'), 'c')
+      const edit = await leaseOnlyTurn(store)
+      expect(edit.content).toMatchObject({ id: 'e1', kind: 'edit', in_reply_to: 'note' })
+      expect(words(edit)).toEqual(['best'])
+      await store.commit(edit, sayNothing())
+      expect(await leaseTurns(store)).toEqual([])
+    }),
+  )
+  test(
+    'nobody changes the words of others, and what is kept from the agent changes nothing',
+    withStore(open, async ({ store }) => {
+      await store.admit(byAda('m1'), 'c')
+      await store.admit({ ...editOf('forged', 'evil'), authorship: { author: 'mallory', object: 'note' } }, 'c')
+      await store.admit(editOf('kept', 'to everybody', { disposition: 'keep' }), 'c')
+      await store.admit({ ...editOf('other agent', 'elsewhere'), agent: 'help' }, 'c')
+      const turn = (await leaseTurns(store)).find(({ content }) => content.id === 'm1')
+      expect(turn && words(turn)).toEqual(['words of m1'])
+    }),
+  )
+  test(
+    'a flood of edits breaks so many runs off and no more: the last one comes behind the answer',
+    withStore(open, async ({ store }) => {
+      await store.admit(byAda('m1'), 'c')
+      const runs: Turn[] = []
+      for (let at = 0; at < 50; at += 1) {
+        runs.push(...(await leaseTurns(store)))
+        await store.admit(editOf(`e${at}`, `words ${at}`), 'c')
+      }
+      expect(runs.map(words)).toEqual([
+        ['words of m1'],
+        ...Array.from({ length: maxAborts }, (_, at) => [`words ${at}`]),
+      ])
+      const last = runs.at(-1)
+      if (last) await store.commit(last, sketchAnswer(last, 'at last'))
+      const edit = await leaseOnlyTurn(store)
+      expect([edit.content.kind, words(edit)]).toEqual(['edit', ['words 49']])
+      await store.commit(edit, sayNothing())
+      expect(await leaseTurns(store)).toEqual([])
+    }),
+  )
+  test(
+    'bytes that only the old words named are gone',
+    withStore(open, async ({ store }) => {
+      const blobOf = (text: string) => {
+        const bytes = new TextEncoder().encode(text)
+        return { digest: createHash('sha256').update(bytes).digest('hex'), bytes }
+      }
+      const fileOf = ({ digest }: { digest: string }) =>
+        ({ kind: 'file', bytes_ref: { kind: 'content_addressed', algo: 'sha256', digest } }) as const
+      const [old, fresh] = [blobOf('old'), blobOf('new')]
+      await store.admit(byAda('m1', { blobs: [old], message: { parts: [fileOf(old)] } }), 'c')
+      await store.admit(editOf('e1', '', { blobs: [fresh], message: { parts: [fileOf(fresh)] } }), 'c')
+      expect([await store.findBlob(old.digest), await store.findBlob(fresh.digest)]).toMatchObject([undefined, fresh])
+      await forget(store)
+      expect(await store.findBlob(fresh.digest)).toBeUndefined()
+    }),
+  )
+}
+
+const lane = { mode: 'merge' } as const
+
+async function mergeThree(store: Store): Promise<Turn> {
+  for (const id of ['m1', 'm2', 'm3']) await store.admit(byAda(id, { lane }, id), 'c')
+  return leaseOnlyTurn(store)
+}
+
+function describeMergedEdits(open: OpenStore): void {
+  test(
+    'an edit of one of several messages that are answered together brings all of them again',
+    withStore(open, async ({ store }) => {
+      const old = await mergeThree(store)
+      await store.admit(editOf('e1', 'better', { lane }, 'm1'), 'c')
+      const turn = await leaseOnlyTurn(store)
+      expect(words(turn)).toEqual(['better', 'words of m2', 'words of m3'])
+      expect(turn).toMatchObject({ message: old.message, merged: old.merged, revision: 1 })
+      await expect(store.commit(old, sayNothing())).rejects.toThrow(LeaseLost)
+      await store.commit(turn, sayNothing())
+      expect((await store.count()).messages).toMatchObject({ ignored: 4, working: 0, received: 0 })
+    }),
+  )
+  test(
+    'one that speaks before others now than it did is answered apart from them',
+    withStore(open, async ({ store }) => {
+      await mergeThree(store)
+      await store.admit(editOf('e2', 'secret', { lane, audience: 'direct' }, 'm2'), 'c')
+      const seen: (readonly string[])[] = []
+      for (let count = 0; count < 3; count += 1) {
+        const turn = await leaseOnlyTurn(store)
+        seen.push(words(turn))
+        await store.commit(turn, sayNothing())
+      }
+      expect(seen).toEqual([['words of m1'], ['secret'], ['words of m3']])
+      expect((await store.count()).messages).toMatchObject({ ignored: 4, working: 0, received: 0 })
+    }),
+  )
+  test.each([
+    ['first', 'm1', ['words of m2', 'words of m3']],
+    ['last', 'm3', ['words of m1', 'words of m2']],
+  ])('when the %s of them is taken back, the others are answered without it', async (_which, object, left) => {
+    await withStore(open, async ({ store }) => {
+      const old = await mergeThree(store)
+      await forget(store, object)
+      const turn = await leaseOnlyTurn(store)
+      expect(words(turn)).toEqual(left)
+      await expect(store.commit(old, sketchAnswer(old, 'late'))).rejects.toThrow(LeaseLost)
+      await store.commit(turn, sketchAnswer(turn, 'in time'))
+      expect((await store.count()).messages).toMatchObject({ failed: 1, answered: 2, working: 0, received: 0 })
+      expect(await store.findMessage(object)).toMatchObject({ state: 'failed', flags: ['deleted'], response: null })
+    })()
+  })
+}
+
+function describeDeletes(open: OpenStore): void {
+  test(
+    'what is taken back while it waits is never given to its agent, its edits neither',
+    withStore(open, async ({ store }) => {
+      await store.admit(byAda('m1'), 'c')
+      await store.admit(editOf('e1', 'better'), 'c')
+      await store.admit(byAda('m2', {}, 'other'), 'c')
+      await forget(store)
+      expect(messageIdsOf(await leaseTurns(store))).toEqual(['m2'])
+      expect(JSON.stringify([await store.findMessage('m1'), await store.findMessage('e1')])).not.toContain('better')
+    }),
+  )
+}

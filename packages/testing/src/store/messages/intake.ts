@@ -1,0 +1,166 @@
+import type { Intake } from '@postern/core'
+import { describe, expect, test } from 'vitest'
+import type { OpenStore } from '../setup/under-test.ts'
+import {
+  admitAll,
+  leaseDeliveries,
+  leaseOnlyTurn,
+  leaseTurns,
+  sketchIntake,
+  toDeliveryPlan,
+  withStore,
+} from '../setup/under-test.ts'
+
+export function intakeContract(open: OpenStore): void {
+  describe('intake', () => {
+    describeDuplicates(open)
+    describeRaw(open)
+    describeDispositions(open)
+    test(
+      'refuse() never throws, and what it remembers is listed newest first and page by page',
+      withStore(open, async ({ store }) => {
+        const refusals = ['malformed', 'expired', 'forbidden'].map(code => ({
+          at: '2026-01-01T00:00:00.000Z',
+          via: 'email' as const,
+          from: '192.0.2.1',
+          code,
+          reason: `Cannot take mail: ${code}`,
+        }))
+        for (const refusal of refusals) expect(store.refuse(refusal)).toBeUndefined()
+        const [newest, second] = await store.listRefusals({ limit: 2 })
+        expect([newest, second]).toEqual([
+          { ...refusals[2], place: expect.any(Number) },
+          { ...refusals[1], place: expect.any(Number) },
+        ])
+        expect(await store.listRefusals({ limit: 9, after: second?.place as number })).toMatchObject([
+          refusals[0] as object,
+        ])
+        expect((await store.count()).refusals).toBe(3)
+      }),
+    )
+    test(
+      'refuse() stays bounded when flooded, and still counts',
+      withStore(open, async ({ store }) => {
+        const refusal = { at: 'now', via: 'a2a' as const, from: 'x', code: 'unsigned', reason: 'Cannot verify' }
+        for (let count = 0; count < 5_000; count++) store.refuse(refusal)
+        expect((await store.count()).refusals).toBe(5_000)
+        expect((await store.listRefusals({ limit: 10_000 })).length).toBeLessThan(5_000)
+      }),
+    )
+  })
+}
+
+function describeDuplicates(open: OpenStore): void {
+  test(
+    'admit() accepts a message once and answers it again like the first time',
+    withStore(open, async ({ store }) => {
+      const first = await store.admit(sketchIntake('m1'), 'c1')
+      expect(first).toMatchObject({ outcome: 'accepted', message: expect.any(Number) })
+      const again = await store.admit(sketchIntake('m1'), 'c2')
+      expect(again).toMatchObject({ outcome: 'duplicate', message: first.message })
+      await store.admit(sketchIntake('m1'), 'c3')
+      expect(await leaseTurns(store)).toHaveLength(1)
+      expect(await store.findMessage('m1')).toMatchObject({ duplicates: 2, correlation_id: 'c1' })
+    }),
+  )
+  test(
+    'admit() accepts exactly one of many at once',
+    withStore(open, async ({ store }) => {
+      const admitted = await Promise.all(Array.from({ length: 40 }, () => store.admit(sketchIntake('m1'), 'c')))
+      expect(admitted.filter(({ outcome }) => outcome === 'accepted')).toHaveLength(1)
+      expect(new Set(admitted.map(({ message }) => message)).size).toBe(1)
+      expect(await store.findMessage('m1')).toMatchObject({ duplicates: 39 })
+    }),
+  )
+  test(
+    'a duplicate key means something within one channel and one agent',
+    withStore(open, async ({ store }) => {
+      const others = [{}, { agent: 'help' }, { message: { received_via: 'email' as const } }]
+      const admitted = await Promise.all(others.map(other => store.admit(sketchIntake('m1', other), 'c')))
+      expect(admitted.map(({ outcome }) => outcome)).toEqual(['accepted', 'accepted', 'accepted'])
+    }),
+  )
+  test(
+    'the same key with another fingerprint is a conflict and writes nothing',
+    withStore(open, async ({ store }) => {
+      const { message } = await store.admit(sketchIntake('m1', { fingerprint: 'a' }), 'c')
+      expect(await store.admit(sketchIntake('m1', { fingerprint: 'a' }), 'c')).toMatchObject({ outcome: 'duplicate' })
+      const other = sketchIntake('m2', {
+        fingerprint: 'b',
+        duplicateKey: 'key of m1',
+        deliveries: [toDeliveryPlan('x')],
+      })
+      expect(await store.admit(other, 'c')).toMatchObject({ outcome: 'conflict', message })
+      expect(await store.findMessage('m2')).toBeUndefined()
+      expect(await store.findMessage('m1')).toMatchObject({ duplicates: 1 })
+      expect(await store.listMessages({ limit: 9 })).toHaveLength(1)
+      expect(await leaseDeliveries(store)).toEqual([])
+      await store.admit(sketchIntake('m3'), 'c')
+      expect(await store.admit(sketchIntake('m3', { fingerprint: 'c' }), 'c')).toMatchObject({ outcome: 'duplicate' })
+    }),
+  )
+}
+
+const rawForms: readonly (readonly [string, Intake['raw'], unknown])[] = [
+  ['JSON', { bytes: Buffer.from('{"a":[1,"é"]}'), form: 'json' }, { a: [1, 'é'] }],
+  ['UTF-8 text', { bytes: Buffer.from('Subject: é\r\n\r\nü'), form: 'text' }, 'Subject: é\r\n\r\nü'],
+  ['text that is no UTF-8', { bytes: Buffer.from([0x61, 0xe9, 0x0d]), form: 'text' }, 'aé\r'],
+  ['nothing', { bytes: new Uint8Array(), form: 'text' }, ''],
+  ['a large text', { bytes: Buffer.alloc(200_000, 'x'), form: 'text' }, 'x'.repeat(200_000)],
+]
+
+function describeRaw(open: OpenStore): void {
+  test.each(rawForms)('raw comes back as it arrived: %s', (_, raw, expected) =>
+    withStore(open, async ({ store }) => {
+      await store.admit(sketchIntake('m1', { raw }), 'c')
+      const { content } = await leaseOnlyTurn(store)
+      expect(Object.keys(content)).toContain('raw')
+      expect(content.raw).toEqual(expected)
+      expect(content.raw).toBe(content.raw)
+      expect((await store.findMessage('m1'))?.message.raw).toEqual(expected)
+    })(),
+  )
+  test(
+    'blobs are kept once by their digest and found by it',
+    withStore(open, async ({ store }) => {
+      const blob = { digest: 'ab'.repeat(32), bytes: Buffer.from('picture'), mime: 'image/png' }
+      const [one, two] = ['m1', 'm2'].map(id => sketchIntake(id, { blobs: [blob] }))
+      await admitAll(store, [one as Intake, two as Intake])
+      const found = await store.findBlob(blob.digest)
+      expect(found).toMatchObject({ digest: blob.digest, mime: 'image/png' })
+      expect(Buffer.from(found?.bytes ?? [])).toEqual(blob.bytes)
+      expect(await store.findBlob('cd'.repeat(32))).toBeUndefined()
+    }),
+  )
+}
+
+function describeDispositions(open: OpenStore): void {
+  test(
+    'a message to keep is shown to the operator and to nobody else',
+    withStore(open, async ({ store }) => {
+      const kept = sketchIntake('m1', { disposition: 'keep', flags: ['dmarc-quarantine'], message: { thread_id: 't' } })
+      await store.admit(kept, 'c')
+      expect(await leaseTurns(store)).toEqual([])
+      expect(await store.findMessage('m1')).toMatchObject({
+        state: 'ignored',
+        flags: ['dmarc-quarantine'],
+        response: null,
+      })
+      await store.admit(sketchIntake('m2', { message: { thread_id: 't' } }), 'c')
+      const turn = await leaseOnlyTurn(store)
+      const request = { thread: turn.thread, before: turn.message + 1_000, head: 9, tail: 9 }
+      expect((await store.readHistory(request)).map(({ nativeId }) => nativeId)).toEqual(['m2'])
+    }),
+  )
+  test(
+    'handshakes go out with the acceptance itself, without a response, also for a message to keep',
+    withStore(open, async ({ store }) => {
+      const handshake = { disposition: 'keep' as const, deliveries: [toDeliveryPlan('https://peer.test/inbox')] }
+      await store.admit(sketchIntake('follow', handshake), 'c1')
+      const [delivery] = await leaseDeliveries(store)
+      expect(delivery).toMatchObject({ to: 'https://peer.test/inbox', target: { inbox: 'https://peer.test/inbox' } })
+      expect(delivery).toMatchObject({ agent: 'echo', via: 'a2a', correlationId: 'c1', message: { id: 'follow' } })
+      expect(delivery?.response).toBeUndefined()
+    }),
+  )
+}

@@ -1,0 +1,237 @@
+import type { Entry, Part, Store } from '@postern/core'
+import { describe, expect, test } from 'vitest'
+import type { IntakeSketch, OpenStore } from '../setup/under-test.ts'
+import { inThread, leaseOnlyTurn, sketchAnswer, sketchIntake, sketchResponse, withStore } from '../setup/under-test.ts'
+
+export function lookupContract(open: OpenStore): void {
+  describe('look-ups', () => {
+    describeHistory(open)
+    describeConversationOrder(open)
+    describeSecrets(open)
+    describeResponses(open)
+    describeResponseContext(open)
+  })
+}
+
+/** `count` messages of one thread, each answered; the number of each. */
+async function talk(store: Store, count: number): Promise<{ thread: number; numbers: readonly number[] }> {
+  const numbers: number[] = []
+  let thread = 0
+  for (let index = 1; index <= count; index++) {
+    await store.admit(sketchIntake(`m${index}`, inThread('t')), 'c')
+    const turn = await leaseOnlyTurn(store)
+    await store.commit(turn, sketchAnswer(turn, `answer ${index}`))
+    numbers.push(turn.message)
+    thread = turn.thread
+  }
+  return { thread, numbers }
+}
+
+function idsSaid(entries: readonly Entry[]): readonly (string | undefined)[] {
+  return entries.map(({ nativeId }) => nativeId?.replace('answer to m', 'a'))
+}
+
+function describeHistory(open: OpenStore): void {
+  test(
+    'readHistory() gives both ends of a thread without repeats, oldest first',
+    withStore(open, async ({ store }) => {
+      const { thread, numbers } = await talk(store, 4)
+      const read = async (head: number, tail: number, before = (numbers[3] ?? 0) + 1_000) =>
+        idsSaid(await store.readHistory({ thread, before, head, tail }))
+      expect(await read(2, 3)).toEqual(['m1', 'a1', 'a3', 'm4', 'a4'])
+      expect(await read(5, 6)).toEqual(['m1', 'a1', 'm2', 'a2', 'm3', 'a3', 'm4', 'a4'])
+      expect(await read(0, 1)).toEqual(['a4'])
+      expect(await read(1, 0)).toEqual(['m1'])
+      expect(await read(0, 0)).toEqual([])
+      expect(await read(1, 1, numbers[2])).toEqual(['m1', 'a2'])
+      expect(await read(9, 9, numbers[0])).toEqual([])
+    }),
+  )
+  test(
+    'an entry says who spoke, what, when, and under which id',
+    withStore(open, async ({ store }) => {
+      const { thread, numbers } = await talk(store, 2)
+      const [said, answered] = await store.readHistory({ thread, before: numbers[1] ?? 0, head: 9, tail: 9 })
+      expect(said).toMatchObject({
+        nativeId: 'm1',
+        role: 'user',
+        author: { address: '@ada@peer.test', display_name: 'Ada' },
+      })
+      expect(said?.parts).toEqual([{ kind: 'text', mime: 'text/plain', content: 'words of m1' }])
+      expect(answered).toMatchObject({
+        nativeId: 'answer to m1',
+        role: 'assistant',
+        author: { address: '@echo@agents.test' },
+      })
+      expect([said?.at, answered?.at]).toEqual(['2026-01-01T00:00:00.000Z', '2026-01-02T00:00:00.000Z'])
+      expect(answered?.seq).toBeGreaterThan(said?.seq ?? Number.POSITIVE_INFINITY)
+      expect(new Set([said?.entryId, answered?.entryId]).size).toBe(2)
+    }),
+  )
+  test(
+    'in a thread for everybody an answer to some only was given, but its words are not recalled',
+    withStore(open, async ({ store }) => {
+      const scopes = ['public', 'a.test'] as const
+      const recalled: string[] = []
+      for (const scope of scopes) {
+        await store.admit(sketchIntake(`m of ${scope}`, inThread('t', { thread: { scope } })), 'c')
+        const turn = await leaseOnlyTurn(store)
+        const response = { ...sketchResponse(turn, 'secret'), visibility: 'direct' as const }
+        await store.commit(turn, { response, deliveries: [] })
+        const entries = await store.readHistory({ thread: turn.thread, before: turn.message + 9, head: 1, tail: 9 })
+        recalled.push(JSON.stringify(entries.map(({ parts }) => parts)))
+        expect(entries.map(({ role }) => role)).toEqual(['user', 'assistant'])
+      }
+      expect(recalled.map(text => text.includes('secret'))).toEqual([false, true])
+    }),
+  )
+  test(
+    'a failed answer was said, and a waiting message belongs to the past of the next one',
+    withStore(open, async ({ store }) => {
+      await store.admit(sketchIntake('m1', inThread('t')), 'c')
+      const turn = await leaseOnlyTurn(store)
+      await store.commit(turn, { response: sketchResponse(turn, 'sorry', 'failed'), deliveries: [], error: 'broke' })
+      await store.admit(sketchIntake('m2', inThread('t')), 'c')
+      const { message } = await store.admit(sketchIntake('m3', inThread('t')), 'c')
+      const entries = await store.readHistory({ thread: turn.thread, before: message, head: 9, tail: 9 })
+      expect(idsSaid(entries)).toEqual(['m1', 'a1', 'm2'])
+    }),
+  )
+}
+
+function describeConversationOrder(open: OpenStore): void {
+  test(
+    'an answer follows the message it answers, even if the next message was waiting already',
+    withStore(open, async ({ store }) => {
+      for (const id of ['m1', 'm2', 'm3']) await store.admit(sketchIntake(id, inThread('t')), 'c')
+      const first = await leaseOnlyTurn(store)
+      await store.commit(first, sketchAnswer(first, 'one'))
+      const second = await leaseOnlyTurn(store)
+      const before = { thread: second.thread, head: 1, tail: 9 }
+      expect(idsSaid(await store.readHistory({ ...before, before: second.message }))).toEqual(['m1', 'a1'])
+      await store.commit(second, sketchAnswer(second, 'two'))
+      const third = await leaseOnlyTurn(store)
+      expect(idsSaid(await store.readHistory({ ...before, before: third.message }))).toEqual(['m1', 'a1', 'm2', 'a2'])
+    }),
+  )
+}
+
+function describeSecrets(open: OpenStore): void {
+  test(
+    'secret() is made once, whoever asks at the same time',
+    withStore(open, async ({ store }) => {
+      let made = 0
+      const make = async () => `secret ${++made}`
+      const secrets = await Promise.all(Array.from({ length: 10 }, () => store.secret('key', make)))
+      expect(new Set(secrets)).toEqual(new Set(['secret 1']))
+      expect(made).toBe(1)
+      expect(await store.secret('key', make)).toBe('secret 1')
+      expect(await store.secret('other key', make)).not.toBe('secret 1')
+    }),
+  )
+  test(
+    'secret() stores nothing when making fails, and can be asked again',
+    withStore(open, async ({ store }) => {
+      await expect(store.secret('key', () => Promise.reject(new Error('no entropy')))).rejects.toThrow('no entropy')
+      expect(await store.secret('key', async () => 'second try')).toBe('second try')
+    }),
+  )
+  test(
+    'hasSecret() tells which are stored, and makes none',
+    withStore(open, async ({ store }) => {
+      await store.secret('key', async () => 'made')
+      expect([await store.hasSecret('key'), await store.hasSecret('other key')]).toEqual([true, false])
+      expect(await store.secret('other key', async () => 'made later')).toBe('made later')
+    }),
+  )
+}
+
+function describeResponses(open: OpenStore): void {
+  test(
+    'findResponse() gives a response of ours with what it answered',
+    withStore(open, async ({ store }) => {
+      await talk(store, 1)
+      const found = await store.findResponse('answer to m1')
+      expect(found).toMatchObject({ agent: 'echo', target: { answerTo: 'm1' }, message: { id: 'm1', thread_id: 't' } })
+      expect(found?.response).toMatchObject({
+        id: 'answer to m1',
+        status: 'completed',
+        parts: [{ content: 'answer 1' }],
+      })
+      expect(await store.findResponse('m1')).toBeUndefined()
+      expect(await store.findResponse('nothing')).toBeUndefined()
+    }),
+  )
+  test(
+    'listResponses() gives those of one agent and channel, newest first, page by page',
+    withStore(open, async ({ store }) => {
+      await talk(store, 3)
+      const first = await store.listResponses({ agent: 'echo', via: 'a2a', limit: 2 })
+      expect(first.map(({ message }) => message.id)).toEqual(['m3', 'm2'])
+      const after = first.at(-1)?.place ?? 0
+      const second = await store.listResponses({ agent: 'echo', via: 'a2a', limit: 2, after })
+      expect(second).toMatchObject([{ response: { id: 'answer to m1' }, target: { answerTo: 'm1' } }])
+      expect(await store.listResponses({ agent: 'echo', via: 'email', limit: 2 })).toEqual([])
+      expect(await store.listResponses({ agent: 'help', via: 'a2a', limit: 2 })).toEqual([])
+    }),
+  )
+}
+
+/** Words of an author, which may be edited and taken back. */
+function authored(object: string, message: IntakeSketch['message'] = {}, rest: IntakeSketch = {}): IntakeSketch {
+  return inThread('t', { ...rest, authorship: { author: 'https://peer.test/ada', object }, message })
+}
+
+const reply = { in_reply_to: 'answer to m1' }
+
+/** A message, its answer that everybody may read, and two replies to it, of which the first is answered. */
+async function converse(store: Store): Promise<void> {
+  await store.admit(sketchIntake('m1', authored('o1')), 'c')
+  const turn = await leaseOnlyTurn(store)
+  await store.commit(turn, sketchAnswer(turn, 'first', [], { aliases: ['answer to m1'], isListed: true }))
+  await store.admit(sketchIntake('m2', authored('o2', reply)), 'c')
+  const second = await leaseOnlyTurn(store)
+  await store.commit(second, sketchAnswer(second, 'second', [], { isListed: true }))
+  await store.admit(sketchIntake('m3', authored('o3', reply)), 'c')
+  const third = await leaseOnlyTurn(store)
+  await store.commit(third, sketchAnswer(third, 'third'))
+}
+
+const context = { names: ['answer to m1'], limit: 9 }
+
+function describeResponseContext(open: OpenStore): void {
+  test(
+    'readResponseContext() gives what a response answers, and what answers it with the answers everybody may read',
+    withStore(open, async ({ store }) => {
+      await converse(store)
+      await store.admit(sketchIntake('m4', authored('o4', { in_reply_to: 'answer to m2' })), 'c')
+      const found = await store.readResponseContext('answer to m1', context)
+      expect(found.answered).toMatchObject({ message: { id: 'm1' }, target: { answerTo: 'm1' } })
+      expect(found.replies).toMatchObject([
+        { message: { id: 'm2' }, response: 'answer to m2' },
+        { message: { id: 'm3' } },
+      ])
+      expect(found.replies[1]?.response).toBeUndefined()
+      expect((await store.readResponseContext('answer to m1', { ...context, limit: 1 })).replies).toHaveLength(1)
+      expect(await store.readResponseContext('unknown', context)).toEqual({ replies: [] })
+    }),
+  )
+  test(
+    'readResponseContext() gives the words of the latest edit, and nothing that was taken back or kept',
+    withStore(open, async ({ store }) => {
+      await converse(store)
+      const parts: Part[] = [{ kind: 'text', mime: 'text/plain', content: 'reworded' }]
+      const edit = { kind: 'edit', in_reply_to: 'o2', parts } as const
+      await store.admit(sketchIntake('edit of m2', authored('o2', edit)), 'c')
+      await store.admit(sketchIntake('m4', authored('o4', reply, { disposition: 'keep' })), 'c')
+      const withdrawals = ['o1', 'o3'].map(
+        object => ({ kind: 'forget', author: 'https://peer.test/ada', object }) as const,
+      )
+      await store.withdraw('a2a', withdrawals)
+      const found = await store.readResponseContext('answer to m1', context)
+      expect(found.answered).toBeUndefined()
+      expect(found.replies).toMatchObject([{ message: { parts }, response: 'answer to m2' }])
+      expect(found.replies).toHaveLength(1)
+    }),
+  )
+}

@@ -1,0 +1,91 @@
+import type { Intake, Store } from '@postern/core'
+import { defaultLoopLimits, guardLoops } from '@postern/core'
+import { describe, expect, test } from 'vitest'
+import type { IntakeSketch, OpenStore } from '../setup/under-test.ts'
+import { inThread, sketchIntake, withStore } from '../setup/under-test.ts'
+
+const text = (content: string) => [{ kind: 'text', mime: 'text/plain', content } as const]
+const fromAgent = { flags: ['from_agent'] } satisfies IntakeSketch
+const minute = 60_000
+
+/** Admits it, and says whether it has a turn, and its flags. */
+async function admit(store: Store, intake: Intake): Promise<readonly [boolean, readonly string[]]> {
+  const { message } = await store.admit(intake, 'c')
+  const { state, flags } = (await store.findMessage(`#${message}`)) ?? { state: 'ignored', flags: ['lost'] }
+  return [state !== 'ignored', flags]
+}
+
+/** Words that have nothing to do with each other. */
+const other = (n: number) =>
+  text(['one', 'two', 'three'].map(word => `${word}${String.fromCharCode(97 + n)}`).join(' '))
+
+export function loopContract(open: OpenStore): void {
+  describe('loops', () => {
+    test(
+      'an agent that says the same for the fourth time in a thread is kept back; elsewhere it is not',
+      withStore(open, async ({ store, now }) => {
+        const guarded = guardLoops(store, defaultLoopLimits)
+        const received_at = new Date(now()).toISOString()
+        const say = (id: string, thread: string, words: string) =>
+          admit(
+            guarded,
+            sketchIntake(id, inThread(thread, { ...fromAgent, message: { parts: text(words), received_at } })),
+          )
+        for (const id of ['m1', 'm2', 'm3']) {
+          expect(await say(id, 't', `out of office, ticket ${id}`)).toEqual([true, ['from_agent']])
+        }
+        expect(await say('m4', 't', 'out of office, ticket m4')).toEqual([false, ['from_agent', 'loop_guard']])
+        expect(await say('m5', 'u', 'out of office, ticket m5')).toEqual([true, ['from_agent']])
+        expect(await say('m6', 't', 'I am back')).toEqual([true, ['from_agent']])
+        expect((await store.count()).stopped).toEqual({ loop_guard: 1, hop_limit: 0 })
+      }),
+    )
+    test(
+      'agents are kept back after so many turns without a person, until one speaks or days have gone',
+      withStore(open, async ({ store, advance, now }) => {
+        const guarded = guardLoops(store, { ...defaultLoopLimits, turnsWithoutPerson: 3 })
+        let count = 0
+        const say = (sketch: IntakeSketch = {}) => {
+          count += 1
+          advance(minute)
+          const message = { parts: other(count), received_at: new Date(now()).toISOString() }
+          return admit(guarded, sketchIntake(`m${count}`, inThread('t', { ...sketch, message })))
+        }
+        for (let turn = 0; turn < 3; turn += 1) expect((await say(fromAgent))[0]).toBe(true)
+        expect(await say(fromAgent)).toEqual([false, ['from_agent', 'loop_guard']])
+        expect(await say()).toEqual([true, []])
+        for (let turn = 0; turn < 3; turn += 1) expect((await say(fromAgent))[0]).toBe(true)
+        expect((await say(fromAgent))[0]).toBe(false)
+        advance(8 * 24 * 60 * minute)
+        expect((await say(fromAgent))[0]).toBe(true)
+      }),
+    )
+    test(
+      'agents have so many turns of a thread in an hour, all of them together',
+      withStore(open, async ({ store, advance }) => {
+        const guarded = guardLoops(store, { ...defaultLoopLimits, agentTurns: 2 })
+        let count = 0
+        const say = (address: string) => {
+          count += 1
+          const sender = { address, auth_method: 'none', verified: false } as const
+          const message = { sender, parts: other(count) }
+          return admit(guarded, sketchIntake(`m${count}`, inThread('t', { ...fromAgent, message })))
+        }
+        expect(await say('@a@x.test')).toEqual([true, ['from_agent']])
+        expect(await say('@b@y.test')).toEqual([true, ['from_agent']])
+        expect(await say('@c@z.test')).toEqual([false, ['from_agent', 'loop_guard']])
+        advance(61 * minute)
+        expect(await say('@a@x.test')).toEqual([true, ['from_agent']])
+      }),
+    )
+    test(
+      'what a door has kept because its chain is too long is counted',
+      withStore(open, async ({ store }) => {
+        await store.admit(sketchIntake('m1', { disposition: 'keep', flags: ['from_agent', 'hop_limit'] }), 'c')
+        expect((await store.count()).stopped).toEqual({ loop_guard: 0, hop_limit: 1 })
+        const [summary] = await store.listMessages({ limit: 1 })
+        expect(summary?.flags).toEqual(['from_agent', 'hop_limit'])
+      }),
+    )
+  })
+}

@@ -1,0 +1,265 @@
+import { createHash } from 'node:crypto'
+import type { Authorship, Store } from '@postern/core'
+import { withdrawalMemoryMs } from '@postern/core'
+import { describe, expect, test } from 'vitest'
+import type { IntakeSketch, OpenStore } from '../setup/under-test.ts'
+import {
+  inThread,
+  leaseDeliveries,
+  leaseOnlyDelivery,
+  leaseOnlyTurn,
+  leaseTurns,
+  sketchAnswer,
+  sketchIntake,
+  toDeliveryPlan,
+  withStore,
+} from '../setup/under-test.ts'
+
+export function withdrawalContract(open: OpenStore): void {
+  describe('withdrawals', () => {
+    describeForgetting(open)
+    describeBytes(open)
+    describeParking(open)
+    describePeers(open)
+    describeAuthored(open)
+  })
+}
+
+const ada = 'https://peer.test/ada'
+const note: Authorship = { author: ada, object: 'https://peer.test/notes/1' }
+
+function byAda(sketch: IntakeSketch = {}, object = note.object): IntakeSketch {
+  return { ...sketch, authorship: { author: ada, object } }
+}
+
+function forget(store: Store, authorship: Authorship = note): Promise<void> {
+  return store.withdraw('a2a', [{ kind: 'forget', ...authorship }])
+}
+
+function describeForgetting(open: OpenStore): void {
+  test(
+    'a message that is taken back keeps its ids and loses its content; its duplicate is still one',
+    withStore(open, async ({ store }) => {
+      const { message } = await store.admit(sketchIntake('m1', byAda()), 'c')
+      await forget(store)
+      const record = await store.findMessage('m1')
+      expect(record).toMatchObject({ number: message, message: { id: 'm1', parts: [] }, flags: ['deleted'] })
+      expect(record?.message.raw).toBeUndefined()
+      expect(record?.message.sender).toEqual({ address: '@ada@peer.test', auth_method: 'none', verified: false })
+      expect(JSON.stringify(await store.listMessages({ limit: 9 }))).not.toContain('words of')
+      expect(await store.admit(sketchIntake('m1', byAda()), 'c')).toEqual({ outcome: 'duplicate', message })
+      expect(JSON.stringify(await store.findMessage('m1'))).not.toContain('words of')
+    }),
+  )
+  test(
+    'its open turn is canceled, whoever holds it, and its thread goes on',
+    withStore(open, async ({ store }) => {
+      const { message } = await store.admit(sketchIntake('m1', inThread('t', byAda())), 'c')
+      await store.admit(sketchIntake('m2', inThread('t')), 'c')
+      const turn = await leaseOnlyTurn(store)
+      const notices: unknown[] = []
+      store.listen(`message:${message}`, notice => notices.push(notice))
+      await forget(store)
+      expect(notices).toEqual([{ kind: 'deleted' }])
+      await expect(store.commit(turn, sketchAnswer(turn, 'late'))).rejects.toMatchObject({ name: 'LeaseLost' })
+      expect(await store.findMessage('m1')).toMatchObject({ state: 'failed', error: 'canceled' })
+      const next = await leaseOnlyTurn(store)
+      expect(next.content.id).toBe('m2')
+      expect(await store.readHistory({ thread: next.thread, before: next.message, head: 0, tail: 9 })).toEqual([])
+      expect((await store.count()).messages).toMatchObject({ failed: 1, working: 1, received: 0 })
+    }),
+  )
+  test(
+    'an answer to it that has not left yet never leaves; one that has is still there',
+    withStore(open, async ({ store }) => {
+      await store.admit(sketchIntake('m1', byAda()), 'c')
+      const turn = await leaseOnlyTurn(store)
+      await store.commit(turn, sketchAnswer(turn, 'hello', ['x', 'y']))
+      const sent = (await leaseDeliveries(store)).find(({ to }) => to === 'x')
+      if (sent) await store.settle(sent, { state: 'sent' })
+      await forget(store)
+      const record = await store.findMessage('m1')
+      expect(record?.deliveries).toMatchObject([
+        { to: 'x', state: 'sent' },
+        { to: 'y', state: 'dead', last_error: 'what it answers was taken back by its author' },
+      ])
+      expect(record?.response).toMatchObject({ parts: [{ content: 'hello' }] })
+    }),
+  )
+  test(
+    'it is taken back from every agent, with its edits; what others wrote under that name stays',
+    withStore(open, async ({ store }) => {
+      await store.admit(sketchIntake('m1', byAda()), 'c')
+      await store.admit(sketchIntake('edit', byAda({ message: { kind: 'edit' } })), 'c')
+      await store.admit(sketchIntake('m1 to help', byAda({ agent: 'help' })), 'c')
+      await store.admit(sketchIntake('other', byAda({}, 'another note')), 'c')
+      await store.admit(sketchIntake('forged', { authorship: { ...note, author: 'mallory' } }), 'c')
+      await forget(store)
+      expect((await leaseTurns(store)).map(({ content }) => content.id).sort()).toEqual(['forged', 'other'])
+    }),
+  )
+  test(
+    'a withdrawal by anybody else, or for another channel, changes nothing',
+    withStore(open, async ({ store }) => {
+      await store.admit(sketchIntake('m1', byAda()), 'c')
+      await forget(store, { ...note, author: 'mallory' })
+      await store.withdraw('activitypub', [{ kind: 'forget', ...note }])
+      expect(await store.findMessage('m1')).toMatchObject({ state: 'received', flags: [] })
+    }),
+  )
+  test(
+    'only what was said is recalled, not what merely happened',
+    withStore(open, async ({ store }) => {
+      await store.admit(sketchIntake('m1', inThread('t')), 'c')
+      await store.admit(sketchIntake('like', { message: { thread_id: 't', kind: 'reaction' } }), 'c')
+      await store.admit(sketchIntake('edit', { message: { thread_id: 't', kind: 'edit' } }), 'c')
+      const { message } = await store.admit(sketchIntake('m2', inThread('t')), 'c')
+      const [turn] = await leaseTurns(store)
+      const history = await store.readHistory({ thread: turn?.thread ?? 0, before: message, head: 0, tail: 9 })
+      expect(history.map(({ nativeId }) => nativeId)).toEqual(['m1', 'edit'])
+    }),
+  )
+}
+
+function describeBytes(open: OpenStore): void {
+  const blobOf = (text: string) => {
+    const bytes = new TextEncoder().encode(text)
+    return { digest: createHash('sha256').update(bytes).digest('hex'), bytes, mime: 'text/plain' }
+  }
+  test(
+    'bytes go with the last message that needs them',
+    withStore(open, async ({ store }) => {
+      const [shared, own] = [blobOf('shared'), blobOf('own')]
+      await store.admit(sketchIntake('m1', byAda({ blobs: [shared, own] })), 'c')
+      await store.admit(sketchIntake('m2', byAda({ blobs: [shared] }, 'second')), 'c')
+      await forget(store)
+      expect(await store.findBlob(own.digest)).toBeUndefined()
+      expect(await store.findBlob(shared.digest)).toBeDefined()
+      await forget(store, { author: ada, object: 'second' })
+      expect(await store.findBlob(shared.digest)).toBeUndefined()
+    }),
+  )
+  test(
+    'large raw bytes go too',
+    withStore(open, async ({ store }) => {
+      const bytes = new TextEncoder().encode(JSON.stringify('x'.repeat(200_000)))
+      const raw = { bytes, form: 'json' } as const
+      await store.admit(sketchIntake('m1', byAda({ raw })), 'c')
+      await store.admit(sketchIntake('m1 to help', byAda({ raw, agent: 'help' })), 'c')
+      const digest = createHash('sha256').update(bytes).digest('hex')
+      await forget(store)
+      expect((await store.findMessage('m1'))?.message.raw).toBeUndefined()
+      expect(await store.findBlob(digest)).toBeUndefined()
+    }),
+  )
+}
+
+function describeParking(open: OpenStore): void {
+  test(
+    'a message that arrives after it was taken back leaves nothing but its ids, and nobody is called',
+    withStore(open, async ({ store }) => {
+      await forget(store)
+      const late = sketchIntake('m1', byAda({ deliveries: [toDeliveryPlan('x')] }))
+      expect(await store.admit(late, 'c')).toMatchObject({ outcome: 'accepted' })
+      const record = await store.findMessage('m1')
+      expect(record).toMatchObject({ state: 'ignored', flags: ['deleted'], message: { parts: [] }, deliveries: [] })
+      expect(record?.message.raw).toBeUndefined()
+      expect(await leaseTurns(store)).toEqual([])
+      expect((await store.admit(late, 'c')).outcome).toBe('duplicate')
+    }),
+  )
+  test(
+    'a withdrawal waits 48 hours, and only for words of its own author',
+    withStore(open, async ({ store, advance }) => {
+      await forget(store)
+      await store.admit(sketchIntake('other', { authorship: { ...note, author: 'bob' } }), 'c')
+      expect(await store.findMessage('other')).toMatchObject({ state: 'received' })
+      advance(withdrawalMemoryMs - 1)
+      await store.admit(sketchIntake('m1', byAda()), 'c')
+      expect(await store.findMessage('m1')).toMatchObject({ state: 'ignored' })
+      advance(1)
+      await store.admit(sketchIntake('m2', byAda()), 'c')
+      expect(await store.findMessage('m2')).toMatchObject({ state: 'received' })
+    }),
+  )
+}
+
+function describePeers(open: OpenStore): void {
+  test(
+    'a peer that is gone leaves nothing: messages, relations, deliveries that wait',
+    withStore(open, async ({ store }) => {
+      const relate = { kind: 'relate', relation: 'follower', peer: ada, target: null } as const
+      await store.admit(sketchIntake('m1', byAda({ effects: [relate] })), 'c')
+      await store.admit(sketchIntake('m2', byAda({ agent: 'help', effects: [relate] }, 'second')), 'c')
+      await store.admit(sketchIntake('m3'), 'c')
+      const turn = (await leaseTurns(store)).find(({ content }) => content.id === 'm3')
+      if (turn) {
+        const deliveries = [{ ...toDeliveryPlan('x'), peer: ada }, toDeliveryPlan('y')]
+        await store.commit(turn, { ...sketchAnswer(turn, 'hello'), deliveries })
+      }
+      await store.withdraw('a2a', [{ kind: 'forget_peer', peer: ada }])
+      for (const id of ['m1', 'm2']) {
+        expect(await store.findMessage(id)).toMatchObject({
+          state: 'failed',
+          flags: ['deleted'],
+          message: { parts: [] },
+        })
+      }
+      for (const agent of ['echo', 'help']) {
+        expect(await store.countRelations({ via: 'a2a', agent, relation: 'follower' })).toBe(0)
+      }
+      expect((await leaseOnlyDelivery(store)).to).toBe('y')
+      const [dead] = await store.listDeliveries({ limit: 9, state: 'dead' })
+      expect(dead).toMatchObject({ to: 'x', last_error: 'the recipient is gone' })
+    }),
+  )
+  test(
+    'whom nobody knows any more neither follows nor is followed; his words and his block stay',
+    withStore(open, async ({ store }) => {
+      const relations = ['follower', 'pending', 'following', 'blocked_by'] as const
+      for (const peer of [ada, 'https://peer.test/bob']) {
+        const effects = relations.map(relation => ({ kind: 'relate', relation, peer, target: null }) as const)
+        await store.admit(sketchIntake(`of ${peer}`, { authorship: { author: peer, object: peer }, effects }), 'c')
+      }
+      await store.withdraw('a2a', [{ kind: 'end_relations', peer: ada }])
+      const related = await Promise.all(
+        relations.map(relation => store.listRelations({ via: 'a2a', agent: 'echo', relation, limit: 9 })),
+      )
+      expect(related.map(list => list.length)).toEqual([1, 1, 1, 2])
+      expect(await store.countRelations({ via: 'a2a', agent: 'echo', relation: 'follower' })).toBe(1)
+      expect(await store.findMessage(`of ${ada}`)).toMatchObject({ flags: [] })
+      expect(JSON.stringify(await store.findMessage(`of ${ada}`))).toContain('words of')
+    }),
+  )
+  test(
+    'all of his messages are taken back, however many',
+    withStore(open, async ({ store }) => {
+      const ids = Array.from({ length: 450 }, (_, at) => `m${at}`)
+      await Promise.all(ids.map(id => store.admit(sketchIntake(id, byAda({}, id)), 'c')))
+      await store.withdraw('a2a', [{ kind: 'forget_peer', peer: ada }])
+      expect((await store.count()).messages).toMatchObject({ received: 0, failed: 450 })
+      expect(JSON.stringify(await store.listMessages({ limit: 450 }))).not.toContain('words of')
+    }),
+  )
+}
+
+function describeAuthored(open: OpenStore): void {
+  test(
+    'findAuthored() gives what the author may change, for each agent, until it is taken back',
+    withStore(open, async ({ store }) => {
+      const { message } = await store.admit(sketchIntake('m1', inThread('t', byAda())), 'c')
+      await store.admit(
+        sketchIntake('m1 to help', byAda({ agent: 'help', message: { kind: 'edit' }, disposition: 'keep' })),
+        'c',
+      )
+      const [first, second] = await store.findAuthored('a2a', note)
+      const known = { ...note, message, agent: 'echo', id: 'm1', kind: 'message', thread_id: 't', scope: 'public' }
+      expect(first).toEqual({ ...known, target: { answerTo: 'm1' }, isKept: false })
+      expect(second).toMatchObject({ agent: 'help', kind: 'edit', isKept: true })
+      expect(await store.findAuthored('a2a', { ...note, author: 'bob' })).toEqual([])
+      expect(await store.findAuthored('email', note)).toEqual([])
+      await forget(store)
+      expect(await store.findAuthored('a2a', note)).toEqual([])
+    }),
+  )
+}

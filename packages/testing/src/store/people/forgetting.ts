@@ -1,0 +1,262 @@
+import { LeaseLost } from '@postern/core'
+import { expect, test } from 'vitest'
+import { sketchDeletion, sketchPost } from '../setup/action-sketches.ts'
+import {
+  ada,
+  adasMail,
+  addressesOf,
+  confirm,
+  converse,
+  eveAccount,
+  link,
+  listPersonTexts,
+  sketchFrom,
+  sketchRequest,
+} from '../setup/people-sketches.ts'
+import type { IntakeSketch, OpenStore } from '../setup/under-test.ts'
+import {
+  leaseDeliveries,
+  leaseOnlyDelivery,
+  leaseOnlyTurn,
+  sketchAnswer,
+  sketchIntake,
+  withStore,
+} from '../setup/under-test.ts'
+
+export function describeForgetting(open: OpenStore): void {
+  const bytes = new TextEncoder().encode('a picture')
+  test(
+    'all of a person’s addresses are forgotten by the agent, and nobody else’s words',
+    withStore(open, async ({ store }) => {
+      await link(store, ada, adasMail)
+      const blobs = [{ digest: 'd1', bytes }]
+      await converse(store, 'm1', sketchFrom(ada, 'm1', { blobs }))
+      await converse(store, 'm2', sketchFrom(adasMail, 'm2'))
+      await converse(store, 'm3', sketchFrom(ada, 'm3', { thread: { scope: 'public' } }))
+      await converse(store, 'm4', sketchFrom(ada, 'm4', { agent: 'help' }))
+      await converse(store, 'm5', sketchFrom(eveAccount, 'm5'))
+      expect(await store.findBlob('d1')).toBeDefined()
+      expect(await store.forgetPerson({ agent: 'echo', addresses: [adasMail] })).toMatchObject({
+        messages: 3,
+        links: 1,
+      })
+      for (const id of ['m1', 'm2', 'm3']) expect(await store.findMessage(id)).toBeUndefined()
+      expect(await store.findResponse('answer to m1')).toBeUndefined()
+      expect(await store.findBlob('d1')).toBeUndefined()
+      expect((await store.listMessages({ limit: 10 })).map(({ id }) => id)).toEqual(['m5', 'm4'])
+      expect(await listPersonTexts(store, 1_000_000, ada, adasMail)).toEqual([])
+      expect(await addressesOf(store, ada)).toEqual([])
+      expect(await store.findMessage('m5')).toMatchObject({ state: 'answered' })
+    }),
+  )
+  test(
+    'the operator’s word counts for all agents',
+    withStore(open, async ({ store }) => {
+      await link(store, ada, adasMail, 'help')
+      await converse(store, 'm1', sketchFrom(ada, 'm1'))
+      await converse(store, 'm2', sketchFrom(adasMail, 'm2', { agent: 'help' }))
+      const { subject: _, ...named } = ada
+      expect(await store.forgetPerson({ addresses: [named] })).toEqual({ messages: 2, links: 1, relations: 0 })
+      expect(await store.listMessages({ limit: 10 })).toEqual([])
+    }),
+  )
+  test(
+    'totals go on being right, and what waited behind it goes on',
+    withStore(open, async ({ store }) => {
+      const inOne = { message: { thread_id: 't' }, thread: { scope: 'public' } }
+      await converse(store, 'm0', sketchFrom(eveAccount, 'm0', inOne))
+      await store.admit(sketchIntake('m1', sketchFrom(ada, 'm1', inOne)), 'c')
+      await store.admit(sketchIntake('m2', sketchFrom(eveAccount, 'm2', inOne)), 'c')
+      const running = await leaseOnlyTurn(store)
+      expect(running.content.id).toBe('m1')
+      await store.forgetPerson({ agent: 'echo', addresses: [ada] })
+      await expect(store.commit(running, sketchAnswer(running, 'too late'))).rejects.toThrow()
+      expect((await leaseOnlyTurn(store)).content.id).toBe('m2')
+      expect((await store.count()).messages).toEqual({ received: 0, working: 1, answered: 1, failed: 0, ignored: 0 })
+    }),
+  )
+  test(
+    'a task that keeps a message and loses its last answer shows none',
+    withStore(open, async ({ store }) => {
+      const task = { owner: 'ada', id: 'task', context: 't' }
+      const ask = async (id: string) => {
+        const { message } = await store.admit(sketchIntake(id, sketchFrom(ada, id, { task })), 'c')
+        const turn = await leaseOnlyTurn(store)
+        const { response, ...answer } = sketchAnswer(turn, 'and then?')
+        await store.commit(turn, {
+          ...answer,
+          ...(response && { response: { ...response, status: 'input_required' } }),
+        })
+        return message
+      }
+      const kept = await ask('m1')
+      await ask('m2')
+      expect((await store.findTask(task))?.response).toMatchObject({ in_reply_to: 'm2' })
+      await store.forgetPerson({ agent: 'echo', addresses: [ada], except: kept })
+      expect(await store.findMessage('m2')).toBeUndefined()
+      expect(await store.findTask(task)).toMatchObject({ id: 'task' })
+      expect((await store.findTask(task))?.response).toBeUndefined()
+    }),
+  )
+  test(
+    'the message that asks for it is still answered, and numbers are not given again',
+    withStore(open, async ({ store }) => {
+      await converse(store, 'm1', sketchFrom(ada, 'm1'))
+      const { message } = await store.admit(sketchIntake('m2', sketchFrom(ada, 'm2')), 'c')
+      const turn = await leaseOnlyTurn(store)
+      expect(await store.forgetPerson({ agent: 'echo', addresses: [ada], except: message })).toMatchObject({
+        messages: 1,
+      })
+      await store.commit(turn, sketchAnswer(turn, 'done', ['https://social.test/inbox']))
+      const { message: last } = await converse(store, 'm3', sketchFrom(ada, 'm3'))
+      expect(await store.forgetPerson({ agent: 'echo', addresses: [ada] })).toMatchObject({ messages: 2 })
+      expect((await store.count()).deliveries).toMatchObject({ queued: 0, sent: 0, dead: 0 })
+      const { message: next } = await converse(store, 'm4', sketchFrom(ada, 'm4'))
+      expect(next).toBeGreaterThan(last)
+    }),
+  )
+  test(
+    'whoever has the account now keeps what is his',
+    withStore(open, async ({ store }) => {
+      await converse(store, 'm1', sketchFrom(ada, 'm1'))
+      await converse(store, 'm2', sketchFrom({ ...ada, subject: 'https://social.test/2' }, 'm2'))
+      expect(await store.forgetPerson({ agent: 'echo', addresses: [ada] })).toMatchObject({ messages: 1 })
+      expect(await store.findMessage('m2')).toBeDefined()
+    }),
+  )
+  test(
+    'he may write again as if for the first time',
+    withStore(open, async ({ store }) => {
+      await converse(store, 'm1', sketchFrom(ada, 'm1'))
+      await store.forgetPerson({ agent: 'echo', addresses: [ada] })
+      const { thread } = await converse(store, 'm1', sketchFrom(ada, 'm1'))
+      expect(await store.readState('echo', thread)).toBeUndefined()
+      expect(await listPersonTexts(store, 1_000_000, ada)).toEqual([
+        'activitypub words of m1',
+        'activitypub answer to m1',
+      ])
+    }),
+  )
+  test(
+    'his codes are void, and who blocked an agent still has it blocked',
+    withStore(open, async ({ store }) => {
+      const request = sketchRequest(ada, adasMail)
+      await store.requestLink(request)
+      const peer = ada.subject
+      const relate = (relation: 'follower' | 'blocked_by') =>
+        ({ kind: 'relate', relation, peer, target: null }) as const
+      await store.admit(
+        sketchIntake(
+          'm1',
+          sketchFrom(ada, 'm1', { disposition: 'keep', effects: [relate('follower'), relate('blocked_by')] }),
+        ),
+        'c',
+      )
+      expect(await store.forgetPerson({ agent: 'echo', addresses: [ada] })).toEqual({
+        messages: 1,
+        links: 0,
+        relations: 1,
+      })
+      const key = { via: 'activitypub', agent: 'echo', peer } as const
+      expect(await store.findRelation({ ...key, relation: 'follower' })).toBeUndefined()
+      expect(await store.findRelation({ ...key, relation: 'blocked_by' })).toBeDefined()
+      expect(await confirm(store, request)).toEqual({ outcome: 'none' })
+    }),
+  )
+  test(
+    'what is still being delivered when it is forgotten settles nothing else, and no bounce of it hits anybody',
+    withStore(open, async ({ store }) => {
+      const place = 'https://social.test/inbox'
+      const send = async (id: string, sketch: IntakeSketch) => {
+        await store.admit(sketchIntake(id, sketch), 'c')
+        const turn = await leaseOnlyTurn(store)
+        await store.commit(turn, sketchAnswer(turn, 'sent', [place]))
+        return leaseOnlyDelivery(store)
+      }
+      const forgotten = await send('m1', sketchFrom(ada, 'm1'))
+      await store.forgetPerson({ agent: 'echo', addresses: [ada] })
+      const next = await send('m2', sketchFrom(eveAccount, 'm2'))
+      expect(next.id).not.toBe(forgotten.id)
+      await expect(store.settle(forgotten, { state: 'sent' })).rejects.toThrow(LeaseLost)
+      expect(await store.retryDelivery(forgotten.id)).toBe(false)
+      await store.settle(next, { state: 'sent' })
+      expect((await store.count()).deliveries).toEqual({ queued: 0, sent: 1, later: 0, dead: 0, dismissed: 0 })
+      expect((await store.listDeliveries({ limit: 9 })).map(({ id }) => id)).toEqual([next.id])
+    }),
+  )
+  test(
+    'what was brought into his conversation is gone with it, also when nothing came later',
+    withStore(open, async ({ store }) => {
+      await store.admit(sketchIntake('m1', sketchFrom(ada, 'm1')), 'c')
+      const turn = await leaseOnlyTurn(store)
+      const parts = [{ kind: 'text', mime: 'text/plain', content: 'said before' } as const]
+      const before = { nativeId: 'https://social.test/0', author: { address: '@bob@social.test' }, parts }
+      await store.addBackground(turn, [{ ...before, at: '2026-01-01T00:00:00.000Z' }])
+      await store.forgetPerson({ agent: 'echo', addresses: [ada] })
+      const { thread } = await converse(store, 'm2', sketchFrom(eveAccount, 'm2'))
+      const past = await store.readHistory({ thread, before: 1_000_000, head: 0, tail: 9 })
+      expect(past.map(entry => entry.nativeId)).toEqual(['m2', 'answer to m2'])
+    }),
+  )
+  test(
+    'nothing that the agent remembers of the conversation stays with the message that asks for it',
+    withStore(open, async ({ store }) => {
+      const inOne = { message: { thread_id: 't' } }
+      await store.admit(sketchIntake('m1', sketchFrom(ada, 'm1', inOne)), 'c')
+      const told = await leaseOnlyTurn(store)
+      await store.commit(told, sketchAnswer(told, 'noted', [], { state: { secret: 'of ada' } }))
+      const { message } = await store.admit(sketchIntake('m2', sketchFrom(ada, 'm2', inOne)), 'c')
+      const turn = await leaseOnlyTurn(store)
+      await store.forgetPerson({ agent: 'echo', addresses: [ada], except: message })
+      expect(await store.readState('echo', turn.thread)).toBeUndefined()
+      await store.commit(turn, sketchAnswer(turn, 'done'))
+      expect(await store.findMessage('m2')).toMatchObject({ state: 'answered' })
+    }),
+  )
+  test(
+    'ids that he shares with others go on meaning theirs',
+    withStore(open, async ({ store }) => {
+      const { message } = await converse(store, 'm1', sketchFrom(eveAccount, 'm1'))
+      await converse(store, 'm1', sketchFrom(ada, 'm1', { duplicateKey: 'his own' }))
+      await store.forgetPerson({ agent: 'echo', addresses: [ada] })
+      expect(await store.findMessage('m1')).toMatchObject({ number: message })
+    }),
+  )
+  test(
+    'what was to be sent to him with others is not sent, and nobody else misses it',
+    withStore(open, async ({ store }) => {
+      await converse(store, 'm1', sketchFrom(ada, 'm1'))
+      const { answer, ...post } = sketchPost('p1', 'hear, hear')
+      const deliveries = [ada, eveAccount].map(({ subject: peer }) => ({
+        to: `${peer}/inbox`,
+        peer,
+        target: { inbox: peer },
+      }))
+      await store.act([{ ...post, answer: { ...answer, deliveries } }], 'c')
+      const before = await leaseDeliveries(store)
+      await store.forgetPerson({ agent: 'echo', addresses: [ada] })
+      expect((await store.listDeliveries({ limit: 9 })).map(({ to }) => to)).toEqual([`${eveAccount.subject}/inbox`])
+      const settling = before.map(delivery => store.settle(delivery, { state: 'sent' }).then(() => delivery.to))
+      const settled = await Promise.allSettled(settling)
+      expect(settled.map(({ status }) => status)).toEqual(['rejected', 'fulfilled'])
+      expect((await store.count()).deliveries).toEqual({ queued: 0, sent: 1, later: 0, dead: 0, dismissed: 0 })
+    }),
+  )
+  test(
+    'what was still on its way of what he had taken back before keeps nothing behind it waiting',
+    withStore(open, async ({ store }) => {
+      const place = 'https://social.test/inbox'
+      const inOne = { message: { thread_id: 't' }, thread: { scope: 'public' } }
+      await store.admit(sketchIntake('m1', sketchFrom(ada, 'm1', inOne)), 'c')
+      const turn = await leaseOnlyTurn(store)
+      await store.commit(turn, sketchAnswer(turn, 'heard'))
+      await store.withdraw('activitypub', [{ kind: 'forget', author: ada.subject, object: 'object of m1' }])
+      await store.act([sketchDeletion('answer to m1', [place])], 'c')
+      await store.admit(sketchIntake('m2', sketchFrom(eveAccount, 'm2', inOne)), 'c')
+      const next = await leaseOnlyTurn(store)
+      await store.commit(next, sketchAnswer(next, 'heard', [place]))
+      await store.forgetPerson({ agent: 'echo', addresses: [ada] })
+      expect((await leaseOnlyDelivery(store)).message.id).toBe('m2')
+    }),
+  )
+}

@@ -1,0 +1,143 @@
+import type { OwnThreads, PersonIdentity, Store } from '@postern/core'
+import { expect, test } from 'vitest'
+import { account, ada, adasMail, converse, eveAccount, sketchFrom } from '../setup/people-sketches.ts'
+import type { IntakeSketch, OpenStore } from '../setup/under-test.ts'
+import { leaseOnlyTurn, sketchAnswer, sketchIntake, withStore } from '../setup/under-test.ts'
+
+const chat: PersonIdentity = { via: 'web', address: '@ada@web.agents.test', subject: 'web:["https://id.test","ada"]' }
+const whose: OwnThreads = {
+  agent: 'echo',
+  scopes: [
+    { via: 'web', scope: chat.subject },
+    { via: 'activitypub', scope: ada.subject },
+    { via: 'email', scope: 'v:ADA@mail.test' },
+  ],
+  subjects: [chat.subject, ada.subject, adasMail.subject],
+}
+const inPublic = (identity: PersonIdentity, id: string, rest: IntakeSketch = {}) =>
+  sketchFrom(identity, id, { ...rest, thread: { scope: 'public', begunBy: identity.subject, ...rest.thread } })
+
+/** What is said in a chat, as part of a conversation of another channel. */
+const inChat = (id: string, thread: number, first = 'm1', rest: IntakeSketch = {}) =>
+  sketchFrom(chat, id, {
+    ...rest,
+    authorship: { author: chat.subject, object: id },
+    thread: { scope: chat.subject, joined: { id: thread, via: 'activitypub', key: `thread of ${first}` } },
+  })
+
+const listOwn = async (store: Store, more: object = {}) =>
+  (await store.listOwnThreads({ ...whose, limit: 10, ...more })).threads.map(({ via, beginning, isShared }) => {
+    return `${via} ${beginning}${isShared ? ' (shared)' : ''}`
+  })
+
+const recall = async (store: Store, thread: number, reader?: string) =>
+  (await store.readHistory({ thread, before: 1_000_000, head: 0, tail: 10, speakers: reader ? [reader] : [] })).map(
+    ({ parts }) => (parts[0]?.kind === 'text' ? parts[0].content : ''),
+  )
+
+export function describeOwnThreads(open: OpenStore): void {
+  test(
+    'somebody’s own are those of him alone, whatever the channel, and what he began where others take part; the newest first',
+    withStore(open, async ({ store }) => {
+      await converse(store, 'm1', sketchFrom(ada, 'm1'))
+      await converse(store, 'm2', sketchFrom(adasMail, 'm2'))
+      await converse(store, 'm3', sketchFrom(eveAccount, 'm3'))
+      await converse(store, 'm4', inPublic(ada, 'm4'))
+      await converse(store, 'm5', inPublic(eveAccount, 'm5'))
+      await converse(store, 'm6', sketchFrom(ada, 'm6', { agent: 'help' }))
+      expect(await listOwn(store)).toEqual([
+        'activitypub words of m4 (shared)',
+        'email words of m2',
+        'activitypub words of m1',
+      ])
+      const { next } = await store.listOwnThreads({ ...whose, limit: 1 })
+      expect(await listOwn(store, { before: next })).toEqual(['email words of m2', 'activitypub words of m1'])
+    }),
+  )
+  test(
+    'nobody finds a thread by its number that is not his',
+    withStore(open, async ({ store }) => {
+      const { thread } = await converse(store, 'm1', sketchFrom(ada, 'm1'))
+      expect(await store.findOwnThread(whose, thread)).toMatchObject({
+        id: thread,
+        via: 'activitypub',
+        isShared: false,
+      })
+      const eves = {
+        ...whose,
+        scopes: [{ via: 'activitypub', scope: eveAccount.subject }],
+        subjects: [eveAccount.subject],
+      } as const
+      for (const other of [eves, { ...whose, agent: 'help' }, { ...whose, scopes: [], subjects: [] }]) {
+        expect(await store.findOwnThread(other, thread)).toBeUndefined()
+        expect(await store.readLastTarget(other, thread)).toBeUndefined()
+      }
+      for (const number of [thread + 1, -1, 0.5, Number.NaN])
+        expect(await store.findOwnThread(whose, number)).toBeUndefined()
+    }),
+  )
+  test(
+    'what is said in a chat is part of the conversation it joins, and answered by its channel',
+    withStore(open, async ({ store }) => {
+      const { thread } = await converse(store, 'm1', sketchFrom(ada, 'm1', { target: { place: 1 } }))
+      await store.admit(sketchIntake('c1', inChat('c1', thread)), 'c')
+      const turn = await leaseOnlyTurn(store)
+      expect(turn).toMatchObject({ thread, via: 'activitypub', content: { received_via: 'web' } })
+      await store.commit(turn, sketchAnswer(turn, 'answer to c1'))
+      expect(await recall(store, thread, chat.subject)).toEqual([
+        ...['words of m1', 'answer to m1', 'words of c1', 'answer to c1'],
+      ])
+      expect(await store.readLastTarget(whose, thread)).toEqual({ place: 1 })
+      const gone = sketchIntake('c2', inChat('c2', thread + 1))
+      const another = sketchIntake('c3', inChat('c3', thread, 'whose number it was'))
+      for (const lost of [gone, another]) {
+        await expect(store.admit(lost, 'c')).rejects.toMatchObject({
+          code: 'no_recipient',
+          message: 'Cannot take message: its conversation is gone',
+        })
+      }
+    }),
+  )
+  test(
+    'what was said in a chat is recalled for him who said it alone, whoever takes part',
+    withStore(open, async ({ store }) => {
+      for (const place of [inPublic, sketchFrom]) {
+        const first = `m ${place.name}`
+        const { thread } = await converse(store, first, place(ada, first))
+        await converse(store, `c ${place.name}`, inChat('c1', thread, first))
+        const own = await recall(store, thread, chat.subject)
+        expect(own).toEqual(expect.arrayContaining([`words of c ${place.name}`, `answer to c ${place.name}`]))
+        for (const other of [undefined, 'web:["https://id.test","eve"]']) {
+          expect(await recall(store, thread, other)).toEqual([
+            `words of ${first}`,
+            `answer to ${first}`,
+            '[said in a chat, not before everybody]',
+            '[answered, not before everybody]',
+          ])
+        }
+      }
+    }),
+  )
+  test(
+    'a task that is to be new is opened once',
+    withStore(open, async ({ store }) => {
+      const task = { owner: chat.subject, id: 'run-1', context: 't', isNew: true } as const
+      await store.admit(sketchIntake('m1', sketchFrom(chat, 'm1', { task })), 'c')
+      await expect(store.admit(sketchIntake('m2', sketchFrom(chat, 'm2', { task })), 'c')).rejects.toMatchObject({
+        code: 'replayed',
+        message: 'Cannot open task: there is one of this id',
+      })
+    }),
+  )
+  test(
+    'who is forgotten has begun nothing',
+    withStore(open, async ({ store }) => {
+      const { thread } = await converse(store, 'm1', inPublic(ada, 'm1'))
+      await converse(store, 'm2', inPublic(account('bea'), 'm2', { thread: { references: ['m1'] } }))
+      await converse(store, 'c1', inChat('c1', thread))
+      await store.forgetPerson({ addresses: [ada, chat] })
+      expect(await listOwn(store)).toEqual([])
+      expect(await recall(store, thread, chat.subject)).toEqual(['words of m2', 'answer to m2'])
+    }),
+  )
+}

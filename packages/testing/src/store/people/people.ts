@@ -1,0 +1,243 @@
+import type { LinkRequest, PersonIdentity } from '@postern/core'
+import { linkLimits } from '@postern/core'
+import { describe, expect, test } from 'vitest'
+import {
+  account,
+  ada,
+  adasMail,
+  addressesOf,
+  confirm,
+  eveAccount,
+  link,
+  mailbox,
+  sketchRequest,
+} from '../setup/people-sketches.ts'
+import type { OpenStore, StoreUnderTest } from '../setup/under-test.ts'
+import { withStore } from '../setup/under-test.ts'
+import { describeForgetting } from './forgetting.ts'
+import { describeOwnThreads } from './own-threads.ts'
+import { describeSharing } from './sharing.ts'
+export function peopleContract(open: OpenStore): void {
+  describe('people', () => {
+    describeCodes(open)
+    describeCeiling(open)
+    describeLinks(open)
+    describeSharing(open)
+    describeForgetting(open)
+    describeOwnThreads(open)
+  })
+}
+
+function describeCodes(open: OpenStore): void {
+  const attempt = (name: string, run: (under: StoreUnderTest, request: LinkRequest) => Promise<void>) =>
+    test(
+      name,
+      withStore(open, async under => {
+        const request = sketchRequest(ada, adasMail)
+        expect(await under.store.requestLink(request)).toEqual({ outcome: 'sent', notice: request.notice })
+        await run(under, request)
+      }),
+    )
+
+  attempt('a code links once; the same message may bring it again', async ({ store }, request) => {
+    expect(await confirm(store, request, { message: 7, notice: 'told 1' })).toEqual({
+      outcome: 'linked',
+      target: { via: 'email', address: '@ada@mail.test' },
+      notice: 'told 1',
+    })
+    expect(await confirm(store, request, { message: 7 })).toMatchObject({ outcome: 'linked', notice: 'told 1' })
+    expect(await confirm(store, request, { message: 8 })).toEqual({ outcome: 'none' })
+    expect(await store.listLinks({ limit: 10 })).toMatchObject([
+      { agent: 'echo', asked: request.message, confirmed: 7 },
+    ])
+  })
+  attempt('asked again for the same message, the first notice stands', async ({ store }, request) => {
+    expect(await store.requestLink({ ...request, notice: 'another' })).toEqual({
+      outcome: 'sent',
+      notice: request.notice,
+    })
+  })
+  attempt('it counts for the address alone that asked, and for its agent', async ({ store }, request) => {
+    expect(await confirm(store, { ...request, asker: eveAccount })).toEqual({ outcome: 'none' })
+    expect(await confirm(store, { ...request, asker: adasMail })).toEqual({ outcome: 'none' })
+    expect(await confirm(store, { ...request, agent: 'help' })).toEqual({ outcome: 'none' })
+    expect(await confirm(store, request)).toMatchObject({ outcome: 'linked' })
+  })
+  attempt('a code of another request is a wrong one', async ({ store }, request) => {
+    const other = sketchRequest(eveAccount, mailbox('eve'))
+    await store.requestLink(other)
+    expect(await confirm(store, { ...request, digest: other.digest })).toEqual({ outcome: 'wrong', triesLeft: 4 })
+    expect(await addressesOf(store, ada)).toEqual([])
+  })
+  attempt('after five wrong ones the right one is dead, too', async ({ store }, request) => {
+    const guesses = await Promise.all([1, 2, 3, 4, 5].map(n => confirm(store, { ...request, digest: `guess ${n}` })))
+    expect(guesses.map(guess => 'triesLeft' in guess && guess.triesLeft)).toEqual([4, 3, 2, 1, 0])
+    expect(await confirm(store, request)).toEqual({ outcome: 'none' })
+  })
+  attempt('its time is over after fifteen minutes', async ({ store, advance }, request) => {
+    advance(linkLimits.codeMs)
+    expect(await confirm(store, request)).toEqual({ outcome: 'none' })
+  })
+  attempt('a newer one for the same address takes its place', async ({ store }, request) => {
+    const newer = sketchRequest(ada, adasMail)
+    await store.requestLink(newer)
+    expect(await confirm(store, request)).toEqual({ outcome: 'wrong', triesLeft: 4 })
+    expect(await confirm(store, newer)).toMatchObject({ outcome: 'linked' })
+  })
+  attempt('two who bring it at once get one link', async ({ store }, request) => {
+    const outcomes = await Promise.all([confirm(store, request), confirm(store, request)])
+    expect(outcomes.map(({ outcome }) => outcome).toSorted()).toEqual(['linked', 'none'])
+  })
+  attempt('somebody else who has got the name of the account meanwhile cannot use it', async ({ store }, request) => {
+    expect(await confirm(store, { ...request, asker: { ...ada, subject: 'https://social.test/2' } })).toEqual({
+      outcome: 'none',
+    })
+  })
+
+  test(
+    'nobody is flooded: three codes a day for one address, whoever asks and of whatever agent',
+    withStore(open, async ({ store, advance }) => {
+      const victim = mailbox('victim')
+      const ask = (name: string, agent: string) => store.requestLink(sketchRequest(account(name), victim, { agent }))
+      for (const [name, agent] of [
+        ['a', 'echo'],
+        ['b', 'help'],
+        ['c', 'echo'],
+      ] as const)
+        expect(await ask(name, agent)).toMatchObject({ outcome: 'sent' })
+      expect(await ask('d', 'other')).toEqual({ outcome: 'refused', reason: 'sent_too_often' })
+      const tagged = { ...victim, address: '@victim+1@mail.test', subject: 'mailto:victim+1@mail.test' }
+      expect(await store.requestLink(sketchRequest(account('e'), tagged))).toMatchObject({ reason: 'sent_too_often' })
+      advance(24 * 3_600_000)
+      expect(await ask('d', 'other')).toMatchObject({ outcome: 'sent' })
+    }),
+  )
+  test(
+    'nobody floods: five codes an hour for one who asks, a hundred a day for his host',
+    withStore(open, async ({ store, advance }) => {
+      const ask = (asker: PersonIdentity, n: number) => store.requestLink(sketchRequest(asker, mailbox(`m${n}`)))
+      for (let n = 0; n < 5; n += 1) expect(await ask(eveAccount, n)).toMatchObject({ outcome: 'sent' })
+      expect(await ask(eveAccount, 5)).toEqual({ outcome: 'refused', reason: 'asked_too_often' })
+      for (let n = 5; n < linkLimits.askedPerHostDay; n += 1)
+        expect(await ask(account(`eve${n}`), n)).toMatchObject({ outcome: 'sent' })
+      advance(2 * 3_600_000)
+      expect(await ask(account('eve100'), 100)).toEqual({ outcome: 'refused', reason: 'asked_too_often' })
+      expect(await ask(mailbox('honest'), 101)).toMatchObject({ outcome: 'sent' })
+    }),
+  )
+}
+
+function describeCeiling(open: OpenStore): void {
+  test(
+    'all together five hundred codes leave in a day, from however many servers they are asked for',
+    withStore(open, async ({ store, advance }) => {
+      const ask = (n: number) => {
+        const asker = { via: 'activitypub', address: `@a@s${n}.test`, subject: `https://s${n}.test/a` } as const
+        return store.requestLink(sketchRequest(asker, mailbox(`m${n}`)))
+      }
+      const asked = await Promise.all(Array.from({ length: linkLimits.sentPerDay }, (_, n) => ask(n)))
+      expect(asked.every(({ outcome }) => outcome === 'sent')).toBe(true)
+      expect(await ask(1000)).toEqual({ outcome: 'refused', reason: 'asked_too_often' })
+      advance(24 * 3_600_000)
+      expect(await ask(1000)).toMatchObject({ outcome: 'sent' })
+    }),
+  )
+}
+
+function describeLinks(open: OpenStore): void {
+  test(
+    'linked addresses are one person for that agent, whichever of them speaks',
+    withStore(open, async ({ store }) => {
+      await link(store, ada, adasMail)
+      const both = ['activitypub @ada@social.test', 'email @ada@mail.test']
+      expect(await addressesOf(store, ada)).toEqual(both)
+      expect(await addressesOf(store, adasMail)).toEqual(both)
+      expect(await addressesOf(store, ada, 'help')).toEqual([])
+      expect(await store.requestLink(sketchRequest(adasMail, ada))).toEqual({ outcome: 'refused', reason: 'linked' })
+    }),
+  )
+  test(
+    'who has got the account of a linked address is not that person',
+    withStore(open, async ({ store }) => {
+      await link(store, ada, adasMail)
+      const successor = { ...ada, subject: 'https://social.test/another-ada' }
+      expect(await addressesOf(store, successor)).toEqual([])
+      expect(await store.unlink('echo', successor, adasMail)).toBe(false)
+      expect(await addressesOf(store, adasMail)).toHaveLength(2)
+    }),
+  )
+  test(
+    'who has got the account anew and links a mailbox of his is not joined with what was the other’s',
+    withStore(open, async ({ store }) => {
+      await link(store, ada, adasMail)
+      const successor = { ...ada, subject: 'https://social.test/another-ada' }
+      await link(store, successor, mailbox('eve'))
+      const both = ['activitypub @ada@social.test', 'email @eve@mail.test']
+      expect(await addressesOf(store, successor)).toEqual(both)
+      expect(await addressesOf(store, mailbox('eve'))).toEqual(both)
+      expect(await addressesOf(store, adasMail)).toEqual([])
+      expect(await addressesOf(store, ada)).toEqual([])
+    }),
+  )
+  test(
+    'nor is he whom another one links to the account that he has got anew',
+    withStore(open, async ({ store }) => {
+      await link(store, ada, adasMail)
+      await link(store, eveAccount, { ...ada, subject: 'https://social.test/another-ada' })
+      expect(await addressesOf(store, eveAccount)).toEqual([
+        'activitypub @ada@social.test',
+        'activitypub @eve@social.test',
+      ])
+      expect(await addressesOf(store, adasMail)).toEqual([])
+    }),
+  )
+  test(
+    'an address that nobody has spoken from belongs to who speaks first',
+    withStore(open, async ({ store }) => {
+      const { subject: _, ...unknown } = account('late')
+      await link(store, adasMail, unknown)
+      expect(await addressesOf(store, account('late'))).toHaveLength(2)
+      expect(await addressesOf(store, { ...account('late'), subject: 'https://social.test/x' })).toEqual([])
+    }),
+  )
+  test(
+    'a chain falls apart when its middle goes',
+    withStore(open, async ({ store }) => {
+      const [middle, end] = [adasMail, mailbox('third')]
+      await link(store, ada, middle)
+      await link(store, middle, end)
+      expect(await addressesOf(store, ada)).toHaveLength(3)
+      expect(await store.unlink('echo', end, eveAccount)).toBe(false)
+      expect(await store.unlink('echo', ada, middle)).toBe(true)
+      for (const each of [ada, middle, end]) expect(await addressesOf(store, each)).toEqual([])
+      expect(await store.unlink('echo', ada, middle)).toBe(false)
+      expect(await store.listLinks({ limit: 10 })).toEqual([])
+    }),
+  )
+  test(
+    'no person has more than eight addresses, by whichever end it grows',
+    withStore(open, async ({ store, advance }) => {
+      for (let n = 1; n < linkLimits.addresses; n += 1) {
+        await link(store, ada, mailbox(`a${n}`))
+        advance(3_600_000)
+      }
+      expect(await store.requestLink(sketchRequest(ada, eveAccount))).toEqual({ outcome: 'refused', reason: 'full' })
+      const early = sketchRequest(eveAccount, mailbox('e1'))
+      await store.requestLink(early)
+      expect(await store.requestLink(sketchRequest(mailbox('a3'), mailbox('e1')))).toEqual({
+        outcome: 'refused',
+        reason: 'full',
+      })
+    }),
+  )
+  test(
+    'links are listed page by page',
+    withStore(open, async ({ store }) => {
+      await link(store, ada, adasMail)
+      await link(store, eveAccount, mailbox('eve'), 'help')
+      const [first] = await store.listLinks({ limit: 1 })
+      expect(await store.listLinks({ limit: 1, after: first?.place })).toMatchObject([{ agent: 'help' }])
+      expect(await store.listLinks({ agent: 'echo', limit: 10 })).toEqual([first])
+    }),
+  )
+}

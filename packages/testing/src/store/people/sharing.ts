@@ -1,0 +1,137 @@
+import type { PersonIdentity } from '@postern/core'
+import { expect, test } from 'vitest'
+import {
+  account,
+  ada,
+  adasMail,
+  converse,
+  eveAccount,
+  link,
+  listPersonTexts,
+  mailbox,
+  sketchFrom,
+} from '../setup/people-sketches.ts'
+import type { OpenStore } from '../setup/under-test.ts'
+import { leaseOnlyTurn, sketchAnswer, sketchIntake, withStore } from '../setup/under-test.ts'
+
+export function describeSharing(open: OpenStore): void {
+  test(
+    'the conversations of a person are one past, in the order of time, each marked by its way',
+    withStore(open, async ({ store }) => {
+      await converse(store, 'm1', sketchFrom(ada, 'm1'))
+      await converse(store, 'm2', sketchFrom(adasMail, 'm2'))
+      await converse(store, 'm3', sketchFrom(eveAccount, 'm3'))
+      await converse(store, 'm4', sketchFrom(ada, 'm4', { thread: { scope: 'public' } }))
+      await converse(store, 'm5', sketchFrom(ada, 'm5', { agent: 'help' }))
+      const { message } = await converse(store, 'm6', sketchFrom(ada, 'm6'))
+      expect(await listPersonTexts(store, message, ada, adasMail)).toEqual([
+        'activitypub words of m1',
+        'activitypub answer to m1',
+        'email words of m2',
+        'email answer to m2',
+      ])
+      expect(await listPersonTexts(store, 1_000_000, eveAccount)).toEqual([
+        'activitypub words of m3',
+        'activitypub answer to m3',
+      ])
+    }),
+  )
+  test(
+    'capitals make no difference in a mailbox, and do in an account',
+    withStore(open, async ({ store }) => {
+      await converse(store, 'm1', sketchFrom({ ...adasMail, subject: 'mailto:Ada@mail.test' }, 'm1'))
+      await converse(store, 'm2', sketchFrom({ ...ada, subject: 'https://social.test/Ada' }, 'm2'))
+      expect(await listPersonTexts(store, 1_000_000, ada, adasMail)).toEqual([
+        'email words of m1',
+        'email answer to m1',
+      ])
+    }),
+  )
+  test(
+    'what the gateway said itself is not recalled, nor what it answered',
+    withStore(open, async ({ store }) => {
+      await store.admit(sketchIntake('m1', sketchFrom(ada, 'm1')), 'c')
+      const turn = await leaseOnlyTurn(store)
+      await store.commit(turn, { ...sketchAnswer(turn, 'a code'), isGatewayReply: true })
+      expect(await listPersonTexts(store, 1_000_000, ada)).toEqual([])
+      expect(await store.readHistory({ thread: turn.thread, before: 1_000_000, head: 5, tail: 5 })).toEqual([])
+    }),
+  )
+  test(
+    'the conversation that goes on is part of it, however many newer ones there are',
+    withStore(open, async ({ store }) => {
+      const { thread, message } = await converse(store, 'old', sketchFrom(ada, 'old'))
+      const newer = Array.from({ length: 200 }, (_, n) => sketchIntake(`m${n}`, sketchFrom(adasMail, `m${n}`)))
+      await Promise.all(newer.map(intake => store.admit(intake, 'c')))
+      const scopes = [
+        { via: ada.via, scope: ada.subject },
+        { via: adasMail.via, scope: 'v:ada@mail.test' },
+      ]
+      const request = { agent: 'echo', scopes, before: message + 1, head: 1, tail: 9 }
+      expect(await store.readPersonHistory({ ...request, thread })).toMatchObject([{ nativeId: 'old' }, {}])
+    }),
+  )
+  test(
+    'both ends are read, and nothing twice',
+    withStore(open, async ({ store }) => {
+      for (let n = 0; n < 9; n += 1) await converse(store, `m${n}`, sketchFrom(n % 2 ? ada : adasMail, `m${n}`))
+      const texts = await listPersonTexts(store, 1_000_000, ada, adasMail)
+      expect(texts.slice(0, 3)).toEqual(['email words of m0', 'email answer to m0', 'email words of m4'])
+      expect(texts.at(-1)).toBe('email answer to m8')
+      expect(texts).toHaveLength(12)
+    }),
+  )
+  test(
+    'what an agent keeps of a person is written with its answer, follows the person when it grows, and goes when it is torn',
+    withStore(open, async ({ store }) => {
+      await link(store, ada, adasMail)
+      const keep = async (id: string, state: string) => {
+        await store.admit(sketchIntake(id, sketchFrom(ada, id)), 'c')
+        const turn = await leaseOnlyTurn(store)
+        const person = (await store.findPerson('echo', ada))?.id ?? 'nobody'
+        await store.commit(turn, { ...sketchAnswer(turn, 'noted'), personState: { person, state } })
+      }
+      const read = async (identity: PersonIdentity) =>
+        store.readPersonState('echo', (await store.findPerson('echo', identity))?.id ?? '')
+      await keep('m1', 'likes tea')
+      expect(await read(adasMail)).toBe('likes tea')
+      await link(store, ada, account('aaa'))
+      expect(await read(account('aaa'))).toBe('likes tea')
+      await store.unlink('echo', ada, account('aaa'))
+      expect(await read(ada)).toBeUndefined()
+    }),
+  )
+  test(
+    'of two who are joined the one who asked keeps his own',
+    withStore(open, async ({ store }) => {
+      const put = async (id: string, who: PersonIdentity) => {
+        await store.admit(sketchIntake(id, sketchFrom(who, id)), 'c')
+        const turn = await leaseOnlyTurn(store)
+        const person = (await store.findPerson('echo', who))?.id ?? 'nobody'
+        await store.commit(turn, {
+          ...sketchAnswer(turn, 'noted'),
+          personState: { person, state: `of ${who.address}` },
+        })
+      }
+      await link(store, eveAccount, mailbox('eve'))
+      await link(store, ada, adasMail)
+      await put('m1', eveAccount)
+      await put('m2', ada)
+      await link(store, eveAccount, ada)
+      const person = await store.findPerson('echo', adasMail)
+      expect(await store.readPersonState('echo', person?.id ?? '')).toBe(`of ${eveAccount.address}`)
+    }),
+  )
+  test(
+    'a state that comes too late, when the person is torn, is not kept',
+    withStore(open, async ({ store }) => {
+      await link(store, ada, adasMail)
+      const person = (await store.findPerson('echo', ada))?.id ?? ''
+      await store.admit(sketchIntake('m1', sketchFrom(ada, 'm1')), 'c')
+      const turn = await leaseOnlyTurn(store)
+      await store.unlink('echo', ada, adasMail)
+      await store.commit(turn, { ...sketchAnswer(turn, 'noted'), personState: { person, state: 1 } })
+      expect(await store.readPersonState('echo', person)).toBeUndefined()
+    }),
+  )
+}

@@ -1,0 +1,155 @@
+import type { PlannedRequirement, RememberScope, Store, Turn } from '@postern/core'
+import { describeApproval, mostRemembered, operatorSubject, personKeyOf, subjectOf } from '@postern/core'
+import { describe, expect, test } from 'vitest'
+import { messageFrom, requirementDigestOf } from '../setup/requirement-sketch.ts'
+import type { OpenStore, StoreUnderTest } from '../setup/under-test.ts'
+import { inThread, leaseOnlyTurn, sketchIntake, sketchResponse, withStore } from '../setup/under-test.ts'
+
+const dayMs = 86_400_000
+const days = 30
+
+interface Sketch {
+  readonly id: string
+  readonly tool?: string
+  readonly who?: string
+  readonly thread?: string
+  readonly approver?: 'sender' | 'operator'
+}
+
+function sketchRequirement(
+  turn: Turn,
+  { id, tool = 'refund', approver = 'sender' }: Sketch,
+  now: number,
+): PlannedRequirement {
+  const action = {
+    action_id: id,
+    kind: tool,
+    summary: `May I ${tool}?`,
+    preview: null,
+    arguments: [],
+    tool_call_id: id,
+    remember: { scopes: ['conversation' as const, 'always' as const], days },
+  }
+  const policy = { kind: 'consent_required', message: 'May I?', approver, ...describeApproval(action) }
+  const subject = approver === 'operator' ? operatorSubject : subjectOf(turn.content.sender)
+  return { id, digest: requirementDigestOf(id), kind: 'consent_required', policy, subject, expiresAt: now + dayMs }
+}
+
+/** A call that is asked for, and the decision on it. */
+async function decide({ store, now }: StoreUnderTest, sketch: Sketch, remember?: RememberScope, outcome = 'granted') {
+  const { id, who = 'ada', thread = `talk of ${who}` } = sketch
+  await store.admit(sketchIntake(`asked ${id}`, inThread(thread, { message: messageFrom(who) })), 'c')
+  const turn = await leaseOnlyTurn(store)
+  const response = sketchResponse(turn, `may I ${id}`, 'input_required')
+  await store.commit(turn, { response, deliveries: [], requirements: [sketchRequirement(turn, sketch, now())] })
+  const decision = { digest: requirementDigestOf(id), kind: 'consent_required', resolver: { method: 'link' } } as const
+  const said = { ...decision, outcome: outcome as 'granted' | 'declined', ...(remember && { remember }) }
+  const resolved = await store.resolveRequirement(said, 'c')
+  const decided = await leaseOnlyTurn(store)
+  await store.commit(decided, { response: sketchResponse(decided, 'Done'), deliveries: [] })
+  return { turn, resolved }
+}
+
+const listAll = (store: Store) => store.listRemembered({ agent: 'echo', limit: 100 })
+const ofPerson = (name: string) => [personKeyOf('a2a', `@${name}@peer.test`)]
+
+export function rememberedContract(open: OpenStore): void {
+  describe('remembered decisions', () => {
+    test(
+      'E-39: what is to be remembered is kept with the decision, and only then',
+      withStore(open, async under => {
+        const { store, now } = under
+        await decide(under, { id: 'd1' })
+        expect(await listAll(store)).toEqual([])
+        const { turn, resolved } = await decide(under, { id: 'd2' }, 'always')
+        const [kept] = await listAll(store)
+        expect(kept).toMatchObject({
+          requirement: 'd2',
+          tool: 'refund',
+          approver: 'sender',
+          policy: 'direct',
+          scope: 'always',
+          thread: turn.thread,
+          subject: JSON.stringify(['https://peer.test', 'ada']),
+          address: '@ada@peer.test',
+          resolver: 'link',
+          given_at: new Date(now()).toISOString(),
+          expires_at: new Date(now() + days * dayMs).toISOString(),
+        })
+        expect(await store.findRemembered({ agent: 'echo', id: kept?.id ?? '' })).toMatchObject({ requirement: 'd2' })
+        if (resolved.outcome !== 'resolved') throw new Error('it was not decided')
+        expect(await store.findRememberedOf(resolved.requirement)).toMatchObject({ requirement: 'd2' })
+        const late = {
+          digest: requirementDigestOf('d2'),
+          kind: 'consent_required',
+          resolver: { method: 'link' },
+        } as const
+        await store.resolveRequirement({ ...late, outcome: 'declined', remember: 'always' }, 'c')
+        expect(await listAll(store)).toMatchObject([{ policy: 'direct' }])
+      }),
+    )
+    test(
+      'the last word on a tool is the one that counts, and each reach, person and approver has its own',
+      withStore(open, async under => {
+        const { store } = under
+        await decide(under, { id: 'd1' }, 'always')
+        await decide(under, { id: 'd2' }, 'always', 'declined')
+        expect(await listAll(store)).toMatchObject([{ requirement: 'd2', policy: 'forbidden' }])
+        await decide(under, { id: 'd3' }, 'conversation')
+        await decide(under, { id: 'd4', approver: 'operator' }, 'always')
+        await decide(under, { id: 'd5', who: 'bob' }, 'always')
+        await decide(under, { id: 'd6', tool: 'burn' }, 'always')
+        const listed = await listAll(store)
+        expect(listed.map(({ requirement }) => requirement)).toEqual(['d6', 'd5', 'd4', 'd3', 'd2'])
+        expect(listed[2]).toMatchObject({ approver: 'operator', subject: JSON.stringify(['https://peer.test', 'ada']) })
+        const page = await store.listRemembered({ agent: 'echo', limit: 2, after: listed[1]?.place })
+        expect(page.map(({ requirement }) => requirement)).toEqual(['d4', 'd3'])
+        const bobs = await store.listRemembered({ agent: 'echo', persons: ofPerson('bob'), limit: 9 })
+        expect(bobs.map(({ requirement }) => requirement)).toEqual(['d5'])
+        expect(await store.listRemembered({ agent: 'other', limit: 9 })).toEqual([])
+      }),
+    )
+    test(
+      'it is over in time, or when it is revoked, once, by its own agent',
+      withStore(open, async under => {
+        const { store, advance } = under
+        await decide(under, { id: 'd1' }, 'always')
+        const { resolved } = await decide(under, { id: 'd2', tool: 'burn' }, 'always')
+        const [burn] = await listAll(store)
+        expect(await store.revokeRemembered({ agent: 'other', id: burn?.id ?? '' })).toBe(false)
+        expect(await store.revokeRemembered({ agent: 'echo', id: burn?.id ?? '' })).toBe(true)
+        expect(await store.revokeRemembered({ agent: 'echo', id: burn?.id ?? '' })).toBe(false)
+        if (resolved.outcome !== 'resolved') throw new Error('it was not decided')
+        expect(await store.findRememberedOf(resolved.requirement)).toBeUndefined()
+        advance(days * dayMs - 1)
+        const [left] = await listAll(store)
+        expect(left).toMatchObject({ requirement: 'd1' })
+        advance(1)
+        expect(await listAll(store)).toEqual([])
+        expect(await store.findRemembered({ agent: 'echo', id: left?.id ?? '' })).toBeUndefined()
+      }),
+    )
+    test(
+      `of one person an agent remembers ${mostRemembered}; of more the oldest goes`,
+      withStore(open, async under => {
+        const { store } = under
+        await decide(under, { id: 'bobs', who: 'bob' }, 'always')
+        for (let n = 0; n <= mostRemembered; n += 1) await decide(under, { id: `d${n}`, tool: `tool${n}` }, 'always')
+        const own = await store.listRemembered({ agent: 'echo', persons: ofPerson('ada'), limit: 100 })
+        expect([own.length, own.at(-1)?.tool]).toEqual([mostRemembered, 'tool1'])
+        expect(await store.listRemembered({ agent: 'echo', persons: ofPerson('bob'), limit: 100 })).toHaveLength(1)
+      }),
+    )
+    test(
+      'it goes when who it is about is forgotten',
+      withStore(open, async under => {
+        const { store } = under
+        await decide(under, { id: 'd1' }, 'always')
+        await decide(under, { id: 'd2' }, 'conversation')
+        await decide(under, { id: 'd3', who: 'bob' }, 'always')
+        await store.forgetPerson({ agent: 'echo', addresses: [{ via: 'a2a', address: '@ada@peer.test' }] })
+        expect((await listAll(store)).map(({ requirement }) => requirement)).toEqual(['d3'])
+      }),
+    )
+  })
+}

@@ -1,0 +1,22 @@
+import type { Store, TaskKey } from '@postern/core'
+import type { IntakeSketch } from './under-test.ts'
+import { inThread, leaseOnlyTurn, sketchResponse } from './under-test.ts'
+
+export const adasTask: TaskKey = { owner: 'ada', id: 'task 1' }
+
+export function ofTask(key: TaskKey, context = 'ctx'): IntakeSketch {
+  return inThread(context, { task: { ...key, context } })
+}
+
+export async function answerTask(
+  store: Store,
+  text: string,
+  status: 'completed' | 'input_required' | 'working' = 'completed',
+) {
+  const turn = await leaseOnlyTurn(store)
+  await store.commit(turn, { response: sketchResponse(turn, text, status), deliveries: [] })
+  return turn
+}
+
+/** Somebody who watches a task. */
+export const watch = (id: string) => ({ id, to: `https://hook.test/#${id}`, target: { secret: id } })

@@ -1,0 +1,140 @@
+import type {
+  Answer,
+  Delivery,
+  Intake,
+  NormalizedResponse,
+  PlannedDelivery,
+  ResponseStatus,
+  Store,
+  Turn,
+} from '@postern/core'
+import { isoTime } from '@postern/core'
+
+export interface StoreUnderTest {
+  readonly store: Store
+  /** The store's clock, ms. It stands still but for `advance`. */
+  now(): number
+  advance(ms: number): void
+  /** Opens a second store on what the first had made durable, as after a crash; absent for desks in memory. */
+  reopen?(): Promise<Store>
+}
+
+export type OpenStore = () => Promise<StoreUnderTest>
+
+/** A test on a fresh desk that is closed afterwards. */
+export function withStore(open: OpenStore, run: (under: StoreUnderTest) => Promise<void>): () => Promise<void> {
+  return async () => {
+    const under = await open()
+    try {
+      await run(under)
+    } finally {
+      await under.store.close()
+    }
+  }
+}
+
+export const leaseMs = 30_000
+
+export interface IntakeSketch extends Partial<Omit<Intake, 'message' | 'thread'>> {
+  readonly message?: Partial<Intake['message']>
+  readonly thread?: Partial<Intake['thread']>
+}
+
+/** A whole intake of a message called `id` in a thread of its own, but for what the sketch says. */
+export function sketchIntake(id: string, sketch: IntakeSketch = {}): Intake {
+  const { message, thread, ...rest } = sketch
+  return {
+    agent: 'echo',
+    duplicateKey: `key of ${id}`,
+    aliases: [],
+    proofs: [{ kind: 'jwt', verdict: 'pass', key_id: 'k1' }],
+    raw: { bytes: new TextEncoder().encode(JSON.stringify({ id })), form: 'json' },
+    target: { answerTo: id },
+    disposition: 'answer',
+    ...rest,
+    thread: { scope: 'public', references: [], ...thread },
+    message: {
+      id,
+      thread_id: `thread of ${id}`,
+      sender: { address: '@ada@peer.test', display_name: 'Ada', auth_method: 'none', verified: false },
+      recipient: '@echo@agents.test',
+      parts: [{ kind: 'text', mime: 'text/plain', content: `words of ${id}` }],
+      recipient_capabilities: { mention_relay: { kind: 'none' } },
+      received_via: 'a2a',
+      received_at: isoTime(Date.UTC(2026, 0, 1)),
+      ...message,
+    },
+  }
+}
+
+export function inThread(threadId: string, sketch: IntakeSketch = {}): IntakeSketch {
+  return { ...sketch, message: { ...sketch.message, thread_id: threadId } }
+}
+
+/** Admits messages one after another; their numbers. */
+export async function admitAll(store: Store, intakes: readonly Intake[]): Promise<readonly number[]> {
+  const numbers: number[] = []
+  for (const intake of intakes) numbers.push((await store.admit(intake, `c-${intake.message.id}`)).message)
+  return numbers
+}
+
+export function leaseTurns(store: Store, limit = 100): Promise<readonly Turn[]> {
+  return store.leaseTurns({ holder: 'worker', limit, leaseMs })
+}
+
+export function leaseDeliveries(store: Store, limit = 100): Promise<readonly Delivery[]> {
+  return store.leaseDeliveries({ holder: 'worker', limit, leaseMs, rank: 'answer' })
+}
+
+/** The one turn that is due. @throws Error when there is another number of them */
+export async function leaseOnlyTurn(store: Store): Promise<Turn> {
+  return onlyOf(await leaseTurns(store), 'due turn')
+}
+
+export async function leaseOnlyDelivery(store: Store): Promise<Delivery> {
+  return onlyOf(await leaseDeliveries(store), 'due delivery')
+}
+
+function onlyOf<T>(found: readonly T[], what: string): T {
+  const [only] = found
+  if (only === undefined || found.length > 1) throw new Error(`expected one ${what}, found ${found.length}`)
+  return only
+}
+
+export function sketchResponse(turn: Turn, text: string, status: ResponseStatus = 'completed'): NormalizedResponse {
+  return {
+    id: `answer to ${turn.content.id}`,
+    thread_id: turn.content.thread_id,
+    in_reply_to: turn.content.id,
+    sender: turn.content.recipient,
+    parts: [{ kind: 'text', mime: 'text/markdown', content: text }],
+    status,
+    created_at: isoTime(Date.UTC(2026, 0, 2)),
+  }
+}
+
+/** An answer that says `text` and goes to `places`. */
+export function sketchAnswer(
+  turn: Turn,
+  text: string,
+  places: readonly string[] = [],
+  rest: Partial<Answer> = {},
+): Answer {
+  return { response: sketchResponse(turn, text), deliveries: places.map(toDeliveryPlan), ...rest }
+}
+
+export function toDeliveryPlan(to: string): PlannedDelivery {
+  return { to, target: { inbox: to } }
+}
+
+export function sayNothing(): Answer {
+  return { deliveries: [] }
+}
+
+export function messageIdsOf(turns: readonly Turn[]): readonly string[] {
+  return turns.map(({ content }) => content.id)
+}
+
+export function placesOf(deliveries: readonly Delivery[]): readonly string[] {
+  return deliveries.map(({ to, response }) => `${response?.in_reply_to ?? 'handshake'} → ${to}`)
+}

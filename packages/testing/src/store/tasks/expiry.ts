@@ -1,0 +1,163 @@
+import type { Store, TaskKey } from '@postern/core'
+import { expect, test } from 'vitest'
+import { adasTask, answerTask, watch } from '../setup/task-sketches.ts'
+import type { OpenStore } from '../setup/under-test.ts'
+import { inThread, leaseDeliveries, leaseOnlyTurn, sketchAnswer, sketchIntake, withStore } from '../setup/under-test.ts'
+
+export function describeExpiry(open: OpenStore): void {
+  const limit = 100
+  const admit = (store: Store, id: string, key: TaskKey, context = `ctx of ${id}`) =>
+    store.admit(sketchIntake(id, inThread(context, { task: { ...key, context }, thread: { scope: key.owner } })), 'c')
+  const asks = async (store: Store, id: string, key: TaskKey, context?: string) => {
+    await admit(store, id, key, context)
+    await answerTask(store, `answer to ${id}`)
+  }
+  const task = (id: string): TaskKey => ({ owner: 'ada', id })
+
+  test(
+    'expireTasks() takes out what has ended before a time, with all that was said in it',
+    withStore(open, async ({ store, now, advance }) => {
+      const before = await store.count()
+      const blobs = [{ digest: 'b1', bytes: new Uint8Array([1]), mime: 'text/plain' }]
+      const sketch = { ...inThread('ctx', { task: { ...adasTask, context: 'ctx', watch: watch('a') } }), blobs }
+      await store.admit(sketchIntake('m1', { ...sketch, thread: { scope: 'ada' } }), 'c')
+      await store.admit(sketchIntake('m1', { ...sketch, thread: { scope: 'ada' } }), 'c')
+      await answerTask(store, 'done')
+      for (const delivery of await leaseDeliveries(store)) await store.settle(delivery, { state: 'sent' })
+      advance(1_000)
+      const since = now()
+      await asks(store, 'm2', task('task 2'))
+      await asks(store, 'm3', task('task 3'))
+      const { tasks } = await store.listTasks({ owner: adasTask.owner, limit })
+      expect(await store.expireTasks({ before: since, limit })).toEqual({ removed: 1, isDone: true })
+      // Who listed it before may look at it still.
+      expect(() => tasks.map(({ response, entries }) => [response, entries])).not.toThrow()
+      expect(await store.findTask(adasTask)).toBeUndefined()
+      expect(await store.findTask(task('task 2'))).toMatchObject({ state: 'completed', entries: [{}, {}] })
+      expect(await store.findMessage('m1')).toBeUndefined()
+      expect(await store.findResponse('answer to m1')).toBeUndefined()
+      expect(await store.findBlob('b1')).toBeUndefined()
+      expect(await store.listWatches(adasTask)).toEqual([])
+      expect((await store.listMessages({ limit: 9 })).map(({ id }) => id)).toEqual(['m3', 'm2'])
+      const { messages, deliveries } = await store.count()
+      expect(messages).toEqual({ ...before.messages, answered: before.messages.answered + 2 })
+      expect(deliveries).toEqual(before.deliveries)
+    }),
+  )
+  test(
+    'expireTasks() leaves what is open, what is still to be told, and the number of the newest entry',
+    withStore(open, async ({ store, now, advance }) => {
+      await admit(store, 'm1', task('open'))
+      const key = { ...task('told'), context: 'told', watch: watch('a') }
+      const turn = await leaseOnlyTurn(store)
+      await store.admit(sketchIntake('m2', inThread('told', { task: key })), 'c')
+      await answerTask(store, 'done')
+      await asks(store, 'm3', task('newest'))
+      advance(1_000)
+      expect(await store.expireTasks({ before: now(), limit })).toEqual({ removed: 0, isDone: true })
+      await store.commit(turn, sketchAnswer(turn, 'at last'))
+      const [delivery] = await leaseDeliveries(store)
+      if (delivery) await store.settle(delivery, { state: 'dead', error: 'gone' })
+      advance(1_000)
+      expect(await store.expireTasks({ before: now(), limit })).toEqual({ removed: 2, isDone: true })
+      expect(await store.findTask(task('open'))).toMatchObject({ state: 'completed' })
+    }),
+  )
+  test(
+    'expireTasks() takes abandoned questions; a task can be begun anew afterwards',
+    withStore(open, async ({ store, now, advance }) => {
+      await admit(store, 'm1', adasTask)
+      await answerTask(store, 'which one?', 'input_required')
+      await asks(store, 'm2', task('task 2'))
+      advance(1_000)
+      expect((await store.expireTasks({ before: now(), limit })).removed).toBe(1)
+      expect((await admit(store, 'm1', adasTask)).outcome).toBe('accepted')
+      await answerTask(store, 'done')
+      expect(await store.findTask(adasTask)).toMatchObject({ state: 'completed', entries: [{}, {}] })
+    }),
+  )
+  test(
+    'expireTasks() lets a conversation go on that lost its older tasks',
+    withStore(open, async ({ store, now, advance }) => {
+      await asks(store, 'm1', task('task 1'), 'ctx')
+      advance(1_000)
+      await asks(store, 'm2', task('task 2'), 'ctx')
+      await store.expireTasks({ before: now(), limit })
+      await admit(store, 'm3', task('task 3'), 'ctx')
+      const { thread, message } = await leaseOnlyTurn(store)
+      const history = await store.readHistory({ thread, before: message, head: 9, tail: 9 })
+      expect(history.map(({ nativeId }) => nativeId)).toEqual(['m2', 'answer to m2'])
+    }),
+  )
+  test(
+    'expireTasks() goes by slices, and through a task of many messages in several',
+    withStore(open, async ({ store, now, advance }) => {
+      for (let at = 0; at < 450; at += 1) await admit(store, `long ${at}`, task('long'), 'long')
+      await store.cancelTask(task('long'))
+      for (let at = 0; at < 3; at += 1) await asks(store, `m${at}`, task(`task ${at}`))
+      await asks(store, 'last', task('last'))
+      advance(1_000)
+      const slices: unknown[] = []
+      for (let isDone = false; !isDone; ) {
+        const slice = await store.expireTasks({ before: now(), limit: 2 })
+        slices.push(slice.removed)
+        isDone = slice.isDone
+      }
+      expect(slices).toEqual([0, 0, 2, 2, 0])
+      expect((await store.listTasks({ owner: 'ada', limit: 9 })).tasks.map(({ id }) => id)).toEqual(['last'])
+    }),
+  )
+  test(
+    'expireTasks() of an owner keeps the newest',
+    withStore(open, async ({ store, advance }) => {
+      await asks(store, 'm0', { owner: 'bob', id: 'task 0' })
+      for (let at = 1; at <= 5; at += 1) {
+        advance(1_000)
+        await asks(store, `m${at}`, task(`task ${at}`))
+      }
+      expect(await store.expireTasks({ owner: 'ada', most: 3, limit })).toEqual({ removed: 2, isDone: true })
+      const { tasks } = await store.listTasks({ owner: 'ada', limit: 9 })
+      expect(tasks.map(({ id }) => id)).toEqual(['task 5', 'task 4', 'task 3'])
+      expect(await store.findTask({ owner: 'bob', id: 'task 0' })).toBeDefined()
+    }),
+  )
+  test(
+    'expireTasks() of an owner keeps so many bytes, attachments included: the oldest tasks go, and no more than needed',
+    withStore(open, async ({ store, now, advance }) => {
+      const large = async (at: number, owner = 'ada') => {
+        advance(1_000)
+        const key = { owner, id: `task ${at}`, context: `ctx ${at}` }
+        const bytes = new Uint8Array(100_000).fill(at)
+        const blobs = [{ digest: `${owner} ${at}`, bytes, mime: 'image/png' }]
+        await store.admit(sketchIntake(`${owner} ${at}`, { ...inThread(key.context, { task: key }), blobs }), 'c')
+        await answerTask(store, `seen ${at}`)
+      }
+      await large(0, 'bob')
+      for (let at = 1; at <= 5; at += 1) await large(at)
+      expect(await store.expireTasks({ owner: 'ada', bytes: 1_000_000, limit })).toEqual({ removed: 0, isDone: true })
+      // Room for three of five, and for what was said beside the attachments.
+      expect(await store.expireTasks({ owner: 'ada', bytes: 320_000, limit })).toEqual({ removed: 2, isDone: true })
+      const listIds = async () => (await store.listTasks({ owner: 'ada', limit: 9 })).tasks.map(({ id }) => id)
+      expect(await listIds()).toEqual(['task 5', 'task 4', 'task 3'])
+      expect(await store.findTask({ owner: 'bob', id: 'task 0' })).toBeDefined()
+      // What went is not counted any more, however it went.
+      expect((await store.expireTasks({ before: now() - 500, limit })).removed).toBe(3)
+      for (let at = 6; at <= 7; at += 1) await large(at)
+      expect(await store.expireTasks({ owner: 'ada', bytes: 320_000, limit })).toEqual({ removed: 0, isDone: true })
+      expect(await listIds()).toEqual(['task 7', 'task 6', 'task 5'])
+    }),
+  )
+  test(
+    'expireTasks() counts the answers, too, and of what is open takes nothing',
+    withStore(open, async ({ store, advance }) => {
+      await store.admit(sketchIntake('m1', inThread('ctx', { task: { ...adasTask, context: 'ctx' } })), 'c')
+      await answerTask(store, 'x'.repeat(50_000))
+      advance(1_000)
+      await admit(store, 'm2', task('open'))
+      expect((await store.expireTasks({ owner: 'ada', bytes: 60_000, limit })).removed).toBe(0)
+      expect(await store.expireTasks({ owner: 'ada', bytes: 40_000, limit })).toEqual({ removed: 1, isDone: true })
+      expect(await store.expireTasks({ owner: 'ada', bytes: 1, limit })).toEqual({ removed: 0, isDone: true })
+      expect(await store.findTask(task('open'))).toMatchObject({ state: 'submitted' })
+    }),
+  )
+}

@@ -1,0 +1,222 @@
+import type { TaskFilter } from '@postern/core'
+import { LeaseLost } from '@postern/core'
+import { describe, expect, test } from 'vitest'
+import { adasTask, answerTask, ofTask } from '../setup/task-sketches.ts'
+import type { OpenStore } from '../setup/under-test.ts'
+import {
+  leaseOnlyTurn,
+  leaseTurns,
+  sayNothing,
+  sketchAnswer,
+  sketchIntake,
+  sketchResponse,
+  withStore,
+} from '../setup/under-test.ts'
+import { describeExpiry } from './expiry.ts'
+import { describeMost, describeWatches } from './watches.ts'
+
+export function taskContract(open: OpenStore): void {
+  describe('tasks', () => {
+    describeLife(open)
+    describeOwners(open)
+    describeCancel(open)
+    describeList(open)
+    describeWatches(open)
+    describeMost(open)
+    describeExpiry(open)
+  })
+}
+
+function describeLife(open: OpenStore): void {
+  test(
+    'a task is submitted, working, and then what its answer says; it holds all that was said',
+    withStore(open, async ({ store, now, advance }) => {
+      const admitted = await store.admit(sketchIntake('m1', ofTask(adasTask)), 'c')
+      expect(admitted.task).toEqual(adasTask)
+      expect(await store.findTask(adasTask)).toMatchObject({
+        ...adasTask,
+        agent: 'echo',
+        context: 'ctx',
+        state: 'submitted',
+      })
+      advance(10)
+      const turn = await leaseOnlyTurn(store)
+      expect(turn.task).toEqual(adasTask)
+      expect(await store.findTask(adasTask)).toMatchObject({ state: 'working', updatedAt: now() })
+      await store.commit(turn, { response: sketchResponse(turn, 'which one?', 'input_required'), deliveries: [] })
+      expect(await store.findTask(adasTask)).toMatchObject({ state: 'input_required' })
+      await store.admit(sketchIntake('m2', ofTask(adasTask)), 'c')
+      expect(await store.findTask(adasTask)).toMatchObject({ state: 'submitted' })
+      await answerTask(store, 'that one')
+      const task = await store.findTask(adasTask)
+      expect(task).toMatchObject({
+        state: 'completed',
+        response: { id: 'answer to m2', parts: [{ content: 'that one' }] },
+      })
+      expect(task?.entries.map(({ nativeId }) => nativeId)).toEqual(['m1', 'answer to m1', 'm2', 'answer to m2'])
+    }),
+  )
+  test(
+    'an agent that says nothing completes its task',
+    withStore(open, async ({ store }) => {
+      await store.admit(sketchIntake('m1', ofTask(adasTask)), 'c')
+      await store.commit(await leaseOnlyTurn(store), sayNothing())
+      expect(await store.findTask(adasTask)).toMatchObject({ state: 'completed', response: undefined })
+    }),
+  )
+  test(
+    'a task that has ended takes no more messages, but still knows the ones it had',
+    withStore(open, async ({ store }) => {
+      const first = await store.admit(sketchIntake('m1', ofTask(adasTask)), 'c')
+      await answerTask(store, 'done')
+      const refusal = { code: 'unsupported', message: 'Cannot continue task: it has ended' }
+      await expect(store.admit(sketchIntake('m2', ofTask(adasTask)), 'c')).rejects.toMatchObject(refusal)
+      expect(await store.findMessage('m2')).toBeUndefined()
+      const again = await store.admit(sketchIntake('m1', ofTask(adasTask)), 'c')
+      expect(again).toEqual({ outcome: 'duplicate', message: first.message, task: adasTask })
+    }),
+  )
+  test(
+    'a task ends with the last of its turns',
+    withStore(open, async ({ store }) => {
+      await store.admit(sketchIntake('m1', ofTask(adasTask)), 'c')
+      await store.admit(sketchIntake('m2', ofTask(adasTask)), 'c')
+      await answerTask(store, 'first')
+      expect(await store.findTask(adasTask)).toMatchObject({ state: 'submitted', response: { id: 'answer to m1' } })
+      await answerTask(store, 'second')
+      expect(await store.findTask(adasTask)).toMatchObject({ state: 'completed', response: { id: 'answer to m2' } })
+    }),
+  )
+}
+
+function describeOwners(open: OpenStore): void {
+  test(
+    "another owner's task does not exist",
+    withStore(open, async ({ store }) => {
+      const theirs = { owner: 'bob', id: adasTask.id }
+      await store.admit(sketchIntake('m1', ofTask(adasTask)), 'c')
+      expect(await store.findTask(theirs)).toBeUndefined()
+      expect(await store.cancelTask(theirs)).toBe(false)
+      expect(await store.listTasks({ owner: 'bob', limit: 9 })).toEqual({ tasks: [], total: 0 })
+      await store.admit(sketchIntake('m2', ofTask(theirs, 'other')), 'c')
+      expect(await store.cancelTask(theirs)).toBe(true)
+      expect(await store.findTask(adasTask)).toMatchObject({ state: 'submitted' })
+      expect((await store.findTask(adasTask))?.entries).toHaveLength(1)
+    }),
+  )
+}
+
+function describeCancel(open: OpenStore): void {
+  test(
+    'cancelTask() ends an open task once; a later commit for it is refused and its thread goes on',
+    withStore(open, async ({ store }) => {
+      const { message } = await store.admit(sketchIntake('m1', ofTask(adasTask)), 'c')
+      await store.admit(sketchIntake('m2', ofTask(adasTask)), 'c')
+      await store.admit(sketchIntake('m3', ofTask({ owner: 'ada', id: 'task 2' })), 'c')
+      const notices: unknown[] = []
+      store.listen(`message:${message}`, notice => notices.push(notice))
+      const turn = await leaseOnlyTurn(store)
+      expect(await Promise.all([store.cancelTask(adasTask), store.cancelTask(adasTask)])).toEqual([true, false])
+      expect(notices).toEqual([{ kind: 'canceled' }])
+      await expect(store.commit(turn, sketchAnswer(turn, 'late'))).rejects.toThrow(LeaseLost)
+      expect(await store.findTask(adasTask)).toMatchObject({ state: 'canceled', response: undefined })
+      for (const id of ['m1', 'm2'])
+        expect(await store.findMessage(id)).toMatchObject({ state: 'failed', error: 'canceled' })
+      expect((await leaseTurns(store)).map(({ content }) => content.id)).toEqual(['m3'])
+    }),
+  )
+  test(
+    'cancelTask() of a waiting turn leaves the one before it with who works on it',
+    withStore(open, async ({ store }) => {
+      await store.admit(sketchIntake('m1', ofTask({ owner: 'ada', id: 'task 2' })), 'c')
+      await store.admit(sketchIntake('m2', ofTask(adasTask)), 'c')
+      const turn = await leaseOnlyTurn(store)
+      expect(await store.cancelTask(adasTask)).toBe(true)
+      expect(await leaseTurns(store)).toEqual([])
+      await store.commit(turn, sayNothing())
+      expect(await leaseTurns(store)).toEqual([])
+    }),
+  )
+  test(
+    'of cancelTask() and commit() exactly one wins',
+    withStore(open, async ({ store }) => {
+      for (let round = 0; round < 10; round++) {
+        const key = { owner: 'ada', id: `task ${round}` }
+        await store.admit(sketchIntake(`m${round}`, ofTask(key, `ctx ${round}`)), 'c')
+        const turn = await leaseOnlyTurn(store)
+        const commit = () =>
+          store.commit(turn, sketchAnswer(turn, 'done')).then(
+            () => true,
+            () => false,
+          )
+        const racers = [commit, () => store.cancelTask(key)]
+        const won = await Promise.all((round % 2 ? racers : racers.toReversed()).map(race => race()))
+        expect(won.filter(Boolean)).toHaveLength(1)
+        const state = (await store.findTask(key))?.state
+        expect(state).toBe(won[round % 2 ? 0 : 1] ? 'completed' : 'canceled')
+      }
+    }),
+  )
+  test(
+    'cancelTask() ends a task that waits for input, and none that has ended',
+    withStore(open, async ({ store }) => {
+      await store.admit(sketchIntake('m1', ofTask(adasTask)), 'c')
+      await answerTask(store, 'which one?', 'input_required')
+      expect(await store.cancelTask(adasTask)).toBe(true)
+      expect(await store.cancelTask(adasTask)).toBe(false)
+      await store.admit(sketchIntake('m2', ofTask({ owner: 'ada', id: 'task 2' })), 'c')
+      await answerTask(store, 'done')
+      expect(await store.cancelTask({ owner: 'ada', id: 'task 2' })).toBe(false)
+      expect(await store.cancelTask({ owner: 'ada', id: 'no such task' })).toBe(false)
+    }),
+  )
+}
+
+function describeList(open: OpenStore): void {
+  test(
+    'listTasks() filters, counts and pages, newest first',
+    withStore(open, async ({ store, now, advance }) => {
+      const begun = now()
+      for (const [index, context] of ['red', 'blue', 'red', 'red'].entries()) {
+        advance(1_000)
+        await store.admit(
+          sketchIntake(`m${index}`, ofTask({ owner: 'ada', id: `task ${index}` }, `${context} ${index}`)),
+          'c',
+        )
+      }
+      const idsFor = async (filter: Partial<TaskFilter>) => {
+        const { tasks, total } = await store.listTasks({ owner: 'ada', limit: 9, ...filter })
+        return [tasks.map(({ id }) => id.replace('task ', '')).join(''), total]
+      }
+      expect(await idsFor({})).toEqual(['3210', 4])
+      expect(await idsFor({ context: 'blue 1' })).toEqual(['1', 1])
+      expect(await idsFor({ updatedSince: begun + 3_000 })).toEqual(['32', 2])
+      expect(await idsFor({ agent: 'help' })).toEqual(['', 0])
+      const { tasks } = await store.listTasks({ owner: 'ada', limit: 2 })
+      const last = tasks.at(-1)
+      expect(await idsFor({ after: { updatedAt: last?.updatedAt ?? 0, id: last?.id ?? '' } })).toEqual(['10', 4])
+      advance(1_000)
+      await store.cancelTask({ owner: 'ada', id: 'task 0' })
+      expect(await idsFor({})).toEqual(['0321', 4])
+      expect(await idsFor({ state: 'canceled' })).toEqual(['0', 1])
+      expect(await idsFor({ state: 'submitted', limit: 1 })).toEqual(['3', 3])
+    }),
+  )
+  test(
+    'listTasks() pages through tasks updated in the same instant without losing one',
+    withStore(open, async ({ store }) => {
+      const keys = Array.from({ length: 5 }, (_, index) => ({ owner: 'ada', id: `task ${index}` }))
+      await Promise.all(keys.map(key => store.admit(sketchIntake(key.id, ofTask(key, key.id)), 'c')))
+      const seen: string[] = []
+      let after: TaskFilter['after']
+      for (;;) {
+        const { tasks } = await store.listTasks({ owner: 'ada', limit: 2, after })
+        const last = tasks.at(-1)
+        if (!last) break
+        seen.push(...tasks.map(({ id }) => id))
+        after = { updatedAt: last.updatedAt, id: last.id }
+      }
+      expect(seen.toSorted()).toEqual(keys.map(({ id }) => id))
+    }),
+  )
+}

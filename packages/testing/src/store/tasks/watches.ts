@@ -1,0 +1,100 @@
+import { expect, test } from 'vitest'
+import { adasTask, answerTask, ofTask, watch } from '../setup/task-sketches.ts'
+import type { OpenStore } from '../setup/under-test.ts'
+import { inThread, leaseDeliveries, sketchIntake, withStore } from '../setup/under-test.ts'
+
+export function describeWatches(open: OpenStore): void {
+  test(
+    'who watches a task is told, in order, when a turn has ended and when it is canceled',
+    withStore(open, async ({ store, now }) => {
+      const task = { ...adasTask, context: 'ctx', watch: watch('a') }
+      await store.admit(sketchIntake('m1', inThread('ctx', { task })), 'c')
+      expect(await store.watchTask(adasTask, watch('b'))).toBe('watching')
+      await answerTask(store, 'which one?', 'input_required')
+      expect(await store.cancelTask(adasTask)).toBe(true)
+      const told = async () =>
+        (await leaseDeliveries(store)).map(({ to, target, response }) => [to, target, response?.id])
+      const about = (id: string, state: string) => ({ watch: id, ...adasTask, context: 'ctx', state, at: now() })
+      const first = await leaseDeliveries(store)
+      expect(first.map(({ to, target, response }) => [to, target, response?.id])).toEqual([
+        ['https://hook.test/#a', about('a', 'input_required'), 'answer to m1'],
+        ['https://hook.test/#b', about('b', 'input_required'), 'answer to m1'],
+      ])
+      for (const delivery of first) await store.settle(delivery, { state: 'sent' })
+      expect(await told()).toEqual([
+        ['https://hook.test/#a', about('a', 'canceled'), undefined],
+        ['https://hook.test/#b', about('b', 'canceled'), undefined],
+      ])
+    }),
+  )
+  test(
+    'a watch is replaced by one of its id, and ended; nobody is told any more then',
+    withStore(open, async ({ store }) => {
+      await store.admit(sketchIntake('m1', ofTask(adasTask)), 'c')
+      await store.watchTask(adasTask, watch('a'))
+      await store.watchTask(adasTask, { ...watch('a'), target: { secret: 'new' } })
+      await store.watchTask(adasTask, watch('b'))
+      expect(await store.listWatches(adasTask)).toEqual([{ ...watch('a'), target: { secret: 'new' } }, watch('b')])
+      await store.endWatch(adasTask, 'a')
+      await store.endWatch(adasTask, 'a')
+      await answerTask(store, 'done')
+      expect((await leaseDeliveries(store)).map(({ to }) => to)).toEqual(['https://hook.test/#b'])
+    }),
+  )
+  test(
+    "no more than ten watch a task, and nobody another owner's",
+    withStore(open, async ({ store }) => {
+      await store.admit(sketchIntake('m1', ofTask(adasTask)), 'c')
+      const outcomes: string[] = []
+      for (let at = 0; at < 12; at += 1) outcomes.push(await store.watchTask(adasTask, watch(String(at))))
+      expect(outcomes).toEqual([...Array(10).fill('watching'), 'full', 'full'])
+      expect(await store.watchTask(adasTask, watch('3'))).toBe('watching')
+      const theirs = { owner: 'bob', id: adasTask.id }
+      expect(await store.watchTask(theirs, watch('x'))).toBe('unknown')
+      expect(await store.listWatches(theirs)).toEqual([])
+      await store.endWatch(theirs, '3')
+      expect(await store.listWatches(adasTask)).toHaveLength(10)
+    }),
+  )
+}
+
+export function describeMost(open: OpenStore): void {
+  test(
+    'an owner has no more open tasks than he may; one that has ended makes room, and open ones go on',
+    withStore(open, async ({ store }) => {
+      const task = (id: string, owner = 'ada') => ({ owner, id, context: id, most: 2 })
+      const admit = (id: string, of: ReturnType<typeof task>) =>
+        store.admit(sketchIntake(id, inThread(of.context, { task: of })), 'c')
+      await admit('m1', task('1'))
+      await admit('m2', task('2'))
+      const refusal = { code: 'rate_limited', message: 'Cannot open task: too many are open' }
+      await expect(admit('m3', task('3'))).rejects.toMatchObject(refusal)
+      await admit('m4', task('2'))
+      await admit('m5', task('1', 'bob'))
+      await store.cancelTask({ owner: 'ada', id: '1' })
+      await admit('m6', task('3'))
+    }),
+  )
+  test(
+    'of many who share one owner each has his own share of open tasks, and all together no more than the owner may',
+    withStore(open, async ({ store }) => {
+      const task = (id: string, name: string) => ({
+        owner: 'anybody',
+        id,
+        context: id,
+        most: 3,
+        share: { name, most: 2 },
+      })
+      const admit = (id: string, of: ReturnType<typeof task>) =>
+        store.admit(sketchIntake(id, inThread(of.context, { task: of })), 'c')
+      const refusal = { code: 'rate_limited', message: 'Cannot open task: too many are open' }
+      await admit('m1', task('1', 'here'))
+      await admit('m2', task('2', 'here'))
+      await expect(admit('m3', task('3', 'here'))).rejects.toMatchObject(refusal)
+      await admit('m4', task('4', 'there'))
+      await expect(admit('m5', task('5', 'elsewhere'))).rejects.toMatchObject(refusal)
+      await store.cancelTask({ owner: 'anybody', id: '1' })
+      await admit('m6', task('6', 'here'))
+    }),
+  )
+}

@@ -1,0 +1,246 @@
+import type { KeptNote, NoteBody, Store, Turn, TurnNote } from '@postern/core'
+import { isoTime, LeaseLost } from '@postern/core'
+import { describe, expect, test } from 'vitest'
+import { sketchDeletion } from '../setup/action-sketches.ts'
+import { sketchProvenSender } from '../setup/proven-sender.ts'
+import { adasTask } from '../setup/task-sketches.ts'
+import type { OpenStore } from '../setup/under-test.ts'
+import {
+  inThread,
+  leaseMs,
+  leaseOnlyTurn,
+  sayNothing,
+  sketchAnswer,
+  sketchIntake,
+  sketchResponse,
+  withStore,
+} from '../setup/under-test.ts'
+
+export function noteContract(open: OpenStore): void {
+  describe('notes of a turn', () => {
+    describeKeeping(open)
+    describeRetrying(open)
+    describeNotRecalled(open)
+    describeGoing(open)
+  })
+}
+
+const at = isoTime(Date.UTC(2026, 0, 3))
+
+function sketchNote(name: string, content: string, members: Partial<NoteBody> = {}): TurnNote {
+  return { name, at, body: { kind: 'task', role: 'system', scope: 'agent', content, ...members } }
+}
+
+async function leaseNew(store: Store, id: string, thread = 't'): Promise<Turn> {
+  await store.admit(sketchIntake(id, inThread(thread)), 'c')
+  return leaseOnlyTurn(store)
+}
+
+const everything = { before: Number.MAX_SAFE_INTEGER, limit: 100 }
+
+async function listNotes(store: Store, { thread }: Pick<Turn, 'thread'>): Promise<readonly KeptNote[]> {
+  return store.readNotes({ thread, ...everything })
+}
+
+async function textsOf(store: Store, turn: Pick<Turn, 'thread'>): Promise<readonly unknown[]> {
+  return (await listNotes(store, turn)).map(({ body }) => body.content)
+}
+
+function describeKeeping(open: OpenStore): void {
+  test(
+    'S-31: they are kept in their order, before the answer that comes with some of them',
+    withStore(open, async ({ store }) => {
+      const turn = await leaseNew(store, 'm1')
+      await store.note(turn, [sketchNote('call 1', 'one')])
+      await store.note(turn, [sketchNote('note 1', 'two'), sketchNote('note 2', 'three')])
+      await store.commit(turn, sketchAnswer(turn, 'done', [], { notes: [sketchNote('end 1', 'four')] }))
+      const notes = await listNotes(store, turn)
+      expect(notes.map(({ body }) => body.content)).toEqual(['one', 'two', 'three', 'four'])
+      expect(notes[0]).toMatchObject({ message: turn.message, at, body: sketchNote('', 'one').body })
+      const [{ seq: answer } = { seq: 0 }] = await store.readHistory({ ...turn, before: 1e9, head: 0, tail: 1 })
+      for (const { seq } of notes) expect(seq).toBeLessThan(answer)
+    }),
+  )
+  test(
+    'the newest are given, of turns before a message',
+    withStore(open, async ({ store }) => {
+      const messages: number[] = []
+      for (const id of ['m1', 'm2', 'm3']) {
+        const turn = await leaseNew(store, id)
+        messages.push(turn.message)
+        await store.commit(turn, { ...sayNothing(), notes: [sketchNote('note 1', `of ${id}`)] })
+      }
+      const { thread, message } = await leaseNew(store, 'm4')
+      const read = async (before: number, limit: number) =>
+        (await store.readNotes({ thread, before, limit })).map(({ body }) => body.content)
+      expect(await read(message, 2)).toEqual(['of m2', 'of m3'])
+      expect(await read(messages[2] ?? 0, 1)).toEqual(['of m2'])
+      expect(await read(message, 0)).toEqual([])
+      expect(await store.readNotes({ thread: thread + 1, ...everything })).toEqual([])
+    }),
+  )
+  test(
+    'who has lost the turn keeps nothing of it',
+    withStore(open, async ({ store, advance }) => {
+      const lost = await leaseNew(store, 'm1')
+      advance(leaseMs + 1)
+      const held = await leaseOnlyTurn(store)
+      await expect(store.note(lost, [sketchNote('call 1', 'late')])).rejects.toBeInstanceOf(LeaseLost)
+      await store.note(held, [sketchNote('call 1', 'mine')])
+      await store.commit(held, sketchAnswer(held, 'done'))
+      await expect(store.note(held, [sketchNote('call 2', 'after it')])).rejects.toBeInstanceOf(LeaseLost)
+      expect(await textsOf(store, held)).toEqual(['mine'])
+    }),
+  )
+}
+
+function describeRetrying(open: OpenStore): void {
+  test(
+    'a turn that is tried again has each of its notes once, as it was made last',
+    withStore(open, async ({ store, now }) => {
+      const first = await leaseNew(store, 'm1')
+      await store.note(first, [sketchNote('note 1', 'one'), sketchNote('call 1', 'asked'), sketchNote('note 2', 'old')])
+      await store.note(first, [sketchNote('note 3', 'of the first try alone')])
+      await store.release(first, { dueAt: now() })
+      const again = await leaseOnlyTurn(store)
+      await store.note(again, [sketchNote('note 1', 'one'), sketchNote('call 1', 'asked'), sketchNote('note 2', 'new')])
+      await store.commit(again, { ...sayNothing(), noted: 2 })
+      expect(await textsOf(store, again)).toEqual(['one', 'asked', 'new'])
+    }),
+  )
+  test(
+    'one that is another kind of line stands behind what was noted meanwhile',
+    withStore(open, async ({ store }) => {
+      const turn = await leaseNew(store, 'm1')
+      await store.note(turn, [sketchNote('note 1', 'planned'), sketchNote('note 2', 'meanwhile')])
+      await store.note(turn, [sketchNote('note 1', 'found', { kind: 'synthesis', scope: 'global' })])
+      await store.note(turn, [sketchNote('note 3', 'last')])
+      expect(await textsOf(store, turn)).toEqual(['meanwhile', 'found', 'last'])
+      const seqs = (await listNotes(store, turn)).map(({ seq }) => seq)
+      expect(new Set(seqs).size).toBe(3)
+    }),
+  )
+}
+
+function describeNotRecalled(open: OpenStore): void {
+  test(
+    'S-34: no history, task or list of messages shows them',
+    withStore(open, async ({ store }) => {
+      const sketch = inThread('t', { task: { ...adasTask, context: 't' }, thread: { scope: adasTask.owner } })
+      await store.admit(sketchIntake('m1', sketch), 'c')
+      const turn = await leaseOnlyTurn(store)
+      await store.note(turn, [sketchNote('note 1', 'inside')])
+      await store.commit(turn, sketchAnswer(turn, 'outside'))
+      const shown = [
+        await store.readHistory({ thread: turn.thread, before: 1e9, head: 9, tail: 9 }),
+        (await store.findTask(adasTask))?.entries,
+        await store.listMessages({ limit: 9 }),
+        await store.findMessage('m1'),
+      ]
+      expect(JSON.stringify(shown)).toContain('outside')
+      expect(JSON.stringify(shown)).not.toContain('inside')
+    }),
+  )
+  test(
+    'what was noted for an answer to some only is not given in a thread for everybody',
+    withStore(open, async ({ store }) => {
+      const answerAs = async (id: string, visibility?: 'direct') => {
+        const turn = await leaseNew(store, id)
+        const response = { ...sketchResponse(turn, 'x'), ...(visibility && { visibility }) }
+        await store.commit(turn, { response, deliveries: [], notes: [sketchNote('note 1', `of ${id}`)] })
+        return turn
+      }
+      const turn = await answerAs('m1')
+      await answerAs('m2', 'direct')
+      expect(await textsOf(store, turn)).toEqual(['of m1'])
+    }),
+  )
+}
+
+function describeGoing(open: OpenStore): void {
+  const noteAndAnswer = async (store: Store, id: string): Promise<Turn> => {
+    const turn = await leaseNew(store, id)
+    await store.note(turn, [sketchNote('note 1', `early of ${id}`)])
+    await store.commit(turn, sketchAnswer(turn, 'done', [], { notes: [sketchNote('note 2', `late of ${id}`)] }))
+    return turn
+  }
+  test(
+    'they go when their message is taken back, and with its answer',
+    withStore(open, async ({ store }) => {
+      const author = 'https://peer.test/ada'
+      const authorship = { author, object: 'https://peer.test/notes/1' }
+      await store.admit(sketchIntake('m1', inThread('t', { authorship })), 'c')
+      const turn = await leaseOnlyTurn(store)
+      await store.note(turn, [sketchNote('note 1', 'early of m1')])
+      await store.commit(turn, sketchAnswer(turn, 'done'))
+      await noteAndAnswer(store, 'm2')
+      expect(await textsOf(store, turn)).toHaveLength(3)
+      await store.withdraw('a2a', [{ kind: 'forget', ...authorship }])
+      expect(await textsOf(store, turn)).toEqual(['early of m2', 'late of m2'])
+      await store.act([sketchDeletion('answer to m2')], 'c')
+      expect(await textsOf(store, turn)).toEqual([])
+    }),
+  )
+  test(
+    'they go with each of the messages that were answered together',
+    withStore(open, async ({ store }) => {
+      const admit = (id: string) => {
+        const authorship = { author: 'https://peer.test/ada', object: `https://peer.test/notes/${id}` }
+        const message = { sender: sketchProvenSender('ada') }
+        return store.admit(sketchIntake(id, inThread('t', { authorship, lane: { mode: 'merge' }, message })), 'c')
+      }
+      await admit('m1')
+      const first = await leaseOnlyTurn(store)
+      await admit('m2')
+      await admit('m3')
+      await store.commit(first, sketchAnswer(first, 'done'))
+      const both = await leaseOnlyTurn(store)
+      expect(both.merged).toHaveLength(1)
+      await store.commit(both, sketchAnswer(both, 'done', [], { notes: [sketchNote('note 1', 'of both')] }))
+      await store.withdraw('a2a', [
+        { kind: 'forget', author: 'https://peer.test/ada', object: 'https://peer.test/notes/m2' },
+      ])
+      expect(await textsOf(store, both)).toEqual([])
+    }),
+  )
+  test(
+    'they go with the person whose message it was',
+    withStore(open, async ({ store }) => {
+      const turn = await noteAndAnswer(store, 'm1')
+      await store.forgetPerson({ addresses: [{ via: 'a2a', address: '@ada@peer.test' }] })
+      expect(await textsOf(store, turn)).toEqual([])
+    }),
+  )
+  test(
+    'they go with their task, and what they took is free again',
+    withStore(open, async ({ store, now, advance }) => {
+      const ask = async (id: string, text: string) => {
+        const task = { owner: adasTask.owner, id, context: 't' }
+        await store.admit(sketchIntake(id, inThread('t', { task, thread: { scope: adasTask.owner } })), 'c')
+        const turn = await leaseOnlyTurn(store)
+        await store.commit(turn, sketchAnswer(turn, 'done', [], { notes: [sketchNote('note 1', text)] }))
+        return turn
+      }
+      const turn = await ask('m1', 'x'.repeat(50_000))
+      advance(1_000)
+      const since = now()
+      await ask('m2', 'small')
+      expect(await store.expireTasks({ owner: adasTask.owner, bytes: 100_000, limit: 9 })).toMatchObject({ removed: 0 })
+      expect(await store.expireTasks({ before: since, limit: 9 })).toMatchObject({ removed: 1 })
+      expect(await textsOf(store, turn)).toEqual(['small'])
+      await ask('m3', 'y'.repeat(50_000))
+      expect(await store.expireTasks({ owner: adasTask.owner, bytes: 55_000, limit: 9 })).toMatchObject({ removed: 0 })
+      await ask('m4', 'z'.repeat(50_000))
+      expect(await store.expireTasks({ owner: adasTask.owner, bytes: 55_000, limit: 9 })).toMatchObject({ removed: 2 })
+    }),
+  )
+  test('what is durable outlives the process, half of a turn too', async () => {
+    const { store, reopen } = await open()
+    const turn = await leaseNew(store, 'm1')
+    await store.note(turn, [sketchNote('call 1', 'asked')])
+    if (!reopen) return store.close()
+    const later = await reopen()
+    expect(await textsOf(later, turn)).toEqual(['asked'])
+    await later.close()
+  })
+}

@@ -1,0 +1,201 @@
+import { createHash } from 'node:crypto'
+import type { Answer, Blob, NormalizedResponse, Part, Turn } from '@postern/core'
+import { LeaseLost } from '@postern/core'
+import { describe, expect, test } from 'vitest'
+import { answerWith, ofEcho, sketchDeletion, sketchEdit, sketchPost, wordsIn } from '../setup/action-sketches.ts'
+import type { OpenStore } from '../setup/under-test.ts'
+import {
+  inThread,
+  leaseDeliveries,
+  leaseMs,
+  leaseOnlyDelivery,
+  leaseOnlyTurn,
+  leaseTurns,
+  sayNothing,
+  sketchAnswer,
+  sketchIntake,
+  sketchResponse,
+  withStore,
+} from '../setup/under-test.ts'
+
+export function partialAnswerContract(open: OpenStore): void {
+  describe('what is said meanwhile', () => {
+    describePartialAnswer(open)
+    describePartialAnswerTwice(open)
+  })
+  describe('files of answers', () => {
+    describeFiles(open)
+  })
+}
+
+function toBlob(text: string): Blob {
+  const bytes = new TextEncoder().encode(text)
+  return { digest: createHash('sha256').update(bytes).digest('hex'), bytes, mime: 'image/png' }
+}
+
+function toFile({ digest }: Blob): Part {
+  return { kind: 'file', bytes_ref: { kind: 'content_addressed', algo: 'sha256', digest } }
+}
+
+function withFiles(response: NormalizedResponse, ...blobs: readonly Blob[]): NormalizedResponse {
+  return { ...response, parts: blobs.map(toFile) }
+}
+
+function describeFiles(open: OpenStore): void {
+  const [picture, other, theirs] = [toBlob('picture'), toBlob('other'), toBlob('theirs')]
+  test(
+    'bytes of an answer are there as long as something names them: the message, its answer, another message',
+    withStore(open, async ({ store }) => {
+      await store.admit(sketchIntake('m1', { blobs: [theirs], message: { parts: [toFile(theirs)] } }), 'c')
+      const turn = await leaseOnlyTurn(store)
+      const given = withFiles(sketchResponse(turn, ''), picture)
+      await store.commit(turn, { response: given, blobs: [picture], deliveries: [] })
+      expect(await store.findBlob(picture.digest)).toMatchObject({ mime: 'image/png' })
+      const edited = { ...sketchEdit(withFiles(given, other), []), blobs: [other] }
+      await store.act([edited], 'c')
+      expect(await store.findBlob(other.digest)).toBeDefined()
+      expect(await store.findBlob(picture.digest)).toBeUndefined()
+      await store.act([sketchPost('p1', 'news', { blobs: [other], parts: [toFile(other)] })], 'c')
+      await store.act([sketchDeletion('answer to m1')], 'c')
+      expect(await store.findBlob(other.digest), 'the post has it, too').toBeDefined()
+      await store.act([sketchDeletion('p1')], 'c')
+      expect(await store.findBlob(other.digest)).toBeUndefined()
+      expect(await store.findBlob(theirs.digest), 'it is not the answer’s').toBeDefined()
+    }),
+  )
+  test(
+    'bytes of an answer go with the message it answers',
+    withStore(open, async ({ store }) => {
+      const authorship = { author: 'ada', object: 'note' }
+      await store.admit(sketchIntake('m1', { authorship }), 'c')
+      const turn = await leaseOnlyTurn(store)
+      await store.commit(turn, {
+        response: withFiles(sketchResponse(turn, ''), picture),
+        blobs: [picture],
+        deliveries: [],
+      })
+      await store.withdraw('a2a', [{ kind: 'forget', ...authorship }])
+      expect(await store.findBlob(picture.digest)).toBeUndefined()
+    }),
+  )
+}
+
+function said(turn: Turn, text: string, places: readonly string[] = [], rest: Partial<Answer> = {}) {
+  const response = sketchResponse(turn, text, 'working')
+  return { ...sketchAnswer(turn, text, places, rest), response }
+}
+
+function describePartialAnswer(open: OpenStore): void {
+  test(
+    'the final answer takes the place of what its turn said meanwhile: there is one response',
+    withStore(open, async ({ store }) => {
+      await store.admit(sketchIntake('m1', inThread('t')), 'c')
+      const turn = await leaseOnlyTurn(store)
+      expect(await store.findAnswer(turn.message)).toBeUndefined()
+      await store.say(
+        turn,
+        said(turn, 'looking', ['x'], { rendering: { at: 'x' }, isListed: true, aliases: ['alias'] }),
+      )
+      expect(await store.findAnswer(turn.message)).toMatchObject({
+        response: { id: 'answer to m1', status: 'working', parts: [{ content: 'looking' }] },
+        rendering: { at: 'x' },
+        message: { id: 'm1' },
+      })
+      expect(await store.findMessage('m1')).toMatchObject({ state: 'working' })
+      expect(await leaseTurns(store), 'the turn goes on').toEqual([])
+      const first = await leaseOnlyDelivery(store)
+      expect(first.response?.parts).toMatchObject([{ content: 'looking' }])
+      await store.say(turn, { ...said(turn, 'still looking', ['x']), isRevision: true })
+      await store.commit(turn, sketchAnswer(turn, 'found', ['x'], { isRevision: true }))
+      expect(await store.listResponses({ ...ofEcho, limit: 9 })).toMatchObject([
+        {
+          response: { id: 'answer to m1', status: 'completed', parts: [{ content: 'found' }] },
+          rendering: { at: 'x' },
+        },
+      ])
+      expect(await wordsIn(store, turn.thread)).toEqual(['words of m1', 'found'])
+      expect(await store.countListed(ofEcho)).toBe(1)
+      expect(await store.findMessage('m1')).toMatchObject({ state: 'answered', deliveries: [{}, {}, {}] })
+      await store.settle(first, { state: 'sent' })
+      expect((await leaseOnlyDelivery(store)).response?.parts).toMatchObject([{ content: 'found' }])
+    }),
+  )
+  test(
+    'a reply to what was said meanwhile comes to its thread',
+    withStore(open, async ({ store }) => {
+      await store.admit(sketchIntake('m1', inThread('t')), 'c')
+      const turn = await leaseOnlyTurn(store)
+      await store.say(turn, said(turn, 'looking', [], { aliases: ['alias'] }))
+      await store.admit(sketchIntake('m2', inThread('u', { thread: { references: ['alias'] } })), 'c')
+      await store.commit(turn, sketchAnswer(turn, 'found', [], { isRevision: true }))
+      expect((await leaseOnlyTurn(store)).content.thread_id).toBe('t')
+    }),
+  )
+  test(
+    'a final answer that revises what never was said is said',
+    withStore(open, async ({ store }) => {
+      const turn = await answerWith(store, 'm1', 'found', { isRevision: true, places: ['x'] })
+      expect(await wordsIn(store, turn.thread)).toEqual(['words of m1', 'found'])
+      expect(await store.findResponse('answer to m1')).toMatchObject({ response: { parts: [{ content: 'found' }] } })
+      expect((await leaseOnlyDelivery(store)).to).toBe('x')
+    }),
+  )
+  test(
+    'who has nothing more to say leaves standing what he said',
+    withStore(open, async ({ store }) => {
+      await store.admit(sketchIntake('m1', inThread('t')), 'c')
+      const turn = await leaseOnlyTurn(store)
+      await store.say(turn, said(turn, 'looking'))
+      await store.commit(turn, sayNothing())
+      expect(await wordsIn(store, turn.thread)).toEqual(['words of m1', 'looking'])
+    }),
+  )
+}
+
+function describePartialAnswerTwice(open: OpenStore): void {
+  test(
+    'who takes a turn up once more finds what was said in it, and revises it; the first holder says nothing any more',
+    withStore(open, async ({ store, advance }) => {
+      await store.admit(sketchIntake('m1', inThread('t')), 'c')
+      const lost = await leaseOnlyTurn(store)
+      await store.say(lost, said(lost, 'looking'))
+      advance(leaseMs)
+      const held = await leaseOnlyTurn(store)
+      await expect(store.say(lost, { ...said(lost, 'late'), isRevision: true })).rejects.toThrow(LeaseLost)
+      expect(await store.findAnswer(held.message)).toMatchObject({ response: { parts: [{ content: 'looking' }] } })
+      await store.commit(held, sketchAnswer(held, 'found', [], { isRevision: true }))
+      expect(await wordsIn(store, held.thread)).toEqual(['words of m1', 'found'])
+      for (const turn of [lost, held]) {
+        await expect(store.say(turn, { ...said(turn, 'late'), isRevision: true })).rejects.toThrow(LeaseLost)
+      }
+      expect(await wordsIn(store, held.thread)).toEqual(['words of m1', 'found'])
+    }),
+  )
+  test(
+    'what was taken back while its turn went on stays so, and nothing is sent of it',
+    withStore(open, async ({ store }) => {
+      await store.admit(sketchIntake('m1', inThread('t')), 'c')
+      const turn = await leaseOnlyTurn(store)
+      await store.say(turn, said(turn, 'looking', ['x']))
+      await store.act([sketchDeletion('answer to m1', ['x'])], 'c')
+      await store.say(turn, { ...said(turn, 'still looking', ['x']), isRevision: true })
+      await store.commit(turn, sketchAnswer(turn, 'found', ['x'], { isRevision: true }))
+      expect(await store.findResponse('answer to m1')).toMatchObject({ response: { parts: [] } })
+      expect(await wordsIn(store, turn.thread)).toEqual(['words of m1'])
+      expect((await store.listDeliveries({ limit: 9 })).map(({ state }) => state)).toEqual(['queued', 'dead'])
+      expect(await store.findMessage('m1')).toMatchObject({ state: 'answered' })
+    }),
+  )
+  test(
+    'a message taken back by its author takes with it what was being said to it',
+    withStore(open, async ({ store }) => {
+      const authorship = { author: 'ada', object: 'note' }
+      await store.admit(sketchIntake('m1', { authorship }), 'c')
+      const turn = await leaseOnlyTurn(store)
+      await store.say(turn, said(turn, 'looking', ['x']))
+      await store.withdraw('a2a', [{ kind: 'forget', ...authorship }])
+      await expect(store.say(turn, { ...said(turn, 'late', ['x']), isRevision: true })).rejects.toThrow(LeaseLost)
+      expect(await leaseDeliveries(store)).toEqual([])
+    }),
+  )
+}

@@ -1,0 +1,263 @@
+import { LeaseLost } from '@postern/core'
+import { describe, expect, test } from 'vitest'
+import type { OpenStore } from '../setup/under-test.ts'
+import {
+  admitAll,
+  inThread,
+  leaseMs,
+  leaseOnlyTurn,
+  leaseTurns,
+  messageIdsOf,
+  sayNothing,
+  sketchAnswer,
+  sketchIntake,
+  sketchResponse,
+  withStore,
+} from '../setup/under-test.ts'
+
+export function turnContract(open: OpenStore): void {
+  describe('turns', () => {
+    describeLeases(open)
+    describeOrder(open)
+    describeFencing(open)
+    describeBusyAgents(open)
+    describeRelease(open)
+    describeStates(open)
+  })
+}
+
+function describeLeases(open: OpenStore): void {
+  test(
+    'a turn carries all a worker needs',
+    withStore(open, async ({ store }) => {
+      const intake = sketchIntake('m1', { flags: ['odd'], message: { in_reply_to: 'm0', kind: 'edit' } })
+      const { message } = await store.admit(intake, 'c1')
+      const turn = await leaseOnlyTurn(store)
+      expect(turn).toMatchObject({
+        message,
+        attempt: 1,
+        agent: 'echo',
+        via: 'a2a',
+        flags: ['odd'],
+        correlationId: 'c1',
+      })
+      expect(turn.target).toEqual({ answerTo: 'm1' })
+      expect(turn.content).toEqual({ ...intake.message, raw: { id: 'm1' } })
+      expect(turn.task).toBeUndefined()
+    }),
+  )
+  test(
+    'turns are leased oldest first, at most as many as asked for, and each to one worker',
+    withStore(open, async ({ store }) => {
+      await admitAll(
+        store,
+        ['m1', 'm2', 'm3', 'm4', 'm5'].map(id => sketchIntake(id)),
+      )
+      expect(messageIdsOf(await leaseTurns(store, 2))).toEqual(['m1', 'm2'])
+      const both = await Promise.all([leaseTurns(store, 2), leaseTurns(store, 2)])
+      expect(both.flatMap(messageIdsOf)).toEqual(['m3', 'm4', 'm5'])
+      expect(await leaseTurns(store)).toEqual([])
+    }),
+  )
+  test(
+    'nextDue() is when the next turn may be taken up',
+    withStore(open, async ({ store, now, advance }) => {
+      expect(await store.nextDue()).toBeUndefined()
+      await admitAll(store, [sketchIntake('m1', inThread('t')), sketchIntake('m2', inThread('t'))])
+      expect(await store.nextDue()).toBe(now())
+      const turn = await leaseOnlyTurn(store)
+      await store.release(turn, { dueAt: now() + 5_000 })
+      expect(await store.nextDue()).toBe(now() + 5_000)
+      expect(await leaseTurns(store)).toEqual([])
+      advance(5_000)
+      await store.commit(await leaseOnlyTurn(store), sayNothing())
+      expect(await store.nextDue()).toBe(now())
+      await store.commit(await leaseOnlyTurn(store), sayNothing())
+      expect(await store.nextDue()).toBeUndefined()
+    }),
+  )
+}
+
+function describeOrder(open: OpenStore): void {
+  test(
+    'turns of one thread come one after another while other threads go on',
+    withStore(open, async ({ store, now, advance }) => {
+      const one = ['a1', 'a2', 'a3'].map(id => sketchIntake(id, inThread('a')))
+      await admitAll(store, [...one, sketchIntake('b1', inThread('b'))])
+      const [a1, b1] = await leaseTurns(store)
+      expect(messageIdsOf([a1, b1].filter(turn => turn !== undefined))).toEqual(['a1', 'b1'])
+      if (!a1) return
+      await store.release(a1, { dueAt: now() + 1_000 })
+      expect(await leaseTurns(store)).toEqual([])
+      advance(1_000)
+      const again = await leaseOnlyTurn(store)
+      expect(again.content.id).toBe('a1')
+      await store.commit(again, sayNothing())
+      const next = await leaseOnlyTurn(store)
+      expect(next.content.id).toBe('a2')
+      await admitAll(store, [sketchIntake('a4', inThread('a'))])
+      expect(await leaseTurns(store)).toEqual([])
+      await store.commit(next, sketchAnswer(next, 'done'))
+      expect((await leaseOnlyTurn(store)).content.id).toBe('a3')
+    }),
+  )
+}
+
+function describeFencing(open: OpenStore): void {
+  test(
+    'an outlived lease is taken up by another, and its first holder can do nothing any more',
+    withStore(open, async ({ store, now, advance }) => {
+      await store.admit(sketchIntake('m1'), 'c')
+      const lost = await leaseOnlyTurn(store)
+      advance(leaseMs - 1)
+      expect(await leaseTurns(store)).toEqual([])
+      advance(1)
+      const held = await leaseOnlyTurn(store)
+      expect(held).toMatchObject({ message: lost.message, attempt: 2 })
+      expect(held.token).not.toBe(lost.token)
+      const answer = sketchAnswer(lost, 'too late', ['x'], { state: 1, aliases: ['late alias'] })
+      await expect(store.commit(lost, answer)).rejects.toThrow(LeaseLost)
+      await expect(store.renew(lost, leaseMs)).rejects.toThrow(LeaseLost)
+      await expect(store.release(lost, { dueAt: now() })).rejects.toThrow(LeaseLost)
+      expect(await store.findResponse('answer to m1')).toBeUndefined()
+      expect(await store.listDeliveries({ limit: 9 })).toEqual([])
+      expect(await store.readState('echo', held.thread)).toBeUndefined()
+      await store.commit(held, sketchAnswer(held, 'in time'))
+      expect(await store.findMessage('m1')).toMatchObject({ state: 'answered' })
+    }),
+  )
+  test(
+    'a turn is committed once, however often it is tried',
+    withStore(open, async ({ store }) => {
+      await store.admit(sketchIntake('m1'), 'c')
+      const turn = await leaseOnlyTurn(store)
+      const tries = Array.from({ length: 5 }, () => store.commit(turn, sketchAnswer(turn, 'hello', ['x'])))
+      const ends = await Promise.allSettled(tries)
+      expect(ends.filter(({ status }) => status === 'fulfilled')).toHaveLength(1)
+      for (const end of ends) if (end.status === 'rejected') expect(end.reason).toBeInstanceOf(LeaseLost)
+      expect(await store.listDeliveries({ limit: 9 })).toHaveLength(1)
+    }),
+  )
+  test(
+    'renew() makes a lease last from now',
+    withStore(open, async ({ store, advance }) => {
+      await store.admit(sketchIntake('m1'), 'c')
+      const turn = await leaseOnlyTurn(store)
+      advance(leaseMs - 1)
+      await store.renew(turn, leaseMs)
+      advance(leaseMs - 1)
+      expect(await leaseTurns(store)).toEqual([])
+      await store.commit(turn, sayNothing())
+    }),
+  )
+}
+
+function describeBusyAgents(open: OpenStore): void {
+  test(
+    'leaseTurns() leaves the turns of busy agents alone and takes those behind them',
+    withStore(open, async ({ store }) => {
+      await store.admit(sketchIntake('m1'), 'c')
+      const { message } = await store.admit({ ...sketchIntake('m2'), agent: 'help' }, 'c')
+      const request = { holder: 'w', limit: 9, leaseMs }
+      const taken = (agents: Record<string, number>) => ({ most: 2, taken: new Map(Object.entries(agents)) })
+      expect(await store.leaseTurns({ ...request, shares: taken({ echo: 2, help: 2 }) })).toEqual([])
+      expect(await store.leaseTurns({ ...request, shares: taken({ echo: 2, help: 1 }) })).toMatchObject([
+        { message, agent: 'help' },
+      ])
+      expect(await store.leaseTurns(request)).toMatchObject([{ agent: 'echo' }])
+    }),
+  )
+  test(
+    'leaseTurns() takes of no agent more than its share, however many are due first',
+    withStore(open, async ({ store }) => {
+      for (const id of ['m1', 'm2', 'm3', 'm4']) await store.admit(sketchIntake(id), 'c')
+      await store.admit({ ...sketchIntake('m5'), agent: 'help' }, 'c')
+      const shares = { most: 2, taken: new Map([['echo', 1]]) }
+      const leased = await store.leaseTurns({ holder: 'w', limit: 3, leaseMs, shares })
+      expect(leased.map(({ agent }) => agent)).toEqual(['echo', 'help'])
+    }),
+  )
+}
+
+function describeRelease(open: OpenStore): void {
+  test(
+    'a released turn comes again at its time, and an attempt given back by a shutdown does not count',
+    withStore(open, async ({ store, now }) => {
+      await store.admit(sketchIntake('m1'), 'c')
+      const first = await leaseOnlyTurn(store)
+      await store.release(first, { dueAt: now(), error: 'the agent is busy' })
+      expect(await store.findMessage('m1')).toMatchObject({ state: 'received', error: 'the agent is busy' })
+      const second = await leaseOnlyTurn(store)
+      expect(second.attempt).toBe(2)
+      await store.release(second, { dueAt: now(), uncounted: true })
+      const third = await leaseOnlyTurn(store)
+      expect(third.attempt).toBe(2)
+      await expect(store.commit(second, sayNothing())).rejects.toThrow(LeaseLost)
+      await store.commit(third, sayNothing())
+    }),
+  )
+  test(
+    'tries that ended without a word are counted until one is given back in order',
+    withStore(open, async ({ store, advance, now }) => {
+      await store.admit(sketchIntake('m1'), 'c')
+      for (const crashes of [0, 1, 2]) {
+        expect(await leaseOnlyTurn(store)).toMatchObject({ crashes })
+        advance(leaseMs)
+      }
+      await store.release(await leaseOnlyTurn(store), { dueAt: now() })
+      expect(await leaseOnlyTurn(store)).toMatchObject({ crashes: 0, attempt: 5 })
+    }),
+  )
+  test(
+    'who gave a turn back cannot commit it',
+    withStore(open, async ({ store, now }) => {
+      await store.admit(sketchIntake('m1'), 'c')
+      const turn = await leaseOnlyTurn(store)
+      await store.release(turn, { dueAt: now() })
+      await expect(store.commit(turn, sayNothing())).rejects.toThrow(LeaseLost)
+    }),
+  )
+}
+
+function describeStates(open: OpenStore): void {
+  test(
+    'a message is received, working, and then answered, failed or ignored',
+    withStore(open, async ({ store }) => {
+      const stateOf = async (id: string) => (await store.findMessage(id))?.state
+      await admitAll(
+        store,
+        ['m1', 'm2', 'm3', 'm4'].map(id => sketchIntake(id)),
+      )
+      expect(await stateOf('m1')).toBe('received')
+      const [one, two, three, four] = await leaseTurns(store)
+      if (!one || !two || !three || !four) throw new Error('expected four turns')
+      expect(await stateOf('m1')).toBe('working')
+      await store.commit(one, sketchAnswer(one, 'hello'))
+      await store.commit(two, { response: sketchResponse(two, 'sorry', 'failed'), deliveries: [], error: 'it broke' })
+      await store.commit(three, sayNothing())
+      await store.commit(four, { response: sketchResponse(four, 'no', 'rejected'), deliveries: [] })
+      expect(await Promise.all(['m1', 'm2', 'm3', 'm4'].map(stateOf))).toEqual([
+        'answered',
+        'failed',
+        'ignored',
+        'answered',
+      ])
+      expect(await store.findMessage('m2')).toMatchObject({ error: 'it broke', response: { status: 'failed' } })
+    }),
+  )
+  test(
+    'the state of an agent is written with its answer, stays when unchanged, and is its own per thread',
+    withStore(open, async ({ store }) => {
+      await admitAll(store, [sketchIntake('m1', inThread('t')), sketchIntake('m2', inThread('t')), sketchIntake('m3')])
+      const [one, other] = await leaseTurns(store)
+      if (!one || !other) throw new Error('expected two turns')
+      await store.commit(one, { deliveries: [], state: { count: 1 } })
+      expect(await store.readState('echo', one.thread)).toEqual({ count: 1 })
+      expect(await store.readState('echo', other.thread)).toBeUndefined()
+      expect(await store.readState('help', one.thread)).toBeUndefined()
+      const two = await leaseOnlyTurn(store)
+      await store.commit(two, sayNothing())
+      expect(await store.readState('echo', one.thread)).toEqual({ count: 1 })
+    }),
+  )
+}
