@@ -120,7 +120,7 @@ export async function openMailGateway(options: MailGatewayOptions = {}): Promise
   const gateway: ChannelContext = {
     platform,
     store: options.watchStore?.(store) ?? store,
-    agents: createDirectory([...agents.keys()]),
+    agents: createMailDirectory([...agents.keys()]),
     bodies: options.bodies,
   }
   const config = emailConfigSchema.parse({
@@ -186,7 +186,7 @@ export async function openMailGateway(options: MailGatewayOptions = {}): Promise
   }
 }
 
-function createDirectory(names: readonly string[]): AgentDirectory {
+export function createMailDirectory(names: readonly string[]): AgentDirectory {
   const profiles = names.map(name => ({
     name,
     displayName: `${name.slice(0, 1).toUpperCase()}${name.slice(1)} the Agent`,

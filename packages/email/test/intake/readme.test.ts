@@ -1,0 +1,23 @@
+import { readFileSync } from 'node:fs'
+import type { ChannelContext } from '@postern/core'
+import { expect, test } from 'vitest'
+import { emailConfigSchema, openEmail } from '../../src/index.ts'
+import { createMailDirectory, mailIntakeSecret, openMailGateway } from '../setup/gateway.ts'
+
+/** Runs the statements of a module with these names in place of its imports; resolves with its `status`. */
+function runExample(code: string, names: Readonly<Record<string, unknown>>): Promise<unknown> {
+  const body = `return (async () => {${code.replace(/^import .*\n/gm, '')}\nreturn status })()`
+  return new Function(...Object.keys(names), body)(...Object.values(names))
+}
+
+test('the example of the README takes a mail', async () => {
+  const readme = readFileSync(new URL('../../README.md', import.meta.url), 'utf8')
+  const [, code = ''] = /^```ts\n([\s\S]*?)^```$/m.exec(readme) ?? []
+  const opened = await openMailGateway()
+  const { platform, store } = opened
+  const gateway: ChannelContext = { platform, store, agents: createMailDirectory(['echo']) }
+  const names = { openEmail, emailConfigSchema, secret: mailIntakeSecret, gateway }
+  expect(await runExample(code, names)).toBe('accepted')
+  expect((await opened.latest()).message).toMatchObject({ parts: [{ kind: 'text', content: 'Hello there.' }, {}] })
+  await opened.close()
+})
