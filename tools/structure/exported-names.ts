@@ -1,7 +1,8 @@
 import type { SourceFile } from './source-files.ts'
 
 /** What loads by its name or place, not by an import: agents' files of tests, examples and templates. */
-const standsAlone = /^examples\/|\/test\/agents\/|\/templates\//
+const standsAlone =
+  /^examples\/|\/test\/(agents|modules|tools)\/|^apps\/(bench\/src\/ours|connector-example)\/agents\/|\/templates\//
 
 /** Files that export all of another file without naming it. */
 export function findStarExports(files: readonly SourceFile[]): readonly string[] {

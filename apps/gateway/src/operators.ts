@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto'
-import type { OperatorDeps, OperatorQuestion } from '@postern/agents'
+import type { HumanOperators, OperatorQuestion } from '@postern/agents'
 import type { Json, NoticeStore, Platform, PublisherDeps } from '@postern/core'
 import { bindLog, createPublisher, isoTime, Rejection } from '@postern/core'
 import type { RecordStore } from '@postern/transcript'
@@ -19,7 +19,7 @@ const questionSchema = z.object({
 export type AskedQuestion = Readonly<z.infer<typeof questionSchema>>
 
 /** What agents ask of humans, and what these say. */
-export interface OperatorQuestions extends OperatorDeps {
+export interface OperatorQuestions extends HumanOperators {
   /** What waits for an answer, newest first. */
   list(): Promise<readonly AskedQuestion[]>
 }

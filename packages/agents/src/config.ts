@@ -1,6 +1,6 @@
 import { ConfigError } from '@postern/core'
 import { z } from 'zod'
-import type { AgentKind, CommonAgentConfig } from './agent-kind.ts'
+import type { AgentKind, CommonAgentConfig } from './kind/agent-kind.ts'
 import { findAgentKind, kinds } from './kinds.ts'
 
 type Issue = z.core.$ZodIssue

@@ -1,10 +1,10 @@
-import { a2aKind } from './a2a.ts'
-import type { AgentKind } from './agent-kind.ts'
-import { builtinKinds } from './builtin.ts'
-import { moduleKind } from './module.ts'
+import { a2aKind } from './a2a/kind.ts'
+import { builtinKinds } from './builtin/kind.ts'
+import type { AgentKind } from './kind/agent-kind.ts'
+import { moduleKind } from './module/kind.ts'
 import { openaiKind } from './openai/kind.ts'
 import { swarmKind } from './swarm/kind.ts'
-import { webhookKind } from './webhook.ts'
+import { webhookKind } from './webhook/kind.ts'
 
 /** Every way to plug an agent in. A new one is a row here and a file. */
 export const kinds: readonly AgentKind[] = [...builtinKinds, webhookKind, openaiKind, swarmKind, a2aKind, moduleKind]

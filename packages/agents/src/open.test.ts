@@ -1,6 +1,6 @@
 import { ConfigError } from '@postern/core'
 import { describe, expect, test } from 'vitest'
-import { openTestAgent, openTestGateway, testContext, testMessage } from '../test/gateway.ts'
+import { openAgentGateway, openTestAgent, testContext, testMessage } from '../test/gateway.ts'
 import type { AgentConfigInput } from './index.ts'
 import { agentConfigSchema } from './index.ts'
 
@@ -20,7 +20,7 @@ async function problemOf(opening: Promise<unknown>): Promise<string> {
 
 describe('openAgents()', () => {
   test('lists its agents in the order of the file, with what the world may know of them', async () => {
-    const gateway = await openTestGateway({
+    const gateway = await openAgentGateway({
       echo,
       'front.desk': {
         ...echo,
@@ -54,7 +54,7 @@ describe('openAgents()', () => {
   })
 
   test('finds agents by their exact name and no other', async () => {
-    const gateway = await openTestGateway({ echo })
+    const gateway = await openAgentGateway({ echo })
     expect(gateway.find('echo')?.name).toBe('echo')
     for (const name of ['Echo', 'help', '', 'constructor', '__proto__']) {
       expect(gateway.find(name)).toBeUndefined()
@@ -63,12 +63,12 @@ describe('openAgents()', () => {
   })
 
   test('knows its default agent, if there is one', async () => {
-    expect((await openTestGateway({ echo }, { defaultAgent: 'echo' })).defaultAgent).toBe('echo')
-    expect((await openTestGateway({ echo })).defaultAgent).toBeUndefined()
+    expect((await openAgentGateway({ echo }, { defaultAgent: 'echo' })).defaultAgent).toBe('echo')
+    expect((await openAgentGateway({ echo })).defaultAgent).toBeUndefined()
   })
 
   test('runs an agent for a minute at most, or as long as it is told', async () => {
-    const gateway = await openTestGateway({
+    const gateway = await openAgentGateway({
       a: echo,
       b: { ...echo, deadline: '2m' },
       c: { ...echo, deadline: '1500ms' },
@@ -100,7 +100,7 @@ describe('openAgents()', () => {
   })
 
   test('refuses a default agent that is not there', async () => {
-    expect(await problemOf(openTestGateway({ echo }, { defaultAgent: 'desk' }))).toBe(
+    expect(await problemOf(openAgentGateway({ echo }, { defaultAgent: 'desk' }))).toBe(
       'default_agent: there is no agent "desk". Name one of: echo',
     )
   })
@@ -108,14 +108,14 @@ describe('openAgents()', () => {
   test.each(['Echo', 'e cho', '', '.', '..', '.echo', 'echo.', 'a..b', 'büro', 'a/b', 'a'.repeat(65)])(
     'refuses the name "%s" (MN-1.2)',
     async name => {
-      expect(await problemOf(openTestGateway({ [name]: echo }))).toBe(
+      expect(await problemOf(openAgentGateway({ [name]: echo }))).toBe(
         `agents.${name}: cannot be the name of an agent. Use 1 to 64 of a-z, 0-9, "_", "-", and single dots between them`,
       )
     },
   )
 
   test.each(['echo', 'e', '0', 'front_desk-2.eu', 'a'.repeat(64)])('takes the name "%s"', async name => {
-    expect((await openTestGateway({ [name]: echo })).find(name)?.name).toBe(name)
+    expect((await openAgentGateway({ [name]: echo })).find(name)?.name).toBe(name)
   })
 })
 
@@ -123,7 +123,7 @@ describe('openAgents(), told something wrong,', () => {
   test.each(['llama', 'builtin:nobody', 'desk.ts', './desk.py'])(
     'names the key and what is available instead of "%s"',
     async use => {
-      expect(await problemOf(openTestGateway({ llm: { use } }))).toBe(
+      expect(await problemOf(openAgentGateway({ llm: { use } }))).toBe(
         `agents.llm.use: no agent of the kind "${use}"; available: ${available}. Set "use" to one of these`,
       )
     },
@@ -131,7 +131,7 @@ describe('openAgents(), told something wrong,', () => {
 
   test('asks for the kind when there is none', async () => {
     for (const config of [{}, null, 'builtin:echo'] as unknown as AgentConfigInput[]) {
-      const problem = await problemOf(openTestGateway({ desk: config }))
+      const problem = await problemOf(openAgentGateway({ desk: config }))
       expect(problem).toMatch(/^agents\.desk/)
       expect(problem).toContain(`Set "use" to one of: ${available}`)
     }
@@ -171,12 +171,12 @@ describe('openAgents(), told something wrong,', () => {
       'agents.a.secret: must be some text, or "whsec_" followed by base64',
     ],
   ])('names the key of %s', async (_what, config, problem) => {
-    expect(await problemOf(openTestGateway({ a: config }))).toContain(problem)
+    expect(await problemOf(openAgentGateway({ a: config }))).toContain(problem)
   })
 
   test('never shows a secret', async () => {
     const config = { use: 'webhook', url: 'nowhere', secret: 'whsec_hunter2', extra: true }
-    expect(await problemOf(openTestGateway({ a: config }))).not.toContain('hunter2')
+    expect(await problemOf(openAgentGateway({ a: config }))).not.toContain('hunter2')
   })
 })
 

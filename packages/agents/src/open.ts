@@ -1,13 +1,13 @@
 import type { Agent, AgentDirectory, AgentProfile, HistoryPolicy, Log, RunningAgent } from '@postern/core'
 import { ConfigError } from '@postern/core'
 import { createMemoryRecords, createMemoryTranscript } from '@postern/transcript'
-import type { AgentPlatform, AgentStores, CommonAgentConfig, OpenedAgent, OperatorDeps } from './agent-kind.ts'
+import { parseDeadline } from './config/duration.ts'
+import type { AgentIcon } from './config/icon.ts'
+import { readIcon } from './config/icon.ts'
 import type { AgentConfigInput } from './config.ts'
 import { readAgentConfig } from './config.ts'
-import { parseDeadline } from './duration.ts'
-import { createHistoryView } from './history-view.ts'
-import type { AgentIcon } from './icon.ts'
-import { readIcon } from './icon.ts'
+import type { AgentPlatform, AgentStores, CommonAgentConfig, HumanOperators, OpenedAgent } from './kind/agent-kind.ts'
+import { createHistoryView } from './kind/history-view.ts'
 
 /** Published names: the narrow grammar, and no empty piece between dots, so that every wire can carry them. */
 const namePattern = /^(?=.{1,64}$)[a-z0-9_-]+(?:\.[a-z0-9_-]+)*$/
@@ -25,7 +25,7 @@ export interface AgentDepsOptions {
   readonly log: Log
   /** Default: as long as the process lives. */
   readonly stores?: AgentStores | undefined
-  readonly operators?: OperatorDeps | undefined
+  readonly operators?: HumanOperators | undefined
 }
 
 /** The agents of this gateway: who they are, and how they run. */

@@ -1,7 +1,7 @@
 import { LeaseLost, startWorker, Unavailable, workTurn } from '@postern/core'
 import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import { openTestAgent, testPlatform } from '../test/gateway.ts'
-import { openTestStore, toRunning } from '../test/store.ts'
+import { openAgentStore, toRunning } from '../test/store.ts'
 import { openWebhookServer } from '../test/webhook-server.ts'
 
 const neutral = (text: string) => ({
@@ -17,7 +17,7 @@ const neutral = (text: string) => ({
 
 describe('a turn on a real desk', () => {
   test('is answered once, and its delivery is queued with the answer', async () => {
-    const { say, workNext, record, lease } = await openTestStore()
+    const { say, workNext, record, lease } = await openAgentStore()
     await say('hello')
     await workNext(await openTestAgent({ use: 'builtin:echo' }))
     const { state, response, deliveries } = await record('hello')
@@ -28,14 +28,14 @@ describe('a turn on a real desk', () => {
   })
 
   test('may end in silence', async () => {
-    const { say, workNext, record } = await openTestStore()
+    const { say, workNext, record } = await openAgentStore()
     await say('hello')
     await workNext(() => undefined)
     expect(await record('hello')).toMatchObject({ state: 'ignored', response: null, deliveries: [] })
   })
 
   test('tells the peer nothing of the error of an agent, and the operator all of it', async () => {
-    const { say, workNext, record } = await openTestStore()
+    const { say, workNext, record } = await openAgentStore()
     await say('hello')
     await workNext(() => Promise.reject(new Error('the password is hunter2')))
     const { state, response, error, deliveries, correlation_id } = await record('hello')
@@ -50,14 +50,14 @@ describe('a turn on a real desk', () => {
   })
 
   test('fails at the deadline', async () => {
-    const { say, workNext, record } = await openTestStore()
+    const { say, workNext, record } = await openAgentStore()
     await say('hello')
     await workNext({ ...toRunning(() => new Promise(() => {})), deadlineMs: 10 })
     expect(await record('hello')).toMatchObject({ state: 'failed', response: neutral('hello') })
   })
 
   test('that is canceled ends its agent, and nothing is said', async () => {
-    const { store, say, lease, turnContext, record } = await openTestStore()
+    const { store, say, lease, turnContext, record } = await openAgentStore()
     const aborted = Promise.withResolvers<unknown>()
     const begun = Promise.withResolvers<void>()
     await say('hello')
@@ -76,7 +76,7 @@ describe('a turn on a real desk', () => {
   })
 
   test('is tried again when something did not answer, no sooner than it asked', async () => {
-    const { say, workNext, lease, wait, record } = await openTestStore()
+    const { say, workNext, lease, wait, record } = await openAgentStore()
     await say('hello')
     await workNext(() => Promise.reject(new Unavailable('The model is busy', { retryAfter: 30 })))
     expect(await record('hello')).toMatchObject({ state: 'received', error: 'The model is busy', response: null })
@@ -88,7 +88,7 @@ describe('a turn on a real desk', () => {
   })
 
   test('is given up when nothing answers for too long', async () => {
-    const { say, workNext, wait, record } = await openTestStore({ maxCrashes: 100 })
+    const { say, workNext, wait, record } = await openAgentStore({ maxCrashes: 100 })
     await say('hello')
     wait(3_600_000)
     await workNext(() => Promise.reject(new Unavailable('The model is busy')))
@@ -100,7 +100,7 @@ describe('a turn on a real desk', () => {
   })
 
   test('that brought the process down each time is answered as failed', async () => {
-    const { say, lease, workNext, wait, record } = await openTestStore({ maxCrashes: 3 })
+    const { say, lease, workNext, wait, record } = await openAgentStore({ maxCrashes: 3 })
     await say('poison')
     for (const attempt of [1, 2, 3]) {
       expect(await lease()).toMatchObject([{ attempt }])
@@ -117,7 +117,7 @@ describe('a turn on a real desk', () => {
   })
 
   test('is given back when the process shuts down, and that does not count', async () => {
-    const { say, workNext, lease, record } = await openTestStore()
+    const { say, workNext, lease, record } = await openAgentStore()
     await say('hello')
     const stop = new AbortController()
     await workNext(() => new Promise(() => stop.abort()), stop.signal)
@@ -126,7 +126,7 @@ describe('a turn on a real desk', () => {
   })
 
   test('whose lease ran out may not answer any more', async () => {
-    const { say, lease, turnContext, wait, workNext, record } = await openTestStore()
+    const { say, lease, turnContext, wait, workNext, record } = await openAgentStore()
     await say('hello')
     const [late] = await lease()
     wait(60_001)
@@ -137,7 +137,7 @@ describe('a turn on a real desk', () => {
   })
 
   test('tells of streamed pieces in order, then that it is settled', async () => {
-    const { store, say, workNext } = await openTestStore()
+    const { store, say, workNext } = await openAgentStore()
     const message = await say('tool one two')
     const heard: unknown[] = []
     store.listen(`message:${message}`, notice => heard.push(notice))
@@ -152,7 +152,7 @@ describe('a turn on a real desk', () => {
   })
 
   test('writes state with its answer, and not without', async () => {
-    const { say, workNext, record } = await openTestStore()
+    const { say, workNext, record } = await openAgentStore()
     const help = await openTestAgent({ use: 'builtin:help' })
     await say('remember blue')
     await workNext(help)
@@ -167,7 +167,7 @@ describe('a turn on a real desk', () => {
   })
 
   test('is given what was said before in its thread, and what arrived', async () => {
-    const { say, workNext, record } = await openTestStore()
+    const { say, workNext, record } = await openAgentStore()
     for (const text of ['one', 'two']) {
       await say(text)
       await workNext(({ parts }) => `heard ${JSON.stringify(parts[0])}`)
@@ -179,7 +179,7 @@ describe('a turn on a real desk', () => {
   })
 
   test('waits for the one before it in its thread', async () => {
-    const { say, lease, workNext } = await openTestStore()
+    const { say, lease, workNext } = await openAgentStore()
     await say('one')
     await say('two')
     const order: string[] = []
@@ -192,7 +192,7 @@ describe('a turn on a real desk', () => {
 })
 
 test('a webhook that was down answers the same turn under the same id when it is back', async () => {
-  const { say, workNext, wait, record } = await openTestStore()
+  const { say, workNext, wait, record } = await openAgentStore()
   let isUp = false
   const server = await openWebhookServer(() => (isUp ? { body: { text: 'back' } } : { status: 503 }))
   onTestFinished(server.close)
@@ -211,7 +211,7 @@ test('a webhook that was down answers the same turn under the same id when it is
 
 describe('a worker on a real desk', () => {
   test('answers what was admitted while it runs, and gives back what it had to leave', async () => {
-    const { store, say, turnContext, record, lease } = await openTestStore()
+    const { store, say, turnContext, record, lease } = await openAgentStore()
     const begun = Promise.withResolvers<void>()
     const base = turnContext(
       toRunning(({ parts }, { signal }) => {

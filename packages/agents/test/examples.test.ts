@@ -9,9 +9,9 @@ import type { PartialResponse } from '@postern/core'
 import { collectAnswer } from '@postern/core'
 import { createGuardedFetch } from '@postern/http'
 import { describe, expect, onTestFinished, test } from 'vitest'
-import { signWebhook } from '../src/webhook-signature.ts'
-import { openTestAgent, provenSender, testContext, testMessage } from './gateway.ts'
-import { textOf } from './model-agent.ts'
+import { signWebhook } from '../src/webhook/signature.ts'
+import { aliceSender, openTestAgent, testContext, testMessage } from './gateway.ts'
+import { textOfAnswer } from './model-agent.ts'
 import { call, openModelServer, say } from './model-server.ts'
 
 // What stands in examples/ does what it says there.
@@ -81,9 +81,9 @@ async function startSystemd(secret: string): Promise<string> {
   return `http://127.0.0.1:${port}/`
 }
 
-async function ask(agent: Awaited<ReturnType<typeof openTestAgent>>['agent'], text: string, sender = provenSender) {
+async function ask(agent: Awaited<ReturnType<typeof openTestAgent>>['agent'], text: string, sender = aliceSender) {
   const heard = await agent.handle(testMessage(text, { sender }), testContext())
-  return textOf(await collectAnswer(heard, () => undefined))
+  return textOfAnswer(await collectAnswer(heard, () => undefined))
 }
 
 interface Example {
@@ -148,11 +148,11 @@ test('the module in TypeScript tells who is proven, and counts per thread', asyn
       kept = value
     },
   }
-  const hear = async (sender = provenSender): Promise<PartialResponse | undefined> =>
+  const hear = async (sender = aliceSender): Promise<PartialResponse | undefined> =>
     collectAnswer(await agent.handle(testMessage('hi', { sender }), testContext({ state })), () => undefined)
-  expect(textOf(await hear())).toMatch(/^Welcome back to the gateway\. This is message 1 /)
-  const claimed = { ...provenSender, auth_method: 'none', verified: false } as const
-  expect(textOf(await hear(claimed))).toMatch(/^Hello\. This is message 2 /)
+  expect(textOfAnswer(await hear())).toMatch(/^Welcome back to the gateway\. This is message 1 /)
+  const claimed = { ...aliceSender, auth_method: 'none', verified: false } as const
+  expect(textOfAnswer(await hear(claimed))).toMatch(/^Hello\. This is message 2 /)
 })
 
 describe('the openai example', () => {

@@ -11,7 +11,7 @@ import { createGuardedFetch } from '@postern/http'
 import type { AgentConfigInput, AgentDeps, AgentPlatform } from '../src/index.ts'
 import { openAgents } from '../src/index.ts'
 
-export const silentLog: Log = { debug() {}, info() {}, warn() {}, error() {} }
+export const testAgentLog: Log = { debug() {}, info() {}, warn() {}, error() {} }
 
 /** The real clock and network; only what `fetchFor` names is let through. */
 export const testPlatform: AgentPlatform = {
@@ -21,15 +21,15 @@ export const testPlatform: AgentPlatform = {
   fetchFor: origin => createGuardedFetch({ allowPrivate: [origin], userAgent: 'Postern tests' }),
 }
 
-export interface TestGatewayOptions {
+export interface AgentGatewayOptions {
   readonly defaultAgent?: string
   readonly baseDir?: string
   readonly platform?: Partial<AgentPlatform>
 }
 
-export function openTestGateway(
+export function openAgentGateway(
   agents: Readonly<Record<string, AgentConfigInput>>,
-  { defaultAgent, baseDir = import.meta.dirname, platform = {} }: TestGatewayOptions = {},
+  { defaultAgent, baseDir = import.meta.dirname, platform = {} }: AgentGatewayOptions = {},
 ): Promise<AgentDeps> {
   return openAgents(agents, defaultAgent, {
     domain: 'agents.test',
@@ -37,13 +37,13 @@ export function openTestGateway(
     version: '1.2.3',
     platform: { ...testPlatform, ...platform },
     baseDir,
-    log: silentLog,
+    log: testAgentLog,
   })
 }
 
 /** The agent of a gateway with one. */
-export async function openTestAgent(config: AgentConfigInput, options: TestGatewayOptions = {}) {
-  const gateway = await openTestGateway({ subject: config }, options)
+export async function openTestAgent(config: AgentConfigInput, options: AgentGatewayOptions = {}) {
+  const gateway = await openAgentGateway({ subject: config }, options)
   const running = gateway.findRunning('subject')
   if (!running) throw new Error('the gateway is empty')
   return { ...running, close: () => gateway.close() }
@@ -64,7 +64,7 @@ export function testMessage(text: string, members: Partial<NormalizedMessage> = 
   })
 }
 
-export const provenSender: NormalizedMessage['sender'] = {
+export const aliceSender: NormalizedMessage['sender'] = {
   address: '@alice@peer.test',
   auth_method: 'ap-http-signature',
   verified: true,
@@ -89,7 +89,7 @@ export function testContext(members: Partial<AgentContext> = {}): AgentContext {
     attachment: async () => ({ bytes: new Uint8Array() }),
     state: { get: async () => undefined, set() {} },
     identity: createSenderIdentity({}),
-    log: silentLog,
+    log: testAgentLog,
     call: async () => {
       throw new Error('nobody is there to be called')
     },

@@ -1,12 +1,12 @@
 import type { AgentContext, NormalizedMessage, PartialResponse } from '@postern/core'
 import { collectAnswer } from '@postern/core'
 import { onTestFinished } from 'vitest'
-import type { TestGatewayOptions } from './gateway.ts'
+import type { AgentGatewayOptions } from './gateway.ts'
 import { openTestAgent, testContext, testMessage } from './gateway.ts'
 import type { Complete, ModelReply } from './model-server.ts'
 import { openModelServer } from './model-server.ts'
 
-interface ModelAgentOptions extends TestGatewayOptions {
+interface ModelAgentOptions extends AgentGatewayOptions {
   readonly config?: Readonly<Record<string, unknown>>
 }
 
@@ -44,6 +44,6 @@ export async function openModelAgent(
   }
 }
 
-export function textOf(answer: PartialResponse | undefined): string {
+export function textOfAnswer(answer: PartialResponse | undefined): string {
   return (answer?.parts ?? []).map(part => (part.kind === 'text' ? part.content : '')).join('|')
 }

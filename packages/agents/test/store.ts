@@ -2,7 +2,7 @@ import type { Intake, PlannedDelivery, RetryPolicy, RunningAgent, Store, Turn, T
 import { createSlidingWindowPolicy, workTurn } from '@postern/core'
 import { openSqliteStore } from '@postern/store'
 import { onTestFinished } from 'vitest'
-import { silentLog, testMessage } from './gateway.ts'
+import { testAgentLog, testMessage } from './gateway.ts'
 
 interface TestStore {
   readonly store: Store
@@ -23,10 +23,10 @@ const retry: RetryPolicy = { baseMs: 1_000, capMs: 60_000, giveUpAfterMs: 3_600_
 const start = Date.UTC(2026, 0, 1)
 
 /** A real store in memory, a clock that is turned by hand, and a channel that addresses everything to one inbox. */
-export async function openTestStore({ maxCrashes = 3 } = {}): Promise<TestStore> {
+export async function openAgentStore({ maxCrashes = 3 } = {}): Promise<TestStore> {
   let time = start
   const now = () => time
-  const store = await openSqliteStore({ path: ':memory:', now, log: silentLog })
+  const store = await openSqliteStore({ path: ':memory:', now, log: testAgentLog })
   onTestFinished(() => store.close())
   const deliveries: readonly PlannedDelivery[] = [{ to: 'https://peer.test/inbox', target: null }]
   let made = 0
@@ -36,7 +36,7 @@ export async function openTestStore({ maxCrashes = 3 } = {}): Promise<TestStore>
   }
   const turnContext = (running: RunningAgent): TurnContext => ({
     store,
-    platform: { now, log: silentLog, randomBytes },
+    platform: { now, log: testAgentLog, randomBytes },
     retry,
     maxCrashes,
     findAgent: name => (name === 'subject' ? running : undefined),

@@ -1,10 +1,10 @@
 import type { Json, ToolCallPart } from '@postern/core'
-import type { ChatMessage } from '../openai/messages.ts'
-import { runTool } from '../openai/run-call.ts'
-import type { ToolOutcome } from '../openai/tool-result.ts'
-import { formatToolResult } from '../openai/tool-result.ts'
-import type { Toolbox, ToolContext } from '../openai/tools.ts'
-import type { Approvals, DecidedCall } from './approvals.ts'
+import type { ChatMessage } from '../prompt/messages.ts'
+import { runTool } from '../rounds/run-call.ts'
+import type { ToolOutcome } from '../tools/result.ts'
+import { formatToolResult } from '../tools/result.ts'
+import type { Toolbox, ToolContext } from '../tools/tools.ts'
+import type { Approvals, DecidedCall } from './port.ts'
 
 interface DecidedDeps {
   readonly tools: Toolbox['tools']

@@ -1,7 +1,7 @@
-import { runTool } from '../openai/run-call.ts'
-import type { ToolOutcome } from '../openai/tool-result.ts'
-import type { Tool, ToolContext } from '../openai/tools.ts'
-import type { Approvals, WaitingCall } from './approvals.ts'
+import { runTool } from '../rounds/run-call.ts'
+import type { ToolOutcome } from '../tools/result.ts'
+import type { Tool, ToolContext } from '../tools/tools.ts'
+import type { Approvals, WaitingCall } from './port.ts'
 
 /** The end of a call that was decided on before it was made; undefined: somebody has to be asked. */
 export async function findDecidedEnd(

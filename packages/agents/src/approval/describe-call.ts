@@ -1,7 +1,7 @@
 import type { Json } from '@postern/core'
 import { withoutTurning, writeVisibleJson } from '@postern/core'
-import { toToolResult } from '../openai/tool-result.ts'
-import type { Tool, ToolContext } from '../openai/tools.ts'
+import { toToolResult } from '../tools/result.ts'
+import type { Tool, ToolContext } from '../tools/tools.ts'
 
 /** Characters of arguments that are shown as they are. */
 const maxShown = 1_500

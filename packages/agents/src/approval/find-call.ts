@@ -2,7 +2,7 @@ import type { ApprovalCall, Json, RequirementRecord } from '@postern/core'
 import { readApproval } from '@postern/core'
 import type { PendingAction, RecordStore } from '@postern/transcript'
 import { pendingActionSchema } from '@postern/transcript'
-import { createArgumentCheck } from '../openai/tool-arguments.ts'
+import { createArgumentCheck } from '../tools/arguments.ts'
 
 /** A call on the record store as a requirement names it: whole, for whoever has to allow it. */
 export function createCallFinder(

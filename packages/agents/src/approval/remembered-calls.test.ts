@@ -2,14 +2,14 @@ import type { NormalizedMessage } from '@postern/core'
 import { isoTime, rememberedPlace, subjectOf } from '@postern/core'
 import { createMemoryRecords } from '@postern/transcript'
 import { describe, expect, test } from 'vitest'
-import { provenSender, testContext, testMessage, testPlatform } from '../../test/gateway.ts'
-import type { CallRule } from './approvals.ts'
+import { aliceSender, testContext, testMessage, testPlatform } from '../../test/gateway.ts'
 import { openApprovals } from './approvals.ts'
+import type { CallRule } from './port.ts'
 
 const start = Date.UTC(2026, 0, 1)
 const rule: CallRule = { approve: 'sender', remember: 'always', remember_days: 30 }
-const byAlice = testMessage('please', { sender: provenSender })
-const subject = subjectOf(provenSender)
+const byAlice = testMessage('please', { sender: aliceSender })
+const subject = subjectOf(aliceSender)
 
 interface Kept {
   readonly policy?: 'direct' | 'forbidden'
@@ -123,11 +123,11 @@ describe('calls that were decided on before they are made', () => {
   })
 
   const others: readonly (readonly [string, NormalizedMessage['sender']])[] = [
-    ['another', { ...provenSender, identities: [{ ...first(provenSender), subject: 'https://peer.test/users/bob' }] }],
-    ['nobody who is proven', { ...provenSender, verified: false }],
+    ['another', { ...aliceSender, identities: [{ ...first(aliceSender), subject: 'https://peer.test/users/bob' }] }],
+    ['nobody who is proven', { ...aliceSender, verified: false }],
     [
       'whom a domain vouches for as a whole',
-      { ...provenSender, identities: [{ ...first(provenSender), assurance: 'domain' }] },
+      { ...aliceSender, identities: [{ ...first(aliceSender), assurance: 'domain' }] },
     ],
   ]
   test.each(others)('are asked for when they are of %s', async (_, sender) => {

@@ -2,11 +2,7 @@ import { hash } from 'node:crypto'
 import type { ApprovalAction, Json, Platform, RememberedDecision, RememberScope } from '@postern/core'
 import { mayBeRemembered, rememberedDecisionSchema, rememberedPlace, rememberScopes, subjectOf } from '@postern/core'
 import type { PendingActions, RecordStore } from '@postern/transcript'
-import type { ToolContext } from '../openai/tools.ts'
-import type { Approvals, CallRule, WaitingCall } from './approvals.ts'
-
-/** Where a call is made, and for whom. */
-export type CallPlace = Pick<ToolContext, 'message' | 'flags' | 'thread' | 'messageNumber' | 'correlationId' | 'signal'>
+import type { Approvals, CallPlace, CallRule, WaitingCall } from './port.ts'
 
 interface RememberedDeps {
   /** The agent's name. */

@@ -1,6 +1,6 @@
 import { z } from 'zod'
-import { commonAgentSchema } from '../agent-kind.ts'
-import { toolPolicyShape } from '../approval/config.ts'
+import { toolPolicyShape } from '../config/approval.ts'
+import { commonAgentSchema } from '../kind/agent-kind.ts'
 import { modulePathPattern } from '../modules/import-module.ts'
 
 /** Members of a request that are not the operator's to set by hand. */

@@ -1,6 +1,6 @@
 import { Unavailable } from '@postern/core'
 import { describe, expect, test } from 'vitest'
-import { openModelAgent, textOf } from '../../test/model-agent.ts'
+import { openModelAgent, textOfAnswer } from '../../test/model-agent.ts'
 import type { ModelReply } from '../../test/model-server.ts'
 import { say, streamOf } from '../../test/model-server.ts'
 
@@ -136,7 +136,7 @@ describe('a model that answers whole', () => {
       const { ask, server } = await openModelAgent([whole({ role: 'assistant', content: 'Hello.' }, null)], {
         config: { stream },
       })
-      expect(textOf((await ask()).answer)).toBe('Hello.')
+      expect(textOfAnswer((await ask()).answer)).toBe('Hello.')
       expect(server.requests[0]?.body.stream).toBe(stream)
     }
   })
@@ -147,7 +147,7 @@ describe('a model that answers whole', () => {
       { type: 'text', text: 'Hello.' },
     ]
     const { ask } = await openModelAgent([whole({ role: 'assistant', content })])
-    expect(textOf((await ask()).answer)).toBe('Hello.')
+    expect(textOfAnswer((await ask()).answer)).toBe('Hello.')
   })
 
   test('may call tools', async () => {

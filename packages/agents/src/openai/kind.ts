@@ -1,12 +1,12 @@
 import type { z } from 'zod'
-import type { OpenedAgent, Opening } from '../agent-kind.ts'
-import { defineAgentKind } from '../agent-kind.ts'
 import { openApprovals } from '../approval/approvals.ts'
-import { parseDeadline } from '../duration.ts'
+import { parseDeadline } from '../config/duration.ts'
+import type { OpenedAgent, Opening } from '../kind/agent-kind.ts'
+import { defineAgentKind } from '../kind/agent-kind.ts'
+import { openToolbox, selectTools } from '../tools/tools.ts'
 import { createModelAgent } from './agent.ts'
 import { openaiAgentSchema } from './config.ts'
 import { openModelEndpoint } from './model-endpoint.ts'
-import { openToolbox, selectTools } from './tools.ts'
 
 type OpenaiAgentConfig = z.output<typeof openaiAgentSchema>
 

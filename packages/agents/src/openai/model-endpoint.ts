@@ -1,9 +1,9 @@
 import type { Json } from '@postern/core'
 import type { z } from 'zod'
-import type { AgentPlatform } from '../agent-kind.ts'
-import type { ModelEndpoint } from './completion.ts'
+import type { ModelEndpoint } from '../completion/completion.ts'
+import { createUsageAsking } from '../completion/usage-asking.ts'
+import type { AgentPlatform } from '../kind/agent-kind.ts'
 import type { openaiAgentSchema } from './config.ts'
-import { createUsageAsking } from './usage-asking.ts'
 
 type ModelConfig = Pick<
   z.output<typeof openaiAgentSchema>,

@@ -1,6 +1,6 @@
 import { Unavailable } from '@postern/core'
 import { describe, expect, test } from 'vitest'
-import { openModelAgent, textOf } from '../../test/model-agent.ts'
+import { openModelAgent, textOfAnswer } from '../../test/model-agent.ts'
 import type { ModelReply } from '../../test/model-server.ts'
 import { readRecording, say } from '../../test/model-server.ts'
 
@@ -60,7 +60,7 @@ describe.each(cuts)('a recorded stream, %s', (_, toPieces) => {
     const { answer } = await ask()
     expect(answer?.status).toBe('rejected')
     expect(answer?.parts?.at(-1)).toEqual({ kind: 'policy', policy: { kind: 'forbidden', message } })
-    expect(textOf(answer).replace('|', '')).toBe(text)
+    expect(textOfAnswer(answer).replace('|', '')).toBe(text)
   })
 
   test.each([
@@ -82,7 +82,7 @@ describe.each(cuts)('a recorded stream, %s', (_, toPieces) => {
 test('text is passed on as it comes', async () => {
   const { ask } = await openModelAgent([{ pieces: [readRecording('openai')] }])
   const { chunks } = await ask()
-  expect(chunks.map(textOf)).toEqual(['Grüße', ', Alice', '! 👋', ''])
+  expect(chunks.map(textOfAnswer)).toEqual(['Grüße', ', Alice', '! 👋', ''])
   expect(chunks.at(-1)).toEqual({ usage: [expect.objectContaining({ total_tokens: 66 })] })
 })
 

@@ -1,8 +1,8 @@
 import type { Part } from '@postern/core'
 import { Undeliverable } from '@postern/core'
 import { describe, expect, test } from 'vitest'
-import { openTestAgent, openTestGateway, testContext, testMessage } from '../../test/gateway.ts'
-import { openModelAgent, textOf } from '../../test/model-agent.ts'
+import { openAgentGateway, openTestAgent, testContext, testMessage } from '../../test/gateway.ts'
+import { openModelAgent, textOfAnswer } from '../../test/model-agent.ts'
 import { say } from '../../test/model-server.ts'
 
 const png = Buffer.from('89504e470d0a1a0a0000', 'hex')
@@ -89,7 +89,7 @@ describe('pictures', () => {
   test('that cannot be had are left out, and the message is answered', async () => {
     const { ask, server } = await openModelAgent([say('Where?')], { config: { images: true } })
     const attachment = () => Promise.reject(new Undeliverable('Cannot fetch attachment: its host answered 404'))
-    expect(textOf((await ask(message, { attachment })).answer)).toBe('Where?')
+    expect(textOfAnswer((await ask(message, { attachment })).answer)).toBe('Where?')
     expect(server.requests[0]?.body.messages.at(-1)?.content).toEqual(expect.stringContaining('"a.png"'))
   })
 
@@ -116,11 +116,11 @@ describe('the configuration of an openai agent', () => {
     [{ max_rounds: 0 }, 'agents.subject.max_rounds'],
     [{ top_p: 1 }, 'Beside "use" it may have: name, description'],
   ])('is refused with %j', async (members, problem) => {
-    await expect(openTestGateway({ subject: { ...good, ...members } })).rejects.toThrow(problem)
+    await expect(openAgentGateway({ subject: { ...good, ...members } })).rejects.toThrow(problem)
   })
 
   test('needs an address and a model, nothing more', async () => {
-    await expect(openTestGateway({ subject: { use: 'openai' } })).rejects.toThrow('agents.subject.base_url')
-    expect((await openTestGateway({ subject: good })).find('subject')).toMatchObject({ displayName: 'subject' })
+    await expect(openAgentGateway({ subject: { use: 'openai' } })).rejects.toThrow('agents.subject.base_url')
+    expect((await openAgentGateway({ subject: good })).find('subject')).toMatchObject({ displayName: 'subject' })
   })
 })

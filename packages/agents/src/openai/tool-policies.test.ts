@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { openTestGateway } from '../../test/gateway.ts'
+import { openAgentGateway } from '../../test/gateway.ts'
 import { openModelAgent } from '../../test/model-agent.ts'
 import { call, say, streamOf } from '../../test/model-server.ts'
 
@@ -42,7 +42,7 @@ describe('tool_policies', () => {
 
   test('name tools that there are', async () => {
     const model = { use: 'openai', base_url: 'http://127.0.0.1:1/v1', model: 'stub', tools }
-    const opening = openTestGateway({ shop: { ...model, tool_policies: { lok: 'preview' } } })
+    const opening = openAgentGateway({ shop: { ...model, tool_policies: { lok: 'preview' } } })
     await expect(opening).rejects.toThrow(/^agents\.shop\.tool_policies\.lok: there is no such tool\. Name one of: /)
   })
 })

@@ -1,6 +1,6 @@
 import { Unavailable } from '@postern/core'
 import { describe, expect, test } from 'vitest'
-import { openModelAgent, textOf } from '../../test/model-agent.ts'
+import { openModelAgent, textOfAnswer } from '../../test/model-agent.ts'
 import type { Complete, ModelReply } from '../../test/model-server.ts'
 import { say } from '../../test/model-server.ts'
 
@@ -37,7 +37,7 @@ describe('what an answer of a model cost', () => {
     )
     const { answer, chunks } = await ask()
     expect(server.requests.map(optionsOf)).toEqual(Array(2).fill({ include_usage: true }))
-    expect(textOf(answer)).toBe('|Hello.')
+    expect(textOfAnswer(answer)).toBe('|Hello.')
     expect(answer?.usage).toEqual([{ model: 'stub', input_tokens: 20, output_tokens: 8, total_tokens: 28 }])
     expect(chunks.filter(({ usage }) => usage)).toEqual(Array(2).fill({ usage: [spent] }))
   })
@@ -56,7 +56,7 @@ describe('what an answer of a model cost', () => {
   ])('is told %s', async (_, reply) => {
     const { ask } = await openModelAgent([reply])
     const { answer } = await ask()
-    expect(textOf(answer)).toMatch(/^(Hello\.)+$/)
+    expect(textOfAnswer(answer)).toMatch(/^(Hello\.)+$/)
     expect(answer?.usage).toEqual([spent])
   })
 
@@ -85,10 +85,10 @@ describe('what an answer of a model cost', () => {
     const reply = stream([words, ending('stop')], { hangs: true })
     const { ask, server } = await openModelAgent([reply], { platform: { sleep } })
     const heard = Promise.withResolvers<void>()
-    const asked = ask('hello', {}, chunk => void (textOf(chunk) === 'Hello.' && heard.resolve()))
+    const asked = ask('hello', {}, chunk => void (textOfAnswer(chunk) === 'Hello.' && heard.resolve()))
     await heard.promise
     elapse.resolve()
-    expect(textOf((await asked).answer)).toBe('Hello.')
+    expect(textOfAnswer((await asked).answer)).toBe('Hello.')
     expect(waits).toContain(2_000)
     await server.left
   })

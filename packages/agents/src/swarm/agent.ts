@@ -11,15 +11,15 @@ import {
 } from '@postern/swarm'
 import type { TranscriptStore } from '@postern/transcript'
 import { detectImageType } from '@postern/transcript'
-import type { AgentPlatform, AgentStores } from '../agent-kind.ts'
-import type { Approvals } from '../approval/approvals.ts'
-import { readImages } from '../openai/images.ts'
-import type { ToolSwarm } from '../openai/tools.ts'
-import { readReceivedText } from '../received-text.ts'
+import type { Approvals } from '../approval/port.ts'
+import type { AgentPlatform, AgentStores } from '../kind/agent-kind.ts'
+import { readReceivedText } from '../kind/received-text.ts'
+import { readImages } from '../prompt/images.ts'
+import type { ToolSwarm } from '../tools/tools.ts'
 import { endAskedCalls } from './asked-calls.ts'
 import { createChunkQueue } from './chunk-queue.ts'
-import type { SpecDeps, SpecTurn } from './members.ts'
-import { createWordCheck, describeSwarm } from './members.ts'
+import type { SpecDeps, SpecTurn } from './members/members.ts'
+import { buildSwarmSpec, createWordCheck } from './members/members.ts'
 import { takeOperatorMail } from './operator-mail.ts'
 
 interface SwarmAgentDeps extends SpecDeps {
@@ -193,6 +193,6 @@ async function openTurn(agentDeps: SwarmAgentDeps, heard: Heard): Promise<Opened
     platform: { ...platform, log },
     owner,
   }
-  const client: SwarmClient = await openSwarmClient(describeSwarm(agentDeps, turn), deps, clientId)
+  const client: SwarmClient = await openSwarmClient(buildSwarmSpec(agentDeps, turn), deps, clientId)
   return { client, turn, transcript, isBound }
 }

@@ -2,7 +2,7 @@ import type { AgentContext, FilePart, NormalizedMessage, PartialResponse } from 
 import { collectAnswer } from '@postern/core'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { openTestAgent, testContext, testMessage } from '../../test/gateway.ts'
-import { textOf } from '../../test/model-agent.ts'
+import { textOfAnswer } from '../../test/model-agent.ts'
 import type { Complete, ModelReply } from '../../test/model-server.ts'
 import { call, openModelServer, say, streamOf } from '../../test/model-server.ts'
 
@@ -33,7 +33,7 @@ async function openSwarm(script: Script, config: object = {}, one: object = {}) 
     async ask(...given: Parameters<typeof begin>) {
       const chunks: PartialResponse[] = []
       const answer = await collectAnswer(await begin(...given), chunk => chunks.push(chunk))
-      return { answer, chunks, pieces: chunks.map(textOf).filter(Boolean) }
+      return { answer, chunks, pieces: chunks.map(textOfAnswer).filter(Boolean) }
     },
     prompts: () => server.requests.map(({ body }) => body.messages),
   }
@@ -76,11 +76,11 @@ describe('the words of a swarm', () => {
     const called = { index: 0, id: 'c', type: 'function', function: { name: 'navigate_to_two', arguments: '{}' } }
     const { ask } = await openSwarm([streamOf([...words(long), { tool_calls: [called] }], 'tool_calls'), say(long)])
     const { answer, chunks } = await ask()
-    expect(textOf(answer)).toBe(`${long}\n\n${long}`)
+    expect(textOfAnswer(answer)).toBe(`${long}\n\n${long}`)
     const named = chunks.flatMap(({ speaker }) => speaker ?? [])
     expect([named[0], named.at(-1)]).toEqual(['one', 'two'])
     const firstOfTwo = chunks.findIndex(({ speaker }) => speaker === 'two')
-    expect(chunks.slice(0, firstOfTwo).map(textOf).join('')).toBe(long)
+    expect(chunks.slice(0, firstOfTwo).map(textOfAnswer).join('')).toBe(long)
   })
 
   test('W-25: that have to be rescued are never heard, nor is what was rescued', async () => {
@@ -90,22 +90,24 @@ describe('the words of a swarm', () => {
 
   test('W-25: are heard up to the mark of a call that comes late, and the new ones behind an empty line', async () => {
     const { ask } = await openSwarm([streamOf(words(`${long}<tool_call>{"name": "x"}`)), say('Here you are.')])
-    expect(textOf((await ask()).answer)).toBe(`${long}\n\nHere you are.`)
+    expect(textOfAnswer((await ask()).answer)).toBe(`${long}\n\nHere you are.`)
   })
 
   test('may be code', async () => {
     const code = '```js\nconst f = ({ a }) => ({ b: a })\n```'
-    expect(textOf((await (await openSwarm([say(code)])).ask()).answer)).toBe(code)
+    expect(textOfAnswer((await (await openSwarm([say(code)])).ask()).answer)).toBe(code)
   })
 
   test('W-25: with braces are rescued where braces are looked for', async () => {
-    const { ask } = await openSwarm([say('Here: {"a": 1}'), say('Here you are.')], { rescue_checks: ['braces'] })
-    expect(textOf((await ask()).answer)).toBe('Here you are.')
+    const { ask } = await openSwarm([say('Here: {"a": 1}'), say('Here you are.')], {
+      rescue_checks: ['braces'],
+    })
+    expect(textOfAnswer((await ask()).answer)).toBe('Here you are.')
   })
 
   test('that are cut off end with a mark', async () => {
     const { ask } = await openSwarm([streamOf(words(long), 'length')])
-    expect(textOf((await ask()).answer)).toBe(`${long} […]`)
+    expect(textOfAnswer((await ask()).answer)).toBe(`${long} […]`)
   })
 
   test('are followed by the refusal of who breaks off', async () => {
@@ -119,7 +121,7 @@ describe('the words of a swarm', () => {
   test('W-25: of a refusal that has to be rescued are not heard, and the new ones are no refusal', async () => {
     const { ask } = await openSwarm([streamOf([{ refusal: 'No: <tool_call>{}' }]), say('Here you are.')])
     const { answer } = await ask()
-    expect([answer?.status, textOf(answer)]).toEqual([undefined, 'Here you are.'])
+    expect([answer?.status, textOfAnswer(answer)]).toEqual([undefined, 'Here you are.'])
   })
 
   test('are heard when they are whole where a policy looks at them', async () => {
@@ -178,7 +180,7 @@ describe('pictures', () => {
     const server = await openModelServer((_, index) => (index === 0 ? say('<tool_call>') : say('A cup.')))
     onTestFinished(server.close)
     const { ask } = await openSwarm([], {}, { model: { base_url: server.baseUrl, model: 'stub', images: true } })
-    expect(textOf((await ask(shown, { attachment })).answer)).toBe('A cup.')
+    expect(textOfAnswer((await ask(shown, { attachment })).answer)).toBe('A cup.')
     expect(read).toEqual(['cup.png'])
     const [, again] = server.requests
     const last = again?.body.messages.at(-1)?.content as readonly { readonly text?: string }[]

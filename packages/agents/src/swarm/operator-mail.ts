@@ -1,9 +1,9 @@
 import type { AgentChunk, AgentContext, NormalizedMessage, Part } from '@postern/core'
 import { plainTextOf } from '@postern/core'
-import type { OperatorDeps } from '../agent-kind.ts'
-import { readReceivedText } from '../received-text.ts'
-import type { SwarmAgentConfig } from './config.ts'
-import { isModelMember } from './config.ts'
+import type { HumanOperators } from '../kind/agent-kind.ts'
+import { readReceivedText } from '../kind/received-text.ts'
+import type { SwarmAgentConfig } from './config/config.ts'
+import { isModelMember } from './config/config.ts'
 
 interface OperatorMail {
   readonly message: NormalizedMessage
@@ -15,7 +15,7 @@ const questionPattern = /\(question ([0-9a-f]{16})\)/g
 
 /** An operator answers the mail by which he was asked: it goes to whoever waits, and is no conversation of his own. */
 export async function takeOperatorMail(
-  { config, operators }: { readonly config: SwarmAgentConfig; readonly operators: OperatorDeps | undefined },
+  { config, operators }: { readonly config: SwarmAgentConfig; readonly operators: HumanOperators | undefined },
   { message, context, tell }: OperatorMail,
 ): Promise<boolean> {
   if (!operators || !isOperator(message, config)) return false

@@ -2,7 +2,7 @@ import type { JsonMap, SwarmImage } from '@postern/transcript'
 import { createAnswerStream } from '../answers/stream.ts'
 import type { BusEvent } from '../bus/bus.ts'
 import type { TellEvent } from '../bus/tell-event.ts'
-import type { CommitDeps } from '../conversation/commits.ts'
+import type { SwarmCommitDeps } from '../conversation/commits.ts'
 import { createSwarmCommits } from '../conversation/commits.ts'
 import type { AllCommits } from '../conversation/forced-commits.ts'
 import { addForcedCommits } from '../conversation/forced-commits.ts'
@@ -86,7 +86,7 @@ export function createSwarmClient(spec: SwarmSpec, deps: SwarmDeps, state: Swarm
   const stopCalls = () => {
     calls.areStopped = true
   }
-  const committing: CommitDeps = { history, bus, platform, swarmName, clientId, activeAgent }
+  const committing: SwarmCommitDeps = { history, bus, platform, swarmName, clientId, activeAgent }
   const commits = createSwarmCommits(committing)
   const outer = createSwarmCommits({
     ...committing,

@@ -48,7 +48,7 @@ export interface SwarmCommits {
   commitRescue(reason: string, restart: string, options?: CommitOptions): Promise<boolean>
 }
 
-export interface CommitDeps extends Pick<SwarmDeps, 'bus' | 'platform'> {
+export interface SwarmCommitDeps extends Pick<SwarmDeps, 'bus' | 'platform'> {
   readonly history: SwarmHistory
   readonly swarmName: string
   readonly clientId: string
@@ -81,7 +81,7 @@ const outerBuses = {
 
 type CommitType = keyof typeof outerBuses
 
-export function createSwarmCommits(deps: CommitDeps): SwarmCommits {
+export function createSwarmCommits(deps: SwarmCommitDeps): SwarmCommits {
   const { history, bus, platform, swarmName, clientId, activeAgent, isOfSession = false, effects = {} } = deps
 
   async function commit(done: Commit): Promise<boolean> {

@@ -1,0 +1,52 @@
+import type { Agent, AgentCallAnswer, AgentCallOptions } from '@postern/core'
+import { parseAddress } from '@postern/core'
+import { z } from 'zod'
+import { commonAgentSchema, defineAgentKind } from '../kind/agent-kind.ts'
+
+const a2aAgentSchema = commonAgentSchema
+  .extend({
+    /** Where its A2A card is. */
+    card: z.url({ protocol: /^https?$/ }).optional(),
+    /** Or its address, `@name@domain`. */
+    address: z.string().refine(isAddress, 'must be an address such as "@name@agents.example"').optional(),
+  })
+  .refine(({ card, address }) => (card === undefined) !== (address === undefined), 'needs either "card" or "address"')
+
+export function isAddress(text: string): boolean {
+  try {
+    parseAddress(text)
+    return true
+  } catch {
+    return false
+  }
+}
+
+/** An agent elsewhere that speaks A2A and answers here under a name of ours. */
+export const a2aKind = defineAgentKind({
+  usage: '"a2a" (with card or address)',
+  matches: use => use === 'a2a',
+  schema: a2aAgentSchema,
+  open: async ({ card, address }) => ({ agent: createA2aAgent(card ?? address ?? '') }),
+})
+
+type Continuation = Pick<AgentCallOptions, 'contextId' | 'taskId'>
+
+/** One thread here is one context there; a question of theirs is answered in its own task. */
+function createA2aAgent(target: string): Agent {
+  return {
+    async handle({ parts, phase_id: phaseId, previous_phase_id: previousPhaseId }, { call, state }) {
+      const before = ((await state.get()) ?? {}) as Continuation
+      const answer = await call(target, parts, { ...before, phaseId, previousPhaseId })
+      state.set(continueFrom(answer))
+      if (answer.status === 'completed' && answer.parts.length === 0) return undefined
+      return { parts: [...answer.parts], status: answer.status }
+    },
+  }
+}
+
+function continueFrom({ contextId, taskId, status }: AgentCallAnswer): { readonly [name: string]: string } {
+  return {
+    ...(contextId !== undefined && { contextId }),
+    ...(taskId !== undefined && (status === 'input_required' || status === 'auth_required') && { taskId }),
+  }
+}

@@ -1,0 +1,42 @@
+import type { Agent, NormalizedMessage, Part, Sender } from '@postern/core'
+import { readReceivedText } from '../kind/received-text.ts'
+
+/** Longest quotation, UTF-16 code units. */
+const maxQuoted = 4_000
+
+/** Says back what it heard, with the sender's address and how it was proven. */
+export function createEchoAgent(): Agent {
+  return { handle: message => [quoteReceived(message), ...describeSender(message.sender)].join('\n') }
+}
+
+function quoteReceived(message: NormalizedMessage): string {
+  const text = clip(readReceivedText(message)) || '(no text)'
+  const lines = [...text.split('\n'), ...message.parts.map(nameFile).filter(Boolean)]
+  return `${lines.map(line => `> ${line}`.trimEnd()).join('\n')}\n`
+}
+
+function describeSender(sender: Sender): readonly string[] {
+  const issuer = sender.identities?.find(({ proof }) => proof.type === 'transport')?.issuer
+  const facts = [
+    ['From', sender.address],
+    ['Proven by', asCode(sender.auth_method)],
+    ['Verified', sender.verified ? 'yes' : 'no'],
+    ['Key', asCode(sender.key_id)],
+    ['Issuer', asCode(issuer)],
+  ]
+  return facts.filter(([, value]) => value).map(([label, value]) => `- **${label}:** ${value}`)
+}
+
+function nameFile(part: Part): string {
+  if (part.kind !== 'file' && part.kind !== 'artifact') return ''
+  return `[${part.kind}: ${part.name ?? part.description ?? 'unnamed'}${part.mime ? `, ${part.mime}` : ''}]`
+}
+
+// A key id is the peer's text: it must not break out of its code span or its line.
+function asCode(text: string | undefined): string | undefined {
+  return text && `\`${text.replace(/[`\p{Cc}]/gu, '')}\``
+}
+
+function clip(text: string): string {
+  return text.length > maxQuoted ? `${text.slice(0, maxQuoted)}…` : text
+}

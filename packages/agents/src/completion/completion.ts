@@ -1,0 +1,156 @@
+import type { OpenStream, Platform, StreamAnswer } from '@postern/core'
+import { Unavailable } from '@postern/core'
+import { parseMediaType } from '@postern/http'
+import { checkPassingStatus } from '../kind/passing-status.ts'
+import { holdEnd } from './answer-end.ts'
+import type { Chunk } from './chunk.ts'
+import { readChunk, streamEnd } from './chunk.ts'
+import { readEventData } from './event-data.ts'
+import { findModelError, isContentRefused, toStatusError } from './model-error.ts'
+import type { UsageAsking } from './usage-asking.ts'
+import { parseLeniently, postAsking } from './usage-asking.ts'
+
+/** Bytes of one answer at most, thoughts and all. */
+const maxAnswerBytes = 16 * 1024 * 1024
+const maxErrorBytes = 64 * 1024
+
+/** The way to one model. */
+export interface ModelEndpoint {
+  readonly url: string
+  readonly apiKey: string | undefined
+  /** What its answers are booked under. */
+  readonly model: string
+  readonly usage: UsageAsking
+  readonly openStream: OpenStream
+  readonly platform: Pick<Platform, 'now' | 'sleep'>
+}
+
+interface CompletionTime {
+  readonly signal: AbortSignal
+  /** Who has not begun by then, or says nothing any more, is Unavailable; who speaks on has until the signal aborts. */
+  readonly timeoutMs: number
+}
+
+/** Whoever said something this short a time ago is still speaking, ms. */
+const breathMs = 2_000
+/** How long what an answer cost is waited for behind its end, ms: its words are out by then. */
+const tailMs = 2_000
+
+type ReadBody = (body: StreamAnswer['body']) => AsyncGenerator<Chunk, void, undefined>
+
+/** By the media type of the answer, whatever was asked for: many servers answer whole, some forget to say that they stream. */
+const bodyReaders: Readonly<Record<string, ReadBody>> = {
+  'text/event-stream': readStream,
+  'text/plain': readStream,
+  '': readStream,
+  'application/json': readWhole,
+}
+
+/**
+ * Asks for one completion, and gives each piece of it as it comes.
+ * @throws Unavailable when time may heal it: 408, 425, 429, 5xx, silence, a stream that breaks off
+ * @throws Error for everything else
+ */
+export async function* openCompletion(
+  body: object,
+  endpoint: ModelEndpoint,
+  { signal, timeoutMs }: CompletionTime,
+): AsyncGenerator<Chunk, void, undefined> {
+  const { platform, usage } = endpoint
+  const leaving = new AbortController()
+  const silence = startSilence(leaving, platform, timeoutMs)
+  const startTail = () => void platform.sleep(tailMs, leaving.signal).then(() => leaving.abort())
+  const post = (more: object) =>
+    openAnswer({ ...body, ...more }, endpoint, { signal: AbortSignal.any([signal, leaving.signal]), timeoutMs })
+  try {
+    const answer = await postAsking(post, usage, readComplaint)
+    const chunks = readCompletion(answer, platform.now())
+    for await (const chunk of holdEnd(chunks, { isWanted: usage.isWanted, startTail })) {
+      silence.hear()
+      yield chunk
+    }
+  } catch (error) {
+    // Whoever gave up knows why; the wire only knows that it was cut.
+    signal.throwIfAborted()
+    throw leaving.signal.aborted ? new Unavailable('The model went silent', { cause: error }) : error
+  } finally {
+    leaving.abort()
+  }
+}
+
+function openAnswer(
+  body: object,
+  endpoint: ModelEndpoint,
+  { signal, timeoutMs }: CompletionTime,
+): Promise<StreamAnswer> {
+  const limits = { timeoutMs, idleMs: timeoutMs, maxBytes: maxAnswerBytes }
+  return endpoint.openStream(endpoint.url, { ...describePost(body, endpoint), ...limits, signal })
+}
+
+function startSilence(leaving: AbortController, { now, sleep }: ModelEndpoint['platform'], timeoutMs: number) {
+  let streamedAt = Number.NEGATIVE_INFINITY
+  void sleep(timeoutMs, leaving.signal).then(() => {
+    if (now() - streamedAt >= breathMs) leaving.abort()
+  })
+  return {
+    hear() {
+      streamedAt = now()
+    },
+  }
+}
+
+function describePost(body: object, { apiKey }: ModelEndpoint) {
+  const headers = {
+    'content-type': 'application/json',
+    accept: 'text/event-stream, application/json',
+    ...(apiKey !== undefined && { authorization: `Bearer ${apiKey}` }),
+  }
+  return { method: 'POST', headers, body: JSON.stringify(body) } as const
+}
+
+async function* readCompletion(answer: StreamAnswer, now: number): AsyncGenerator<Chunk, void, undefined> {
+  const { status, headers, body } = answer
+  if (status !== 200) {
+    yield await readFailure(answer, now)
+    return
+  }
+  const { type = '' } = parseMediaType(headers.get('content-type')) ?? {}
+  const read = bodyReaders[type]
+  if (!read) throw new Error('The model answered with no chat completion; check "base_url"')
+  yield* read(body)
+}
+
+async function* readStream(body: StreamAnswer['body']): AsyncGenerator<Chunk, void, undefined> {
+  for await (const data of readEventData(body)) {
+    yield data === '[DONE]' ? streamEnd : readChunk(data)
+  }
+  throw new Unavailable('The model broke off in the middle of its answer')
+}
+
+async function* readWhole(body: StreamAnswer['body']): AsyncGenerator<Chunk, void, undefined> {
+  const chunk = readChunk(await readText(body, maxAnswerBytes))
+  yield { ...chunk, finish: chunk.finish ?? 'stop' }
+}
+
+/** A refusal is an answer, too. */
+async function readFailure(answer: StreamAnswer, now: number): Promise<Chunk> {
+  checkPassingStatus('model', answer, now)
+  const error = findModelError(parseLeniently(await readComplaint(answer.body)))
+  if (isContentRefused(error)) return { ...streamEnd, finish: 'content_filter' }
+  throw toStatusError(answer.status, error)
+}
+
+async function readText(body: StreamAnswer['body'], most: number): Promise<string> {
+  const pieces: Uint8Array[] = []
+  let size = 0
+  for await (const piece of body) {
+    pieces.push(piece)
+    size += piece.length
+    if (size > most) break
+  }
+  return Buffer.concat(pieces).toString('utf8')
+}
+
+function readComplaint(body: StreamAnswer['body']): Promise<string> {
+  return readText(body, maxErrorBytes)
+}

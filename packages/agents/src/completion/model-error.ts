@@ -1,0 +1,78 @@
+import { Unavailable } from '@postern/core'
+import { z } from 'zod'
+import { isPassingStatus } from '../kind/passing-status.ts'
+
+const modelErrorSchema = z.object({
+  code: z.union([z.string(), z.number()]).nullish(),
+  type: z.string().nullish(),
+  message: z.string().nullish(),
+})
+
+/** OpenAI, llama.cpp and Ollama put it in `error`; vLLM also sends it bare, some proxies only a sentence. */
+const errorDocumentSchema = z.union([
+  z.object({ error: modelErrorSchema }).transform(({ error }) => error),
+  z.object({ error: z.string() }).transform(({ error }) => ({ message: error })),
+  z.object({ object: z.literal('error') }).and(modelErrorSchema),
+])
+
+type ModelError = z.output<typeof modelErrorSchema>
+
+/** Codes and types that stand for a status in a stream, which has no second one. */
+const passingCodes: ReadonlySet<string> = new Set([
+  'rate_limit_exceeded',
+  'rate_limit_error',
+  'server_error',
+  'internal_server_error',
+  'internalservererror',
+  'overloaded_error',
+  'unavailable_error',
+])
+
+/** What else a status says to whoever reads the log. */
+const hints: Readonly<Record<number, string>> = {
+  401: 'check "api_key"',
+  403: 'check "api_key"',
+  404: 'check "base_url" and "model"',
+  405: 'check "base_url"',
+}
+
+/** What the model's server says is wrong; undefined when the document is none of its complaints. */
+export function findModelError(document: unknown): ModelError | undefined {
+  return errorDocumentSchema.safeParse(document).data
+}
+
+/** Whether the complaint is that the content is not wanted: Azure says so with a status 400. */
+export function isContentRefused(error: ModelError | undefined): boolean {
+  return error?.code === 'content_filter'
+}
+
+/** A complaint in the middle of a stream: Unavailable when time may heal it. */
+export function toStreamError(error: ModelError): Error {
+  const { code, type } = error
+  const isPassing = [code, type].some(word =>
+    /^\d{3}$/.test(String(word)) ? isPassingStatus(Number(word)) : passingCodes.has(String(word).toLowerCase()),
+  )
+  const text = `The model broke off: ${nameError(error)}`
+  return isPassing ? new Unavailable(text) : new Error(text, { cause: quoteError(error) })
+}
+
+/** A status that time does not heal. */
+export function toStatusError(status: number, error: ModelError | undefined): Error {
+  const said = error ? `: ${nameError(error)}` : ''
+  const hint = hints[status] ? `; ${hints[status]}` : ''
+  return new Error(`The model answered ${status}${said}${hint}`, { cause: quoteError(error) })
+}
+
+/** Only words of a fixed kind: what is said in sentences may quote the request. */
+function nameError({ code, type }: ModelError): string {
+  const words = [code, type].map(String).filter(word => /^[\w.-]{1,64}$/.test(word) && !/^(null|undefined)$/.test(word))
+  return words.join(', ') || 'it names no reason'
+}
+
+/** For the log alone. A key that it may quote is masked. */
+function quoteError(error: ModelError | undefined): Error | undefined {
+  const text = error?.message
+    ?.replace(/\p{Cc}+/gu, ' ')
+    .replace(/\b(?:sk|pk|gsk|key)-[\w*-]{8,}|\bBearer \S+/gi, '(key)')
+  return text ? new Error(text.slice(0, 300)) : undefined
+}

@@ -1,0 +1,85 @@
+import { mkdtempSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { ConfigError } from '@postern/core'
+import { describe, expect, test } from 'vitest'
+import { openAgentGateway } from '../../test/gateway.ts'
+import { readIcon } from './icon.ts'
+
+const baseDir = mkdtempSync(join(tmpdir(), 'postern-icons-'))
+const png = Buffer.from('89504e470d0a1a0a0000000d49484452', 'hex')
+const place = { key: 'agents.echo.icon', baseDir }
+
+function keep(name: string, bytes: Uint8Array | string): string {
+  writeFileSync(join(baseDir, name), bytes)
+  return name
+}
+
+describe('readIcon()', () => {
+  test.each([
+    ['a.png', png, 'image/png', 'png'],
+    ['b.jpeg', Buffer.from('ffd8ffe000104a464946', 'hex'), 'image/jpeg', 'jpg'],
+    ['c.gif', Buffer.from('GIF89a..........'), 'image/gif', 'gif'],
+    ['d.webp', Buffer.from('RIFF\n\r..WEBPVP8 '), 'image/webp', 'webp'],
+    ['png.by.another.name', png, 'image/png', 'png'],
+  ])('knows %s by its bytes', async (name, bytes, mediaType, extension) => {
+    const icon = await readIcon(keep(name, bytes), place)
+    expect(icon).toMatchObject({
+      mediaType,
+      fileName: expect.stringMatching(new RegExp(`^[0-9a-f]{16}\\.${extension}$`)),
+    })
+    expect(Buffer.from(icon?.bytes ?? [])).toEqual(bytes)
+  })
+
+  test('has another name for other bytes', async () => {
+    const one = await readIcon(keep('1.png', png), place)
+    const two = await readIcon(keep('2.png', Buffer.concat([png, png])), place)
+    expect(one?.fileName).not.toBe(two?.fileName)
+    expect((await readIcon('a.png', place))?.fileName).toBe(one?.fileName)
+  })
+
+  test('leaves addresses alone', async () => {
+    expect(await readIcon('https://peer.test/a.png', place)).toBeUndefined()
+    expect(await readIcon(undefined, place)).toBeUndefined()
+  })
+
+  test.each<[string, string | Uint8Array, string]>([
+    [
+      'page.svg',
+      '<svg xmlns="http://www.w3.org/2000/svg"/>',
+      'the file "page.svg" is no picture. Use PNG, JPEG, GIF or WebP.',
+    ],
+    ['page.png', '<!doctype html>', 'the file "page.png" is no picture. Use PNG, JPEG, GIF or WebP.'],
+    [
+      'large.png',
+      Buffer.concat([png, Buffer.alloc(1024 * 1024)]),
+      'the file "large.png" is larger than 1048576 bytes. Make it smaller: 400 by 400 pixels do.',
+    ],
+  ])('refuses %s', async (name, bytes, problem) => {
+    await expect(readIcon(keep(name, bytes), place)).rejects.toThrow(`agents.echo.icon: ${problem}`)
+    await expect(readIcon(name, place)).rejects.toBeInstanceOf(ConfigError)
+  })
+})
+
+test('openAgents() gives a picture its address under the agent’s own', async () => {
+  const gateway = await openAgentGateway({ echo: { use: 'builtin:echo', icon: keep('own.png', png) } }, { baseDir })
+  const icon = gateway.findIcon('echo')
+  expect(gateway.find('echo')).toMatchObject({
+    iconUrl: `https://agents.test/agents/echo/icon/${icon?.fileName}`,
+    iconType: 'image/png',
+  })
+  expect(gateway.findIcon('nobody')).toBeUndefined()
+})
+
+test('openAgents() tells what an agent is shown with', async () => {
+  const fields = [{ name: 'Source', value: 'https://example.com/code' }]
+  const also_known_as = ['https://old.test/users/echo']
+  const shown = { discoverable: true, indexable: true, fields, also_known_as }
+  const gateway = await openAgentGateway({ echo: { use: 'builtin:echo', ...shown } })
+  expect(gateway.find('echo')).toMatchObject({
+    isDiscoverable: true,
+    isIndexable: true,
+    fields,
+    alsoKnownAs: also_known_as,
+  })
+})

@@ -1,0 +1,114 @@
+import type { Agent, GuardedFetch, Log, OpenStream, Platform } from '@postern/core'
+import { agentAccessShape, agentPeopleShape, messageKinds } from '@postern/core'
+import type { RecordStore, ThreadKey, TranscriptStore } from '@postern/transcript'
+import { z } from 'zod'
+import { durationSchema } from '../config/duration.ts'
+import { profileConfigShape } from '../config/profile.ts'
+import { queueConfigShape } from '../config/queue.ts'
+import { historyViews } from './history-view.ts'
+
+/** What every agent may be configured with, whatever its kind. */
+export const commonAgentSchema = z.strictObject({
+  use: z.string(),
+  ...profileConfigShape,
+  /** Longest time for one turn. */
+  deadline: durationSchema.default('60s'),
+  /** How much of the past it is given; see `createSlidingWindowPolicy`. */
+  history: z
+    .strictObject({
+      keep_head: z.int().min(0).max(100).optional(),
+      max_turns: z.int().min(0).max(1_000).optional(),
+      max_chars: z.int().min(0).max(10_000_000).optional(),
+      /** What is left of the past before it is trimmed; see `createHistoryView`. */
+      view: z.enum(historyViews).default('sliding'),
+      keep: z.int().min(0).max(400).optional(),
+    })
+    .default({ view: 'sliding' }),
+  /** The kinds of message it wants to hear of; all others pass it by in silence. */
+  receives: z.array(z.enum(messageKinds)).default(['message']),
+  ...agentAccessShape,
+  ...agentPeopleShape,
+  ...queueConfigShape,
+})
+
+export type CommonAgentConfig = z.output<typeof commonAgentSchema>
+
+/** What an agent needs of the world beyond its own turn. */
+export interface AgentPlatform extends Pick<Platform, 'now' | 'sleep' | 'randomBytes'> {
+  /** A way out to one origin that the operator named and therefore trusts, private or not. */
+  fetchFor(origin: string): GuardedFetch & { readonly openStream: OpenStream }
+}
+
+/** Where agents keep what is more than their state of a thread. */
+export interface AgentStores {
+  readonly records: RecordStore
+  readonly transcript: TranscriptStore & {
+    /** Makes a conversation of the store part of a thread. False when there is none of this number. */
+    bindStore(thread: ThreadKey, conversation: number): Promise<boolean>
+  }
+}
+
+/** Humans who answer in an agent's place. */
+export interface HumanOperators {
+  /** What one of them says. Rejects when the signal aborts. */
+  ask(question: OperatorQuestion): Promise<string>
+  /** What one of them says to a question, by its id. False when nobody waits for it (any more). */
+  answer(id: string, text: string): Promise<boolean>
+}
+
+export interface OperatorQuestion {
+  readonly agent: string
+  /** Which of several agents behind one address asks. */
+  readonly member: string
+  /** Who is waiting. */
+  readonly from: string
+  readonly text: string
+  readonly correlationId: string
+  /** Where to send it, too. */
+  readonly mail?: string | undefined
+  readonly signal: AbortSignal
+}
+
+/** Everything a kind may use to open one of its agents. */
+export interface Opening {
+  /** The agent's name, for its configuration key `agents.<name>`. */
+  readonly name: string
+  readonly platform: AgentPlatform
+  /** Folder that relative paths in the configuration start from. */
+  readonly baseDir: string
+  readonly log: Log
+  readonly stores: AgentStores
+  /** Absent where there are none. */
+  readonly operators?: HumanOperators | undefined
+}
+
+export interface OpenedAgent {
+  readonly agent: Agent
+  /** What to show where the configuration says nothing. */
+  readonly displayName?: string | undefined
+  readonly description?: string | undefined
+  close?(): Promise<void> | void
+}
+
+interface KindDeps<Config extends CommonAgentConfig> {
+  /** How `use` is written, for people. */
+  readonly usage: string
+  matches(use: string): boolean
+  readonly schema: z.ZodObject & z.ZodType<Config>
+  /** @throws ConfigError */
+  open(config: Config, opening: Opening): Promise<OpenedAgent>
+}
+
+/** One way to plug an agent in: a row of the table in `kinds.ts` and a file. */
+export interface AgentKind {
+  readonly usage: string
+  matches(use: string): boolean
+  readonly schema: z.ZodObject & z.ZodType<CommonAgentConfig>
+  /** @throws ConfigError */
+  open(config: unknown, opening: Opening): Promise<OpenedAgent>
+}
+
+/** Closes over a kind's own configuration type, so that differing kinds fit one table. */
+export function defineAgentKind<Config extends CommonAgentConfig>(deps: KindDeps<Config>): AgentKind {
+  return { ...deps, open: (config, opening) => deps.open(deps.schema.parse(config), opening) }
+}

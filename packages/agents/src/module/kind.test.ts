@@ -1,0 +1,70 @@
+import { execFile } from 'node:child_process'
+import { join, resolve } from 'node:path'
+import { promisify } from 'node:util'
+import type { Agent } from '@postern/core'
+import { ConfigError } from '@postern/core'
+import { describe, expect, test } from 'vitest'
+import { openAgentGateway, openTestAgent, testContext, testMessage } from '../../test/gateway.ts'
+
+const modules = resolve(import.meta.dirname, '../../test/modules')
+
+async function problemOf(use: string): Promise<ConfigError> {
+  const error = await openAgentGateway({ desk: { use } }).catch((reason: unknown) => reason)
+  expect(error).toBeInstanceOf(ConfigError)
+  return error as ConfigError
+}
+
+describe('a module agent', () => {
+  test('is found from the folder of the configuration, or anywhere by its whole path', async () => {
+    const inFolder = await openTestAgent({ use: './plain.js' }, { baseDir: modules })
+    const anywhere = await openTestAgent({ use: join(modules, 'plain.js') }, { baseDir: '/' })
+    const above = await openTestAgent({ use: '../modules/plain.js' }, { baseDir: modules })
+    for (const { agent } of [inFolder, anywhere, above]) {
+      expect(await agent.handle(testMessage('hi'), testContext())).toBe('plain @alice@peer.test')
+    }
+  })
+
+  test('is shown under its own name when the configuration gives none', async () => {
+    const gateway = await openAgentGateway({ desk: { use: './modules/plain.js' } })
+    expect(gateway.find('desk')).toMatchObject({ displayName: 'desk', description: '' })
+  })
+
+  test('is closed with the gateway', async () => {
+    const scripted = (await import('../../test/modules/scripted.ts')) as { wasClosed(): boolean } & Agent
+    const gateway = await openAgentGateway({ desk: { use: './modules/scripted.ts' } })
+    expect(scripted.wasClosed()).toBe(false)
+    await gateway.close()
+    expect(scripted.wasClosed()).toBe(true)
+  })
+
+  test('that is not there is refused with its whole path', async () => {
+    const { key, message } = await problemOf('./modules/nobody.ts')
+    expect(key).toBe('agents.desk.use')
+    expect(message).toContain('"./modules/nobody.ts" cannot be loaded')
+    expect(message).toContain(join(modules, 'nobody.ts'))
+  })
+
+  test('that throws while it loads is refused with the reason', async () => {
+    const { message, cause } = await problemOf('./modules/throws.js')
+    expect(message).toContain('"./modules/throws.js" cannot be loaded: the database is not there.')
+    expect(cause).toBeInstanceOf(Error)
+  })
+
+  test.each(['no-handle.mjs', 'wrong-handle.mjs'])('without the function handle is refused (%s)', async file => {
+    const { key, message } = await problemOf(`./modules/${file}`)
+    expect(key).toBe('agents.desk.use')
+    expect(message).toBe(
+      `agents.desk.use: "./modules/${file}" exports no function "handle". ` +
+        `Add "export function handle(message, context) { … }" to ${join(modules, file)}`,
+    )
+  })
+})
+
+test('a TypeScript module agent runs under node itself, without a build', async () => {
+  const script = `
+    import { openTestAgent, testContext, testMessage } from '${resolve(import.meta.dirname, '../../test/gateway.ts')}'
+    const { agent } = await openTestAgent({ use: './modules/scripted.ts' })
+    console.log(await agent.handle(testMessage('hello'), testContext()))`
+  const { stdout } = await promisify(execFile)(process.execPath, ['--input-type=module', '--eval', script])
+  expect(stdout).toBe('You said hello\n')
+})

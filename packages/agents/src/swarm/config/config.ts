@@ -1,0 +1,187 @@
+import { answerChecks, defaultAnswerChecks } from '@postern/swarm'
+import type { RecordQuota } from '@postern/transcript'
+import { z } from 'zod'
+import { isAddress } from '../../a2a/kind.ts'
+import { toolPolicyShape } from '../../config/approval.ts'
+import { durationSchema, parseDeadline } from '../../config/duration.ts'
+import { commonAgentSchema } from '../../kind/agent-kind.ts'
+import { modulePathPattern } from '../../modules/import-module.ts'
+import { modelShape } from '../../openai/config.ts'
+
+const name = z.string().regex(/^[a-z0-9_-]{1,64}$/, 'must be 1 to 64 of a-z, 0-9, "_", "-"')
+
+const aboutShape = {
+  /** What the others are told of it: when to hand over to it. */
+  description: z.string().max(1_000).optional(),
+}
+
+/** Where words come from. */
+const modelSchema = z.strictObject({
+  ...modelShape,
+  /** Whether it sees pictures. */
+  images: z.boolean().default(false),
+})
+
+const modelMemberSchema = z.strictObject({
+  ...aboutShape,
+  prompt: z.string().max(200_000).default(''),
+  /** Where its words come from; default: the swarm's own. */
+  model: modelSchema.optional(),
+  tools: z.string().regex(modulePathPattern, 'must be a path such as "./tools.ts"').optional(),
+  ...toolPolicyShape,
+  /** To whom it may hand over. */
+  navigates_to: z.array(name).default([]),
+  /** Whether it may hand back to who had the conversation before. */
+  navigates_back: z.boolean().default(false),
+  /** How many messages of the past its model is given. */
+  keep: z.int().min(0).max(1_000).default(15),
+  /** How many calls of one answer run. */
+  max_tool_calls: z.int().min(1).max(32).default(1),
+  /** What is done about an answer that nobody should see: begin anew, or ask again. */
+  rescue: z.enum(['flush', 'recomplete']).default('flush'),
+})
+
+const timeout = durationSchema.default('90s')
+
+const operatorMemberSchema = z.strictObject({
+  ...aboutShape,
+  /** A human answers. */
+  operator: z.literal(true),
+  /** How long he is waited for. */
+  timeout,
+  /** Where the question is sent, too. */
+  mail: z.email().optional(),
+})
+
+const remoteMemberSchema = z.strictObject({
+  ...aboutShape,
+  /** An agent elsewhere answers: `@name@domain`, or the URL of its A2A card. */
+  address: z.string().refine(text => isAddress(text) || URL.canParse(text), 'must be "@name@domain" or a URL'),
+  timeout,
+})
+
+const patterns = z.array(z.string().refine(isPattern, 'must be a regular expression')).default([])
+
+/** What must not be said. Whoever is banned for it is refused in all his conversations. */
+const policySchema = z.strictObject({
+  refuse_input: patterns,
+  refuse_output: patterns,
+  message: z.string().min(1).max(2_000),
+  bans: z.boolean().default(false),
+})
+
+const dataName = z.string().regex(/^[a-zA-Z][a-zA-Z0-9_-]{0,63}$/, 'must be 1 to 64 letters, digits, "_", "-"')
+
+const keptShape = {
+  /** One for all conversations. */
+  shared: z.boolean().default(false),
+  /** Of what is shared: how long it stays when nobody writes it. */
+  keep_days: z.number().positive().max(36_500).default(365),
+}
+const stateSchema = z.strictObject({
+  default: z.json().default({}),
+  ...keptShape,
+  /** Of what is shared: whether a value goes with the message in whose turn it was set. */
+  forgets: z.boolean().default(false),
+})
+const storageSchema = z.strictObject({
+  ...keptShape,
+  /** Of what is shared: whether an item goes with the message in whose turn it was put there. */
+  forgets: z.boolean().default(true),
+})
+
+/** What tools of members keep beside the conversation, by name. */
+const dataShape = {
+  states: z.record(dataName, stateSchema).default({}),
+  storages: z.record(dataName, storageSchema).default({}),
+  /** A module whose exports are made of states. */
+  computes: z.string().regex(modulePathPattern, 'must be a path such as "./computes.ts"').optional(),
+  /** How much that may be. */
+  data_limits: z
+    .strictObject({
+      /** Of one conversation, as JSON. */
+      conversation_bytes: z
+        .int()
+        .min(1_024)
+        .max(16 * 1024 * 1024)
+        .default(256 * 1024),
+      /** Values and items that all conversations share, and their bytes as JSON. */
+      shared_records: z.int().min(1).max(1_000_000).default(10_000),
+      shared_bytes: z
+        .int()
+        .min(1_024)
+        .max(1024 * 1024 * 1024)
+        .default(16 * 1024 * 1024),
+    })
+    .prefault({}),
+}
+
+/** `{ "use": "swarm" }` */
+export const swarmAgentSchema = commonAgentSchema
+  .extend({
+    deadline: durationSchema.default('2m'),
+    default_agent: name,
+    /** Of all members that name none of their own. */
+    model: modelSchema.optional(),
+    /** In front of every member's own prompt. */
+    prompt: z.string().max(200_000).default(''),
+    members: z.record(name, z.union([modelMemberSchema, operatorMemberSchema, remoteMemberSchema])),
+    policies: z.record(name, policySchema).default({}),
+    /** What no answer of a model may look like. */
+    rescue_checks: z.array(z.enum(answerChecks)).default([...defaultAnswerChecks]),
+    ...dataShape,
+  })
+  .superRefine((config, context) => {
+    for (const { path, message } of findFaults(config)) context.addIssue({ code: 'custom', path: [...path], message })
+  })
+
+/** What all conversations of a swarm may share; undefined of other agents. */
+export function readSharedQuota(config: unknown): RecordQuota | undefined {
+  const { data } = swarmAgentSchema.safeParse(config)
+  return data && { records: data.data_limits.shared_records, bytes: data.data_limits.shared_bytes }
+}
+
+export type SwarmAgentConfig = z.output<typeof swarmAgentSchema>
+export type ModelMember = z.output<typeof modelMemberSchema>
+export type OperatorMember = z.output<typeof operatorMemberSchema>
+export type RemoteMember = z.output<typeof remoteMemberSchema>
+type SwarmMember = SwarmAgentConfig['members'][string]
+export type SwarmPolicyConfig = z.output<typeof policySchema>
+
+type Fault = { readonly path: readonly string[]; readonly message: string }
+
+export function isModelMember(member: SwarmMember): member is ModelMember {
+  return 'navigates_to' in member
+}
+
+function findFaults(
+  config: Pick<SwarmAgentConfig, 'deadline' | 'default_agent' | 'model' | 'members'>,
+): readonly Fault[] {
+  const names = Object.keys(config.members)
+  const listed = `one of: ${names.join(', ')}`
+  const faults: Fault[] = names.includes(config.default_agent)
+    ? []
+    : [{ path: ['default_agent'], message: `must be ${listed}` }]
+  for (const [member, settings] of Object.entries(config.members)) {
+    const path = ['members', member]
+    if (!isModelMember(settings)) {
+      const isLate = parseDeadline(settings.timeout) >= parseDeadline(config.deadline)
+      if (isLate) faults.push({ path: [...path, 'timeout'], message: 'must be shorter than the deadline of the agent' })
+      continue
+    }
+    if (!settings.model && !config.model) faults.push({ path: [...path, 'model'], message: 'there is no model for it' })
+    const stranger = settings.navigates_to.find(to => to === member || !names.includes(to))
+    if (stranger !== undefined)
+      faults.push({ path: [...path, 'navigates_to'], message: `"${stranger}" is not ${listed}` })
+  }
+  return faults
+}
+
+function isPattern(text: string): boolean {
+  try {
+    new RegExp(text, 'u')
+    return true
+  } catch {
+    return false
+  }
+}

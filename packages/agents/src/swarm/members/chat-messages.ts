@@ -1,0 +1,100 @@
+import type { NormalizedMessage } from '@postern/core'
+import type { SwarmMessage, SwarmRole, SwarmToolCall } from '@postern/transcript'
+import { readReceivedText } from '../../kind/received-text.ts'
+import { clipText } from '../../prompt/clip-text.ts'
+import { dataBlockRules, guardWords } from '../../prompt/data-block.ts'
+import type { ImagePiece } from '../../prompt/images.ts'
+import type { ChatMessage } from '../../prompt/messages.ts'
+import { formatReceivedMessage } from '../../prompt/prompt.ts'
+
+const maxWords = 100_000
+
+export interface Heard {
+  readonly message: NormalizedMessage
+  readonly flags: readonly string[]
+  /** For a model that sees them. */
+  readonly images?: readonly ImagePiece[] | undefined
+}
+
+/**
+ * What a member's model is given, as chat completions want it: one system message, then the conversation, each call with its
+ * result where that came, which may be long after the call. The message that is answered says who wrote it, as for every model, once. Pure.
+ */
+export function toChatMessages(rows: readonly SwarmMessage[], heard: Heard): readonly ChatMessage[] {
+  const words = readReceivedText(heard.message)
+  const last = rows.findLastIndex(row => row.role === 'user' && row.mode === 'user')
+  // A rescue has cut off the message itself: what stands in for it ends with its words.
+  const standIn = last < 0 ? rows.findLastIndex(row => row.role === 'user' && row.content.endsWith(words)) : -1
+  const calls = new Map(rows.flatMap(({ tool_calls = [] }) => tool_calls.map(call => [call.id, call])))
+  const ends = new Map(rows.map((row, index) => [row.role === 'tool' ? row.tool_call_id : undefined, index]))
+  // Whoever hands over repeats what the user said.
+  const isRepeated = (row: SwarmMessage, index: number) =>
+    last >= 0 && index > last && row.mode === 'tool' && row.content === words
+
+  const writers: Partial<Record<SwarmRole, (row: SwarmMessage, index: number) => readonly ChatMessage[]>> = {
+    user(row, index) {
+      if (index === last) return [writeReceived(heard)]
+      if (index === standIn) return [writeReceived(heard, row.content.slice(0, row.content.length - words.length))]
+      return isRepeated(row, index) ? [] : [{ role: 'user', content: guardWords(clipText(row.content, maxWords)) }]
+    },
+    assistant: ({ content }) => (content === '' ? [] : [{ role: 'assistant', content }]),
+    tool({ tool_call_id = '', content }, index) {
+      const call = ends.get(tool_call_id) === index ? calls.get(tool_call_id) : undefined
+      return call ? writeCall(call, content) : []
+    },
+  }
+  const said = rows.flatMap((row, index) => writers[row.role]?.(row, index) ?? [])
+  return [writeSystem(rows, [dataBlockRules]), ...joinNeighbours(said)]
+}
+
+/** Words that nobody of the conversation wrote, for a model that is to know nothing of it. Pure. */
+export function toPlainMessages(rows: readonly SwarmMessage[]): readonly ChatMessage[] {
+  const said = rows.filter(({ role }) => role === 'user')
+  return [writeSystem(rows), ...said.map(({ content }): ChatMessage => ({ role: 'user', content }))]
+}
+
+function writeSystem(rows: readonly SwarmMessage[], rules: readonly string[] = []): ChatMessage {
+  const words = rows.filter(({ role }) => role === 'system' || role === 'developer').map(({ content }) => content)
+  return { role: 'system', content: [...words, ...rules].filter(Boolean).join('\n\n') }
+}
+
+function writeReceived({ message, flags, images = [] }: Heard, before = ''): ChatMessage {
+  const text = [guardWords(before.trim()), formatReceivedMessage(message, flags)].filter(Boolean).join('\n\n')
+  return { role: 'user', content: images.length > 0 ? [{ type: 'text', text }, ...images] : text }
+}
+
+function writeCall({ id, function: { name, arguments: args } }: SwarmToolCall, result: string): readonly ChatMessage[] {
+  const written = { name, arguments: JSON.stringify(args) }
+  return [
+    { role: 'assistant', content: null, tool_calls: [{ id, type: 'function', function: written }] },
+    { role: 'tool', tool_call_id: id, content: result },
+  ]
+}
+
+/** Templates of many models want user and assistant by turns, a user first. */
+function joinNeighbours(messages: readonly ChatMessage[]): readonly ChatMessage[] {
+  const joined: ChatMessage[] = []
+  for (const message of messages) {
+    const both = joinTwo(joined.at(-1), message)
+    if (both) joined[joined.length - 1] = both
+    else joined.push(message)
+  }
+  return joined[0]?.role === 'assistant'
+    ? [{ role: 'user', content: '(The conversation goes on.)' }, ...joined]
+    : joined
+}
+
+/** Two messages of one speaker as one; `undefined` for others, and for calls. */
+function joinTwo(first: ChatMessage | undefined, second: ChatMessage): ChatMessage | undefined {
+  if (first?.role === 'user' && second.role === 'user') {
+    const pieces = [first.content, second.content]
+    if (pieces.every(piece => typeof piece === 'string')) return { role: 'user', content: pieces.join('\n\n') }
+    return { role: 'user', content: pieces.flatMap(piece => (typeof piece === 'string' ? [textPiece(piece)] : piece)) }
+  }
+  const areWords = first?.role === 'assistant' && second.role === 'assistant' && !first.tool_calls && !second.tool_calls
+  return areWords ? { role: 'assistant', content: `${first.content ?? ''}\n\n${second.content ?? ''}` } : undefined
+}
+
+function textPiece(text: string) {
+  return { type: 'text', text } as const
+}

@@ -1,0 +1,132 @@
+import type { AgentSpec, ComputeSpec, SwarmPolicy, SwarmSpec, TurnState } from '@postern/swarm'
+import { parseDeadline } from '../../config/duration.ts'
+import type { HumanOperators } from '../../kind/agent-kind.ts'
+import type { Toolbox } from '../../tools/tools.ts'
+import type {
+  ModelMember,
+  OperatorMember,
+  RemoteMember,
+  SwarmAgentConfig,
+  SwarmPolicyConfig,
+} from '../config/config.ts'
+import { isModelMember } from '../config/config.ts'
+import type { MemberModel, ModelTurn } from './model.ts'
+import { createMemberModel } from './model.ts'
+import type { ToolTurn } from './tools.ts'
+import { createHandBack, createHandOver, createMemberTool } from './tools.ts'
+
+/** What a member has for as long as the process lives. */
+export interface OpenedMember {
+  readonly model?: MemberModel | undefined
+  readonly tools: Toolbox['tools']
+}
+
+export interface SpecDeps {
+  /** The agent's name. */
+  readonly name: string
+  readonly config: SwarmAgentConfig
+  readonly opened: ReadonlyMap<string, OpenedMember>
+  readonly operators: HumanOperators | undefined
+  readonly computes: readonly ComputeSpec[]
+}
+
+export type SpecTurn = ModelTurn & ToolTurn & { readonly kept: TurnState }
+
+/** The swarm as one turn runs it. */
+export function buildSwarmSpec(deps: SpecDeps, turn: SpecTurn): SwarmSpec {
+  const { name, config } = deps
+  return {
+    swarmName: name,
+    defaultAgent: config.default_agent,
+    agents: Object.keys(config.members).map(member => describeMember(member, deps, turn)),
+    policies: Object.entries(config.policies).map(([policyName, policy]) => createPolicy(policyName, policy)),
+    commonPrompts: config.prompt === '' ? [] : [config.prompt],
+    throwsOnRecursion: false,
+    answerChecks: config.rescue_checks,
+    states: Object.entries(config.states).map(([stateName, state]) => {
+      return { stateName, isShared: state.shared, getDefault: () => state.default }
+    }),
+    storages: Object.entries(config.storages).map(([storageName, { shared }]) => ({ storageName, isShared: shared })),
+    computes: deps.computes,
+  }
+}
+
+function describeMember(member: string, deps: SpecDeps, turn: SpecTurn): AgentSpec {
+  const settings = deps.config.members[member]
+  if (!settings) throw new TypeError('a member of the swarm has settings')
+  if (isModelMember(settings)) return describeModelMember(member, settings, deps, turn)
+  const ask = 'operator' in settings ? askHuman(member, settings, deps, turn) : askElsewhere(member, settings, turn)
+  return {
+    agentName: member,
+    prompt: '',
+    model: { complete: async () => ({ content: '' }) },
+    operator: { ask },
+    operatorTimeoutMs: parseDeadline(settings.timeout),
+  }
+}
+
+function describeModelMember(member: string, settings: ModelMember, deps: SpecDeps, turn: SpecTurn): AgentSpec {
+  const { model, tools = new Map() } = deps.opened.get(member) ?? {}
+  if (!model) throw new TypeError('a member with a prompt has a model')
+  const { members } = deps.config
+  return {
+    agentName: member,
+    prompt: settings.prompt,
+    model: createMemberModel(model, turn),
+    tools: [
+      ...[...tools.values()].map(tool => createMemberTool(tool, settings.tool_policies, turn)),
+      ...listHandOvers(settings, deps, turn).map(to => createHandOver(to, members[to]?.description, turn)),
+      ...(settings.navigates_back ? [createHandBack(turn)] : []),
+    ],
+    keepMessages: settings.keep,
+    maxToolCalls: settings.max_tool_calls,
+    rescue: settings.rescue,
+  }
+}
+
+/** On the final hop of a chain nobody elsewhere may be asked any more: whoever has the conversation concludes. */
+function listHandOvers({ navigates_to }: ModelMember, { config }: SpecDeps, { heard }: SpecTurn): readonly string[] {
+  const isFinal = heard.message.recipient_capabilities.agent_chain?.is_final === true
+  const isElsewhere = (to: string) => 'address' in (config.members[to] ?? {})
+  return isFinal ? navigates_to.filter(to => !isElsewhere(to)) : navigates_to
+}
+
+type Ask = NonNullable<AgentSpec['operator']>['ask']
+
+function askHuman(member: string, { mail }: OperatorMember, { name, operators }: SpecDeps, { context }: SpecTurn): Ask {
+  return async ({ message, signal }) => {
+    if (!operators) return new Promise<string>(() => {})
+    const { message: heard, correlationId } = context
+    const from = heard.sender.address
+    return operators.ask({ agent: name, member, from, text: message, correlationId, mail, signal })
+  }
+}
+
+/** One thread here is one context there (W-24): the chain's ceiling counts as for every call of an agent. */
+function askElsewhere(member: string, { address }: RemoteMember, { context, kept }: SpecTurn): Ask {
+  return async ({ message }) => {
+    const { contextId, taskId, parts, status } = await context.call(address, message, {
+      ...kept.findRemote(member),
+      agentKey: member,
+    })
+    const isOpen = status === 'input_required' || status === 'auth_required'
+    kept.keepRemote(member, { ...(contextId && { contextId }), ...(isOpen && taskId && { taskId }) })
+    return parts.map(part => (part.kind === 'text' ? part.content : '')).join('')
+  }
+}
+
+function createPolicy(policyName: string, policy: SwarmPolicyConfig): SwarmPolicy {
+  return {
+    policyName,
+    banMessage: policy.message,
+    bansOnRefusal: policy.bans,
+    ...(policy.refuse_input.length > 0 && { validateInput: createWordCheck(policy.refuse_input) }),
+    ...(policy.refuse_output.length > 0 && { validateOutput: createWordCheck(policy.refuse_output) }),
+  }
+}
+
+/** Whether a text has nothing of what must not be said. */
+export function createWordCheck(patterns: readonly string[]): (text: string) => boolean {
+  const read = patterns.map(pattern => new RegExp(pattern, 'iu'))
+  return text => !read.some(pattern => pattern.test(text))
+}

@@ -1,0 +1,193 @@
+import { rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { ToolCallPart } from '@postern/core'
+import { describe, expect, onTestFinished, test } from 'vitest'
+import { openAgentGateway } from '../../test/gateway.ts'
+import { openModelAgent, textOfAnswer } from '../../test/model-agent.ts'
+import type { ModelReply } from '../../test/model-server.ts'
+import { call, say, streamOf } from '../../test/model-server.ts'
+import { boast } from '../../test/tools/shed.ts'
+
+const config = { tools: './tools/shed.ts' }
+const secret = 'correct-horse-battery-staple'
+
+/** What came of the first call, as the peer sees it, and as the model does. */
+async function outcomeOf(reply: ModelReply) {
+  const { ask, server } = await openModelAgent([reply, say('done')], { config })
+  const { answer } = await ask()
+  expect(JSON.stringify(server.requests)).not.toContain(secret)
+  const part = answer?.parts?.[0] as ToolCallPart
+  return { part, told: JSON.parse(String(server.requests[1]?.body.messages.at(-1)?.content)) }
+}
+
+describe('tools', () => {
+  test('are offered as functions with their schemas', async () => {
+    const { ask, server } = await openModelAgent([say('hi')], { config })
+    await ask()
+    const { tools = [], tool_choice } = server.requests[0]?.body ?? {}
+    expect(tool_choice).toBe('auto')
+    expect(tools).toContainEqual({
+      type: 'function',
+      function: {
+        name: 'look',
+        description: 'Looks around',
+        parameters: expect.objectContaining({ required: ['where'], additionalProperties: false }),
+      },
+    })
+    expect(tools).toHaveLength(7)
+  })
+
+  test('are run, shown when they begin and when they end, and told to the model', async () => {
+    const { ask, server } = await openModelAgent([call('look', { where: 'here' }), say('Nothing.')], { config })
+    const { answer, chunks } = await ask()
+    const part = { kind: 'tool_call', id: 'call_1', name: 'look', args: { where: 'here' } }
+    const ended = { ...part, result: { found: 'nothing in here' } }
+    expect(chunks.slice(0, 2)).toEqual([{ parts: [part] }, { parts: [ended] }])
+    expect(answer?.parts).toEqual([ended, { kind: 'text', mime: 'text/markdown', content: 'Nothing.' }])
+    expect(server.requests[1]?.body.messages.slice(-2)).toEqual([
+      {
+        role: 'assistant',
+        content: null,
+        tool_calls: [{ id: 'call_1', type: 'function', function: { name: 'look', arguments: '{"where":"here"}' } }],
+      },
+      { role: 'tool', tool_call_id: 'call_1', content: '{"found":"nothing in here"}' },
+    ])
+  })
+
+  test.each([
+    [
+      'arguments that the schema refuses',
+      call('look', { where: 1 }),
+      'where: Invalid input: expected string, received number',
+    ],
+    ['arguments that are none', call('look', { where: 'x', why: 'y' }), 'arguments: Unrecognized key: "why"'],
+    [
+      'arguments that would be copied into more than a member',
+      call('remember', JSON.parse('{"what":"x","of":[{"__proto__":{"isAdmin":true}}]}')),
+      '__proto__: no argument may be called so',
+    ],
+    ['a tool that is not there', call('rm', {}), 'There is no such tool.'],
+    ['a tool that throws', call('explode', {}), 'The tool failed.'],
+    ['a result that is too large', call('boast', {}), 'The tool failed.'],
+  ])('tell the model, and nobody more than this: %s', async (_, reply, message) => {
+    const { part, told } = await outcomeOf(reply)
+    expect(told).toEqual({ error: message })
+    expect(part.error).toEqual({ message })
+  })
+
+  test('are not run with arguments that are no JSON', async () => {
+    const broken = { index: 0, id: 'c', function: { name: 'look', arguments: '{"where":' } }
+    const { part } = await outcomeOf(streamOf([{ tool_calls: [broken] }], 'tool_calls'))
+    expect(part).toMatchObject({ args: '{"where":', error: { message: 'The arguments are not valid JSON.' } })
+  })
+
+  test('called again under an id that was used are told apart', async () => {
+    const { ask } = await openModelAgent(
+      [
+        call('look', { where: 'a' }, 'call_0'),
+        call('look', { where: 'b' }, 'call_0'),
+        call('look', { where: 'c' }, ''),
+        say('No.'),
+      ],
+      { config },
+    )
+    const { answer } = await ask()
+    expect(answer?.parts?.map(part => part.kind === 'tool_call' && [part.id, part.args])).toEqual([
+      ['call_0', { where: 'a' }],
+      ['call00002', { where: 'b' }],
+      ['call00003', { where: 'c' }],
+      false,
+    ])
+  })
+
+  test('may be called so often; then the model has to answer', async () => {
+    const replies = [call('look', { where: 'a' }, '1'), call('look', { where: 'b' }, '2'), say('Enough.')]
+    const { ask, server } = await openModelAgent(replies, { config: { ...config, max_rounds: 2 } })
+    expect(textOfAnswer((await ask()).answer)).toContain('Enough.')
+    expect(server.requests.map(({ body }) => body.tool_choice)).toEqual(['auto', 'auto', 'none'])
+  })
+
+  test('called without an end are the failure of the model', async () => {
+    const { ask } = await openModelAgent(() => call('look', { where: 'a' }, ''), {
+      config: { ...config, max_rounds: 2 },
+    })
+    await expect(ask()).rejects.toThrow('The model goes on calling tools; raise "max_rounds"')
+  })
+
+  test('called in too great a number, or too long a way, or half, are its failure too', async () => {
+    const one = (index: number, args = '{}') => ({
+      index,
+      id: `c${index}`,
+      function: { name: 'look', arguments: args },
+    })
+    const many = streamOf([{ tool_calls: Array.from({ length: 33 }, (_, index) => one(index)) }])
+    const long = streamOf([{ tool_calls: [one(0, 'x'.repeat(300 * 1024))] }])
+    const half = streamOf([{ tool_calls: [one(0, '{"whe')] }], 'length')
+    for (const [reply, problem] of [
+      [many, 'calls more than 32 tools at once'],
+      [long, 'calls a tool with too large arguments'],
+      [half, 'cut off while it called a tool'],
+    ] as const) {
+      const { ask } = await openModelAgent([reply], { config })
+      await expect(ask()).rejects.toThrow(problem)
+    }
+  })
+
+  test('stay inside, unless the configuration shows them', async () => {
+    const replies = [call('look', { where: 'here' }), say('Nothing.')]
+    const { ask, server } = await openModelAgent(replies, { config: { ...config, show_tools: undefined } })
+    const { answer, chunks } = await ask()
+    expect(JSON.stringify([answer, chunks])).not.toContain('look')
+    expect(textOfAnswer(answer)).toBe('Nothing.')
+    expect(server.requests[1]?.body.messages.at(-1)).toMatchObject({
+      role: 'tool',
+      content: '{"found":"nothing in here"}',
+    })
+  })
+
+  test('and then nothing are silence, where that may be', async () => {
+    const quiet = { ...config, show_tools: false, may_stay_silent: true }
+    const { ask } = await openModelAgent([call('remember', { what: 'x' }), say('')], { config: quiet })
+    expect((await ask()).answer).toBeUndefined()
+  })
+
+  test('that do not end are left when the turn is over', async () => {
+    const controller = new AbortController()
+    const { ask } = await openModelAgent([call('wait', {})], { config })
+    setTimeout(() => controller.abort(new Error('the agent took too long')), 50)
+    await expect(ask('hello', { signal: controller.signal })).rejects.toThrow('the agent took too long')
+  })
+
+  test('are closed with the gateway', async () => {
+    const before = boast.closed
+    const { close } = await openModelAgent([], { config })
+    await close()
+    expect(boast.closed).toBe(before + 1)
+  })
+})
+
+describe('a module of tools is refused', () => {
+  const members = { use: 'openai', base_url: 'http://127.0.0.1:1/v1', model: 'm' }
+
+  test('when it is not there', async () => {
+    const opening = openAgentGateway({ subject: { ...members, tools: './tools/nobody.ts' } })
+    await expect(opening).rejects.toThrow('agents.subject.tools: "./tools/nobody.ts" cannot be loaded')
+  })
+
+  test.each([
+    ['', 'exports no tool'],
+    ['export const look = { run() {} }', 'the tool "look": description is not valid'],
+    ['export const look = { description: "x" }', 'the tool "look": run is not valid'],
+    ['export const größe = { description: "x", run() {} }', '"größe" cannot be the name of a tool'],
+    [
+      'export const look = { description: "x", run() {}, parameters: { type: "wrong" } }',
+      'no JSON Schema that can be checked',
+    ],
+  ])('that says %j', async (source, problem) => {
+    const path = join(tmpdir(), `tools-${process.pid}-${Buffer.from(source).toString('hex').slice(-24)}.mjs`)
+    await writeFile(path, source)
+    onTestFinished(() => rm(path))
+    await expect(openAgentGateway({ subject: { ...members, tools: path } })).rejects.toThrow(problem)
+  })
+})

@@ -1,0 +1,328 @@
+import { createHmac } from 'node:crypto'
+import type { NormalizedMessage } from '@postern/core'
+import { normalizedMessageSchema, Rejection, Unavailable, Undeliverable } from '@postern/core'
+import { describe, expect, onTestFinished, test } from 'vitest'
+import type { AgentGatewayOptions } from '../../test/gateway.ts'
+import { aliceSender, openAgentGateway, openTestAgent, testContext, testMessage } from '../../test/gateway.ts'
+import type { ReceivedWebhook, Respond } from '../../test/webhook-server.ts'
+import { openWebhookServer } from '../../test/webhook-server.ts'
+
+const secret = 'whsec_c2hhcmVkIHNlY3JldCBvZiBib3RoIHNpZGVz'
+
+interface HookOptions extends AgentGatewayOptions {
+  readonly config?: Readonly<Record<string, unknown>>
+}
+
+async function openHook(respond: Respond, { config, ...options }: HookOptions = {}) {
+  const server = await openWebhookServer(respond)
+  onTestFinished(server.close)
+  const { agent } = await openTestAgent({ use: 'webhook', url: server.url, secret, ...config }, options)
+  return {
+    received: server.received,
+    ask: async (message: NormalizedMessage = testMessage('hello'), context = testContext()) =>
+      agent.handle(message, context),
+  }
+}
+
+/** What the turn makes of one reply. */
+async function answerTo(reply: Awaited<ReturnType<Respond>>, options?: HookOptions) {
+  const { ask } = await openHook(() => reply, options)
+  return ask()
+}
+
+/** What a receiver does by the book: Standard Webhooks 1.0.0, verifying. */
+function isSigned({ headers, body }: ReceivedWebhook): boolean {
+  const key = Buffer.from(secret.slice('whsec_'.length), 'base64')
+  const signed = `${headers['webhook-id']}.${headers['webhook-timestamp']}.${body}`
+  return headers['webhook-signature'] === `v1,${createHmac('sha256', key).update(signed).digest('base64')}`
+}
+
+describe('a webhook agent', () => {
+  test('is sent the whole message as JSON, signed', async () => {
+    const { ask, received } = await openHook(() => ({ status: 204 }))
+    const turn = {
+      role: 'user' as const,
+      sender: { address: '@a@b.test' },
+      parts: [],
+      timestamp: '2026-01-01T00:00:00Z',
+    }
+    // MN-8.3: where the chain of agents stands is part of it.
+    const agent_chain = { hop: 2, max_hops: 5, is_final: false }
+    const message = testMessage('hällo', {
+      sender: aliceSender,
+      history: [turn],
+      recipient_capabilities: { mention_relay: { kind: 'none' }, agent_chain },
+    })
+    await ask(message)
+    const [webhook] = received
+    expect(normalizedMessageSchema.parse(JSON.parse(webhook?.body ?? ''))).toEqual(message)
+    expect(webhook?.headers['content-type']).toBe('application/json')
+    expect(webhook && isSigned(webhook)).toBe(true)
+  })
+
+  test.each(['message', 'conversation'])(
+    'of the format %s is told what was noticed, how earlier writers were proven, and where a cache may break',
+    async format => {
+      const { ask, received } = await openHook(() => ({ status: 204 }), { config: { format } })
+      const sender = { address: '@a@b.test', verified: true, auth_method: 'email-dkim' } as const
+      const turn = { role: 'user', sender, parts: [{ kind: 'text', mime: 'text/plain', content: 'x' }] } as const
+      const history = [{ ...turn, parts: [...turn.parts], timestamp: '2026-01-01T00:00:00Z' }]
+      const view = { turns: history, cacheBreakpointAfter: 0 }
+      await ask(testMessage('hello', { history }), testContext({ flags: ['hidden_text'], history: () => view }))
+      await ask(testMessage('hello'), testContext({ history: () => ({ turns: [] }) }))
+      const [told, plain] = received.map(({ body }) => JSON.parse(body))
+      const past = format === 'message' ? told.history[0].sender : told.messages[0].metadata
+      expect(past).toMatchObject({ verified: true, auth_method: 'email-dkim' })
+      expect((format === 'message' ? told : told.payload).flags).toEqual(['hidden_text'])
+      expect(format === 'message' ? told.cache_breakpoint_after === 0 : past.cache_breakpoint).toBe(true)
+      expect(JSON.stringify(plain)).not.toMatch(/"flags"|cache_breakpoint/)
+    },
+  )
+
+  test('is told the time of sending in seconds', async () => {
+    const now = () => 1_767_225_600_999
+    const { ask, received } = await openHook(() => ({ status: 204 }), { platform: { now } })
+    await ask()
+    expect(received[0]?.headers['webhook-timestamp']).toBe('1767225600')
+  })
+
+  test('sees one id for every try of one turn, and another for every other turn', async () => {
+    const { ask, received } = await openHook(() => ({ status: 204 }))
+    const message = testMessage('hello')
+    await ask(message)
+    await ask(message)
+    await ask(testMessage('hello', { id: 'https://peer.test/activities/2' }))
+    await ask(message, testContext({ correlationId: 'facade' }))
+    const ids = received.map(({ headers }) => headers['webhook-id'])
+    expect(ids[0]).toMatch(/^msg_[0-9a-f]{32}$/)
+    expect(ids[1]).toBe(ids[0])
+    expect(new Set(ids).size).toBe(3)
+  })
+
+  test('sees another id than the other agent the same message was sent to', async () => {
+    const server = await openWebhookServer(() => ({ status: 204 }))
+    onTestFinished(server.close)
+    const config = { use: 'webhook', url: server.url, secret }
+    const gateway = await openAgentGateway({ one: config, two: config })
+    for (const { name } of gateway.list()) {
+      await gateway.findRunning(name)?.agent.handle(testMessage('hello'), testContext())
+    }
+    const [one, two] = server.received.map(({ headers }) => headers['webhook-id'])
+    expect(one).not.toBe(two)
+  })
+
+  test('is sent a message that is too large without what arrived', async () => {
+    const { ask, received } = await openHook(() => ({ status: 204 }))
+    await ask(testMessage('hello', { raw: 'x'.repeat(9 * 1024 * 1024) }))
+    expect(JSON.parse(received[0]?.body ?? '')).not.toHaveProperty('raw')
+    expect(JSON.parse(received[0]?.body ?? '')).toHaveProperty('parts')
+  })
+
+  test('is not sent a message that is too large even so', async () => {
+    const { ask, received } = await openHook(() => ({ status: 204 }))
+    await expect(ask(testMessage('x'.repeat(9 * 1024 * 1024)))).rejects.toThrow(
+      'The message is larger than the 8388608 bytes a webhook is sent',
+    )
+    expect(received).toEqual([])
+  })
+})
+
+describe('a webhook agent answers', () => {
+  test('with a text', async () => {
+    expect(await answerTo({ body: { text: '*hi*' } })).toEqual({
+      parts: [{ kind: 'text', mime: 'text/markdown', content: '*hi*' }],
+    })
+  })
+
+  test('with a text and what else it decides', async () => {
+    expect(await answerTo({ body: { text: 'Which?', status: 'input_required', subject: 'Which?' } })).toMatchObject({
+      status: 'input_required',
+      subject: 'Which?',
+      parts: [{ content: 'Which?' }],
+    })
+  })
+
+  test('with parts', async () => {
+    const parts = [{ kind: 'link', url: 'https://peer.test/' }]
+    expect(await answerTo({ body: { parts } })).toEqual({ parts })
+  })
+
+  test('with a whole response, of which the gateway keeps what is the agent’s to decide', async () => {
+    const body = {
+      id: 'mine',
+      thread_id: 'another thread',
+      in_reply_to: 'another message',
+      sender: '@mallory@peer.test',
+      created_at: '2020-01-01T00:00:00Z',
+      parts: [{ kind: 'text', mime: 'text/plain', content: 'hi' }],
+      status: 'completed',
+      visibility: 'direct',
+    }
+    const { parts, status, visibility } = body
+    expect(await answerTo({ body })).toEqual({ parts, status, visibility })
+  })
+
+  test('with a status alone', async () => {
+    expect(await answerTo({ body: { status: 'rejected' } })).toEqual({ status: 'rejected' })
+  })
+
+  test('with acts beside a text', async () => {
+    const acts = [
+      { act: 'post', id: '0123456789abcdef0123456789abcdef', parts: [{ kind: 'link', url: 'https://peer.test/' }] },
+      { act: 'like' },
+    ]
+    expect(await answerTo({ body: { text: 'done', acts } })).toMatchObject({ parts: [{ content: 'done' }], acts })
+  })
+
+  test('with notes beside a text, or alone: then it says nothing', async () => {
+    const notes = [
+      { type: 'action', tool: 'count', args: { what: 'words' }, step: 1 },
+      { type: 'observation', content: [1, { two: 2 }] },
+    ]
+    expect(await answerTo({ body: { text: 'done', notes } })).toMatchObject({ parts: [{ content: 'done' }], notes })
+    expect(await answerTo({ body: { notes } })).toEqual({ notes })
+  })
+
+  test('with what it cost beside a text, or alone: then it says nothing', async () => {
+    const usage = [
+      { provider: 'local', model: 'small', input_tokens: 10, output_tokens: 4, total_tokens: 14, reasoning_tokens: 2 },
+      { model: 'large', input_tokens: 3, cached_input_tokens: 2, cache_write_input_tokens: 1 },
+    ]
+    expect(await answerTo({ body: { text: 'done', usage } })).toMatchObject({ parts: [{ content: 'done' }], usage })
+    expect(await answerTo({ body: { usage } })).toEqual({ usage })
+  })
+
+  test('with acts alone: it says nothing', async () => {
+    const acts = [{ act: 'boost', message: 'm1' }]
+    expect(await answerTo({ body: { acts } })).toEqual({ acts })
+  })
+
+  test('with silence', async () => {
+    expect(await answerTo({ status: 204 })).toBeUndefined()
+  })
+})
+
+describe('a webhook agent fails', () => {
+  test.each([400, 401, 404, 409, 410, 418, 422])('when it answers %i', async status => {
+    const failed = answerTo({ status, body: { error: 'hunter2' } })
+    await expect(failed).rejects.toThrow(`The webhook answered ${status}; expected 200 or 204`)
+    await expect(failed).rejects.not.toBeInstanceOf(Unavailable)
+  })
+
+  test.each([201, 202, 206])('when it answers %i', async status => {
+    await expect(answerTo({ status, body: { text: 'hi' } })).rejects.toThrow(`The webhook answered ${status}`)
+  })
+
+  test('when it sends us elsewhere', async () => {
+    const elsewhere = await openWebhookServer(() => ({ body: { text: 'hi' } }))
+    onTestFinished(elsewhere.close)
+    const reply = { status: 307, headers: { location: elsewhere.url } }
+    await expect(answerTo(reply)).rejects.toThrow('The webhook answered 307; expected 200 or 204')
+    expect(elsewhere.received).toEqual([])
+  })
+
+  test.each<[what: string, body: unknown, message: string]>([
+    ['nothing', '', 'Cannot read webhook reply: not valid JSON'],
+    ['no JSON', 'hunter2', 'Cannot read webhook reply: not valid JSON'],
+    ['JSON too deep', '['.repeat(100), 'Cannot read webhook reply: nested deeper than 64 levels'],
+    ['no UTF-8', new Uint8Array([0x22, 0xff, 0x22]), 'Cannot read webhook reply: not valid UTF-8'],
+  ])('when its answer holds %s', async (_what, body, message) => {
+    await expect(answerTo({ body })).rejects.toThrow(expect.objectContaining({ name: Rejection.name, message }))
+  })
+
+  test.each<[what: string, body: unknown, message: string]>([
+    ['a note that is none', { text: 'x', notes: [{ content: 'x' }] }, 'notes.0.type Invalid input'],
+    ['a cost that is no list', { text: 'x', usage: { input_tokens: 1 } }, 'usage Invalid input'],
+    ['a cost of nothing', { text: 'x', usage: [{ model: 'm' }] }, 'usage.0 needs "input_tokens" or "output_tokens"'],
+    [
+      'a cost in other words',
+      { text: 'x', usage: [{ prompt_tokens: 1 }] },
+      'usage.0 Unrecognized key: "prompt_tokens"',
+    ],
+    [
+      'a cost that does not add up',
+      { text: 'x', usage: [{ input_tokens: 1, output_tokens: 2, total_tokens: 4 }] },
+      'usage.0.total_tokens is not "input_tokens" plus "output_tokens"',
+    ],
+    [
+      'a cost whose part is more than the whole',
+      { text: 'x', usage: [{ input_tokens: 1, output_tokens: 2, reasoning_tokens: 3 }] },
+      'usage.0.reasoning_tokens is more than "output_tokens", which it is a part of',
+    ],
+    [
+      'too many costs',
+      { text: 'x', usage: Array(101).fill({ input_tokens: 1 }) },
+      'usage Too big: expected array to have <=100 items',
+    ],
+    [
+      'too many notes',
+      { notes: Array(501).fill({ type: 'task' }) },
+      'notes Too big: expected array to have <=500 items',
+    ],
+    ['neither text nor parts', {}, 'it has neither "text" nor "parts"; answer 204 to say nothing'],
+    ['no acts', { acts: [] }, 'it has neither "text" nor "parts"; answer 204 to say nothing'],
+    ['an act that there is not', { acts: [{ act: 'hug' }] }, 'acts.0.act Invalid discriminator value'],
+    [
+      'a post under an id of its own making',
+      { acts: [{ act: 'post', id: 'x', parts: [] }] },
+      'acts.0.id Invalid string',
+    ],
+    ['too many acts', { acts: Array(51).fill({ act: 'like' }) }, 'acts Too big: expected array to have <=50 items'],
+    ['both text and parts', { text: 'hi', parts: [] }, 'it has both "text" and "parts"'],
+    ['a text that is none', { text: 7 }, 'text Invalid input: expected string, received number'],
+    ['an unknown status', { text: 'hi', status: 'done' }, 'status Invalid option'],
+    ['a malformed part', { parts: [{ kind: 'text', content: 'hunter2' }] }, 'parts.0.kind is not well formed'],
+    ['a list', [], 'it Invalid input: expected object, received array'],
+  ])('when its answer has %s', async (_what, body, problem) => {
+    const failed = answerTo({ body: JSON.stringify(body) })
+    await expect(failed).rejects.toThrow(`Cannot read webhook reply: ${problem}`)
+    await expect(failed).rejects.not.toThrow('hunter2')
+  })
+
+  test('when its answer is too large', async () => {
+    const body = { text: 'x'.repeat(5 * 1024 * 1024) }
+    await expect(answerTo({ body })).rejects.toBeInstanceOf(Undeliverable)
+  })
+})
+
+describe('a webhook agent is tried again', () => {
+  test.each([408, 425, 429, 500, 502, 503, 504])('when it answers %i', async status => {
+    const failed = answerTo({ status, body: 'hunter2' })
+    await expect(failed).rejects.toThrow(new Unavailable(`The webhook answered ${status}`))
+    await expect(failed).rejects.toMatchObject({ name: 'Unavailable', retryAfter: undefined })
+  })
+
+  test('no sooner than it asks', async () => {
+    await expect(answerTo({ status: 503, headers: { 'retry-after': '120' } })).rejects.toMatchObject({
+      retryAfter: 120,
+    })
+    const now = () => Date.UTC(2026, 0, 1)
+    const headers = { 'retry-after': 'Thu, 01 Jan 2026 00:02:00 GMT' }
+    await expect(answerTo({ status: 429, headers }, { platform: { now } })).rejects.toMatchObject({ retryAfter: 120 })
+  })
+
+  test('when it breaks off the connection', async () => {
+    await expect(answerTo(undefined)).rejects.toBeInstanceOf(Unavailable)
+  })
+
+  test('when nobody listens', async () => {
+    const server = await openWebhookServer(() => ({}))
+    await server.close()
+    const { agent } = await openTestAgent({ use: 'webhook', url: server.url, secret })
+    await expect(agent.handle(testMessage('hello'), testContext())).rejects.toBeInstanceOf(Unavailable)
+  })
+
+  test('when it takes longer than nine tenths of the deadline', async () => {
+    const { ask } = await openHook(() => new Promise(() => {}), { config: { deadline: '100ms' } })
+    await expect(ask()).rejects.toBeInstanceOf(Unavailable)
+  })
+})
+
+test('a webhook agent is let go when the turn is canceled', async () => {
+  const controller = new AbortController()
+  const { ask } = await openHook(() => {
+    controller.abort(new Error('canceled'))
+    return new Promise(() => {})
+  })
+  await expect(ask(testMessage('hello'), testContext({ signal: controller.signal }))).rejects.toThrow()
+})

@@ -1,0 +1,126 @@
+import { createHash } from 'node:crypto'
+import type { Agent, AgentContext, GuardedFetch, NormalizedMessage, PartialResponse } from '@postern/core'
+import { z } from 'zod'
+import { parseDeadline } from '../config/duration.ts'
+import type { Opening } from '../kind/agent-kind.ts'
+import { commonAgentSchema, defineAgentKind } from '../kind/agent-kind.ts'
+import { readConversationResult } from './read-result.ts'
+import { readWebhookAnswer, readWebhookReply } from './reply.ts'
+import { readWebhookKey, signWebhook } from './signature.ts'
+import { describeConversation, describeMoment } from './write-request.ts'
+
+/** Bytes of a message sent at most; a larger one goes without its `raw`. */
+const maxRequestBytes = 8 * 1024 * 1024
+/** Bytes of a reply read at most. */
+const maxReplyBytes = 4 * 1024 * 1024
+
+const webhookConfigSchema = commonAgentSchema.extend({
+  url: z.url({ protocol: /^https?$/ }).refine(hasNoCredentials, 'must not hold credentials'),
+  secret: z
+    .string()
+    .refine(
+      secret => readWebhookKey(secret).length > 0,
+      'must be some text, or "whsec_" followed by base64, for example from: openssl rand -base64 32',
+    ),
+  /** `conversation`: it is a runtime of its own, which takes and gives message envelopes. */
+  format: z.enum(['message', 'conversation']).default('message'),
+})
+
+function hasNoCredentials(url: string): boolean {
+  const parsed = URL.parse(url)
+  return !parsed?.username && !parsed?.password
+}
+
+interface Webhook {
+  readonly name: string
+  readonly url: string
+  readonly key: Uint8Array
+  readonly timeoutMs: number
+  readonly format: z.output<typeof webhookConfigSchema>['format']
+  readonly fetch: GuardedFetch
+  now(): number
+}
+
+/** An agent in any language behind one URL (Standard Webhooks 1.0.0). */
+export const webhookKind = defineAgentKind({
+  usage: '"webhook" (with url and secret)',
+  matches: use => use === 'webhook',
+  schema: webhookConfigSchema,
+  open: async (config, opening) => ({ agent: createWebhookAgent(readWebhook(config, opening)) }),
+})
+
+function readWebhook(config: z.output<typeof webhookConfigSchema>, { name, platform }: Opening): Webhook {
+  const { url, secret, deadline, format } = config
+  return {
+    name,
+    url,
+    format,
+    key: readWebhookKey(secret),
+    // A request that ends before the turn's own deadline is Unavailable, and therefore tried again.
+    timeoutMs: Math.floor(parseDeadline(deadline) * 0.9),
+    fetch: platform.fetchFor(new URL(url).origin),
+    now: () => platform.now(),
+  }
+}
+
+function createWebhookAgent(webhook: Webhook): Agent {
+  return {
+    handle: (message, context) => handlers[webhook.format](webhook, message, context),
+  }
+}
+
+type Handler = (
+  webhook: Webhook,
+  message: NormalizedMessage,
+  context: AgentContext,
+) => Promise<PartialResponse | undefined>
+
+const handlers: Readonly<Record<Webhook['format'], Handler>> = {
+  async message(webhook, message, context) {
+    const answer = await postBody(webhook, formatRequestBody(message, context), { message, context })
+    return readWebhookReply(answer, webhook.now())
+  },
+  async conversation(webhook, message, context) {
+    const request = describeConversation(webhook.name, message, describeMoment(context))
+    const answer = await postBody(webhook, JSON.stringify(request), { message, context })
+    const result = readWebhookAnswer(answer, webhook.now())
+    return result === undefined ? undefined : readConversationResult(request, result)
+  },
+}
+
+interface WebhookTurn {
+  readonly message: NormalizedMessage
+  readonly context: AgentContext
+}
+
+function postBody(webhook: Webhook, body: string, { message, context }: WebhookTurn) {
+  const id = nameTurn(webhook.name, message, context)
+  return webhook.fetch(webhook.url, {
+    method: 'POST',
+    headers: {
+      'content-type': 'application/json',
+      accept: 'application/json',
+      ...signWebhook({ id, now: webhook.now(), body }, webhook.key),
+    },
+    body,
+    signal: context.signal,
+    timeoutMs: webhook.timeoutMs,
+    maxBytes: maxReplyBytes,
+    redirects: 0,
+  })
+}
+
+/** The same for every try of one turn, so that the far side can drop repeats; ids of peers alone are not unique. */
+function nameTurn(agent: string, message: NormalizedMessage, { correlationId }: AgentContext): string {
+  const turn = JSON.stringify([correlationId, agent, message.received_via, message.id])
+  return `msg_${createHash('sha256').update(turn).digest('hex').slice(0, 32)}`
+}
+
+function formatRequestBody(message: NormalizedMessage, context: AgentContext): string {
+  const told = { ...message, ...describeMoment(context) }
+  const whole = JSON.stringify(told)
+  if (Buffer.byteLength(whole) <= maxRequestBytes) return whole
+  const withoutRaw = JSON.stringify({ ...told, raw: undefined })
+  if (Buffer.byteLength(withoutRaw) <= maxRequestBytes) return withoutRaw
+  throw new Error(`The message is larger than the ${maxRequestBytes} bytes a webhook is sent`)
+}

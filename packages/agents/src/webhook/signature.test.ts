@@ -1,0 +1,45 @@
+import { readFileSync } from 'node:fs'
+import { describe, expect, test } from 'vitest'
+import { readWebhookKey, signWebhook } from './signature.ts'
+
+interface Vector {
+  readonly secret: string
+  readonly message_id: string
+  /** Seconds. */
+  readonly timestamp: number
+  readonly payload: string
+  readonly signature: string
+}
+
+const fixture = new URL('../../../../fixtures/webhook/signatures.json', import.meta.url)
+const vectors = JSON.parse(readFileSync(fixture, 'utf8')) as readonly Vector[]
+
+describe('signWebhook()', () => {
+  test.each(vectors)('signs $message_id as the reference libraries do', vector => {
+    const signed = { id: vector.message_id, now: vector.timestamp * 1_000, body: vector.payload }
+    expect(signWebhook(signed, readWebhookKey(vector.secret))).toEqual({
+      'webhook-id': vector.message_id,
+      'webhook-timestamp': `${vector.timestamp}`,
+      'webhook-signature': vector.signature,
+    })
+  })
+
+  test('signs the octets of the text, not its code units', () => {
+    const key = readWebhookKey('shared')
+    const signature = (body: string) => signWebhook({ id: 'i', now: 0, body }, key)['webhook-signature']
+    expect(signature('ü')).not.toBe(signature('u'))
+    expect(signature('ü')).toMatch(/^v1,[A-Za-z0-9+/]{43}=$/)
+  })
+})
+
+describe('readWebhookKey()', () => {
+  test('reads base64 after the prefix, with or without padding, and other text as it is', () => {
+    expect(Buffer.from(readWebhookKey('whsec_a2V5MQ=='))).toEqual(Buffer.from('key1'))
+    expect(Buffer.from(readWebhookKey('whsec_a2V5MQ'))).toEqual(Buffer.from('key1'))
+    expect(Buffer.from(readWebhookKey('a2V5MQ=='))).toEqual(Buffer.from('a2V5MQ=='))
+  })
+
+  test('is empty for what is neither', () => {
+    for (const secret of ['', 'whsec_', 'whsec_***', 'whsec_a2V5MQ= =']) expect(readWebhookKey(secret)).toHaveLength(0)
+  })
+})
