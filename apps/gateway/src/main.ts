@@ -1,18 +1,27 @@
 import { ConfigError } from '@postern/core'
 import { Command } from 'commander'
-import { CommandError } from './cli/operator-client.ts'
+import { addActionCommands } from './commands/actions/command.ts'
+import { addApprovalCommands } from './commands/approvals/command.ts'
+import { addBanCommands } from './commands/bans/command.ts'
+import { CommandError } from './commands/client.ts'
+import type { CommandContext, CommonOptions } from './commands/context.ts'
+import { addDoctorCommand } from './commands/doctor/command.ts'
+import { addFollowerCommands } from './commands/followers/command.ts'
+import { addKeyCommands } from './commands/keys/command.ts'
+import { addMessageCommands } from './commands/messages/command.ts'
+import { addPeopleCommands } from './commands/people/command.ts'
+import { addQuestionCommands } from './commands/questions/command.ts'
+import { addRequirementCommands } from './commands/requirements/command.ts'
+import { addResolveCommand } from './commands/resolve/command.ts'
+import { addSendCommand } from './commands/send/command.ts'
+import { addSuppressionCommands } from './commands/suppressions/command.ts'
+import { addSwarmUsageCommand } from './commands/swarm-usage/command.ts'
+import { addTranscriptCommands } from './commands/transcript/command.ts'
 import { readConfigFile } from './config/read-config.ts'
-import { addActionCommands } from './program/actions.ts'
-import type { CommandContext, CommonOptions } from './program/command-context.ts'
-import { addDecisionCommands } from './program/decisions.ts'
-import { addKeyCommands } from './program/keys.ts'
-import { addMessageCommands } from './program/messages.ts'
-import { addPeerCommands } from './program/peers.ts'
-import { addPeopleCommands } from './program/people.ts'
-import { addRunningCommands } from './program/running.ts'
-import { addTranscriptCommands } from './program/transcript.ts'
-import { toTerminalOutput } from './terminal-text.ts'
-import { softwareVersion } from './version.ts'
+import { softwareVersion } from './platform/version.ts'
+import { addConfigCommand, addRunningCommands } from './running/command.ts'
+import { openOperatorClient } from './running/operator-client.ts'
+import { toTerminalOutput } from './terminal/text.ts'
 
 /** The command line. */
 export async function runPostern(argv: readonly string[]): Promise<void> {
@@ -27,10 +36,19 @@ export async function runPostern(argv: readonly string[]): Promise<void> {
 /** In the order in which `--help` lists them. */
 const commandGroups = [
   addRunningCommands,
+  addSendCommand,
+  addDoctorCommand,
+  addResolveCommand,
+  addConfigCommand,
   addMessageCommands,
   addKeyCommands,
-  addPeerCommands,
-  addDecisionCommands,
+  addFollowerCommands,
+  addSuppressionCommands,
+  addBanCommands,
+  addSwarmUsageCommand,
+  addRequirementCommands,
+  addApprovalCommands,
+  addQuestionCommands,
   addActionCommands,
   addPeopleCommands,
   addTranscriptCommands,
@@ -47,9 +65,11 @@ function createProgram(): Command {
 }
 
 function createContext(configPath: CommandContext['configPath']): CommandContext {
+  const file = () => readConfigFile({ path: configPath(), environment: process.env, workingDir: process.cwd() })
   return {
     configPath,
-    file: () => readConfigFile({ path: configPath(), environment: process.env, workingDir: process.cwd() }),
+    file,
+    openClient: async () => openOperatorClient(await file()),
     output: options => ({ json: options.json === true, print }),
     print,
   }

@@ -1,6 +1,6 @@
 import { ConfigError } from '@postern/core'
-import { isLoopbackHost } from '../trusted-proxies.ts'
 import type { Config } from './schema.ts'
+import { isLoopbackHost } from './trusted-proxies.ts'
 
 interface ProductionRule {
   isBroken(config: Config): boolean

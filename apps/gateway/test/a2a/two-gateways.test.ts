@@ -6,7 +6,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { parseConfig } from '../../src/config/read-config.ts'
 import type { Gateway } from '../../src/gateway.ts'
 import { openGateway } from '../../src/gateway.ts'
-import { createLog } from '../../src/log.ts'
+import { createLog } from '../../src/observe/log.ts'
 import { findFreePort } from '../setup/gateway-process.ts'
 
 const hosts = ['a.test', 'b.test'] as const

@@ -1,9 +1,10 @@
 import type { ReceivedActivity } from '@postern/simulation'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import type { Output } from '../../src/cli/commands.ts'
-import { CommandError } from '../../src/cli/operator-client.ts'
-import { performAction } from '../../src/cli/post.ts'
-import { writeRunFile } from '../../src/run-file.ts'
+import { performAction } from '../../src/commands/actions/view.ts'
+import { CommandError } from '../../src/commands/client.ts'
+import type { Output } from '../../src/commands/context.ts'
+import { writeRunFile } from '../../src/platform/run-file.ts'
+import { openOperatorClient } from '../../src/running/operator-client.ts'
 import type { TestGateway } from '../setup/gateway.ts'
 import { describeTestConfig, eventually, openTestGateway, origin } from '../setup/gateway.ts'
 
@@ -24,7 +25,8 @@ async function perform(act: Parameters<typeof performAction>[3], agent = 'echo')
   const tree = describeTestConfig(setup.simulation, setup.dataDir)
   const printed: string[] = []
   const output: Output = { json: false, print: text => printed.push(text) }
-  await performAction({ tree, baseDir: setup.dataDir, missing: [], path: undefined }, output, agent, act)
+  const openClient = () => openOperatorClient({ tree, baseDir: setup.dataDir, missing: [], path: undefined })
+  await performAction(openClient, output, agent, act)
   return printed.join('\n')
 }
 

@@ -10,7 +10,7 @@ import { createGuardedFetch } from '@postern/http'
 import { openSqliteStore } from '@postern/store'
 import { sketchIntake } from '@postern/testing'
 import { afterEach, expect, test } from 'vitest'
-import { slots } from '../../src/work.ts'
+import { slots } from '../../src/work/work.ts'
 
 const minute = 60_000
 

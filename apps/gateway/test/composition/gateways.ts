@@ -9,7 +9,7 @@ import { parseConfig } from '../../src/config/read-config.ts'
 import { publishKeys } from '../../src/dev/simulation.ts'
 import type { Gateway } from '../../src/gateway.ts'
 import { openGateway } from '../../src/gateway.ts'
-import { createLog } from '../../src/log.ts'
+import { createLog } from '../../src/observe/log.ts'
 import { findFreePort } from '../setup/gateway-process.ts'
 
 type Tree = Readonly<Record<string, unknown>>

@@ -1,8 +1,9 @@
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
-import { formatResolved, printResolved } from '../../src/cli/resolve.ts'
+import { formatResolved, printResolved } from '../../src/commands/resolve/view.ts'
 import { listExtensions, mentionableExtensions } from '../../src/discovery/extensions.ts'
+import { writeRunFile } from '../../src/platform/run-file.ts'
 import type { Resolved } from '../../src/resolve/resolve-address.ts'
-import { writeRunFile } from '../../src/run-file.ts'
+import { openOperatorClient } from '../../src/running/operator-client.ts'
 import type { TestGateway } from '../setup/gateway.ts'
 import { openTestGateway, operatorToken, origin } from '../setup/gateway.ts'
 
@@ -49,7 +50,8 @@ describe('postern resolve', () => {
     const output = { json: false, print: (text: string) => void printed.push(text) }
     vi.stubGlobal('process', Object.create(process, { exitCode: { value: undefined, writable: true } }))
     try {
-      await printResolved({ tree, baseDir: gateway.dataDir, missing: [], path: undefined }, output, address)
+      const openClient = () => openOperatorClient({ tree, baseDir: gateway.dataDir, missing: [], path: undefined })
+      await printResolved(openClient, output, address)
       expect(process.exitCode).toBe(exitCode)
     } finally {
       vi.unstubAllGlobals()

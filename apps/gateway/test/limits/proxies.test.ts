@@ -1,6 +1,6 @@
 import { expect, onTestFinished, test } from 'vitest'
-import { checkProxies } from '../../src/cli/check-proxies.ts'
-import type { OperatorClient } from '../../src/cli/operator-client.ts'
+import type { OperatorClient } from '../../src/commands/client.ts'
+import { checkProxies } from '../../src/commands/doctor/proxies.ts'
 import { parseConfig } from '../../src/config/read-config.ts'
 import type { TestGateway } from '../setup/gateway.ts'
 import { openTestGateway } from '../setup/gateway.ts'

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
-import { decideListedRequirement, printRequirement, printRequirements } from '../../src/cli/requirements.ts'
-import { writeRunFile } from '../../src/run-file.ts'
+import { decideListedRequirement, printRequirement, printRequirements } from '../../src/commands/requirements/view.ts'
+import { writeRunFile } from '../../src/platform/run-file.ts'
+import { openOperatorClient } from '../../src/running/operator-client.ts'
 import { describeTestConfig, eventually } from '../setup/gateway.ts'
 import type { OperatorDeps, Waiting } from '../setup/operator-gateway.ts'
 import { eve, openOperatorGateway, tillAgents } from '../setup/operator-gateway.ts'
@@ -162,22 +163,22 @@ test('at a terminal: what waits for the operator is listed, shown whole, and all
   const { objectId, waiting } = await setup.askForRefund('shop')
   writeRunFile(gateway.dataDir, { url: gateway.url(), pid: process.pid, isSimulating: true })
   const tree = describeTestConfig(gateway.simulation, gateway.dataDir)
-  const file = { tree, baseDir: gateway.dataDir, missing: [], path: undefined }
+  const openClient = () => openOperatorClient({ tree, baseDir: gateway.dataDir, missing: [], path: undefined })
   const printed: string[] = []
   const output = { json: false, print: (text: string) => void printed.push(text) }
-  await printRequirements(file, output, { status: 'open', isMine: true })
+  await printRequirements(openClient, output, { status: 'open', isMine: true })
   expect(printed.join()).toMatch(new RegExp(`${waiting.id} .*operator .*Give 20.00 back for order 17\\?`))
-  await printRequirement(file, output, waiting.id)
+  await printRequirement(openClient, output, waiting.id)
   expect(printed.at(-1)).toContain('shop, talking to @alice@mastodon.test by activitypub; you decide')
   expect(printed.at(-1)).toContain('"order": "17"')
   const decision = { id: waiting.id, outcome: 'granted' } as const
-  await expect(decideListedRequirement(file, output, { ...decision, args: '{' })).rejects.toThrow(
+  await expect(decideListedRequirement(openClient, output, { ...decision, args: '{' })).rejects.toThrow(
     'the arguments are not JSON',
   )
-  await expect(decideListedRequirement(file, output, { ...decision, args: '{"order":1}' })).rejects.toThrow(
+  await expect(decideListedRequirement(openClient, output, { ...decision, args: '{"order":1}' })).rejects.toThrow(
     'Cannot decide: the arguments are not those of "refund"',
   )
-  await decideListedRequirement(file, output, { ...decision, args: '{"order":"23"}' })
+  await decideListedRequirement(openClient, output, { ...decision, args: '{"order":"23"}' })
   await eventually(async () => setup.answersTo(objectId).find(each => each.includes('refunded:23')))
   expect(setup.takeRings()).toEqual(['begun 23', 'done 23'])
 })

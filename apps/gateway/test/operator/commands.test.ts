@@ -2,12 +2,14 @@ import { mkdtempSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { formatBanner } from '../../src/cli/banner.ts'
-import { printMessages, sendSimulated } from '../../src/cli/commands.ts'
-import { printDoctor } from '../../src/cli/doctor.ts'
-import { CommandError, openOperatorClient } from '../../src/cli/operator-client.ts'
-import { runDev } from '../../src/cli/run.ts'
-import { findRunFile, writeRunFile } from '../../src/run-file.ts'
+import { CommandError } from '../../src/commands/client.ts'
+import { printDoctor } from '../../src/commands/doctor/view.ts'
+import { printMessages } from '../../src/commands/messages/view.ts'
+import { sendSimulated } from '../../src/commands/send/view.ts'
+import { findRunFile, writeRunFile } from '../../src/platform/run-file.ts'
+import { formatBanner } from '../../src/running/banner.ts'
+import { openOperatorClient } from '../../src/running/operator-client.ts'
+import { runDev } from '../../src/running/run.ts'
 import { findFreePort } from '../setup/gateway-process.ts'
 
 /** A configuration whose data directory says that a gateway runs here, which is gone. */
@@ -27,12 +29,20 @@ test('commands read the stored data when the gateway was killed, whoever has its
 
 test('"messages" says so when there are none', async () => {
   const printed: string[] = []
-  await printMessages(await leaveDeadGateway(), { json: false, print: text => printed.push(text) }, '20')
+  await printMessages(
+    async () => openOperatorClient(await leaveDeadGateway()),
+    { json: false, print: text => printed.push(text) },
+    '20',
+  )
   expect(printed).toEqual(['none'])
 })
 
 test('"send" without a gateway says how to start one', async () => {
-  const sending = sendSimulated(await leaveDeadGateway(), { json: false, print() {} }, { via: 'a2a', to: 'echo' })
+  const sending = sendSimulated(
+    async () => openOperatorClient(await leaveDeadGateway()),
+    { json: false, print() {} },
+    { via: 'a2a', to: 'echo' },
+  )
   await expect(sending).rejects.toThrow(new CommandError('no gateway is running here; start one with "npm start"'))
 })
 
@@ -56,7 +66,7 @@ test('beside "dev" commands go by dev mode, though the file would do for "start"
   const running = await runDev({ ...file, tree: { ...tree, email: { listen: { port: 0 } } } })
   try {
     const printed: string[] = []
-    await printDoctor(file, { json: true, print: text => printed.push(text) })
+    await printDoctor(() => openOperatorClient(file), { json: true, print: text => printed.push(text) })
     const { findings } = JSON.parse(printed.join('')) as { findings: readonly { id: string; severity: string }[] }
     expect(findings.filter(({ severity }) => severity !== 'ok')).toEqual([])
     expect(findings.map(({ id }) => id)).toContain('mail.listener')

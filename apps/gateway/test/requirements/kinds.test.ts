@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { decideListedRequirement, printRequirements } from '../../src/cli/requirements.ts'
-import { writeRunFile } from '../../src/run-file.ts'
+import { decideListedRequirement, printRequirements } from '../../src/commands/requirements/view.ts'
+import { writeRunFile } from '../../src/platform/run-file.ts'
+import { openOperatorClient } from '../../src/running/operator-client.ts'
 import type { TestGateway } from '../setup/gateway.ts'
 import { describeTestConfig, eventually, openTestGateway } from '../setup/gateway.ts'
 import { askShop, callShop, decide, findActionPath, policyOf, shopkeeper, wordsOf } from '../setup/requirement-steps.ts'
@@ -110,22 +111,22 @@ test('the operator lets somebody in, from the terminal; he consents for nobody',
   const id = String(policyOf(asked).requirement)
   writeRunFile(gateway.dataDir, { url: gateway.url(), pid: process.pid, isSimulating: true })
   const tree = describeTestConfig(gateway.simulation, gateway.dataDir)
-  const file = { tree, baseDir: gateway.dataDir, missing: [], path: undefined }
+  const openClient = () => openOperatorClient({ tree, baseDir: gateway.dataDir, missing: [], path: undefined })
   const printed: string[] = []
   const output = { json: false, print: (text: string) => void printed.push(text) }
-  await printRequirements(file, output, { status: 'open', isMine: false })
+  await printRequirements(openClient, output, { status: 'open', isMine: false })
   expect(printed.join()).toContain(id)
-  await decideListedRequirement(file, output, { id, outcome: 'granted' })
+  await decideListedRequirement(openClient, output, { id, outcome: 'granted' })
   const done = async () => {
     const { task } = await callShop(gateway, 'GetTask', { id: asked.task?.id })
     return task?.status.state === 'TASK_STATE_COMPLETED' && wordsOf({ status: 200, task })
   }
   expect(await eventually(done)).toContain('decided: unauthorized granted by operator, my state')
-  const again = decideListedRequirement(file, output, { id, outcome: 'granted' })
+  const again = decideListedRequirement(openClient, output, { id, outcome: 'granted' })
   await expect(again).rejects.toThrow('Cannot decide: This has been used already.')
   const consent = await askShop(gateway, 'consent please')
   const other = { id: String(policyOf(consent).requirement), outcome: 'granted' } as const
-  await expect(decideListedRequirement(file, output, other)).rejects.toThrow(
+  await expect(decideListedRequirement(openClient, output, other)).rejects.toThrow(
     'Cannot decide: "consent_required" is not granted this way',
   )
 })

@@ -4,9 +4,10 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { ListedDecision } from '@postern/core'
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
-import { endListed } from '../../src/cli/end-listed.ts'
-import { printRemembered } from '../../src/cli/remembered.ts'
-import { writeRunFile } from '../../src/run-file.ts'
+import { printRemembered } from '../../src/commands/approvals/view.ts'
+import { endListed } from '../../src/commands/end-listed.ts'
+import { writeRunFile } from '../../src/platform/run-file.ts'
+import { openOperatorClient } from '../../src/running/operator-client.ts'
 import { describeTestConfig, eventually, operatorToken } from '../setup/gateway.ts'
 import { findEvents, newName, openChat, outcomeOf, runChat } from '../setup/operator-gateway.ts'
 import { askShop, findActionPath, policyOf, wordsOf } from '../setup/requirement-steps.ts'
@@ -357,21 +358,22 @@ test('E-39: an operator’s word counts for later calls of the one it was given 
 
   const { gateway } = swarm
   writeRunFile(gateway.dataDir, { url: gateway.url(), pid: process.pid, isSimulating: false })
-  const file = {
-    tree: describeTestConfig(gateway.simulation, gateway.dataDir),
-    baseDir: import.meta.dirname,
-    missing: [],
-    path: undefined,
-  }
+  const openClient = () =>
+    openOperatorClient({
+      tree: describeTestConfig(gateway.simulation, gateway.dataDir),
+      baseDir: import.meta.dirname,
+      missing: [],
+      path: undefined,
+    })
   const printed: string[] = []
   const output = { json: false, print: (text: string) => void printed.push(text) }
-  await printRemembered(file, output, 'vault')
+  await printRemembered(openClient, output, 'vault')
   expect(printed.join()).toMatch(/refund .*direct .*operator .*everywhere/)
   const end = { agent: 'vault', list: 'approvals', id: kept?.id ?? '', said: 'revoked' }
-  await endListed(file, output, end)
+  await endListed(openClient, output, end)
   expect(printed.at(-1)).toBe(`${kept?.id}: revoked`)
   expect((await later.run('refund order o4, please')).outcome.type).toBe('interrupt')
-  await expect(endListed(file, output, end)).rejects.toThrow('Cannot revoke approval: there is none with this id')
+  await expect(endListed(openClient, output, end)).rejects.toThrow('Cannot revoke approval: there is none with this id')
 })
 
 test('who has linked a mailbox finds in his chat what he has decided from there, and ends it; unlinked, he does not', async () => {

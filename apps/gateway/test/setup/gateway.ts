@@ -10,7 +10,7 @@ import { fillAll } from '../../src/dev/fill.ts'
 import { publishKeys } from '../../src/dev/simulation.ts'
 import type { Gateway } from '../../src/gateway.ts'
 import { openGateway } from '../../src/gateway.ts'
-import { createLog } from '../../src/log.ts'
+import { createLog } from '../../src/observe/log.ts'
 
 export const origin = 'https://agents.test'
 export const operatorToken = 'operator-token-of-the-tests'

@@ -1,7 +1,8 @@
 import { hash } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { printShared } from '../../src/cli/shared.ts'
-import { writeRunFile } from '../../src/run-file.ts'
+import { printSwarmUsage } from '../../src/commands/swarm-usage/view.ts'
+import { writeRunFile } from '../../src/platform/run-file.ts'
+import { openOperatorClient } from '../../src/running/operator-client.ts'
 import { describeTestConfig, operatorToken } from '../setup/gateway.ts'
 import type { SwarmGateway } from '../setup/swarm-gateway.ts'
 import { annsToken, call, nameOne, openSwarmChat, openSwarmGateway, say } from '../setup/swarm-gateway.ts'
@@ -149,7 +150,8 @@ describe('what all conversations share', () => {
     const tree = { ...describeTestConfig(gateway.simulation, gateway.dataDir), operator_token: operatorToken }
     const printed: string[] = []
     const output = { json: false, print: (text: string) => void printed.push(text) }
-    await printShared({ tree, baseDir: gateway.dataDir, missing: [], path: undefined }, output, 'pantry')
+    const openClient = () => openOperatorClient({ tree, baseDir: gateway.dataDir, missing: [], path: undefined })
+    await printSwarmUsage(openClient, output, 'pantry')
     expect(printed.join('\n')).toMatch(/records +2 +6\n.*bytes +\d+ +4096/)
     await expect(swarm.operate('/agents/nobody/swarm-usage')).rejects.toThrow(
       /404 .*Cannot show what is shared: there is no swarm of this name/,

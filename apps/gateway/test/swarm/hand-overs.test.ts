@@ -1,7 +1,8 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { CommandError } from '../../src/cli/operator-client.ts'
-import { answerQuestion, printQuestions } from '../../src/cli/operators.ts'
-import { writeRunFile } from '../../src/run-file.ts'
+import { CommandError } from '../../src/commands/client.ts'
+import { answerQuestion, printQuestions } from '../../src/commands/questions/view.ts'
+import { writeRunFile } from '../../src/platform/run-file.ts'
+import { openOperatorClient } from '../../src/running/operator-client.ts'
 import { eventually, operatorToken } from '../setup/gateway.ts'
 import type { SwarmGateway } from '../setup/swarm-gateway.ts'
 import { call, openSwarmGateway, say } from '../setup/swarm-gateway.ts'
@@ -136,19 +137,19 @@ test('W-26: what is asked of a human is seen and answered by the operator, and t
 test('W-26: he is asked and answers at a terminal, too', async () => {
   writeRunFile(swarm.gateway.dataDir, { url: swarm.gateway.url(), pid: process.pid, isSimulating: false })
   const tree = { data: swarm.gateway.dataDir, operator_token: operatorToken, agents: { echo: { use: 'builtin:echo' } } }
-  const file = { tree, baseDir: swarm.gateway.dataDir, missing: [], path: undefined }
+  const openClient = () => openOperatorClient({ tree, baseDir: swarm.gateway.dataDir, missing: [], path: undefined })
   const printed: string[] = []
   const output = { json: false, print: (text: string) => void printed.push(text) }
   const answered = mention('Is somebody there at all?')
   const { id } = await awaitQuestion()
-  await printQuestions(file, output)
+  await printQuestions(openClient, output)
   expect(printed.join('\n')).toMatch(
     new RegExp(`${id} +desk +human +@alice@mastodon\\.test .*Is somebody there at all\\?`),
   )
-  await answerQuestion(file, output, { id, text: 'At your service.' })
+  await answerQuestion(openClient, output, { id, text: 'At your service.' })
   expect(printed.at(-1)).toBe(`${id}: answered`)
   expect((await answered).content).toContain('At your service.')
-  await expect(answerQuestion(file, output, { id, text: 'And again' })).rejects.toThrow(
+  await expect(answerQuestion(openClient, output, { id, text: 'And again' })).rejects.toThrow(
     new CommandError('Cannot answer: nobody waits for an answer to this question'),
   )
 })

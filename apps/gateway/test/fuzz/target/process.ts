@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs'
-import { runProduction } from '../../../src/cli/run.ts'
+import { runProduction } from '../../../src/running/run.ts'
 import type { TargetPlaces } from './open.ts'
 
 // The gateway under attack, in a process of its own: the configuration is the file that the first word names.

@@ -1,0 +1,35 @@
+import type { PostOptions } from '@postern/core'
+import { visibilities } from '@postern/core'
+import type { Command } from 'commander'
+import { Option } from 'commander'
+import type { CommandContext, CommonOptions } from '../context.ts'
+import { performAction } from './view.ts'
+
+/** What an agent says without being asked. */
+export function addActionCommands(program: Command, { openClient, output }: CommandContext): void {
+  const says = (text: string) => [{ kind: 'text', mime: 'text/markdown', content: text } as const]
+  program
+    .command('post <agent> <text>')
+    .description('let an agent post to those who follow it; prints the id of the post')
+    .addOption(new Option('--visibility <who>', 'who may read it').choices(visibilities).default('public'))
+    .option('--subject <text>', 'a content warning')
+    .option('--mention <address...>', 'whom it speaks to, as @name@domain')
+    .option('--json', 'for programs')
+    .action(async (agent: string, text: string, options: CommonOptions & PostOptions & { mention?: string[] }) => {
+      const { visibility, subject, mention } = options
+      const details = { visibility, subject, mentions: mention }
+      await performAction(openClient, output(options), agent, { act: 'post', parts: says(text), ...details })
+    })
+  program
+    .command('edit <agent> <id> <text>')
+    .description('other words for a post or an answer of an agent')
+    .action(async (agent: string, response: string, text: string) =>
+      performAction(openClient, output({}), agent, { act: 'edit', response, parts: says(text) }),
+    )
+  program
+    .command('delete-post <agent> <id>')
+    .description('take back a post or an answer of an agent')
+    .action(async (agent: string, response: string) =>
+      performAction(openClient, output({}), agent, { act: 'delete', response }),
+    )
+}

@@ -1,0 +1,20 @@
+import type { Command } from 'commander'
+import type { CommandContext, CommonOptions } from '../context.ts'
+import { endListed } from '../end-listed.ts'
+import { printRemembered } from './view.ts'
+
+/** What was decided for later calls, too. */
+export function addApprovalCommands(program: Command, { openClient, output }: CommandContext): void {
+  const approvals = program.command('approvals').description('what was decided for later calls, too: list, revoke')
+  approvals
+    .command('list <agent>', { isDefault: true })
+    .description('those of one agent, newest first (what is done when no command is named)')
+    .option('--json', 'for programs')
+    .action(async (agent: string, options: CommonOptions) => printRemembered(openClient, output(options), agent))
+  approvals
+    .command('revoke <agent> <id>')
+    .description('is asked for again')
+    .action(async (agent: string, id: string) =>
+      endListed(openClient, output({}), { agent, list: 'approvals', id, said: 'revoked' }),
+    )
+}

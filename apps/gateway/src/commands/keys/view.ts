@@ -1,0 +1,50 @@
+import type { PublishedKey } from '@postern/core'
+import type { ClientOpener } from '../client.ts'
+import type { Output } from '../context.ts'
+import { printAnswer } from '../print-answer.ts'
+
+interface Keys {
+  readonly keys: readonly PublishedKey[]
+}
+
+export function printKeys(openClient: ClientOpener, output: Output): Promise<void> {
+  return printAnswer<Keys>(openClient, output, '/operator/api/keys', formatKeys)
+}
+
+/** New keys for one agent, or for all there are; with `revoke` the old ones count no more from now on. */
+export async function rotateKeys(
+  openClient: ClientOpener,
+  output: Output,
+  { agent, revoke }: { readonly agent: string | undefined; readonly revoke: boolean },
+): Promise<void> {
+  const client = await openClient()
+  try {
+    const rotated = (await client.request('/operator/api/keys/rotate', {
+      method: 'POST',
+      body: { agent, revoke },
+    })) as Keys
+    output.print(output.json ? JSON.stringify(rotated, null, 2) : formatRotated(rotated, revoke))
+  } finally {
+    await client.close()
+  }
+}
+
+function formatRotated(rotated: Keys, isRevoking: boolean): string {
+  const disposition = isRevoking ? 'are not published any more' : 'stay published for a week'
+  const publish = rotated.keys.some(({ dns }) => dns)
+    ? ' Publish the DNS records now: what is signed is checked there.'
+    : ''
+  return `${formatKeys(rotated)}\n\nThese sign from now on; the old ones ${disposition}.${publish}`
+}
+
+function formatKeys({ keys }: Keys): string {
+  return keys
+    .map(({ purpose, id, algorithm, publicKey, dns }) =>
+      [
+        `${purpose}: ${id} (${algorithm})`,
+        publicKey.trim(),
+        ...(dns ? [`DNS  ${dns.name}  ${dns.type}  "${dns.value}"`] : []),
+      ].join('\n'),
+    )
+    .join('\n\n')
+}

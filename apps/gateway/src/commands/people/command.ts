@@ -1,0 +1,31 @@
+import type { Command } from 'commander'
+import type { CommandContext, CommonOptions } from '../context.ts'
+import { forgetOwner, forgetPerson, printPeople, rewriteFiles } from './view.ts'
+
+/** Linked addresses; forgetting. */
+export function addPeopleCommands(program: Command, { openClient, output }: CommandContext): void {
+  program
+    .command('people')
+    .description('which addresses people have linked, and by which messages they proved it')
+    .option('--agent <name>', 'only with this agent')
+    .option('--json', 'for programs')
+    .action(async (options: CommonOptions & { agent?: string }) =>
+      printPeople(openClient, output(options), options.agent),
+    )
+  program
+    .command('forget <address>')
+    .description(
+      'delete all there is of a person: messages, answers, links; of all addresses that are linked with this one',
+    )
+    .option('--agent <name>', 'only what this agent was told; default: all agents')
+    .option('--json', 'for programs')
+    .action(async (address: string, options: CommonOptions & { agent?: string }) =>
+      address.startsWith('web:')
+        ? forgetOwner(openClient, output(options), address)
+        : forgetPerson(openClient, output(options), { address, agent: options.agent }),
+    )
+  program
+    .command('vacuum')
+    .description('write the database anew, so that nothing is left of what was deleted; nothing else is done meanwhile')
+    .action(async () => rewriteFiles(openClient, output({})))
+}

@@ -1,0 +1,12 @@
+import type { Command } from 'commander'
+import type { CommandContext, CommonOptions } from '../context.ts'
+import { printResolved } from './view.ts'
+
+/** Shows what a peer finds behind an address. */
+export function addResolveCommand(program: Command, { openClient, output }: CommandContext): void {
+  program
+    .command('resolve <address>')
+    .description('what a peer finds behind an address, and what is wrong with it; exit code 1: faults, 2: not found')
+    .option('--json', 'for programs')
+    .action(async (address: string, options: CommonOptions) => printResolved(openClient, output(options), address))
+}

@@ -1,0 +1,38 @@
+import type { Resolved } from '../../resolve/resolve-address.ts'
+import type { ResolveFinding } from '../../resolve/rows/row.ts'
+import { toTerminalLine } from '../../terminal/text.ts'
+import type { ClientOpener } from '../client.ts'
+import type { Output } from '../context.ts'
+
+const exitCodes: Readonly<Record<Resolved['outcome'], number>> = { ok: 0, faulty: 1, unresolved: 2 }
+const marks: Readonly<Record<ResolveFinding['severity'], string>> = { ok: '✓', warning: '!', error: '✗' }
+
+/** Prints what a peer would find behind an address; the exit code tells how it came out. */
+export async function printResolved(openClient: ClientOpener, output: Output, address: string): Promise<void> {
+  const client = await openClient()
+  try {
+    const path = `/operator/api/resolve?address=${encodeURIComponent(address)}`
+    const resolved = (await client.request(path)) as Resolved
+    output.print(output.json ? JSON.stringify(resolved, null, 2) : formatResolved(resolved))
+    if (resolved.outcome !== 'ok') process.exitCode = exitCodes[resolved.outcome]
+  } finally {
+    await client.close()
+  }
+}
+
+export function formatResolved({ asked, address, found, findings }: Resolved): string {
+  const places = Object.entries(found).map(([name, place]) => `  ${name.padEnd(13)} ${toTerminalLine(place)}`)
+  const width = Math.max(0, ...findings.map(({ id }) => id.length))
+  return [
+    toTerminalLine(address ?? asked),
+    ...places,
+    '',
+    ...findings.flatMap(finding => formatFinding(finding, width)),
+  ].join('\n')
+}
+
+function formatFinding({ severity, id, section, message, fix }: ResolveFinding, width: number): readonly string[] {
+  const indent = ' '.repeat(width + 3)
+  const line = `${marks[severity]} ${id.padEnd(width)} ${toTerminalLine(message)}`
+  return severity === 'ok' ? [line] : [`${line} (${section})`, ...(fix ? [`${indent}→ ${toTerminalLine(fix)}`] : [])]
+}

@@ -1,0 +1,60 @@
+import type { AgentDeps } from '@postern/agents'
+import type { Channel, LookupStore, OperatorStore, RelationStore, RequirementStore } from '@postern/core'
+import { Hono } from 'hono'
+import type { ResolvePlatform } from '../resolve/view/platform.ts'
+import type { ActionRouteOptions } from './actions/route.ts'
+import { createActionRoutes } from './actions/route.ts'
+import { createRememberedRoutes } from './approvals/route.ts'
+import { createFollowerRoutes } from './followers/route.ts'
+import { createKeyRoutes } from './keys/route.ts'
+import { createMessageRoutes } from './messages/route.ts'
+import { requireOperator } from './operator-token.ts'
+import type { PeopleRouteOptions } from './people/route.ts'
+import { createPeopleRoutes } from './people/route.ts'
+import type { RequirementRouteOptions } from './requirements/route.ts'
+import { createRequirementRoutes } from './requirements/route.ts'
+import { createResolveRoutes } from './resolve/route.ts'
+import { createMailRoutes } from './suppressions/route.ts'
+
+export interface OperatorOptions {
+  readonly store: OperatorStore &
+    RequirementStore &
+    Pick<LookupStore, 'readHistory'> &
+    Pick<RelationStore, 'listRelations'> &
+    PeopleRouteOptions['store']
+  readonly agents: Pick<AgentDeps, 'findRunning' | 'find' | 'domain'>
+  readonly channels: readonly Channel[]
+  readonly token: string
+  readonly acting: ActionRouteOptions['acting']
+  readonly policy: RequirementRouteOptions['policy']
+  openResolvePlatform(): ResolvePlatform
+  /** Behind the same token. */
+  readonly further?: readonly Hono[]
+}
+
+/** The operator's view of everything that came, was answered, was refused and went out. */
+export function createOperatorRoutes({
+  store,
+  agents,
+  channels,
+  token,
+  acting,
+  policy,
+  openResolvePlatform,
+  further = [],
+}: OperatorOptions): Hono {
+  const routes = new Hono()
+    .basePath('/operator/api')
+    .use(requireOperator(token))
+    .route('/', createFollowerRoutes({ store, channels }))
+    .route('/', createKeyRoutes({ channels }))
+    .route('/', createMailRoutes({ store, channels }))
+    .route('/', createActionRoutes({ agents, acting }))
+    .route('/', createRequirementRoutes({ store, policy }))
+    .route('/', createRememberedRoutes(store))
+    .route('/', createPeopleRoutes({ store, agents }))
+    .route('/', createResolveRoutes(openResolvePlatform))
+    .route('/', createMessageRoutes({ store, agents }))
+  for (const each of further) routes.route('/', each)
+  return routes
+}

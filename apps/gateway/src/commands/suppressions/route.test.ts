@@ -1,0 +1,41 @@
+import { toProblem } from '@postern/http'
+import { expect, test } from 'vitest'
+import type { MailRouteOptions } from './route.ts'
+import { createMailRoutes } from './route.ts'
+
+const gone = 'gone@nodmarc.test'
+const channels = [
+  { name: 'a2a' },
+  {
+    name: 'email',
+    probe: async () => 'probe@agents.test',
+    liftSuppression: async (_: string, peer: string) => peer === gone,
+  },
+] as unknown as MailRouteOptions['channels']
+const store: MailRouteOptions['store'] = {
+  listRelations: async ({ agent, relation, via, after }) => [
+    { agent, relation, via, peer: gone, target: `after ${after}`, place: 7, since: 0 },
+  ],
+}
+const app = createMailRoutes({ store, channels })
+app.onError(error => toProblem(error))
+
+const lift = (body: string) => app.request('/suppressions/lift', { method: 'POST', body })
+
+test('where nothing is mailed any more is listed, with the reason', async () => {
+  const answer = await app.request('/suppressions?agent=echo&after=3')
+  const found = { agent: 'echo', via: 'email', relation: 'suppressed', peer: gone, target: 'after 3' }
+  expect(await answer.json()).toMatchObject({ suppressions: [found], next: 7 })
+})
+
+test('the operator lifts it; what is not suppressed cannot be', async () => {
+  expect(await (await lift(JSON.stringify({ agent: 'echo', peer: gone }))).json()).toMatchObject({ done: 'lift' })
+  const other = await lift(JSON.stringify({ agent: 'echo', peer: 'other@nodmarc.test' }))
+  expect([other.status, await other.json()]).toMatchObject([404, { code: 'no_recipient' }])
+  expect((await lift('{}')).status).toBe(400)
+})
+
+test('a probe names the message that is on its way', async () => {
+  expect(await (await app.request('/probes/email', { method: 'POST' })).json()).toEqual({ id: 'probe@agents.test' })
+  expect((await app.request('/probes/a2a', { method: 'POST' })).status).toBe(415)
+})

@@ -1,0 +1,36 @@
+import type { Channel, RelationStore } from '@postern/core'
+import { Rejection } from '@postern/core'
+import { Hono } from 'hono'
+import { z } from 'zod'
+import { readOperatorRequest, readPlace } from '../request.ts'
+
+export interface MailRouteOptions {
+  readonly store: Pick<RelationStore, 'listRelations'>
+  readonly channels: readonly Channel[]
+}
+
+const malformedLift = 'Cannot lift: say "agent", its name, and "peer", the address'
+const liftSchema = z.object({ agent: z.string(), peer: z.string() })
+
+/** Places nothing is sent to any more, the operator's word on them, and a message to ourselves. */
+export function createMailRoutes({ store, channels }: MailRouteOptions): Hono {
+  return new Hono()
+    .get('/suppressions', async context => {
+      const { agent = '', after } = context.req.query()
+      const page = { limit: 100, after: readPlace(after) }
+      const suppressions = await store.listRelations({ via: 'email', agent, relation: 'suppressed', ...page })
+      return context.json({ suppressions, next: suppressions.at(-1)?.place ?? null })
+    })
+    .post('/suppressions/lift', async context => {
+      const { agent, peer } = await readOperatorRequest(context, liftSchema, { problem: malformedLift })
+      const lifted = await Promise.all(channels.map(channel => channel.liftSuppression?.(agent, peer)))
+      if (!lifted.includes(true))
+        throw new Rejection('no_recipient', 'Cannot lift: nothing to this address is suppressed for that agent')
+      return context.json({ agent, peer, done: 'lift' })
+    })
+    .post('/probes/:via', async context => {
+      const channel = channels.find(({ name }) => name === context.req.param('via'))
+      if (!channel?.probe) throw new Rejection('unsupported', 'Cannot probe: this channel has no way to')
+      return context.json({ id: await channel.probe() })
+    })
+}

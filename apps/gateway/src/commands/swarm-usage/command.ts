@@ -1,0 +1,12 @@
+import type { Command } from 'commander'
+import type { CommandContext, CommonOptions } from '../context.ts'
+import { printSwarmUsage } from './view.ts'
+
+/** What a swarm keeps for all of its conversations. */
+export function addSwarmUsageCommand(program: Command, { openClient, output }: CommandContext): void {
+  program
+    .command('swarm-usage <agent>')
+    .description('how much a swarm keeps for all of its conversations, and how much it may')
+    .option('--json', 'for programs')
+    .action(async (agent: string, options: CommonOptions) => printSwarmUsage(openClient, output(options), agent))
+}

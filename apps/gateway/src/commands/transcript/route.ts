@@ -1,0 +1,104 @@
+import { ReadableStream } from 'node:stream/web'
+import type { OperatorStore, Platform } from '@postern/core'
+import { Rejection } from '@postern/core'
+import type { GatewayStore } from '@postern/store'
+import type { ExchangeFormat, ThreadKey } from '@postern/transcript'
+import { exchangeFormats, exportThread, importThread } from '@postern/transcript'
+import { findWebThread } from '@postern/web'
+import type { Context } from 'hono'
+import { Hono } from 'hono'
+import { z } from 'zod'
+import { parseIfJson, readOwnerKey } from '../owner-key.ts'
+import { readOperatorRequest } from '../request.ts'
+import { findConversation } from './conversation.ts'
+
+interface TranscriptRouteOptions {
+  readonly store: Pick<OperatorStore, 'findMessage'> & Pick<GatewayStore, 'transcript'>
+  readonly platform: Pick<Platform, 'now' | 'randomBytes'>
+}
+
+const chatNameSchema = z.tuple([z.string(), z.string()])
+const importSchema = z.strictObject({ messages: z.array(z.unknown()).max(100_000) })
+const maxImport = 64 * 1024 * 1024
+const linesType = 'application/x-ndjson'
+
+/** Conversations in every dialect of the transcript, out and in. */
+export function createTranscriptRoutes({ store, platform }: TranscriptRouteOptions): Hono {
+  const { transcript } = store
+
+  async function findThread(context: Context, isMade: boolean): Promise<ThreadKey> {
+    const { thread = '', owner } = context.req.query()
+    const found =
+      owner === undefined
+        ? await findConversation(thread, store)
+        : await findOwned(readOwnerKey(owner) ?? owner, thread, isMade)
+    if (!found) throw new Rejection('no_recipient', 'Cannot find thread: there is none of this name')
+    return found
+  }
+
+  /** By transport and key, as its owner has named it. */
+  async function findOwned(owner: string, name: string, isMade: boolean): Promise<ThreadKey | undefined> {
+    const [, transport, key] = /^([a-z0-9]{1,20}):(.{1,1024})$/s.exec(name) ?? []
+    if (transport === undefined || key === undefined) return undefined
+    const found =
+      (transport === 'web' ? await findChat(owner, key) : undefined) ??
+      (await transcript.findThread(owner, { transport, key }))
+    return found ?? (isMade ? transcript.openThread(owner, { transport, key }) : undefined)
+  }
+
+  /** A chat, also when nobody has read its history yet: `key` is `["agent","thread"]`. */
+  async function findChat(owner: string, key: string): Promise<ThreadKey | undefined> {
+    const named = chatNameSchema.safeParse(parseIfJson(key)).data
+    return named && findWebThread({ owner, agent: named[0], threadId: named[1] }, { transcript })
+  }
+
+  return new Hono()
+    .get('/transcript', async context => {
+      const format = readFormat(context)
+      const thread = await findThread(context, false)
+      return streamMessages(context, format, exportThread(thread, format, { transcript }))
+    })
+    .post('/transcript', async context => {
+      const format = readFormat(context)
+      const problem = 'Cannot import: expected { "messages": [...] }'
+      const reading = { problem, maxBytes: maxImport, maxDepth: 40 }
+      const { messages } = await readOperatorRequest(context, importSchema, reading)
+      const thread = await findThread(context, true)
+      return context.json(await importThread(thread, format, messages, { transcript, platform }))
+    })
+}
+
+/** As they are read: one a line for who asks for that, else as one JSON text. Nobody waits for the end, nor is all of it in memory. */
+function streamMessages(context: Context, format: string, pages: AsyncIterable<readonly object[]>): Response {
+  const isLines = context.req.header('accept')?.includes(linesType) === true
+  const text = isLines ? writeLines(pages) : writeJson(format, pages)
+  const body = ReadableStream.from(encodeText(text))
+  return new Response(body as BodyInit, { headers: { 'content-type': isLines ? linesType : 'application/json' } })
+}
+
+async function* writeLines(pages: AsyncIterable<readonly object[]>): AsyncGenerator<string> {
+  for await (const page of pages) yield page.map(message => `${JSON.stringify(message)}\n`).join('')
+}
+
+async function* writeJson(format: string, pages: AsyncIterable<readonly object[]>): AsyncGenerator<string> {
+  yield `{"format":${JSON.stringify(format)},"messages":[`
+  let isFirst = true
+  for await (const page of pages) {
+    if (page.length === 0) continue
+    yield `${isFirst ? '' : ','}${page.map(message => JSON.stringify(message)).join(',')}`
+    isFirst = false
+  }
+  yield ']}'
+}
+
+async function* encodeText(text: AsyncIterable<string>): AsyncGenerator<Uint8Array> {
+  const encoder = new TextEncoder()
+  for await (const piece of text) if (piece !== '') yield encoder.encode(piece)
+}
+
+function readFormat(context: Context): ExchangeFormat {
+  const format = exchangeFormats.find(name => name === context.req.query('format'))
+  if (!format)
+    throw new Rejection('malformed', `Cannot read query: format must be one of ${exchangeFormats.join(', ')}`)
+  return format
+}

@@ -1,0 +1,89 @@
+import { readFileSync } from 'node:fs'
+import { parseJsonText } from '@postern/core'
+import type { Imported } from '@postern/transcript'
+import type { ClientOpener } from '../client.ts'
+import { CommandError } from '../client.ts'
+import type { Output } from '../context.ts'
+
+export interface TranscriptRequest {
+  readonly format: string
+  readonly thread: string
+  readonly owner?: string | undefined
+}
+
+/** A conversation in one format: a JSON list, or with `jsonl` one entry a line. */
+export async function exportTranscript(
+  openClient: ClientOpener,
+  output: Output,
+  request: TranscriptRequest,
+): Promise<void> {
+  const client = await openClient()
+  try {
+    const lines = client.readLines(pathOf(request))
+    if (request.format === 'jsonl') for await (const line of lines) output.print(line)
+    else await printList(lines, output)
+  } finally {
+    await client.close()
+  }
+}
+
+/** As `JSON.stringify` would, but one message after the other. */
+async function printList(lines: AsyncIterable<string>, { print }: Pick<Output, 'print'>): Promise<void> {
+  let before: string | undefined
+  for await (const line of lines) {
+    print(before === undefined ? '[' : `${before},`)
+    before = JSON.stringify(parseJsonText(line), null, 2).replace(/^/gm, '  ')
+  }
+  print(before === undefined ? '[]' : `${before}\n]`)
+}
+
+/** What `export` wrote, or anything of its form; `-` is standard input. */
+export async function importTranscript(
+  openClient: ClientOpener,
+  output: Output,
+  { path, ...request }: TranscriptRequest & { readonly path: string },
+): Promise<void> {
+  const messages = readMessages(path, request.format)
+  const client = await openClient()
+  try {
+    const imported = (await client.request(pathOf(request), { method: 'POST', body: { messages } })) as Imported
+    const { entries, added, findings } = imported
+    const noticed = findings.map(({ index, message }) => `message ${index}: ${message}`)
+    output.print(
+      output.json
+        ? JSON.stringify(imported, null, 2)
+        : [`${entries} entries, ${added} of them new`, ...noticed].join('\n'),
+    )
+  } finally {
+    await client.close()
+  }
+}
+
+function pathOf({ format, thread, owner }: TranscriptRequest): string {
+  return `/operator/api/transcript?${new URLSearchParams({ format, thread, ...(owner !== undefined && { owner }) })}`
+}
+
+function readText(path: string): string {
+  try {
+    return readFileSync(path === '-' ? 0 : path, 'utf8')
+  } catch (cause) {
+    throw new CommandError(`${path} cannot be read`, { cause })
+  }
+}
+
+function readMessages(path: string, format: string): readonly unknown[] {
+  const text = readText(path)
+  try {
+    const read: unknown =
+      format === 'jsonl'
+        ? text
+            .split('\n')
+            .filter(Boolean)
+            .map(line => parseJsonText(line))
+        : parseJsonText(text)
+    if (Array.isArray(read)) return read
+  } catch (cause) {
+    throw new CommandError(`${path} is not ${format === 'jsonl' ? 'one JSON value a line' : 'JSON'}`, { cause })
+  }
+  throw new CommandError(`${path} holds no list of messages`)
+}

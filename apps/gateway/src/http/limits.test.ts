@@ -1,0 +1,113 @@
+import type { Intake, Store } from '@postern/core'
+import { expect, test } from 'vitest'
+import { limitsConfigSchema } from '../config/schema.ts'
+import { createLimits } from './limits.ts'
+
+interface Sketch {
+  readonly address: string
+  readonly verified?: boolean
+  readonly from?: string
+  readonly agents?: readonly string[]
+}
+
+function openStore(limits: object, { dev = false, via = 'email' } = {}) {
+  const clock = { ms: 0 }
+  const config = { limits: limitsConfigSchema.parse(limits), dev }
+  const store = createLimits(config, () => clock.ms).guardStore({} as Store)
+  /** What the peer is told: the refusal's code, words and seconds. */
+  const count = ({ address, verified = true, from = '192.0.2.1', agents = ['echo'] }: Sketch) => {
+    const sender = { address, verified }
+    const intakes = agents.map(agent => ({ agent, message: { received_via: via, sender } }) as Intake)
+    try {
+      store.countIn?.(intakes, from)
+      return 'taken'
+    } catch (error) {
+      const { code, message, retryAfter } = error as { code: string; message: string; retryAfter: number }
+      return `${code}: ${message}, ${retryAfter} s`
+    }
+  }
+  const countMany = (times: number, sketch: (at: number) => Sketch) =>
+    Array.from({ length: times }, (_, at) => count(sketch(at)))
+  return { clock, count, countMany }
+}
+
+const fromSender = (seconds: number) =>
+  `rate_limited: Cannot take message: too many from this sender in a short time, ${seconds} s`
+const fromHost = (seconds: number) =>
+  `rate_limited: Cannot take message: too many from this host in a short time, ${seconds} s`
+const forAgent = (seconds: number) =>
+  `rate_limited: Cannot take message: too many for this agent in a short time, ${seconds} s`
+
+test('all addresses of one IPv6 network are one peer', () => {
+  const limits = createLimits({ limits: limitsConfigSchema.parse({ per_address: 1 }), dev: false }, () => 0)
+  limits.takeAddress('2001:db8::1')
+  expect(() => limits.takeAddress('2001:db8::2')).toThrow(
+    expect.objectContaining({ code: 'rate_limited', message: 'Cannot take request: too many in a short time' }),
+  )
+  expect(() => limits.takeAddress('2001:db8:0:1::1')).not.toThrow()
+})
+
+test('whoever claims a name without proof does not use up what its owner may send', () => {
+  const { count } = openStore({ per_identity: 1, per_unverified: 1 })
+  const alice = { address: '@alice@good.test' }
+  expect(count({ ...alice, verified: false })).toBe('taken')
+  expect(count({ ...alice, verified: false, from: '192.0.2.2' })).toBe(fromSender(60))
+  expect(count(alice)).toBe('taken')
+  expect(count(alice)).toBe(fromSender(60))
+})
+
+test('senders who prove nothing have less, and made-up names help them no more than made-up addresses of one network', () => {
+  const { countMany, count } = openStore({ per_identity: 9, per_unverified: 3 })
+  const made = countMany(6, at => ({ address: `@m${at}@m${at}.test`, verified: false, from: `2001:db8::${at}` }))
+  expect(made).toEqual(['taken', 'taken', 'taken', fromSender(20), fromSender(20), fromSender(20)])
+  expect(count({ address: '@other@other.test', verified: false, from: '2001:db8:1::1' })).toBe('taken')
+  expect(countMany(9, () => ({ address: '@alice@good.test', from: '2001:db8::1' }))).toEqual(Array(9).fill('taken'))
+})
+
+test('a refusal takes nothing of any bucket: who is let in by the next one still is', () => {
+  const { clock, count, countMany } = openStore({ per_host: 2, per_identity: 1 })
+  expect(count({ address: '@alice@good.test' })).toBe('taken')
+  expect(new Set(countMany(5, () => ({ address: '@alice@good.test' })))).toEqual(new Set([fromSender(60)]))
+  expect(count({ address: '@bob@good.test' })).toBe('taken')
+  expect(count({ address: '@carol@good.test' })).toBe(fromHost(30))
+  clock.ms = 30_000
+  expect(count({ address: '@carol@good.test' })).toBe('taken')
+})
+
+test('a message to several agents counts once for its sender, once for each agent, and is taken whole or not at all', () => {
+  const { count } = openStore({ per_identity: 2, per_agent: 2 })
+  expect(count({ address: '@alice@good.test', agents: ['echo', 'help'] })).toBe('taken')
+  expect(count({ address: '@bob@good.test', agents: ['echo'] })).toBe('taken')
+  expect(count({ address: '@alice@good.test', agents: ['help', 'echo'] })).toBe(forAgent(30))
+  expect(count({ address: '@alice@good.test', agents: ['help'] })).toBe('taken')
+})
+
+test('a flood of made-up names neither locks out those who prove who they are nor grows without end', () => {
+  const { count, countMany } = openStore({})
+  const flood = (at: number) => ({
+    address: `@${at}${'x'.repeat(50)}@h${at}.test`,
+    verified: false,
+    from: `198.51.${at % 200}.${(at >> 3) % 200}`,
+  })
+  const before = process.memoryUsage().heapUsed
+  const told = countMany(100_000, flood)
+  expect(told.filter(answer => answer === 'taken')).toHaveLength(1_500)
+  // Three tables of ten thousand keys at most.
+  expect(process.memoryUsage().heapUsed - before).toBeLessThan(100 * 1024 * 1024)
+  expect(countMany(120, () => ({ address: '@alice@good.test' }))).toEqual(Array(120).fill('taken'))
+  expect(count({ address: '@alice@good.test' })).toBe(fromSender(1))
+})
+
+test('limits hold by default, but for dev mode', () => {
+  const { countMany } = openStore({}, { dev: true })
+  expect(new Set(countMany(5_000, () => ({ address: '@a@b.test', verified: false })))).toEqual(new Set(['taken']))
+  const production = openStore({}).countMany(31, () => ({ address: '@a@b.test', verified: false }))
+  expect(production.slice(29)).toEqual(['taken', fromSender(2)])
+})
+
+test('people who chat do not use up each other\u2019s share as if they were one host', () => {
+  const { count } = openStore({ per_host: 1, per_identity: 2 }, { via: 'web' })
+  const [ann, bob] = ['@ann@web.agents.test', '@bob@web.agents.test'].map(address => ({ address })) as [Sketch, Sketch]
+  expect([count(ann), count(ann), count(bob)]).toEqual(['taken', 'taken', 'taken'])
+  expect(count(ann)).toBe(fromSender(30))
+})

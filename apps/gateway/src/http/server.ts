@@ -1,0 +1,74 @@
+import type { ByteBudget, Channel, Log } from '@postern/core'
+import { Rejection } from '@postern/core'
+import { countBodyIn, networkOf, toProblem } from '@postern/http'
+import type { HonoRequest } from 'hono'
+import { Hono } from 'hono'
+import type { TrustedProxies } from '../config/trusted-proxies.ts'
+import type { Metrics } from '../observe/metrics.ts'
+import { isOwnVisit } from '../platform/local-fetch.ts'
+import { findClientAddress } from './client-address.ts'
+import type { Limits } from './limits.ts'
+import type { UnknownProxies } from './unknown-proxies.ts'
+
+interface ServerDeps {
+  readonly channels: readonly Channel<Hono>[]
+  readonly deps: readonly Hono[]
+  readonly limits: Limits
+  /** What all bodies together may take. */
+  readonly bodies: ByteBudget
+  readonly metrics: Metrics
+  readonly log: Log
+  readonly trustedProxies: TrustedProxies
+  readonly unknownProxies: Pick<UnknownProxies, 'notice'>
+  isReady(): Promise<boolean>
+}
+
+/** More header fields than any honest peer sends. */
+const maxHeaders = 100
+
+/** Mounts every room's routes behind the cheap checks, and turns errors into answers once. */
+export function createServer(parts: ServerDeps): Hono {
+  const { channels, deps, limits, bodies, metrics, log, trustedProxies, unknownProxies, isReady } = parts
+  const app = new Hono()
+  app.use(async function checkAtTheEndpoint(context, next) {
+    if (countHeaders(context.env) > maxHeaders)
+      return context.json({ title: 'Request Header Fields Too Large', status: 431 }, 431)
+    const clientAddress = findClientAddress(context.env, context.req.header('x-forwarded-for'), trustedProxies)
+    unknownProxies.notice(context.env, context.req.raw.headers)
+    context.env = { ...(context.env as object | undefined), clientAddress }
+    if (isCounted(context.req) && !isOwnVisit(context.env)) limits.takeAddress(clientAddress)
+    if (context.req.method === 'GET') return next()
+    const hold = bodies.hold(networkOf(clientAddress))
+    countBodyIn(context.req.raw, hold)
+    return next().finally(hold.release)
+  })
+  app.get('/healthz', context => context.json({ status: 'ok' }))
+  app.get('/readyz', async context =>
+    (await isReady())
+      ? context.json({ status: 'ready' })
+      : context.json({ status: 'not ready' }, 503, { 'retry-after': '5', 'cache-control': 'no-store' }),
+  )
+  app.get('/metrics', async context =>
+    context.text(await metrics.render(), 200, { 'content-type': 'text/plain; version=0.0.4' }),
+  )
+  for (const { routes } of channels) app.route('/', routes)
+  for (const room of deps) app.route('/', room)
+  app.notFound(() => toProblem(new Rejection('no_recipient', 'Nothing is here')))
+  app.onError(error => toProblem(error, log))
+  return app
+}
+
+/** Where an operation of A2A is told by path, any method may be one. */
+const operationPaths = /^(\/agents\/[^/]+)?\/a2a\/rest\//
+
+const changingMethods: ReadonlySet<string> = new Set(['POST', 'PUT', 'DELETE'])
+
+/** What makes us work: what changes something, and operations; documents are cheap, and the operator is at home. */
+function isCounted({ method, path }: Pick<HonoRequest, 'method' | 'path'>): boolean {
+  return (changingMethods.has(method) && !path.startsWith('/operator/')) || operationPaths.test(path)
+}
+
+function countHeaders(env: unknown): number {
+  const incoming = (env as { incoming?: { rawHeaders?: readonly string[] } } | undefined)?.incoming
+  return (incoming?.rawHeaders?.length ?? 0) / 2
+}

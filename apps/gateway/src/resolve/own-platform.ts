@@ -1,0 +1,34 @@
+import type { Channel } from '@postern/core'
+import type { Hono } from 'hono'
+import { handleHostOf } from '../config/handle-host.ts'
+import type { Config } from '../config/schema.ts'
+import { openLocalFetch } from '../platform/local-fetch.ts'
+import type { GatewayPlatform } from '../platform/platform.ts'
+import type { ResolvePlatform } from './view/platform.ts'
+
+export interface ResolveDeps {
+  readonly config: Config
+  readonly platform: GatewayPlatform
+  readonly channels: readonly Channel[]
+  readonly app: Pick<Hono, 'fetch'>
+}
+
+/** The way out that an address is looked at by. In dev mode nobody but ourselves could reach our own origin. */
+export function createResolvePlatform({ config, platform, channels, app }: ResolveDeps): ResolvePlatform {
+  const { fetch } = config.dev
+    ? openLocalFetch(platform, { app, origins: [config.origin, `https://${handleHostOf(config)}`] })
+    : platform
+  const ours = handleHostOf(config)
+  return {
+    fetch,
+    resolveDns: platform.resolveDns,
+    now: platform.now,
+    async dkimRecordsOf(domain) {
+      if (domain !== ours) return []
+      const keys = (await Promise.all(channels.map(channel => channel.publishedKeys()))).flat()
+      return keys.flatMap(({ dns, publicKey }) =>
+        dns?.name.endsWith(`._domainkey.${ours}`) && publicKey ? [{ name: dns.name, key: publicKey }] : [],
+      )
+    },
+  }
+}

@@ -1,0 +1,129 @@
+import type { Verdict } from '../../checks/finding.ts'
+import { failure, ok, warning } from '../../checks/finding.ts'
+import { knownExtensionUris } from '../../discovery/extensions.ts'
+import type { JsonObject } from '../view/fetched.ts'
+import { asList, asObject, asText, isHttps, quote } from '../view/fetched.ts'
+import type { PeerView } from '../view/peer.ts'
+import type { Row } from './row.ts'
+import { judgeAnswer } from './row.ts'
+
+const publish = 'Serve the agent card there, without a redirect.'
+const transports: ReadonlySet<unknown> = new Set(['https+json', 'https+sse', 'https+jsonrpc'])
+const schemes: ReadonlySet<unknown> = new Set(['none', 'oauth2', 'bearer-jwt'])
+const semver = /^\d+\.\d+\.\d+([-+].+)?$/
+
+type JudgeCard = (card: JsonObject, view: PeerView) => Verdict | undefined
+type JudgeA2a = (a2a: JsonObject) => Verdict | undefined
+
+const ofCard =
+  (judge: JudgeCard): Row['judge'] =>
+  view =>
+    view.card?.document && judge(view.card.document, view)
+const ofA2a = (judge: JudgeA2a): Row['judge'] => ofCard(({ a2a }) => judge(asObject(a2a) ?? {}))
+
+/** The Mentionable card, as the page of the specification has it (MN-1.4). */
+export const cardRows: readonly Row[] = [
+  { id: 'card.answer', section: '§1.4', judge: ({ card }) => card && judgeAnswer(card, 'the agent card', publish) },
+  { id: 'card.place', section: '§1.4', judge: ofCard(judgePlace) },
+  { id: 'card.type', section: '§1.4', judge: ofCard(judgeType) },
+  { id: 'card.address', section: '§1.4', judge: ofCard(judgeAddress) },
+  { id: 'card.protocol_version', section: '§1.4', judge: ofCard(judgeVersion) },
+  { id: 'card.names', section: '§1.4', judge: ofCard(judgeNames) },
+  { id: 'card.a2a', section: '§1.4', judge: ofCard(judgeSection) },
+  { id: 'card.endpoint', section: '§1.4', judge: ofA2a(judgeEndpoint) },
+  { id: 'card.transport', section: '§1.4', judge: ofA2a(judgeTransport) },
+  { id: 'card.extensions', section: '§1.4, §1.6', judge: ofA2a(judgeExtensions) },
+  { id: 'card.modes', section: '§1.4', judge: ofA2a(judgeModes) },
+  { id: 'card.auth', section: '§1.4', judge: ofA2a(judgeAuth) },
+]
+
+function judgePlace(_: JsonObject, { card, address }: PeerView): Verdict | undefined {
+  const path = card && URL.parse(card.url)?.pathname
+  if (path?.toLowerCase() === `/.well-known/agent-card/${encodeURIComponent(address.local)}`) return undefined
+  return warning(
+    `the card is at ${quote(path)}, not at /.well-known/agent-card/${address.local}`,
+    'Serve it at the well-known path too: some readers do not ask WebFinger.',
+  )
+}
+
+function judgeType(_: JsonObject, { card }: PeerView): Verdict | undefined {
+  if (card?.type === 'application/json') return undefined
+  return warning(`the content type of the card is ${quote(card?.type)}`, 'Serve it as application/json.')
+}
+
+function judgeAddress({ address }: JsonObject, { address: asked }: PeerView): Verdict {
+  const expected = `@${asked.local}@${asked.domain}`
+  return asText(address)?.toLowerCase() === expected
+    ? ok(`the card is of ${expected}`)
+    : failure(`the card is of ${quote(address)}, not of ${expected}`, `Set "address" to "${expected}".`)
+}
+
+function judgeVersion({ protocol_version: version }: JsonObject): Verdict {
+  return version === '0.1'
+    ? ok('protocol version 0.1')
+    : failure(`"protocol_version" is ${quote(version)}`, 'Set it to "0.1".')
+}
+
+function judgeNames({ name, version }: JsonObject): Verdict {
+  if (!asText(name)) return failure('the card has no "name"', 'Set "name" to what people call the agent.')
+  return semver.test(asText(version) ?? '')
+    ? ok(`it calls itself ${quote(name)}, version ${version}`)
+    : warning(`"version" is ${quote(version)}, which is no semantic version`, 'Write it as "1.0.0".')
+}
+
+function judgeSection({ a2a }: JsonObject): Verdict | undefined {
+  return asObject(a2a)
+    ? undefined
+    : failure('the card has no section "a2a"', 'Add it, with "endpoint" and "transport".')
+}
+
+function judgeEndpoint({ endpoint }: JsonObject): Verdict {
+  return isHttps(endpoint)
+    ? ok(`the endpoint is ${endpoint}`)
+    : failure(
+        `the endpoint is ${quote(endpoint)}, which is no https address`,
+        'Set "a2a.endpoint" to an https address.',
+      )
+}
+
+function judgeTransport({ transport }: JsonObject): Verdict {
+  return transports.has(transport)
+    ? ok(`the transport is ${transport}`)
+    : failure(`"a2a.transport" is ${quote(transport)}`, 'It is one of https+json, https+sse and https+jsonrpc.')
+}
+
+/** An unknown extension is no fault; one that cannot be named is. */
+function judgeExtensions({ capabilities }: JsonObject): Verdict {
+  const listed = asObject(capabilities)?.extensions
+  const uris = asList(listed).map(entry => asObject(entry)?.uri)
+  const wrong = uris.filter(uri => !isHttps(uri))
+  if ((listed !== undefined && !Array.isArray(listed)) || wrong.length > 0)
+    return failure(
+      `extensions without an absolute https "uri": ${wrong.map(quote).join(', ') || quote(listed)}`,
+      'Name each by its URI.',
+    )
+  const old = uris.filter(uri => String(uri).includes('mentionable.dev/spec/'))
+  if (old.length > 0)
+    return warning(`extensions by their old names: ${old.map(quote).join(', ')}`, 'Write /ns/ for /spec/.')
+  const unknown = uris.filter(uri => !knownExtensionUris.has(String(uri)))
+  const note = unknown.length > 0 ? `; not known here: ${unknown.map(quote).join(', ')}` : ''
+  return ok(`${uris.length} extensions${note}`)
+}
+
+function judgeModes({ skills, input_modes: input, output_modes: output }: JsonObject): Verdict {
+  const missing = Object.entries({ skills, input_modes: input, output_modes: output }).filter(
+    ([, list]) => !Array.isArray(list),
+  )
+  return missing.length === 0
+    ? ok('skills and modes are listed')
+    : warning(`no list: ${missing.map(([name]) => `"a2a.${name}"`).join(', ')}`, 'Add what is missing.')
+}
+
+function judgeAuth({ auth }: JsonObject): Verdict {
+  const { scheme, issuer, token_endpoint: tokens } = asObject(auth) ?? {}
+  if (!schemes.has(scheme))
+    return failure(`"a2a.auth.scheme" is ${quote(scheme)}`, 'It is one of none, bearer-jwt and oauth2.')
+  if (scheme === 'oauth2' && !(isHttps(issuer) && isHttps(tokens)))
+    return failure('callers are to use OAuth, but "issuer" or "token_endpoint" is no https address', 'Set both.')
+  return ok(scheme === 'none' ? 'callers need no proof of who they are' : `callers prove who they are: ${scheme}`)
+}

@@ -1,0 +1,61 @@
+import type { Verdict } from '../../checks/finding.ts'
+import { failure, ok, warning } from '../../checks/finding.ts'
+import { isKeyRecord, judgeDmarc, judgeMx, judgeSpf } from '../../checks/mail-dns.ts'
+import { quote } from '../view/fetched.ts'
+import type { MailView } from '../view/mail.ts'
+import type { Row } from './row.ts'
+
+const of =
+  (judge: (mail: MailView) => Verdict): Row['judge'] =>
+  ({ mail }) =>
+    mail && judge(mail)
+
+const unasked = (what: string) =>
+  warning(`DNS does not answer for ${what}`, 'Ask again later, or fix the name servers of the domain.')
+
+/** Where an answer by mail would go, and whether anybody would believe mail from there. */
+export const mailRows: readonly Row[] = [
+  {
+    id: 'mail.address',
+    section: '§1.3',
+    judge: ({ mail, address }) => {
+      if (!mail) return undefined
+      const own = `${address.local}@${address.domain}`
+      if (mail.address === undefined) return failure('the "mailto" link is no address', `Link to mailto:${own}.`)
+      return mail.address.toLowerCase() === own
+        ? ok(`mail goes to ${own}`)
+        : warning(`mail goes to ${quote(mail.address)}, not to ${own}`, 'Let mail and mentions share one address.')
+    },
+  },
+  {
+    id: 'mail.mx',
+    section: 'RFC 5321 §5.1',
+    judge: of(({ mx, domain, hasHost }) => (mx ? judgeMx(domain, mx, hasHost) : unasked(`the MX of ${domain}`))),
+  },
+  {
+    id: 'mail.spf',
+    section: 'RFC 7208',
+    judge: of(({ spf, domain }) => (spf ? judgeSpf(domain, spf) : unasked(`the SPF record of ${domain}`))),
+  },
+  {
+    id: 'mail.dmarc',
+    section: 'RFC 9989',
+    judge: of(({ dmarc, domain }) => (dmarc ? judgeDmarc(domain, dmarc) : unasked(`the DMARC record of ${domain}`))),
+  },
+  { id: 'mail.dkim', section: 'RFC 6376 §3.6', judge: of(judgeDkim) },
+]
+
+/** Selectors cannot be listed: of a stranger's domain it can only be told whether there are any (RFC 8020). */
+function judgeDkim({ dkim: { exists, records }, domain }: MailView): Verdict {
+  const missing = records.filter(({ texts, key }) => !texts.some(text => isKeyRecord(text, key)))
+  if (missing.length > 0)
+    return failure(
+      `not published as it should be: ${missing.map(({ name }) => name).join(', ')}`,
+      'Publish what "postern keys" prints.',
+    )
+  if (records.length > 0) return ok(`DKIM: ${records.map(({ name }) => name).join(', ')}`)
+  if (exists === undefined) return unasked(`_domainkey.${domain}`)
+  return exists
+    ? ok('DKIM keys are published; which of them signs only a message tells')
+    : warning(`${domain} has no DKIM key`, 'Sign mail, and publish the key under <selector>._domainkey.')
+}

@@ -1,0 +1,32 @@
+import type { Verdict } from '../../checks/finding.ts'
+import { failure, ok } from '../../checks/finding.ts'
+import type { Fetched } from '../view/fetched.ts'
+import type { PeerView } from '../view/peer.ts'
+
+/** One thing that can be right or wrong about how an address is found. */
+export interface Row {
+  readonly id: string
+  /** Of the Mentionable system, or of the standard that says so. */
+  readonly section: string
+  /** Undefined where it does not apply. Pure. */
+  judge(view: PeerView): Verdict | undefined
+}
+
+export interface ResolveFinding extends Verdict {
+  readonly id: string
+  readonly section: string
+}
+
+export function judgeAll(rows: readonly Row[], view: PeerView): readonly ResolveFinding[] {
+  return rows.flatMap(({ id, section, judge }) => {
+    const verdict = judge(view)
+    return verdict ? [{ id, section, ...verdict }] : []
+  })
+}
+
+/** Whether a document came at all; what is in it is for other rows. */
+export function judgeAnswer({ url, status, error, document }: Fetched, what: string, fix: string): Verdict {
+  if (error !== undefined) return failure(`${what} cannot be had: ${error}`, fix)
+  if (status !== 200) return failure(`${what} answers ${status} at ${url}`, fix)
+  return document ? ok(`${what} is at ${url}`) : failure(`${what} at ${url} is no JSON object`, fix)
+}

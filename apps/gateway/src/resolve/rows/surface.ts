@@ -1,0 +1,85 @@
+import { parseJsonText } from '@postern/core'
+import type { Verdict } from '../../checks/finding.ts'
+import { ok, warning } from '../../checks/finding.ts'
+import type { Fetched, JsonObject } from '../view/fetched.ts'
+import { asList, asObject, asText } from '../view/fetched.ts'
+import type { PeerView } from '../view/peer.ts'
+import { listDataBlocks } from './data-blocks.ts'
+import type { Row } from './row.ts'
+
+const describe = 'Describe it as a schema.org Organization with one ContactPoint for each agent (JSON-LD).'
+
+/** What browsers, search engines and widgets find (MN-1.5). */
+export const surfaceRows: readonly Row[] = [
+  { id: 'page.answer', section: '§1.3', judge: ({ page }) => page && judgePage(page) },
+  { id: 'page.json_ld', section: '§1.5', judge: judgePageData },
+  { id: 'directory.answer', section: '§1.5', judge: ({ directory }) => directory && judgeDirectory(directory) },
+  { id: 'directory.entry', section: '§1.5', judge: judgeDirectoryEntry },
+]
+
+function judgePage({ status, type, error, url }: Fetched): Verdict {
+  const fix = 'Serve a page for people there.'
+  if (error !== undefined || status !== 200) return warning(`the profile page cannot be had: ${error ?? status}`, fix)
+  return type === 'text/html' || type === 'application/xhtml+xml'
+    ? ok(`the profile page is ${url}`)
+    : warning(`the profile page is served as ${type ?? 'nothing'}`, fix)
+}
+
+/** Only for those who have an agent card: others are no agents of this system. */
+function judgePageData(view: PeerView): Verdict | undefined {
+  const { page, card } = view
+  if (page?.status !== 200 || !card) return undefined
+  const found = readDataBlocks(page.text ?? '')
+  return found.some(data => findContact(data, view))
+    ? ok('the profile page says the same to machines (JSON-LD)')
+    : warning('the profile page does not describe this agent to machines', describe)
+}
+
+function judgeDirectory({ status, error, document, url }: Fetched): Verdict {
+  if (document) return ok(`the directory is ${url}`)
+  return warning(
+    `there is no directory of agents: ${error ?? (status === 200 ? 'it is no JSON object' : status)}`,
+    describe,
+  )
+}
+
+function judgeDirectoryEntry(view: PeerView): Verdict | undefined {
+  const data = view.directory?.document
+  if (!data) return undefined
+  if (!asList(Array.isArray(data['@type']) ? data['@type'] : [data['@type']]).includes('Organization'))
+    return warning('the directory is no schema.org Organization', describe)
+  const entry = findContact(data, view)
+  if (!entry) return warning('the directory does not name this agent', describe)
+  return entry.contactType === 'AI assistant'
+    ? ok('the directory names this agent')
+    : warning('the directory does not call it an "AI assistant"', 'Set "contactType" so.')
+}
+
+function readDataBlocks(html: string): readonly JsonObject[] {
+  return listDataBlocks(html).flatMap(text => {
+    try {
+      const data: unknown = parseJsonText(text)
+      return asList(Array.isArray(data) ? data : [data])
+        .map(asObject)
+        .filter(each => each !== undefined)
+    } catch {
+      return []
+    }
+  })
+}
+
+/** The contact point of the agent, by its account, its mail or its card. */
+function findContact({ contactPoint }: JsonObject, { account, card, address }: PeerView): JsonObject | undefined {
+  const own = new Set([account, `${address.local}@${address.domain}`, card?.url])
+  const points = Array.isArray(contactPoint) ? contactPoint : [contactPoint]
+  return points
+    .map(asObject)
+    .find(point =>
+      [point?.url, point?.email, ...webFingersOf(point)].some(value => own.has(asText(value)?.replace(/^mailto:/, ''))),
+    )
+}
+
+/** The term is written whole, or by whatever prefix its context has. */
+function webFingersOf(point: JsonObject | undefined): readonly unknown[] {
+  return Object.entries(point ?? {}).flatMap(([term, value]) => (/[#:]webfinger$/.test(term) ? [value] : []))
+}

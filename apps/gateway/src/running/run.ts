@@ -1,0 +1,126 @@
+import { randomBytes } from 'node:crypto'
+import { resolve } from 'node:path'
+import type { Listening, Log } from '@postern/core'
+import type { Simulation } from '@postern/simulation'
+import { requireOperator } from '../commands/operator-token.ts'
+import { findUnsafeSettings } from '../config/production.ts'
+import type { ConfigFile } from '../config/read-config.ts'
+import { parseConfig, parseConfigFile } from '../config/read-config.ts'
+import type { Config } from '../config/schema.ts'
+import { addChatToken } from '../dev/chat-token.ts'
+import { devDefaults, simulatedDefaults } from '../dev/defaults.ts'
+import { fillAll } from '../dev/fill.ts'
+import type { MadeUpSecret } from '../dev/made-up-secrets.ts'
+import { makeUpSecrets, toFillings } from '../dev/made-up-secrets.ts'
+import { createSimulationRoutes, publishKeys } from '../dev/simulation.ts'
+import type { Gateway } from '../gateway.ts'
+import { openGateway } from '../gateway.ts'
+import { createLog } from '../observe/log.ts'
+import { keepOperatorToken, removeRunFile, writeRunFile } from '../platform/run-file.ts'
+
+export interface Running {
+  readonly gateway: Gateway
+  readonly config: Config
+  readonly listening: readonly Listening[]
+  /** Secrets that dev mode made up for this run. */
+  readonly madeUp?: readonly MadeUpSecret[]
+  stop(): Promise<void>
+}
+
+/** `postern dev`: unsafe switches allowed, and a simulated world for whatever the file leaves open. */
+export async function runDev(file: ConfigFile): Promise<Running> {
+  const madeUp = makeUpSecrets(file.missing)
+  const tree = fillAll(file.tree, [...toFillings(madeUp), ...devDefaults])
+  const { openSimulation } = await import('@postern/simulation')
+  const simulation = await openSimulation()
+  const intakeSecret = randomBytes(18).toString('base64url')
+  const { dns, loopback } = simulation.network
+  const simulated = simulatedDefaults(
+    { dns, loopback, submit: simulation.mail.submit, issuer: simulation.a2a.issuerConfig, intakeSecret },
+    String(tree.origin),
+  )
+  const config = parseConfig(fillAll(tree, simulated))
+  const running = await runGateway(config, file.baseDir, simulation).catch(async error => {
+    await simulation.close()
+    throw error
+  })
+  const [http] = running.listening
+  const smtp = running.listening.find(({ description }) => description.startsWith('SMTP'))
+  simulation.connectGateway({
+    origin: config.origin,
+    handleHost: config.handle_host,
+    port: http?.port ?? 0,
+    smtpPort: smtp?.port,
+    intakeSecret: config.email.intake?.secret,
+  })
+  void publishKeys(simulation, running.gateway)
+  return { ...running, madeUp }
+}
+
+/** `postern start`: exactly what the file says; refuses what is unsafe outside of dev mode. @throws AggregateError */
+export async function runProduction(file: ConfigFile): Promise<Running> {
+  const tree = file.tree.dev === true ? fillAll(file.tree, devDefaults) : file.tree
+  return runGateway(parseConfigFile({ ...file, tree }, findUnsafeSettings), file.baseDir)
+}
+
+async function runGateway(given: Config, baseDir: string, simulation?: Simulation): Promise<Running> {
+  const operatorToken = findOperatorToken(given, baseDir)
+  const config = addChatToken(given, operatorToken)
+  const directory = resolve(baseDir, config.data)
+  const log = createLog({ level: config.log.level, readable: config.dev && process.stdout.isTTY === true })
+  const extraRooms = simulation ? [createSimulationRoutes(simulation, requireOperator(operatorToken))] : []
+  const onUnusable = (error: Error) => {
+    process.stderr.write(`${error.message}\n`)
+    process.exitCode = 1
+    process.kill(process.pid, 'SIGTERM')
+  }
+  const gateway = await openGateway(config, { baseDir, log, operatorToken, onUnusable, extraRooms })
+  const isSimulating = simulation !== undefined
+  const listening = await openEndpoints(gateway, directory, isSimulating).catch(async error => {
+    // What is open would keep the process alive without a door.
+    await gateway.stop()
+    throw error
+  })
+  const stop = async () => {
+    removeRunFile(directory)
+    await gateway.stop()
+    await simulation?.close()
+  }
+  stopOnSignals(stop, log)
+  surviveStrays(log)
+  return { gateway, config, listening, stop }
+}
+
+async function openEndpoints(
+  gateway: Gateway,
+  directory: string,
+  isSimulating: boolean,
+): Promise<readonly Listening[]> {
+  const listening = await gateway.start()
+  writeRunFile(directory, { url: listening[0]?.description ?? '', pid: process.pid, isSimulating })
+  return listening
+}
+
+/** The configured token; in dev mode one that is made once and kept beside the data. */
+export function findOperatorToken(config: Pick<Config, 'operator_token' | 'data'>, baseDir: string): string {
+  return config.operator_token ?? keepOperatorToken(resolve(baseDir, config.data))
+}
+
+function stopOnSignals(stop: () => Promise<void>, log: Log): void {
+  let isStopping = false
+  const onSignal = async (signal: string) => {
+    if (isStopping) return
+    isStopping = true
+    log.info({ signal }, 'stopping')
+    const overdue = setTimeout(() => process.exit(1), 10_000)
+    await stop().catch(error => log.error({ err: error }, 'stopping failed'))
+    clearTimeout(overdue)
+    process.exit(process.exitCode ?? 0)
+  }
+  for (const signal of ['SIGINT', 'SIGTERM']) process.on(signal, () => void onSignal(signal))
+}
+
+/** A promise that an agent's module forgot must not take every other conversation down with it. */
+function surviveStrays(log: Log): void {
+  process.on('unhandledRejection', error => log.error({ err: error }, 'a promise was rejected that nobody waited for'))
+}

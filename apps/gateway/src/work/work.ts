@@ -1,0 +1,129 @@
+import { createA2aClient } from '@postern/a2a'
+import type { AgentDeps } from '@postern/agents'
+import type {
+  Channel,
+  ChannelName,
+  PeopleDeps,
+  PublisherDeps,
+  RequirementDeps,
+  RetryPolicy,
+  Store,
+  TurnContext,
+} from '@postern/core'
+import { bindLog, createBreaker, createPublisher, startWorker } from '@postern/core'
+import { readStoreNote } from '@postern/transcript'
+import { readMentionFanoutLimits } from '../config/loops.ts'
+import type { Config } from '../config/schema.ts'
+import type { AttachmentStore } from '../files/attachments.ts'
+import { createFileFetcher } from '../files/kept-files.ts'
+import type { GatewayPlatform } from '../platform/platform.ts'
+import { listConcurrency } from './queue-modes.ts'
+
+interface WorkDeps {
+  readonly config: Config
+  readonly store: Store
+  /** The name in our leases. */
+  readonly holder: string
+  readonly platform: GatewayPlatform
+  readonly agents: AgentDeps
+  readonly channels: readonly Channel[]
+  readonly attachments: AttachmentStore
+  readonly requirements: RequirementDeps
+  readonly people: PeopleDeps
+  readonly countUsage: NonNullable<TurnContext['countUsage']>
+}
+
+export interface Work {
+  /** Takes nothing new, finishes or gives back what runs. */
+  stop(graceMs: number): Promise<void>
+}
+
+/**
+ * How much runs at once. A host that hangs holds each of its eight deliveries for as long as a try may take, and strangers make up
+ * as many hosts as they like: there is room for sixty of them beside everybody else.
+ */
+export const slots = {
+  turnSlots: 128,
+  turnsPerAgent: 32,
+  deliverySlots: 512,
+  broadcastSlots: 64,
+  deliveriesPerHost: 8,
+  leaseMs: 60_000,
+} as const
+
+/** Answers, delivers, and lets agents speak of themselves. */
+export function startWork(gateway: WorkDeps): Work {
+  const { config, store, platform, agents } = gateway
+  const findChannel = createChannelFinder(gateway.channels)
+  const retry = retryPolicyOf(config)
+  const { origin } = config
+  const { call: callAgent } = createA2aClient({ config: config.a2a, platform, store, origin })
+  const { findRunning: findAgent } = agents
+  const fanout = readMentionFanoutLimits(config.limits.loop)
+  const { requirements, people, attachments, countUsage } = gateway
+  const fetchFile = createFileFetcher(config, { fetch: platform.fetch, now: platform.now })
+  const turnContext = {
+    store,
+    platform,
+    retry,
+    maxCrashes: 5,
+    findAgent,
+    findChannel,
+    callAgent,
+    fetchFile,
+    fanout,
+    requirements,
+    people,
+    countUsage,
+    readStoreNote,
+    ...attachments,
+  }
+  const sending = { store, platform, retry, breaker: createBreaker(platform), findChannel }
+  const worker = startWorker(turnContext, sending, platform, {
+    holder: gateway.holder,
+    ...slots,
+    turnsOf: listConcurrency(config.agents),
+  })
+  const stopping = new AbortController()
+  startAgents(gateway, stopping.signal)
+  return {
+    stop(graceMs) {
+      stopping.abort()
+      return worker.stop(graceMs)
+    },
+  }
+}
+
+function createChannelFinder(channels: readonly Channel[]): (name: ChannelName) => Channel | undefined {
+  const byName = new Map(channels.map(channel => [channel.name, channel]))
+  return name => byName.get(name)
+}
+
+function retryPolicyOf({ delivery }: Config): RetryPolicy {
+  return {
+    baseMs: delivery.retry_after * 1000,
+    capMs: 6 * 3_600_000,
+    giveUpAfterMs: delivery.give_up_after_hours * 3_600_000,
+  }
+}
+
+/** What acts of agents need, whoever asks for them. */
+export function openPublisherDeps(
+  parts: Pick<WorkDeps, 'store' | 'platform' | 'channels' | 'attachments'>,
+): PublisherDeps {
+  const { store, platform, channels, attachments } = parts
+  return { store, platform, findChannel: createChannelFinder(channels), storeFiles: attachments.storeFiles }
+}
+
+/** An agent that fails to begin still answers. */
+function startAgents(parts: WorkDeps, signal: AbortSignal): void {
+  const { platform, agents } = parts
+  const gateway = openPublisherDeps(parts)
+  for (const { name } of agents.list()) {
+    const agent = agents.findRunning(name)?.agent
+    const log = bindLog(platform.log, { agent: name })
+    const acting = { agent: name, address: `@${name}@${agents.domain}` }
+    const begin = async () => agent?.start?.(createPublisher({ acting, gateway, signal, log }))
+    begin().catch(error => log.error({ err: error }, 'agent failed to start'))
+  }
+}
