@@ -3,38 +3,31 @@ import type {
   Channel,
   ChannelContext,
   ChannelName,
-  Json,
   ObjectStore,
   OperatorApprovals,
   OperatorQuestions,
 } from '@postern/core'
-import { createSender, parseJsonText } from '@postern/core'
+import { createSender } from '@postern/core'
 import { createResponseSemaphore, readBody } from '@postern/http'
 import type { ScopeTable } from '@postern/http/tokens'
 import type { OwnerQuota, RecordStore } from '@postern/transcript'
-import { Hono } from 'hono'
+import type { Hono } from 'hono'
 import { createWebAttachments } from './attachments/attachment-store.ts'
-import { createAttachmentRoutes } from './attachments/routes.ts'
-import { boundTranscript } from './bounded-transcript.ts'
 import type { WebConfig } from './config.ts'
-import { answerCors } from './cors.ts'
-import { createSessionRoutes } from './dialects/session-routes.ts'
-import { createStoreRoutes } from './dialects/store-routes.ts'
-import { createOperatorRunRoutes } from './operator/routes.ts'
-import { createOwnerReader } from './owner.ts'
-import { createRememberedRoutes } from './remembered-routes.ts'
-import { createRunRoutes } from './runs/routes.ts'
-import { createThreadRoutes } from './thread-routes.ts'
-import type { BoundTranscript, RecordDeps, WebDeps } from './web-deps.ts'
-import { refuseWrongMethods } from './wrong-method.ts'
+import { deliverRun } from './deliver.ts'
+import type { BoundTranscript, RecordDeps, WebDeps } from './deps.ts'
+import { boundTranscript } from './history/bounded-transcript.ts'
+import { addressRun, describeResponse, renderResponse } from './render.ts'
+import { createWebRoutes } from './routes.ts'
+import { createVerifyOwner } from './verify.ts'
 
 export { admitsMedia, detectMedia, findServedType } from './attachments/media-kind.ts'
+export { formatPlace, parseSignedUrl } from './attachments/signed-url.ts'
 export type { WebConfig } from './config.ts'
 export { webConfigSchema } from './config.ts'
-export { findWebThread } from './history.ts'
+export type { BoundTranscript } from './deps.ts'
+export { findWebThread } from './history/web-thread.ts'
 export { openS3Bytes } from './s3/open-s3.ts'
-export { formatPlace, parseSignedUrl } from './signed-url.ts'
-export type { BoundTranscript } from './web-deps.ts'
 
 /** What the web needs beside the gateway: conversations as they are read back, and people's files. */
 interface WebStores {
@@ -90,7 +83,7 @@ export async function openWeb(
     findChannel,
     isLinking,
     scopes,
-    readOwner: createOwnerReader(config, { ...gateway, scopes }),
+    verifyOwner: createVerifyOwner(config, { ...gateway, scopes }),
     responseSemaphore: createResponseSemaphore(atOnce),
     attachments: createWebAttachments({ config, gateway, objects, key: Buffer.from(secret, 'base64') }),
     openBody: async (request: Request, maxBytes: number) => {
@@ -98,28 +91,13 @@ export async function openWeb(
       return new Request(request.url, { method: 'POST', headers: request.headers, body: new Uint8Array(body) })
     },
   }
-  const routes = new Hono()
-  if (config.enabled) {
-    for (const path of ['/api/v1/*', '/v1/*', '/storage/v1/*']) routes.use(path, answerCors(config.origins))
-    routes.route('/', createRunRoutes(deps))
-    routes.route('/', createAttachmentRoutes(deps))
-    routes.route('/', createStoreRoutes(deps))
-    routes.route('/', createSessionRoutes(deps))
-    routes.route('/', createThreadRoutes(deps))
-    routes.route('/', createRememberedRoutes(deps))
-    if (approvals) routes.route('/', createOperatorRunRoutes({ ...deps, approvals, questions, isOperatorToken }))
-    refuseWrongMethods(routes)
-  }
+  const routes = createWebRoutes(deps, approvals && { approvals, questions, isOperatorToken })
   const sender = createSender({
     name: 'web',
-    // Whoever runs it reads it: committed means sent.
-    address: ({ turn }) => ({
-      deliveries: [{ to: `run:${runOf(turn.target)}`, target: turn.target, pulled: true }],
-      aliases: [],
-    }),
-    render: delivery => delivery.response ?? null,
-    describe: response => parseJsonText(JSON.stringify(response)) as Json,
-    deliver: async () => ({ note: 'kept for the client to read' }),
+    address: addressRun,
+    render: renderResponse,
+    describe: describeResponse,
+    deliver: deliverRun,
   })
   return {
     ...sender,
@@ -133,8 +111,4 @@ export async function openWeb(
 
 function quotaOf({ limits }: WebConfig): OwnerQuota {
   return { threads: limits.threads_per_owner, entries: limits.entries_per_owner, bytes: limits.bytes_per_owner }
-}
-
-function runOf(target: unknown): string {
-  return String((target as { readonly run?: unknown } | null)?.run ?? '')
 }

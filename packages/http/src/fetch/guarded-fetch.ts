@@ -37,7 +37,7 @@ export function createGuardedFetch(options: GuardedFetchOptions): GuardedFetch &
   close(): void
 } {
   const guard = createUrlGuard(options)
-  const wiring = createConnectionPool({ lookup: options.lookup, now: options.now, maxSockets: perHost.width })
+  const connections = createConnectionPool({ lookup: options.lookup, now: options.now, maxSockets: perHost.width })
   const semaphore = createKeyedSemaphore(perHost)
 
   async function guardedFetch(url: string, request: FetchRequest = {}): Promise<FetchAnswer> {
@@ -45,7 +45,7 @@ export function createGuardedFetch(options: GuardedFetchOptions): GuardedFetch &
     const first = guard(url)
     const { signal, clear } = openDeadline(request.timeoutMs ?? defaults.timeoutMs, request.signal)
     const run = (route: Route, hop: ExchangeRequest) =>
-      semaphore.pass(route.url.host, signal, () => runExchange(route, hop, wiring.choose(route), signal))
+      semaphore.pass(route.url.host, signal, () => runExchange(route, hop, connections.choose(route), signal))
     const redirects = changingMethods.has(planned.method) ? 0 : (request.redirects ?? defaults.redirects)
     try {
       return await followRedirects(first, planned, { redirects, guard, run })
@@ -54,12 +54,12 @@ export function createGuardedFetch(options: GuardedFetchOptions): GuardedFetch &
     }
   }
 
-  const streams = createOpenStream({ guard, wiring, userAgent: options.userAgent })
+  const streams = createOpenStream({ guard, connections, userAgent: options.userAgent })
   return Object.assign(guardedFetch, {
     openStream: streams.open,
     close() {
       streams.close()
-      wiring.close()
+      connections.close()
     },
   })
 }

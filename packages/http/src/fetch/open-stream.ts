@@ -17,12 +17,12 @@ const perHost = 32
 
 interface StreamDeps {
   readonly guard: UrlGuard
-  readonly wiring: ConnectionPool
+  readonly connections: ConnectionPool
   readonly userAgent: string
 }
 
 /** Opens streams by the same checked routes and pinned look-ups as the guarded fetch, each on a socket of its own. */
-export function createOpenStream({ guard, wiring, userAgent }: StreamDeps): { open: OpenStream; close(): void } {
+export function createOpenStream({ guard, connections, userAgent }: StreamDeps): { open: OpenStream; close(): void } {
   const countOf = new Map<string, number>()
   const closing = new AbortController()
 
@@ -47,7 +47,7 @@ export function createOpenStream({ guard, wiring, userAgent }: StreamDeps): { op
       const leave = enter(route.url.host)
       const signal = AbortSignal.any([closing.signal, ...(request.signal ? [request.signal] : [])])
       try {
-        const incoming = await startStream(route, planned, { wiring, signal, request })
+        const incoming = await startStream(route, planned, { connections, signal, request })
         return toStreamAnswer(incoming, { ...defaults, ...request, signal, leave })
       } catch (error) {
         leave()
@@ -72,7 +72,7 @@ function planStream(
 }
 
 interface StreamStart {
-  readonly wiring: ConnectionPool
+  readonly connections: ConnectionPool
   readonly signal: AbortSignal
   readonly request: StreamRequest
 }
@@ -81,11 +81,11 @@ interface StreamStart {
 async function startStream(
   route: Route,
   planned: ExchangeRequest,
-  { wiring, signal, request }: StreamStart,
+  { connections, signal, request }: StreamStart,
 ): Promise<IncomingMessage> {
   const deadline = openDeadline(request.timeoutMs ?? defaults.timeoutMs, signal)
   // A stream would hold a pooled socket for as long as it lasts.
-  const options = { ...toRequestOptions(route, planned, wiring.choose(route)), agent: false as const }
+  const options = { ...toRequestOptions(route, planned, connections.choose(route)), agent: false as const }
   try {
     return await new Promise<IncomingMessage>((resolve, reject) => {
       const outgoing = startRequest(route, options)

@@ -1,9 +1,9 @@
 import type { ChannelContext, ObjectStore, StoredObject } from '@postern/core'
 import { Rejection, randomHex } from '@postern/core'
 import type { WebConfig } from '../config.ts'
-import type { ObjectPlace, UrlSigner } from '../signed-url.ts'
-import { createUrlSigner, holdsToken, parseSignedUrl } from '../signed-url.ts'
 import { admitsMedia, detectMedia } from './media-kind.ts'
+import type { ObjectPlace, UrlSigner } from './signed-url.ts'
+import { createUrlSigner, holdsToken, parseSignedUrl } from './signed-url.ts'
 
 /** Objects of a foreign project are kept under its buckets' names behind this. */
 const foreignPrefix = 'supabase.'
@@ -17,7 +17,7 @@ export interface Upload {
 }
 
 /** Attachments of people: each is its owner's alone. */
-export interface AttachmentStore {
+export interface WebAttachments {
   readonly signer: UrlSigner
   /** @throws Rejection too_large, unsupported */
   store(upload: Upload): Promise<StoredObject>
@@ -39,7 +39,7 @@ interface WebAttachmentDeps {
   readonly key: Uint8Array
 }
 
-export function createWebAttachments({ config, gateway, objects, key }: WebAttachmentDeps): AttachmentStore {
+export function createWebAttachments({ config, gateway, objects, key }: WebAttachmentDeps): WebAttachments {
   const { platform, agents } = gateway
   const { attachments, supabase } = config
   const { now } = platform

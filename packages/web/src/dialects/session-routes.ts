@@ -3,10 +3,10 @@ import type { Session, SessionPrincipal, SessionStore } from '@postern/transcrip
 import { checkSessionOwner, createSessionStore } from '@postern/transcript'
 import type { Context } from 'hono'
 import { Hono } from 'hono'
-import type { WebOwner } from '../owner.ts'
-import { isMap } from '../runs/read-run-input.ts'
-import type { WebDeps } from '../web-deps.ts'
-import { answerOwner, readNumber, readObject, readText } from './answer.ts'
+import type { WebDeps } from '../deps.ts'
+import { answerOwner, readJsonBody, readNumberQuery, readTextMember } from '../endpoint/answer-owner.ts'
+import { isMap } from '../endpoint/is-map.ts'
+import type { WebOwner } from '../speaker.ts'
 import { projectSession } from './project-session.ts'
 
 /** Bytes; it is in every answer that has the session. */
@@ -70,8 +70,8 @@ export function createSessionRoutes(deps: WebDeps): Hono {
         if (body.messages.length > most) {
           throw new Rejection('too_large', `Cannot update session: more than ${most} messages`)
         }
-        const [provider, model, token] = ['provider', 'model', 'token'].map(name => readText(body, name))
-        const provider_response_id = readText(body, 'provider_response_id')
+        const [provider, model, token] = ['provider', 'model', 'token'].map(name => readTextMember(body, name))
+        const provider_response_id = readTextMember(body, 'provider_response_id')
         const change = { messages: body.messages, provider, model, provider_response_id, token }
         return sessions.update(principal, id, { ...change, metadata: readMetadata(body) })
       }),
@@ -79,7 +79,7 @@ export function createSessionRoutes(deps: WebDeps): Hono {
     .put(
       `${base}/:id/title`,
       answer(async (c, { principal, id }) => {
-        const title = readText(await readBody(c, principal, deps), 'title') ?? ''
+        const title = readTextMember(await readBody(c, principal, deps), 'title') ?? ''
         return (await sessions.updateTitle(principal, id, title)) ? { title } : undefined
       }),
     )
@@ -134,8 +134,8 @@ function principalOf({ owner, subject }: WebOwner): SessionPrincipal {
 }
 
 async function readBody(c: Context, principal: SessionPrincipal, deps: WebDeps): Promise<Record<string, unknown>> {
-  const body = await readObject(c, deps)
-  const [owner_type, owner_key] = [readText(body, 'owner_type'), readText(body, 'owner_key')]
+  const body = await readJsonBody(c, deps)
+  const [owner_type, owner_key] = [readTextMember(body, 'owner_type'), readTextMember(body, 'owner_key')]
   checkSessionOwner(principal, { owner_type, owner_key })
   return body
 }
@@ -144,7 +144,7 @@ function readWanted(body: Record<string, unknown>) {
   const names = ['agent_slug', 'context', 'title', 'token_id', 'expires_at'] as const
   const texts = Object.fromEntries(
     names.flatMap(name => {
-      const text = readText(body, name)
+      const text = readTextMember(body, name)
       return text === undefined ? [] : [[name, text]]
     }),
   )
@@ -166,9 +166,15 @@ function readMetadata({ metadata }: Record<string, unknown>) {
 function readFilter(c: Context) {
   const [agent_slug, context] = [c.req.query('agent_slug'), c.req.query('context')]
   const include_messages = c.req.query('include_messages') === 'true'
-  return { limit: readNumber(c, 'limit'), offset: readNumber(c, 'offset'), agent_slug, context, include_messages }
+  return {
+    limit: readNumberQuery(c, 'limit'),
+    offset: readNumberQuery(c, 'offset'),
+    agent_slug,
+    context,
+    include_messages,
+  }
 }
 
 function readSearch(c: Context) {
-  return { seconds: readNumber(c, 'seconds'), context: c.req.query('context'), token_id: c.req.query('token_id') }
+  return { seconds: readNumberQuery(c, 'seconds'), context: c.req.query('context'), token_id: c.req.query('token_id') }
 }

@@ -3,10 +3,10 @@ import type { EntryRange, MessageStore, StoreMessageType, TeamViewOptions, Threa
 import { createTranscriptMessageStore, isMessageType, messageTypeNames, messageTypes } from '@postern/transcript'
 import type { Context } from 'hono'
 import { Hono } from 'hono'
-import type { WebOwner } from '../owner.ts'
-import type { WebDeps } from '../web-deps.ts'
-import { maxRead } from '../web-deps.ts'
-import { answerOwner, readNumber, readObject, readText } from './answer.ts'
+import type { WebDeps } from '../deps.ts'
+import { maxRead } from '../deps.ts'
+import { answerOwner, readJsonBody, readNumberQuery, readTextMember } from '../endpoint/answer-owner.ts'
+import type { WebOwner } from '../speaker.ts'
 
 /** As many messages may be added at once. */
 const mostAdded = 500
@@ -48,7 +48,7 @@ export function createStoreRoutes(deps: WebDeps): Hono {
     .post(
       `${base}/messages`,
       answerOwner(deps, async (c, owner) => {
-        const body = await readObject(c, deps)
+        const body = await readJsonBody(c, deps)
         const { messages } = body
         if (!Array.isArray(messages)) throw new Rejection('malformed', 'Cannot store messages: "messages" is no list')
         if (messages.length > mostAdded) {
@@ -57,7 +57,7 @@ export function createStoreRoutes(deps: WebDeps): Hono {
         const added = await openStore(deps, owner, { max_bytes: maxRead }).add(
           locationOf(c),
           messages,
-          readText(body, 'agent_key'),
+          readTextMember(body, 'agent_key'),
         )
         return { messages: added }
       }),
@@ -89,7 +89,7 @@ function locationOf(c: Context): string {
 }
 
 function readCut(c: Context): { readonly limit?: number | undefined; readonly tail?: number | undefined } {
-  return { limit: readNumber(c, 'limit'), tail: readNumber(c, 'tail') }
+  return { limit: readNumberQuery(c, 'limit'), tail: readNumberQuery(c, 'tail') }
 }
 
 function readScope(limit_scope: string | undefined): Pick<TeamViewOptions, 'limit_scope'> {

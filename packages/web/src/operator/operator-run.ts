@@ -1,4 +1,4 @@
-import type { ResumeEntry, RunAgentInput } from '@ag-ui/core'
+import type { ResumeEntry } from '@ag-ui/core'
 import type {
   Json,
   OperatorApproval,
@@ -8,18 +8,11 @@ import type {
   WaitingQuestion,
 } from '@postern/core'
 import { describeObjection, isoTime, Rejection, readRemember } from '@postern/core'
-import { isMap } from '../runs/read-run-input.ts'
-import { answerQuestion, isQuestionId, listQuestions } from './questions.ts'
-import type { WebOperator } from './read-operator.ts'
+import { isMap } from '../endpoint/is-map.ts'
+import type { OperatorRun } from './asked-operator-run.ts'
+import { answerWaitingQuestion, isQuestionId, listQuestions } from './questions.ts'
 import { requirementOfMessage } from './show-approval.ts'
-
-/** A run of an operator, before anything is decided. */
-export interface OperatorRun {
-  readonly operator: WebOperator
-  /** Only what waits for this agent. */
-  readonly agent?: string | undefined
-  readonly input: RunAgentInput
-}
+import type { WebOperator } from './verify-operator.ts'
 
 /** A call that was decided in this run, and the turn that follows from it. */
 export interface DecidedApproval {
@@ -70,7 +63,9 @@ export async function startOperatorRun(run: OperatorRun, waits: OperatorWaits): 
   let answered = 0
   for (const entry of resume) {
     const isQuestion = isQuestionId(entry.interruptId)
-    const outcome = isQuestion ? await answerQuestion(entry, run, questions) : await decideOne(entry, run, approvals)
+    const outcome = isQuestion
+      ? await answerWaitingQuestion(entry, run, questions)
+      : await decideOne(entry, run, approvals)
     if (typeof outcome === 'string') warnings.push(outcome)
     else if (outcome === true) answered += 1
     else decided.push(outcome)

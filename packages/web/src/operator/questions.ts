@@ -1,7 +1,7 @@
 import type { Interrupt, ResumeEntry } from '@ag-ui/core'
 import type { OperatorQuestions, WaitingQuestion } from '@postern/core'
-import { isMap } from '../runs/read-run-input.ts'
-import type { OperatorRun } from './operator-run.ts'
+import { isMap } from '../endpoint/is-map.ts'
+import type { OperatorRun } from './asked-operator-run.ts'
 
 const threadOfOne = /^question:([0-9a-f]{16})$/
 const threadOfOther = /^approval:/
@@ -24,7 +24,7 @@ export function isQuestionId(id: string): boolean {
 }
 
 /** True when it was answered; else why not. */
-export async function answerQuestion(
+export async function answerWaitingQuestion(
   { interruptId, status, payload }: ResumeEntry,
   { agent }: OperatorRun,
   questions: OperatorQuestions,

@@ -1,18 +1,19 @@
 import { parseBoundedJson, sseHeaders, toProblem } from '@postern/http'
 import type { Context } from 'hono'
 import { Hono } from 'hono'
-import { RunRepeated } from '../runs/admit-run.ts'
-import { createOpenRuns } from '../runs/open-runs.ts'
-import { readRunInput } from '../runs/read-run-input.ts'
-import { acceptsStream, answerRepeated } from '../runs/routes.ts'
-import { findAgentName } from '../runs/start-run.ts'
-import type { WebDeps } from '../web-deps.ts'
-import type { OperatorRun, OperatorWaits } from './operator-run.ts'
+import type { WebDeps } from '../deps.ts'
+import { readAddressedAgent } from '../endpoint/agent-name.ts'
+import { createOpenRuns } from '../endpoint/open-runs.ts'
+import { acceptsStream, answerRepeated } from '../endpoint/run-answers.ts'
+import { RunRepeated } from '../input/asked-run.ts'
+import { readRunInput } from '../input/read-run-input.ts'
+import type { OperatorRun } from './asked-operator-run.ts'
+import type { OperatorWaits } from './operator-run.ts'
 import { startOperatorRun } from './operator-run.ts'
-import { createOperatorReader } from './read-operator.ts'
 import { streamOperatorRun } from './stream-operator-run.ts'
+import { createVerifyOperator } from './verify-operator.ts'
 
-export interface OperatorDeps extends WebDeps, OperatorWaits {
+export interface OperatorRunDeps extends WebDeps, OperatorWaits {
   isOperatorToken(authorization: string): boolean
 }
 
@@ -20,14 +21,14 @@ export interface OperatorDeps extends WebDeps, OperatorWaits {
 const rememberedMs = 24 * 3_600_000
 
 /** Where operators see what waits for them, and decide: AG-UI runs of their own. */
-export function createOperatorRunRoutes(deps: OperatorDeps): Hono {
-  const { gateway, config, readOwner, isOperatorToken } = deps
-  const readOperator = createOperatorReader({ config, readOwner, origin: gateway.agents.origin, isOperatorToken })
+export function createOperatorRunRoutes(deps: OperatorRunDeps): Hono {
+  const { gateway, config, verifyOwner, isOperatorToken } = deps
+  const verifyOperator = createVerifyOperator({ config, verifyOwner, origin: gateway.agents.origin, isOperatorToken })
   const open = createOpenRuns(config.limits.runs_per_owner)
 
   async function openRun(c: Context, operator: OperatorRun['operator'], leave: () => void): Promise<Response> {
     const named = c.req.param('agent')
-    const agent = named === undefined ? undefined : findAgentName(named, deps)
+    const agent = named === undefined ? undefined : readAddressedAgent(named, deps)
     const request = await deps.openBody(c.req.raw, config.limits.run_bytes)
     const document = parseBoundedJson(new Uint8Array(await request.arrayBuffer()), { what: 'run' })
     const { input, warnings } = readRunInput(document)
@@ -40,7 +41,7 @@ export function createOperatorRunRoutes(deps: OperatorDeps): Hono {
   }
 
   async function answerRun(c: Context): Promise<Response> {
-    const operator = await readOperator(c.req.raw)
+    const operator = await verifyOperator(c.req.raw)
     if (!acceptsStream(c.req.header('accept'))) return new Response(null, { status: 406 })
     const leave = open.enter(operator.owner)
     try {

@@ -1,7 +1,7 @@
 import type { Interrupt } from '@ag-ui/core'
 import type { ApprovalCall, OperatorApproval, Policy } from '@postern/core'
 import { isoTime, readApproval, writeVisibleJson } from '@postern/core'
-import { describeReach } from '../runs/interrupts.ts'
+import { describeReach } from '../requirements/interrupts.ts'
 
 const prefix = 'approval-'
 

@@ -1,23 +1,19 @@
 import type { Admitted, Inbound, Json } from '@postern/core'
 import { Rejection, receive } from '@postern/core'
-import type { Conversation } from '../conversation.ts'
-import type { WebDeps } from '../web-deps.ts'
+import type { WebDeps } from '../deps.ts'
+import type { Conversation } from '../history/conversation.ts'
+import type { AskedRun } from '../input/asked-run.ts'
+import { RunRepeated } from '../input/asked-run.ts'
+import type { ReadContent } from '../input/read-parts.ts'
+import type { RunNews } from '../input/reconcile.ts'
+import type { ProvenRun } from '../normalize.ts'
+import { normalizeRun } from '../normalize.ts'
 import type { Watched } from './follow-turn.ts'
-import type { ProvenRun } from './normalize.ts'
-import { normalizeRun } from './normalize.ts'
-import type { ReadParts } from './read-parts.ts'
-import type { RunNews } from './reconcile.ts'
-import type { AskedRun } from './start-run.ts'
-
-/** The run's id names a run that there was already: nothing is run again. */
-export class RunRepeated extends Error {
-  override readonly name = 'RunRepeated'
-}
 
 interface SaidRun {
   readonly asked: AskedRun
   readonly news: RunNews
-  readonly content: ReadParts
+  readonly content: ReadContent
   /** Where it is part of a conversation that began elsewhere. */
   readonly joined: Conversation['joined']
 }

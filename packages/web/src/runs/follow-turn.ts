@@ -1,6 +1,6 @@
 import type { NormalizedResponse, NoteNotice, Part, PartialResponse, Platform, StageNotice, Store } from '@postern/core'
 import { isTurnNews } from '@postern/core'
-import type { Behind } from './run-events.ts'
+import type { Behind } from '../events/run-events.ts'
 
 /** A turn whose answer somebody watches. */
 export interface Watched {

@@ -2,16 +2,18 @@ import { Rejection } from '@postern/core'
 import { parseBoundedJson, peerAddress, sseHeaders, toProblem } from '@postern/http'
 import type { Context } from 'hono'
 import { Hono } from 'hono'
-import { answerOwner } from '../dialects/answer.ts'
-import { readHistory } from '../history-route.ts'
-import { readThreads } from '../threads-route.ts'
-import type { WebDeps } from '../web-deps.ts'
-import { RunRepeated } from './admit-run.ts'
-import type { OpenRuns } from './open-runs.ts'
-import { createOpenRuns } from './open-runs.ts'
-import { readRunInput } from './read-run-input.ts'
-import type { AskedRun } from './start-run.ts'
-import { findAgentName, startRun } from './start-run.ts'
+import type { WebDeps } from '../deps.ts'
+import { readAddressedAgent } from '../endpoint/agent-name.ts'
+import { answerOwner } from '../endpoint/answer-owner.ts'
+import type { OpenRuns } from '../endpoint/open-runs.ts'
+import { createOpenRuns } from '../endpoint/open-runs.ts'
+import { acceptsStream, answerRepeated } from '../endpoint/run-answers.ts'
+import { readThreads } from '../history/list-threads.ts'
+import { readHistory } from '../history/read-history.ts'
+import type { AskedRun } from '../input/asked-run.ts'
+import { RunRepeated } from '../input/asked-run.ts'
+import { readRunInput } from '../input/read-run-input.ts'
+import { startRun } from './start-run.ts'
 import { streamRun } from './stream-run.ts'
 
 /** Runs, what stops them, and what was said (AG-UI 1.0). */
@@ -40,8 +42,8 @@ export function createRunRoutes(deps: WebDeps): Hono {
 }
 
 async function answerRun(c: Context, deps: WebDeps, open: OpenRuns): Promise<Response> {
-  const owner = await deps.readOwner(c.req.raw)
-  const agent = findAgentName(c.req.param('agent'), deps)
+  const owner = await deps.verifyOwner(c.req.raw)
+  const agent = readAddressedAgent(c.req.param('agent'), deps)
   if (!acceptsStream(c.req.header('accept'))) return new Response(null, { status: 406 })
   // Before its body comes: many who send slowly would fill the memory.
   const leave = open.enter(owner.owner)
@@ -59,24 +61,9 @@ async function answerRun(c: Context, deps: WebDeps, open: OpenRuns): Promise<Res
   }
 }
 
-/** Server-sent events are always to be had. */
-export function acceptsStream(accept = ''): boolean {
-  return accept === '' || /text\/event-stream|text\/\*|\*\/\*|application\/json/i.test(accept)
-}
-
-export function answerRepeated(): Response {
-  const problem = {
-    title: 'Conflict',
-    status: 409,
-    code: 'run_repeated',
-    detail: 'Cannot run: this run was started already',
-  }
-  return new Response(JSON.stringify(problem), { status: 409, headers: { 'content-type': 'application/problem+json' } })
-}
-
 /** The run ends as cancelled; an answer that comes later is thrown away. */
-async function answerCancel(c: Context, { readOwner, gateway }: WebDeps): Promise<Response> {
-  const { owner } = await readOwner(c.req.raw, 'cancel')
+async function answerCancel(c: Context, { verifyOwner, gateway }: WebDeps): Promise<Response> {
+  const { owner } = await verifyOwner(c.req.raw, 'cancel')
   const key = { owner, id: c.req.param('run') ?? '' }
   if (!(await gateway.store.findTask(key))) throw new Rejection('no_recipient', 'Cannot cancel: there is no such run')
   return c.json({ cancelled: await gateway.store.cancelTask(key) })

@@ -1,31 +1,21 @@
-import type { Interrupt, RunAgentInput, ToolMessage } from '@ag-ui/core'
+import type { Interrupt, ToolMessage } from '@ag-ui/core'
 import { Rejection } from '@postern/core'
 import type { AguiPart, TranscriptEntry } from '@postern/transcript'
 import { readAguiParts } from '@postern/transcript'
-import { findConversation } from '../conversation.ts'
-import { isAsked, showHistory } from '../history.ts'
-import type { WebOwner } from '../owner.ts'
-import type { WebDeps } from '../web-deps.ts'
-import { maxRead } from '../web-deps.ts'
-import { admitRun, RunRepeated } from './admit-run.ts'
-import type { ChatState } from './chat-state.ts'
-import { addLinks, showsInterrupts } from './decision-links.ts'
+import type { WebDeps } from '../deps.ts'
+import type { ChatState } from '../events/chat-state.ts'
+import { findWebConversation } from '../history/conversation.ts'
+import { isAsked, showHistory } from '../history/show-history.ts'
+import type { AskedRun } from '../input/asked-run.ts'
+import type { ReadContent } from '../input/read-parts.ts'
+import { countFiles, readContentParts } from '../input/read-parts.ts'
+import type { RunNews } from '../input/reconcile.ts'
+import { addLinks, showsInterrupts } from '../requirements/decision-links.ts'
+import { listOpenInterrupts } from '../requirements/interrupts.ts'
+import { resolveRun } from '../resolve.ts'
+import { admitRun } from './admit-run.ts'
 import type { Watched } from './follow-turn.ts'
-import { listOpenInterrupts } from './interrupts.ts'
-import type { ReadParts } from './read-parts.ts'
-import { countFiles, readContentParts } from './read-parts.ts'
-import type { RunNews } from './reconcile.ts'
-import { reconcileRun } from './reconcile.ts'
 import { decideInterrupts } from './resume.ts'
-
-/** A run that was asked for, before anything is stored of it. */
-export interface AskedRun {
-  readonly owner: WebOwner
-  readonly agent: string
-  readonly input: RunAgentInput
-  readonly document: unknown
-  readonly from: string
-}
 
 /** What a run begins with. */
 export interface StartedRun {
@@ -42,22 +32,12 @@ export interface StartedRun {
   readonly isAsking: boolean
 }
 
-/** Entries that a client's copy is held against. */
-const recentEntries = 400
-
 /**
  * Holds a run against what is stored and makes what is new of it durable. @throws Rejection, Unavailable, RunRepeated
  */
 export async function startRun(asked: AskedRun, deps: WebDeps): Promise<StartedRun> {
-  const { owner, agent, input } = asked
-  const { store } = deps.gateway
-  if (await store.findTask({ owner: owner.owner, id: input.runId })) throw new RunRepeated()
-  const found = await findConversation({ owner, agent, threadId: input.threadId }, deps)
-  const range = { tail: recentEntries, max_bytes: maxRead }
-  const recent = found ? await deps.transcript.read(found.thread, range) : []
-  // What the gateway answers itself asks nothing and shows nothing of an agent.
-  const spoken = recent.filter(({ stage }) => stage !== 'gateway')
-  const news = reconcileRun(input, recent)
+  const { owner } = asked
+  const { found, recent, spoken, news } = await resolveRun(asked, deps)
   const decided = await decideInterrupts(news.resume, asked, { deps, recent: spoken })
   const isAnswered = news.said.length > 0 || decided.answers.length > 0
   const isJoined = found?.joined !== undefined
@@ -84,7 +64,7 @@ export async function startRun(asked: AskedRun, deps: WebDeps): Promise<StartedR
 
 /** A chat counts from its first word on; who follows the run must not come late for that, or he hears the answer only at its end. */
 function countChat({ owner, agent, input: { threadId } }: AskedRun, deps: WebDeps): void {
-  findConversation({ owner, agent, threadId }, deps).catch(error => {
+  findWebConversation({ owner, agent, threadId }, deps).catch(error => {
     deps.gateway.platform.log.warn({ err: error }, 'a new chat is not counted until it is read')
   })
 }
@@ -130,13 +110,13 @@ async function readNews(
   answers: readonly string[],
   { owner, input }: AskedRun,
   { attachments, config }: WebDeps,
-): Promise<ReadParts> {
+): Promise<ReadContent> {
   const place = { owner: owner.owner, threadId: input.threadId, runId: input.runId }
   const most = config.limits.files_per_run
   if (countFiles(said.map(({ content }) => content)) > most) {
     throw new Rejection('too_large', `Cannot run: more than ${most} files`)
   }
-  const read: ReadParts[] = []
+  const read: ReadContent[] = []
   for (const { content } of said) read.push(await readContentParts(content, place, attachments))
   const results = toolResults.map(({ call, content, error }) => ({
     kind: 'tool_call' as const,
@@ -158,12 +138,4 @@ function readToolContent(content: ToolMessage['content']): unknown {
   if (typeof content === 'string') return content
   const parts = readAguiParts(content as readonly AguiPart[])
   return parts.length === content.length ? { parts } : content
-}
-
-/** @throws Rejection no_recipient */
-export function findAgentName(named: string | undefined, { gateway }: Pick<WebDeps, 'gateway'>): string {
-  const name = named ?? gateway.agents.defaultAgent
-  const agent = name === undefined ? undefined : gateway.agents.find(name)
-  if (!agent) throw new Rejection('no_recipient', 'Cannot run: there is no such agent')
-  return agent.name
 }

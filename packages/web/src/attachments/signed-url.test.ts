@@ -1,0 +1,77 @@
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { createUrlSigner, formatPlace, parseSignedUrl, readObjectPlace } from './signed-url.ts'
+
+const origin = 'https://agents.test'
+const key = Buffer.from('a key of thirty-two bytes or more')
+const at = Date.parse('2026-03-13T10:00:00Z')
+
+function openSigner() {
+  let now = at
+  const signer = createUrlSigner({ origin, key, lifetime: 60_000, now: () => now })
+  return { signer, pass: (ms: number) => (now += ms) }
+}
+
+const segment = fc
+  .string({ unit: 'grapheme', minLength: 1, maxLength: 12 })
+  .filter(text => !/[/\\\p{Cc}]/u.test(text) && text !== '.' && text !== '..' && text.isWellFormed())
+
+describe('a signed URL', () => {
+  it('C-08: leads back to the same bucket and path, whatever they hold', async () => {
+    const { signer } = openSigner()
+    const places = fc.record({
+      bucket: segment,
+      path: fc.array(segment, { minLength: 1, maxLength: 4 }).map(s => s.join('/')),
+    })
+    const check = async (place: { bucket: string; path: string }) => {
+      const { url } = await signer.sign(place)
+      const parsed = parseSignedUrl(url)
+      expect(parsed).toMatchObject({ origin, ...place })
+      expect(parsed && (await signer.holds(parsed, parsed.token))).toBe(true)
+      expect(readObjectPlace(place.bucket, place.path)).toEqual(place)
+    }
+    await fc.assert(fc.asyncProperty(places, check), { numRuns: 100 })
+  })
+
+  it('C-08: an encoded slash is a slash, once decoded', () => {
+    const place = parseSignedUrl(`${origin}/storage/v1/object/sign/b/x%2Fy%20z/%C3%BC.jpg?token=a.b.c`)
+    expect(place).toMatchObject({ bucket: 'b', path: 'x/y z/ü.jpg' })
+    expect(place && formatPlace(place)).toBe('b/x/y%20z/%C3%BC.jpg')
+  })
+
+  it.each([
+    `${origin}/storage/v1/object/sign/b/../x?token=a.b.c`,
+    `${origin}/storage/v1/object/sign/b/%2e%2e/x?token=a.b.c`,
+    `${origin}/storage/v1/object/sign/b//x?token=a.b.c`,
+    `${origin}/storage/v1/object/sign/b/x%00y?token=a.b.c`,
+    `${origin}/storage/v1/object/sign/b/x%5Cy?token=a.b.c`,
+    // Whoever fetches it leaves the tab out.
+    `${origin}/storage/v1/object/sign/b/.\t./x?token=a.b.c`,
+    `${origin}/storage/v1/object/sign/b/x%0Ay?token=a.b.c`,
+    `${origin}/storage/v1/object/sign/b/%E0%A4%A?token=a.b.c`,
+    `${origin}/storage/v1/object/sign/b?token=a.b.c`,
+    `${origin}/storage/v1/object/sign/b/x`,
+    `${origin}/storage/v1/object/public/b/x?token=a.b.c`,
+    'ftp://agents.test/storage/v1/object/sign/b/x?token=a.b.c',
+  ])('C-09: is none: %s', url => {
+    expect(parseSignedUrl(url)).toBeUndefined()
+  })
+
+  it('C-06: does not hold for another place, with another key, or after its time', async () => {
+    const { signer, pass } = openSigner()
+    const place = { bucket: 'b', path: 'x' }
+    const { url, expires_at } = await signer.sign(place)
+    const token = parseSignedUrl(url)?.token ?? ''
+    expect(expires_at).toBe('2026-03-13T10:01:00.000Z')
+    expect(await signer.holds({ bucket: 'b', path: 'y' }, token)).toBe(false)
+    const other = createUrlSigner({
+      origin,
+      key: Buffer.from('another key of thirty-two bytes..'),
+      lifetime: 1,
+      now: () => at,
+    })
+    expect(await other.holds(place, token)).toBe(false)
+    pass(60_001)
+    expect(await signer.holds(place, token)).toBe(false)
+  })
+})

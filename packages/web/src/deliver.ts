@@ -1,0 +1,4 @@
+/** The client reads its answer from the stream of the run, or from the history. */
+export async function deliverRun(): Promise<{ readonly note: string }> {
+  return { note: 'kept for the client to read' }
+}

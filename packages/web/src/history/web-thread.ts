@@ -1,0 +1,33 @@
+import type { ThreadAlias, ThreadKey } from '@postern/transcript'
+import type { WebDeps } from '../deps.ts'
+
+interface ThreadPlace {
+  readonly owner: string
+  readonly agent: string
+  readonly threadId: string
+}
+
+/**
+ * The thread of a person with an agent, with what the store has of it; undefined when there is none. One that is known was
+ * perhaps read in from elsewhere, before anything was said here: what the store has belongs to it all the same.
+ */
+export async function findWebThread(
+  { owner, agent, threadId }: ThreadPlace,
+  { transcript }: Pick<WebDeps, 'transcript'>,
+): Promise<ThreadKey | undefined> {
+  const alias = aliasOfChat(agent, threadId)
+  const conversation = { agent, via: 'web', scope: owner, key: threadId }
+  const known = await transcript.findThread(owner, alias)
+  // Asking for what is not there writes nothing.
+  if (!known && !(await transcript.hasConversation(conversation))) return undefined
+  const thread = known ?? (await transcript.openThread(owner, alias))
+  const isBound = await transcript.bindStore(thread, conversation)
+  if (isBound || known) return thread
+  await transcript.forget(thread)
+  return undefined
+}
+
+/** What the transcript calls a chat. */
+export function aliasOfChat(agent: string, threadId: string): ThreadAlias {
+  return { transport: 'web', key: JSON.stringify([agent, threadId]) }
+}

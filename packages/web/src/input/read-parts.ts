@@ -1,0 +1,86 @@
+import { hash } from 'node:crypto'
+import type { ContentPart, Message } from '@ag-ui/core'
+import type { Blob, Part } from '@postern/core'
+import { parseUrl } from '@postern/core'
+import type { WebAttachments } from '../attachments/attachment-store.ts'
+
+export interface ReadContent {
+  readonly parts: readonly Part[]
+  readonly blobs: readonly Blob[]
+  readonly warnings: readonly string[]
+}
+
+interface PartPlace {
+  readonly owner: string
+  readonly threadId: string
+  readonly runId: string
+}
+
+/**
+ * The content of a user's message as the agent reads it: files that are his own by their bytes, every other address as a link.
+ * @throws Rejection too_large, unsupported (of bytes that came along)
+ */
+export async function readContentParts(
+  content: Message['content'],
+  place: PartPlace,
+  attachments: WebAttachments,
+): Promise<ReadContent> {
+  if (typeof content === 'string') return { parts: writeText(content), blobs: [], warnings: [] }
+  const read: ReadContent[] = []
+  // One after the other: of all files at once nobody has the memory.
+  for (const part of Array.isArray(content) ? content : []) read.push(await readPart(part, place, attachments))
+  return {
+    parts: read.flatMap(({ parts }) => parts),
+    blobs: read.flatMap(({ blobs }) => blobs),
+    warnings: read.flatMap(({ warnings }) => warnings),
+  }
+}
+
+/** How many files are said: read again in every copy, a large one would fill the memory. */
+export function countFiles(contents: readonly Message['content'][]): number {
+  const parts = contents.flatMap(content => (Array.isArray(content) ? content : []))
+  return parts.filter(part => part.type !== 'text').length
+}
+
+const nothing: ReadContent = { parts: [], blobs: [], warnings: [] }
+
+async function readPart(part: ContentPart, place: PartPlace, attachments: WebAttachments): Promise<ReadContent> {
+  if (part.type === 'text') return { ...nothing, parts: writeText(part.text) }
+  const { source } = part
+  if (source.type === 'file') return { ...nothing, warnings: ['a file that only its provider knows was left out'] }
+  if (source.type === 'data') return takeData(source.value, place, attachments)
+  const object = await attachments.findByUrl(place.owner, source.value)
+  if (!object) return readLink(source.value)
+  const bytes = await attachments.readObject(object)
+  return bytes ? writeFile(object.path, object.mime, bytes) : { ...nothing, warnings: ['an attachment is gone'] }
+}
+
+async function takeData(base64: string, place: PartPlace, attachments: WebAttachments): Promise<ReadContent> {
+  const bytes = new Uint8Array(Buffer.from(base64, 'base64'))
+  const object = await attachments.store({ ...place, bytes })
+  return writeFile(object.path, object.mime, bytes)
+}
+
+function writeFile(path: string, mime: string, bytes: Uint8Array): ReadContent {
+  const digest = hash('sha256', bytes)
+  const name = path.split('/').at(-1)
+  const bytes_ref = { kind: 'content_addressed', algo: 'sha256', digest } as const
+  return {
+    parts: [{ kind: 'file', ...(name && { name }), mime, size: bytes.byteLength, bytes_ref }],
+    blobs: [{ digest, bytes, mime }],
+    warnings: [],
+  }
+}
+
+function writeText(content: string): readonly Part[] {
+  return content === '' ? [] : [{ kind: 'text', mime: 'text/plain', content }]
+}
+
+/** Without its query: what is there may be a credential. */
+function readLink(url: string): ReadContent {
+  const parsed = parseUrl(url)
+  if (!parsed || !/^https?:$/.test(parsed.protocol) || parsed.username || parsed.password) {
+    return { ...nothing, warnings: ['an address that is no plain http or https URL was left out'] }
+  }
+  return { ...nothing, parts: [{ kind: 'link', url: `${parsed.origin}${parsed.pathname}` }] }
+}

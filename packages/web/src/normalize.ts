@@ -1,0 +1,82 @@
+import { hash } from 'node:crypto'
+import type { Intake, Json, OwnThread } from '@postern/core'
+import { isoTime, mentionRelays } from '@postern/core'
+import type { ReadContent } from './input/read-parts.ts'
+import type { WebPerson } from './speaker.ts'
+import { senderOf } from './speaker.ts'
+
+/** What a person says in a run, whose he is being proven. */
+export interface ProvenRun {
+  readonly owner: WebPerson
+  readonly agent: string
+  readonly domain: string
+  readonly threadId: string
+  readonly runId: string
+  /** Id of the message that is answered. */
+  readonly messageId: string
+  readonly content: ReadContent
+  /** The request as it came, parsed. */
+  readonly document: unknown
+  /** Ids of its messages that it says nothing new by. */
+  readonly former: ReadonlySet<string>
+  /** ms */
+  readonly at: number
+  /** The conversation of another channel that it is part of, and what an answer takes there. */
+  readonly joined?: (Pick<OwnThread, 'id' | 'via' | 'key'> & { readonly target: Json }) | undefined
+}
+
+/** A run → what the store keeps and the agent reads. Pure. */
+export function normalizeRun(run: ProvenRun): Intake {
+  const { owner, agent, domain, threadId, runId, messageId, content, document, former, at, joined } = run
+  const recipient = `@${agent}@${domain}`
+  return {
+    agent,
+    message: {
+      id: messageId,
+      thread_id: joined?.key ?? threadId,
+      sender: senderOf(owner, recipient, at),
+      recipient,
+      parts: [...content.parts],
+      recipient_capabilities: { mention_relay: mentionRelays[joined?.via ?? 'web'] },
+      received_via: 'web',
+      received_at: isoTime(at),
+    },
+    // A run is started once (AG-UI: a run id names one execution).
+    duplicateKey: JSON.stringify([owner.owner, runId]),
+    thread: {
+      scope: owner.owner,
+      references: [],
+      ...(joined && { joined: { id: joined.id, via: joined.via, key: joined.key } }),
+    },
+    aliases: [],
+    proofs: [{ kind: 'bearer', verdict: 'pass', issuer: owner.issuer, subject: owner.subject }],
+    raw: { bytes: Buffer.from(JSON.stringify(leaveOutFormer(document, former), hideTokens)), form: 'json' },
+    ...(content.blobs.length > 0 && { blobs: content.blobs }),
+    target: joined?.target ?? { run: runId, thread: threadId },
+    disposition: 'answer',
+    ...(joined && { authorship: { author: owner.owner, object: `run:${runId}` } }),
+    task: { owner: owner.owner, id: runId, context: threadId, isNew: true },
+  }
+}
+
+/** A client sends all of a conversation with each run: kept whole each time, it would grow by its square. Of what is not new the id stays. */
+function leaveOutFormer(document: unknown, former: ReadonlySet<string>): unknown {
+  const { messages } = document as { readonly messages?: readonly { readonly id?: unknown; readonly role?: unknown }[] }
+  if (!messages || former.size === 0) return document
+  const shown = messages.map(message => {
+    const { id, role } = message
+    return typeof id === 'string' && former.has(id) ? { id, role } : message
+  })
+  return { ...(document as object), messages: shown }
+}
+
+const longest = 64 * 1024
+// Whatever begins to match does match: text that only looks like addresses is read once.
+const signedUrl = /https?:\/\/[^/?#\s"]+(\/storage\/v1\/object\/sign\/[^?#\s"]+)(?:\?[^#\s"]*)?/g
+
+/** Of a signed URL bucket and path stay in what is stored, neither host nor token; of bytes that are kept as an attachment their digest. */
+function hideTokens(_: string, value: unknown): unknown {
+  if (typeof value !== 'string') return value
+  if (value.length > longest && /^[A-Za-z0-9+/=\s]+$/.test(value)) return `sha256:${hash('sha256', value)}`
+  return value.replace(signedUrl, '$1').replace(/([?&]token=)[^&#\s"]+/g, '$1')
+}

@@ -1,0 +1,43 @@
+import { Rejection } from '@postern/core'
+import type { RequestHead } from '@postern/http/tokens'
+import type { WebConfig } from '../config.ts'
+import type { VerifyOwner } from '../speaker.ts'
+
+/** Who decides what waits for an operator: proven by his bearer token alone. */
+export interface WebOperator {
+  /** Key of his runs. */
+  readonly owner: string
+  /** As records name him. */
+  readonly name: string
+}
+
+interface OperatorEndpoint {
+  readonly config: Pick<WebConfig, 'operators'>
+  readonly verifyOwner: VerifyOwner
+  /** Issuer of configured tokens. */
+  readonly origin: string
+  /** The gateway's own operator token. */
+  isOperatorToken(authorization: string): boolean
+}
+
+/** The gateway's operator, or one of those that the configuration names. @throws Rejection unsigned, signature_invalid, expired, forbidden */
+export function createVerifyOperator({ config, verifyOwner, origin, isOperatorToken }: OperatorEndpoint) {
+  const named = new Set(
+    config.operators.map(each => ('token' in each ? nameOf(origin, each.token) : nameOf(each.issuer, each.subject))),
+  )
+  return async (visit: RequestHead): Promise<WebOperator> => {
+    const authorization = visit.headers.get('authorization')
+    if (authorization !== null && isOperatorToken(authorization)) {
+      return { owner: 'operator', name: 'operator' }
+    }
+    const { owner, issuer, subject } = await verifyOwner(visit)
+    if (!named.has(nameOf(issuer, subject))) {
+      throw new Rejection('forbidden', 'Cannot show what waits: that is for operators')
+    }
+    return { owner: `operator ${owner}`, name: issuer === origin ? subject : nameOf(issuer, subject) }
+  }
+}
+
+function nameOf(issuer: string, subject: string): string {
+  return JSON.stringify([issuer, subject])
+}

@@ -1,0 +1,28 @@
+import type { RunAgentInput } from '@ag-ui/core'
+import type { NormalizedResponse, Part } from '@postern/core'
+import { blockBreak, writeBlock } from '../parts/write-block.ts'
+import type { OpenRequirementView } from './open-requirements.ts'
+
+/** Interrupts came with AG-UI 1.0, and so did the version that a client names. */
+export function showsInterrupts({ protocolVersion = '' }: Pick<RunAgentInput, 'protocolVersion'>): boolean {
+  return /^[1-9]\d*(\.|$)/.test(protocolVersion)
+}
+
+/** The answer with a link behind each requirement that has an address: for clients that show nothing but text. */
+export function withDecisionLinks(response: NormalizedResponse): NormalizedResponse {
+  return { ...response, parts: response.parts.flatMap(part => [part, ...linkOf(part)]) }
+}
+
+function linkOf(part: Part): readonly Part[] {
+  if (part.kind !== 'policy' || part.policy.url === undefined) return []
+  const { url, action_label: title } = part.policy
+  return [{ kind: 'link', url, ...(title !== undefined && { title }) }]
+}
+
+/** The same for a message of the history, whose open requirements have their addresses in `metadata`. */
+export function addLinks(content: string, { requirements = [] }: { readonly requirements?: unknown }): string {
+  const links = (requirements as readonly OpenRequirementView[]).map(({ url }) =>
+    writeBlock({ kind: 'link', url }, undefined),
+  )
+  return [content, ...links].filter(Boolean).join(blockBreak)
+}

@@ -1,0 +1,56 @@
+import type { ListedDecision } from '@postern/core'
+import { personKeyOf } from '@postern/core'
+import type { Context } from 'hono'
+import { Hono } from 'hono'
+import type { WebDeps } from '../deps.ts'
+import { readAddressedAgent } from '../endpoint/agent-name.ts'
+import { answerOwner } from '../endpoint/answer-owner.ts'
+import type { WebOwner } from '../speaker.ts'
+
+/** More nobody has. */
+const mostListed = 500
+
+/** What somebody has decided for later calls, too, from the chat and from the addresses that are linked with him; and the end of it. */
+export function createOwnDecisionRoutes(deps: WebDeps): Hono {
+  const routes = new Hono()
+  for (const base of ['/api/v1/agent', '/api/v1/agents/:agent']) {
+    routes
+      .get(
+        `${base}/approvals`,
+        answerOwner(deps, async (c, owner) => {
+          const own = await listOwn(readAddressedAgent(c.req.param('agent'), deps), owner, deps)
+          return { approvals: own.map(showRemembered) }
+        }),
+      )
+      .delete(
+        `${base}/approvals/:id`,
+        answerOwner(deps, (c, owner) => revoke(c, owner, deps)),
+      )
+  }
+  return routes
+}
+
+async function revoke(c: Context, owner: WebOwner, deps: WebDeps): Promise<object | undefined> {
+  const agent = readAddressedAgent(c.req.param('agent'), deps)
+  const id = c.req.param('id') ?? ''
+  const own = await listOwn(agent, owner, deps)
+  const isOwn = own.some(remembered => remembered.id === id)
+  return isOwn && (await deps.gateway.store.revokeRemembered({ agent, id })) ? { id, revoked: true } : undefined
+}
+
+/** What an operator has decided is not his. */
+async function listOwn(
+  agent: string,
+  { address, owner }: WebOwner,
+  { gateway: { store }, isLinking }: WebDeps,
+): Promise<readonly ListedDecision[]> {
+  const person = isLinking(agent) ? await store.findPerson(agent, { via: 'web', address, subject: owner }) : undefined
+  const addresses = [{ via: 'web', address }, ...(person?.addresses ?? [])]
+  const persons = [...new Set(addresses.map(each => personKeyOf(each.via, each.address)))]
+  const listed = await store.listRemembered({ agent, persons, limit: mostListed })
+  return listed.filter(({ approver }) => approver === 'sender')
+}
+
+function showRemembered({ id, tool, member, policy, scope, address, given_at, expires_at }: ListedDecision): object {
+  return { id, tool, ...(member !== undefined && { member }), policy, scope, address, given_at, expires_at }
+}

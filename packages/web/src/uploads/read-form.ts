@@ -1,0 +1,41 @@
+import { Rejection } from '@postern/core'
+import { parseMediaType } from '@postern/http'
+
+/** Fields and files of one form. */
+const mostFields = 16
+/** Header lines of a field, bytes. */
+const longestHead = 4096
+
+/** A form of few fields. What it has of them is looked at first: a parser takes seconds over a hundred thousand. @throws Rejection malformed, too_large */
+export async function readUploadForm(request: Request): Promise<FormData> {
+  const type = request.headers.get('content-type') ?? ''
+  const { type: name, parameters } = parseMediaType(type) ?? {}
+  const boundary = parameters?.get('boundary')
+  if (name !== 'multipart/form-data' || !boundary || boundary.length > 70) throw refuse()
+  const body = Buffer.from(await request.arrayBuffer())
+  checkFields(body, boundary)
+  try {
+    return await new Response(body, { headers: { 'content-type': type } }).formData()
+  } catch (cause) {
+    throw refuse(cause)
+  }
+}
+
+function checkFields(body: Buffer, boundary: string): void {
+  const mark = Buffer.from(`--${boundary}`)
+  let count = 0
+  for (let at = body.indexOf(mark); at >= 0; at = body.indexOf(mark, at + mark.length)) {
+    count += 1
+    if (count > mostFields + 1) {
+      throw new Rejection('too_large', `Cannot store attachment: the form has more than ${mostFields} fields`)
+    }
+    const start = at + mark.length
+    const isLast = body.subarray(start, start + 2).equals(Buffer.from('--'))
+    const isShort = body.subarray(start, start + longestHead).includes('\r\n\r\n')
+    if (!isLast && !isShort) throw refuse()
+  }
+}
+
+function refuse(cause?: unknown): Rejection {
+  return new Rejection('malformed', 'Cannot store attachment: body is not multipart/form-data', { cause })
+}

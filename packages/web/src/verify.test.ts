@@ -1,0 +1,204 @@
+import { createHmac } from 'node:crypto'
+import type { ChannelContext } from '@postern/core'
+import { ConfigError, Unavailable } from '@postern/core'
+import { issuerKeyTimes } from '@postern/http/tokens'
+import type { CryptoKey, JWK } from 'jose'
+import { exportJWK, exportSPKI, generateKeyPair, SignJWT } from 'jose'
+import { beforeAll, describe, expect, it } from 'vitest'
+import { webConfigSchema } from './config.ts'
+import { createVerifyOwner } from './verify.ts'
+
+const issuer = 'https://id.example'
+const start = Date.parse('2026-03-13T10:00:00Z')
+const secret = 'a secret that two gateways share, long'
+let key: CryptoKey
+let jwk: JWK
+let spki: string
+
+beforeAll(async () => {
+  const pair = await generateKeyPair('ES256', { extractable: true })
+  key = pair.privateKey
+  jwk = { ...(await exportJWK(pair.publicKey)), kid: 'k1' }
+  spki = await exportSPKI(pair.publicKey)
+})
+
+function openEndpoint({
+  keys = [jwk],
+  issuers = [{ issuer, audience: 'us', jwks: `${issuer}/jwks.json` }] as object[],
+} = {}) {
+  const quota = { now: start, asked: 0, status: 200, keys: keys as unknown }
+  const platform = {
+    now: () => quota.now,
+    log: { warn: () => undefined },
+    fetch: async () => {
+      quota.asked += 1
+      await new Promise(resolve => setImmediate(resolve))
+      return { status: quota.status, body: Buffer.from(JSON.stringify({ keys: quota.keys })) }
+    },
+  } as unknown as ChannelContext['platform']
+  const agents = { origin: 'https://agents.test', domain: 'agents.test' } as ChannelContext['agents']
+  const config = webConfigSchema.parse({ enabled: true, auth: { issuers } })
+  const store = { consumeOnce: async () => true, secret: async () => 'secret' } as unknown as ChannelContext['store']
+  const read = createVerifyOwner(config, { platform, agents, store })
+  const visitWith = (token: string) =>
+    new Request('http://here/v1/usage', { headers: { authorization: `Bearer ${token}` } })
+  return { quota, enter: (token: string) => read(visitWith(token)) }
+}
+
+interface Minting {
+  readonly claims?: object
+  readonly header?: object
+  readonly by?: CryptoKey | Uint8Array
+}
+
+function mint({ claims = {}, header = {}, by = key }: Minting = {}): Promise<string> {
+  const seconds = start / 1000
+  const all = { iss: issuer, aud: 'us', sub: 'ann', exp: seconds + 60, ...claims }
+  return new SignJWT(JSON.parse(JSON.stringify(all)))
+    .setProtectedHeader({ alg: 'ES256', kid: 'k1', ...header })
+    .sign(by)
+}
+
+const encode = (value: object) => Buffer.from(JSON.stringify(value)).toString('base64url')
+
+describe('createOwnerReader()', () => {
+  it('lets in whom a trusted issuer has signed a token', async () => {
+    const owner = await openEndpoint().enter(await mint())
+    expect(owner).toMatchObject({ owner: 'web:["https://id.example","ann"]', subject: 'ann', issuer })
+  })
+
+  it.each<[string, Minting]>([
+    ['without an end', { claims: { exp: undefined } }],
+    ['for somebody else', { claims: { aud: 'them' } }],
+    ['without an audience', { claims: { aud: undefined } }],
+    ['that counts later', { claims: { nbf: start / 1000 + 600 } }],
+    ['without a subject', { claims: { sub: undefined } }],
+    ['whose subject is null', { claims: { sub: null } }],
+    ['whose subject is a list', { claims: { sub: ['ann'] } }],
+    ['whose subject is an object', { claims: { sub: {} } }],
+    ['whose subject is empty', { claims: { sub: '' } }],
+    ['whose subject is very long', { claims: { sub: 'a'.repeat(513) } }],
+    ['whose issuer is a list', { claims: { iss: [issuer] } }],
+    ['with a critical header', { header: { crit: ['exp'], exp: 1 } }],
+  ])('refuses a token %s', async (_, minting) => {
+    const token = await mint(minting).catch(() => encode({ alg: 'ES256' }))
+    await expect(openEndpoint().enter(token)).rejects.toMatchObject({ code: 'signature_invalid' })
+  })
+
+  it('refuses a token that is over as expired', async () => {
+    const token = await mint({ claims: { exp: start / 1000 - 31 } })
+    await expect(openEndpoint().enter(token)).rejects.toMatchObject({ code: 'expired' })
+  })
+
+  it('refuses what is signed with the public key as a secret, or not at all', async () => {
+    const claims = encode({ iss: issuer, aud: 'us', sub: 'ann', exp: start / 1000 + 60 })
+    const head = encode({ alg: 'HS256', kid: 'k1' })
+    for (const confused of [spki, JSON.stringify(jwk), jwk.x ?? '']) {
+      const mac = createHmac('sha256', confused).update(`${head}.${claims}`).digest('base64url')
+      await expect(openEndpoint().enter(`${head}.${claims}.${mac}`)).rejects.toMatchObject({
+        code: 'signature_invalid',
+      })
+    }
+    const none = `${encode({ alg: 'none' })}.${claims}.`
+    await expect(openEndpoint().enter(none)).rejects.toMatchObject({ code: 'signature_invalid' })
+  })
+
+  it('no secret among published keys signs anything, and none may be configured to', async () => {
+    const shared = Buffer.from(secret)
+    const endpoint = openEndpoint({ keys: [{ kty: 'oct', k: shared.toString('base64url'), kid: 'k1', alg: 'HS256' }] })
+    const token = await mint({ header: { alg: 'HS256' }, by: shared })
+    await expect(endpoint.enter(token)).rejects.toMatchObject({ code: 'signature_invalid' })
+    const parse = (issuerConfig: object) => webConfigSchema.safeParse({ auth: { issuers: [issuerConfig] } }).success
+    const common = { issuer, audience: 'us' }
+    expect(parse({ ...common, jwks: 'https://id.example/j', algorithms: ['HS256'] })).toBe(false)
+    expect(parse({ ...common, secret, algorithms: ['ES256'] })).toBe(false)
+    expect(parse({ ...common, secret, algorithms: ['HS256'] })).toBe(true)
+  })
+
+  it('a key that a token brings along, or names an address of, is not looked at', async () => {
+    const evil = await generateKeyPair('ES256', { extractable: true })
+    const own = await exportJWK(evil.publicKey)
+    for (const header of [{ jwk: own }, { jku: 'https://evil.example/jwks' }, { x5u: 'https://evil.example/' }]) {
+      const token = await mint({ header, by: evil.privateKey })
+      await expect(openEndpoint().enter(token)).rejects.toMatchObject({ code: 'signature_invalid' })
+    }
+  })
+
+  it('asks for keys again when one is unknown, but not more often than every half minute', async () => {
+    const { quota, enter } = openEndpoint()
+    await enter(await mint())
+    expect(quota.asked).toBe(1)
+    const other = await generateKeyPair('ES256', { extractable: true })
+    const token = await mint({ header: { kid: 'k2' }, by: other.privateKey })
+    for (let i = 0; i < 20; i++) await expect(enter(token)).rejects.toMatchObject({ code: 'signature_invalid' })
+    expect(quota.asked).toBe(1)
+    quota.now += issuerKeyTimes.cooldown
+    quota.keys = [jwk, { ...(await exportJWK(other.publicKey)), kid: 'k2' }]
+    await enter(token)
+    expect(quota.asked).toBe(2)
+  })
+
+  it('many who come at once make one question; an issuer that does not answer is left alone for a while', async () => {
+    const { quota, enter } = openEndpoint()
+    quota.status = 500
+    const token = await mint()
+    const answers = await Promise.allSettled(Array.from({ length: 50 }, () => enter(token)))
+    expect(answers.every(each => each.status === 'rejected' && each.reason instanceof Unavailable)).toBe(true)
+    expect(quota.asked).toBe(1)
+    await expect(enter(token)).rejects.toThrow('Cannot verify token: keys of its issuer cannot be had')
+    expect(quota.asked).toBe(1)
+    quota.status = 200
+    quota.now += issuerKeyTimes.pause
+    await enter(token)
+    expect(quota.asked).toBe(2)
+  })
+
+  it('the last keys count for an hour while their issuer does not answer', async () => {
+    const { quota, enter } = openEndpoint()
+    await enter(await mint())
+    quota.keys = 'nonsense'
+    quota.now += issuerKeyTimes.maxAge
+    await enter(await mint({ claims: { exp: start / 1000 + 9_000 } }))
+    quota.now = start + issuerKeyTimes.staleLimit
+    await expect(enter(await mint({ claims: { exp: start / 1000 + 9_000 } }))).rejects.toThrow(Unavailable)
+  })
+
+  it('people of two issuers are never called the same, and nobody can take a name that was made for another', async () => {
+    const issuers = [
+      { issuer, audience: 'us', secret },
+      { issuer: 'https://other.example', audience: 'us', secret },
+    ]
+    const { enter } = openEndpoint({ issuers })
+    const addressOf = async (iss: string, sub: string) =>
+      (await enter(await mint({ claims: { iss, sub }, header: { alg: 'HS256' }, by: Buffer.from(secret) }))).address
+    const [ann, otherAnn] = [await addressOf(issuer, 'ann'), await addressOf('https://other.example', 'ann')]
+    expect(ann).toMatch(/^@ann@i[0-9a-f]{10}\.web\.agents\.test$/)
+    expect(otherAnn).not.toBe(ann)
+    const made = await addressOf(issuer, 'Ann Smith')
+    expect(await addressOf(issuer, made.slice(1).split('@')[0] ?? '')).not.toBe(made)
+  })
+})
+
+describe('issuers', () => {
+  it('are none of our own name: their subjects would be whoever a configured token names', () => {
+    const problem = 'is the origin of the gateway itself, under which it knows the names of web.auth.tokens'
+    const fix = 'Let the issuer have a name of its own.'
+    const refusal = new ConfigError('web.auth.issuers.0.issuer', problem, fix)
+    const own = { issuer: 'https://agents.test', audience: 'us', secret }
+    expect(() => openEndpoint({ issuers: [own] })).toThrow(refusal)
+  })
+
+  it('stand there once each', () => {
+    const issuers = [
+      { issuer, audience: 'us', secret },
+      { issuer, audience: 'them', secret },
+    ]
+    const { error } = webConfigSchema.safeParse({ enabled: true, auth: { issuers } })
+    expect(error?.issues).toMatchObject([
+      {
+        path: ['auth', 'issuers', 1, 'issuer'],
+        message: 'stands there already: of two entries for one issuer only one would count',
+      },
+    ])
+  })
+})

@@ -1,0 +1,107 @@
+import { hash } from 'node:crypto'
+import type { ChannelContext, Platform } from '@postern/core'
+import { ConfigError, Rejection } from '@postern/core'
+import type { Credential, IssuerTrust, RequestHead, ScopeTable, VerifiedToken } from '@postern/http/tokens'
+import {
+  admitCredential,
+  checkScope,
+  createChallenger,
+  createIssuerKeys,
+  createSecretKeys,
+  createTokenVerifier,
+  defaultScopes,
+  listTokenSchemes,
+  readCredential,
+} from '@postern/http/tokens'
+import type { WebConfig, WebIssuer } from './config.ts'
+import type { VerifyOwner, WebAction, WebOwner, WebPerson } from './speaker.ts'
+import { namePerson, tagOf } from './speaker.ts'
+
+const readingMethods: ReadonlySet<string> = new Set(['GET', 'HEAD'])
+
+/** Whoever may talk to an agent may read what was said in the chat; what was said over A2A is `GetTask` alone. */
+const operations: Readonly<Record<WebAction, readonly (keyof ScopeTable)[]>> = {
+  read: ['GetTask', 'SendMessage', 'SendStreamingMessage'],
+  write: ['SendMessage', 'SendStreamingMessage'],
+  cancel: ['CancelTask'],
+}
+
+interface OwnerReaderDeps {
+  readonly platform: Platform
+  readonly store: Pick<ChannelContext['store'], 'consumeOnce' | 'secret'>
+  readonly agents: Pick<ChannelContext['agents'], 'origin' | 'domain'>
+  /** Other names for the scopes of A2A, which count here as well. */
+  readonly scopes?: Partial<ScopeTable> | undefined
+}
+
+/** @throws ConfigError when somebody else speaks as we do */
+export function createVerifyOwner({ auth }: WebConfig, deps: OwnerReaderDeps): VerifyOwner {
+  const { platform, agents, store } = deps
+  checkIssuers(auth, agents.origin)
+  const table = { ...defaultScopes, ...deps.scopes }
+  const findStatic = createStaticCheck(auth.tokens)
+  const isNothing = auth.issuers.length === 0 || auth.tokens.length > 0
+  const challenger = createChallenger({ realm: 'postern', schemes: listTokenSchemes(auth.issuers, isNothing) })
+  const verifyBearer = createTokenVerifier<WebOwner>(
+    {
+      issuers: auth.issuers.map(issuer => trustIssuer(issuer, platform)),
+      rules: auth,
+      scopes: table,
+      describe: (token, scopes) => ({ ...describePerson(token, agents.domain), scheme: 'Bearer', scopes }),
+    },
+    { platform, store, origin: agents.origin },
+  )
+
+  function admit(credential: Credential, visit: RequestHead): Promise<WebOwner> | WebOwner {
+    if (credential.kind === 'token') return verifyBearer(credential, visit)
+    throw new Rejection('unsigned', 'Cannot answer: a bearer token is needed')
+  }
+
+  return async (visit, act = readingMethods.has(visit.method) ? 'read' : 'write') => {
+    const name = findStatic(visit.headers.get('authorization'))
+    if (name !== undefined) {
+      return { ...namePerson(agents.origin, name, `web.${agents.domain}`), scheme: 'Bearer' }
+    }
+    const owner = await admitCredential(
+      () => readCredential(visit.headers, undefined),
+      credential => admit(credential, visit),
+      challenger,
+    )
+    const allowing = operations[act].map(operation => table[operation])
+    checkScope(owner, allowing, challenger)
+    return owner
+  }
+}
+
+/** The name of the configured token that was presented. */
+function createStaticCheck(tokens: WebConfig['auth']['tokens']): (authorization: string | null) => string | undefined {
+  const names = new Map(tokens.map(({ name, sha256 }) => [sha256.toLowerCase(), name]))
+  return authorization => {
+    const [, token] = /^Bearer +([\x21-\x7e]{1,8192})$/i.exec(authorization ?? '') ?? []
+    return token === undefined ? undefined : names.get(hash('sha256', token))
+  }
+}
+
+function trustIssuer(config: WebIssuer, platform: Platform): IssuerTrust {
+  const { jwks, secret } = config
+  if (secret !== undefined || jwks === undefined) {
+    return { config: { ...config, algorithms: config.algorithms ?? ['HS256'] }, keys: createSecretKeys(secret ?? '') }
+  }
+  const algorithms = config.algorithms ?? ['ES256', 'EdDSA', 'RS256']
+  return { config: { ...config, algorithms }, keys: createIssuerKeys(jwks, platform) }
+}
+
+/** The person a token names. @throws Rejection signature_invalid for a client that is nobody */
+function describePerson({ principal }: VerifiedToken, domain: string): WebPerson {
+  const { issuer, claim, value } = principal
+  if (claim !== 'sub') throw new Rejection('signature_invalid', 'Cannot verify token: its subject is no name')
+  return namePerson(issuer, value, `${tagOf(issuer)}.web.${domain}`)
+}
+
+/** Configured tokens are known under our origin: an issuer of that name could make somebody any of them. */
+function checkIssuers({ issuers }: WebConfig['auth'], origin: string): void {
+  const at = issuers.findIndex(({ issuer }) => issuer === origin)
+  if (at < 0) return
+  const problem = 'is the origin of the gateway itself, under which it knows the names of web.auth.tokens'
+  throw new ConfigError(`web.auth.issuers.${at}.issuer`, problem, 'Let the issuer have a name of its own.')
+}
