@@ -14,7 +14,7 @@ const versions = [
 ] as const
 
 /** The versions of which an issuer is trusted: without one, nothing of it is understood. */
-export function listExtensions({ trusted_issuers }: Pick<IdentityConfig, 'trusted_issuers'>) {
+export function listIdentityExtensions({ trusted_issuers }: Pick<IdentityConfig, 'trusted_issuers'>) {
   return versions
     .filter(({ isOf }) => trusted_issuers.some(({ issuer }) => isOf(issuer)))
     .map(({ uri, description }) => ({ uri, description }))

@@ -1,11 +1,11 @@
 import type { Platform } from '@postern/core'
 import { parseBoundedJson } from '@postern/http'
-import type { AttestationAlgorithm } from './connector-card.ts'
-import { attestationAlgorithms, connectorCardPath, connectorCardSchema, findCardKey } from './connector-card.ts'
-import { findAssertionKey, listAssertionKeyIds } from './did-document.ts'
-import { locateDidDocument } from './did-web.ts'
-import { EvidenceFault } from './fault.ts'
-import { documentRequest } from './limits.ts'
+import type { AttestationAlgorithm } from './connector/card.ts'
+import { attestationAlgorithms, connectorCardPath, connectorCardSchema, findCardKey } from './connector/card.ts'
+import { findAssertionKey, listAssertionKeyIds } from './did/document.ts'
+import { locateDidDocument } from './did/web.ts'
+import { EvidenceFault } from './format/fault.ts'
+import { documentRequest } from './format/limits.ts'
 
 /** What keeps the evidence of a trusted issuer from being verified, for its operator; undefined when nothing does. */
 export async function inspectIssuer(

@@ -1,18 +1,18 @@
 import type { EvidenceCaller, EvidenceClaim, EvidenceVerdict, IdentityVerifier, OnceStore } from '@postern/core'
-import { attestationForm } from './attestation.ts'
-import type { CarriedEntry } from './carrier.ts'
-import { readCarrier } from './carrier.ts'
 import type { IdentityConfig } from './config.ts'
-import { credentialForm } from './credential.ts'
-import type { DocumentPlatform } from './documents.ts'
-import { createDocumentCache } from './documents.ts'
-import { listExtensions } from './extensions.ts'
-import { EvidenceFault } from './fault.ts'
-import { describeAccepted, describeLeftOut } from './proof-row.ts'
-import type { EvidenceForm, ReadEvidence } from './read-evidence.ts'
-import { createEvidenceUses } from './uses.ts'
-import type { EvidenceDeps } from './verify-evidence.ts'
-import { checkEvidence } from './verify-evidence.ts'
+import { attestationForm } from './connector/attestation.ts'
+import { credentialForm } from './credential/credential.ts'
+import type { CarriedEntry } from './evidence/carrier.ts'
+import { readCarrier } from './evidence/carrier.ts'
+import type { DocumentPlatform } from './evidence/documents.ts'
+import { createDocumentCache } from './evidence/documents.ts'
+import { describeAccepted, describeLeftOut } from './evidence/proof-row.ts'
+import type { EvidenceForm, ReadEvidence } from './evidence/read.ts'
+import { createEvidenceUses } from './evidence/uses.ts'
+import type { EvidenceDeps } from './evidence/verify.ts'
+import { checkEvidence } from './evidence/verify.ts'
+import { listIdentityExtensions } from './extensions.ts'
+import { EvidenceFault } from './format/fault.ts'
 
 const forms: readonly EvidenceForm[] = [attestationForm, credentialForm]
 
@@ -90,7 +90,7 @@ export function openIdentity(config: IdentityConfig, { platform, store }: Identi
   }
 
   return {
-    extensions: listExtensions(config),
+    extensions: listIdentityExtensions(config),
     verify,
     isConnector: ({ issuer, subject }: EvidenceCaller) =>
       config.connectors.some(connector => connector.issuer === issuer && connector.subject === subject),

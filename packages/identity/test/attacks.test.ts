@@ -15,15 +15,15 @@ import {
   strangerHost,
   trustedIssuers,
 } from './case.ts'
-import type { TestGateway } from './gateway.ts'
-import { openTestGateway } from './gateway.ts'
+import type { IdentityGateway } from './gateway.ts'
+import { openIdentityGateway } from './gateway.ts'
 
 const { privateKey, publicKey } = connectorKey
 const didUrl = `https://${host}/.well-known/did.json`
 
-let gateway: TestGateway
+let gateway: IdentityGateway
 beforeEach(async () => {
-  gateway = await openTestGateway()
+  gateway = await openIdentityGateway()
 })
 afterEach(() => gateway.close())
 
@@ -40,7 +40,7 @@ function attestation(draft: Partial<Parameters<typeof signAttestation>[0]> = {},
   return signAttestation({ ...base, issuedAt: now, ...draft }, { privateKey: by, kid: 'k1' })
 }
 
-async function codesOf(carriers: Parameters<TestGateway['verify']>[0], at = gateway) {
+async function codesOf(carriers: Parameters<IdentityGateway['verify']>[0], at = gateway) {
   const { accepted, left_out } = await at.verify(carriers)
   expect(left_out.length + accepted.length).toBeGreaterThan(0)
   return left_out.map(({ code }) => code)
@@ -62,7 +62,7 @@ describe('a forged connector', () => {
   })
 
   test('is not helped by an empty policy: then nobody counts', async () => {
-    const closed = await openTestGateway({ trusted_issuers: [] })
+    const closed = await openIdentityGateway({ trusted_issuers: [] })
     expect(await codesOf({ ...vouch(credential()), ...attest(attestation()) }, closed)).toEqual([
       'untrusted-issuer',
       'untrusted-issuer',
@@ -73,7 +73,7 @@ describe('a forged connector', () => {
 
   test('a host and its DID are two issuers: trust in one is none in the other', async () => {
     const one = trustedIssuers.filter(({ issuer }) => issuer === host)
-    const narrow = await openTestGateway({ trusted_issuers: [...one] })
+    const narrow = await openIdentityGateway({ trusted_issuers: [...one] })
     expect(await codesOf(vouch(credential()), narrow)).toEqual(['untrusted-issuer'])
     expect(await codesOf(attest(attestation()), narrow)).toEqual([])
     await narrow.close()
@@ -96,7 +96,7 @@ describe('a trusted connector with a foreign subject', () => {
 
   test('slack:T123 without the slash admits slack:T123/U1 and not slack:T1234/U1', async () => {
     const [entry] = trustedIssuers.filter(({ issuer }) => issuer === did)
-    const bare = await openTestGateway({
+    const bare = await openIdentityGateway({
       trusted_issuers: entry ? [{ ...entry, subject_prefixes: ['slack:T123'] }] : [],
     })
     expect(await codesOf(vouch(credential()), bare)).toEqual([])
@@ -109,7 +109,7 @@ describe('a trusted connector with a foreign subject', () => {
       { issuer: did, methods: [member], assurance: ['platform'], subject_prefixes: ['slack:T999/'] },
       { issuer: did, methods: ['urn:other'], assurance: ['platform'], subject_prefixes: ['slack:T123/'] },
     ]
-    const mixed = await openTestGateway({ trusted_issuers: entries })
+    const mixed = await openIdentityGateway({ trusted_issuers: entries })
     expect(await codesOf(vouch(credential()), mixed)).toEqual(['untrusted-subject'])
     await mixed.close()
   })
@@ -306,7 +306,7 @@ describe('did:web that points inside', () => {
     async name => {
       const issuer = `did:web:${name}`
       const trusted = [{ issuer, methods: [member], assurance: ['platform'], subject_prefixes: ['slack:T123/'] }]
-      const open = await openTestGateway({ trusted_issuers: trusted })
+      const open = await openIdentityGateway({ trusted_issuers: trusted })
       expect(await codesOf(vouch(credential({ issuer })), open)).toEqual(['key-unavailable'])
       expect(open.asked).toEqual([])
       expect(JSON.stringify(open.logged.map(({ err }) => String(err)))).toContain('address is not public')
@@ -317,7 +317,7 @@ describe('did:web that points inside', () => {
   test('so is a name of an address inside, when it is looked up', async () => {
     const issuer = 'did:web:rebinding.test'
     const trusted = [{ issuer, methods: [member], assurance: ['platform'], subject_prefixes: ['slack:T123/'] }]
-    const open = await openTestGateway({ trusted_issuers: trusted }, async () => ['10.0.0.5'])
+    const open = await openIdentityGateway({ trusted_issuers: trusted }, async () => ['10.0.0.5'])
     expect(await codesOf(vouch(credential({ issuer })), open)).toEqual(['key-unavailable'])
     expect(open.asked).toEqual([])
     expect(JSON.stringify(open.logged.map(({ err }) => String(err)))).toContain('not public')
@@ -327,7 +327,7 @@ describe('did:web that points inside', () => {
   test('another port than that of https is not dialled', async () => {
     const issuer = `did:web:${host}%3A8443`
     const trusted = [{ issuer, methods: [member], assurance: ['platform'], subject_prefixes: ['slack:T123/'] }]
-    const open = await openTestGateway({ trusted_issuers: trusted })
+    const open = await openIdentityGateway({ trusted_issuers: trusted })
     expect(await codesOf(vouch(credential({ issuer })), open)).toEqual(['key-unavailable'])
     expect(open.asked).toEqual([])
     await open.close()

@@ -31,13 +31,17 @@ export const strangerHost = 'stranger.connector.test'
 export const strangerDid = `did:web:${strangerHost}`
 
 export const member = 'urn:mentionable:auth:slack-workspace-member:v0.1'
-export const mention = 'urn:mentionable:auth:platform-mention:v0.1'
+export const platformMention = 'urn:mentionable:auth:platform-mention:v0.1'
 
 export const connectorKey = makeTestKey('connector')
 export const otherKey = makeTestKey('other connector')
 export const formerKey = makeTestKey('former key of the connector')
 
-const grant = { methods: [member, mention], assurance: ['platform', 'delegated'], subject_prefixes: ['slack:T123/'] }
+const grant = {
+  methods: [member, platformMention],
+  assurance: ['platform', 'delegated'],
+  subject_prefixes: ['slack:T123/'],
+}
 
 export const trustedIssuers: readonly TrustedIssuer[] = [host, did, pathDid, otherHost, otherDid].map(issuer => ({
   issuer,

@@ -3,8 +3,8 @@ import { identityEvidenceSchema, ownEvidenceCodes, publishedEvidenceCodes } from
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { EvidenceCase } from './case.ts'
 import { now } from './case.ts'
-import type { TestGateway } from './gateway.ts'
-import { openTestGateway } from './gateway.ts'
+import type { IdentityGateway } from './gateway.ts'
+import { openIdentityGateway } from './gateway.ts'
 import { fixtureFiles } from './write-fixtures.ts'
 
 interface FixtureFile {
@@ -17,10 +17,10 @@ const files = Object.keys(fixtureFiles).map(name => {
   return { name, text, file: JSON.parse(text) as FixtureFile }
 })
 
-let gateway: TestGateway
+let gateway: IdentityGateway
 
 beforeAll(async () => {
-  gateway = await openTestGateway()
+  gateway = await openIdentityGateway()
 })
 afterAll(() => gateway.close())
 

@@ -2,8 +2,8 @@ import { generateKeyPairSync } from 'node:crypto'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { connectorCardSchema, inspectIssuer, signAttestation, writeConnectorCard } from '../src/index.ts'
 import { audience, did, host, member, now, otherHost } from './case.ts'
-import type { TestGateway } from './gateway.ts'
-import { openTestGateway } from './gateway.ts'
+import type { IdentityGateway } from './gateway.ts'
+import { openIdentityGateway } from './gateway.ts'
 
 const cardUrl = `https://${host}/.well-known/adapter-card`
 const draft = {
@@ -15,9 +15,9 @@ const draft = {
   issuedAt: now,
 }
 
-let gateway: TestGateway
+let gateway: IdentityGateway
 beforeEach(async () => {
-  gateway = await openTestGateway({ connectors: [{ issuer: 'https://issuer.test', subject: 'slack' }] })
+  gateway = await openIdentityGateway({ connectors: [{ issuer: 'https://issuer.test', subject: 'slack' }] })
 })
 afterEach(() => gateway.close())
 
@@ -75,7 +75,7 @@ test('cards tell of a version when an issuer of it is trusted', async () => {
     'https://mentionable.dev/ns/identity/v0.1',
     'https://mentionable.dev/ns/identity/v0.2',
   ])
-  const closed = await openTestGateway({ trusted_issuers: [] })
+  const closed = await openIdentityGateway({ trusted_issuers: [] })
   expect(closed.identity.extensions).toEqual([])
   await closed.close()
 })

@@ -8,13 +8,13 @@ import {
   formerKey,
   host,
   member,
-  mention,
   messageId,
   now,
   otherDid,
   otherHost,
   otherKey,
   pathDid,
+  platformMention,
   strangerDid,
   strangerHost,
   timeAt,
@@ -87,7 +87,7 @@ const rows: Readonly<Partial<Record<EvidenceCode | 'accepted', readonly Row[]>>>
       issuePlatformCredential(
         {
           ...draft,
-          method: mention,
+          method: platformMention,
           observedInvocation: { target: 'acct:desk@agents.test', channel: 'C1', thread: '17.1', message: '17.2' },
         },
         signer,

@@ -17,7 +17,7 @@ import { connectorCards } from './attestation-cases.ts'
 import { audience, host, messageId, now, otherHost, strangerHost, trustedIssuers } from './case.ts'
 import { didDocuments } from './credential-cases.ts'
 
-export interface TestGateway {
+export interface IdentityGateway {
   readonly identity: IdentityVerifier
   readonly store: Store
   /** Every address that was asked for, in order. */
@@ -38,10 +38,10 @@ export interface TestGateway {
 }
 
 /** A verifier, a store and the connectors' web servers, on loopback. */
-export async function openTestGateway(
+export async function openIdentityGateway(
   config: Partial<IdentityConfig> = {},
   lookup: (host: string) => Promise<readonly string[]> = async () => [],
-): Promise<TestGateway> {
+): Promise<IdentityGateway> {
   const asked: string[] = []
   const logged: LogFields[] = []
   const documents = new Map<string, unknown>(Object.entries({ ...didDocuments, ...connectorCards }))

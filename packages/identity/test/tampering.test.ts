@@ -2,8 +2,8 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { attestationCases } from './attestation-cases.ts'
 import type { Members } from './case.ts'
 import { credentialCases } from './credential-cases.ts'
-import type { TestGateway } from './gateway.ts'
-import { openTestGateway } from './gateway.ts'
+import type { IdentityGateway } from './gateway.ts'
+import { openIdentityGateway } from './gateway.ts'
 
 type Path = readonly (string | number)[]
 
@@ -34,9 +34,9 @@ const hows: Readonly<Record<string, (value: unknown) => unknown>> = {
   null: () => null,
 }
 
-let gateway: TestGateway
+let gateway: IdentityGateway
 beforeAll(async () => {
-  gateway = await openTestGateway()
+  gateway = await openIdentityGateway()
 })
 afterAll(() => gateway.close())
 

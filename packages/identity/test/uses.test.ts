@@ -1,8 +1,8 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { openSqliteStore } from '@postern/store'
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { attestationForm } from '../src/attestation.ts'
-import { createEvidenceUses } from '../src/uses.ts'
+import { attestationForm } from '../src/connector/attestation.ts'
+import { createEvidenceUses } from '../src/evidence/uses.ts'
 import { attestationCases } from './attestation-cases.ts'
 import { audience, now } from './case.ts'
 

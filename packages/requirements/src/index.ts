@@ -11,23 +11,23 @@ import type {
 } from '@postern/core'
 import { createShowRequirement } from '@postern/core'
 import type { Hono } from 'hono'
-import type { FindCall } from './approvals.ts'
-import { createOperatorApprovals } from './approvals.ts'
-import { createRequirementClaims } from './claims.ts'
 import type { PaymentsConfig, RequirementsConfig } from './config.ts'
-import type { DecisionPlan } from './decide.ts'
-import { decideRequirement } from './decide.ts'
-import { openRequirements } from './open-requirements.ts'
-import type { PaymentProvider } from './payment-provider.ts'
-import { openReceiptProvider } from './receipt-provider.ts'
-import { createActionRoutes } from './routes.ts'
-import { openTestProvider } from './test-provider.ts'
+import type { FindCall } from './decisions/approvals.ts'
+import { createOperatorApprovals } from './decisions/approvals.ts'
+import { createRequirementClaims } from './decisions/claims.ts'
+import type { DecisionPlan } from './decisions/decide.ts'
+import { decideRequirement } from './decisions/decide.ts'
+import { openRequirements } from './decisions/open-requirements.ts'
+import type { PaymentProvider } from './payment/provider.ts'
+import { openReceiptProvider } from './payment/receipt-provider.ts'
+import { openTestProvider } from './payment/test-provider.ts'
+import { createDecisionRoutes } from './routes.ts'
 
-export type { FindCall } from './approvals.ts'
 export type { PaymentsConfig, RequirementsConfig } from './config.ts'
 export { paymentsConfigSchema, requirementsConfigSchema } from './config.ts'
-export { watchOverdue } from './overdue.ts'
-export type { PaymentProvider } from './payment-provider.ts'
+export type { FindCall } from './decisions/approvals.ts'
+export { watchOverdue } from './decisions/overdue.ts'
+export type { PaymentProvider } from './payment/provider.ts'
 
 interface PolicyOptions {
   readonly requirements: RequirementsConfig
@@ -66,7 +66,7 @@ export async function openPolicy(options: PolicyOptions): Promise<PolicyDeps> {
     showRequirement: createShowRequirement(requirements),
     requirementClaims: createRequirementClaims(deciding, requirements),
     approvals,
-    routes: createActionRoutes({ ...deciding, agents, approvals, digestOf: requirements.digestOf }),
+    routes: createDecisionRoutes({ ...deciding, agents, approvals, digestOf: requirements.digestOf }),
     decide: (requirement, plan) => decideRequirement(requirement, plan, deciding),
   }
 }

@@ -2,20 +2,20 @@ import { describeObjection, Rejection } from '@postern/core'
 import { createRateLimit, networkOf, peerAddress, readBody } from '@postern/http'
 import type { Context, MiddlewareHandler } from 'hono'
 import { Hono } from 'hono'
-import { payRequirement } from './decide.ts'
-import { statePattern } from './open-requirements.ts'
-import { renderNothingPage } from './page.ts'
-import type { Visit, VisitDeps } from './visits.ts'
-import { answerPage, createVisits } from './visits.ts'
+import { payRequirement } from './decisions/decide.ts'
+import { statePattern } from './decisions/open-requirements.ts'
+import { renderNothingPage } from './pages/page.ts'
+import type { RequirementVisit, RequirementVisitDeps } from './pages/visits.ts'
+import { answerVisit, createVisits } from './pages/visits.ts'
 
-export type ActionDeps = VisitDeps & { digestOf(state: string): string }
+type RequirementRouteDeps = RequirementVisitDeps & { digestOf(state: string): string }
 
 const maxReceipt = 16_384
 /** Of one network address: pages, and receipts of a provider, who brings those of all people. */
 const perMinute = { pages: 60, receipts: 600 } as const
 
 /** The pages where people decide, and where payment providers say that they were paid. What is only looked at is never decided. */
-export function createActionRoutes(gateway: ActionDeps): Hono {
+export function createDecisionRoutes(gateway: RequirementRouteDeps): Hono {
   const enter = createEntrance(gateway)
   const visits = createVisits(gateway)
   return new Hono()
@@ -27,7 +27,7 @@ export function createActionRoutes(gateway: ActionDeps): Hono {
     .post('/payments/callback', createCallback(gateway))
 }
 
-function limitVisits(most: number, { platform }: ActionDeps): MiddlewareHandler {
+function limitVisits(most: number, { platform }: RequirementRouteDeps): MiddlewareHandler {
   const visits = createRateLimit({ perMinute: most }, () => platform.now())
   return async function countVisit(context, next) {
     visits.take(networkOf(peerAddress(context.env)))
@@ -36,17 +36,17 @@ function limitVisits(most: number, { platform }: ActionDeps): MiddlewareHandler 
 }
 
 /** Whoever has no valid link learns nothing, and takes as long. */
-function createEntrance({ store, digestOf }: ActionDeps) {
-  return async (context: Context, visit: Visit): Promise<Response> => {
+function createEntrance({ store, digestOf }: RequirementRouteDeps) {
+  return async (context: Context, visit: RequirementVisit): Promise<Response> => {
     const state = context.req.param('state') ?? ''
     const requirement = await store.findRequirement({ digest: digestOf(state) })
-    if (!requirement || !statePattern.test(state)) return answerPage(context, renderNothingPage(), 404)
+    if (!requirement || !statePattern.test(state)) return answerVisit(context, renderNothingPage(), 404)
     return visit(requirement, context)
   }
 }
 
 /** From server to server: the body is the receipt. */
-function createCallback(gateway: ActionDeps) {
+function createCallback(gateway: RequirementRouteDeps) {
   return async (context: Context): Promise<Response> => {
     const receipt = Buffer.from(await readBody(context.req.raw, maxReceipt))
       .toString('latin1')

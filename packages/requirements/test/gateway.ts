@@ -10,13 +10,13 @@ import { sketchIntake, sketchResponse } from '@postern/testing'
 import type { FindCall, PaymentsConfig, PolicyDeps } from '../src/index.ts'
 import { openPolicy, requirementsConfigSchema } from '../src/index.ts'
 
-export const origin = 'https://agents.test'
+export const pagesOrigin = 'https://agents.test'
 const silent: Log = { debug() {}, info() {}, warn() {}, error() {} }
 
 const echo = { name: 'echo', displayName: 'Echo & Co', description: '', version: '1' }
-export const agents: AgentDirectory = {
+const testDirectory: AgentDirectory = {
   domain: 'agents.test',
-  origin,
+  origin: pagesOrigin,
   defaultAgent: 'echo',
   find: name => (name === 'echo' ? echo : undefined),
   list: () => [echo],
@@ -53,7 +53,7 @@ export async function openPolicyGateway(payments?: PaymentsConfig, findCall?: Fi
     baseDir: import.meta.dirname,
     store,
     platform,
-    agents,
+    agents: testDirectory,
     findCall,
   })
   policy.routes.onError(error => toProblem(error))

@@ -4,11 +4,11 @@ import { join } from 'node:path'
 import { exportJWK, generateKeyPair, SignJWT } from 'jose'
 import { expect, test } from 'vitest'
 import { paymentsConfigSchema, requirementsConfigSchema } from '../src/index.ts'
-import { openReceiptProvider } from '../src/receipt-provider.ts'
-import { openPolicyGateway, origin } from './gateway.ts'
+import { openReceiptProvider } from '../src/payment/receipt-provider.ts'
+import { openPolicyGateway, pagesOrigin } from './gateway.ts'
 
 const issuer = 'https://pay.test'
-const place = { origin, baseDir: mkdtempSync(join(tmpdir(), 'postern-keys-')), now: Date.now }
+const place = { origin: pagesOrigin, baseDir: mkdtempSync(join(tmpdir(), 'postern-keys-')), now: Date.now }
 
 async function makeKeys(algorithm: string) {
   const { privateKey, publicKey } = await generateKeyPair(algorithm, { extractable: true })
@@ -39,7 +39,7 @@ test.each(['EdDSA', 'ES256', 'RS256'])(
     const receipt = await new SignJWT({ requirement: requirement.id, amount: '7.1', currency: 'EUR' })
       .setProtectedHeader({ alg: algorithm, kid: 'new', typ: 'receipt+jwt' })
       .setIssuer(issuer)
-      .setAudience([origin, 'https://else.test'])
+      .setAudience([pagesOrigin, 'https://else.test'])
       .setJti('1')
       .setIssuedAt()
       .setExpirationTime('1h')
@@ -50,7 +50,7 @@ test.each(['EdDSA', 'ES256', 'RS256'])(
       provider: issuer,
       reference: '1',
     })
-    expect(provider.checkoutUrl?.(requirement, `${origin}/back`)).toBeUndefined()
+    expect(provider.checkoutUrl?.(requirement, `${pagesOrigin}/back`)).toBeUndefined()
     await gateway.close()
   },
 )

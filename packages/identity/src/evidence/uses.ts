@@ -1,6 +1,6 @@
 import type { EvidenceClaim, OnceStore } from '@postern/core'
-import { lifetime } from './limits.ts'
-import type { ReadEvidence } from './read-evidence.ts'
+import { lifetime } from '../format/limits.ts'
+import type { ReadEvidence } from './read.ts'
 
 type Use = Pick<EvidenceClaim, 'sender' | 'messageId'>
 

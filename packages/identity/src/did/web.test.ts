@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { locateDidDocument } from './did-web.ts'
+import { locateDidDocument } from './web.ts'
 
 describe('locateDidDocument()', () => {
   test.each([

@@ -1,7 +1,7 @@
 import type { KeyObject } from 'node:crypto'
 import type { IdentityEvidence, LeftOutEvidence } from '@postern/core'
 import type { Assertion } from './trust.ts'
-import type { Window } from './window.ts'
+import type { ValidityWindow } from './window.ts'
 
 /** A piece of evidence that is whole, and not proven yet: the same for both versions. */
 export interface ReadEvidence {
@@ -10,7 +10,7 @@ export interface ReadEvidence {
   readonly audiences: readonly string[]
   /** The message it is meant for; undefined where it is for any. */
   readonly messageId: string | undefined
-  readonly window: Window
+  readonly window: ValidityWindow
   readonly keyId: string
   readonly algorithm: string
   /** Where the issuer publishes its keys. */

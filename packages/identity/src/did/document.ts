@@ -1,8 +1,8 @@
 import type { KeyObject } from 'node:crypto'
 import { z } from 'zod'
-import { EvidenceFault } from './fault.ts'
-import { timeSchema } from './members.ts'
-import { formatEd25519Multikey, parseEd25519Multikey } from './multikey.ts'
+import { EvidenceFault } from '../format/fault.ts'
+import { timeSchema } from '../format/members.ts'
+import { formatEd25519Multikey, parseEd25519Multikey } from '../format/multikey.ts'
 
 const methodSchema = z.looseObject({
   id: z.string(),

@@ -12,7 +12,7 @@ import type {
   UsedReceipt,
 } from '@postern/core'
 import { isForOperator, Rejection, randomHex } from '@postern/core'
-import type { PaymentProvider } from './payment-provider.ts'
+import type { PaymentProvider } from '../payment/provider.ts'
 
 /** Ways a requirement is decided, and what each may grant. Everybody may decline what is his. */
 const grantable = {

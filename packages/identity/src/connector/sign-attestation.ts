@@ -2,9 +2,9 @@ import type { KeyObject } from 'node:crypto'
 import { sign } from 'node:crypto'
 import type { IdentityEvidence } from '@postern/core'
 import { isoTime } from '@postern/core'
+import { lifetime } from '../format/limits.ts'
 import { attestationInput, signingKey } from './attestation.ts'
-import { algorithmOf, attestationAlgorithms } from './connector-card.ts'
-import { lifetime } from './limits.ts'
+import { algorithmOf, attestationAlgorithms } from './card.ts'
 
 export interface AttestationDraft {
   /** Bare host of the connector. */

@@ -1,6 +1,6 @@
 import type { EvidenceCode, LeftOutEvidence, Proof } from '@postern/core'
-import type { EvidenceFault } from './fault.ts'
-import type { ReadEvidence } from './read-evidence.ts'
+import type { EvidenceFault } from '../format/fault.ts'
+import type { ReadEvidence } from './read.ts'
 
 type Kind = LeftOutEvidence['kind']
 

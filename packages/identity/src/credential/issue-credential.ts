@@ -1,8 +1,8 @@
 import type { KeyObject } from 'node:crypto'
 import { isoTime } from '@postern/core'
+import { lifetime } from '../format/limits.ts'
 import { credentialContext, credentialSuite, credentialTypes } from './credential.ts'
 import { integrityInput, writeProofValue } from './data-integrity.ts'
-import { lifetime } from './limits.ts'
 
 type Members = Readonly<Record<string, unknown>>
 

@@ -1,7 +1,7 @@
 import type { Platform } from '@postern/core'
 import { parseBoundedJson } from '@postern/http'
-import { EvidenceFault } from './fault.ts'
-import { documentRequest } from './limits.ts'
+import { EvidenceFault } from '../format/fault.ts'
+import { documentRequest } from '../format/limits.ts'
 
 /** Times in ms. A key taken out of its document counts no longer after `maxAge`. */
 const documentTimes = {

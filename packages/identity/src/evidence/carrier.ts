@@ -1,5 +1,5 @@
-import { EvidenceFault } from './fault.ts'
-import { carrierLimits } from './limits.ts'
+import { EvidenceFault } from '../format/fault.ts'
+import { carrierLimits } from '../format/limits.ts'
 
 type Entry = Readonly<Record<string, unknown>>
 

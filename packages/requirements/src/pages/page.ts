@@ -8,11 +8,10 @@ import type {
   RequirementStatus,
 } from '@postern/core'
 import { isForOperator } from '@postern/core'
+import type { PageMarkup } from '@postern/http'
 import { html, raw } from 'hono/html'
 import { renderReach, renderRemembered } from './reach-form.ts'
 import { showTime } from './show-time.ts'
-
-type Markup = ReturnType<typeof html>
 
 const style = `:root{color-scheme:light dark}body{font:1rem/1.5 system-ui,sans-serif;max-width:36rem;margin:3rem auto;padding:0 1rem}
 blockquote{margin:1rem 0;padding:.5rem 1rem;border-left:.25rem solid #8888;white-space:pre-wrap;overflow-wrap:anywhere}
@@ -23,7 +22,7 @@ fieldset,form p{flex-basis:100%;margin:0;border:1px solid #8888;border-radius:.5
 const styleHash = createHash('sha256').update(style).digest('base64')
 
 /** What a page may do: be shown by itself, in its own style, and send its form here. No program runs in it. */
-export const pageHeaders = {
+export const requirementPageHeaders = {
   'content-type': 'text/html; charset=UTF-8',
   'content-security-policy': `default-src 'none'; style-src 'sha256-${styleHash}'; form-action 'self'; frame-ancestors 'none'; base-uri 'none'`,
   'cache-control': 'no-store',
@@ -34,7 +33,7 @@ export const pageHeaders = {
   'cross-origin-opener-policy': 'same-origin',
 } as const
 
-export interface PageDeps {
+export interface RequirementPageDeps {
   readonly agents: AgentDirectory
 }
 
@@ -57,9 +56,9 @@ export function renderRequirementPage(
   requirement: RequirementRecord,
   policy: Policy,
   choices: PageChoices,
-  gateway: PageDeps,
-): Markup {
-  return renderPage(
+  gateway: RequirementPageDeps,
+): PageMarkup {
+  return renderPageFrame(
     policy.title ?? headings[requirement.kind],
     html`${describeParties(requirement, gateway)}
 <blockquote>${policy.message}</blockquote>
@@ -71,7 +70,7 @@ ${hintOf(requirement.kind, choices)}
   )
 }
 
-function renderForm(policy: Policy, { canAgree, checkoutUrl, canTestPay }: PageChoices): Markup {
+function renderForm(policy: Policy, { canAgree, checkoutUrl, canTestPay }: PageChoices): PageMarkup {
   const yes = policy.action_label ?? 'I agree'
   return html`<form method="post">
 ${canAgree ? renderReach(policy) : ''}
@@ -82,14 +81,14 @@ ${canTestPay ? html`<button class="yes" name="decision" value="pay_test">Pay (te
 </form>`
 }
 
-function hintOf(kind: RequirementKind, { checkoutUrl, canTestPay }: PageChoices): Markup | '' {
+function hintOf(kind: RequirementKind, { checkoutUrl, canTestPay }: PageChoices): PageMarkup | '' {
   if (kind === 'unauthorized') return html`<p>Once it is known who you are, the agent goes on by itself.</p>`
   const canPay = checkoutUrl !== undefined || canTestPay
   return kind === 'payment_required' && !canPay ? html`<p>Ask whoever runs this agent how to pay.</p>` : ''
 }
 
 /** Ways to say who one is (RFC 9110 §11.1): what is an https address can be followed. */
-function renderChallenges({ auth_challenges: challenges = [] }: Policy): Markup {
+function renderChallenges({ auth_challenges: challenges = [] }: Policy): PageMarkup {
   const lines = challenges.flatMap(({ scheme, ...parameters }) => {
     const known = Object.entries(parameters).filter(([, value]) => typeof value === 'string')
     return [['Scheme', scheme], ...known] as [string, string][]
@@ -97,7 +96,7 @@ function renderChallenges({ auth_challenges: challenges = [] }: Policy): Markup 
   return html`<dl>${lines.map(([name, value]) => html`<dt>${name}</dt><dd>${showValue(value)}</dd>`)}</dl>`
 }
 
-function showValue(value: string): Markup | string {
+function showValue(value: string): PageMarkup | string {
   const isAddress = URL.canParse(value) && new URL(value).protocol === 'https:'
   return isAddress ? html`<a rel="noreferrer" href="${value}">${value}</a>` : value
 }
@@ -120,13 +119,13 @@ interface EndPage {
 export function renderEndPage(
   requirement: RequirementRecord,
   { policy, note, remembered }: EndPage,
-  gateway: PageDeps,
-): Markup {
+  gateway: RequirementPageDeps,
+): PageMarkup {
   const { status, kind, resolvedAt } = requirement
   const ending = endings[status === 'open' ? 'expired' : status][kind]
   const explanation =
     status === 'expired' ? 'It was not decided in time, or was taken back. Write to the agent again.' : note
-  return renderPage(
+  return renderPageFrame(
     ending,
     html`${describeParties(requirement, gateway)}
 <blockquote>${policy.message}</blockquote>
@@ -137,20 +136,20 @@ ${remembered ? renderRemembered(remembered) : ''}`,
 }
 
 /** For every address there is nothing behind, whatever the reason. */
-export function renderNothingPage(): Markup {
-  return renderPage('There is nothing here', html`<p>This link is not known here, or not any more.</p>`)
+export function renderNothingPage(): PageMarkup {
+  return renderPageFrame('There is nothing here', html`<p>This link is not known here, or not any more.</p>`)
 }
 
-export function renderProblemPage(problem: string): Markup {
-  return renderPage('That did not work', html`<p>${problem}</p>`)
+export function renderProblemPage(problem: string): PageMarkup {
+  return renderPageFrame('That did not work', html`<p>${problem}</p>`)
 }
 
-function describeParties({ agent, address, policy }: RequirementRecord, { agents }: PageDeps): Markup {
+function describeParties({ agent, address, policy }: RequirementRecord, { agents }: RequirementPageDeps): PageMarkup {
   const name = agents.find(agent)?.displayName ?? agent
   return html`<p><strong>${name}</strong> (<code>@${agent}@${agents.domain}</code>), an automated agent, asks ${isForOperator(policy) ? 'its operator' : html`<code>${address}</code>`}:</p>`
 }
 
-export function renderPage(title: string, body: Markup): Markup {
+export function renderPageFrame(title: string, body: PageMarkup): PageMarkup {
   return html`<!doctype html>
 <html lang="en">
 <meta charset="utf-8">

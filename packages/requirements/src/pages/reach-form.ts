@@ -1,7 +1,7 @@
 import type { Policy, RememberedDecision, RememberScope } from '@postern/core'
 import { readApproval } from '@postern/core'
+import type { PageMarkup } from '@postern/http'
 import { html } from 'hono/html'
-import type { Markup } from './show-time.ts'
 import { showTime } from './show-time.ts'
 
 const reachLabels = {
@@ -13,7 +13,7 @@ const reachLabels = {
 export function renderReach(
   policy: Policy,
   labels: Readonly<Record<RememberScope, string>> = reachLabels,
-): Markup | '' {
+): PageMarkup | '' {
   const { kind, remember } = readApproval(policy) ?? {}
   if (!remember || remember.scopes.length === 0) return ''
   return html`<fieldset><legend>My answer counts</legend>
@@ -29,7 +29,7 @@ const remembrances = { direct: 'runs without asking', forbidden: 'is not run, an
 const places = { conversation: 'in this conversation', always: 'wherever it is asked for' } as const
 
 /** What counts still, and the end of it. */
-export function renderRemembered({ tool, policy, scope, expires_at }: RememberedDecision): Markup {
+export function renderRemembered({ tool, policy, scope, expires_at }: RememberedDecision): PageMarkup {
   return html`<form method="post">
 <p><code>${tool}</code> ${remembrances[policy]} ${places[scope]}, until ${showTime(Date.parse(expires_at))}.</p>
 <button name="decision" value="ask_again">Ask again from now on</button>

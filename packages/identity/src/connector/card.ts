@@ -1,7 +1,7 @@
 import type { JsonWebKey, KeyObject } from 'node:crypto'
 import { createPublicKey } from 'node:crypto'
 import { z } from 'zod'
-import { EvidenceFault } from './fault.ts'
+import { EvidenceFault } from '../format/fault.ts'
 
 /** Where a connector publishes who it is (mentionable, glossary). */
 export const connectorCardPath = '/.well-known/adapter-card'

@@ -1,13 +1,13 @@
 import type { IdentityEvidence } from '@postern/core'
 import { isoTime } from '@postern/core'
 import { z } from 'zod'
+import { findAssertionKey } from '../did/document.ts'
+import { locateDidDocument } from '../did/web.ts'
+import type { EvidenceForm, ReadEvidence } from '../evidence/read.ts'
+import { describeIssue } from '../format/describe-issue.ts'
+import { EvidenceFault } from '../format/fault.ts'
+import { nameSchema, objectSchema, principalsSchema, subjectSchema, timeSchema } from '../format/members.ts'
 import { integrityInput, isIntegrityProof } from './data-integrity.ts'
-import { describeIssue } from './describe-issue.ts'
-import { findAssertionKey } from './did-document.ts'
-import { locateDidDocument } from './did-web.ts'
-import { EvidenceFault } from './fault.ts'
-import { nameSchema, objectSchema, principalsSchema, subjectSchema, timeSchema } from './members.ts'
-import type { EvidenceForm, ReadEvidence } from './read-evidence.ts'
 
 type Members = Readonly<Record<string, unknown>>
 

@@ -1,7 +1,7 @@
 import type { OverdueStore, Platform } from '@postern/core'
 import { randomHex } from '@postern/core'
 
-export interface OverdueDeps {
+interface OverdueWatchDeps {
   readonly store: OverdueStore
   readonly platform: Pick<Platform, 'randomBytes' | 'log' | 'sleep'>
 }
@@ -11,7 +11,7 @@ const lookMs = 1_000
 const mostAtOnce = 50
 
 /** Until the signal aborts: whoever waits for an operator who has not decided in time is told so, once, whichever gateway is first. */
-export async function watchOverdue(deps: OverdueDeps, signal: AbortSignal): Promise<void> {
+export async function watchOverdue(deps: OverdueWatchDeps, signal: AbortSignal): Promise<void> {
   const { platform } = deps
   while (!signal.aborted) {
     const ended = await endOverdue(deps, signal).catch(err => {
@@ -23,7 +23,7 @@ export async function watchOverdue(deps: OverdueDeps, signal: AbortSignal): Prom
 }
 
 /** How many there were. One that fails is tried again, and holds up nobody. */
-async function endOverdue({ store, platform }: OverdueDeps, signal: AbortSignal): Promise<number> {
+async function endOverdue({ store, platform }: OverdueWatchDeps, signal: AbortSignal): Promise<number> {
   let ended = 0
   for (const { id, agent } of await store.listOverdue(mostAtOnce)) {
     if (signal.aborted) break

@@ -9,20 +9,20 @@ import type {
   ResolutionOutcome,
 } from '@postern/core'
 import { actionUrl, describeObjection, isForOperator, Rejection, readRemember, translatePolicy } from '@postern/core'
+import type { PageMarkup } from '@postern/http'
 import { parseBoundedJson, parseMediaType, readBody } from '@postern/http'
 import type { Context } from 'hono'
-import type { html } from 'hono/html'
 import type { ContentfulStatusCode } from 'hono/utils/http-status'
-import type { Deciding } from './decide.ts'
-import { decideRequirement, mayGrant, payRequirement } from './decide.ts'
+import type { Deciding } from '../decisions/decide.ts'
+import { decideRequirement, mayGrant, payRequirement } from '../decisions/decide.ts'
 import { renderOperatorPage } from './operator-page.ts'
-import type { PageChoices, PageDeps } from './page.ts'
-import { pageHeaders, renderEndPage, renderProblemPage, renderRequirementPage } from './page.ts'
+import type { PageChoices, RequirementPageDeps } from './page.ts'
+import { renderEndPage, renderProblemPage, renderRequirementPage, requirementPageHeaders } from './page.ts'
 
 /** What somebody wants who has a valid link. */
-export type Visit = (requirement: RequirementRecord, context: Context) => Promise<Response> | Response
+export type RequirementVisit = (requirement: RequirementRecord, context: Context) => Promise<Response> | Response
 
-export type VisitDeps = Deciding & PageDeps & { readonly approvals: OperatorApprovals }
+export type RequirementVisitDeps = Deciding & RequirementPageDeps & { readonly approvals: OperatorApprovals }
 
 const maxForm = 4_096
 /** With the arguments of a call. */
@@ -36,13 +36,13 @@ interface Said {
 
 interface Visits {
   /** Decides nothing. */
-  readonly show: Visit
-  readonly decide: Visit
+  readonly show: RequirementVisit
+  readonly decide: RequirementVisit
   /** Of a person who comes back from paying. */
-  readonly takeReceipt: Visit
+  readonly takeReceipt: RequirementVisit
 }
 
-export function createVisits(gateway: VisitDeps): Visits {
+export function createVisits(gateway: RequirementVisitDeps): Visits {
   const { provider } = gateway
 
   function choicesOf(requirement: RequirementRecord, context: Context): PageChoices {
@@ -61,8 +61,8 @@ export function createVisits(gateway: VisitDeps): Visits {
     const policy = inLanguageOf(context, requirement.policy)
     if (requirement.status === 'open') {
       const approval = await gateway.approvals.find(requirement.id)
-      if (approval) return answerPage(context, renderOperatorPage(approval, gateway), 200)
-      return answerPage(
+      if (approval) return answerVisit(context, renderOperatorPage(approval, gateway), 200)
+      return answerVisit(
         context,
         renderRequirementPage(requirement, policy, choicesOf(requirement, context), gateway),
         200,
@@ -78,12 +78,12 @@ export function createVisits(gateway: VisitDeps): Visits {
   ): Promise<Response> {
     const remembered = await gateway.store.findRememberedOf(requirement)
     const page = renderEndPage(requirement, { policy, note, remembered }, gateway)
-    return answerPage(context, page, requirement.status === 'expired' ? 410 : status)
+    return answerVisit(context, page, requirement.status === 'expired' ? 410 : status)
   }
 
   /** A decision that came too late shows the one that counts. */
   function showRefused(requirement: RequirementRecord, reason: RequirementObjection, context: Context) {
-    if (requirement.status === 'open') return answerPage(context, renderProblemPage(describeObjection(reason)), 409)
+    if (requirement.status === 'open') return answerVisit(context, renderProblemPage(describeObjection(reason)), 409)
     const note = 'This was decided already; nothing has been changed now.'
     const policy = inLanguageOf(context, requirement.policy)
     return showEnd(requirement, { policy, note, status: 409 }, context)
@@ -141,7 +141,7 @@ export function createVisits(gateway: VisitDeps): Visits {
       if (reason) return showRefused(paid, reason, context)
       // So that the receipt stays in no history.
       return context.body(null, 303, {
-        ...pageHeaders,
+        ...requirementPageHeaders,
         location: actionUrl(gateway.agents, context.req.param('state') ?? ''),
       })
     }),
@@ -149,13 +149,13 @@ export function createVisits(gateway: VisitDeps): Visits {
 }
 
 /** What is refused is told on a page. */
-function guarded(visit: Visit): Visit {
+function guarded(visit: RequirementVisit): RequirementVisit {
   return async (requirement, context) => {
     try {
       return await visit(requirement, context)
     } catch (error) {
       if (!(error instanceof Rejection)) throw error
-      return answerPage(context, renderProblemPage(error.message), statuses[error.code] ?? 400)
+      return answerVisit(context, renderProblemPage(error.message), statuses[error.code] ?? 400)
     }
   }
 }
@@ -184,10 +184,6 @@ function inLanguageOf(context: Context, policy: Policy): Policy {
   return translatePolicy(policy, locales)
 }
 
-export async function answerPage(
-  context: Context,
-  page: ReturnType<typeof html>,
-  status: ContentfulStatusCode,
-): Promise<Response> {
-  return context.body(String(await page), status, pageHeaders)
+export async function answerVisit(context: Context, page: PageMarkup, status: ContentfulStatusCode): Promise<Response> {
+  return context.body(String(await page), status, requirementPageHeaders)
 }

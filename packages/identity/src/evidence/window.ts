@@ -1,8 +1,8 @@
-import { EvidenceFault } from './fault.ts'
-import { lifetime } from './limits.ts'
+import { EvidenceFault } from '../format/fault.ts'
+import { lifetime } from '../format/limits.ts'
 
 /** ms */
-export interface Window {
+export interface ValidityWindow {
   readonly issuedAt: number
   /** Where the evidence says it counts only from later on. */
   readonly notBefore: number
@@ -12,7 +12,7 @@ export interface Window {
 }
 
 /** Whether it lives at most ten minutes, and now; clocks may differ by a minute. @throws EvidenceFault */
-export function checkWindow({ issuedAt, notBefore, expiresAt, endsAt }: Window, now: number): void {
+export function checkWindow({ issuedAt, notBefore, expiresAt, endsAt }: ValidityWindow, now: number): void {
   if (expiresAt <= issuedAt) throw new EvidenceFault('malformed', 'it ends before it begins')
   if (expiresAt - issuedAt > lifetime.longest)
     throw new EvidenceFault('ttl-exceeded', 'it lives longer than 10 minutes')

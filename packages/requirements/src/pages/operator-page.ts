@@ -1,17 +1,19 @@
 import type { OperatorApproval } from '@postern/core'
 import { writeVisibleJson } from '@postern/core'
+import type { PageMarkup } from '@postern/http'
 import { html } from 'hono/html'
-import type { PageDeps } from './page.ts'
-import { renderPage } from './page.ts'
+import type { RequirementPageDeps } from './page.ts'
+import { renderPageFrame } from './page.ts'
 import { renderReach } from './reach-form.ts'
 import { showTime } from './show-time.ts'
 
-type Markup = ReturnType<typeof html>
-
 /** Who asked, which call it is, and with what: the operator sees all of it, and may have it run with other arguments. */
-export function renderOperatorPage({ requirement, call }: OperatorApproval, { agents }: PageDeps): Markup {
+export function renderOperatorPage(
+  { requirement, call }: OperatorApproval,
+  { agents }: RequirementPageDeps,
+): PageMarkup {
   const { agent, address, via, policy, expiresAt } = requirement
-  return renderPage(
+  return renderPageFrame(
     policy.title ?? 'Do you allow this?',
     html`<p><strong>${agents.find(agent)?.displayName ?? agent}</strong> (<code>@${agent}@${agents.domain}</code>), an automated agent, asks you as its operator. It is talking to <code>${address}</code> (${via}).</p>
 <blockquote>${call?.summary ?? policy.message}</blockquote>
@@ -28,7 +30,7 @@ ${renderReach(policy, { conversation: 'in this conversation', always: `wherever 
 /** What a form may have of arguments, as browsers write them. */
 const maxField = 100_000
 
-function renderCall({ tool, agent, args, schema }: NonNullable<OperatorApproval['call']>): Markup {
+function renderCall({ tool, agent, args, schema }: NonNullable<OperatorApproval['call']>): PageMarkup {
   const text = writeVisibleJson(args, 2)
   return html`<p>Tool: <code>${tool}</code>${agent === undefined ? '' : html`, wanted by <code>${agent}</code>`}</p>
 ${

@@ -1,8 +1,8 @@
 import type { EvidenceClaim, Platform } from '@postern/core'
-import type { IdentityConfig } from './config.ts'
+import type { IdentityConfig } from '../config.ts'
+import { EvidenceFault } from '../format/fault.ts'
 import type { DocumentCache } from './documents.ts'
-import { EvidenceFault } from './fault.ts'
-import type { ReadEvidence } from './read-evidence.ts'
+import type { ReadEvidence } from './read.ts'
 import { checkTrust } from './trust.ts'
 import { checkWindow } from './window.ts'
 

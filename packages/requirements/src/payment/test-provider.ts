@@ -2,7 +2,7 @@ import type { Platform, Store } from '@postern/core'
 import { parseJsonText, randomHex } from '@postern/core'
 import type { JWK } from 'jose'
 import { exportJWK, generateKeyPair, importJWK, SignJWT } from 'jose'
-import type { PaymentProvider } from './payment-provider.ts'
+import type { PaymentProvider } from './provider.ts'
 import { receiptType, requirementOfReceipt, verifyReceipt } from './receipt.ts'
 
 interface TestProviderDeps {

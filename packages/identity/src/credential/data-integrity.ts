@@ -1,7 +1,7 @@
 import type { KeyObject } from 'node:crypto'
 import { hash, sign, verify } from 'node:crypto'
 import { canonicalizeJson, decodeBase58, encodeBase58 } from '@postern/core'
-import { EvidenceFault } from './fault.ts'
+import { EvidenceFault } from '../format/fault.ts'
 
 type Members = Readonly<Record<string, unknown>>
 

@@ -3,12 +3,12 @@ import { hash, verify } from 'node:crypto'
 import type { IdentityEvidence } from '@postern/core'
 import { canonicalizeJson, toAsciiDomain } from '@postern/core'
 import { z } from 'zod'
-import type { AttestationAlgorithm } from './connector-card.ts'
-import { attestationAlgorithms, connectorCardPath, findCardKey } from './connector-card.ts'
-import { describeIssue } from './describe-issue.ts'
-import { EvidenceFault } from './fault.ts'
-import { nameSchema, objectSchema, principalsSchema, subjectSchema, timeSchema } from './members.ts'
-import type { EvidenceForm, ReadEvidence } from './read-evidence.ts'
+import type { EvidenceForm, ReadEvidence } from '../evidence/read.ts'
+import { describeIssue } from '../format/describe-issue.ts'
+import { EvidenceFault } from '../format/fault.ts'
+import { nameSchema, objectSchema, principalsSchema, subjectSchema, timeSchema } from '../format/members.ts'
+import type { AttestationAlgorithm } from './card.ts'
+import { attestationAlgorithms, connectorCardPath, findCardKey } from './card.ts'
 
 type Envelope = Readonly<Record<string, unknown>>
 

@@ -1,7 +1,7 @@
 import type { EvidenceCode } from '@postern/core'
 import { hasSubjectPrefix } from '@postern/core'
-import type { TrustedIssuer } from './config.ts'
-import { EvidenceFault } from './fault.ts'
+import type { TrustedIssuer } from '../config.ts'
+import { EvidenceFault } from '../format/fault.ts'
 
 /** What evidence says, before anything proves that its issuer has said so. */
 export interface Assertion {

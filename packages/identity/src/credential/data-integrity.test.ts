@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
+import { formatEd25519Multikey, parseEd25519Multikey } from '../format/multikey.ts'
 import { integrityInput, isIntegrityProof } from './data-integrity.ts'
-import { formatEd25519Multikey, parseEd25519Multikey } from './multikey.ts'
 
 interface Vector {
   readonly keyPair: { readonly publicKeyMultibase: string }
@@ -11,7 +11,7 @@ interface Vector {
   readonly combinedHash: string
 }
 
-const path = new URL('../../../fixtures/activitypub/vc-di-eddsa/eddsa-jcs-2022.json', import.meta.url)
+const path = new URL('../../../../fixtures/activitypub/vc-di-eddsa/eddsa-jcs-2022.json', import.meta.url)
 const { keyPair, signed, combinedHash } = JSON.parse(readFileSync(path, 'utf8')) as Vector
 
 test('vc-di-eddsa, eddsa-jcs-2022: the vector of the W3C (MN-6.5)', () => {
