@@ -57,7 +57,7 @@ export async function openPostgresStore({
     }
   }
 
-  function call(room: string, name: string, args: readonly unknown[]): Promise<unknown> {
+  function call(port: string, name: string, args: readonly unknown[]): Promise<unknown> {
     if (whyNot) return Promise.reject(whyNot)
     const { id, promise } = calls.add()
     const marked = args.map((arg, at) => (typeof arg === 'function' ? { functionAt: at } : leaveOutRaw(arg)))
@@ -65,7 +65,7 @@ export async function openPostgresStore({
     // A process that wants nothing more of the store may end without it: one that cannot start, a command.
     worker.ref()
     try {
-      post({ kind: 'call', id, room, name, args: marked, now: now() })
+      post({ kind: 'call', id, port, name, args: marked, now: now() })
     } catch (error) {
       calls.settle(id, { error: sendError(error) })
     }
@@ -121,16 +121,16 @@ export async function openPostgresStore({
 
   const names = await ready
   worker.unref()
-  const deps = Object.entries(names).map(([room, methods]) => {
+  const deps = Object.entries(names).map(([port, methods]) => {
     return [
-      room,
-      Object.fromEntries(methods.map(name => [name, (...args: unknown[]) => call(room, name, args)])),
+      port,
+      Object.fromEntries(methods.map(name => [name, (...args: unknown[]) => call(port, name, args)])),
     ] as const
   })
   const { store, ...inner } = Object.fromEntries(deps)
   let closed: Promise<void> | undefined
   async function close(): Promise<void> {
-    const answered = call('desk', 'close', [])
+    const answered = call('store', 'close', [])
     whyNot ??= new Error('the store is closed')
     await answered.catch(error => log.warn({ err: error }, 'the store could not write all it wanted to at its end'))
     await worker.terminate()
@@ -138,7 +138,7 @@ export async function openPostgresStore({
   return {
     ...store,
     ...inner,
-    refuse: (refusal: unknown) => void call('desk', 'refuse', [refusal]).catch(() => undefined),
+    refuse: (refusal: unknown) => void call('store', 'refuse', [refusal]).catch(() => undefined),
     listen: notices.listen,
     notify(topic: string, payload: unknown) {
       notices.notify(topic, payload)
@@ -151,10 +151,10 @@ export async function openPostgresStore({
   } as unknown as GatewayStore
 }
 
-/** Peers stand at a door, and what they bring may be told again, so none waits longer for a server that is silent. */
+/** Peers wait at an endpoint, and what they bring may be sent again, so none waits longer for a server that is silent. */
 const patienceMs = 10_000
 
-/** What a door asks. Whoever works needs to know what became of it, however long that takes. */
+/** What an endpoint asks. Whoever works needs to know what became of it, however long that takes. */
 function isImpatient(name: string): boolean {
   return /^(admit|consumeOnce|count|find|has|is|list)/.test(name)
 }

@@ -44,7 +44,7 @@ function writeLog(level: keyof Log, fields: Parameters<Log['info']>[0], text: st
 let isLost = false
 
 function hear(event: LineEvent): void {
-  if ('listening' in event) emit({ kind: 'ready', deps: namesInRooms() })
+  if ('listening' in event) emit({ kind: 'ready', deps: listMethods() })
   else if ('heard' in event) {
     const notice = hints.read(event.heard)
     if (notice) emit({ kind: 'notice', notice })
@@ -117,10 +117,16 @@ const methods = store as unknown as Methods
 const inner = Object.entries(store).filter(([, member]) => typeof member === 'object') as unknown as [string, Methods][]
 const deps: Readonly<Record<string, Methods>> = { store: methods, ...Object.fromEntries(inner) }
 
-async function answerCall({ id, room, name, args, now }: Extract<ToConnectionWorker, { kind: 'call' }>): Promise<void> {
+function callMethod(port: string, name: string, args: readonly unknown[]): unknown {
+  const methods = deps[port]
+  if (!methods?.[name]) throw new Error(`the store has no method ${port}.${name}`)
+  return methods[name](...args)
+}
+
+async function answerCall({ id, port, name, args, now }: Extract<ToConnectionWorker, { kind: 'call' }>): Promise<void> {
   time = now
   const given = args.map(arg => (isFunctionMark(arg) ? callBack(id, arg.functionAt) : arg))
-  const outcome = await captureOutcome(() => deps[room]?.[name]?.(...given))
+  const outcome = await captureOutcome(() => callMethod(port, name, given))
   try {
     emit({ kind: 'answer', id, outcome })
   } catch (error) {
@@ -135,7 +141,7 @@ parentPort?.on('message', (message: ToConnectionWorker) => {
   else line.announce(hints.write([message.notice]))
 })
 
-function namesInRooms(): Readonly<Record<string, readonly string[]>> {
-  const namesOf = (room: Methods) => Object.keys(room).filter(name => typeof room[name] === 'function')
-  return Object.fromEntries(Object.entries(deps).map(([name, room]) => [name, namesOf(room)]))
+function listMethods(): Readonly<Record<string, readonly string[]>> {
+  const namesOf = (port: Methods) => Object.keys(port).filter(name => typeof port[name] === 'function')
+  return Object.fromEntries(Object.entries(deps).map(([name, port]) => [name, namesOf(port)]))
 }

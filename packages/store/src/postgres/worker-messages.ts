@@ -16,7 +16,8 @@ export type ToConnectionWorker =
   | {
       readonly kind: 'call'
       readonly id: number
-      readonly room: string
+      /** `store` itself, or the member of it that has the method. */
+      readonly port: string
       readonly name: string
       readonly args: readonly unknown[]
       readonly now: number
