@@ -37,7 +37,7 @@ import { createTurnTable } from './turns/table.ts'
 import type { PartialAnswerTable } from './work/partial-answers.ts'
 import { createPartialAnswerTable } from './work/partial-answers.ts'
 
-/** The tables that several desks write to, each with its rules. Synchronous: they run inside a write. */
+/** The tables that several stores write to, each with its rules. Synchronous: they run inside a write. */
 export interface Tables {
   readonly threads: ThreadTable
   readonly entries: EntryTable

@@ -6,7 +6,7 @@ import { createMarked, createMarkedLife } from './marked-life.ts'
 import { discardLog } from './open-test-store.ts'
 import { Randomness } from './random-platform.ts'
 
-/** Much happens at a store: people in all dialects, doors, workers, operators. @returns when it was closed */
+/** Much happens at a store: people in all dialects, endpoints, workers, operators. @returns when it was closed */
 export async function fillFile(path: string): Promise<number> {
   let time = Date.UTC(2026, 5, 1)
   const now = () => time

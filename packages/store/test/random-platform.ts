@@ -33,7 +33,7 @@ async function tolerate<Value>(work: Promise<Value>): Promise<Value | undefined>
   }
 }
 
-/** Doors, workers, agents, operators and people who do at a store whatever they like, in any order and at the same time. */
+/** Endpoints, workers, agents, operators and people who do at a store whatever they like, in any order and at the same time. */
 export class Randomness {
   /** What was done, for who looks for a reason. */
   readonly trace: string[] = []

@@ -55,7 +55,7 @@ function sketchSender({ address, subject }: PersonIdentity, verified: boolean): 
   return { address, auth_method: 'a2a-jwt', verified, identities: [evidence] }
 }
 
-/** What the door limits, now and then. */
+/** What the endpoint limits, now and then. */
 function sketchLimits({ oneIn, roll }: Dice): Partial<Intake> {
   const budget = { key: 'k', turns: 3, withinMs: 60_000, flag: 'rate', ...(oneIn(2) && { isPerThread: true as const }) }
   return {
@@ -67,7 +67,7 @@ function sketchLimits({ oneIn, roll }: Dice): Partial<Intake> {
   }
 }
 
-/** A message as one of the doors makes it: only a fediverse knows authors, only A2A knows tasks. */
+/** A message as one of the endpoints makes it: only a fediverse knows authors, only A2A knows tasks. */
 export function sketchMessage(dice: Dice, now: number, earlier: readonly Intake[]): Intake {
   const { pick, oneIn, roll, name } = dice
   const [id, via, who, agent, thread] = [name(), pick(vias), pick(people), pick(sketchAgents), roll(5)]

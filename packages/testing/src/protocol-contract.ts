@@ -30,7 +30,7 @@ export interface ProtocolDelivery {
   readonly text?: string | undefined
 }
 
-/** One protocol with its doors open, a store behind and somebody in front who can send to it. */
+/** One protocol with its endpoints open, a store behind and somebody in front who can send to it. */
 export interface ProtocolDriver {
   readonly store: Store
   /** Resolves with what the peer was answered. */
@@ -79,7 +79,7 @@ const impostures: readonly Fault[] = ['unsigned', 'tampered', 'forged', 'wrong_o
 
 const takenOutcomes: ReadonlySet<ProtocolOutcome> = new Set(['duplicate', 'unverified', 'kept'])
 
-/** What every protocol must do at its door, whatever its wire looks like. */
+/** What every protocol must do at its endpoint, whatever its wire looks like. */
 export function protocolContract(name: ChannelName, open: (setup: ProtocolSetup) => Promise<ProtocolDriver>): void {
   describe(`${name} keeps the protocol contract`, () => {
     const watch = createStoreWatch()

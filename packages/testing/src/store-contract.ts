@@ -61,7 +61,7 @@ const parts: readonly ((open: OpenStore) => void)[] = [
 ]
 
 /**
- * What every store must do: each sentence of the port, tried on a fresh desk. `share`: only every `of`th part, from the `first`; for desks that take
+ * What every store must do: each sentence of the port, tried on a fresh store. `share`: only every `of`th part, from the `first`; for stores that take
  * long to open.
  */
 export function storeContract(name: string, open: OpenStore, share = { first: 0, of: 1 }): void {

@@ -1,7 +1,7 @@
 import type { Store } from '@postern/core'
 
 export interface ProtocolSetup {
-  /** Hand the store through this on its way into the protocol: the contract then also examines what a failing desk does. */
+  /** Hand the store through this on its way into the protocol: the contract then also examines what a failing store does. */
   watchStore(store: Store): Store
 }
 

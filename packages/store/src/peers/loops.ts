@@ -50,7 +50,7 @@ export function createLoopFinder(db: Database): (intake: Intake, thread: number,
   }
 }
 
-/** What was stopped is counted, whoever stopped it: the door or the store. */
+/** What was stopped is counted, whoever stopped it: the endpoint or the store. */
 export function countStopped(batch: Batch, flags: readonly (string | undefined)[]): void {
   for (const flag of stopFlags) if (flags.includes(flag)) addToTotal(batch, `stopped.${flag}`)
 }

@@ -59,7 +59,7 @@ test.each<[string, Loss, RegExp]>([
   ],
   ['loses its log', path => rmSync(`${path}-wal`), /postern\.db-wal is gone$/],
   ['loses its index', path => rmSync(`${path}-shm`), /postern\.db-shm is gone$/],
-])('a file that %s under a running desk takes nothing more, and is told of loudly, once', async (_, lose, fault) => {
+])('a file that %s under a running gateway takes nothing more, and is told of loudly, once', async (_, lose, fault) => {
   const { path, store, error } = await openUsed()
   await store.checkWrites()
   lose(path)
@@ -82,7 +82,7 @@ test('a file that comes back to its place is written to again', async () => {
   await store.checkWrites()
 })
 
-test.each([0, 8_192])('a file that is cut off at %i bytes under a running desk takes nothing more', async size => {
+test.each([0, 8_192])('a file that is cut off at %i bytes under a running gateway takes nothing more', async size => {
   const { path, store } = await openUsed()
   // What lies in the log goes to the file, and a row behind it shows how large it has become.
   await store.rewriteFiles()
@@ -105,7 +105,7 @@ test('a file that is made smaller by rewriting it is no damaged one', async () =
   await store.checkWrites()
 })
 
-test('pages that go bad under a running desk end all writing, and are told of loudly', async () => {
+test('pages that go bad under a running gateway end all writing, and are told of loudly', async () => {
   const { path, store } = await openUsed()
   await store.close()
   const error = vi.fn()

@@ -110,7 +110,7 @@ test('a gateway that was killed has let go of its data, and what it had leased i
   await store.close()
 })
 
-test('two desks on one file accept a message once and make a secret once', async () => {
+test('two stores on one file accept a message once and make a secret once', async () => {
   const path = join(makeDirectory(), 'postern.db')
   const [one, two] = await Promise.all([openAt(path), openAt(path)])
   const admitted = await Promise.all([one, two, one, two].map(store => store.admit(sketchIntake('m1'), 'c')))

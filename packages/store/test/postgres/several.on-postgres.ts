@@ -28,7 +28,7 @@ function nextNotice(store: GatewayStore, topic: string): Promise<unknown> {
   })
 }
 
-describe('two desks at one database', () => {
+describe('two stores at one database', () => {
   test('hear what makes work ready, and of the end of turns, whoever does it', async () => {
     const { store, other, close } = await openTwo()
     const ready = nextNotice(other, 'work')
@@ -71,7 +71,7 @@ describe('two desks at one database', () => {
     const stores = [store, other]
     const ids = Array.from({ length: 120 }, (_, at) => `m${at}`)
     await Promise.all(ids.map((id, at) => stores[at % 2]?.admit(sketchIntake(id), 'c')))
-    // What two doors are told at once is one message.
+    // What two endpoints are told at once is one message.
     const again = await Promise.all(
       ids.slice(0, 20).flatMap(id => stores.map(each => each.admit(sketchIntake(id), 'c'))),
     )

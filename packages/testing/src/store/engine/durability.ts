@@ -29,7 +29,7 @@ export function durabilityContract(open: OpenStore): void {
         }
       }),
     )
-    test('close() may be called twice, and a closed desk takes nothing', async () => {
+    test('close() may be called twice, and a closed store takes nothing', async () => {
       const { store } = await open()
       await store.close()
       await store.close()

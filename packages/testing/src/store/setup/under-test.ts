@@ -21,7 +21,7 @@ export interface StoreUnderTest {
 
 export type OpenStore = () => Promise<StoreUnderTest>
 
-/** A test on a fresh desk that is closed afterwards. */
+/** A test on a fresh store that is closed afterwards. */
 export function withStore(open: OpenStore, run: (under: StoreUnderTest) => Promise<void>): () => Promise<void> {
   return async () => {
     const under = await open()
