@@ -11,10 +11,10 @@ export interface TinyGateway extends LoopbackServer {
   /** Whatever was posted to it. */
   readonly posted: readonly SimRequest[]
   /** Signs and posts an activity; `change` may spoil the headers. */
-  post(url: string, activity: unknown, options?: PostOptions): Promise<number>
+  post(url: string, activity: unknown, options?: TinyPostOptions): Promise<number>
 }
 
-export interface PostOptions {
+export interface TinyPostOptions {
   readonly date?: Date
   readonly keyId?: string
   readonly algorithm?: string
@@ -100,7 +100,7 @@ export function digestOf(body: string | Uint8Array): string {
 function signByHand(
   url: string,
   body: string,
-  options: PostOptions & { keyId: string; privatePem: string },
+  options: TinyPostOptions & { keyId: string; privatePem: string },
 ): Record<string, string> {
   const { host, pathname } = new URL(url)
   const fields = options.signedFields ?? ['(request-target)', 'host', 'date', 'digest', 'content-type']

@@ -4,7 +4,7 @@ import { exportJWK, generateKeyPair } from 'jose'
 import type { SimAnswer, SimRequest } from '../net/loopback-server.ts'
 import { answerJson } from '../net/loopback-server.ts'
 
-export interface SigningKey {
+export interface IssuerSigningKey {
   readonly kid: string
   readonly privateKey: CryptoKey
   readonly publicJwk: JWK
@@ -21,9 +21,9 @@ export interface IssuerConfig {
 export interface TokenIssuer {
   readonly config: IssuerConfig
   /** The key that signs now. */
-  key(): Promise<SigningKey>
+  key(): Promise<IssuerSigningKey>
   /** A key nobody publishes, made once. */
-  strangerKey(): Promise<SigningKey>
+  strangerKey(): Promise<IssuerSigningKey>
   /** Signs with a new key from now on; the old one stays published unless `forget`. */
   rotate(options?: { readonly forget?: boolean }): Promise<void>
   answer(request: SimRequest): Promise<SimAnswer>
@@ -32,15 +32,15 @@ export interface TokenIssuer {
 export function createTokenIssuer(host: string): TokenIssuer {
   const issuer = `https://${host}`
   const config = { issuer, jwks: `${issuer}/.well-known/jwks.json`, algorithms: ['ES256'] }
-  let published: Promise<readonly SigningKey[]> | undefined
-  let stranger: Promise<SigningKey> | undefined
+  let published: Promise<readonly IssuerSigningKey[]> | undefined
+  let stranger: Promise<IssuerSigningKey> | undefined
   const listKeys = () => {
     published ??= makeSigningKey().then(key => [key])
     return published
   }
   return {
     config,
-    key: async () => (await listKeys())[0] as SigningKey,
+    key: async () => (await listKeys())[0] as IssuerSigningKey,
     strangerKey() {
       stranger ??= makeSigningKey()
       return stranger
@@ -60,7 +60,7 @@ export function createTokenIssuer(host: string): TokenIssuer {
   }
 }
 
-async function makeSigningKey(): Promise<SigningKey> {
+async function makeSigningKey(): Promise<IssuerSigningKey> {
   const { privateKey, publicKey } = await generateKeyPair('ES256')
   const kid = randomUUID()
   return { kid, privateKey, publicJwk: { ...(await exportJWK(publicKey)), kid, alg: 'ES256', use: 'sig' } }

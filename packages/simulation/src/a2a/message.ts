@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import type { Part, SendMessageRequest } from '@a2a-js/sdk'
 import { Role } from '@a2a-js/sdk'
 
-export interface MessagePlace {
+interface MessagePlace {
   readonly messageId?: string | undefined
   readonly contextId?: string | undefined
   readonly taskId?: string | undefined

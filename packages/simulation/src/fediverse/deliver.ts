@@ -1,16 +1,16 @@
 import { randomInt } from 'node:crypto'
 import type { Fault } from '../fault.ts'
-import type { ActivityDelivery, ActivityReceipt, SentActivity } from './activity.ts'
-import { composeActivity } from './activity.ts'
-import type { SimActor } from './actor.ts'
-import type { ActivityDocument, NotePlan, NoteVisibility } from './note.ts'
-import { composeCreateNote } from './note.ts'
-import type { NoteFault } from './note-fault.ts'
-import { noteFaults } from './note-fault.ts'
+import type { ActivityDelivery, ActivityReceipt, SentActivity } from './actors/activity.ts'
+import { composeSimActivity } from './actors/activity.ts'
+import type { SimActor } from './actors/actor.ts'
+import type { ActivityDocument, NotePlan, NoteVisibility } from './actors/note.ts'
+import { composeCreateNote } from './actors/note.ts'
+import type { NoteFault } from './actors/note-fault.ts'
+import { noteFaults } from './actors/note-fault.ts'
+import type { ResolvedRecipient } from './actors/recipient.ts'
+import { inventNeighbour } from './actors/recipient.ts'
 import type { PostDeps } from './post.ts'
 import { bareAddress, findActor, postSigned } from './post.ts'
-import type { ResolvedRecipient } from './recipient.ts'
-import { inventNeighbour } from './recipient.ts'
 
 export interface NoteDelivery {
   /** `alice@mastodon.test` unless said otherwise. */
@@ -74,10 +74,10 @@ export async function deliverNote(delivery: NoteDelivery, sender: NoteSender): P
 }
 
 /** Composes, signs and posts anything else; what it does to a note of ours is done to it here, too. */
-export async function deliverActivity(delivery: ActivityDelivery, sender: NoteSender): Promise<ActivityReceipt> {
+export async function deliverSimActivity(delivery: ActivityDelivery, sender: NoteSender): Promise<ActivityReceipt> {
   const { fault, author, recipient, url } = await prepare(delivery, sender)
   const { type, object, fields = {} } = delivery
-  const activity = composeActivity({ author, recipient: recipient.id, type, object, fields, now: sender.now() })
+  const activity = composeSimActivity({ author, recipient: recipient.id, type, object, fields, now: sender.now() })
   if (!delivery.fault) noteChanges[type]?.(activity, sender.notes)
   const { status, headers, body } = await postSigned({ activity, author, url, fault }, sender)
   return { activityId: activity.id, activity, status, headers, body: body.toString() }

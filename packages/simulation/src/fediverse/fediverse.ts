@@ -3,22 +3,22 @@ import { createDisturbances } from '../net/disturbance.ts'
 import type { LoopbackFetch } from '../net/loopback-fetch.ts'
 import type { LoopbackServer } from '../net/loopback-server.ts'
 import { openLoopbackServer } from '../net/loopback-server.ts'
-import type { ActivityDelivery, ActivityReceipt } from './activity.ts'
-import type { SimActor } from './actor.ts'
-import { createActors } from './actor.ts'
+import type { ActivityDelivery, ActivityReceipt } from './actors/activity.ts'
+import type { SimActor } from './actors/actor.ts'
+import { createActors } from './actors/actor.ts'
+import type { FetchActorDocument } from './actors/find-key.ts'
+import type { ActivityDocument } from './actors/note.ts'
+import { fediverseHosts } from './actors/persona.ts'
+import type { ResolvedRecipient } from './actors/recipient.ts'
+import { resolveRecipient } from './actors/recipient.ts'
 import type { NoteDelivery, NoteReceipt, NoteSender } from './deliver.ts'
-import { deliverActivity, deliverNote } from './deliver.ts'
-import type { FetchDocument } from './find-key.ts'
+import { deliverNote, deliverSimActivity } from './deliver.ts'
 import type { ReceivedActivity } from './inbox.ts'
 import { createInbox } from './inbox.ts'
-import type { ActivityDocument } from './note.ts'
-import { fediverseHosts } from './persona.ts'
-import type { ResolvedRecipient } from './recipient.ts'
-import { resolveRecipient } from './recipient.ts'
 import { answerFediverse } from './routes.ts'
-import type { DraftRequest } from './sign.ts'
-import { signDraft } from './sign.ts'
-import { createChecks } from './verify.ts'
+import { signDraft } from './signatures/sign.ts'
+import type { DraftRequest } from './signatures/unsigned-request.ts'
+import { createChecks } from './signatures/verify.ts'
 
 /** A few small fediverse servers behind one port, told apart by `Host`. */
 export interface SimFediverse {
@@ -82,7 +82,7 @@ export async function openSimFediverse(loopback: LoopbackFetch, now: () => numbe
     hosts: Object.keys(hosts),
     actors,
     deliver: delivery => deliverNote(delivery, sender),
-    send: delivery => deliverActivity(delivery, sender),
+    send: delivery => deliverSimActivity(delivery, sender),
     received: arrivals.items,
     awaitReply: (objectId, timeoutMs) => arrivals.waitFor(received => isReplyTo(received, objectId), timeoutMs),
     awaitActivity: (match, timeoutMs) => arrivals.waitFor(match, timeoutMs),
@@ -102,7 +102,7 @@ export async function openSimFediverse(loopback: LoopbackFetch, now: () => numbe
 }
 
 /** Reads documents with signed requests, as a server in secure mode is asked. */
-function createDocumentFetch(loopback: LoopbackFetch, reader: SimActor, now: () => number): FetchDocument {
+function createDocumentFetch(loopback: LoopbackFetch, reader: SimActor, now: () => number): FetchActorDocument {
   async function read(url: string, redirects: number): Promise<Record<string, unknown>> {
     const { host, 'user-agent': agent, ...headers } = await signDraft({ method: 'GET', url, at: now() }, reader)
     const accept = url.includes('/.well-known/webfinger') ? { accept: 'application/jrd+json' } : {}

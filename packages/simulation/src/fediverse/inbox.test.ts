@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import type { PostOptions, TinyGateway } from '../../test/tiny-gateway.ts'
+import type { TinyGateway, TinyPostOptions } from '../../test/tiny-gateway.ts'
 import { makeKey, openTinyGateway } from '../../test/tiny-gateway.ts'
 import type { Simulation } from '../index.ts'
 import { disturbances, openSimulation } from '../index.ts'
@@ -29,7 +29,7 @@ function composeReply(inReplyTo = 'https://mastodon.test/users/alice/statuses/1'
   }
 }
 
-async function postReply(options?: PostOptions, url = inbox) {
+async function postReply(options?: TinyPostOptions, url = inbox) {
   const activity = composeReply()
   const status = await gateway.post(url, activity, options)
   return { status, received: simulation.fediverse.received.find(each => each.activity.id === activity.id) }
@@ -56,7 +56,7 @@ test('the same activity again is answered the same and counted, not kept twice',
 
 const stranger = makeKey()
 
-test.each<[string, PostOptions, RegExp]>([
+test.each<[string, TinyPostOptions, RegExp]>([
   [
     'a body that does not match its digest',
     { change: headers => ({ ...headers, digest: `SHA-256=${'A'.repeat(43)}=` }) },

@@ -2,10 +2,10 @@ import type { Arrivals } from '../arrivals.ts'
 import { createArrivals } from '../arrivals.ts'
 import type { SimAnswer, SimRequest } from '../net/loopback-server.ts'
 import { answerJson } from '../net/loopback-server.ts'
-import type { HostPlan } from './persona.ts'
-import { coveredComponents } from './sign-rfc9421.ts'
-import type { SignatureChecks } from './verify.ts'
-import { verifySigner } from './verify.ts'
+import type { HostPlan } from './actors/persona.ts'
+import type { SignatureChecks } from './signatures/checks.ts'
+import { coveredComponents } from './signatures/sign-rfc9421.ts'
+import { verifySigner } from './signatures/verify.ts'
 
 type ReceivedDocument = Readonly<Record<string, unknown>>
 
@@ -29,12 +29,12 @@ export interface SimInbox {
   accept(request: SimRequest): Promise<SimAnswer>
 }
 
-export interface InboxDeps {
+export interface SimInboxDeps {
   readonly hosts: Readonly<Record<string, HostPlan>>
   readonly checks: ReadonlyMap<string, SignatureChecks>
 }
 
-export function createInbox({ hosts, checks }: InboxDeps): SimInbox {
+export function createInbox({ hosts, checks }: SimInboxDeps): SimInbox {
   const arrivals = createArrivals<ReceivedActivity>('activity')
   const known = new Map<string, { arrivals: number }>()
 

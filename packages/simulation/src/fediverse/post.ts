@@ -1,8 +1,8 @@
 import type { LoopbackAnswer, LoopbackFetch } from '../net/loopback-fetch.ts'
-import type { SimActor } from './actor.ts'
-import type { NoteFault } from './note-fault.ts'
-import type { DraftRequest } from './sign.ts'
-import { draftHeaders, signDraft } from './sign.ts'
+import type { SimActor } from './actors/actor.ts'
+import type { NoteFault } from './actors/note-fault.ts'
+import { draftHeaders, signDraft } from './signatures/sign.ts'
+import type { DraftRequest } from './signatures/unsigned-request.ts'
 
 export interface PostDeps {
   readonly actors: ReadonlyMap<string, SimActor>

@@ -1,15 +1,15 @@
 import type { SimAnswer, SimRequest } from '../net/loopback-server.ts'
 import { answerJson } from '../net/loopback-server.ts'
-import type { SimActor } from './actor.ts'
-import { describeActor, describeBareKey, describeKeyStub } from './actor.ts'
+import type { SimActor } from './actors/actor.ts'
+import { describeActor, describeBareKey, describeKeyStub } from './actors/actor.ts'
+import type { ActivityDocument } from './actors/note.ts'
+import { publicAddressee } from './actors/note.ts'
+import type { HostPlan, Persona } from './actors/persona.ts'
 import type { SentFile } from './deliver.ts'
 import type { SimInbox } from './inbox.ts'
-import type { ActivityDocument } from './note.ts'
-import { publicCollection } from './note.ts'
-import type { HostPlan, Persona } from './persona.ts'
-import { activityType } from './sign.ts'
-import type { SignatureChecks } from './verify.ts'
-import { verifySigner } from './verify.ts'
+import type { SignatureChecks } from './signatures/checks.ts'
+import { activityMediaType } from './signatures/sign.ts'
+import { verifySigner } from './signatures/verify.ts'
 
 interface FediverseDeps {
   readonly hosts: Readonly<Record<string, HostPlan>>
@@ -69,7 +69,7 @@ async function answerWebFinger(request: SimRequest, deps: FediverseDeps): Promis
   if (!actor) return notFound
   const links = [
     { rel: 'http://webfinger.net/rel/profile-page', type: 'text/html', href: `https://${actor.host}/@${actor.name}` },
-    { rel: 'self', type: activityType, href: actor.id },
+    { rel: 'self', type: activityMediaType, href: actor.id },
   ]
   return answerJson({ subject: `acct:${actor.address}`, aliases: [actor.id], links }, 'application/jrd+json')
 }
@@ -85,7 +85,7 @@ async function answerActor(request: SimRequest, deps: FediverseDeps, [, name]: R
   if (!actor) return notFound
   const refusal = await refuseReader(request, actor.persona, deps)
   if (refusal) return refusal
-  return answerJson(await describeActor(actor), `${activityType}; charset=utf-8`)
+  return answerJson(await describeActor(actor), `${activityMediaType}; charset=utf-8`)
 }
 
 async function answerKey(request: SimRequest, deps: FediverseDeps, [, name]: RegExpMatchArray): Promise<SimAnswer> {
@@ -93,7 +93,7 @@ async function answerKey(request: SimRequest, deps: FediverseDeps, [, name]: Reg
   if (!actor?.keyId.endsWith(request.path)) return notFound
   const refusal = request.headers.signature ? await refuseReader(request, actor.persona, deps) : undefined
   if (refusal) return refusal
-  return answerJson(await keyDocuments[actor.persona.keyDocument](actor), activityType)
+  return answerJson(await keyDocuments[actor.persona.keyDocument](actor), activityMediaType)
 }
 
 const keyDocuments: Readonly<Record<Persona['keyDocument'], typeof describeKeyStub>> = {
@@ -124,9 +124,9 @@ async function answerNote(
 ): Promise<SimAnswer> {
   const create = notes.get(`https://${request.host}${request.path.replace(/\/activity$/, '')}`)
   const audience = [create?.to, create?.cc].flat()
-  if (!create || !audience.includes(publicCollection)) return notFound
+  if (!create || !audience.includes(publicAddressee)) return notFound
   const document = activity ? create : { '@context': create['@context'], ...create.object }
-  return answerJson(document, `${activityType}; charset=utf-8`)
+  return answerJson(document, `${activityMediaType}; charset=utf-8`)
 }
 
 async function answerCollection(
@@ -137,7 +137,7 @@ async function answerCollection(
   if (!findActor(request, deps, name)) return notFound
   const id = `https://${request.host}${request.path}`
   const context = 'https://www.w3.org/ns/activitystreams'
-  return answerJson({ '@context': context, id, type: 'OrderedCollection', totalItems: 0 }, activityType)
+  return answerJson({ '@context': context, id, type: 'OrderedCollection', totalItems: 0 }, activityMediaType)
 }
 
 async function answerInbox(request: SimRequest, deps: FediverseDeps, [, name]: RegExpMatchArray): Promise<SimAnswer> {

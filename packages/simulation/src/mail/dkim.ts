@@ -1,6 +1,6 @@
 import { createHash, createSign } from 'node:crypto'
 
-export interface DkimSignature {
+interface DkimSignature {
   readonly domain: string
   readonly selector: string
   readonly privatePem: string

@@ -1,5 +1,5 @@
 import { createSigner, httpbis } from 'http-message-signatures'
-import type { UnsignedRequest } from './sign.ts'
+import type { UnsignedRequest } from './unsigned-request.ts'
 
 /** What Mastodon covers and asks of others, by method. */
 export const coveredComponents = {

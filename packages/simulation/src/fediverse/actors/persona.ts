@@ -1,5 +1,5 @@
-import type { Disturbance } from '../net/disturbance.ts'
-import { disturbances } from '../net/disturbance.ts'
+import type { Disturbance } from '../../net/disturbance.ts'
+import { disturbances } from '../../net/disturbance.ts'
 
 /** The two languages in which requests of the fediverse are signed. */
 export type SignatureScheme = 'draft-cavage' | 'rfc9421'

@@ -1,5 +1,5 @@
-import type { RsaKey } from '../keys.ts'
-import { createLazyRsaKey } from '../keys.ts'
+import type { RsaKey } from '../../keys.ts'
+import { createLazyRsaKey } from '../../keys.ts'
 import type { HostPlan, Persona } from './persona.ts'
 
 /** Somebody with an account in the simulated fediverse. */

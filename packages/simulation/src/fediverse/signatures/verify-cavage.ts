@@ -1,7 +1,7 @@
+import type { VerifySignature } from './checks.ts'
+import { computeDigest } from './digest.ts'
 import { loadHttpSignature } from './http-signature.ts'
-import { computeDigest } from './sign.ts'
 import { checkAge } from './time-window.ts'
-import type { VerifySignature } from './verify.ts'
 
 const requiredFields = {
   GET: ['(request-target)', 'host', 'date'],

@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import type { TinyGateway } from '../../test/tiny-gateway.ts'
-import { openTinyGateway, readSignature } from '../../test/tiny-gateway.ts'
-import type { Simulation } from '../index.ts'
-import { openSimulation } from '../index.ts'
-import type { SimRequest } from '../net/loopback-server.ts'
+import type { TinyGateway } from '../../../test/tiny-gateway.ts'
+import { openTinyGateway, readSignature } from '../../../test/tiny-gateway.ts'
+import type { Simulation } from '../../index.ts'
+import { openSimulation } from '../../index.ts'
+import type { SimRequest } from '../../net/loopback-server.ts'
 
 let simulation: Simulation
 let gateway: TinyGateway

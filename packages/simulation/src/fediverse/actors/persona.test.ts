@@ -1,11 +1,11 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import type { MessageSignaturePlan } from '../../test/message-signature.ts'
-import { contentDigestOf, readMessageSignature, signMessageByHand } from '../../test/message-signature.ts'
-import type { TinyGateway } from '../../test/tiny-gateway.ts'
-import { makeKey, openTinyGateway, readSignature } from '../../test/tiny-gateway.ts'
-import type { Simulation } from '../index.ts'
-import { openSimulation } from '../index.ts'
-import type { SimRequest } from '../net/loopback-server.ts'
+import type { MessageSignaturePlan } from '../../../test/message-signature.ts'
+import { contentDigestOf, readMessageSignature, signMessageByHand } from '../../../test/message-signature.ts'
+import type { TinyGateway } from '../../../test/tiny-gateway.ts'
+import { makeKey, openTinyGateway, readSignature } from '../../../test/tiny-gateway.ts'
+import type { Simulation } from '../../index.ts'
+import { openSimulation } from '../../index.ts'
+import type { SimRequest } from '../../net/loopback-server.ts'
 
 let simulation: Simulation
 let gateway: TinyGateway

@@ -1,11 +1,11 @@
 import type { SignatureParameters } from 'http-message-signatures'
 import { createVerifier, httpbis } from 'http-message-signatures'
-import type { SimRequest } from '../net/loopback-server.ts'
-import type { FoundKey } from './find-key.ts'
-import { computeContentDigest } from './sign.ts'
+import type { SimRequest } from '../../net/loopback-server.ts'
+import type { FoundKey } from '../actors/find-key.ts'
+import type { FlatHeaders, VerifySignature } from './checks.ts'
+import { computeContentDigest } from './digest.ts'
 import { coveredComponents, rsaAlgorithm } from './sign-rfc9421.ts'
 import { checkAge } from './time-window.ts'
-import type { FlatHeaders, VerifySignature } from './verify.ts'
 
 /** RFC 9421 in Mastodon's profile, checked by `http-message-signatures`. */
 export const verifyRfc9421: VerifySignature = async (request, fields, { now, findKey }) => {

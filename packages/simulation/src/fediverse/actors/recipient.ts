@@ -1,4 +1,4 @@
-import type { FetchDocument } from './find-key.ts'
+import type { FetchActorDocument } from './find-key.ts'
 import type { NoteRecipient } from './note.ts'
 
 /** An agent as its gateway describes it, with the doors to deliver at. */
@@ -11,7 +11,7 @@ export interface ResolvedRecipient extends NoteRecipient {
  * WebFinger → actor document → WebFinger of the name the actor gives itself, which has to lead back, as Mastodon does
  * before it can mention somebody. The recipient's address is the canonical one. @throws Error
  */
-export async function resolveRecipient(asked: string, fetchDocument: FetchDocument): Promise<ResolvedRecipient> {
+export async function resolveRecipient(asked: string, fetchDocument: FetchActorDocument): Promise<ResolvedRecipient> {
   const { actor: id } = await finger(asked, fetchDocument)
   const actor = await fetchDocument(id)
   if (typeof actor.inbox !== 'string') throw new Error(`The actor ${id} has no inbox`)
@@ -22,20 +22,20 @@ export async function resolveRecipient(asked: string, fetchDocument: FetchDocume
 }
 
 /** That the name of an actor leads back to it, as GoToSocial wants it of who reads there. @throws Error */
-export async function checkName(id: string, fetchDocument: FetchDocument): Promise<void> {
+export async function checkName(id: string, fetchDocument: FetchActorDocument): Promise<void> {
   const { preferredUsername } = await fetchDocument(id)
   await confirmName(`${preferredUsername}@${new URL(id).hostname}`, id, fetchDocument)
 }
 
 /** The name's domain may differ from the actor's host: then that domain has to say the same. */
-async function confirmName(asked: string, id: string, fetchDocument: FetchDocument): Promise<string> {
+async function confirmName(asked: string, id: string, fetchDocument: FetchActorDocument): Promise<string> {
   const first = await finger(asked, fetchDocument)
   const second = first.subject === asked ? first : await finger(first.subject, fetchDocument)
   if (first.actor === id && second.actor === id && second.subject === first.subject) return second.subject
   throw new Error(`WebFinger of ${asked} does not lead back to ${id}`)
 }
 
-async function finger(address: string, fetchDocument: FetchDocument): Promise<{ subject: string; actor: string }> {
+async function finger(address: string, fetchDocument: FetchActorDocument): Promise<{ subject: string; actor: string }> {
   const domain = address.slice(address.indexOf('@') + 1)
   const jrd = await fetchDocument(
     `https://${domain}/.well-known/webfinger?resource=${encodeURIComponent(`acct:${address}`)}`,

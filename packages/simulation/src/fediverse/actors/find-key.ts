@@ -1,5 +1,5 @@
 /** A document of the other side, parsed. @throws Error when it cannot be had */
-export type FetchDocument = (url: string) => Promise<Record<string, unknown>>
+export type FetchActorDocument = (url: string) => Promise<Record<string, unknown>>
 
 export interface FoundKey {
   /** Actor IRI. */
@@ -8,7 +8,7 @@ export interface FoundKey {
 }
 
 /** Key document → owner → the owner's own document, which must name that very key. @throws Error with the reason */
-export async function findKey(keyId: string, fetchDocument: FetchDocument): Promise<FoundKey> {
+export async function findKey(keyId: string, fetchDocument: FetchActorDocument): Promise<FoundKey> {
   const keyUrl = keyId.replace(/#.*$/, '')
   const named = readKey(await fetchDocument(keyUrl))
   const owner = named?.owner

@@ -1,6 +1,6 @@
 import type { SimActor } from './actor.ts'
 
-export const publicCollection = 'https://www.w3.org/ns/activitystreams#Public'
+export const publicAddressee = 'https://www.w3.org/ns/activitystreams#Public'
 
 export type NoteVisibility = 'public' | 'unlisted' | 'followers' | 'direct'
 
@@ -48,8 +48,8 @@ const noteContext = [
 ]
 
 const audiences: Record<NoteVisibility, (followers: string, recipient: string) => { to: string[]; cc: string[] }> = {
-  public: (followers, recipient) => ({ to: [publicCollection], cc: [followers, recipient] }),
-  unlisted: (followers, recipient) => ({ to: [followers], cc: [publicCollection, recipient] }),
+  public: (followers, recipient) => ({ to: [publicAddressee], cc: [followers, recipient] }),
+  unlisted: (followers, recipient) => ({ to: [followers], cc: [publicAddressee, recipient] }),
   followers: (followers, recipient) => ({ to: [followers], cc: [recipient] }),
   direct: (_, recipient) => ({ to: [recipient], cc: [] }),
 }

@@ -1,5 +1,5 @@
 import { loadHttpSignature } from './http-signature.ts'
-import type { UnsignedRequest } from './sign.ts'
+import type { UnsignedRequest } from './unsigned-request.ts'
 
 const signedFields = {
   GET: ['(request-target)', 'host', 'date'],

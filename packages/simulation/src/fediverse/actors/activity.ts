@@ -1,7 +1,7 @@
 import { randomInt } from 'node:crypto'
-import type { Fault } from '../fault.ts'
+import type { Fault } from '../../fault.ts'
 import type { SimActor } from './actor.ts'
-import { publicCollection } from './note.ts'
+import { publicAddressee } from './note.ts'
 
 /** Anything but a new note, said to an agent's server. */
 export interface ActivityDelivery {
@@ -46,13 +46,13 @@ type Audience = Readonly<Record<'to' | 'cc', readonly string[]>>
 
 /** What is said before everybody; all else is between the two, and Mastodon does not even address it. */
 const audiences: Readonly<Record<string, (followers: string, recipient: string) => Audience>> = {
-  Announce: (followers, recipient) => ({ to: [publicCollection], cc: [followers, recipient] }),
-  Update: (followers, recipient) => ({ to: [publicCollection], cc: [followers, recipient] }),
-  Delete: () => ({ to: [publicCollection], cc: [] }),
+  Announce: (followers, recipient) => ({ to: [publicAddressee], cc: [followers, recipient] }),
+  Update: (followers, recipient) => ({ to: [publicAddressee], cc: [followers, recipient] }),
+  Delete: () => ({ to: [publicAddressee], cc: [] }),
 }
 
 /** An activity in Mastodon's form; each has an address of its own. Time and chance, so that none comes twice. */
-export function composeActivity({ author, recipient, type, object, fields, now }: ActivityPlan): SentActivity {
+export function composeSimActivity({ author, recipient, type, object, fields, now }: ActivityPlan): SentActivity {
   return {
     '@context': 'https://www.w3.org/ns/activitystreams',
     id: `${author.id}#${type.toLowerCase()}s/${now}${randomInt(100_000, 1_000_000)}`,

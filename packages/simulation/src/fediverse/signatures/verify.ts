@@ -1,26 +1,11 @@
-import type { SimRequest } from '../net/loopback-server.ts'
-import type { FetchDocument, FoundKey } from './find-key.ts'
-import { findKey } from './find-key.ts'
-import type { HostPlan, SignatureScheme } from './persona.ts'
-import { checkName } from './recipient.ts'
+import type { SimRequest } from '../../net/loopback-server.ts'
+import type { FetchActorDocument, FoundKey } from '../actors/find-key.ts'
+import { findKey } from '../actors/find-key.ts'
+import type { HostPlan, SignatureScheme } from '../actors/persona.ts'
+import { checkName } from '../actors/recipient.ts'
+import type { FlatHeaders, SignatureChecks, VerifySignature } from './checks.ts'
 import { verifyCavage } from './verify-cavage.ts'
 import { verifyRfc9421 } from './verify-rfc9421.ts'
-
-/** What one server needs to know who signed a request. */
-export interface SignatureChecks {
-  readonly now: () => number
-  readonly reads: readonly SignatureScheme[]
-  /** @throws Error with the reason */
-  findKey(keyId: string): Promise<FoundKey>
-  /** That WebFinger knows this actor, where the server wants to know. @throws Error with the reason */
-  checkReader(actor: string): Promise<void>
-}
-
-/** Header fields with one value each. */
-export type FlatHeaders = Readonly<Partial<Record<string, string>>>
-
-/** @returns the actor whose key fits. @throws Error with the reason */
-export type VerifySignature = (request: SimRequest, headers: FlatHeaders, checks: SignatureChecks) => Promise<string>
 
 const schemes: Readonly<Record<SignatureScheme, VerifySignature>> = {
   'draft-cavage': verifyCavage,
@@ -31,7 +16,7 @@ const schemes: Readonly<Record<SignatureScheme, VerifySignature>> = {
 export function createChecks(
   hosts: Readonly<Record<string, HostPlan>>,
   now: () => number,
-  fetchDocument: FetchDocument,
+  fetchDocument: FetchActorDocument,
 ): ReadonlyMap<string, SignatureChecks> {
   const find = (keyId: string) => findKey(keyId, fetchDocument)
   return new Map(
