@@ -17,6 +17,7 @@ import type { Gateway } from '../gateway.ts'
 import { openGateway } from '../gateway.ts'
 import { createLog } from '../observe/log.ts'
 import { keepOperatorToken, removeRunFile, writeRunFile } from '../platform/run-file.ts'
+import { startMemorySaver } from './memory-saver.ts'
 
 export interface Running {
   readonly gateway: Gateway
@@ -81,7 +82,9 @@ async function runGateway(given: Config, baseDir: string, simulation?: Simulatio
     await gateway.stop()
     throw error
   })
+  const memorySaver = startMemorySaver()
   const stop = async () => {
+    memorySaver.stop()
     removeRunFile(directory)
     await gateway.stop()
     await simulation?.close()

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { setTimeout as delay, setImmediate as turn } from 'node:timers/promises'
 import { Worker } from 'node:worker_threads'
 import { Unavailable } from '@postern/core'
-import { afterEach, expect, test } from 'vitest'
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { mailLimitsSchema } from '../config/limits.ts'
 import type { MimeJob } from './job.ts'
 import type { MimePool } from './pool.ts'
@@ -97,24 +97,48 @@ test('what is under way when the pool closes is asked for again', async () => {
   await Promise.all([pool.close(), expect(running).rejects.toThrow('Cannot take mail: the gateway is shutting down')])
 })
 
-test('a further thread ends when it has nothing to do, and the first one stays', async () => {
-  // Time passes only while nobody is at work.
-  let calm = Promise.withResolvers<void>()
-  const sleep = () => calm.promise.then(() => turn())
+describe('a further thread', () => {
   const threads: Worker[] = []
   const note = (worker: Worker) => void threads.push(worker)
-  process.on('worker', note)
-  pool = createMimePool({ limits: { ...limits, parsers: 2 }, platform: { log, sleep }, file })
-  const large = 'x'.repeat(300_000)
-  await Promise.all([pool.run(job(large)), pool.run(job(large))])
-  const [, further] = threads
-  const ended = new Promise(resolve => further?.once('exit', resolve))
-  calm.resolve()
-  await ended
-  calm = Promise.withResolvers()
-  expect(await pool.run(job('next'))).toBe('next')
-  process.off('worker', note)
-  expect(threads).toHaveLength(2)
+  beforeEach(() => {
+    threads.length = 0
+    process.on('worker', note)
+  })
+  afterEach(() => {
+    process.off('worker', note)
+  })
+
+  test('does not work while the first one keeps up, however much comes', async () => {
+    pool = createMimePool({ limits: { ...limits, parsers: 2, waiting: 40 }, platform, file })
+    const mails = Array.from({ length: 40 }, (_, index) => (index % 2 ? 'x'.repeat(300_000) : `small ${index}`))
+    expect(await Promise.all(mails.map(mail => pool.run(job(mail))))).toEqual(mails)
+    expect(threads).toHaveLength(1)
+  })
+
+  test('works while one mail takes long, and ends when it has nothing to do', async () => {
+    let calm = Promise.withResolvers<void>()
+    const sleep = () => calm.promise.then(() => turn())
+    const hangs = new BroadcastChannel('hangs')
+    const hanging = once(hangs, 'message')
+    pool = createMimePool({ limits: { ...limits, parsers: 2 }, platform: { log, sleep }, file })
+    const stuck = pool.run(job('hang'))
+    await hanging
+    hangs.close()
+    const other = pool.run(job('other'))
+    await turn()
+    expect(threads).toHaveLength(1)
+    const passing = calm
+    calm = Promise.withResolvers()
+    passing.resolve()
+    expect(await other).toBe('other')
+    const [, further] = threads
+    const ended = new Promise(resolve => further?.once('exit', resolve))
+    calm.resolve()
+    await ended
+    expect(await stuck).toBeUndefined()
+    calm = Promise.withResolvers()
+    expect(await pool.run(job('next'))).toBe('next')
+  })
 })
 
 test('a thread that reads mail has the compiled code of earlier ones, and loads no compiler', async () => {

@@ -106,7 +106,7 @@ export function createMimePool({ limits, platform, file = workerFile }: PoolOpti
   function fill(): void {
     for (const seat of seats) {
       if (closing.signal.aborted || seat.batch.length > 0 || waiting.length === 0) continue
-      if (!needsSeat(seats, waiting.length)) break
+      if (!needsSeat(seats)) break
       seat.batch = takeBatch(waiting)
       seat.rounds = 0
       seat.worker ??= startWorker(seat)
@@ -173,13 +173,9 @@ function takeBatch(waiting: Task[]): readonly Task[] {
 }
 
 /**
- * Two threads on few cores take time from each other. A further one works only when the others cannot keep up: too many
- * messages wait, or one that is large or slow is in their way.
+ * A thread takes 40 to 60 MB, and two on few cores take time from each other. So a further one works only when each of the others is in
+ * one mail for long: whoever sends a slow mail holds up nobody else's for more than that.
  */
-function needsSeat(seats: readonly Seat[], waiting: number): boolean {
-  const busy = seats.filter(({ batch }) => batch.length > 0)
-  return (
-    waiting > batchTasks ||
-    busy.every(({ batch, rounds }) => rounds > 0 || (batch[0]?.job.octets.length ?? 0) > batchOctets)
-  )
+function needsSeat(seats: readonly Seat[]): boolean {
+  return seats.every(({ batch, rounds }) => batch.length === 0 || rounds > 0)
 }

@@ -1,0 +1,37 @@
+import { setFlagsFromString } from 'node:v8'
+
+const megabyte = 2 ** 20
+
+/** Resident memory at which saving begins and ends, bytes. Between the two it stays as it is. */
+const marks = { begin: 205 * megabyte, end: 175 * megabyte }
+
+/** How often the process looks at its memory, ms. A look costs some microseconds. */
+const everyMs = 250
+
+interface MemorySaverOptions {
+  /** Bytes that the process has resident. */
+  readonly readResident?: () => number
+  /** Tells V8; from then on it collects sooner, or later again. */
+  readonly setFlag?: (flag: string) => void
+}
+
+/**
+ * V8's memory saver keeps the heap small and costs a third more CPU time a message. So it is on only while the process is large: a flood
+ * is slower and does not fill the machine, quiet hours are as fast as without.
+ */
+export function startMemorySaver(options: MemorySaverOptions = {}): { stop(): void } {
+  const { readResident = process.memoryUsage.rss, setFlag = setFlagsFromString } = options
+  let isSaving = false
+  const timer = setInterval(() => {
+    const next = shouldSave(isSaving, readResident())
+    if (next === isSaving) return
+    isSaving = next
+    setFlag(isSaving ? '--memory-saver-mode' : '--no-memory-saver-mode')
+  }, everyMs)
+  timer.unref()
+  return { stop: () => clearInterval(timer) }
+}
+
+function shouldSave(isSaving: boolean, resident: number): boolean {
+  return resident > (isSaving ? marks.end : marks.begin)
+}
