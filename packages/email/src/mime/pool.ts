@@ -177,5 +177,5 @@ function takeBatch(waiting: Task[]): readonly Task[] {
  * one mail for long: whoever sends a slow mail holds up nobody else's for more than that.
  */
 function needsSeat(seats: readonly Seat[]): boolean {
-  return seats.every(({ batch, rounds }) => batch.length === 0 || rounds > 0)
+  return seats.every(({ batch, rounds }) => batch.length === 0 || rounds > 1)
 }

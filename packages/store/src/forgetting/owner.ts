@@ -1,10 +1,8 @@
 import { rememberedKind } from '@postern/core'
 import { createEntryRemoval } from '../conversations/entry-removal.ts'
-import { addTaskBytes } from '../engine/batch.ts'
 import type { Database } from '../engine/database.ts'
 import { prepareQuery } from '../engine/database.ts'
 import type { StoreContext } from '../engine/store-context.ts'
-import { createTaskBytes } from '../engine/task-bytes.ts'
 import type { RemoveMessageDeps } from './remove-message.ts'
 import { createRemoveMessage } from './remove-message.ts'
 import { createThreadRows } from './thread-rows.ts'
@@ -52,7 +50,6 @@ function openForgetting(
   const removeMessage = createRemoveMessage(db, tables)
   const endTasks = createTaskRemoval(db, tables)
   const endThreads = createThreadRemoval(db)
-  const taskBytes = createTaskBytes(db)
 
   function removeSlice(owner: string): Promise<number> {
     return write(batch => {
@@ -66,13 +63,12 @@ function openForgetting(
 
   /** Undefined when somebody has spoken meanwhile: what he said goes first. */
   function removePlaces(owner: string): Promise<number | undefined> {
-    return write(batch => {
+    return write(() => {
       const threads = JSON.stringify(listThreads.all(owner).map(({ id }) => id))
       if (listMessages.all(threads, owner, 1).length > 0) return undefined
       const removed = endTasks(owner)
       endThreads(threads)
       endRemembered.run(owner.replace(/^web:/, ''))
-      addTaskBytes(batch, owner, -taskBytes.read(batch, owner))
       return removed
     })
   }
