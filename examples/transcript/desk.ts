@@ -20,7 +20,7 @@ const platform: SwarmDeps['platform'] = {
   sleep: (ms, signal) => delay(ms, undefined, signal && { signal }).catch(() => undefined),
   log,
 }
-const store = await openSqliteStore({ path: process.argv[2] ?? ':memory:', now: Date.now, log })
+const store = await openSqliteStore({ path: process.argv[2] ?? ':memory:', now: Date.now, log, channels: [] })
 const bus = createSwarmBus({ log })
 
 /** Stands for a real one: says what fits the last words. */

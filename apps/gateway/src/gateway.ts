@@ -5,7 +5,7 @@ import { createFormerAgents } from '@postern/activitypub'
 import type { AgentDeps } from '@postern/agents'
 import { createCallFinder, openAgents } from '@postern/agents'
 import type { Channel, ChannelName, Listening, Log, Store } from '@postern/core'
-import { ConfigError, guardAccess, guardLoops } from '@postern/core'
+import { ConfigError, findChannel, guardAccess, guardLoops } from '@postern/core'
 import { joinTokenRules } from '@postern/http/tokens'
 import { openIdentity } from '@postern/identity'
 import { createByteBudget } from '@postern/limits'
@@ -118,7 +118,8 @@ export async function openGateway(
     now: platform.now,
   })
   const { requirements, payments } = config
-  const guarded = guardAccess(assignQueueModes(store, config.agents), name => config.agents[name])
+  const answersCalls = (via: ChannelName) => findChannel(protocols.channelDescriptors, via)?.answersCalls === true
+  const guarded = guardAccess(assignQueueModes(store, config.agents), name => config.agents[name], answersCalls)
   const findCall = createCallFinder(store.records)
   const policy = await openPolicy({ requirements, payments, baseDir, store: guarded, platform, agents, findCall })
   const { loop } = config.limits
@@ -137,7 +138,9 @@ export async function openGateway(
     total: config.limits.held_bytes,
     refusal: 'Cannot take request: too many large ones are on their way',
   })
+  const channels: Channel<Hono>[] = []
   const gateway = {
+    channels,
     bodies,
     platform: { ...platform, ...ways },
     store: guardLoops(limits.guardStore(guarded), readLoopLimits(loop)),
@@ -152,18 +155,24 @@ export async function openGateway(
   const web = { ...config.web, auth: joinTokenRules(config.web.auth, config.a2a.auth) }
   const chatWays = {
     scopes: config.a2a.auth.scopes,
-    findChannel: (name: ChannelName) => channels.find(channel => channel.name === name),
     isLinking: (name: string) => agents.findRunning(name)?.people?.link === true,
     approvals: policy.approvals,
     questions: operators,
     isOperatorToken: createTokenCheck(operatorToken),
   }
-  const channels: readonly Channel<Hono>[] = [
+  channels.push(
     protocols.activitypub(activitypub, gateway),
     protocols.a2a(a2a, gateway),
     protocols.email(config.email, gateway),
-    await protocols.web(web, gateway, Object.assign(Object.create(store) as typeof store, chatWays)),
-  ]
+    await protocols.web(web, {
+      ...gateway,
+      ...chatWays,
+      transcript: store.transcript,
+      objects: store.objects,
+      records: store.records,
+      forgetChat: store.forgetChat,
+    }),
+  )
   const meter = createTokenMeter()
   const metrics = createMetrics(store, meter, platform.now)
   const readiness = createReadiness({ checkWrites: store.checkWrites, sleep: platform.sleep, log })
@@ -277,10 +286,11 @@ async function openStore(
   const directory = resolve(baseDir, data)
   makeDataDirectory(directory)
   const { now, log } = platform
+  const channels = protocols.channelDescriptors
   const bytes = web.storage.kind === 's3' ? openS3Bytes(web.storage, platform) : undefined
-  if (isPostgresUrl(store)) return openPostgresStore({ url: store, now, log, holder, onUnusable, bytes })
+  if (isPostgresUrl(store)) return openPostgresStore({ url: store, now, log, channels, holder, onUnusable, bytes })
   if (store !== 'sqlite') throw new ConfigError('store', 'is no store', 'Use "sqlite" or "postgres://…".')
-  return openSqliteStore({ path: join(directory, 'postern.db'), now, log, exclusive: true, bytes })
+  return openSqliteStore({ path: join(directory, 'postern.db'), now, log, channels, exclusive: true, bytes })
 }
 
 function describeA2aAuth({ a2a }: Config): object {

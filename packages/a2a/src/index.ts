@@ -15,6 +15,7 @@ import { createOperations } from './operations/create-operations.ts'
 import { guardOperations } from './operations/guard.ts'
 import { addressTask, describeTask, renderDelivery } from './render.ts'
 import { createA2aRoutes } from './routes.ts'
+import { a2aDescriptor } from './speaker.ts'
 import { createFeeds } from './streams/feeds.ts'
 import { createTaskWaiter } from './tasks/await-task.ts'
 import { createCursors } from './tasks/cursor.ts'
@@ -78,7 +79,7 @@ export function openA2a(config: A2aConfig, given: ChannelContext): Channel<Hono>
   const routes = createA2aRoutes(deps)
   routes.route('/', createKeySetRoute(keys))
   const sender = createSender({
-    name: 'a2a',
+    descriptor: a2aDescriptor,
     address: addressTask,
     render: delivery => renderDelivery(showDelivery(delivery, showRequirement)),
     describe: describeTask,
@@ -102,3 +103,4 @@ export function openA2a(config: A2aConfig, given: ChannelContext): Channel<Hono>
 }
 
 export type { AgentInterface } from './client/exchange/agent-interface.ts'
+export { a2aDescriptor } from './speaker.ts'

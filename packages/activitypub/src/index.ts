@@ -42,6 +42,7 @@ import { createKeyOwners } from './proofs/key-owner.ts'
 import type { ResolvedDelivery } from './resolve.ts'
 import { resolveDelivery } from './resolve.ts'
 import { createRoutes } from './routes.ts'
+import { activityPubDescriptor } from './speaker.ts'
 import type { InboxRequest } from './verify.ts'
 import { verifyDelivery } from './verify.ts'
 
@@ -120,7 +121,7 @@ export function openActivityPub(
     onGone: createUnreachableInboxes({ store, deletedActors, platform }),
   }
   const outbound: Outbound<OutgoingActivity> = {
-    name: 'activitypub',
+    descriptor: activityPubDescriptor,
     address: answered => addressAnswer(answered, addressing),
     render: createDeliveryRenderer({ origin, fileAddress, showRequirement }, now),
     describe: describeOutgoing,
@@ -187,3 +188,5 @@ function findActors(agents: AgentDirectory, agent?: string): readonly string[] {
     ...(agent === undefined ? [instanceActorIri(origin)] : []),
   ]
 }
+
+export { activityPubDescriptor } from './speaker.ts'

@@ -1,9 +1,10 @@
 import { openSimulation } from '@postern/simulation'
 import { protocolContract } from '@postern/testing'
+import { activityPubDescriptor } from '../src/speaker.ts'
 import { domain, openTestGateway, origin } from './gateway.ts'
 import { listenApp } from './listen.ts'
 
-protocolContract('activitypub', async ({ watchStore }) => {
+protocolContract(activityPubDescriptor, async ({ watchStore }) => {
   const simulation = await openSimulation()
   const gateway = await openTestGateway({ loopback: simulation.network.loopback, watchStore })
   const listener = await listenApp(gateway.app)

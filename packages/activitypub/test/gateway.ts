@@ -15,6 +15,7 @@ import type {
 import { createSlidingWindowPolicy, startWorker } from '@postern/core'
 import { createGuardedFetch } from '@postern/http'
 import { openSqliteStore } from '@postern/store'
+import { sketchedChannels } from '@postern/testing'
 import { Hono } from 'hono'
 import type { z } from 'zod'
 import { activityPubConfigSchema, openActivityPub } from '../src/index.ts'
@@ -60,30 +61,37 @@ export async function openTestGateway(options: TestGatewayOptions = {}): Promise
   const { loopback = {}, lookup } = options
   const fetch = createGuardedFetch({ userAgent: `Postern/0 (+${origin}/)`, loopback, ...(lookup && { lookup }) })
   const platform = createTestPlatform(options.watchFetch?.(fetch) ?? fetch)
-  const opened = await openSqliteStore({ path: ':memory:', now: () => platform.now(), log: platform.log })
+  const opened = await openSqliteStore({
+    channels: sketchedChannels,
+    path: ':memory:',
+    now: () => platform.now(),
+    log: platform.log,
+  })
   const store = options.watchStore?.(opened) ?? opened
   const handlers = new Map(Object.entries(options.agents ?? { echo, help: echo }))
   const agents = createDirectory([...handlers.keys()])
   await keepTestKeys(store, agents)
+  const channels: Channel<Hono>[] = []
   const gateway: ChannelContext = {
+    channels,
     platform,
     store,
     agents,
     fileAddress: digest => `${origin}/attachments/${digest}?token=t`,
   }
   const channel = openActivityPub(activityPubConfigSchema.parse(options.config ?? {}), gateway)
+  channels.push(channel)
   const resolved: NormalizedMessage[] = []
   const workers: Worker[] = []
 
   function work(): Worker {
-    const findChannel = () => channel
     const retry = { baseMs: 20, capMs: 200, giveUpAfterMs: 60_000 }
     const turnContext = {
       store,
       platform,
       retry,
       maxCrashes: 3,
-      findChannel,
+      channels,
       findAgent: (name: string) => {
         const agent = handlers.get(name)
         return agent && { agent: eavesdrop(agent, resolved), history: createSlidingWindowPolicy(), deadlineMs: 5_000 }
@@ -100,7 +108,7 @@ export async function openTestGateway(options: TestGatewayOptions = {}): Promise
       deliveriesPerHost: 8,
       leaseMs: 30_000,
     }
-    const worker = startWorker(turnContext as never, { store, platform, retry, findChannel }, platform, queues)
+    const worker = startWorker(turnContext as never, { store, platform, retry, channels }, platform, queues)
     workers.push(worker)
     return worker
   }

@@ -128,11 +128,7 @@ async function postBefore(ids: readonly string[], { store, platform, channel }: 
   const acts = ids.map(
     (id): AgentPost => ({ act: 'post', id, parts: [{ kind: 'text', mime: 'text/plain', content: 'hello' }] }),
   )
-  await performActions(
-    acts,
-    { agent: 'echo', address: '@echo@agents.test' },
-    { store, platform, findChannel: () => channel },
-  )
+  await performActions(acts, { agent: 'echo', address: '@echo@agents.test' }, { store, platform, channels: [channel] })
 }
 
 function idOfActor({ actor: named }: Document): unknown {

@@ -221,7 +221,7 @@ describe('a worker on a real desk', () => {
       }),
     )
     const platform = { ...base.platform, sleep: testPlatform.sleep }
-    const sending = { store, platform, retry: base.retry, findChannel: () => undefined }
+    const sending = { store, platform, retry: base.retry, channels: [] }
     const options = {
       holder: 'worker',
       turnSlots: 4,

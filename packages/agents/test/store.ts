@@ -1,6 +1,7 @@
 import type { Intake, PlannedDelivery, RetryPolicy, RunningAgent, Store, Turn, TurnContext } from '@postern/core'
 import { createSlidingWindowPolicy, workTurn } from '@postern/core'
 import { openSqliteStore } from '@postern/store'
+import { sketchedChannels } from '@postern/testing'
 import { onTestFinished } from 'vitest'
 import { testAgentLog, testMessage } from './gateway.ts'
 
@@ -26,7 +27,7 @@ const start = Date.UTC(2026, 0, 1)
 export async function openAgentStore({ maxCrashes = 3 } = {}): Promise<TestStore> {
   let time = start
   const now = () => time
-  const store = await openSqliteStore({ path: ':memory:', now, log: testAgentLog })
+  const store = await openSqliteStore({ channels: sketchedChannels, path: ':memory:', now, log: testAgentLog })
   onTestFinished(() => store.close())
   const deliveries: readonly PlannedDelivery[] = [{ to: 'https://peer.test/inbox', target: null }]
   let made = 0
@@ -40,7 +41,7 @@ export async function openAgentStore({ maxCrashes = 3 } = {}): Promise<TestStore
     retry,
     maxCrashes,
     findAgent: name => (name === 'subject' ? running : undefined),
-    findChannel: () => ({ address: () => ({ deliveries, aliases: [] }) }) as never,
+    channels: [{ name: 'a2a', descriptor: { speaker: {} }, address: () => ({ deliveries, aliases: [] }) } as never],
     presentParts: parts => [...parts],
     readAttachment: async () => ({ bytes: new Uint8Array() }),
   })

@@ -30,7 +30,7 @@ export { formatAddress, parseAddress, toAsciiDomain } from './message/address/ad
 export { clampAgentChain, defaultMaxHops, isFinalHop, nextHop, renderAgentChain } from './message/address/chain.ts'
 export { findDestinationHost } from './message/address/destination-host.ts'
 export type { IdentityEvidence } from './message/address/identity.ts'
-export { identityEvidenceSchema, mintTransportEvidence, transportMethods } from './message/address/identity.ts'
+export { formatTransportMethod, identityEvidenceSchema, mintTransportEvidence } from './message/address/identity.ts'
 export { defaultMaxMentions } from './message/address/mention.ts'
 export { replayFlag } from './message/address/personal-flags.ts'
 export type { ProfileField } from './message/address/profile-field.ts'
@@ -53,9 +53,8 @@ export type {
   SenderProfile,
 } from './message/message.ts'
 export {
-  channelNames,
+  channelNameSchema,
   mentionRelaySchema,
-  mentionRelays,
   messageKinds,
   normalizedMessageSchema,
 } from './message/message.ts'
@@ -93,7 +92,7 @@ export { sumUsage, tokenUsageSchema } from './message/token-usage.ts'
 export type { Visibility } from './message/visibility.ts'
 export { visibilities } from './message/visibility.ts'
 export { identifySpeaker } from './people/identify-speaker.ts'
-export { formatChatOwner, readPersonAddress, showPersonAddress } from './people/person-identity.ts'
+export { readPersonAddress, showPersonAddress } from './people/person-identity.ts'
 export type { ActionDeps, StoredFiles } from './ports/agent/action-deps.ts'
 export type {
   Agent,
@@ -135,6 +134,8 @@ export type {
   RotateOptions,
   WebLink,
 } from './ports/channel.ts'
+export { findChannel } from './ports/channel.ts'
+export type { ChannelDescriptor, SpeakerRules } from './ports/channel-descriptor.ts'
 export type { IntakeStore } from './ports/intake-store.ts'
 export type { CurrentMessage, FoundResponse, LookupStore, ResponseContext } from './ports/lookup-store.ts'
 export type { NoticeStore } from './ports/notice-store.ts'

@@ -4,6 +4,7 @@ import type { OutgoingAction } from '../src/message/outgoing-action.ts'
 import type { Addressing, Channel } from '../src/ports/channel.ts'
 import type { FoundMessage, FoundResponse } from '../src/ports/lookup-store.ts'
 import type { PlannedAction } from '../src/ports/records/work.ts'
+import { describeChannel } from './channels.ts'
 import { createQuietPlatform, turn } from './memory-store.ts'
 import { message } from './messages.ts'
 
@@ -60,6 +61,7 @@ export function ableChannel(
 ): Partial<Channel> {
   return {
     name,
+    descriptor: describeChannel(name),
     addressAction(action) {
       actions.push(action)
       return addressed
@@ -80,7 +82,7 @@ export function openActBench(sketch: Sketch = {}): ActBench {
       act: async (acts, correlationId) => void done.push({ acts, correlationId }),
     },
     platform: createQuietPlatform({ ...(log && { log }), randomBytes: count => new Uint8Array(count).fill(7) }),
-    findChannel: name => channels.find(channel => channel.name === name) as Channel | undefined,
+    channels: channels.map(channel => ({ descriptor: describeChannel(channel.name ?? ''), ...channel }) as Channel),
     ...(storeFiles && { storeFiles }),
   }
   return { gateway, actions, done }

@@ -4,6 +4,7 @@ import type { Agent } from '../src/ports/agent/agent.ts'
 import type { TurnContext } from '../src/ports/agent/turn-context.ts'
 import type { Channel } from '../src/ports/channel.ts'
 import { workTurn } from '../src/turn/turn.ts'
+import { accounts, describeChannel } from './channels.ts'
 import type { MemoryStore } from './memory-store.ts'
 import { createMemoryStore, createQuietPlatform, turn } from './memory-store.ts'
 
@@ -11,8 +12,9 @@ export const running = new AbortController().signal
 const retry = { baseMs: 1_000, capMs: 60_000, giveUpAfterMs: 3_600_000 }
 export const receivedAt = Date.parse('2026-01-01T00:00:00.000Z')
 
-export const channel: Pick<Channel, 'name' | 'address'> = {
+export const channel: Pick<Channel, 'name' | 'descriptor' | 'address'> = {
   name: 'activitypub',
+  descriptor: describeChannel('activitypub', { speaker: accounts }),
   address: ({ response }) => ({
     deliveries: [{ to: 'https://peer.test/inbox', target: null }],
     aliases: [`https://agents.test/posts/${response.id}`],
@@ -37,7 +39,7 @@ export function openBench(
     retry,
     maxCrashes: 3,
     findAgent: () => handle && { agent: { handle }, history, deadlineMs },
-    findChannel: () => channel as Channel,
+    channels: [channel as Channel],
     presentParts: parts => [...parts],
     readAttachment: async () => ({ bytes: new Uint8Array([1]), name: 'a' }),
     ...rest,

@@ -127,3 +127,5 @@ function openInbound(
     },
   }
 }
+
+export { emailDescriptor } from './speaker.ts'

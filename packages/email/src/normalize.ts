@@ -1,5 +1,5 @@
 import type { AgentDirectory, Intake, Part, RelationEffect } from '@postern/core'
-import { agentFlag, formatAddress, mentionRelays, replayFlag } from '@postern/core'
+import { agentFlag, formatAddress, replayFlag } from '@postern/core'
 import { formatMailbox } from './addresses/mailbox.ts'
 import type { AddressedAgent } from './addresses/recipients.ts'
 import type { AgentMail } from './automatic/agent-mail.ts'
@@ -23,6 +23,7 @@ import { isRecent } from './proven/covered-mail.ts'
 import type { ProvenMail } from './proven/mail.ts'
 import { mayBeReplayed } from './proven/replayable.ts'
 import { describeSender } from './proven/sender.ts'
+import { emailDescriptor } from './speaker.ts'
 import { decodeHeaderText } from './text/encoded-words.ts'
 import type { MailThread } from './threads/thread.ts'
 import { readThread } from './threads/thread.ts'
@@ -112,7 +113,7 @@ function normalizeFor(
       sender: describeSender(mail, address),
       recipient: address,
       parts: listParts(noted),
-      recipient_capabilities: { mention_relay: mentionRelays.email, ...(chain && { agent_chain: chain }) },
+      recipient_capabilities: { mention_relay: emailDescriptor.mentionRelay, ...(chain && { agent_chain: chain }) },
       received_via: 'email',
       received_at: raw.receivedAt,
     },

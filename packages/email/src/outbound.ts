@@ -13,11 +13,13 @@ import { sendProbe } from './out/probe.ts'
 import { listMailRecords } from './out/published-keys.ts'
 import { liftMailSuppression } from './out/suppression/lift.ts'
 import { describeMail, renderMail } from './render.ts'
+import { emailDescriptor } from './speaker.ts'
 import type { AddressTokens } from './tokens/address-tokens.ts'
 
 type Outgoing = Pick<
   Channel,
   | 'name'
+  | 'descriptor'
   | 'address'
   | 'addressDirectMessage'
   | 'prepare'
@@ -47,7 +49,7 @@ export function openMailOutbound(
   const delivering = { gateway: { store, platform }, agents, signer, config, openTokens }
   return {
     ...createSender({
-      name: 'email',
+      descriptor: emailDescriptor,
       address: answered => addressMail(answered, { agents, maxHops }),
       render: delivery => renderMail(delivery, rendering),
       describe: describeMail,

@@ -11,6 +11,7 @@ import type {
 } from '@postern/core'
 import { createGuardedFetch } from '@postern/http'
 import { openSqliteStore } from '@postern/store'
+import { sketchedChannels } from '@postern/testing'
 import type { IdentityConfig } from '../src/index.ts'
 import { openIdentity } from '../src/index.ts'
 import { connectorCards } from './attestation-cases.ts'
@@ -64,7 +65,7 @@ export async function openIdentityGateway(
   const note = (fields: LogFields) => void logged.push(fields)
   const log = { debug: note, info: note, warn: note, error: note }
   const platform = { fetch, now: () => time, log }
-  const store = await openSqliteStore({ path: ':memory:', now: () => time, log })
+  const store = await openSqliteStore({ channels: sketchedChannels, path: ':memory:', now: () => time, log })
   const whole = { trusted_issuers: [...trustedIssuers], connectors: [], ...config }
   const reopen = (other: OnceStore = store) => openIdentity(whole, { platform, store: other })
   const identity = reopen()

@@ -1,5 +1,6 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { openSqliteStore } from '@postern/store'
+import { sketchedChannels } from '@postern/testing'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { attestationForm } from '../src/connector/attestation.ts'
 import { createEvidenceUses } from '../src/evidence/uses.ts'
@@ -12,7 +13,7 @@ const evidence = attestationForm.read(good?.evidence as Record<string, unknown>,
 
 let store: Awaited<ReturnType<typeof openSqliteStore>>
 beforeEach(async () => {
-  store = await openSqliteStore({ path: ':memory:', now: () => now, log })
+  store = await openSqliteStore({ channels: sketchedChannels, path: ':memory:', now: () => now, log })
 })
 afterEach(() => store.close())
 

@@ -6,7 +6,7 @@ import type { AgentDirectory, Log, PlannedRequirement, Policy, RequirementKind, 
 import { isForOperator, operatorSubject, subjectOf } from '@postern/core'
 import { toProblem } from '@postern/http'
 import { openSqliteStore } from '@postern/store'
-import { sketchIntake, sketchResponse } from '@postern/testing'
+import { sketchedChannels, sketchIntake, sketchResponse } from '@postern/testing'
 import type { FindCall, PaymentsConfig, PolicyDeps } from '../src/index.ts'
 import { openPolicy, requirementsConfigSchema } from '../src/index.ts'
 
@@ -44,7 +44,7 @@ export async function openPolicyGateway(payments?: PaymentsConfig, findCall?: Fi
   let passed = 0
   let held: number | undefined
   const now = () => (held ?? Date.now()) + passed
-  const store = await openSqliteStore({ path: ':memory:', now, log: silent })
+  const store = await openSqliteStore({ channels: sketchedChannels, path: ':memory:', now, log: silent })
   const platform = { now, randomBytes: (count: number) => randomBytes(count), log: silent }
   const requirements = requirementsConfigSchema.parse({})
   const policy = await openPolicy({

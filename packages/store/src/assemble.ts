@@ -2,6 +2,8 @@ import type { ByteStore, Log, NoticeStore, ObjectStore, Store } from '@postern/c
 import { createObjectStore } from './blobs/objects.ts'
 import type { Batch } from './engine/batch.ts'
 import type { BlobFiles } from './engine/blob-files.ts'
+import type { StoredChannel } from './engine/channel-facts.ts'
+import { readChannelFacts } from './engine/channel-facts.ts'
 import type { Database } from './engine/database.ts'
 import type { StoreContext } from './engine/store-context.ts'
 import type { Transactions } from './engine/transactions.ts'
@@ -48,6 +50,7 @@ interface StoreDeps {
   readonly files: BlobFiles
   readonly notices: NoticeStore
   readonly now: () => number
+  readonly channels: readonly StoredChannel[]
   readonly log: Log
   readonly bytes: ByteStore | undefined
   /** Something was written for good. */
@@ -64,8 +67,9 @@ export function assembleStore(parts: StoreDeps): GatewayStore {
   const { db, transactions, files, notices, now, log, bytes, onDurable, scrub = () => {}, rewrite, release } = parts
   const writer = createWriter(db, onDurable, transactions)
   const { write, writeLightly, writeLast } = writer
-  const context: StoreContext = { db, write, writeLightly, writeLast, now, log, files, scrub }
-  const tables = createTables(db, files)
+  const channels = readChannelFacts(parts.channels)
+  const context: StoreContext = { db, channels, write, writeLightly, writeLast, now, log, files, scrub }
+  const tables = createTables(db, files, channels)
   const places = {
     transcript: createSqliteTranscript(context, tables),
     objects: createObjectStore(context, bytes),

@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs'
-import { sketchAnswer, sketchIntake } from '@postern/testing'
+import { sketchedChannels as channels, sketchAnswer, sketchIntake } from '@postern/testing'
 import { expect, test } from 'vitest'
 import { discardLog as log } from '../test/open-test-store.ts'
 import { openSqliteStore } from './index.ts'
@@ -9,7 +9,7 @@ test('the example of the README: a message is admitted, its turn is committed, i
   const delivered: unknown[] = []
   const deliver = async (delivery: unknown) => void delivered.push(delivery)
 
-  const store = await openSqliteStore({ path: ':memory:', now: Date.now, log })
+  const store = await openSqliteStore({ path: ':memory:', now: Date.now, log, channels })
   await store.admit(intake, 'c1')
 
   const [turn] = await store.leaseTurns({ holder: 'worker 1', limit: 1, leaseMs: 30_000 })

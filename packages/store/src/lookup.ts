@@ -15,8 +15,8 @@ export function createLookupStore(
   { readMessage }: { readonly readMessage: ReadMessage },
 ): LookupStore {
   return {
-    ...createHistoryLookup(context.db),
-    ...createNoteLookup(context.db),
+    ...createHistoryLookup(context),
+    ...createNoteLookup(context),
     ...createStateLookup(context.db),
     ...createBlobLookup(context),
     ...createResponseLookup(context.db, readMessage),

@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { DatabaseSync } from 'node:sqlite'
 import { rememberedKind } from '@postern/core'
-import { sketchIntake } from '@postern/testing'
+import { sketchedChannels, sketchIntake } from '@postern/testing'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { openSqliteStore } from './index.ts'
 
@@ -24,7 +24,7 @@ const read = (sql: string, ...values: string[]) => {
 
 beforeEach(async () => {
   folder = mkdtempSync(`${tmpdir()}/forgetting-`)
-  store = await openSqliteStore({ path: `${folder}/store.db`, now: Date.now, log, bytes })
+  store = await openSqliteStore({ channels: sketchedChannels, path: `${folder}/store.db`, now: Date.now, log, bytes })
 })
 afterEach(async () => {
   await store.close()

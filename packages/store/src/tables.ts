@@ -9,6 +9,7 @@ import { createWithdrawalTable } from './conversations/withdrawal-table.ts'
 import type { DeliveryTable } from './deliveries/table.ts'
 import { createDeliveryTable } from './deliveries/table.ts'
 import type { BlobFiles } from './engine/blob-files.ts'
+import type { ChannelFacts } from './engine/channel-facts.ts'
 import type { Database } from './engine/database.ts'
 import type { ForgetMessage } from './forgetting/forget.ts'
 import { createForget } from './forgetting/forget.ts'
@@ -39,6 +40,7 @@ import { createPartialAnswerTable } from './work/partial-answers.ts'
 
 /** The tables that several stores write to, each with its rules. Synchronous: they run inside a write. */
 export interface Tables {
+  readonly channels: ChannelFacts
   readonly threads: ThreadTable
   readonly entries: EntryTable
   readonly blobs: BlobTable
@@ -59,7 +61,7 @@ export interface Tables {
   readonly forget: ForgetMessage
 }
 
-export function createTables(db: Database, files: BlobFiles): Tables {
+export function createTables(db: Database, files: BlobFiles, channels: ChannelFacts): Tables {
   const relations = createRelationTable(db)
   const entries = createEntryTable(db)
   const parts = {
@@ -72,6 +74,7 @@ export function createTables(db: Database, files: BlobFiles): Tables {
     threads: createThreadTable(db),
   }
   return {
+    channels,
     ...parts,
     edits: createEditTable(db, parts),
     requirements: createRequirementTable(db),

@@ -1,4 +1,5 @@
 import { DatabaseSync } from 'node:sqlite'
+import { sketchedChannels } from '@postern/testing'
 import { vi } from 'vitest'
 import { assembleStore } from '../src/assemble.ts'
 import { noBlobFiles } from '../src/engine/blob-files.ts'
@@ -12,7 +13,7 @@ import { discardLog } from './open-test-store.ts'
 /** Every statement a store prepares on SQLite. */
 export async function collectStatements(): Promise<readonly string[]> {
   const prepare = vi.spyOn(DatabaseSync.prototype, 'prepare')
-  const store = await openSqliteStore({ path: ':memory:', now: () => 0, log: discardLog })
+  const store = await openSqliteStore({ channels: sketchedChannels, path: ':memory:', now: () => 0, log: discardLog })
   const statements = prepare.mock.calls.map(([sql]) => sql)
   prepare.mockRestore()
   await store.close()
@@ -36,6 +37,7 @@ export async function collectPortedStatements(): Promise<readonly string[]> {
   }
   const store = assembleStore({
     db: port,
+    channels: sketchedChannels,
     transactions: createSqliteTransactions(port),
     files: noBlobFiles,
     notices: createNotices(discardLog),

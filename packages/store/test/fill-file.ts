@@ -1,4 +1,4 @@
-import { sketchIntake } from '@postern/testing'
+import { sketchedChannels, sketchIntake } from '@postern/testing'
 import type { GatewayStore } from '../src/index.ts'
 import { openSqliteStore } from '../src/index.ts'
 import { createDice } from './dice.ts'
@@ -10,7 +10,7 @@ import { Randomness } from './random-platform.ts'
 export async function fillFile(path: string): Promise<number> {
   let time = Date.UTC(2026, 5, 1)
   const now = () => time
-  const store = await openSqliteStore({ path, now, log: discardLog })
+  const store = await openSqliteStore({ channels: sketchedChannels, path, now, log: discardLog })
   const live = createMarkedLife({ store, dice: createDice(8), now })
   const people = ['Ada', 'Bob'].map(createMarked)
   for (let step = 0; step < 100; step += 1) await live(people)

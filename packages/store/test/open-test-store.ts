@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Log } from '@postern/core'
 import type { StoreUnderTest } from '@postern/testing'
+import { sketchedChannels } from '@postern/testing'
 import { onTestFinished } from 'vitest'
 import type { GatewayStore } from '../src/index.ts'
 import { openSqliteStore } from '../src/index.ts'
@@ -24,7 +25,13 @@ export async function openStoreUnderTest(): Promise<
   let time = Date.UTC(2026, 5, 1)
   const now = () => time
   const open = (name: string) =>
-    openSqliteStore({ path: join(directory, name, 'postern.db'), now, log: discardLog, exclusive: true })
+    openSqliteStore({
+      channels: sketchedChannels,
+      path: join(directory, name, 'postern.db'),
+      now,
+      log: discardLog,
+      exclusive: true,
+    })
   return {
     file: join(directory, 'first', 'postern.db'),
     store: await open('first'),

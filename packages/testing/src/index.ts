@@ -1,5 +1,6 @@
 export type { AgentMakers } from './agent-contract.ts'
 export { agentContract, agentSecret } from './agent-contract.ts'
+export { sketchedChannels } from './descriptors.ts'
 export type { ProtocolDelivery, ProtocolDriver, ProtocolSetup } from './protocol-contract.ts'
 export { protocolContract } from './protocol-contract.ts'
 export { sketchDeletion, sketchPost } from './store/setup/action-sketches.ts'

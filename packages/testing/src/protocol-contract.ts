@@ -1,5 +1,5 @@
-import type { ChannelName, MessageRecord, Refusal, RejectionCode, Store } from '@postern/core'
-import { mentionRelays, normalizedMessageSchema, plainTextOf, transportMethods } from '@postern/core'
+import type { ChannelDescriptor, ChannelName, MessageRecord, Refusal, RejectionCode, Store } from '@postern/core'
+import { formatTransportMethod, normalizedMessageSchema, plainTextOf } from '@postern/core'
 import type { Fault } from '@postern/simulation/faults'
 import { faults } from '@postern/simulation/faults'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
@@ -79,8 +79,12 @@ const impostures: readonly Fault[] = ['unsigned', 'tampered', 'forged', 'wrong_o
 
 const takenOutcomes: ReadonlySet<ProtocolOutcome> = new Set(['duplicate', 'unverified', 'kept'])
 
-/** What every protocol must do at its endpoint, whatever its wire looks like. */
-export function protocolContract(name: ChannelName, open: (setup: ProtocolSetup) => Promise<ProtocolDriver>): void {
+/** What every channel must do at its endpoint, whatever its wire looks like. */
+export function protocolContract(
+  descriptor: ChannelDescriptor,
+  open: (setup: ProtocolSetup) => Promise<ProtocolDriver>,
+): void {
+  const { name } = descriptor
   describe(`${name} keeps the protocol contract`, () => {
     const watch = createStoreWatch()
     let driver: ProtocolDriver
@@ -101,7 +105,7 @@ export function protocolContract(name: ChannelName, open: (setup: ProtocolSetup)
       expect(seen.records).toHaveLength(1)
       expect(seen.refusals).toEqual([])
       const record = requireFirst(seen.records)
-      expectProvenMessage(record, name)
+      expectProvenMessage(record, descriptor)
       expect(plainTextOf(record.message.parts)).toContain(said.text)
       expect(record.duplicates).toBe(0)
     })
@@ -210,16 +214,20 @@ async function observe(driver: ProtocolDriver, act: () => Promise<ProtocolAnswer
   return { answer, records: found.filter(record => record !== undefined), refusals }
 }
 
-function expectProvenMessage({ message, proofs }: MessageRecord, name: ChannelName): void {
+function expectProvenMessage(
+  { message, proofs }: MessageRecord,
+  { name, mentionRelay, authMethods }: ChannelDescriptor,
+): void {
   const parsed = normalizedMessageSchema.safeParse(message)
   expect(parsed.error?.issues ?? []).toEqual([])
   const { sender, recipient, received_via, recipient_capabilities, raw } = message
   expect(received_via).toBe(name)
-  expect(recipient_capabilities.mention_relay).toEqual(mentionRelays[name])
+  expect(recipient_capabilities.mention_relay).toEqual(mentionRelay)
   expect(recipient).toMatch(/^@[^@\s]+@[^@\s]+$/)
   expect(sender).toMatchObject({ verified: true, address: expect.stringMatching(/^@[^@\s]+@[^@\s]+$/) })
   const evidence = sender.identities?.find(({ proof }) => proof.type === 'transport')
-  const method = transportMethods[sender.auth_method as keyof typeof transportMethods]
+  expect(authMethods).toContain(sender.auth_method)
+  const method = formatTransportMethod(sender.auth_method)
   expect(evidence).toMatchObject({ method, audience: recipient })
   expect(proofs.map(({ verdict }) => verdict)).toContain('pass')
   expect(raw).toBeTruthy()

@@ -1,4 +1,4 @@
-import type { Channel, ChannelContext, ChannelName } from '@postern/core'
+import type { ChannelContext } from '@postern/core'
 import type { ResponseSemaphore } from '@postern/http'
 import type { ScopeTable } from '@postern/http/tokens'
 import type { OwnerQuota, RecordQuota, RecordStore, TranscriptStore } from '@postern/transcript'
@@ -53,8 +53,6 @@ export interface WebDeps {
   /** All of one chat. False when there is none. */
   forgetChat(chat: { readonly owner: string; readonly agent: string; readonly key: string }): Promise<boolean>
   readonly records: RecordStore & RecordDeps
-  /** The other channels, by which conversations go on. */
-  findChannel(name: ChannelName): Channel | undefined
   /** Whether people may link their addresses for this agent. */
   isLinking(agent: string): boolean
   /** The request with its body read, at most so many bytes. @throws Rejection too_large, malformed */

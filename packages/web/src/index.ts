@@ -1,12 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import type {
-  Channel,
-  ChannelContext,
-  ChannelName,
-  ObjectStore,
-  OperatorApprovals,
-  OperatorQuestions,
-} from '@postern/core'
+import type { Channel, ChannelContext, ObjectStore, OperatorApprovals, OperatorQuestions } from '@postern/core'
 import { createSender } from '@postern/core'
 import { createResponseSemaphore, readBody } from '@postern/http'
 import type { ScopeTable } from '@postern/http/tokens'
@@ -16,6 +9,7 @@ import { createWebAttachments } from './attachments/attachment-store.ts'
 import type { WebConfig } from './config.ts'
 import { deliverRun } from './deliver.ts'
 import type { BoundTranscript, RecordDeps, WebDeps } from './deps.ts'
+import { webDescriptor } from './descriptor.ts'
 import { boundTranscript } from './history/bounded-transcript.ts'
 import { addressRun, describeResponse, renderResponse } from './render.ts'
 import { createWebRoutes } from './routes.ts'
@@ -29,15 +23,13 @@ export type { BoundTranscript } from './deps.ts'
 export { findWebThread } from './history/web-thread.ts'
 export { openS3Bytes } from './s3/open-s3.ts'
 
-/** What the web needs beside the gateway: conversations as they are read back, and people's files. */
-interface WebStores {
+/** What the chat needs beside what every channel does: conversations as they are read back, and people's files. */
+interface WebContext extends ChannelContext {
   readonly transcript: BoundTranscript
   readonly objects: ObjectStore
   /** Small records: rows of sessions. */
   readonly records: RecordStore & RecordDeps
   readonly forgetChat: WebDeps['forgetChat']
-  /** The other channels, by which conversations go on. */
-  findChannel(name: ChannelName): Channel | undefined
   /** Whether people may link their addresses for an agent. */
   isLinking(agent: string): boolean
   /** What waits for operators; absent where nobody can decide. */
@@ -54,22 +46,19 @@ interface WebStores {
 const atOnce = { width: 8, queue: 64 } as const
 
 /** Chat for browsers and apps: AG-UI 1.0 with history and attachments. */
-export async function openWeb(
-  config: WebConfig,
-  gateway: ChannelContext,
-  {
+export async function openWeb(config: WebConfig, context: WebContext): Promise<Channel<Hono>> {
+  const gateway: ChannelContext = context
+  const {
     transcript,
     objects,
     records,
     forgetChat,
-    findChannel,
     isLinking,
     approvals,
     questions = { list: async () => [], answer: async () => false },
     isOperatorToken = () => false,
     scopes,
-  }: WebStores,
-): Promise<Channel<Hono>> {
+  } = context
   const secret = await gateway.store.secret('web-storage', async () => randomBytes(32).toString('base64'))
   const quota = quotaOf(config)
   const deps = {
@@ -80,7 +69,6 @@ export async function openWeb(
     quota,
     forgetChat,
     records,
-    findChannel,
     isLinking,
     scopes,
     verifyOwner: createVerifyOwner(config, { ...gateway, scopes }),
@@ -93,7 +81,7 @@ export async function openWeb(
   }
   const routes = createWebRoutes(deps, approvals && { approvals, questions, isOperatorToken })
   const sender = createSender({
-    name: 'web',
+    descriptor: webDescriptor,
     address: addressRun,
     render: renderResponse,
     describe: describeResponse,
@@ -112,3 +100,6 @@ export async function openWeb(
 function quotaOf({ limits }: WebConfig): OwnerQuota {
   return { threads: limits.threads_per_owner, entries: limits.entries_per_owner, bytes: limits.bytes_per_owner }
 }
+
+export { webDescriptor } from './descriptor.ts'
+export { formatChatOwner } from './speaker.ts'

@@ -1,6 +1,7 @@
 import { hash } from 'node:crypto'
-import type { Intake, Json, OwnThread } from '@postern/core'
-import { isoTime, mentionRelays } from '@postern/core'
+import type { Intake, Json, MentionRelay, OwnThread } from '@postern/core'
+import { isoTime } from '@postern/core'
+import { webDescriptor } from './descriptor.ts'
 import type { ReadContent } from './input/read-parts.ts'
 import type { WebPerson } from './speaker.ts'
 import { senderOf } from './speaker.ts'
@@ -22,7 +23,9 @@ export interface ProvenRun {
   /** ms */
   readonly at: number
   /** The conversation of another channel that it is part of, and what an answer takes there. */
-  readonly joined?: (Pick<OwnThread, 'id' | 'via' | 'key'> & { readonly target: Json }) | undefined
+  readonly joined?:
+    | (Pick<OwnThread, 'id' | 'via' | 'key'> & { readonly target: Json; readonly mentionRelay: MentionRelay })
+    | undefined
 }
 
 /** A run → what the store keeps and the agent reads. Pure. */
@@ -37,7 +40,7 @@ export function normalizeRun(run: ProvenRun): Intake {
       sender: senderOf(owner, recipient, at),
       recipient,
       parts: [...content.parts],
-      recipient_capabilities: { mention_relay: mentionRelays[joined?.via ?? 'web'] },
+      recipient_capabilities: { mention_relay: joined?.mentionRelay ?? webDescriptor.mentionRelay },
       received_via: 'web',
       received_at: isoTime(at),
     },

@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto'
 import type { NormalizedMessage } from '@postern/core'
-import { formatChatOwner, isoTime, mintTransportEvidence, parseJsonText } from '@postern/core'
+import { isoTime, mintTransportEvidence, parseJsonText } from '@postern/core'
 import type { RequestHead, ScopedCaller } from '@postern/http/tokens'
 
 /** Who is at the other end: proven by the credential alone, whatever body or query say. */
@@ -57,4 +57,9 @@ export function namePerson(issuer: string, subject: string, host: string): WebPe
 /** People of an issuer have a host of their own below ours: nobody is taken for an agent, or for another issuer's of the same name. */
 export function tagOf(issuer: string): string {
   return `i${hash('sha256', issuer).slice(0, 10)}`
+}
+
+/** The principal of somebody who chats, as the issuer of a token names them: the owner of all that is theirs. */
+export function formatChatOwner(issuer: string, subject: string): string {
+  return `web:${JSON.stringify([issuer, subject])}`
 }

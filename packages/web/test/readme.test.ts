@@ -1,8 +1,9 @@
 import { hash, randomBytes } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { setTimeout as delay } from 'node:timers/promises'
-import type { ChannelContext, Platform } from '@postern/core'
+import type { Platform } from '@postern/core'
 import { openSqliteStore } from '@postern/store'
+import { sketchedChannels } from '@postern/testing'
 import { expect, test } from 'vitest'
 import { openWeb, webConfigSchema } from '../src/index.ts'
 
@@ -37,20 +38,27 @@ test('the example of the README of web starts a run and lists its thread', async
   const readme = readFileSync(new URL('../README.md', import.meta.url), 'utf8')
   const [, code = ''] = /^```ts\n([\s\S]*?)^```$/m.exec(readme) ?? []
   const platform = createPlatform()
-  const opened = await openSqliteStore({ path: ':memory:', now: platform.now, log: platform.log })
+  const opened = await openSqliteStore({
+    channels: sketchedChannels,
+    path: ':memory:',
+    now: platform.now,
+    log: platform.log,
+  })
   const find = (name: string) => (name === 'echo' ? agent : undefined)
   const agents = { domain: 'agents.test', origin: 'https://agents.test', list: () => [agent], find }
-  const gateway = { platform, store: opened, agents } as unknown as ChannelContext
   const { transcript, objects, records } = opened
-  const stores = {
+  const context = {
+    channels: [],
+    platform,
+    store: opened,
+    agents,
     transcript,
     objects,
     records,
     forgetChat: async () => false,
-    findChannel: () => undefined,
     isLinking: () => false,
   }
-  const names = { openWeb, webConfigSchema, gateway, stores, token, sha256: hash('sha256', token) }
+  const names = { openWeb, webConfigSchema, context, token, sha256: hash('sha256', token) }
   const { started, threads } = await runExample(code, names)
   expect(Buffer.from(started).toString()).toContain('"type":"RUN_STARTED"')
   expect(threads).toMatchObject([{ threadId: 't1', via: 'web', beginning: 'hello' }])

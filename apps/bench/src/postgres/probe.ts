@@ -5,6 +5,7 @@ import type { Intake } from '@postern/core'
 import { isoTime } from '@postern/core'
 import type { GatewayStore } from '@postern/store'
 import { openPostgresStore, openSqliteStore } from '@postern/store'
+import { sketchedChannels } from '@postern/testing'
 import type { Cluster } from '@postern/testing/postgres-cluster'
 import { createCluster, findPostgres, password } from '@postern/testing/postgres-cluster'
 import type { Figure, ProbeOptions } from '../harness/figure.ts'
@@ -58,9 +59,14 @@ async function openContenders(directory: string, cluster: Cluster): Promise<read
   process.env.PGPASSWORD = password
   const socket = `postgres:///postgres?host=${host}&port=${port}&user=postern&`
   const openBy = (way: string, schema: string) =>
-    openPostgresStore({ url: `${way}schema=${schema}`, now: Date.now, log })
+    openPostgresStore({ channels: sketchedChannels, url: `${way}schema=${schema}`, now: Date.now, log })
   const open = (schema: string) => openBy(socket, schema)
-  const sqlite = await openSqliteStore({ path: join(directory, 'postern.db'), now: Date.now, log })
+  const sqlite = await openSqliteStore({
+    channels: sketchedChannels,
+    path: join(directory, 'postern.db'),
+    now: Date.now,
+    log,
+  })
   return [
     { name: 'SQLite', note: 'one store, in the thread of the gateway', stores: [sqlite], rates: [] },
     {

@@ -3,6 +3,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { openSqliteStore } from '@postern/store'
+import { sketchedChannels } from '@postern/testing'
 import type { EntryBody, FormatName, ThreadKey, TranscriptStore } from '@postern/transcript'
 import { codecs, contentOfText, formatNames } from '@postern/transcript'
 import type { Figure, ProbeOptions } from '../harness/figure.ts'
@@ -54,7 +55,12 @@ export async function probeTranscript({ rounds, quick, full, progress }: ProbeOp
 }
 
 async function stockThread(base: string, mark: number): Promise<Stocked> {
-  const store = await openSqliteStore({ path: join(base, `${mark}.db`), now: Date.now, log })
+  const store = await openSqliteStore({
+    channels: sketchedChannels,
+    path: join(base, `${mark}.db`),
+    now: Date.now,
+    log,
+  })
   const { transcript } = store
   const thread = await transcript.openThread('web:bench', { transport: 'bench', key: 'long' })
   for (let count = 0; count < mark; count += 1_000) {

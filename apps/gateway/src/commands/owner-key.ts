@@ -1,4 +1,5 @@
-import { formatChatOwner, parseJsonText } from '@postern/core'
+import { parseJsonText } from '@postern/core'
+import { formatChatOwner } from '@postern/web'
 import { z } from 'zod'
 
 const ownerSchema = z.tuple([z.string().min(1), z.string().min(1)])

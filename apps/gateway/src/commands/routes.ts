@@ -52,7 +52,7 @@ export function createOperatorRoutes({
     .route('/', createActionRoutes({ agents, acting }))
     .route('/', createRequirementRoutes({ store, policy }))
     .route('/', createRememberedRoutes(store))
-    .route('/', createPeopleRoutes({ store, agents }))
+    .route('/', createPeopleRoutes({ store, agents, channels }))
     .route('/', createResolveRoutes(openResolvePlatform))
     .route('/', createMessageRoutes({ store, agents }))
   for (const each of further) routes.route('/', each)

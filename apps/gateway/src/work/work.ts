@@ -2,7 +2,6 @@ import { createA2aClient } from '@postern/a2a'
 import type { AgentDeps } from '@postern/agents'
 import type {
   Channel,
-  ChannelName,
   PeopleDeps,
   PublisherDeps,
   RequirementDeps,
@@ -54,13 +53,12 @@ export const slots = {
 /** Answers, delivers, and lets agents speak of themselves. */
 export function startWork(gateway: WorkDeps): Work {
   const { config, store, platform, agents } = gateway
-  const findChannel = createChannelFinder(gateway.channels)
   const retry = retryPolicyOf(config)
   const { origin } = config
   const { call: callAgent } = createA2aClient({ config: config.a2a, platform, store, origin })
   const { findRunning: findAgent } = agents
   const fanout = readMentionFanoutLimits(config.limits.loop)
-  const { requirements, people, attachments, countUsage } = gateway
+  const { requirements, people, attachments, channels, countUsage } = gateway
   const fetchFile = createFileFetcher(config, { fetch: platform.fetch, now: platform.now })
   const turnContext = {
     store,
@@ -68,17 +66,17 @@ export function startWork(gateway: WorkDeps): Work {
     retry,
     maxCrashes: 5,
     findAgent,
-    findChannel,
+    channels,
     callAgent,
     fetchFile,
     fanout,
     requirements,
     people,
     countUsage,
-    readStoreNote,
+    readNote: readStoreNote,
     ...attachments,
   }
-  const sending = { store, platform, retry, breaker: createBreaker(platform), findChannel }
+  const sending = { store, platform, retry, breaker: createBreaker(platform), channels }
   const worker = startWorker(turnContext, sending, platform, {
     holder: gateway.holder,
     ...slots,
@@ -94,11 +92,6 @@ export function startWork(gateway: WorkDeps): Work {
   }
 }
 
-function createChannelFinder(channels: readonly Channel[]): (name: ChannelName) => Channel | undefined {
-  const byName = new Map(channels.map(channel => [channel.name, channel]))
-  return name => byName.get(name)
-}
-
 function retryPolicyOf({ delivery }: Config): RetryPolicy {
   return {
     baseMs: delivery.retry_after * 1000,
@@ -112,7 +105,7 @@ export function openPublisherDeps(
   parts: Pick<WorkDeps, 'store' | 'platform' | 'channels' | 'attachments'>,
 ): PublisherDeps {
   const { store, platform, channels, attachments } = parts
-  return { store, platform, findChannel: createChannelFinder(channels), storeFiles: attachments.storeFiles }
+  return { store, platform, channels, storeFiles: attachments.storeFiles }
 }
 
 /** An agent that fails to begin still answers. */

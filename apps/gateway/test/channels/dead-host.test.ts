@@ -8,7 +8,7 @@ import type { Channel, LogFields, Platform, Store, Worker, WorkerOptions } from 
 import { createBreaker, startWorker } from '@postern/core'
 import { createGuardedFetch } from '@postern/http'
 import { openSqliteStore } from '@postern/store'
-import { sketchIntake } from '@postern/testing'
+import { sketchedChannels, sketchIntake } from '@postern/testing'
 import { afterEach, expect, test } from 'vitest'
 import { slots } from '../../src/work/work.ts'
 
@@ -100,7 +100,12 @@ async function openLine(
     sleep: (ms, signal) => delay(ms, undefined, signal && { signal }).catch(() => undefined),
     log: { debug: keep, info: keep, warn: keep, error: keep },
   }
-  const store = await openSqliteStore({ path: ':memory:', now: platform.now, log: platform.log })
+  const store = await openSqliteStore({
+    channels: sketchedChannels,
+    path: ':memory:',
+    now: platform.now,
+    log: platform.log,
+  })
   open.push({ close: () => fetch.close() }, store, ...Object.values(sinks))
   const channel: Partial<Channel> = {
     prepare: ({ to, id }) => ({
@@ -114,7 +119,7 @@ async function openLine(
     }),
   }
   const retry = { baseMs: 50, capMs: 1_000, giveUpAfterMs }
-  const sending = { store, platform, retry, breaker: createBreaker(platform), findChannel: () => channel as Channel }
+  const sending = { store, platform, retry, breaker: createBreaker(platform), channels: [channel as Channel] }
 
   return {
     store,

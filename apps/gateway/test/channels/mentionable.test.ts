@@ -1,5 +1,5 @@
 import type { NormalizedMessage } from '@postern/core'
-import { normalizedMessageSchema, transportMethods } from '@postern/core'
+import { formatTransportMethod, normalizedMessageSchema } from '@postern/core'
 import { describeSendRequest } from '@postern/simulation'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { eventually, origin } from '../setup/gateway.ts'
@@ -158,7 +158,7 @@ describe.each(Object.keys(endpoints) as (keyof typeof endpoints)[])('MN-9.2, %s:
     expect(sender.verified).toBe(true)
     const [evidence] = sender.identities ?? []
     expect(evidence).toMatchObject({
-      method: transportMethods[sender.auth_method as keyof typeof transportMethods],
+      method: formatTransportMethod[sender.auth_method as keyof typeof formatTransportMethod],
       audience: '@desk@agents.test',
       proof: { type: 'transport' },
     })

@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto'
-import type { AuthMethod, Proof } from '@postern/core'
+import type { Proof } from '@postern/core'
 import { formatAddress, parseAddress } from '@postern/core'
 import type { Principal, RequestHead, ScopedCaller, ScopeTable, VerifiedToken } from '@postern/http/tokens'
 import { ownerOf, readGrant } from '@postern/http/tokens'
@@ -15,7 +15,7 @@ export interface Caller extends ScopedCaller {
   readonly isAnonymous: boolean
   /** `@local@host`, made from the principal alone. */
   readonly address: string
-  readonly authMethod: Extract<AuthMethod, 'a2a-jwt' | 'a2a-oauth' | 'none'>
+  readonly authMethod: 'a2a-jwt' | 'a2a-oauth' | 'none'
   readonly subject: string
   readonly issuer: string
   readonly keyId?: string | undefined

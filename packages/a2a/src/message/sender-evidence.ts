@@ -1,7 +1,8 @@
 import type { ChannelContext, EvidenceVerdict, MentionRelay } from '@postern/core'
-import { formatAddress, mentionRelaySchema, mentionRelays } from '@postern/core'
+import { formatAddress, mentionRelaySchema } from '@postern/core'
 import type { Call } from '../endpoint/call.ts'
 import type { WireMessage } from '../format/wire.ts'
+import { a2aDescriptor } from '../speaker.ts'
 import { isObject } from '../validate/shape.ts'
 
 /** What a message says for its sender in `metadata.mentionable`, as far as it counts. */
@@ -9,7 +10,7 @@ export interface SenderEvidence extends Pick<EvidenceVerdict, 'accepted' | 'proo
   readonly mentionRelay: MentionRelay
 }
 
-const nothing: SenderEvidence = { accepted: [], proofs: [], mentionRelay: mentionRelays.a2a }
+const nothing: SenderEvidence = { accepted: [], proofs: [], mentionRelay: a2aDescriptor.mentionRelay }
 
 type SenderEvidenceDeps = Pick<ChannelContext, 'identity' | 'agents' | 'platform'>
 
@@ -60,5 +61,5 @@ function readRelay(claimed: unknown, { caller }: Call, { identity, platform }: S
   if (relay.success && isBelieved) return relay.data
   const reason = isBelieved ? 'is none that is known' : 'comes from a caller who is no connector'
   platform.log.info({ issuer: caller.issuer, subject: caller.subject, reason }, 'mention relay of a message ignored')
-  return mentionRelays.a2a
+  return a2aDescriptor.mentionRelay
 }

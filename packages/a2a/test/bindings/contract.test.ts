@@ -1,12 +1,13 @@
 import { openSimulation } from '@postern/simulation'
 import type { ProtocolDelivery, ProtocolDriver, ProtocolSetup } from '@postern/testing'
 import { protocolContract } from '@postern/testing'
+import { a2aDescriptor } from '../../src/speaker.ts'
 import { openA2aGateway } from '../setup/gateway.ts'
 import { listenOnLoopback } from '../setup/listen.ts'
 
 const url = 'https://agents.test/agents/echo/a2a'
 
-protocolContract('a2a', openDriver)
+protocolContract(a2aDescriptor, openDriver)
 
 async function openDriver({ watchStore }: ProtocolSetup): Promise<ProtocolDriver> {
   const simulation = await openSimulation()

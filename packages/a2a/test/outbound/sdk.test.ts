@@ -2,6 +2,7 @@ import { AgentCard, generateAgentCardSignature } from '@a2a-js/sdk'
 import { createGuardedFetch } from '@postern/http'
 import { openSimulation } from '@postern/simulation'
 import { openSqliteStore } from '@postern/store'
+import { sketchedChannels } from '@postern/testing'
 import { expect, test } from 'vitest'
 import { a2aConfigSchema, createA2aClient } from '../../src/index.ts'
 import { openAgentPeer } from '../setup/peer.ts'
@@ -11,7 +12,12 @@ test('the official server understands our calls, and we its answers', async () =
   const simulation = await openSimulation()
   const fetch = createGuardedFetch({ userAgent: 'test', loopback: simulation.network.loopback })
   const platform = Object.assign(createA2aPlatform(fetch), { openStream: fetch.openStream })
-  const store = await openSqliteStore({ path: ':memory:', now: () => platform.now(), log: platform.log })
+  const store = await openSqliteStore({
+    channels: sketchedChannels,
+    path: ':memory:',
+    now: () => platform.now(),
+    log: platform.log,
+  })
   const client = createA2aClient({ config: a2aConfigSchema.parse({}), platform, store, origin: 'https://agents.test' })
   const { cardUrl } = simulation.a2a.peer
   const answer = await client.call(cardUrl, [{ kind: 'text', mime: 'text/plain', content: 'hello' }], { as: 'desk' })

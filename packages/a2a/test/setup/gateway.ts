@@ -12,6 +12,7 @@ import type {
 import { createSlidingWindowPolicy, defaultRetryPolicy, startWorker } from '@postern/core'
 import { createGuardedFetch } from '@postern/http'
 import { openSqliteStore } from '@postern/store'
+import { sketchedChannels } from '@postern/testing'
 import type { Hono } from 'hono'
 import type { z } from 'zod'
 import { a2aConfigSchema, openA2a } from '../../src/index.ts'
@@ -111,6 +112,7 @@ export async function openA2aGateway(options: A2aTestGatewayOptions = {}): Promi
   clock.now = () => platform.now()
   platform.hurry(options.pace ?? 1)
   const store = await openSqliteStore({
+    channels: sketchedChannels,
     path: options.path ?? ':memory:',
     now: () => platform.now(),
     log: platform.log,
@@ -123,7 +125,9 @@ export async function openA2aGateway(options: A2aTestGatewayOptions = {}): Promi
     refuse(refusal)
   }
   const agents = new Map(Object.entries(options.agents ?? { echo: echoAgent }))
+  const channels: Channel<Hono>[] = []
   const gateway = {
+    channels,
     platform,
     store: options.watchStore?.(store) ?? store,
     agents: createDirectory([...agents.keys()], options.profiles ?? {}),
@@ -132,11 +136,11 @@ export async function openA2aGateway(options: A2aTestGatewayOptions = {}): Promi
   const { issuer: iss, jwks, audience } = issuer
   const auth = { issuers: [{ issuer: iss, jwks, audience, ...options.issuer }], ...options.config?.auth }
   const channel = openA2a(a2aConfigSchema.parse({ ...options.config, auth }), gateway)
+  channels.push(channel)
   const findAgent = (name: string) => {
     const agent = agents.get(name)
     return agent && { agent: eavesdrop(agent, heard), history: createSlidingWindowPolicy(), deadlineMs: 5_000 }
   }
-  const findChannel = () => channel
   const retry = defaultRetryPolicy
   const turnContext = {
     store,
@@ -144,14 +148,14 @@ export async function openA2aGateway(options: A2aTestGatewayOptions = {}): Promi
     retry,
     maxCrashes: 3,
     findAgent,
-    findChannel,
+    channels,
     presentParts: (parts: readonly NormalizedMessage['parts'][number][]) => [...parts],
     readAttachment: async () => ({ bytes: new Uint8Array() }),
   }
   const worker =
     options.works === false
       ? undefined
-      : startWorker(turnContext, { store, platform, retry, findChannel }, platform, {
+      : startWorker(turnContext, { store, platform, retry, channels }, platform, {
           holder: 'test',
           turnSlots: 8,
           turnsPerAgent: 8,

@@ -3,6 +3,7 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { createGuardedFetch } from '@postern/http'
 import { openSqliteStore } from '@postern/store'
+import { sketchedChannels } from '@postern/testing'
 import { FlattenedSign } from 'jose'
 import type { z } from 'zod'
 import { toCanonicalJson } from '../../src/format/canonical.ts'
@@ -79,7 +80,12 @@ export async function openAgentPeer(config: z.input<typeof a2aConfigSchema> = {}
   const { port } = server.address() as AddressInfo
   const fetch = createGuardedFetch({ userAgent: 'test', loopback: { 'peer.test': port, 'elsewhere.test': port } })
   const platform: A2aTestPlatform = Object.assign(createA2aPlatform(fetch), { openStream: fetch.openStream })
-  const store = await openSqliteStore({ path: ':memory:', now: () => platform.now(), log: platform.log })
+  const store = await openSqliteStore({
+    channels: sketchedChannels,
+    path: ':memory:',
+    now: () => platform.now(),
+    log: platform.log,
+  })
   const place = { platform, store, origin: 'https://agents.test' }
   const clientWith: TestPeer['clientWith'] = other =>
     createA2aClient({ ...place, config: a2aConfigSchema.parse({ ...config, ...other }) })

@@ -3,6 +3,7 @@ import { createSyntheticMessage, isoTime, randomHex } from '@postern/core'
 import { agentIris } from '../format/own-iris.ts'
 import { toJson } from '../format/reply-target.ts'
 import type { KeyRing } from '../keys/keys.ts'
+import { activityPubDescriptor } from '../speaker.ts'
 import type { ActorDeps } from './actor.ts'
 import { renderActorUpdate } from './actor.ts'
 
@@ -30,7 +31,7 @@ async function planUpdate(
   const { actor } = agentIris(gateway.origin, name)
   const handshake = renderActorUpdate({ agent, keys: await keys.find(actor), gateway, at })
   const id = `update:${randomHex(platform, 16)}`
-  const place = { id, agent: name, address: `@${name}@${agents.domain}`, via: 'activitypub', threadId: id } as const
+  const place = { id, agent: name, address: `@${name}@${agents.domain}`, channel: activityPubDescriptor, threadId: id }
   const synthetic = createSyntheticMessage({ ...place, scope: id, at, flag: 'actor_update' })
   const broadcasts = [{ relation: 'follower', target: toJson({ handshake, isIntroduction: true }) }] as const
   return [{ kind: 'tell', synthetic, planned: { deliveries: [], broadcasts } }]

@@ -1,7 +1,8 @@
 import type { Intake, KnownMessage, Part } from '@postern/core'
-import { agentFlag, isoTime, mentionRelays } from '@postern/core'
+import { agentFlag, isoTime } from '@postern/core'
 import type { ReplyTarget } from '../format/reply-target.ts'
 import { toJson } from '../format/reply-target.ts'
+import { activityPubDescriptor } from '../speaker.ts'
 import type { ResolvedActivity } from './activity-kind.ts'
 import { toSender } from './sender.ts'
 
@@ -34,7 +35,7 @@ export function toIntake(resolved: ResolvedActivity, intakeDraft: IntakeDraft): 
       sender: toSender(resolved.named, recipient, language),
       recipient,
       parts: [...parts],
-      recipient_capabilities: { mention_relay: mentionRelays.activitypub },
+      recipient_capabilities: { mention_relay: activityPubDescriptor.mentionRelay },
       received_via: 'activitypub',
       received_at: isoTime(receivedAt),
       kind,

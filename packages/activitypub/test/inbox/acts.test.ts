@@ -58,7 +58,7 @@ function ask(person: Person, text = 'go on', note: Record<string, unknown> = {})
 function openPublisher() {
   const { store, platform, channel } = stage.gateway
   const acting = { agent: 'echo', address: '@echo@agents.test' }
-  const gateway = { store, platform, findChannel: () => channel }
+  const gateway = { store, platform, channels: [channel] }
   return createPublisher({ acting, gateway, signal: new AbortController().signal, log: platform.log })
 }
 
@@ -266,7 +266,7 @@ test('an agent cannot change what another one said', async () => {
   const { store, platform, channel } = stage.gateway
   const other = createPublisher({
     acting: { agent: 'help', address: '@help@agents.test' },
-    gateway: { store, platform, findChannel: () => channel },
+    gateway: { store, platform, channels: [channel] },
     signal: new AbortController().signal,
     log: platform.log,
   })

@@ -237,7 +237,7 @@ test('a follower whose domain is blocked since is told nothing, wherever his inb
   const { store, platform, channel } = gateway
   const acts = {
     acting,
-    gateway: { store, platform, findChannel: () => channel },
+    gateway: { store, platform, channels: [channel] },
     signal: new AbortController().signal,
   }
   await createPublisher({ ...acts, log: platform.log }).post('Good morning')

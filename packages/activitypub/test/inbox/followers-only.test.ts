@@ -105,7 +105,7 @@ test('is gone for those who may read it when it is taken back, and for nobody el
   const { store, platform, channel } = stage.gateway
   const acting = { agent: 'echo', address: '@echo@agents.test' }
   const response = path.split('/').at(-1) ?? ''
-  await performActions([{ act: 'delete', response }], acting, { store, platform, findChannel: () => channel })
+  await performActions([{ act: 'delete', response }], acting, { store, platform, channels: [channel] })
   const { status, headers, body } = await read(stage.alice)
   expect({ status, type: body.type }).toEqual({ status: 410, type: 'Tombstone' })
   // A cache in between would tell the next one who asks.

@@ -119,7 +119,7 @@ test('a reaction to a post that was taken back does nothing', async () => {
   const { store, platform, channel } = gateway
   const response = post.split('/').at(-1) ?? ''
   const acting = { agent: 'echo', address: '@echo@agents.test' }
-  await performActions([{ act: 'delete', response }], acting, { store, platform, findChannel: () => channel })
+  await performActions([{ act: 'delete', response }], acting, { store, platform, channels: [channel] })
   await react(mallory, 'Like', post)
   expect((await stage.stored()).map(({ message }) => message.kind)).not.toContain('reaction')
 })

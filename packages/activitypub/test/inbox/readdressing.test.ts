@@ -32,7 +32,7 @@ async function placesOfPost(): Promise<readonly string[]> {
   const parts = [{ kind: 'text' as const, mime: 'text/plain' as const, content: 'to all' }]
   stage.peer.forget()
   const acting = { agent: 'echo', address: '@echo@agents.test' }
-  await performActions([{ act: 'post', parts }], acting, { store, platform, findChannel: () => channel })
+  await performActions([{ act: 'post', parts }], acting, { store, platform, channels: [channel] })
   const posts = () => stage.peer.requests.filter(({ method, body }) => method === 'POST' && /"Create"/.test(body))
   await vi.waitFor(() => expect(posts()).not.toEqual([]))
   return posts().map(({ host, path }) => `${host}${path}`)

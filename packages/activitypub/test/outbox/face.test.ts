@@ -17,6 +17,7 @@ async function readActor(face: Partial<AgentProfile>) {
   const echo = { ...(gateway.agents.find('echo') as AgentProfile), ...face }
   const agents = { ...gateway.agents, find: () => echo, list: () => [echo] }
   const { routes } = openActivityPub(activityPubConfigSchema.parse({}), {
+    channels: [],
     platform: gateway.platform,
     store: gateway.store,
     agents,

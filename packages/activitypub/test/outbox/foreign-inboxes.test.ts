@@ -80,7 +80,7 @@ test.each([404, 405, 410])('a follower whose inbox on another host answers %s fo
   gateway.work()
   const acting = { agent: 'echo', address: '@echo@agents.test' }
   const parts = [{ kind: 'text' as const, mime: 'text/plain' as const, content: 'hello' }]
-  await performActions([{ act: 'post', parts }], acting, { store, platform, findChannel: () => channel })
+  await performActions([{ act: 'post', parts }], acting, { store, platform, channels: [channel] })
   const dead = async () => (await store.listDeliveries({ limit: 9, state: 'dead' })).length
   await expect.poll(dead).toBe(2)
   // What the own host of an actor says of one of its addresses is another matter.
@@ -127,7 +127,7 @@ test.each([
   const parts = [{ kind: 'text' as const, mime: 'text/plain' as const, content: 'hello' }]
   const acting = { agent: 'echo', address: '@echo@agents.test' }
   gateway.work()
-  await performActions([{ act: 'post', parts }], acting, { store, platform, findChannel: () => channel })
+  await performActions([{ act: 'post', parts }], acting, { store, platform, channels: [channel] })
   const reached = () =>
     peer.requests
       .filter(({ body, method, host }) => method === 'POST' && host === 'good.test' && /"Create"/.test(body))

@@ -26,6 +26,7 @@ beforeEach(async () => {
     find: (name: string) => list.find(agent => agent.name === name),
   }
   const later = openActivityPub(activityPubConfigSchema.parse({}), {
+    channels: [],
     platform: gateway.platform,
     store: gateway.store,
     agents,

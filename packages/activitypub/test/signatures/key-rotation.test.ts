@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import type { AgentProfile } from '@postern/core'
 import { performActions, Rejection } from '@postern/core'
 import { openSqliteStore } from '@postern/store'
+import { sketchedChannels } from '@postern/testing'
 import { afterEach, describe, expect, test, vi } from 'vitest'
 import { renderActorUpdate } from '../../src/actors/actor.ts'
 import { createKeyRing } from '../../src/keys/keys.ts'
@@ -148,7 +149,7 @@ test('what waits to be delivered again is proven anew when its key is revoked', 
   const { store, platform, channel } = gateway
   const parts = [{ kind: 'text' as const, mime: 'text/plain' as const, content: 'to all' }]
   const acting = { agent: 'echo', address: '@echo@agents.test' }
-  await performActions([{ act: 'post', parts }], acting, { store, platform, findChannel: () => channel })
+  await performActions([{ act: 'post', parts }], acting, { store, platform, channels: [channel] })
   const provenBy = () =>
     posts()
       .map(({ path, body }) => ({ path, ...JSON.parse(body) }))
@@ -223,7 +224,12 @@ test('keys and their rotation survive a restart, and are seen by another process
   })
   const now = () => platform.now()
   const openRing = async () => {
-    const store = await openSqliteStore({ path: join(directory, 'test.db'), now, log: platform.log })
+    const store = await openSqliteStore({
+      channels: sketchedChannels,
+      path: join(directory, 'test.db'),
+      now,
+      log: platform.log,
+    })
     return { store, ring: createKeyRing({ store, origin, now }) }
   }
   try {

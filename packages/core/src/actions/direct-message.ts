@@ -1,4 +1,3 @@
-import type { ChannelName } from '../message/message.ts'
 import type { Part } from '../message/part.ts'
 import type { NormalizedResponse } from '../message/response.ts'
 import type { TurnContext } from '../ports/agent/turn-context.ts'
@@ -13,13 +12,13 @@ import { createSyntheticMessage } from './synthetic-message.ts'
 interface PlannedDirectMessage {
   /** Of the response that it is. */
   readonly id: string
-  readonly via: ChannelName
+  readonly channel: Channel
   /** `@local@domain` */
   readonly to: string
   readonly parts: readonly Part[]
   readonly blobs?: readonly Blob[] | undefined
   readonly subject?: string | undefined
-  /** What kind of occasion it is, for the operator. */
+  /** What kind of message it is, for the operator. */
   readonly flag: string
   /** The principal with whose words it goes when he takes them back or is forgotten. */
   readonly author?: string | undefined
@@ -31,7 +30,7 @@ export type AddressDirectMessage = NonNullable<Channel['addressDirectMessage']>
 
 /** Durable with what the turn comes to. Undefined where it cannot be sent. */
 export function planDirectMessage(
-  { id, via, to, parts, blobs, subject, flag, author, scope }: PlannedDirectMessage,
+  { id, channel, to, parts, blobs, subject, flag, author, scope }: PlannedDirectMessage,
   { agent, content }: Pick<Turn, 'agent' | 'content'>,
   address: AddressDirectMessage,
   { now }: Pick<TurnContext['platform'], 'now'>,
@@ -51,7 +50,13 @@ export function planDirectMessage(
   const addressing = address({ act: 'post', agent, response })
   if (!addressing) return undefined
   const { in_reply_to, created_at } = response
-  const place = { agent, address: content.recipient, via, scope: scope ?? in_reply_to, threadId: id }
+  const place = {
+    agent,
+    address: content.recipient,
+    channel: channel.descriptor,
+    scope: scope ?? in_reply_to,
+    threadId: id,
+  }
   const synthetic = {
     ...createSyntheticMessage({ ...place, id: in_reply_to, at: created_at, flag }),
     ...(author !== undefined && { authorship: { author, object: in_reply_to } }),

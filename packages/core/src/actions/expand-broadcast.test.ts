@@ -48,7 +48,7 @@ async function expandTo(listed: readonly Relation[], broadcast: Partial<Broadcas
         expand: async (_held, deliveries, progress) =>
           void pages.push({ to: deliveries.map(({ to }) => to), ...progress }),
       },
-      findChannel: name => (name === 'activitypub' ? (channel as Channel) : undefined),
+      channels: [{ ...channel, name: 'activitypub' } as Channel],
       isClosed: () => pages.length >= stopAfter,
       platform: { log: silentLog },
     },
@@ -109,7 +109,7 @@ describe('expandBroadcast()', () => {
         listRelations: async () => followers(200),
         expand: () => Promise.reject(new LeaseLost('lost')),
       },
-      findChannel: () => ({ expand: () => [] }) as never,
+      channels: [{ name: 'activitypub', expand: () => [] } as never],
       isClosed: () => false,
       platform: { log: silentLog },
     })
@@ -127,7 +127,7 @@ describe('expandBroadcast()', () => {
         listRelations: async () => followers(3),
         expand: async (_held, _deliveries, { isDone }) => void ends.push(isDone),
       },
-      findChannel: () => channel as never,
+      channels: [{ ...channel, name: held.via } as never],
       isClosed: () => false,
       platform: { log: { ...silentLog, error } },
     })

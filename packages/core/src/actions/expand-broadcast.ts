@@ -1,5 +1,5 @@
-import type { ChannelName } from '../message/message.ts'
 import type { Channel } from '../ports/channel.ts'
+import { findChannel } from '../ports/channel.ts'
 import type { Platform } from '../ports/platform/platform.ts'
 import type { PlannedDelivery } from '../ports/records/planned-delivery.ts'
 import type { Relation } from '../ports/records/relation.ts'
@@ -11,7 +11,7 @@ const pageSize = 200
 
 export interface BroadcastExpansion {
   readonly store: Pick<Store, 'listRelations' | 'expand'>
-  findChannel(name: ChannelName): Channel | undefined
+  readonly channels: readonly Channel[]
   readonly platform: Pick<Platform, 'log'>
   isClosed(): boolean
 }
@@ -19,14 +19,14 @@ export interface BroadcastExpansion {
 /** Spreads a broadcast out into deliveries, page by page; whoever takes it up later goes on where this one stopped. */
 export async function expandBroadcast(
   broadcast: Broadcast,
-  { store, findChannel, isClosed, platform }: BroadcastExpansion,
+  { store, channels, isClosed, platform }: BroadcastExpansion,
 ): Promise<void> {
   const { via, agent, relation, until } = broadcast
   let { after } = broadcast
   while (!isClosed()) {
     const listed = await store.listRelations({ via, agent, relation, limit: pageSize, after })
     const page = listed.filter(({ place }) => place <= until)
-    const deliveries = planPage(broadcast, page, { findChannel, platform })
+    const deliveries = planPage(broadcast, page, { channels, platform })
     const isDone = deliveries === undefined || page.length < pageSize
     after = page.at(-1)?.place ?? after
     await store.expand(broadcast, deliveries ?? [], { after, isDone })
@@ -38,11 +38,11 @@ export async function expandBroadcast(
 function planPage(
   broadcast: Broadcast,
   page: readonly Relation[],
-  { findChannel, platform }: Pick<BroadcastExpansion, 'findChannel' | 'platform'>,
+  { channels, platform }: Pick<BroadcastExpansion, 'channels' | 'platform'>,
 ): readonly PlannedDelivery[] | undefined {
   const { id, via, agent } = broadcast
   try {
-    const planned = findChannel(via)?.expand?.(broadcast, page)
+    const planned = findChannel(channels, via)?.expand?.(broadcast, page)
     if (!planned) platform.log.error({ broadcast: id, via, agent }, 'a broadcast ends: its channel is not open')
     return planned
   } catch (error) {

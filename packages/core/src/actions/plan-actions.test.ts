@@ -61,7 +61,7 @@ describe('planActions(), of a post,', () => {
 
   test('takes the channel of the message that is being answered, where that can post, else the first that can', async () => {
     const actions: OutgoingAction[] = []
-    const channels = [ableChannel('email', actions), ableChannel('activitypub', actions), { name: 'a2a' as const }]
+    const channels = [ableChannel('activitypub', actions), ableChannel('email', actions), { name: 'a2a' as const }]
     for (const [via, expected] of [
       ['email', 'email'],
       ['a2a', 'activitypub'],

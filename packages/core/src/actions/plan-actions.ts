@@ -3,11 +3,11 @@ import { collapseCalls } from '../history/collapse-calls.ts'
 import { isFinalHop } from '../message/address/chain.ts'
 import type { AgentAction, AgentDelete, AgentEdit, AgentPost, AgentReaction } from '../message/agent-action.ts'
 import type { ChannelName } from '../message/message.ts'
-import { channelNames } from '../message/message.ts'
 import type { Part } from '../message/part.ts'
 import type { NormalizedResponse } from '../message/response.ts'
 import type { ActingAgents, ActionDeps, StoredFiles } from '../ports/agent/action-deps.ts'
 import type { Addressing, Channel } from '../ports/channel.ts'
+import { findChannel } from '../ports/channel.ts'
 import type { FoundResponse } from '../ports/lookup-store.ts'
 import { isoTime, randomHex } from '../ports/platform/platform.ts'
 import type { Planned, PlannedAction } from '../ports/records/work.ts'
@@ -68,7 +68,7 @@ function planPost(
   gateway: ActionDeps,
 ): PlannedAction | undefined {
   const { platform } = gateway
-  const channel = act.via ? gateway.findChannel(act.via) : findPoster(gateway, via)
+  const channel = act.via ? findChannel(gateway.channels, act.via) : findPoster(gateway, via)
   if (!channel) return undefined
   const { id = randomHex(platform, 16), visibility, subject } = act
   // The last agent of a chain wakes nobody else, whatever way it takes (MN-8.3).
@@ -93,7 +93,7 @@ function planPost(
   const answer = { response, aliases, blobs, rendering, isListed, ...toPlanned(addressing) }
   const { in_reply_to, created_at } = response
   const scope = addressing.scope ?? (isListed ? 'public' : in_reply_to)
-  const place = { agent, address, via: channel.name, scope, threadId: id }
+  const place = { agent, address, channel: channel.descriptor, scope, threadId: id }
   const synthetic = createSyntheticMessage({ ...place, id: in_reply_to, at: created_at, flag: 'post' })
   return { kind: 'post', synthetic, answer }
 }
@@ -105,7 +105,7 @@ async function planRevision(
 ): Promise<PlannedAction | undefined> {
   const found = await gateway.store.findResponse(act.response)
   if (!found || found.agent !== agent || found.retractedAt !== undefined) return undefined
-  const channel = gateway.findChannel(found.via)
+  const channel = findChannel(gateway.channels, found.via)
   const revised = act.act === 'edit' ? reword(found, act, gateway, channel) : { response: found.response, blobs: [] }
   const { message, target, rendering } = found
   const id = randomHex(gateway.platform, 8)
@@ -127,18 +127,18 @@ function reword(found: FoundResponse, { parts }: AgentEdit, gateway: ActionDeps,
 async function planReaction(
   { act, message = '' }: AgentReaction,
   acting: ActingAgents,
-  { store, findChannel, platform }: ActionDeps,
+  { store, channels, platform }: ActionDeps,
 ): Promise<PlannedAction | undefined> {
   const found = await store.findMessageTo(acting.agent, message || (acting.message ?? ''))
-  const channel = found && findChannel(found.via)
+  const channel = found && findChannel(channels, found.via)
   const at = isoTime(platform.now())
   const addressing = found && channel?.addressAction?.({ act, agent: acting.agent, target: found.target, at })
   return addressing && { kind: 'react', message: found.message, planned: toPlanned(addressing) }
 }
 
-function findPoster({ findChannel }: ActionDeps, via: ChannelName | undefined): Channel | undefined {
-  const names = via ? [via, ...channelNames] : channelNames
-  return names.map(findChannel).find(channel => channel?.addressAction !== undefined)
+function findPoster({ channels }: ActionDeps, via: ChannelName | undefined): Channel | undefined {
+  const posting = channels.filter(channel => channel.addressAction !== undefined)
+  return posting.find(({ name }) => name === via) ?? posting[0]
 }
 
 /** Parts as they are kept: each tool call once. Bytes leave them only on channels that address files; the others send them along. */

@@ -1,20 +1,19 @@
-import type { ChannelName } from '../message/message.ts'
-import { mentionRelays } from '../message/message.ts'
+import type { ChannelDescriptor } from '../ports/channel-descriptor.ts'
 import type { Intake } from '../ports/records/intake.ts'
 
 interface SyntheticMessageOrigin {
-  /** Of the occasion itself. */
+  /** Of the message itself. */
   readonly id: string
   readonly agent: string
   /** `@agent@domain` */
   readonly address: string
-  readonly via: ChannelName
+  readonly channel: Pick<ChannelDescriptor, 'name' | 'mentionRelay'>
   readonly threadId: string
   /** Who may join the thread; `public`: everybody. */
   readonly scope: string
   /** ISO 8601 UTC. */
   readonly at: string
-  /** What kind of occasion it is, for the operator. */
+  /** What kind of message it is, for the operator. */
   readonly flag: string
 }
 
@@ -23,7 +22,7 @@ export function createSyntheticMessage({
   id,
   agent,
   address,
-  via,
+  channel,
   threadId,
   scope,
   at,
@@ -37,8 +36,8 @@ export function createSyntheticMessage({
       sender: { address, auth_method: 'none', verified: false },
       recipient: address,
       parts: [],
-      recipient_capabilities: { mention_relay: mentionRelays[via] },
-      received_via: via,
+      recipient_capabilities: { mention_relay: channel.mentionRelay },
+      received_via: channel.name,
       received_at: at,
     },
     duplicateKey: id,

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { channelNameSchema } from './message.ts'
 import { partSchema } from './part.ts'
 import { visibilities } from './visibility.ts'
 
@@ -16,8 +17,8 @@ const agentPostSchema = z.object({
   mentions: z.array(z.string()).optional(),
   /** A content warning; of a mail, its subject. */
   subject: z.string().optional(),
-  /** A mail to those it mentions, where the operator allows it (`email.write_to`), instead of a post. */
-  via: z.literal('email').optional(),
+  /** By this channel as a direct message to those it mentions, where the operator allows it, instead of a post. */
+  via: channelNameSchema.optional(),
 })
 
 /** Other words for something the agent said earlier. */

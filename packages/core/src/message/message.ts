@@ -3,18 +3,12 @@ import { identityEvidenceSchema } from './address/identity.ts'
 import { partSchema } from './part.ts'
 import { policyResolutionSchema } from './policy/policy-resolution.ts'
 
-export const authMethods = [
-  'ap-http-signature',
-  'ap-object-integrity-proof',
-  'a2a-jwt',
-  'a2a-oauth',
-  'email-dkim',
-  'email-dmarc',
-  'none',
-] as const
+/** `none`, or a method of the channel's own (`ChannelDescriptor.authMethods`). */
+const authMethodSchema = z.string().regex(/^[a-z0-9]+(-[a-z0-9]+)*$/)
+/** The name of a channel in the gateway's list. */
+export const channelNameSchema = z.string().regex(/^[a-z][a-z0-9-]{0,31}$/)
 
 export const messageKinds = ['message', 'edit', 'delete', 'reaction', 'follow', 'unfollow'] as const
-export const channelNames = ['activitypub', 'a2a', 'email', 'web'] as const
 
 /** Presentation only, never authorization. */
 const senderProfileSchema = z.looseObject({
@@ -34,7 +28,7 @@ const senderSchema = z
     address: z.string(),
     display_name: z.string().optional(),
     profile: senderProfileSchema.optional(),
-    auth_method: z.enum(authMethods),
+    auth_method: authMethodSchema,
     verified: z.boolean(),
     key_id: z.string().optional(),
     identities: z.array(identityEvidenceSchema).optional(),
@@ -68,7 +62,7 @@ const historicalSenderSchema = z.object({
   address: z.string(),
   display_name: z.string().optional(),
   verified: z.boolean().optional(),
-  auth_method: z.enum(authMethods).optional(),
+  auth_method: authMethodSchema.optional(),
   identities: z.array(identityEvidenceSchema).optional(),
 })
 
@@ -85,7 +79,7 @@ const historicalMessageSchema = z.object({
   parts: z.array(partSchema),
   timestamp: z.string(),
   /** Ours: by which channel, where it was said in another conversation of a person whose addresses are linked. */
-  via: z.enum(channelNames).optional(),
+  via: channelNameSchema.optional(),
 })
 
 /** An earlier message of the same sender that is answered together with this one (ours). */
@@ -112,7 +106,7 @@ export const normalizedMessageSchema = z.object({
   parts: z.array(partSchema),
   history: z.array(historicalMessageSchema).optional(),
   recipient_capabilities: recipientCapabilitiesSchema,
-  received_via: z.enum(channelNames),
+  received_via: channelNameSchema,
   received_at: z.iso.datetime(),
   raw: z.unknown(),
   policy_resolution: policyResolutionSchema.optional(),
@@ -121,9 +115,9 @@ export const normalizedMessageSchema = z.object({
   ...phaseShape,
 })
 
-export type AuthMethod = (typeof authMethods)[number]
+export type AuthMethod = z.infer<typeof authMethodSchema>
 export type MessageKind = (typeof messageKinds)[number]
-export type ChannelName = (typeof channelNames)[number]
+export type ChannelName = z.infer<typeof channelNameSchema>
 export type Sender = z.infer<typeof senderSchema>
 export type SenderProfile = z.infer<typeof senderProfileSchema>
 export type MentionRelay = z.infer<typeof mentionRelaySchema>
@@ -131,11 +125,3 @@ export type AgentChain = z.infer<typeof agentChainSchema>
 export type HistoricalSender = z.infer<typeof historicalSenderSchema>
 export type HistoricalMessage = z.infer<typeof historicalMessageSchema>
 export type NormalizedMessage = z.infer<typeof normalizedMessageSchema>
-
-/** How each channel routes a mention of somebody else in an answer; static per protocol. */
-export const mentionRelays: Record<ChannelName, MentionRelay> = {
-  activitypub: { kind: 'addressing', envelope_fields: ['to', 'cc'], also_inline: true },
-  email: { kind: 'recipient-field', fields: ['to', 'cc'] },
-  a2a: { kind: 'none' },
-  web: { kind: 'none' },
-}

@@ -5,14 +5,15 @@ import { parseAddress } from '../message/address/address.ts'
 import type { PartialResponse } from '../message/response.ts'
 import type { RunningAgent, TurnContext } from '../ports/agent/turn-context.ts'
 import type { Channel } from '../ports/channel.ts'
+import { findChannel } from '../ports/channel.ts'
 import { randomHex } from '../ports/platform/platform.ts'
 import type { LinkRequest, PersonAddress, PersonIdentity } from '../ports/records/people.ts'
 import type { PlannedAction, Turn } from '../ports/records/work.ts'
 import { formatCode } from './person-code.ts'
 import type { PersonCommand } from './person-commands.ts'
 import { readPersonCommand } from './person-commands.ts'
-import { readPersonAddress, readPersonIdentity, showPersonAddress } from './person-identity.ts'
-import { personTexts, refusalTexts } from './person-texts.ts'
+import { findRules, readPersonAddress, readPersonIdentity, showPersonAddress } from './person-identity.ts'
+import { createPersonTexts, personTexts, refusalTexts } from './person-texts.ts'
 import { isAlone } from './person-turn.ts'
 
 /** What the gateway itself says to a message that is a command. */
@@ -52,14 +53,13 @@ export async function answerCommand(
   { people }: Pick<RunningAgent, 'people'>,
 ): Promise<CommandAnswer | undefined> {
   const command = people?.link && turnContext.people ? readPersonCommand(turn.content) : undefined
-  const identity = command && readPersonIdentity(turn.content, turn.flags)
+  const identity = command && readPersonIdentity(turn.content, turn.flags, turnContext.channels)
   if (!command || !identity) return undefined
   const asking = { turn, identity, turnContext }
   if (await isAlone(turn, identity, turnContext)) return handlers[command.name](command as never, asking)
   // Where it can only be answered before others, it is not answered at all.
-  return turn.content.received_via === 'activitypub' && command.name !== 'confirm'
-    ? says(personTexts.inPrivate())
-    : undefined
+  const rules = findRules(turnContext.channels, turn.content.received_via)
+  return rules?.answersInPrivate && command.name !== 'confirm' ? says(personTexts.inPrivate()) : undefined
 }
 
 function says(content: string, acts: readonly PlannedAction[] = []): CommandAnswer {
@@ -70,9 +70,10 @@ function says(content: string, acts: readonly PlannedAction[] = []): CommandAnsw
 }
 
 async function askForLink(text: string, { turn, identity, turnContext }: Asking): Promise<CommandAnswer> {
-  const named = readPersonAddress(text, ownDomain(turn))
-  const problem = named ? findProblem(named, identity, turn, turnContext) : personTexts.noAddress()
-  if (!named || problem) return says(problem ?? personTexts.noAddress())
+  const texts = createPersonTexts(turnContext.channels)
+  const named = readPersonAddress(text, turnContext.channels, ownDomain(turn))
+  const problem = named ? findProblem(named, identity, turn, turnContext) : texts.noAddress()
+  if (!named || problem) return says(problem ?? texts.noAddress())
   const target = await proveTarget(named, turnContext)
   if (!target) return says(personTexts.nobody())
   const { agent, message } = turn
@@ -82,18 +83,18 @@ async function askForLink(text: string, { turn, identity, turnContext }: Asking)
   const asked = await turnContext.store.requestLink({ agent, asker: identity, target, message, digest, notice })
   if (asked.outcome === 'refused') return says(refusalTexts[asked.reason])
   const act = planNotice(
-    { target, text: personTexts.notice(identity, turn.content.recipient, code), id: asked.notice },
+    { target, text: texts.notice(identity, turn.content.recipient, code), id: asked.notice },
     turn,
     turnContext,
   )
-  return act ? says(personTexts.sent(target), [act]) : says(personTexts.noWay())
+  return act ? says(texts.sent(target), [act]) : says(personTexts.noWay())
 }
 
 /** Who has the address now, so that nobody else is taken for him later; undefined when that cannot be told. */
-async function proveTarget(target: PersonAddress, { findChannel }: TurnContext): Promise<PersonAddress | undefined> {
+async function proveTarget(target: PersonAddress, { channels }: TurnContext): Promise<PersonAddress | undefined> {
   if (target.subject !== undefined) return target
   try {
-    const subject = await findChannel(target.via)?.findPrincipal?.(target.address)
+    const subject = await findChannel(channels, target.via)?.findPrincipal?.(target.address)
     return subject === undefined ? undefined : { ...target, subject }
   } catch (error) {
     const isTheirs = error instanceof Unavailable || error instanceof Undeliverable || error instanceof Rejection
@@ -106,14 +107,16 @@ function findProblem(
   target: PersonAddress,
   { via, address }: PersonIdentity,
   turn: Turn,
-  { findAgent, findChannel }: TurnContext,
+  { findAgent, channels }: TurnContext,
 ): string | undefined {
   if (target.via === via && target.address === address) return personTexts.own()
-  if (target.via === 'web') return personTexts.fromChat()
+  const channel = findChannel(channels, target.via)
+  const rules = channel?.descriptor.speaker
+  if (rules?.isChat) return personTexts.fromChat()
   const { local, domain } = parseAddress(target.address)
   const isOurs = domain === ownDomain(turn)
-  if (isOurs && (target.via === 'activitypub' || findAgent(local.split('+')[0] ?? local))) return personTexts.agent()
-  return findWay(findChannel(target.via)) ? undefined : personTexts.noWay()
+  if (isOurs && (rules?.ownsDomain || findAgent(local.split('+')[0] ?? local))) return personTexts.agent()
+  return findWay(channel) ? undefined : personTexts.noWay()
 }
 
 function ownDomain({ content }: Turn): string {
@@ -153,13 +156,19 @@ function findWay(channel: Channel | undefined): AddressDirectMessage | undefined
 function planNotice(
   { target, text, id }: Notice,
   turn: Turn,
-  { findChannel, platform }: TurnContext,
+  { channels, platform }: TurnContext,
 ): PlannedAction | undefined {
-  const { via, address: to } = target
-  const subject = via === 'email' ? `Linking ${showPersonAddress(target)}` : undefined
+  const channel = findChannel(channels, target.via)
+  const address = findWay(channel)
+  if (!channel || !address) return undefined
+  const subject = channel.descriptor.speaker.isMailbox ? `Linking ${showPersonAddress(target, channels)}` : undefined
   const parts = [{ kind: 'text', mime: 'text/plain', content: text }] as const
-  const address = findWay(findChannel(via))
-  return address && planDirectMessage({ id, via, to, parts, subject, flag: 'link_notice' }, turn, address, platform)
+  return planDirectMessage(
+    { id, channel, to: target.address, parts, subject, flag: 'link_notice' },
+    turn,
+    address,
+    platform,
+  )
 }
 
 async function confirmCode(
@@ -177,21 +186,22 @@ async function confirmCode(
   if (confirmed.outcome === 'wrong') return says(personTexts.wrong(confirmed.triesLeft))
   const { target } = confirmed
   // Who did not send the code back himself learns of it.
-  const told = { target, text: personTexts.linkedNotice(identity, turn.content.recipient), id: confirmed.notice }
+  const texts = createPersonTexts(turnContext.channels)
+  const told = { target, text: texts.linkedNotice(identity, turn.content.recipient), id: confirmed.notice }
   const act = planNotice(told, turn, turnContext)
-  return says(personTexts.linked(target), act ? [act] : [])
+  return says(texts.linked(target), act ? [act] : [])
 }
 
 async function endLink(text: string, { turn, identity, turnContext }: Asking): Promise<CommandAnswer> {
-  const other = readPersonAddress(text, ownDomain(turn))
+  const other = readPersonAddress(text, turnContext.channels, ownDomain(turn))
   const isDone = other && (await turnContext.store.unlink(turn.agent, identity, other))
-  return says(isDone ? personTexts.unlinked(other) : personTexts.notLinked())
+  return says(isDone ? createPersonTexts(turnContext.channels).unlinked(other) : personTexts.notLinked())
 }
 
 async function listLinked({ turn, identity, turnContext }: Asking): Promise<CommandAnswer> {
   const person = await turnContext.store.findPerson(turn.agent, identity)
   const others = person?.addresses.filter(({ via, address }) => via !== identity.via || address !== identity.address)
-  return says(personTexts.list(others ?? []))
+  return says(createPersonTexts(turnContext.channels).list(others ?? []))
 }
 
 async function forgetAsker({ turn, identity, turnContext }: Asking): Promise<CommandAnswer> {

@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest'
+import { accounts, describeChannel, mailboxes } from '../../test/channels.ts'
 import type { NormalizedMessage } from '../message/message.ts'
 import { codeLength, formatCode, readCode } from './person-code.ts'
 import { readPersonCommand } from './person-commands.ts'
@@ -59,24 +60,26 @@ test('a code has fifty bits, of letters nobody mistakes, and is read however it 
   expect(() => formatCode(new Uint8Array(9))).toThrow('a code takes 10 bytes')
 })
 
+const channels = [
+  { descriptor: describeChannel('accounts', { speaker: accounts }) },
+  { descriptor: describeChannel('mailboxes', { speaker: mailboxes }) },
+  { descriptor: describeChannel('calls') },
+]
+
 test.each([
-  ['alice@Example.ORG', 'email', '@alice@example.org', 'alice@example.org'],
-  ['<mailto:alice@example.org>', 'email', '@alice@example.org', 'alice@example.org'],
-  ['@Alice@b.example', 'activitypub', '@alice@b.example', '@alice@b.example'],
-  ['acct:alice@b.example', 'activitypub', '@alice@b.example', '@alice@b.example'],
-  ['https://b.example/@alice', 'activitypub', '@alice@b.example', '@alice@b.example'],
-])('readPersonAddress() reads %s', (text, via, address, shown) => {
-  const read = readPersonAddress(text)
+  ['alice@Example.ORG', 'mailboxes', '@alice@example.org', 'alice@example.org'],
+  ['<alice@example.org>', 'mailboxes', '@alice@example.org', 'alice@example.org'],
+  ['@Alice@b.example', 'accounts', '@alice@b.example', '@alice@b.example'],
+])('readPersonAddress() reads %s by the rules of the first channel that takes it', (text, via, address, shown) => {
+  const read = readPersonAddress(text, channels)
   expect(read).toMatchObject({ via, address })
-  expect(read && showPersonAddress(read)).toBe(shown)
+  expect(read && showPersonAddress(read, channels)).toBe(shown)
 })
 
-test.each(['@alice', 'alice', 'a@localhost', 'https://b.example/users/alice', '@a@b@c'])(
-  'readPersonAddress() takes %s for none',
-  text => {
-    expect(readPersonAddress(text)).toBeUndefined()
-  },
-)
+test('readPersonAddress() takes for none what no channel takes', () => {
+  expect(readPersonAddress('alice', channels)).toBeUndefined()
+  expect(readPersonAddress('alice@example.org', channels.slice(0, 1))).toBeUndefined()
+})
 
 describe('readPersonIdentity()', () => {
   const evidence = (subject: string, assurance = 'address', type = 'transport') => ({
@@ -87,34 +90,26 @@ describe('readPersonIdentity()', () => {
   const message = (via: string, address: string, identities: object[], verified = true) =>
     ({ received_via: via, sender: { address, verified, identities } }) as unknown as NormalizedMessage
 
-  test('an account is its actor, a mailbox itself', () => {
-    const actor = 'https://b.example/users/alice'
-    expect(readPersonIdentity(message('activitypub', '@Alice@b.example', [evidence(actor)]), [])).toEqual({
-      via: 'activitypub',
+  test('is the address, and the principal that the rules of its channel find proven', () => {
+    const said = message('accounts', '@Alice@b.example', [evidence('https://b.example/users/alice')])
+    expect(readPersonIdentity(said, [], channels)).toEqual({
+      via: 'accounts',
       address: '@alice@b.example',
-      subject: actor,
-    })
-    expect(readPersonIdentity(message('email', '@Alice@b.example', [evidence('mailto:Alice@b.example')]), [])).toEqual({
-      via: 'email',
-      address: '@alice@b.example',
-      subject: 'mailto:alice@b.example',
+      subject: 'https://b.example/users/alice',
     })
   })
 
   test.each([
-    ['is not verified', message('email', '@a@b.example', [evidence('mailto:a@b.example')], false), []],
-    ['has only a domain’s word', message('email', '@a@b.example', [evidence('b.example', 'domain')]), []],
-    ['has another’s proof', message('email', '@a@b.example', [evidence('mailto:x@b.example')]), []],
-    [
-      'has only forwarded evidence',
-      message('activitypub', '@a@b.example', [evidence('x', 'address', 'signed-attestation')]),
-      [],
-    ],
-    ['has no confirmed name', message('activitypub', '@~unconfirmed@b.example', [evidence('https://b.example/1')]), []],
-    ['calls over A2A', message('a2a', '@a@b.example', [evidence('a')]), []],
-    ['is an agent', message('activitypub', '@a@b.example', [evidence('https://b.example/a')]), ['from_agent']],
-    ['writes by a list', message('email', '@a@b.example', [evidence('mailto:a@b.example')]), ['by_list']],
+    ['is not verified', message('mailboxes', '@a@b.example', [evidence('box:a@b.example')], false), []],
+    ['has only a domain’s word', message('mailboxes', '@a@b.example', [evidence('b.example', 'domain')]), []],
+    ['has another’s proof', message('mailboxes', '@a@b.example', [evidence('box:x@b.example')]), []],
+    ['has only forwarded evidence', message('accounts', '@a@b.example', [evidence('x', 'address', 'bearer')]), []],
+    ['has no confirmed name', message('accounts', '@~unconfirmed@b.example', [evidence('https://b.example/1')]), []],
+    ['comes by a channel without such rules', message('calls', '@a@b.example', [evidence('a')]), []],
+    ['comes by a channel that is gone', message('fax', '@a@b.example', [evidence('a')]), []],
+    ['is an agent', message('accounts', '@a@b.example', [evidence('https://b.example/a')]), ['from_agent']],
+    ['writes by a list', message('mailboxes', '@a@b.example', [evidence('box:a@b.example')]), ['by_list']],
   ])('is nobody who %s', (_, from, flags) => {
-    expect(readPersonIdentity(from, flags)).toBeUndefined()
+    expect(readPersonIdentity(from, flags, channels)).toBeUndefined()
   })
 })

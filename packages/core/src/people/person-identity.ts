@@ -2,60 +2,53 @@ import type { Address } from '../message/address/address.ts'
 import { formatAddress, parseAddress } from '../message/address/address.ts'
 import { isPersonal } from '../message/address/personal-flags.ts'
 import type { NormalizedMessage } from '../message/message.ts'
+import type { ChannelDescriptor } from '../ports/channel-descriptor.ts'
 import type { PersonAddress, PersonIdentity } from '../ports/records/people.ts'
 
-/** The principal of somebody who chats, as an issuer's token names him: the owner of all that is his. */
-export function formatChatOwner(issuer: string, subject: string): string {
-  return `web:${JSON.stringify([issuer, subject])}`
-}
+/** The channels whose people may link their addresses, in the order of the gateway's list. */
+type Channels = readonly { readonly descriptor: Pick<ChannelDescriptor, 'name' | 'speaker'> }[]
 
 /**
- * Who is speaking, when his channel has proven that the address itself is his: a transport proof of assurance `address`, or the token of
- * who chats. A domain that vouches for its users as a whole is not enough.
+ * Who is speaking, when the channel has proven that the address itself is theirs: by a transport proof of the assurance that its rules ask for.
+ * A domain that vouches for its users as a whole is not enough.
  */
 export function readPersonIdentity(
   { sender, received_via: via }: NormalizedMessage,
   flags: readonly string[],
+  channels: Channels,
 ): PersonIdentity | undefined {
-  if (!sender.verified || !isPersonal(flags)) return undefined
-  const wanted = via === 'web' ? 'oauth' : 'address'
-  const proven = sender.identities?.find(({ proof, assurance }) => proof.type === 'transport' && assurance === wanted)
+  const rules = findRules(channels, via)
+  if (!rules?.assurance || !sender.verified || !isPersonal(flags)) return undefined
+  const proven = sender.identities?.find(
+    ({ proof, assurance }) => proof.type === 'transport' && assurance === rules.assurance,
+  )
   const address = proven && toAddress(sender.address)
   if (!address || address.local.startsWith('~')) return undefined
-  if (via === 'web') {
-    return { via, address: formatAddress(address), subject: formatChatOwner(proven.issuer, proven.subject) }
+  const subject = rules.identify?.(address, proven)
+  return subject === undefined ? undefined : { via, address: formatAddress(address), subject }
+}
+
+/** An address as somebody names it: of the first channel that takes it for one of its own. `domain` is the gateway's own. */
+export function readPersonAddress(text: string, channels: Channels, domain?: string): PersonAddress | undefined {
+  const bare = text.replace(/^<(.*)>$/, '$1')
+  for (const { descriptor } of channels) {
+    const found = descriptor.speaker.readAddress?.(bare, domain)
+    if (found) return { via: descriptor.name, ...found, address: formatAddress(found.address) }
   }
-  if (via === 'activitypub') return { via, address: formatAddress(address), subject: proven.subject }
-  const subject = mailSubject(address)
-  const isOwn = via === 'email' && proven.subject.toLowerCase() === subject
-  return isOwn ? { via, address: formatAddress(address), subject } : undefined
+  return undefined
 }
 
-/**
- * `@name@host`, `acct:name@host` or `https://host/@name` is of the fediverse, whose programs leave of a mention often no more than the name;
- * `name@host` is a mailbox; `web.<domain>` and what is below are hosts of those who chat. Undefined for what is neither.
- */
-export function readPersonAddress(text: string, domain?: string): PersonAddress | undefined {
-  const bare = text
-    .replace(/^<(.*)>$/, '$1')
-    .replace(/^mailto:/i, '')
-    .replace(/^https:\/\/([^/@]+)\/@([^/@]+)\/?$/i, '@$2@$1')
-  const address = toAddress(bare)
-  if (!address) return undefined
-  if (domain !== undefined && `.${address.domain}`.endsWith(`.web.${domain}`)) {
-    return { via: 'web', address: formatAddress(address) }
-  }
-  if (/^(@|acct:)/i.test(bare)) return { via: 'activitypub', address: formatAddress(address) }
-  return { via: 'email', address: formatAddress(address), subject: mailSubject(address) }
+/** As people write it on its channel. */
+export function showPersonAddress(
+  { via, address }: Pick<PersonAddress, 'via' | 'address'>,
+  channels: Channels,
+): string {
+  return findRules(channels, via)?.showAddress?.(address) ?? address
 }
 
-/** As people write it: with an `@` in front where it is of the fediverse. */
-export function showPersonAddress({ via, address }: PersonAddress): string {
-  return via === 'email' ? address.slice(1) : address
-}
-
-function mailSubject({ local, domain }: Address): string {
-  return `mailto:${local}@${domain}`
+/** The rules of a channel; undefined where it is not in the list (any more). */
+export function findRules(channels: Channels, via: string) {
+  return channels.find(({ descriptor }) => descriptor.name === via)?.descriptor.speaker
 }
 
 function toAddress(text: string): Address | undefined {

@@ -2,23 +2,24 @@ import type { Json } from '../format/json.ts'
 import type { AgentState } from '../ports/agent/agent-state.ts'
 import type { HistoryPolicy } from '../ports/agent/history-policy.ts'
 import type { RunningAgent, TurnContext } from '../ports/agent/turn-context.ts'
+import { findChannel } from '../ports/channel.ts'
 import type { AgentPerson, Person, PersonAddress, PersonIdentity, PrivateScope } from '../ports/records/people.ts'
 import type { Entry } from '../ports/records/transcript.ts'
 import type { Turn } from '../ports/records/work.ts'
 import { beginningOf } from '../ports/records/work.ts'
 import type { Store } from '../ports/store.ts'
-import { readPersonIdentity } from './person-identity.ts'
+import { findRules, readPersonIdentity } from './person-identity.ts'
 
 /** Whether the conversation is between the agent and this one alone: an answer reaches nobody else. */
 export async function isAlone(turn: Turn, identity: PersonIdentity, turnContext: TurnContext): Promise<boolean> {
   const { via } = turn
   const subjects = via === identity.via ? [identity.subject] : await listSubjects(turn, identity, turnContext)
   const actual = await turnContext.store.readThreadScope(turn.thread)
+  const channel = findChannel(turnContext.channels, via)
+  const ignoresCase = channel?.descriptor.speaker.ignoresCase === true
   return subjects.some(subject => {
-    const scope = turnContext.findChannel(via)?.privateScope?.(subject)
-    return (
-      scope !== undefined && (scope === actual || (via === 'email' && scope.toLowerCase() === actual.toLowerCase()))
-    )
+    const scope = channel?.privateScope?.(subject)
+    return scope === actual || (ignoresCase && scope?.toLowerCase() === actual.toLowerCase())
   })
 }
 
@@ -45,7 +46,7 @@ export async function findTurnPerson(
   { people }: RunningAgent,
 ): Promise<TurnPerson | undefined> {
   if (!people?.link || people.share === 'none') return undefined
-  const identity = readPersonIdentity(turn.content, turn.flags)
+  const identity = readPersonIdentity(turn.content, turn.flags, turnContext.channels)
   const person = identity && (await turnContext.store.findPerson(turn.agent, identity))
   if (!person || !(await isAlone(turn, identity, turnContext))) return undefined
   const scopes = listScopes(person.addresses, turnContext)
@@ -62,9 +63,9 @@ export async function findTurnPerson(
   }
 }
 
-function listScopes(addresses: readonly PersonAddress[], { findChannel }: TurnContext): readonly PrivateScope[] {
+function listScopes(addresses: readonly PersonAddress[], { channels }: TurnContext): readonly PrivateScope[] {
   return addresses.flatMap(({ via, subject }): PrivateScope[] => {
-    const scope = subject === undefined ? undefined : findChannel(via)?.privateScope?.(subject)
+    const scope = subject === undefined ? undefined : findChannel(channels, via)?.privateScope?.(subject)
     return scope === undefined ? [] : [{ via, scope }]
   })
 }
@@ -99,14 +100,14 @@ export async function findSpeaker(
   known: TurnPerson | undefined,
 ): Promise<TurnSpeaker> {
   const { agent, content, via, thread } = turn
-  const identity = readPersonIdentity(content, turn.flags)
+  const identity = readPersonIdentity(content, turn.flags, turnContext.channels)
   if (!identity) return { known, speakers: [], isStranger: false }
   const person = await turnContext.store.findPerson(agent, identity)
   const addresses = person?.addresses ?? [identity]
   const subjects = addresses.flatMap(({ subject }) => subject ?? [])
   if (await isAlone(turn, identity, turnContext)) return { known, speakers: subjects, isStranger: false }
-  if (content.received_via !== 'web') return { known, speakers: [], isStranger: false }
-  const isJoined = via !== 'web'
+  if (!findRules(turnContext.channels, content.received_via)?.isChat) return { known, speakers: [], isStranger: false }
+  const isJoined = via !== content.received_via
   const own =
     isJoined &&
     (await turnContext.store.findOwnThread({ agent, scopes: listScopes(addresses, turnContext), subjects }, thread))

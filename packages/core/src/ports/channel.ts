@@ -5,6 +5,7 @@ import type { NormalizedResponse } from '../message/response.ts'
 import type { AgentDirectory } from './agent/agent.ts'
 import type { IdentityVerifier } from './agent/evidence.ts'
 import type { ShowRequirement } from './agent/show-requirement.ts'
+import type { ChannelDescriptor } from './channel-descriptor.ts'
 import type { ByteBudget } from './platform/byte-budget.ts'
 import type { Platform } from './platform/platform.ts'
 import type { Intake } from './records/intake.ts'
@@ -55,7 +56,7 @@ export interface Prepared {
 
 /** Message → wire. */
 export interface Outbound<Wire> {
-  readonly name: ChannelName
+  readonly descriptor: ChannelDescriptor
   /** Which deliveries an answer causes. Pure. */
   address(answered: AnsweredTurn): Addressing
   /** Pure. */
@@ -111,6 +112,7 @@ export interface Listening {
 /** A protocol with its wire types closed over: what the program sees. `Routes` is the web framework's router. */
 export interface Channel<Routes = unknown> {
   readonly name: ChannelName
+  readonly descriptor: ChannelDescriptor
   readonly routes: Routes
   address(answered: AnsweredTurn): Addressing
   /** Renders now; delivers when told to. */
@@ -165,8 +167,18 @@ export interface Channel<Routes = unknown> {
   close?(): Promise<void>
 }
 
-/** What every room is opened with. */
+/** The channel of a name; undefined where it is not in the list (any more). */
+export function findChannel<One extends Pick<Channel, 'name'>>(
+  channels: readonly One[],
+  name: ChannelName,
+): One | undefined {
+  return channels.find(channel => channel.name === name)
+}
+
+/** What every channel is opened with. */
 export interface ChannelContext {
+  /** All that are open, this one too; filled while they are opened. */
+  readonly channels: readonly Channel[]
   readonly platform: Platform
   readonly store: Store
   readonly agents: AgentDirectory

@@ -2,9 +2,12 @@ import type { Channel, Outbound } from '../ports/channel.ts'
 import { hasRequirements, hideRequirements } from './show-requirements.ts'
 
 /** Closes over a protocol's wire type, so that differing protocols fit one list. */
-export function createSender<Wire>(outbound: Outbound<Wire>): Pick<Channel, 'name' | 'address' | 'prepare'> {
+export function createSender<Wire>(
+  outbound: Outbound<Wire>,
+): Pick<Channel, 'name' | 'descriptor' | 'address' | 'prepare'> {
   return {
-    name: outbound.name,
+    name: outbound.descriptor.name,
+    descriptor: outbound.descriptor,
     address: answered => outbound.address(answered),
     prepare(delivery) {
       const wire = outbound.render(delivery)

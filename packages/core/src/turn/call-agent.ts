@@ -14,6 +14,7 @@ import type { AgentContext } from '../ports/agent/agent.ts'
 import type { AgentState } from '../ports/agent/agent-state.ts'
 import type { HistoryView } from '../ports/agent/history-policy.ts'
 import type { RunningAgent, TurnContext } from '../ports/agent/turn-context.ts'
+import { findChannel } from '../ports/channel.ts'
 import { bindLog } from '../ports/platform/bind-log.ts'
 import type { Turn } from '../ports/records/work.ts'
 import type { Store } from '../ports/store.ts'
@@ -85,10 +86,10 @@ export async function callAgent(turn: Turn, parts: CallDeps): Promise<PartialRes
 /** What went before is a help, not a condition: without it the agent answers what it sees. */
 async function addBackground(
   turn: Turn,
-  { store, findChannel, platform }: TurnContext,
+  { store, channels, platform }: TurnContext,
   signal: AbortSignal,
 ): Promise<void> {
-  const channel = turn.attempt === 1 ? findChannel(turn.via) : undefined
+  const channel = turn.attempt === 1 ? findChannel(channels, turn.via) : undefined
   if (!channel?.fetchBackground) return
   try {
     const entries = await channel.fetchBackground(turn, signal)
@@ -106,8 +107,8 @@ interface ChunkReader {
 
 /** Every piece goes to those who watch; what the agent says meanwhile also to the peer, where the wire can take it back. */
 function createChunkReader(turn: Turn, { turnContext, draft, notes }: CallDeps, signal: AbortSignal): ChunkReader {
-  const { store, platform, findChannel } = turnContext
-  const canRevise = findChannel(turn.via)?.addressAction !== undefined
+  const { store, platform, channels } = turnContext
+  const canRevise = findChannel(channels, turn.via)?.addressAction !== undefined
   let saidAt = Number.NEGATIVE_INFINITY
   let index = 0
   const read = (given: PartialResponse): Promise<void> | undefined => {

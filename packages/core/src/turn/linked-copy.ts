@@ -3,6 +3,7 @@ import { storeFilesFor } from '../actions/plan-actions.ts'
 import type { Part } from '../message/part.ts'
 import { readPersonIdentity, showPersonAddress } from '../people/person-identity.ts'
 import type { RunningAgent, TurnContext } from '../ports/agent/turn-context.ts'
+import type { Channel } from '../ports/channel.ts'
 import { randomHex } from '../ports/platform/platform.ts'
 import type { PersonAddress } from '../ports/records/people.ts'
 import type { PlannedAction, Turn } from '../ports/records/work.ts'
@@ -19,15 +20,17 @@ export async function planLinkedCopy(
   turnContext: TurnContext,
   { people }: Pick<RunningAgent, 'people'>,
 ): Promise<readonly PlannedAction[]> {
-  if (!people?.link || people.mail === 'none' || turn.via === 'email' || !response) return []
+  if (!people?.link || people.mail === 'none' || !response) return []
+  const mail = turnContext.channels.find(({ descriptor }) => descriptor.speaker.isMailbox)
+  if (!mail || turn.via === mail.name) return []
   if (people.mail === 'decided' && turn.content.policy_resolution?.approver !== 'operator') return []
   const parts = response.parts.filter(isReadable)
   if (response.status !== 'completed' || parts.length === 0 || hasRequirements(response.parts)) return []
-  const identity = readPersonIdentity(turn.content, turn.flags)
+  const identity = readPersonIdentity(turn.content, turn.flags, turnContext.channels)
   const person = identity && (await turnContext.store.findPerson(turn.agent, identity))
-  const mailbox = person?.addresses.find(({ via, subject }) => via === 'email' && subject !== undefined)
+  const mailbox = person?.addresses.find(({ via, subject }) => via === mail.name && subject !== undefined)
   return identity && mailbox
-    ? copyTo(mailbox, { parts, asker: identity, subject: response.subject }, turn, turnContext)
+    ? copyTo(mail, mailbox, { parts, asker: identity, subject: response.subject }, turn, turnContext)
     : []
 }
 
@@ -43,25 +46,25 @@ interface Copied {
 }
 
 function copyTo(
+  channel: Channel,
   { address: to, subject: principal = '' }: PersonAddress,
   { parts, asker, subject }: Copied,
   turn: Turn,
   turnContext: TurnContext,
 ): readonly PlannedAction[] {
-  const { findChannel, platform } = turnContext
-  const channel = findChannel('email')
-  const content = `Answer to what you wrote as ${showPersonAddress(asker)}:`
+  const { channels, platform } = turnContext
+  const content = `Answer to what you wrote as ${showPersonAddress(asker, channels)}:`
   const stored = storeFilesFor(channel, [{ kind: 'text', mime: 'text/plain', content }, ...parts], turnContext)
   const letter = {
     id: randomHex(platform, 16),
-    via: 'email',
+    channel,
     to,
     ...stored,
     subject: subject ?? `An answer of ${turn.content.recipient}`,
     flag: 'linked_copy',
     author: asker.subject,
-    scope: channel?.privateScope?.(principal),
+    scope: channel.privateScope?.(principal),
   } as const
-  const act = channel?.addressNotice && planDirectMessage(letter, turn, channel.addressNotice, platform)
+  const act = channel.addressNotice && planDirectMessage(letter, turn, channel.addressNotice, platform)
   return act ? [act] : []
 }

@@ -20,7 +20,7 @@ export function planOperatorNotices(
     const fields = { correlation_id: turn.correlationId, agent: turn.agent }
     turnContext.platform.log.warn(
       fields,
-      'an operator cannot be told by mail that he has to decide; is he in email.write_to?',
+      'an operator cannot be told by mail that there is something to decide; is the address in "write_to"?',
     )
     return []
   })
@@ -30,19 +30,20 @@ function planOperatorNotice(
   { id: requirement, policy: { kind, title }, expiresAt }: PlannedRequirement,
   mailbox: string,
   turn: Turn,
-  { findChannel, platform }: TurnContext,
+  { channels, platform }: TurnContext,
 ): PlannedAction | undefined {
+  const channel = channels.find(({ descriptor }) => descriptor.speaker.isMailbox)
+  if (!channel?.addressDirectMessage) return undefined
   const { recipient } = turn.content
   const message = `${recipient} waits for your word. Who asked, and for what, is shown where you decide.`
   const shown = { kind, requirement, message, title, action_label: 'Look and decide', expires_at: isoTime(expiresAt) }
   const letter = {
     id: randomHex(platform, 16),
-    via: 'email',
+    channel,
     to: `@${mailbox}`,
     parts: [{ kind: 'policy', policy: shown }],
     subject: title ?? `${recipient} waits for your word`,
     flag: 'operator_notice',
   } as const
-  const address = findChannel('email')?.addressDirectMessage
-  return address && planDirectMessage(letter, turn, address, platform)
+  return planDirectMessage(letter, turn, channel.addressDirectMessage, platform)
 }

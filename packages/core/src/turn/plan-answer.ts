@@ -7,6 +7,7 @@ import type { NormalizedResponse, PartialResponse } from '../message/response.ts
 import type { TokenUsage } from '../message/token-usage.ts'
 import type { TurnContext } from '../ports/agent/turn-context.ts'
 import type { Addressing } from '../ports/channel.ts'
+import { findChannel } from '../ports/channel.ts'
 import { isoTime, randomHex } from '../ports/platform/platform.ts'
 import type { Answer, PlannedAction, Turn } from '../ports/records/work.ts'
 import { completeResponse, failedAnswer } from './answer.ts'
@@ -28,7 +29,7 @@ export type Said = Answer & { readonly response: NormalizedResponse }
 
 /** An answer with every delivery it causes. @throws Error when it is not a valid response */
 export function planAnswer(turn: Turn, turnContext: TurnContext, partial: PartialResponse, draft: AnswerDraft): Said {
-  const channel = turnContext.findChannel(turn.via)
+  const channel = findChannel(turnContext.channels, turn.via)
   const { parts, blobs } = storeFilesFor(channel, partial.parts ?? [], turnContext)
   const createdAt = draft.said?.createdAt ?? isoTime(turnContext.platform.now())
   const woken = whomItWakes(turn, turnContext, partial)
@@ -60,7 +61,7 @@ function whomItWakes({ content }: Turn, { fanout }: TurnContext, { mentions }: P
 
 function addressRevision(
   { via, agent, content: message, target }: Turn,
-  { findChannel, platform }: TurnContext,
+  { channels, platform }: TurnContext,
   response: NormalizedResponse,
   { said }: AnswerDraft,
 ): Addressing | undefined {
@@ -73,7 +74,7 @@ function addressRevision(
     message,
     target,
   } as const
-  return findChannel(via)?.addressAction?.({ ...action, rendering: said?.rendering })
+  return findChannel(channels, via)?.addressAction?.({ ...action, rendering: said?.rendering })
 }
 
 export function planTurnActions(

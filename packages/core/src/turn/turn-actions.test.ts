@@ -22,7 +22,7 @@ function openStage(handle: Agent['handle'], members: { now?: () => number; deadl
     },
   }
   const platform = createQuietPlatform({ now, randomBytes: randomBytesInOrder() })
-  const bench = openBench(handle, { platform, findChannel: () => able as Channel, ...rest })
+  const bench = openBench(handle, { platform, channels: [able as Channel], ...rest })
   vi.spyOn(bench.memory.store, 'readHistory').mockResolvedValue([])
   Object.assign(bench.memory.store, {
     findResponse: async () => undefined,
@@ -260,7 +260,7 @@ describe('what went before a message', () => {
   const background = (fetchBackground: Channel['fetchBackground']) => {
     const warn = vi.fn()
     const { memory, turnContext } = openBench(() => 'hi', {
-      findChannel: () => ({ ...channel, ...(fetchBackground && { fetchBackground }) }) as Channel,
+      channels: [{ ...channel, ...(fetchBackground && { fetchBackground }) } as Channel],
       platform: createQuietPlatform({ now: () => receivedAt, log: { ...silentLog, warn } }),
     })
     const addBackground = vi.fn(async () => {})

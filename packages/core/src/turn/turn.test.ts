@@ -21,7 +21,7 @@ describe('workTurn()', () => {
   })
 
   test('commits an answer whose channel is closed, without deliveries', async () => {
-    const answer = await answerTo(() => 'hi', { findChannel: () => undefined })
+    const answer = await answerTo(() => 'hi', { channels: [] })
     expect(answer).toMatchObject({ deliveries: [], aliases: [], response: { status: 'completed' } })
   })
 
@@ -177,7 +177,7 @@ describe('workTurn()', () => {
       throw new TypeError('target.inbox is undefined')
     }
     const answer = await answerTo(() => 'hi', {
-      findChannel: () => ({ ...channel, address }) as Partial<Channel> as Channel,
+      channels: [{ ...channel, address } as Partial<Channel> as Channel],
     })
     expect(answer).toMatchObject({ deliveries: [], error: 'target.inbox is undefined', response: { status: 'failed' } })
   })

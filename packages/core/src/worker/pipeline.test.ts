@@ -1,8 +1,9 @@
 import { describe, expect, test, vi } from 'vitest'
+import { describeChannel, sketchChannel } from '../../test/channels.ts'
 import { createMemoryStore, createQuietPlatform, delivery, silentLog } from '../../test/memory-store.ts'
 import { message } from '../../test/messages.ts'
 import { Rejection, Unavailable, Undeliverable } from '../format/errors.ts'
-import type { Channel, Inbound, Prepared } from '../ports/channel.ts'
+import type { Inbound, Prepared } from '../ports/channel.ts'
 import type { Intake } from '../ports/records/intake.ts'
 import type { Refusal } from '../ports/records/records.ts'
 import { createSender } from '../requirements/create-sender.ts'
@@ -135,7 +136,7 @@ function sendBy(prepare: (() => Prepared) | undefined) {
     store,
     platform: createQuietPlatform({ log: { ...silentLog, warn } }),
     retry: { baseMs: 1_000, capMs: 60_000, giveUpAfterMs: 3_600_000 },
-    findChannel: () => prepare && ({ prepare } as Partial<Channel> as Channel),
+    channels: prepare ? [sketchChannel(delivery('d1').via, { prepare })] : [],
   }
   return { settlement: send(delivery('d1'), sending), settlements, warn }
 }
@@ -196,7 +197,7 @@ describe('send() with a breaker', () => {
       platform,
       retry: { baseMs: 1_000, capMs: 60_000, giveUpAfterMs: 48 * 3_600_000 },
       breaker: createBreaker(platform),
-      findChannel: () => ({ prepare }) as Partial<Channel> as Channel,
+      channels: [sketchChannel(delivery('d1').via, { prepare })],
     }
     return { sending, prepare }
   }
@@ -271,7 +272,7 @@ describe('createSender()', () => {
   test('renders now and delivers when told to', async () => {
     const deliver = vi.fn(async () => ({ note: 'taken' }))
     const sender = createSender<{ text: string; signature: string }>({
-      name: 'activitypub',
+      descriptor: describeChannel('activitypub'),
       address: () => ({ deliveries: [], aliases: [] }),
       render: ({ id }) => ({ text: id, signature: 's3cret' }),
       describe: ({ text }) => text,

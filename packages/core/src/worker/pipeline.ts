@@ -3,6 +3,7 @@ import { findDestinationHost } from '../message/address/destination-host.ts'
 import type { ChannelName } from '../message/message.ts'
 import type { RetryPolicy } from '../ports/agent/retry-policy.ts'
 import type { Channel, Inbound } from '../ports/channel.ts'
+import { findChannel } from '../ports/channel.ts'
 import type { IntakeStore } from '../ports/intake-store.ts'
 import type { Platform } from '../ports/platform/platform.ts'
 import { isoTime, randomHex } from '../ports/platform/platform.ts'
@@ -66,7 +67,7 @@ export interface Sending {
   readonly retry: RetryPolicy
   /** Without one every delivery is tried when it is due. */
   readonly breaker?: Breaker | undefined
-  findChannel(name: ChannelName): Channel | undefined
+  readonly channels: readonly Channel[]
 }
 
 /** render → deliver → settle: sent, later with a time, or dead with a reason. */
@@ -87,7 +88,7 @@ function logSettlement(delivery: Delivery, settlement: Settlement, { log }: Send
 }
 
 async function trySend(delivery: Delivery, sending: Sending): Promise<Settlement> {
-  const channel = sending.findChannel(delivery.via)
+  const channel = findChannel(sending.channels, delivery.via)
   if (!channel) return { state: 'dead', error: `the channel "${delivery.via}" is not open` }
   const host = findDestinationHost(delivery.to)
   const admission = host === undefined ? undefined : await sending.breaker?.admit(host)

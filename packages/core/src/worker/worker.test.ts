@@ -1,4 +1,5 @@
 import { describe, expect, test, vi } from 'vitest'
+import { sketchChannel } from '../../test/channels.ts'
 import type { MemoryStore, MemoryStoreOptions } from '../../test/memory-store.ts'
 import {
   createKeyedSemaphore,
@@ -11,7 +12,6 @@ import {
 import { LeaseLost, Unavailable } from '../format/errors.ts'
 import { createSlidingWindowPolicy } from '../history/history.ts'
 import type { Agent } from '../ports/agent/agent.ts'
-import type { Channel } from '../ports/channel.ts'
 import type { Worker, WorkerPlatform } from './worker.ts'
 import { startWorker } from './worker.ts'
 
@@ -38,21 +38,21 @@ function openShop({
 }: ShopOptions): Shop {
   const memory = createMemoryStore(store)
   const quiet = createQuietPlatform(platform)
-  const channel = {
+  const channel = sketchChannel('activitypub', {
     address: () => ({ deliveries: [], aliases: [] }),
     prepare: () => ({ wire: 'document', transmit }),
-  } as Partial<Channel> as Channel
+  })
   const turnContext = {
     store: memory.store,
     platform: quiet,
     retry,
     maxCrashes: 3,
     findAgent: () => ({ agent: { handle }, history: createSlidingWindowPolicy(), deadlineMs: 60_000 }),
-    findChannel: () => channel,
+    channels: [channel],
     presentParts: () => [],
     readAttachment: async () => ({ bytes: new Uint8Array() }),
   }
-  const sending = { store: memory.store, platform: quiet, retry, findChannel: () => channel }
+  const sending = { store: memory.store, platform: quiet, retry, channels: [channel] }
   const options = { holder: 'me', turnSlots: 2, turnsPerAgent: 2, deliverySlots: 2, deliveriesPerHost: 2, leaseMs }
   return { memory, worker: startWorker(turnContext, sending, quiet, options) }
 }

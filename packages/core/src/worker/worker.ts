@@ -96,7 +96,7 @@ export function startWorker(
     groupOf: () => undefined,
     lease: limit => lease(() => store.leaseBroadcasts(leaseOf(limit))),
     run: broadcast =>
-      expandBroadcast(broadcast, { store, platform, findChannel: turnContext.findChannel, isClosed: shared.isClosed }),
+      expandBroadcast(broadcast, { store, platform, channels: turnContext.channels, isClosed: shared.isClosed }),
   })
   const lanes = [...leased, broadcasts]
   const running = () => leased.flatMap(lane => [...lane.running.keys()])

@@ -1,5 +1,6 @@
 import type { AgentDirectory, ChannelContext, Delivery, Intake, Part } from '@postern/core'
-import { agentFlag, formatAddress, isoTime, mentionRelays, randomHex } from '@postern/core'
+import { agentFlag, formatAddress, isoTime, randomHex } from '@postern/core'
+import { emailDescriptor } from '../speaker.ts'
 import { packTarget, readTarget } from './addressing/target.ts'
 import { quoteMessage } from './compose/quote.ts'
 import type { MailWire } from './compose/wire.ts'
@@ -60,7 +61,7 @@ function describeLocalAgent(
       recipient: address,
       parts: listParts(delivery),
       recipient_capabilities: {
-        mention_relay: mentionRelays.email,
+        mention_relay: emailDescriptor.mentionRelay,
         agent_chain: { hop, max_hops: maxHops, is_final: hop >= maxHops },
       },
       received_via: 'email',

@@ -2,6 +2,7 @@ import type { RejectionCode } from '@postern/core'
 import type { ComposedMail } from '@postern/simulation'
 import type { ProtocolDelivery, ProtocolDriver } from '@postern/testing'
 import { protocolContract } from '@postern/testing'
+import { emailDescriptor } from '../../src/speaker.ts'
 import { mailDomain, mailIntakeSecret, openMailGateway } from '../setup/gateway.ts'
 
 /**
@@ -10,7 +11,7 @@ import { mailDomain, mailIntakeSecret, openMailGateway } from '../setup/gateway.
  */
 const plain = { from: 'Bob <bob@nodmarc.test>', sign: false }
 
-protocolContract('email', async ({ watchStore }): Promise<ProtocolDriver> => {
+protocolContract(emailDescriptor, async ({ watchStore }): Promise<ProtocolDriver> => {
   const gateway = await openMailGateway({ watchStore })
   const composed = new Map<string, Promise<ComposedMail>>()
 

@@ -19,6 +19,7 @@ import { createGuardedFetch } from '@postern/http'
 import type { ComposedMail, MailPlan, Simulation } from '@postern/simulation'
 import { openSimulation } from '@postern/simulation'
 import { openSqliteStore } from '@postern/store'
+import { sketchedChannels } from '@postern/testing'
 import type { Hono } from 'hono'
 import type { z } from 'zod'
 import { emailConfigSchema, openEmail } from '../../src/index.ts'
@@ -114,10 +115,12 @@ export async function openMailGateway(options: MailGatewayOptions = {}): Promise
       shift += ms
     },
   }
-  const store = await openSqliteStore({ path: ':memory:', now: platform.now, log })
+  const store = await openSqliteStore({ channels: sketchedChannels, path: ':memory:', now: platform.now, log })
   const heard: NormalizedMessage[] = []
   const agents = new Map(Object.entries(options.agents ?? { echo: mailEcho, helper: mailEcho }))
+  const channels: Channel<Hono>[] = []
   const gateway: ChannelContext = {
+    channels,
     platform,
     store: options.watchStore?.(store) ?? store,
     agents: createMailDirectory([...agents.keys()]),
@@ -129,6 +132,7 @@ export async function openMailGateway(options: MailGatewayOptions = {}): Promise
     ...options.config,
   })
   const channel = openEmail(config, gateway)
+  channels.push(channel)
   const listening = await channel.listen?.()
   simulation.connectGateway({
     origin: `https://${mailDomain}`,
@@ -211,7 +215,7 @@ interface TurnContext {
 }
 
 function startTestWorker({ store, platform, channel, agents, heard }: TurnContext): () => Promise<void> {
-  const findChannel = () => channel
+  const channels = [channel]
   const retry = { ...defaultRetryPolicy, baseMs: 20 }
   const turnContext = {
     store,
@@ -222,7 +226,7 @@ function startTestWorker({ store, platform, channel, agents, heard }: TurnContex
       const agent = agents.get(name)
       return agent && { agent: eavesdrop(agent, heard), history: createSlidingWindowPolicy(), deadlineMs: 5_000 }
     },
-    findChannel,
+    channels,
     presentParts: (parts: readonly NormalizedMessage['parts'][number][]) => [...parts],
     readAttachment: async () => ({ bytes: new Uint8Array() }),
   }
@@ -234,7 +238,7 @@ function startTestWorker({ store, platform, channel, agents, heard }: TurnContex
     deliveriesPerHost: 4,
     leaseMs: 30_000,
   }
-  const worker = startWorker(turnContext, { store, platform, retry, findChannel }, platform, slots)
+  const worker = startWorker(turnContext, { store, platform, retry, channels }, platform, slots)
   return () => worker.stop(1_000)
 }
 

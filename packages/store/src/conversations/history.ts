@@ -1,6 +1,6 @@
 import type { Entry, LookupStore, Part } from '@postern/core'
-import type { Database } from '../engine/database.ts'
 import { formatJson, prepareQuery } from '../engine/database.ts'
+import type { StoreContext } from '../engine/store-context.ts'
 import type { RecalledRow } from './entries.ts'
 import { readEntry, recalledColumns, recallRow } from './entries.ts'
 import { isOthersChat } from './person-words.ts'
@@ -22,9 +22,12 @@ const saidInPrivate = {
 }
 
 /** Both ends of a thread by one index, however long it is. */
-export function createHistoryLookup(db: Database): Pick<LookupStore, 'readHistory'> {
+export function createHistoryLookup({
+  db,
+  channels,
+}: Pick<StoreContext, 'db' | 'channels'>): Pick<LookupStore, 'readHistory'> {
   const place = 'coalesce(answers, seq)'
-  const said = `SELECT ${recalledColumns}, ${place} AS place, ${isPrivate} OR ${isOthersChat('?3')} AS is_private FROM entries
+  const said = `SELECT ${recalledColumns}, ${place} AS place, ${isPrivate} OR ${isOthersChat('?3', channels)} AS is_private FROM entries
     WHERE thread_id = ?1 AND scope = 'conversation' AND ${place} < ?2`
   const readHead = prepareQuery<PlacedEntry>(db, `${said} ORDER BY ${place}, seq LIMIT +?4`)
   const readTail = prepareQuery<PlacedEntry>(

@@ -5,7 +5,7 @@ import { syncBuiltinESMExports } from 'node:module'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Store } from '@postern/core'
-import { sketchIntake } from '@postern/testing'
+import { sketchedChannels, sketchIntake } from '@postern/testing'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { openSqliteStore } from '../sqlite/store.ts'
 import { fileThreshold } from './blob-files.ts'
@@ -39,7 +39,14 @@ let directory: string
 let store: Store
 
 const log = { debug() {}, info() {}, warn() {}, error() {} }
-const open = () => openSqliteStore({ path: join(directory, 'postern.db'), now: Date.now, log, exclusive: true })
+const open = () =>
+  openSqliteStore({
+    channels: sketchedChannels,
+    path: join(directory, 'postern.db'),
+    now: Date.now,
+    log,
+    exclusive: true,
+  })
 
 beforeEach(async () => {
   limitDisk()

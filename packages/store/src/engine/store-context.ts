@@ -1,5 +1,6 @@
 import type { Log } from '@postern/core'
 import type { BlobFiles } from './blob-files.ts'
+import type { ChannelFacts } from './channel-facts.ts'
 import type { Database } from './database.ts'
 import type { Writer } from './writer.ts'
 
@@ -10,6 +11,7 @@ export interface StoreContext {
   readonly writeLightly: Writer['writeLightly']
   readonly writeLast: Writer['writeLast']
   readonly now: () => number
+  readonly channels: ChannelFacts
   readonly log: Log
   readonly files: BlobFiles
   /** After somebody was forgotten: nothing of what was deleted stays in what the engine keeps beside its tables. */

@@ -37,17 +37,17 @@ interface Slice {
 }
 
 export function createChatForgetting(
-  { db, write, now }: StoreContext,
+  { db, channels, write, now }: StoreContext,
   tables: RemoveMessageDeps,
   elsewhere: Pick<ByteStore, 'remove'> | undefined,
 ): ChatForgetting {
   const find = prepareQuery<{ thread_id: number }>(
     db,
-    "SELECT thread_id FROM names WHERE name = ? AND agent = ? AND via = 'web' AND scope = ? AND is_key = 1",
+    `SELECT thread_id FROM names WHERE name = ? AND agent = ? AND ${channels.sql.isChat('via')} AND scope = ? AND is_key = 1`,
   )
   const listMessages = prepareQuery<{ number: number }>(
     db,
-    "SELECT number FROM messages WHERE via = 'web' AND thread_id = ? ORDER BY number DESC LIMIT +?",
+    `SELECT number FROM messages WHERE ${channels.sql.isChat('via')} AND thread_id = ? ORDER BY number DESC LIMIT +?`,
   )
   const listEntries = prepareQuery<{ seq: number }>(
     db,

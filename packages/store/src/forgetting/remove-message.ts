@@ -1,6 +1,7 @@
 import type { BlobTable } from '../blobs/table.ts'
 import { createEntryRemoval } from '../conversations/entry-removal.ts'
 import type { Batch } from '../engine/batch.ts'
+import type { ChannelFacts } from '../engine/channel-facts.ts'
 import type { Database } from '../engine/database.ts'
 import { prepareQuery } from '../engine/database.ts'
 import { createRowRemoval } from '../messages/row-removal.ts'
@@ -12,12 +13,16 @@ import type { ForgetMessage } from './forget.ts'
 export type RemoveMessage = (batch: Batch, message: number, now: number) => number | undefined
 
 export interface RemoveMessageDeps {
+  readonly channels: ChannelFacts
   readonly forget: ForgetMessage
   readonly blobs: BlobTable
   readonly tasks: TaskTable
 }
 
-export function createRemoveMessage(db: Database, { forget, blobs, tasks }: RemoveMessageDeps): RemoveMessage {
+export function createRemoveMessage(
+  db: Database,
+  { channels, forget, blobs, tasks }: RemoveMessageDeps,
+): RemoveMessage {
   const find = prepareQuery<RemovedMessage>(
     db,
     `SELECT m.thread_id, m.task_id, m.id, m.object, m.agent, m.via, m.author, t.scope FROM messages m JOIN threads t ON t.id = m.thread_id
@@ -43,7 +48,7 @@ export function createRemoveMessage(db: Database, { forget, blobs, tasks }: Remo
       if (name !== null) endName.run(name, agent, via, scope)
     }
     // What came from a chat has its names there.
-    if (author !== null) endName.run(id, agent, 'web', author)
+    if (author !== null) for (const chat of channels.chats) endName.run(id, agent, chat, author)
     endEntry(message)
     if (found.task_id !== null) endTask(found.task_id)
   }

@@ -24,7 +24,7 @@ interface ThreadRow {
 }
 
 export function createChatterForgetting(
-  { db, now }: Pick<StoreContext, 'db' | 'now'>,
+  { db, channels, now }: Pick<StoreContext, 'db' | 'channels' | 'now'>,
   { transcript, objects, records }: ChatPlaces,
 ): ForgetChats {
   const list = prepareQuery<ThreadRow>(
@@ -35,7 +35,7 @@ export function createChatterForgetting(
   return async (owner, agent) => {
     if (agent === undefined) await transcript.forgetOwner(owner)
     for (const { thread_id, lock_token, lock_until, ...alias } of list.all(owner)) {
-      if (isWithAnother(alias, agent)) continue
+      if (channels.chats.includes(alias.transport) && isWithAnother(alias, agent)) continue
       const isLocked = lock_token !== null && (lock_until ?? 0) > now()
       await transcript.forget({ owner, thread_id }, isLocked ? { token: lock_token } : undefined)
     }
@@ -45,8 +45,7 @@ export function createChatterForgetting(
 }
 
 /** A chat with another agent. Stores, sessions and what is read from elsewhere are of none. */
-function isWithAnother({ transport, key }: Pick<ThreadRow, 'transport' | 'key'>, agent: string | undefined): boolean {
-  if (transport !== 'web') return false
+function isWithAnother({ key }: Pick<ThreadRow, 'key'>, agent: string | undefined): boolean {
   const [named] = parseJsonText(key) as readonly string[]
   return named !== agent
 }

@@ -1,8 +1,8 @@
 import type { ChannelName, Json, OwnThread, OwnThreadStore, OwnThreads, Part } from '@postern/core'
 import { plainTextOf } from '@postern/core'
 import { isFromChat, isOwnMessage, saidInThread } from '../conversations/person-words.ts'
-import type { Database } from '../engine/database.ts'
 import { formatJson, parseJson, prepareQuery } from '../engine/database.ts'
+import type { StoreContext } from '../engine/store-context.ts'
 
 interface ThreadRow {
   readonly id: number
@@ -24,18 +24,18 @@ const longestBeginning = 120
 const mostLooked = 500
 
 /** What is somebody's own of all that an agent has talked about. */
-export function createOwnThreadStore(db: Database): OwnThreadStore {
+export function createOwnThreadStore({ db, channels }: Pick<StoreContext, 'db' | 'channels'>): OwnThreadStore {
   const listAlone = prepareQuery<ThreadRow>(
     db,
     `SELECT ${columns} FROM threads WHERE scope <> 'public' AND lower(scope) = lower(?1) AND via = ?2 AND agent = ?3
-       AND (via = 'email' OR scope = ?1) AND id < ?4 ORDER BY id DESC LIMIT +?5`,
+       AND (${channels.sql.ignoresCase('via')} OR scope = ?1) AND id < ?4 ORDER BY id DESC LIMIT +?5`,
   )
   const listBegun = prepareQuery<ThreadRow>(
     db,
     `SELECT ${columns} FROM threads WHERE begun_by = ? AND agent = ? AND id < ? ORDER BY id DESC LIMIT +?`,
   )
   const find = prepareQuery<ThreadRow>(db, `SELECT ${columns} FROM threads WHERE id = ? AND agent = ?`)
-  const own = `${saidInThread} WHERE e.thread_id = ?1 AND e.scope = 'conversation' AND ${isOwnMessage('?2')}`
+  const own = `${saidInThread} WHERE e.thread_id = ?1 AND e.scope = 'conversation' AND ${isOwnMessage('?2', channels)}`
   const findFirst = prepareQuery<SaidRow>(
     db,
     `SELECT e.at, e.content FROM ${own} AND e.role = 'user' ORDER BY coalesce(e.answers, e.seq) LIMIT 1`,
@@ -52,7 +52,7 @@ export function createOwnThreadStore(db: Database): OwnThreadStore {
   )
   const findTarget = prepareQuery<{ target: string }>(
     db,
-    `SELECT m.target FROM ${own} AND e.role = 'user' AND NOT (${isFromChat}) ORDER BY coalesce(e.answers, e.seq) DESC LIMIT 1`,
+    `SELECT m.target FROM ${own} AND e.role = 'user' AND NOT (${isFromChat(channels)}) ORDER BY coalesce(e.answers, e.seq) DESC LIMIT 1`,
   )
 
   function describe({ id, via, scope, key, begun_by }: ThreadRow, subjects: string): readonly OwnThread[] {
@@ -67,7 +67,7 @@ export function createOwnThreadStore(db: Database): OwnThreadStore {
   function isOwn({ via, scope, begun_by }: ThreadRow, { scopes, subjects }: OwnThreads): boolean {
     if (begun_by && subjects.includes(begun_by)) return true
     const isSame = (other: string) =>
-      other === scope || (via === 'email' && other.toLowerCase() === scope.toLowerCase())
+      other === scope || (channels.ignoresCase(via) && other.toLowerCase() === scope.toLowerCase())
     return scope !== 'public' && scopes.some(each => each.via === via && isSame(each.scope))
   }
 

@@ -1,4 +1,4 @@
-import { sketchIntake } from '@postern/testing'
+import { sketchedChannels, sketchIntake } from '@postern/testing'
 import { expect, test } from 'vitest'
 import { openSqliteStore } from '../index.ts'
 
@@ -15,7 +15,7 @@ test('forgetting that is cut off in the middle is completed when it is asked for
       if (isDown) throw new Error('the bucket is down')
     },
   }
-  const store = await openSqliteStore({ path: ':memory:', now: Date.now, log, bytes })
+  const store = await openSqliteStore({ channels: sketchedChannels, path: ':memory:', now: Date.now, log, bytes })
   const link = { agent: 'echo', asker: chat, digest: 'd', notice: 'n' }
   await store.requestLink({ ...link, target: mailbox, message: 1_000_001 })
   expect(await store.confirmLink({ ...link, message: 1_000_002 })).toMatchObject({ outcome: 'linked' })

@@ -1,6 +1,7 @@
 import type { Forgetting, Forgotten, PeopleStore, PersonAddress } from '@postern/core'
 import type { PeerBlockingDeps } from '../deliveries/peer-blocking.ts'
 import type { Batch } from '../engine/batch.ts'
+import type { ChannelFacts } from '../engine/channel-facts.ts'
 import type { Database } from '../engine/database.ts'
 import { prepareQuery } from '../engine/database.ts'
 import type { StoreContext } from '../engine/store-context.ts'
@@ -48,12 +49,12 @@ function openForgetting(
   const links = createLinkForgetting(db, people, endLinksOf)
   const endMessages = createWordRemoval(context, removeMessage)
   const endThreads = createThreadRemoval(context)
-  const listChats = createChatFinder(db)
+  const listChats = createChatFinder(context)
   const endRest = createRestRemoval(context, tables)
 
   return async ({ agent, addresses, except = 0 }): Promise<Forgotten> => {
     const { persons, keys, all } = links.find({ agent, addresses })
-    const whose = nameAll(agent, all)
+    const whose = nameAll(agent, all, context.channels)
     const { messages, threads, authors } = await endMessages(whose, except)
     const chats = new Set([...listChats(threads), ...whose.subjects.filter(subject => subject.startsWith('web:'))])
     for (const owner of chats) await forgetChats(owner, agent)
@@ -103,8 +104,11 @@ function createWordRemoval({ db, write, now }: StoreContext, removeMessage: Remo
 }
 
 /** Whose chats these are. */
-function createChatFinder(db: StoreContext['db']): (threads: ReadonlySet<number>) => readonly string[] {
-  const find = prepareQuery<{ scope: string }>(db, "SELECT scope FROM threads WHERE id = ? AND via = 'web'")
+function createChatFinder({ db, channels }: StoreContext): (threads: ReadonlySet<number>) => readonly string[] {
+  const find = prepareQuery<{ scope: string }>(
+    db,
+    `SELECT scope FROM threads WHERE id = ? AND ${channels.sql.isChat('via')}`,
+  )
   return threads => [...threads].flatMap(thread => find.get(thread)?.scope ?? [])
 }
 
@@ -112,9 +116,9 @@ function createChatFinder(db: StoreContext['db']): (threads: ReadonlySet<number>
  * An account of the fediverse is known by its actor, where that is known: its name may have been another's before. Who chats has one address
  * and one principal for ever: in his chats he is known by the one, elsewhere by the other.
  */
-function nameAll(agent: string | undefined, all: readonly PersonAddress[]): Whose {
-  const known = all.filter(({ via, subject }) => via !== 'email' && subject !== undefined)
-  const byAddress = all.filter(each => !known.includes(each) || each.via === 'web')
+function nameAll(agent: string | undefined, all: readonly PersonAddress[], { chats, isMailbox }: ChannelFacts): Whose {
+  const known = all.filter(({ via, subject }) => !isMailbox(via) && subject !== undefined)
+  const byAddress = all.filter(each => !known.includes(each) || chats.includes(each.via))
   return {
     agent: agent ?? null,
     addresses: byAddress.map(formatPersonKey),

@@ -3,8 +3,8 @@ import type { RecalledRow } from '../conversations/entries.ts'
 import { recalledColumns } from '../conversations/entries.ts'
 import { recallEntry } from '../conversations/history.ts'
 import { isOthersChat } from '../conversations/person-words.ts'
-import type { Database } from '../engine/database.ts'
 import { formatJson, prepareQuery } from '../engine/database.ts'
+import type { StoreContext } from '../engine/store-context.ts'
 
 /** As many conversations are looked through, the newest. */
 const mostThreads = 200
@@ -21,15 +21,18 @@ interface SharedRow extends RecalledRow {
 }
 
 /** Both ends of all of a person's conversations with an agent, as of one: places are put in order first, and only what is wanted is read. */
-export function createPersonHistory(db: Database): PeopleStore['readPersonHistory'] {
-  const findThreads = createPrivateThreadFinder(db)
+export function createPersonHistory({
+  db,
+  channels,
+}: Pick<StoreContext, 'db' | 'channels'>): PeopleStore['readPersonHistory'] {
+  const findThreads = createPrivateThreadFinder({ db, channels })
   const place = 'coalesce(answers, seq)'
   const places = `SELECT seq, ${place} AS place FROM entries WHERE thread_id = ? AND scope = 'conversation' AND ${place} < ?`
   const findFirst = prepareQuery<Place>(db, `${places} ORDER BY ${place}, seq LIMIT +?`)
   const findLast = prepareQuery<Place>(db, `${places} ORDER BY ${place} DESC, seq DESC LIMIT +?`)
   const read = prepareQuery<SharedRow>(
     db,
-    `SELECT ${recalledColumns}, (SELECT via FROM threads WHERE id = thread_id) AS via, ${isOthersChat('?2')} AS is_private
+    `SELECT ${recalledColumns}, (SELECT via FROM threads WHERE id = thread_id) AS via, ${isOthersChat('?2', channels)} AS is_private
      FROM entries WHERE seq = ?1`,
   )
   const readAll = (found: readonly Place[], speakers: string): Entry[] =>
@@ -56,13 +59,16 @@ function byPlace(left: Place, right: Place): number {
 }
 
 /** Capitals in mailboxes make no difference; in what else names somebody they do. */
-function createPrivateThreadFinder(
-  db: Database,
-): (request: Pick<PersonHistoryRequest, 'agent' | 'scopes'>) => readonly number[] {
+function createPrivateThreadFinder({
+  db,
+  channels,
+}: Pick<StoreContext, 'db' | 'channels'>): (
+  request: Pick<PersonHistoryRequest, 'agent' | 'scopes'>,
+) => readonly number[] {
   const find = prepareQuery<{ id: number }>(
     db,
     `SELECT id FROM threads WHERE scope <> 'public' AND lower(scope) = lower(?1) AND via = ?2 AND agent = ?3
-       AND (via = 'email' OR scope = ?1) ORDER BY id DESC LIMIT ${mostThreads}`,
+       AND (${channels.sql.ignoresCase('via')} OR scope = ?1) ORDER BY id DESC LIMIT ${mostThreads}`,
   )
   return ({ agent, scopes }) => {
     const found = scopes.flatMap(({ via, scope }) => find.all(scope, via, agent)).map(({ id }) => id)

@@ -1,8 +1,9 @@
 import type { LinkAsked, LinkConfirmation, LinkConfirmed, LinkRefusal, LinkRequest } from '@postern/core'
 import { linkLimits } from '@postern/core'
 import type { Batch } from '../engine/batch.ts'
-import type { Database } from '../engine/database.ts'
+import type { ChannelFacts } from '../engine/channel-facts.ts'
 import { prepareQuery } from '../engine/database.ts'
+import type { StoreContext } from '../engine/store-context.ts'
 import type { EndLinks } from './link-ending.ts'
 import type { RemoveNotice } from './notice-removal.ts'
 import type { PersonTable } from './table.ts'
@@ -31,7 +32,7 @@ export interface LinkCodeTable {
 }
 
 export function createLinkCodeTable(
-  db: Database,
+  { db, channels }: Pick<StoreContext, 'db' | 'channels'>,
   people: PersonTable,
   { removeNotice, endLinks }: { readonly removeNotice: RemoveNotice; readonly endLinks: EndLinks },
 ): LinkCodeTable {
@@ -64,7 +65,7 @@ export function createLinkCodeTable(
     db,
     'SELECT notice FROM person_links WHERE agent = ? AND asker = ? AND target = ?',
   )
-  const findRefusal = createRefusalFinder(db, people)
+  const findRefusal = createRefusalFinder({ db, channels }, people)
   const listOld = prepareQuery<{ message: number; notice: string }>(
     db,
     'SELECT message, notice FROM link_codes WHERE asked_at < ? ORDER BY asked_at LIMIT +?',
@@ -119,7 +120,7 @@ export function createLinkCodeTable(
       const reason = findRefusal({ agent, from, to, host }, now)
       if (reason) return { outcome: 'refused', reason }
       supersede.run(now, agent, from, to)
-      const whose = [from, host, asker.subject, to, target.subject ?? null, withoutTag(to)] as const
+      const whose = [from, host, asker.subject, to, target.subject ?? null, withoutTag(to, channels)] as const
       insert.run(message, agent, ...whose, digest, notice, now, now + linkLimits.codeMs)
       return { outcome: 'sent', notice }
     },
@@ -175,7 +176,10 @@ interface Wish {
 }
 
 /** Whoever asks, so many codes go to one address; whomever he asks for, so many does one ask for. */
-function createRefusalFinder(db: Database, people: PersonTable): (wish: Wish, now: number) => LinkRefusal | undefined {
+function createRefusalFinder(
+  { db, channels }: Pick<StoreContext, 'db' | 'channels'>,
+  people: PersonTable,
+): (wish: Wish, now: number) => LinkRefusal | undefined {
   const count = (column: 'asker' | 'asker_host' | 'sent_to') => {
     const query = prepareQuery<{ n: number }>(
       db,
@@ -192,11 +196,12 @@ function createRefusalFinder(db: Database, people: PersonTable): (wish: Wish, no
     if (ofAsker(from, now - hourMs) >= linkLimits.askedPerHour) return 'asked_too_often'
     if ((inAll.get(now - dayMs)?.n ?? 0) >= linkLimits.sentPerDay) return 'asked_too_often'
     if (ofHost(host, now - dayMs) >= linkLimits.askedPerHostDay) return 'asked_too_often'
-    return toTarget(withoutTag(to), now - dayMs) >= linkLimits.sentPerTargetDay ? 'sent_too_often' : undefined
+    return toTarget(withoutTag(to, channels), now - dayMs) >= linkLimits.sentPerTargetDay ? 'sent_too_often' : undefined
   }
 }
 
 /** One mailbox has as many of these as it likes. */
-function withoutTag(key: string): string {
-  return key.replace(/^(email @[^+@]+)\+[^@]*/, '$1')
+function withoutTag(key: string, { isMailbox }: Pick<ChannelFacts, 'isMailbox'>): string {
+  const { via } = readPersonKey(key)
+  return isMailbox(via) ? key.replace(/^([^ ]+ @[^+@]+)\+[^@]*/, '$1') : key
 }

@@ -1,6 +1,6 @@
 import type { Batch } from '../engine/batch.ts'
-import type { Database } from '../engine/database.ts'
 import { prepareQuery } from '../engine/database.ts'
+import type { StoreContext } from '../engine/store-context.ts'
 import type { RemoveMessage } from '../forgetting/remove-message.ts'
 import type { RemoveNotice } from './notice-removal.ts'
 
@@ -11,7 +11,7 @@ import type { RemoveNotice } from './notice-removal.ts'
 export type EndLinks = (batch: Batch, whose: { readonly agent: string; readonly key: string }, now: number) => number
 
 export function createLinkEnding(
-  db: Database,
+  { db, channels }: Pick<StoreContext, 'db' | 'channels'>,
   { removeNotice, removeMessage }: { readonly removeNotice: RemoveNotice; readonly removeMessage: RemoveMessage },
 ): EndLinks {
   const end = prepareQuery<{ notice: string }>(
@@ -21,7 +21,7 @@ export function createLinkEnding(
   const findCopies = prepareQuery<{ message: number }>(
     db,
     `SELECT d.message FROM deliveries d JOIN messages m ON m.number = d.message
-     WHERE d.ended_at IS NULL AND m.agent = ?1 AND m.flags LIKE '%"linked_copy"%' AND ('email @' || d.destination = ?2
+     WHERE d.ended_at IS NULL AND m.agent = ?1 AND m.flags LIKE '%"linked_copy"%' AND ((${channels.sql.isMailbox('m.via')}) AND m.via || ' @' || d.destination = ?2
        OR m.author = (SELECT a.subject FROM person_addresses a WHERE a.agent = ?1 AND a.address = ?2))`,
   )
   return (batch, { agent, key }, now) => {

@@ -35,8 +35,8 @@ export function createPeopleStore(
   const people = createPersonTable(db)
   const removeMessage = createRemoveMessage(db, tables)
   const removeNotice = createNoticeRemoval(db, removeMessage)
-  const endLinks = createLinkEnding(db, { removeNotice, removeMessage })
-  const codes = createLinkCodeTable(db, people, { removeNotice, endLinks })
+  const endLinks = createLinkEnding(context, { removeNotice, removeMessage })
+  const codes = createLinkCodeTable(context, people, { removeNotice, endLinks })
   const list = prepareQuery<LinkRow>(
     db,
     `SELECT place, agent, asker, target, asked_in AS asked, confirmed_in AS confirmed, since FROM person_links
@@ -85,8 +85,8 @@ export function createPeopleStore(
     unlinkAll: subject =>
       write(batch => listOf.all(subject).reduce((sum, { agent, address }) => sum + endAll(batch, agent, address), 0)),
     listLinks: async ({ agent, limit, after = 0 }) => list.all(after, agent ?? null, limit).map(readLink),
-    readPersonHistory: createPersonHistory(db),
-    ...createOwnThreadStore(db),
+    readPersonHistory: createPersonHistory(context),
+    ...createOwnThreadStore(context),
     async readPersonState(agent, person) {
       const row = findState.get(agent, person)
       return row && (parseJsonText(row.state) as Json)

@@ -1,10 +1,10 @@
-import { channelNames } from '@postern/core'
 import type { PeerBlockingDeps } from '../deliveries/peer-blocking.ts'
 import { createPeerBlocking } from '../deliveries/peer-blocking.ts'
 import type { Batch } from '../engine/batch.ts'
 import { prepareQuery } from '../engine/database.ts'
 import type { StoreContext } from '../engine/store-context.ts'
 import { createDeliveryRemoval } from '../messages/row-removal.ts'
+import { readPersonKey } from './table.ts'
 
 interface Rest {
   readonly agent: string | null
@@ -17,7 +17,7 @@ interface Rest {
  * Relations, records that are his, what was to be sent to him by them, words of his that were brought into conversations of others, and broadcasts of what is gone.
  * @returns how many relations
  */
-export function createRestRemoval({ db, now }: StoreContext, tables: PeerBlockingDeps) {
+export function createRestRemoval({ db, channels, now }: StoreContext, tables: PeerBlockingDeps) {
   const { stopDeliveries } = createPeerBlocking(db, tables)
   const endDeliveries = createDeliveryRemoval(
     db,
@@ -59,13 +59,13 @@ export function createRestRemoval({ db, now }: StoreContext, tables: PeerBlockin
   // Others take part there, whoever began it.
   const endBeginnings = prepareQuery(
     db,
-    `UPDATE threads SET begun_by = '' WHERE (?1 IS NULL OR agent = ?1) AND (begun_by IN (SELECT value FROM json_each(?2))
-       OR begun_by IN (SELECT 'mailto:' || substr(value, 8) FROM json_each(?3) WHERE substr(value, 1, 7) = 'email @'))`,
+    `UPDATE threads SET begun_by = '' WHERE (?1 IS NULL OR agent = ?1) AND begun_by IN (SELECT value FROM json_each(?2))`,
   )
+  const principalOf = (key: string) => channels.subjectOf(readPersonKey(key)) ?? []
   return (batch: Batch, { agent, subjects, keys }: Rest): number => {
     const named = JSON.stringify(subjects)
     for (const peer of subjects) {
-      for (const via of channelNames) {
+      for (const via of channels.names) {
         stopDeliveries(batch, { via, peer, agent: agent ?? undefined }, 'the recipient is forgotten', now())
       }
     }
@@ -73,7 +73,7 @@ export function createRestRemoval({ db, now }: StoreContext, tables: PeerBlockin
     endBackground.run(agent, named)
     disown.run(agent, named)
     endRecords.run(agent, JSON.stringify(keys))
-    endBeginnings.run(agent, named, JSON.stringify(keys))
+    endBeginnings.run(agent, JSON.stringify([...subjects, ...keys.flatMap(principalOf)]))
     blankBroadcast.run()
     endBroadcasts.run()
     return endRelations.run(agent, named, JSON.stringify(keys)).changes

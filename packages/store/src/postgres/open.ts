@@ -3,6 +3,8 @@ import type { ByteStore, Log } from '@postern/core'
 import { ConfigError, Unavailable } from '@postern/core'
 import type { GatewayStore } from '../assemble.ts'
 import type { Notice } from '../engine/batch.ts'
+import type { StoredChannel } from '../engine/channel-facts.ts'
+import { toStoredChannel } from '../engine/channel-facts.ts'
 import { createNotices } from '../engine/notices.ts'
 import { noAnswer } from './connection/store-errors.ts'
 import { limitWait } from './limit-wait.ts'
@@ -18,6 +20,8 @@ export interface PostgresStoreOptions {
   /** Milliseconds since the epoch. Gateways of one database should agree on it to a second or so. */
   readonly now: () => number
   readonly log: Log
+  /** All channels whose messages are stored. */
+  readonly channels: readonly StoredChannel[]
   /** Names this process and no other, in all its leases: others take them up when it is gone, and it does so for them. */
   readonly holder?: string | undefined
   /** Told once, when nothing can be written any more: a newer release has changed the tables, or the thread of the store has died. */
@@ -35,12 +39,14 @@ export async function openPostgresStore({
   url,
   now,
   log,
+  channels,
   holder,
   onUnusable,
   bytes,
 }: PostgresStoreOptions): Promise<GatewayStore> {
   await preparePostgres(url, { now, log })
-  const data: ConnectionWorkerData = { url, now: now(), hasBytes: bytes !== undefined, holder }
+  const told = { url, now: now(), channels: channels.map(toStoredChannel) }
+  const data: ConnectionWorkerData = { ...told, hasBytes: bytes !== undefined, holder }
   const worker = new Worker(new URL('./store-worker.ts', import.meta.url), { workerData: data })
   const notices = createNotices(log)
   const calls = createPendingCalls()

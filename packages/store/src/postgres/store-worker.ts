@@ -19,7 +19,7 @@ import { byteStoreMethods, captureOutcome, createPendingCalls, isFunctionMark } 
 
 // The thread in which the store works: it may wait for the database without holding up the gateway.
 
-const { url, now: openedAt, hasBytes, holder } = workerData as ConnectionWorkerData
+const { url, now: openedAt, channels, hasBytes, holder } = workerData as ConnectionWorkerData
 const settings = readPostgresUrl(url)
 const channel = channelOf(settings.schema)
 const hints = createHints()
@@ -103,6 +103,7 @@ const store = assembleStore({
   notices: createNotices(log),
   now: () => time,
   log,
+  channels,
   bytes: hasBytes ? bytes : undefined,
   onDurable: emitNotices,
   rewrite() {

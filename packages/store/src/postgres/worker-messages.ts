@@ -1,5 +1,6 @@
 import type { Log, LogFields } from '@postern/core'
 import type { Notice } from '../engine/batch.ts'
+import type { StoredChannel } from '../engine/channel-facts.ts'
 import type { SentError } from './worker-errors.ts'
 import { receiveError, sendError } from './worker-errors.ts'
 
@@ -43,6 +44,7 @@ export type FromConnectionWorker =
 export interface ConnectionWorkerData {
   readonly url: string
   readonly now: number
+  readonly channels: readonly StoredChannel[]
   /** Bytes of objects are kept elsewhere, and asked for as functions of call 0. */
   readonly hasBytes: boolean
   readonly holder: string | undefined

@@ -14,13 +14,20 @@ import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { pathToFileURL } from 'node:url'
 import { ConfigError, Unavailable } from '@postern/core'
-import { sketchIntake } from '@postern/testing'
+import { sketchedChannels, sketchIntake } from '@postern/testing'
 import { expect, onTestFinished, test, vi } from 'vitest'
 import { discardLog, makeDirectory } from '../../test/open-test-store.ts'
 import { inspectSqlite, openSqliteStore } from '../index.ts'
 
 async function openAt(path: string, log = discardLog, checkEveryMs?: number) {
-  const store = await openSqliteStore({ path, now: Date.now, log, exclusive: true, checkEveryMs })
+  const store = await openSqliteStore({
+    channels: sketchedChannels,
+    path,
+    now: Date.now,
+    log,
+    exclusive: true,
+    checkEveryMs,
+  })
   onTestFinished(() => store.close().catch(() => undefined))
   return store
 }
@@ -183,8 +190,8 @@ async function crashAt(path: string): Promise<void> {
   const script = `
     import { openSqliteStore } from ${JSON.stringify(pathToFileURL(join(import.meta.dirname, '../index.ts')).href)}
     const log = { debug() {}, info() {}, warn() {}, error() {} }
-    const desk = await openSqliteStore({ path: ${JSON.stringify(path)}, now: Date.now, log, exclusive: true })
-    await desk.secret('key', async () => 'made')
+    const store = await openSqliteStore({ channels: [], path: ${JSON.stringify(path)}, now: Date.now, log, exclusive: true })
+    await store.secret('key', async () => 'made')
     console.log('written')
     setInterval(() => {}, 1000)`
   const child = spawn(process.execPath, ['--input-type=module', '--eval', script], {

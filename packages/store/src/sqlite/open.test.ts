@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { pathToFileURL } from 'node:url'
 import { ConfigError } from '@postern/core'
-import { sketchIntake } from '@postern/testing'
+import { sketchedChannels, sketchIntake } from '@postern/testing'
 import { expect, test } from 'vitest'
 import { discardLog, makeDirectory, openStoreUnderTest } from '../../test/open-test-store.ts'
 import { openSqliteStore } from '../index.ts'
@@ -14,7 +14,7 @@ import { migrateDatabase, migrations } from '../schema/migrate.ts'
 const leaseRequest = { holder: 'worker', limit: 9, leaseMs: 60_000 }
 
 function openAt(path: string, exclusive = false) {
-  return openSqliteStore({ path, now: Date.now, log: discardLog, exclusive })
+  return openSqliteStore({ channels: sketchedChannels, path, now: Date.now, log: discardLog, exclusive })
 }
 
 test('openSqliteStore() makes its directory and its files for their owner alone', async () => {
@@ -92,9 +92,9 @@ test('a gateway that was killed has let go of its data, and what it had leased i
   const script = `
     import { openSqliteStore } from ${JSON.stringify(pathToFileURL(join(import.meta.dirname, '../index.ts')).href)}
     const log = { debug() {}, info() {}, warn() {}, error() {} }
-    const desk = await openSqliteStore({ path: ${JSON.stringify(path)}, now: Date.now, log, exclusive: true })
-    await desk.admit(${JSON.stringify({ ...sketchIntake('m1'), raw: { bytes: [], form: 'text' } })}, 'c').catch(error => console.log(error))
-    await desk.leaseTurns(${JSON.stringify(leaseRequest)})
+    const store = await openSqliteStore({ channels: [], path: ${JSON.stringify(path)}, now: Date.now, log, exclusive: true })
+    await store.admit(${JSON.stringify({ ...sketchIntake('m1'), raw: { bytes: [], form: 'text' } })}, 'c').catch(error => console.log(error))
+    await store.leaseTurns(${JSON.stringify(leaseRequest)})
     console.log('leased')
     setInterval(() => {}, 1000)`.replace('"bytes":[]', '"bytes":new Uint8Array()')
   const child = spawn(process.execPath, ['--input-type=module', '--eval', script], {
@@ -142,7 +142,7 @@ test('the newest 10 000 refusals are kept', async () => {
 test('openSqliteStore() says which file it cannot write', async () => {
   const file = join(makeDirectory(), 'a-file')
   writeFileSync(file, '')
-  await expect(openSqliteStore({ path: join(file, 'postern.db'), now: () => 0, log: discardLog })).rejects.toThrow(
-    `data: "${join(file, 'postern.db')}" cannot be written. Name a directory of your own.`,
-  )
+  await expect(
+    openSqliteStore({ channels: sketchedChannels, path: join(file, 'postern.db'), now: () => 0, log: discardLog }),
+  ).rejects.toThrow(`data: "${join(file, 'postern.db')}" cannot be written. Name a directory of your own.`)
 })

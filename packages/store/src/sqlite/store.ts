@@ -5,6 +5,7 @@ import { assembleStore } from '../assemble.ts'
 import { createFileNeed } from '../blobs/table.ts'
 import type { Batch } from '../engine/batch.ts'
 import { createBlobFiles, noBlobFiles } from '../engine/blob-files.ts'
+import type { StoredChannel } from '../engine/channel-facts.ts'
 import { createNotices } from '../engine/notices.ts'
 import { createSqliteTransactions } from '../engine/transactions.ts'
 import { endAllLeases } from '../work/store.ts'
@@ -22,6 +23,8 @@ export interface SqliteStoreOptions {
   /** Milliseconds since the epoch. */
   readonly now: () => number
   readonly log: Log
+  /** All channels whose messages are stored. */
+  readonly channels: readonly StoredChannel[]
   /** Nobody else may have this store open with `exclusive`; whatever an earlier process held is due at once. */
   readonly exclusive?: boolean | undefined
   /** How often the whole file is read for damage, ms; default: a minute. Only where the store is exclusive. */
@@ -45,7 +48,7 @@ export async function openSqliteStore(options: SqliteStoreOptions): Promise<Gate
 }
 
 function openUnlocked(
-  { path, now, log, exclusive, bytes, checkEveryMs = 60_000 }: SqliteStoreOptions,
+  { path, now, log, channels, exclusive, bytes, checkEveryMs = 60_000 }: SqliteStoreOptions,
   unlock: () => void,
 ): GatewayStore {
   const file = openDatabase(path)
@@ -68,6 +71,7 @@ function openUnlocked(
     notices,
     now,
     log,
+    channels,
     bytes,
     onDurable(batch) {
       giveNotices(batch, notices)

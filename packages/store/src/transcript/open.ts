@@ -35,9 +35,12 @@ export interface StoreTranscript extends TranscriptStore {
 }
 
 /** The transcript beside the store's own tables, in the same file: what resolves is durable. */
-export function createSqliteTranscript({ db, write, now, scrub }: StoreContext, tables: DiffDeps): StoreTranscript {
+export function createSqliteTranscript(
+  { db, channels, write, now, scrub }: StoreContext,
+  tables: DiffDeps,
+): StoreTranscript {
   const threads = createTranscriptThreads(db)
-  const said = createStoreEntries(db, createDiffFinder(db, tables))
+  const said = createStoreEntries({ db, channels }, createDiffFinder({ db, channels }, tables))
   const table = createTranscriptTable(db, said)
   const bindings = createStoreBindings(db, said)
   const readRange = createRangeReader(db, table)

@@ -1,4 +1,5 @@
 import { DatabaseSync } from 'node:sqlite'
+import { sketchedChannels } from '@postern/testing'
 import { expect, test, vi } from 'vitest'
 import { discardLog } from '../../test/open-test-store.ts'
 import { openSqliteStore } from '../index.ts'
@@ -21,7 +22,7 @@ const views = [
 test.each(views)(
   'a page of %s is read from its own index: what else a thread holds costs nothing',
   async (_, range, index) => {
-    const store = await openSqliteStore({ path: ':memory:', now: () => 0, log: discardLog })
+    const store = await openSqliteStore({ channels: sketchedChannels, path: ':memory:', now: () => 0, log: discardLog })
     const thread = await store.transcript.openThread('ann', { transport: 'x', key: 'a' })
     const prepare = vi.spyOn(DatabaseSync.prototype, 'prepare')
     await store.transcript.read(thread, { ...range, tail: 50, max_bytes: 1_000_000 })

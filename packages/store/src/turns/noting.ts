@@ -1,7 +1,6 @@
 import type { LookupStore, NoteBody, WorkStore } from '@postern/core'
 import { isOthersChat } from '../conversations/person-words.ts'
 import { saidToSome } from '../conversations/private-answers.ts'
-import type { Database } from '../engine/database.ts'
 import { formatJson, parseJson, prepareQuery } from '../engine/database.ts'
 import { refuseLostLease } from '../engine/lease.ts'
 import type { StoreContext } from '../engine/store-context.ts'
@@ -44,13 +43,16 @@ interface KeptRow {
 const isNoted = "json_extract(content, '$.kind') NOT IN ('text', 'activity')"
 
 /** Nothing of turns whose answer was for some only, or that somebody else began from his chat, in a thread that others read and write, too. */
-export function createNoteLookup(db: Database): Pick<LookupStore, 'readNotes'> {
+export function createNoteLookup({
+  db,
+  channels,
+}: Pick<StoreContext, 'db' | 'channels'>): Pick<LookupStore, 'readNotes'> {
   const read = prepareQuery<KeptRow>(
     db,
     `SELECT seq, entry_id, answers, at, content FROM entries WHERE scope = 'trace' AND thread_id = ?1 AND answers < ?2
        AND ${isNoted}
        AND NOT EXISTS (SELECT 1 FROM responses r JOIN threads t ON t.id = entries.thread_id
-         WHERE r.message = entries.answers AND ${saidToSome}) AND NOT ${isOthersChat('?3')}
+         WHERE r.message = entries.answers AND ${saidToSome}) AND NOT ${isOthersChat('?3', channels)}
      ORDER BY answers DESC, seq DESC LIMIT +?4`,
   )
   return {

@@ -1,4 +1,5 @@
 import type { Intake, TurnNote } from '@postern/core'
+import { sketchedChannels } from '@postern/testing'
 import { expect, test } from 'vitest'
 import { openSqliteStore } from '../index.ts'
 
@@ -40,7 +41,7 @@ const intake: Intake = {
 
 async function openTurn() {
   let time = Date.parse('2026-03-13T10:00:00.000Z')
-  const store = await openSqliteStore({ path: ':memory:', now: () => (time += 5), log })
+  const store = await openSqliteStore({ channels: sketchedChannels, path: ':memory:', now: () => (time += 5), log })
   await store.admit(intake, 'c')
   const [turn] = await store.leaseTurns({ holder: 'test', limit: 1, leaseMs: 60_000 })
   if (!turn) throw new Error('there is no turn to take')

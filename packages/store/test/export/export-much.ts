@@ -1,10 +1,11 @@
 import { openSqliteStore } from '@postern/store'
+import { sketchedChannels } from '@postern/testing'
 import { exportThread } from '@postern/transcript'
 
 /** Writes a thread of so many entries of 16 KiB and exports it; says how many there were. More than its memory holds, when told so. */
 const [path = '', count = '0'] = process.argv.slice(2)
 const log = { debug() {}, info() {}, warn() {}, error() {} }
-const store = await openSqliteStore({ path, now: Date.now, log })
+const store = await openSqliteStore({ channels: sketchedChannels, path, now: Date.now, log })
 const thread = await store.transcript.openThread('ann', { transport: 'x', key: 'long' })
 const value = 'x'.repeat(16 * 1024)
 for (let at = 0; at < Number(count); at += 250) {

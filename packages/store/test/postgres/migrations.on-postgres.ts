@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { ConfigError } from '@postern/core'
+import { sketchedChannels } from '@postern/testing'
 import { beforeAll, expect, test, vi } from 'vitest'
 import { openPostgresStore } from '../../src/index.ts'
 import { migrateDatabase, migrations } from '../../src/schema/migrate.ts'
@@ -41,7 +42,8 @@ function openOlder(version: number): DatabaseSync {
   return file
 }
 
-const open = (url: string) => openPostgresStore({ url, now: () => filledAt, log: discardLog })
+const open = (url: string) =>
+  openPostgresStore({ channels: sketchedChannels, url, now: () => filledAt, log: discardLog })
 
 async function fillOlder(version: number) {
   const file = openOlder(version)
@@ -82,7 +84,7 @@ test.each(older)(
       time += ms
     }
     await store.close()
-    const later = await openPostgresStore({ url, now: () => time, log: discardLog })
+    const later = await openPostgresStore({ channels: sketchedChannels, url, now: () => time, log: discardLog })
     const platform = new Randomness({ store: later, now: () => time, advance }, 9)
     for (let step = 0; step < 30; step += 1) await platform.step()
     expect(await platform.finish()).toBe(true)

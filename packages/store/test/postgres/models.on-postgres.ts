@@ -1,3 +1,4 @@
+import { sketchedChannels } from '@postern/testing'
 import { openPostgresStore } from '../../src/index.ts'
 import { discardLog } from '../open-test-store.ts'
 import { soundnessModel } from '../soundness-model.ts'
@@ -15,5 +16,5 @@ let kept: string | undefined
 transcriptContract('openPostgresStore()', (now, name) => {
   const url = name === undefined ? makeDatabase() : (kept ?? makeDatabase())
   if (name !== undefined) kept = url
-  return openPostgresStore({ url, now, log: discardLog })
+  return openPostgresStore({ channels: sketchedChannels, url, now, log: discardLog })
 })

@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import type { StoreUnderTest } from '@postern/testing'
+import { sketchedChannels } from '@postern/testing'
 import { onTestFinished } from 'vitest'
 import type { GatewayStore } from '../../src/index.ts'
 import { openPostgresStore } from '../../src/index.ts'
@@ -23,7 +24,7 @@ export async function openPostgresTestStore(): Promise<
 > {
   const url = makeDatabase()
   let time = Date.UTC(2026, 5, 1)
-  const open = () => openPostgresStore({ url, now: () => time, log: discardLog })
+  const open = () => openPostgresStore({ channels: sketchedChannels, url, now: () => time, log: discardLog })
   return {
     url,
     store: await open(),

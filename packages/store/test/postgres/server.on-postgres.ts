@@ -2,6 +2,7 @@ import { execFileSync } from 'node:child_process'
 import { chmodSync, chownSync, readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { ConfigError, Unavailable } from '@postern/core'
+import { sketchedChannels } from '@postern/testing'
 import type { Cluster } from '@postern/testing/postgres-cluster'
 import { createCluster, password } from '@postern/testing/postgres-cluster'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
@@ -10,7 +11,7 @@ import { discardLog } from '../open-test-store.ts'
 import { makeDatabase, schemaOf } from './open-postgres-test-store.ts'
 import { askServer, testServer } from './test-server.ts'
 
-const open = (url: string) => openPostgresStore({ url, now: Date.now, log: discardLog })
+const open = (url: string) => openPostgresStore({ channels: sketchedChannels, url, now: Date.now, log: discardLog })
 
 /** What an operator is told. */
 async function refusalOf(url: string): Promise<string> {
@@ -121,7 +122,7 @@ test('a gateway that runs while a newer release changes the tables writes nothin
   const url = makeDatabase()
   const told: string[] = []
   const onUnusable = (error: ConfigError) => told.push(error.message)
-  const store = await openPostgresStore({ url, now: Date.now, log: discardLog, onUnusable })
+  const store = await openPostgresStore({ channels: sketchedChannels, url, now: Date.now, log: discardLog, onUnusable })
   await store.secret('before', async () => 'kept')
   await askServer('UPDATE store_version SET version = version + 1', schemaOf(url))
   const refused = new Unavailable('Cannot store: this gateway is about to be replaced', { retryAfter: 5 })

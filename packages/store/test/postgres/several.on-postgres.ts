@@ -1,7 +1,7 @@
 import { hash, randomBytes } from 'node:crypto'
 import type { ByteStore } from '@postern/core'
 import { LeaseLost, Rejection, Unavailable } from '@postern/core'
-import { sketchAnswer, sketchIntake } from '@postern/testing'
+import { sketchAnswer, sketchedChannels, sketchIntake } from '@postern/testing'
 import { describe, expect, test } from 'vitest'
 import type { GatewayStore } from '../../src/index.ts'
 import { openPostgresStore } from '../../src/index.ts'
@@ -103,7 +103,13 @@ test('bytes of objects may lie elsewhere: who keeps them is asked across the thr
     read: async key => kept.get(key),
     remove: async key => void kept.delete(key),
   }
-  const store = await openPostgresStore({ url: makeDatabase(), now: () => 1, log: discardLog, bytes })
+  const store = await openPostgresStore({
+    channels: sketchedChannels,
+    url: makeDatabase(),
+    now: () => 1,
+    log: discardLog,
+    bytes,
+  })
   const put = (path: string) =>
     store.objects.putObject({ bucket: 'a', path, owner: 'ann', mime: 'text/plain', bytes: new Uint8Array([1, 2]) })
   const object = await put('b')

@@ -1,6 +1,6 @@
 import type { Turn } from '@postern/core'
 import { LeaseLost } from '@postern/core'
-import { sketchAnswer, sketchIntake } from '@postern/testing'
+import { sketchAnswer, sketchedChannels, sketchIntake } from '@postern/testing'
 import { expect, test, vi } from 'vitest'
 import type { GatewayStore } from '../../src/index.ts'
 import { openPostgresStore } from '../../src/index.ts'
@@ -10,7 +10,8 @@ import { askServer } from './test-server.ts'
 
 /** No lease ends by itself: the clock stands still. */
 const now = () => Date.UTC(2026, 5, 1)
-const open = (url: string, holder?: string) => openPostgresStore({ url, now, log: discardLog, holder })
+const open = (url: string, holder?: string) =>
+  openPostgresStore({ channels: sketchedChannels, url, now, log: discardLog, holder })
 const leaseAs = (store: GatewayStore, holder: string, limit = 1) => store.leaseTurns({ holder, limit, leaseMs: 60_000 })
 
 async function leaseOne(store: GatewayStore, holder: string): Promise<Turn> {

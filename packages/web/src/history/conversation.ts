@@ -1,5 +1,5 @@
-import type { Json, OwnThread } from '@postern/core'
-import { Rejection } from '@postern/core'
+import type { Json, MentionRelay, OwnThread } from '@postern/core'
+import { findChannel, Rejection } from '@postern/core'
 import type { ThreadKey } from '@postern/transcript'
 import type { WebDeps } from '../deps.ts'
 import type { WebOwner } from '../speaker.ts'
@@ -13,6 +13,7 @@ export interface Conversation {
 }
 
 interface JoinedConversation extends OwnThread {
+  readonly mentionRelay: MentionRelay
   /** What an answer takes there; undefined when none can be given. */
   findTarget(): Promise<Json | undefined>
 }
@@ -26,7 +27,7 @@ interface ConversationName {
 /** Undefined for a chat in which nothing has been said yet. @throws Rejection no_recipient for what began elsewhere and is not his (any more) */
 export async function findWebConversation(name: ConversationName, deps: WebDeps): Promise<Conversation | undefined> {
   const { owner, agent, threadId } = name
-  const elsewhere = parseThreadName(threadId)
+  const elsewhere = parseThreadName(threadId, deps)
   if (elsewhere) return joinConversation(name, elsewhere.id, deps)
   const thread = await findWebThread({ owner: owner.owner, agent, threadId }, deps)
   return thread && { thread }
@@ -38,7 +39,7 @@ async function joinConversation(
   id: number,
   deps: WebDeps,
 ): Promise<Conversation> {
-  const { gateway, transcript, findChannel } = deps
+  const { gateway, transcript } = deps
   const alias = { transport: 'desk', key: String(id) }
   const whose = await listOwnPlaces(owner, agent, deps)
   const own = await gateway.store.findOwnThread(whose, id)
@@ -48,11 +49,12 @@ async function joinConversation(
     throw new Rejection('no_recipient', 'Cannot find thread: there is none of this name')
   }
   const thread = await transcript.openThread(owner.owner, alias)
+  const channel = findChannel(gateway.channels, own.via)
   await transcript.bindStore(thread, id, whose.subjects)
   const findTarget = async () => {
     // He may have been unlinked while his run was being read.
     const target = await gateway.store.readLastTarget(await listOwnPlaces(owner, agent, deps), id)
-    return target === undefined ? undefined : findChannel(own.via)?.retarget?.(target)
+    return target === undefined ? undefined : channel?.retarget?.(target)
   }
-  return { thread, joined: { ...own, findTarget } }
+  return { thread, joined: { ...own, mentionRelay: channel?.descriptor.mentionRelay ?? { kind: 'none' }, findTarget } }
 }

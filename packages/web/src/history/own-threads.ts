@@ -1,18 +1,19 @@
 import type { ChannelName, OwnThread, OwnThreads } from '@postern/core'
-import { allowsAny, defaultScopes, ownerOf } from '@postern/http/tokens'
+import { findChannel } from '@postern/core'
+import { allowsAny, defaultScopes } from '@postern/http/tokens'
 import type { WebDeps } from '../deps.ts'
 import type { WebOwner } from '../speaker.ts'
 
 /** What somebody who chats may see with an agent: his chats, and what he has said to it from the addresses that are linked with him. */
 export async function listOwnPlaces(owner: WebOwner, agent: string, deps: OwnThreadDeps): Promise<OwnThreads> {
-  const { isLinking, findChannel, gateway } = deps
+  const { isLinking, gateway } = deps
   const identity = { via: 'web', address: owner.address, subject: owner.owner } as const
   const person = isLinking(agent) ? await gateway.store.findPerson(agent, identity) : undefined
   const linked = (person?.addresses ?? []).flatMap(({ via, subject }) =>
     via === 'web' || subject === undefined ? [] : [{ via, subject }],
   )
   const scopes = linked.flatMap(({ via, subject }) => {
-    const scope = findChannel(via)?.privateScope?.(subject)
+    const scope = findChannel(gateway.channels, via)?.privateScope?.(subject)
     return scope === undefined ? [] : [{ via, scope }]
   })
   const own = { via: 'web', scope: owner.owner } as const
@@ -23,16 +24,20 @@ export async function listOwnPlaces(owner: WebOwner, agent: string, deps: OwnThr
   }
 }
 
-type OwnThreadDeps = Pick<WebDeps, 'isLinking' | 'findChannel' | 'gateway' | 'scopes'>
+type OwnThreadDeps = Pick<WebDeps, 'isLinking' | 'gateway' | 'scopes'>
 
 /**
  * Who calls with a token of the same issuer and the same subject is the same, as far as the token may read calls. What we issue
  * ourselves names agents and keys.
  */
-function listCalls(owner: WebOwner, { gateway: { agents }, scopes }: OwnThreadDeps) {
+function listCalls(owner: WebOwner, { gateway: { agents, channels }, scopes }: OwnThreadDeps) {
   const { issuer, subject } = owner
   const isShown = issuer !== agents.origin && allowsAny(owner, [scopes?.GetTask ?? defaultScopes.GetTask])
-  return isShown ? [{ via: 'a2a' as const, scope: ownerOf({ issuer, claim: 'sub', value: subject }) }] : []
+  if (!isShown) return []
+  return channels.flatMap(({ name, descriptor }) => {
+    const scope = descriptor.speaker.scopeOfToken?.(issuer, subject)
+    return scope === undefined ? [] : [{ via: name, scope }]
+  })
 }
 
 /** The thread id under which a chat has it: its own, or one that tells whence it is. */
@@ -41,7 +46,11 @@ export function nameThread({ via, key, id }: Pick<OwnThread, 'via' | 'key' | 'id
 }
 
 /** Such an id of a conversation that began elsewhere. No chat is named like one. */
-export function parseThreadName(threadId: string): { readonly via: ChannelName; readonly id: number } | undefined {
-  const [, via, id] = /^(activitypub|email|a2a):([1-9]\d{0,14})$/.exec(threadId) ?? []
-  return via === undefined ? undefined : { via: via as ChannelName, id: Number(id) }
+export function parseThreadName(
+  threadId: string,
+  { gateway }: Pick<WebDeps, 'gateway'>,
+): { readonly via: ChannelName; readonly id: number } | undefined {
+  const [, via, id] = /^([a-z][a-z0-9-]*):([1-9]\d{0,14})$/.exec(threadId) ?? []
+  const isOther = gateway.channels.some(({ name, descriptor }) => name === via && !descriptor.speaker.isChat)
+  return via !== undefined && isOther ? { via, id: Number(id) } : undefined
 }

@@ -30,7 +30,7 @@ export function createThreadRoutes(deps: WebDeps): Hono {
 async function endChat(c: Context, { owner }: WebOwner, deps: WebDeps): Promise<object | undefined> {
   const agent = readAddressedAgent(c.req.param('agent'), deps)
   const threadId = c.req.param('thread') ?? ''
-  if (parseThreadName(threadId)) {
+  if (parseThreadName(threadId, deps)) {
     throw new Rejection('forbidden', 'Cannot delete thread: it began elsewhere, and others have it, too')
   }
   const isChat = await deps.forgetChat({ owner, agent, key: threadId })

@@ -20,15 +20,16 @@ import type { StartedRun } from './start-run.ts'
 export function streamRun(
   asked: AskedRun,
   started: StartedRun,
-  { config, gateway: { platform, store, agents, fileAddress, showRequirement } }: WebDeps,
+  { config, gateway }: WebDeps,
   leave: () => void,
 ): ReadableStream<Uint8Array> {
   const { threadId, runId, parentRunId, tools } = asked.input
+  const { platform, store, agents, fileAddress, showRequirement } = gateway
   const clientTools = new Set(tools.map(({ name }) => name))
   return streamEvents(sink => {
     const showsTrace = config.trace
     // As in the history: notes of conversations that began elsewhere may be about others.
-    const showsNotes = showsTrace && !parseThreadName(threadId)
+    const showsNotes = showsTrace && !parseThreadName(threadId, { gateway })
     const told = { agent: asked.agent, showsTrace, showsNotes, fileAddress }
     const place = {
       threadId,

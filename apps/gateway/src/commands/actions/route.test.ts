@@ -1,4 +1,4 @@
-import type { ActionDeps, PlannedAction } from '@postern/core'
+import type { PlannedAction } from '@postern/core'
 import { toProblem } from '@postern/http'
 import { beforeEach, expect, test } from 'vitest'
 import type { OperatorOptions } from '../routes.ts'
@@ -23,7 +23,7 @@ const acting = {
     randomBytes: (count: number) => crypto.getRandomValues(new Uint8Array(count)),
     log: { debug() {}, info() {}, warn() {}, error() {} },
   },
-  findChannel: ((name: string) => (name === 'activitypub' ? channel : undefined)) as ActionDeps['findChannel'],
+  channels: [channel],
 } as unknown as OperatorOptions['acting']
 const agents = {
   find: (name: string) => (name === 'echo' ? { name } : undefined),

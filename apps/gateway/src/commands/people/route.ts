@@ -1,4 +1,4 @@
-import type { AgentDirectory, PeopleStore } from '@postern/core'
+import type { AgentDirectory, Channel, PeopleStore } from '@postern/core'
 import { Rejection, readPersonAddress } from '@postern/core'
 import { Hono } from 'hono'
 import { z } from 'zod'
@@ -7,6 +7,7 @@ import { readOperatorRequest, readPlace } from '../request.ts'
 export interface PeopleRouteOptions {
   readonly store: Pick<PeopleStore, 'listLinks' | 'forgetPerson'>
   readonly agents: Pick<AgentDirectory, 'domain'>
+  readonly channels: readonly Pick<Channel, 'descriptor'>[]
 }
 
 const problem =
@@ -14,7 +15,7 @@ const problem =
 const forgettingSchema = z.strictObject({ address: z.string().max(400), agent: z.string().optional() })
 
 /** Which addresses are of one person, and the operator's word that somebody is to be forgotten. */
-export function createPeopleRoutes({ store, agents }: PeopleRouteOptions): Hono {
+export function createPeopleRoutes({ store, agents, channels }: PeopleRouteOptions): Hono {
   return new Hono()
     .get('/people', async context => {
       const { agent, after } = context.req.query()
@@ -23,7 +24,7 @@ export function createPeopleRoutes({ store, agents }: PeopleRouteOptions): Hono 
     })
     .post('/people/forget', async context => {
       const { address, agent } = await readOperatorRequest(context, forgettingSchema, { problem })
-      const named = readPersonAddress(address, agents.domain)
+      const named = readPersonAddress(address, channels, agents.domain)
       if (!named) throw new Rejection('malformed', problem)
       return context.json({
         address,

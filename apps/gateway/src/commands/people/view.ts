@@ -1,5 +1,6 @@
 import type { Forgotten, PersonLink } from '@postern/core'
 import { showPersonAddress } from '@postern/core'
+import { channelDescriptors } from '../../channels.ts'
 import { formatTable } from '../../terminal/table.ts'
 import { toTerminalLine } from '../../terminal/text.ts'
 import type { ClientOpener } from '../client.ts'
@@ -17,14 +18,16 @@ export async function printPeople(openClient: ClientOpener, output: Output, agen
   }
 }
 
+const listed = channelDescriptors.map(descriptor => ({ descriptor }))
+
 function formatLinks(links: readonly PersonLink[]): string {
   return formatTable(
     ['since', 'agent', 'asked from', 'confirmed', 'by'],
     links.map(({ since, agent, asker, target, asked, confirmed }) => [
       new Date(since).toISOString().slice(0, 19),
       agent,
-      showPersonAddress(asker),
-      showPersonAddress(target),
+      showPersonAddress(asker, listed),
+      showPersonAddress(target, listed),
       `#${asked}, #${confirmed}`,
     ]),
   )

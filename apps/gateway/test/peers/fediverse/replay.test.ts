@@ -113,12 +113,11 @@ async function postBefore(): Promise<void> {
   const liked = names.map(readActivity).find(({ type }) => type === 'Like')?.object
   const id = String(liked).split('/').at(-1)
   const parts = [{ kind: 'text' as const, mime: 'text/plain' as const, content: 'hello' }]
-  const findChannel = (wanted: string) => gateway.channels.find(({ name }) => name === wanted)
-  const { store, platform } = gateway
+  const { store, platform, channels } = gateway
   await performActions(
     [{ act: 'post', id, parts }],
     { agent: 'echo', address: '@echo@agents.test' },
-    { store, platform, findChannel },
+    { store, platform, channels },
   )
 }
 

@@ -1,7 +1,6 @@
 import { z } from 'zod'
 import type { Sender, SenderProfile } from '../message.ts'
 import type { IdentityEvidence } from './identity.ts'
-import { transportMethods } from './identity.ts'
 
 /** What an identity may be asked about: facts that somebody has proven. */
 const identityCriteria = ['method', 'issuer', 'assurance', 'subject', 'subject_prefix'] as const
@@ -117,6 +116,6 @@ function meets(evidence: IdentityEvidence, query: IdentityQuery, purpose: 'grant
 }
 
 /** The subject of a token is whatever its issuer calls somebody: it may look like a subject of another kind. */
-function isNamedByIssuer({ method }: IdentityEvidence): boolean {
-  return method === transportMethods['a2a-jwt'] || method === transportMethods['a2a-oauth']
+function isNamedByIssuer({ proof, assurance }: IdentityEvidence): boolean {
+  return proof.type === 'transport' && assurance === 'oauth'
 }

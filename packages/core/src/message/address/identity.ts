@@ -33,18 +33,13 @@ export const identityEvidenceSchema = z.object({
 
 export type IdentityEvidence = z.infer<typeof identityEvidenceSchema>
 
-/** The methods our own doors mint transport evidence for. */
-export const transportMethods = {
-  'ap-http-signature': 'urn:mentionable:auth:ap-http-signature:v0.1',
-  'ap-object-integrity-proof': 'urn:mentionable:auth:ap-object-integrity-proof:v0.1',
-  'a2a-jwt': 'urn:mentionable:auth:a2a-jwt:v0.1',
-  'a2a-oauth': 'urn:mentionable:auth:a2a-oauth:v0.1',
-  'email-dkim': 'urn:mentionable:auth:email-dkim:v0.1',
-  'email-dmarc': 'urn:mentionable:auth:email-dmarc:v0.1',
-} as const
+/** The URN of a channel's own method, such as `email-dkim` (Mentionable, ns/identity/v0.1). */
+export function formatTransportMethod(method: string): string {
+  return `urn:mentionable:auth:${method}:v0.1`
+}
 
 interface TransportEvidence {
-  readonly method: keyof typeof transportMethods
+  readonly method: string
   readonly subject: string
   readonly issuer: string
   readonly assurance: 'address' | 'oauth' | 'domain'
@@ -61,7 +56,7 @@ export function mintTransportEvidence(evidence: TransportEvidence): IdentityEvid
   return {
     subject,
     issuer,
-    method: transportMethods[method],
+    method: formatTransportMethod(method),
     assurance,
     audience,
     issued_at: issuedAt,

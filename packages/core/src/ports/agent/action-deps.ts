@@ -21,7 +21,8 @@ export interface ActingAgents {
 export interface ActionDeps {
   readonly store: Pick<LookupStore, 'findResponse' | 'findMessageTo' | 'findBlob'>
   readonly platform: Pick<Platform, 'now' | 'randomBytes' | 'log'>
-  findChannel(name: ChannelName): Channel | undefined
+  /** In the order of the gateway's list. */
+  readonly channels: readonly Channel[]
   /** Bytes inside of parts, taken out; without it they stay where they are. */
   storeFiles?(parts: readonly Part[]): StoredFiles
 }

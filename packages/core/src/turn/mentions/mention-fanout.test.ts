@@ -1,7 +1,6 @@
 import { expect, test } from 'vitest'
 import { Rejection, Undeliverable } from '../../format/errors.ts'
 import type { AgentChain, NormalizedMessage } from '../../message/message.ts'
-import { mentionRelays } from '../../message/message.ts'
 import type { Part } from '../../message/part.ts'
 import { plainTextOf } from '../../message/part.ts'
 import type { PartialResponse } from '../../message/response.ts'
@@ -12,13 +11,14 @@ import { askLocalAgents, defaultMentionFanoutLimits, needsMentionFanout } from '
 const silent = { debug: () => undefined, info: () => undefined, warn: () => undefined, error: () => undefined }
 
 function message(chain?: AgentChain, via: 'a2a' | 'web' | 'email' = 'a2a'): NormalizedMessage {
+  const relay = via === 'email' ? { kind: 'recipient-field' as const, fields: ['to'] } : { kind: 'none' as const }
   return {
     id: 'm',
     thread_id: 't',
     sender: { address: '@alice@x.test', auth_method: 'none', verified: false },
     recipient: '@one@a.test',
     parts: [text('what is up?')],
-    recipient_capabilities: { mention_relay: mentionRelays[via], ...(chain && { agent_chain: chain }) },
+    recipient_capabilities: { mention_relay: relay, ...(chain && { agent_chain: chain }) },
     received_via: via,
     received_at: '2026-01-01T00:00:00.000Z',
     raw: null,

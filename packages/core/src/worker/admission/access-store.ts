@@ -8,14 +8,16 @@ import type { RelationKind } from '../../ports/records/relation-kind.ts'
 import type { RequirementDecision, RequirementRecord, Resolved } from '../../ports/records/requirement-record.ts'
 import type { Store } from '../../ports/store.ts'
 
-/** Where the caller waits for an answer he is told no; elsewhere a refusal would only tell strangers who may speak. */
-const refusing: Readonly<Record<ChannelName, boolean>> = { a2a: true, web: true, activitypub: false, email: false }
-
 /**
- * The store, behind the agents' own lists of who may speak to them: every door comes by here. Who may not is refused (A2A,
- * web), or his message is kept, flag `not_allowed`, and no agent gets a turn. Of who may not any more no decision counts, either.
+ * The store, behind the agents' own lists of who may speak to them: every endpoint comes by here. Who may not is refused where
+ * peers wait for an answer (`answersCalls`), or the message is kept, flag `not_allowed`, and no agent gets a turn. Of who may not any more no
+ * decision counts, either.
  */
-export function guardAccess(store: Store, findAccess: (agent: string) => AgentAccess | undefined): Store {
+export function guardAccess(
+  store: Store,
+  findAccess: (agent: string) => AgentAccess | undefined,
+  answersCalls: (via: ChannelName) => boolean,
+): Store {
   async function isTurnedAway(requirement: RequirementRecord | undefined): Promise<boolean> {
     const access = requirement && findAccess(requirement.agent)
     const asked = access && (await store.findMessage(`#${requirement.message}`))
@@ -26,7 +28,7 @@ export function guardAccess(store: Store, findAccess: (agent: string) => AgentAc
     async admit(intake: Intake, correlationId: string): Promise<Admitted> {
       const access = findAccess(intake.agent)
       const isWelcome = !access || mayAccess(intake.message.sender, access)
-      return store.admit(isWelcome ? intake : turnAway(intake), correlationId)
+      return store.admit(isWelcome ? intake : turnAway(intake, answersCalls), correlationId)
     },
     async resolveRequirement(decision: RequirementDecision, correlationId: string): Promise<Resolved> {
       const requirement = await store.findRequirement({ digest: decision.digest })
@@ -41,8 +43,8 @@ export function guardAccess(store: Store, findAccess: (agent: string) => AgentAc
 }
 
 /** @throws Rejection `forbidden` */
-function turnAway(intake: Intake): Intake {
-  if (refusing[intake.message.received_via]) {
+function turnAway(intake: Intake, answersCalls: (via: ChannelName) => boolean): Intake {
+  if (answersCalls(intake.message.received_via)) {
     throw new Rejection('forbidden', 'Cannot take message: its sender may not speak to this agent')
   }
   const { disposition, flags = [], effects = [], deliveries = [] } = intake

@@ -1,5 +1,6 @@
 import type { AgentDirectory, ChannelContext, RelationEffect } from '@postern/core'
-import { formatAddress, isoTime, mentionRelays, randomHex } from '@postern/core'
+import { formatAddress, isoTime, randomHex } from '@postern/core'
+import { emailDescriptor } from '../../speaker.ts'
 
 interface SuppressionNote {
   readonly agent: string
@@ -25,7 +26,7 @@ export async function recordSuppression(
         sender: { address, auth_method: 'none', verified: false },
         recipient: address,
         parts: [{ kind: 'text', mime: 'text/plain', content: words }],
-        recipient_capabilities: { mention_relay: mentionRelays.email },
+        recipient_capabilities: { mention_relay: emailDescriptor.mentionRelay },
         received_via: 'email',
         received_at: isoTime(platform.now()),
       },

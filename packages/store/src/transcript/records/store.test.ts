@@ -1,3 +1,4 @@
+import { sketchedChannels } from '@postern/testing'
 import { createMemoryRecords, type RecordStore } from '@postern/transcript'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
@@ -25,7 +26,7 @@ async function take(records: RecordStore, [verb, owner, key, value]: Step): Prom
 const strip = ({ key, value }: { readonly key: string; readonly value: unknown }) => ({ key, value })
 
 test('the record store in the store’s file gives what the record store in memory gives', async () => {
-  const store = await openSqliteStore({ path: ':memory:', now: () => 1, log })
+  const store = await openSqliteStore({ channels: sketchedChannels, path: ':memory:', now: () => 1, log })
   let run = 0
   const step = fc.tuple(
     fc.constantFrom('insert', 'swap', 'swap-stale', 'put', 'remove', 'list'),

@@ -1,4 +1,5 @@
 import type { Intake } from '@postern/core'
+import { sketchedChannels } from '@postern/testing'
 import { createPendingActions } from '@postern/transcript'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import type { GatewayStore } from '../../index.ts'
@@ -13,7 +14,7 @@ let store: GatewayStore
 
 beforeEach(async () => {
   time = Date.UTC(2026, 0, 1)
-  store = await openSqliteStore({ path: ':memory:', now: () => time, log })
+  store = await openSqliteStore({ channels: sketchedChannels, path: ':memory:', now: () => time, log })
 })
 afterEach(() => store.close())
 

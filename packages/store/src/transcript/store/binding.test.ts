@@ -1,4 +1,5 @@
 import type { Intake, NormalizedResponse, Part, Turn } from '@postern/core'
+import { sketchedChannels } from '@postern/testing'
 import { findAnsweredQuestion, listOpenWaits } from '@postern/transcript'
 import { describe, expect, it } from 'vitest'
 import type { GatewayStore } from '../../index.ts'
@@ -9,7 +10,7 @@ const conversation = { agent: 'echo', via: 'web', scope: 'ann', key: 't-1' }
 const text = (content: string): Part => ({ kind: 'text', mime: 'text/plain', content })
 
 let time = Date.parse('2026-03-13T10:00:00.000Z')
-const openStore = () => openSqliteStore({ path: ':memory:', now: () => (time += 5), log })
+const openStore = () => openSqliteStore({ channels: sketchedChannels, path: ':memory:', now: () => (time += 5), log })
 
 function makeIntake(id: string, parts: readonly Part[]): Intake {
   return {

@@ -1,9 +1,9 @@
 import type { NormalizedMessage, NormalizedResponse } from '@postern/core'
-import { mentionRelays, parseJsonText } from '@postern/core'
+import { parseJsonText } from '@postern/core'
 import type { EntryBody, LosslessDiff } from '@postern/transcript'
 import { normalizedCodec } from '@postern/transcript'
-import type { Database } from '../../engine/database.ts'
 import { prepareQuery } from '../../engine/database.ts'
+import type { StoreContext } from '../../engine/store-context.ts'
 import type { ReadMessage } from '../../messages/reader.ts'
 import type { ResponseTable } from '../../messages/responses.ts'
 
@@ -19,9 +19,12 @@ export interface DiffDeps {
   readonly responses: Pick<ResponseTable, 'find'>
 }
 
-export function createDiffFinder(db: Database, { readMessage, responses }: DiffDeps): FindDiff {
+export function createDiffFinder(
+  { db, channels }: Pick<StoreContext, 'db' | 'channels'>,
+  { readMessage, responses }: DiffDeps,
+): FindDiff {
   const isMessage = prepareQuery(db, 'SELECT 1 FROM messages WHERE number = ?')
-  const findVia = prepareQuery<{ via: keyof typeof mentionRelays }>(
+  const findVia = prepareQuery<{ via: string }>(
     db,
     'SELECT t.via FROM entries e JOIN threads t ON t.id = e.thread_id WHERE e.seq = ?',
   )
@@ -34,7 +37,7 @@ export function createDiffFinder(db: Database, { readMessage, responses }: DiffD
     // Brought in from elsewhere: it was sent to nobody here, but the channel is known.
     const via = said[0].role === 'user' ? findVia.get(seq)?.via : undefined
     if (via === undefined) return { of: said.length }
-    const known = { received_via: via, recipient_capabilities: { mention_relay: mentionRelays[via] } }
+    const known = { received_via: via, recipient_capabilities: { mention_relay: channels.mentionRelayOf(via) } }
     return { of: said.length, patch: { set: known } }
   }
 }

@@ -3,8 +3,9 @@ import { formatTurnId, timeoutMethod } from '@postern/core'
 import type { EntryBody, EntryDecision, LosslessDiff } from '@postern/transcript'
 import { decisionOf, isChatVisible } from '@postern/transcript'
 import { isFromChat, isOwnMessage, saidInThread } from '../../conversations/person-words.ts'
-import type { Database } from '../../engine/database.ts'
+import type { ChannelFacts } from '../../engine/channel-facts.ts'
 import { parseJson, prepareQuery } from '../../engine/database.ts'
+import type { StoreContext } from '../../engine/store-context.ts'
 import type { FindDiff } from './diff.ts'
 import { createGatewayReplyFinder } from './gateway-replies.ts'
 import { createStoreNotes, mergePlaces } from './notes.ts'
@@ -50,18 +51,23 @@ export interface StoreEntries {
 }
 
 /** The latency of an answer counts from the message it answers. */
-const selectSaid = `SELECT e.seq, e.answers, e.native_id, e.role, e.author, e.content, e.at, t.agent, k.native_id AS run_id, q.at AS asked_at,
+const selectSaid = (
+  channels: ChannelFacts,
+) => `SELECT e.seq, e.answers, e.native_id, e.role, e.author, e.content, e.at, t.agent, k.native_id AS run_id, q.at AS asked_at,
   json_extract(m.envelope, '$.policy_resolution') AS resolution,
-  CASE WHEN ${isFromChat} THEN 'web' ELSE t.via END AS via, e.scope, r.envelope AS behind
+  CASE WHEN ${isFromChat(channels)} THEN json_extract(m.envelope, '$.received_via') ELSE t.via END AS via, e.scope, r.envelope AS behind
   FROM entries e JOIN threads t ON t.id = e.thread_id LEFT JOIN tasks k ON k.id = e.task_id
   LEFT JOIN entries q ON q.seq = e.answers LEFT JOIN messages m ON m.number = e.seq
   LEFT JOIN responses r ON r.seq = e.seq WHERE e.seq = ?`
 
-export function createStoreEntries(db: Database, findDiff: FindDiff): StoreEntries {
+export function createStoreEntries(
+  { db, channels }: Pick<StoreContext, 'db' | 'channels'>,
+  findDiff: FindDiff,
+): StoreEntries {
   const place = 'coalesce(answers, seq)'
   const notes = createStoreNotes(db)
   const listGatewayReplies = createGatewayReplyFinder(db)
-  const findSaid = prepareQuery<SaidRow>(db, selectSaid)
+  const findSaid = prepareQuery<SaidRow>(db, selectSaid(channels))
   // By place, so that the first of very many are read from an index alone.
   const isNew = (seq: string) =>
     `NOT EXISTS (SELECT 1 FROM transcript_entries x WHERE x.thread = ?3 AND x.store_seq = ${seq})`
@@ -73,7 +79,7 @@ export function createStoreEntries(db: Database, findDiff: FindDiff): StoreEntri
   const listOwn = prepareQuery<SaidPlace>(
     db,
     `SELECT e.seq, coalesce(e.answers, e.seq) AS place FROM ${saidInThread} WHERE e.thread_id = ?1 AND e.scope = 'conversation'
-       AND coalesce(e.answers, e.seq) >= ?2 AND ${isNew('e.seq')} AND ${isOwnMessage('?5')}
+       AND coalesce(e.answers, e.seq) >= ?2 AND ${isNew('e.seq')} AND ${isOwnMessage('?5', channels)}
        AND e.seq NOT IN (SELECT seq FROM background) ORDER BY coalesce(e.answers, e.seq), e.seq LIMIT +?4`,
   )
   const findFirstOpen = prepareQuery<{ message: number | null }>(
@@ -90,7 +96,8 @@ export function createStoreEntries(db: Database, findDiff: FindDiff): StoreEntri
       const noted = notes.read(seq, thread_id)
       if (noted) return noted
       const row = findSaid.get(seq)
-      return row && writeEntries(row, thread_id, isExact ? said => findDiff(seq, said) : ({ length: of }) => ({ of }))
+      const diffOf = (said: Said) => (isExact ? findDiff(seq, said) : { of: said.length })
+      return row && writeEntries(row, thread_id, { diffOf, chats: channels.chats })
     },
     listNew(bound, most) {
       const { thread, store_thread, place: from, reader } = bound
@@ -115,7 +122,11 @@ function findCostPlace(pieces: readonly Piece[]): number {
   return Math.max(0, seen)
 }
 
-function writeEntries(row: SaidRow, thread_id: string, diffOf: (said: Said) => LosslessDiff): readonly EntryBody[] {
+function writeEntries(
+  row: SaidRow,
+  thread_id: string,
+  { diffOf, chats }: { diffOf(said: Said): LosslessDiff; readonly chats: readonly string[] },
+): readonly EntryBody[] {
   const { speaker = row.agent, trace = [], status, unfinished = [], usage, chat_metadata: metadata } = readBehind(row)
   const split = [...writeUnfinished(unfinished), ...splitIntoPieces(parseJson<readonly Part[]>(row.content), row.role)]
   const pieces = status === 'input_required' && row.native_id !== null ? askQuestion(split, row.native_id) : split
@@ -134,7 +145,7 @@ function writeEntries(row: SaidRow, thread_id: string, diffOf: (said: Said) => L
     ...(decided_by && { decided_by }),
     ...turnOf(row),
     ...(row.run_id !== null && { run_id: row.run_id }),
-    ...(row.via !== 'web' && { via: row.via }),
+    ...(!chats.includes(row.via) && { via: row.via }),
     ...(row.scope === 'aside' && { stage: gatewayStage }),
   }
   const costPlace = findCostPlace(pieces)

@@ -1,0 +1,30 @@
+import type { ChannelDescriptor, SpeakerRules } from '@postern/core'
+import { parseAddress } from '@postern/core'
+
+/**
+ * An actor is a principal of its own, told by its key. `@name@host`, `acct:name@host` and `https://host/@name` name one; programs of the fediverse
+ * often leave no more of a mention than the name.
+ */
+const speaker: SpeakerRules = {
+  assurance: 'address',
+  identify: (_, { subject }) => subject,
+  readAddress(text) {
+    const bare = text.replace(/^https:\/\/([^/@]+)\/@([^/@]+)\/?$/i, '@$2@$1')
+    if (!/^(@|acct:)/i.test(bare)) return undefined
+    try {
+      return { address: parseAddress(bare) }
+    } catch {
+      return undefined
+    }
+  },
+  addressExample: { address: 'acct:name@server.example', means: 'an account of the fediverse' },
+  ownsDomain: true,
+  answersInPrivate: true,
+}
+
+export const activityPubDescriptor: ChannelDescriptor = {
+  name: 'activitypub',
+  authMethods: ['ap-http-signature', 'ap-object-integrity-proof'],
+  mentionRelay: { kind: 'addressing', envelope_fields: ['to', 'cc'], also_inline: true },
+  speaker,
+}

@@ -1,0 +1,37 @@
+import type { Address, ChannelDescriptor, SpeakerRules } from '@postern/core'
+import { parseAddress } from '@postern/core'
+
+/** A mailbox is its own principal, in lower case: `mailto:` and the address. Most programs write a local part in whatever case. */
+const speaker: SpeakerRules = {
+  assurance: 'address',
+  identify(address, { subject }) {
+    const own = formatMailSubject(address)
+    return subject.toLowerCase() === own ? own : undefined
+  },
+  readAddress(text) {
+    const bare = text.replace(/^mailto:/i, '')
+    if (/^(@|acct:|https:)/i.test(bare)) return undefined
+    try {
+      const address = parseAddress(bare)
+      return { address, subject: formatMailSubject(address) }
+    } catch {
+      return undefined
+    }
+  },
+  showAddress: address => address.slice(1),
+  addressExample: { address: 'name@example.org', means: 'a mailbox' },
+  subjectScheme: 'mailto:',
+  isMailbox: true,
+  ignoresCase: true,
+}
+
+function formatMailSubject({ local, domain }: Address): string {
+  return `mailto:${local}@${domain}`
+}
+
+export const emailDescriptor: ChannelDescriptor = {
+  name: 'email',
+  authMethods: ['email-dkim', 'email-dmarc'],
+  mentionRelay: { kind: 'recipient-field', fields: ['to', 'cc'] },
+  speaker,
+}

@@ -1,0 +1,46 @@
+import type { ChannelDescriptor } from '@postern/core'
+import { parseAddress } from '@postern/core'
+
+const account: ChannelDescriptor = {
+  name: 'activitypub',
+  authMethods: ['ap-http-signature', 'ap-object-integrity-proof'],
+  mentionRelay: { kind: 'addressing', envelope_fields: ['to', 'cc'], also_inline: true },
+  speaker: { assurance: 'address', identify: (_, { subject }) => subject, ownsDomain: true, answersInPrivate: true },
+}
+
+const call: ChannelDescriptor = {
+  name: 'a2a',
+  authMethods: ['a2a-jwt', 'a2a-oauth'],
+  mentionRelay: { kind: 'none' },
+  answersCalls: true,
+  speaker: {},
+}
+
+const mailbox: ChannelDescriptor = {
+  name: 'email',
+  authMethods: ['email-dkim', 'email-dmarc'],
+  mentionRelay: { kind: 'recipient-field', fields: ['to', 'cc'] },
+  speaker: {
+    assurance: 'address',
+    identify: ({ local, domain }) => `mailto:${local}@${domain}`,
+    readAddress: text => (/^[^@]+@[^@]+$/.test(text) ? { address: parseAddress(text) } : undefined),
+    subjectScheme: 'mailto:',
+    isMailbox: true,
+    ignoresCase: true,
+  },
+}
+
+const chat: ChannelDescriptor = {
+  name: 'web',
+  authMethods: ['a2a-oauth'],
+  mentionRelay: { kind: 'none' },
+  answersCalls: true,
+  speaker: {
+    assurance: 'oauth',
+    identify: (_, { issuer, subject }) => `web:${JSON.stringify([issuer, subject])}`,
+    isChat: true,
+  },
+}
+
+/** What a store has to know of channels: of accounts, calls, mailboxes and chats, as the gateway's own channels describe themselves. */
+export const sketchedChannels: readonly ChannelDescriptor[] = [account, call, mailbox, chat]

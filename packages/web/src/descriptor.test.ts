@@ -1,0 +1,21 @@
+import { describe, expect, test } from 'vitest'
+import { webDescriptor } from './descriptor.ts'
+
+const { readAddress } = webDescriptor.speaker
+
+describe('somebody who chats', () => {
+  test.each(['@ann@web.agents.test', 'ann@id.web.agents.test'])('is named by %s', text => {
+    expect(readAddress?.(text, 'agents.test')?.address.local).toBe('ann')
+  })
+
+  test.each(['@ann@agents.test', '@ann@web.agents.test.evil.example', '@ann@myweb.agents.test', 'ann'])(
+    'is not named by %s',
+    text => {
+      expect(readAddress?.(text, 'agents.test')).toBeUndefined()
+    },
+  )
+
+  test('is not named where the domain is not known', () => {
+    expect(readAddress?.('@ann@web.agents.test', undefined)).toBeUndefined()
+  })
+})
