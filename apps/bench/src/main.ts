@@ -3,15 +3,15 @@ import { isProbe, isRace, openCase, probes } from './cases.ts'
 import { describeConditions } from './harness/conditions.ts'
 import type { Figure } from './harness/figure.ts'
 import { formatFigures } from './harness/figure.ts'
-import { findCores, pinThisThread } from './harness/pinning.ts'
 import { formatProfile, profileContender } from './harness/profile-run.ts'
 import { formatReport } from './harness/report.ts'
 import { runRounds } from './harness/rounds.ts'
 import type { Line } from './harness/summary.ts'
 import { summarizeCase } from './harness/summary.ts'
 import type { BenchOptions } from './options.ts'
-import { parseOptions, usage } from './options.ts'
+import { benchUsage, parseOptions } from './options.ts'
 import { isOurs } from './ours/describe.ts'
+import { findCores, pinThisThread } from './servers/pinning.ts'
 import type { StartLine } from './start/measure.ts'
 import { formatStarts, measureStarts } from './start/measure.ts'
 
@@ -21,7 +21,7 @@ const races = options.only.filter(isRace)
 const measurements = options.only.filter(isProbe)
 const progress = (text: string) => void process.stderr.write(`${text}\n`)
 
-if (options.help) console.log(usage)
+if (options.help) console.log(benchUsage)
 else if (options.profile) await printProfiles(options.profile, options)
 else await printMeasurements(options)
 

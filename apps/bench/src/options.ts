@@ -40,7 +40,7 @@ export interface BenchOptions {
   readonly help: boolean
 }
 
-export const usage = `npm run bench -- [options]
+export const benchUsage = `npm run bench -- [options]
 
   --only <job>     one of ${jobs.join(', ')}; may be repeated (default: all but ${detailed.join(', ')})
   --rounds <n>     measured rounds after one that warms up (default 5)

@@ -1,7 +1,7 @@
 import type { DocumentLoader, Federation } from '@fedify/fedify'
 import { createFederation, generateCryptoKeyPair, getDocumentLoader, MemoryKvStore } from '@fedify/fedify'
 import { Accept, type Activity, Create, Endpoints, Service } from '@fedify/vocab'
-import { listenFetch } from '../src/harness/hono-server.ts'
+import { listenFetch } from '../src/servers/hono.ts'
 
 /** A bot as Fedify's manual builds one. It verifies what comes with Fedify's own code, and hears only what holds. */
 export interface FedifyBot {

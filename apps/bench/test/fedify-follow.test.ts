@@ -1,7 +1,7 @@
 import { Accept, Follow, Undo } from '@fedify/vocab'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import type { FedifyStage } from './fedify-stage.ts'
-import { agent, openFedifyStage } from './fedify-stage.ts'
+import { fedifyAgent, openFedifyStage } from './fedify-stage.ts'
 
 // A bot of Fedify follows the agent, and stops.
 
@@ -12,7 +12,7 @@ beforeAll(async () => {
 })
 afterAll(() => stage?.close())
 
-const composeFollow = () => new Follow({ id: stage.nextId('follows'), actor: stage.bot.actor, object: agent })
+const composeFollow = () => new Follow({ id: stage.nextId('follows'), actor: stage.bot.actor, object: fedifyAgent })
 
 const waitForAccept = ({ id }: Follow) =>
   stage.bot.waitFor(async activity =>
@@ -28,7 +28,7 @@ const isFollowing = async () =>
   })) !== undefined
 
 async function countFollowers(): Promise<number> {
-  const answer = await fetch(`${agent.href}/followers`, { headers: { accept: 'application/activity+json' } })
+  const answer = await fetch(`${fedifyAgent.href}/followers`, { headers: { accept: 'application/activity+json' } })
   return ((await answer.json()) as { totalItems: number }).totalItems
 }
 
@@ -36,7 +36,7 @@ test('it follows, Fedify verifies the Accept of the agent, and the agent has a f
   const follow = composeFollow()
   await stage.sendAsBot(follow)
   const accept = await waitForAccept(follow)
-  expect(accept.actorId?.href).toBe(agent.href)
+  expect(accept.actorId?.href).toBe(fedifyAgent.href)
   expect([await isFollowing(), await countFollowers()]).toEqual([true, 1])
 })
 

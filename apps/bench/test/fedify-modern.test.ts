@@ -2,7 +2,7 @@ import { doesActorOwnKey, verifyObject, verifyRequest } from '@fedify/fedify'
 import { Create } from '@fedify/vocab'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import type { FedifyStage } from './fedify-stage.ts'
-import { agent, openFedifyStage } from './fedify-stage.ts'
+import { fedifyAgent, openFedifyStage } from './fedify-stage.ts'
 
 // A bot of Fedify that has left draft-cavage behind checks what our agent answers: the request, and the object by itself.
 
@@ -32,7 +32,7 @@ test('the second knock is RFC 9421 with the bytes of the first', async () => {
 
 test('Fedify verifies our RFC 9421 signature, and the key is our agent’s', async () => {
   const key = await verifyRequest(copyRequest(), { ...loaders(), spec: 'rfc9421' })
-  expect(key?.id?.href).toBe(`${agent.href}#main-key`)
+  expect(key?.id?.href).toBe(`${fedifyAgent.href}#main-key`)
   expect(key && (await doesActorOwnKey(answer, key, loaders()))).toBe(true)
 })
 
@@ -43,7 +43,7 @@ test('changed by a letter it is nobody’s', async () => {
 
 test('Fedify verifies the proof of the object itself (FEP-8b32), wherever it comes from', async () => {
   const proven = await verifyObject(Create, await readDocument(), loaders())
-  expect([proven?.id?.href, proven?.actorId?.href]).toEqual([answer.id?.href, agent.href])
+  expect([proven?.id?.href, proven?.actorId?.href]).toEqual([answer.id?.href, fedifyAgent.href])
 })
 
 test.each<[string, (document: Awaited<ReturnType<typeof readDocument>>) => object]>([

@@ -14,9 +14,9 @@ import { vi } from 'vitest'
 import type { FedifyBot, FedifyBotOptions } from './fedify-bot.ts'
 import { botOrigin, openFedifyBot } from './fedify-bot.ts'
 
-export const origin = 'https://agents.test'
-export const agent = new URL(`${origin}/agents/echo`)
-export const inbox = new URL(`${origin}/agents/echo/inbox`)
+const fedifyOrigin = 'https://agents.test'
+export const fedifyAgent = new URL(`${fedifyOrigin}/agents/echo`)
+export const inbox = new URL(`${fedifyOrigin}/agents/echo/inbox`)
 export const keyId = new URL(`${botOrigin}/users/bot#main-key`)
 
 /** The whole gateway and a bot of Fedify in one small network. */
@@ -49,7 +49,7 @@ export async function openFedifyStage(options: FedifyBotOptions = {}): Promise<F
   const bot = await openFedifyBot(simulation.loopback.fetch, options)
   const config = parseConfig({
     dev: true,
-    origin,
+    origin: fedifyOrigin,
     listen: { port: 0 },
     data: mkdtempSync(join(tmpdir(), 'postern-fedify-')),
     agents: { echo: { name: 'Echo', description: 'Answers what you said', use: 'builtin:echo' } },
@@ -59,7 +59,7 @@ export async function openFedifyStage(options: FedifyBotOptions = {}): Promise<F
   const log = createLog({ level: 'silent', readable: false })
   const gateway = await openGateway(config, { baseDir: import.meta.dirname, log, operatorToken: 'unused' })
   const [http] = await gateway.start()
-  simulation.connectGateway({ origin, port: http?.port ?? 0 })
+  simulation.connectGateway({ origin: fedifyOrigin, port: http?.port ?? 0 })
   let counter = 0
   const nextId = (kind: string) => {
     counter += 1
@@ -70,9 +70,9 @@ export async function openFedifyStage(options: FedifyBotOptions = {}): Promise<F
     bot,
     gateway,
     nextId,
-    composeCreate(content, audience = { to: PUBLIC_COLLECTION, cc: agent }) {
+    composeCreate(content, audience = { to: PUBLIC_COLLECTION, cc: fedifyAgent }) {
       const id = nextId('notes')
-      const mention = new Mention({ href: agent, name: '@echo@agents.test' })
+      const mention = new Mention({ href: fedifyAgent, name: '@echo@agents.test' })
       return new Create({
         id: new URL(`${id.href}#create`),
         actor: bot.actor,
@@ -86,7 +86,7 @@ export async function openFedifyStage(options: FedifyBotOptions = {}): Promise<F
     },
     async sendAsBot(activity) {
       const context = bot.federation.createContext(new URL(botOrigin), undefined)
-      await context.sendActivity({ identifier: 'bot' }, { id: agent, inboxId: inbox, endpoints: null }, activity)
+      await context.sendActivity({ identifier: 'bot' }, { id: fedifyAgent, inboxId: inbox, endpoints: null }, activity)
     },
     findRecord: async ({ id }) => gateway.store.findMessage(id?.href ?? ''),
     waitForAnswer: ({ objectId }) =>

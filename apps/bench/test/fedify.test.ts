@@ -1,7 +1,7 @@
 import { doesActorOwnKey, generateCryptoKeyPair, signObject, signRequest, verifyRequest } from '@fedify/fedify'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import type { FedifyStage } from './fedify-stage.ts'
-import { agent, keyId, openFedifyStage } from './fedify-stage.ts'
+import { fedifyAgent, keyId, openFedifyStage } from './fedify-stage.ts'
 
 // Fedify is not asked what it thinks of our code: it runs its own against it.
 
@@ -32,7 +32,7 @@ test.each(['draft-cavage-http-signatures-12', 'rfc9421'] as const)('with another
 })
 
 test('Fedify signs the object too (FEP-8b32): it is a second piece of evidence', async () => {
-  const create = stage.composeCreate('<p>hello</p>', { to: agent, cc: stage.bot.actor })
+  const create = stage.composeCreate('<p>hello</p>', { to: fedifyAgent, cc: stage.bot.actor })
   const multikey = new URL(`${stage.bot.actor.href}#multikey-2`)
   const proven = await signObject(create, stage.bot.keys.ed25519.privateKey, multikey, {
     contextLoader: stage.bot.loader,
@@ -46,7 +46,7 @@ test('Fedify signs the object too (FEP-8b32): it is a second piece of evidence',
 })
 
 test('the object’s proof holds beside a Linked Data Signature, as sendActivity() makes both', async () => {
-  const create = stage.composeCreate('<p>signed three times</p>', { to: agent, cc: stage.bot.actor })
+  const create = stage.composeCreate('<p>signed three times</p>', { to: fedifyAgent, cc: stage.bot.actor })
   await stage.sendAsBot(create)
   const record = await stage.findRecord(create)
   expect(record?.message.sender.identities).toHaveLength(2)
@@ -59,7 +59,7 @@ test('our delivery passes Fedify’s verifier, and the key is our agent’s', as
   const request = stage.bot.requests.at(-1) as Request
   const loaders = { documentLoader: stage.bot.loader, contextLoader: stage.bot.loader }
   const key = await verifyRequest(request.clone() as Request, loaders)
-  expect(key?.id?.href).toBe(`${agent.href}#main-key`)
+  expect(key?.id?.href).toBe(`${fedifyAgent.href}#main-key`)
   expect(key && (await doesActorOwnKey(answer, key, loaders))).toBe(true)
   const tampered = new Request(request.clone() as Request, {
     body: (await request.clone().text()).replace('something', 'nothing'),
@@ -73,5 +73,5 @@ test('a bot of Fedify mentions the agent and hears its reply', async () => {
   const answer = await stage.waitForAnswer(create)
   const note = await answer.getObject({ documentLoader: stage.bot.loader, contextLoader: stage.bot.loader })
   expect(note?.content?.toString()).toContain('hello from a bot')
-  expect(note?.attributionId?.href).toBe(agent.href)
+  expect(note?.attributionId?.href).toBe(fedifyAgent.href)
 })

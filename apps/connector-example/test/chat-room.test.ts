@@ -1,13 +1,13 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { defaultLimits } from '../src/config.ts'
-import type { ChatGateway } from './gateway.ts'
-import { openChatGateway } from './gateway.ts'
+import type { ConnectorGateway } from './gateway.ts'
+import { openConnectorGateway } from './gateway.ts'
 import { awaitEntry, requirementIn } from './visitor.ts'
 
-let deps: ChatGateway
+let deps: ConnectorGateway
 
 beforeAll(async () => {
-  deps = await openChatGateway({ credentials: true, limits: { ...defaultLimits, loginsPerMinute: 100 } })
+  deps = await openConnectorGateway({ credentials: true, limits: { ...defaultLimits, loginsPerMinute: 100 } })
 })
 afterAll(() => deps.close())
 

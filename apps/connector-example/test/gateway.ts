@@ -12,16 +12,16 @@ import type { ConnectorConfig } from '../src/config.ts'
 import { defaultLimits } from '../src/config.ts'
 import type { Connector } from '../src/connector.ts'
 import { openConnector } from '../src/connector.ts'
-import { tokenSubject } from '../src/tokens.ts'
-import { memberMethod } from '../src/vouch.ts'
+import { tokenSubject } from '../src/issuer/tokens.ts'
+import { memberMethod } from '../src/issuer/vouch.ts'
 import type { Visitor } from './visitor.ts'
 import { createVisitor } from './visitor.ts'
 
-export const chatOrigin = 'https://chat.test'
+const connectorOrigin = 'https://chat.test'
 export const mallory = 'mallory.test'
 const operatorToken = 'operator-token-of-the-tests'
 
-export interface ChatGateway {
+export interface ConnectorGateway {
   readonly connector: Connector
   readonly config: ConnectorConfig
   readonly gatewayUrl: string
@@ -53,8 +53,8 @@ const findFreePort = async (): Promise<number> => {
 }
 
 /** A gateway and a chat room, in this process, over real sockets. */
-export async function openChatGateway(options: ChatOptions = {}): Promise<ChatGateway> {
-  const { prefixes = ['room:'], issuers = ['chat.test', 'did:web:chat.test'], connectors = [chatOrigin] } = options
+export async function openConnectorGateway(options: ChatOptions = {}): Promise<ConnectorGateway> {
+  const { prefixes = ['room:'], issuers = ['chat.test', 'did:web:chat.test'], connectors = [connectorOrigin] } = options
   const { credentials = false, limits = defaultLimits, now } = options
   const directory = mkdtempSync(join(tmpdir(), 'postern-chat-'))
   const [gatewayPort, chatPort] = [await findFreePort(), await findFreePort()]
@@ -95,7 +95,7 @@ export async function openChatGateway(options: ChatOptions = {}): Promise<ChatGa
     log: { level: 'silent' },
   }
   const config: ConnectorConfig = {
-    origin: chatOrigin,
+    origin: connectorOrigin,
     host: '127.0.0.1',
     port: chatPort,
     name: 'Chat room',

@@ -1,8 +1,8 @@
 import { Rejection } from '@postern/core'
 import { expect, test } from 'vitest'
+import { dropOwnName, findMentions } from '../src/agents/find-mentions.ts'
 import { defaultLimits } from '../src/config.ts'
-import { dropOwnName, findMentions } from '../src/find-mentions.ts'
-import { createRooms } from '../src/rooms.ts'
+import { createRooms } from '../src/rooms/rooms.ts'
 
 const limits = { ...defaultLimits, rooms: 3, peoplePerRoom: 2, entriesPerRoom: 2 }
 const author = { kind: 'person', id: 'ann-1', name: 'Ann' } as const

@@ -2,19 +2,19 @@ import { randomUUID } from 'node:crypto'
 import { join } from 'node:path'
 import type { MessageRecord } from '@postern/core'
 import { afterEach, expect, test } from 'vitest'
-import type { KeyRing } from '../src/key-ring.ts'
-import { openKeyRing } from '../src/key-ring.ts'
-import { issueToken } from '../src/tokens.ts'
-import { vouchForPerson } from '../src/vouch.ts'
-import type { ChatGateway, ChatOptions } from './gateway.ts'
-import { openChatGateway } from './gateway.ts'
+import type { ConnectorKeyRing } from '../src/issuer/key-ring.ts'
+import { openKeyRing } from '../src/issuer/key-ring.ts'
+import { issueToken } from '../src/issuer/tokens.ts'
+import { vouchForPerson } from '../src/issuer/vouch.ts'
+import type { ChatOptions, ConnectorGateway } from './gateway.ts'
+import { openConnectorGateway } from './gateway.ts'
 
-let deps: ChatGateway | undefined
+let deps: ConnectorGateway | undefined
 
 afterEach(() => deps?.close())
 
-async function open(options?: ChatOptions): Promise<ChatGateway> {
-  deps = await openChatGateway(options)
+async function open(options?: ChatOptions): Promise<ConnectorGateway> {
+  deps = await openConnectorGateway(options)
   return deps
 }
 
@@ -24,12 +24,15 @@ const person = { id: 'ann-0000', name: 'Ann' }
 const audience = '@teller@agents.test'
 
 interface ByHand {
-  readonly tokenKeys: KeyRing
-  readonly evidenceKeys: KeyRing
+  readonly tokenKeys: ConnectorKeyRing
+  readonly evidenceKeys: ConnectorKeyRing
 }
 
 /** A call as the connector makes it, but with keys of one's choice. */
-async function callByHand({ config, gatewayUrl }: ChatGateway, { tokenKeys, evidenceKeys }: ByHand): Promise<string> {
+async function callByHand(
+  { config, gatewayUrl }: ConnectorGateway,
+  { tokenKeys, evidenceKeys }: ByHand,
+): Promise<string> {
   const url = 'https://agents.test/agents/teller/a2a'
   const messageId = randomUUID()
   const vouched = vouchForPerson(
@@ -57,9 +60,9 @@ test('MN-6.3: a forged attestation proves nothing, and the agent runs without it
   const forger = await openKeyRing(join(directory, 'forged.json'), Date.now)
   const { kid } = own.signing()
   const forged = { ...forger, signing: () => ({ ...forger.signing(), kid }) }
-  const heard = await callByHand(deps as ChatGateway, { tokenKeys: own, evidenceKeys: forged })
+  const heard = await callByHand(deps as ConnectorGateway, { tokenKeys: own, evidenceKeys: forged })
   expect(heard).toBe('heard: hi | inline | no chain | chat-room by https://chat.test (transport)')
-  const [record] = await (deps as ChatGateway).messages()
+  const [record] = await (deps as ConnectorGateway).messages()
   expect(proofsOf(record)).toEqual([
     ['jwt', 'pass', undefined],
     ['identity-evidence', 'fail', 'invalid-signature'],
@@ -69,20 +72,20 @@ test('MN-6.3: a forged attestation proves nothing, and the agent runs without it
 test('MN-11: a forged connector is nobody at all', async () => {
   const { directory } = await open()
   const forger = await openKeyRing(join(directory, 'forged.json'), Date.now)
-  const heard = await callByHand(deps as ChatGateway, { tokenKeys: forger, evidenceKeys: forger })
+  const heard = await callByHand(deps as ConnectorGateway, { tokenKeys: forger, evidenceKeys: forger })
   expect(heard).toMatch(/^401 .*key is not one of its issuer/)
-  expect(await (deps as ChatGateway).messages()).toEqual([])
+  expect(await (deps as ConnectorGateway).messages()).toEqual([])
 })
 
 test('MN-6.3, MN-8.1: a connector whom nobody trusts is a caller like others', async () => {
   const { connector } = await open({ issuers: [], connectors: [] })
-  const ann = await (deps as ChatGateway).comeIn('Ann')
+  const ann = await (deps as ConnectorGateway).comeIn('Ann')
   await ann.say('@teller hello')
   await connector.idle()
   expect((await ann.answers()).at(-1)).toBe(
     `${audience}: heard: hello | none | no chain | chat-room by https://chat.test (transport)`,
   )
-  const [record] = await (deps as ChatGateway).messages()
+  const [record] = await (deps as ConnectorGateway).messages()
   expect(record?.message.sender.profile).toBe(undefined)
   expect(proofsOf(record)).toEqual([
     ['jwt', 'pass', undefined],
@@ -92,12 +95,12 @@ test('MN-6.3, MN-8.1: a connector whom nobody trusts is a caller like others', a
 
 test('MN-6.3: a trusted connector speaks of nobody outside of its prefixes', async () => {
   const { connector } = await open({ prefixes: ['room:lobby/'] })
-  const ann = await (deps as ChatGateway).comeIn('Ann')
+  const ann = await (deps as ConnectorGateway).comeIn('Ann')
   await ann.post('/rooms', { csrf: await ann.formToken(), name: 'lobby2' })
   await ann.say('@teller hello', 'lobby2')
   await connector.idle()
   expect((await ann.answers('lobby2')).at(-1)).toMatch(/\| chat-room by https:\/\/chat\.test \(transport\)$/)
-  expect(proofsOf((await (deps as ChatGateway).messages())[0])?.[1]).toEqual([
+  expect(proofsOf((await (deps as ConnectorGateway).messages())[0])?.[1]).toEqual([
     'identity-evidence',
     'policy',
     'untrusted-subject',
@@ -115,11 +118,11 @@ test('MN-11: after a rotation the card has both keys, the new one signs, and wha
     const card = await read('/.well-known/adapter-card')
     return [card.keys, card.previous_keys].map((keys: { kid: string }[]) => keys.map(({ kid }) => kid))
   }
-  const ann = await (deps as ChatGateway).comeIn('Ann')
+  const ann = await (deps as ConnectorGateway).comeIn('Ann')
   const ask = async () => {
     await ann.say('@teller hello')
     await connector.idle()
-    const [record] = await (deps as ChatGateway).messages()
+    const [record] = await (deps as ConnectorGateway).messages()
     return record?.proofs.map(({ verdict, key_id }) => [verdict, key_id?.split('#').at(-1)])
   }
   const [[before]] = (await kids()) as [[string], string[]]
@@ -142,7 +145,7 @@ test('MN-11: after a rotation the card has both keys, the new one signs, and wha
   const did = await read('/.well-known/did.json')
   expect(did.assertionMethod).toEqual([next, before].map(kid => `did:web:chat.test#${kid}`))
   const ring = await openKeyRing(config.keyFile, () => Date.now() + 6_000)
-  const heard = await callByHand(deps as ChatGateway, {
+  const heard = await callByHand(deps as ConnectorGateway, {
     tokenKeys: ring,
     evidenceKeys: { ...ring, signing: () => old },
   })

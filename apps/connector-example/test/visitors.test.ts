@@ -1,15 +1,15 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 import { defaultLimits } from '../src/config.ts'
-import type { ChatGateway } from './gateway.ts'
-import { openChatGateway } from './gateway.ts'
+import type { ConnectorGateway } from './gateway.ts'
+import { openConnectorGateway } from './gateway.ts'
 import { awaitEntry } from './visitor.ts'
 
-let deps: ChatGateway
+let deps: ConnectorGateway
 let heldAt: number | undefined
 
 beforeAll(async () => {
   const limits = { ...defaultLimits, loginsPerMinute: 40, streamsPerPerson: 2 }
-  deps = await openChatGateway({ limits, now: () => heldAt ?? Date.now() })
+  deps = await openConnectorGateway({ limits, now: () => heldAt ?? Date.now() })
 })
 afterEach(() => {
   heldAt = undefined

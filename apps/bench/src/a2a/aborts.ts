@@ -2,9 +2,9 @@ import { once } from 'node:events'
 import type { Socket } from 'node:net'
 import { connect } from 'node:net'
 import type { Figure, ProbeOptions } from '../harness/figure.ts'
-import { formatRequest } from '../harness/http-message.ts'
-import { startServer } from '../harness/server-process.ts'
-import { describeGateway, gatewayHost } from '../ours/describe.ts'
+import { formatRequest } from '../http/message.ts'
+import { describeBenchGateway, gatewayHost } from '../ours/describe.ts'
+import { startServer } from '../servers/process.ts'
 
 const counts = { usual: 1_000, quick: 200 } as const
 /** Streams that are opened at a time. */
@@ -16,7 +16,7 @@ export async function probeAborts({ quick, cores, progress }: ProbeOptions): Pro
   const count = quick ? counts.quick : counts.usual
   const limits = { streams_per_caller: 2 * count, open_tasks_per_caller: 2 * count }
   const gateway = await startServer({
-    ...describeGateway({ a2a: { auth: { anonymous: true }, limits } }),
+    ...describeBenchGateway({ a2a: { auth: { anonymous: true }, limits } }),
     core: cores?.server,
   })
   // Each turn that runs listens, too, whether its caller is there or not.

@@ -3,7 +3,7 @@ import type { Figure, ProbeOptions } from '../harness/figure.ts'
 import { runRounds } from '../harness/rounds.ts'
 import type { Line } from '../harness/summary.ts'
 import { summarizeCase } from '../harness/summary.ts'
-import { describeGateway } from '../ours/describe.ts'
+import { describeBenchGateway } from '../ours/describe.ts'
 import { probeAborts } from './aborts.ts'
 import { createCallMaker } from './case.ts'
 import type { Issuer } from './issuer.ts'
@@ -50,12 +50,12 @@ function openCalls(kind: Kind, connections: number, issuer: Issuer): BenchCase {
     {
       name: 'Postern',
       note: 'anonymous, validated, durable',
-      ...describeGateway({ a2a: { auth: { anonymous: true } } }),
+      ...describeBenchGateway({ a2a: { auth: { anonymous: true } } }),
     },
     {
       name: 'Postern, ES256 JWT',
       note: 'the same with a bearer token',
-      ...describeGateway({ a2a: { auth: { issuers: [trusted] } }, network: { loopback: { [host]: port } } }),
+      ...describeBenchGateway({ a2a: { auth: { issuers: [trusted] } }, network: { loopback: { [host]: port } } }),
       variant: 'jwt',
     },
     { name: 'SDK on Express', note: 'tasks in memory', entry: sdk, setup: { answer } },

@@ -1,6 +1,6 @@
 import type { BenchCase, Contender } from '../harness/case.ts'
-import { formatRequest } from '../harness/http-message.ts'
-import { describeGateway, gatewayHost } from '../ours/describe.ts'
+import { formatRequest } from '../http/message.ts'
+import { describeBenchGateway, gatewayHost } from '../ours/describe.ts'
 import type { Issuer } from './issuer.ts'
 import { openAgentIssuer, path } from './issuer.ts'
 
@@ -59,12 +59,12 @@ function listContenders({ host, port, trusted }: Issuer): readonly Contender[] {
     {
       name: anonymousName,
       note: 'no authentication, like its peers here; durable twice: the message before the turn, the answer before the reply',
-      ...describeGateway({ a2a: { auth: { anonymous: true } } }),
+      ...describeBenchGateway({ a2a: { auth: { anonymous: true } } }),
     },
     {
       name: 'Postern, ES256 JWT',
       note: 'the same with a bearer token verified on every call (8 callers)',
-      ...describeGateway({ a2a: { auth: { issuers: [trusted] } }, network: { loopback: { [host]: port } } }),
+      ...describeBenchGateway({ a2a: { auth: { issuers: [trusted] } }, network: { loopback: { [host]: port } } }),
       variant: 'jwt',
     },
     {

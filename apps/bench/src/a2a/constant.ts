@@ -1,6 +1,6 @@
 import { Hono } from 'hono'
-import { listenFetch } from '../harness/hono-server.ts'
-import { serveMeasured } from '../harness/server-child.ts'
+import { serveMeasured } from '../servers/child.ts'
+import { listenFetch } from '../servers/hono.ts'
 
 interface Call {
   readonly id: string

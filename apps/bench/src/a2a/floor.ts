@@ -1,7 +1,7 @@
 import { Hono } from 'hono'
-import { openDurableLog } from '../harness/durable-log.ts'
-import { listenFetch } from '../harness/hono-server.ts'
-import { serveMeasured } from '../harness/server-child.ts'
+import { serveMeasured } from '../servers/child.ts'
+import { openDurableLog } from '../servers/durable-log.ts'
+import { listenFetch } from '../servers/hono.ts'
 
 interface SendMessage {
   readonly id: string

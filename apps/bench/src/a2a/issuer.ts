@@ -1,7 +1,7 @@
 import { generateKeyPairSync, type KeyObject, sign } from 'node:crypto'
-import type { Site } from '../harness/site.ts'
-import { openSite } from '../harness/site.ts'
 import { gatewayHost } from '../ours/describe.ts'
+import type { Site } from '../servers/site.ts'
+import { openSite } from '../servers/site.ts'
 
 const host = 'issuer.test'
 const keyId = 'bench-1'

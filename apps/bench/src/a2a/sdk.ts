@@ -15,8 +15,8 @@ import {
 import { jsonRpcHandler, UserBuilder } from '@a2a-js/sdk/server/express'
 import express from 'express'
 import { Hono } from 'hono'
-import { listenFetch } from '../harness/hono-server.ts'
-import { serveMeasured } from '../harness/server-child.ts'
+import { serveMeasured } from '../servers/child.ts'
+import { listenFetch } from '../servers/hono.ts'
 
 const card: AgentCard = AgentCardCodec.fromJSON({
   name: 'Brief',

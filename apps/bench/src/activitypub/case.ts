@@ -1,5 +1,5 @@
 import type { BenchCase, Contender } from '../harness/case.ts'
-import { describeGateway, gatewayHost } from '../ours/describe.ts'
+import { describeBenchGateway, gatewayHost } from '../ours/describe.ts'
 import type { Fediverse } from './fediverse.ts'
 import { formatPem } from './senders.ts'
 import { openTraffic } from './traffic.ts'
@@ -34,12 +34,12 @@ function listContenders({ loopback, port }: Fediverse, keys: unknown): readonly 
     {
       name: 'Postern',
       note: 'digest, RSA signature, actor and owner checked; durable on disk; a turn of a silent agent, committed',
-      ...describeGateway({ network: { loopback } }),
+      ...describeBenchGateway({ network: { loopback } }),
     },
     {
       name: oursByMessage,
       note: 'the same activities, signed by RFC 9421 as Mastodon does it (RSA)',
-      ...describeGateway({ network: { loopback } }),
+      ...describeBenchGateway({ network: { loopback } }),
       variant: rfc9421,
     },
     {

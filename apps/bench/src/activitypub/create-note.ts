@@ -1,4 +1,4 @@
-import type { Sender } from './senders.ts'
+import type { TrafficSender } from './senders.ts'
 
 interface Addressee {
   /** Actor IRI of the agent that is mentioned. */
@@ -26,7 +26,7 @@ const prose =
 
 /** A `Create` of a public `Note` that mentions one agent, as Mastodon writes it; about 2.3 KB. */
 export function formatCreateNote(
-  { host, actorId }: Pick<Sender, 'host' | 'actorId'>,
+  { host, actorId }: Pick<TrafficSender, 'host' | 'actorId'>,
   { actorId: agent, handle }: Addressee,
   serial: string,
 ): string {

@@ -9,8 +9,8 @@ import {
   MemoryKvStore,
 } from '@fedify/fedify'
 import { Create, Service } from '@fedify/vocab'
-import { listenFetch } from '../harness/hono-server.ts'
-import { serveMeasured } from '../harness/server-child.ts'
+import { serveMeasured } from '../servers/child.ts'
+import { listenFetch } from '../servers/hono.ts'
 
 interface Setup {
   readonly fediversePort: number

@@ -1,7 +1,7 @@
-import type { Site, SiteDocument } from '../harness/site.ts'
-import { openSite } from '../harness/site.ts'
-import { formatMultikey } from './multikey.ts'
-import type { Sender } from './senders.ts'
+import type { Site, SiteDocument } from '../servers/site.ts'
+import { openSite } from '../servers/site.ts'
+import { encodeEd25519Key } from './multikey.ts'
+import type { TrafficSender } from './senders.ts'
 import { formatPem } from './senders.ts'
 
 /** The servers the senders live on: their actors and their WebFinger. */
@@ -10,12 +10,12 @@ export interface Fediverse extends Site {
   readonly loopback: Readonly<Record<string, number>>
 }
 
-export async function openFediverse(senders: readonly Sender[]): Promise<Fediverse> {
+export async function openFediverse(senders: readonly TrafficSender[]): Promise<Fediverse> {
   const site = await openSite(new Map(senders.flatMap(sender => [...formatDocuments(sender)])))
   return { ...site, loopback: Object.fromEntries(senders.map(({ host }) => [host, site.port])) }
 }
 
-function* formatDocuments(sender: Sender): Generator<[string, SiteDocument]> {
+function* formatDocuments(sender: TrafficSender): Generator<[string, SiteDocument]> {
   const { host, user } = sender
   yield [`${host}/users/${user}`, { type: 'application/activity+json; charset=utf-8', text: formatActor(sender) }]
   const subject = `acct:${user}@${host}`
@@ -26,7 +26,7 @@ function* formatDocuments(sender: Sender): Generator<[string, SiteDocument]> {
   }
 }
 
-function formatActor({ host, user, actorId, keyId, publicKey }: Sender): string {
+function formatActor({ host, user, actorId, keyId, publicKey }: TrafficSender): string {
   return JSON.stringify({
     '@context': ['https://www.w3.org/ns/activitystreams', 'https://w3id.org/security/v1'],
     id: actorId,
@@ -42,7 +42,7 @@ function formatActor({ host, user, actorId, keyId, publicKey }: Sender): string 
       ? { publicKey: { id: keyId, owner: actorId, publicKeyPem: formatPem(publicKey) } }
       : {
           assertionMethod: [
-            { id: keyId, type: 'Multikey', controller: actorId, publicKeyMultibase: formatMultikey(publicKey) },
+            { id: keyId, type: 'Multikey', controller: actorId, publicKeyMultibase: encodeEd25519Key(publicKey) },
           ],
         }),
   })

@@ -1,8 +1,8 @@
 import { createPublicKey, hash, type KeyObject, verify } from 'node:crypto'
 import { Hono } from 'hono'
-import { openDurableLog } from '../harness/durable-log.ts'
-import { listenFetch } from '../harness/hono-server.ts'
-import { serveMeasured } from '../harness/server-child.ts'
+import { serveMeasured } from '../servers/child.ts'
+import { openDurableLog } from '../servers/durable-log.ts'
+import { listenFetch } from '../servers/hono.ts'
 
 interface Setup {
   readonly keys: readonly { readonly keyId: string; readonly publicKeyPem: string }[]

@@ -2,7 +2,7 @@ import { generateKeyPair, type KeyObject } from 'node:crypto'
 import { promisify } from 'node:util'
 
 /** Somebody on a Mastodon-like server. */
-export interface Sender {
+export interface TrafficSender {
   readonly host: string
   readonly user: string
   readonly actorId: string
@@ -22,13 +22,13 @@ const generateKeys: Readonly<
 }
 
 /** `count` people, spread over half as many servers, each with a key. */
-export function createSenders(count: number, kind: KeyKind = 'rsa'): Promise<readonly Sender[]> {
+export function createSenders(count: number, kind: KeyKind = 'rsa'): Promise<readonly TrafficSender[]> {
   return Promise.all(
     Array.from({ length: count }, (_, index) => createSender(`user${index}`, `social-${index >> 1}.test`, kind)),
   )
 }
 
-async function createSender(user: string, host: string, kind: KeyKind): Promise<Sender> {
+async function createSender(user: string, host: string, kind: KeyKind): Promise<TrafficSender> {
   const { privateKey, publicKey } = await generateKeys[kind]()
   const actorId = `https://${host}/users/${user}`
   return { host, user, actorId, keyId: `${actorId}#main-key`, privateKey, publicKey }

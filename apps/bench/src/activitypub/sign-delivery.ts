@@ -1,18 +1,22 @@
 import { hash, sign } from 'node:crypto'
 import { promisify } from 'node:util'
-import { formatRequest } from '../harness/http-message.ts'
-import type { Sender } from './senders.ts'
+import { formatRequest } from '../http/message.ts'
+import type { TrafficSender } from './senders.ts'
 
 /** In the thread pool, so that preparing a round uses what cores there are. */
 const signInPool = promisify(sign)
 
-export interface DeliveryTarget {
+export interface SignedDeliveryTarget {
   readonly host: string
   readonly path: string
 }
 
 /** A POST signed as Mastodon does it: draft-cavage-12, rsa-sha256 over target, host, date, digest and content type. */
-export async function signDelivery(sender: Sender, { host, path }: DeliveryTarget, json: string): Promise<Uint8Array> {
+export async function signDelivery(
+  sender: TrafficSender,
+  { host, path }: SignedDeliveryTarget,
+  json: string,
+): Promise<Uint8Array> {
   const body = Buffer.from(json)
   const signed = {
     host,

@@ -1,8 +1,8 @@
 import { hash, sign } from 'node:crypto'
 import { promisify } from 'node:util'
-import { formatRequest } from '../harness/http-message.ts'
-import type { Sender } from './senders.ts'
-import type { DeliveryTarget } from './sign-delivery.ts'
+import { formatRequest } from '../http/message.ts'
+import type { TrafficSender } from './senders.ts'
+import type { SignedDeliveryTarget } from './sign-delivery.ts'
 
 /** In the thread pool, so that preparing a round uses what cores there are. */
 const signInPool = promisify(sign)
@@ -15,8 +15,8 @@ const algorithms: Readonly<Record<string, { readonly name: string; readonly dige
 
 /** A POST signed as Mastodon signs by RFC 9421: method, whole target and content. */
 export async function signMessageDelivery(
-  { keyId, privateKey }: Sender,
-  { host, path }: DeliveryTarget,
+  { keyId, privateKey }: TrafficSender,
+  { host, path }: SignedDeliveryTarget,
   json: string,
 ): Promise<Uint8Array> {
   const body = Buffer.from(json)

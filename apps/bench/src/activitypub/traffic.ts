@@ -2,14 +2,14 @@ import { gatewayHost } from '../ours/describe.ts'
 import { formatCreateNote } from './create-note.ts'
 import type { Fediverse } from './fediverse.ts'
 import { openFediverse } from './fediverse.ts'
-import type { Sender } from './senders.ts'
+import type { TrafficSender } from './senders.ts'
 import { createSenders } from './senders.ts'
 import { signDelivery } from './sign-delivery.ts'
 import { signMessageDelivery } from './sign-message.ts'
 
 /** People on Mastodon-like servers who write to one agent, each post the first of a conversation of its own. */
 export interface Traffic {
-  readonly senders: readonly Sender[]
+  readonly senders: readonly TrafficSender[]
   readonly fediverse: Fediverse
   /** Signed requests, never made before. */
   prepare(count: number, scheme?: SigningScheme): Promise<readonly Uint8Array[]>
@@ -34,7 +34,7 @@ export async function openTraffic({ agent, senders: count, keys = 'rsa' }: Traff
   let made = 0
   const signOne = (scheme: SigningScheme): Promise<Uint8Array> => {
     const number = made++
-    const sender = senders[number % senders.length] as Sender
+    const sender = senders[number % senders.length] as TrafficSender
     return signers[scheme](sender, target, formatCreateNote(sender, addressee, String(firstSerial + number)))
   }
   return {

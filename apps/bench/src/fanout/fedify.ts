@@ -7,10 +7,10 @@ import {
   ParallelMessageQueue,
 } from '@fedify/fedify'
 import { Create, Note, PUBLIC_COLLECTION, Service } from '@fedify/vocab'
-import { serveMeasured } from '../harness/server-child.ts'
+import type { FanoutOrder, FanoutSetup } from '../orders/fanout.ts'
+import { said } from '../orders/fanout.ts'
 import { gatewayHost } from '../ours/describe.ts'
-import type { FanoutOrder, FanoutSetup } from './order.ts'
-import { said } from './order.ts'
+import { serveMeasured } from '../servers/child.ts'
 
 const author = 'herald'
 

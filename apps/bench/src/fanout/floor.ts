@@ -4,12 +4,12 @@ import type { IncomingMessage } from 'node:http'
 import { Agent, request } from 'node:http'
 import { promisify } from 'node:util'
 import { formatCreateNote } from '../activitypub/create-note.ts'
-import type { Sender } from '../activitypub/senders.ts'
+import type { TrafficSender } from '../activitypub/senders.ts'
 import { createSenders } from '../activitypub/senders.ts'
 import { addressAgent } from '../activitypub/traffic.ts'
-import { serveMeasured } from '../harness/server-child.ts'
-import type { FanoutOrder, FanoutSetup } from './order.ts'
-import { inboxHost } from './order.ts'
+import type { FanoutOrder, FanoutSetup } from '../orders/fanout.ts'
+import { inboxHost } from '../orders/fanout.ts'
+import { serveMeasured } from '../servers/child.ts'
 
 const signInPool = promisify(sign)
 /** Requests under way at a time. */
@@ -17,7 +17,7 @@ const width = 64
 
 /** What no sender can do without: one RSA-2048 signature and one POST over a kept connection for each inbox. */
 await serveMeasured<FanoutSetup>(async ({ port, count }) => {
-  const [sender] = (await createSenders(1)) as [Sender]
+  const [sender] = (await createSenders(1)) as [TrafficSender]
   const agent = new Agent({ keepAlive: true, maxSockets: width })
   let sent = 0
   return {
@@ -42,7 +42,7 @@ await serveMeasured<FanoutSetup>(async ({ port, count }) => {
   }
 })
 
-async function signHeaders({ keyId, privateKey }: Sender, path: string, host: string, digest: string) {
+async function signHeaders({ keyId, privateKey }: TrafficSender, path: string, host: string, digest: string) {
   const signed = { host, date: new Date().toUTCString(), digest, 'content-type': 'application/activity+json' }
   const lines = Object.entries({ '(request-target)': `post ${path}`, ...signed }).map(
     ([name, value]) => `${name}: ${value}`,

@@ -3,10 +3,10 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { RelationEffect, Store } from '@postern/core'
 import { makeIntake } from '../growth/conversation.ts'
-import { serveMeasured } from '../harness/server-child.ts'
+import type { FanoutOrder, FanoutSetup } from '../orders/fanout.ts'
+import { inboxHost } from '../orders/fanout.ts'
 import { openMeasuredGateway } from '../ours/open.ts'
-import type { FanoutOrder, FanoutSetup } from './order.ts'
-import { inboxHost } from './order.ts'
+import { serveMeasured } from '../servers/child.ts'
 
 const agent = 'herald'
 

@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { serveMeasured } from '../harness/server-child.ts'
+import { serveMeasured } from '../servers/child.ts'
 
 /** All the inboxes: they count what comes signed, and look no further. */
 await serveMeasured(async () => {

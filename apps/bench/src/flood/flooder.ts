@@ -1,7 +1,7 @@
 import { constants, setPriority } from 'node:os'
-import { paceServer } from '../harness/load.ts'
-import { serveMeasured } from '../harness/server-child.ts'
-import { openSite } from '../harness/site.ts'
+import { paceServer } from '../http/load.ts'
+import { serveMeasured } from '../servers/child.ts'
+import { openSite } from '../servers/site.ts'
 import type { FloodKind } from './forge.ts'
 import { forge } from './forge.ts'
 

@@ -1,7 +1,7 @@
 import { hash, randomBytes } from 'node:crypto'
 import { formatCreateNote } from '../activitypub/create-note.ts'
 import { addressAgent } from '../activitypub/traffic.ts'
-import { formatRequest } from '../harness/http-message.ts'
+import { formatRequest } from '../http/message.ts'
 import { gatewayHost } from '../ours/describe.ts'
 
 /** Hosts of the forgers; they exist, but none of their people does. */

@@ -1,11 +1,11 @@
 import type { Traffic } from '../activitypub/traffic.ts'
 import { openTraffic } from '../activitypub/traffic.ts'
 import type { Figure, ProbeOptions } from '../harness/figure.ts'
-import { paceServer, saturateServer } from '../harness/load.ts'
 import { median, quantile } from '../harness/median.ts'
-import type { ServerProcess } from '../harness/server-process.ts'
-import { startServer } from '../harness/server-process.ts'
-import { describeGateway } from '../ours/describe.ts'
+import { paceServer, saturateServer } from '../http/load.ts'
+import { describeBenchGateway } from '../ours/describe.ts'
+import type { ServerProcess } from '../servers/process.ts'
+import { startServer } from '../servers/process.ts'
 import type { Flooded, FloodOrder } from './flooder.ts'
 import type { FloodKind } from './forge.ts'
 import { forgedHosts } from './forge.ts'
@@ -47,7 +47,7 @@ export async function probeFlood({ rounds, seconds, cores, progress }: ProbeOpti
   const traffic = await openTraffic({ agent: 'silent', senders: 8 })
   const flooder = await startServer({ entry: new URL('./flooder.ts', import.meta.url), setup: {}, core: cores?.load })
   const forged = Object.fromEntries(forgedHosts.map(host => [host, flooder.port]))
-  const ours = describeGateway({ network: { loopback: { ...traffic.fediverse.loopback, ...forged } } })
+  const ours = describeBenchGateway({ network: { loopback: { ...traffic.fediverse.loopback, ...forged } } })
   const gateway = await startServer({ ...ours, core: cores?.server })
   try {
     progress('flood: warming up')

@@ -4,12 +4,12 @@ import { join } from 'node:path'
 import type { Traffic } from '../activitypub/traffic.ts'
 import { openTraffic } from '../activitypub/traffic.ts'
 import type { Figure, ProbeOptions } from '../harness/figure.ts'
-import { saturateServer } from '../harness/load.ts'
 import { settleServer } from '../harness/measure.ts'
 import { median } from '../harness/median.ts'
-import type { ServerProcess } from '../harness/server-process.ts'
-import { startServer } from '../harness/server-process.ts'
-import { describeGateway } from '../ours/describe.ts'
+import { saturateServer } from '../http/load.ts'
+import { describeBenchGateway } from '../ours/describe.ts'
+import type { ServerProcess } from '../servers/process.ts'
+import { startServer } from '../servers/process.ts'
 import { answering } from './conversation.ts'
 import type { Cost } from './stock.ts'
 import type { Stocked, StockOrder } from './stocker.ts'
@@ -80,7 +80,7 @@ async function measureLines(
   const costs: Cost[][] = directories.map(() => [])
   try {
     for (const data of directories) {
-      const ours = describeGateway(tree, { data, counts: 'deliveries' })
+      const ours = describeBenchGateway(tree, { data, counts: 'deliveries' })
       const gateway = await startServer({ ...ours, core: cores?.server })
       gateways.push(gateway)
       progress('growth: warming up')

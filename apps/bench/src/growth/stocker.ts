@@ -1,8 +1,8 @@
 import { cpSync, mkdirSync, readdirSync, renameSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Store } from '@postern/core'
-import { serveMeasured } from '../harness/server-child.ts'
 import { openMeasuredGateway } from '../ours/open.ts'
+import { serveMeasured } from '../servers/child.ts'
 import type { Cost } from './stock.ts'
 import { measureAdmission, stockStore } from './stock.ts'
 

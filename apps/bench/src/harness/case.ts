@@ -1,4 +1,4 @@
-import type { HttpAnswer } from './http-message.ts'
+import type { HttpAnswer } from '../http/message.ts'
 
 /** One server that takes the case's requests. */
 export interface Contender {

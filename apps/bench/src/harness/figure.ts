@@ -1,4 +1,4 @@
-import type { Cores } from './pinning.ts'
+import type { Cores } from '../servers/pinning.ts'
 import { formatColumns } from './report.ts'
 
 /** One figure beside the one it is compared with, both of the same run. */

@@ -1,8 +1,8 @@
-import type { Load } from './load.ts'
-import { paceServer, saturateServer } from './load.ts'
+import type { HttpLoad } from '../http/load.ts'
+import { paceServer, saturateServer } from '../http/load.ts'
+import type { ServerProcess } from '../servers/process.ts'
+import type { Sample } from '../servers/protocol.ts'
 import { quantile } from './median.ts'
-import type { Sample } from './protocol.ts'
-import type { ServerProcess } from './server-process.ts'
 
 /** What one round at one server gave. */
 export interface RoundResult {
@@ -22,7 +22,7 @@ export const pacedShare = 0.3
 
 interface RoundOptions {
   readonly server: ServerProcess
-  readonly load: Load
+  readonly load: HttpLoad
   readonly seconds: number
 }
 

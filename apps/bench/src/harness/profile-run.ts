@@ -1,11 +1,11 @@
 import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
+import { startServer } from '../servers/process.ts'
 import type { BenchCase, Contender } from './case.ts'
 import { measureRound } from './measure.ts'
 import type { ProfileSummary } from './profile.ts'
 import { monotonicMicros, summarizeProfiles } from './profile.ts'
 import { formatColumns } from './report.ts'
-import { startServer } from './server-process.ts'
 
 interface ProfileOptions {
   readonly directory: string

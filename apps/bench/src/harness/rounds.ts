@@ -1,9 +1,9 @@
+import type { Cores } from '../servers/pinning.ts'
+import type { ServerProcess } from '../servers/process.ts'
+import { startServer } from '../servers/process.ts'
 import type { BenchCase, Contender } from './case.ts'
 import type { RoundResult } from './measure.ts'
 import { measureRound, pacedShare } from './measure.ts'
-import type { Cores } from './pinning.ts'
-import type { ServerProcess } from './server-process.ts'
-import { startServer } from './server-process.ts'
 
 interface RoundsOptions {
   readonly rounds: number

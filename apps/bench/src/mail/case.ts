@@ -2,9 +2,9 @@ import { randomBytes } from 'node:crypto'
 import type { MailPlan, SimMail } from '@postern/simulation'
 import { openSimulation } from '@postern/simulation'
 import type { BenchCase, Contender } from '../harness/case.ts'
-import { formatRequest } from '../harness/http-message.ts'
-import { describeGateway, gatewayHost } from '../ours/describe.ts'
-import { html, text } from './letter.ts'
+import { formatRequest } from '../http/message.ts'
+import { describeBenchGateway, gatewayHost } from '../ours/describe.ts'
+import { html, letterText } from './letter.ts'
 
 const secret = 'bench-intake-secret'
 const recipient = `silent@${gatewayHost}`
@@ -50,7 +50,7 @@ async function composeRequest(mail: SimMail, id: string, file?: Attached): Promi
     from,
     to: recipient,
     subject,
-    text: text(id),
+    text: letterText(id),
     html: html(id),
     ...(file && { attachments: [file] }),
   })
@@ -77,12 +77,12 @@ function listContenders(dns: readonly string[]): readonly Contender[] {
     {
       name: 'Postern, to the stored message',
       note: 'DKIM, SPF, DMARC and ARC judged; MIME parsed in a worker; durable on disk with its turn, which nobody takes up',
-      ...describeGateway(tree, { counts: 'messages' }),
+      ...describeBenchGateway(tree, { counts: 'messages' }),
     },
     {
       name: 'Postern, and its turn',
       note: 'and a turn of a silent agent taken up and committed, which nobody else here does (information)',
-      ...describeGateway(tree),
+      ...describeBenchGateway(tree),
     },
     {
       name: 'mailauth + mailparser',

@@ -7,7 +7,7 @@ const paragraphs = [
 ]
 
 /** The letter as plain text; `id` makes it its own. */
-export function text(id: string): string {
+export function letterText(id: string): string {
   return ['Dear agent,', ...paragraphs, `With kind regards,\nAlice (${id})`].join('\n\n')
 }
 

@@ -2,9 +2,9 @@ import { Resolver } from 'node:dns/promises'
 import { Hono } from 'hono'
 import { authenticate } from 'mailauth'
 import { simpleParser } from 'mailparser'
-import { openDurableLog } from '../harness/durable-log.ts'
-import { listenFetch } from '../harness/hono-server.ts'
-import { serveMeasured } from '../harness/server-child.ts'
+import { serveMeasured } from '../servers/child.ts'
+import { openDurableLog } from '../servers/durable-log.ts'
+import { listenFetch } from '../servers/hono.ts'
 
 interface Setup {
   readonly dns: readonly string[]

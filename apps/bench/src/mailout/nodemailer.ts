@@ -2,11 +2,11 @@ import { generateKeyPairSync } from 'node:crypto'
 import { dkimSign } from 'mailauth/lib/dkim/sign.js'
 import { createTransport } from 'nodemailer'
 import MailComposer from 'nodemailer/lib/mail-composer/index.js'
-import { said } from '../fanout/order.ts'
-import { serveMeasured } from '../harness/server-child.ts'
+import { said } from '../orders/fanout.ts'
+import type { MailOrder, MailOutSetup } from '../orders/mailout.ts'
+import { personOf } from '../orders/mailout.ts'
 import { gatewayHost } from '../ours/describe.ts'
-import type { MailOrder, MailOutSetup } from './order.ts'
-import { personOf } from './order.ts'
+import { serveMeasured } from '../servers/child.ts'
 
 interface Setup extends MailOutSetup {
   /** Two DKIM signatures by mailauth, as ours are. */

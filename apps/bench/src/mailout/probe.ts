@@ -1,8 +1,8 @@
 import type { Figure, ProbeOptions } from '../harness/figure.ts'
 import { settleServer } from '../harness/measure.ts'
 import { median } from '../harness/median.ts'
-import type { ServerProcess } from '../harness/server-process.ts'
-import { startServer } from '../harness/server-process.ts'
+import type { ServerProcess } from '../servers/process.ts'
+import { startServer } from '../servers/process.ts'
 
 interface Sender {
   readonly name: string

@@ -1,9 +1,9 @@
 import { openTraffic } from '../activitypub/traffic.ts'
 import type { Figure, ProbeOptions } from '../harness/figure.ts'
-import { saturateServer } from '../harness/load.ts'
-import type { ServerProcess } from '../harness/server-process.ts'
-import { startServer } from '../harness/server-process.ts'
-import { describeGateway } from '../ours/describe.ts'
+import { saturateServer } from '../http/load.ts'
+import { describeBenchGateway } from '../ours/describe.ts'
+import type { ServerProcess } from '../servers/process.ts'
+import { startServer } from '../servers/process.ts'
 
 const title = 'Memory'
 const connections = 24
@@ -17,7 +17,7 @@ const restMs = 1_000
 /** Resident memory of a fresh gateway as messages go through it: what is kept per message would show. */
 export async function probeMemory({ quick, cores, progress }: ProbeOptions): Promise<readonly Figure[]> {
   const traffic = await openTraffic({ agent: 'silent', senders: 200, keys: 'ed25519' })
-  const ours = describeGateway({ network: { loopback: traffic.fediverse.loopback } })
+  const ours = describeBenchGateway({ network: { loopback: traffic.fediverse.loopback } })
   const gateway = await startServer({ ...ours, core: cores?.server })
   const sizes: number[] = []
   const marks = quick ? counts.quick : counts.usual

@@ -5,10 +5,10 @@ import { DatabaseSync } from 'node:sqlite'
 import { createCallMaker } from '../a2a/case.ts'
 import { openAgentIssuer } from '../a2a/issuer.ts'
 import type { Figure, ProbeOptions } from '../harness/figure.ts'
-import { saturateServer } from '../harness/load.ts'
-import type { ServerProcess } from '../harness/server-process.ts'
-import { startServer } from '../harness/server-process.ts'
-import { describeGateway } from '../ours/describe.ts'
+import { saturateServer } from '../http/load.ts'
+import { describeBenchGateway } from '../ours/describe.ts'
+import type { ServerProcess } from '../servers/process.ts'
+import { startServer } from '../servers/process.ts'
 
 const title = 'A2A tasks that expire'
 const connections = 24
@@ -32,7 +32,7 @@ export async function probeTasks({ quick, cores, progress }: ProbeOptions): Prom
   const data = mkdtempSync(join(tmpdir(), 'postern-tasks-'))
   const issuer = await openAgentIssuer()
   const make = createCallMaker(issuer, 'SendMessage')
-  const ours = describeGateway({ a2a: { auth: { anonymous: true }, task_ttl: '1m' } }, { data })
+  const ours = describeBenchGateway({ a2a: { auth: { anonymous: true }, task_ttl: '1m' } }, { data })
   const gateway = await startServer({ ...ours, core: cores?.server })
   const sendMany = async (many: number) => {
     for (let sent = 0; sent < many; sent += portion) await sendAll(gateway, await make(portion))

@@ -1,4 +1,4 @@
-import { openConnection } from '../harness/connection.ts'
+import { openConnection } from '../http/connection.ts'
 import { rest } from './rest.ts'
 
 const lanes = 16

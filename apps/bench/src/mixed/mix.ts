@@ -4,9 +4,9 @@ import { openSimulation } from '@postern/simulation'
 import { createCallMaker } from '../a2a/case.ts'
 import { openAgentIssuer } from '../a2a/issuer.ts'
 import { openTraffic } from '../activitypub/traffic.ts'
-import { formatRequest } from '../harness/http-message.ts'
+import { formatRequest } from '../http/message.ts'
 import { endlessBudgets } from '../mail/case.ts'
-import { html, text } from '../mail/letter.ts'
+import { html, letterText } from '../mail/letter.ts'
 import { gatewayHost } from '../ours/describe.ts'
 import { findAgentModule, unreachableLimits } from '../ours/open.ts'
 import { writeOddMail } from './odd-mails.ts'
@@ -76,7 +76,7 @@ function alternate(makers: readonly Make[]): Make {
 
 async function writeRun(): Promise<Uint8Array> {
   const id = `${run}-${serial++}`
-  const messages = [{ id: `message-${id}`, role: 'user', content: text(id) }]
+  const messages = [{ id: `message-${id}`, role: 'user', content: letterText(id) }]
   const body = Buffer.from(JSON.stringify({ threadId: `thread-${id}`, runId: `run-${id}`, messages }))
   const headers = {
     'content-type': 'application/json',
@@ -89,7 +89,7 @@ async function writeRun(): Promise<Uint8Array> {
 async function writeLetter(mail: SimMail): Promise<Uint8Array> {
   const id = `${run}-${serial++}`
   const from = 'Alice <alice@alice.test>'
-  const { octets } = await mail.compose({ from, to: recipient, subject: id, text: text(id), html: html(id) })
+  const { octets } = await mail.compose({ from, to: recipient, subject: id, text: letterText(id), html: html(id) })
   return formatMail(octets, 'alice@alice.test')
 }
 

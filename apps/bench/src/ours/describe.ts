@@ -25,7 +25,7 @@ export function isOurs(contender: Contender): boolean {
 }
 
 /** The real gateway, with what a case adds to its configuration. */
-export function describeGateway(
+export function describeBenchGateway(
   tree: GatewaySetup['tree'],
   more: Omit<GatewaySetup, 'tree'> = {},
 ): Pick<Contender, 'entry' | 'setup' | 'nodeFlags'> {

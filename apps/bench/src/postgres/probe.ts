@@ -10,7 +10,7 @@ import type { Cluster } from '@postern/testing/postgres-cluster'
 import { createCluster, findPostgres, password } from '@postern/testing/postgres-cluster'
 import type { Figure, ProbeOptions } from '../harness/figure.ts'
 import { median } from '../harness/median.ts'
-import { freeThisThread } from '../harness/pinning.ts'
+import { freeThisThread } from '../servers/pinning.ts'
 
 const title = 'PostgreSQL'
 const log = { debug() {}, info() {}, warn() {}, error() {} }

@@ -1,5 +1,5 @@
+import { agents } from '../orders/stall.ts'
 import { gatewayHost } from '../ours/describe.ts'
-import { agents } from './order.ts'
 
 /** A mail that is meant to hold up whoever reads it. */
 export interface HostileInput {

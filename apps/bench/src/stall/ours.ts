@@ -3,11 +3,11 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { monitorEventLoopDelay } from 'node:perf_hooks'
 import { fileURLToPath } from 'node:url'
-import { serveMeasured } from '../harness/server-child.ts'
+import type { StallOrder, StallSetup } from '../orders/stall.ts'
+import { agents, stallIntakeSecret } from '../orders/stall.ts'
 import { readTurns } from '../ours/agents/count.ts'
 import { openMeasuredGateway } from '../ours/open.ts'
-import type { StallOrder, StallSetup } from './order.ts'
-import { agents, intakeSecret } from './order.ts'
+import { serveMeasured } from '../servers/child.ts'
 
 const silent = fileURLToPath(new URL('../ours/agents/silent.ts', import.meta.url))
 
@@ -17,7 +17,7 @@ await serveMeasured<StallSetup>(async ({ dns }) => {
   const tree = {
     agents: Object.fromEntries(agents.map(name => [name, { use: silent }])),
     default_agent: agents[0],
-    email: { intake: { secret: intakeSecret }, answer_bcc: true },
+    email: { intake: { secret: stallIntakeSecret }, answer_bcc: true },
     network: { dns },
     limits: Object.fromEntries(
       ['per_address', 'per_host', 'per_identity', 'per_unverified', 'per_agent'].map(name => [name, 1e9]),

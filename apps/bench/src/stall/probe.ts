@@ -1,13 +1,13 @@
 import { openSimulation } from '@postern/simulation'
-import { openConnection } from '../harness/connection.ts'
 import type { Figure, ProbeOptions } from '../harness/figure.ts'
-import { formatRequest } from '../harness/http-message.ts'
-import type { ServerProcess } from '../harness/server-process.ts'
-import { startServer } from '../harness/server-process.ts'
+import { openConnection } from '../http/connection.ts'
+import { formatRequest } from '../http/message.ts'
+import { stallIntakeSecret } from '../orders/stall.ts'
 import { gatewayHost } from '../ours/describe.ts'
+import type { ServerProcess } from '../servers/process.ts'
+import { startServer } from '../servers/process.ts'
 import type { HostileInput } from './inputs.ts'
 import { hostileInputs } from './inputs.ts'
-import { intakeSecret } from './order.ts'
 
 /** ms */
 const bar = 50
@@ -41,7 +41,7 @@ async function measureStall(server: ServerProcess, { name, to, write }: HostileI
     ['from', 'bob@nodmarc.test'],
     ...to.map(name => ['to', `${name}@${gatewayHost}`] as [string, string]),
   ])
-  const headers = { host: gatewayHost, 'content-type': 'message/rfc822', authorization: `Bearer ${intakeSecret}` }
+  const headers = { host: gatewayHost, 'content-type': 'message/rfc822', authorization: `Bearer ${stallIntakeSecret}` }
   const connection = await openConnection(server.port)
   try {
     await server.work({ kind: 'start' })

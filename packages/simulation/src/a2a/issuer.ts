@@ -4,7 +4,7 @@ import { exportJWK, generateKeyPair } from 'jose'
 import type { SimAnswer, SimRequest } from '../net/loopback-server.ts'
 import { answerJson } from '../net/loopback-server.ts'
 
-export interface IssuerSigningKey {
+interface IssuerSigningKey {
   readonly kid: string
   readonly privateKey: CryptoKey
   readonly publicJwk: JWK

@@ -29,7 +29,7 @@ export interface SimInbox {
   accept(request: SimRequest): Promise<SimAnswer>
 }
 
-export interface SimInboxDeps {
+interface SimInboxDeps {
   readonly hosts: Readonly<Record<string, HostPlan>>
   readonly checks: ReadonlyMap<string, SignatureChecks>
 }

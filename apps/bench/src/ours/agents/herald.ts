@@ -1,5 +1,5 @@
 import type { Agent } from '@postern/core'
-import { said } from '../../fanout/order.ts'
+import { said } from '../../orders/fanout.ts'
 import { countTurn } from './count.ts'
 
 /** Says nothing to whoever wakes it, and something to all who follow it. */

@@ -1,6 +1,6 @@
 import { randomUUID, sign } from 'node:crypto'
-import type { ConnectorConfig } from './config.ts'
-import type { KeyRing } from './key-ring.ts'
+import type { ConnectorConfig } from '../config.ts'
+import type { ConnectorKeyRing } from './key-ring.ts'
 
 /** The subject of our tokens: what an operator names under `identity.connectors`. */
 export const tokenSubject = 'chat-room'
@@ -15,7 +15,7 @@ const encode = (value: object) => Buffer.from(JSON.stringify(value)).toString('b
 export function issueToken(
   url: string,
   { origin }: Pick<ConnectorConfig, 'origin'>,
-  keys: KeyRing,
+  keys: ConnectorKeyRing,
   now: number,
 ): string {
   const { kid, privateKey } = keys.signing()

@@ -1,21 +1,21 @@
 import { randomUUID } from 'node:crypto'
 import { Rejection } from '@postern/core'
-import type { ConnectorLimits } from './config.ts'
+import type { ConnectorLimits } from '../config.ts'
 import type { ShownRequirement } from './requirements.ts'
-import type { Person } from './session.ts'
+import type { RoomPerson } from './session.ts'
 
-export type Author =
+type RoomAuthor =
   | { readonly kind: 'person'; readonly id: string; readonly name: string }
   | { readonly kind: 'agent'; readonly address: string }
 
 /** One thing that was said. */
-export interface Entry {
+export interface RoomEntry {
   readonly id: string
   /** Grows with every change in the room: whoever knows one, knows what is newer. */
   readonly revision: number
   /** ms */
   readonly at: number
-  readonly author: Author
+  readonly author: RoomAuthor
   readonly text: string
   readonly state: 'said' | 'working' | 'failed'
   /** Why it goes no further. */
@@ -23,21 +23,21 @@ export interface Entry {
   readonly requirements: readonly ShownRequirement[]
 }
 
-type Utterance = Pick<Entry, 'author' | 'text'> & Partial<Pick<Entry, 'state'>>
+type Utterance = Pick<RoomEntry, 'author' | 'text'> & Partial<Pick<RoomEntry, 'state'>>
 
 export interface Room {
   readonly name: string
-  readonly people: ReadonlyMap<string, Person>
+  readonly people: ReadonlyMap<string, RoomPerson>
   /** He is among those who are here; of too many whoever has been still for longest is not shown any more. */
-  enter(person: Person): void
-  say(partialAnswer: Utterance): Entry
+  enter(person: RoomPerson): void
+  say(partialAnswer: Utterance): RoomEntry
   /** Nothing happens to what is not there any more. */
-  change(id: string, changes: Partial<Pick<Entry, 'text' | 'state' | 'problem' | 'requirements'>>): void
-  find(id: string): Entry | undefined
+  change(id: string, changes: Partial<Pick<RoomEntry, 'text' | 'state' | 'problem' | 'requirements'>>): void
+  find(id: string): RoomEntry | undefined
   /** The newest one. */
   revision(): number
   /** What has changed since, in the order in which it was said. */
-  after(revision: number): readonly Entry[]
+  after(revision: number): readonly RoomEntry[]
   /** Resolves with the next change, or when `signal` aborts. */
   changed(signal: AbortSignal): Promise<void>
   /** One conversation with each agent: its A2A `contextId`. */
@@ -82,13 +82,13 @@ export function createRooms(limits: ConnectorLimits, now: () => number): Rooms {
 }
 
 function createRoom(name: string, limits: ConnectorLimits, now: () => number): Room {
-  const people = new Map<string, Person>()
-  const entries = new Map<string, Entry>()
+  const people = new Map<string, RoomPerson>()
+  const entries = new Map<string, RoomEntry>()
   const contexts = new Map<string, string>()
   const waiters = new Set<() => void>()
   let revision = 0
 
-  function put(entry: Omit<Entry, 'revision'>): Entry {
+  function put(entry: Omit<RoomEntry, 'revision'>): RoomEntry {
     revision += 1
     const placed = { ...entry, revision }
     entries.set(entry.id, placed)

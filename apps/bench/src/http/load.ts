@@ -1,8 +1,8 @@
 import type { Connection } from './connection.ts'
 import { openConnection } from './connection.ts'
-import type { HttpAnswer } from './http-message.ts'
+import type { HttpAnswer } from './message.ts'
 
-export interface Load {
+export interface HttpLoad {
   readonly port: number
   readonly connections: number
   readonly requests: readonly Uint8Array[]
@@ -17,7 +17,7 @@ interface LoadOutcome {
 }
 
 /** Keeps every connection busy until the requests or the seconds run out. */
-export async function saturateServer(load: Load, seconds: number): Promise<LoadOutcome> {
+export async function saturateServer(load: HttpLoad, seconds: number): Promise<LoadOutcome> {
   const until = performance.now() + seconds * 1000
   let next = 0
   return runConnections(load, async send => {
@@ -33,7 +33,7 @@ export async function saturateServer(load: Load, seconds: number): Promise<LoadO
  * Sends `perSecond` requests on their own clock, whatever the answers do. Latency counts from when a request was due,
  * so a stall is charged to every request it delayed.
  */
-export async function paceServer(load: Load, perSecond: number): Promise<LoadOutcome> {
+export async function paceServer(load: HttpLoad, perSecond: number): Promise<LoadOutcome> {
   const begun = performance.now()
   let next = 0
   return runConnections(load, async send => {
@@ -55,7 +55,7 @@ async function waitUntil(due: number): Promise<void> {
 
 type Send = (request: Uint8Array, due: number) => Promise<void>
 
-async function runConnections(load: Load, drive: (send: Send) => Promise<void>): Promise<LoadOutcome> {
+async function runConnections(load: HttpLoad, drive: (send: Send) => Promise<void>): Promise<LoadOutcome> {
   const { port, connections, isAccepted } = load
   const open = await Promise.all(Array.from({ length: connections }, () => openConnection(port)))
   const latencies: number[] = []

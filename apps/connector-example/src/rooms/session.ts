@@ -2,7 +2,7 @@ import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto'
 import { parseJsonText, Rejection } from '@postern/core'
 
 /** Somebody who sits at one browser. `name` is what he calls himself; `id` nobody else ever has. */
-export interface Person {
+export interface RoomPerson {
   readonly id: string
   readonly name: string
 }
@@ -13,7 +13,7 @@ const maxName = 32
 const namePattern = /^(?!.*@)[\p{L}\p{M}\p{N}\p{P}\p{S} ]+$/u
 
 /** @throws Rejection `malformed` */
-export function makePerson(given: string): Person {
+export function makePerson(given: string): RoomPerson {
   const name = given.normalize('NFC').trim().replace(/ +/g, ' ')
   if (name === '' || [...name].length > maxName || !namePattern.test(name)) {
     throw new Rejection('malformed', `A name has up to ${maxName} letters, figures and marks, and no @`)
@@ -27,19 +27,19 @@ export function makePerson(given: string): Person {
 
 export interface Sessions {
   /** The value of a cookie that says who this browser is. */
-  issue(person: Person): string
+  issue(person: RoomPerson): string
   /** Undefined for a cookie that is not ours, or over. */
-  read(cookie: string | undefined): Person | undefined
+  read(cookie: string | undefined): RoomPerson | undefined
   /** What a form of his has to hold. */
-  formToken(person: Person): string
+  formToken(person: RoomPerson): string
   /** @throws Rejection `forbidden` */
-  checkForm(person: Person, token: string): void
+  checkForm(person: RoomPerson, token: string): void
 }
 
 export function createSessions(secret: Uint8Array, now: () => number): Sessions {
   const mac = (purpose: string, text: string) =>
     createHmac('sha256', secret).update(`${purpose}\n${text}`).digest('base64url')
-  const formToken = ({ id }: Person) => mac('form', id)
+  const formToken = ({ id }: RoomPerson) => mac('form', id)
 
   return {
     issue({ id, name }) {
@@ -49,7 +49,9 @@ export function createSessions(secret: Uint8Array, now: () => number): Sessions 
     read(cookie = '') {
       const [text = '', signature = '', ...others] = cookie.split('.')
       if (others.length > 0 || !isSame(signature, mac('session', text))) return undefined
-      const { id, name, until } = parseJsonText(Buffer.from(text, 'base64url').toString()) as Person & { until: number }
+      const { id, name, until } = parseJsonText(Buffer.from(text, 'base64url').toString()) as RoomPerson & {
+        until: number
+      }
       return now() < until ? { id, name } : undefined
     },
     formToken,

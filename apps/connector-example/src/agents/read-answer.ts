@@ -32,18 +32,18 @@ function readPolicy(part: Part): readonly Policy[] {
 }
 
 function readWords(part: Part, policies: readonly Policy[]): string {
-  if (part.kind === 'text') return policies.reduce(dropWords, cleanText(part.content)).trim()
-  if (part.kind === 'file' || part.kind === 'artifact') return part.name ? `[${cleanText(part.name)}]` : ''
+  if (part.kind === 'text') return policies.reduce(dropWords, cleanAnswerText(part.content)).trim()
+  if (part.kind === 'file' || part.kind === 'artifact') return part.name ? `[${cleanAnswerText(part.name)}]` : ''
   return ''
 }
 
-export function cleanText(text: string): string {
+export function cleanAnswerText(text: string): string {
   return text.replace(/\r\n?/g, '\n').replace(unseen, '')
 }
 
 function dropWords(text: string, { title, message, url, action_label: label }: Policy): string {
   const link = url && (label ? `${label}: ${url}` : url)
-  const words = cleanText([title, message, link].filter(Boolean).join('\n'))
+  const words = cleanAnswerText([title, message, link].filter(Boolean).join('\n'))
   const left = text.endsWith(words) ? text.slice(0, -words.length) : text
   return url ? left.replaceAll(url, '…') : left
 }

@@ -2,9 +2,9 @@ import type { FinishedAnswer, FollowTaskDeps } from '@postern/a2a'
 import { findCard, followTask, readInterface, readTask, verifyCard } from '@postern/a2a'
 import type { Platform } from '@postern/core'
 import { Unavailable } from '@postern/core'
-import type { ConnectorConfig } from './config.ts'
-import type { KeyRing } from './key-ring.ts'
-import { issueToken } from './tokens.ts'
+import type { ConnectorConfig } from '../config.ts'
+import type { ConnectorKeyRing } from '../issuer/key-ring.ts'
+import { issueToken } from '../issuer/tokens.ts'
 
 export type LinePlatform = Pick<Platform, 'fetch' | 'openStream' | 'now' | 'sleep' | 'log'>
 
@@ -35,7 +35,7 @@ export interface AgentLine {
 
 interface LineDeps {
   readonly config: Pick<ConnectorConfig, 'origin'>
-  readonly keys: KeyRing
+  readonly keys: ConnectorKeyRing
   readonly platform: LinePlatform
   /** Aborts when we close. */
   readonly closing: AbortSignal

@@ -1,23 +1,23 @@
 import type { Part } from '@postern/core'
 import { Rejection, Unavailable, Undeliverable } from '@postern/core'
+import type { ConnectorConfig } from '../config.ts'
+import type { ConnectorKeyRing } from '../issuer/key-ring.ts'
+import type { HeldRequirement, OpenRequirements } from '../rooms/requirements.ts'
+import type { Room, Rooms } from '../rooms/rooms.ts'
+import type { RoomPerson } from '../rooms/session.ts'
 import type { AgentLine, LinePlatform } from './agent-line.ts'
 import { createCallSlots } from './call-slots.ts'
-import type { ConnectorConfig } from './config.ts'
 import { findMentions } from './find-mentions.ts'
-import type { KeyRing } from './key-ring.ts'
 import { createPace } from './pace.ts'
 import { readAnswer } from './read-answer.ts'
-import type { HeldRequirement, OpenRequirements } from './requirements.ts'
-import type { Room, Rooms } from './rooms.ts'
-import type { Person } from './session.ts'
 import { closeRequirements, settleRequirement, showAnswer } from './show-answer.ts'
 import type { TaskSeat, TaskSeats } from './task-book.ts'
-import type { Turn } from './turn.ts'
+import type { RoomTurn } from './turn.ts'
 import { renderMessage } from './turn.ts'
 
 interface DispatchDeps {
   readonly config: ConnectorConfig
-  readonly keys: KeyRing
+  readonly keys: ConnectorKeyRing
   readonly platform: LinePlatform
   readonly line: AgentLine
   readonly rooms: Rooms
@@ -32,9 +32,9 @@ interface PressedButton {
 
 export interface Dispatch {
   /** A person has said something: he is heard in the room, and by the agents he names. */
-  hear(room: Room, person: Person, text: string): void
+  hear(room: Room, person: RoomPerson, text: string): void
   /** A person has decided what an agent asked of him. @throws Rejection */
-  decide(room: Room, person: Person, button: PressedButton): void
+  decide(room: Room, person: RoomPerson, button: PressedButton): void
   /** An agent has gone on with a task by itself: somebody has decided elsewhere. @throws Unavailable, Undeliverable */
   refresh(seat: TaskSeat): Promise<void>
   /** Resolves when nothing is under way. */
@@ -58,7 +58,7 @@ export function createDispatch(deps: DispatchDeps): Dispatch {
   const running = new Set<Promise<void>>()
 
   /** @throws Rejection `rate_limited` */
-  function takeSlots({ id }: Person, address: string): () => void {
+  function takeSlots({ id }: RoomPerson, address: string): () => void {
     const domain = address.slice(address.lastIndexOf('@') + 1)
     const leaves = domain === agentsDomain ? [] : [elsewhere.take(domain)]
     const leaveAll = () => {
@@ -73,7 +73,7 @@ export function createDispatch(deps: DispatchDeps): Dispatch {
     }
   }
 
-  function start(turn: Turn, leave: () => void): void {
+  function start(turn: RoomTurn, leave: () => void): void {
     const work = runTurn(turn).finally(() => {
       leave()
       running.delete(work)
@@ -81,7 +81,7 @@ export function createDispatch(deps: DispatchDeps): Dispatch {
     running.add(work)
   }
 
-  async function runTurn(turn: Turn): Promise<void> {
+  async function runTurn(turn: RoomTurn): Promise<void> {
     const { address, seat, decision } = turn
     const { room } = turn.matter
     const entry = room.say({ author: { kind: 'agent', address }, text: '', state: 'working' })
@@ -105,7 +105,7 @@ export function createDispatch(deps: DispatchDeps): Dispatch {
   }
 
   /** Agents that an answer names in its text: on our platform that is how they are told (MN-8.1, inline). */
-  function wake({ matter, address, hop }: Turn, text: string): void {
+  function wake({ matter, address, hop }: RoomTurn, text: string): void {
     if (hop >= limits.maxHops) return
     for (const next of findMentions(text, agentsDomain)) {
       if (next === address || matter.left <= 0) continue
@@ -114,7 +114,7 @@ export function createDispatch(deps: DispatchDeps): Dispatch {
     }
   }
 
-  function send(turn: Omit<Turn, 'seat'>): void {
+  function send(turn: Omit<RoomTurn, 'seat'>): void {
     const { matter, address, speaker } = turn
     if (address.endsWith(`@${ownHost}`)) return
     matter.left -= 1
@@ -140,7 +140,7 @@ export function createDispatch(deps: DispatchDeps): Dispatch {
     showAnswer(answer, { room, entryId: entry.id, origin: agent.origin, seat }, deps)
   }
 
-  function takeOrPutBack(person: Person, requirement: HeldRequirement): () => void {
+  function takeOrPutBack(person: RoomPerson, requirement: HeldRequirement): () => void {
     try {
       return takeSlots(person, requirement.address)
     } catch (error) {

@@ -1,10 +1,10 @@
 import type { FinishedAnswer } from '@postern/a2a'
 import type { Policy } from '@postern/core'
 import { isRequirementKind } from '@postern/core'
-import type { ConnectorConfig } from './config.ts'
-import { cleanText, readAnswer } from './read-answer.ts'
-import type { HeldRequirement, OpenRequirements, ShownRequirement } from './requirements.ts'
-import type { Room, Rooms } from './rooms.ts'
+import type { ConnectorConfig } from '../config.ts'
+import type { HeldRequirement, OpenRequirements, ShownRequirement } from '../rooms/requirements.ts'
+import type { Room, Rooms } from '../rooms/rooms.ts'
+import { cleanAnswerText, readAnswer } from './read-answer.ts'
 import type { TaskSeat, TaskSeats } from './task-book.ts'
 
 /** Where an answer is shown, and what it answers. */
@@ -46,10 +46,10 @@ function showPolicy(
   const url = isOpen ? checkLink(policy, origin) : undefined
   const isOurs = isOpen && state !== undefined
   return {
-    kind: cleanText(kind).slice(0, 100),
-    message: cleanText(message).slice(0, 4_000),
-    ...(title && { title: cleanText(title).slice(0, 200) }),
-    ...(label && { actionLabel: cleanText(label).slice(0, 80) }),
+    kind: cleanAnswerText(kind).slice(0, 100),
+    message: cleanAnswerText(message).slice(0, 4_000),
+    ...(title && { title: cleanAnswerText(title).slice(0, 200) }),
+    ...(label && { actionLabel: cleanAnswerText(label).slice(0, 80) }),
     ...(url && { url }),
     ...(kind === 'payment_required' && { price: readPrice(policy) }),
     ...(wait !== undefined && { retryAfterSeconds: wait }),
@@ -74,7 +74,7 @@ function withLocalLink(requirement: ShownRequirement, { loopback }: ShowingDeps[
 function readPrice(policy: Policy): string | undefined {
   const { amount, currency } = policy as { readonly amount?: unknown; readonly currency?: unknown }
   const isPrice = typeof amount === 'string' && typeof currency === 'string'
-  return isPrice ? cleanText(`${amount} ${currency}`).slice(0, 40) : undefined
+  return isPrice ? cleanAnswerText(`${amount} ${currency}`).slice(0, 40) : undefined
 }
 
 /** What has become of a requirement, where it is shown. */

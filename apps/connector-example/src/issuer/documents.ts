@@ -1,7 +1,7 @@
 import { connectorCardPath, writeConnectorCard, writeDidDocument } from '@postern/identity'
 import { Hono } from 'hono'
-import type { ConnectorConfig } from './config.ts'
-import type { KeyRing } from './key-ring.ts'
+import type { ConnectorConfig } from '../config.ts'
+import type { ConnectorKeyRing } from './key-ring.ts'
 
 export const callbackPath = '/callback'
 export const keySetPath = '/.well-known/jwks.json'
@@ -18,7 +18,7 @@ export function issuersOf({ origin }: Pick<ConnectorConfig, 'origin'>): {
 type Described = Pick<ConnectorConfig, 'origin' | 'name'>
 
 /** What agents' operators and gateways read of us: Connector Card, DID document, keys of our tokens. */
-export function createDocumentRoutes(config: Described, keys: KeyRing): Hono {
+export function createDocumentRoutes(config: Described, keys: ConnectorKeyRing): Hono {
   const { host, did } = issuersOf(config)
   const all = () => [...keys.active(), ...keys.previous()]
   const card = () =>

@@ -1,8 +1,8 @@
 import { isoTime } from '@postern/core'
 import { html } from 'hono/html'
-import type { ShownRequirement } from './requirements.ts'
-import type { Entry, Room } from './rooms.ts'
-import type { Person } from './session.ts'
+import type { ShownRequirement } from '../rooms/requirements.ts'
+import type { Room, RoomEntry } from '../rooms/rooms.ts'
+import type { RoomPerson } from '../rooms/session.ts'
 
 /** Text that is already escaped. */
 export type Markup = ReturnType<typeof html>
@@ -21,7 +21,7 @@ export const pageHeaders = {
 
 /** Who looks at it, and what his forms have to hold. */
 export interface Viewer {
-  readonly person: Person
+  readonly person: RoomPerson
   readonly formToken: string
 }
 
@@ -30,7 +30,7 @@ interface Shell {
   readonly script?: string | undefined
 }
 
-export function renderPage({ title, script }: Shell, body: Markup): Markup {
+function renderPage({ title, script }: Shell, body: Markup): Markup {
   return html`<!doctype html>
 <html lang="en">
 <head>
@@ -72,7 +72,7 @@ ${renderHead(viewer)}
 
 interface RoomView {
   readonly room: Room
-  readonly entries: readonly Entry[]
+  readonly entries: readonly RoomEntry[]
   readonly revision: number
   readonly viewer: Viewer
   readonly maxChars: number
@@ -102,10 +102,10 @@ function hidden({ formToken }: Pick<Viewer, 'formToken'>): Markup {
   return html`<input type="hidden" name="csrf" value="${formToken}">`
 }
 
-const stateWords: Readonly<Record<Entry['state'], string>> = { said: '', working: '…', failed: '' }
+const stateWords: Readonly<Record<RoomEntry['state'], string>> = { said: '', working: '…', failed: '' }
 
 /** One thing that was said, as this viewer may see it. */
-export function renderEntry(entry: Entry, here: string, viewer: Viewer): Markup {
+export function renderEntry(entry: RoomEntry, here: string, viewer: Viewer): Markup {
   const { id, author, at, text, state, problem, requirements } = entry
   const name = author.kind === 'agent' ? author.address : author.name
   const time = isoTime(at)

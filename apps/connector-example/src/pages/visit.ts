@@ -2,9 +2,9 @@ import { Rejection } from '@postern/core'
 import { networkOf, parseMediaType, peerAddress, readBody } from '@postern/http'
 import type { Context } from 'hono'
 import { getCookie } from 'hono/cookie'
-import type { ConnectorConfig } from './config.ts'
+import type { ConnectorConfig } from '../config.ts'
+import type { Sessions } from '../rooms/session.ts'
 import type { Viewer } from './page.ts'
-import type { Sessions } from './session.ts'
 
 const maxForm = 64 * 1024
 

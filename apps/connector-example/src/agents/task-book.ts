@@ -1,16 +1,16 @@
 import { hash, randomBytes } from 'node:crypto'
 import type { FinishedAnswer } from '@postern/a2a'
+import type { ConnectorConfig } from '../config.ts'
+import { callbackPath } from '../issuer/documents.ts'
+import type { RoomPerson } from '../rooms/session.ts'
 import type { KnownAgent } from './agent-line.ts'
-import type { ConnectorConfig } from './config.ts'
-import { callbackPath } from './documents.ts'
-import type { Person } from './session.ts'
 
 /** A task at an agent, as long as something may come of it. */
 export interface TaskSeat {
   readonly room: string
   readonly address: string
   /** Whose it is; absent where an agent began it. */
-  readonly person: Person | undefined
+  readonly person: RoomPerson | undefined
   /** What the agent shows when it tells us that the task goes on. */
   readonly token: string
   taskId: string | undefined

@@ -1,9 +1,9 @@
 import { createRateLimit } from '@postern/http'
 import { Hono } from 'hono'
 import { deleteCookie, setCookie } from 'hono/cookie'
+import type { Rooms } from '../rooms/rooms.ts'
+import { makePerson } from '../rooms/session.ts'
 import { renderLobby, renderLogin } from './page.ts'
-import type { Rooms } from './rooms.ts'
-import { makePerson } from './session.ts'
 import type { VisitDeps } from './visit.ts'
 import { checkOwnPage, cookieName, findViewer, readForm, takeForm, visitorNetwork } from './visit.ts'
 

@@ -1,10 +1,10 @@
 import type { Context } from 'hono'
 import { streamSSE } from 'hono/streaming'
+import type { Room, RoomEntry } from '../rooms/rooms.ts'
 import type { Viewer } from './page.ts'
 import { renderEntry } from './page.ts'
-import type { Entry, Room } from './rooms.ts'
 
-export interface Listening {
+interface RoomListening {
   readonly room: Room
   readonly viewer: Viewer
   /** The last revision that he has. */
@@ -19,13 +19,13 @@ const heartbeatMs = 20_000
  * What is new in a room, as it comes (server-sent events): each entry as HTML of the page, for this viewer. Who reads slowly
  * misses what was changed again in between, and costs no memory.
  */
-export function streamEntries(context: Context, { room, viewer, after, closing, leave }: Listening): Response {
+export function streamEntries(context: Context, { room, viewer, after, closing, leave }: RoomListening): Response {
   context.header('x-accel-buffering', 'no')
   return streamSSE(context, async stream => {
     const gone = new AbortController()
     stream.onAbort(() => gone.abort())
     const signal = AbortSignal.any([gone.signal, closing])
-    const write = async ({ id, revision }: Entry, html: string) =>
+    const write = async ({ id, revision }: RoomEntry, html: string) =>
       stream.writeSSE({ event: 'entry', id: String(revision), data: JSON.stringify({ id: `e-${id}`, html }) })
     // Of a time before our restart: then nothing is known.
     let known = after > room.revision() ? 0 : after

@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import { connect } from 'node:net'
-import type { HttpAnswer } from './http-message.ts'
-import { parseAnswer } from './http-message.ts'
+import type { HttpAnswer } from './message.ts'
+import { parseAnswer } from './message.ts'
 
 /** One kept-alive HTTP/1.1 connection that costs the load generator next to nothing. */
 export interface Connection {

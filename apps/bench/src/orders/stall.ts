@@ -8,4 +8,4 @@ export interface StallSetup {
 
 /** All of them get the large mail. */
 export const agents = Array.from({ length: 30 }, (_, index) => `agent${index}`)
-export const intakeSecret = 'bench-intake-secret'
+export const stallIntakeSecret = 'bench-intake-secret'

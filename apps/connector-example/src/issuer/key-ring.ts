@@ -15,7 +15,7 @@ export const keyTimes = {
   kept: 24 * 3_600_000,
 } as const
 
-export interface SigningKey {
+interface ConnectorKey {
   readonly kid: string
   readonly privateKey: KeyObject
   readonly publicKey: KeyObject
@@ -32,24 +32,24 @@ interface KeyFile {
   readonly keys: readonly StoredKey[]
 }
 
-export interface KeyRing {
+export interface ConnectorKeyRing {
   /** What sessions are signed with: nobody's business but ours. */
   readonly sessionSecret: Uint8Array
   /** The key that signs now. */
-  signing(): SigningKey
+  signing(): ConnectorKey
   /** That one, and one that is about to take its place. */
-  active(): readonly SigningKey[]
+  active(): readonly ConnectorKey[]
   /** Those that signed before, and still count. */
-  previous(): readonly SigningKey[]
+  previous(): readonly ConnectorKey[]
   /** Makes a new key, which signs as soon as everybody can know it. */
   rotate(): Promise<string>
 }
 
 /** Ed25519 keys in one file that only its owner can read; made when it is not there. */
-export async function openKeyRing(path: string, now: () => number): Promise<KeyRing> {
+export async function openKeyRing(path: string, now: () => number): Promise<ConnectorKeyRing> {
   let file = readKeyFile(path) ?? { session_secret: randomBytes(32).toString('base64url'), keys: [] }
   if (file.keys.length === 0) keep({ ...file, keys: [await makeKey(0)] })
-  const loaded = new Map<string, SigningKey>()
+  const loaded = new Map<string, ConnectorKey>()
 
   function keep(next: KeyFile): void {
     // Whole or not at all: a connector without its keys is another one.
@@ -59,7 +59,7 @@ export async function openKeyRing(path: string, now: () => number): Promise<KeyR
     file = next
   }
 
-  function load({ kid, private_jwk: key }: StoredKey): SigningKey {
+  function load({ kid, private_jwk: key }: StoredKey): ConnectorKey {
     const known = loaded.get(kid)
     if (known) return known
     const privateKey = createPrivateKey({ key, format: 'jwk' })

@@ -1,6 +1,6 @@
 import { randomBytes, randomUUID } from 'node:crypto'
 import { Rejection } from '@postern/core'
-import type { Person } from './session.ts'
+import type { RoomPerson } from './session.ts'
 
 /** A policy as the room shows it: nothing in it decides anything. */
 export interface ShownRequirement {
@@ -13,7 +13,7 @@ export interface ShownRequirement {
   readonly price?: string | undefined
   readonly retryAfterSeconds?: number | undefined
   /** Who alone may decide; absent where nobody here can. */
-  readonly asked?: Person | undefined
+  readonly asked?: RoomPerson | undefined
   /** Names it in a form of his; absent where it is not decided here. */
   readonly token?: string | undefined
   readonly status: 'open' | 'sent' | 'granted' | 'declined' | 'over' | 'told'
@@ -23,7 +23,7 @@ export interface ShownRequirement {
 export interface HeldRequirement {
   readonly token: string
   readonly room: string
-  readonly asked: Person
+  readonly asked: RoomPerson
   readonly address: string
   readonly taskId: string
   readonly entryId: string
@@ -34,9 +34,9 @@ export interface HeldRequirement {
   readonly messageId: string
 }
 
-export interface Decision {
+interface RoomDecision {
   readonly room: string
-  readonly person: Person
+  readonly person: RoomPerson
   readonly outcome: 'granted' | 'declined'
 }
 
@@ -47,7 +47,7 @@ export interface OpenRequirements {
    * Uses it up: of two presses one counts. Who may not, uses nothing up.
    * @throws Rejection `no_recipient`, `forbidden`
    */
-  take(token: string, decision: Decision): HeldRequirement
+  take(token: string, decision: RoomDecision): HeldRequirement
   /** It could not be brought to the agent, and may be tried again. */
   putBack(requirement: HeldRequirement): void
 }

@@ -1,22 +1,22 @@
 import { randomUUID } from 'node:crypto'
 import { issuePlatformCredential, signAttestation } from '@postern/identity'
-import type { ConnectorConfig } from './config.ts'
+import type { ConnectorConfig } from '../config.ts'
+import type { RoomPerson } from '../rooms/session.ts'
 import { issuersOf } from './documents.ts'
-import type { KeyRing } from './key-ring.ts'
-import type { Person } from './session.ts'
+import type { ConnectorKeyRing } from './key-ring.ts'
 
 /** What we verify of somebody: that it is the session which entered the room under this name. */
 export const memberMethod = 'urn:mentionable:auth:chat-room-member:v0.1'
 const assurance = 'platform'
 
 /** `room:lobby/ann-1f0c…`: nobody else is ever called so, for the second half is random. */
-function subjectIn(room: string, person: Person): string {
+function subjectIn(room: string, person: RoomPerson): string {
   return `room:${room}/${person.id}`
 }
 
 interface VouchedMessage {
   readonly room: string
-  readonly person: Person
+  readonly person: RoomPerson
   /** The agent, `@name@domain`. */
   readonly audience: string
   readonly messageId: string
@@ -25,7 +25,7 @@ interface VouchedMessage {
 /** Members of `metadata.mentionable` that say who spoke; for this agent and this message only. */
 export function vouchForPerson(
   { room, person, audience, messageId }: VouchedMessage,
-  { config, keys, now }: { readonly config: ConnectorConfig; readonly keys: KeyRing; now(): number },
+  { config, keys, now }: { readonly config: ConnectorConfig; readonly keys: ConnectorKeyRing; now(): number },
 ): Readonly<Record<string, unknown>> {
   const { host, did } = issuersOf(config)
   const { kid, privateKey } = keys.signing()

@@ -1,8 +1,8 @@
 import type { Log } from '@postern/core'
 import { createRateLimit, peerAddress } from '@postern/http'
 import { Hono } from 'hono'
+import { callbackPath } from '../issuer/documents.ts'
 import type { Dispatch } from './dispatch.ts'
-import { callbackPath } from './documents.ts'
 import type { TaskSeats } from './task-book.ts'
 
 interface CallbackDeps {

@@ -1,28 +1,28 @@
 import { randomUUID } from 'node:crypto'
-import type { ConnectorConfig } from './config.ts'
+import type { ConnectorConfig } from '../config.ts'
+import type { ConnectorKeyRing } from '../issuer/key-ring.ts'
+import { vouchForPerson } from '../issuer/vouch.ts'
+import type { HeldRequirement } from '../rooms/requirements.ts'
+import type { Room } from '../rooms/rooms.ts'
+import type { RoomPerson } from '../rooms/session.ts'
 import { dropOwnName } from './find-mentions.ts'
-import type { KeyRing } from './key-ring.ts'
-import type { HeldRequirement } from './requirements.ts'
-import type { Room } from './rooms.ts'
-import type { Person } from './session.ts'
 import type { TaskSeat } from './task-book.ts'
-import { vouchForPerson } from './vouch.ts'
 
 /** What one message of a person has led to so far. */
 interface Matter {
   readonly room: Room
-  readonly person: Person
+  readonly person: RoomPerson
   /** Agents that may still be woken. */
   left: number
 }
 
 /** One message to one agent. */
-export interface Turn {
+export interface RoomTurn {
   readonly matter: Matter
   readonly address: string
   readonly text: string
   /** Absent: an agent speaks, and nobody vouches for it. */
-  readonly speaker: Person | undefined
+  readonly speaker: RoomPerson | undefined
   /** Agents the matter has passed through. */
   readonly hop: number
   readonly seat: TaskSeat
@@ -31,12 +31,12 @@ export interface Turn {
 
 interface SpeakingDeps {
   readonly config: ConnectorConfig
-  readonly keys: KeyRing
+  readonly keys: ConnectorKeyRing
   now(): number
 }
 
 /** The A2A message of a turn, with all we say for it in `metadata.mentionable`. */
-export function renderMessage(turn: Turn, rooms: SpeakingDeps): object {
+export function renderMessage(turn: RoomTurn, rooms: SpeakingDeps): object {
   const { matter, address, text, seat, decision } = turn
   const messageId = decision?.requirement.messageId ?? randomUUID()
   return {
@@ -49,7 +49,11 @@ export function renderMessage(turn: Turn, rooms: SpeakingDeps): object {
   }
 }
 
-function renderMentionable({ matter, address, speaker, hop, decision }: Turn, messageId: string, rooms: SpeakingDeps) {
+function renderMentionable(
+  { matter, address, speaker, hop, decision }: RoomTurn,
+  messageId: string,
+  rooms: SpeakingDeps,
+) {
   const max_hops = rooms.config.limits.maxHops
   const place = { room: matter.room.name, audience: address, messageId }
   return {

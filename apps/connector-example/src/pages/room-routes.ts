@@ -2,14 +2,14 @@ import { Rejection } from '@postern/core'
 import { createRateLimit } from '@postern/http'
 import type { Context } from 'hono'
 import { Hono } from 'hono'
-import { createCallSlots } from './call-slots.ts'
-import type { Dispatch } from './dispatch.ts'
+import { createCallSlots } from '../agents/call-slots.ts'
+import type { Dispatch } from '../agents/dispatch.ts'
+import { cleanAnswerText } from '../agents/read-answer.ts'
+import type { Room } from '../rooms/rooms.ts'
 import type { LobbyDeps } from './lobby-routes.ts'
 import type { Viewer } from './page.ts'
 import { renderRoom } from './page.ts'
-import { cleanText } from './read-answer.ts'
 import { streamEntries } from './room-events.ts'
-import type { Room } from './rooms.ts'
 import { requireViewer, takeForm, visitorNetwork } from './visit.ts'
 
 interface ChatDeps extends LobbyDeps {
@@ -71,7 +71,7 @@ export function createRoomRoutes(deps: ChatDeps): Hono {
     })
     .post('/rooms/:room/messages', async context => {
       const { room, person, form } = await takeRoomForm(context)
-      const text = cleanText(form.get('text') ?? '').trim()
+      const text = cleanAnswerText(form.get('text') ?? '').trim()
       if (text === '') throw new Rejection('malformed', 'Nothing was said')
       if (text.length > limits.textChars) throw new Rejection('too_large', 'That is too long')
       dispatch.hear(room, person, text)
