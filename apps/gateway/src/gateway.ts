@@ -31,10 +31,10 @@ import { handleHostOf } from './config/handle-host.ts'
 import { readLoopLimits } from './config/loops.ts'
 import type { Config } from './config/schema.ts'
 import { createTrustedProxies, noTrustedProxy, trustsNoProxy } from './config/trusted-proxies.ts'
-import { listExtensions } from './discovery/extensions.ts'
+import { listGatewayExtensions } from './discovery/extensions.ts'
 import { listInbound } from './discovery/inbound.ts'
 import { createDiscoveryRoutes } from './discovery/routes.ts'
-import { createAttachmentStore } from './files/attachments.ts'
+import { createPublishedAttachments } from './files/attachments.ts'
 import { createLimits } from './http/limits.ts'
 import { listenHttp, toListenError } from './http/listen.ts'
 import { createReadiness } from './http/readiness.ts'
@@ -48,7 +48,7 @@ import { createPlatform } from './platform/platform.ts'
 import { makeDataDirectory } from './platform/run-file.ts'
 import { softwareVersion } from './platform/version.ts'
 import { createResolvePlatform } from './resolve/own-platform.ts'
-import { openPeople } from './work/link-codes.ts'
+import { openLinkCodes } from './work/link-codes.ts'
 import { assignQueueModes } from './work/queue-modes.ts'
 import { openPublisherDeps, startWork } from './work/work.ts'
 
@@ -78,7 +78,7 @@ interface GatewayOptions {
 
 const shutdownGraceMs = 8_000
 
-/** Wires the gateway: world, desk, agents, channels, routes, worker. */
+/** Wires the gateway: platform, store, agents, channels, routes, worker. */
 export async function openGateway(
   config: Config,
   { baseDir, log, operatorToken, onUnusable, extraRooms = [] }: GatewayOptions,
@@ -110,7 +110,7 @@ export async function openGateway(
   }
   const agents = await openAgents(config.agents, config.default_agent ?? Object.keys(config.agents)[0], place)
   const attachmentKey = await store.secret('attachments', async () => randomBytes(32).toString('base64'))
-  const attachments = createAttachmentStore({
+  const attachments = createPublishedAttachments({
     store,
     origin: config.origin,
     key: attachmentKey,
@@ -184,7 +184,7 @@ export async function openGateway(
       channels,
       auth: describeA2aAuth(config),
       inbound: listInbound(config),
-      extensions: listExtensions(config),
+      extensions: listGatewayExtensions(config),
       capabilities: config.a2a.capabilities,
       isFormerAgent: createFormerAgents(store, agents),
     }),
@@ -235,7 +235,7 @@ export async function openGateway(
       if (opened) listening.push(opened)
     }
     const { requirements } = policy
-    const people = await openPeople(store)
+    const people = await openLinkCodes(store)
     const ownPlatform = { ...platform, ...ways }
     const work = startWork({
       countUsage: meter.count,

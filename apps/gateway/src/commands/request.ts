@@ -24,7 +24,7 @@ export async function readOperatorRequest<Schema extends z.ZodType>(
 }
 
 /** Where the page before ended. @throws Rejection `malformed` */
-export function readPlace(text: string | undefined): number | undefined {
+export function readCursor(text: string | undefined): number | undefined {
   if (text === undefined) return undefined
   if (!/^\d{1,15}$/.test(text)) throw new Rejection('malformed', 'Cannot list: "after" must be a whole number')
   return Number(text)

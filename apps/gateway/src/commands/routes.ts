@@ -3,8 +3,8 @@ import type { Channel, LookupStore, OperatorStore, RelationStore, RequirementSto
 import { Hono } from 'hono'
 import type { ResolvePlatform } from '../resolve/view/platform.ts'
 import type { ActionRouteOptions } from './actions/route.ts'
-import { createActionRoutes } from './actions/route.ts'
-import { createRememberedRoutes } from './approvals/route.ts'
+import { createAgentActionRoutes } from './actions/route.ts'
+import { createApprovalRoutes } from './approvals/route.ts'
 import { createFollowerRoutes } from './followers/route.ts'
 import { createKeyRoutes } from './keys/route.ts'
 import { createMessageRoutes } from './messages/route.ts'
@@ -14,7 +14,7 @@ import { createPeopleRoutes } from './people/route.ts'
 import type { RequirementRouteOptions } from './requirements/route.ts'
 import { createRequirementRoutes } from './requirements/route.ts'
 import { createResolveRoutes } from './resolve/route.ts'
-import { createMailRoutes } from './suppressions/route.ts'
+import { createSuppressionRoutes } from './suppressions/route.ts'
 
 export interface OperatorOptions {
   readonly store: OperatorStore &
@@ -48,10 +48,10 @@ export function createOperatorRoutes({
     .use(requireOperator(token))
     .route('/', createFollowerRoutes({ store, channels }))
     .route('/', createKeyRoutes({ channels }))
-    .route('/', createMailRoutes({ store, channels }))
-    .route('/', createActionRoutes({ agents, acting }))
+    .route('/', createSuppressionRoutes({ store, channels }))
+    .route('/', createAgentActionRoutes({ agents, acting }))
     .route('/', createRequirementRoutes({ store, policy }))
-    .route('/', createRememberedRoutes(store))
+    .route('/', createApprovalRoutes(store))
     .route('/', createPeopleRoutes({ store, agents, channels }))
     .route('/', createResolveRoutes(openResolvePlatform))
     .route('/', createMessageRoutes({ store, agents }))

@@ -45,6 +45,8 @@ export const mentionableExtensions: readonly MentionableExtension[] = [
 export const knownExtensionUris: ReadonlySet<string> = new Set(mentionableExtensions.map(({ uri }) => uri))
 
 /** As an agent card has them. */
-export function listExtensions(config: Switches): readonly { readonly uri: string; readonly description: string }[] {
+export function listGatewayExtensions(
+  config: Switches,
+): readonly { readonly uri: string; readonly description: string }[] {
   return mentionableExtensions.filter(({ isOn }) => isOn(config)).map(({ uri, description }) => ({ uri, description }))
 }

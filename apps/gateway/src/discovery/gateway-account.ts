@@ -9,7 +9,7 @@ type GatewayNames = Pick<AgentDirectory, 'domain' | 'origin'>
  * in its links. GoToSocial looks up the name of whoever signs a request, and the gateway signs what it fetches by this account.
  * Undefined when something else is asked for.
  */
-export function describeGateway(
+export function describeGatewayAccount(
   resource: string,
   names: GatewayNames,
   links: readonly WebLink[],

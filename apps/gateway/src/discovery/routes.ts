@@ -6,7 +6,7 @@ import type { Context } from 'hono'
 import { Hono } from 'hono'
 import type { Face } from './agent-card.ts'
 import { describeAgentCard, describeDirectory } from './agent-card.ts'
-import { describeGateway } from './gateway-account.ts'
+import { describeGatewayAccount } from './gateway-account.ts'
 import { renderHostMeta } from './host-meta.ts'
 import { guardProfilePage, renderProfilePage } from './profile-page.ts'
 import { describeResource, readAgentName } from './webfinger.ts'
@@ -30,7 +30,9 @@ export function createDiscoveryRoutes({ agents, channels, isFormerAgent, ...face
       const rels = context.req.queries('rel')
       const name = readAgentName(resources, agents) ?? ''
       if (await isFormerAgent(name)) return answerGone(context)
-      const ofGateway = agents.find(name) ? undefined : describeGateway(resources[0] ?? '', agents, gatewayLinks, rels)
+      const ofGateway = agents.find(name)
+        ? undefined
+        : describeGatewayAccount(resources[0] ?? '', agents, gatewayLinks, rels)
       const jrd = ofGateway ?? describeResource(resources, agents, linksOf, rels)
       return context.body(JSON.stringify(jrd), 200, { ...publicly, 'content-type': 'application/jrd+json' })
     })

@@ -3,8 +3,8 @@ import type { Blob, GuardedFetch, Part } from '@postern/core'
 import { Undeliverable } from '@postern/core'
 import { toProblem } from '@postern/http'
 import { describe, expect, test } from 'vitest'
-import type { AttachmentStoreOptions } from './attachments.ts'
-import { createAttachmentStore } from './attachments.ts'
+import type { PublishedAttachmentsOptions } from './attachments.ts'
+import { createPublishedAttachments } from './attachments.ts'
 
 const origin = 'https://agents.test'
 const dayMs = 24 * 3_600_000
@@ -16,10 +16,10 @@ function openRecords(...kept: readonly (readonly [text: string, mime?: string | 
     return { digest: digestOf(bytes), bytes, mime }
   })
   let time = Date.UTC(2026, 5, 1, 12)
-  const attachments = createAttachmentStore({
+  const attachments = createPublishedAttachments({
     store: {
       findBlob: async (digest: string) => blobs.find(blob => blob.digest === digest),
-    } as AttachmentStoreOptions['store'],
+    } as PublishedAttachmentsOptions['store'],
     origin,
     key: 'key of the tests',
     fetch: (async () => ({ status: 404, body: new Uint8Array() })) as unknown as GuardedFetch,
@@ -171,8 +171,8 @@ describe('readAttachment()', () => {
   })
 
   test('MN-4.1: bytes that are fetched are what their digest promises, or none', async () => {
-    const attachments = createAttachmentStore({
-      store: { findBlob: async () => undefined } as unknown as AttachmentStoreOptions['store'],
+    const attachments = createPublishedAttachments({
+      store: { findBlob: async () => undefined } as unknown as PublishedAttachmentsOptions['store'],
       origin,
       key: 'key of the tests',
       fetch: (async () => ({ status: 200, body: new TextEncoder().encode('theirs') })) as unknown as GuardedFetch,

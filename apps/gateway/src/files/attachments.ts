@@ -14,7 +14,7 @@ import { createResponseSemaphore, networkOf, peerAddress } from '@postern/http'
 import { findServedType } from '@postern/web'
 import { Hono } from 'hono'
 
-export interface AttachmentStore {
+export interface PublishedAttachments {
   /** Takes the bytes out of parts, to be kept once under their digest. */
   storeFiles(parts: readonly Part[]): { readonly parts: Part[]; readonly blobs: readonly Blob[] }
   /** For peers, which may come back for a file long after. */
@@ -26,7 +26,7 @@ export interface AttachmentStore {
   readonly routes: Hono
 }
 
-export interface AttachmentStoreOptions {
+export interface PublishedAttachmentsOptions {
   readonly store: LookupStore
   readonly origin: string
   readonly key: string
@@ -44,7 +44,13 @@ const maxFetchedBytes = 25 * 1024 * 1024
 const readsAtOnce = { width: 32, queue: 256 } as const
 
 /** Stored files: handed out by signed address, read back by digest. */
-export function createAttachmentStore({ store, origin, key, fetch, now }: AttachmentStoreOptions): AttachmentStore {
+export function createPublishedAttachments({
+  store,
+  origin,
+  key,
+  fetch,
+  now,
+}: PublishedAttachmentsOptions): PublishedAttachments {
   const sign = (digest: string, expires: number) =>
     createHmac('sha256', key).update(`${digest}.${expires}`).digest('base64url')
 

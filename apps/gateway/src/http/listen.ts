@@ -19,7 +19,7 @@ const socketLimits = {
 /** Of an answer something has to be taken within this time, ms: what nobody reads is not held for ever. */
 const stallMs = 60_000
 
-export interface ListenOptions {
+interface ListenOptions {
   readonly host: string
   readonly port: number
   /** Default 60 s. */

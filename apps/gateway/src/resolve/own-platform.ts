@@ -6,7 +6,7 @@ import { openLocalFetch } from '../platform/local-fetch.ts'
 import type { GatewayPlatform } from '../platform/platform.ts'
 import type { ResolvePlatform } from './view/platform.ts'
 
-export interface ResolveDeps {
+interface OwnPlatformDeps {
   readonly config: Config
   readonly platform: GatewayPlatform
   readonly channels: readonly Channel[]
@@ -14,7 +14,7 @@ export interface ResolveDeps {
 }
 
 /** The way out that an address is looked at by. In dev mode nobody but ourselves could reach our own origin. */
-export function createResolvePlatform({ config, platform, channels, app }: ResolveDeps): ResolvePlatform {
+export function createResolvePlatform({ config, platform, channels, app }: OwnPlatformDeps): ResolvePlatform {
   const { fetch } = config.dev
     ? openLocalFetch(platform, { app, origins: [config.origin, `https://${handleHostOf(config)}`] })
     : platform

@@ -13,7 +13,7 @@ import { findActorLink, findCardLink, findLink, lookAtPeer, pageRel } from './vi
 import type { ResolvePlatform } from './view/platform.ts'
 
 /** What a peer finds behind an address, and what is wrong with it. */
-export interface Resolved {
+export interface ResolvedAddress {
   readonly asked: string
   /** In its one form; absent when it is no address. */
   readonly address?: string
@@ -25,7 +25,7 @@ export interface Resolved {
 
 const rows: readonly Row[] = [...webFingerRows, ...cardRows, ...a2aRows, ...actorRows, ...mailRows, ...surfaceRows]
 
-export async function resolveAddress(asked: string, platform: ResolvePlatform): Promise<Resolved> {
+export async function resolveAddress(asked: string, platform: ResolvePlatform): Promise<ResolvedAddress> {
   try {
     const address = readAskedAddress(asked)
     const view = await lookAtPeer(address, platform)
@@ -45,7 +45,7 @@ export async function resolveAddress(asked: string, platform: ResolvePlatform): 
   }
 }
 
-function judgeOutcome({ webfinger }: PeerView, findings: readonly ResolveFinding[]): Resolved['outcome'] {
+function judgeOutcome({ webfinger }: PeerView, findings: readonly ResolveFinding[]): ResolvedAddress['outcome'] {
   if (!webfinger.document) return 'unresolved'
   return findings.some(({ severity }) => severity === 'error') ? 'faulty' : 'ok'
 }

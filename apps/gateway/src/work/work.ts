@@ -13,7 +13,7 @@ import { bindLog, createBreaker, createPublisher, startWorker } from '@postern/c
 import { readStoreNote } from '@postern/transcript'
 import { readMentionFanoutLimits } from '../config/loops.ts'
 import type { Config } from '../config/schema.ts'
-import type { AttachmentStore } from '../files/attachments.ts'
+import type { PublishedAttachments } from '../files/attachments.ts'
 import { createFileFetcher } from '../files/kept-files.ts'
 import type { GatewayPlatform } from '../platform/platform.ts'
 import { listConcurrency } from './queue-modes.ts'
@@ -26,7 +26,7 @@ interface WorkDeps {
   readonly platform: GatewayPlatform
   readonly agents: AgentDeps
   readonly channels: readonly Channel[]
-  readonly attachments: AttachmentStore
+  readonly attachments: PublishedAttachments
   readonly requirements: RequirementDeps
   readonly people: PeopleDeps
   readonly countUsage: NonNullable<TurnContext['countUsage']>

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import type { CallOutcome, Endpoint, TokenGateway } from './token-setup.ts'
+import type { TokenCallOutcome, TokenEndpoint, TokenGateway } from './token-setup.ts'
 import { callWith, describeRun, makeProofKey, mintFor, openTokenGateway, prove } from './token-setup.ts'
 
 // What a token may reach in the web chat of what its holder said and was asked over A2A.
@@ -13,16 +13,20 @@ const bound = { cnf: { jkt: key.thumbprint } }
 /** Of ann, as her client holds it; and in the hands of a thief, who lacks the key. */
 const stolen = mintFor('ann', { claims: bound })
 
-const threads: Endpoint = { name: 'threads', method: 'GET', path: '/api/v1/agent/threads' }
-const history = (): Endpoint => ({ name: 'history', method: 'GET', path: `/api/v1/agent/history?threadId=${threadId}` })
-const grant = (): Endpoint => {
+const threads: TokenEndpoint = { name: 'threads', method: 'GET', path: '/api/v1/agent/threads' }
+const history = (): TokenEndpoint => ({
+  name: 'history',
+  method: 'GET',
+  path: `/api/v1/agent/history?threadId=${threadId}`,
+})
+const grant = (): TokenEndpoint => {
   const resume = [{ interruptId: requirement, status: 'resolved', payload: { approved: true } }]
   const body = () => describeRun(undefined, { threadId, resume })
   return { name: 'grant', method: 'POST', path: '/api/v1/agent/runs', body }
 }
-const look = (): Endpoint => ({ ...grant(), name: 'look', body: () => describeRun(undefined, { threadId }) })
+const look = (): TokenEndpoint => ({ ...grant(), name: 'look', body: () => describeRun(undefined, { threadId }) })
 
-const ask = (endpoint: Endpoint, token: string): Promise<CallOutcome> =>
+const ask = (endpoint: TokenEndpoint, token: string): Promise<TokenCallOutcome> =>
   callWith(tokens, endpoint, { authorization: `Bearer ${token}` })
 const limited = (scope: string, sub = 'ann') => mintFor(sub, { claims: { scope } })
 
@@ -31,7 +35,7 @@ beforeAll(async () => {
   const message = { messageId: randomUUID(), role: 'ROLE_USER', parts: [{ text: 'consent to my secret order' }] }
   const call = { jsonrpc: '2.0', id: 1, method: 'SendMessage', params: { message } }
   const path = '/agents/shop/a2a'
-  const send: Endpoint = { name: 'send', method: 'POST', path, body: () => JSON.stringify(call) }
+  const send: TokenEndpoint = { name: 'send', method: 'POST', path, body: () => JSON.stringify(call) }
   const proof = prove(stolen, send, key)
   expect(await callWith(tokens, send, { authorization: `DPoP ${stolen}`, dpop: proof })).toMatchObject({ status: 200 })
   const proven = { authorization: `DPoP ${stolen}`, dpop: prove(stolen, threads, key) }
@@ -79,7 +83,7 @@ test('a token that may neither read nor send reaches nothing of the chat; one th
   for (const endpoint of [threads, history(), grant()]) {
     expect(await ask(endpoint, limited('a2a:card.extended'))).toMatchObject(refused)
   }
-  const cancel: Endpoint = { name: 'cancel', method: 'POST', path: '/api/v1/agent/runs/r/cancel' }
+  const cancel: TokenEndpoint = { name: 'cancel', method: 'POST', path: '/api/v1/agent/runs/r/cancel' }
   const lacking = limited('a2a:task.read a2a:message.send')
   expect(await ask(cancel, lacking)).toMatchObject({ ...refused, scope: 'a2a:task.cancel' })
 })

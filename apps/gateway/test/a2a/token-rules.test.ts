@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import type { Endpoint, Place, TokenDraft, TokenGateway } from './token-setup.ts'
+import type { TokenCallPlace, TokenDraft, TokenEndpoint, TokenGateway } from './token-setup.ts'
 import { callWith, endpoints, makeProofKey, mintFor, openTokenGateway, prove } from './token-setup.ts'
 
 // One table of attacks for both channels: whatever one endpoint refuses, all refuse.
@@ -11,7 +11,7 @@ const seconds = () => Math.floor(Date.now() / 1000)
 const bound = { cnf: { jkt: owner.thumbprint } }
 
 type Credentials = Readonly<Record<string, string>>
-type Attack = (place: Place) => Credentials
+type Attack = (place: TokenCallPlace) => Credentials
 
 const bearer = (draft: TokenDraft): Attack => {
   return () => ({ authorization: `Bearer ${mintFor('ann', draft)}` })
@@ -117,7 +117,7 @@ const attacks: readonly [string, Attack, object][] = [
 ]
 
 /** One request twice, with the same credentials. */
-async function twice(endpoint: Endpoint, attack: Attack): Promise<readonly object[]> {
+async function twice(endpoint: TokenEndpoint, attack: Attack): Promise<readonly object[]> {
   const credentials = attack(endpoint)
   return [await callWith(tokens, endpoint, credentials), await callWith(tokens, endpoint, credentials)]
 }

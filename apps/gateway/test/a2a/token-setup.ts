@@ -1,10 +1,10 @@
 import { hash, randomUUID } from 'node:crypto'
 import { fileURLToPath } from 'node:url'
 import type { TestGateway } from '../setup/gateway.ts'
-import { openTestGateway, origin } from '../setup/gateway.ts'
+import { gatewayOrigin, openTestGateway } from '../setup/gateway.ts'
 import { openFakeHost } from '../setup/open-fake-host.ts'
-import type { SigningKey } from '../setup/sign-jws.ts'
-import { makeSigningKey, signJws } from '../setup/sign-jws.ts'
+import type { JwsKey } from '../setup/sign-jws.ts'
+import { makeJwsKey, signJws } from '../setup/sign-jws.ts'
 
 /** A gateway whose A2A endpoint and web chat trust the same issuers; each rule stands at one of the two channels only. */
 export interface TokenGateway {
@@ -23,7 +23,7 @@ const rules = {
 
 type IssuerName = keyof typeof rules
 
-const issuerKey = makeSigningKey()
+const issuerKey = makeJwsKey()
 const hostOf = (name: string) => `${name}-login.test`
 const issuerOf = (name: string) => `https://${hostOf(name)}`
 
@@ -41,7 +41,7 @@ export async function openTokenGateway(strict: 'a2a' | 'web', callers: object = 
     Object.entries(rules).map(([name, rule]) => ({
       issuer: issuerOf(name),
       jwks: `${issuerOf(name)}/keys`,
-      audience: origin,
+      audience: gatewayOrigin,
       algorithms: ['ES256'],
       ...(channel === strict && rule),
     }))
@@ -72,41 +72,41 @@ export interface TokenDraft {
 /** An honest token but for what the draft changes; `undefined` takes a member out. */
 export function mintFor(sub: string, { from = 'plain', claims = {}, header = {} }: TokenDraft = {}): string {
   const at = seconds()
-  const honest = { iss: issuerOf(from), aud: origin, sub, iat: at, exp: at + 300, jti: randomUUID() }
+  const honest = { iss: issuerOf(from), aud: gatewayOrigin, sub, iat: at, exp: at + 300, jti: randomUUID() }
   return signJws({ typ: 'at+jwt', kid: 'k1', ...header }, { ...honest, ...claims }, issuerKey)
 }
 
 /** Somebody's key for proofs of possession. */
-interface ProofKey extends SigningKey {
+interface ProofKey extends JwsKey {
   /** RFC 7638. */
   readonly thumbprint: string
 }
 
 export function makeProofKey(): ProofKey {
-  const key = makeSigningKey()
+  const key = makeJwsKey()
   const { crv, kty, x, y } = key.jwk as Readonly<Record<string, string>>
   return { ...key, thumbprint: hash('sha256', JSON.stringify({ crv, kty, x, y }), 'base64url') }
 }
 
-export interface Place {
+export interface TokenCallPlace {
   readonly method: string
   readonly path: string
 }
 
 /** A DPoP proof (RFC 9449 §4.2) for a request to this place. */
-export function prove(token: string, { method, path }: Place, key: ProofKey, claims: object = {}): string {
+export function prove(token: string, { method, path }: TokenCallPlace, key: ProofKey, claims: object = {}): string {
   const ath = hash('sha256', token, 'base64url')
-  const honest = { jti: randomUUID(), htm: method, htu: origin + path.split('?')[0], iat: seconds(), ath }
+  const honest = { jti: randomUUID(), htm: method, htu: gatewayOrigin + path.split('?')[0], iat: seconds(), ath }
   return signJws({ typ: 'dpop+jwt', jwk: key.jwk }, { ...honest, ...claims }, key)
 }
 
-export interface Endpoint extends Place {
+export interface TokenEndpoint extends TokenCallPlace {
   readonly name: string
   readonly body?: () => string
 }
 
 /** Where a token is taken: each way in of both channels. */
-export const endpoints: readonly Endpoint[] = [
+export const endpoints: readonly TokenEndpoint[] = [
   {
     name: 'the JSON-RPC endpoint of A2A',
     method: 'POST',
@@ -124,7 +124,7 @@ export function describeRun(content: string | undefined, more: object = {}): str
   return JSON.stringify({ threadId: randomUUID(), runId: randomUUID(), messages, ...more })
 }
 
-export interface CallOutcome {
+export interface TokenCallOutcome {
   readonly status: number
   /** `error` of the challenge. */
   readonly error: string | undefined
@@ -136,9 +136,9 @@ export interface CallOutcome {
 /** One request with these credentials. */
 export async function callWith(
   { gateway }: TokenGateway,
-  { method, path, body }: Endpoint,
+  { method, path, body }: TokenEndpoint,
   headers: Readonly<Record<string, string>>,
-): Promise<CallOutcome> {
+): Promise<TokenCallOutcome> {
   const answer = await fetch(gateway.url() + path, {
     method,
     headers: { 'a2a-version': '1.0', ...(body && { 'content-type': 'application/json' }), ...headers },

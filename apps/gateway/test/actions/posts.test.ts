@@ -6,7 +6,7 @@ import type { Output } from '../../src/commands/context.ts'
 import { writeRunFile } from '../../src/platform/run-file.ts'
 import { openOperatorClient } from '../../src/running/operator-client.ts'
 import type { TestGateway } from '../setup/gateway.ts'
-import { describeTestConfig, eventually, openTestGateway, origin } from '../setup/gateway.ts'
+import { describeTestConfig, eventually, gatewayOrigin, openTestGateway } from '../setup/gateway.ts'
 
 // What an agent does of itself, from the terminal to a follower's server.
 
@@ -43,8 +43,12 @@ test('a post reaches who follows the agent, is changed, and is taken back', asyn
   const printed = await perform({ act: 'post', parts: says('We are *open* again.') })
   const [, id = ''] = /^post: ([0-9a-f]{32})$/.exec(printed) ?? []
   const created = await awaitActivity('Create', 'open')
-  const post = `${origin}/agents/echo/posts/${id}`
-  expect(created).toMatchObject({ host: 'mastodon.test', verified: true, activity: { actor: `${origin}/agents/echo` } })
+  const post = `${gatewayOrigin}/agents/echo/posts/${id}`
+  expect(created).toMatchObject({
+    host: 'mastodon.test',
+    verified: true,
+    activity: { actor: `${gatewayOrigin}/agents/echo` },
+  })
   expect(created.activity.object).toMatchObject({ id: post, content: '<p>We are <em>open</em> again.</p>' })
   expect(await setup.show(`post:${id}`)).toMatchObject({ state: 'answered', response: { id }, flags: ['post'] })
 

@@ -1,10 +1,10 @@
 import { hash } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { TestGateway } from '../setup/gateway.ts'
-import { eventually, openTestGateway, operatorToken, origin } from '../setup/gateway.ts'
+import { eventually, gatewayOrigin, openTestGateway, operatorToken } from '../setup/gateway.ts'
 
 const token = 'token-of-ann-for-the-tests'
-const owner = `web:${JSON.stringify([origin, 'ann'])}`
+const owner = `web:${JSON.stringify([gatewayOrigin, 'ann'])}`
 
 let gateway: TestGateway
 
@@ -31,7 +31,7 @@ async function takeStock(id: string) {
 
 async function postToInbox(activity: object): Promise<Response> {
   const body = Buffer.from(JSON.stringify(activity))
-  const request = { method: 'POST' as const, url: `${origin}/inbox`, body }
+  const request = { method: 'POST' as const, url: `${gatewayOrigin}/inbox`, body }
   const headers = await gateway.simulation.fediverse.sign(request, 'alice@mastodon.test')
   return fetch(`${gateway.url()}/inbox`, { method: 'POST', headers, body })
 }
@@ -45,7 +45,7 @@ describe('E-41: an own message that comes back', () => {
     expect([answer.status, await answer.text()]).toEqual([202, ''])
     expect(await takeStock(id)).toEqual(before)
     // What only looks like one of ours is refused, and listed.
-    const forged = { ...create?.activity, id: `${origin}/agents/echo/posts/${'0'.repeat(32)}/activity` }
+    const forged = { ...create?.activity, id: `${gatewayOrigin}/agents/echo/posts/${'0'.repeat(32)}/activity` }
     const refused = await postToInbox(forged)
     expect([refused.status, await refused.json()]).toMatchObject([401, { code: 'signer_mismatch' }])
     expect(await takeStock(id)).toEqual({ ...before, refused: before.refused + 1 })

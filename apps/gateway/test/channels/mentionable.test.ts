@@ -2,7 +2,7 @@ import type { NormalizedMessage } from '@postern/core'
 import { formatTransportMethod, normalizedMessageSchema } from '@postern/core'
 import { describeSendRequest } from '@postern/simulation'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { eventually, origin } from '../setup/gateway.ts'
+import { eventually, gatewayOrigin } from '../setup/gateway.ts'
 import type { SlowGateway } from '../setup/slow-gateway.ts'
 import { openSlowGateway } from '../setup/slow-gateway.ts'
 
@@ -92,7 +92,7 @@ const endpoints: Readonly<Record<'activitypub' | 'a2a' | 'email', Endpoint>> = {
 }
 
 function call(place: { messageId: string; contextId: string; metadata?: Record<string, unknown> }) {
-  return gateway.simulation.a2a.deliver({ url: `${origin}/agents/desk/a2a`, text: place.messageId, ...place })
+  return gateway.simulation.a2a.deliver({ url: `${gatewayOrigin}/agents/desk/a2a`, text: place.messageId, ...place })
 }
 
 /** MN-9.2, a column for each protocol. */
@@ -188,7 +188,7 @@ test('MN-5: the gateway trims by the agent’s policy, before the agent is calle
 
 test('MN-4.2, MN-3: a streamed tool call is told twice under one id, begun and ended; words about tools are words', async () => {
   const { a2a } = gateway.simulation
-  const client = await a2a.client(`${origin}/agents/tools/.well-known/agent-card.json`, await a2a.token())
+  const client = await a2a.client(`${gatewayOrigin}/agents/tools/.well-known/agent-card.json`, await a2a.token())
   const told: { type: string; toolCallId: string }[] = []
   let words = ''
   for await (const { payload } of client.sendMessageStream(describeSendRequest('tool'))) {
@@ -252,6 +252,6 @@ test('MN-1.5: the host’s own card is the default agent’s, and its endpoint i
     name: string
   }
   expect(card.name).toBe(own.name)
-  void gateway.simulation.a2a.deliver({ url: `${origin}/a2a`, text: 'to the host', messageId: 'host' })
+  void gateway.simulation.a2a.deliver({ url: `${gatewayOrigin}/a2a`, text: 'to the host', messageId: 'host' })
   expect(await readNext()).toMatchObject({ id: 'host', recipient: '@desk@agents.test' })
 })

@@ -4,13 +4,13 @@ import type { Refusal } from '@postern/core'
 import type { Fault } from '@postern/simulation'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { TestGateway } from '../setup/gateway.ts'
-import { intakeSecret, openTestGateway, operatorToken, origin } from '../setup/gateway.ts'
+import { gatewayOrigin, openTestGateway, operatorToken, testIntakeSecret } from '../setup/gateway.ts'
 
 let gateway: TestGateway
 
 beforeAll(async () => {
   gateway = await openTestGateway(({ a2a: { issuerConfig, deadIssuerConfig } }) => {
-    const issuers = [issuerConfig, deadIssuerConfig].map(issuer => ({ ...issuer, audience: `${origin}/a2a` }))
+    const issuers = [issuerConfig, deadIssuerConfig].map(issuer => ({ ...issuer, audience: `${gatewayOrigin}/a2a` }))
     return { a2a: { auth: { issuers } } }
   })
 })
@@ -48,7 +48,8 @@ async function sendFaulty(via: string, fault: Fault): Promise<number> {
   const { fediverse, a2a, mail } = gateway.simulation
   if (via === 'activitypub')
     return (await fediverse.deliver({ to: '@echo@agents.test', text: secretWords, fault })).status
-  if (via === 'a2a') return (await a2a.deliver({ url: `${origin}/agents/echo/a2a`, text: secretWords, fault })).status
+  if (via === 'a2a')
+    return (await a2a.deliver({ url: `${gatewayOrigin}/agents/echo/a2a`, text: secretWords, fault })).status
   return (await mail.deliver({ to: 'echo@agents.test', text: secretWords, fault })).answer
 }
 
@@ -92,7 +93,7 @@ describe('the door', () => {
   })
 
   test('takes mail at the intake only with its secret', async () => {
-    for (const authorization of ['', 'Bearer wrong', `Bearer ${intakeSecret}x`]) {
+    for (const authorization of ['', 'Bearer wrong', `Bearer ${testIntakeSecret}x`]) {
       const answer = await fetch(`${gateway.url()}/email/inbound?to=echo@agents.test`, {
         method: 'POST',
         headers: { authorization, 'content-type': 'message/rfc822' },

@@ -1,8 +1,8 @@
 import { hash } from 'node:crypto'
 import type { BaseEvent, Message } from '@ag-ui/client'
 import { HttpAgent } from '@ag-ui/client'
-import { openPeople } from '../setup/people-gateway.ts'
-import { withoutWarnings } from '../setup/web-gateway.ts'
+import { openPeopleGateway } from '../setup/people-gateway.ts'
+import { uniqueName, withoutWarnings } from '../setup/web-gateway.ts'
 
 export type Who = 'ann' | 'bob'
 
@@ -37,18 +37,16 @@ interface Turning {
 }
 
 const tokenOf = (who: Who) => `token-of-${who}-for-the-tests`
-let count = 0
-export const name = (what: string) => `${what}-${++count}`
 
-export type ChatGateway = Awaited<ReturnType<typeof openChatGateway>>
+export type PeopleChatGateway = Awaited<ReturnType<typeof openPeopleChatGateway>>
 
 /** The gateway of people who write by mail and from the fediverse, who chat as well. */
-export async function openChatGateway(overrides: Record<string, unknown> = {}) {
+export async function openPeopleChatGateway(overrides: Record<string, unknown> = {}) {
   const tokens = (['ann', 'bob'] as const).map(who => ({ name: who, sha256: hash('sha256', tokenOf(who)) }))
   const issuer = 'https://issuer.test'
   const issuers = [{ issuer, audience: 'chat', jwks: `${issuer}/.well-known/jwks.json` }]
   const web = { enabled: true, auth: { tokens, issuers } }
-  const people = await openPeople({ default_agent: 'desk', web, ...overrides })
+  const people = await openPeopleGateway({ default_agent: 'desk', web, ...overrides })
 
   function call(path: string, { as = 'ann' as Who, ...init }: RequestInit & { as?: Who } = {}): Promise<Response> {
     const headers = { 'content-type': 'application/json', authorization: `Bearer ${tokenOf(as)}` }
@@ -64,12 +62,12 @@ export async function openChatGateway(overrides: Record<string, unknown> = {}) {
   ): Promise<Told> {
     const url = `${people.gateway.url()}${base(agent)}/runs`
     const headers = { authorization: `Bearer ${tokenOf(as)}` }
-    const client = known ?? new HttpAgent({ url, headers, threadId: threadId ?? name('thread') })
-    client.addMessage({ id: name('msg'), role: 'user', content: text })
+    const client = known ?? new HttpAgent({ url, headers, threadId: threadId ?? uniqueName('thread') })
+    client.addMessage({ id: uniqueName('msg'), role: 'user', content: text })
     const events: BaseEvent[] = []
     await withoutWarnings(() =>
       client.runAgent(
-        { runId: name('run') },
+        { runId: uniqueName('run') },
         {
           onEvent: ({ event }) => void events.push(event),
           onRunFailed: ({ error }) => void events.push({ type: 'failed', error } as never),

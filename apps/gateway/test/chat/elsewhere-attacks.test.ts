@@ -1,15 +1,16 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { readConfided } from '../setup/people-gateway.ts'
-import type { ChatGateway, Thread } from './chat-gateway.ts'
-import { name, openChatGateway } from './chat-gateway.ts'
+import { uniqueName } from '../setup/web-gateway.ts'
+import type { PeopleChatGateway, Thread } from './chat-gateway.ts'
+import { openPeopleChatGateway } from './chat-gateway.ts'
 
 // What people try who had an account before, or have it now.
 
-let gateway: ChatGateway
+let gateway: PeopleChatGateway
 
 beforeAll(async () => {
   const use = '../agents/people/patient-confidant.ts'
-  gateway = await openChatGateway({
+  gateway = await openPeopleChatGateway({
     agents: {
       desk: { use, people: { link: true, share: 'history+state' }, concurrency: 4 },
       quiet: { use, people: { link: true }, concurrency: 4 },
@@ -65,7 +66,7 @@ test.each(['desk', 'quiet'])('C-30: a run of who is unlinked while it waits is g
   const threadId = own?.threadId ?? ''
   const ask = (content: string) =>
     gateway.postRun(
-      { threadId, runId: name('run'), messages: [{ id: name('msg'), role: 'user', content }] },
+      { threadId, runId: uniqueName('run'), messages: [{ id: uniqueName('msg'), role: 'user', content }] },
       'ann',
       agent,
     )

@@ -1,17 +1,18 @@
 import type { BaseEvent } from '@ag-ui/client'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { eventually } from '../setup/gateway.ts'
-import type { ChatGateway } from './chat-gateway.ts'
-import { name, openChatGateway } from './chat-gateway.ts'
+import { uniqueName } from '../setup/web-gateway.ts'
+import type { PeopleChatGateway } from './chat-gateway.ts'
+import { openPeopleChatGateway } from './chat-gateway.ts'
 
 // C-30 and C-24 together: what an agent requires in a conversation that began elsewhere, of who speaks to it from the chat.
 
 const alice = 'https://mastodon.test/users/alice'
-let gateway: ChatGateway
+let gateway: PeopleChatGateway
 let threadId = ''
 
 beforeAll(async () => {
-  gateway = await openChatGateway({
+  gateway = await openPeopleChatGateway({
     agents: { desk: { use: '../agents/asking/decider.ts', people: { link: true }, queue: 'merge' } },
   })
   await gateway.dm('hello there')
@@ -38,9 +39,9 @@ test('C-30, C-24: is decided in the chat, and the answer goes to both, once', as
   const asked = await gateway.chat('may I do it?', { threadId })
   const [interrupt] = outcomeOf(asked.events).interrupts ?? []
   const resume = [{ interruptId: interrupt?.id, status: 'resolved', payload: { approved: true } }]
-  const body = { threadId, runId: name('run'), messages: [], resume }
+  const body = { threadId, runId: uniqueName('run'), messages: [], resume }
   // Who is another decides nothing, and learns nothing.
-  const others = await gateway.postRun({ ...body, runId: name('run'), threadId: name('thread') }, 'bob')
+  const others = await gateway.postRun({ ...body, runId: uniqueName('run'), threadId: uniqueName('thread') }, 'bob')
   expect(await others.text()).toContain('not_decided')
   expect(await (await gateway.postRun(body)).text()).toContain('decided: granted')
   await eventually(async () => noted('decided: granted') === 1)
@@ -53,7 +54,7 @@ test('C-18: a run there is cancelled like any other, and nothing of it leaves', 
   const asked = await gateway.chat('may I do it slowly?', { threadId })
   const [interrupt] = outcomeOf(asked.events).interrupts ?? []
   const resume = [{ interruptId: interrupt?.id, status: 'resolved', payload: { approved: true } }]
-  const runId = name('run')
+  const runId = uniqueName('run')
   const running = await gateway.postRun({ threadId, runId, messages: [], resume })
   await eventually(async () => (await gateway.gateway.messages()).some(({ state }) => state === 'working'))
   const cancelled = await gateway.call(`/api/v1/agents/desk/runs/${runId}/cancel`, { method: 'POST' })

@@ -1,15 +1,16 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { eventually } from '../setup/gateway.ts'
 import { readConfided } from '../setup/people-gateway.ts'
-import type { ChatGateway, Shown, Thread } from './chat-gateway.ts'
-import { name, openChatGateway } from './chat-gateway.ts'
+import { uniqueName } from '../setup/web-gateway.ts'
+import type { PeopleChatGateway, Shown, Thread } from './chat-gateway.ts'
+import { openPeopleChatGateway } from './chat-gateway.ts'
 
 // C-30: what began elsewhere goes on in the chat of its owner, and its answers leave by where it began.
 
-let gateway: ChatGateway
+let gateway: PeopleChatGateway
 
 beforeAll(async () => {
-  gateway = await openChatGateway({ email: { reply_all: true, listen: { port: 0, protocol: 'smtp' } } })
+  gateway = await openPeopleChatGateway({ email: { reply_all: true, listen: { port: 0, protocol: 'smtp' } } })
 })
 afterAll(() => gateway.close())
 
@@ -79,15 +80,26 @@ describe('a thread that began on the fediverse', () => {
   })
 
   test('C-26: a run of one id is run once, in whichever thread', async () => {
-    const body = { threadId, runId: name('run'), messages: [{ id: name('msg'), role: 'user', content: 'twice' }] }
-    const both = await Promise.all([gateway.postRun(body), gateway.postRun({ ...body, threadId: name('thread') })])
+    const body = {
+      threadId,
+      runId: uniqueName('run'),
+      messages: [{ id: uniqueName('msg'), role: 'user', content: 'twice' }],
+    }
+    const both = await Promise.all([
+      gateway.postRun(body),
+      gateway.postRun({ ...body, threadId: uniqueName('thread') }),
+    ])
     expect(both.map(({ status }) => status).sort()).toEqual([200, 409])
     await Promise.all(both.map(answer => answer.text()))
     expect((await gateway.postRun(body)).status).toBe(409)
   })
 
   test('C-07: nobody else reads it, writes in it or learns that it is there', async () => {
-    const body = { threadId, runId: name('run'), messages: [{ id: name('msg'), role: 'user', content: 'let me in' }] }
+    const body = {
+      threadId,
+      runId: uniqueName('run'),
+      messages: [{ id: uniqueName('msg'), role: 'user', content: 'let me in' }],
+    }
     const pairs: readonly (readonly [Response, Response])[] = [
       [await gateway.history(threadId, 'bob'), await gateway.history('activitypub:999999', 'bob')],
       [await gateway.postRun(body, 'bob'), await gateway.postRun({ ...body, threadId: 'activitypub:999999' }, 'bob')],
@@ -109,7 +121,11 @@ describe('a thread that began on the fediverse', () => {
     await gateway.dm('unlink @ann@web.agents.test')
     expect((await gateway.threads()).filter(({ via }) => via === 'activitypub')).toEqual([])
     expect((await gateway.history(threadId)).status).toBe(404)
-    const body = { threadId, runId: name('run'), messages: [{ id: name('msg'), role: 'user', content: 'still here?' }] }
+    const body = {
+      threadId,
+      runId: uniqueName('run'),
+      messages: [{ id: uniqueName('msg'), role: 'user', content: 'still here?' }],
+    }
     const refused = await gateway.postRun(body)
     expect([refused.status, await refused.json()]).toMatchObject([404, { code: 'no_recipient' }])
     await gateway.linkAccount('alice@mastodon.test')
@@ -256,7 +272,11 @@ describe('a conversation over A2A', () => {
       { seq: 1, role: 'user', metadata: { via: 'a2a' } },
       { seq: 2, role: 'assistant', metadata: { via: 'a2a' } },
     ])
-    const body = { threadId, runId: name('run'), messages: [{ id: name('msg'), role: 'user', content: 'go on' }] }
+    const body = {
+      threadId,
+      runId: uniqueName('run'),
+      messages: [{ id: uniqueName('msg'), role: 'user', content: 'go on' }],
+    }
     const refused = await ask('/runs', { method: 'POST', body: JSON.stringify(body) })
     expect(await refused.json()).toMatchObject({
       code: 'unsupported',

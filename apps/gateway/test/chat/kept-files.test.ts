@@ -1,16 +1,16 @@
 import { hash } from 'node:crypto'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { eventually } from '../setup/gateway.ts'
-import type { ChatGateway } from './chat-gateway.ts'
-import { openChatGateway } from './chat-gateway.ts'
+import type { PeopleChatGateway } from './chat-gateway.ts'
+import { openPeopleChatGateway } from './chat-gateway.ts'
 
 // Files of posts are kept with them: the chat's bucket and path for what came from the fediverse.
 
 const png = Buffer.from('89504e470d0a1a0a0000000d49484452', 'hex')
-let gateway: ChatGateway
+let gateway: PeopleChatGateway
 
 beforeAll(async () => {
-  gateway = await openChatGateway({})
+  gateway = await openPeopleChatGateway({})
   await gateway.linkAccount('alice@mastodon.test')
 })
 afterAll(() => gateway.close())

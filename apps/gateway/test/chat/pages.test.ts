@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { eventually } from '../setup/gateway.ts'
 import type { WebGateway } from '../setup/web-gateway.ts'
-import { findEvent, jpeg, name, openWebGateway } from '../setup/web-gateway.ts'
+import { findEvent, jpeg, openWebGateway, uniqueName } from '../setup/web-gateway.ts'
 
 // What a page in a browser needs beside its runs, and what one that takes no answers may cost.
 
@@ -49,7 +49,7 @@ test('a page may send headers of its own', async () => {
 })
 
 test('a history with what was done is read in stretches by places of its own, without holes', async () => {
-  const threadId = name('thread')
+  const threadId = uniqueName('thread')
   for (let count = 0; count < 3; count++) await web.say('tool', { threadId })
   const whole = await web.readHistory(threadId, '&include=trace')
   expect(whole.map(({ seq }) => seq)).toEqual(whole.map((_, index) => index + 1))
@@ -76,7 +76,7 @@ test.each(['ftp://x.test/a', 'file:///etc/passwd', 'javascript:alert(1)', 'https
 )
 
 test('a foreign address loses its query before it is stored', async () => {
-  const threadId = name('thread')
+  const threadId = uniqueName('thread')
   const value = 'https://files.test/picture.png?token=hidden-credential#part'
   await web.say(
     [
@@ -131,8 +131,8 @@ test('answers that nobody takes are few: a person who leaves them waits for more
 })
 
 test('a run that is over counts until it is taken: who leaves many unread has no more of them', async () => {
-  const open = () => web.postRun({ threadId, runId: name('run'), messages: [] })
-  const body = () => JSON.stringify({ threadId, runId: name('run'), messages: [] })
+  const open = () => web.postRun({ threadId, runId: uniqueName('run'), messages: [] })
+  const body = () => JSON.stringify({ threadId, runId: uniqueName('run'), messages: [] })
   const left = await Promise.all([0, 1].map(() => askAndWait('POST /api/v1/agent/runs', body())))
   try {
     const refused = await eventually(async () => {

@@ -1,15 +1,16 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { eventually, operatorToken } from '../setup/gateway.ts'
 import { readConfided } from '../setup/people-gateway.ts'
-import type { ChatGateway } from './chat-gateway.ts'
-import { name, openChatGateway } from './chat-gateway.ts'
+import { uniqueName } from '../setup/web-gateway.ts'
+import type { PeopleChatGateway } from './chat-gateway.ts'
+import { openPeopleChatGateway } from './chat-gateway.ts'
 
 // docs/people.md: the gateway's commands for people in a chat.
 
-let gateway: ChatGateway
+let gateway: PeopleChatGateway
 
 beforeAll(async () => {
-  gateway = await openChatGateway()
+  gateway = await openPeopleChatGateway()
 })
 afterAll(() => gateway.close())
 
@@ -29,7 +30,7 @@ describe('a person who chats', () => {
   })
 
   test('finds commands and answers in his chat again, and no agent is told of them', async () => {
-    const { client, text } = await gateway.chat('hello', { threadId: name('plain') })
+    const { client, text } = await gateway.chat('hello', { threadId: uniqueName('plain') })
     expect(readConfided(text).past).toEqual([])
     await gateway.chat('linked', { client })
     expect(readConfided((await gateway.chat('and now?', { client })).text).past).toEqual(['web: hello'])
@@ -119,7 +120,7 @@ test('who is forgotten by the operator, by the key of his chats, is linked with 
 function uploadAs(as: 'bob'): Promise<Response> {
   const form = new FormData()
   form.set('file', new File([Buffer.from('ffd8ffe000104a46494600010100000100010000ffd9', 'hex')], 'img.jpg'))
-  form.set('threadId', name('thread'))
+  form.set('threadId', uniqueName('thread'))
   const headers = { authorization: `Bearer token-of-${as}-for-the-tests` }
   return fetch(`${gateway.gateway.url()}/api/v1/agent/attachments`, { method: 'POST', headers, body: form })
 }

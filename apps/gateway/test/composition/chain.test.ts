@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import type { Gateways } from './gateways.ts'
-import { openGateways, readLines, settle } from './gateways.ts'
+import { describeRecords, openGateways, settle } from './gateways.ts'
 
 const courier = { use: '../agents/calling/courier.ts' }
 let gateways: Gateways
@@ -25,13 +25,13 @@ test('MN-8.3: a conversation of three agents crosses ActivityPub, A2A and email,
   expect(sent.reply?.text).toContain('one@a.test heard')
   expect(sent.reply?.text).toContain('two@b.test heard one@a.test by a2a at hop 1 of 5, wrote to three@c.test')
   await settle(gateways, ['a.test', 'b.test', 'c.test'])
-  expect(readLines(await gateways.records('c.test', 'three'))).toEqual([
+  expect(describeRecords(await gateways.records('c.test', 'three'))).toEqual([
     '@two@b.test email hop 2 answered from_agent',
     '@two@b.test email hop 4 answered from_agent',
     // The last answer of the chain: kept, shown to the operator, given to nobody.
     '@two@b.test email ignored from_agent hop_limit',
   ])
-  expect(readLines(await gateways.records('b.test', 'two'))).toEqual([
+  expect(describeRecords(await gateways.records('b.test', 'two'))).toEqual([
     '@one@a.test a2a hop 1 answered',
     '@three@c.test email hop 3 answered from_agent',
     '@three@c.test email hop 5 answered from_agent',

@@ -169,7 +169,7 @@ export async function openGateways(plans: Readonly<Record<string, GatewayPlan>>)
 }
 
 /** One line for each message: who spoke by what, where the chain stands, and what became of it. */
-export function readLines(records: readonly MessageRecord[]): readonly string[] {
+export function describeRecords(records: readonly MessageRecord[]): readonly string[] {
   return records.map(({ message, state, flags }) => {
     const { sender, received_via: via, recipient_capabilities } = message
     const hop = recipient_capabilities.agent_chain?.hop

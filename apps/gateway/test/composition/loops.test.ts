@@ -1,6 +1,6 @@
 import { afterEach, expect, test } from 'vitest'
 import type { GatewayPlan, Gateways } from './gateways.ts'
-import { openGateways, readLines, settle } from './gateways.ts'
+import { describeRecords, openGateways, settle } from './gateways.ts'
 
 const parrot = { use: '../agents/reporting/parrot.ts' }
 let gateways: Gateways
@@ -58,8 +58,8 @@ const turnsOf = (lines: readonly string[]) => lines.filter(line => line.includes
 test('EM-64: two echo agents that mail each other across two gateways stop at the hop limit', async () => {
   await letParrotsWrite({})
   const [a, c] = [
-    readLines(await gateways.records('a.test', 'polly')),
-    readLines(await gateways.records('c.test', 'coco')),
+    describeRecords(await gateways.records('a.test', 'polly')),
+    describeRecords(await gateways.records('c.test', 'coco')),
   ]
   expect(a).toEqual([
     '@alice@alice.test email answered',
@@ -82,8 +82,8 @@ test('EM-64: two echo agents that mail each other across two gateways stop at th
 test('EM-64: with room for many hops they stop by what they say', async () => {
   await letParrotsWrite({ limits: { loop: { max_hops: 60 } } })
   const lines = [
-    ...readLines(await gateways.records('a.test', 'polly')),
-    ...readLines(await gateways.records('c.test', 'coco')),
+    ...describeRecords(await gateways.records('a.test', 'polly')),
+    ...describeRecords(await gateways.records('c.test', 'coco')),
   ]
   expect(turnsOf(lines).length).toBeLessThanOrEqual(8)
   expect(lines.filter(line => line.includes('ignored'))).toEqual([
@@ -95,8 +95,8 @@ test('EM-64: with room for many hops they stop by what they say', async () => {
 test('EM-64: and whatever they say, by the turns that agents have in an hour', async () => {
   await letParrotsWrite({ limits: { loop: { max_hops: 60, similar_turns: 50 } } })
   const lines = [
-    ...readLines(await gateways.records('a.test', 'polly')),
-    ...readLines(await gateways.records('c.test', 'coco')),
+    ...describeRecords(await gateways.records('a.test', 'polly')),
+    ...describeRecords(await gateways.records('c.test', 'coco')),
   ]
   // Ten of each thread, and the one of Alice.
   expect(turnsOf(lines).length).toBeLessThanOrEqual(21)

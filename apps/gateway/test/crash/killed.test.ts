@@ -2,7 +2,7 @@ import type { Simulation } from '@postern/simulation'
 import { describeSendRequest, readSendResult } from '@postern/simulation'
 import { drawCount } from '@postern/testing/scale'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { eventually, operatorToken, origin } from '../setup/gateway.ts'
+import { eventually, gatewayOrigin, operatorToken } from '../setup/gateway.ts'
 import type { GatewayProcess } from '../setup/gateway-process.ts'
 import type { KilledGateway } from '../setup/killed-gateway.ts'
 import { openKilledGateway } from '../setup/killed-gateway.ts'
@@ -85,7 +85,7 @@ const peers: Record<string, Peer> = {
 }
 
 async function openClient() {
-  return simulation.a2a.client(`${origin}/agents/echo/.well-known/agent-card.json`, await simulation.a2a.token())
+  return simulation.a2a.client(`${gatewayOrigin}/agents/echo/.well-known/agent-card.json`, await simulation.a2a.token())
 }
 
 test('a gateway that is killed at random moments loses no acknowledged message and answers none twice', {

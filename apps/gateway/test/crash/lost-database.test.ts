@@ -2,12 +2,12 @@ import { readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { expect, test } from 'vitest'
-import { eventually, openTestGateway, origin } from '../setup/gateway.ts'
+import { eventually, gatewayOrigin, openTestGateway } from '../setup/gateway.ts'
 
 async function openUsedGateway() {
   const gateway = await openTestGateway()
   const send = async () =>
-    (await gateway.simulation.a2a.deliver({ url: `${origin}/agents/echo/a2a`, text: 'hello' })).status
+    (await gateway.simulation.a2a.deliver({ url: `${gatewayOrigin}/agents/echo/a2a`, text: 'hello' })).status
   const look = async () => (await fetch(`${gateway.url()}/readyz`)).status
   expect([await send(), await look()]).toEqual([200, 200])
   return { gateway, send, look, path: join(gateway.dataDir, 'postern.db') }

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { setTimeout as delay } from 'node:timers/promises'
 import { expect, test } from 'vitest'
-import { eventually, openTestGateway, origin } from '../setup/gateway.ts'
+import { eventually, gatewayOrigin, openTestGateway } from '../setup/gateway.ts'
 import { holdFile } from './locked-file.ts'
 
 test.concurrent('a gateway whose file another program has locked is alive and not ready, tells who comes to come again, and is ready afterwards', async () => {
@@ -51,7 +51,7 @@ test.concurrent.each(['IMMEDIATE', 'EXCLUSIVE'] as const)(
     const { fediverse, a2a, mail } = gateway.simulation
     const endpoints: Readonly<Record<string, (text: string) => Promise<number>>> = {
       activitypub: async text => (await fediverse.deliver({ to: '@echo@agents.test', text })).status,
-      a2a: async text => (await a2a.deliver({ url: `${origin}/agents/echo/a2a`, text })).status,
+      a2a: async text => (await a2a.deliver({ url: `${gatewayOrigin}/agents/echo/a2a`, text })).status,
       email: async text => (await mail.deliver({ to: 'echo@agents.test', text })).answer,
     }
     const sendAll = async (text: string) =>
@@ -85,7 +85,7 @@ test.concurrent.each(['IMMEDIATE', 'EXCLUSIVE'] as const)(
 test.concurrent('a file that another process holds for a moment refuses nobody', async () => {
   const gateway = await openTestGateway()
   const letGo = await holdFile(join(gateway.dataDir, 'postern.db'), 'IMMEDIATE')
-  const sent = gateway.simulation.a2a.deliver({ url: `${origin}/agents/echo/a2a`, text: 'hello' })
+  const sent = gateway.simulation.a2a.deliver({ url: `${gatewayOrigin}/agents/echo/a2a`, text: 'hello' })
   await delay(300)
   await letGo()
   expect(await sent).toMatchObject({ status: 200 })

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import type { TestGateway } from '../setup/gateway.ts'
-import { openTestGateway, origin } from '../setup/gateway.ts'
+import { gatewayOrigin, openTestGateway } from '../setup/gateway.ts'
 
 // A whole gateway with an agent that has a face, and with lists of domains.
 
@@ -31,7 +31,7 @@ afterAll(() => gateway.close())
 const ask = (address: string, accept: string) => gateway.simulation.loopback.request(address, { headers: { accept } })
 
 test('the actor’s picture is there for other servers', async () => {
-  const answer = await ask(`${origin}/agents/echo`, 'application/activity+json')
+  const answer = await ask(`${gatewayOrigin}/agents/echo`, 'application/activity+json')
   const actor = JSON.parse(answer.body.toString())
   expect(actor).toMatchObject({ discoverable: true, indexable: false, attachment: [{ name: 'Source' }] })
   expect(actor.icon.mediaType).toBe('image/png')
@@ -44,7 +44,7 @@ test('the actor’s picture is there for other servers', async () => {
 })
 
 test('people see the same on the page', async () => {
-  const page = (await ask(`${origin}/agents/echo`, 'text/html')).body.toString()
+  const page = (await ask(`${gatewayOrigin}/agents/echo`, 'text/html')).body.toString()
   expect(page).toMatch(/<img src="https:\/\/agents\.test\/agents\/echo\/icon\/[0-9a-f]{16}\.png"/)
   expect(page).toContain('<a href="https://example.com/code" rel="me nofollow noopener">')
 })
@@ -53,7 +53,7 @@ test('a browser that opens a post of the agent sees it, and the page of the agen
   const text = 'Is the library open?'
   await gateway.simulation.send({ via: 'activitypub', to: 'echo', text })
   const outbox = JSON.parse(
-    (await ask(`${origin}/agents/echo/outbox?page=true`, 'application/activity+json')).body.toString(),
+    (await ask(`${gatewayOrigin}/agents/echo/outbox?page=true`, 'application/activity+json')).body.toString(),
   )
   const post = String(outbox.orderedItems[0].object.id)
   const shown = await ask(post, 'text/html,application/xhtml+xml,*/*;q=0.8')
@@ -62,10 +62,10 @@ test('a browser that opens a post of the agent sees it, and the page of the agen
     type: 'text/html; charset=UTF-8',
   })
   expect(shown.body.toString()).toContain(`<p>${text}</p>`)
-  const page = await ask(`${origin}/agents/echo`, 'text/html')
+  const page = await ask(`${gatewayOrigin}/agents/echo`, 'text/html')
   expect(page.body.toString()).toContain(`<a rel="nofollow noopener noreferrer" href="${post}">`)
   expect(page.headers.get('content-security-policy')).toMatch(/^default-src 'none'; script-src 'none'; /)
-  const feed = await ask(`${origin}/agents/echo/feed.atom`, '*/*')
+  const feed = await ask(`${gatewayOrigin}/agents/echo/feed.atom`, '*/*')
   expect(feed.body.toString()).toContain(`<id>${post}</id>`)
 })
 

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import type { TestGateway } from '../setup/gateway.ts'
-import { openTestGateway, origin } from '../setup/gateway.ts'
+import { gatewayOrigin, openTestGateway } from '../setup/gateway.ts'
 
 // An agent that was configured once and is no more, seen from outside.
 
@@ -16,7 +16,7 @@ beforeAll(async () => {
 })
 afterAll(() => gateway.close())
 
-test.each([`acct:echo@agents.test`, `${origin}/agents/echo`])('WebFinger of %s is gone', async resource => {
+test.each([`acct:echo@agents.test`, `${gatewayOrigin}/agents/echo`])('WebFinger of %s is gone', async resource => {
   expect((await answerOf(`/.well-known/webfinger?resource=${resource}`)).status).toBe(410)
 })
 

@@ -1,11 +1,11 @@
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 import { formatResolved, printResolved } from '../../src/commands/resolve/view.ts'
-import { listExtensions, mentionableExtensions } from '../../src/discovery/extensions.ts'
+import { listGatewayExtensions, mentionableExtensions } from '../../src/discovery/extensions.ts'
 import { writeRunFile } from '../../src/platform/run-file.ts'
-import type { Resolved } from '../../src/resolve/resolve-address.ts'
+import type { ResolvedAddress } from '../../src/resolve/resolve-address.ts'
 import { openOperatorClient } from '../../src/running/operator-client.ts'
 import type { TestGateway } from '../setup/gateway.ts'
-import { openTestGateway, operatorToken, origin } from '../setup/gateway.ts'
+import { gatewayOrigin, openTestGateway, operatorToken } from '../setup/gateway.ts'
 
 let gateway: TestGateway
 
@@ -14,9 +14,9 @@ beforeAll(async () => {
 })
 afterAll(() => gateway.close())
 
-const resolve = (address: string) => gateway.ask<Resolved>(`/resolve?address=${encodeURIComponent(address)}`)
+const resolve = (address: string) => gateway.ask<ResolvedAddress>(`/resolve?address=${encodeURIComponent(address)}`)
 const ask = (path: string, accept = 'application/json') =>
-  gateway.simulation.loopback.request(`${origin}${path}`, { headers: { accept } })
+  gateway.simulation.loopback.request(`${gatewayOrigin}${path}`, { headers: { accept } })
 
 describe('postern resolve', () => {
   test.each(['@echo@agents.test', 'ACCT:Help@Agents.Test'])('our own %s has no fault', async address => {
@@ -83,14 +83,14 @@ describe('what we publish', () => {
     const a2aCard = JSON.parse((await ask('/agents/echo/.well-known/agent-card.json')).body.toString())
     const uris = (list: readonly { uri: string }[]) => list.map(({ uri }) => uri)
     const isOurs = (uri: string) => mentionableExtensions.some(known => known.uri === uri)
-    expect(card.a2a.capabilities.extensions).toEqual(listExtensions({ identity: { trusted_issuers: [] } }))
+    expect(card.a2a.capabilities.extensions).toEqual(listGatewayExtensions({ identity: { trusted_issuers: [] } }))
     expect(uris(card.a2a.capabilities.extensions).toSorted()).toEqual(
       uris(a2aCard.capabilities.extensions).filter(isOurs).toSorted(),
     )
     expect(card).toMatchObject({ address: '@echo@agents.test', protocol_version: '0.1' })
     expect(card.mentionable).toEqual({
       supported_inbound: ['activitypub', 'a2a', 'email'],
-      homepage: `${origin}/agents/echo`,
+      homepage: `${gatewayOrigin}/agents/echo`,
     })
   })
 
@@ -102,13 +102,13 @@ describe('what we publish', () => {
     const data = JSON.parse(/<script type="application\/ld\+json">(.*)<\/script>/.exec(page)?.[1] ?? '')
     const directory = JSON.parse((await ask('/.well-known/mentionable-agents.json')).body.toString())
     expect(data.contactPoint.map(({ email }: { email: string }) => email.split('@')[0])).toEqual(names)
-    expect(directory).toMatchObject({ '@type': 'Organization', url: origin })
+    expect(directory).toMatchObject({ '@type': 'Organization', url: gatewayOrigin })
     expect(directory.contactPoint[0]).toEqual({
       '@type': 'ContactPoint',
       contactType: 'AI assistant',
       name: 'Echo',
       email: 'echo@agents.test',
-      url: `${origin}/.well-known/agent-card/echo`,
+      url: `${gatewayOrigin}/.well-known/agent-card/echo`,
       'mentionable:protocols': ['activitypub', 'a2a', 'email'],
       'mentionable:webfinger': 'acct:echo@agents.test',
     })

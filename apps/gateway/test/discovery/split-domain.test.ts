@@ -4,7 +4,7 @@ import { createGuardedFetch } from '@postern/http'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { checkHandleHost } from '../../src/commands/doctor/handle-host.ts'
 import type { TestGateway } from '../setup/gateway.ts'
-import { eventually, openTestGateway, origin } from '../setup/gateway.ts'
+import { eventually, gatewayOrigin, openTestGateway } from '../setup/gateway.ts'
 
 // The addresses of the agents have a domain of their own, which only redirects WebFinger to the gateway.
 
@@ -21,7 +21,7 @@ test.each([`@echo@${handleHost}`, '@echo@agents.test'])(
   async address => {
     const sent = await gateway.simulation.send({ via: 'activitypub', to: address, text: `hello ${address}` })
     expect(sent).toMatchObject({ status: 'answered', reply: { text: expect.stringContaining('hello') } })
-    expect(sent.reply?.raw).toMatchObject({ actor: `${origin}/agents/echo` })
+    expect(sent.reply?.raw).toMatchObject({ actor: `${gatewayOrigin}/agents/echo` })
     const { message } = await gateway.show(sent.id)
     expect(message.recipient).toBe(`@echo@${handleHost}`)
   },
@@ -34,7 +34,7 @@ test.each([handleHost, 'agents.test'])('WebFinger at %s answers with the one sub
   const answer = first.status === 302 ? await request(first.headers.get('location') ?? '') : first
   expect(JSON.parse(answer.body.toString())).toMatchObject({
     subject: `acct:echo@${handleHost}`,
-    aliases: [`${origin}/agents/echo`],
+    aliases: [`${gatewayOrigin}/agents/echo`],
   })
 })
 
@@ -43,7 +43,7 @@ const gatewayNames = [handleHost, 'agents.test'].flatMap(host => [
   [`acct:agents.test@${host}`, host],
 ])
 
-test.each([...gatewayNames, [`${origin}/actor`, 'agents.test']])(
+test.each([...gatewayNames, [`${gatewayOrigin}/actor`, 'agents.test']])(
   'WebFinger answers %s at %s with the account that signs what the gateway fetches',
   async (resource, host) => {
     const { request } = gateway.simulation.loopback
@@ -52,21 +52,23 @@ test.each([...gatewayNames, [`${origin}/actor`, 'agents.test']])(
     const jrd = JSON.parse(answer.body.toString())
     expect(jrd).toEqual({
       subject: `acct:${handleHost}@${handleHost}`,
-      aliases: [`${origin}/actor`],
-      links: [{ rel: 'self', type: 'application/activity+json', href: `${origin}/actor` }],
+      aliases: [`${gatewayOrigin}/actor`],
+      links: [{ rel: 'self', type: 'application/activity+json', href: `${gatewayOrigin}/actor` }],
     })
     const actor = JSON.parse((await request(jrd.links[0].href)).body.toString())
     expect(jrd.subject).toBe(`acct:${actor.preferredUsername}@${handleHost}`)
   },
 )
 
-test.each(['acct:other.test@example.test', 'acct:example.test@other.test', `${origin}/actor/outbox`, `${origin}/`])(
-  'WebFinger knows no account of the gateway by %s',
-  async resource => {
-    const url = `${origin}/.well-known/webfinger?resource=${encodeURIComponent(resource)}`
-    expect((await gateway.simulation.loopback.request(url)).status).toBe(404)
-  },
-)
+test.each([
+  'acct:other.test@example.test',
+  'acct:example.test@other.test',
+  `${gatewayOrigin}/actor/outbox`,
+  `${gatewayOrigin}/`,
+])('WebFinger knows no account of the gateway by %s', async resource => {
+  const url = `${gatewayOrigin}/.well-known/webfinger?resource=${encodeURIComponent(resource)}`
+  expect((await gateway.simulation.loopback.request(url)).status).toBe(404)
+})
 
 test('a server that looks up the name of whoever reads there is answered, and its proof checked', async () => {
   const from = 'alice@gotosocial.test'
@@ -81,9 +83,9 @@ test('a server that looks up the name of whoever reads there is answered, and it
 })
 
 test('host-meta says where WebFinger is', async () => {
-  const answer = await gateway.simulation.loopback.request(`${origin}/.well-known/host-meta`)
+  const answer = await gateway.simulation.loopback.request(`${gatewayOrigin}/.well-known/host-meta`)
   expect(answer.headers.get('content-type')).toBe('application/xrd+xml')
-  expect(answer.body.toString()).toContain(`template="${origin}/.well-known/webfinger?resource={uri}"`)
+  expect(answer.body.toString()).toContain(`template="${gatewayOrigin}/.well-known/webfinger?resource={uri}"`)
 })
 
 test('a message that names an agent by the host of its actor is read without that name', async () => {
@@ -105,9 +107,11 @@ test('mail goes to the domain of the handles, and comes from there', async () =>
 })
 
 test('checkHandleHost() is content with a redirect, and else says what to do', async () => {
-  const redirector = createServer(({ url }, answer) => answer.writeHead(302, { location: `${origin}${url}` }).end())
+  const redirector = createServer(({ url }, answer) =>
+    answer.writeHead(302, { location: `${gatewayOrigin}${url}` }).end(),
+  )
   await new Promise<void>(resolve => redirector.listen(0, '127.0.0.1', resolve))
-  const place = { agent: 'echo', handleHost, origin }
+  const place = { agent: 'echo', handleHost, origin: gatewayOrigin }
   const check = async (agent: string, port: number) => {
     const loopback = { [handleHost]: port, 'agents.test': Number(new URL(gateway.url()).port) }
     const fetch = createGuardedFetch({ loopback, userAgent: 'test' })
@@ -118,7 +122,7 @@ test('checkHandleHost() is content with a redirect, and else says what to do', a
     severity: 'ok',
     message: `WebFinger at ${handleHost} knows acct:echo@${handleHost}`,
   })
-  const fix = `Let https://${handleHost}/.well-known/webfinger redirect (302, with the query) to ${origin}/.well-known/webfinger.`
+  const fix = `Let https://${handleHost}/.well-known/webfinger redirect (302, with the query) to ${gatewayOrigin}/.well-known/webfinger.`
   expect(await check('nobody', port)).toEqual({
     severity: 'error',
     message: `WebFinger at ${handleHost} answers 404 for acct:nobody@${handleHost}`,

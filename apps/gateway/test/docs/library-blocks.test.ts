@@ -7,7 +7,7 @@ import { text } from 'node:stream/consumers'
 import { fileURLToPath, pathToFileURL } from 'node:url'
 import { promisify } from 'node:util'
 import { describe, expect, it } from 'vitest'
-import { eventually, intakeSecret, openTestGateway } from '../setup/gateway.ts'
+import { eventually, openTestGateway, testIntakeSecret } from '../setup/gateway.ts'
 import { findBlock } from './blocks.ts'
 import { libraryBlocks } from './cases.ts'
 import { createDocsFolder } from './folder.ts'
@@ -100,7 +100,7 @@ print(is_genuine("${secret}", given["headers"], body), is_genuine("${secret}", g
         const raw = `From: ann@nodmarc.test\r\nTo: ${to}\r\nSubject: hi\r\nMessage-ID: <${to}>\r\n\r\nhello\r\n`
         const refused: string[] = []
         const mail = { from: 'ann@nodmarc.test', to, raw, setReject: (reason: string) => void refused.push(reason) }
-        await worker.email(mail, { SECRET: intakeSecret })
+        await worker.email(mail, { SECRET: testIntakeSecret })
         return refused
       }
       expect(await send('echo@agents.test')).toEqual([])

@@ -2,11 +2,11 @@ import { mkdtempSync, readFileSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { readCase, writeCase } from './cases/case.ts'
-import { parseFuzzOptions, usage } from './options.ts'
+import { fuzzUsage, parseFuzzOptions } from './options.ts'
 import type { FuzzReport } from './run.ts'
 import { runFuzz } from './run.ts'
 import { openGatewayTarget } from './target/open-gateway.ts'
-import type { Finding } from './watch/findings.ts'
+import type { FuzzFinding } from './watch/findings.ts'
 
 // `npm run fuzz`: odd requests at every endpoint of a running gateway. Fails on a 500, an exit, a bug in the log, a stall,
 // and a connection that is never answered.
@@ -32,7 +32,7 @@ function tell({ sent, endpoints, statuses, findings }: FuzzReport, seed: number)
   say(findings.length === 0 ? 'nothing found' : `${findings.length} found`)
 }
 
-function tellFinding({ text, suspects }: Finding, path: string, seed: number): void {
+function tellFinding({ text, suspects }: FuzzFinding, path: string, seed: number): void {
   const lines = suspects.map(writeCase)
   writeFileSync(path, `${lines.join('\n')}\n`)
   const names = [...new Set(suspects.map(({ endpoint }) => endpoint))]
@@ -44,6 +44,6 @@ try {
   process.exitCode = await main(process.argv.slice(2))
 } catch (error) {
   if (!(error instanceof TypeError)) throw error
-  process.stderr.write(`${error.message}\n\n${usage}\n`)
+  process.stderr.write(`${error.message}\n\n${fuzzUsage}\n`)
   process.exitCode = 2
 }

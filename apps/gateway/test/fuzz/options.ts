@@ -9,7 +9,7 @@ export interface FuzzOptions {
   readonly repeat: string | undefined
 }
 
-export const usage = `npm run fuzz -- [options]
+export const fuzzUsage = `npm run fuzz -- [options]
 
   --seed <n>       begins the same run again
   --seconds <n>    how long (default 30)

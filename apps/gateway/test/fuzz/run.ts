@@ -14,8 +14,8 @@ import type { FuzzTarget } from './target/open.ts'
 import { createRandom } from './values/random.ts'
 import type { FairClock } from './watch/fair-clock.ts'
 import { openFairClock, sleep } from './watch/fair-clock.ts'
-import type { Finding } from './watch/findings.ts'
-import { createFindings } from './watch/findings.ts'
+import type { FuzzFinding } from './watch/findings.ts'
+import { createFuzzFindings } from './watch/findings.ts'
 import { watchStalls } from './watch/stalls.ts'
 
 export interface FuzzReport {
@@ -23,7 +23,7 @@ export interface FuzzReport {
   readonly endpoints: number
   /** How often each status came. */
   readonly statuses: ReadonlyMap<string, number>
-  readonly findings: readonly Finding[]
+  readonly findings: readonly FuzzFinding[]
 }
 
 interface FuzzGateway {
@@ -45,7 +45,7 @@ export async function runFuzz(
   const endpoints = listEndpoints(target, seeds).filter(({ name }) => name.includes(only))
   if (endpoints.length === 0) throw new TypeError(`no endpoint has "${only}" in its name`)
   const ids = createKnownIds()
-  const findings = createFindings()
+  const findings = createFuzzFindings()
   const clock = await openFairClock()
   const over = new AbortController()
   const statuses = new Map<string, number>()

@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { operatorToken } from '../setup/gateway.ts'
 import { askShop } from '../setup/requirement-steps.ts'
 import type { WebGateway } from '../setup/web-gateway.ts'
-import { name, openWebGateway } from '../setup/web-gateway.ts'
+import { openWebGateway, uniqueName } from '../setup/web-gateway.ts'
 
 // Another runtime behind an agent, which takes and gives message envelopes: a real server, asked in real runs.
 
@@ -62,7 +62,7 @@ const said = (content: string) => ({ ...envelope, type: 'text', role: 'assistant
 
 describe('a runtime that speaks envelopes', () => {
   test('E-28, E-31, E-44: is given the conversation as canonical envelopes; whatever mix it answers with is kept as such', async () => {
-    const threadId = name('thread')
+    const threadId = uniqueName('thread')
     answerWith = ({ messages }) => ({
       messages: [
         ...messages,
@@ -123,7 +123,7 @@ describe('a runtime that speaks envelopes', () => {
   })
 
   test('E-40: waits for an answer, which the next message of the thread is', async () => {
-    const threadId = name('thread')
+    const threadId = uniqueName('thread')
     answerWith = ({ messages }) => ({
       messages: [...messages, { ...envelope, type: 'input_required', content: 'Which colour?' }],
       completed: false,
@@ -153,7 +153,7 @@ describe('a runtime that speaks envelopes', () => {
   test.each(unusable)(
     '%s: the run fails, the conversation has what was said to it, and nothing is kept as an answer',
     async (_, result, reason) => {
-      const threadId = name('thread')
+      const threadId = uniqueName('thread')
       answerWith = () => result
       const events = await web.say('Hello?', { threadId })
       expect(events.at(-1)).toMatchObject({ type: 'RUN_ERROR' })
@@ -200,7 +200,7 @@ describe('a session as a provider of models is sent it', () => {
   }
 
   async function project(messages: readonly unknown[], query = '') {
-    const { json } = await web.ask('POST', '/v1/sessions', { context: name('context') })
+    const { json } = await web.ask('POST', '/v1/sessions', { context: uniqueName('context') })
     const path = `/v1/sessions/${json.session_id}`
     await web.ask('PUT', path, { messages })
     return { path, ...(await web.ask('GET', `${path}/provider${query}`)).json }

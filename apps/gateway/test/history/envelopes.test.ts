@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { operatorToken } from '../setup/gateway.ts'
-import type { Answer, WebGateway } from '../setup/web-gateway.ts'
-import { name, openWebGateway } from '../setup/web-gateway.ts'
+import type { JsonAnswer, WebGateway } from '../setup/web-gateway.ts'
+import { openWebGateway, uniqueName } from '../setup/web-gateway.ts'
 
 // Message envelopes as whoever keeps his sessions here meets them: sent as a list, and read back.
 
@@ -15,13 +15,13 @@ beforeAll(async () => {
 afterAll(() => web.close())
 
 async function openSession(): Promise<string> {
-  const { json } = await web.ask('POST', '/v1/sessions', { context: name('context') })
+  const { json } = await web.ask('POST', '/v1/sessions', { context: uniqueName('context') })
   return `/v1/sessions/${json.session_id}`
 }
 
 const put = (messages: readonly unknown[], at = path) => web.ask('PUT', at, { messages })
 
-async function store(row: object): Promise<Answer> {
+async function store(row: object): Promise<JsonAnswer> {
   const { status } = await put([row])
   expect(status).toBe(200)
   const { json } = await web.ask('GET', path)
@@ -181,7 +181,7 @@ describe('a session', () => {
   })
 
   test('E-34: that a first message has begun is found again, by two at once and by its context', async () => {
-    const context = name('context')
+    const context = uniqueName('context')
     const open = () => web.ask('POST', '/v1/sessions', { context })
     const opened = await Promise.all([open(), open(), open()])
     const [first] = opened
@@ -218,7 +218,7 @@ test('E-13, E-16: what was odd about envelopes that are read in is said, each by
   ]
   const query = new URLSearchParams({
     owner: 'web:["https://agents.test","ann"]',
-    thread: name('copy:thread'),
+    thread: uniqueName('copy:thread'),
     format: 'envelope',
   })
   const answer = await fetch(`${web.gateway.url()}/operator/api/transcript?${query}`, {

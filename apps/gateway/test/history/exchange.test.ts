@@ -2,10 +2,10 @@ import { hash } from 'node:crypto'
 import { exchangeFormats } from '@postern/transcript'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { TestGateway } from '../setup/gateway.ts'
-import { openTestGateway, operatorToken, origin } from '../setup/gateway.ts'
+import { gatewayOrigin, openTestGateway, operatorToken } from '../setup/gateway.ts'
 
 const token = 'token-of-ann-for-the-tests'
-const owner = `web:${JSON.stringify([origin, 'ann'])}`
+const owner = `web:${JSON.stringify([gatewayOrigin, 'ann'])}`
 
 let gateway: TestGateway
 
@@ -128,7 +128,7 @@ describe('a chat', () => {
     const headers = { authorization: `Bearer ${token}` }
     const upload = await fetch(`${gateway.url()}/api/v1/agent/attachments`, { method: 'POST', headers, body: form })
     const { url } = (await upload.json()) as { url: string }
-    const local = url.replace(origin, gateway.url())
+    const local = url.replace(gatewayOrigin, gateway.url())
     expect((await fetch(local)).status).toBe(200)
     await chat('the secret word', 'thread-last', 'run-last')
     const mail = await gateway.simulation.send({ via: 'email', to: 'chat', text: 'by mail' })

@@ -2,12 +2,12 @@ import { hash } from 'node:crypto'
 import { exchangeFormats } from '@postern/transcript'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { TestGateway } from '../setup/gateway.ts'
-import { openTestGateway, operatorToken, origin } from '../setup/gateway.ts'
+import { gatewayOrigin, openTestGateway, operatorToken } from '../setup/gateway.ts'
 
 // Conversations of a running gateway, by every channel, in every format: out, in again, and out as they were.
 
 const token = 'token-of-ann-for-the-tests'
-const ann = `web:${JSON.stringify([origin, 'ann'])}`
+const ann = `web:${JSON.stringify([gatewayOrigin, 'ann'])}`
 const said = ['halves', 'tool', 'search', 'count', 'boom'] as const
 
 let gateway: TestGateway

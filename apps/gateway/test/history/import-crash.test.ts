@@ -3,13 +3,13 @@ import { hash } from 'node:crypto'
 import { join, resolve } from 'node:path'
 import { promisify } from 'node:util'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { eventually, operatorToken, origin } from '../setup/gateway.ts'
+import { eventually, gatewayOrigin, operatorToken } from '../setup/gateway.ts'
 import type { KilledGateway } from '../setup/killed-gateway.ts'
 import { openKilledGateway } from '../setup/killed-gateway.ts'
 
 const run = promisify(execFile)
 const token = 'token-of-ann-for-the-tests'
-const owner = `web:${JSON.stringify([origin, 'ann'])}`
+const owner = `web:${JSON.stringify([gatewayOrigin, 'ann'])}`
 const query = new URLSearchParams({ owner, thread: 'store:moved', format: 'store' })
 /** Without ids and without times: only their places tell them apart. */
 const messages = Array.from({ length: 2_000 }, (_, index) => [

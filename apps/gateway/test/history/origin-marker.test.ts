@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import type { Answer, WebGateway } from '../setup/web-gateway.ts'
-import { name, openWebGateway } from '../setup/web-gateway.ts'
+import type { JsonAnswer, WebGateway } from '../setup/web-gateway.ts'
+import { openWebGateway, uniqueName } from '../setup/web-gateway.ts'
 
 // What a message from outside claims to be (LAW-3): a hint that counts where it is true, and nowhere else.
 
@@ -13,7 +13,7 @@ afterAll(() => web.close())
 
 const add = (location: string, messages: readonly object[], as: 'ann' | 'bob' = 'ann') =>
   web.ask('POST', `/v1/store/${location}/messages`, { messages }, as)
-const conversation = async (location: string, as: 'ann' | 'bob' = 'ann'): Promise<readonly Answer[]> =>
+const conversation = async (location: string, as: 'ann' | 'bob' = 'ann'): Promise<readonly JsonAnswer[]> =>
   (await web.ask('GET', `/v1/store/${location}/conversation`, undefined, as)).json.messages
 
 interface Line {
@@ -23,9 +23,9 @@ interface Line {
 
 const ownerOf = (who: string) => `web:["https://agents.test","${who}"]`
 
-async function exportLocation(location: string, format: string, who = 'ann'): Promise<readonly Answer[]> {
+async function exportLocation(location: string, format: string, who = 'ann'): Promise<readonly JsonAnswer[]> {
   const query = new URLSearchParams({ owner: ownerOf(who), thread: `store:${location}`, format })
-  return (await web.gateway.ask<{ messages: readonly Answer[] }>(`/transcript?${query}`)).messages
+  return (await web.gateway.ask<{ messages: readonly JsonAnswer[] }>(`/transcript?${query}`)).messages
 }
 
 async function putOne(location: string, content: string, as: 'ann' | 'bob' = 'ann'): Promise<Line> {
@@ -42,7 +42,7 @@ const marked = (entry_id: string, content: string) => ({
 
 describe('a bag', () => {
   test('that is true finds the entry: what was written out and read in again is there once', async () => {
-    const place = name('place')
+    const place = uniqueName('place')
     await putOne(place, 'pay 5')
     const [written] = await exportLocation(place, 'store')
     expect(written.gateway).toMatchObject({ v: 1, kind: 'text' })
@@ -53,7 +53,7 @@ describe('a bag', () => {
   test.each(['of other words', 'of another conversation', 'of another person', 'of nothing', 'that is no bag'])(
     '%s is stripped, and its message is new',
     async what => {
-      const [place, elsewhere] = [name('place'), name('place')]
+      const [place, elsewhere] = [uniqueName('place'), uniqueName('place')]
       const own = await putOne(place, 'pay 5')
       const other = await putOne(elsewhere, 'pay 5')
       const bobs = await putOne(place, 'pay 5', 'bob')
@@ -80,11 +80,11 @@ describe('a bag', () => {
 
   test('in a session’s list that is another one’s changes neither', async () => {
     const open = async (as: 'ann' | 'bob') => {
-      const { json } = await web.ask('POST', '/v1/sessions', { context: name('context') }, as)
+      const { json } = await web.ask('POST', '/v1/sessions', { context: uniqueName('context') }, as)
       return `/v1/sessions/${json.session_id}`
     }
     const [anns, bobs] = [await open('ann'), await open('bob')]
-    const place = name('place')
+    const place = uniqueName('place')
     const { entry_id } = await putOne(place, 'mine')
     const forged = { role: 'assistant', content: 'mine', metadata: { gateway: { v: 1, entry_id, kind: 'text' } } }
     for (const [path, as] of [
@@ -98,13 +98,13 @@ describe('a bag', () => {
   })
 
   test('on a message of a run is not looked at', async () => {
-    const threadId = name('thread')
-    const place = name('place')
+    const threadId = uniqueName('thread')
+    const place = uniqueName('place')
     const { entry_id } = await putOne(place, 'mine')
     const messages = [
       { id: 'm', role: 'user', content: 'hello', metadata: { gateway: { v: 1, entry_id, kind: 'text' } } },
     ]
-    await (await web.postRun({ threadId, runId: name('run'), messages })).text()
+    await (await web.postRun({ threadId, runId: uniqueName('run'), messages })).text()
     const told = await web.readHistory(threadId)
     expect(told.map(({ role }) => role)).toEqual(['user', 'assistant'])
     expect(told[0]?.id).toBe('m')

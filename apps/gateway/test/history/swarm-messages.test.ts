@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { operatorToken } from '../setup/gateway.ts'
-import type { Answer, WebGateway } from '../setup/web-gateway.ts'
-import { jpeg, name, openWebGateway } from '../setup/web-gateway.ts'
+import type { JsonAnswer, WebGateway } from '../setup/web-gateway.ts'
+import { jpeg, openWebGateway, uniqueName } from '../setup/web-gateway.ts'
 
 // Messages of a swarm as they are read in and written out over HTTP.
 
@@ -19,13 +19,13 @@ async function exchange(thread: string, format: string, messages?: readonly obje
   const init = messages && { method: 'POST', body: JSON.stringify({ messages }) }
   const headers = { authorization: `Bearer ${operatorToken}`, 'content-type': 'application/json' }
   const answer = await fetch(`${web.gateway.url()}/operator/api/transcript?${query}`, { ...init, headers })
-  return { status: answer.status, json: (await answer.json()) as Answer }
+  return { status: answer.status, json: (await answer.json()) as JsonAnswer }
 }
 
 /** As they were, without what says which entry each is. */
-async function writtenOut(thread: string): Promise<readonly Answer[]> {
+async function writtenOut(thread: string): Promise<readonly JsonAnswer[]> {
   const { json } = await exchange(thread, 'swarm')
-  return json.messages.map(({ payload: { gateway: _, ...payload }, ...message }: Answer) => {
+  return json.messages.map(({ payload: { gateway: _, ...payload }, ...message }: JsonAnswer) => {
     return Object.keys(payload).length > 0 ? { ...message, payload } : message
   })
 }
@@ -35,7 +35,7 @@ const call = (args: object, id = 'c1') => ({ id, type: 'function', function: { n
 
 describe('rows of a swarm', () => {
   test('W-01, W-02, W-05, W-06: come back field for field, with arguments as objects and images byte for byte', async () => {
-    const thread = `copy:${name('swarm')}`
+    const thread = `copy:${uniqueName('swarm')}`
     const rows = [
       { ...row, images: [jpeg.toString('base64')], payload: { image_id: 'i1' } },
       {
@@ -52,7 +52,7 @@ describe('rows of a swarm', () => {
     expect((await exchange(thread, 'swarm', rows)).json).toMatchObject({ added: rows.length })
     expect(await writtenOut(thread)).toEqual(rows)
     const { json: agui } = await exchange(thread, 'agui')
-    const called = agui.messages.find(({ toolCalls }: Answer) => toolCalls)
+    const called = agui.messages.find(({ toolCalls }: JsonAnswer) => toolCalls)
     expect(called.toolCalls[0].function.arguments).toBe('{"a":{"b":[null]}}')
     const [picture] = agui.messages
     expect(picture.content[1].source).toEqual({ type: 'data', value: jpeg.toString('base64'), mimeType: 'image/jpeg' })
@@ -63,11 +63,11 @@ describe('rows of a swarm', () => {
   })
 
   test('W-04: whether a payload was null, absent or an object is kept, and nothing is added when they are read in again', async () => {
-    const thread = `copy:${name('swarm')}`
+    const thread = `copy:${uniqueName('swarm')}`
     const rows = [{ ...row, payload: null }, row, { ...row, payload: {} }]
     await exchange(thread, 'swarm', rows)
     const { json } = await exchange(thread, 'jsonl')
-    const diffs = json.messages.map(({ ext }: Answer) => JSON.stringify(ext.swarm))
+    const diffs = json.messages.map(({ ext }: JsonAnswer) => JSON.stringify(ext.swarm))
     expect(new Set(diffs).size).toBe(3)
     const { json: out } = await exchange(thread, 'swarm')
     expect((await exchange(thread, 'swarm', out.messages)).json.added).toBe(0)
@@ -85,7 +85,7 @@ describe('rows of a swarm', () => {
     ],
     ['W-07: two calls of one id', { tool_calls: [call({}), call({})] }, 'tool_calls: two calls have one id'],
   ])('%s is refused by its place, and nothing is stored', async (_, change, what) => {
-    const thread = `copy:${name('swarm')}`
+    const thread = `copy:${uniqueName('swarm')}`
     const { status, json } = await exchange(thread, 'swarm', [row, { ...row, ...change }])
     expect([status, json.code]).toEqual([400, 'malformed'])
     expect(json.detail).toContain('Cannot read swarm message: ')

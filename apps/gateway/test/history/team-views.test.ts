@@ -3,7 +3,7 @@ import { openModelServer } from '@postern/agents/test-model-server'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { operatorToken } from '../setup/gateway.ts'
 import { call, say } from '../setup/swarm-gateway.ts'
-import type { Answer, WebGateway } from '../setup/web-gateway.ts'
+import type { JsonAnswer, WebGateway } from '../setup/web-gateway.ts'
 import { findEvent, openWebGateway } from '../setup/web-gateway.ts'
 
 // The four views of a message store over conversations of the store, and what of it a chat shows.
@@ -34,9 +34,9 @@ afterAll(async () => {
   await model.close()
 })
 
-type Row = Readonly<Record<string, Answer>>
+type Row = Readonly<Record<string, JsonAnswer>>
 
-async function askView(view: string, query: Record<string, string>, more = ''): Promise<Answer> {
+async function askView(view: string, query: Record<string, string>, more = ''): Promise<JsonAnswer> {
   const path = `/operator/api/transcript/views/${view}?${new URLSearchParams(query)}${more}`
   const headers = { authorization: `Bearer ${operatorToken}` }
   const answer = await fetch(`${web.gateway.url()}${path}`, { headers })

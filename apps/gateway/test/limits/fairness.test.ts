@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { eventually, openTestGateway, origin } from '../setup/gateway.ts'
+import { eventually, gatewayOrigin, openTestGateway } from '../setup/gateway.ts'
 
 test('an agent that hangs under a crowd of messages leaves the others free to answer', async () => {
   const gateway = await openTestGateway(() => ({
@@ -8,7 +8,7 @@ test('an agent that hangs under a crowd of messages leaves the others free to an
   }))
   const { a2a } = gateway.simulation
   const crowd = Array.from({ length: 150 }, (_, index) =>
-    a2a.deliver({ url: `${origin}/agents/hanging/a2a`, text: `stuck ${index}` }),
+    a2a.deliver({ url: `${gatewayOrigin}/agents/hanging/a2a`, text: `stuck ${index}` }),
   )
   await Promise.all(crowd)
   const turnContext = await eventually(

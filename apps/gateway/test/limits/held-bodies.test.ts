@@ -2,7 +2,7 @@ import type { Socket } from 'node:net'
 import { connect } from 'node:net'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { TestGateway } from '../setup/gateway.ts'
-import { intakeSecret, openTestGateway, operatorToken } from '../setup/gateway.ts'
+import { openTestGateway, operatorToken, testIntakeSecret } from '../setup/gateway.ts'
 
 // All endpoints read bodies within one budget of bytes, and only after the cheap checks.
 
@@ -65,7 +65,7 @@ const endpoints: Readonly<Record<string, () => readonly string[]>> = {
   'the mail intake': () => [
     'POST /email/inbound?to=echo@agents.test HTTP/1.1',
     'content-type: message/rfc822',
-    `authorization: Bearer ${intakeSecret}`,
+    `authorization: Bearer ${testIntakeSecret}`,
   ],
   "the operator's API": () => [
     'POST /operator/api/transcript?format=envelope HTTP/1.1',

@@ -2,7 +2,7 @@ import { once } from 'node:events'
 import { describeSendRequest, readSendResult } from '@postern/simulation'
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
 import type { SlowRun } from '../agents/waiting/slow.ts'
-import { eventually, origin } from '../setup/gateway.ts'
+import { eventually, gatewayOrigin } from '../setup/gateway.ts'
 import type { SlowGateway } from '../setup/slow-gateway.ts'
 import { openSlowGateway } from '../setup/slow-gateway.ts'
 
@@ -204,7 +204,7 @@ test('concurrency: an agent that takes one turn at a time has one, in whatever t
 /** Sends a message as one of the task of an earlier one; resolves with the task when it is at rest. */
 async function call(agent: string, text: string, taskId?: string) {
   const { a2a } = gateway.simulation
-  const client = await a2a.client(`${origin}/agents/${agent}/.well-known/agent-card.json`, await a2a.token())
+  const client = await a2a.client(`${gatewayOrigin}/agents/${agent}/.well-known/agent-card.json`, await a2a.token())
   return readSendResult(await client.sendMessage(describeSendRequest(text, { taskId })))
 }
 

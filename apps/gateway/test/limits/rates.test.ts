@@ -1,7 +1,7 @@
 import type { Refusal } from '@postern/core'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import type { TestGateway } from '../setup/gateway.ts'
-import { openTestGateway, origin } from '../setup/gateway.ts'
+import { gatewayOrigin, openTestGateway } from '../setup/gateway.ts'
 
 // What a peer is told that sends too much, in the form of each wire; and that nothing of it was kept.
 
@@ -42,7 +42,7 @@ test('ActivityPub: 429 with Retry-After; others on the same host go on (MN-7.1)'
 
 test('A2A: 429 in the form of each binding, with the time after which to try again', async () => {
   const { a2a } = gateway.simulation
-  const url = `${origin}/agents/echo/a2a`
+  const url = `${gatewayOrigin}/agents/echo/a2a`
   const answers = await times(3, () => a2a.deliver({ url, text: 'hello' }))
   expect(answers.map(({ status }) => status)).toEqual([200, 200, 429])
   const seconds = Number(answers[2]?.headers.get('retry-after'))

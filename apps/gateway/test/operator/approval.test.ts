@@ -3,14 +3,14 @@ import { decideListedRequirement, printRequirement, printRequirements } from '..
 import { writeRunFile } from '../../src/platform/run-file.ts'
 import { openOperatorClient } from '../../src/running/operator-client.ts'
 import { describeTestConfig, eventually } from '../setup/gateway.ts'
-import type { OperatorDeps, Waiting } from '../setup/operator-gateway.ts'
+import type { OperatorGateway, Waiting } from '../setup/operator-gateway.ts'
 import { eve, openOperatorGateway, tillAgents } from '../setup/operator-gateway.ts'
 import { askShop, callShop, decide, findActionPath, policyOf } from '../setup/requirement-steps.ts'
 import { listTraces } from '../setup/traces.ts'
 
 // Tools that wait for an operator, whoever they are called for: by the API and by the page that his mail leads to.
 
-let setup: OperatorDeps
+let setup: OperatorGateway
 beforeAll(async () => {
   setup = await openOperatorGateway()
 })

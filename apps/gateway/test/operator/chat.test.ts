@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
 import { eventually, operatorToken } from '../setup/gateway.ts'
-import type { OperatorDeps, Waiting } from '../setup/operator-gateway.ts'
+import type { OperatorGateway, Waiting } from '../setup/operator-gateway.ts'
 import {
   evesToken,
   findEvents,
@@ -15,7 +15,7 @@ import { annsToken } from '../setup/swarm-gateway.ts'
 
 // What waits for operators in a chat of theirs, by AG-UI's own client.
 
-let gateway: OperatorDeps
+let gateway: OperatorGateway
 beforeAll(async () => {
   gateway = await openOperatorGateway()
 })

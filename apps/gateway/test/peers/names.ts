@@ -1,8 +1,8 @@
 /** The names of the private network; all of them are this machine. */
 export const ourHost = 'agents.test'
 export const ourOrigin = `https://${ourHost}`
-export const chatHost = 'chat.test'
-export const chatOrigin = `https://${chatHost}`
+export const chatAppHost = 'chat.test'
+export const chatAppOrigin = `https://${chatAppHost}`
 export const snacHost = 'snac.test'
 export const snacOrigin = `https://${snacHost}`
 export const pythonHost = 'python.test'

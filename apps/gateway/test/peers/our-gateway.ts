@@ -27,7 +27,7 @@ export interface OurGateway {
 }
 
 const program = fileURLToPath(new URL('../../bin/postern.mjs', import.meta.url))
-const patientAgent = fileURLToPath(new URL('./patient-agent.ts', import.meta.url))
+const patientAgent = fileURLToPath(new URL('../agents/waiting/patient.ts', import.meta.url))
 const operatorToken = 'operator-token-of-the-peers-exam'
 
 interface GatewaySettings {

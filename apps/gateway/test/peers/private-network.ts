@@ -1,6 +1,6 @@
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { chatHost, ourHost, pythonHost, snacHost } from './names.ts'
+import { chatAppHost, ourHost, pythonHost, snacHost } from './names.ts'
 import { runCommand } from './run-command.ts'
 
 export interface PrivateNetwork {
@@ -18,12 +18,12 @@ export async function openPrivateNetwork(directory: string): Promise<PrivateNetw
   const certPath = join(trusted, 'ca-certificates.crt')
   const keyPath = join(directory, 'key.pem')
   const hosts = join(directory, 'hosts')
-  writeFileSync(hosts, `127.0.0.1 localhost ${ourHost} ${snacHost} ${chatHost} ${pythonHost}\n`)
+  writeFileSync(hosts, `127.0.0.1 localhost ${ourHost} ${snacHost} ${chatAppHost} ${pythonHost}\n`)
   await runCommand('openssl', [
     ...['req', '-x509', '-newkey', 'rsa:2048', '-nodes', '-days', '2', '-subj', '/CN=peers'],
     ...[
       '-addext',
-      `subjectAltName=DNS:${ourHost},DNS:${snacHost},DNS:${chatHost},DNS:${pythonHost}`,
+      `subjectAltName=DNS:${ourHost},DNS:${snacHost},DNS:${chatAppHost},DNS:${pythonHost}`,
       '-keyout',
       keyPath,
       '-out',

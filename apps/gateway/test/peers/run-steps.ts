@@ -1,26 +1,26 @@
 /** One thing that is done on a stage, and what must come of it. */
-export interface Step<Stage> {
+export interface ExamStep<Stage> {
   readonly name: string
   run(stage: Stage): Promise<void>
 }
 
-export const say = (line: string) => process.stdout.write(`${line}\n`)
+export const printLine = (line: string) => process.stdout.write(`${line}\n`)
 
 /** Runs every step, also after one that failed; tells how each went. Returns how many failed. */
-export async function runSteps<Stage>(steps: readonly Step<Stage>[], stage: Stage): Promise<number> {
+export async function runSteps<Stage>(steps: readonly ExamStep<Stage>[], stage: Stage): Promise<number> {
   let failures = 0
   for (const step of steps) failures += (await isPassed(step, stage)) ? 0 : 1
   return failures
 }
 
-async function isPassed<Stage>({ name, run }: Step<Stage>, stage: Stage): Promise<boolean> {
+async function isPassed<Stage>({ name, run }: ExamStep<Stage>, stage: Stage): Promise<boolean> {
   const begun = performance.now()
   const problem = await run(stage).then(
     () => undefined,
     (error: unknown) => (error instanceof Error ? error.message : String(error)),
   )
   const outcome = problem === undefined ? 'ok' : 'FAILED'
-  say(`${outcome.padEnd(8)} ${name} (${((performance.now() - begun) / 1_000).toFixed(1)} s)`)
-  if (problem !== undefined) say(`         ${problem}`)
+  printLine(`${outcome.padEnd(8)} ${name} (${((performance.now() - begun) / 1_000).toFixed(1)} s)`)
+  if (problem !== undefined) printLine(`         ${problem}`)
   return problem === undefined
 }

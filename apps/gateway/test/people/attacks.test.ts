@@ -2,7 +2,7 @@ import { Unavailable } from '@postern/core'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { eventually, operatorToken } from '../setup/gateway.ts'
 import type { PeopleTestGateway } from '../setup/people-gateway.ts'
-import { openPeople, readConfided } from '../setup/people-gateway.ts'
+import { openPeopleGateway, readConfided } from '../setup/people-gateway.ts'
 import { listTraces as listAllTraces } from '../setup/traces.ts'
 
 // What others might try with linked addresses, and that what is forgotten is gone.
@@ -11,7 +11,7 @@ let people: PeopleTestGateway
 let copies = 0
 
 beforeAll(async () => {
-  people = await openPeople({
+  people = await openPeopleGateway({
     email: { listen: { port: 0, protocol: 'smtp' }, answer_lists: true, reply_all: true },
   })
 })

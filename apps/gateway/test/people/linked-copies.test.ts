@@ -2,16 +2,16 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { parseConfig } from '../../src/config/read-config.ts'
 import { eventually } from '../setup/gateway.ts'
-import { openPeople } from '../setup/people-gateway.ts'
+import { openPeopleGateway } from '../setup/people-gateway.ts'
 import { listTraces } from '../setup/traces.ts'
 
 // Answers that go to a linked mailbox, too: what was asked elsewhere, said once more as a mail of its own.
 
 const parrot = join(import.meta.dirname, '../agents/reporting/parrot.ts')
-let people: Awaited<ReturnType<typeof openPeople>>
+let people: Awaited<ReturnType<typeof openPeopleGateway>>
 
 beforeAll(async () => {
-  people = await openPeople({
+  people = await openPeopleGateway({
     agents: {
       desk: { use: parrot, people: { link: true, mail: 'all' } },
       quiet: { use: parrot, people: { link: true } },

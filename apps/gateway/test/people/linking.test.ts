@@ -1,14 +1,14 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { eventually } from '../setup/gateway.ts'
 import type { PeopleTestGateway } from '../setup/people-gateway.ts'
-import { openPeople, readConfided } from '../setup/people-gateway.ts'
+import { openPeopleGateway, readConfided } from '../setup/people-gateway.ts'
 
 // Linked people: mail and fediverse, through real sockets with real signatures.
 
 let people: PeopleTestGateway
 
 beforeAll(async () => {
-  people = await openPeople()
+  people = await openPeopleGateway()
 })
 afterAll(() => people.close())
 

@@ -11,7 +11,7 @@ import type { Pair, PairedGateway } from './pair.ts'
 import { openPair } from './pair.ts'
 import { runSql } from './run-sql.ts'
 
-const stubborn = { use: join(import.meta.dirname, 'stubborn-agent.ts') }
+const stubborn = { use: join(import.meta.dirname, '../agents/waiting/stubborn.ts') }
 
 let cluster: Cluster | undefined
 let pair: Pair | undefined

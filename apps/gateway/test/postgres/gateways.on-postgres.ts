@@ -11,7 +11,7 @@ import { openPair } from './pair.ts'
 import { runSql } from './run-sql.ts'
 import { openWire } from './wire.ts'
 
-const stubborn = { use: join(import.meta.dirname, 'stubborn-agent.ts') }
+const stubborn = { use: join(import.meta.dirname, '../agents/waiting/stubborn.ts') }
 
 let cluster: Cluster | undefined
 let pair: Pair | undefined

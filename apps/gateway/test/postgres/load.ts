@@ -1,11 +1,14 @@
 import type { MessageSummary } from '@postern/core'
 import { expect } from 'vitest'
 import { eventually } from '../setup/gateway.ts'
-import type { Answer, ClientMessage, PairedGateway } from './pair.ts'
+import type { ClientMessage, PairAnswer, PairedGateway } from './pair.ts'
 import { runSql } from './run-sql.ts'
 
 /** What is not acknowledged is sent again, by either door. */
-export async function untilAcknowledged(gateways: readonly PairedGateway[], message: ClientMessage): Promise<Answer> {
+export async function untilAcknowledged(
+  gateways: readonly PairedGateway[],
+  message: ClientMessage,
+): Promise<PairAnswer> {
   let at = 0
   return eventually(async () => {
     at += 1
@@ -38,7 +41,7 @@ export function untilAllAnswered(
   }, timeoutMs)
 }
 
-export interface Load {
+interface MessageLoad {
   readonly acknowledged: readonly string[]
   /** Resolves once so many more messages are acknowledged. */
   untilFurther(count: number): Promise<void>
@@ -47,7 +50,7 @@ export interface Load {
 }
 
 /** Eight clients that speak to the gateways in turn, and send again what is refused. */
-export function startLoad(gateways: readonly PairedGateway[], name = 'm'): Load {
+export function startLoad(gateways: readonly PairedGateway[], name = 'm'): MessageLoad {
   const acknowledged: string[] = []
   let [isOver, number] = [false, 0]
 
@@ -76,7 +79,7 @@ export function startLoad(gateways: readonly PairedGateway[], name = 'm'): Load 
 }
 
 /** Ends them; all that was acknowledged is answered then, each message once. */
-export async function checkAnswers(loads: readonly Load[], gateway: PairedGateway, url: string): Promise<void> {
+export async function checkAnswers(loads: readonly MessageLoad[], gateway: PairedGateway, url: string): Promise<void> {
   await Promise.all(loads.map(load => load.end()))
   const acknowledged = loads.flatMap(load => load.acknowledged)
   const messages = await untilAllAnswered(gateway, acknowledged.length)

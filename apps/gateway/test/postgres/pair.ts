@@ -10,10 +10,10 @@ const apiKey = 'the-key-of-the-tests'
 
 export interface PairedGateway extends GatewayProcess {
   /** What a client sends, and what it is answered. */
-  send(message: ClientMessage): Promise<Answer>
+  send(message: ClientMessage): Promise<PairAnswer>
   ask<Told>(path: string): Promise<Told>
   /** What somebody sees there, within five seconds. */
-  look(path: string): Promise<Answer>
+  look(path: string): Promise<PairAnswer>
 }
 
 export interface ClientMessage {
@@ -24,7 +24,7 @@ export interface ClientMessage {
   readonly isDetached?: boolean
 }
 
-export interface Answer {
+export interface PairAnswer {
   readonly status: number
   readonly text: string
   readonly retryAfter: string | null
@@ -95,6 +95,6 @@ function connect(url: string): Pick<PairedGateway, 'send' | 'ask' | 'look'> {
   }
 }
 
-async function readAnswer(answer: Response): Promise<Answer> {
+async function readAnswer(answer: Response): Promise<PairAnswer> {
   return { status: answer.status, text: await answer.text(), retryAfter: answer.headers.get('retry-after') }
 }

@@ -1,12 +1,12 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { eventually, operatorToken } from '../setup/gateway.ts'
-import type { OperatorDeps, Waiting } from '../setup/operator-gateway.ts'
+import type { OperatorGateway, Waiting } from '../setup/operator-gateway.ts'
 import { evesToken, newName, openChat, openOperatorGateway, runChat, tillAgents } from '../setup/operator-gateway.ts'
 import { annsToken } from '../setup/swarm-gateway.ts'
 
 // A decision opens a turn of who asked, and is not taken for his word: every view says who has decided.
 
-let setup: OperatorDeps
+let setup: OperatorGateway
 beforeAll(async () => {
   setup = await openOperatorGateway()
 })

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
 import { eventually } from '../setup/gateway.ts'
-import type { OperatorDeps, Waiting } from '../setup/operator-gateway.ts'
+import type { OperatorGateway, Waiting } from '../setup/operator-gateway.ts'
 import {
   describeShop,
   eve,
@@ -17,7 +17,7 @@ import { annsToken } from '../setup/swarm-gateway.ts'
 
 // Waits that no operator decides: whoever asked is told when their time is over, where he asked; they are closed everywhere, and nothing has run.
 
-let setup: OperatorDeps
+let setup: OperatorGateway
 const seconds = (count: number) => ({ requirements: { expires_after_hours: count / 3_600 } })
 
 beforeAll(async () => {

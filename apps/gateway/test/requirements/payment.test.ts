@@ -1,16 +1,16 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { TestGateway } from '../setup/gateway.ts'
-import { eventually, openTestGateway, origin } from '../setup/gateway.ts'
+import { eventually, gatewayOrigin, openTestGateway } from '../setup/gateway.ts'
 import type { RpcAnswer } from '../setup/requirement-steps.ts'
 import { askShop, callShop, decide, policyOf, shopkeeper, wordsOf } from '../setup/requirement-steps.ts'
-import type { SigningKey } from '../setup/sign-jws.ts'
-import { makeSigningKey, signJws } from '../setup/sign-jws.ts'
+import type { JwsKey } from '../setup/sign-jws.ts'
+import { makeJwsKey, signJws } from '../setup/sign-jws.ts'
 
 // Payment over A2A, with receipts of a provider elsewhere, true and false ones.
 
 const issuer = 'https://pay.test'
-const providerKey = makeSigningKey()
-const strangersKey = makeSigningKey()
+const providerKey = makeJwsKey()
+const strangersKey = makeJwsKey()
 
 let gateway: TestGateway
 
@@ -21,7 +21,7 @@ beforeAll(async () => {
     agents: { shop: shopkeeper },
     payments,
     a2a: {
-      auth: { anonymous: true, issuers: [{ ...simulation.a2a.issuerConfig, audience: `${origin}/a2a` }] },
+      auth: { anonymous: true, issuers: [{ ...simulation.a2a.issuerConfig, audience: `${gatewayOrigin}/a2a` }] },
     },
   }))
 })
@@ -33,13 +33,22 @@ let receipts = 0
 function signReceipt(
   policy: Readonly<Record<string, unknown>>,
   changes: Readonly<Record<string, unknown>> = {},
-  { key = providerKey, header = {} }: { readonly key?: SigningKey; readonly header?: object } = {},
+  { key = providerKey, header = {} }: { readonly key?: JwsKey; readonly header?: object } = {},
 ): string {
   receipts += 1
   const now = Math.floor(Date.now() / 1000)
   const { requirement, amount, currency } = policy
   const times = { iat: now, exp: now + 600 }
-  const claims = { iss: issuer, aud: origin, requirement, amount, currency, jti: `r-${receipts}`, ...times, ...changes }
+  const claims = {
+    iss: issuer,
+    aud: gatewayOrigin,
+    requirement,
+    amount,
+    currency,
+    jti: `r-${receipts}`,
+    ...times,
+    ...changes,
+  }
   return signJws({ typ: 'receipt+jwt', ...header }, claims, key)
 }
 
@@ -72,7 +81,7 @@ test('MN-7.1: a payment is required as input-required, with all it takes to pay'
     requirement: expect.stringMatching(/^[0-9a-f]{32}$/),
     state: expect.stringMatching(/^[\w-]{43}$/),
   })
-  expect(policy.url).toBe(`${origin}/actions/${String(policy.state)}`)
+  expect(policy.url).toBe(`${gatewayOrigin}/actions/${String(policy.state)}`)
   expect(wordsOf(asked)).toContain('A cake is not for nothing.')
 })
 
@@ -256,7 +265,7 @@ test('a person pays at the provider and comes back; nothing is paid by a click',
     requirement: policy.requirement,
     amount: '4.50',
     currency: 'EUR',
-    return_url: `${origin}${path}/receipt`,
+    return_url: `${gatewayOrigin}${path}/receipt`,
   })
   for (const decision of ['grant', 'pay_test']) expect((await decide(gateway, path, decision)).status).toBe(403)
   expect((await decide(gateway, path, 'whatever')).status).toBe(400)
@@ -265,7 +274,7 @@ test('a person pays at the provider and comes back; nothing is paid by a click',
   const back = `${gateway.url()}${path}/receipt?${new URLSearchParams({ receipt })}`
   expect((await fetch(back, { method: 'HEAD', redirect: 'manual' })).status).toBe(200)
   const returned = await fetch(back, { redirect: 'manual' })
-  expect([returned.status, returned.headers.get('location')]).toEqual([303, origin + path])
+  expect([returned.status, returned.headers.get('location')]).toEqual([303, gatewayOrigin + path])
   expect((await fetch(back, { redirect: 'manual' })).status).toBe(303)
   expect(await (await fetch(gateway.url() + path)).text()).toContain('<h1>Paid</h1>')
   const state = async () => {

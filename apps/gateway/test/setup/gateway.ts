@@ -12,9 +12,9 @@ import type { Gateway } from '../../src/gateway.ts'
 import { openGateway } from '../../src/gateway.ts'
 import { createLog } from '../../src/observe/log.ts'
 
-export const origin = 'https://agents.test'
+export const gatewayOrigin = 'https://agents.test'
 export const operatorToken = 'operator-token-of-the-tests'
-export const intakeSecret = 'intake-secret-of-the-tests'
+export const testIntakeSecret = 'intake-secret-of-the-tests'
 
 export interface TestGateway {
   readonly simulation: Simulation
@@ -39,7 +39,13 @@ export function describeTestConfig(
   overrides: Record<string, unknown> = {},
 ): Record<string, unknown> {
   const { dns, loopback } = simulation.network
-  const places = { dns, loopback, submit: simulation.mail.submit, issuer: simulation.a2a.issuerConfig, intakeSecret }
+  const places = {
+    dns,
+    loopback,
+    submit: simulation.mail.submit,
+    issuer: simulation.a2a.issuerConfig,
+    intakeSecret: testIntakeSecret,
+  }
   const own = {
     listen: { port: 0 },
     data: dataDir,
@@ -49,7 +55,7 @@ export function describeTestConfig(
     delivery: { retry_after: 0.2 },
     ...overrides,
   }
-  return fillAll(fillAll(own, devDefaults), simulatedDefaults(places, origin))
+  return fillAll(fillAll(own, devDefaults), simulatedDefaults(places, gatewayOrigin))
 }
 
 /** A whole gateway in this process and a world around it, on loopback sockets. */
@@ -69,11 +75,11 @@ export async function openTestGateway(
     const [http, smtp] = await gateway.start()
     url = `http://127.0.0.1:${http?.port}`
     simulation.connectGateway({
-      origin,
+      origin: gatewayOrigin,
       handleHost: config.handle_host,
       port: http?.port ?? 0,
       smtpPort: smtp?.port,
-      intakeSecret,
+      intakeSecret: testIntakeSecret,
     })
     await publishKeys(simulation, gateway)
   }

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Simulation } from '@postern/simulation'
 import { openSimulation } from '@postern/simulation'
-import { describeTestConfig, intakeSecret, origin } from './gateway.ts'
+import { describeTestConfig, gatewayOrigin, testIntakeSecret } from './gateway.ts'
 import type { GatewayProcess } from './gateway-process.ts'
 import { createGatewayProcess, findFreePort } from './gateway-process.ts'
 
@@ -40,7 +40,7 @@ export async function openKilledGateway({
   writeFileSync(configPath, JSON.stringify(config))
   const gateway = createGatewayProcess(configPath)
   await gateway.start()
-  simulation.connectGateway({ origin, port, smtpPort, intakeSecret })
+  simulation.connectGateway({ origin: gatewayOrigin, port, smtpPort, intakeSecret: testIntakeSecret })
   return {
     simulation,
     gateway,

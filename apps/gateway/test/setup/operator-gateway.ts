@@ -28,7 +28,7 @@ export interface Waiting {
   readonly call?: { readonly tool_call_id: string; readonly arguments: unknown; readonly summary: string }
 }
 
-export interface OperatorDeps {
+export interface OperatorGateway {
   readonly swarm: SwarmGateway
   /** What the till has written down since it was last asked. */
   takeRings(): readonly string[]
@@ -53,12 +53,12 @@ const tool_policies = { refund: { policy: 'preview', approve: 'operator', notify
 const tools = { tools: '../agents/asking/till.ts', tool_policies }
 
 /** The single model, as its gateway has it. */
-export function describeShop({ swarm }: Pick<OperatorDeps, 'swarm'>): Record<string, unknown> {
+export function describeShop({ swarm }: Pick<OperatorGateway, 'swarm'>): Record<string, unknown> {
   return { use: 'openai', base_url: swarm.model.baseUrl, model: 'stub', prompt: 'I am shop.', ...tools }
 }
 
 /** A swarm (`desk`) and a single model (`shop`), each with a till whose refunds wait for an operator. */
-export async function openOperatorGateway(): Promise<OperatorDeps> {
+export async function openOperatorGateway(): Promise<OperatorGateway> {
   const till = join(mkdtempSync(join(tmpdir(), 'postern-till-')), 'till')
   process.env.TILL = till
   const swarm = await openSwarmGateway(

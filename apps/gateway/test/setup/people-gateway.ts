@@ -10,10 +10,10 @@ interface Confided {
 
 const confidant = join(import.meta.dirname, '../agents/people/confidant.ts')
 
-export type PeopleTestGateway = Awaited<ReturnType<typeof openPeople>>
+export type PeopleTestGateway = Awaited<ReturnType<typeof openPeopleGateway>>
 
 /** A gateway with an agent that shares all, one that shares nothing, one that links nobody; and ways to write to them alone. */
-export async function openPeople(overrides: Record<string, unknown> = {}) {
+export async function openPeopleGateway(overrides: Record<string, unknown> = {}) {
   const gateway: TestGateway = await openTestGateway(() => ({
     agents: {
       desk: { use: confidant, people: { link: true, share: 'history+state' } },

@@ -31,11 +31,11 @@ export function insist(url: string, path: string): Promise<number> {
 
 export interface RpcAnswer {
   readonly status: number
-  readonly task?: WireTask | undefined
+  readonly task?: AnsweredTask | undefined
   readonly error?: { readonly message: string; readonly violations: readonly { field: string; description: string }[] }
 }
 
-export interface WireTask {
+interface AnsweredTask {
   readonly id: string
   readonly contextId: string
   readonly status: { readonly state: string; readonly message?: { readonly parts: readonly WirePart[] } }
@@ -84,13 +84,13 @@ export async function callShop(
     body: JSON.stringify({ jsonrpc: '2.0', id: 1, method, params }),
   })
   const { result, error } = (await answer.json()) as RpcBody
-  const task = result && ('task' in result ? result.task : (result as WireTask))
+  const task = result && ('task' in result ? result.task : (result as AnsweredTask))
   const violations = error?.data?.flatMap(({ fieldViolations = [] }) => fieldViolations) ?? []
   return { status: answer.status, task, ...(error && { error: { message: error.message, violations } }) }
 }
 
 interface RpcBody {
-  readonly result?: { readonly task: WireTask } | WireTask
+  readonly result?: { readonly task: AnsweredTask } | AnsweredTask
   readonly error?: {
     readonly message: string
     readonly data?: readonly { readonly fieldViolations?: readonly { field: string; description: string }[] }[]

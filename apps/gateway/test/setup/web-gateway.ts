@@ -5,17 +5,17 @@ import { EventSchema } from '@ag-ui/core/schemas'
 import type { Simulation } from '@postern/simulation'
 import { expect, vi } from 'vitest'
 import type { TestGateway } from './gateway.ts'
-import { openTestGateway, origin } from './gateway.ts'
+import { gatewayOrigin, openTestGateway } from './gateway.ts'
 
 /** A gateway with its chat open for two people, who are known by their tokens. */
 export interface WebGateway {
   readonly gateway: TestGateway
-  call(path: string, init?: RequestInit & { as?: Person }): Promise<Response>
+  call(path: string, init?: RequestInit & { as?: ChatPerson }): Promise<Response>
   /** With a JSON body; the answer's status and JSON. */
-  ask(method: string, path: string, body?: unknown, as?: Person): Promise<{ status: number; json: Answer }>
-  postRun(body: object | string | Uint8Array, headers?: Record<string, string>, as?: Person): Promise<Response>
+  ask(method: string, path: string, body?: unknown, as?: ChatPerson): Promise<{ status: number; json: JsonAnswer }>
+  postRun(body: object | string | Uint8Array, headers?: Record<string, string>, as?: ChatPerson): Promise<Response>
   /** One message of a person's; where it is not said otherwise in a thread of its own. */
-  say(content: unknown, place?: RunPlace): Promise<BaseEvent[]>
+  say(content: unknown, place?: RunIds): Promise<BaseEvent[]>
   readHistory(threadId: string, query?: string): Promise<readonly HistoryRow[]>
   upload(bytes: Uint8Array, fields?: { fileName?: string; threadId?: string }): Promise<UploadedFile>
   /** An address of the gateway's own as it is reached here. */
@@ -23,11 +23,11 @@ export interface WebGateway {
   close(): Promise<void>
 }
 
-export type Person = 'ann' | 'bob'
+type ChatPerson = 'ann' | 'bob'
 // biome-ignore lint/suspicious/noExplicitAny: answers of many routes, looked at by assertions alone
-export type Answer = any
+export type JsonAnswer = any
 
-export interface RunPlace {
+export interface RunIds {
   readonly threadId?: string
   readonly runId?: string
   readonly id?: string
@@ -39,7 +39,7 @@ interface HistoryRow {
   readonly seq: number
   readonly role: string
   readonly content: string
-  readonly metadata: Readonly<Record<string, Answer>>
+  readonly metadata: Readonly<Record<string, JsonAnswer>>
   readonly timestamp: string
 }
 
@@ -51,13 +51,13 @@ interface UploadedFile {
   readonly expires_at: string
 }
 
-const tokenOf = (who: Person) => `token-of-${who}-for-the-tests`
+const tokenOf = (who: ChatPerson) => `token-of-${who}-for-the-tests`
 /** Of the configuration, beside the chat's own; in a world that may have further hosts. */
 export type Overrides = Record<string, unknown> | ((simulation: Simulation) => Record<string, unknown>)
 const chatter = { agents: { chat: { use: '../agents/chat/chatter.ts' } }, default_agent: 'chat' }
 
 let count = 0
-export const name = (what: string) => `${what}-${++count}`
+export const uniqueName = (what: string) => `${what}-${++count}`
 
 export async function openWebGateway(web: object = {}, overrides: Overrides = {}): Promise<WebGateway> {
   const people = ['ann', 'bob'] as const
@@ -84,7 +84,10 @@ export async function openWebGateway(web: object = {}, overrides: Overrides = {}
       return { status: answer.status, json: await answer.json() }
     },
     postRun,
-    async say(content, { threadId = name('thread'), runId = name('run'), id = name('msg'), ...more } = {}) {
+    async say(
+      content,
+      { threadId = uniqueName('thread'), runId = uniqueName('run'), id = uniqueName('msg'), ...more } = {},
+    ) {
       const messages = [{ id, role: 'user', content }]
       return readEvents(await postRun({ threadId, runId, messages, ...more }))
     },
@@ -93,7 +96,7 @@ export async function openWebGateway(web: object = {}, overrides: Overrides = {}
       expect(answer.status).toBe(200)
       return ((await answer.json()) as { messages: readonly HistoryRow[] }).messages
     },
-    async upload(bytes, { fileName = 'img.jpg', threadId = name('thread') } = {}) {
+    async upload(bytes, { fileName = 'img.jpg', threadId = uniqueName('thread') } = {}) {
       const form = new FormData()
       form.set('file', new File([new Uint8Array(bytes)], fileName))
       form.set('threadId', threadId)
@@ -101,7 +104,7 @@ export async function openWebGateway(web: object = {}, overrides: Overrides = {}
       expect(answer.status).toBe(200)
       return (await answer.json()) as UploadedFile
     },
-    local: url => url.replace(origin, gateway.url()),
+    local: url => url.replace(gatewayOrigin, gateway.url()),
     close: () => gateway.close(),
   }
 }
@@ -155,7 +158,7 @@ export const typesOfSpokenRun = (end: 'RUN_FINISHED' | 'RUN_ERROR') => [
   end,
 ]
 
-export const findEvent = (events: readonly BaseEvent[], type: string): Answer =>
+export const findEvent = (events: readonly BaseEvent[], type: string): JsonAnswer =>
   events.find(event => event.type === type)
 
 export const jpeg = Buffer.from('ffd8ffe000104a46494600010100000100010000ffd9', 'hex')

@@ -50,8 +50,8 @@ test('"dev" in an empty folder answers with the built-in agents, and "show 1" sh
   for (const id of ['1', '#1']) expect(await run(folder, 'show', id)).toMatch(/^message\n {2}#1 /)
 })
 
-const esAgent = (words: string) => `import { basename } from 'node:path'\nimport { words } from './words${words}'\n
-export const handle = () => basename('/x/' + words)\n`
+const esAgent = (words: string) =>
+  `import { basename } from 'node:path'\nimport { words } from './words${words}'\n\nexport const handle = () => basename('/x/' + words)\n`
 
 test('agents and configuration load as modules in a folder whose package.json says "commonjs"', async () => {
   const config = {

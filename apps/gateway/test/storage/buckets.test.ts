@@ -3,9 +3,9 @@ import type { IncomingMessage } from 'node:http'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { operatorToken, origin } from '../setup/gateway.ts'
+import { gatewayOrigin, operatorToken } from '../setup/gateway.ts'
 import type { WebGateway } from '../setup/web-gateway.ts'
-import { jpeg, name, openWebGateway } from '../setup/web-gateway.ts'
+import { jpeg, openWebGateway, uniqueName } from '../setup/web-gateway.ts'
 
 // Files of people that lie elsewhere: in a project whose signed URLs count, and in a bucket that speaks S3.
 
@@ -54,7 +54,7 @@ function signUrl(place: typeof seedPlace, { secret = jwtSecret, from = project, 
 /** The original format's example, with its address. */
 const seedBody = (url: string, part: object = { type: 'binary', mimeType: 'image/jpeg', url }) => ({
   threadId: 'thread-123',
-  runId: name('run'),
+  runId: uniqueName('run'),
   messages: [{ id: 'msg-1', role: 'user', content: [{ type: 'text', text: '帮我看看这张图' }, part] }],
 })
 
@@ -113,7 +113,7 @@ describe('a project whose signed URLs count', () => {
   test('C-02: with the original’s own token, which proves nothing, it runs all the same, with a link', async () => {
     const before = host.asked.length
     const url = `${project}/storage/v1/object/sign/agent-files/agent-inputs/u/t/r/img.jpg?token=xxx`
-    const told = await post({ ...seedBody(url), threadId: name('thread') })
+    const told = await post({ ...seedBody(url), threadId: uniqueName('thread') })
     expect(told).toContain('RUN_FINISHED')
     expect(host.asked).toHaveLength(before)
   })
@@ -121,7 +121,7 @@ describe('a project whose signed URLs count', () => {
   test.each(['a b/ü/帮.jpg', 'x%2Fy/100%.jpg', "quote'(1)/+&=.jpg"])(
     'C-08: the path %s survives, there and back',
     async path => {
-      const threadId = name('thread')
+      const threadId = uniqueName('thread')
       const place = { bucket: 'agent-files', path }
       await post({ ...seedBody(signUrl(place)), threadId })
       const [first] = await web.readHistory(threadId)
@@ -147,7 +147,7 @@ describe('a project whose signed URLs count', () => {
       good.replace(project, 'https://xxx.supabase.co@elsewhere.example'),
     ]
     for (const url of bad) {
-      const threadId = name('thread')
+      const threadId = uniqueName('thread')
       expect(await post({ ...seedBody(url), threadId })).toContain('RUN_FINISHED')
       expect((await web.readHistory(threadId))[0]?.metadata).not.toHaveProperty('user_message_attachments')
     }
@@ -156,7 +156,7 @@ describe('a project whose signed URLs count', () => {
 
   test('C-07: a file that another one has brought along is nobody else’s by the same URL', async () => {
     const url = signUrl(seedPlace)
-    const answer = await web.postRun({ ...seedBody(url), threadId: name('thread') }, {}, 'bob')
+    const answer = await web.postRun({ ...seedBody(url), threadId: uniqueName('thread') }, {}, 'bob')
     expect(answer.status).toBe(200)
     expect(await answer.text()).not.toContain('image/jpeg')
   })
@@ -169,7 +169,7 @@ test('a bucket that speaks S3 keeps what is uploaded, gives it by our signed URL
     expect([...kept]).toEqual([[`/files/${file.bucket}/${encodePath(file.path)}`, jpeg]])
     const read = await fetch(web.local(file.url))
     expect([read.headers.get('content-type'), Buffer.from(await read.arrayBuffer())]).toEqual(['image/jpeg', jpeg])
-    const threadId = name('thread')
+    const threadId = uniqueName('thread')
     await web.say(
       [
         { type: 'text', text: 'look' },
@@ -198,13 +198,13 @@ test('what a bucket that is down does not delete is deleted when it is asked for
   const { web, kept, down, close } = await openBucketGateway()
   const showFile = async () => {
     const file = await web.upload(jpeg)
-    const threadId = name('thread')
+    const threadId = uniqueName('thread')
     await web.say([{ type: 'binary', mimeType: 'image/jpeg', url: file.url }], { threadId })
     return { file, threadId }
   }
   const forgetOwner = async () => {
     const headers = { authorization: `Bearer ${operatorToken}`, 'content-type': 'application/json' }
-    const body = JSON.stringify({ owner: `web:${JSON.stringify([origin, 'ann'])}` })
+    const body = JSON.stringify({ owner: `web:${JSON.stringify([gatewayOrigin, 'ann'])}` })
     const answer = await fetch(`${web.gateway.url()}/operator/api/owners/forget`, { method: 'POST', headers, body })
     return { status: answer.status, json: (await answer.json()) as object }
   }

@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { TestGateway } from '../setup/gateway.ts'
-import { eventually, openTestGateway, origin } from '../setup/gateway.ts'
+import { eventually, gatewayOrigin, openTestGateway } from '../setup/gateway.ts'
 import { listTraces } from '../setup/traces.ts'
 
 const tokens = { ann: 'token-of-ann-for-the-tests', bob: 'token-of-bob-for-the-tests' } as const
@@ -139,7 +139,7 @@ describe('a chat that is deleted by its owner', () => {
     const answer = await fetch(`${gateway.url()}/api/v1/agent/attachments`, { method: 'POST', headers, body: form })
     return ((await answer.json()) as { url: string }).url
   }
-  const isThere = async (url: string) => (await fetch(url.replace(origin, gateway.url()))).status === 200
+  const isThere = async (url: string) => (await fetch(url.replace(gatewayOrigin, gateway.url()))).status === 200
   const show = (url: string, threadId: string, runId: string) =>
     call('POST', '/api/v1/agent/runs', {
       threadId,

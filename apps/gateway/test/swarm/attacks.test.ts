@@ -1,7 +1,7 @@
 import { drawDelays } from '@postern/testing/scale'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { eventually } from '../setup/gateway.ts'
-import type { OperatorDeps } from '../setup/operator-gateway.ts'
+import type { OperatorGateway } from '../setup/operator-gateway.ts'
 import { evesToken, openChat, openOperatorGateway, runChat } from '../setup/operator-gateway.ts'
 import type { SwarmGateway } from '../setup/swarm-gateway.ts'
 import { call, describeSwarm, nameOne, openSwarmChat, openSwarmGateway, say } from '../setup/swarm-gateway.ts'
@@ -127,7 +127,7 @@ describe('hand-overs', () => {
 })
 
 describe('an operator’s word', () => {
-  let gateway: OperatorDeps
+  let gateway: OperatorGateway
   beforeAll(async () => {
     gateway = await openOperatorGateway()
   })

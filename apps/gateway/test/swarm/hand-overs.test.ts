@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { CommandError } from '../../src/commands/client.ts'
-import { answerQuestion, printQuestions } from '../../src/commands/questions/view.ts'
+import { answerListedQuestion, printQuestions } from '../../src/commands/questions/view.ts'
 import { writeRunFile } from '../../src/platform/run-file.ts'
 import { openOperatorClient } from '../../src/running/operator-client.ts'
 import { eventually, operatorToken } from '../setup/gateway.ts'
@@ -146,10 +146,10 @@ test('W-26: he is asked and answers at a terminal, too', async () => {
   expect(printed.join('\n')).toMatch(
     new RegExp(`${id} +desk +human +@alice@mastodon\\.test .*Is somebody there at all\\?`),
   )
-  await answerQuestion(openClient, output, { id, text: 'At your service.' })
+  await answerListedQuestion(openClient, output, { id, text: 'At your service.' })
   expect(printed.at(-1)).toBe(`${id}: answered`)
   expect((await answered).content).toContain('At your service.')
-  await expect(answerQuestion(openClient, output, { id, text: 'And again' })).rejects.toThrow(
+  await expect(answerListedQuestion(openClient, output, { id, text: 'And again' })).rejects.toThrow(
     new CommandError('Cannot answer: nobody waits for an answer to this question'),
   )
 })

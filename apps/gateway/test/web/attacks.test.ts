@@ -5,7 +5,7 @@ import type { BaseEvent } from '@ag-ui/client'
 import { EventSchema } from '@ag-ui/core/schemas'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { TestGateway } from '../setup/gateway.ts'
-import { eventually, openTestGateway, operatorToken, origin } from '../setup/gateway.ts'
+import { eventually, gatewayOrigin, openTestGateway, operatorToken } from '../setup/gateway.ts'
 
 // What people with a token of their own may try: by real sockets.
 
@@ -34,7 +34,7 @@ beforeAll(async () => {
     flooder: { use: '../agents/chat/flooder.ts' },
     convener: { use: '../agents/calling/convener.ts' },
     helper: { use: 'builtin:echo' },
-    picky: { use: 'builtin:echo', allow: [{ issuer: origin, subject: 'bob' }] },
+    picky: { use: 'builtin:echo', allow: [{ issuer: gatewayOrigin, subject: 'bob' }] },
     denying: { use: 'builtin:echo', deny: [{ subject: 'ann' }] },
   }
   setup = await openTestGateway(() => ({ web, agents, default_agent: 'chat' }))
@@ -106,7 +106,7 @@ function upload(bytes: Uint8Array, { as = 'ann' as Person, fileName = 'x.txt', t
   return call('/api/v1/agent/attachments', { as, method: 'POST', body: form })
 }
 
-const local = (url: string) => url.replace(origin, setup.url())
+const local = (url: string) => url.replace(gatewayOrigin, setup.url())
 
 describe('another one’s ids', () => {
   test('name nothing: threads, runs, files, sessions and locations are answered like what is not there', async () => {
@@ -361,7 +361,7 @@ test('forgetting a person who chats leaves nothing of his, be it the newest thin
   const answer = await fetch(`${setup.url()}/operator/api/owners/forget`, {
     method: 'POST',
     headers: { authorization: `Bearer ${operatorToken}` },
-    body: JSON.stringify({ owner: `web:${JSON.stringify([origin, 'flo'])}` }),
+    body: JSON.stringify({ owner: `web:${JSON.stringify([gatewayOrigin, 'flo'])}` }),
   })
   expect(answer.status).toBe(200)
   expect((await history(threadId, { as: 'flo' })).status).toBe(404)
@@ -391,7 +391,7 @@ test('the link to decide by is the person’s alone', async () => {
   const [newest] = await setup.messages()
   const whole = JSON.stringify(await setup.show(newest?.id ?? ''))
   const exported = await setup.ask(
-    `/transcript?format=agui&owner=${encodeURIComponent(`web:${JSON.stringify([origin, 'ann'])}`)}&thread=${encodeURIComponent(`web:${JSON.stringify(['chat', threadId])}`)}`,
+    `/transcript?format=agui&owner=${encodeURIComponent(`web:${JSON.stringify([gatewayOrigin, 'ann'])}`)}&thread=${encodeURIComponent(`web:${JSON.stringify(['chat', threadId])}`)}`,
   )
   const state = url.slice(-43)
   for (const text of [operatorSees, whole, JSON.stringify(exported)]) expect(text).not.toContain(state)

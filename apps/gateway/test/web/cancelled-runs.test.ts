@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { eventually } from '../setup/gateway.ts'
 import type { WebGateway } from '../setup/web-gateway.ts'
-import { findEvent, judgeStream, name, openWebGateway, parseEvents, readEvents } from '../setup/web-gateway.ts'
+import { findEvent, judgeStream, openWebGateway, parseEvents, readEvents, uniqueName } from '../setup/web-gateway.ts'
 
 // What was heard of a run until it was cancelled.
 
@@ -17,7 +17,7 @@ const cancel = (runId: string) => web.ask('POST', `/api/v1/agent/runs/${runId}/c
 
 /** A run that is cancelled once this much of it was heard. */
 async function cancelAt(heard: string, threadId: string, messages: readonly object[]) {
-  const runId = name('run')
+  const runId = uniqueName('run')
   const { body } = await web.postRun({ threadId, runId, messages })
   let text = ''
   for await (const bytes of (body ?? new ReadableStream()).pipeThrough(new TextDecoderStream())) {
@@ -30,10 +30,10 @@ async function cancelAt(heard: string, threadId: string, messages: readonly obje
   return { runId, events }
 }
 
-const user = (content: string) => ({ id: name('msg'), role: 'user', content })
+const user = (content: string) => ({ id: uniqueName('msg'), role: 'user', content })
 
 test('C-16, C-18: its words stay as one message that is marked incomplete, under the id it was heard by', async () => {
-  const threadId = name('thread')
+  const threadId = uniqueName('thread')
   const { runId, events } = await cancelAt('begun', threadId, [user('wait')])
   expect(events.at(-1)).toMatchObject({ type: 'RUN_FINISHED', outcome: { type: 'cancelled' } })
   const { messageId } = findEvent(events, 'TEXT_MESSAGE_START')
@@ -48,7 +48,7 @@ test('C-16, C-18: its words stay as one message that is marked incomplete, under
 })
 
 test('C-18: a client that has it knows all there is; nothing of it is delivered, and it is no answer', async () => {
-  const threadId = name('thread')
+  const threadId = uniqueName('thread')
   const first = user('wait')
   const { events } = await cancelAt('begun', threadId, [first])
   await eventually(async () => (await web.readHistory(threadId)).length === 2)
@@ -61,7 +61,7 @@ test('C-18: a client that has it knows all there is; nothing of it is delivered,
 })
 
 test('C-18: of a run that was cancelled before a word nothing is there', async () => {
-  const [threadId, runId] = [name('thread'), name('run')]
+  const [threadId, runId] = [uniqueName('thread'), uniqueName('run')]
   const base = '/api/v1/agents/mute'
   const body = JSON.stringify({ threadId, runId, messages: [user('hello')] })
   const running = await web.call(`${base}/runs`, { method: 'POST', body })
@@ -73,7 +73,7 @@ test('C-18: of a run that was cancelled before a word nothing is there', async (
 })
 
 test('C-18: it goes with its chat', async () => {
-  const threadId = name('thread')
+  const threadId = uniqueName('thread')
   await cancelAt('begun', threadId, [user('wait')])
   await eventually(async () => (await web.readHistory(threadId)).length === 2)
   expect((await web.ask('DELETE', `/api/v1/agent/threads/${threadId}`)).json).toEqual({ deleted: true })
@@ -81,8 +81,8 @@ test('C-18: it goes with its chat', async () => {
 })
 
 test('a run whose chat is deleted while it is answered ends as cancelled, and is no success', async () => {
-  const threadId = name('thread')
-  const { body } = await web.postRun({ threadId, runId: name('run'), messages: [user('wait')] })
+  const threadId = uniqueName('thread')
+  const { body } = await web.postRun({ threadId, runId: uniqueName('run'), messages: [user('wait')] })
   let text = ''
   for await (const bytes of (body ?? new ReadableStream()).pipeThrough(new TextDecoderStream())) {
     const isFirst = !text.includes('begun')

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import type { WebGateway } from '../setup/web-gateway.ts'
-import { name, openWebGateway } from '../setup/web-gateway.ts'
+import { openWebGateway, uniqueName } from '../setup/web-gateway.ts'
 
 // What expires, and what is kept until its owner deletes it.
 
@@ -24,9 +24,9 @@ async function callOverA2a(method: string, params: object): Promise<{ readonly t
 const countTasks = async () => (await callOverA2a('ListTasks', {})).tasks?.length
 
 test('chats stay when all tasks over A2A expire', async () => {
-  const threadId = name('thread')
+  const threadId = uniqueName('thread')
   await web.say('hello', { threadId })
-  const question = name('thread')
+  const question = uniqueName('thread')
   await web.say('ask', { threadId: question })
   const message = { messageId: randomUUID(), role: 'ROLE_USER', parts: [{ text: 'hello' }] }
   await callOverA2a('SendMessage', { message })

@@ -1,8 +1,8 @@
 import type { BaseEvent } from '@ag-ui/client'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { eventually } from '../setup/gateway.ts'
-import type { Answer, WebGateway } from '../setup/web-gateway.ts'
-import { findEvent, name, openWebGateway, readEvents, typesOf, typesOfSpokenRun } from '../setup/web-gateway.ts'
+import type { JsonAnswer, WebGateway } from '../setup/web-gateway.ts'
+import { findEvent, openWebGateway, readEvents, typesOf, typesOfSpokenRun, uniqueName } from '../setup/web-gateway.ts'
 
 // What an agent does and thinks while it works, as a chat hears it: only where traces are shown, and as they are read back.
 
@@ -16,7 +16,7 @@ beforeAll(async () => {
 })
 afterAll(() => web.close())
 
-const list = (events: readonly BaseEvent[], type: string): readonly Answer[] =>
+const list = (events: readonly BaseEvent[], type: string): readonly JsonAnswer[] =>
   events.filter(event => event.type === type)
 const readTrace = (threadId: string) => web.readHistory(threadId, '&include=trace')
 
@@ -25,7 +25,7 @@ const ask = { ask: '@one@agents.test', say: 'count the apples', broadcast: true 
 
 describe('what an agent does while it runs', () => {
   test('C-12, S-31: a call of another agent is a subagent, from its beginning to what came of it', async () => {
-    const threadId = name('thread')
+    const threadId = uniqueName('thread')
     const events = await web.say(JSON.stringify([ask]), { threadId })
     const started = findEvent(events, 'SUBAGENT_STARTED')
     expect(started).toMatchObject({ name: '@one@agents.test', description: 'count the apples' })
@@ -66,7 +66,7 @@ describe('what an agent does while it runs', () => {
   })
 
   test('plans are activities; a synthesis and what is observed for all are events of their names', async () => {
-    const threadId = name('thread')
+    const threadId = uniqueName('thread')
     const notes = [
       plan.note,
       { type: 'script_instruction', content: 'first the left shelf' },
@@ -117,9 +117,9 @@ describe('what an agent does while it runs', () => {
   })
 
   test('C-18: so is what is open when a run is cancelled', async () => {
-    const [threadId, runId] = [name('thread'), name('run')]
+    const [threadId, runId] = [uniqueName('thread'), uniqueName('run')]
     const content = JSON.stringify([plan, { ask: '@slow@agents.test', say: 'take your time' }])
-    const running = await web.postRun({ threadId, runId, messages: [{ id: name('msg'), role: 'user', content }] })
+    const running = await web.postRun({ threadId, runId, messages: [{ id: uniqueName('msg'), role: 'user', content }] })
     await eventually(async () => (await readTrace(threadId)).some(({ metadata }) => metadata.tool_name === 'delegate'))
     await web.ask('POST', `/api/v1/agent/runs/${runId}/cancel`)
     const events = await readEvents(running)
@@ -132,7 +132,7 @@ describe('what an agent does while it runs', () => {
 test('nothing of it is told where traces are not shown', async () => {
   const closed = await openWebGateway({ trace: false }, config)
   try {
-    const threadId = name('thread')
+    const threadId = uniqueName('thread')
     const note = { note: { type: 'task', content: 'count' } }
     const events = await closed.say(JSON.stringify([plan, note, ask]), { threadId })
     expect([...new Set(typesOf(events))]).toEqual(typesOfSpokenRun('RUN_FINISHED'))

@@ -1,7 +1,7 @@
 import { gzipSync } from 'node:zlib'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { WebGateway } from '../setup/web-gateway.ts'
-import { findEvent, name, openWebGateway, readEvents, typesOf } from '../setup/web-gateway.ts'
+import { findEvent, openWebGateway, readEvents, typesOf, uniqueName } from '../setup/web-gateway.ts'
 
 // Clients that are older than AG-UI 1.0, sloppier, or bad.
 
@@ -12,10 +12,10 @@ beforeAll(async () => {
 })
 afterAll(() => web.close())
 
-const user = (content: unknown, more: object = {}) => ({ id: name('msg'), role: 'user', content, ...more })
+const user = (content: unknown, more: object = {}) => ({ id: uniqueName('msg'), role: 'user', content, ...more })
 const input = (more: object = {}) => ({
-  threadId: name('thread'),
-  runId: name('run'),
+  threadId: uniqueName('thread'),
+  runId: uniqueName('run'),
   messages: [user('hello')],
   ...more,
 })
@@ -54,7 +54,7 @@ describe('is answered like any other', () => {
   })
 
   test('one that comes with a byte order mark, and one that names a member twice: the last counts', async () => {
-    const [body, threadId, runId] = [JSON.stringify(input()), name('thread'), name('run')]
+    const [body, threadId, runId] = [JSON.stringify(input()), uniqueName('thread'), uniqueName('run')]
     expect(typesOf(await readEvents(await web.postRun(`\ufeff${body}`)))).toContain('RUN_FINISHED')
     const twice = `{"threadId":"other","threadId":"${threadId}","runId":"${runId}","messages":[{"id":"m","role":"system","role":"user","content":"hi"}]}`
     const events = await readEvents(await web.postRun(twice))
@@ -63,7 +63,7 @@ describe('is answered like any other', () => {
   })
 
   test('one whose copy has calls of an assistant without words: they are not taken, and it is told so', async () => {
-    const messages = [{ id: name('msg'), role: 'assistant', content: null, toolCalls: [called] }, user('hello')]
+    const messages = [{ id: uniqueName('msg'), role: 'assistant', content: null, toolCalls: [called] }, user('hello')]
     const events = await readEvents(await web.postRun(input({ messages })))
     expect(findEvent(events, 'CUSTOM').value).toBe('1 messages of other roles are not known and were left out')
     expect(events.at(-1)).toMatchObject({ type: 'RUN_FINISHED' })

@@ -2,7 +2,7 @@ import type { BaseEvent, Message } from '@ag-ui/client'
 import { HttpAgent } from '@ag-ui/client'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { WebGateway } from '../setup/web-gateway.ts'
-import { findEvent, name, openWebGateway, typesOf, withoutWarnings } from '../setup/web-gateway.ts'
+import { findEvent, openWebGateway, typesOf, uniqueName, withoutWarnings } from '../setup/web-gateway.ts'
 
 // What an agent hands over beside its words, as the real client hears it, and as it is read back.
 
@@ -13,17 +13,17 @@ beforeAll(async () => {
 })
 afterAll(() => web.close())
 
-function openClient(threadId = name('thread')): HttpAgent {
+function openClient(threadId = uniqueName('thread')): HttpAgent {
   const headers = { authorization: 'Bearer token-of-ann-for-the-tests' }
   return new HttpAgent({ url: `${web.gateway.url()}/api/v1/agent/runs`, headers, threadId })
 }
 
 async function run(client: HttpAgent, input: string | object): Promise<readonly BaseEvent[]> {
   const events: BaseEvent[] = []
-  if (typeof input === 'string') client.addMessage({ id: name('msg'), role: 'user', content: input })
+  if (typeof input === 'string') client.addMessage({ id: uniqueName('msg'), role: 'user', content: input })
   const resume = typeof input === 'string' ? {} : { resume: [input as never] }
   await withoutWarnings(() =>
-    client.runAgent({ runId: name('run'), ...resume }, { onEvent: ({ event }) => void events.push(event) }),
+    client.runAgent({ runId: uniqueName('run'), ...resume }, { onEvent: ({ event }) => void events.push(event) }),
   )
   return events
 }

@@ -1,8 +1,8 @@
 import type { BaseEvent } from '@ag-ui/client'
 import { PROTOCOL_VERSION } from '@ag-ui/core'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import type { RunPlace, WebGateway } from '../setup/web-gateway.ts'
-import { findEvent, name, openWebGateway, typesOf } from '../setup/web-gateway.ts'
+import type { RunIds, WebGateway } from '../setup/web-gateway.ts'
+import { findEvent, openWebGateway, typesOf, uniqueName } from '../setup/web-gateway.ts'
 
 // What a chat is told where an agent refuses, or asks for a decision that its client cannot show.
 
@@ -14,12 +14,12 @@ afterAll(() => web.close())
 
 const textOf = (events: readonly BaseEvent[]) =>
   events.map(event => (event as unknown as { readonly delta?: unknown }).delta ?? '').join('')
-const say = (words: string, place: RunPlace = {}) => web.say(words, place)
+const say = (words: string, place: RunIds = {}) => web.say(words, place)
 const interrupts = { protocolVersion: PROTOCOL_VERSION }
 const address = /https:\/\/agents\.test\/actions\/[\w-]{43}/
 
 test('a refusal is an error of the run with its kind, title and time, and stands in the history as one', async () => {
-  const threadId = name('thread')
+  const threadId = uniqueName('thread')
   const events = await say('refuse this', { threadId })
   const details = { kind: 'too_many_requests', title: 'Too many requests', retry_after_seconds: 60 }
   expect(typesOf(events)).not.toContain('RUN_FINISHED')
@@ -35,7 +35,7 @@ test('a refusal is an error of the run with its kind, title and time, and stands
 })
 
 test('what is no refusal is no error in the history', async () => {
-  const threadId = name('thread')
+  const threadId = uniqueName('thread')
   await say('hello', { threadId })
   await say('consent please', { threadId })
   for (const { metadata } of await web.readHistory(threadId)) expect(metadata).not.toHaveProperty('error')
@@ -50,7 +50,7 @@ test('a client of AG-UI 1.0 gets the address of a decision in the interrupt alon
 test.each([{}, { protocolVersion: '0.9' }])(
   'a client that cannot show interrupts (%j) gets the link in the text, and in what is told again',
   async version => {
-    const threadId = name('thread')
+    const threadId = uniqueName('thread')
     const events = await say('consent please', { threadId, ...version })
     const [url = ''] = address.exec(textOf(events)) ?? []
     expect(textOf(events)).toContain(`[Yes, hand it on](${url})`)

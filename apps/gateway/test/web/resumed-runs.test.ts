@@ -2,7 +2,7 @@ import type { BaseEvent } from '@ag-ui/client'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { eventually } from '../setup/gateway.ts'
 import type { WebGateway } from '../setup/web-gateway.ts'
-import { name, openWebGateway, readEvents } from '../setup/web-gateway.ts'
+import { openWebGateway, readEvents, uniqueName } from '../setup/web-gateway.ts'
 
 // A run that goes on with what was decided is a run like any other.
 
@@ -20,7 +20,7 @@ interface Outcome {
 const outcomeOf = (events: readonly BaseEvent[]) => (events.at(-1) as unknown as Outcome).outcome
 
 async function ask(text: string): Promise<{ threadId: string; interruptId: string }> {
-  const threadId = name('thread')
+  const threadId = uniqueName('thread')
   const { interrupts = [] } = outcomeOf(await web.say(text, { threadId }))
   return { threadId, interruptId: interrupts.at(-1)?.id ?? '' }
 }
@@ -28,14 +28,14 @@ async function ask(text: string): Promise<{ threadId: string; interruptId: strin
 const allow = (...ids: readonly string[]) =>
   ids.map(interruptId => ({ interruptId, status: 'resolved', payload: { approved: true } }))
 
-const resume = (threadId: string, ids: readonly string[], runId = name('run')) =>
+const resume = (threadId: string, ids: readonly string[], runId = uniqueName('run')) =>
   web.postRun({ threadId, runId, messages: [], resume: allow(...ids) })
 
 const cancel = (runId: string, as?: 'bob') => web.ask('POST', `/api/v1/agent/runs/${runId}/cancel`, undefined, as)
 
 test('C-18, C-24: is cancelled by its owner alone, and ends so; what was allowed is not done', async () => {
   const { threadId, interruptId } = await ask('may I do it slowly?')
-  const runId = name('run')
+  const runId = uniqueName('run')
   const running = await resume(threadId, [interruptId], runId)
   await eventually(async () => (await web.gateway.messages()).some(({ state }) => state === 'working'))
   expect((await cancel(runId, 'bob')).status).toBe(404)
@@ -48,14 +48,14 @@ test('C-18, C-24: is cancelled by its owner alone, and ends so; what was allowed
 describe('its run id', () => {
   test('C-26: counts once, for whatever comes with it', async () => {
     const [first, second] = [await ask('may I?'), await ask('may I, too?')]
-    const runId = name('run')
+    const runId = uniqueName('run')
     expect(JSON.stringify(await readEvents(await resume(first.threadId, [first.interruptId], runId)))).toContain(
       'decided: granted',
     )
     const again = await resume(second.threadId, [second.interruptId], runId)
     expect([again.status, await again.json()]).toMatchObject([409, { code: 'run_repeated' }])
-    const messages = [{ id: name('msg'), role: 'user', content: 'hello' }]
-    expect((await web.postRun({ threadId: name('thread'), runId, messages })).status).toBe(409)
+    const messages = [{ id: uniqueName('msg'), role: 'user', content: 'hello' }]
+    expect((await web.postRun({ threadId: uniqueName('thread'), runId, messages })).status).toBe(409)
     const history = await web.readHistory(first.threadId)
     expect(history.at(-1)?.metadata).toMatchObject({ run_id: runId })
     expect(outcomeOf(await readEvents(await resume(second.threadId, [second.interruptId])))).toEqual({
@@ -65,7 +65,7 @@ describe('its run id', () => {
 
   test('C-26: of two decisions at once under one id one counts, and the other can still be taken', async () => {
     const asked = [await ask('may I here?'), await ask('may I there?')]
-    const runId = name('run')
+    const runId = uniqueName('run')
     const both = await Promise.all(asked.map(({ threadId, interruptId }) => resume(threadId, [interruptId], runId)))
     expect(both.map(({ status }) => status).sort()).toEqual([200, 409])
     await Promise.all(both.map(answer => answer.text()))

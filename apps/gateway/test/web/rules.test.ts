@@ -3,17 +3,17 @@ import { join } from 'node:path'
 import type { Message } from '@ag-ui/client'
 import { HttpAgent } from '@ag-ui/client'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { eventually, origin } from '../setup/gateway.ts'
+import { eventually, gatewayOrigin } from '../setup/gateway.ts'
 import type { WebGateway } from '../setup/web-gateway.ts'
 import {
   findEvent,
   jpeg,
-  name,
   openWebGateway,
   parseEvents,
   readEvents,
   typesOf,
   typesOfSpokenRun,
+  uniqueName,
 } from '../setup/web-gateway.ts'
 
 // What the chat promises beside what its streams look like: what is stored, what is found again, and what never happens.
@@ -38,18 +38,18 @@ function readDisk(): string {
 
 describe('what is stored', () => {
   test('C-05: neither the token of a signed URL nor the URL itself is anywhere on the disk', async () => {
-    const threadId = name('thread')
+    const threadId = uniqueName('thread')
     const { url, path } = await web.upload(jpeg, { threadId })
     await web.say(picture(url), { threadId })
     expect((await web.readHistory(threadId))[0]?.metadata.user_message_attachments.path).toBe(path)
     const disk = readDisk()
     expect(disk).toContain(`/storage/v1/object/sign/agent-inputs/${path}`)
-    expect(disk).not.toContain(`${origin}/storage/`)
+    expect(disk).not.toContain(`${gatewayOrigin}/storage/`)
     expect(disk).not.toContain(new URL(url).searchParams.get('token')?.split('.')[1])
   })
 
   test('C-02: the same picture sent twice is two attachments, and each message keeps its own', async () => {
-    const threads = [name('thread'), name('thread')]
+    const threads = [uniqueName('thread'), uniqueName('thread')]
     const paths: string[] = []
     for (const threadId of threads) {
       const { url, path } = await web.upload(jpeg, { threadId })
@@ -61,9 +61,9 @@ describe('what is stored', () => {
   })
 
   test('C-14: of a run that is refused nothing is', async () => {
-    const threadId = name('thread')
+    const threadId = uniqueName('thread')
     const before = await web.gateway.messages()
-    const messages = [{ id: name('msg'), role: 'user', content: 'durian' }]
+    const messages = [{ id: uniqueName('msg'), role: 'user', content: 'durian' }]
     const refused = await web.postRun({ threadId, messages })
     expect([refused.status, refused.headers.get('content-type')]).toEqual([400, 'application/problem+json'])
     expect(await web.gateway.messages()).toEqual(before)
@@ -75,7 +75,7 @@ describe('what is stored', () => {
   test.each(['boom', 'fade'])(
     'C-16, TR-07: what was heard of an answer that failed (%s) is kept, marked as incomplete, and why follows it',
     async word => {
-      const threadId = name('thread')
+      const threadId = uniqueName('thread')
       const events = await web.say(word, { threadId })
       expect(typesOf(events)).toEqual(typesOfSpokenRun('RUN_ERROR'))
       const [, heard, why, ...rest] = await web.readHistory(threadId)
@@ -94,7 +94,7 @@ describe('what is stored', () => {
   )
 
   test('C-16: a call that is under way when the agent fails is closed, and so is its step', async () => {
-    const threadId = name('thread')
+    const threadId = uniqueName('thread')
     const events = await web.say('stumble', { threadId })
     expect(typesOf(events)).toEqual([
       'RUN_STARTED',
@@ -133,7 +133,7 @@ describe('what is stored', () => {
   })
 
   test('C-19, C-32: what a step says of itself is what the history says of the message', async () => {
-    const threadId = name('thread')
+    const threadId = uniqueName('thread')
     const events = await web.say('hello', { threadId, runId: 'run-of-the-step' })
     const { metadata } = findEvent(events, 'STEP_FINISHED')
     expect(metadata).toEqual({
@@ -163,7 +163,7 @@ test('C-06, C-09: a signed URL works until it expires, then no more; a fresh one
       detail: 'Cannot read attachment: the URL does not hold',
     })
     expect(Date.parse(expires_at)).toBeLessThanOrEqual(Date.now())
-    const threadId = name('thread')
+    const threadId = uniqueName('thread')
     const events = await brief.say(picture(url, 'look'), { threadId })
     expect(JSON.stringify(events)).toContain('link https://agents.test/storage')
     expect((await brief.readHistory(threadId))[0]?.metadata).not.toHaveProperty('user_message_attachments')
@@ -179,7 +179,7 @@ test('C-06, C-09: a signed URL works until it expires, then no more; a fresh one
 describe('streams', () => {
   test('C-12, C-32: begin and end as they must, by the ids of the input; instants are whole ms, and ISO in the history', async () => {
     for (const word of ['hello', 'count', 'tool', 'running', 'boom', 'silence', 'ask', 'consent', 'theirs']) {
-      const [threadId, runId] = [name('thread'), name('run')]
+      const [threadId, runId] = [uniqueName('thread'), uniqueName('run')]
       const before = Date.now()
       const events = await web.say(word, { threadId, runId })
       const after = Date.now()
@@ -206,7 +206,7 @@ describe('streams', () => {
   })
 
   test('C-18: one that is stopped has everything closed before it ends', async () => {
-    const runId = name('run')
+    const runId = uniqueName('run')
     const running = web.say('wait', { runId })
     await eventually(async () => (await web.gateway.messages()).some(({ state }) => state === 'working'))
     await eventually(async () => {
@@ -222,7 +222,7 @@ describe('streams', () => {
   })
 
   test('C-17: whoever leaves in the middle has heard no end, and the answer is made and kept without him', async () => {
-    const threadId = name('thread')
+    const threadId = uniqueName('thread')
     const leaving = new AbortController()
     process.env.LINGER = 'until he has left'
     try {
@@ -230,7 +230,7 @@ describe('streams', () => {
         method: 'POST',
         body: JSON.stringify({
           threadId,
-          runId: name('run'),
+          runId: uniqueName('run'),
           messages: [{ id: 'm', role: 'user', content: 'linger' }],
         }),
         signal: leaving.signal,
@@ -257,12 +257,12 @@ describe('streams', () => {
   })
 
   test('a client that lacks the past keeps what it says just now, in its place', async () => {
-    const threadId = name('thread')
+    const threadId = uniqueName('thread')
     await web.say('one', { threadId })
     const headers = { authorization: 'Bearer token-of-ann-for-the-tests' }
     const client = new HttpAgent({ url: `${web.gateway.url()}/api/v1/agent/runs`, headers, threadId })
     client.addMessage({ id: 'second', role: 'user', content: 'two' } as Message)
-    await client.runAgent({ runId: name('run') })
+    await client.runAgent({ runId: uniqueName('run') })
     const said = (messages: readonly { role: string; content?: unknown }[]) =>
       messages.map(({ role, content }) => [role, content])
     expect(said(client.messages)).toEqual(said(await web.readHistory(threadId)))
@@ -271,7 +271,7 @@ describe('streams', () => {
 })
 
 test('C-26, E-43: the second of two with one run id is refused before anything is done for it', async () => {
-  const place = { threadId: name('thread'), runId: name('run') }
+  const place = { threadId: uniqueName('thread'), runId: uniqueName('run') }
   await readEvents(await web.postRun({ ...place, messages: [{ id: 'm1', role: 'user', content: 'tool' }] }))
   const before = await web.readHistory(place.threadId, '&include=trace')
   const again = await web.postRun({ ...place, messages: [{ id: 'm2', role: 'user', content: 'tool' }] })
@@ -292,35 +292,35 @@ describe('what a conversation waits for', () => {
   }
 
   test('C-25: no run is a success while it is open: not further words, not another id’s answer, not a coming back', async () => {
-    const threadId = name('thread')
+    const threadId = uniqueName('thread')
     const [asked] = interruptsOf(await web.say('consent', { threadId }))
     expect(asked).toMatchObject({ reason: 'confirmation', message: 'May I delete it?' })
     const elsewhere = [{ interruptId: 'another', status: 'resolved', payload: { approved: true } }]
     const runs = [
       await web.say('what for?', { threadId }),
       await web.say('go on', { threadId, resume: elsewhere }),
-      await readEvents(await web.postRun({ threadId, runId: name('run'), messages: [] })),
+      await readEvents(await web.postRun({ threadId, runId: uniqueName('run'), messages: [] })),
     ]
     for (const events of runs) expect(interruptsOf(events)).toEqual([asked])
     expect(findEvent(runs[1] ?? [], 'CUSTOM').value).toBe('an interrupt that is not open was not decided')
     const resume = [{ interruptId: asked?.id, status: 'resolved', payload: { approved: true } }]
-    const decided = await readEvents(await web.postRun({ threadId, runId: name('run'), messages: [], resume }))
+    const decided = await readEvents(await web.postRun({ threadId, runId: uniqueName('run'), messages: [], resume }))
     expect(JSON.stringify(decided)).toContain('decided: granted')
     expect(decided.at(-1)).toMatchObject({ outcome: { type: 'success' } })
   })
 
   test('C-25: nobody else decides it by its id, where he waits for something of his own or not; its person still can', async () => {
-    const threadId = name('thread')
+    const threadId = uniqueName('thread')
     const [asked] = interruptsOf(await web.say('consent', { threadId }))
     const resume = [{ interruptId: asked?.id, status: 'resolved', payload: { approved: true } }]
     const askAsBob = async (place: string, more: object) => {
-      const messages = 'resume' in more ? [] : [{ id: name('msg'), role: 'user', content: 'consent' }]
-      return readEvents(await web.postRun({ threadId: place, runId: name('run'), messages, ...more }, {}, 'bob'))
+      const messages = 'resume' in more ? [] : [{ id: uniqueName('msg'), role: 'user', content: 'consent' }]
+      return readEvents(await web.postRun({ threadId: place, runId: uniqueName('run'), messages, ...more }, {}, 'bob'))
     }
-    const own = name('thread')
+    const own = uniqueName('thread')
     const [his] = interruptsOf(await askAsBob(own, {}))
     expect(his?.id).not.toBe(asked?.id)
-    for (const place of [threadId, name('thread'), own]) {
+    for (const place of [threadId, uniqueName('thread'), own]) {
       const events = await askAsBob(place, { resume })
       expect(JSON.stringify(events)).not.toContain('decided:')
       expect(events.at(-1)).toMatchObject({
@@ -329,21 +329,21 @@ describe('what a conversation waits for', () => {
         message: 'an interrupt that is not open was not decided',
       })
     }
-    const decided = await readEvents(await web.postRun({ threadId, runId: name('run'), messages: [], resume }))
+    const decided = await readEvents(await web.postRun({ threadId, runId: uniqueName('run'), messages: [], resume }))
     expect(JSON.stringify(decided)).toContain('decided: granted')
   })
 
   test('C-24: what is cancelled is declined', async () => {
-    const threadId = name('thread')
+    const threadId = uniqueName('thread')
     const [asked] = interruptsOf(await web.say('consent', { threadId }))
     const resume = [{ interruptId: asked?.id, status: 'cancelled', payload: { approved: true } }]
-    const events = await readEvents(await web.postRun({ threadId, runId: name('run'), messages: [], resume }))
+    const events = await readEvents(await web.postRun({ threadId, runId: uniqueName('run'), messages: [], resume }))
     expect(JSON.stringify(events)).toContain('decided: declined')
     expect(events.at(-1)).toMatchObject({ outcome: { type: 'success' } })
   })
 
   test('C-25: one whose time is over is not decided any more, and nothing is done', async () => {
-    const threadId = name('thread')
+    const threadId = uniqueName('thread')
     const [asked] = interruptsOf(await web.say('consent', { threadId }))
     // So many are kept open in a conversation: one more, and the oldest expires.
     let open: readonly { id: string }[] = []
@@ -351,7 +351,7 @@ describe('what a conversation waits for', () => {
     expect(open).toHaveLength(20)
     expect(open).not.toContainEqual(expect.objectContaining({ id: asked?.id }))
     const resume = [{ interruptId: asked?.id, status: 'resolved', payload: { approved: true } }]
-    const events = await readEvents(await web.postRun({ threadId, runId: name('run'), messages: [], resume }))
+    const events = await readEvents(await web.postRun({ threadId, runId: uniqueName('run'), messages: [], resume }))
     expect(JSON.stringify(events)).not.toContain('decided:')
     expect(events.at(-1)).toMatchObject({
       type: 'RUN_ERROR',
@@ -361,22 +361,22 @@ describe('what a conversation waits for', () => {
   })
 
   test('E-40: a question behind a call that is shown is asked again, and answered by its id', async () => {
-    const threadId = name('thread')
+    const threadId = uniqueName('thread')
     const [asked] = interruptsOf(await web.say('search', { threadId }))
     expect(asked).toMatchObject({ reason: 'input_required', message: 'Which of the three?' })
-    const back = await readEvents(await web.postRun({ threadId, runId: name('run'), messages: [] }))
+    const back = await readEvents(await web.postRun({ threadId, runId: uniqueName('run'), messages: [] }))
     expect(interruptsOf(back)).toEqual([asked])
     const resume = [{ interruptId: asked?.id, status: 'resolved', payload: 'the red one' }]
-    const told = await readEvents(await web.postRun({ threadId, runId: name('run'), messages: [], resume }))
+    const told = await readEvents(await web.postRun({ threadId, runId: uniqueName('run'), messages: [], resume }))
     expect(JSON.stringify(told)).toContain('you said: the red one')
     expect(told.at(-1)).toMatchObject({ outcome: { type: 'success' } })
   })
 
   test('E-40: a question is asked again of whoever comes back, and what is said next is its answer', async () => {
-    const threadId = name('thread')
+    const threadId = uniqueName('thread')
     const [asked] = interruptsOf(await web.say('ask', { threadId }))
     expect(asked).toMatchObject({ reason: 'input_required', message: 'Which one?' })
-    const back = await readEvents(await web.postRun({ threadId, runId: name('run'), messages: [] }))
+    const back = await readEvents(await web.postRun({ threadId, runId: uniqueName('run'), messages: [] }))
     expect(interruptsOf(back)).toEqual([asked])
     expect(interruptsOf(await web.say('the red one', { threadId }))).toEqual([])
     const thread = `web:${JSON.stringify(['chat', threadId])}`
@@ -387,14 +387,14 @@ describe('what a conversation waits for', () => {
       { type: 'input_required', role: 'tool', content: 'Which one?' },
       { type: 'text', role: 'user', content: 'the red one' },
     ])
-    const again = await readEvents(await web.postRun({ threadId, runId: name('run'), messages: [] }))
+    const again = await readEvents(await web.postRun({ threadId, runId: uniqueName('run'), messages: [] }))
     expect(again.at(-1)).toMatchObject({ outcome: { type: 'success' } })
   })
 })
 
 test('C-19: a tool that runs is a step of its own, with its name and how long it took; one that is told when it is over has no time', async () => {
   for (const word of ['running', 'tool']) {
-    const runId = name('run')
+    const runId = uniqueName('run')
     const events = await web.say(word, { runId })
     const steps = events.flatMap(event => (event.type.startsWith('STEP') ? [event] : [])) as never[]
     const named = steps.map(({ type, stepName }: { type: string; stepName: string }) => `${type} ${stepName}`)
@@ -417,7 +417,7 @@ test('C-19: a tool that runs is a step of its own, with its name and how long it
 })
 
 test('C-29: a file of an answer is a link in its text, and whole in the metadata of its message, streamed and read back', async () => {
-  const threadId = name('thread')
+  const threadId = uniqueName('thread')
   const events = await web.say('picture', { threadId })
   const said = events.flatMap(event => (event.type === 'TEXT_MESSAGE_CONTENT' ? [String(event.delta)] : [])).join('')
   const [file] = findEvent(events, 'TEXT_MESSAGE_END').metadata.files

@@ -3,7 +3,7 @@ import type { BaseEvent, Message } from '@ag-ui/client'
 import { HttpAgent } from '@ag-ui/client'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { TestGateway } from '../setup/gateway.ts'
-import { eventually, openTestGateway, origin } from '../setup/gateway.ts'
+import { eventually, gatewayOrigin, openTestGateway } from '../setup/gateway.ts'
 import { judgeStream, parseEvents, typesOf, typesOfSpokenRun } from '../setup/web-gateway.ts'
 
 const tokens = { ann: 'token-of-ann-for-the-tests', bob: 'token-of-bob-for-the-tests' } as const
@@ -343,13 +343,13 @@ async function upload(threadId: string, bytes: Buffer = jpeg, fileName = 'img.jp
   return (await response.json()) as Uploaded
 }
 
-const local = (url: string) => url.replace(origin, gateway.url())
+const local = (url: string) => url.replace(gatewayOrigin, gateway.url())
 
 describe('an attachment', () => {
   test('C-01, C-06, C-07: is its owner’s, and read by a signed URL', async () => {
     const { bucket, path, mime_type, url } = await upload(name('thread'))
     expect([bucket, mime_type]).toEqual(['agent-inputs', 'image/jpeg'])
-    expect(url.startsWith(`${origin}/storage/v1/object/sign/agent-inputs/`)).toBe(true)
+    expect(url.startsWith(`${gatewayOrigin}/storage/v1/object/sign/agent-inputs/`)).toBe(true)
     const read = await fetch(local(url))
     expect(Buffer.from(await read.arrayBuffer())).toEqual(jpeg)
     expect(read.headers.get('content-security-policy')).toBe("sandbox; default-src 'none'")
@@ -394,9 +394,9 @@ describe('an attachment', () => {
     const threadId = name('thread')
     const { url } = await upload(threadId)
     const bad = [
-      url.replace(origin, 'https://elsewhere.example'),
+      url.replace(gatewayOrigin, 'https://elsewhere.example'),
       url.replace(/token=.*/, 'token=a.b.c'),
-      `${origin}/storage/v1/object/sign/b/../x?token=a.b.c`,
+      `${gatewayOrigin}/storage/v1/object/sign/b/../x?token=a.b.c`,
     ]
     const content = [
       { type: 'text', text: 'look' },

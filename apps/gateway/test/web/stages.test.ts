@@ -2,8 +2,8 @@ import type { BaseEvent } from '@ag-ui/client'
 import { exchangeFormats } from '@postern/transcript'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { eventually, operatorToken } from '../setup/gateway.ts'
-import type { Answer, WebGateway } from '../setup/web-gateway.ts'
-import { findEvent, name, openWebGateway, readEvents } from '../setup/web-gateway.ts'
+import type { JsonAnswer, WebGateway } from '../setup/web-gateway.ts'
+import { findEvent, openWebGateway, readEvents, uniqueName } from '../setup/web-gateway.ts'
 
 // Stages that an agent names, as steps of a run and in its history.
 
@@ -17,14 +17,14 @@ beforeAll(async () => {
 })
 afterAll(() => web.close())
 
-const stepsOf = (events: readonly BaseEvent[]): readonly Answer[] =>
+const stepsOf = (events: readonly BaseEvent[]): readonly JsonAnswer[] =>
   events.filter(({ type }) => type.startsWith('STEP_'))
 const nameSteps = (events: readonly BaseEvent[]) =>
   stepsOf(events).map(({ type, stepName }) => `${type === 'STEP_STARTED' ? '+' : '-'}${stepName}`)
 
 describe('C-19: a stage that an agent names', () => {
   test('is a pair of steps, in order, and what is said of it is what the history says', async () => {
-    const [threadId, runId] = [name('thread'), name('run')]
+    const [threadId, runId] = [uniqueName('thread'), uniqueName('run')]
     const events = await web.say('intent +tool_choice answer', { threadId, runId })
     expect(nameSteps(events)).toEqual([
       '+execution',
@@ -84,8 +84,8 @@ describe('C-19: a stage that an agent names', () => {
     expect(nameSteps(failed)).toEqual(['+execution', '+intent', '-intent', '-execution'])
     expect(failed.at(-1)?.type).toBe('RUN_ERROR')
     expect(nameSteps(await web.say('intent later!'))).toEqual(['+execution', '+intent', '-intent', '-execution'])
-    const [threadId, runId] = [name('thread'), name('run')]
-    const messages = [{ id: name('msg'), role: 'user', content: 'intent wait!' }]
+    const [threadId, runId] = [uniqueName('thread'), uniqueName('run')]
+    const messages = [{ id: uniqueName('msg'), role: 'user', content: 'intent wait!' }]
     const running = await web.postRun({ threadId, runId, messages })
     await eventually(async () => (await web.gateway.messages()).some(({ state }) => state === 'working'))
     await web.ask('POST', `/api/v1/agent/runs/${runId}/cancel`)
@@ -101,7 +101,7 @@ describe('C-19: a stage that an agent names', () => {
   })
 
   test('is in every format that is exported, and reading that in changes nothing', async () => {
-    const threadId = name('thread')
+    const threadId = uniqueName('thread')
     await web.say('intent', { threadId })
     const before = await web.readHistory(threadId, '&include=trace')
     const place = { owner: 'web:["https://agents.test","ann"]', thread: `web:${JSON.stringify(['chat', threadId])}` }
@@ -119,4 +119,4 @@ describe('C-19: a stage that an agent names', () => {
   })
 })
 
-const byStage = (a: Answer, b: Answer) => (a.stage < b.stage ? -1 : 1)
+const byStage = (a: JsonAnswer, b: JsonAnswer) => (a.stage < b.stage ? -1 : 1)

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { operatorToken } from '../setup/gateway.ts'
-import type { Answer, WebGateway } from '../setup/web-gateway.ts'
-import { name, openWebGateway } from '../setup/web-gateway.ts'
+import type { JsonAnswer, WebGateway } from '../setup/web-gateway.ts'
+import { openWebGateway, uniqueName } from '../setup/web-gateway.ts'
 
 // Files that a tool returns are parts of its result: live, in the history, in exports, and back in again.
 
@@ -20,7 +20,7 @@ const shown = [
   { type: 'image', source: { type: 'data', value: data, mimeType: 'image/png' } },
 ]
 
-async function exchange(format: string, thread: string, messages?: readonly Answer[]): Promise<Answer> {
+async function exchange(format: string, thread: string, messages?: readonly JsonAnswer[]): Promise<JsonAnswer> {
   const query = new URLSearchParams({ format, thread })
   const headers = { authorization: `Bearer ${operatorToken}` }
   const body = messages && { method: 'POST', body: JSON.stringify({ messages }) }
@@ -28,9 +28,9 @@ async function exchange(format: string, thread: string, messages?: readonly Answ
 }
 
 test('C-29: what a tool returned is in its result’s parts, streamed, exported, and unchanged when it is read in again', async () => {
-  const threadId = name('thread')
+  const threadId = uniqueName('thread')
   const events = await web.say('the roof', { threadId })
-  const result = events.find(({ type }) => type === 'TOOL_CALL_RESULT') as Answer
+  const result = events.find(({ type }) => type === 'TOOL_CALL_RESULT') as JsonAnswer
   expect(result).toMatchObject({ toolCallId: 'call-1', content: shown })
   expect(events.at(-1)).toMatchObject({ type: 'RUN_FINISHED', outcome: { type: 'success' } })
   const [, ...told] = await web.readHistory(threadId, '&include=trace')
@@ -40,10 +40,13 @@ test('C-29: what a tool returned is in its result’s parts, streamed, exported,
   const [newest] = await web.gateway.messages()
   const thread = newest?.id ?? ''
   const { messages } = await exchange('agui', thread)
-  expect(messages.find(({ role }: Answer) => role === 'tool')).toMatchObject({ toolCallId: 'call-1', content: shown })
+  expect(messages.find(({ role }: JsonAnswer) => role === 'tool')).toMatchObject({
+    toolCallId: 'call-1',
+    content: shown,
+  })
   expect(await exchange('agui', thread, messages)).toMatchObject({ added: 0 })
   const { messages: envelopes } = await exchange('envelope', thread)
-  const returned = envelopes.find(({ type }: Answer) => type === 'tool_result')
+  const returned = envelopes.find(({ type }: JsonAnswer) => type === 'tool_result')
   expect(returned.payload).toMatchObject({ tool_name: 'photograph', success: true, tool_data: { taken: 1 } })
   expect(JSON.stringify(returned)).toContain(data)
   expect(await exchange('envelope', thread, envelopes)).toMatchObject({ added: 0 })
@@ -69,12 +72,12 @@ test('C-22, C-29: a picture that the client’s own tool returned is a file for 
     [[opaque], [opaque]],
     ['blue', 'blue'],
   ] as const) {
-    const threadId = name('thread')
+    const threadId = uniqueName('thread')
     const tools = [{ name: 'camera', description: 'Takes a picture', parameters: { type: 'object' } }]
     const first = await web.say('yours', { threadId, tools })
     expect(first.at(-1)).toMatchObject({ outcome: { type: 'success', pendingToolCallIds: ['call-2'] } })
-    const messages = [{ id: name('msg'), role: 'tool', toolCallId: 'call-2', content }]
-    const answer = await web.postRun({ threadId, runId: name('run'), messages, tools })
+    const messages = [{ id: uniqueName('msg'), role: 'tool', toolCallId: 'call-2', content }]
+    const answer = await web.postRun({ threadId, runId: uniqueName('run'), messages, tools })
     expect(await answer.text()).toContain('RUN_FINISHED')
     const said = (await web.readHistory(threadId)).at(-1)?.content ?? ''
     expect([JSON.parse(said)]).toMatchObject([expected])

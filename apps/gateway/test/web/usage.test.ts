@@ -4,10 +4,17 @@ import type { ModelReply, ModelServer } from '@postern/agents/test-model-server'
 import { call, openModelServer, say } from '@postern/agents/test-model-server'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { formatRecord } from '../../src/commands/messages/show.ts'
-import { eventually, operatorToken, origin } from '../setup/gateway.ts'
+import { eventually, gatewayOrigin, operatorToken } from '../setup/gateway.ts'
 import { lastOf } from '../setup/swarm-gateway.ts'
-import type { Answer, WebGateway } from '../setup/web-gateway.ts'
-import { judgeStream, name, openWebGateway, parseEvents, readEvents, withoutWarnings } from '../setup/web-gateway.ts'
+import type { JsonAnswer, WebGateway } from '../setup/web-gateway.ts'
+import {
+  judgeStream,
+  openWebGateway,
+  parseEvents,
+  readEvents,
+  uniqueName,
+  withoutWarnings,
+} from '../setup/web-gateway.ts'
 
 // What answers cost, on the whole line: model servers on loopback, the real client, every channel.
 
@@ -61,50 +68,50 @@ afterAll(async () => {
   await model.close()
 })
 
-const runOf = async (agent: string, content: string, threadId = name('thread')) => {
-  const body = { threadId, runId: name('run'), messages: [{ id: name('msg'), role: 'user', content }] }
+const runOf = async (agent: string, content: string, threadId = uniqueName('thread')) => {
+  const body = { threadId, runId: uniqueName('run'), messages: [{ id: uniqueName('msg'), role: 'user', content }] }
   return readEvents(await web.call(`/api/v1/agents/${agent}/runs`, { method: 'POST', body: JSON.stringify(body) }))
 }
-const metadataOf = (message: Message | undefined) => (message as { metadata?: Answer } | undefined)?.metadata
+const metadataOf = (message: Message | undefined) => (message as { metadata?: JsonAnswer } | undefined)?.metadata
 
 describe('what a run cost', () => {
   test('is told at its end, of all its rounds, with its step, and with its message in the history', async () => {
-    const threadId = name('thread')
+    const threadId = uniqueName('thread')
     const events = await web.say('order 17', { threadId })
     expect(events.at(-1)).toMatchObject({ type: 'RUN_FINISHED', outcome: { type: 'success' }, usage: [twice] })
-    const steps = events.filter(({ type }) => type === 'STEP_FINISHED') as unknown as { metadata: Answer }[]
+    const steps = events.filter(({ type }) => type === 'STEP_FINISHED') as unknown as { metadata: JsonAnswer }[]
     expect(steps.at(-1)?.metadata).toMatchObject({ stage: 'execution', usage: [twice] })
     const history = await web.readHistory(threadId)
     expect(history.map(({ metadata }) => metadata.usage)).toEqual([undefined, [twice]])
   })
 
   test('is known to a client that comes back, and is no cost of the run by which it does', async () => {
-    const threadId = name('thread')
+    const threadId = uniqueName('thread')
     await web.say('order 17', { threadId })
     const headers = { authorization: 'Bearer token-of-ann-for-the-tests' }
     const client = new HttpAgent({ url: `${web.gateway.url()}/api/v1/agent/runs`, headers, threadId })
     const events: BaseEvent[] = []
     const onEvent = ({ event }: { readonly event: BaseEvent }) => void events.push(event)
-    await withoutWarnings(() => client.runAgent({ runId: name('run') }, { onEvent }))
+    await withoutWarnings(() => client.runAgent({ runId: uniqueName('run') }, { onEvent }))
     expect(events.at(-1)).not.toHaveProperty('usage')
     expect(client.messages.map(message => metadataOf(message)?.usage)).toEqual([undefined, [twice]])
-    client.addMessage({ id: name('msg'), role: 'user', content: 'plainly' })
-    await withoutWarnings(() => client.runAgent({ runId: name('run') }, { onEvent }))
+    client.addMessage({ id: uniqueName('msg'), role: 'user', content: 'plainly' })
+    await withoutWarnings(() => client.runAgent({ runId: uniqueName('run') }, { onEvent }))
     // Its server told nothing.
     expect(events.at(-1)).toMatchObject({ type: 'RUN_FINISHED', outcome: { type: 'success' } })
     expect(events.at(-1)).not.toHaveProperty('usage')
   })
 
   test('is told of a run that fails, as far as it came', async () => {
-    const threadId = name('thread')
+    const threadId = uniqueName('thread')
     const events = await web.say('order 17 and break down', { threadId })
     expect(events.at(-1)).toMatchObject({ type: 'RUN_ERROR', code: 'agent_failed', usage: [once] })
     expect((await web.readHistory(threadId)).at(-1)?.metadata.usage).toEqual([once])
   })
 
   test('is told of a run that is cancelled, as far as it came, and kept with its words', async () => {
-    const [threadId, runId] = [name('thread'), name('run')]
-    const messages = [{ id: name('msg'), role: 'user', content: 'order 17 and hang on' }]
+    const [threadId, runId] = [uniqueName('thread'), uniqueName('run')]
+    const messages = [{ id: uniqueName('msg'), role: 'user', content: 'order 17 and hang on' }]
     const { body } = await web.postRun({ threadId, runId, messages })
     let text = ''
     for await (const bytes of (body ?? new ReadableStream()).pipeThrough(new TextDecoderStream())) {
@@ -134,19 +141,19 @@ describe('what a run cost', () => {
 })
 
 describe('what an answer cost', () => {
-  async function ask(query: Record<string, string>, body?: object): Promise<Answer> {
+  async function ask(query: Record<string, string>, body?: object): Promise<JsonAnswer> {
     const headers = { authorization: `Bearer ${operatorToken}`, 'content-type': 'application/json' }
     const init = body ? { method: 'POST', headers, body: JSON.stringify(body) } : { headers }
     const answer = await fetch(`${web.gateway.url()}/operator/api/transcript?${new URLSearchParams(query)}`, init)
     expect(answer.status).toBe(200)
     return answer.json()
   }
-  const owner = `web:${JSON.stringify([origin, 'ann'])}`
+  const owner = `web:${JSON.stringify([gatewayOrigin, 'ann'])}`
 
   test.each(['agui', 'envelope', 'normalized', 'jsonl'])(
     'goes out and comes in as %s, in a chat of its own',
     async format => {
-      const [threadId, copy] = [name('thread'), name('copy')]
+      const [threadId, copy] = [uniqueName('thread'), uniqueName('copy')]
       await web.say('order 17', { threadId })
       const thread = `web:${JSON.stringify(['chat', threadId])}`
       const { messages } = await ask({ owner, thread, format })
@@ -182,7 +189,7 @@ describe('what an answer cost', () => {
 
   test.each(['SendMessage', 'SendStreamingMessage'])('is nobody’s to see by A2A, in %s', async method => {
     const token = await web.gateway.simulation.a2a.token({ sub: 'bob' })
-    const message = { messageId: name('a2a'), role: 'ROLE_USER', parts: [{ text: 'order 17' }] }
+    const message = { messageId: uniqueName('a2a'), role: 'ROLE_USER', parts: [{ text: 'order 17' }] }
     const answer = await fetch(`${web.gateway.url()}/agents/chat/a2a`, {
       method: 'POST',
       headers: { 'content-type': 'application/json', 'a2a-version': '1.0', authorization: `Bearer ${token}` },

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import type { WebGateway } from '../setup/web-gateway.ts'
-import { judgeStream, name, openWebGateway, parseEvents } from '../setup/web-gateway.ts'
+import { judgeStream, openWebGateway, parseEvents, uniqueName } from '../setup/web-gateway.ts'
 
 let web: WebGateway
 
@@ -51,8 +51,8 @@ test.each(['/api/v1/agent/nothing', '/v1/nothing', '/v1/sessions/a/b/c', '/stora
 )
 
 test('what is taken runs as it did', async () => {
-  const messages = [{ id: name('msg'), role: 'user', content: 'hello' }]
-  const answer = await web.postRun({ threadId: name('thread'), runId: name('run'), messages })
+  const messages = [{ id: uniqueName('msg'), role: 'user', content: 'hello' }]
+  const answer = await web.postRun({ threadId: uniqueName('thread'), runId: uniqueName('run'), messages })
   const text = await answer.text()
   const events = parseEvents(text)
   await judgeStream(text, events)

@@ -18,7 +18,7 @@ const reading = {
 const requestSchema = z.strictObject({ acts: z.array(agentActionSchema).min(1).max(20) })
 
 /** What an agent does of itself, on the word of whoever holds the operator token: posts, edits, deletions, reactions. */
-export function createActionRoutes({ agents, acting }: ActionRouteOptions): Hono {
+export function createAgentActionRoutes({ agents, acting }: ActionRouteOptions): Hono {
   return new Hono().post('/agents/:agent/acts', async context => {
     const agent = context.req.param('agent')
     if (!agents.find(agent)) throw new Rejection('no_recipient', 'Cannot act: there is no such agent')

@@ -1,16 +1,16 @@
 import type { RememberedStore } from '@postern/core'
 import { Rejection } from '@postern/core'
 import { Hono } from 'hono'
-import { readPlace } from '../request.ts'
+import { readCursor } from '../request.ts'
 
 const pageSize = 100
 
 /** What was decided for later calls of tools, too: by those who were asked, and by operators. Whoever revokes it has it asked again. */
-export function createRememberedRoutes(store: RememberedStore): Hono {
+export function createApprovalRoutes(store: RememberedStore): Hono {
   return new Hono()
     .get('/agents/:agent/approvals', async context => {
       const { agent } = context.req.param()
-      const after = readPlace(context.req.query('after'))
+      const after = readCursor(context.req.query('after'))
       const approvals = await store.listRemembered({ agent, after, limit: pageSize })
       const next = approvals.length < pageSize ? null : (approvals.at(-1)?.place ?? null)
       return context.json({ approvals, next })

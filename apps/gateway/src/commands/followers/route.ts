@@ -2,7 +2,7 @@ import type { Channel, RelationKind, RelationStore } from '@postern/core'
 import { Rejection, relationKinds } from '@postern/core'
 import { Hono } from 'hono'
 import { z } from 'zod'
-import { readOperatorRequest, readPlace } from '../request.ts'
+import { readCursor, readOperatorRequest } from '../request.ts'
 
 export interface FollowerOptions {
   readonly store: Pick<RelationStore, 'listRelations'>
@@ -17,7 +17,7 @@ export function createFollowerRoutes({ store, channels }: FollowerOptions): Hono
   return new Hono()
     .get('/relations', async context => {
       const { agent = '', after } = context.req.query()
-      const page = { limit: 100, after: readPlace(after) }
+      const page = { limit: 100, after: readCursor(after) }
       const relation = readRelationKind(context.req.query('relation') ?? 'follower')
       const relations = await store.listRelations({ via: 'activitypub', agent, relation, ...page })
       return context.json({ relations, next: relations.at(-1)?.place ?? null })

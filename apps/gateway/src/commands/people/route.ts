@@ -2,7 +2,7 @@ import type { AgentDirectory, Channel, PeopleStore } from '@postern/core'
 import { Rejection, readPersonAddress } from '@postern/core'
 import { Hono } from 'hono'
 import { z } from 'zod'
-import { readOperatorRequest, readPlace } from '../request.ts'
+import { readCursor, readOperatorRequest } from '../request.ts'
 
 export interface PeopleRouteOptions {
   readonly store: Pick<PeopleStore, 'listLinks' | 'forgetPerson'>
@@ -19,7 +19,7 @@ export function createPeopleRoutes({ store, agents, channels }: PeopleRouteOptio
   return new Hono()
     .get('/people', async context => {
       const { agent, after } = context.req.query()
-      const links = await store.listLinks({ agent, limit: 100, after: readPlace(after) })
+      const links = await store.listLinks({ agent, limit: 100, after: readCursor(after) })
       return context.json({ links, next: links.at(-1)?.place ?? null })
     })
     .post('/people/forget', async context => {

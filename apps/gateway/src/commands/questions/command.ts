@@ -1,6 +1,6 @@
 import type { Command } from 'commander'
 import type { CommandContext, CommonOptions } from '../context.ts'
-import { answerQuestion, printQuestions } from './view.ts'
+import { answerListedQuestion, printQuestions } from './view.ts'
 
 /** What agents ask of operators. */
 export function addQuestionCommands(program: Command, { openClient, output }: CommandContext): void {
@@ -13,5 +13,5 @@ export function addQuestionCommands(program: Command, { openClient, output }: Co
   questions
     .command('answer <id> <text>')
     .description('what the one who asked is to read')
-    .action(async (id: string, text: string) => answerQuestion(openClient, output({}), { id, text }))
+    .action(async (id: string, text: string) => answerListedQuestion(openClient, output({}), { id, text }))
 }

@@ -19,7 +19,7 @@ const questionSchema = z.object({
 export type AskedQuestion = Readonly<z.infer<typeof questionSchema>>
 
 /** What agents ask of humans, and what these say. */
-export interface OperatorQuestions extends HumanOperators {
+export interface OperatorQuestionStore extends HumanOperators {
   /** What waits for an answer, newest first. */
   list(): Promise<readonly AskedQuestion[]>
 }
@@ -42,7 +42,7 @@ const lookMs = 2_000
 const mostListed = 200
 
 /** Questions lie on the record store while somebody waits: whichever process is told the answer, the one that waits finds it. */
-export function createOperatorQuestions(parts: OperatorQuestionDeps): OperatorQuestions {
+export function createOperatorQuestions(parts: OperatorQuestionDeps): OperatorQuestionStore {
   const { records, store, platform } = parts
   const placeOf = (key: string) => ({ kind, owner, key })
 

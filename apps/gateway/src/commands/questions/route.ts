@@ -1,14 +1,14 @@
 import { Hono } from 'hono'
 import { z } from 'zod'
 import { readOperatorRequest } from '../request.ts'
-import type { OperatorQuestions } from './questions.ts'
+import type { OperatorQuestionStore } from './questions.ts'
 import { refuseUnknownQuestion } from './questions.ts'
 
 const answerSchema = z.strictObject({ text: z.string().min(1).max(50_000) })
 const reading = { problem: 'Cannot answer: say "text", what the one who asked is to read' }
 
 /** What agents ask of humans, and the humans' answers. */
-export function createQuestionRoutes(operators: OperatorQuestions): Hono {
+export function createQuestionRoutes(operators: OperatorQuestionStore): Hono {
   return new Hono()
     .get('/questions', async context => context.json({ questions: await operators.list() }))
     .post('/questions/:id', async context => {

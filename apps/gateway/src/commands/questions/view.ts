@@ -24,7 +24,7 @@ function formatQuestions(questions: readonly AskedQuestion[]): string {
   )
 }
 
-export async function answerQuestion(
+export async function answerListedQuestion(
   openClient: ClientOpener,
   output: Output,
   { id, text }: { readonly id: string; readonly text: string },

@@ -11,7 +11,7 @@ import {
 import type { PolicyDeps } from '@postern/requirements'
 import { Hono } from 'hono'
 import { z } from 'zod'
-import { readOperatorRequest, readPlace } from '../request.ts'
+import { readCursor, readOperatorRequest } from '../request.ts'
 
 export interface RequirementRouteOptions {
   readonly store: RequirementStore
@@ -42,7 +42,7 @@ export function createRequirementRoutes({ store, policy }: RequirementRouteOptio
     .get('/requirements', async context => {
       const { status, after, approver } = context.req.query()
       const subject = approver === 'operator' ? operatorSubject : undefined
-      const page = { limit: pageSize, after: readPlace(after), status: readStatus(status), subject }
+      const page = { limit: pageSize, after: readCursor(after), status: readStatus(status), subject }
       const requirements = await store.listRequirements(page)
       return context.json({
         requirements: requirements.map(describeRequirement),

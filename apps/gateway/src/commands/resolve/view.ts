@@ -1,10 +1,10 @@
-import type { Resolved } from '../../resolve/resolve-address.ts'
+import type { ResolvedAddress } from '../../resolve/resolve-address.ts'
 import type { ResolveFinding } from '../../resolve/rows/row.ts'
 import { toTerminalLine } from '../../terminal/text.ts'
 import type { ClientOpener } from '../client.ts'
 import type { Output } from '../context.ts'
 
-const exitCodes: Readonly<Record<Resolved['outcome'], number>> = { ok: 0, faulty: 1, unresolved: 2 }
+const exitCodes: Readonly<Record<ResolvedAddress['outcome'], number>> = { ok: 0, faulty: 1, unresolved: 2 }
 const marks: Readonly<Record<ResolveFinding['severity'], string>> = { ok: '✓', warning: '!', error: '✗' }
 
 /** Prints what a peer would find behind an address; the exit code tells how it came out. */
@@ -12,7 +12,7 @@ export async function printResolved(openClient: ClientOpener, output: Output, ad
   const client = await openClient()
   try {
     const path = `/operator/api/resolve?address=${encodeURIComponent(address)}`
-    const resolved = (await client.request(path)) as Resolved
+    const resolved = (await client.request(path)) as ResolvedAddress
     output.print(output.json ? JSON.stringify(resolved, null, 2) : formatResolved(resolved))
     if (resolved.outcome !== 'ok') process.exitCode = exitCodes[resolved.outcome]
   } finally {
@@ -20,7 +20,7 @@ export async function printResolved(openClient: ClientOpener, output: Output, ad
   }
 }
 
-export function formatResolved({ asked, address, found, findings }: Resolved): string {
+export function formatResolved({ asked, address, found, findings }: ResolvedAddress): string {
   const places = Object.entries(found).map(([name, place]) => `  ${name.padEnd(13)} ${toTerminalLine(place)}`)
   const width = Math.max(0, ...findings.map(({ id }) => id.length))
   return [

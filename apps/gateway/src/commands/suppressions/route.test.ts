@@ -1,7 +1,7 @@
 import { toProblem } from '@postern/http'
 import { expect, test } from 'vitest'
-import type { MailRouteOptions } from './route.ts'
-import { createMailRoutes } from './route.ts'
+import type { SuppressionRouteOptions } from './route.ts'
+import { createSuppressionRoutes } from './route.ts'
 
 const gone = 'gone@nodmarc.test'
 const channels = [
@@ -11,13 +11,13 @@ const channels = [
     probe: async () => 'probe@agents.test',
     liftSuppression: async (_: string, peer: string) => peer === gone,
   },
-] as unknown as MailRouteOptions['channels']
-const store: MailRouteOptions['store'] = {
+] as unknown as SuppressionRouteOptions['channels']
+const store: SuppressionRouteOptions['store'] = {
   listRelations: async ({ agent, relation, via, after }) => [
     { agent, relation, via, peer: gone, target: `after ${after}`, place: 7, since: 0 },
   ],
 }
-const app = createMailRoutes({ store, channels })
+const app = createSuppressionRoutes({ store, channels })
 app.onError(error => toProblem(error))
 
 const lift = (body: string) => app.request('/suppressions/lift', { method: 'POST', body })

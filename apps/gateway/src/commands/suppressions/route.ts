@@ -2,9 +2,9 @@ import type { Channel, RelationStore } from '@postern/core'
 import { Rejection } from '@postern/core'
 import { Hono } from 'hono'
 import { z } from 'zod'
-import { readOperatorRequest, readPlace } from '../request.ts'
+import { readCursor, readOperatorRequest } from '../request.ts'
 
-export interface MailRouteOptions {
+export interface SuppressionRouteOptions {
   readonly store: Pick<RelationStore, 'listRelations'>
   readonly channels: readonly Channel[]
 }
@@ -13,11 +13,11 @@ const malformedLift = 'Cannot lift: say "agent", its name, and "peer", the addre
 const liftSchema = z.object({ agent: z.string(), peer: z.string() })
 
 /** Places nothing is sent to any more, the operator's word on them, and a message to ourselves. */
-export function createMailRoutes({ store, channels }: MailRouteOptions): Hono {
+export function createSuppressionRoutes({ store, channels }: SuppressionRouteOptions): Hono {
   return new Hono()
     .get('/suppressions', async context => {
       const { agent = '', after } = context.req.query()
-      const page = { limit: 100, after: readPlace(after) }
+      const page = { limit: 100, after: readCursor(after) }
       const suppressions = await store.listRelations({ via: 'email', agent, relation: 'suppressed', ...page })
       return context.json({ suppressions, next: suppressions.at(-1)?.place ?? null })
     })

@@ -6,7 +6,7 @@ import type { ThreadKey } from '@postern/transcript'
 const operatorOwner = 'operator'
 
 /** The conversation that a message is part of, by its number or its id. */
-export async function findConversation(
+export async function findMessageThread(
   name: string,
   { findMessage, transcript }: Pick<OperatorStore, 'findMessage'> & Pick<GatewayStore, 'transcript'>,
 ): Promise<ThreadKey | undefined> {

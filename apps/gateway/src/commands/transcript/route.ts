@@ -10,7 +10,7 @@ import { Hono } from 'hono'
 import { z } from 'zod'
 import { parseIfJson, readOwnerKey } from '../owner-key.ts'
 import { readOperatorRequest } from '../request.ts'
-import { findConversation } from './conversation.ts'
+import { findMessageThread } from './conversation.ts'
 
 interface TranscriptRouteOptions {
   readonly store: Pick<OperatorStore, 'findMessage'> & Pick<GatewayStore, 'transcript'>
@@ -30,7 +30,7 @@ export function createTranscriptRoutes({ store, platform }: TranscriptRouteOptio
     const { thread = '', owner } = context.req.query()
     const found =
       owner === undefined
-        ? await findConversation(thread, store)
+        ? await findMessageThread(thread, store)
         : await findOwned(readOwnerKey(owner) ?? owner, thread, isMade)
     if (!found) throw new Rejection('no_recipient', 'Cannot find thread: there is none of this name')
     return found

@@ -11,7 +11,7 @@ import {
 } from '@postern/transcript'
 import type { Context } from 'hono'
 import { Hono } from 'hono'
-import { findConversation } from './conversation.ts'
+import { findMessageThread } from './conversation.ts'
 
 interface ViewRouteOptions {
   readonly store: Pick<OperatorStore, 'findMessage'> & Pick<GatewayStore, 'transcript'>
@@ -56,7 +56,7 @@ export function createViewRoutes({ store, platform }: ViewRouteOptions): Hono {
       throw new Rejection('malformed', `Cannot read view: must be one of ${Object.keys(views).join(', ')}`)
     }
     const asked = readAsked(context)
-    const thread = await findConversation(context.req.query('thread') ?? '', store)
+    const thread = await findMessageThread(context.req.query('thread') ?? '', store)
     if (!thread) throw new Rejection('no_recipient', 'Cannot find thread: there is none of this name')
     const messages = openStore(thread)
     const listed = await read(messages, thread.thread_id, asked)

@@ -1,14 +1,14 @@
 import { createPublicKey } from 'node:crypto'
 import type { Verdict } from '../../checks/finding.ts'
 import { failure, ok, warning } from '../../checks/finding.ts'
-import type { JsonObject } from '../view/fetched.ts'
-import { asList, asObject, asText, isHttps, quote } from '../view/fetched.ts'
+import type { FetchedObject } from '../view/fetched.ts'
+import { asFetchedObject, asList, asText, isHttps, quote } from '../view/fetched.ts'
 import type { PeerView } from '../view/peer.ts'
 import { findActorLink } from '../view/peer.ts'
 import type { Row } from './row.ts'
 import { judgeAnswer } from './row.ts'
 
-type JudgeActor = (actor: JsonObject, view: PeerView) => Verdict | undefined
+type JudgeActor = (actor: FetchedObject, view: PeerView) => Verdict | undefined
 
 const ofActor =
   (judge: JudgeActor): Row['judge'] =>
@@ -37,19 +37,19 @@ function judgeDocument({ actor }: PeerView): Verdict | undefined {
   return judgeAnswer(actor, 'the actor', 'Serve the actor there as application/activity+json.')
 }
 
-function judgeId({ id }: JsonObject, { links }: PeerView): Verdict {
+function judgeId({ id }: FetchedObject, { links }: PeerView): Verdict {
   const href = findActorLink(links)?.href
   return id === href
     ? ok(`the actor is ${href}`)
     : failure(`the actor calls itself ${quote(id)}, the link ${quote(href)}`, 'Let both be the same.')
 }
 
-function judgeType({ type }: JsonObject): Verdict | undefined {
+function judgeType({ type }: FetchedObject): Verdict | undefined {
   if (asList(Array.isArray(type) ? type : [type]).some(each => actorTypes.has(each))) return undefined
   return failure(`${quote(type)} is no type of actor`, 'An agent is a "Service".')
 }
 
-function judgeUsername({ preferredUsername: name }: JsonObject, { address }: PeerView): Verdict {
+function judgeUsername({ preferredUsername: name }: FetchedObject, { address }: PeerView): Verdict {
   return asText(name)?.toLowerCase() === address.local
     ? ok(`preferredUsername is ${name}`)
     : failure(
@@ -59,11 +59,11 @@ function judgeUsername({ preferredUsername: name }: JsonObject, { address }: Pee
 }
 
 /** Where actor and address have different hosts, the actor's has to say the same. */
-function judgeBackLink({ id }: JsonObject, { backLink, account }: PeerView): Verdict | undefined {
+function judgeBackLink({ id }: FetchedObject, { backLink, account }: PeerView): Verdict | undefined {
   if (!backLink) return undefined
   const subject = asText(backLink.document?.subject)?.toLowerCase()
   const self = asList(backLink.document?.links)
-    .map(asObject)
+    .map(asFetchedObject)
     .find(link => link?.rel === 'self' && link.href === id)
   if (subject === account && self) return ok(`the actor's own host names ${account}, too`)
   return failure(
@@ -72,15 +72,15 @@ function judgeBackLink({ id }: JsonObject, { backLink, account }: PeerView): Ver
   )
 }
 
-function judgeInbox({ inbox }: JsonObject): Verdict {
+function judgeInbox({ inbox }: FetchedObject): Verdict {
   return isHttps(inbox)
     ? ok(`the inbox is ${inbox}`)
     : failure(`the inbox is ${quote(inbox)}`, 'Set it to an https address.')
 }
 
-function judgeKey({ publicKey }: JsonObject, { links }: PeerView): Verdict {
+function judgeKey({ publicKey }: FetchedObject, { links }: PeerView): Verdict {
   const fix = 'Publish an RSA key of 2048 bits or more as "publicKey" with "id", "owner" and "publicKeyPem".'
-  const keys = (Array.isArray(publicKey) ? asList(publicKey) : [publicKey]).map(asObject)
+  const keys = (Array.isArray(publicKey) ? asList(publicKey) : [publicKey]).map(asFetchedObject)
   const own = keys.find(key => key?.owner === findActorLink(links)?.href && asText(key?.id))
   if (!own) return failure('the actor has no key of its own: nothing it sends can be verified', fix)
   const bits = readKeyBits(asText(own.publicKeyPem) ?? '')

@@ -1,8 +1,8 @@
 import type { Verdict } from '../../checks/finding.ts'
 import { failure, ok, warning } from '../../checks/finding.ts'
 import { knownExtensionUris } from '../../discovery/extensions.ts'
-import type { JsonObject } from '../view/fetched.ts'
-import { asList, asObject, asText, isHttps, quote } from '../view/fetched.ts'
+import type { FetchedObject } from '../view/fetched.ts'
+import { asFetchedObject, asList, asText, isHttps, quote } from '../view/fetched.ts'
 import type { PeerView } from '../view/peer.ts'
 import type { Row } from './row.ts'
 import { judgeAnswer } from './row.ts'
@@ -12,14 +12,14 @@ const transports: ReadonlySet<unknown> = new Set(['https+json', 'https+sse', 'ht
 const schemes: ReadonlySet<unknown> = new Set(['none', 'oauth2', 'bearer-jwt'])
 const semver = /^\d+\.\d+\.\d+([-+].+)?$/
 
-type JudgeCard = (card: JsonObject, view: PeerView) => Verdict | undefined
-type JudgeA2a = (a2a: JsonObject) => Verdict | undefined
+type JudgeCard = (card: FetchedObject, view: PeerView) => Verdict | undefined
+type JudgeA2a = (a2a: FetchedObject) => Verdict | undefined
 
 const ofCard =
   (judge: JudgeCard): Row['judge'] =>
   view =>
     view.card?.document && judge(view.card.document, view)
-const ofA2a = (judge: JudgeA2a): Row['judge'] => ofCard(({ a2a }) => judge(asObject(a2a) ?? {}))
+const ofA2a = (judge: JudgeA2a): Row['judge'] => ofCard(({ a2a }) => judge(asFetchedObject(a2a) ?? {}))
 
 /** The Mentionable card, as the page of the specification has it (MN-1.4). */
 export const cardRows: readonly Row[] = [
@@ -37,7 +37,7 @@ export const cardRows: readonly Row[] = [
   { id: 'card.auth', section: '§1.4', judge: ofA2a(judgeAuth) },
 ]
 
-function judgePlace(_: JsonObject, { card, address }: PeerView): Verdict | undefined {
+function judgePlace(_: FetchedObject, { card, address }: PeerView): Verdict | undefined {
   const path = card && URL.parse(card.url)?.pathname
   if (path?.toLowerCase() === `/.well-known/agent-card/${encodeURIComponent(address.local)}`) return undefined
   return warning(
@@ -46,38 +46,38 @@ function judgePlace(_: JsonObject, { card, address }: PeerView): Verdict | undef
   )
 }
 
-function judgeType(_: JsonObject, { card }: PeerView): Verdict | undefined {
+function judgeType(_: FetchedObject, { card }: PeerView): Verdict | undefined {
   if (card?.type === 'application/json') return undefined
   return warning(`the content type of the card is ${quote(card?.type)}`, 'Serve it as application/json.')
 }
 
-function judgeAddress({ address }: JsonObject, { address: asked }: PeerView): Verdict {
+function judgeAddress({ address }: FetchedObject, { address: asked }: PeerView): Verdict {
   const expected = `@${asked.local}@${asked.domain}`
   return asText(address)?.toLowerCase() === expected
     ? ok(`the card is of ${expected}`)
     : failure(`the card is of ${quote(address)}, not of ${expected}`, `Set "address" to "${expected}".`)
 }
 
-function judgeVersion({ protocol_version: version }: JsonObject): Verdict {
+function judgeVersion({ protocol_version: version }: FetchedObject): Verdict {
   return version === '0.1'
     ? ok('protocol version 0.1')
     : failure(`"protocol_version" is ${quote(version)}`, 'Set it to "0.1".')
 }
 
-function judgeNames({ name, version }: JsonObject): Verdict {
+function judgeNames({ name, version }: FetchedObject): Verdict {
   if (!asText(name)) return failure('the card has no "name"', 'Set "name" to what people call the agent.')
   return semver.test(asText(version) ?? '')
     ? ok(`it calls itself ${quote(name)}, version ${version}`)
     : warning(`"version" is ${quote(version)}, which is no semantic version`, 'Write it as "1.0.0".')
 }
 
-function judgeSection({ a2a }: JsonObject): Verdict | undefined {
-  return asObject(a2a)
+function judgeSection({ a2a }: FetchedObject): Verdict | undefined {
+  return asFetchedObject(a2a)
     ? undefined
     : failure('the card has no section "a2a"', 'Add it, with "endpoint" and "transport".')
 }
 
-function judgeEndpoint({ endpoint }: JsonObject): Verdict {
+function judgeEndpoint({ endpoint }: FetchedObject): Verdict {
   return isHttps(endpoint)
     ? ok(`the endpoint is ${endpoint}`)
     : failure(
@@ -86,16 +86,16 @@ function judgeEndpoint({ endpoint }: JsonObject): Verdict {
       )
 }
 
-function judgeTransport({ transport }: JsonObject): Verdict {
+function judgeTransport({ transport }: FetchedObject): Verdict {
   return transports.has(transport)
     ? ok(`the transport is ${transport}`)
     : failure(`"a2a.transport" is ${quote(transport)}`, 'It is one of https+json, https+sse and https+jsonrpc.')
 }
 
 /** An unknown extension is no fault; one that cannot be named is. */
-function judgeExtensions({ capabilities }: JsonObject): Verdict {
-  const listed = asObject(capabilities)?.extensions
-  const uris = asList(listed).map(entry => asObject(entry)?.uri)
+function judgeExtensions({ capabilities }: FetchedObject): Verdict {
+  const listed = asFetchedObject(capabilities)?.extensions
+  const uris = asList(listed).map(entry => asFetchedObject(entry)?.uri)
   const wrong = uris.filter(uri => !isHttps(uri))
   if ((listed !== undefined && !Array.isArray(listed)) || wrong.length > 0)
     return failure(
@@ -110,7 +110,7 @@ function judgeExtensions({ capabilities }: JsonObject): Verdict {
   return ok(`${uris.length} extensions${note}`)
 }
 
-function judgeModes({ skills, input_modes: input, output_modes: output }: JsonObject): Verdict {
+function judgeModes({ skills, input_modes: input, output_modes: output }: FetchedObject): Verdict {
   const missing = Object.entries({ skills, input_modes: input, output_modes: output }).filter(
     ([, list]) => !Array.isArray(list),
   )
@@ -119,8 +119,8 @@ function judgeModes({ skills, input_modes: input, output_modes: output }: JsonOb
     : warning(`no list: ${missing.map(([name]) => `"a2a.${name}"`).join(', ')}`, 'Add what is missing.')
 }
 
-function judgeAuth({ auth }: JsonObject): Verdict {
-  const { scheme, issuer, token_endpoint: tokens } = asObject(auth) ?? {}
+function judgeAuth({ auth }: FetchedObject): Verdict {
+  const { scheme, issuer, token_endpoint: tokens } = asFetchedObject(auth) ?? {}
   if (!schemes.has(scheme))
     return failure(`"a2a.auth.scheme" is ${quote(scheme)}`, 'It is one of none, bearer-jwt and oauth2.')
   if (scheme === 'oauth2' && !(isHttps(issuer) && isHttps(tokens)))

@@ -1,8 +1,8 @@
 import { parseJsonText } from '@postern/core'
 import type { Verdict } from '../../checks/finding.ts'
 import { ok, warning } from '../../checks/finding.ts'
-import type { Fetched, JsonObject } from '../view/fetched.ts'
-import { asList, asObject, asText } from '../view/fetched.ts'
+import type { Fetched, FetchedObject } from '../view/fetched.ts'
+import { asFetchedObject, asList, asText } from '../view/fetched.ts'
 import type { PeerView } from '../view/peer.ts'
 import { listDataBlocks } from './data-blocks.ts'
 import type { Row } from './row.ts'
@@ -55,12 +55,12 @@ function judgeDirectoryEntry(view: PeerView): Verdict | undefined {
     : warning('the directory does not call it an "AI assistant"', 'Set "contactType" so.')
 }
 
-function readDataBlocks(html: string): readonly JsonObject[] {
+function readDataBlocks(html: string): readonly FetchedObject[] {
   return listDataBlocks(html).flatMap(text => {
     try {
       const data: unknown = parseJsonText(text)
       return asList(Array.isArray(data) ? data : [data])
-        .map(asObject)
+        .map(asFetchedObject)
         .filter(each => each !== undefined)
     } catch {
       return []
@@ -69,17 +69,17 @@ function readDataBlocks(html: string): readonly JsonObject[] {
 }
 
 /** The contact point of the agent, by its account, its mail or its card. */
-function findContact({ contactPoint }: JsonObject, { account, card, address }: PeerView): JsonObject | undefined {
+function findContact({ contactPoint }: FetchedObject, { account, card, address }: PeerView): FetchedObject | undefined {
   const own = new Set([account, `${address.local}@${address.domain}`, card?.url])
   const points = Array.isArray(contactPoint) ? contactPoint : [contactPoint]
   return points
-    .map(asObject)
+    .map(asFetchedObject)
     .find(point =>
       [point?.url, point?.email, ...webFingersOf(point)].some(value => own.has(asText(value)?.replace(/^mailto:/, ''))),
     )
 }
 
 /** The term is written whole, or by whatever prefix its context has. */
-function webFingersOf(point: JsonObject | undefined): readonly unknown[] {
+function webFingersOf(point: FetchedObject | undefined): readonly unknown[] {
   return Object.entries(point ?? {}).flatMap(([term, value]) => (/[#:]webfinger$/.test(term) ? [value] : []))
 }

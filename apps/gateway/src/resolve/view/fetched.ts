@@ -2,7 +2,7 @@ import type { FetchAnswer, Platform } from '@postern/core'
 import { parseUrl, Unavailable, Undeliverable } from '@postern/core'
 import { parseBoundedJson, parseMediaType } from '@postern/http'
 
-export type JsonObject = Readonly<Record<string, unknown>>
+export type FetchedObject = Readonly<Record<string, unknown>>
 
 /** What one address on the web answered, with nothing decided about it yet. */
 export interface Fetched {
@@ -13,7 +13,7 @@ export interface Fetched {
   readonly type?: string | undefined
   readonly text?: string | undefined
   /** The body, where it is one JSON object. */
-  readonly document?: JsonObject | undefined
+  readonly document?: FetchedObject | undefined
   /** Why there is no answer, or none that a peer would take. */
   readonly error?: string | undefined
 }
@@ -68,9 +68,9 @@ function readAnswer({ status, headers, body }: FetchAnswer): Partial<Fetched> {
   return { status, type, text, document: status === 200 ? readDocument(body) : undefined }
 }
 
-function readDocument(bytes: Uint8Array): JsonObject | undefined {
+function readDocument(bytes: Uint8Array): FetchedObject | undefined {
   try {
-    return asObject(parseBoundedJson(bytes, { maxDepth: 32 }))
+    return asFetchedObject(parseBoundedJson(bytes, { maxDepth: 32 }))
   } catch {
     return undefined
   }
@@ -82,8 +82,8 @@ export function describeFault(error: unknown): string {
   throw error
 }
 
-export function asObject(value: unknown): JsonObject | undefined {
-  return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as JsonObject) : undefined
+export function asFetchedObject(value: unknown): FetchedObject | undefined {
+  return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as FetchedObject) : undefined
 }
 
 export function asList(value: unknown): readonly unknown[] {

@@ -1,8 +1,8 @@
 import type { Address } from '@postern/core'
 import type { A2aView } from './a2a.ts'
 import { lookAtA2a } from './a2a.ts'
-import type { Fetched, JsonObject } from './fetched.ts'
-import { asList, asObject, asText, isHttps, lookAt } from './fetched.ts'
+import type { Fetched, FetchedObject } from './fetched.ts'
+import { asFetchedObject, asList, asText, isHttps, lookAt } from './fetched.ts'
 import type { MailView } from './mail.ts'
 import { lookAtMail } from './mail.ts'
 import type { ResolvePlatform } from './platform.ts'
@@ -95,9 +95,9 @@ async function follow(href: string | undefined, look: Parameters<typeof lookAt>[
   return isHttps(href) ? lookAt(href, look, platform) : undefined
 }
 
-function readLinks(jrd: JsonObject | undefined): readonly Link[] {
+function readLinks(jrd: FetchedObject | undefined): readonly Link[] {
   return asList(jrd?.links).flatMap(entry => {
-    const link = asObject(entry)
+    const link = asFetchedObject(entry)
     return link ? [{ rel: asText(link.rel), type: asText(link.type), href: asText(link.href) }] : []
   })
 }

@@ -1,6 +1,6 @@
 import { connect } from 'node:net'
 
-export interface Exchange {
+interface ByteExchange {
   readonly port: number
   readonly bytes: Buffer
   /** Wait for a first line before anything is said. */
@@ -16,7 +16,7 @@ const laterMs = 2_000
 const mostBytes = 256 * 1024
 
 /** Says the bytes on a connection of its own; what was answered until it was enough or the far side closed. */
-export function sendBytes({ port, bytes, waitsForGreeting, ends, isEnough, signal }: Exchange): Promise<Buffer> {
+export function sendBytes({ port, bytes, waitsForGreeting, ends, isEnough, signal }: ByteExchange): Promise<Buffer> {
   return new Promise((resolve, reject) => {
     const socket = connect({ port, host: '127.0.0.1', allowHalfOpen: true })
     const read: Buffer[] = []

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { openSimulation } from '@postern/simulation'
-import { describeTestConfig, intakeSecret, operatorToken, origin } from '../../setup/gateway.ts'
+import { describeTestConfig, gatewayOrigin, operatorToken, testIntakeSecret } from '../../setup/gateway.ts'
 import type { Credentials } from './credentials.ts'
 import { createCredentials } from './credentials.ts'
 import { describeProviders } from './describe-providers.ts'
@@ -39,10 +39,20 @@ export async function openGatewayTarget(protocol: 'smtp' | 'lmtp'): Promise<Gate
   })
   writeFileSync(path, JSON.stringify(config))
   const target = await openTarget(script, [path])
-  simulation.connectGateway({ origin, port: target.http, smtpPort: target.smtp, intakeSecret })
+  simulation.connectGateway({
+    origin: gatewayOrigin,
+    port: target.http,
+    smtpPort: target.smtp,
+    intakeSecret: testIntakeSecret,
+  })
   return {
     target,
-    credentials: createCredentials(simulation, { origin, operatorToken, chatToken, intakeSecret }),
+    credentials: createCredentials(simulation, {
+      origin: gatewayOrigin,
+      operatorToken,
+      chatToken,
+      intakeSecret: testIntakeSecret,
+    }),
     async close() {
       await target.stop()
       await simulation.close()

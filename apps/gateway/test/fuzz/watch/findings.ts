@@ -1,13 +1,13 @@
 import type { FuzzCase } from '../cases/case.ts'
 
-export interface Finding {
+export interface FuzzFinding {
   readonly text: string
   /** The one that did it, or all that may have. */
   readonly suspects: readonly FuzzCase[]
 }
 
-export interface Findings {
-  readonly list: readonly Finding[]
+interface FuzzFindings {
+  readonly list: readonly FuzzFinding[]
   begin(fuzzCase: FuzzCase): void
   end(fuzzCase: FuzzCase): void
   /** Without a case, whatever is on its way is suspect, and what came right before it. */
@@ -17,8 +17,8 @@ export interface Findings {
 const remembered = 6
 
 /** Each fault once, however often it comes. */
-export function createFindings(): Findings {
-  const list: Finding[] = []
+export function createFuzzFindings(): FuzzFindings {
+  const list: FuzzFinding[] = []
   const seen = new Set<string>()
   const open = new Set<FuzzCase>()
   const recent: FuzzCase[] = []

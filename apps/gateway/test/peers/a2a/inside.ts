@@ -5,7 +5,7 @@ import { canConnect, waitUntil } from '../eventually.ts'
 import { ourHost, ports, pythonHost, pythonOrigin } from '../names.ts'
 import { startOurGateway } from '../our-gateway.ts'
 import { openPrivateNetwork } from '../private-network.ts'
-import { runSteps, say } from '../run-steps.ts'
+import { printLine, runSteps } from '../run-steps.ts'
 import { openTlsFront } from '../tls-front.ts'
 import { callerKey, createCall } from './stage.ts'
 import { a2aSteps } from './steps.ts'
@@ -23,9 +23,9 @@ async function runExam(): Promise<boolean> {
   await gateway.stop()
   front.close()
   if (failures > 0 || process.env.PEERS_LOGS) {
-    say(`\nthe Python server says:\n${weather.log()}\nour gateway says:\n${gateway.log()}`)
+    printLine(`\nthe Python server says:\n${weather.log()}\nour gateway says:\n${gateway.log()}`)
   }
-  say(`${a2aSteps.length - failures} passed, ${failures} failed`)
+  printLine(`${a2aSteps.length - failures} passed, ${failures} failed`)
   return failures === 0
 }
 
@@ -39,7 +39,7 @@ async function startWeather() {
 }
 
 function describeGateway() {
-  const travel = fileURLToPath(new URL('./travel-agent.ts', import.meta.url))
+  const travel = fileURLToPath(new URL('../../agents/calling/travel.ts', import.meta.url))
   const elsewhere = (path: string) => ({
     name: 'Weather',
     description: 'Tells it',

@@ -1,5 +1,5 @@
 import { deepStrictEqual, ok } from 'node:assert/strict'
-import type { Step } from '../run-steps.ts'
+import type { ExamStep } from '../run-steps.ts'
 import type { A2aStage, CallWay } from './stage.ts'
 
 const ways: readonly CallWay[] = (['JSONRPC', 'HTTP+JSON'] as const).flatMap(binding => [
@@ -10,7 +10,7 @@ const ways: readonly CallWay[] = (['JSONRPC', 'HTTP+JSON'] as const).flatMap(bin
 const nameWay = ({ binding, way }: CallWay) => `${binding}, ${way === 'waits' ? 'in one answer' : 'by a stream'}`
 
 /** The Python client with agents of ours, and ours with an agent of the Python server. */
-export const a2aSteps: readonly Step<A2aStage>[] = [
+export const a2aSteps: readonly ExamStep<A2aStage>[] = [
   ...ways.map(way => ({
     name: `the Python client is asked back by our agent, and answers (${nameWay(way)})`,
     run: (stage: A2aStage) => answerTravel(stage, way),

@@ -3,10 +3,10 @@ import { join } from 'node:path'
 import { openSimulation } from '@postern/simulation'
 import type { BrowserContext } from 'playwright-core'
 import { shopkeeper } from '../../setup/requirement-steps.ts'
-import { chatHost, chatOrigin, ourHost, ourOrigin, ports } from '../names.ts'
+import { chatAppHost, chatAppOrigin, ourHost, ourOrigin, ports } from '../names.ts'
 import { startOurGateway } from '../our-gateway.ts'
 import { openPrivateNetwork } from '../private-network.ts'
-import { runSteps, say } from '../run-steps.ts'
+import { printLine, runSteps } from '../run-steps.ts'
 import { openTlsFront } from '../tls-front.ts'
 import { clerk, readTrust, startChatRoom } from './chat-room.ts'
 import { openBrowser } from './open-browser.ts'
@@ -19,14 +19,14 @@ const smtpPort = 2525
 /** A real browser before our gateway, with TLS between them. `PEERS_LOGS=1` shows our log in any case. */
 async function runBrowserExam(): Promise<boolean> {
   const network = await openPrivateNetwork(directory)
-  const front = await openTlsFront(network, { [ourHost]: ports.gateway, [chatHost]: ports.chat })
+  const front = await openTlsFront(network, { [ourHost]: ports.gateway, [chatAppHost]: ports.chat })
   const simulation = await openSimulation()
   const place = join(directory, 'gateway')
   mkdirSync(place)
   const more = {
     ...readTrust(),
     agents: { shop: shopkeeper, clerk, echo: { use: 'builtin:echo' } },
-    network: { dns: simulation.network.dns, allow_private: [chatOrigin] },
+    network: { dns: simulation.network.dns, allow_private: [chatAppOrigin] },
     email: { listen: { port: smtpPort, protocol: 'smtp' }, submit: simulation.mail.submit },
   }
   const gateway = await startOurGateway(place, { caPath: network.certPath, more })
@@ -47,8 +47,8 @@ async function runBrowserExam(): Promise<boolean> {
   await simulation.close()
   front.close()
   if (failures > 0 || process.env.PEERS_LOGS)
-    say(`\nour gateway says:\n${gateway.log()}\nthe chat room says:\n${room.log()}`)
-  say(`${browserSteps.length + roomSteps.length - failures} passed, ${failures} failed`)
+    printLine(`\nour gateway says:\n${gateway.log()}\nthe chat room says:\n${room.log()}`)
+  printLine(`${browserSteps.length + roomSteps.length - failures} passed, ${failures} failed`)
   return failures === 0
 }
 

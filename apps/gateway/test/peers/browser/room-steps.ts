@@ -1,6 +1,6 @@
 import { deepStrictEqual, match } from 'node:assert/strict'
 import type { BrowserContext, Locator, Page } from 'playwright-core'
-import type { Step } from '../run-steps.ts'
+import type { ExamStep } from '../run-steps.ts'
 import type { ChatRoom } from './chat-room.ts'
 
 interface RoomStage {
@@ -15,7 +15,7 @@ interface RoomStage {
 }
 
 /** People who share a room in browsers of their own, and an agent with them. */
-export const roomSteps: readonly Step<RoomStage>[] = [
+export const roomSteps: readonly ExamStep<RoomStage>[] = [
   { name: 'two people come into one room', run: comeIn },
   { name: 'one asks an agent, and the other sees question and answer as they come', run: ask },
   { name: 'what strangers write is text, and runs nowhere', run: attack },

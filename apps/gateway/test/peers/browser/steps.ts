@@ -4,7 +4,7 @@ import type { BrowserContext, Page } from 'playwright-core'
 import { waitUntil } from '../eventually.ts'
 import { ourOrigin } from '../names.ts'
 import type { OurGateway } from '../our-gateway.ts'
-import type { Step } from '../run-steps.ts'
+import type { ExamStep } from '../run-steps.ts'
 
 interface BrowserStage {
   readonly simulation: Simulation
@@ -16,7 +16,7 @@ interface BrowserStage {
 }
 
 /** What a person does who is asked for consent by mail, in a browser that runs no scripts. */
-export const browserSteps: readonly Step<BrowserStage>[] = [
+export const browserSteps: readonly ExamStep<BrowserStage>[] = [
   { name: 'a mail asks for consent, with a link', run: askByMail },
   { name: 'the link is opened twice, and decides nothing', run: look },
   { name: 'the page shows who asks what of whom, and words are words', run: read },

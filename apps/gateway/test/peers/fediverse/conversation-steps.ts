@@ -2,11 +2,11 @@ import { deepStrictEqual, match, ok } from 'node:assert/strict'
 import { waitUntil } from '../eventually.ts'
 import { ourOrigin, snacHost } from '../names.ts'
 import type { SnacDocument } from './snac.ts'
-import type { Stage, Step } from './stage.ts'
-import { agent, findAnswers, findAnswerTo, findMessage, publish, replyTo, say } from './stage.ts'
+import type { SnacStage, SnacStep } from './stage.ts'
+import { echoAddress, findAnswers, findAnswerTo, findMessage, publish, publishAnswered, replyTo } from './stage.ts'
 
 /** alice speaks, and the agent answers. */
-export const conversationSteps: readonly Step[] = [
+export const conversationSteps: readonly SnacStep[] = [
   { name: 'alice mentions the agent and has its answer in her timeline', run: mention },
   { name: 'alice answers the answer: one thread, one history', run: goOn },
   { name: 'what is said in private is answered in private', run: mentionInPrivate },
@@ -14,8 +14,8 @@ export const conversationSteps: readonly Step[] = [
   { name: 'a long answer is a thread in her timeline', run: askForMuch },
 ]
 
-async function mention(stage: Stage): Promise<void> {
-  const { post, answer } = await say(stage, 'note', `${agent} hello from another gateway`)
+async function mention(stage: SnacStage): Promise<void> {
+  const { post, answer } = await publishAnswered(stage, 'note', `${echoAddress} hello from another gateway`)
   match(String(answer.content), /hello from another gateway/)
   const message = await findMessage(stage, post)
   deepStrictEqual(message.message.sender.address, '@alice@snac.test')
@@ -26,10 +26,10 @@ async function mention(stage: Stage): Promise<void> {
   )
 }
 
-async function goOn(stage: Stage): Promise<void> {
+async function goOn(stage: SnacStage): Promise<void> {
   const [answer] = findAnswers(stage)
   ok(answer)
-  const post = await replyTo(stage, answer, `${agent} and again`)
+  const post = await replyTo(stage, answer, `${echoAddress} and again`)
   await findAnswerTo(stage, post)
   const { message } = await findMessage(stage, post)
   deepStrictEqual(
@@ -39,17 +39,17 @@ async function goOn(stage: Stage): Promise<void> {
 }
 
 /** And is shown to alice, whose server signs its look, and to nobody else. */
-async function mentionInPrivate(stage: Stage): Promise<void> {
-  const { answer } = await say(stage, 'note_mention', `${agent} between us`)
+async function mentionInPrivate(stage: SnacStage): Promise<void> {
+  const { answer } = await publishAnswered(stage, 'note_mention', `${echoAddress} between us`)
   deepStrictEqual([answer.to, answer.cc].flat(), [stage.snac.actor])
   match(await stage.snac.run('request', 'alice', answer.id), /between us/)
   deepStrictEqual(await stage.gateway.lookAsStranger(answer.id), 404)
 }
 
-async function joinLate(stage: Stage): Promise<void> {
+async function joinLate(stage: SnacStage): Promise<void> {
   const first = await publish(stage, 'note', 'which bread is the best?')
   const second = await replyTo(stage, first, 'rye, says my neighbour')
-  const third = await replyTo(stage, second, `${agent} and you?`)
+  const third = await replyTo(stage, second, `${echoAddress} and you?`)
   await findAnswerTo(stage, third)
   const { message } = await findMessage(stage, third)
   match(JSON.stringify(message.history), /which bread is the best\?.*rye, says my neighbour/)
@@ -57,7 +57,7 @@ async function joinLate(stage: Stage): Promise<void> {
 }
 
 /** snac does not ask for it, but others do, and it must not mind. */
-function checkSignedLook({ seen }: Stage, id: string): void {
+function checkSignedLook({ seen }: SnacStage, id: string): void {
   const { pathname } = new URL(id)
   const look = seen.find(({ host, method, target }) => host === snacHost && method === 'GET' && target === pathname)
   const signature = look?.headers.find(([name]) => name.toLowerCase() === 'signature')?.[1]
@@ -65,10 +65,10 @@ function checkSignedLook({ seen }: Stage, id: string): void {
   deepStrictEqual(look?.answer.status, 200)
 }
 
-async function askForMuch(stage: Stage): Promise<void> {
+async function askForMuch(stage: SnacStage): Promise<void> {
   const paragraph = (name: string) => `${name}: ${'much is to be said about that. '.repeat(9)}`
   const names = ['alpha', 'beta', 'gamma', 'delta']
-  const post = await publish(stage, 'note', `${agent} ${names.map(paragraph).join('\n\n')}`)
+  const post = await publish(stage, 'note', `${echoAddress} ${names.map(paragraph).join('\n\n')}`)
   const thread = await waitUntil('all pieces are in the timeline', () => {
     const pieces = walkDown(stage, post)
     return pieces.some(({ content }) => String(content).includes('delta:')) ? pieces : undefined
@@ -79,7 +79,7 @@ async function askForMuch(stage: Stage): Promise<void> {
 }
 
 /** What the agent wrote below a post, each piece below the one before it. */
-function walkDown(stage: Stage, { id }: SnacDocument): readonly SnacDocument[] {
+function walkDown(stage: SnacStage, { id }: SnacDocument): readonly SnacDocument[] {
   const next = findAnswers(stage).find(({ inReplyTo }) => inReplyTo === id)
   return next ? [next, ...walkDown(stage, next)] : []
 }

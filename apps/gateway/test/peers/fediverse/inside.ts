@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { ourHost, ports, snacHost, snacOrigin } from '../names.ts'
 import { startOurGateway } from '../our-gateway.ts'
 import { openPrivateNetwork } from '../private-network.ts'
-import { runSteps, say } from '../run-steps.ts'
+import { printLine, runSteps } from '../run-steps.ts'
 import { openTlsFront } from '../tls-front.ts'
 import { openSnac } from './snac.ts'
 import { steps } from './steps.ts'
@@ -22,8 +22,9 @@ async function runExam(): Promise<boolean> {
   await gateway.stop()
   front.close()
   writeFileSync(join(directory, 'seen.json'), JSON.stringify(front.seen))
-  if (failures > 0 || process.env.PEERS_LOGS) say(`\nsnac says:\n${snac.log()}\nour gateway says:\n${gateway.log()}`)
-  say(`${steps.length - failures} passed, ${failures} failed`)
+  if (failures > 0 || process.env.PEERS_LOGS)
+    printLine(`\nsnac says:\n${snac.log()}\nour gateway says:\n${gateway.log()}`)
+  printLine(`${steps.length - failures} passed, ${failures} failed`)
   return failures === 0
 }
 

@@ -1,11 +1,11 @@
 import { deepStrictEqual, ok } from 'node:assert/strict'
 import { waitUntil } from '../eventually.ts'
 import type { SnacDocument } from './snac.ts'
-import type { Stage, Step } from './stage.ts'
+import type { SnacStage, SnacStep } from './stage.ts'
 import { findAnswers, findMessage, ownPosts } from './stage.ts'
 
 /** The agent does something without being asked. */
-export const ownActSteps: readonly Step[] = [
+export const ownActSteps: readonly SnacStep[] = [
   { name: 'a post of the agent’s own is in its follower’s timeline', run: post },
   { name: 'the agent edits it, and snac shows the new words', run: reword },
   { name: 'the agent takes it back, and it is gone from the timeline', run: retract },
@@ -13,31 +13,31 @@ export const ownActSteps: readonly Step[] = [
   { name: 'the agent takes both back', run: stopAdmiring },
 ]
 
-async function post(stage: Stage): Promise<void> {
+async function post(stage: SnacStage): Promise<void> {
   await stage.gateway.postern('post', 'echo', 'good morning, **everybody**')
   const shown = await waitUntil('the post is in the timeline', () => findOwnPost(stage))
   ok(String(shown.content).includes('good morning, <strong>everybody</strong>'))
 }
 
-async function reword(stage: Stage): Promise<void> {
+async function reword(stage: SnacStage): Promise<void> {
   await stage.gateway.postern('edit', 'echo', nameOwnPost(stage), 'good evening, everybody')
   const hasNewWords = () => String(findOwnPost(stage)?.content).includes('good evening') || undefined
   await waitUntil('snac has the new words', hasNewWords)
 }
 
-async function retract(stage: Stage): Promise<void> {
+async function retract(stage: SnacStage): Promise<void> {
   await stage.gateway.postern('delete-post', 'echo', nameOwnPost(stage))
   await waitUntil('the post has left the timeline', () => findOwnPost(stage) === undefined || undefined)
   const kept = stage.snac.documents().filter(({ content }) => String(content).includes('good evening'))
   deepStrictEqual(kept, [])
 }
 
-async function admire(stage: Stage): Promise<void> {
+async function admire(stage: SnacStage): Promise<void> {
   await doBoth(stage, ['like', 'boost'])
   await waitUntil('snac counts both', () => hasReactions(stage, ['like', 'boost']) || undefined)
 }
 
-async function stopAdmiring(stage: Stage): Promise<void> {
+async function stopAdmiring(stage: SnacStage): Promise<void> {
   await doBoth(stage, ['unlike', 'unboost'])
   // snac hears of a boost taken back and goes on showing it: it says so in its log, and means it.
   await waitUntil('snac counts the boost alone', () => hasReactions(stage, ['boost']) || undefined)
@@ -46,26 +46,26 @@ async function stopAdmiring(stage: Stage): Promise<void> {
 }
 
 /** The one post of the agent that answers nothing. */
-function findOwnPost(stage: Stage): SnacDocument | undefined {
+function findOwnPost(stage: SnacStage): SnacDocument | undefined {
   return findAnswers(stage).find(({ inReplyTo }) => !inReplyTo)
 }
 
 /** The name by which the operator knows it. */
-function nameOwnPost(stage: Stage): string {
+function nameOwnPost(stage: SnacStage): string {
   return findOwnPost(stage)?.id.split('/').at(-1) ?? ''
 }
 
-async function doBoth(stage: Stage, acts: readonly string[]): Promise<void> {
+async function doBoth(stage: SnacStage, acts: readonly string[]): Promise<void> {
   const { message } = await findMessage(stage, firstMention(stage))
   await stage.gateway.act(acts.map(act => ({ act, message: message.id })))
 }
 
-function hasReactions(stage: Stage, wanted: readonly string[]): boolean {
+function hasReactions(stage: SnacStage, wanted: readonly string[]): boolean {
   const found = stage.snac.reactionsOf(firstMention(stage).id, stage.gateway.actor)
   return JSON.stringify(found) === JSON.stringify(wanted)
 }
 
-function firstMention(stage: Stage): SnacDocument {
+function firstMention(stage: SnacStage): SnacDocument {
   const [first] = ownPosts(stage)
   ok(first)
   return first

@@ -1,40 +1,40 @@
 import { deepStrictEqual, match } from 'node:assert/strict'
 import { waitUntil } from '../eventually.ts'
-import type { Stage, Step } from './stage.ts'
-import { agent, findAnswers, letSnacWork, publish, say } from './stage.ts'
+import type { SnacStage, SnacStep } from './stage.ts'
+import { echoAddress, findAnswers, letSnacWork, publish, publishAnswered } from './stage.ts'
 
 /** snac keeps an actor for 36 hours and does not look again when a signature does not fit. */
-export const rotationSteps: readonly Step[] = [
+export const rotationSteps: readonly SnacStep[] = [
   { name: 'new keys: snac is told by a signature it still believes, and goes on showing the agent', run: rotate },
 ]
 
-export const rotationWithoutFollowers: readonly Step[] = [
+export const rotationWithoutFollowers: readonly SnacStep[] = [
   { name: 'new keys that no follower is there to be told of: the next answer still arrives', run: rotate },
   { name: 'revoked keys: snac believes the new ones when its copy of the actor is 36 hours old', run: revoke },
 ]
 
-async function rotate(stage: Stage): Promise<void> {
+async function rotate(stage: SnacStage): Promise<void> {
   const { snac, gateway } = stage
   const before = snac.keyOf(gateway.actor)
   await gateway.postern('keys', 'rotate', 'echo')
-  const { answer } = await say(stage, 'note', `${agent} is that you?`)
+  const { answer } = await publishAnswered(stage, 'note', `${echoAddress} is that you?`)
   match(String(answer.content), /is that you\?/)
   deepStrictEqual(snac.keyOf(gateway.actor) === before, false)
 }
 
-async function revoke(stage: Stage): Promise<void> {
+async function revoke(stage: SnacStage): Promise<void> {
   const { snac, gateway } = stage
   await gateway.postern('keys', 'rotate', 'echo', '--revoke')
-  const lost = await publish(stage, 'note', `${agent} who is there?`)
+  const lost = await publish(stage, 'note', `${echoAddress} who is there?`)
   await waitUntil(
     'snac has refused the answer',
     () => /RSA verify error|cannot get pubkey/.test(snac.log()) || undefined,
   )
   snac.letActorGrowOld(gateway.actor)
   // Now it looks, but too late for the message that made it look.
-  const alsoLost = await publish(stage, 'note', `${agent} and now?`)
+  const alsoLost = await publish(stage, 'note', `${echoAddress} and now?`)
   await letSnacWork()
-  await say(stage, 'note', `${agent} and now, for the third time?`)
+  await publishAnswered(stage, 'note', `${echoAddress} and now, for the third time?`)
   const unanswered = new Set([lost.id, alsoLost.id])
   deepStrictEqual(
     findAnswers(stage).filter(({ inReplyTo }) => unanswered.has(String(inReplyTo))),

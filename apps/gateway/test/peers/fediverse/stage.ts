@@ -4,53 +4,53 @@ import type { CapturedRequest } from '../captured.ts'
 import { waitUntil } from '../eventually.ts'
 import { ourHost } from '../names.ts'
 import type { OurGateway } from '../our-gateway.ts'
-import type { Step as NamedStep } from '../run-steps.ts'
+import type { ExamStep as NamedStep } from '../run-steps.ts'
 import type { Snac, SnacDocument } from './snac.ts'
 
 /** Both servers, and what went between them. */
-export interface Stage {
+export interface SnacStage {
   readonly snac: Snac
   readonly gateway: OurGateway
   readonly seen: readonly CapturedRequest[]
 }
 
-export type Step = NamedStep<Stage>
+export type SnacStep = NamedStep<SnacStage>
 
-export const agent = `@echo@${ourHost}`
+export const echoAddress = `@echo@${ourHost}`
 
-export interface Exchange {
+interface AnsweredPost {
   readonly post: SnacDocument
   readonly answer: SnacDocument
 }
 
 /** alice writes with one of snac's commands, and is answered. */
-export async function say(stage: Stage, command: string, text: string): Promise<Exchange> {
+export async function publishAnswered(stage: SnacStage, command: string, text: string): Promise<AnsweredPost> {
   const post = await publish(stage, command, text)
   return { post, answer: await findAnswerTo(stage, post) }
 }
 
-export function publish(stage: Stage, command: string, text: string): Promise<SnacDocument> {
+export function publish(stage: SnacStage, command: string, text: string): Promise<SnacDocument> {
   return findNewPost(stage, () => stage.snac.run(command, 'alice', text))
 }
 
 /** alice writes below a post. */
-export function replyTo(stage: Stage, { id }: SnacDocument, content: string): Promise<SnacDocument> {
+export function replyTo(stage: SnacStage, { id }: SnacDocument, content: string): Promise<SnacDocument> {
   return findNewPost(stage, () => stage.snac.press('note', { content, in_reply_to: id }))
 }
 
-async function findNewPost(stage: Stage, write: () => Promise<unknown>): Promise<SnacDocument> {
+async function findNewPost(stage: SnacStage, write: () => Promise<unknown>): Promise<SnacDocument> {
   const before = ownPosts(stage).map(({ id }) => id)
   await write()
   return waitUntil('snac has the post', () => ownPosts(stage).find(({ id }) => !before.includes(id)))
 }
 
 /** alice's, oldest first. */
-export function ownPosts({ snac }: Stage): readonly SnacDocument[] {
+export function ownPosts({ snac }: SnacStage): readonly SnacDocument[] {
   return inOrder(snac.documents().filter(({ type, attributedTo }) => type === 'Note' && attributedTo === snac.actor))
 }
 
 /** The agent's in alice's timeline, oldest first. */
-export function findAnswers({ snac, gateway }: Stage): readonly SnacDocument[] {
+export function findAnswers({ snac, gateway }: SnacStage): readonly SnacDocument[] {
   return inOrder(snac.timeline().filter(({ attributedTo }) => attributedTo === gateway.actor))
 }
 
@@ -58,24 +58,24 @@ function inOrder(posts: readonly SnacDocument[]): readonly SnacDocument[] {
   return posts.toSorted((left, right) => String(left.published).localeCompare(String(right.published)))
 }
 
-export function findAnswerTo(stage: Stage, post: SnacDocument): Promise<SnacDocument> {
+export function findAnswerTo(stage: SnacStage, post: SnacDocument): Promise<SnacDocument> {
   return waitUntil('the answer is in the timeline', () =>
     findAnswers(stage).find(({ inReplyTo }) => inReplyTo === post.id),
   )
 }
 
-export async function lookUp({ gateway }: Stage, post: SnacDocument): Promise<MessageRecord | undefined> {
+export async function lookUp({ gateway }: SnacStage, post: SnacDocument): Promise<MessageRecord | undefined> {
   return (await gateway.messages()).find(({ message }) => message.id.startsWith(post.id))
 }
 
-export async function findMessage(stage: Stage, post: SnacDocument): Promise<MessageRecord> {
+export async function findMessage(stage: SnacStage, post: SnacDocument): Promise<MessageRecord> {
   return waitUntil('the operator sees the message answered', async () => {
     const record = await lookUp(stage, post)
     return record?.deliveries.every(({ state }) => state === 'sent') ? record : undefined
   })
 }
 
-export async function countKind({ gateway }: Stage, kind: string): Promise<number> {
+export async function countKind({ gateway }: SnacStage, kind: string): Promise<number> {
   return (await gateway.messages()).filter(({ message }) => message.kind === kind).length
 }
 

@@ -4,11 +4,11 @@ import { ourHost, snacOrigin } from '../names.ts'
 import { conversationSteps } from './conversation-steps.ts'
 import { ownActSteps } from './own-act-steps.ts'
 import { rotationSteps, rotationWithoutFollowers } from './rotation-steps.ts'
-import type { Stage, Step } from './stage.ts'
-import { agent, countKind, findAnswers, lookUp, ownPosts, publish } from './stage.ts'
+import type { SnacStage, SnacStep } from './stage.ts'
+import { countKind, echoAddress, findAnswers, lookUp, ownPosts, publish } from './stage.ts'
 
 /** What two servers that have never met do to each other, in this order. */
-export const steps: readonly Step[] = [
+export const steps: readonly SnacStep[] = [
   { name: 'snac finds the agent by its address', run: findAgent },
   { name: 'alice follows the agent, which accepts', run: follow },
   ...conversationSteps,
@@ -26,31 +26,31 @@ export const steps: readonly Step[] = [
   { name: 'snac blocks us: the answer is given up, not repeated', run: block },
 ]
 
-async function findAgent({ snac, gateway }: Stage): Promise<void> {
-  ok((await snac.run('webfinger', agent)).includes(gateway.actor))
+async function findAgent({ snac, gateway }: SnacStage): Promise<void> {
+  ok((await snac.run('webfinger', echoAddress)).includes(gateway.actor))
 }
 
-async function follow({ snac, gateway }: Stage): Promise<void> {
+async function follow({ snac, gateway }: SnacStage): Promise<void> {
   await snac.run('follow', 'alice', gateway.actor)
   await waitUntil('the Accept is confirmed by snac', () => snac.isFollowing(gateway.actor) || undefined)
   deepStrictEqual(await gateway.followerCount(), 1)
 }
 
-async function react(stage: Stage): Promise<void> {
+async function react(stage: SnacStage): Promise<void> {
   const id = findAnswers(stage)[0]?.id ?? ''
   await stage.snac.press('action', { id, action: 'Like' })
   await stage.snac.run('boost', 'alice', id)
   await waitUntil('two reactions have come', async () => (await countKind(stage, 'reaction')) === 2 || undefined)
 }
 
-async function takeBack(stage: Stage): Promise<void> {
+async function takeBack(stage: SnacStage): Promise<void> {
   const id = findAnswers(stage)[0]?.id ?? ''
   await stage.snac.press('action', { id, action: 'Unlike' })
   await stage.snac.run('unboost', 'alice', id)
   await waitUntil('both are taken back', async () => (await countKind(stage, 'reaction')) === 4 || undefined)
 }
 
-async function ping({ snac, gateway, seen }: Stage): Promise<void> {
+async function ping({ snac, gateway, seen }: SnacStage): Promise<void> {
   const before = (await gateway.messages()).length
   await snac.run('ping', 'alice', gateway.actor)
   const sent = await waitUntil('the Ping has come', () =>
@@ -59,30 +59,30 @@ async function ping({ snac, gateway, seen }: Stage): Promise<void> {
   deepStrictEqual([sent.answer.status, (await gateway.messages()).length], [202, before])
 }
 
-async function edit(stage: Stage): Promise<void> {
+async function edit(stage: SnacStage): Promise<void> {
   const post = ownPosts(stage)[0]
-  await stage.snac.press('note', { content: `${agent} hello, edited`, edit_id: post?.id ?? '' })
+  await stage.snac.press('note', { content: `${echoAddress} hello, edited`, edit_id: post?.id ?? '' })
   const edited = await waitUntil('the edit has come', async () =>
     (await stage.gateway.messages()).find(({ message }) => message.kind === 'edit'),
   )
   match(JSON.stringify(edited.message.parts), /hello, edited/)
 }
 
-async function remove(stage: Stage): Promise<void> {
+async function remove(stage: SnacStage): Promise<void> {
   const post = ownPosts(stage)[0]
   stage.snac.enterFollower(stage.gateway.actor)
   await stage.snac.press('action', { id: post?.id ?? '', action: 'Delete' })
   await waitUntil('the deletion has come', async () => (await countKind(stage, 'delete')) === 1 || undefined)
 }
 
-async function unfollow({ snac, gateway }: Stage): Promise<void> {
+async function unfollow({ snac, gateway }: SnacStage): Promise<void> {
   const before = await gateway.followerCount()
   await snac.run('unfollow', 'alice', gateway.actor)
   deepStrictEqual(before, 1)
   await waitUntil('nobody follows', async () => (await gateway.followerCount()) === 0 || undefined)
 }
 
-async function move({ snac, gateway }: Stage): Promise<void> {
+async function move({ snac, gateway }: SnacStage): Promise<void> {
   const bob = `${snacOrigin}/bob`
   await snac.run('adduser', 'bob')
   await snac.run('alias', 'bob', snac.actor)
@@ -94,12 +94,12 @@ async function move({ snac, gateway }: Stage): Promise<void> {
   ok(JSON.stringify(told.message.parts).includes(bob))
 }
 
-async function checkRefusals({ gateway }: Stage): Promise<void> {
+async function checkRefusals({ gateway }: SnacStage): Promise<void> {
   deepStrictEqual(await gateway.refusals(), [])
 }
 
 /** What it sends to those it blocks is lost, too: so the block comes while the agent is still thinking. */
-async function block(stage: Stage): Promise<void> {
+async function block(stage: SnacStage): Promise<void> {
   const post = await publish(stage, 'note', `@patient@${ourHost} can you hear me?`)
   await waitUntil('the message is there', () => lookUp(stage, post))
   await stage.snac.run('block', `https://${ourHost}`)

@@ -4,7 +4,7 @@ import type { SimDns } from '@postern/simulation'
 import { openSimulation } from '@postern/simulation'
 import { ourHost } from '../names.ts'
 import { startOurGateway } from '../our-gateway.ts'
-import { runSteps, say } from '../run-steps.ts'
+import { printLine, runSteps } from '../run-steps.ts'
 import { openAlice } from './alice.ts'
 import { openDkimpy } from './dkimpy.ts'
 import { startExim } from './exim.ts'
@@ -33,7 +33,7 @@ async function runMailExam(): Promise<boolean> {
 }
 
 async function runWith(server: MailServer, dns: SimDns): Promise<number> {
-  say(`by way of ${server.name}:`)
+  printLine(`by way of ${server.name}:`)
   const place = join(stagePath, `gateway-${server.name}`)
   mkdirSync(place)
   const gateway = await startOurGateway(place, { more: describeMail(dns.address) })
@@ -51,9 +51,9 @@ async function runWith(server: MailServer, dns: SimDns): Promise<number> {
   await gateway.stop()
   await server.stop()
   if (failures > 0 || process.env.PEERS_LOGS) {
-    say(`\n${server.name} says:\n${server.log()}\nour gateway says:\n${gateway.log()}`)
+    printLine(`\n${server.name} says:\n${server.log()}\nour gateway says:\n${gateway.log()}`)
   }
-  say(`${steps.length - failures} passed, ${failures} failed`)
+  printLine(`${steps.length - failures} passed, ${failures} failed`)
   return failures
 }
 

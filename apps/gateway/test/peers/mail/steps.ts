@@ -3,7 +3,7 @@ import type { MessageRecord } from '@postern/core'
 import { waitUntil } from '../eventually.ts'
 import { ourHost } from '../names.ts'
 import type { OurGateway } from '../our-gateway.ts'
-import type { Step } from '../run-steps.ts'
+import type { ExamStep } from '../run-steps.ts'
 import type { Alice, Received } from './alice.ts'
 import type { Dkimpy } from './dkimpy.ts'
 import { alice, bea, gone, peopleHost } from './names.ts'
@@ -17,7 +17,7 @@ interface MailStage {
 }
 
 /** What alice and the agent write to each other by way of a mail server, in this order. */
-export const mailSteps: readonly Step<MailStage>[] = [
+export const mailSteps: readonly ExamStep<MailStage>[] = [
   { name: 'a mail by swaks comes to the agent, who knows that alice wrote it', run: ask },
   { name: 'the answer lies in her mailbox: in the thread, and marked as automatic', run: readAnswer },
   { name: 'dkimpy and OpenDKIM find both of its signatures good, and none when a word is changed', run: judgeAnswer },
@@ -28,7 +28,7 @@ export const mailSteps: readonly Step<MailStage>[] = [
 ]
 
 /** Where OpenDKIM signs what goes through the server. */
-export const filterSteps: readonly Step<MailStage>[] = [
+export const filterSteps: readonly ExamStep<MailStage>[] = [
   { name: 'a mail that OpenDKIM signs on its way comes to the agent, who knows whose it is', run: askUnsigned },
 ]
 

@@ -8,7 +8,7 @@ import type { Check } from '../check.ts'
 import { askClock, judgeClock } from './clock.ts'
 import { checkMailLoop } from './loop.ts'
 import { judgeBareNewline, judgeSizes, judgeXforward, readPostfix } from './postfix.ts'
-import type { MailServer } from './smtp-greeting.ts'
+import type { SmtpServerAddress } from './smtp-greeting.ts'
 import { readGreeting } from './smtp-greeting.ts'
 
 const timeServer = 'pool.ntp.org'
@@ -62,7 +62,7 @@ async function checkListener({ config, isRunning, isSimulating }: OperatorClient
   return tryGreeting(listen, handleHostOf(config), place, 'Look into the log of the gateway.')
 }
 
-async function tryGreeting(server: MailServer, name: string, place: string, fix: string): Promise<Verdict> {
+async function tryGreeting(server: SmtpServerAddress, name: string, place: string, fix: string): Promise<Verdict> {
   try {
     const { extensions } = await readGreeting(server, name)
     const size = extensions.get('SIZE')

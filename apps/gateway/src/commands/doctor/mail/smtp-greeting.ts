@@ -3,7 +3,7 @@ import { connect } from 'node:net'
 import { createInterface } from 'node:readline'
 import { connect as connectTls } from 'node:tls'
 
-export interface MailServer {
+export interface SmtpServerAddress {
   readonly host: string
   readonly port?: number | undefined
   /** A socket in the file system instead. */
@@ -24,7 +24,7 @@ interface Greeting {
 const patienceMs = 5_000
 
 /** Greets and leaves again. @throws Error when it does not answer, or not as a mail server does */
-export async function readGreeting(server: MailServer, name: string): Promise<Greeting> {
+export async function readGreeting(server: SmtpServerAddress, name: string): Promise<Greeting> {
   const socket = open(server)
   socket.setTimeout(patienceMs, () => socket.destroy(new Error('it does not answer in time')))
   try {
@@ -39,7 +39,7 @@ export async function readGreeting(server: MailServer, name: string): Promise<Gr
   }
 }
 
-function open({ host, port = 0, path, secure }: MailServer): Socket {
+function open({ host, port = 0, path, secure }: SmtpServerAddress): Socket {
   if (path !== undefined) return connect(path)
   return secure ? connectTls({ host, port, servername: host }) : connect({ host, port })
 }
