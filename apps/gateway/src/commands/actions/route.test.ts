@@ -1,3 +1,4 @@
+import { activityPubDescriptor } from '@postern/activitypub'
 import type { PlannedAction } from '@postern/core'
 import { toProblem } from '@postern/http'
 import { beforeEach, expect, test } from 'vitest'
@@ -10,7 +11,7 @@ beforeEach(() => {
 })
 
 const addressed = { deliveries: [{ to: 'https://peer.test/inbox', target: null }], aliases: [] }
-const channel = { name: 'activitypub', addressAction: () => addressed }
+const channel = { name: 'activitypub', descriptor: activityPubDescriptor, addressAction: () => addressed }
 const acting = {
   store: {
     findResponse: async () => undefined,
