@@ -2,7 +2,16 @@ import { randomBytes } from 'node:crypto'
 import { once } from 'node:events'
 import type { AddressInfo } from 'node:net'
 import { createAdaptorServer } from '@hono/node-server'
-import type { AgentDirectory, Log, PlannedRequirement, Policy, RequirementKind, Store, Turn } from '@postern/core'
+import type {
+  AgentDirectory,
+  Log,
+  PlannedRequirement,
+  Platform,
+  Policy,
+  RequirementKind,
+  Store,
+  Turn,
+} from '@postern/core'
 import { isForOperator, operatorSubject, subjectOf } from '@postern/core'
 import { toProblem } from '@postern/http'
 import { openSqliteStore } from '@postern/store'
@@ -14,7 +23,7 @@ export const pagesOrigin = 'https://agents.test'
 const silent: Log = { debug() {}, info() {}, warn() {}, error() {} }
 
 const echo = { name: 'echo', displayName: 'Echo & Co', description: '', version: '1' }
-const testDirectory: AgentDirectory = {
+export const testDirectory: AgentDirectory = {
   domain: 'agents.test',
   origin: pagesOrigin,
   defaultAgent: 'echo',
@@ -25,6 +34,7 @@ const testDirectory: AgentDirectory = {
 export interface PolicyGateway {
   readonly store: Store
   readonly policy: PolicyDeps
+  readonly platform: Pick<Platform, 'now' | 'randomBytes' | 'log'>
   /** Of the real socket before its pages. */
   readonly url: string
   advance(ms: number): void
@@ -73,6 +83,7 @@ export async function openPolicyGateway(payments?: PaymentsConfig, findCall?: Fi
   return {
     store,
     policy,
+    platform,
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
     advance(ms) {
       passed += ms

@@ -1,0 +1,17 @@
+import { readFileSync } from 'node:fs'
+import { expect, test } from 'vitest'
+import { openAgents } from '../src/index.ts'
+import { testAgentLog, testContext, testMessage, testPlatform } from './gateway.ts'
+
+/** Runs the statements of a module with these names in place of its imports; resolves with its `answer`. */
+function runExample(code: string, names: Readonly<Record<string, unknown>>): Promise<unknown> {
+  const body = `return (async () => {${code.replace(/^import .*\n/gm, '')}\nreturn answer })()`
+  return new Function(...Object.keys(names), body)(...Object.values(names))
+}
+
+test('the example of the README of agents answers a message', async () => {
+  const readme = readFileSync(new URL('../README.md', import.meta.url), 'utf8')
+  const [, code = ''] = /^```ts\n([\s\S]*?)^```$/m.exec(readme) ?? []
+  const given = { message: testMessage('hello'), context: testContext(), platform: testPlatform, log: testAgentLog }
+  expect(await runExample(code, { openAgents, ...given })).toMatch(/^> hello\n/)
+})
