@@ -12,7 +12,7 @@ import { describe, expect, onTestFinished, test } from 'vitest'
 import { signWebhook } from '../src/webhook/signature.ts'
 import { aliceSender, openTestAgent, testContext, testMessage } from './gateway.ts'
 import { textOfAnswer } from './model-agent.ts'
-import { call, openModelServer, say } from './model-server.ts'
+import { call, openModelServer, replyWith } from './model-server.ts'
 
 // What stands in examples/ does what it says there.
 
@@ -161,7 +161,7 @@ describe('the openai example', () => {
   test('answers with its model, its prompt and its tool', async () => {
     const server = await openModelServer(({ body }) =>
       body.messages.at(-1)?.role === 'tool'
-        ? say(`Open: ${body.messages.at(-1)?.content}`)
+        ? replyWith(`Open: ${body.messages.at(-1)?.content}`)
         : call('opening_hours', { day: 'Saturday' }),
     )
     onTestFinished(server.close)

@@ -100,7 +100,7 @@ export function streamOf(deltas: readonly object[], finish = 'stop'): ModelReply
   return { pieces: [...chunks.map(chunk => `data: ${JSON.stringify(chunk)}\n\n`), 'data: [DONE]\n\n'] }
 }
 
-export function say(content: string): ModelReply {
+export function replyWith(content: string): ModelReply {
   return streamOf([{ role: 'assistant', content: '' }, { content }])
 }
 

@@ -2,7 +2,7 @@ import { mkdtempSync, readFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { ModelServer } from '@postern/agents/test-model-server'
-import { call, openModelServer, say } from '@postern/agents/test-model-server'
+import { call, openModelServer, replyWith } from '@postern/agents/test-model-server'
 import { plainTextOf } from '@postern/core'
 import { exchangeFormats } from '@postern/transcript'
 import { afterAll, beforeAll, expect, test } from 'vitest'
@@ -23,9 +23,9 @@ beforeAll(async () => {
     const { role, content } = body.messages.at(-1) ?? {}
     const last = String(content)
     if (/^I am triage\./m.test(String(body.messages[0]?.content))) return call('navigate_to_refunds', {})
-    if (role === 'tool') return say('The money is on its way')
+    if (role === 'tool') return replyWith('The money is on its way')
     if (last.includes('please')) return call('refund', { order: '17' })
-    return last.includes('stock') ? call('navigate_to_stock', {}) : say('Which order is it?')
+    return last.includes('stock') ? call('navigate_to_stock', {}) : replyWith('Which order is it?')
   })
   const desk = {
     use: 'swarm',

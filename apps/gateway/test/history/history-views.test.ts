@@ -4,7 +4,7 @@ import type { Part } from '@postern/core'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import type { TestGateway } from '../setup/gateway.ts'
 import { openTestGateway } from '../setup/gateway.ts'
-import { call, lastOf, memberOf, say } from '../setup/swarm-gateway.ts'
+import { call, lastOf, memberOf, replyWith } from '../setup/swarm-gateway.ts'
 
 // What running agents of a team are shown of the past: prompts as a model server on loopback has received them.
 
@@ -19,13 +19,13 @@ beforeAll(async () => {
     const [member, last] = [memberOf(request), lastOf(request)]
     const isTool = request.body.messages.at(-1)?.role === 'tool'
     if (member === 'planner') {
-      if (isTool) return say('SYNTHESIS of phase 0: apples and pears')
+      if (isTool) return replyWith('SYNTHESIS of phase 0: apples and pears')
       const tasks = crew.map(name => ({ worker: `@${name}@agents.test`, task: `weigh the ${name}s` }))
       return last.includes('phase zero')
         ? call('delegate_all', { tasks })
-        : say(`SYNTHESIS of another phase: ${last.slice(-9)}`)
+        : replyWith(`SYNTHESIS of another phase: ${last.slice(-9)}`)
     }
-    return isTool ? say(`${member} has weighed`) : call('weigh', { what: member })
+    return isTool ? replyWith(`${member} has weighed`) : call('weigh', { what: member })
   })
   const shared = {
     use: 'openai',

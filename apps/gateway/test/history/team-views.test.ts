@@ -2,7 +2,7 @@ import type { ModelServer } from '@postern/agents/test-model-server'
 import { openModelServer } from '@postern/agents/test-model-server'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { operatorToken } from '../setup/gateway.ts'
-import { call, say } from '../setup/swarm-gateway.ts'
+import { call, replyWith } from '../setup/swarm-gateway.ts'
 import type { JsonAnswer, WebGateway } from '../setup/web-gateway.ts'
 import { findEvent, openWebGateway } from '../setup/web-gateway.ts'
 
@@ -14,7 +14,7 @@ let model: ModelServer
 beforeAll(async () => {
   model = await openModelServer(({ body: { messages } }) => {
     const { role, content } = messages.at(-1) ?? {}
-    return role === 'tool' ? say('It is heavy.') : call('weigh', { what: String(content).slice(-5) })
+    return role === 'tool' ? replyWith('It is heavy.') : call('weigh', { what: String(content).slice(-5) })
   })
   const scales = {
     use: 'openai',

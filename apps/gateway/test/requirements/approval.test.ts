@@ -7,7 +7,7 @@ import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
 import { eventually } from '../setup/gateway.ts'
 import { decide, findActionPath } from '../setup/requirement-steps.ts'
 import type { SwarmGateway } from '../setup/swarm-gateway.ts'
-import { annsToken, call, describeSwarm, openSwarmGateway, say } from '../setup/swarm-gateway.ts'
+import { annsToken, call, describeSwarm, openSwarmGateway, replyWith } from '../setup/swarm-gateway.ts'
 import { listTraces } from '../setup/traces.ts'
 
 // Tools that wait to be allowed, by a swarm (`desk`) and by a single model (`shop`): the tool itself writes down when it runs.
@@ -31,10 +31,10 @@ beforeAll(async () => {
     const { role } = body.messages.at(-1) ?? {}
     // Braces would look like the insides of a call.
     const plain = (text: string) => text.replace(/[{}"]/g, '')
-    if (role === 'tool') return say(`The till says ${plain(last)}`)
+    if (role === 'tool') return replyWith(`The till says ${plain(last)}`)
     if (member === 'triage') return call('navigate_to_refunds', {})
     if (last.includes('please')) return call('refund', { order: /order (\w+)/.exec(last)?.[1] ?? '17' })
-    return say(plain(`I was told: ${body.messages.map(({ content }) => content).join(' / ')}`))
+    return replyWith(plain(`I was told: ${body.messages.map(({ content }) => content).join(' / ')}`))
   }, overrides)
   const { baseUrl } = swarm.model
   const tools = { tools: '../agents/asking/till.ts', tool_policies: { refund: 'preview', burn: 'forbidden' } }

@@ -12,7 +12,7 @@ import { describeTestConfig, eventually, operatorToken } from '../setup/gateway.
 import { findEvents, newName, openChat, outcomeOf, runChat } from '../setup/operator-gateway.ts'
 import { askShop, findActionPath, policyOf, wordsOf } from '../setup/requirement-steps.ts'
 import type { SwarmGateway } from '../setup/swarm-gateway.ts'
-import { annsToken, call, describeSwarm, openSwarmGateway, say } from '../setup/swarm-gateway.ts'
+import { annsToken, call, describeSwarm, openSwarmGateway, replyWith } from '../setup/swarm-gateway.ts'
 import { listTraces } from '../setup/traces.ts'
 
 // A decision on a call that counts for later calls, too: given by whoever is asked, on every way he can be asked, kept, applied without asking, listed, taken back.
@@ -26,9 +26,11 @@ beforeAll(async () => {
   process.env.TILL = till
   swarm = await openSwarmGateway(
     (member, last, { body }) => {
-      if (body.messages.at(-1)?.role === 'tool') return say(`The till says ${last.replace(/[{}"]/g, '')}`)
+      if (body.messages.at(-1)?.role === 'tool') return replyWith(`The till says ${last.replace(/[{}"]/g, '')}`)
       if (member === 'triage') return call('navigate_to_refunds', {})
-      return last.includes('please') ? call('refund', { order: /order (\w+)/.exec(last)?.[1] ?? '17' }) : say('Yes?')
+      return last.includes('please')
+        ? call('refund', { order: /order (\w+)/.exec(last)?.[1] ?? '17' })
+        : replyWith('Yes?')
     },
     { email: { listen: { port: 0, protocol: 'smtp' } } },
   )

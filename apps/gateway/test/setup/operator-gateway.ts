@@ -7,7 +7,7 @@ import { HttpAgent } from '@ag-ui/client'
 import type { PendingAction } from '@postern/transcript'
 import { operatorToken } from './gateway.ts'
 import type { SwarmGateway } from './swarm-gateway.ts'
-import { annsToken, call, describeSwarm, openSwarmGateway, say } from './swarm-gateway.ts'
+import { annsToken, call, describeSwarm, openSwarmGateway, replyWith } from './swarm-gateway.ts'
 import { withoutWarnings } from './web-gateway.ts'
 
 /** Whose mailbox is told of what waits. */
@@ -64,9 +64,9 @@ export async function openOperatorGateway(): Promise<OperatorGateway> {
   const swarm = await openSwarmGateway(
     (member, last, { body }) => {
       // Braces would look like the insides of a call.
-      if (body.messages.at(-1)?.role === 'tool') return say(`The till says ${last.replace(/[{}"]/g, '')}`)
+      if (body.messages.at(-1)?.role === 'tool') return replyWith(`The till says ${last.replace(/[{}"]/g, '')}`)
       if (member === 'triage') return call(last.includes('somebody') ? 'navigate_to_human' : 'navigate_to_refunds', {})
-      return last.includes('please') ? call('refund', { order: '17' }) : say('How can I help?')
+      return last.includes('please') ? call('refund', { order: '17' }) : replyWith('How can I help?')
     },
     { email: { listen: { port: 0, protocol: 'smtp' }, write_to: [eve] } },
   )

@@ -1,11 +1,11 @@
 import { hash } from 'node:crypto'
 import type { Complete, ModelReply, ModelServer } from '@postern/agents/test-model-server'
-import { call, openModelServer, say } from '@postern/agents/test-model-server'
+import { call, openModelServer, replyWith } from '@postern/agents/test-model-server'
 import type { TestGateway } from './gateway.ts'
 import { openTestGateway, operatorToken } from './gateway.ts'
 import { judgeStream, parseEvents } from './web-gateway.ts'
 
-export { call, say }
+export { call, replyWith }
 
 export const annsToken = 'token-of-ann-for-the-tests'
 

@@ -6,7 +6,7 @@ import { openModelServer } from '@postern/agents/test-model-server'
 import { expect } from 'vitest'
 import type { KilledGateway } from './killed-gateway.ts'
 import { openKilledGateway } from './killed-gateway.ts'
-import { call, lastOf, say } from './swarm-gateway.ts'
+import { call, lastOf, replyWith } from './swarm-gateway.ts'
 
 /** A shop whose model calls a tool that has to be allowed first, and that writes down when it begins and when it is done. */
 export interface TillGateway extends KilledGateway {
@@ -23,7 +23,7 @@ export interface TillGateway extends KilledGateway {
 export async function openTillGateway(shop: Readonly<Record<string, unknown>>): Promise<TillGateway> {
   const model = await openModelServer(request => {
     const last = lastOf(request)
-    if (request.body.messages.at(-1)?.role === 'tool') return say(`The till says ${last}`)
+    if (request.body.messages.at(-1)?.role === 'tool') return replyWith(`The till says ${last}`)
     return call('refund', { order: /please refund (\d+)/.exec(last)?.[1] ?? '' })
   })
   const directory = mkdtempSync(join(tmpdir(), 'postern-killed-'))

@@ -4,7 +4,7 @@ import { eventually } from '../setup/gateway.ts'
 import type { OperatorGateway } from '../setup/operator-gateway.ts'
 import { evesToken, openChat, openOperatorGateway, runChat } from '../setup/operator-gateway.ts'
 import type { SwarmGateway } from '../setup/swarm-gateway.ts'
-import { call, describeSwarm, nameOne, openSwarmChat, openSwarmGateway, say } from '../setup/swarm-gateway.ts'
+import { call, describeSwarm, nameOne, openSwarmChat, openSwarmGateway, replyWith } from '../setup/swarm-gateway.ts'
 
 // What goes wrong with a swarm when everything is done at once, in circles, or cut off.
 
@@ -12,12 +12,12 @@ import { call, describeSwarm, nameOne, openSwarmChat, openSwarmGateway, say } fr
 const moves: readonly (readonly [
   word: string,
   member: string | undefined,
-  (member: string) => ReturnType<typeof say>,
+  (member: string) => ReturnType<typeof replyWith>,
 ])[] = [
   ['circle', undefined, member => call(member === 'triage' ? 'navigate_to_refunds' : 'navigate_to_triage', {})],
   ['nowhere', undefined, () => call('navigate_to_constructor', {})],
   ['over', 'triage', () => call('navigate_to_refunds', {})],
-  ['secret', undefined, () => say('The word is sesame.')],
+  ['secret', undefined, () => replyWith('The word is sesame.')],
 ]
 
 describe('hand-overs', () => {
@@ -33,7 +33,7 @@ describe('hand-overs', () => {
       if (words.includes('held') && member === 'refunds') await held?.promise
       const move = moves.find(([word, from]) => words.includes(word) && (from === undefined || from === member))
       if (move) return move[2](member)
-      return say(`${member} heard ${words}`)
+      return replyWith(`${member} heard ${words}`)
     })
     const policies = { secrets: { refuse_output: ['sesame'], message: 'That I may not say.', bans: true } }
     const open = describeSwarm(swarm.model.baseUrl)

@@ -5,7 +5,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { eventually, operatorToken } from '../setup/gateway.ts'
 import type { KilledGateway } from '../setup/killed-gateway.ts'
 import { openKilledGateway } from '../setup/killed-gateway.ts'
-import { call, lastOf, memberOf, say } from '../setup/swarm-gateway.ts'
+import { call, lastOf, memberOf, replyWith } from '../setup/swarm-gateway.ts'
 
 // kill -9 in the middle of a turn of a swarm, after a hand-over and a tool that keeps something.
 
@@ -24,7 +24,7 @@ beforeAll(async () => {
       ran.resolve()
       return { pieces: [], hangs: true }
     }
-    if (isResult) return say(`${member}: ${last.replace(/[{}]/g, '')}`)
+    if (isResult) return replyWith(`${member}: ${last.replace(/[{}]/g, '')}`)
     if (last.includes('somebody')) return call('navigate_to_human', {})
     if (last.endsWith('show')) return call('show_basket', {})
     return member === 'seller' ? call('navigate_to_clerk', {}) : call('put', { item: 'bread' })

@@ -5,7 +5,7 @@ import { writeRunFile } from '../../src/platform/run-file.ts'
 import { openOperatorClient } from '../../src/running/operator-client.ts'
 import { describeTestConfig, operatorToken } from '../setup/gateway.ts'
 import type { SwarmGateway } from '../setup/swarm-gateway.ts'
-import { annsToken, call, nameOne, openSwarmChat, openSwarmGateway, say } from '../setup/swarm-gateway.ts'
+import { annsToken, call, nameOne, openSwarmChat, openSwarmGateway, replyWith } from '../setup/swarm-gateway.ts'
 import { listTraces } from '../setup/traces.ts'
 
 // What tools of a swarm keep is bounded, ages, and goes with whoever's it is; what is the gateway's stays.
@@ -31,7 +31,7 @@ const describePantry = (more: object = {}) => ({
 
 beforeAll(async () => {
   swarm = await openSwarmGateway((_, last, { body }) => {
-    if (body.messages.at(-1)?.role === 'tool') return say(last)
+    if (body.messages.at(-1)?.role === 'tool') return replyWith(last)
     const [name = '', args = '{}'] = (last.split('\n').at(-1) ?? '').split('|')
     return call(name, JSON.parse(args) as object)
   })

@@ -5,7 +5,7 @@ import { writeRunFile } from '../../src/platform/run-file.ts'
 import { openOperatorClient } from '../../src/running/operator-client.ts'
 import { eventually, operatorToken } from '../setup/gateway.ts'
 import type { SwarmGateway } from '../setup/swarm-gateway.ts'
-import { call, openSwarmGateway, say } from '../setup/swarm-gateway.ts'
+import { call, openSwarmGateway, replyWith } from '../setup/swarm-gateway.ts'
 
 // A swarm behind one address, whole line: real sockets, real signatures, a model that answers by script.
 
@@ -19,10 +19,10 @@ beforeAll(async () => {
       const { role } = body.messages.at(-1) ?? {}
       if (member === 'triage') {
         if (last.includes('somebody')) return call('navigate_to_human', {})
-        return last.includes('money') ? call('navigate_to_refunds', {}) : say('Triage here.')
+        return last.includes('money') ? call('navigate_to_refunds', {}) : replyWith('Triage here.')
       }
       if (role === 'user' && last.includes('look')) return call('look_up', { order: '17' })
-      return say(`Refunds here, heard: ${role}.`)
+      return replyWith(`Refunds here, heard: ${role}.`)
     },
     { email: { listen: { port: 0, protocol: 'smtp' }, write_to: ['*@alice.test'] } },
   )

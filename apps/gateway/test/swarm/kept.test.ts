@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
 import type { SwarmGateway } from '../setup/swarm-gateway.ts'
-import { call, nameOne, openSwarmChat, openSwarmGateway, say } from '../setup/swarm-gateway.ts'
+import { call, nameOne, openSwarmChat, openSwarmGateway, replyWith } from '../setup/swarm-gateway.ts'
 import { picture } from './picture.ts'
 
 // What a swarm keeps, and what it does not, through a gateway that is stopped and started again.
@@ -15,14 +15,17 @@ const settings = {
 }
 
 /** What the model says to the last words of a user. */
-const answers: readonly (readonly [RegExp, (found: RegExpExecArray, member: string) => ReturnType<typeof say>])[] = [
+const answers: readonly (readonly [
+  RegExp,
+  (found: RegExpExecArray, member: string) => ReturnType<typeof replyWith>,
+])[] = [
   [/^put (\w+)/, ([, item]) => call('put', { item })],
   [/^show$/, () => call('show_basket', {})],
-  [/^hand over$/, (_, member) => (member === 'seller' ? call('navigate_to_clerk', {}) : say('Clerk here.'))],
-  [/^hand back$/, (_, member) => (member === 'clerk' ? call('navigate_back', {}) : say('Seller here.'))],
+  [/^hand over$/, (_, member) => (member === 'seller' ? call('navigate_to_clerk', {}) : replyWith('Clerk here.'))],
+  [/^hand back$/, (_, member) => (member === 'clerk' ? call('navigate_back', {}) : replyWith('Seller here.'))],
   [/^sum up$/, () => call('sum_up', { text: 'In few words: a lot' })],
-  [/^In few words/, () => say('A little.')],
-  [/^nothing$/, () => say('')],
+  [/^In few words/, () => replyWith('A little.')],
+  [/^nothing$/, () => replyWith('')],
   [/show me$/, () => call('photo', {})],
 ]
 
@@ -31,14 +34,14 @@ beforeAll(async () => {
     prompts.push(JSON.stringify(body.messages))
     if (body.messages.at(-1)?.role === 'tool') {
       const asked = String(body.messages.findLast(({ role }) => role === 'user')?.content)
-      return asked.endsWith('put broken') ? { status: 418 } : say(`Tool: ${last.replace(/[{}]/g, '')}`)
+      return asked.endsWith('put broken') ? { status: 418 } : replyWith(`Tool: ${last.replace(/[{}]/g, '')}`)
     }
     const words = last.split('\n').at(-1) ?? ''
     for (const [pattern, answer] of answers) {
       const found = pattern.exec(words)
       if (found) return answer(found, member)
     }
-    return say(`${member} heard ${words}`)
+    return replyWith(`${member} heard ${words}`)
   })
   const desk = {
     use: 'swarm',

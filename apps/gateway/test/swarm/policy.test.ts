@@ -8,7 +8,7 @@ import {
   nameOne,
   openSwarmChat,
   openSwarmGateway,
-  say,
+  replyWith,
 } from '../setup/swarm-gateway.ts'
 
 // Whatever a swarm says to a person passes its output policy: answers, questions, what came of calls, names of files.
@@ -21,11 +21,11 @@ beforeAll(async () => {
   swarm = await openSwarmGateway(
     (_, last, { body }) => {
       asked += 1
-      if (body.messages.at(-1)?.role === 'tool') return say('That was it.')
+      if (body.messages.at(-1)?.role === 'tool') return replyWith('That was it.')
       const words = last.split('\n').at(-1) ?? ''
       const order = /refund (\w+)/.exec(words)?.[1]
       if (order !== undefined) return call('refund', { order })
-      return words === 'photo' ? call('photo', {}) : say(words)
+      return words === 'photo' ? call('photo', {}) : replyWith(words)
     },
     { web: { enabled: true, trace: false, auth } },
   )

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { eventually } from '../setup/gateway.ts'
 import type { SwarmGateway } from '../setup/swarm-gateway.ts'
-import { describeSwarm, nameOne, openSwarmChat, openSwarmGateway, say } from '../setup/swarm-gateway.ts'
+import { describeSwarm, nameOne, openSwarmChat, openSwarmGateway, replyWith } from '../setup/swarm-gateway.ts'
 import { picture } from './picture.ts'
 
 // What those who watch hear of a swarm while it speaks, and what its models are shown.
@@ -21,7 +21,7 @@ beforeAll(async () => {
       if (words.includes('late mark')) return { pieces: speak(`${long}<tool_call>{"name": "refund"}`) }
       if (words.includes('early mark')) return { pieces: speak(`Let me see. <tool_call>{"name": "refund"}${long}`) }
       if (words.includes('long')) return { pieces: speak(long) }
-      return say(`${member} heard ${words}`)
+      return replyWith(`${member} heard ${words}`)
     },
     { email: { listen: { port: 0, protocol: 'smtp' } } },
   )

@@ -1,7 +1,7 @@
 import type { BaseEvent, Message } from '@ag-ui/client'
 import { HttpAgent } from '@ag-ui/client'
 import type { ModelReply, ModelServer } from '@postern/agents/test-model-server'
-import { call, openModelServer, say } from '@postern/agents/test-model-server'
+import { call, openModelServer, replyWith } from '@postern/agents/test-model-server'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { formatRecord } from '../../src/commands/messages/show.ts'
 import { eventually, gatewayOrigin, operatorToken } from '../setup/gateway.ts'
@@ -44,11 +44,11 @@ beforeAll(async () => {
   model = await openModelServer(request => {
     const last = lastOf(request)
     const isTold = request.body.messages.at(-1)?.role === 'tool'
-    if (!isTold) return last.includes('plainly') ? say('Plainly.') : paid(call('look_up', { order: '17' }))
+    if (!isTold) return last.includes('plainly') ? replyWith('Plainly.') : paid(call('look_up', { order: '17' }))
     const asked = JSON.stringify(request.body.messages)
     if (asked.includes('break down')) return { status: 404, body: {} }
-    if (asked.includes('hang on')) return { pieces: say('Hanging').pieces?.slice(0, -2) ?? [], hangs: true }
-    return paid(say('It is 20.00.'))
+    if (asked.includes('hang on')) return { pieces: replyWith('Hanging').pieces?.slice(0, -2) ?? [], hangs: true }
+    return paid(replyWith('It is 20.00.'))
   })
   const at = { base_url: model.baseUrl, model: 'blend-7' }
   const agents = {

@@ -2,7 +2,7 @@ import type { AgentMakers } from '@postern/testing'
 import { agentContract, agentSecret } from '@postern/testing'
 import { openTestAgent } from '../../test/gateway.ts'
 import type { Complete } from '../../test/model-server.ts'
-import { call, openModelServer, say, streamOf } from '../../test/model-server.ts'
+import { call, openModelServer, replyWith, streamOf } from '../../test/model-server.ts'
 
 function openModel(complete: Complete, members: object = {}): AgentMakers['answers'] {
   return async () => {
@@ -24,17 +24,17 @@ const tools = { tools: './tools/shed.ts' }
 function useTool(name: string, args: unknown): Complete {
   return ({ body }) => {
     const last = body.messages.at(-1)
-    return last?.role === 'tool' ? say(`It is: ${last.content}`) : call(name, args)
+    return last?.role === 'tool' ? replyWith(`It is: ${last.content}`) : call(name, args)
   }
 }
 
 agentContract('openai', {
-  answers: openModel(() => say('hello back')),
+  answers: openModel(() => replyWith('hello back')),
   staysSilent: openModel(() => streamOf([{ role: 'assistant', content: '' }]), { may_stay_silent: true }),
   fails: openModel(() => ({ status: 400, body: { error: { message: agentSecret, code: 'invalid_request' } } })),
   isUnavailable: openModel(() => ({ status: 503, body: { error: { message: agentSecret } } })),
   hangs: openModel(() => ({ hangs: true })),
-  countsHistory: openModel(({ body }) => say(`${body.messages.length - 2} turns`)),
+  countsHistory: openModel(({ body }) => replyWith(`${body.messages.length - 2} turns`)),
   hashesAttachment: openModel(useTool('hash_attachment', {}), tools),
   remembers: openModel(request => {
     const words = String(request.body.messages.findLast(({ role }) => role === 'user')?.content)

@@ -2,7 +2,7 @@ import { Unavailable } from '@postern/core'
 import { describe, expect, test } from 'vitest'
 import { openModelAgent, textOfAnswer } from '../../test/model-agent.ts'
 import type { ModelReply } from '../../test/model-server.ts'
-import { say, streamOf } from '../../test/model-server.ts'
+import { replyWith, streamOf } from '../../test/model-server.ts'
 
 const secret = 'correct-horse-battery-staple'
 
@@ -86,8 +86,8 @@ describe('a model has failed', () => {
 
   test.each([
     ['a page', { body: '<html>', headers: { 'content-type': 'text/html' } }, /no chat completion; check "base_url"/],
-    ['nothing', say('  \n '), /answered with nothing/],
-    ['thoughts alone', say('<think>well</think>'), /answered with nothing/],
+    ['nothing', replyWith('  \n '), /answered with nothing/],
+    ['thoughts alone', replyWith('<think>well</think>'), /answered with nothing/],
     ['thoughts until it was cut off', streamOf([{ reasoning_content: 'w' }], 'length'), /before it said anything/],
     [
       'more than anybody reads',

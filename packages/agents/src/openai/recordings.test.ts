@@ -2,7 +2,7 @@ import { Unavailable } from '@postern/core'
 import { describe, expect, test } from 'vitest'
 import { openModelAgent, textOfAnswer } from '../../test/model-agent.ts'
 import type { ModelReply } from '../../test/model-server.ts'
-import { readRecording, say } from '../../test/model-server.ts'
+import { readRecording, replyWith } from '../../test/model-server.ts'
 
 const cuts: readonly (readonly [string, (bytes: Buffer) => readonly Buffer[]])[] = [
   ['in one piece', bytes => [bytes]],
@@ -38,7 +38,7 @@ describe.each(cuts)('a recorded stream, %s', (_, toPieces) => {
   test.each(['openai-tool-calls', 'ollama-tool-calls', 'ollama-no-index'])(
     'of two calls is understood: %s',
     async name => {
-      const { ask, server } = await openModelAgent([play(name), say('Nothing anywhere.')], {
+      const { ask, server } = await openModelAgent([play(name), replyWith('Nothing anywhere.')], {
         config: { tools: './tools/shed.ts' },
       })
       const { answer } = await ask()

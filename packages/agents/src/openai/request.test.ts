@@ -3,7 +3,7 @@ import { Undeliverable } from '@postern/core'
 import { describe, expect, test } from 'vitest'
 import { openAgentGateway, openTestAgent, testContext, testMessage } from '../../test/gateway.ts'
 import { openModelAgent, textOfAnswer } from '../../test/model-agent.ts'
-import { say } from '../../test/model-server.ts'
+import { replyWith } from '../../test/model-server.ts'
 
 const png = Buffer.from('89504e470d0a1a0a0000', 'hex')
 const file = (name: string, mime: string, size = 10): Part => ({
@@ -16,7 +16,7 @@ const file = (name: string, mime: string, size = 10): Part => ({
 
 describe('a request', () => {
   test('holds what the configuration says, and proves itself with the key', async () => {
-    const { ask, server } = await openModelAgent([say('hi')], {
+    const { ask, server } = await openModelAgent([replyWith('hi')], {
       config: {
         api_key: 'sk-test',
         temperature: 0.2,
@@ -43,7 +43,7 @@ describe('a request', () => {
   })
 
   test('has no authorization without a key, and keeps the query of the address', async () => {
-    const { server } = await openModelAgent([say('hi')])
+    const { server } = await openModelAgent([replyWith('hi')])
     const { agent } = await openTestAgent({ use: 'openai', base_url: `${server.baseUrl}/?api-version=1`, model: 'm' })
     for await (const _ of (await agent.handle(testMessage('x'), testContext())) as AsyncIterable<unknown>);
     expect(server.requests[0]?.path).toBe('/v1/chat/completions?api-version=1')
@@ -51,7 +51,7 @@ describe('a request', () => {
   })
 
   test('tells of hidden text that the door noticed', async () => {
-    const { ask, server } = await openModelAgent([say('hi')])
+    const { ask, server } = await openModelAgent([replyWith('hi')])
     await ask('hello', { flags: ['hidden_text'] })
     expect(server.requests[0]?.body.messages.at(-1)?.content).toContain('"flags":["hidden_text"]')
   })
@@ -69,7 +69,7 @@ describe('pictures', () => {
   })
 
   test('go as what they are, not as what they are called; others are only named', async () => {
-    const { ask, server } = await openModelAgent([say('I see.')], { config: { images: true } })
+    const { ask, server } = await openModelAgent([replyWith('I see.')], { config: { images: true } })
     const bytesOf: Readonly<Record<string, Buffer>> = { 'a.png': png, 'b.svg': Buffer.from('<svg/>') }
     const read: string[] = []
     await ask(message, {
@@ -87,14 +87,14 @@ describe('pictures', () => {
   })
 
   test('that cannot be had are left out, and the message is answered', async () => {
-    const { ask, server } = await openModelAgent([say('Where?')], { config: { images: true } })
+    const { ask, server } = await openModelAgent([replyWith('Where?')], { config: { images: true } })
     const attachment = () => Promise.reject(new Undeliverable('Cannot fetch attachment: its host answered 404'))
     expect(textOfAnswer((await ask(message, { attachment })).answer)).toBe('Where?')
     expect(server.requests[0]?.body.messages.at(-1)?.content).toEqual(expect.stringContaining('"a.png"'))
   })
 
   test('are not looked at unless the configuration says so', async () => {
-    const { ask, server } = await openModelAgent([say('No.')])
+    const { ask, server } = await openModelAgent([replyWith('No.')])
     const attachment = () => Promise.reject(new Error('must not be read'))
     await ask(message, { attachment })
     expect(server.requests[0]?.text).not.toContain('base64')

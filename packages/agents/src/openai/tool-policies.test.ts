@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { openAgentGateway } from '../../test/gateway.ts'
 import { openModelAgent } from '../../test/model-agent.ts'
-import { call, say, streamOf } from '../../test/model-server.ts'
+import { call, replyWith, streamOf } from '../../test/model-server.ts'
 
 const tools = './tools/shed.ts'
 
@@ -13,7 +13,7 @@ describe('tool_policies', () => {
     ]
     const reply = streamOf([{ role: 'assistant', content: null, tool_calls: calls }], 'tool_calls')
     const config = { tools, tool_policies: { look: 'preview' } }
-    const { ask, server } = await openModelAgent([reply, say('never')], { config })
+    const { ask, server } = await openModelAgent([reply, replyWith('never')], { config })
     const { answer } = await ask()
     expect(server.requests).toHaveLength(1)
     expect(answer?.status).toBe('input_required')
@@ -26,7 +26,7 @@ describe('tool_policies', () => {
 
   test('ask nobody about a call that could not run anyway', async () => {
     const config = { tools, tool_policies: { look: 'preview' } }
-    const { ask } = await openModelAgent([call('look', { where: 1 }), say('Well.')], { config })
+    const { ask } = await openModelAgent([call('look', { where: 1 }), replyWith('Well.')], { config })
     const { answer } = await ask()
     expect(answer?.status).toBeUndefined()
     expect(answer?.parts?.[0]).toMatchObject({ error: { message: expect.stringContaining('where: Invalid input') } })
@@ -34,7 +34,7 @@ describe('tool_policies', () => {
 
   test('keep a forbidden tool from being offered, and from being called', async () => {
     const config = { tools, tool_policies: { look: 'forbidden' } }
-    const { ask, server } = await openModelAgent([call('look', { where: 'here' }), say('Well.')], { config })
+    const { ask, server } = await openModelAgent([call('look', { where: 'here' }), replyWith('Well.')], { config })
     const { answer } = await ask()
     expect(JSON.stringify(server.requests[0]?.body.tools)).not.toContain('"look"')
     expect(answer?.parts?.[0]).toMatchObject({ error: { message: 'There is no such tool.' } })

@@ -2,7 +2,7 @@ import { Unavailable } from '@postern/core'
 import { describe, expect, test } from 'vitest'
 import { openModelAgent, textOfAnswer } from '../../test/model-agent.ts'
 import type { Complete, ModelReply } from '../../test/model-server.ts'
-import { say } from '../../test/model-server.ts'
+import { replyWith } from '../../test/model-server.ts'
 
 const config = { tools: './tools/shed.ts' }
 const cost = { prompt_tokens: 10, completion_tokens: 4, total_tokens: 14 }
@@ -170,7 +170,7 @@ describe('a server that refuses to be asked what it costs', () => {
   test('is not taken for a filter of contents, which is asked once', async () => {
     const { ask, server } = await openModelAgent([
       { status: 400, body: { error: { code: 'content_filter' } } },
-      say('hi'),
+      replyWith('hi'),
     ])
     expect((await ask()).answer?.status).toBe('rejected')
     expect(server.requests).toHaveLength(1)

@@ -2,7 +2,7 @@ import type { AgentMakers } from '@postern/testing'
 import { agentContract, agentSecret } from '@postern/testing'
 import { openTestAgent } from '../../test/gateway.ts'
 import type { Complete } from '../../test/model-server.ts'
-import { call, openModelServer, say, streamOf } from '../../test/model-server.ts'
+import { call, openModelServer, replyWith, streamOf } from '../../test/model-server.ts'
 
 function describe(base_url: string, members: object) {
   const model = { base_url, model: 'stub' }
@@ -28,12 +28,12 @@ const tools = { tools: './tools/shed.ts' }
 function useTool(name: string, args: unknown): Complete {
   return ({ body }) => {
     const last = body.messages.at(-1)
-    return last?.role === 'tool' ? say(`It is: ${last.content}`) : call(name, args)
+    return last?.role === 'tool' ? replyWith(`It is: ${last.content}`) : call(name, args)
   }
 }
 
 agentContract('swarm', {
-  answers: openModel(() => say('hello back')),
+  answers: openModel(() => replyWith('hello back')),
   fails: openModel(() => ({ status: 400, body: { error: { message: agentSecret, code: 'invalid_request' } } })),
   isUnavailable: openModel(() => ({ status: 503, body: { error: { message: agentSecret } } })),
   hangs: openModel(() => ({ hangs: true })),

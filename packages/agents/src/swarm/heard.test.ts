@@ -4,7 +4,7 @@ import { describe, expect, onTestFinished, test } from 'vitest'
 import { openTestAgent, testContext, testMessage } from '../../test/gateway.ts'
 import { textOfAnswer } from '../../test/model-agent.ts'
 import type { Complete, ModelReply } from '../../test/model-server.ts'
-import { call, openModelServer, say, streamOf } from '../../test/model-server.ts'
+import { call, openModelServer, replyWith, streamOf } from '../../test/model-server.ts'
 
 const long = 'All the words of an answer that is long enough to be heard while it is made. '.repeat(3)
 const words = (text: string) => (text.match(/\S+\s*/g) ?? []).map(content => ({ content }))
@@ -74,7 +74,10 @@ describe('the words of a swarm', () => {
 
   test('W-21: stay when their speaker hands over, and the next one’s come behind them, under his name', async () => {
     const called = { index: 0, id: 'c', type: 'function', function: { name: 'navigate_to_two', arguments: '{}' } }
-    const { ask } = await openSwarm([streamOf([...words(long), { tool_calls: [called] }], 'tool_calls'), say(long)])
+    const { ask } = await openSwarm([
+      streamOf([...words(long), { tool_calls: [called] }], 'tool_calls'),
+      replyWith(long),
+    ])
     const { answer, chunks } = await ask()
     expect(textOfAnswer(answer)).toBe(`${long}\n\n${long}`)
     const named = chunks.flatMap(({ speaker }) => speaker ?? [])
@@ -84,22 +87,25 @@ describe('the words of a swarm', () => {
   })
 
   test('W-25: that have to be rescued are never heard, nor is what was rescued', async () => {
-    const { ask } = await openSwarm([streamOf(words('Let me see. <tool_call>{"name": "x"}')), say('Here you are.')])
+    const { ask } = await openSwarm([
+      streamOf(words('Let me see. <tool_call>{"name": "x"}')),
+      replyWith('Here you are.'),
+    ])
     expect((await ask()).pieces).toEqual(['Here you are.'])
   })
 
   test('W-25: are heard up to the mark of a call that comes late, and the new ones behind an empty line', async () => {
-    const { ask } = await openSwarm([streamOf(words(`${long}<tool_call>{"name": "x"}`)), say('Here you are.')])
+    const { ask } = await openSwarm([streamOf(words(`${long}<tool_call>{"name": "x"}`)), replyWith('Here you are.')])
     expect(textOfAnswer((await ask()).answer)).toBe(`${long}\n\nHere you are.`)
   })
 
   test('may be code', async () => {
     const code = '```js\nconst f = ({ a }) => ({ b: a })\n```'
-    expect(textOfAnswer((await (await openSwarm([say(code)])).ask()).answer)).toBe(code)
+    expect(textOfAnswer((await (await openSwarm([replyWith(code)])).ask()).answer)).toBe(code)
   })
 
   test('W-25: with braces are rescued where braces are looked for', async () => {
-    const { ask } = await openSwarm([say('Here: {"a": 1}'), say('Here you are.')], {
+    const { ask } = await openSwarm([replyWith('Here: {"a": 1}'), replyWith('Here you are.')], {
       rescue_checks: ['braces'],
     })
     expect(textOfAnswer((await ask()).answer)).toBe('Here you are.')
@@ -119,7 +125,7 @@ describe('the words of a swarm', () => {
   })
 
   test('W-25: of a refusal that has to be rescued are not heard, and the new ones are no refusal', async () => {
-    const { ask } = await openSwarm([streamOf([{ refusal: 'No: <tool_call>{}' }]), say('Here you are.')])
+    const { ask } = await openSwarm([streamOf([{ refusal: 'No: <tool_call>{}' }]), replyWith('Here you are.')])
     const { answer } = await ask()
     expect([answer?.status, textOfAnswer(answer)]).toEqual([undefined, 'Here you are.'])
   })
@@ -159,7 +165,7 @@ describe('pictures', () => {
   test('are shown to a member whose model sees them, once read, with each of its questions', async () => {
     const { read, attachment } = withPictures()
     const { ask, prompts, server } = await openSwarm(({ body }) =>
-      String(body.messages[0]?.content).startsWith('I am one.') ? call('navigate_to_two', {}) : say('A cup.'),
+      String(body.messages[0]?.content).startsWith('I am one.') ? call('navigate_to_two', {}) : replyWith('A cup.'),
     )
     const seeing = await openSwarm([], { model: { base_url: server.baseUrl, model: 'stub', images: true } })
     await ask(shown, { attachment })
@@ -177,7 +183,7 @@ describe('pictures', () => {
 
   test('are shown again after a rescue, with who sent them', async () => {
     const { read, attachment } = withPictures()
-    const server = await openModelServer((_, index) => (index === 0 ? say('<tool_call>') : say('A cup.')))
+    const server = await openModelServer((_, index) => (index === 0 ? replyWith('<tool_call>') : replyWith('A cup.')))
     onTestFinished(server.close)
     const { ask } = await openSwarm([], {}, { model: { base_url: server.baseUrl, model: 'stub', images: true } })
     expect(textOfAnswer((await ask(shown, { attachment })).answer)).toBe('A cup.')
@@ -191,7 +197,7 @@ describe('pictures', () => {
 
 describe('what a member’s model is given', () => {
   test('has the words of the sender once, whoever handed over', async () => {
-    const { ask, prompts } = await openSwarm([call('navigate_to_two', {}), say('Two here.')])
+    const { ask, prompts } = await openSwarm([call('navigate_to_two', {}), replyWith('Two here.')])
     await ask('Where is my order?')
     const [, second = []] = prompts()
     expect(second.map(({ role }) => role)).toEqual(['system', 'user'])
@@ -199,7 +205,7 @@ describe('what a member’s model is given', () => {
   })
 
   test('names the sender also after a rescue', async () => {
-    const { ask, prompts } = await openSwarm([say(''), say('Hello.')])
+    const { ask, prompts } = await openSwarm([replyWith(''), replyWith('Hello.')])
     await ask('Where is my order?')
     const [, second = []] = prompts()
     expect(second.at(-1)?.content).toMatch(

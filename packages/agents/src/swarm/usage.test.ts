@@ -2,7 +2,7 @@ import { collectAnswer } from '@postern/core'
 import { expect, onTestFinished, test } from 'vitest'
 import { openTestAgent, testContext, testMessage } from '../../test/gateway.ts'
 import type { ModelReply } from '../../test/model-server.ts'
-import { call, openModelServer, say } from '../../test/model-server.ts'
+import { call, openModelServer, replyWith } from '../../test/model-server.ts'
 
 const cost = `data: ${JSON.stringify({ choices: [], usage: { prompt_tokens: 10, completion_tokens: 4 } })}\n\n`
 const done = 'data: [DONE]\n\n'
@@ -18,7 +18,7 @@ test('what a swarm cost is summed over its members, their steps and rescues, and
   const [first, second] = [
     await openModel([paid(call('navigate_to_two', {}))]),
     // What is empty is asked for anew, and was paid for all the same.
-    await openModel([paid(say('  ')), paid(say('Hello from two.'))]),
+    await openModel([paid(replyWith('  ')), paid(replyWith('Hello from two.'))]),
   ]
   const { agent, close } = await openTestAgent({
     use: 'swarm',
@@ -40,7 +40,7 @@ test('what a swarm cost is summed over its members, their steps and rescues, and
 })
 
 test('what a member’s model cost is not asked for where the configuration says so', async () => {
-  const server = await openModel([paid(say('Hello.'))])
+  const server = await openModel([paid(replyWith('Hello.'))])
   const { agent, close } = await openTestAgent({
     use: 'swarm',
     default_agent: 'one',

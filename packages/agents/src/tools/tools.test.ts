@@ -6,7 +6,7 @@ import { describe, expect, onTestFinished, test } from 'vitest'
 import { openAgentGateway } from '../../test/gateway.ts'
 import { openModelAgent, textOfAnswer } from '../../test/model-agent.ts'
 import type { ModelReply } from '../../test/model-server.ts'
-import { call, say, streamOf } from '../../test/model-server.ts'
+import { call, replyWith, streamOf } from '../../test/model-server.ts'
 import { boast } from '../../test/tools/shed.ts'
 
 const config = { tools: './tools/shed.ts' }
@@ -14,7 +14,7 @@ const secret = 'correct-horse-battery-staple'
 
 /** What came of the first call, as the peer sees it, and as the model does. */
 async function outcomeOf(reply: ModelReply) {
-  const { ask, server } = await openModelAgent([reply, say('done')], { config })
+  const { ask, server } = await openModelAgent([reply, replyWith('done')], { config })
   const { answer } = await ask()
   expect(JSON.stringify(server.requests)).not.toContain(secret)
   const part = answer?.parts?.[0] as ToolCallPart
@@ -23,7 +23,7 @@ async function outcomeOf(reply: ModelReply) {
 
 describe('tools', () => {
   test('are offered as functions with their schemas', async () => {
-    const { ask, server } = await openModelAgent([say('hi')], { config })
+    const { ask, server } = await openModelAgent([replyWith('hi')], { config })
     await ask()
     const { tools = [], tool_choice } = server.requests[0]?.body ?? {}
     expect(tool_choice).toBe('auto')
@@ -39,7 +39,7 @@ describe('tools', () => {
   })
 
   test('are run, shown when they begin and when they end, and told to the model', async () => {
-    const { ask, server } = await openModelAgent([call('look', { where: 'here' }), say('Nothing.')], { config })
+    const { ask, server } = await openModelAgent([call('look', { where: 'here' }), replyWith('Nothing.')], { config })
     const { answer, chunks } = await ask()
     const part = { kind: 'tool_call', id: 'call_1', name: 'look', args: { where: 'here' } }
     const ended = { ...part, result: { found: 'nothing in here' } }
@@ -88,7 +88,7 @@ describe('tools', () => {
         call('look', { where: 'a' }, 'call_0'),
         call('look', { where: 'b' }, 'call_0'),
         call('look', { where: 'c' }, ''),
-        say('No.'),
+        replyWith('No.'),
       ],
       { config },
     )
@@ -102,7 +102,7 @@ describe('tools', () => {
   })
 
   test('may be called so often; then the model has to answer', async () => {
-    const replies = [call('look', { where: 'a' }, '1'), call('look', { where: 'b' }, '2'), say('Enough.')]
+    const replies = [call('look', { where: 'a' }, '1'), call('look', { where: 'b' }, '2'), replyWith('Enough.')]
     const { ask, server } = await openModelAgent(replies, { config: { ...config, max_rounds: 2 } })
     expect(textOfAnswer((await ask()).answer)).toContain('Enough.')
     expect(server.requests.map(({ body }) => body.tool_choice)).toEqual(['auto', 'auto', 'none'])
@@ -135,7 +135,7 @@ describe('tools', () => {
   })
 
   test('stay inside, unless the configuration shows them', async () => {
-    const replies = [call('look', { where: 'here' }), say('Nothing.')]
+    const replies = [call('look', { where: 'here' }), replyWith('Nothing.')]
     const { ask, server } = await openModelAgent(replies, { config: { ...config, show_tools: undefined } })
     const { answer, chunks } = await ask()
     expect(JSON.stringify([answer, chunks])).not.toContain('look')
@@ -148,7 +148,7 @@ describe('tools', () => {
 
   test('and then nothing are silence, where that may be', async () => {
     const quiet = { ...config, show_tools: false, may_stay_silent: true }
-    const { ask } = await openModelAgent([call('remember', { what: 'x' }), say('')], { config: quiet })
+    const { ask } = await openModelAgent([call('remember', { what: 'x' }), replyWith('')], { config: quiet })
     expect((await ask()).answer).toBeUndefined()
   })
 
