@@ -13,7 +13,7 @@ export type ResolvedDelivery =
   | { readonly gone: string }
   | { readonly kind: ActivityKind; readonly resolved: ResolvedActivity }
 
-export interface ResolveDeps extends Lookups {
+interface ResolveDeps extends Lookups {
   readonly gateway: InboxDeps
   readonly handles: Pick<Handles, 'confirm'>
   readonly isBlocked: IsBlocked

@@ -27,7 +27,7 @@ import { renderTombstone } from './posts/tombstone.ts'
 import type { ResolvedDelivery } from './resolve.ts'
 import type { InboxRequest } from './verify.ts'
 
-export interface RouteDeps {
+interface RouteDeps {
   readonly agents: AgentDirectory
   readonly store: Store
   readonly platform: Platform

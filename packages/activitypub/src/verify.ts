@@ -25,7 +25,7 @@ export interface InboxRequest {
   readonly agent?: string | undefined
 }
 
-export interface VerifyDeps {
+interface VerifyDeps {
   readonly agents: Pick<AgentDirectory, 'find'>
   readonly store: Pick<Store, 'findResponse'>
   readonly actors: RemoteActors

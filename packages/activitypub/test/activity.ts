@@ -1,6 +1,6 @@
+import { publicCollection } from '../src/format/vocabulary.ts'
 import { origin } from './gateway.ts'
-import type { Person } from './person.ts'
-import { publicCollection } from './person.ts'
+import type { PeerAccount } from './person.ts'
 
 type Document = Record<string, unknown>
 
@@ -9,7 +9,7 @@ export const echoActor = `${origin}/agents/echo`
 let counter = 0
 
 /** An activity of somebody's, as small as servers send them. */
-export function composeActivity(author: Person, type: string, object: unknown, members: Document = {}): Document {
+export function composeActivity(author: PeerAccount, type: string, object: unknown, members: Document = {}): Document {
   counter += 1
   return {
     '@context': 'https://www.w3.org/ns/activitystreams',
@@ -21,19 +21,24 @@ export function composeActivity(author: Person, type: string, object: unknown, m
   }
 }
 
-export function composeUndo(author: Person, { '@context': _, ...undone }: Document): Document {
+export function composeUndo(author: PeerAccount, { '@context': _, ...undone }: Document): Document {
   return composeActivity(author, 'Undo', undone)
 }
 
 /** As Mastodon tells of an edit. */
-export function composeUpdate(author: Person, create: Document, changes: Document, members: Document = {}): Document {
+export function composeUpdate(
+  author: PeerAccount,
+  create: Document,
+  changes: Document,
+  members: Document = {},
+): Document {
   const object = { ...(create.object as Document), updated: '2026-11-21T12:00:00Z', ...changes }
   const { to, cc } = create
   return composeActivity(author, 'Update', object, { to, cc, ...members })
 }
 
 /** As Mastodon takes a post back. */
-export function composeDelete(author: Person, id: unknown, members: Document = {}): Document {
+export function composeDelete(author: PeerAccount, id: unknown, members: Document = {}): Document {
   return composeActivity(
     author,
     'Delete',

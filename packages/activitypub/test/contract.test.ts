@@ -1,12 +1,12 @@
 import { openSimulation } from '@postern/simulation'
 import { protocolContract } from '@postern/testing'
 import { activityPubDescriptor } from '../src/speaker.ts'
-import { domain, openTestGateway, origin } from './gateway.ts'
+import { domain, openActivityPubGateway, origin } from './gateway.ts'
 import { listenApp } from './listen.ts'
 
 protocolContract(activityPubDescriptor, async ({ watchStore }) => {
   const simulation = await openSimulation()
-  const gateway = await openTestGateway({ loopback: simulation.network.loopback, watchStore })
+  const gateway = await openActivityPubGateway({ loopback: simulation.network.loopback, watchStore })
   const listener = await listenApp(gateway.app)
   simulation.connectGateway({ origin, port: listener.port })
   return {

@@ -1,8 +1,9 @@
 import type { Entry } from '@postern/core'
 import { expect, vi } from 'vitest'
+import { publicCollection } from '../src/format/vocabulary.ts'
 import type { Peer } from './peer.ts'
-import type { Person } from './person.ts'
-import { composeNote, postActivity, publicCollection } from './person.ts'
+import type { PeerAccount } from './person.ts'
+import { composeNote, postActivity } from './person.ts'
 import type { Stage } from './stage.ts'
 
 type Document = Record<string, unknown>
@@ -10,14 +11,14 @@ type Document = Record<string, unknown>
 let counter = 0
 
 /** Puts a public post on its author's server, as Mastodon serves it; `note` is put over it. @returns its IRI */
-export function servePost(peer: Peer, author: Person, note: Document = {}): string {
+export function servePost(peer: Peer, author: PeerAccount, note: Document = {}): string {
   counter += 1
   const id = `${author.id}/posts/${counter}`
   peer.serve(id, { body: composePost(author, id, note) })
   return id
 }
 
-export function composePost(author: Person, id: string, note: Document = {}): Document {
+export function composePost(author: PeerAccount, id: string, note: Document = {}): Document {
   return {
     '@context': ['https://www.w3.org/ns/activitystreams', { sensitive: 'as:sensitive', Hashtag: 'as:Hashtag' }],
     id,
@@ -32,10 +33,10 @@ export function composePost(author: Person, id: string, note: Document = {}): Do
 }
 
 /** A chain of posts by these authors in turn, each a reply to the one before. @returns their IRIs, oldest first */
-export function serveChain(peer: Peer, authors: readonly Person[], count: number, note: Document = {}): string[] {
+export function serveChain(peer: Peer, authors: readonly PeerAccount[], count: number, note: Document = {}): string[] {
   const ids: string[] = []
   for (let at = 0; at < count; at += 1) {
-    const author = authors[at % authors.length] as Person
+    const author = authors[at % authors.length] as PeerAccount
     const content = `<p>${at + 1} by ${author.name}</p>`
     ids.push(servePost(peer, author, { content, ...(at > 0 && { inReplyTo: ids[at - 1] }), ...note }))
   }
@@ -43,7 +44,7 @@ export function serveChain(peer: Peer, authors: readonly Person[], count: number
 }
 
 /** Mentions the agent in a post, waits until it was called, and tells what had been said in the thread before. */
-export async function mention(stage: Stage, author: Person, note: Document = {}): Promise<readonly Entry[]> {
+export async function mention(stage: Stage, author: PeerAccount, note: Document = {}): Promise<readonly Entry[]> {
   const { gateway } = stage
   const activity = composeNote(author, note)
   const before = gateway.resolved.length

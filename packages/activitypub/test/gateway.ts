@@ -23,7 +23,7 @@ import { testKey } from './keys.ts'
 import type { TestPlatform } from './platform.ts'
 import { createTestPlatform } from './platform.ts'
 
-export interface TestGateway {
+export interface ActivityPubGateway {
   readonly channel: Channel<Hono>
   /** The channel's routes and the WebFinger answers of the gateway around it. */
   readonly app: Hono
@@ -57,7 +57,7 @@ export function readText(parts: NormalizedMessage['parts']): string {
   return parts.map(part => (part.kind === 'text' ? part.content : part.kind)).join('|')
 }
 
-export async function openTestGateway(options: TestGatewayOptions = {}): Promise<TestGateway> {
+export async function openActivityPubGateway(options: TestGatewayOptions = {}): Promise<ActivityPubGateway> {
   const { loopback = {}, lookup } = options
   const fetch = createGuardedFetch({ userAgent: `Postern/0 (+${origin}/)`, loopback, ...(lookup && { lookup }) })
   const platform = createTestPlatform(options.watchFetch?.(fetch) ?? fetch)

@@ -1,7 +1,7 @@
 import { createHash, createPrivateKey, sign } from 'node:crypto'
-import type { TestGateway } from './gateway.ts'
+import type { ActivityPubGateway } from './gateway.ts'
 import { origin } from './gateway.ts'
-import type { Person } from './person.ts'
+import type { PeerAccount } from './person.ts'
 
 export interface MessageOptions {
   readonly path?: string
@@ -18,8 +18,8 @@ export interface MessageOptions {
 
 /** Signs by RFC 9421 with node:crypto alone, so that anything can be got wrong on purpose. */
 export function signMessageHeaders(
-  gateway: Pick<TestGateway, 'platform'>,
-  signer: Pick<Person, 'keyId' | 'key'>,
+  gateway: Pick<ActivityPubGateway, 'platform'>,
+  signer: Pick<PeerAccount, 'keyId' | 'key'>,
   body: string | undefined,
   options: MessageOptions = {},
 ): Record<string, string> {

@@ -3,12 +3,12 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import type { AgentPost, MessageRecord } from '@postern/core'
 import { performActions } from '@postern/core'
-import type { TestGateway } from './gateway.ts'
-import { openTestGateway } from './gateway.ts'
+import type { ActivityPubGateway } from './gateway.ts'
+import { openActivityPubGateway } from './gateway.ts'
 import { testKey } from './keys.ts'
 import type { Peer } from './peer.ts'
 import { openPeer } from './peer.ts'
-import type { Person } from './person.ts'
+import type { PeerAccount } from './person.ts'
 import { postActivity } from './person.ts'
 
 export type Document = Readonly<Record<string, unknown>>
@@ -83,7 +83,7 @@ export function readSnacCase(): CapturedCase {
 }
 
 export interface PayloadStage {
-  readonly gateway: TestGateway
+  readonly gateway: ActivityPubGateway
   /** The agent has said something before, under these ids. */
   post(ids: readonly string[]): Promise<void>
   /** Sends each as its actor, to the shared inbox, and tells how everything was read. */
@@ -98,7 +98,7 @@ export interface PayloadStage {
 export async function openPayloadStage(actors: readonly Document[]): Promise<PayloadStage> {
   const hosts = actors.map(({ id }) => new URL(String(id)).host)
   const peer = await openPeer([...new Set(hosts)])
-  const gateway = await openTestGateway({ loopback: peer.loopback })
+  const gateway = await openActivityPubGateway({ loopback: peer.loopback })
   const people = new Map(actors.map(document => [document.id, settleActor(peer, document)]))
   serveHandles(peer, [...people.values()])
 
@@ -124,7 +124,7 @@ export async function openPayloadStage(actors: readonly Document[]): Promise<Pay
   }
 }
 
-async function postBefore(ids: readonly string[], { store, platform, channel }: TestGateway): Promise<void> {
+async function postBefore(ids: readonly string[], { store, platform, channel }: ActivityPubGateway): Promise<void> {
   const acts = ids.map(
     (id): AgentPost => ({ act: 'post', id, parts: [{ kind: 'text', mime: 'text/plain', content: 'hello' }] }),
   )
@@ -136,7 +136,7 @@ function idOfActor({ actor: named }: Document): unknown {
   return typeof actor === 'object' && actor !== null ? (actor as Document).id : actor
 }
 
-function settleActor(peer: Peer, document: Document): Person {
+function settleActor(peer: Peer, document: Document): PeerAccount {
   const id = String(document.id)
   const key = testKey('somebody')
   const [listed] = [document.publicKey].flat() as Document[]
@@ -148,7 +148,7 @@ function settleActor(peer: Peer, document: Document): Person {
 }
 
 /** Each host confirms the names of its own. */
-function serveHandles(peer: Peer, people: readonly Person[]): void {
+function serveHandles(peer: Peer, people: readonly PeerAccount[]): void {
   for (const host of new Set(people.map(person => person.host))) {
     peer.serve(`https://${host}/.well-known/webfinger`, ({ query }) => {
       const resource = new URLSearchParams(query).get('resource')
@@ -161,7 +161,7 @@ function serveHandles(peer: Peer, people: readonly Person[]): void {
 }
 
 /** Oldest first; threads are counted as they come up. */
-async function readMessages(gateway: TestGateway): Promise<readonly Document[]> {
+async function readMessages(gateway: ActivityPubGateway): Promise<readonly Document[]> {
   const list = await gateway.store.listMessages({ limit: 1_000 })
   const records = (await Promise.all(list.map(({ id }) => gateway.store.findMessage(id))))
     .filter(record => record !== undefined)
@@ -196,7 +196,7 @@ function readRecord({ message, flags, state }: MessageRecord): Document {
 }
 
 /** What an answer is made after. */
-async function readTarget({ store }: TestGateway, { message }: MessageRecord): Promise<Document> {
+async function readTarget({ store }: ActivityPubGateway, { message }: MessageRecord): Promise<Document> {
   const found = await store.findMessageTo('echo', message.id)
   const { visibility, summary, sensitive } = (found?.target ?? {}) as Document
   return { visibility, summary, sensitive }

@@ -1,5 +1,6 @@
 import { createHash, createSign } from 'node:crypto'
-import type { TestGateway } from './gateway.ts'
+import { publicCollection } from '../src/format/vocabulary.ts'
+import type { ActivityPubGateway } from './gateway.ts'
 import { domain, origin } from './gateway.ts'
 import type { TestKey } from './keys.ts'
 import { testKey } from './keys.ts'
@@ -8,7 +9,7 @@ import type { Peer } from './peer.ts'
 type Document = Record<string, unknown>
 
 /** Somebody with an account on a server of the peer. */
-export interface Person {
+export interface PeerAccount {
   readonly name: string
   readonly host: string
   readonly id: string
@@ -26,10 +27,8 @@ interface PersonOptions {
   readonly hasHandle?: boolean
 }
 
-export const publicCollection = 'https://www.w3.org/ns/activitystreams#Public'
-
 /** Puts an actor and its name on the peer's server. */
-export function settlePerson(peer: Peer, address: string, options: PersonOptions = {}): Person {
+export function settlePerson(peer: Peer, address: string, options: PersonOptions = {}): PeerAccount {
   const [name = '', host = ''] = address.split('@')
   const id = `https://${host}/users/${name}`
   const keyId = `${id}#main-key`
@@ -59,7 +58,7 @@ export function settlePerson(peer: Peer, address: string, options: PersonOptions
 let counter = 0
 
 /** A `Create` of a public note that mentions the agent; `note` and `activity` are put over it. */
-export function composeNote(author: Person, note: Document = {}, activity: Document = {}): Document {
+export function composeNote(author: PeerAccount, note: Document = {}, activity: Document = {}): Document {
   counter += 1
   const id = `${author.id}/statuses/${counter}`
   const agent = `${origin}/agents/echo`
@@ -83,9 +82,9 @@ export function composeNote(author: Person, note: Document = {}, activity: Docum
   }
 }
 
-export interface PostOptions {
+export interface PostActivityOptions {
   readonly path?: string
-  readonly signer?: Person
+  readonly signer?: PeerAccount
   readonly key?: TestKey
   readonly keyId?: string
   readonly date?: string
@@ -111,10 +110,10 @@ export interface PostAnswer {
 
 /** Signs with node:crypto alone, so that anything can be got wrong on purpose, and posts to the inbox. */
 export async function postActivity(
-  gateway: TestGateway,
-  author: Person,
+  gateway: ActivityPubGateway,
+  author: PeerAccount,
   activity: Document | string | null | readonly unknown[],
-  options: PostOptions = {},
+  options: PostActivityOptions = {},
 ): Promise<PostAnswer> {
   const body = typeof activity === 'string' ? activity : JSON.stringify(activity)
   const path = options.path ?? '/agents/echo/inbox'
@@ -134,10 +133,10 @@ export async function postActivity(
 }
 
 export function signHeaders(
-  gateway: Pick<TestGateway, 'platform'>,
-  author: Person,
+  gateway: Pick<ActivityPubGateway, 'platform'>,
+  author: PeerAccount,
   body: string,
-  options: PostOptions & { readonly path: string },
+  options: PostActivityOptions & { readonly path: string },
 ): Record<string, string> {
   const signer = options.signer ?? author
   const date = options.date ?? new Date(gateway.platform.now()).toUTCString()

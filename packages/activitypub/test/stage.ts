@@ -1,17 +1,17 @@
 import type { MessageRecord } from '@postern/core'
-import type { TestGateway, TestGatewayOptions } from './gateway.ts'
-import { openTestGateway } from './gateway.ts'
+import type { ActivityPubGateway, TestGatewayOptions } from './gateway.ts'
+import { openActivityPubGateway } from './gateway.ts'
 import type { Peer } from './peer.ts'
 import { openPeer } from './peer.ts'
-import type { Person } from './person.ts'
+import type { PeerAccount } from './person.ts'
 import { settlePerson } from './person.ts'
 
 /** A gateway, somebody honest and somebody else, in one small network. */
 export interface Stage {
   readonly peer: Peer
-  readonly gateway: TestGateway
-  readonly alice: Person
-  readonly mallory: Person
+  readonly gateway: ActivityPubGateway
+  readonly alice: PeerAccount
+  readonly mallory: PeerAccount
   /** Everything stored, newest first. */
   stored(): Promise<readonly MessageRecord[]>
   close(): Promise<void>
@@ -21,7 +21,7 @@ export const hosts = ['good.test', 'evil.test', 'sub.evil.test', 'xn--gd-eka.tes
 
 export async function openStage(options: TestGatewayOptions = {}): Promise<Stage> {
   const peer = await openPeer(hosts)
-  const gateway = await openTestGateway({ loopback: peer.loopback, ...options })
+  const gateway = await openActivityPubGateway({ loopback: peer.loopback, ...options })
   const { store } = gateway
   return {
     peer,

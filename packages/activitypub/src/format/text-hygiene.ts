@@ -13,7 +13,7 @@ interface CleanText {
 }
 
 /** Takes out what a human reader would not have seen. Joiners stay: scripts and emoji need them. */
-export function cleanText(text: string): CleanText {
+function cleanText(text: string): CleanText {
   const read = readVisibleCharacters(text)
   return { text: read.text, hadHidden: hidesWords(read.invisible) }
 }

@@ -1,6 +1,6 @@
 import { measureGrowth } from '@postern/testing/growth'
 import { expect, test } from 'vitest'
-import { htmlToText } from './to-text.ts'
+import { readPostText } from './to-text.ts'
 
 const mastodonLink =
   '<a href="https://example.com/a/long/path" rel="nofollow"><span class="invisible">https://</span><span class="ellipsis">example.com/a/lo</span><span class="invisible">ng/path</span></a>'
@@ -13,8 +13,8 @@ test.each([
   ['a link by its normalized address', '<a href="HTTPS://A.test">here</a>', 'here (https://a.test/)'],
   ['a link that is no address of the web', '<a href="mailto:bob@a.test">bob</a>', 'bob'],
   ['joiners', 'नमस्\u200dते 👩\u200d💻', 'नमस्\u200dते 👩\u200d💻'],
-])('htmlToText() reads %s', (_, html, text) => {
-  expect(htmlToText(html)).toEqual({ text, hadHidden: false })
+])('readPostText() reads %s', (_, html, text) => {
+  expect(readPostText(html)).toEqual({ text, hadHidden: false })
 })
 
 test.each([
@@ -35,24 +35,24 @@ test.each([
       .join('')
       .repeat(2)}b`,
   ],
-])('htmlToText() takes out and reports text hidden %s', (_, html) => {
-  const { text, hadHidden } = htmlToText(html)
+])('readPostText() takes out and reports text hidden %s', (_, html) => {
+  const { text, hadHidden } = readPostText(html)
   expect(text).not.toContain('secret')
   expect(hadHidden).toBe(true)
 })
 
-test('htmlToText() leaves out mentions of us at the beginning only', () => {
+test('readPostText() leaves out mentions of us at the beginning only', () => {
   const mention = (name: string) =>
     `<span class="h-card"><a href="https://agents.test/agents/${name}" class="u-url mention">@<span>${name}</span></a></span>`
   const isOwnMention = (href: string) => href === 'https://agents.test/agents/echo'
   const html = `<p>${mention('echo')} ask ${mention('echo')} and ${mention('other')}</p>`
-  expect(htmlToText(html, { isOwnMention }).text).toBe('ask @echo and @other')
-  expect(htmlToText(`<p>${mention('other')} hi</p>`, { isOwnMention }).text).toBe('@other hi')
+  expect(readPostText(html, { isOwnMention }).text).toBe('ask @echo and @other')
+  expect(readPostText(`<p>${mention('other')} hi</p>`, { isOwnMention }).text).toBe('@other hi')
 })
 
 test.each(['<a href="', '<p>', '<i hidden>', '<a href="https://x.test">', 'x<br>'])(
-  'AP-39: htmlToText() takes linear time for much of %s',
+  'AP-39: readPostText() takes linear time for much of %s',
   piece => {
-    expect(measureGrowth(htmlToText, piece, 250_000)).toBeLessThan(30)
+    expect(measureGrowth(readPostText, piece, 250_000)).toBeLessThan(30)
   },
 )

@@ -1,4 +1,4 @@
-import { htmlToText as readHtml } from '@postern/markup/html'
+import { htmlToText } from '@postern/markup/html'
 import { findWebAddress } from '../format/iri.ts'
 import { hidesWords } from '../format/text-hygiene.ts'
 
@@ -19,7 +19,7 @@ interface ReadOptions {
 const hidingClasses: ReadonlySet<string> = new Set(['invisible', 'hidden', 'sr-only', 'visually-hidden', 'd-none'])
 
 /** Plain text of a post: paragraphs and lists kept as lines, links with their address, nothing that was hidden. */
-export function htmlToText(html: string, { isOwnMention }: ReadOptions = {}): ReadText {
-  const { text, hasHidden, invisible } = readHtml(html, { isOwnMention, findAddress: findWebAddress, hidingClasses })
+export function readPostText(html: string, { isOwnMention }: ReadOptions = {}): ReadText {
+  const { text, hasHidden, invisible } = htmlToText(html, { isOwnMention, findAddress: findWebAddress, hidingClasses })
   return { text, hadHidden: hasHidden || hidesWords(invisible) }
 }

@@ -7,7 +7,7 @@ import type { DocumentKey, KeyPairs, RequestKey } from './key-pairs.ts'
 
 const generateInThreadpool = promisify(generateKeyPair)
 
-export interface KeyGenerations {
+interface KeyGenerations {
   /** When each was made, oldest first; the first is made if there is none. */
   listTimes(path: string): Promise<readonly string[]>
   /** The oldest that is not revoked, of this many. */

@@ -5,7 +5,7 @@ import { signMessage } from '../signature/rfc9421/sign-message.ts'
 import type { OutgoingRequest, SigningKey } from '../signature/sign.ts'
 import { signRequest } from '../signature/sign.ts'
 
-export interface SignedRequest extends Pick<OutgoingRequest, 'method' | 'url' | 'body'> {
+interface RequestToSign extends Pick<OutgoingRequest, 'method' | 'url' | 'body'> {
   readonly headers?: Readonly<Record<string, string>>
   /** For both tries together, from now. */
   readonly timeoutMs: number
@@ -17,7 +17,7 @@ export interface SignedRequest extends Pick<OutgoingRequest, 'method' | 'url' | 
  * draft-cavage-12 goes first: some servers answer 202 to RFC 9421 and drop the message later, because they cannot read it.
  * @throws Unavailable, Undeliverable
  */
-export type SendSigned = (call: SignedRequest, key: SigningKey) => Promise<FetchAnswer>
+export type SendSigned = (call: RequestToSign, key: SigningKey) => Promise<FetchAnswer>
 
 const refusalStatuses: ReadonlySet<number> = new Set([400, 401, 403])
 const maxHosts = 2_000
@@ -28,7 +28,7 @@ export function createDoubleKnock({ fetch, now }: Pick<Platform, 'fetch' | 'now'
   const proven = createExpiringMap<true>(maxHosts, now)
 
   async function send(
-    call: SignedRequest,
+    call: RequestToSign,
     key: SigningKey,
     sign: typeof signRequest,
     deadline: number,

@@ -4,12 +4,12 @@ import type { JsonObject } from '../format/reading.ts'
 import { asObject, idOf, listOf, textOf } from '../format/reading.ts'
 import { cleanName } from '../format/text-hygiene.ts'
 import { isActivityMediaType } from '../format/vocabulary.ts'
-import { afterAddress, htmlToText } from '../html/to-text.ts'
+import { afterAddress, readPostText } from '../html/to-text.ts'
 import { readHref } from '../peers/remote-actor.ts'
 import { readAttached } from './attached-parts.ts'
 
 /** A post as an agent is to read it. */
-export interface ReadNote {
+export interface NoteReading {
   readonly parts: readonly Part[]
   /** Content warning. */
   readonly summary: string | undefined
@@ -43,11 +43,11 @@ function isMessage({ type }: JsonObject): boolean {
 const shownElsewhere: ReadonlySet<unknown> = new Set(['Audio', 'Event', 'Image', 'Video'])
 
 /** Reads a post as parts. Nothing is fetched: attachments stay addresses. */
-export function readNote(note: JsonObject, own: OwnNames): ReadNote {
+export function readNote(note: JsonObject, own: OwnNames): NoteReading {
   const quote = findQuote(note)
   const { content, language } = readContent(note)
-  const { text, hadHidden } = htmlToText(quote ? stripQuoteBlock(content) : content, own)
-  const summary = cleanName(htmlToText(textOf(note.summary) ?? '').text)
+  const { text, hadHidden } = readPostText(quote ? stripQuoteBlock(content) : content, own)
+  const summary = cleanName(readPostText(textOf(note.summary) ?? '').text)
   const addressed = stripOwnAddresses(quote ? stripQuoteFallback(text) : text, own)
   const lines = [...readHeading(note, summary), addressed, ...readOptions(note)]
   const spoken: Part = { kind: 'text', mime: 'text/plain', content: lines.filter(Boolean).join('\n\n') }
@@ -130,7 +130,7 @@ function toPageLink(note: JsonObject): readonly Part[] {
 /** The same in a block of its own, in front of a mention. */
 function stripQuoteBlock(html: string): string {
   const [block] = /^\s*<(p|span)\b[^>]*>.*?<\/\1>/s.exec(html) ?? []
-  return block && quoteFallback.test(htmlToText(block).text) ? html.slice(block.length) : html
+  return block && quoteFallback.test(readPostText(block).text) ? html.slice(block.length) : html
 }
 
 /** What readers without quotes are shown instead of one, at the beginning or the end. */

@@ -1,5 +1,5 @@
 import type { Part, TextPart } from '@postern/core'
-import { htmlToText } from '../html/to-text.ts'
+import { readPostText } from '../html/to-text.ts'
 import type { Cut, OperationDeps } from './cut.ts'
 import { cutPlain } from './cut-text.ts'
 
@@ -71,7 +71,7 @@ function cutTextPart(part: TextPart, deps: OperationDeps, cutMarkdown: Cut | und
     const trim = (text: string) => text.replace(/^(?:[ \t]*\n)+/, '').trimEnd()
     return cutMarkdown(content, deps).map(({ text, length }) => ({ part: { ...part, content: trim(text) }, length }))
   }
-  const plain = mime === 'text/html' ? htmlToText(content).text : content
+  const plain = mime === 'text/html' ? readPostText(content).text : content
   return cutPlain(plain.replace(/\r\n?/g, '\n'), deps).map(({ text, length }) => ({
     part: { ...part, mime: 'text/plain', content: text.trim() },
     length,

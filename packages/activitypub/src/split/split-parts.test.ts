@@ -1,7 +1,7 @@
 import type { Part } from '@postern/core'
 import { measureGrowth } from '@postern/testing/growth'
 import { describe, expect, test } from 'vitest'
-import { htmlToText } from '../html/to-text.ts'
+import { readPostText } from '../html/to-text.ts'
 import { partsToHtml } from '../words/parts-to-html.ts'
 import { countVisible } from './length/visible-length.ts'
 import { splitParts } from './split-parts.ts'
@@ -20,7 +20,7 @@ function split(content: string, limit: number, mime: Mime = 'text/markdown'): re
 
 /** All letters a reader sees, in order. */
 function lettersOf(parts: readonly Part[]): string {
-  return htmlToText(show(parts)).text.replace(/\P{L}/gu, '')
+  return readPostText(show(parts)).text.replace(/\P{L}/gu, '')
 }
 
 const sentence = 'The quick brown fox jumps over the lazy dog. '
@@ -151,7 +151,7 @@ describe('splitParts()', () => {
         .map(show)
         .join('')
       expect(html).not.toMatch(/<(?:ul|ol|strong|blockquote)/)
-      expect(htmlToText(html).text).toContain(mark.trim())
+      expect(readPostText(html).text).toContain(mark.trim())
     }
   })
 

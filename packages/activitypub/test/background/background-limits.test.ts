@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { composePost, mention, serveChain, servePost, textsOf } from '../conversation.ts'
 import type { PeerAnswer } from '../peer.ts'
-import type { Person } from '../person.ts'
+import type { PeerAccount } from '../person.ts'
 import { settlePerson } from '../person.ts'
 import type { Stage } from '../stage.ts'
 import { openStage } from '../stage.ts'
@@ -9,7 +9,7 @@ import { openStage } from '../stage.ts'
 // Numbers are rows of the ActivityPub bug history.
 
 let stage: Stage
-let bob: Person
+let bob: PeerAccount
 
 beforeEach(async () => {
   stage = await openStage({ config: { block: ['evil.test'] } })

@@ -1,17 +1,18 @@
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
+import { publicCollection } from '../../src/format/vocabulary.ts'
 import { composeActivity, composeDelete, echoActor } from '../activity.ts'
 import { mention, recall, serveChain, servePost, textsOf } from '../conversation.ts'
 import { origin, readText } from '../gateway.ts'
-import type { Person } from '../person.ts'
-import { composeNote, postActivity, publicCollection, settlePerson } from '../person.ts'
+import type { PeerAccount } from '../person.ts'
+import { composeNote, postActivity, settlePerson } from '../person.ts'
 import type { Stage } from '../stage.ts'
 import { openStage } from '../stage.ts'
 
 // What was said before an agent was called.
 
 let stage: Stage
-let bob: Person
-let carol: Person
+let bob: PeerAccount
+let carol: PeerAccount
 
 beforeEach(async () => {
   stage = await openStage()

@@ -1,10 +1,11 @@
 import type { Agent } from '@postern/core'
 import { createPublisher } from '@postern/core'
 import { afterEach, expect, test, vi } from 'vitest'
+import { publicCollection } from '../../src/format/vocabulary.ts'
 import { composeActivity, echoActor } from '../activity.ts'
 import { readText } from '../gateway.ts'
-import type { Person } from '../person.ts'
-import { composeNote, postActivity, publicCollection, settlePerson } from '../person.ts'
+import type { PeerAccount } from '../person.ts'
+import { composeNote, postActivity, settlePerson } from '../person.ts'
 import type { Stage } from '../stage.ts'
 import { hosts, openStage } from '../stage.ts'
 
@@ -46,12 +47,12 @@ function postedOf(type: string): Posted[] {
   return posted().filter(activity => activity.type === type)
 }
 
-async function follow(person: Person): Promise<void> {
+async function follow(person: PeerAccount): Promise<void> {
   const answer = await postActivity(stage.gateway, person, composeActivity(person, 'Follow', echoActor))
   expect(answer.status).toBe(202)
 }
 
-function ask(person: Person, text = 'go on', note: Record<string, unknown> = {}): Promise<unknown> {
+function ask(person: PeerAccount, text = 'go on', note: Record<string, unknown> = {}): Promise<unknown> {
   return postActivity(stage.gateway, person, composeNote(person, { content: `<p>${text}</p>`, ...note }))
 }
 

@@ -1,11 +1,12 @@
 import { createPublisher } from '@postern/core'
 import { afterEach, expect, test, vi } from 'vitest'
+import { publicCollection } from '../../src/format/vocabulary.ts'
 import { createBlocklist } from '../../src/peers/blocklist.ts'
 import { composeActivity } from '../activity.ts'
 import type { TestGatewayOptions } from '../gateway.ts'
 import { echo as echoAgent, origin } from '../gateway.ts'
-import type { Person } from '../person.ts'
-import { composeNote, postActivity, publicCollection, settlePerson } from '../person.ts'
+import type { PeerAccount } from '../person.ts'
+import { composeNote, postActivity, settlePerson } from '../person.ts'
 import type { Stage } from '../stage.ts'
 import { openStage } from '../stage.ts'
 
@@ -96,7 +97,7 @@ test('when there is an allow list, only those on it and their sub-domains speak'
 })
 
 /** An honest relay passes on what others said. */
-function announce(alice: Person, object: unknown) {
+function announce(alice: PeerAccount, object: unknown) {
   return {
     '@context': 'https://www.w3.org/ns/activitystreams',
     id: `${alice.id}/announces/${Math.random()}`,

@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, expect, test } from 'vitest'
+import { publicCollection } from '../../src/format/vocabulary.ts'
 import { origin } from '../gateway.ts'
-import { composeNote, postActivity, publicCollection, settlePerson } from '../person.ts'
+import { composeNote, postActivity, settlePerson } from '../person.ts'
 import type { Stage } from '../stage.ts'
 import { openStage } from '../stage.ts'
 

@@ -3,7 +3,7 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { formatMultikey } from '../../src/signature/multikey.ts'
 import { proveDocument } from '../../src/signature/object-proof.ts'
 import { composeActivity, echoActor } from '../activity.ts'
-import type { Person } from '../person.ts'
+import type { PeerAccount } from '../person.ts'
 import { composeNote, postActivity, settlePerson } from '../person.ts'
 import type { Stage } from '../stage.ts'
 import { openStage } from '../stage.ts'
@@ -15,7 +15,7 @@ type Members = Record<string, unknown>
 const dayMs = 86_400_000
 const { privateKey, publicKey } = generateKeyPairSync('ed25519')
 let stage: Stage
-let erin: Person
+let erin: PeerAccount
 
 beforeEach(async () => {
   stage = await openStage({ config: { block: ['other.test'] } })
@@ -38,7 +38,7 @@ function prove(
 }
 
 /** Mallory brings it: her signature is good, and the words are Erin's. */
-async function carry(document: Members, by: Person = stage.mallory) {
+async function carry(document: Members, by: PeerAccount = stage.mallory) {
   const { status, code, detail } = await postActivity(stage.gateway, by, document)
   return { status, code, detail, stored: await stage.stored() }
 }

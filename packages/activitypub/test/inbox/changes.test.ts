@@ -1,7 +1,8 @@
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
+import { publicCollection } from '../../src/format/vocabulary.ts'
 import { composeActivity, composeDelete, composeUpdate, echoActor, objectIdOf } from '../activity.ts'
 import { origin } from '../gateway.ts'
-import { composeNote, postActivity, publicCollection, settlePerson } from '../person.ts'
+import { composeNote, postActivity, settlePerson } from '../person.ts'
 import type { Stage } from '../stage.ts'
 import { openStage } from '../stage.ts'
 

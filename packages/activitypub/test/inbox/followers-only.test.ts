@@ -2,7 +2,7 @@ import { performActions } from '@postern/core'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { composeActivity } from '../activity.ts'
 import { origin } from '../gateway.ts'
-import type { Person } from '../person.ts'
+import type { PeerAccount } from '../person.ts'
 import { composeNote, postActivity, settlePerson, signHeaders } from '../person.ts'
 import type { Stage } from '../stage.ts'
 import { openStage } from '../stage.ts'
@@ -10,7 +10,7 @@ import { openStage } from '../stage.ts'
 // A post for those who follow the agent.
 
 let stage: Stage
-let bob: Person
+let bob: PeerAccount
 let path: string
 
 const echo = `${origin}/agents/echo`
@@ -46,7 +46,7 @@ beforeEach(async () => {
 })
 afterEach(() => stage.close())
 
-async function read(reader?: Person) {
+async function read(reader?: PeerAccount) {
   const covered = ['(request-target)', 'host', 'date']
   const signed = reader && signHeaders(stage.gateway, reader, '', { path, covered, target: `get ${path}` })
   const headers = { accept: 'application/activity+json', ...(signed && { date: '', signature: '', ...signed }) }
@@ -54,7 +54,7 @@ async function read(reader?: Person) {
   return { status: answer.status, headers: answer.headers, body: await answer.json() }
 }
 
-async function tell(person: Person, type: string, object: unknown) {
+async function tell(person: PeerAccount, type: string, object: unknown) {
   const activity = composeActivity(person, type, object)
   expect(await postActivity(stage.gateway, person, activity)).toMatchObject({ status: 202 })
   return activity

@@ -1,6 +1,6 @@
 import { afterEach, expect, test, vi } from 'vitest'
 import { composeActivity, composeUndo, echoActor } from '../activity.ts'
-import type { TestGateway } from '../gateway.ts'
+import type { ActivityPubGateway } from '../gateway.ts'
 import { composeNote, postActivity, settlePerson } from '../person.ts'
 import type { Stage } from '../stage.ts'
 import { openStage } from '../stage.ts'
@@ -17,7 +17,7 @@ async function openWith(config: Parameters<typeof openStage>[0] = {}): Promise<S
 
 afterEach(() => stage.close())
 
-async function totalOf({ app }: TestGateway, kind = 'followers'): Promise<number> {
+async function totalOf({ app }: ActivityPubGateway, kind = 'followers'): Promise<number> {
   const answer = await app.request(`/agents/echo/${kind}`, { headers: { accept: 'application/activity+json' } })
   return ((await answer.json()) as { totalItems: number }).totalItems
 }

@@ -1,7 +1,8 @@
 import { afterEach, expect, test } from 'vitest'
+import { publicCollection } from '../../src/format/vocabulary.ts'
 import { composeUpdate, echoActor } from '../activity.ts'
-import type { Person } from '../person.ts'
-import { composeNote, postActivity, publicCollection, settlePerson } from '../person.ts'
+import type { PeerAccount } from '../person.ts'
+import { composeNote, postActivity, settlePerson } from '../person.ts'
 import type { Stage } from '../stage.ts'
 import { openStage } from '../stage.ts'
 
@@ -77,7 +78,7 @@ test('AP-66: a post that calls 200 people is kept from the agents', async () => 
 })
 
 /** Says something once the answer to what was said before is stored. */
-async function sayAfterAnswer({ gateway }: Stage, person: Person, pauseMs: number): Promise<void> {
+async function sayAfterAnswer({ gateway }: Stage, person: PeerAccount, pauseMs: number): Promise<void> {
   const settled = async () => (await statesOf()).filter(state => state === 'answered' || state.startsWith('ignored'))
   const before = (await statesOf()).length
   await expect.poll(settled).toHaveLength(before)

@@ -1,6 +1,6 @@
 import { afterEach, expect, test } from 'vitest'
 import { composeActivity, composeUndo, echoActor } from '../activity.ts'
-import type { Person } from '../person.ts'
+import type { PeerAccount } from '../person.ts'
 import { composeNote, postActivity, settlePerson } from '../person.ts'
 import type { Stage } from '../stage.ts'
 import { openStage } from '../stage.ts'
@@ -9,7 +9,7 @@ let stage: Stage
 
 afterEach(() => stage.close())
 
-function move(from: Person, to: string): Promise<{ readonly status: number }> {
+function move(from: PeerAccount, to: string): Promise<{ readonly status: number }> {
   const activity = { ...composeActivity(from, 'Move', from.id), target: to }
   return postActivity(stage.gateway, from, activity)
 }

@@ -1,9 +1,10 @@
 import type { Agent } from '@postern/core'
 import { performActions } from '@postern/core'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
+import { publicCollection } from '../../src/format/vocabulary.ts'
 import { composeActivity, composeUndo, echoActor } from '../activity.ts'
-import type { Person } from '../person.ts'
-import { composeNote, postActivity, publicCollection, settlePerson } from '../person.ts'
+import type { PeerAccount } from '../person.ts'
+import { composeNote, postActivity, settlePerson } from '../person.ts'
 import type { Stage } from '../stage.ts'
 import { openStage } from '../stage.ts'
 
@@ -34,7 +35,7 @@ async function getAnswer(
   return object.id
 }
 
-async function react(person: Person, type: string, object: unknown, members: Record<string, unknown> = {}) {
+async function react(person: PeerAccount, type: string, object: unknown, members: Record<string, unknown> = {}) {
   const activity = composeActivity(person, type, object, members)
   expect(await postActivity(stage.gateway, person, activity, { path: '/inbox' })).toMatchObject({ status: 202 })
   return activity

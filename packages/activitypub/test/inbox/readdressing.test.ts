@@ -1,7 +1,7 @@
 import { performActions } from '@postern/core'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { composeActivity, echoActor } from '../activity.ts'
-import type { Person } from '../person.ts'
+import type { PeerAccount } from '../person.ts'
 import { postActivity, settlePerson } from '../person.ts'
 import type { Stage } from '../stage.ts'
 import { openStage } from '../stage.ts'
@@ -17,7 +17,7 @@ beforeEach(async () => {
 })
 afterEach(() => stage.close())
 
-async function tell(person: Person, type: string, object: unknown): Promise<number> {
+async function tell(person: PeerAccount, type: string, object: unknown): Promise<number> {
   return (await postActivity(stage.gateway, person, composeActivity(person, type, object))).status
 }
 

@@ -1,7 +1,7 @@
 import type { Agent, DeliveryRecord, Turn } from '@postern/core'
 import { afterEach, expect, test, vi } from 'vitest'
 import { origin } from '../gateway.ts'
-import type { Person } from '../person.ts'
+import type { PeerAccount } from '../person.ts'
 import { composeNote, postActivity, settlePerson } from '../person.ts'
 import type { Stage } from '../stage.ts'
 import { openStage } from '../stage.ts'
@@ -9,7 +9,7 @@ import { openStage } from '../stage.ts'
 // Names and tags in what an agent says.
 
 let stage: Stage
-let bob: Person
+let bob: PeerAccount
 
 async function openPartialAnswer(handle: Agent['handle']): Promise<void> {
   stage = await openStage({ agents: { echo: { handle } } })

@@ -2,14 +2,14 @@ import type { AgentProfile } from '@postern/core'
 import { Hono } from 'hono'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { activityPubConfigSchema, openActivityPub } from '../../src/index.ts'
-import type { TestGateway } from '../gateway.ts'
-import { openTestGateway, origin } from '../gateway.ts'
+import type { ActivityPubGateway } from '../gateway.ts'
+import { openActivityPubGateway, origin } from '../gateway.ts'
 
 // What an agent is shown with.
 
-let gateway: TestGateway
+let gateway: ActivityPubGateway
 beforeAll(async () => {
-  gateway = await openTestGateway()
+  gateway = await openActivityPubGateway()
 })
 afterAll(() => gateway.close())
 

@@ -1,7 +1,7 @@
 import type { Agent } from '@postern/core'
 import { afterAll, beforeAll, expect, test, vi } from 'vitest'
 import { domain, origin } from '../gateway.ts'
-import type { Person } from '../person.ts'
+import type { PeerAccount } from '../person.ts'
 import { composeNote, postActivity, settlePerson } from '../person.ts'
 import type { Stage } from '../stage.ts'
 import { openStage } from '../stage.ts'
@@ -47,7 +47,7 @@ async function open(path: string, accept: string | undefined = browser) {
 }
 
 /** Posts a note to the agent. @returns the path of the answer, and the note's id */
-async function converse(person: Person, note: object = {}, activity: object = {}) {
+async function converse(person: PeerAccount, note: object = {}, activity: object = {}) {
   const { gateway } = stage
   const composed = composeNote(person, note as never, activity as never)
   expect(await postActivity(gateway, person, composed)).toMatchObject({ status: 202 })

@@ -1,18 +1,18 @@
 import type { Simulation } from '@postern/simulation'
 import { openSimulation } from '@postern/simulation'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import type { TestGateway } from '../gateway.ts'
-import { domain, openTestGateway, origin } from '../gateway.ts'
+import type { ActivityPubGateway } from '../gateway.ts'
+import { domain, openActivityPubGateway, origin } from '../gateway.ts'
 import type { Listener } from '../listen.ts'
 import { listenApp } from '../listen.ts'
 
 let simulation: Simulation
-let gateway: TestGateway
+let gateway: ActivityPubGateway
 let listener: Listener
 
 beforeAll(async () => {
   simulation = await openSimulation()
-  gateway = await openTestGateway({ loopback: simulation.network.loopback })
+  gateway = await openActivityPubGateway({ loopback: simulation.network.loopback })
   listener = await listenApp(gateway.app)
   simulation.connectGateway({ origin, port: listener.port })
   gateway.work()

@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { composeNote, postActivity, publicCollection, settlePerson } from '../person.ts'
+import { publicCollection } from '../../src/format/vocabulary.ts'
+import { composeNote, postActivity, settlePerson } from '../person.ts'
 import type { Stage } from '../stage.ts'
 import { openStage } from '../stage.ts'
 

@@ -6,7 +6,7 @@ import { signMessage } from '../../src/signature/rfc9421/sign-message.ts'
 import { origin } from '../gateway.ts'
 import type { MessageOptions } from '../message-signer.ts'
 import { signMessageHeaders } from '../message-signer.ts'
-import type { Person } from '../person.ts'
+import type { PeerAccount } from '../person.ts'
 import { composeNote, postActivity, settlePerson, signHeaders } from '../person.ts'
 import type { Stage } from '../stage.ts'
 import { openStage } from '../stage.ts'
@@ -22,7 +22,7 @@ afterEach(() => stage.close())
 
 const seconds = () => Math.floor(Date.now() / 1_000)
 
-async function postSigned(author: Person, options: MessageOptions = {}, changes: Record<string, string> = {}) {
+async function postSigned(author: PeerAccount, options: MessageOptions = {}, changes: Record<string, string> = {}) {
   const { gateway } = stage
   const body = JSON.stringify(composeNote(author))
   const headers = { ...signMessageHeaders(gateway, author, body, options), ...changes }
@@ -158,7 +158,7 @@ describe('an Ed25519 key that the actor lists as a Multikey', () => {
   const { privateKey, publicKey } = generateKeyPairSync('ed25519')
   const keyPem = privateKey.export({ type: 'pkcs8', format: 'pem' }).toString()
 
-  function settleErin(changes: object = {}): Person {
+  function settleErin(changes: object = {}): PeerAccount {
     const id = 'https://good.test/users/erin'
     const multikey = {
       id: `${id}#ed25519-key`,
@@ -170,7 +170,10 @@ describe('an Ed25519 key that the actor lists as a Multikey', () => {
     return settlePerson(stage.peer, 'erin@good.test', { document: { assertionMethod: [multikey] } })
   }
 
-  const signedBy = (person: Person) => ({ keyPem, parameters: { keyid: `${person.id}#ed25519-key`, alg: 'ed25519' } })
+  const signedBy = (person: PeerAccount) => ({
+    keyPem,
+    parameters: { keyid: `${person.id}#ed25519-key`, alg: 'ed25519' },
+  })
 
   test('signs requests by RFC 9421', async () => {
     const erin = settleErin()

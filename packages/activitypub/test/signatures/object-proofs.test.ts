@@ -6,7 +6,7 @@ import { formatMultikey, parseMultikey } from '../../src/signature/multikey.ts'
 import { isProofMadeBy, proveDocument } from '../../src/signature/object-proof.ts'
 import { readFixture } from '../fixtures.ts'
 import { origin } from '../gateway.ts'
-import type { Person } from '../person.ts'
+import type { PeerAccount } from '../person.ts'
 import { composeNote, postActivity, settlePerson } from '../person.ts'
 import type { Stage } from '../stage.ts'
 import { openStage } from '../stage.ts'
@@ -16,7 +16,7 @@ import { openStage } from '../stage.ts'
 type Members = Record<string, unknown>
 
 let stage: Stage
-let erin: Person
+let erin: PeerAccount
 const { privateKey, publicKey } = generateKeyPairSync('ed25519')
 
 beforeEach(async () => {
@@ -25,7 +25,7 @@ beforeEach(async () => {
 })
 afterEach(() => stage.close())
 
-function settleErin(key: KeyObject): Person {
+function settleErin(key: KeyObject): PeerAccount {
   const id = 'https://good.test/users/erin'
   const method = { id: keyOf(id), type: 'Multikey', controller: id, publicKeyMultibase: formatMultikey(key) }
   return settlePerson(stage.peer, 'erin@good.test', { document: { assertionMethod: [method] } })

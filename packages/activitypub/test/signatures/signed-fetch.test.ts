@@ -2,7 +2,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi 
 import { domain, origin } from '../gateway.ts'
 import type { MessageOptions } from '../message-signer.ts'
 import { signMessageHeaders } from '../message-signer.ts'
-import type { Person, PostOptions } from '../person.ts'
+import type { PeerAccount, PostActivityOptions } from '../person.ts'
 import { composeNote, postActivity, settlePerson, signHeaders } from '../person.ts'
 import type { Stage } from '../stage.ts'
 import { openStage } from '../stage.ts'
@@ -15,7 +15,12 @@ const echo = `${origin}/agents/echo`
 type Headers = Record<string, string>
 
 /** A GET signed by draft-cavage-12, as Mastodon and GoToSocial sign theirs. */
-function signGet({ gateway }: Stage, signer: Person, path: string, options: Partial<PostOptions> = {}): Headers {
+function signGet(
+  { gateway }: Stage,
+  signer: PeerAccount,
+  path: string,
+  options: Partial<PostActivityOptions> = {},
+): Headers {
   const covered = ['(request-target)', 'host', 'date']
   const { date = '', signature = '' } = signHeaders(gateway, signer, '', {
     path,
@@ -26,7 +31,7 @@ function signGet({ gateway }: Stage, signer: Person, path: string, options: Part
   return { date, signature }
 }
 
-function signMessageGet({ gateway }: Stage, signer: Person, path: string, options: MessageOptions = {}): Headers {
+function signMessageGet({ gateway }: Stage, signer: PeerAccount, path: string, options: MessageOptions = {}): Headers {
   return signMessageHeaders(gateway, signer, undefined, { path, ...options })
 }
 
@@ -38,7 +43,7 @@ async function get({ gateway }: Stage, path: string, headers: Headers = {}) {
 }
 
 /** Answers to a post like this one, by path. */
-async function answerPath(stage: Stage, author: Person, activity: Record<string, unknown>): Promise<string> {
+async function answerPath(stage: Stage, author: PeerAccount, activity: Record<string, unknown>): Promise<string> {
   const { gateway, peer } = stage
   peer.forget()
   await postActivity(gateway, author, activity)
@@ -49,7 +54,7 @@ async function answerPath(stage: Stage, author: Person, activity: Record<string,
 
 describe('AP-65: a post that is not for everybody', () => {
   let stage: Stage
-  let bob: Person
+  let bob: PeerAccount
   let path: string
   let mentioning: string
 
@@ -199,7 +204,7 @@ describe('require_signed_fetch', () => {
   describe('a key with a document of its own, as GoToSocial’s', () => {
     const keyId = 'https://good.test/users/greta/main-key'
 
-    function settleGreta(stub: object): Person {
+    function settleGreta(stub: object): PeerAccount {
       const id = 'https://good.test/users/greta'
       const plain = settlePerson(stage.peer, 'greta@good.test')
       const publicKey = { id: keyId, owner: id, publicKeyPem: plain.key.publicPem }
@@ -208,7 +213,7 @@ describe('require_signed_fetch', () => {
       return { ...plain, keyId }
     }
 
-    const ask = (greta: Person) => get(stage, '/agents/echo', signGet(stage, greta, '/agents/echo'))
+    const ask = (greta: PeerAccount) => get(stage, '/agents/echo', signGet(stage, greta, '/agents/echo'))
 
     test('leads to its owner, once', async () => {
       const greta = settleGreta({})

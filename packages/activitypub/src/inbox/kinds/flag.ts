@@ -1,7 +1,7 @@
 import type { Part } from '@postern/core'
 import { findWebAddress } from '../../format/iri.ts'
 import { idsOf, textOf } from '../../format/reading.ts'
-import { htmlToText } from '../../html/to-text.ts'
+import { readPostText } from '../../html/to-text.ts'
 import type { ActivityKind, ResolvedActivity } from '../activity-kind.ts'
 import { inThreadWith, targetActor, tellEvent, toIntake } from '../intake.ts'
 import { findAgentName, parsePostIri } from '../own-post.ts'
@@ -30,7 +30,7 @@ export const flag: ActivityKind = {
 }
 
 function readReport({ named: { activity } }: ResolvedActivity): readonly Part[] {
-  const { text } = htmlToText(textOf(activity.json.content) ?? '')
+  const { text } = readPostText(textOf(activity.json.content) ?? '')
   const links = idsOf(activity.json.object).flatMap(iri => findWebAddress(iri) ?? [])
   return [
     ...tellEvent(text ? `Report: ${text}` : 'Report'),

@@ -6,7 +6,7 @@ import { readReplyTarget } from '../../format/reply-target.ts'
 import { isOpen, narrower, readVisibility } from '../../format/visibility.ts'
 import { isPublic } from '../../format/vocabulary.ts'
 import { isBlockedPart } from '../../peers/blocklist.ts'
-import type { ReadNote } from '../../posts/note-reading.ts'
+import type { NoteReading } from '../../posts/note-reading.ts'
 import { readNote } from '../../posts/note-reading.ts'
 import type { ResolvedActivity } from '../activity-kind.ts'
 import type { IntakeDraft } from '../intake.ts'
@@ -115,7 +115,7 @@ function visibilityOf(
 interface Answerable {
   readonly resolved: ResolvedActivity
   readonly post: JsonObject
-  readonly note: ReadNote
+  readonly note: NoteReading
   readonly object: string
   readonly visibility: Visibility
 }

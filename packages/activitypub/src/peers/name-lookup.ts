@@ -1,0 +1,93 @@
+import type { Address, FetchAnswer, Platform } from '@postern/core'
+import { parseAddress, parseUrl, Unavailable, Undeliverable } from '@postern/core'
+import { createRateLimit, parseBoundedJson, parseMediaType } from '@postern/http'
+import { asObject, listOf, textOf } from '../format/reading.ts'
+import { activityJson } from '../format/vocabulary.ts'
+import type { IsBlocked } from './blocklist.ts'
+import { isBlockedAddress } from './blocklist.ts'
+
+/** The answer of WebFinger about a name (RFC 7033): its canonical form, and its actor. */
+interface Descriptor {
+  readonly subject: string | undefined
+  readonly actor: string | undefined
+}
+
+/** Look-ups of names, by WebFinger. Strangers choose the names, so look-ups on other domains are bounded. */
+export interface NameLookup {
+  /** @throws Unavailable, Undeliverable, Rejection `rate_limited`, `malformed`, `too_large` */
+  find(address: Address): Promise<Descriptor>
+  /** Counts a look-up on `other` that a name on `host` causes. @throws Rejection `rate_limited` */
+  countElsewhere(host: string, other: string): void
+}
+
+export interface NameLookupDeps extends Pick<Platform, 'fetch' | 'now'> {
+  readonly isBlocked: IsBlocked
+}
+
+/** Look-ups a minute that strangers can cause on a domain that is not theirs: by one host, and by all together. */
+const ceilings = { ofHost: 60, ofAll: 600 } as const
+const totalMs = 5_000
+const accept = 'application/jrd+json, application/json'
+const redirectStatuses: ReadonlySet<number> = new Set([301, 302, 303, 307, 308])
+const jrdTypes: ReadonlySet<string | undefined> = new Set(['application/jrd+json', 'application/json'])
+const actorTypes: ReadonlySet<string | undefined> = new Set([activityJson, 'application/ld+json'])
+
+export function createNameLookup({ fetch, now, isBlocked }: NameLookupDeps): NameLookup {
+  const ofHost = createRateLimit({ perMinute: ceilings.ofHost }, now)
+  const ofAll = createRateLimit({ perMinute: ceilings.ofAll }, now)
+
+  /** Follows one redirect: from the domain of the handles to the server (Mastodon's split domain). */
+  async function ask(url: string): Promise<FetchAnswer> {
+    const deadline = now() + totalMs
+    const first = await get(url, deadline)
+    const location = redirectStatuses.has(first.status) ? first.headers.get('location') : null
+    if (location === null) return first
+    const next = parseUrl(location, url)
+    countElsewhere(new URL(url).hostname, next?.hostname ?? '')
+    return get(next?.href ?? '', deadline)
+  }
+
+  function countElsewhere(host: string, other: string): void {
+    if (other === host) return
+    ofHost.take(`${host} ${other}`)
+    ofAll.take(other)
+  }
+
+  async function get(url: string, deadline: number): Promise<FetchAnswer> {
+    if (isBlockedAddress(url, isBlocked)) throw new Undeliverable('Cannot look up address: its host is blocked')
+    return fetch(url, { headers: { accept }, maxBytes: 64 * 1024, timeoutMs: Math.max(1, deadline - now()) })
+  }
+
+  async function find(address: Address): Promise<Descriptor> {
+    const name = `acct:${address.local}@${address.domain}`
+    const url = `https://${address.domain}/.well-known/webfinger?resource=${encodeURIComponent(name)}`
+    const answer = await ask(url)
+    if (answer.status >= 500 || answer.status === 429) {
+      throw new Unavailable(`Cannot look up address: the answer is ${answer.status}`)
+    }
+    const type = parseMediaType(answer.headers.get('content-type') ?? '')?.type
+    if (answer.status !== 200 || !jrdTypes.has(type)) throw new Undeliverable('Cannot look up address: it is not known')
+    return readDescriptor(parseBoundedJson(answer.body, { maxDepth: 8, what: 'JRD' }))
+  }
+
+  return { find, countElsewhere }
+}
+
+function readDescriptor(document: unknown): Descriptor {
+  const json = asObject(document)
+  const link = listOf(json?.links)
+    .slice(0, 50)
+    .map(asObject)
+    .find(entry => entry?.rel === 'self' && actorTypes.has(parseMediaType(textOf(entry.type) ?? '')?.type))
+  return { subject: textOf(json?.subject), actor: textOf(link?.href) }
+}
+
+/** Undefined for a text that is no address. */
+export function toAddress(text: string | undefined): Address | undefined {
+  if (!text) return undefined
+  try {
+    return parseAddress(text)
+  } catch {
+    return undefined
+  }
+}
