@@ -1,5 +1,6 @@
 import { describeObjection, Rejection } from '@postern/core'
-import { createRateLimit, networkOf, peerAddress, readBody } from '@postern/http'
+import { networkOf, peerAddress, readBody } from '@postern/http'
+import { createRateLimit } from '@postern/limits'
 import type { Context, MiddlewareHandler } from 'hono'
 import { Hono } from 'hono'
 import { payRequirement } from './decisions/decide.ts'

@@ -1,6 +1,6 @@
 import type { ChannelContext } from '@postern/core'
-import type { ResponseSemaphore } from '@postern/http'
 import type { ScopeTable } from '@postern/http/tokens'
+import type { ResponseSemaphore } from '@postern/limits'
 import type { OwnerQuota, RecordQuota, RecordStore, TranscriptStore } from '@postern/transcript'
 import type { WebAttachments } from './attachments/attachment-store.ts'
 import type { WebConfig } from './config.ts'
@@ -16,7 +16,7 @@ interface StoreConversation {
 /** A conversation of the store as part of a thread of the transcript. */
 export interface BoundTranscript extends TranscriptStore {
   hasConversation(conversation: StoreConversation): Promise<boolean>
-  /** `reader`: only the words of these principals, and the answers to them. */
+  /** `reader`: only messages of these principals and the answers to them. */
   bindStore(
     thread: { readonly owner: string; readonly thread_id: string },
     conversation: StoreConversation | number,
@@ -24,16 +24,16 @@ export interface BoundTranscript extends TranscriptStore {
   ): Promise<boolean>
   /** Runs are entries, too. */
   readUsage(owner: string): Promise<OwnerQuota>
-  /** Whether there is room for so much more. @throws Rejection too_large */
+  /** Checks that the owner may add this much. @throws Rejection too_large */
   checkQuota(owner: string, by: OwnerQuota, most: OwnerQuota): Promise<void>
 }
 
-/** How much agents keep of somebody's chats. */
+/** How much the transcripts of agents may hold for one person. */
 export interface RecordDeps {
   readRoom(owner: string): Promise<RecordQuota>
 }
 
-/** Of a thread this much is read at once, bytes: what one has stored in hours must not be in memory at a time. */
+/** Bytes of a thread that one read loads at most, so that a long conversation never fills the memory. */
 export const maxRead = 16 * 1024 * 1024
 
 /** What the routes of the web work with. */
@@ -43,14 +43,14 @@ export interface WebDeps {
   readonly verifyOwner: VerifyOwner
   /** Other names for the scopes of A2A. */
   readonly scopes?: Partial<ScopeTable> | undefined
-  /** Before whatever may be large. */
+  /** Comes before everything that may load many bytes. */
   readonly responseSemaphore: ResponseSemaphore
   readonly attachments: WebAttachments
   readonly transcript: BoundTranscript
-  /** The same, for what people write: nobody has more than `room`. */
+  /** The same transcript, which refuses writes beyond `quota`. */
   readonly bounded: BoundTranscript
   readonly quota: OwnerQuota
-  /** All of one chat. False when there is none. */
+  /** Forgets one chat. False when there is none. */
   forgetChat(chat: { readonly owner: string; readonly agent: string; readonly key: string }): Promise<boolean>
   readonly records: RecordStore & RecordDeps
   /** Whether people may link their addresses for this agent. */

@@ -3,7 +3,7 @@ import { webDescriptor } from './descriptor.ts'
 
 const { readAddress } = webDescriptor.speaker
 
-describe('somebody who chats', () => {
+describe('a person in the chat', () => {
   test.each(['@ann@web.agents.test', 'ann@id.web.agents.test'])('is named by %s', text => {
     expect(readAddress?.(text, 'agents.test')?.address.local).toBe('ann')
   })
@@ -15,7 +15,7 @@ describe('somebody who chats', () => {
     },
   )
 
-  test('is not named where the domain is not known', () => {
+  test('has no name if the domain is unknown', () => {
     expect(readAddress?.('@ann@web.agents.test', undefined)).toBeUndefined()
   })
 })

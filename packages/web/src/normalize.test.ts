@@ -43,7 +43,7 @@ test.each([
   expect(measureGrowth(text => keep(`${text}!`), piece, 256 * 1024)).toBeLessThan(24)
 })
 
-test('normalizeRun() names what a client says once more, and keeps what is new whole', () => {
+test('normalizeRun() keeps only the ids of repeated messages, and new messages whole', () => {
   const say = (id: string) => ({ id, role: 'user', content: `words of ${id}` })
   const document = { threadId: 't', messages: [say('m1'), { role: 'user' }, say('m2')] }
   const { raw } = normalizeRun({ ...names, owner, content, document, former: new Set(['m1']), at: 0 })

@@ -6,23 +6,23 @@ import type { ReadContent } from './input/read-parts.ts'
 import type { WebPerson } from './speaker.ts'
 import { senderOf } from './speaker.ts'
 
-/** What a person says in a run, whose he is being proven. */
+/** What a person says in a run. Their identity is proven. */
 export interface ProvenRun {
   readonly owner: WebPerson
   readonly agent: string
   readonly domain: string
   readonly threadId: string
   readonly runId: string
-  /** Id of the message that is answered. */
+  /** Id of the message that the agent answers. */
   readonly messageId: string
   readonly content: ReadContent
   /** The request as it came, parsed. */
   readonly document: unknown
-  /** Ids of its messages that it says nothing new by. */
+  /** Ids of its messages that are not new. */
   readonly former: ReadonlySet<string>
   /** ms */
   readonly at: number
-  /** The conversation of another channel that it is part of, and what an answer takes there. */
+  /** The conversation of another channel that it continues, and what an answer needs to go there. */
   readonly joined?:
     | (Pick<OwnThread, 'id' | 'via' | 'key'> & { readonly target: Json; readonly mentionRelay: MentionRelay })
     | undefined
@@ -62,7 +62,10 @@ export function normalizeRun(run: ProvenRun): Intake {
   }
 }
 
-/** A client sends all of a conversation with each run: kept whole each time, it would grow by its square. Of what is not new the id stays. */
+/**
+ * A client sends the whole conversation with each run. Storing each copy whole would grow quadratically, so known messages keep only their
+ * ids.
+ */
 function leaveOutFormer(document: unknown, former: ReadonlySet<string>): unknown {
   const { messages } = document as { readonly messages?: readonly { readonly id?: unknown; readonly role?: unknown }[] }
   if (!messages || former.size === 0) return document
@@ -74,10 +77,10 @@ function leaveOutFormer(document: unknown, former: ReadonlySet<string>): unknown
 }
 
 const longest = 64 * 1024
-// Whatever begins to match does match: text that only looks like addresses is read once.
+// A pattern that starts to match also ends, so text that resembles addresses is read once.
 const signedUrl = /https?:\/\/[^/?#\s"]+(\/storage\/v1\/object\/sign\/[^?#\s"]+)(?:\?[^#\s"]*)?/g
 
-/** Of a signed URL bucket and path stay in what is stored, neither host nor token; of bytes that are kept as an attachment their digest. */
+/** A stored signed URL keeps its bucket and path, without host and token. Bytes of an attachment become their digest. */
 function hideTokens(_: string, value: unknown): unknown {
   if (typeof value !== 'string') return value
   if (value.length > longest && /^[A-Za-z0-9+/=\s]+$/.test(value)) return `sha256:${hash('sha256', value)}`

@@ -1,7 +1,7 @@
 import type { AnsweredTurn, Delivery, Json, NormalizedResponse } from '@postern/core'
 import { parseJsonText } from '@postern/core'
 
-/** Whoever runs it reads it: committed means sent. */
+/** The client reads the answer from the store, so a committed answer is delivered. */
 export function addressRun({ turn }: AnsweredTurn) {
   return {
     deliveries: [{ to: `run:${runOf(turn.target)}`, target: turn.target, pulled: true }],
@@ -9,7 +9,7 @@ export function addressRun({ turn }: AnsweredTurn) {
   }
 }
 
-/** The response as it is: streams and the history write it as AG-UI when it is read. */
+/** The unchanged response. Streams and the history write it as AG-UI when a client reads it. */
 export function renderResponse({ response }: Delivery): NormalizedResponse | null {
   return response ?? null
 }

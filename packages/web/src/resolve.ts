@@ -10,19 +10,19 @@ import { reconcileRun } from './input/reconcile.ts'
 
 /** A run with the conversation it belongs to. */
 interface ResolvedRun {
-  /** Undefined for a chat in which nothing has been said yet. */
+  /** Undefined for a chat without messages. */
   readonly found: Conversation | undefined
   /** The last entries of the conversation. */
   readonly recent: readonly TranscriptEntry[]
-  /** The same without answers of the gateway itself: these ask nothing and show nothing of an agent. */
+  /** The same without answers of the gateway, which ask nothing and show nothing of an agent. */
   readonly spoken: readonly TranscriptEntry[]
   readonly news: RunNews
 }
 
-/** Entries that a client's copy is held against. */
+/** How many stored entries a client's copy is compared with. */
 const recentEntries = 400
 
-/** Looks up the conversation of a run, and what of the run is new in it. @throws Rejection no_recipient, RunRepeated */
+/** Finds the conversation of a run and what is new in the run. @throws Rejection no_recipient, RunRepeated */
 export async function resolveRun(asked: AskedRun, deps: WebDeps): Promise<ResolvedRun> {
   const { owner, agent, input } = asked
   if (await deps.gateway.store.findTask({ owner: owner.owner, id: input.runId })) throw new RunRepeated()

@@ -11,10 +11,10 @@ import { createOwnDecisionRoutes } from './requirements/remembered-routes.ts'
 import { createRunRoutes } from './runs/routes.ts'
 import { createAttachmentRoutes } from './uploads/routes.ts'
 
-/** Absent where nobody can decide. */
+/** Absent if nobody can decide. */
 type OperatorRouteDeps = Omit<OperatorRunDeps, keyof WebDeps>
 
-/** All routes of the chat; none where it is switched off. */
+/** All routes of the chat, or none when it is disabled. */
 export function createWebRoutes(deps: WebDeps, operators: OperatorRouteDeps | undefined): Hono {
   const routes = new Hono()
   if (!deps.config.enabled) return routes

@@ -62,7 +62,7 @@ function mint({ claims = {}, header = {}, by = key }: Minting = {}): Promise<str
 const encode = (value: object) => Buffer.from(JSON.stringify(value)).toString('base64url')
 
 describe('createOwnerReader()', () => {
-  it('lets in whom a trusted issuer has signed a token', async () => {
+  it('accepts a token that a trusted issuer signed', async () => {
     const owner = await openEndpoint().enter(await mint())
     expect(owner).toMatchObject({ owner: 'web:["https://id.example","ann"]', subject: 'ann', issuer })
   })
@@ -85,12 +85,12 @@ describe('createOwnerReader()', () => {
     await expect(openEndpoint().enter(token)).rejects.toMatchObject({ code: 'signature_invalid' })
   })
 
-  it('refuses a token that is over as expired', async () => {
+  it('refuses a token after its time as expired', async () => {
     const token = await mint({ claims: { exp: start / 1000 - 31 } })
     await expect(openEndpoint().enter(token)).rejects.toMatchObject({ code: 'expired' })
   })
 
-  it('refuses what is signed with the public key as a secret, or not at all', async () => {
+  it('refuses a token that is unsigned, or signed with the public key as a secret', async () => {
     const claims = encode({ iss: issuer, aud: 'us', sub: 'ann', exp: start / 1000 + 60 })
     const head = encode({ alg: 'HS256', kid: 'k1' })
     for (const confused of [spki, JSON.stringify(jwk), jwk.x ?? '']) {
@@ -103,7 +103,7 @@ describe('createOwnerReader()', () => {
     await expect(openEndpoint().enter(none)).rejects.toMatchObject({ code: 'signature_invalid' })
   })
 
-  it('no secret among published keys signs anything, and none may be configured to', async () => {
+  it('refuses published secrets as keys, also in the configuration', async () => {
     const shared = Buffer.from(secret)
     const endpoint = openEndpoint({ keys: [{ kty: 'oct', k: shared.toString('base64url'), kid: 'k1', alg: 'HS256' }] })
     const token = await mint({ header: { alg: 'HS256' }, by: shared })
@@ -115,7 +115,7 @@ describe('createOwnerReader()', () => {
     expect(parse({ ...common, secret, algorithms: ['HS256'] })).toBe(true)
   })
 
-  it('a key that a token brings along, or names an address of, is not looked at', async () => {
+  it('ignores a key that a token contains, and an address of keys that it names', async () => {
     const evil = await generateKeyPair('ES256', { extractable: true })
     const own = await exportJWK(evil.publicKey)
     for (const header of [{ jwk: own }, { jku: 'https://evil.example/jwks' }, { x5u: 'https://evil.example/' }]) {
@@ -124,7 +124,7 @@ describe('createOwnerReader()', () => {
     }
   })
 
-  it('asks for keys again when one is unknown, but not more often than every half minute', async () => {
+  it('fetches keys again for an unknown key id, at most every 30 seconds', async () => {
     const { quota, enter } = openEndpoint()
     await enter(await mint())
     expect(quota.asked).toBe(1)
@@ -138,7 +138,7 @@ describe('createOwnerReader()', () => {
     expect(quota.asked).toBe(2)
   })
 
-  it('many who come at once make one question; an issuer that does not answer is left alone for a while', async () => {
+  it('many tokens at once cause one request; after a failure the issuer gets no request for a while', async () => {
     const { quota, enter } = openEndpoint()
     quota.status = 500
     const token = await mint()
@@ -153,7 +153,7 @@ describe('createOwnerReader()', () => {
     expect(quota.asked).toBe(2)
   })
 
-  it('the last keys count for an hour while their issuer does not answer', async () => {
+  it('the last keys stay valid for an hour while their issuer does not answer', async () => {
     const { quota, enter } = openEndpoint()
     await enter(await mint())
     quota.keys = 'nonsense'
@@ -163,7 +163,7 @@ describe('createOwnerReader()', () => {
     await expect(enter(await mint({ claims: { exp: start / 1000 + 9_000 } }))).rejects.toThrow(Unavailable)
   })
 
-  it('people of two issuers are never called the same, and nobody can take a name that was made for another', async () => {
+  it('people of two issuers have different addresses, and nobody can take an address that was made for another', async () => {
     const issuers = [
       { issuer, audience: 'us', secret },
       { issuer: 'https://other.example', audience: 'us', secret },
@@ -180,7 +180,7 @@ describe('createOwnerReader()', () => {
 })
 
 describe('issuers', () => {
-  it('are none of our own name: their subjects would be whoever a configured token names', () => {
+  it('cannot have our own origin: their subjects could take the names of configured tokens', () => {
     const problem = 'is the origin of the gateway itself, under which it knows the names of web.auth.tokens'
     const fix = 'Let the issuer have a name of its own.'
     const refusal = new ConfigError('web.auth.issuers.0.issuer', problem, fix)
@@ -188,7 +188,7 @@ describe('issuers', () => {
     expect(() => openEndpoint({ issuers: [own] })).toThrow(refusal)
   })
 
-  it('stand there once each', () => {
+  it('appear only once each', () => {
     const issuers = [
       { issuer, audience: 'us', secret },
       { issuer, audience: 'them', secret },

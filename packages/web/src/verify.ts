@@ -19,7 +19,7 @@ import { namePerson, tagOf } from './speaker.ts'
 
 const readingMethods: ReadonlySet<string> = new Set(['GET', 'HEAD'])
 
-/** Whoever may talk to an agent may read what was said in the chat; what was said over A2A is `GetTask` alone. */
+/** A token for talking to an agent may also read the chat. Reading A2A calls needs `GetTask`. */
 const operations: Readonly<Record<WebAction, readonly (keyof ScopeTable)[]>> = {
   read: ['GetTask', 'SendMessage', 'SendStreamingMessage'],
   write: ['SendMessage', 'SendStreamingMessage'],
@@ -34,7 +34,7 @@ interface OwnerReaderDeps {
   readonly scopes?: Partial<ScopeTable> | undefined
 }
 
-/** @throws ConfigError when somebody else speaks as we do */
+/** @throws ConfigError when an issuer has our own origin */
 export function createVerifyOwner({ auth }: WebConfig, deps: OwnerReaderDeps): VerifyOwner {
   const { platform, agents, store } = deps
   checkIssuers(auth, agents.origin)
@@ -98,7 +98,7 @@ function describePerson({ principal }: VerifiedToken, domain: string): WebPerson
   return namePerson(issuer, value, `${tagOf(issuer)}.web.${domain}`)
 }
 
-/** Configured tokens are known under our origin: an issuer of that name could make somebody any of them. */
+/** Configured tokens belong to our origin, so an issuer with that name could take any of their names. */
 function checkIssuers({ issuers }: WebConfig['auth'], origin: string): void {
   const at = issuers.findIndex(({ issuer }) => issuer === origin)
   if (at < 0) return

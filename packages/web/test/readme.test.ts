@@ -10,7 +10,7 @@ import { openWeb, webConfigSchema } from '../src/index.ts'
 const agent = { name: 'echo', displayName: 'Echo', description: 'Says it again', version: '1' }
 const token = 'token-of-ann'
 
-/** Runs the statements of a module with these names in place of its imports; resolves with its `started` and `threads`. */
+/** Runs the statements of a module with these names in place of its imports. Resolves with its `started` and `threads`. */
 function runExample(code: string, names: Readonly<Record<string, unknown>>): Promise<ExampleResult> {
   const body = `return (async () => {${code.replace(/^import .*\n/gm, '')}\nreturn { started, threads } })()`
   return new Function(...Object.keys(names), body)(...Object.values(names))

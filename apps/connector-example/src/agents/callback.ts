@@ -1,5 +1,6 @@
 import type { Log } from '@postern/core'
-import { createRateLimit, peerAddress } from '@postern/http'
+import { peerAddress } from '@postern/http'
+import { createRateLimit } from '@postern/limits'
 import { Hono } from 'hono'
 import { callbackPath } from '../issuer/documents.ts'
 import type { Dispatch } from './dispatch.ts'

@@ -1,4 +1,4 @@
-import { createRateLimit } from '@postern/http'
+import { createRateLimit } from '@postern/limits'
 import { Hono } from 'hono'
 import { deleteCookie, setCookie } from 'hono/cookie'
 import type { Rooms } from '../rooms/rooms.ts'

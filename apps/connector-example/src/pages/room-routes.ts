@@ -1,5 +1,5 @@
 import { Rejection } from '@postern/core'
-import { createRateLimit } from '@postern/http'
+import { createRateLimit } from '@postern/limits'
 import type { Context } from 'hono'
 import { Hono } from 'hono'
 import { createCallSlots } from '../agents/call-slots.ts'

@@ -1,5 +1,5 @@
 import { Rejection, Unavailable, Undeliverable } from '@postern/core'
-import { createRateLimit } from '@postern/http'
+import { createRateLimit } from '@postern/limits'
 import { createExpiringMap } from '../cache/expiring-map.ts'
 import { createSharedWork } from '../cache/shared-work.ts'
 import type { Iri } from '../format/iri.ts'

@@ -1,6 +1,6 @@
 import { Unavailable, Undeliverable } from '@postern/core'
-import type { RateLimit } from '@postern/http'
-import { createRateLimit } from '@postern/http'
+import type { RateLimit } from '@postern/limits'
+import { createRateLimit } from '@postern/limits'
 import { createExpiringMap } from '../cache/expiring-map.ts'
 import { createSharedWork } from '../cache/shared-work.ts'
 import type { Iri } from '../format/iri.ts'

@@ -1,6 +1,6 @@
 import type { Platform, WithdrawalStore } from '@postern/core'
 import { Rejection, Unavailable, Undeliverable } from '@postern/core'
-import { createRateLimit } from '@postern/http'
+import { createRateLimit } from '@postern/limits'
 import { createExpiringMap } from '../cache/expiring-map.ts'
 import { createSharedWork } from '../cache/shared-work.ts'
 import { parseIri } from '../format/iri.ts'

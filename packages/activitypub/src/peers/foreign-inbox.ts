@@ -1,6 +1,6 @@
 import type { Delivery, Platform, Rejection, WithdrawalStore } from '@postern/core'
 import { Unavailable, Undeliverable } from '@postern/core'
-import { createRateLimit } from '@postern/http'
+import { createRateLimit } from '@postern/limits'
 import { findHost } from '../format/iri.ts'
 import { readDeliveryTarget } from '../format/reply-target.ts'
 import type { RemoteActor } from './remote-actor.ts'

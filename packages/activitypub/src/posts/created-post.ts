@@ -1,5 +1,5 @@
 import { Undeliverable } from '@postern/core'
-import { createRateLimit } from '@postern/http'
+import { createRateLimit } from '@postern/limits'
 import type { Activity } from '../format/activity.ts'
 import { checkPost, isReadablePost } from '../format/activity.ts'
 import type { JsonObject } from '../format/reading.ts'

@@ -1,5 +1,5 @@
 import { Undeliverable } from '@postern/core'
-import { createRateLimit } from '@postern/http'
+import { createRateLimit } from '@postern/limits'
 import { createExpiringMap } from '../cache/expiring-map.ts'
 import type { Iri } from '../format/iri.ts'
 import { isOnOrigin, parseIri } from '../format/iri.ts'

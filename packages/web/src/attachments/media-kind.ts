@@ -57,7 +57,7 @@ const shownTypes: ReadonlySet<string> = new Set([
   'audio/mp4',
 ])
 
-/** The type to serve stored bytes under, which may be strangers': a known medium as it is, anything else as bytes to save. */
+/** The type to serve stored bytes under, which may come from strangers: known media as they are, anything else as a download. */
 export function findServedType(mime: string | undefined): { readonly type: string; readonly isShown: boolean } {
   const type = mime === undefined ? undefined : parseMediaType(mime)?.type
   const isShown = type !== undefined && shownTypes.has(type)

@@ -17,7 +17,7 @@ const segment = fc
   .filter(text => !/[/\\\p{Cc}]/u.test(text) && text !== '.' && text !== '..' && text.isWellFormed())
 
 describe('a signed URL', () => {
-  it('C-08: leads back to the same bucket and path, whatever they hold', async () => {
+  it('C-08: leads back to the same bucket and path, whatever characters they contain', async () => {
     const { signer } = openSigner()
     const places = fc.record({
       bucket: segment,
@@ -33,7 +33,7 @@ describe('a signed URL', () => {
     await fc.assert(fc.asyncProperty(places, check), { numRuns: 100 })
   })
 
-  it('C-08: an encoded slash is a slash, once decoded', () => {
+  it('C-08: an encoded slash is a slash once it is decoded', () => {
     const place = parseSignedUrl(`${origin}/storage/v1/object/sign/b/x%2Fy%20z/%C3%BC.jpg?token=a.b.c`)
     expect(place).toMatchObject({ bucket: 'b', path: 'x/y z/ü.jpg' })
     expect(place && formatPlace(place)).toBe('b/x/y%20z/%C3%BC.jpg')
@@ -45,7 +45,7 @@ describe('a signed URL', () => {
     `${origin}/storage/v1/object/sign/b//x?token=a.b.c`,
     `${origin}/storage/v1/object/sign/b/x%00y?token=a.b.c`,
     `${origin}/storage/v1/object/sign/b/x%5Cy?token=a.b.c`,
-    // Whoever fetches it leaves the tab out.
+    // Clients that fetch it drop the tab.
     `${origin}/storage/v1/object/sign/b/.\t./x?token=a.b.c`,
     `${origin}/storage/v1/object/sign/b/x%0Ay?token=a.b.c`,
     `${origin}/storage/v1/object/sign/b/%E0%A4%A?token=a.b.c`,
@@ -57,7 +57,7 @@ describe('a signed URL', () => {
     expect(parseSignedUrl(url)).toBeUndefined()
   })
 
-  it('C-06: does not hold for another place, with another key, or after its time', async () => {
+  it('C-06: is invalid for another place, with another key, and after its time', async () => {
     const { signer, pass } = openSigner()
     const place = { bucket: 'b', path: 'x' }
     const { url, expires_at } = await signer.sign(place)

@@ -1,7 +1,7 @@
 import type { Platform } from '@postern/core'
 import { loadJose } from '@postern/http/tokens'
 
-/** A place in the store of attachments: what is kept of a signed URL. */
+/** A place in the store of attachments. It is all that the gateway keeps of a signed URL. */
 export interface ObjectPlace {
   readonly bucket: string
   readonly path: string
@@ -15,8 +15,8 @@ interface SignedUrl extends ObjectPlace {
 const urlPattern = /^(https?:\/\/[^/?#\\]+)\/storage\/v1\/object\/sign\/([^?#]+)\?(?:[^#]*&)?token=([\w.-]+)(?:[&#]|$)/
 
 /**
- * `{origin}/storage/v1/object/sign/{bucket}/{path}?token={jwt}`, read from the text as it stands: each segment is decoded once, and what could
- * lead elsewhere (empty, `.`, `..`, controls, a backslash) is no place at all. Pure.
+ * `{origin}/storage/v1/object/sign/{bucket}/{path}?token={jwt}`. Each segment is decoded once. A segment that could lead elsewhere (empty,
+ * `.`, `..`, controls, a backslash) makes the place invalid. Pure.
  */
 export function parseSignedUrl(url: string): SignedUrl | undefined {
   const [, origin, raw, token] = urlPattern.exec(url) ?? []
@@ -45,7 +45,7 @@ function parsePlace(segments: readonly (string | undefined)[]): ObjectPlace | un
 
 function isUnsafe(segment: string | undefined): boolean {
   if (segment === undefined || segment === '' || segment === '.' || segment === '..') return true
-  // Whoever fetches an address leaves tabs and line ends out.
+  // Clients that fetch an address drop tabs and line ends.
   return /[\p{Cc}\\]/u.test(segment) || !segment.isWellFormed()
 }
 
@@ -59,7 +59,7 @@ function decodeSegment(segment: string): string | undefined {
 
 export interface UrlSigner {
   sign(place: ObjectPlace): Promise<{ readonly url: string; readonly expires_at: string }>
-  /** Whether the token is of this place and its time is not over. */
+  /** Whether the token is for this place and has not expired. */
   holds(place: ObjectPlace, token: string): Promise<boolean>
 }
 

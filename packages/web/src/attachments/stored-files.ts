@@ -3,10 +3,10 @@ import { formatTurnId } from '@postern/core'
 import type { TranscriptEntry } from '@postern/transcript'
 import type { ObjectPlace } from './signed-url.ts'
 
-/** The bucket of what came by another channel: the store keeps it with its message. */
+/** The bucket of files that came by another channel. The store keeps them with their messages. */
 const storeBucket = 'conversations'
 
-/** Where a file of a message stands that came by another channel. */
+/** Where to find a file of a message that came by another channel. */
 export function locateStoredFile(
   { entry_id, via = 'web' }: Pick<TranscriptEntry, 'entry_id' | 'via'>,
   part: Part,
@@ -19,13 +19,13 @@ export function locateStoredFile(
   return { bucket: storeBucket, path: `${message}/${bytes_ref.digest}/${plain.slice(-80) || 'file'}`, mime_type: mime }
 }
 
-/** An entry of the store goes by its turn, and behind the first by its number in it. */
+/** The first entry of a turn has the turn's id; the others add their number. */
 function messageOfEntry(entryId: string): number | undefined {
   const [turn, message] = /^[a-z]+-(\d+)(?=(?:\.\d+)?$)/.exec(entryId) ?? []
   return turn === formatTurnId(Number(message)) ? Number(message) : undefined
 }
 
-/** The bytes behind a place that a signature of ours names. */
+/** The bytes at a place that one of our signatures names. */
 export async function readStoredFile(
   { bucket, path }: ObjectPlace,
   { gateway }: { readonly gateway: Pick<ChannelContext, 'store'> },

@@ -1,120 +1,106 @@
-import { Rejection } from '@postern/core'
 import type { Session, SessionPrincipal, SessionStore } from '@postern/transcript'
-import { checkSessionOwner, createSessionStore } from '@postern/transcript'
+import { createSessionStore } from '@postern/transcript'
 import type { Context } from 'hono'
 import { Hono } from 'hono'
 import type { WebDeps } from '../deps.ts'
-import { answerOwner, readJsonBody, readNumberQuery, readTextMember } from '../endpoint/answer-owner.ts'
-import { isMap } from '../endpoint/is-map.ts'
+import { answerOwner, readTextMember } from '../endpoint/answer-owner.ts'
 import type { WebOwner } from '../speaker.ts'
 import { projectSession } from './project-session.ts'
-
-/** Bytes; it is in every answer that has the session. */
-const mostMetadata = 16 * 1024
+import {
+  readSessionBody,
+  readSessionFilter,
+  readSessionSearch,
+  readSessionUpdate,
+  readWantedSession,
+} from './session-requests.ts'
 
 /** Whole sessions in one answer. */
 const mostWithMessages = 10
 
-type Handle = (
-  c: Context,
-  own: { readonly sessions: SessionStore; readonly principal: SessionPrincipal; readonly id: string },
-) => Promise<object | undefined>
+interface SessionRequest {
+  readonly sessions: SessionStore
+  readonly principal: SessionPrincipal
+  readonly id: string
+  readonly deps: WebDeps
+}
 
-/** Sessions of message envelopes over HTTP. Whose they are the credential says; a body that names another owner is refused. */
+type Handle = (c: Context, request: SessionRequest) => Promise<object | undefined>
+
+/** Sessions of message envelopes over HTTP. The credential names the owner; the routes refuse a body that names another one. */
 export function createSessionRoutes(deps: WebDeps): Hono {
   const { bounded, records, gateway } = deps
   const sessions = createSessionStore({ transcript: bounded, records, platform: gateway.platform })
   const answer = (handle: Handle) =>
-    answerOwner(deps, (c, owner) => handle(c, { sessions, principal: principalOf(owner), id: c.req.param('id') ?? '' }))
+    answerOwner(deps, (c, owner) => {
+      return handle(c, { sessions, principal: principalOf(owner), id: c.req.param('id') ?? '', deps })
+    })
   const base = '/v1/sessions'
   return new Hono()
-    .get(
-      base,
-      answer(async (c, { principal }) => {
-        const { include_messages, ...filter } = readFilter(c)
-        if (!include_messages) return { sessions: await sessions.list(principal, filter) }
-        const limit = Math.min(filter.limit ?? mostWithMessages, mostWithMessages)
-        const rows = await sessions.list(principal, { ...filter, limit })
-        return { sessions: await readAll(rows, sessions, principal) }
-      }),
-    )
-    .post(
-      base,
-      answer(async (c, { principal }) => {
-        const body = await readBody(c, principal, deps)
-        return sessions.open(principal, readWanted(body))
-      }),
-    )
-    .get(
-      `${base}/pending`,
-      answer((c, { principal }) => sessions.findPending(principal, readSearch(c))),
-    )
-    .get(
-      `${base}/:id`,
-      answer((_, { principal, id }) => sessions.get(principal, id)),
-    )
-    .get(
-      `${base}/:id/provider`,
-      answer(async (c, { principal, id }) => {
-        const session = await sessions.get(principal, id)
-        return session && projectSession(session.messages, c.req.query('coalesce') === 'true')
-      }),
-    )
-    .put(
-      `${base}/:id`,
-      answer(async (c, { principal, id }) => {
-        const body = await readBody(c, principal, deps)
-        if (!Array.isArray(body.messages))
-          throw new Rejection('malformed', 'Cannot update session: "messages" is no list')
-        const most = deps.config.limits.session_messages
-        if (body.messages.length > most) {
-          throw new Rejection('too_large', `Cannot update session: more than ${most} messages`)
-        }
-        const [provider, model, token] = ['provider', 'model', 'token'].map(name => readTextMember(body, name))
-        const provider_response_id = readTextMember(body, 'provider_response_id')
-        const change = { messages: body.messages, provider, model, provider_response_id, token }
-        return sessions.update(principal, id, { ...change, metadata: readMetadata(body) })
-      }),
-    )
-    .put(
-      `${base}/:id/title`,
-      answer(async (c, { principal, id }) => {
-        const title = readTextMember(await readBody(c, principal, deps), 'title') ?? ''
-        return (await sessions.updateTitle(principal, id, title)) ? { title } : undefined
-      }),
-    )
-    .post(
-      `${base}/:id/read`,
-      answer(async (_, { principal, id }) => ((await sessions.markRead(principal, id)) ? { read: true } : undefined)),
-    )
-    .delete(
-      `${base}/:id`,
-      answer(async (_, { principal, id }) => {
-        await sessions.remove(principal, id)
-        return { deleted: true }
-      }),
-    )
-    .post(
-      `${base}/:id/lock`,
-      answer(async (c, { principal, id }) => {
-        const { ttl } = await readBody(c, principal, deps)
-        const lock = await sessions.acquireLock(
-          principal,
-          id,
-          typeof ttl === 'number' ? Math.min(Math.max(ttl, 1), 3600) : undefined,
-        )
-        return lock ?? ((await sessions.get(principal, id)) && { token: null })
-      }),
-    )
-    .delete(
-      `${base}/:id/lock`,
-      answer(async (c, { principal, id }) => ({
-        released: await sessions.releaseLock(principal, id, c.req.query('token') ?? ''),
-      })),
-    )
+    .get(base, answer(listSessions))
+    .post(base, answer(openSession))
+    .get(`${base}/pending`, answer(findPending))
+    .get(`${base}/:id`, answer(getSession))
+    .get(`${base}/:id/provider`, answer(getProviderMessages))
+    .put(`${base}/:id`, answer(updateSession))
+    .put(`${base}/:id/title`, answer(updateTitle))
+    .post(`${base}/:id/read`, answer(markRead))
+    .delete(`${base}/:id`, answer(removeSession))
+    .post(`${base}/:id/lock`, answer(acquireLock))
+    .delete(`${base}/:id/lock`, answer(releaseLock))
 }
 
-/** One after the other, with room for what others want in between. */
+const listSessions: Handle = async (c, { sessions, principal }) => {
+  const { include_messages, ...filter } = readSessionFilter(c)
+  if (!include_messages) return { sessions: await sessions.list(principal, filter) }
+  const limit = Math.min(filter.limit ?? mostWithMessages, mostWithMessages)
+  const rows = await sessions.list(principal, { ...filter, limit })
+  return { sessions: await readAll(rows, sessions, principal) }
+}
+
+const openSession: Handle = async (c, { sessions, principal, deps }) => {
+  return sessions.open(principal, readWantedSession(await readSessionBody(c, principal, deps)))
+}
+
+const findPending: Handle = (c, { sessions, principal }) => sessions.findPending(principal, readSessionSearch(c))
+
+const getSession: Handle = (_, { sessions, principal, id }) => sessions.get(principal, id)
+
+const getProviderMessages: Handle = async (c, { sessions, principal, id }) => {
+  const session = await sessions.get(principal, id)
+  return session && projectSession(session.messages, c.req.query('coalesce') === 'true')
+}
+
+const updateSession: Handle = async (c, { sessions, principal, id, deps }) => {
+  const body = await readSessionBody(c, principal, deps)
+  return sessions.update(principal, id, readSessionUpdate(body, deps.config.limits.session_messages))
+}
+
+const updateTitle: Handle = async (c, { sessions, principal, id, deps }) => {
+  const title = readTextMember(await readSessionBody(c, principal, deps), 'title') ?? ''
+  return (await sessions.updateTitle(principal, id, title)) ? { title } : undefined
+}
+
+const markRead: Handle = async (_, { sessions, principal, id }) => {
+  return (await sessions.markRead(principal, id)) ? { read: true } : undefined
+}
+
+const removeSession: Handle = async (_, { sessions, principal, id }) => {
+  await sessions.remove(principal, id)
+  return { deleted: true }
+}
+
+const acquireLock: Handle = async (c, { sessions, principal, id, deps }) => {
+  const { ttl } = await readSessionBody(c, principal, deps)
+  const seconds = typeof ttl === 'number' ? Math.min(Math.max(ttl, 1), 3600) : undefined
+  const lock = await sessions.acquireLock(principal, id, seconds)
+  return lock ?? ((await sessions.get(principal, id)) && { token: null })
+}
+
+const releaseLock: Handle = async (c, { sessions, principal, id }) => {
+  return { released: await sessions.releaseLock(principal, id, c.req.query('token') ?? '') }
+}
+
+/** One after the other, and other requests run in between. */
 async function readAll(
   rows: readonly Session[],
   sessions: SessionStore,
@@ -131,50 +117,4 @@ async function readAll(
 
 function principalOf({ owner, subject }: WebOwner): SessionPrincipal {
   return { owner, owner_type: 'user', owner_key: subject }
-}
-
-async function readBody(c: Context, principal: SessionPrincipal, deps: WebDeps): Promise<Record<string, unknown>> {
-  const body = await readJsonBody(c, deps)
-  const [owner_type, owner_key] = [readTextMember(body, 'owner_type'), readTextMember(body, 'owner_key')]
-  checkSessionOwner(principal, { owner_type, owner_key })
-  return body
-}
-
-function readWanted(body: Record<string, unknown>) {
-  const names = ['agent_slug', 'context', 'title', 'token_id', 'expires_at'] as const
-  const texts = Object.fromEntries(
-    names.flatMap(name => {
-      const text = readTextMember(body, name)
-      return text === undefined ? [] : [[name, text]]
-    }),
-  )
-  const metadata = readMetadata(body)
-  return { ...texts, ...(metadata && { metadata }) }
-}
-
-/** An empty map may come as `[]`: PHP writes it so. */
-function readMetadata({ metadata }: Record<string, unknown>) {
-  if (metadata === undefined || metadata === null) return undefined
-  if (Array.isArray(metadata) && metadata.length === 0) return {}
-  if (!isMap(metadata)) throw new Rejection('malformed', 'Cannot read body: metadata is no object')
-  if (Buffer.byteLength(JSON.stringify(metadata)) > mostMetadata) {
-    throw new Rejection('too_large', `Cannot read body: metadata is larger than ${mostMetadata} bytes`)
-  }
-  return metadata as NonNullable<Parameters<SessionStore['update']>[2]['metadata']>
-}
-
-function readFilter(c: Context) {
-  const [agent_slug, context] = [c.req.query('agent_slug'), c.req.query('context')]
-  const include_messages = c.req.query('include_messages') === 'true'
-  return {
-    limit: readNumberQuery(c, 'limit'),
-    offset: readNumberQuery(c, 'offset'),
-    agent_slug,
-    context,
-    include_messages,
-  }
-}
-
-function readSearch(c: Context) {
-  return { seconds: readNumberQuery(c, 'seconds'), context: c.req.query('context'), token_id: c.req.query('token_id') }
 }

@@ -8,7 +8,7 @@ import { maxRead } from '../deps.ts'
 import { answerOwner, readJsonBody, readNumberQuery, readTextMember } from '../endpoint/answer-owner.ts'
 import type { WebOwner } from '../speaker.ts'
 
-/** As many messages may be added at once. */
+/** Messages in one request. */
 const mostAdded = 500
 
 /** The message store over HTTP: four views to read, one list to write. A location is any text, encoded as one segment. */

@@ -7,7 +7,7 @@ import { isMap } from './is-map.ts'
 
 const noStore = { 'cache-control': 'no-store' }
 
-/** A route for whoever proves who he is; what it gives is answered as JSON, and nothing as 404. */
+/** A route for callers with a credential. It answers JSON, or 404 when `handle` finds nothing. */
 export function answerOwner(
   { verifyOwner, gateway, responseSemaphore }: Pick<WebDeps, 'verifyOwner' | 'gateway' | 'responseSemaphore'>,
   handle: (c: Context, owner: WebOwner) => Promise<object | undefined>,

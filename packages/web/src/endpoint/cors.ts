@@ -10,7 +10,7 @@ export function answerCors(origins: readonly string[]): MiddlewareHandler {
       return c.body(null, 204, {
         'access-control-allow-origin': origin,
         'access-control-allow-methods': 'GET, POST, PUT, DELETE',
-        // `*` is every header but Authorization (Fetch standard), and to older browsers none.
+        // `*` means every header but Authorization (Fetch standard), and nothing to older browsers.
         'access-control-allow-headers': 'authorization, dpop, content-type, accept, *',
         'access-control-max-age': '600',
         vary: 'Origin',

@@ -1,8 +1,8 @@
 import { Rejection } from '@postern/core'
 
-/** How many runs of one owner are told at a time, or files taken. */
+/** How many streams, or uploads, one owner has at a time. */
 export interface OpenRuns {
-  /** Gives what ends it; ending it twice counts once. @throws Rejection rate_limited */
+  /** Returns what ends it; calling it twice counts once. @throws Rejection rate_limited */
   enter(owner: string): () => void
 }
 

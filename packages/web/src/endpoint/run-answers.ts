@@ -1,4 +1,4 @@
-/** Server-sent events are always to be had. */
+/** Whether the client takes server-sent events. Wildcards and `application/json` count, too. */
 export function acceptsStream(accept = ''): boolean {
   return accept === '' || /text\/event-stream|text\/\*|\*\/\*|application\/json/i.test(accept)
 }

@@ -6,13 +6,13 @@ interface KnownPath {
   readonly methods: ReadonlySet<string>
 }
 
-/** What is there, but not by this method, is answered 405 with those it takes. Comes behind all other routes. */
+/** Answers 405, with the methods a known path takes, to any other method. Call it after all other routes are registered. */
 export function refuseWrongMethods(routes: Hono): void {
   const known = listPaths(routes)
   for (const { path } of known) routes.all(path, c => answerWrongMethod(c, known))
 }
 
-/** Middleware is no route. */
+/** Leaves out middleware, which is no route. */
 function listPaths({ routes }: Hono): readonly KnownPath[] {
   const own = routes.filter(({ method }) => method !== 'ALL')
   return [...new Set(own.map(({ path }) => path))].map(path => ({
@@ -30,7 +30,7 @@ function patternOf(path: string): RegExp {
   return new RegExp(`^${segments.join('/')}$`)
 }
 
-/** A path may be one of several patterns. */
+/** A path may match several patterns. */
 function answerWrongMethod({ req }: Context, known: readonly KnownPath[]): Response {
   const methods = new Set(known.flatMap(({ pattern, methods }) => (pattern.test(req.path) ? [...methods] : [])))
   if (methods.has('GET')) methods.add('HEAD')

@@ -1,6 +1,6 @@
 import type { NormalizedResponse } from '@postern/core'
 
-/** What a chat shows of an agent beside its words. */
+/** What a chat shows of an agent beside its text. */
 export type ChatState = NonNullable<NormalizedResponse['chat_state']>
 
 /** RFC 6902 */
@@ -8,7 +8,7 @@ type StateChange =
   | { readonly op: 'add' | 'replace'; readonly path: string; readonly value: ChatState[string] }
   | { readonly op: 'remove'; readonly path: string }
 
-/** What makes `after` of `before`, member by member; empty when nothing changed. */
+/** The changes that turn `before` into `after`, member by member. Empty when nothing changed. */
 export function diffState(before: ChatState, after: ChatState): readonly StateChange[] {
   const gone = Object.keys(before).filter(name => !Object.hasOwn(after, name))
   const changed = Object.entries(after).filter(

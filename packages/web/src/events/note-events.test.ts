@@ -31,18 +31,18 @@ function tell(notices: readonly NoteNotice[], showsNotes = true) {
 }
 
 describe('notes of a turn that is tried again', () => {
-  test('tell no subagent twice, whatever became of it', () => {
+  test('start a subagent once, however it ended', () => {
     expect(tell([delegation, delegation, observation()])).toEqual(['SUBAGENT_STARTED', 'SUBAGENT_FINISHED'])
     const failed = [delegation, observation({ message: 'no' }), delegation, observation()]
     expect(tell(failed)).toEqual(['SUBAGENT_STARTED', 'SUBAGENT_ERROR'])
   })
 
-  test('whose beginning was not heard have no end', () => {
+  test('end nothing whose beginning the chat has not seen', () => {
     expect(tell([observation(), observation({ message: 'no' })])).toEqual([])
   })
 })
 
-test('what is no kind that a chat knows is not told, and nothing where notes are not shown', () => {
+test('a chat shows no notes of unknown kinds, and none at all where notes are hidden', () => {
   const others = ['director_context', 'injected_context', 'final', 'error', '__proto__', 'constructor']
   expect(tell(others.map(kind => note('n-1', { kind, content: { value: 'x' } })))).toEqual([])
   expect(tell([delegation, observation()], false)).toEqual([])

@@ -5,15 +5,15 @@ import { textOfContent } from '@postern/transcript'
 import type { EmitEvent } from './emit.ts'
 import type { OpenStep, StepWriter } from './run-steps.ts'
 
-/** What the agent does and thinks while it works, as a chat is told it. */
+/** Shows what the agent notes while it works: plans, tasks, subagents, calls. */
 export interface NoteWriter {
   note(notice: NoteNotice): void
-  /** What is still open ends here, for this reason. */
+  /** Ends what is still open, for this reason. */
   close(reason: string): void
 }
 
 interface NoteDeps {
-  /** Whose run it is. */
+  /** The agent that runs. */
   readonly agent: string
   readonly emit: EmitEvent
   readonly steps: StepWriter
@@ -28,6 +28,17 @@ interface Noted {
   readonly tool: EntryTool | undefined
 }
 
+interface OpenNotes extends NoteDeps {
+  /** Whether each subagent still runs. A turn that is tried again repeats the ids, and no subagent starts twice. */
+  readonly subagents: Map<string, boolean>
+  /** Ids of calls. */
+  readonly calls: Set<string>
+  /** The present task of each agent. */
+  readonly tasks: Map<string, { readonly step: OpenStep; readonly id: string }>
+}
+
+type WriteNote = (noted: Noted, open: OpenNotes) => void
+
 const plans: Readonly<Record<string, string>> = {
   strategic_plan: 'plan.strategic',
   suggested_plan: 'plan.suggested',
@@ -35,97 +46,97 @@ const plans: Readonly<Record<string, string>> = {
   script_instruction: 'plan.instruction',
 }
 
-export function createNoteWriter({ agent: own, emit, steps, callTool }: NoteDeps): NoteWriter {
-  /** An id is one invocation, also of a turn that is tried again: `false` once it has ended. */
-  const subagents = new Map<string, boolean>()
-  /** Tools that were called. */
-  const calls = new Set<string>()
-  /** What each agent is at. */
-  const tasks = new Map<string, { readonly step: OpenStep; readonly id: string }>()
+const noteWriters: ReadonlyMap<string, WriteNote> = new Map<string, WriteNote>([
+  ['delegation', startSubagent],
+  ['tool_call', startCall],
+  ['tool_result', writeResult],
+  ['task', beginTask],
+  ['synthesis', writeCustom],
+  ['global_observation', writeCustom],
+  ...Object.keys(plans).map(kind => [kind, writePlan] as const),
+])
 
-  function startSubagent({ id, tool, agent }: Noted): void {
-    if (subagents.has(id)) return
-    subagents.set(id, true)
-    const { worker, task } = tool?.args ?? {}
-    emit({
-      type: EventType.SUBAGENT_STARTED,
-      subagentRunId: id,
-      name: textOf(worker) || 'agent',
-      ...(task !== undefined && { description: textOf(task) }),
-      metadata: { agent_key: agent },
-    })
-  }
-
-  function failSubagent(id: string, message: string, code?: string): void {
-    subagents.set(id, false)
-    emit({ type: EventType.SUBAGENT_ERROR, subagentRunId: id, message, ...(code !== undefined && { code }) })
-  }
-
-  function startCall({ id, tool }: Noted): void {
-    calls.add(id)
-    callTool(callOf(id, tool))
-  }
-
-  /** Of a delegation, or of an action; of what nobody has heard of there is nothing to tell. */
-  function observe({ id, tool, content }: Noted): void {
-    const isOpen = subagents.get(id)
-    if (!isOpen && !calls.has(id)) return
-    const result = textOfContent(content)
-    const { error } = tool ?? {}
-    if (!isOpen) callTool(callOf(id, tool, error ? { error } : { result }))
-    else if (error) failSubagent(id, error.message, error.code)
-    else {
-      subagents.set(id, false)
-      emit({ type: EventType.SUBAGENT_FINISHED, subagentRunId: id, result, outcome: { type: 'success' } })
-    }
-  }
-
-  function showPlan({ id, body, agent, content }: Noted): void {
-    const activityType = plans[body.kind] ?? body.kind
-    const shown = { ...mapOf(content), agent_key: agent }
-    emit({ type: EventType.ACTIVITY_SNAPSHOT, messageId: id, activityType, content: shown })
-  }
-
-  function tellCustom({ body, agent, content }: Noted): void {
-    const { phase_id } = body
-    const value = { agent_key: agent, content: plainOf(content), ...(phase_id !== undefined && { phase_id }) }
-    emit({ type: EventType.CUSTOM, name: body.kind, value })
-  }
-
-  /** It is at this until it is given something else. */
-  function beginTask({ id, agent }: Noted): void {
-    endTask(agent)
-    tasks.set(agent, { step: steps.begin(agent === own ? 'task' : `task ${agent}`, id), id })
-  }
-
-  function endTask(agent: string): void {
-    const task = tasks.get(agent)
-    if (task) steps.end(task.step, { message_id: task.id })
-    tasks.delete(agent)
-  }
-
-  const tellers = new Map<string, (noted: Noted) => void>(
-    Object.entries({
-      delegation: startSubagent,
-      tool_call: startCall,
-      tool_result: observe,
-      task: beginTask,
-      synthesis: tellCustom,
-      global_observation: tellCustom,
-      ...Object.fromEntries(Object.keys(plans).map(kind => [kind, showPlan])),
-    }),
-  )
+export function createNoteWriter(deps: NoteDeps): NoteWriter {
+  const open: OpenNotes = { ...deps, subagents: new Map(), calls: new Set(), tasks: new Map() }
   return {
     note({ id, body }) {
-      // As an entry of the transcript has it.
-      const { agent_key: agent = own, content = { parts: [] }, tool } = body as Partial<EntryBody>
-      tellers.get(body.kind)?.({ id, body, agent, content, tool })
+      // Notes have the form of a transcript's entry.
+      const { agent_key: agent = deps.agent, content = { parts: [] }, tool } = body as Partial<EntryBody>
+      noteWriters.get(body.kind)?.({ id, body, agent, content, tool }, open)
     },
     close(reason) {
-      for (const [id, isOpen] of subagents) if (isOpen) failSubagent(id, reason)
-      for (const agent of [...tasks.keys()]) endTask(agent)
+      for (const [id, isRunning] of open.subagents) if (isRunning) failSubagent({ id, message: reason }, open)
+      for (const agent of [...open.tasks.keys()]) endTask(agent, open)
     },
   }
+}
+
+function startSubagent({ id, tool, agent }: Noted, { subagents, emit }: OpenNotes): void {
+  if (subagents.has(id)) return
+  subagents.set(id, true)
+  const { worker, task } = tool?.args ?? {}
+  emit({
+    type: EventType.SUBAGENT_STARTED,
+    subagentRunId: id,
+    name: textOf(worker) || 'agent',
+    ...(task !== undefined && { description: textOf(task) }),
+    metadata: { agent_key: agent },
+  })
+}
+
+interface SubagentFailure {
+  readonly id: string
+  readonly message: string
+  readonly code?: string | undefined
+}
+
+function failSubagent({ id, message, code }: SubagentFailure, { subagents, emit }: OpenNotes): void {
+  subagents.set(id, false)
+  emit({ type: EventType.SUBAGENT_ERROR, subagentRunId: id, message, ...(code !== undefined && { code }) })
+}
+
+function startCall({ id, tool }: Noted, { calls, callTool }: OpenNotes): void {
+  calls.add(id)
+  callTool(callOf(id, tool))
+}
+
+/** The result of a subagent or of a call. A result without a beginning is not shown. */
+function writeResult({ id, tool, content }: Noted, open: OpenNotes): void {
+  const { subagents, calls, callTool, emit } = open
+  const isRunning = subagents.get(id)
+  if (!isRunning && !calls.has(id)) return
+  const result = textOfContent(content)
+  const { error } = tool ?? {}
+  if (!isRunning) callTool(callOf(id, tool, error ? { error } : { result }))
+  else if (error) failSubagent({ id, ...error }, open)
+  else {
+    subagents.set(id, false)
+    emit({ type: EventType.SUBAGENT_FINISHED, subagentRunId: id, result, outcome: { type: 'success' } })
+  }
+}
+
+function writePlan({ id, body, agent, content }: Noted, { emit }: OpenNotes): void {
+  const activityType = plans[body.kind] ?? body.kind
+  const shown = { ...mapOf(content), agent_key: agent }
+  emit({ type: EventType.ACTIVITY_SNAPSHOT, messageId: id, activityType, content: shown })
+}
+
+function writeCustom({ body, agent, content }: Noted, { emit }: OpenNotes): void {
+  const { phase_id } = body
+  const value = { agent_key: agent, content: plainOf(content), ...(phase_id !== undefined && { phase_id }) }
+  emit({ type: EventType.CUSTOM, name: body.kind, value })
+}
+
+/** An agent keeps a task until it gets another one. */
+function beginTask({ id, agent }: Noted, open: OpenNotes): void {
+  endTask(agent, open)
+  open.tasks.set(agent, { step: open.steps.begin(agent === open.agent ? 'task' : `task ${agent}`, id), id })
+}
+
+function endTask(agent: string, { tasks, steps }: OpenNotes): void {
+  const task = tasks.get(agent)
+  if (task) steps.end(task.step, { message_id: task.id })
+  tasks.delete(agent)
 }
 
 function callOf(id: string, tool: EntryTool | undefined, end: Pick<ToolCallPart, 'result' | 'error'> = {}) {

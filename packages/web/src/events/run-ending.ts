@@ -13,7 +13,7 @@ export function writeOutcome(ending: RunEnding, pendingToolCallIds: readonly str
   return { type: 'success', ...(pendingToolCallIds.length > 0 && { pendingToolCallIds: [...pendingToolCallIds] }) }
 }
 
-/** What a run cost, where anybody has said. */
+/** What a run cost, if the agent or its model said so. */
 export function writeCost(spent: readonly TokenUsage[]): { readonly usage?: AguiUsage[] } {
   const usage = writeAguiUsage([...spent])
   return usage ? { usage } : {}

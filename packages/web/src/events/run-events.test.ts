@@ -18,7 +18,7 @@ function writeRun(tell: (writer: RunWriter) => void): readonly Event[] {
   return events
 }
 
-/** What the real client makes of a stream; it refuses one that breaks a rule. */
+/** The messages that the real client reads from a stream. It refuses a stream that breaks a rule. */
 async function readAsClient(events: readonly Event[]): Promise<readonly Message[]> {
   const body = events.map(event => `data: ${JSON.stringify(EventSchema.parse(event))}\n\n`).join('')
   const headers = { 'content-type': 'text/event-stream' }
@@ -48,7 +48,7 @@ const wordsOf = (messages: readonly Message[]) =>
   messages.filter(({ role, content }) => role === 'assistant' && content).map(({ content }) => content)
 
 describe('createRunWriter()', () => {
-  it('keeps apart what stands apart in an answer that comes at once', async () => {
+  it('separates the parts of an answer that comes at once', async () => {
     const events = writeRun(writer => {
       writer.complete(answer([text('here'), text('there')]))
       writer.finish({ kind: 'success' })
@@ -56,7 +56,7 @@ describe('createRunWriter()', () => {
     expect(wordsOf(await readAsClient(events))).toEqual(['here\n\nthere'])
   })
 
-  it('tells what was not streamed of an answer: links and files, too', async () => {
+  it('completes an answer with what was not streamed, also with links and files', async () => {
     const link: Part = { kind: 'link', url: 'https://x.test/a', title: 'A' }
     const events = writeRun(writer => {
       writer.piece([text('see ')], 'answer')
@@ -83,7 +83,7 @@ describe('createRunWriter()', () => {
     expect(events.flatMap(event => (event.type === 'TEXT_MESSAGE_CONTENT' ? [event.delta] : []))).toEqual([told])
   })
 
-  it('an answer that has become another one is told whole, as a message of its own', async () => {
+  it('writes an answer that changed after its stream whole, as a message of its own', async () => {
     const events = writeRun(writer => {
       writer.piece([text('half of ')], 'answer')
       writer.complete(answer([text('another one')]))
@@ -96,7 +96,7 @@ describe('createRunWriter()', () => {
     ])
   })
 
-  it('nothing is told twice of text that calls of tools split', async () => {
+  it('writes text that tool calls split only once', async () => {
     const call: Part = { kind: 'tool_call', id: 'c', name: 'search', args: {}, result: 'found' }
     const parts = [text('before'), call, text('after')]
     const events = writeRun(writer => {
@@ -138,7 +138,7 @@ interface Script {
   readonly ending: 'success' | 'cancelled' | 'fail'
 }
 
-/** As the gateway puts the pieces together. */
+/** Joins the pieces as the gateway does. */
 async function collect({ chunks, changed }: Script): Promise<NormalizedResponse> {
   const given = chunks.map(({ isInterim, parts }) => ({ ...(isInterim && { status: 'working' as const }), parts }))
   async function* stream() {
@@ -164,8 +164,8 @@ function play({ chunks, ending }: Script, response: NormalizedResponse): readonl
 
 const plain = (lines: readonly unknown[]) => lines.join('').replace(/\n/g, '')
 
-describe('whatever an agent does', () => {
-  it('the real client takes the stream, and has the whole answer in order', async () => {
+describe('for every agent', () => {
+  it('the real client reads the stream and gets the complete answer in order', async () => {
     const scripts = fc.record({
       chunks: fc.array(chunkOf, { maxLength: 8 }),
       changed: fc.option(fc.array(partOf, { maxLength: 3 }), { nil: undefined }),

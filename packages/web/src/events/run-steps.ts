@@ -7,20 +7,20 @@ import type { EmitEvent } from './emit.ts'
 export interface OpenStep {
   readonly name: string
   readonly stage: string
-  /** ms; undefined where nobody knows when it began. */
+  /** ms; undefined when the start is unknown. */
   readonly from: number | undefined
 }
 
 interface StepEnd {
   readonly message_id: string
-  /** Default: since it began. */
+  /** Default: the time since it began. */
   readonly latency_ms?: number | undefined
   readonly tool_name?: string
   readonly usage?: AguiUsage[]
 }
 
 export interface StepWriter {
-  /** A name is open once: of several steps at a time the later ones have their ids behind it. */
+  /** Open steps have unique names: a second step of one stage adds its id. */
   begin(stage: string, id: string, isOver?: boolean): OpenStep
   end(step: OpenStep, end: StepEnd): void
 }
@@ -43,10 +43,10 @@ export function createStepWriter(runId: string, now: () => number, emit: EmitEve
   }
 }
 
-/** Stages that the agent names: one at a time. */
-interface StageWriter {
+/** Stages that the agent names. One is open at a time. */
+export interface StageWriter {
   begin(notice: StageNotice): void
-  /** As it is kept. */
+  /** The note that the transcript keeps of it. */
   end(notice: NoteNotice): void
   close(message_id: string): void
 }

@@ -23,7 +23,7 @@ function open(first: readonly Event[] = []) {
 }
 
 describe('streamEvents()', () => {
-  it('writes no end of a line that some clients see within an event', async () => {
+  it('escapes line ends that some clients would see inside an event', async () => {
     const words = 'a\u2028b\u2029c\u0085d'
     const { quota, stream } = open([{ type: EventType.TEXT_MESSAGE_CONTENT, messageId: 'm', delta: words }])
     quota.sink?.close()
@@ -32,20 +32,20 @@ describe('streamEvents()', () => {
     expect(JSON.parse(text.replace('data: ', '')).delta).toBe(words)
   })
 
-  it('gives one event, however large, to a client that reads', async () => {
+  it('sends an event of any size to a client that reads', async () => {
     const { quota, stream } = open([say(9_000_000), say(1), say(1)])
     quota.sink?.close()
     expect((await new Response(stream).text()).length).toBeGreaterThan(9_000_000)
   })
 
-  it('takes nobody for slow who has just come, however much it begins with', async () => {
+  it('does not count a new client as slow, however much the stream begins with', async () => {
     const { quota, stream } = open([say(9_000_000), say(9_000_000), say(1)])
     quota.sink?.close()
     expect((await new Response(stream).text()).length).toBeGreaterThan(18_000_000)
     expect(quota.left).toBe(1)
   })
 
-  it('counts a client until he has taken all of it, though no more comes', async () => {
+  it('counts a client until it has read everything, also after the last event', async () => {
     const { quota, stream } = open([say(100_000), say(100_000)])
     quota.sink?.close()
     quota.sink?.send(say(1))
@@ -58,21 +58,21 @@ describe('streamEvents()', () => {
     expect(quota.left).toBe(1)
   })
 
-  it('leaves a client that does not read, and keeps no more than some MB for it', async () => {
+  it('drops a client that does not read, and buffers only a few MB for it', async () => {
     const { quota, stream } = open()
     for (let i = 0; i < 1_000; i++) quota.sink?.send(say(10_000))
     expect(quota.left).toBe(1)
     await expect(new Response(stream).text()).rejects.toThrow('the client reads too slowly')
   })
 
-  it('is left by a client that goes away with the end of it not taken', async () => {
+  it('ends when a client leaves before it has read everything', async () => {
     const { quota, stream } = open([say(100_000)])
     quota.sink?.close()
     await stream.cancel()
     expect(quota.left).toBe(1)
   })
 
-  it('is left once by a client that goes away, and says nothing more', async () => {
+  it('ends once when a client leaves, and sends nothing more', async () => {
     const { quota, stream } = open([say(1)])
     await stream.cancel()
     quota.sink?.send(say(1))

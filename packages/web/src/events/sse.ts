@@ -4,19 +4,19 @@ import { toSseJson } from '@postern/http'
 export interface EventSink {
   send(event: Event): void
   beat(): void
-  /** So much waits that pieces had better be left for the end: then they are one. */
+  /** True when so much waits that the rest should come as one piece at the end. */
   isFull(): boolean
-  /** When all of it is taken; until then its client counts as one who reads. */
+  /** Ends the stream once the client has read everything. Until then the client counts as connected. */
   close(): void
 }
 
-/** Bytes that wait for a client who reads slowly, beside what it begins with and the largest event; who has more waiting is left. */
+/** Bytes that may wait for a slow client, beside its first events and the largest event. Beyond that the stream ends. */
 const maxWaiting = 4 * 1024 * 1024
 const atOnce = 64 * 1024
 
 /**
- * One JSON event a `data` line, LF only (AG-UI, transport). `open` is told when somebody reads, and gives what to do when he has left, or has
- * all of it: what waits for him takes room until then.
+ * One JSON event a `data` line, LF only (AG-UI, transport). `open` runs when a reader comes. It returns what to call when the reader has
+ * left or has read everything, because what waits for a reader takes memory.
  */
 export function streamEvents(open: (sink: EventSink) => () => void): ReadableStream<Uint8Array> {
   const encoder = new TextEncoder()
@@ -31,7 +31,7 @@ export function streamEvents(open: (sink: EventSink) => () => void): ReadableStr
           if (isOver || endWhenTaken) return
           const bytes = encoder.encode(text)
           controller.enqueue(bytes)
-          // A long conversation is one event, and may be told twice: who has just come is not slow.
+          // A long conversation is one event and may come twice, so a client that has just come is not slow.
           allowed = leave ? Math.max(allowed, bytes.byteLength) : allowed + bytes.byteLength
           if ((controller.desiredSize ?? 0) > -maxWaiting - allowed) return
           isOver = true

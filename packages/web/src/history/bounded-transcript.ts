@@ -1,7 +1,7 @@
 import type { OwnerQuota } from '@postern/transcript'
 import type { BoundTranscript } from '../deps.ts'
 
-/** The same transcript, in which nobody may have more than so much: what makes it more is refused (`too_large`), and changes nothing. */
+/** The same transcript with a quota for each owner. It refuses a write beyond the quota (`too_large`) and changes nothing. */
 export function boundTranscript(transcript: BoundTranscript, most: OwnerQuota): BoundTranscript {
   return {
     ...transcript,

@@ -6,7 +6,7 @@ import type { WebOwner } from '../speaker.ts'
 import { listOwnPlaces, parseThreadName } from './own-threads.ts'
 import { findWebThread } from './web-thread.ts'
 
-/** A thread of the chat, and where it is one of another channel, what goes on there. */
+/** A thread of the chat. `joined` is the conversation of another channel that it continues. */
 export interface Conversation {
   readonly thread: ThreadKey
   readonly joined?: JoinedConversation | undefined
@@ -14,7 +14,7 @@ export interface Conversation {
 
 interface JoinedConversation extends OwnThread {
   readonly mentionRelay: MentionRelay
-  /** What an answer takes there; undefined when none can be given. */
+  /** What an answer needs in order to go there; undefined when the channel cannot answer. */
   findTarget(): Promise<Json | undefined>
 }
 
@@ -24,7 +24,10 @@ interface ConversationName {
   readonly threadId: string
 }
 
-/** Undefined for a chat in which nothing has been said yet. @throws Rejection no_recipient for what began elsewhere and is not his (any more) */
+/**
+ * Undefined for a chat without messages. @throws Rejection no_recipient for a conversation of another channel that the person may not read
+ * (any more)
+ */
 export async function findWebConversation(name: ConversationName, deps: WebDeps): Promise<Conversation | undefined> {
   const { owner, agent, threadId } = name
   const elsewhere = parseThreadName(threadId, deps)
@@ -33,7 +36,7 @@ export async function findWebConversation(name: ConversationName, deps: WebDeps)
   return thread && { thread }
 }
 
-/** Nothing of it is copied. */
+/** Reads the conversation where it is and copies nothing. */
 async function joinConversation(
   { owner, agent, threadId }: ConversationName,
   id: number,
@@ -52,7 +55,7 @@ async function joinConversation(
   const channel = findChannel(gateway.channels, own.via)
   await transcript.bindStore(thread, id, whose.subjects)
   const findTarget = async () => {
-    // He may have been unlinked while his run was being read.
+    // The person may have been unlinked while their run was being read.
     const target = await gateway.store.readLastTarget(await listOwnPlaces(owner, agent, deps), id)
     return target === undefined ? undefined : channel?.retarget?.(target)
   }

@@ -8,7 +8,7 @@ import { listOwnPlaces, nameThread } from './own-threads.ts'
 
 const [usual, most] = [50, 200]
 
-/** `GET …/threads`: the conversations of a person with an agent, those that began last first. */
+/** `GET …/threads`: the conversations of a person with an agent, newest first. */
 export async function readThreads(c: Context, owner: WebOwner, deps: WebDeps): Promise<object> {
   const agent = readAddressedAgent(c.req.param('agent'), deps)
   const limit = Math.max(1, Math.min(readCount(c, 'limit') ?? usual, most))

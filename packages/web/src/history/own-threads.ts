@@ -4,7 +4,7 @@ import { allowsAny, defaultScopes } from '@postern/http/tokens'
 import type { WebDeps } from '../deps.ts'
 import type { WebOwner } from '../speaker.ts'
 
-/** What somebody who chats may see with an agent: his chats, and what he has said to it from the addresses that are linked with him. */
+/** The scopes and subjects of a person: their chats, and their conversations with the agent from linked addresses. */
 export async function listOwnPlaces(owner: WebOwner, agent: string, deps: OwnThreadDeps): Promise<OwnThreads> {
   const { isLinking, gateway } = deps
   const identity = { via: 'web', address: owner.address, subject: owner.owner } as const
@@ -27,8 +27,8 @@ export async function listOwnPlaces(owner: WebOwner, agent: string, deps: OwnThr
 type OwnThreadDeps = Pick<WebDeps, 'isLinking' | 'gateway' | 'scopes'>
 
 /**
- * Who calls with a token of the same issuer and the same subject is the same, as far as the token may read calls. What we issue
- * ourselves names agents and keys.
+ * A caller over another channel is the same person if its token has the same issuer and subject, and if this token may read calls. Tokens
+ * that we issue name agents and keys, so they never match.
  */
 function listCalls(owner: WebOwner, { gateway: { agents, channels }, scopes }: OwnThreadDeps) {
   const { issuer, subject } = owner
@@ -40,12 +40,12 @@ function listCalls(owner: WebOwner, { gateway: { agents, channels }, scopes }: O
   })
 }
 
-/** The thread id under which a chat has it: its own, or one that tells whence it is. */
+/** The thread's id in a chat: its own, or the channel and number of a conversation elsewhere. */
 export function nameThread({ via, key, id }: Pick<OwnThread, 'via' | 'key' | 'id'>): string {
   return via === 'web' ? key : `${via}:${id}`
 }
 
-/** Such an id of a conversation that began elsewhere. No chat is named like one. */
+/** Parses such an id of a conversation elsewhere. No chat has an id of this form. */
 export function parseThreadName(
   threadId: string,
   { gateway }: Pick<WebDeps, 'gateway'>,

@@ -10,7 +10,7 @@ import { showHistory } from './show-history.ts'
 
 const maxPage = 200
 
-/** `GET …/history`: a stretch of a thread, ascending. */
+/** `GET …/history`: a range of a thread, ascending. */
 export async function readHistory(c: Context, owner: WebOwner, deps: WebDeps): Promise<object> {
   const agent = readAddressedAgent(c.req.param('agent'), deps)
   const threadId = c.req.query('threadId')

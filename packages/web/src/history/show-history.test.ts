@@ -13,14 +13,14 @@ function openTranscript(hasConversation: boolean) {
   return { ...memory, ...rest, openThread, bindStore }
 }
 
-test('findWebThread() writes nothing for a thread that is not there', async () => {
+test('findWebThread() writes nothing for an unknown thread', async () => {
   const transcript = openTranscript(false)
   expect(await findWebThread(place, { transcript })).toBeUndefined()
   expect(transcript.openThread).not.toHaveBeenCalled()
   expect(transcript.bindStore).not.toHaveBeenCalled()
 })
 
-test('findWebThread() binds what the store has, once it has it', async () => {
+test('findWebThread() binds the store’s conversation as soon as there is one', async () => {
   const transcript = openTranscript(true)
   const found = await findWebThread(place, { transcript })
   expect(found).toMatchObject({ owner: place.owner })

@@ -11,23 +11,23 @@ import type { FileAddress } from '../parts/write-block.ts'
 import { listFiles, writeBlocks } from '../parts/write-block.ts'
 import { showOpenRequirements } from '../requirements/open-requirements.ts'
 
-/** A message as `GET …/history` shows it: text only, what else there is in `metadata`. */
+/** A message as `GET …/history` shows it: text only, and the rest in `metadata`. */
 interface HistoryMessage {
   readonly id: string
   readonly seq: number
   readonly role: string
-  /** Of several agents behind one address, the one who said it. */
+  /** The speaker, if several agents share the address. */
   readonly name?: string | undefined
   readonly content: string
   readonly metadata: Record<string, unknown>
   readonly timestamp: string
 }
 
-/** Whose eyes they are for; of a conversation that began elsewhere each message says how it came or went (`via`). */
+/** Who reads. Each message of a joined conversation says by which channel it came or went (`via`). */
 interface HistoryAudience {
   readonly owner: string
   readonly isJoined: boolean
-  /** Places count all there is, not the words of the chat alone. */
+  /** Numbers count all entries, not only those of the chat. */
   readonly isTrace?: boolean | undefined
 }
 
@@ -75,12 +75,12 @@ async function showEntry(
   }
 }
 
-/** Questions are the agent's words, also where what they wait for takes the place of a result. */
+/** Questions are the agent's words, even if one replaces a result. */
 export function isAsked({ kind }: Pick<TranscriptEntry, 'kind'>): boolean {
   return kind === 'approval_required' || kind === 'input_required'
 }
 
-/** Trace entries tell what was called; bubbles their text, an agent's as it was streamed: with links to its files. */
+/** A trace entry shows the call. A message shows its text; an agent's text has links to its files, as in the stream. */
 function textOfEntry({ kind, role, content, tool }: TranscriptEntry, fileAddress: FileAddress): string {
   if (!tool || kind === 'approval_required' || !contentIsEmpty(content)) {
     if (!('parts' in content)) return textOfContent(content)
@@ -96,7 +96,7 @@ function showStage(entry: TranscriptEntry) {
     ...(run_id !== undefined && { run_id }),
     stage: stage ?? (tool ? 'tool_execution' : 'execution'),
     ...(latency_ms !== undefined && { latency_ms: Math.round(latency_ms) }),
-    // A stage is one of the answer it leads to.
+    // The stage belongs to the answer that it leads to.
     message_id: (kind === 'activity' && metadata?.message_id) || (native_id ?? entry_id),
     ...(tool?.name !== undefined && { tool_name: tool.name }),
   }
@@ -107,14 +107,14 @@ function showRefusal(parts: readonly Part[]): { readonly error?: ShownRefusal } 
   return 'kind' in error ? { error } : {}
 }
 
-/** That it is no word of his own, and whose; which of the operators it was is their own affair. */
+/** Says that a decision is not the person's own message, and who decided. It does not name the operator. */
 function showDecision({ decided_by }: TranscriptEntry): object {
   if (!decided_by) return {}
   const { method, approver } = decided_by
   return { decided_by: { method, ...(approver && { approver }) } }
 }
 
-/** Bucket, path and type of what its owner sent: no address and no token. */
+/** Bucket, path and type of the files that the owner sent, without address or token. */
 async function showAttachments(
   entry: TranscriptEntry,
   owner: string,
@@ -123,7 +123,7 @@ async function showAttachments(
   const files = ('parts' in entry.content ? entry.content.parts : []).filter(
     (part): part is FilePart | ArtifactPart => part.kind === 'file' || part.kind === 'artifact',
   )
-  // The same bytes may have been sent twice: each message has its own file, which bears the name that the record store gave it.
+  // If the same bytes came twice, each message has its own file, with the name that the record store gave it.
   const found = await Promise.all(
     files.map(async part => {
       const { name, bytes_ref } = part

@@ -8,7 +8,7 @@ import type { WebOwner } from '../speaker.ts'
 import { parseThreadName } from './own-threads.ts'
 import { aliasOfChat } from './web-thread.ts'
 
-/** What somebody has stored, and what gives room back: the end of a chat. */
+/** How much a person has stored, and the deletion of a chat, which frees quota. */
 export function createThreadRoutes(deps: WebDeps): Hono {
   const routes = new Hono().get(
     '/v1/usage',
@@ -26,7 +26,7 @@ export function createThreadRoutes(deps: WebDeps): Hono {
   return routes
 }
 
-/** Undefined when there is none. The thread comes last: cut off before, it is found and ended when it is asked for again. */
+/** Undefined when there is none. Forgets the thread last, so that a repeated request finds what an interrupted one left. */
 async function endChat(c: Context, { owner }: WebOwner, deps: WebDeps): Promise<object | undefined> {
   const agent = readAddressedAgent(c.req.param('agent'), deps)
   const threadId = c.req.param('thread') ?? ''

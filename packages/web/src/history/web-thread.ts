@@ -8,8 +8,8 @@ interface ThreadPlace {
 }
 
 /**
- * The thread of a person with an agent, with what the store has of it; undefined when there is none. One that is known was
- * perhaps read in from elsewhere, before anything was said here: what the store has belongs to it all the same.
+ * The thread of a person with an agent, bound to the store's conversation; undefined when there is none. A thread may have been imported
+ * before the first message; the store's messages still belong to it.
  */
 export async function findWebThread(
   { owner, agent, threadId }: ThreadPlace,
@@ -18,7 +18,7 @@ export async function findWebThread(
   const alias = aliasOfChat(agent, threadId)
   const conversation = { agent, via: 'web', scope: owner, key: threadId }
   const known = await transcript.findThread(owner, alias)
-  // Asking for what is not there writes nothing.
+  // A read writes nothing.
   if (!known && !(await transcript.hasConversation(conversation))) return undefined
   const thread = known ?? (await transcript.openThread(owner, alias))
   const isBound = await transcript.bindStore(thread, conversation)
@@ -27,7 +27,7 @@ export async function findWebThread(
   return undefined
 }
 
-/** What the transcript calls a chat. */
+/** The transcript's alias of a chat. */
 export function aliasOfChat(agent: string, threadId: string): ThreadAlias {
   return { transport: 'web', key: JSON.stringify([agent, threadId]) }
 }

@@ -1,7 +1,7 @@
 import type { RunAgentInput } from '@ag-ui/core'
 import type { WebOwner } from '../speaker.ts'
 
-/** A run that was asked for, before anything is stored of it. */
+/** A run as the client asked for it, before the gateway stores anything. */
 export interface AskedRun {
   readonly owner: WebOwner
   readonly agent: string
@@ -10,7 +10,7 @@ export interface AskedRun {
   readonly from: string
 }
 
-/** The run's id names a run that there was already: nothing is run again. */
+/** The run's id is taken. No run is started twice. */
 export class RunRepeated extends Error {
   override readonly name = 'RunRepeated'
 }

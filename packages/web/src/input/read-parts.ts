@@ -17,8 +17,8 @@ interface PartPlace {
 }
 
 /**
- * The content of a user's message as the agent reads it: files that are his own by their bytes, every other address as a link.
- * @throws Rejection too_large, unsupported (of bytes that came along)
+ * The content of a user's message as the agent reads it: the user's own files as bytes, every other address as a link. @throws Rejection
+ * too_large, unsupported (of bytes that came along)
  */
 export async function readContentParts(
   content: Message['content'],
@@ -27,7 +27,7 @@ export async function readContentParts(
 ): Promise<ReadContent> {
   if (typeof content === 'string') return { parts: writeText(content), blobs: [], warnings: [] }
   const read: ReadContent[] = []
-  // One after the other: of all files at once nobody has the memory.
+  // One after the other, because all files at once may not fit in memory.
   for (const part of Array.isArray(content) ? content : []) read.push(await readPart(part, place, attachments))
   return {
     parts: read.flatMap(({ parts }) => parts),
@@ -76,7 +76,7 @@ function writeText(content: string): readonly Part[] {
   return content === '' ? [] : [{ kind: 'text', mime: 'text/plain', content }]
 }
 
-/** Without its query: what is there may be a credential. */
+/** The address without its query, which may hold a credential. */
 function readLink(url: string): ReadContent {
   const parsed = parseUrl(url)
   if (!parsed || !/^https?:$/.test(parsed.protocol) || parsed.username || parsed.password) {

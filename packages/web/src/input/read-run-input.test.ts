@@ -18,14 +18,14 @@ describe('readRunInput()', () => {
     )
   })
 
-  it.each(['', 'a\0b', '\ud800', 'x'.repeat(257)])('refuses %j as a name of anything', name => {
+  it.each(['', 'a\0b', '\ud800', 'x'.repeat(257)])('refuses %j as an id', name => {
     const message = { id: name, role: 'user', content: 'hi' }
     for (const document of [run({ threadId: name }), run({ runId: name }), run({ messages: [message] })]) {
       expect(() => readRunInput(document)).toThrow(expect.objectContaining({ code: 'malformed' }))
     }
   })
 
-  it('takes names of any other characters', () => {
+  it('accepts ids of any other characters', () => {
     for (const name of ['../../x', 'a/b?c#d', '\u202e', '💬', "'; DROP TABLE", '%00']) {
       expect(readRunInput(run({ threadId: name, runId: name })).input).toMatchObject({ threadId: name, runId: name })
     }

@@ -7,12 +7,12 @@ import { isMap } from '../endpoint/is-map.ts'
 /** What a client posts to have an agent run, in the words of AG-UI 1.0. */
 interface RunRequest {
   readonly input: RunAgentInput
-  /** What was not understood and left out, one sentence each. */
+  /** What the gateway did not understand and left out, one sentence each. */
   readonly warnings: readonly string[]
 }
 
 const maxName = 256
-/** What a run may hold of each: looked at before anything is parsed, which takes seconds over hundreds of thousands. */
+/** Bounds of a run. They are checked before the schema parses it, which takes seconds for hundreds of thousands of items. */
 const mostOf = { messages: 2_000, tools: 512, context: 512, resume: 64 } as const
 const mostMembers = 64
 /** Of all messages. */
@@ -30,10 +30,7 @@ const knownMembers: ReadonlySet<string> = new Set([
   'resume',
 ])
 
-/**
- * `RunAgentInput` (AG-UI 1.0), with the `binary` parts of earlier versions made what 1.0 calls them.
- * @throws Rejection malformed, naming the members
- */
+/** `RunAgentInput` (AG-UI 1.0). Converts the `binary` parts of earlier versions. @throws Rejection malformed, naming the members */
 export function readRunInput(document: unknown): RunRequest {
   const warnings: string[] = []
   if (!isMap(document)) throw new Rejection('malformed', 'Cannot run: the body is no JSON object')
@@ -44,7 +41,7 @@ export function readRunInput(document: unknown): RunRequest {
   const messages = Array.isArray(document.messages)
     ? document.messages.map(each => translate(each, warnings))
     : undefined
-  // Clients of earlier versions say null for what they do not say.
+  // Clients of earlier versions send null for absent members.
   const said = omitOptionalNulls({ ...known, ...(messages && { messages }) }, 'RunAgentInput')
   const parsed = RunAgentInputSchema.safeParse({ tools: [], context: [], ...said })
   if (!parsed.success) throw refuse(parsed.error.issues)
@@ -85,7 +82,7 @@ function refuse(issues: readonly { readonly path: readonly PropertyKey[]; readon
   })
 }
 
-/** A `binary` part is an image, a sound, a film or a document by its type; one with neither bytes nor address is dropped. */
+/** A `binary` part becomes an image, a sound, a video or a document by its type. Without bytes and address it is dropped. */
 function translate(message: unknown, warnings: string[]): unknown {
   if (!isMap(message) || !Array.isArray(message.content)) return message
   return { ...message, content: message.content.flatMap(part => translatePart(part, warnings)) }

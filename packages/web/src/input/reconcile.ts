@@ -1,21 +1,21 @@
 import type { Message, ResumeEntry, RunAgentInput, ToolMessage, UserMessage } from '@ag-ui/core'
 import type { TranscriptEntry } from '@postern/transcript'
 
-/** What a run adds to a conversation; the rest of the client's copy is not taken at its word. */
+/** What a run adds to a conversation. The gateway does not trust the rest of the client's copy. */
 export interface RunNews {
   /** New words of the person, oldest first. */
   readonly said: readonly UserMessage[]
   /** Results of calls that were left to the client. */
   readonly toolResults: readonly (ToolMessage & { readonly call: NonNullable<TranscriptEntry['tool']> })[]
   readonly resume: readonly ResumeEntry[]
-  /** Ids of the client's messages that are stored already, or stand before one that is. */
+  /** Ids of the client's messages that are stored already, or that stand before a stored one. */
   readonly former: ReadonlySet<string>
   readonly warnings: readonly string[]
 }
 
 /**
- * Holds the client's messages against what is stored, the newest `recent` entries of the thread: what is known by its id is stored already,
- * and what claims to be the agent's or the gateway's own words counts for nothing. Pure.
+ * Compares the client's messages with the newest `recent` entries of the thread. Messages with a stored id are known. Messages that claim
+ * to be of the agent or the gateway are ignored. Pure.
  */
 export function reconcileRun({ messages, resume = [] }: RunAgentInput, recent: readonly TranscriptEntry[]): RunNews {
   const known = new Set(recent.flatMap(({ native_id }) => native_id ?? []))
@@ -50,7 +50,7 @@ function firstOfEach(messages: readonly ToolMessage[]): readonly ToolMessage[] {
   return messages.filter(({ toolCallId }) => !seen.has(toolCallId) && seen.add(toolCallId))
 }
 
-/** Calls that were left to the client, by their ids: part of a whole answer, without a result, and nobody has to allow them first. */
+/** Calls that the client runs, by id: in a complete answer, without a result, and without an open approval. */
 function findPendingCalls(
   entries: readonly TranscriptEntry[],
 ): ReadonlyMap<string, NonNullable<TranscriptEntry['tool']>> {
@@ -63,12 +63,12 @@ function findPendingCalls(
   return pending
 }
 
-/** Neither noted by an agent, nor done behind its words, nor of an answer that broke off. */
+/** Excludes notes, traces and answers that broke off. */
 function isAnswered({ ext, is_incomplete }: TranscriptEntry): boolean {
   return !ext?.store && ext?.normalized?.of !== 0 && !is_incomplete
 }
 
-/** The client has an answer in pieces: what stands behind a call of a tool as `<answer>-2`, the call as a message of its own. */
+/** The client splits an answer at tool calls: the text after a call is `<answer>-2`, and the call is a message of its own. */
 function isPiece(message: Message, known: ReadonlySet<string>, calls: ReadonlySet<string>): boolean {
   if (message.role !== 'assistant') return false
   const { id, toolCalls = [] } = message

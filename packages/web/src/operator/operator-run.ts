@@ -14,7 +14,7 @@ import { answerWaitingQuestion, isQuestionId, listQuestions } from './questions.
 import { requirementOfMessage } from './show-approval.ts'
 import type { WebOperator } from './verify-operator.ts'
 
-/** A call that was decided in this run, and the turn that follows from it. */
+/** A call that this run decided, and the turn that follows. */
 export interface DecidedApproval {
   readonly approval: OperatorApproval
   readonly message: number
@@ -31,16 +31,16 @@ export interface StartedOperatorRun {
   /** How many questions were answered. */
   readonly answered: number
   readonly warnings: readonly string[]
-  /** What is shown: what waits, and what the client has seen before. */
+  /** What the run shows: what waits, and what the client has seen before. */
   readonly shown: readonly OperatorApproval[]
   readonly questions: readonly WaitingQuestion[]
 }
 
-/** As many wait in one run at a time; when they are decided, others come. */
+/** Approvals in one run. After these are decided, the next run shows others. */
 const mostWaiting = 50
 const threadOfOne = /^approval:([0-9a-f]{32})$/
 
-/** What waits in a thread: in `approval:<id>` this one alone, in every other all there is. */
+/** What waits in a thread: one approval in `approval:<id>`, all of them in any other thread. */
 export async function listWaiting(
   { agent, input }: OperatorRun,
   approvals: OperatorApprovals,
@@ -53,7 +53,7 @@ export async function listWaiting(
   return isMeant && approval.requirement.status === 'open' ? [approval] : []
 }
 
-/** Decides what the operator has decided. What he says otherwise is nobody's to hear. */
+/** Applies the operator's decisions and ignores other messages. */
 export async function startOperatorRun(run: OperatorRun, waits: OperatorWaits): Promise<StartedOperatorRun> {
   const { approvals, questions } = waits
   const { messages, resume = [] } = run.input
@@ -78,7 +78,7 @@ export async function startOperatorRun(run: OperatorRun, waits: OperatorWaits): 
 
 const nobodyListens = 'what is said here nobody hears: decide by resume'
 
-/** What stands in the client's copy, as it is now. */
+/** The present state of what the client's copy shows. */
 async function findSeen(
   { agent, input: { messages } }: OperatorRun,
   approvals: OperatorApprovals,
@@ -90,7 +90,7 @@ async function findSeen(
     .filter(({ requirement }) => agent === undefined || requirement.agent === agent)
 }
 
-/** The words for what does not count. */
+/** Why a decision does not count. */
 async function decideOne(
   entry: ResumeEntry,
   { operator, agent }: OperatorRun,
@@ -123,7 +123,7 @@ function describeClosing({ requirement: { status, resolver, resolvedAt } }: Oper
   return `${status} by ${who} at ${isoTime(resolvedAt)}`
 }
 
-/** Neither a yes nor a no is an answer that is missing: nothing follows from it. @throws Rejection for a reach that is none */
+/** An answer that is neither yes nor no is missing and decides nothing. @throws Rejection for an unknown reach */
 function readWord(
   { status, payload }: ResumeEntry,
   { name }: WebOperator,

@@ -8,7 +8,7 @@ const threadOfOther = /^approval:/
 const longest = 50_000
 const most = 50
 
-/** What agents ask of a human while somebody waits, oldest first; `question:<id>` is a thread for one. */
+/** Questions of agents for which a caller waits, oldest first. `question:<id>` is a thread for one of them. */
 export async function listQuestions(
   { agent, input: { threadId } }: OperatorRun,
   questions: OperatorQuestions,
@@ -23,7 +23,7 @@ export function isQuestionId(id: string): boolean {
   return /^[0-9a-f]{16}$/.test(id)
 }
 
-/** True when it was answered; else why not. */
+/** True when the question was answered; else the reason. */
 export async function answerWaitingQuestion(
   { interruptId, status, payload }: ResumeEntry,
   { agent }: OperatorRun,

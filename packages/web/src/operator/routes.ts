@@ -17,10 +17,10 @@ export interface OperatorRunDeps extends WebDeps, OperatorWaits {
   isOperatorToken(authorization: string): boolean
 }
 
-/** How long a run's id names it, ms. */
+/** How long a run's id stays taken, ms. */
 const rememberedMs = 24 * 3_600_000
 
-/** Where operators see what waits for them, and decide: AG-UI runs of their own. */
+/** Operators see what waits for them and decide it in AG-UI runs. */
 export function createOperatorRunRoutes(deps: OperatorRunDeps): Hono {
   const { gateway, config, verifyOwner, isOperatorToken } = deps
   const verifyOperator = createVerifyOperator({ config, verifyOwner, origin: gateway.agents.origin, isOperatorToken })

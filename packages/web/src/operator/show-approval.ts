@@ -5,12 +5,12 @@ import { describeReach } from '../requirements/interrupts.ts'
 
 const prefix = 'approval-'
 
-/** The requirement that a message in an operator's chat shows; undefined for any other. */
+/** The requirement that a message of an operator's chat shows; undefined for other messages. */
 export function requirementOfMessage(id: string): string | undefined {
   return new RegExp(`^${prefix}([0-9a-f]{32})$`).exec(id)?.[1]
 }
 
-/** As a chat has it: who asks for what, the call with all of its arguments, and how it ended. */
+/** Messages of an approval: who asks for what, the call with all its arguments, and how it ended. */
 export function showApproval({ requirement, call }: OperatorApproval, hasEnd: boolean): readonly object[] {
   const { id, agent, address, via, policy, status } = requirement
   const content = `${agent}, talking to ${address} (${via}): ${call?.summary ?? policy.message}`
@@ -19,14 +19,14 @@ export function showApproval({ requirement, call }: OperatorApproval, hasEnd: bo
   ]
   const message = { id: prefix + id, role: 'assistant', name: agent, content, ...(toolCalls && { toolCalls }) }
   if (!call || !hasEnd) return [message]
-  // Calls of several conversations may have one id: models count from one.
+  // Calls of several conversations may share an id, because models count from one.
   return [
     message,
     { id: `${prefix}${id}-end`, role: 'tool', toolCallId: call.id, content: `It was decided: ${status}.` },
   ]
 }
 
-/** Names and counts alone: what is watched has no arguments. */
+/** Names and counts alone, never arguments. */
 export function summarizeWaiting(waiting: readonly OperatorApproval[]): object {
   return {
     waiting: waiting.map(({ requirement: { id, agent, expiresAt }, call }) => ({
@@ -38,7 +38,7 @@ export function summarizeWaiting(waiting: readonly OperatorApproval[]): object {
   }
 }
 
-/** What he decides on, whole. */
+/** Everything that the operator decides on. */
 export function writeInterrupt({ requirement, call }: OperatorApproval): Interrupt {
   const { id, agent, address, via, message, policy, expiresAt } = requirement
   return {

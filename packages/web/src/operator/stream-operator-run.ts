@@ -16,7 +16,7 @@ import { showApproval, summarizeWaiting, writeInterrupt } from './show-approval.
 
 type Emit = (event: Unstamped<Event>) => void
 
-/** What waits is told first, then what became of what was decided, then what waits still: as interrupts, all at once. */
+/** Shows what waits, then the results of the decisions, then the rest as interrupts. */
 export function streamOperatorRun(
   run: OperatorRun,
   started: StartedOperatorRun,
@@ -79,7 +79,7 @@ function tellStart({ decided, shown, questions, warnings }: StartedOperatorRun, 
   for (const value of warnings) emit({ type: EventType.CUSTOM, name: 'warning', value })
 }
 
-/** The end of the call, and what was then said to whoever had asked. */
+/** The call's result, and the answer to the person who asked. */
 function tellDecided({ approval: { call } }: DecidedApproval, response: NormalizedResponse | undefined, emit: Emit) {
   if (!response) return
   const ended = call && findEnded(response, call.id)

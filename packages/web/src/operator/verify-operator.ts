@@ -3,11 +3,11 @@ import type { RequestHead } from '@postern/http/tokens'
 import type { WebConfig } from '../config.ts'
 import type { VerifyOwner } from '../speaker.ts'
 
-/** Who decides what waits for an operator: proven by his bearer token alone. */
+/** The operator who decides, proven by their bearer token alone. */
 export interface WebOperator {
-  /** Key of his runs. */
+  /** Key of their runs. */
   readonly owner: string
-  /** As records name him. */
+  /** Their name in records. */
   readonly name: string
 }
 
@@ -20,7 +20,7 @@ interface OperatorEndpoint {
   isOperatorToken(authorization: string): boolean
 }
 
-/** The gateway's operator, or one of those that the configuration names. @throws Rejection unsigned, signature_invalid, expired, forbidden */
+/** The gateway's operator, or an operator of the configuration. @throws Rejection unsigned, signature_invalid, expired, forbidden */
 export function createVerifyOperator({ config, verifyOwner, origin, isOperatorToken }: OperatorEndpoint) {
   const named = new Set(
     config.operators.map(each => ('token' in each ? nameOf(origin, each.token) : nameOf(each.issuer, each.subject))),

@@ -1,14 +1,14 @@
 import type { NormalizedResponse, Part, RefusalKind } from '@postern/core'
 import { plainTextOf, policiesOf, refusalKinds } from '@postern/core'
 
-/** Why an agent will not answer, as a chat is told it: in the error of the run, and with the message in the history. */
+/** Why an agent refuses to answer. The run's error and the message in the history contain it. */
 export interface ShownRefusal {
   readonly kind: RefusalKind
   readonly title: string
   readonly retry_after_seconds?: number | undefined
 }
 
-/** What a page may show above the message, where the agent names nothing. */
+/** What a page may show above the message, if the agent names nothing. */
 const titles: Readonly<Record<RefusalKind, string>> = {
   forbidden: 'Forbidden',
   too_many_requests: 'Too many requests',
@@ -16,7 +16,7 @@ const titles: Readonly<Record<RefusalKind, string>> = {
   service_unavailable: 'Service unavailable',
 }
 
-/** The first refusal among the parts of an answer; undefined where there is none. */
+/** The first refusal in an answer; undefined when there is none. */
 export function findRefusal(parts: readonly Part[]): (ShownRefusal & { readonly message: string }) | undefined {
   for (const { kind: named, title, message, retry_after_seconds } of policiesOf(parts)) {
     const kind = refusalKinds.find(known => known === named)
@@ -31,7 +31,7 @@ export function findRefusal(parts: readonly Part[]): (ShownRefusal & { readonly 
   return undefined
 }
 
-/** How a run ends whose answer is a refusal: message, code, and what a client may act on. */
+/** How a run ends whose answer is a refusal. */
 export function describeRefusal({ parts }: Pick<NormalizedResponse, 'parts'>): {
   readonly message: string
   readonly code: string

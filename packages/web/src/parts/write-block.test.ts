@@ -22,7 +22,7 @@ test.each([
   expect(writeBlock(part, undefined)).toBe(written)
 })
 
-test('listFiles() names no address that a browser would run', () => {
+test('listFiles() leaves out addresses that a browser would run', () => {
   const files = listFiles([file('a', 'javascript:alert(1)'), file('b', 'https://x.test/b')], undefined)
   expect(files).toEqual([
     { kind: 'file', name: 'a' },

@@ -3,10 +3,10 @@ import type { ArtifactPart, FilePart, LinkPart, Part } from '@postern/core'
 /** Where stored bytes are read, by their digest. */
 export type FileAddress = ((digest: string) => string) | undefined
 
-/** Blocks of one message stand apart. */
+/** Separates the blocks of one message. */
 export const blockBreak = '\n\n'
 
-/** A file as it stands in the metadata of the message whose text has its link. */
+/** A file in the metadata of the message whose text links to it. */
 export interface ShownFile {
   readonly kind: 'file' | 'artifact'
   readonly name?: string | undefined
@@ -43,7 +43,7 @@ function addressOf({ bytes_ref }: FilePart | ArtifactPart, fileAddress: FileAddr
   return url ?? (bytes_ref.kind === 'url' && isFollowed(bytes_ref.url) ? bytes_ref.url : undefined)
 }
 
-/** What a text cannot show, as markdown: an assistant's content is one string. */
+/** Markdown for what text cannot show, because an assistant's content is one string. */
 export function writeBlock(part: Part, fileAddress: FileAddress): string {
   if (part.kind === 'text') return part.content
   if (part.kind === 'link') return writeLink(part)
@@ -54,7 +54,7 @@ export function writeBlock(part: Part, fileAddress: FileAddress): string {
   return address === undefined ? name : writeLink({ url: address, title: name })
 }
 
-/** Only what leads to a page or a mailbox: in a browser other addresses may run something. */
+/** Only pages and mailboxes: in a browser other addresses may run code. */
 function isFollowed(url: string): boolean {
   return /^(https?|mailto):$/.test(URL.parse(url)?.protocol ?? '')
 }

@@ -4,7 +4,7 @@ import type { Json, ToolCallPart } from '@postern/core'
 import { readResultParts } from '@postern/core'
 import { writeAguiParts } from '@postern/transcript'
 
-/** The end of a call, whenever its beginning was told; files that the tool returned are parts of it. */
+/** The result of a call, whenever the call began. Files that the tool returned are parts of it. */
 export function writeToolResult({
   id,
   result,

@@ -3,12 +3,12 @@ import type { NormalizedResponse, Part } from '@postern/core'
 import { blockBreak, writeBlock } from '../parts/write-block.ts'
 import type { OpenRequirementView } from './open-requirements.ts'
 
-/** Interrupts came with AG-UI 1.0, and so did the version that a client names. */
+/** AG-UI 1.0 brought both interrupts and the version that a client names. */
 export function showsInterrupts({ protocolVersion = '' }: Pick<RunAgentInput, 'protocolVersion'>): boolean {
   return /^[1-9]\d*(\.|$)/.test(protocolVersion)
 }
 
-/** The answer with a link behind each requirement that has an address: for clients that show nothing but text. */
+/** The answer with a link after each requirement that has an address, for clients that show only text. */
 export function withDecisionLinks(response: NormalizedResponse): NormalizedResponse {
   return { ...response, parts: response.parts.flatMap(part => [part, ...linkOf(part)]) }
 }
@@ -19,7 +19,7 @@ function linkOf(part: Part): readonly Part[] {
   return [{ kind: 'link', url, ...(title !== undefined && { title }) }]
 }
 
-/** The same for a message of the history, whose open requirements have their addresses in `metadata`. */
+/** The same for a message of the history, whose `metadata` has the addresses of open requirements. */
 export function addLinks(content: string, { requirements = [] }: { readonly requirements?: unknown }): string {
   const links = (requirements as readonly OpenRequirementView[]).map(({ url }) =>
     writeBlock({ kind: 'link', url }, undefined),

@@ -5,7 +5,7 @@ import type { TranscriptEntry } from '@postern/transcript'
 import { textOfContent } from '@postern/transcript'
 import { listOpenPolicies } from './open-requirements.ts'
 
-/** What keeps a run from going on: one interrupt for each requirement, or the question itself. */
+/** Why a run cannot go on: one interrupt for each requirement, or the question itself. */
 export function listInterrupts({ id, parts, status }: NormalizedResponse): readonly Interrupt[] {
   if (status !== 'input_required' && status !== 'auth_required') return []
   const requirements = parts.flatMap(part => (part.kind === 'policy' && part.policy.requirement ? [part.policy] : []))
@@ -13,8 +13,8 @@ export function listInterrupts({ id, parts, status }: NormalizedResponse): reado
 }
 
 /**
- * What a conversation waits for as it stands: what was required of its person and is not decided, and the question that nothing was said
- * behind. No run of it is a success while there is one.
+ * What a conversation still waits for: the person's open requirements, and a question that nobody has answered. While there is one, no run
+ * succeeds.
  */
 export async function listOpenInterrupts(
   entries: readonly TranscriptEntry[],
@@ -31,7 +31,7 @@ function askAgain(id: string, message: string): Interrupt {
   return { id, reason: 'input_required', ...(message !== '' && { message }) }
 }
 
-/** What an operator decides is nothing for who is talking to resolve: he knows that he waits. */
+/** The person cannot resolve what an operator decides; the interrupt only says that they wait. */
 function describeInterrupt(policy: Policy): Interrupt {
   if (!isForOperator(policy)) return writeInterrupt(policy)
   const { kind, requirement, message, expires_at, title } = policy
@@ -55,7 +55,7 @@ function writeInterrupt({ kind, requirement, message, expires_at, url, title, co
   }
 }
 
-/** A call that waits to be allowed names the call. */
+/** An approval of a call names the call. */
 function nameReason(kind: string, approval: ApprovalAction | undefined): Pick<Interrupt, 'reason' | 'toolCallId'> {
   if (approval) return { reason: 'tool_call', toolCallId: approval.tool_call_id }
   return { reason: kind === 'consent_required' ? 'confirmation' : `postern:${kind}` }
@@ -69,7 +69,7 @@ function describeAnswer(approval: ApprovalAction | undefined): NonNullable<Inter
   }
 }
 
-/** How far an answer can be made to count, where it can. */
+/** How long a decision may count, if the requirement offers a choice. */
 export function describeReach(approval: ApprovalAction | undefined): { readonly remember?: object } {
   const { remember } = approval ?? {}
   return remember ? { remember: { type: 'string', enum: ['once', ...remember.scopes] } } : {}

@@ -3,7 +3,7 @@ import { operatorSubject, subjectOf } from '@postern/core'
 import type { TranscriptEntry } from '@postern/transcript'
 import { senderOfKey } from '../speaker.ts'
 
-/** What an agent still waits for, with the address by which its person decides it. */
+/** What an agent still waits for, with the address where its person decides. */
 export interface OpenRequirementView {
   readonly id: string
   readonly kind: Policy['kind']
@@ -11,7 +11,7 @@ export interface OpenRequirementView {
   readonly expires_at?: string | undefined
 }
 
-/** Of what was required of this owner himself, and only as long as it can be decided. */
+/** The requirements of this owner alone, while they can still be decided. */
 export async function showOpenRequirements(
   entry: Pick<TranscriptEntry, 'content'>,
   owner: string,
@@ -25,7 +25,7 @@ export async function showOpenRequirements(
   })
 }
 
-/** As they are shown to him, oldest first; what an operator decides here he waits for, too, and has no address for it. */
+/** As the owner sees them, oldest first. They also wait for decisions of an operator, which have no address here. */
 export async function listOpenPolicies(
   entries: readonly Pick<TranscriptEntry, 'content'>[],
   owner: string,

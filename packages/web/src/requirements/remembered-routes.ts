@@ -7,10 +7,10 @@ import { readAddressedAgent } from '../endpoint/agent-name.ts'
 import { answerOwner } from '../endpoint/answer-owner.ts'
 import type { WebOwner } from '../speaker.ts'
 
-/** More nobody has. */
+/** Decisions in one list. */
 const mostListed = 500
 
-/** What somebody has decided for later calls, too, from the chat and from the addresses that are linked with him; and the end of it. */
+/** Lists and revokes what a person has decided for later calls, from the chat or from a linked address. */
 export function createOwnDecisionRoutes(deps: WebDeps): Hono {
   const routes = new Hono()
   for (const base of ['/api/v1/agent', '/api/v1/agents/:agent']) {
@@ -38,7 +38,7 @@ async function revoke(c: Context, owner: WebOwner, deps: WebDeps): Promise<objec
   return isOwn && (await deps.gateway.store.revokeRemembered({ agent, id })) ? { id, revoked: true } : undefined
 }
 
-/** What an operator has decided is not his. */
+/** Leaves out what an operator has decided. */
 async function listOwn(
   agent: string,
   { address, owner }: WebOwner,

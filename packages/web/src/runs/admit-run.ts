@@ -14,11 +14,11 @@ interface SaidRun {
   readonly asked: AskedRun
   readonly news: RunNews
   readonly content: ReadContent
-  /** Where it is part of a conversation that began elsewhere. */
+  /** The conversation of another channel that it continues. */
   readonly joined: Conversation['joined']
 }
 
-/** Makes what a person says in a run durable. @throws Rejection, Unavailable, RunRepeated */
+/** Makes a person's message durable. @throws Rejection, Unavailable, RunRepeated */
 export async function admitRun({ asked, news, content, joined }: SaidRun, deps: WebDeps): Promise<Watched> {
   const { owner, agent, input, document, from } = asked
   const { store, platform, agents } = deps.gateway

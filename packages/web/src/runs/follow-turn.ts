@@ -2,12 +2,12 @@ import type { NormalizedResponse, NoteNotice, Part, PartialResponse, Platform, S
 import { isTurnNews } from '@postern/core'
 import type { Behind } from '../events/run-events.ts'
 
-/** A turn whose answer somebody watches. */
+/** A turn whose answer a client follows. */
 export interface Watched {
   /** Our number of the message. */
   readonly message: number
   readonly task: { readonly owner: string; readonly id: string } | undefined
-  /** When it was taken, ms; absent where a decision has caused it. */
+  /** When the message was admitted, ms; absent if a decision caused the turn. */
   readonly askedAt?: number | undefined
 }
 
@@ -19,104 +19,106 @@ export interface TurnEnding {
 
 export interface TurnWatcher {
   piece(parts: readonly Part[], response: string): void
-  /** What stands behind the words; before those of the same piece. */
+  /** Speaker, state, trace and cost. It comes before the parts of the same piece. */
   behind(behind: Behind): void
   interim(parts: readonly Part[]): void
   note(notice: NoteNotice | StageNotice): void
   beat(): void
   end(ending: TurnEnding): void
-  /** The gateway shuts down or the turn cannot be read any more. */
+  /** The gateway shuts down, or the turn cannot be read. */
   fail(): void
 }
 
 interface ChunkNotice {
-  readonly kind: string
+  readonly kind: 'part'
   readonly chunk: PartialResponse
   readonly run: number
   readonly index: number
   readonly response: string
 }
 
-/** Of tasks, and of messages that a decision has caused. */
+type Notice = ChunkNotice | NoteNotice | StageNotice | { readonly kind: 'settled' | 'canceled' }
+
+/** States of tasks, and of messages that a decision caused. */
 const openStates: ReadonlySet<string> = new Set(['submitted', 'received', 'working'])
 
-/** A notice is a hint that may be lost: the store is looked at this often, ms. */
+/** Notices may get lost, so the store is read this often, ms. */
 const lookMs = 5_000
 
+interface FollowDeps {
+  readonly store: Pick<Store, 'listen' | 'findAnswer' | 'findTask' | 'findMessage'>
+  readonly platform: Pick<Platform, 'sleep' | 'log'>
+}
+
+interface FollowedTurn extends FollowDeps {
+  readonly watched: Watched
+  readonly watcher: TurnWatcher
+  readonly closing: AbortSignal
+  /** The agent's call whose pieces the watcher gets. */
+  run: number | undefined
+  nextPiece: number
+  stop(): void
+}
+
 /**
- * Watches a turn from its admission to its end. Pieces of one run of the agent come without gaps, or not at all: who missed one hears the
- * rest with the answer. Gives what ends watching.
+ * Follows a turn from its admission to its end, and returns what stops it. The pieces of one agent call come without gaps: after a missed
+ * piece the rest comes with the answer.
  */
-export function followTurn(
-  { message, task }: Watched,
-  watcher: TurnWatcher,
-  {
-    store,
-    platform,
-  }: {
-    readonly store: Pick<Store, 'listen' | 'findAnswer' | 'findTask' | 'findMessage'>
-    readonly platform: Pick<Platform, 'sleep' | 'log'>
-  },
-): () => void {
+export function followTurn(watched: Watched, watcher: TurnWatcher, { store, platform }: FollowDeps): () => void {
   const closing = new AbortController()
-  let run: number | undefined
-  let next = 0
-
-  function hear(notice: ChunkNotice): void {
-    run ??= notice.run
-    if (notice.run !== run || notice.index !== next) return
-    next += 1
-    const { status, parts = [], speaker, chat_state, trace, usage } = notice.chunk
-    watcher.behind({ speaker, chat_state, trace, usage })
-    if (parts.length === 0) return
-    if (status === 'working') watcher.interim(parts)
-    else watcher.piece(parts, notice.response)
-  }
-
-  const unlisten = store.listen(`message:${message}`, payload => {
-    const notice = payload as
-      | ChunkNotice
-      | NoteNotice
-      | StageNotice
-      | { readonly kind: 'settled' | 'canceled' }
-      | undefined
-    if (notice?.kind === 'part') hear(notice)
-    else if (isTurnNews(notice)) watcher.note(notice)
-    else if (notice?.kind === 'settled' || notice?.kind === 'canceled') void look()
-  })
-
-  function stop(): void {
+  const stop = () => {
     closing.abort()
     unlisten()
   }
-
-  async function look(): Promise<void> {
-    try {
-      const found = await store.findAnswer(message)
-      const state = task ? (await store.findTask(task))?.state : (await store.findMessage(`#${message}`))?.state
-      if (closing.signal.aborted) return
-      // What was deleted while it was worked on is broken off.
-      const isCanceled = state === 'canceled' || state === undefined
-      if (!isCanceled && openStates.has(state)) return
-      stop()
-      watcher.end({ response: isCanceled ? undefined : found?.response, isCanceled })
-    } catch (error) {
-      platform.log.warn({ err: error, message }, 'a run cannot be followed')
-      stop()
-      watcher.fail()
-    }
-  }
-
-  async function keepLooking(): Promise<void> {
-    while (!closing.signal.aborted) {
-      await platform.sleep(lookMs, closing.signal)
-      if (closing.signal.aborted) return
-      watcher.beat()
-      await look()
-    }
-  }
-
-  void look()
-  void keepLooking()
+  const state = { run: undefined, nextPiece: 0 }
+  const turn: FollowedTurn = { watched, watcher, store, platform, closing: closing.signal, ...state, stop }
+  const unlisten = store.listen(`message:${watched.message}`, payload => hear(payload as Notice | undefined, turn))
+  void look(turn)
+  void keepLooking(turn)
   return stop
+}
+
+function hear(notice: Notice | undefined, turn: FollowedTurn): void {
+  if (notice?.kind === 'part') hearPiece(notice, turn)
+  else if (isTurnNews(notice)) turn.watcher.note(notice)
+  else if (notice?.kind === 'settled' || notice?.kind === 'canceled') void look(turn)
+}
+
+function hearPiece(notice: ChunkNotice, turn: FollowedTurn): void {
+  turn.run ??= notice.run
+  if (notice.run !== turn.run || notice.index !== turn.nextPiece) return
+  turn.nextPiece += 1
+  const { status, parts = [], speaker, chat_state, trace, usage } = notice.chunk
+  turn.watcher.behind({ speaker, chat_state, trace, usage })
+  if (parts.length === 0) return
+  if (status === 'working') turn.watcher.interim(parts)
+  else turn.watcher.piece(parts, notice.response)
+}
+
+async function look({ watched, watcher, store, platform, closing, stop }: FollowedTurn): Promise<void> {
+  const { message, task } = watched
+  try {
+    const found = await store.findAnswer(message)
+    const state = task ? (await store.findTask(task))?.state : (await store.findMessage(`#${message}`))?.state
+    if (closing.aborted) return
+    // A message that was deleted during its turn counts as canceled.
+    const isCanceled = state === 'canceled' || state === undefined
+    if (!isCanceled && openStates.has(state)) return
+    stop()
+    watcher.end({ response: isCanceled ? undefined : found?.response, isCanceled })
+  } catch (error) {
+    platform.log.warn({ err: error, message }, 'a run cannot be followed')
+    stop()
+    watcher.fail()
+  }
+}
+
+async function keepLooking(turn: FollowedTurn): Promise<void> {
+  const { platform, closing, watcher } = turn
+  while (!closing.aborted) {
+    await platform.sleep(lookMs, closing)
+    if (closing.aborted) return
+    watcher.beat()
+    await look(turn)
+  }
 }

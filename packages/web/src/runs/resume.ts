@@ -11,14 +11,14 @@ import { senderOf } from '../speaker.ts'
 import type { Watched } from './follow-turn.ts'
 
 interface DecidedInterrupts {
-  /** The turn that a decision has caused. */
+  /** The turn that a decision caused. */
   readonly watched: Watched | undefined
-  /** Answers to questions, as words. */
+  /** Answers to questions, as text. */
   readonly answers: readonly string[]
   readonly warnings: readonly string[]
-  /** What an operator has decided, and is being answered; told where nothing new is said. */
+  /** A turn after an operator's decision. The run follows it when it says nothing new. */
   readonly following: Watched | undefined
-  /** It was only asked how something stands that an operator decides. */
+  /** The client only asked about something that an operator decides. */
   readonly isAsking: boolean
 }
 
@@ -27,7 +27,7 @@ interface Deciding {
   readonly recent: readonly TranscriptEntry[]
 }
 
-/** What the person decided on what kept an earlier run from going on. Nobody decides what was required of another one. */
+/** Applies a person's decisions on what stopped an earlier run. Nobody decides another person's requirements. */
 export async function decideInterrupts(
   resume: readonly ResumeEntry[],
   asked: AskedRun,
@@ -47,7 +47,7 @@ export async function decideInterrupts(
   return decided
 }
 
-/** A run is started once; what else it decides is part of it. */
+/** The first decision of a run creates its task; later ones belong to the same task. */
 const [isNew, reopens] = [{ isNew: true }, { reopens: true }] as const
 
 const nothing: DecidedInterrupts = {
@@ -59,7 +59,7 @@ const nothing: DecidedInterrupts = {
 }
 const unknown: DecidedInterrupts = { ...nothing, warnings: ['an interrupt that is not open was not decided'] }
 
-/** `isBegun`: it has decided something already. */
+/** `isBegun`: the run has already decided something. */
 type DecidingRun = AskedRun & { readonly isBegun: boolean }
 
 async function decideInterrupt(
@@ -74,7 +74,7 @@ async function decideInterrupt(
   if (isForOperator(requirement.policy)) return lookAfterOperator(requirement, asked, { deps, recent })
   const sender = senderOf(asked.owner, `@${asked.agent}@${deps.gateway.agents.domain}`, 0)
   const isOwn = requirement.subject === subjectOf(sender) && requirement.agent === asked.agent
-  // A payment or a login is proven where it is made, and can only be left here.
+  // A payment or login is proven elsewhere; here the person can only decline it.
   const isLeft = requirement.kind === 'consent_required' || entry.status === 'cancelled'
   if (!isOwn || !isLeft || !wasRequested(requirement.id, recent)) return unknown
   const reach = readReach(entry, requirement)
@@ -90,7 +90,7 @@ async function decideInterrupt(
   return { ...nothing, watched: { message: resolved.message, task: run } }
 }
 
-/** How far it is to count. Of what is not understood nothing follows: the words for it. */
+/** How long the decision counts, or why the value is not understood. */
 function readReach(
   { payload }: ResumeEntry,
   requirement: RequirementRecord,
@@ -104,7 +104,7 @@ function readReach(
   }
 }
 
-/** Whoever is talking decides nothing here: he is told how it stands. */
+/** The person decides nothing here; the run tells them the state. */
 async function lookAfterOperator(
   requirement: RequirementRecord,
   { agent }: AskedRun,
@@ -112,7 +112,7 @@ async function lookAfterOperator(
 ): Promise<DecidedInterrupts> {
   if (requirement.agent !== agent || !wasRequested(requirement.id, recent)) return unknown
   if (requirement.status === 'open') return { ...nothing, warnings: ['an operator decides that'], isAsking: true }
-  // Who asks when its time is over need not wait until somebody has looked.
+  // If the time is over, the request ends it at once and need not wait for the worker.
   const isOverdue = requirement.status === 'expired' && requirement.resolvedAt === undefined
   if (isOverdue) await gateway.store.endOverdue(requirement.id, randomHex(gateway.platform, 8))
   const caused = await gateway.store.findMessageTo(agent, resolutionIdOf(requirement.id))
@@ -125,18 +125,18 @@ async function lookAfterOperator(
   }
 }
 
-/** In this conversation: what goes on is told in it. */
+/** The request must stand in this conversation, because the result comes in it. */
 function wasRequested(id: string, recent: readonly TranscriptEntry[]): boolean {
   const parts = recent.flatMap(({ content }) => ('parts' in content ? content.parts : []))
   return parts.some(part => part.kind === 'policy' && part.policy.requirement === id)
 }
 
-/** Only a plain yes is one. */
+/** Only a plain yes approves. */
 function isApproval({ status, payload }: ResumeEntry): boolean {
   return status === 'resolved' && (payload === true || (isMap(payload) && payload.approved === true))
 }
 
-/** The last thing the agent said was this question. */
+/** Answers the question that was the agent's last message. */
 function answerQuestion(
   { interruptId, status, payload }: ResumeEntry,
   recent: readonly TranscriptEntry[],

@@ -16,7 +16,7 @@ import { readRunInput } from '../input/read-run-input.ts'
 import { startRun } from './start-run.ts'
 import { streamRun } from './stream-run.ts'
 
-/** Runs, what stops them, and what was said (AG-UI 1.0). */
+/** Starts and cancels runs, and serves history and threads (AG-UI 1.0). */
 export function createRunRoutes(deps: WebDeps): Hono {
   const { gateway } = deps
   const open = createOpenRuns(deps.config.limits.runs_per_owner)
@@ -45,7 +45,7 @@ async function answerRun(c: Context, deps: WebDeps, open: OpenRuns): Promise<Res
   const owner = await deps.verifyOwner(c.req.raw)
   const agent = readAddressedAgent(c.req.param('agent'), deps)
   if (!acceptsStream(c.req.header('accept'))) return new Response(null, { status: 406 })
-  // Before its body comes: many who send slowly would fill the memory.
+  // Counts the run before its body comes: many slow senders would fill the memory.
   const leave = open.enter(owner.owner)
   try {
     const request = await deps.openBody(c.req.raw, deps.config.limits.run_bytes)
@@ -61,7 +61,7 @@ async function answerRun(c: Context, deps: WebDeps, open: OpenRuns): Promise<Res
   }
 }
 
-/** The run ends as cancelled; an answer that comes later is thrown away. */
+/** The run ends as cancelled. The gateway drops an answer that comes later. */
 async function answerCancel(c: Context, { verifyOwner, gateway }: WebDeps): Promise<Response> {
   const { owner } = await verifyOwner(c.req.raw, 'cancel')
   const key = { owner, id: c.req.param('run') ?? '' }

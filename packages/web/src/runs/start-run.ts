@@ -19,22 +19,20 @@ import { decideInterrupts } from './resume.ts'
 
 /** What a run begins with. */
 export interface StartedRun {
-  /** Absent when there was nothing to answer. */
+  /** Absent when nothing is left to answer. */
   readonly watched: Watched | undefined
   readonly warnings: readonly string[]
-  /** What is stored, for a client who has none of it, or only the beginning. */
+  /** The stored messages, for a client that lacks some of them. */
   readonly snapshots: readonly (readonly object[])[]
-  /** What the conversation still waits for, looked up when it is asked. */
+  /** Reads what the conversation still waits for. */
   readonly listOpen: () => Promise<readonly Interrupt[]>
-  /** As the last answer left it. */
+  /** The chat state of the last answer. */
   readonly state: ChatState | undefined
-  /** It was only asked how something stands that an operator decides. */
+  /** The client only asked about something that an operator decides. */
   readonly isAsking: boolean
 }
 
-/**
- * Holds a run against what is stored and makes what is new of it durable. @throws Rejection, Unavailable, RunRepeated
- */
+/** Compares a run with the stored conversation and makes its news durable. @throws Rejection, Unavailable, RunRepeated */
 export async function startRun(asked: AskedRun, deps: WebDeps): Promise<StartedRun> {
   const { owner } = asked
   const { found, recent, spoken, news } = await resolveRun(asked, deps)
@@ -62,7 +60,7 @@ export async function startRun(asked: AskedRun, deps: WebDeps): Promise<StartedR
   return { ...common, warnings, watched }
 }
 
-/** A chat counts from its first word on; who follows the run must not come late for that, or he hears the answer only at its end. */
+/** A chat counts from its first message. The run does not wait for this, because a late follower misses the stream. */
 function countChat({ owner, agent, input: { threadId } }: AskedRun, deps: WebDeps): void {
   findWebConversation({ owner, agent, threadId }, deps).catch(error => {
     deps.gateway.platform.log.warn({ err: error }, 'a new chat is not counted until it is read')
@@ -85,7 +83,7 @@ interface Snapped {
   readonly isJoined: boolean
 }
 
-/** A client keeps what it knows in its place: what it says just now is left out first, so that it stands behind what went before. */
+/** A client keeps known messages at their positions. The first snapshot leaves out the new ones, so that they come after the older ones. */
 async function takeSnapshots(
   { owner, input }: AskedRun,
   { recent, said, isJoined }: Snapped,
@@ -133,7 +131,7 @@ async function readNews(
   }
 }
 
-/** Files that a client's tool returned are parts as agents know them; what only the client can read stays as it came. */
+/** Files that a client's tool returned become parts that agents know. Content that only the client understands stays unchanged. */
 function readToolContent(content: ToolMessage['content']): unknown {
   if (typeof content === 'string') return content
   const parts = readAguiParts(content as readonly AguiPart[])

@@ -16,7 +16,7 @@ import type { TurnEnding, TurnWatcher } from './follow-turn.ts'
 import { followTurn } from './follow-turn.ts'
 import type { StartedRun } from './start-run.ts'
 
-/** A run told as it goes; `leave` is called when nobody follows it any more and all of it is taken. */
+/** Streams a run while it goes on. `leave` is called when the client has left or has read everything. */
 export function streamRun(
   asked: AskedRun,
   started: StartedRun,
@@ -28,7 +28,7 @@ export function streamRun(
   const clientTools = new Set(tools.map(({ name }) => name))
   return streamEvents(sink => {
     const showsTrace = config.trace
-    // As in the history: notes of conversations that began elsewhere may be about others.
+    // As in the history: notes of conversations elsewhere may concern other people.
     const showsNotes = showsTrace && !parseThreadName(threadId, { gateway })
     const told = { agent: asked.agent, showsTrace, showsNotes, fileAddress }
     const place = {
@@ -41,7 +41,7 @@ export function streamRun(
       ...told,
     }
     const writer = createRunWriter(place, sink.send)
-    // Nobody else reads this stream: with the addresses by which its person decides.
+    // Only this person reads the stream, so it shows the addresses where they decide.
     const sender = senderOf(asked.owner, `@${asked.agent}@${agents.domain}`, platform.now())
     const present: Present = response => {
       const presented = presentResponse(response, { sender }, showRequirement)
@@ -51,7 +51,7 @@ export function streamRun(
     for (const snapshot of started.snapshots) writer.snapshot(snapshot)
     if (started.state) writer.behind({ chat_state: started.state })
     for (const warning of started.warnings) writer.warn(warning)
-    // At once, while the agent has not yet begun: whoever comes late hears the answer only at its end.
+    // Before the agent begins, because a late follower gets the answer only at its end.
     const stop =
       started.watched &&
       followTurn(
@@ -73,7 +73,7 @@ export function streamRun(
   })
 }
 
-/** Nothing new was said: what is stored was told. A decision that did not count is no success. */
+/** Ends a run that says nothing new. A decision that did not count is no success. */
 async function endWithoutTurn(
   { input }: AskedRun,
   { warnings, listOpen, isAsking }: StartedRun,
@@ -84,7 +84,7 @@ async function endWithoutTurn(
   else finish(writer, await listOpen())
 }
 
-/** What was required before and is still open keeps a run from being a success. */
+/** An open requirement of an earlier run keeps this run from success. */
 function finish(writer: RunWriter, interrupts: readonly Interrupt[]): void {
   writer.finish(interrupts.length > 0 ? { kind: 'interrupt', interrupts } : { kind: 'success' })
 }
@@ -104,7 +104,7 @@ interface Watching {
 
 function createWatcher(writer: RunWriter, { sink, present, listOpen, done }: Watching): TurnWatcher {
   let isBehind = false
-  // What is left out comes with the whole answer, in its order.
+  // The complete answer brings what was left out, in its order.
   const unlessBehind =
     <Words extends readonly unknown[]>(tell: (...words: Words) => void) =>
     (...words: Words): void => {

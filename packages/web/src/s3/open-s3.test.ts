@@ -10,7 +10,7 @@ const credentials = { accessKey: 'key', secretKey: 'secret', region: 'eu-1' }
 const objects = new Map<string, { readonly bytes: Buffer; readonly mime: string | undefined }>()
 let isBroken = false
 
-/** A bucket on loopback that checks the signature of what it is asked, from what arrived. */
+/** A bucket on loopback that checks each request's signature against the received bytes. */
 const server = createServer(async (request, response) => {
   const chunks: Buffer[] = []
   for await (const chunk of request) chunks.push(chunk as Buffer)
@@ -68,7 +68,7 @@ test('openS3Bytes() writes, reads and removes bytes under any key', async () => 
   await store.remove(key)
 })
 
-test('openS3Bytes() says that the store is unavailable when it refuses or fails', async () => {
+test('openS3Bytes() throws Unavailable when the store refuses or fails', async () => {
   await expect(open('wrong').write('a', Buffer.from('b'), 'text/plain')).rejects.toThrow(
     new Unavailable('Cannot reach attachments: their store answered 403', { status: 403 }),
   )

@@ -17,7 +17,7 @@ test('signS3Request() signs the published GET example', () => {
   )
 })
 
-test('signS3Request() signs the published PUT example, whose path holds a character to be encoded', () => {
+test('signS3Request() signs the published PUT example, whose path contains a character to encode', () => {
   const headers = { Date: 'Fri, 24 May 2013 00:00:00 GMT', 'x-amz-storage-class': 'REDUCED_REDUNDANCY' }
   const body = Buffer.from('Welcome to Amazon S3.')
   const request = { method: 'PUT', url: `${host}/${encodeS3Path('test$file.text')}`, headers, body, at } as const

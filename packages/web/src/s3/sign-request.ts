@@ -48,7 +48,7 @@ function lowerNames(headers: Readonly<Record<string, string>>): Record<string, s
   return Object.fromEntries(Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value]))
 }
 
-/** As S3 wants paths: every byte but unreserved ones is encoded (RFC 3986 §2.3). */
+/** S3 paths encode every byte but the unreserved ones (RFC 3986 §2.3). */
 export function encodeS3Path(path: string): string {
   return path
     .split('/')

@@ -27,7 +27,7 @@ export async function findStoredFile(
   return isShown ? { bucket: place.bucket, path: place.path } : undefined
 }
 
-/** What belongs to somebody else does not exist. */
+/** Files of other people are not found. */
 function refuseQuietly(error: unknown): undefined {
   if (error instanceof Rejection) return undefined
   throw error

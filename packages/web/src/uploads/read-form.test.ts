@@ -12,7 +12,7 @@ function postFields(count: number, head: string): Request {
 
 const malformed = { code: 'malformed', message: 'Cannot store attachment: body is not multipart/form-data' }
 
-it('readForm() reads a file whose bytes hold what looks like a boundary of another form', async () => {
+it('readForm() reads a file whose bytes resemble the boundary of another form', async () => {
   const form = new FormData()
   const bytes = new Uint8Array(Buffer.from('--b\r\n'.repeat(100)))
   form.set('file', new File([bytes], 'a"\r\nx: y.txt'))

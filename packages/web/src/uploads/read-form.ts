@@ -6,7 +6,7 @@ const mostFields = 16
 /** Header lines of a field, bytes. */
 const longestHead = 4096
 
-/** A form of few fields. What it has of them is looked at first: a parser takes seconds over a hundred thousand. @throws Rejection malformed, too_large */
+/** Parses a form of few fields. It counts them first: a parser takes seconds over a hundred thousand. @throws Rejection malformed, too_large */
 export async function readUploadForm(request: Request): Promise<FormData> {
   const type = request.headers.get('content-type') ?? ''
   const { type: name, parameters } = parseMediaType(type) ?? {}

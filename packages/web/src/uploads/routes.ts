@@ -1,105 +1,122 @@
 import { Rejection } from '@postern/core'
-import { createResponseSemaphore, networkOf, peerAddress, toProblem } from '@postern/http'
+import { networkOf, peerAddress, toProblem } from '@postern/http'
+import type { ResponseSemaphore } from '@postern/limits'
+import { createResponseSemaphore } from '@postern/limits'
 import type { Context } from 'hono'
 import { Hono } from 'hono'
 import type { Upload } from '../attachments/attachment-store.ts'
 import { showPlace } from '../attachments/attachment-store.ts'
 import { findServedType } from '../attachments/media-kind.ts'
+import type { ObjectPlace } from '../attachments/signed-url.ts'
 import { parseSignedUrl, readObjectPlace } from '../attachments/signed-url.ts'
 import { readStoredFile } from '../attachments/stored-files.ts'
 import type { WebDeps } from '../deps.ts'
 import { answerOwner } from '../endpoint/answer-owner.ts'
+import type { OpenRuns } from '../endpoint/open-runs.ts'
 import { createOpenRuns } from '../endpoint/open-runs.ts'
+import type { WebOwner } from '../speaker.ts'
 import { findStoredFile } from './find-stored-file.ts'
 import { readUploadForm } from './read-form.ts'
 
 /** Multipart wrapping around a file, bytes. */
 const wrapping = 64 * 1024
-/** Of one person: their bytes are in memory. */
+/** Of one person, because uploads are in memory. */
 const uploadsAtOnce = 4
 
-/** Files of one network address: whoever has a signed URL may ask for them, and take nothing. */
+/** Downloads for one network address: everybody with a signed URL may read, and none may take all memory. */
 const readsAtOnce = { width: 32, queue: 256 } as const
 
 /** Uploads, fresh signed URLs, and the bytes behind them. */
 export function createAttachmentRoutes(deps: WebDeps): Hono {
-  const { config, gateway, verifyOwner, attachments, openBody } = deps
-  const { log } = gateway.platform
   const open = createOpenRuns(uploadsAtOnce, 'Cannot store attachment: too many uploads are under way')
   const reads = createResponseSemaphore(readsAtOnce)
   const answer = (handle: (c: Context) => Promise<Response>) => async (c: Context) => {
     try {
       return await handle(c)
     } catch (error) {
-      return toProblem(error, log)
+      return toProblem(error, deps.gateway.platform.log)
     }
   }
-
-  async function readUpload(c: Context): Promise<Omit<Upload, 'owner'>> {
-    const form = await readUploadForm(await openBody(c.req.raw, config.attachments.max_bytes + wrapping))
-    const file = form.get('file')
-    if (!(file instanceof File)) {
-      throw new Rejection('malformed', 'Cannot store attachment: form field "file" is missing')
-    }
-    const [threadId, runId] = [readField(form, 'threadId') ?? 'unfiled', readField(form, 'runId')]
-    return { threadId, runId, name: file.name, bytes: new Uint8Array(await file.arrayBuffer()) }
-  }
-
   return new Hono()
     .post(
       '/api/v1/agent/attachments',
-      answer(async c => {
-        const { owner } = await verifyOwner(c.req.raw)
-        const leave = open.enter(owner)
-        try {
-          const object = await attachments.store({ owner, ...(await readUpload(c)) })
-          return c.json({ ...showPlace(object), ...(await attachments.signer.sign(object)) }, 200, noStore)
-        } finally {
-          leave()
-        }
-      }),
+      answer(c => answerUpload(c, open, deps)),
     )
     .get(
       '/api/v1/agent/attachments/signed-url',
-      answerOwner(deps, async (c, owner) => {
-        const place = readObjectPlace(c.req.query('bucket') ?? '', c.req.query('path') ?? '')
-        const object = place && (await attachments.findOwn(owner.owner, place))
-        const found = object ?? (place && (await findStoredFile(owner, place, deps)))
-        if (!found) throw new Rejection('no_recipient', 'Cannot sign attachment: there is none of yours')
-        const { bucket, path } = object ? showPlace(object) : found
-        return { bucket, path, ...(await attachments.signer.sign(found)) }
-      }),
+      answerOwner(deps, (c, owner) => signAttachment(c, owner, deps)),
     )
     .delete(
       '/api/v1/agent/attachments',
-      answerOwner(deps, async (c, { owner }) => {
-        const place = readObjectPlace(c.req.query('bucket') ?? '', c.req.query('path') ?? '')
-        const object = place && (await attachments.findOwn(owner, place))
-        const isRemoved = object !== undefined && (await attachments.removeObject(owner, object))
-        if (!isRemoved) throw new Rejection('no_recipient', 'Cannot delete attachment: there is none of yours')
-        return { deleted: true }
-      }),
+      answerOwner(deps, (c, owner) => deleteAttachment(c, owner, deps)),
     )
     .get(
       '/storage/v1/object/sign/*',
-      answer(async c => {
-        const named = parseSignedUrl(c.req.url)
-        const isHeld = named !== undefined && (await attachments.signer.holds(named, named.token))
-        if (!named || !isHeld) throw new Rejection('forbidden', 'Cannot read attachment: the URL does not hold')
-        return reads.pass(networkOf(peerAddress(c.env)), c.env, async () => {
-          const kept = await readStoredFile(named, deps)
-          const bytes = kept?.bytes ?? (await attachments.readObject(named))
-          if (!bytes) throw new Rejection('no_recipient', 'Cannot read attachment: it is gone')
-          const mime = kept ? kept.mime : (await attachments.describe(named))?.mime
-          return c.body(new Uint8Array(bytes), 200, bytesHeaders(mime))
-        })
-      }),
+      answer(c => answerBytes(c, reads, deps)),
     )
+}
+
+async function answerUpload(c: Context, open: OpenRuns, deps: WebDeps): Promise<Response> {
+  const { attachments } = deps
+  const { owner } = await deps.verifyOwner(c.req.raw)
+  const leave = open.enter(owner)
+  try {
+    const object = await attachments.store({ owner, ...(await readUpload(c, deps)) })
+    return c.json({ ...showPlace(object), ...(await attachments.signer.sign(object)) }, 200, noStore)
+  } finally {
+    leave()
+  }
+}
+
+async function readUpload(c: Context, { openBody, config }: WebDeps): Promise<Omit<Upload, 'owner'>> {
+  const form = await readUploadForm(await openBody(c.req.raw, config.attachments.max_bytes + wrapping))
+  const file = form.get('file')
+  if (!(file instanceof File)) {
+    throw new Rejection('malformed', 'Cannot store attachment: form field "file" is missing')
+  }
+  const [threadId, runId] = [readField(form, 'threadId') ?? 'unfiled', readField(form, 'runId')]
+  return { threadId, runId, name: file.name, bytes: new Uint8Array(await file.arrayBuffer()) }
+}
+
+function readPlace(c: Context): ObjectPlace | undefined {
+  return readObjectPlace(c.req.query('bucket') ?? '', c.req.query('path') ?? '')
+}
+
+async function signAttachment(c: Context, owner: WebOwner, deps: WebDeps): Promise<object> {
+  const { attachments } = deps
+  const place = readPlace(c)
+  const object = place && (await attachments.findOwn(owner.owner, place))
+  const found = object ?? (place && (await findStoredFile(owner, place, deps)))
+  if (!found) throw new Rejection('no_recipient', 'Cannot sign attachment: there is none of yours')
+  const { bucket, path } = object ? showPlace(object) : found
+  return { bucket, path, ...(await attachments.signer.sign(found)) }
+}
+
+async function deleteAttachment(c: Context, { owner }: WebOwner, { attachments }: WebDeps): Promise<object> {
+  const place = readPlace(c)
+  const object = place && (await attachments.findOwn(owner, place))
+  const isRemoved = object !== undefined && (await attachments.removeObject(owner, object))
+  if (!isRemoved) throw new Rejection('no_recipient', 'Cannot delete attachment: there is none of yours')
+  return { deleted: true }
+}
+
+async function answerBytes(c: Context, reads: ResponseSemaphore, deps: WebDeps): Promise<Response> {
+  const { attachments } = deps
+  const named = parseSignedUrl(c.req.url)
+  const isHeld = named !== undefined && (await attachments.signer.holds(named, named.token))
+  if (!named || !isHeld) throw new Rejection('forbidden', 'Cannot read attachment: the URL does not hold')
+  return reads.pass(networkOf(peerAddress(c.env)), c.env, async () => {
+    const kept = await readStoredFile(named, deps)
+    const bytes = kept?.bytes ?? (await attachments.readObject(named))
+    if (!bytes) throw new Rejection('no_recipient', 'Cannot read attachment: it is gone')
+    const mime = kept ? kept.mime : (await attachments.describe(named))?.mime
+    return c.body(new Uint8Array(bytes), 200, bytesHeaders(mime))
+  })
 }
 
 const noStore = { 'cache-control': 'no-store' }
 
-/** Bytes of people under our own origin: media are shown, nothing is run or guessed at. */
+/** People's bytes under our own origin: browsers show media, run nothing and guess nothing. */
 function bytesHeaders(mime: string | undefined): Record<string, string> {
   const { type, isShown } = findServedType(mime)
   return {
