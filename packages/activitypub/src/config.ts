@@ -23,21 +23,32 @@ export const activityPubConfigSchema = z.strictObject({
   object_proofs: z.boolean().default(true),
   /** Divide what is longer than the asking server's posts (500 characters where that is not known) into a thread. */
   split_posts: z.boolean().default(true),
-  /** Pictures and other files of posts to an agent are fetched and kept with them, as far as `web.attachments` takes such. */
+  /**
+   * Fetches pictures and other files of posts to an agent and stores them, as far as `web.attachments` accepts them.
+   */
   keep_files: z.boolean().default(true),
-  /** Who may follow agents: everybody at once, whom the operator lets, nobody. */
+  /** The right to follow agents: everyone at once, those whom the operator accepts, or nobody. */
   follows: z.enum(['open', 'manual', 'closed']).default('open'),
-  /** People one post may address; what calls more of them is kept from the agents. */
+  /** The number of people that one post may address. Agents do not see posts that address more. */
   max_mentions: z.int().min(1).max(300).default(50),
-  /** Turns of one thread that senders who are machines may take in an hour: two bots must not answer each other for ever. */
+  /**
+   * Turns of one thread that senders who are machines may take in an hour: two bots must not answer each other for
+   * ever.
+   */
   bot_turns_per_hour: z.int().min(0).max(10_000).default(10),
-  /** The same for everybody else, but only what comes within three seconds after an answer counts: machines that do not say so. */
+  /**
+   * The same for all other senders, but it counts only messages within three seconds after an answer: some machines do
+   * not declare themselves.
+   */
   rapid_turns_per_hour: z.int().min(1).max(10_000).default(20),
   /** Domains whose actors are refused, with all their sub-domains. */
   block: domainList,
   /** When it names any, only these domains and their sub-domains may speak, be fetched and be delivered to. */
   allow: domainList,
-  /** Files with more of each: Mastodon's export, or one domain a line. Whoever opens this room has read them into the lists. */
+  /**
+   * Files with more of each: Mastodon's export, or one domain a line. The program that opens this channel has merged
+   * them into the lists.
+   */
   block_files: fileList,
   allow_files: fileList,
 })

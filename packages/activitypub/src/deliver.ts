@@ -37,15 +37,15 @@ interface DeliverDeps {
   readonly findBytes: FindBytes
   readonly limits: Pick<PeerLimits, 'learn'>
   readonly introductions: KeyIntroductions
-  /** Called when an inbox says that it is not there (any more). */
+  /** Called when an inbox answers that it does not exist (any more). */
   onGone(agent: string, target: DeliveryTarget): void
 }
 
-/** For both knocks together. */
+/** For both requests of a double knock together. */
 const postMs = 15_000
 /** Peers answer 401 and 403 also while they cannot fetch our key: a few tries, then they mean it. */
 const maxRefusals = 3
-/** Of somebody whom only the words of an answer name: what looks like a name need not be one. */
+/** For a recipient whom only the words of an answer name: what looks like a name need not be one. */
 const maxLookUps = 3
 const refusalStatuses: ReadonlySet<number> = new Set([401, 403])
 const goneStatuses: ReadonlySet<number> = new Set([404, 410])
@@ -80,7 +80,7 @@ export async function deliverActivity(
   return { note: `answered ${answer.status}` }
 }
 
-/** The newest one, once the host has heard of it. */
+/** The newest one, once the host knows it. */
 async function chooseKey(
   to: Recipient,
   delivery: Delivery,
@@ -149,7 +149,7 @@ export function checkAnswer(
 
 type Inbox = Extract<DeliveryPlace, { readonly inbox: string }>
 
-/** Undefined where the words of the answer alone name somebody, and there is nobody of that name. */
+/** Undefined where only the words of the answer name the recipient, and nobody has that name. */
 async function findInbox(delivery: Delivery, parts: DeliverDeps): Promise<Inbox | undefined> {
   const target = readDeliveryTarget(delivery)
   if ('inbox' in target) return target
@@ -175,7 +175,7 @@ async function findMentionedInbox(
   return { inbox: actor.inbox, peer: actor.id }
 }
 
-/** Who cannot be looked up now is left out of this copy; the delivery to them decides for itself. */
+/** People who cannot be looked up now are left out of this copy; the delivery to them decides for itself. */
 async function lookUpMentions(
   { response, rendering, agent, origin }: Answered,
   { message }: Delivery,

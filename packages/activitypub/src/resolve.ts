@@ -7,7 +7,7 @@ import { isAboutBlocked } from './peers/blocklist.ts'
 import type { Handles } from './peers/webfinger.ts'
 import type { ProvenActivity, VerifiedDelivery } from './proofs/proven-activity.ts'
 
-/** What there is to do about a delivery: nothing, to forget an actor that is gone, or what its kind of activity says. */
+/** The effect of a delivery: nothing, to forget an actor that is gone, or what its kind of activity does. */
 export type ResolvedDelivery =
   | 'nothing'
   | { readonly gone: string }
@@ -22,7 +22,7 @@ interface ResolveDeps extends Lookups {
 const bringsPosts: ReadonlySet<string> = new Set(['Create', 'Update', 'Announce'])
 
 /**
- * Looks up what a proven activity is about. Only what concerns an agent of ours makes us ask for its sender's name.
+ * Looks up what a proven activity refers to. Its sender's name is looked up only if it concerns an agent here.
  * @throws Rejection `forbidden`
  */
 export async function resolveDelivery(verified: VerifiedDelivery, parts: ResolveDeps): Promise<ResolvedDelivery> {

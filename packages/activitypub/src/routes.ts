@@ -55,10 +55,10 @@ export function createRoutes(parts: RouteDeps): Hono {
   return app
 }
 
-/** What an agent had here; other protocols' routes lie beside. */
+/** The paths of an agent; routes of other protocols are beside them. */
 const agentPlaces = ['', '/inbox', '/outbox', '/followers', '/following', '/featured', '/feed.atom', '/posts/*']
 
-/** An agent that is no more is gone with all it had: 410 lets peers forget it, where 404 would have them ask again. */
+/** A removed agent is gone with everything it had. A 410 lets peers forget it; after a 404 they would ask again. */
 function addTombstones(app: Hono, { agents, isFormerAgent }: RouteDeps): void {
   for (const place of agentPlaces) {
     app.use(`/agents/:agent${place}`, async function answerForFormer(context, next) {
@@ -184,7 +184,7 @@ function audienceOf({ isSignedOnly }: Readers): Audience {
   return isSignedOnly ? 'signers' : 'everybody'
 }
 
-/** What depends on the signature must not be given to the next one who asks. */
+/** A document that depends on the signature must not reach the next reader from a cache. */
 const audienceHeaders: Readonly<Record<Audience, Readonly<Record<string, string>>>> = {
   everybody: { vary: 'Accept', 'cache-control': 'public, max-age=60' },
   signers: { vary: 'Accept, Signature, Signature-Input', 'cache-control': 'private, no-store' },

@@ -2,8 +2,8 @@ import type { ChannelDescriptor, SpeakerRules } from '@postern/core'
 import { parseAddress } from '@postern/core'
 
 /**
- * An actor is a principal of its own, told by its key. `@name@host`, `acct:name@host` and `https://host/@name` name one; programs of the fediverse
- * often leave no more of a mention than the name.
+ * An actor is a principal of its own, and its key proves it. `@name@host`, `acct:name@host` and `https://host/@name`
+ * name one. Programs of the fediverse often shorten a mention to the name.
  */
 const speaker: SpeakerRules = {
   assurance: 'address',

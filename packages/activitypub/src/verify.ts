@@ -39,12 +39,12 @@ interface VerifyDeps {
 
 const maxBodyBytes = 1024 * 1024
 const maxDepth = 32
-/** How long after it was proven an activity may still be passed on. */
+/** How long after its proof an activity may still be forwarded. */
 const maxCarriedMs = 86_400_000
 
 /**
- * Who posts to an inbox and how we know, the cheap checks first: nothing goes out and nothing heavy runs before the
- * header, the time and the digest have passed.
+ * Proves who posts to an inbox, the cheap checks first: no request goes out and nothing heavy runs before the header,
+ * the time and the digest have passed.
  * @throws Rejection
  * @throws Unavailable when the actor's host does not answer
  */
@@ -72,8 +72,8 @@ export async function verifyDelivery(raw: InboxRequest, parts: VerifyDeps): Prom
 }
 
 /**
- * What another server passes on: its HTTP signature proves only the carrier, the document's own proof (FEP-8b32) the actor. An old proof
- * does not count, or anybody who kept a document could say it again for its actor.
+ * An activity that another server forwards. Its HTTP signature proves only the carrier; the document's own proof
+ * (FEP-8b32) proves the actor. An old proof does not count, or anyone with a copy could replay it.
  * @throws Rejection, Unavailable
  */
 async function verifyCarried(
@@ -111,7 +111,7 @@ async function verifyCarried(
   return proven as unknown as ProvenActivity
 }
 
-/** A post of ours that somebody else hands on comes back to us, too: it is known, and no fault of whoever brings it. */
+/** An own post that a peer forwards comes back here, too: it is known, and the carrier is not to blame. */
 async function isOwnReturned(
   document: unknown,
   keyId: string,

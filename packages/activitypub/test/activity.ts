@@ -8,7 +8,7 @@ export const echoActor = `${origin}/agents/echo`
 
 let counter = 0
 
-/** An activity of somebody's, as small as servers send them. */
+/** An activity, as small as servers send them. */
 export function composeActivity(author: PeerAccount, type: string, object: unknown, members: Document = {}): Document {
   counter += 1
   return {
@@ -25,7 +25,7 @@ export function composeUndo(author: PeerAccount, { '@context': _, ...undone }: D
   return composeActivity(author, 'Undo', undone)
 }
 
-/** As Mastodon tells of an edit. */
+/** An edit, as Mastodon sends it. */
 export function composeUpdate(
   author: PeerAccount,
   create: Document,
@@ -37,7 +37,7 @@ export function composeUpdate(
   return composeActivity(author, 'Update', object, { to, cc, ...members })
 }
 
-/** As Mastodon takes a post back. */
+/** A withdrawn post, as Mastodon sends it. */
 export function composeDelete(author: PeerAccount, id: unknown, members: Document = {}): Document {
   return composeActivity(
     author,

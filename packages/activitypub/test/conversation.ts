@@ -43,7 +43,7 @@ export function serveChain(peer: Peer, authors: readonly PeerAccount[], count: n
   return ids
 }
 
-/** Mentions the agent in a post, waits until it was called, and tells what had been said in the thread before. */
+/** Mentions the agent in a post, waits for its call, and returns the earlier texts of the thread. */
 export async function mention(stage: Stage, author: PeerAccount, note: Document = {}): Promise<readonly Entry[]> {
   const { gateway } = stage
   const activity = composeNote(author, note)

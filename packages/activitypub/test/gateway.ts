@@ -30,9 +30,9 @@ export interface ActivityPubGateway {
   readonly store: Store
   readonly platform: TestPlatform
   readonly agents: AgentDirectory
-  /** What the agents were called with. */
+  /** The messages that the agents were called with. */
   readonly resolved: NormalizedMessage[]
-  /** Lets the agents answer and the answers leave. */
+  /** Waits until the agents have answered and the answers have left. */
   work(): Worker
   close(): Promise<void>
 }
@@ -40,9 +40,9 @@ export interface ActivityPubGateway {
 export interface TestGatewayOptions {
   readonly agents?: Readonly<Record<string, Agent>>
   readonly config?: z.input<typeof activityPubConfigSchema>
-  /** Port of each host the outgoing guard lets through. */
+  /** Port of each host that the outgoing guard allows. */
   readonly loopback?: Readonly<Record<string, number>>
-  /** What DNS says of all other hosts. */
+  /** The DNS answer for all other hosts. */
   readonly lookup?: (host: string) => Promise<readonly string[]>
   watchFetch?(fetch: GuardedFetch): GuardedFetch
   watchStore?(store: Store): Store
@@ -129,7 +129,7 @@ export async function openActivityPubGateway(options: TestGatewayOptions = {}): 
   }
 }
 
-/** As the gateway's shelf does. */
+/** A file store like the gateway's. */
 function storeTestFiles(parts: readonly Part[]): StoredFiles {
   const blobs: Blob[] = []
   const stored = parts.map((part): Part => {

@@ -16,7 +16,7 @@ export interface MessageOptions {
   readonly contentDigest?: string
 }
 
-/** Signs by RFC 9421 with node:crypto alone, so that anything can be got wrong on purpose. */
+/** Signs by RFC 9421 with node:crypto alone, so that a test can get anything wrong on purpose. */
 export function signMessageHeaders(
   gateway: Pick<ActivityPubGateway, 'platform'>,
   signer: Pick<PeerAccount, 'keyId' | 'key'>,

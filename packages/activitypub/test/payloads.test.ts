@@ -2,7 +2,7 @@ import { afterEach, describe, expect, test } from 'vitest'
 import type { Document, PayloadReading, PayloadStage } from './payloads.ts'
 import { openPayloadStage, readPayloadActors, readPayloadCases, readSnacCase } from './payloads.ts'
 
-// What servers of many kinds send, and what is made of it. Each `expected.json` has been read by somebody and found right.
+// Activities of many kinds of servers, and their readings. A person has checked each `expected.json`.
 
 let stage: PayloadStage | undefined
 

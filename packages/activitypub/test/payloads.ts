@@ -13,14 +13,14 @@ import { postActivity } from './person.ts'
 
 export type Document = Readonly<Record<string, unknown>>
 
-/** Activities somebody sent, in their order, and what they are to be read as. */
+/** Activities in the order in which they were sent, and their expected readings. */
 interface PayloadCase {
   readonly title: string
   readonly activities: readonly Document[]
   readonly expected: PayloadReading
 }
 
-/** What an agent and an operator get to see. */
+/** The view of an agent and of an operator. */
 export interface PayloadReading {
   /** One for each activity. */
   readonly answers: readonly string[]
@@ -64,7 +64,7 @@ interface CapturedCase extends PayloadCase {
   readonly posts: readonly string[]
 }
 
-/** What the real snac2 posted in one run, and its actors. */
+/** The posts of the real snac2 in one run, and its actors. */
 export function readSnacCase(): CapturedCase {
   const folder = join(root, 'snac2/2.75')
   const readBody = (name: string) => {
@@ -84,16 +84,16 @@ export function readSnacCase(): CapturedCase {
 
 export interface PayloadStage {
   readonly gateway: ActivityPubGateway
-  /** The agent has said something before, under these ids. */
+  /** The agent has already posted under these ids. */
   post(ids: readonly string[]): Promise<void>
-  /** Sends each as its actor, to the shared inbox, and tells how everything was read. */
+  /** Sends each as its actor to the shared inbox, and returns how everything was read. */
   play(activities: readonly Document[]): Promise<PayloadReading>
   close(): Promise<void>
 }
 
 /**
- * A gateway, and servers that show these actors. The private keys are not ours to know: in place of its own key each actor
- * lists one of ours, under the id it had; nothing else is changed.
+ * A gateway, and servers that show these actors. Their private keys are unknown here. So each actor lists a test key in
+ * place of its own, under the same id; nothing else changes.
  */
 export async function openPayloadStage(actors: readonly Document[]): Promise<PayloadStage> {
   const hosts = actors.map(({ id }) => new URL(String(id)).host)
@@ -195,7 +195,7 @@ function readRecord({ message, flags, state }: MessageRecord): Document {
   }
 }
 
-/** What an answer is made after. */
+/** The data that an answer is made from. */
 async function readTarget({ store }: ActivityPubGateway, { message }: MessageRecord): Promise<Document> {
   const found = await store.findMessageTo('echo', message.id)
   const { visibility, summary, sensitive } = (found?.target ?? {}) as Document

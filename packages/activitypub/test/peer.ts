@@ -20,10 +20,10 @@ export interface PeerAnswer {
   readonly body?: unknown
 }
 
-/** `hang`: takes the request and never answers. */
+/** `hang`: accepts the request and never answers. */
 export type PeerRoute = PeerAnswer | 'hang' | ((request: PeerRequest) => PeerAnswer | Promise<PeerAnswer>)
 
-/** Other people's servers behind one port, told apart by `Host`. */
+/** Foreign servers behind one port; `Host` selects one. */
 export interface Peer {
   readonly loopback: Readonly<Record<string, number>>
   readonly requests: readonly PeerRequest[]

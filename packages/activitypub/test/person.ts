@@ -8,7 +8,7 @@ import type { Peer } from './peer.ts'
 
 type Document = Record<string, unknown>
 
-/** Somebody with an account on a server of the peer. */
+/** An account on a server of the peer. */
 export interface PeerAccount {
   readonly name: string
   readonly host: string
@@ -96,7 +96,7 @@ export interface PostActivityOptions {
   /** `(request-target)` as it is signed. */
   readonly target?: string
   readonly headers?: Readonly<Record<string, string>>
-  /** What really is sent, when it is not what was signed. */
+  /** The bytes that are really sent, when they differ from the signed ones. */
   readonly sentBody?: string | Uint8Array
   readonly isUnsigned?: boolean
 }
@@ -108,7 +108,7 @@ export interface PostAnswer {
   readonly detail: string | undefined
 }
 
-/** Signs with node:crypto alone, so that anything can be got wrong on purpose, and posts to the inbox. */
+/** Signs with node:crypto alone, so that a test can get anything wrong on purpose, and posts to the inbox. */
 export async function postActivity(
   gateway: ActivityPubGateway,
   author: PeerAccount,

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto'
 import { setTimeout as delay } from 'node:timers/promises'
 import type { GuardedFetch, Log, LogFields, Platform } from '@postern/core'
 
-/** A world with a real network (through the guard), real chance, and a clock that can be put forward. */
+/** A platform with a real network (through the guard), real randomness, and a clock that a test can advance. */
 export interface TestPlatform extends Platform {
   /** Puts the clock forward, ms. */
   advance(ms: number): void

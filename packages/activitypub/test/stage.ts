@@ -6,7 +6,7 @@ import { openPeer } from './peer.ts'
 import type { PeerAccount } from './person.ts'
 import { settlePerson } from './person.ts'
 
-/** A gateway, somebody honest and somebody else, in one small network. */
+/** A gateway, an honest peer and another one, in one small network. */
 export interface Stage {
   readonly peer: Peer
   readonly gateway: ActivityPubGateway

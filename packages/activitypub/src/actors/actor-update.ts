@@ -15,7 +15,9 @@ interface ActorUpdateDeps {
   readonly gateway: ActorDeps
 }
 
-/** Tells those who follow these agents that their actors have other keys; durable when it resolves. */
+/**
+ * Tells the followers of these agents that the keys of their actors changed. It is durable when the promise resolves.
+ */
 export async function announceActors(names: readonly string[], parts: ActorUpdateDeps): Promise<void> {
   const acts = await Promise.all(names.map(name => planUpdate(name, parts)))
   await parts.store.act(acts.flat(), randomHex(parts.platform, 8))

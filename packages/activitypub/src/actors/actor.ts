@@ -88,7 +88,7 @@ export function renderInstanceActor(domain: string, keys: ActorKeys, origin: str
   }
 }
 
-/** It only fetches: it never says anything. */
+/** It only fetches and never posts. */
 export function renderInstanceOutbox(origin: string): Json {
   const id = `${instanceActorIri(origin)}/outbox`
   return { '@context': activityStreams, id, type: 'OrderedCollection', totalItems: 0, orderedItems: [] }
@@ -98,11 +98,14 @@ interface ActorChange {
   readonly agent: AgentProfile
   readonly keys: ActorKeys
   readonly gateway: ActorDeps
-  /** When it is told, ISO 8601 UTC; its id is made of it, so that a retried delivery is the same document. */
+  /**
+   * When the announcement is made, ISO 8601 UTC. Its id contains this instant, so a retried delivery is the same
+   * document.
+   */
   readonly at: string
 }
 
-/** Tells those who keep a copy of an actor that it has changed: new keys, another name, another picture. Pure. */
+/** An `Update` for peers that keep a copy of the actor: its keys, its name or its picture changed. Pure. */
 export function renderActorUpdate({ agent, keys, gateway, at }: ActorChange): JsonMembers {
   const { '@context': context, ...object } = renderActor(agent, keys, gateway)
   return {
@@ -117,8 +120,8 @@ export function renderActorUpdate({ agent, keys, gateway, at }: ActorChange): Js
 }
 
 /**
- * `publicKey` is one key, never a list: servers that read no lists there would believe nothing at all (snac: "cannot get
- * pubkey"). Those that signed before it stand among the Multikeys.
+ * `publicKey` is one key, never a list: servers that read no lists would believe no key at all (snac: "cannot get
+ * pubkey"). Earlier keys are among the Multikeys.
  */
 function renderKeys({ listed }: ActorKeys, owner: string) {
   const [newest, ...replaced] = listed.map(({ request }) => request)

@@ -9,7 +9,7 @@ type Listed = Awaited<ReturnType<LookupStore['listResponses']>>[number]
 
 export interface Collection {
   describe(agent: string): Promise<Json>
-  /** What comes after a place of the page before. */
+  /** The cursor of the previous page. */
   page(agent: string, after: number | undefined): Promise<Json>
 }
 
@@ -38,7 +38,7 @@ export function createCollections(
 
 const pageSize = 20
 
-/** Posts everybody may read, newest first. */
+/** Public posts, newest first. */
 function createOutbox(store: CollectionStore, gateway: OutboxDeps): Collection {
   const { origin } = gateway
   return {

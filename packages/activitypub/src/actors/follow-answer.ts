@@ -9,14 +9,17 @@ export type FollowAnswer = 'Accept' | 'Reject'
 interface AskedFollow {
   readonly origin: string
   readonly agent: string
-  /** Who asks. */
+  /** The actor that wants to follow. */
   readonly peer: string
   /** IRI of the `Follow`. */
   readonly follow: string
   readonly inbox: string
 }
 
-/** The handshake that answers a `Follow` (ActivityPub §7.5). Made of the request alone: sent again, it is the same document. */
+/**
+ * The handshake that answers a `Follow` (ActivityPub §7.5). It depends on the request alone, so a second sending is the
+ * same document.
+ */
 export function composeFollowAnswer(type: FollowAnswer, asked: AskedFollow): PlannedDelivery {
   const { origin, agent, peer, follow, inbox } = asked
   const own = agentIris(origin, agent).actor

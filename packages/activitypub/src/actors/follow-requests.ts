@@ -2,7 +2,7 @@ import type { Json, RelationEffect, Store } from '@postern/core'
 import { asObject, textOf } from '../format/reading.ts'
 import { composeFollowAnswer } from './follow-answer.ts'
 
-/** Lets one who waits in, or sends him away; false when he does not wait (any more). */
+/** Accepts or rejects a waiting request to follow. False when the peer does not wait (any more). */
 type DecideFollow = (agent: string, peer: string, isAccepted: boolean) => Promise<boolean>
 
 export function createFollowDecision(

@@ -10,25 +10,25 @@ import type { JsonMembers } from '../posts/render.ts'
 import type { ActorDeps } from './actor.ts'
 import { renderActorUpdate } from './actor.ts'
 
-/** Whom an agent is about to speak to. */
+/** The peer that an agent is about to address. */
 export interface Recipient {
   /** The agent's name. */
   readonly agent: string
   readonly inbox: string
-  /** Of the inbox. */
+  /** The host of the inbox. */
   readonly host: string
-  /** Whose inbox it is, where one actor is meant. */
+  /** The owner of the inbox, where the delivery is for one actor. */
   readonly peer?: string | undefined
 }
 
 /**
- * Some servers keep an actor for a day or longer and drop what does not fit the key they hold, behind a 202 (snac: 36 hours).
- * So who may hold the old key hears of the new one by the old one's signature, before anything comes that only the new one fits.
+ * Some servers keep an actor for a day or longer, and drop what does not fit the key they hold, behind a 202 (snac: 36
+ * hours). So the old key signs a notice of the new one, before anything comes that only the new key fits.
  */
 export interface KeyIntroductions {
   /** Once for each host while the old key is listed. @throws Unavailable, Undeliverable when the host cannot be reached */
   introduce(to: Recipient, keys: ActorKeys): Promise<void>
-  /** The host has been told by other means. */
+  /** The host learns of the new key in another way. */
   remember(to: Recipient, keys: ActorKeys): void
 }
 
@@ -45,17 +45,17 @@ const maxHosts = 20_000
 /** As long as the old key may be listed. */
 const rememberMs = 7 * 86_400_000
 
-/** Whose signature is believed where the newest key is not known yet; the newest itself when there is no other. */
+/** The key whose signature peers believe before they know the newest one. The newest itself when there is no other. */
 export function introducingKey({ listed, request }: ActorKeys): KeyPairs['request'] {
   return listed[1]?.request ?? request
 }
 
-/** A whole host; of an inbox that somebody of another host has named there, that inbox alone. */
+/** A whole host. For an inbox that an actor of another host names there: that inbox alone. */
 function placeOf({ host, inbox, peer }: Recipient): string {
   return peer === undefined || findHost(peer) === host ? host : inbox
 }
 
-/** snac hears of people it does not follow only what is addressed to it, and looks for that in the object. */
+/** snac accepts from people it does not follow only what is addressed to it, and looks for that in the object. */
 function addressTo(peer: string | undefined, update: JsonMembers): JsonMembers {
   if (!peer) return update
   return { ...update, to: [peer], object: { ...(update.object as { readonly [name: string]: Json }), to: [peer] } }
@@ -70,11 +70,12 @@ export function createKeyIntroductions({ agents, platform, send, gateway }: KeyI
     const { agent, inbox, peer } = to
     const profile = agents.find(agent)
     if (!profile) return
-    // Of the keys' own time: the same document whenever it is sent again.
+    // The instant of the keys, so that every sending is the same document.
     const update = renderActorUpdate({ agent: profile, keys, gateway, at: keys.madeAt })
     const body = { bytes: Buffer.from(JSON.stringify(addressTo(peer, update))), type: activityJson }
     const { status } = await send({ method: 'POST', url: inbox, body, timeoutMs: postMs }, introducingKey(keys))
-    // Who refuses it has looked at the actor, and knows the new key. Who cannot take it now, or is not there, tells nothing of the others.
+    // A host that refuses the notice has looked at the actor and knows the new key. A host that cannot take it now
+    // proves nothing about the others.
     if (!unheardStatuses.has(status) && status < 500) remember(to, keys)
   }
 

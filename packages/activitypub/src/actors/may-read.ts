@@ -3,8 +3,8 @@ import type { RemoteActor } from '../peers/remote-actor.ts'
 import type { FoundPost } from '../posts/posts.ts'
 
 /**
- * Whether a post that is not for everybody is shown to this actor: to whom it is addressed, and to those who follow the
- * agent when it is for them. Whoever has blocked the agent is shown nothing.
+ * Whether this actor may read a post that is not public: its addressees may, and for a followers-only post the
+ * followers. An actor that blocks the agent may read nothing.
  */
 export async function mayRead(
   reader: RemoteActor,

@@ -9,7 +9,7 @@ export function renderNodeInfoLinks(origin: string): Json {
   return { links: [{ rel: schema, href: `${origin}/nodeinfo/2.1` }] }
 }
 
-/** What runs here; agents are the users. */
+/** A description of this program. Agents are its users. */
 export function renderNodeInfo(agentCount: number): Json {
   return {
     version: '2.1',

@@ -3,13 +3,16 @@ import type { RemoteActor } from '../peers/remote-actor.ts'
 import type { VerifyFetchDeps } from '../proofs/fetch-deps.ts'
 import { verifySignedFetch } from '../proofs/verify-fetch.ts'
 
-/** Who may read what we publish. */
+/** The readers of our documents. */
 export interface Readers {
   /** Whether documents are shown to signed requests only. */
   readonly isSignedOnly: boolean
-  /** Lets in everybody, or those who sign. @throws Rejection, Unavailable */
+  /** Lets in everyone, or only those who sign. @throws Rejection, Unavailable */
   admit(request: Request): Promise<void>
-  /** Who asks; a stranger when it cannot be proven, for whatever reason: what is not for him does not exist for him. */
+  /**
+   * The actor that asks. A reader without proof is a stranger, whatever the reason; documents for others do not exist
+   * for strangers.
+   */
   identify(request: Request): Promise<RemoteActor | undefined>
 }
 

@@ -12,15 +12,15 @@ export interface EntryDeps {
   now(): number
 }
 
-/** Whom a post is read for: the agent, and the sender whose message it stands before. */
+/** The readers of a post: the agent, and the sender whose message follows it. */
 export interface Reader {
   readonly agent: string
   readonly sender: Pick<ReplyTarget, 'actor' | 'address'>
 }
 
 /**
- * A post as an entry of its own author; undefined when he cannot be found, or wants nothing of the agent. His handle is what his
- * own server calls him, not confirmed by WebFinger: it is presentation, and nothing is decided by it.
+ * A post as an entry of its own author. Undefined when the author cannot be found or blocks the agent. The handle is
+ * the one that the author's server gives, without WebFinger: it is for show, and decides nothing.
  */
 export async function toBackgroundEntry(
   post: RemotePost,
@@ -40,7 +40,7 @@ export async function toBackgroundEntry(
   }
 }
 
-/** Says whose words these are, for whoever reads the text alone. */
+/** Names the author within the text, for those who read the text alone. */
 export function markQuoted(entry: BackgroundEntry): BackgroundEntry {
   const heading = `Quoted post, by ${entry.author.address}:`
   const mark = (part: Part): Part =>

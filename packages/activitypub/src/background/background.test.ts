@@ -2,7 +2,7 @@ import type { Turn } from '@postern/core'
 import { expect, test } from 'vitest'
 import { createBackground } from './background.ts'
 
-/** Nobody who is asked ever answers. */
+/** No host ever answers. */
 function openBackground() {
   let asked = 0
   let now = 0
@@ -36,7 +36,7 @@ function openBackground() {
     pass(ms: number) {
       now += ms
     },
-    /** From now on every walk takes all its time, at once. */
+    /** From now on every walk uses up all its time at once. */
     slow() {
       isSlow = true
     },
@@ -55,7 +55,7 @@ test('AP-37: whoever names hosts that hang has eight turns wait for them, not al
   await expect(Promise.all([...waiting, honest])).resolves.toEqual(Array(9).fill([]))
 })
 
-test('AP-37: under as many names as he likes he has sixteen turns wait, and then no more', async () => {
+test('AP-37: one sender can make sixteen turns wait, under however many names, and no more', async () => {
   const { walk, leave, asked } = openBackground()
   const waiting = Array.from({ length: 100 }, (_, at) => walk(`h${at}.evil.test`))
   await new Promise(setImmediate)
@@ -64,7 +64,7 @@ test('AP-37: under as many names as he likes he has sixteen turns wait, and then
   await Promise.all(waiting)
 })
 
-test('AP-37: who has kept a thread waiting is not waited for again for a minute', async () => {
+test('AP-37: a sender who kept a thread waiting causes no other wait for a minute', async () => {
   const { walk, slow, pass, asked } = openBackground()
   slow()
   for (const _ of [1, 2, 3]) expect(await walk('evil.test')).toEqual([])

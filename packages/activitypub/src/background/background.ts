@@ -28,9 +28,9 @@ const atOnce = { ofHost: 8, inAll: 16 } as const
 const stalled = { ofSender: 1, ofHost: 6 } as const
 
 /**
- * The posts a reply stands on, oldest first, and then the one it quotes: from its `inReplyTo` upwards until a post that is known
- * in the thread, is ours, cannot be had, is not for everybody or exceeds the budget. Collections (`replies`, `context`) are not
- * followed: they name what others say belongs there, without an end.
+ * The posts before a reply, oldest first, and then the one it quotes. The walk follows `inReplyTo` upwards. It stops at
+ * a post that the thread knows, that is ours, not available or not public, or that exceeds the budget. It does not
+ * follow collections (`replies`, `context`): they list without end what others put there.
  */
 export function createBackground(parts: BackgroundDeps): FetchBackground {
   const beginWalk = createWalkLimit({ atOnce, stalled, now: parts.now })
@@ -44,8 +44,11 @@ export function createBackground(parts: BackgroundDeps): FetchBackground {
     const time = startTimeBudget(parts.platform, budget.ms, signal)
     try {
       const walk: Walk = { turn, parts, time, reader: { agent, sender: target } }
-      const room = target.quote ? budget.posts - 1 : budget.posts
-      const [before, quoted] = await Promise.all([fetchParents(parent, walk, room), fetchQuoted(target.quote, walk)])
+      const maxPosts = target.quote ? budget.posts - 1 : budget.posts
+      const [before, quoted] = await Promise.all([
+        fetchParents(parent, walk, maxPosts),
+        fetchQuoted(target.quote, walk),
+      ])
       return [...before, ...quoted.filter(({ nativeId }) => before.every(entry => entry.nativeId !== nativeId))]
     } finally {
       endWalk(time.isOver())
@@ -67,16 +70,16 @@ async function fetchQuoted(quote: string | undefined, walk: Walk): Promise<reado
   return entry ? [markQuoted(entry)] : []
 }
 
-/** Their authors are looked up while the walk goes on: the last step may take all the time there is. */
+/** The look-ups of the authors run during the walk, because its last step may use up all the time. */
 async function fetchParents(first: string | undefined, walk: Walk, most: number): Promise<readonly BackgroundEntry[]> {
   const entries: Promise<BackgroundEntry | undefined>[] = []
   const seen = new Set<string>()
-  let room = budget.size
+  let sizeLeft = budget.size
   let next = first
   while (next && entries.length < most) {
     const post = await findNext(next, walk, seen)
-    room -= post ? sizeOf(post) : 0
-    if (!post || room < 0) break
+    sizeLeft -= post ? sizeOf(post) : 0
+    if (!post || sizeLeft < 0) break
     const entry = walk.time.within(toBackgroundEntry(post, walk.reader, walk.parts))
     // Awaited below, when the walk is over.
     entry.catch(() => undefined)
@@ -100,7 +103,7 @@ async function findNext(name: string, { turn, parts, time }: Walk, seen: Set<str
   return isNew ? post : undefined
 }
 
-/** What is no https IRI leads nowhere. */
+/** A text that is no https IRI leads nowhere. */
 function readIri(name: string): Iri | undefined {
   try {
     return parseIri(name, 'a post')

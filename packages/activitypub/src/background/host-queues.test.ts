@@ -2,7 +2,7 @@ import { Unavailable } from '@postern/core'
 import { expect, test } from 'vitest'
 import { createHostQueues } from './host-queues.ts'
 
-test('one host is asked one thing at a time, in order, and another one meanwhile', async () => {
+test('one host gets one request at a time, in order, while other hosts get theirs', async () => {
   const run = createHostQueues(9)
   const order: string[] = []
   const ask = (host: string, name: string) =>
@@ -15,7 +15,7 @@ test('one host is asked one thing at a time, in order, and another one meanwhile
   expect(order).toEqual(['1 begins', '3 begins', '1 ends', '2 begins', '3 ends', '2 ends'])
 })
 
-test('AP-37: behind a host that takes its time only so many wait', async () => {
+test('AP-37: only a bounded number of requests wait for a slow host', async () => {
   const run = createHostQueues(3)
   let end = () => {}
   const ended = new Promise<void>(resolve => {
@@ -30,7 +30,7 @@ test('AP-37: behind a host that takes its time only so many wait', async () => {
   await expect(run('slow.test', async () => 'again')).resolves.toBe('again')
 })
 
-test('what fails lets the next one go', async () => {
+test('a request that fails lets the next one start', async () => {
   const run = createHostQueues(3)
   const failing = run('a.test', () => Promise.reject(new Error('no')))
   const next = run('a.test', async () => 'yes')

@@ -1,8 +1,8 @@
 import { Unavailable } from '@postern/core'
 
 /**
- * Runs `work` when nothing else runs for this host: one at a time, in the order asked.
- * @throws Unavailable too many wait already; what is asked for may no longer be wanted when its turn comes
+ * Runs `work` when nothing else runs for this host: one at a time, in the order of the calls.
+ * @throws Unavailable when too many wait, or when the result is no longer wanted at its turn
  */
 type RunInHostQueue = <Result>(host: string, work: () => Promise<Result>) => Promise<Result>
 

@@ -10,27 +10,27 @@ import type { IsBlocked } from '../peers/blocklist.ts'
 import { isBlockedPart } from '../peers/blocklist.ts'
 import { readNote } from '../posts/note-reading.ts'
 
-/** Somebody else's post, as its own server shows it to everybody. */
+/** A post of a peer, as its own server shows it to everyone. */
 export interface RemotePost {
   readonly id: string
   readonly author: Iri
   readonly parts: readonly Part[]
   readonly inReplyTo: string | undefined
-  /** When its server says it was published, ms. */
+  /** The publication date that its server gives, ms. */
   readonly published: number | undefined
 }
 
 /** UTF-16 code units of one post's text; the rest of a longer one is cut off. */
 const maxText = 16_384
-/** Of what is attached: how many, and UTF-16 code units of each as JSON. */
+/** Of the attachments: how many, and UTF-16 code units of each as JSON. */
 const maxAttached = { parts: 16, size: 4_096 } as const
 
 const nobodyHere = { isOwnMention: () => false, addresses: [] }
 
 /**
- * Reads a post fetched from the origin of `iri`. Only what everybody may read is taken: what our server may see is not therefore
- * meant for whoever names it in a reply.
- * @throws Undeliverable it is not that post, no post, or not for everybody
+ * Reads a post fetched from the origin of `iri`. It takes public posts only: what our server may read is not meant for
+ * everyone who names it in a reply.
+ * @throws Undeliverable it is not that post, no post, or not public
  * @throws Rejection `malformed`, `too_large`
  */
 export function parsePost(document: unknown, iri: Iri, isBlocked: IsBlocked): RemotePost {
@@ -71,7 +71,7 @@ function readParts(json: JsonObject, isBlocked: IsBlocked): readonly Part[] {
   return spoken?.kind === 'text' ? [{ ...spoken, content: cutText(spoken.content) }, ...kept] : kept
 }
 
-/** Not within a surrogate pair. */
+/** Never within a surrogate pair. */
 function cutText(text: string): string {
   return text.length <= maxText ? text : `${text.slice(0, maxText).replace(/[\ud800-\udbff]$/, '')} […]`
 }

@@ -11,7 +11,7 @@ function toPost(id: string): FetchedDocument {
   return { state: 'found', document: { id, type: 'Note', attributedTo: `${host}/ada`, content: 'words', to } }
 }
 
-/** Posts of one host, each served by `serve`; what was asked for, and a clock that stands still. */
+/** Posts of one host, each served by `serve`; the requests it got, and a clock that does not move. */
 function openPosts(serve: (iri: string) => Promise<FetchedDocument>) {
   const clock = { ms: 0 }
   const asked: string[] = []
@@ -70,7 +70,7 @@ test('find() does what strangers make it do 120 times a minute for one host', as
   expect(await find(`${host}/199`)).toBeDefined()
 })
 
-test('find() does not wait for a host that has kept it waiting for three seconds', async () => {
+test('find() does not wait for a host that has already caused a wait of three seconds', async () => {
   const { clock, asked, find } = openPosts(() => new Promise(() => {}))
   find(`${host}/1`)
   clock.ms = 3_000
@@ -79,7 +79,7 @@ test('find() does not wait for a host that has kept it waiting for three seconds
   expect(asked).toEqual([`${host}/1`])
 })
 
-test('find() leaves a host alone for a minute that did not answer', async () => {
+test('find() asks a host that did not answer only after a minute', async () => {
   const { clock, asked, find } = openPosts(async () => {
     throw new Unavailable('no answer')
   })
@@ -94,7 +94,7 @@ test('find() leaves a host alone for a minute that did not answer', async () => 
   expect(asked).toEqual(both)
 })
 
-test('find() leaves nobody alone for one address that fails, and does not ask for that one again at once', async () => {
+test('find() still asks a host where one address fails, but does not ask for that address again at once', async () => {
   const { asked, find } = openPosts(async id => {
     if (id.endsWith('/bad')) throw new Unavailable('the answer is 500', { status: 500 })
     return toPost(id)

@@ -20,7 +20,10 @@ interface RemotePostDeps {
   now(): number
 }
 
-/** What a look-up gave; also that it gave nothing, so that a thread named by many is looked for once in a while. */
+/**
+ * The result of a look-up. It also remembers that there was none, so many replies to one thread cause one look-up in a
+ * while.
+ */
 interface Found {
   readonly post: RemotePost | undefined
 }
@@ -28,7 +31,7 @@ interface Found {
 const maxPosts = 300
 const maxHosts = 2_000
 const keepMs = { found: 10 * 60_000, refused: 5 * 60_000, hostDown: 60_000, fault: 60_000 } as const
-/** Who has kept us waiting for so long is not waited for by others too, ms. */
+/** A host that made a turn wait this long makes no other turn wait, ms. */
 const patienceMs = 3_000
 /** Look-ups that wait for one host, with the one under way. */
 const maxWaiting = 16
@@ -94,12 +97,15 @@ export function createRemotePosts({ fetchDocument, isBlocked, now }: RemotePostD
   }
 }
 
-/** No answer, or a plea for time. That one address fails says nothing of the others: strangers choose which one is asked for. */
+/**
+ * No answer, or a request to wait. The failure of one address proves nothing about the others: strangers choose the
+ * address.
+ */
 function isHostDown(error: unknown): boolean {
   return error instanceof Unavailable && (error.status === undefined || pleas.has(error.status))
 }
 
-/** How long it is remembered that a post could not be had, ms; not at all when nobody was asked: our own ceiling says nothing of it. */
+/** How long a failed look-up is remembered, ms. Not at all when our own ceiling prevented the request. */
 function keepMissing(error: unknown): number {
   if (error instanceof Unavailable) return error.status === undefined ? 0 : keepMs.fault
   if (error instanceof Rejection && error.code === 'rate_limited') return 0

@@ -2,9 +2,9 @@ import type { Platform } from '@postern/core'
 
 export interface TimeBudget {
   isOver(): boolean
-  /** What `work` gives, or undefined when the time is over first; the work itself goes on. */
+  /** The result of `work`, or undefined when the time is over first; the work itself continues. */
   within<Result>(work: Promise<Result>): Promise<Result | undefined>
-  /** Lets go of the clock. */
+  /** Stops the timer. */
   end(): void
 }
 

@@ -4,7 +4,7 @@ import { findHost } from '../format/iri.ts'
 /** To be called once, when a walk is over; `isStalled`: it took all the time there is. */
 type EndWalk = (isStalled: boolean) => void
 
-/** Lets a walk begin for a sender (an actor's IRI); undefined when it must not. */
+/** Starts a walk for a sender (an actor's IRI); undefined when the sender may not start another one. */
 type BeginWalk = (sender: string) => EndWalk | undefined
 
 interface WalkLimitOptions {
@@ -19,8 +19,8 @@ const stalledMs = 60_000
 const maxSenders = 2_000
 
 /**
- * A walk keeps a turn waiting, and with it its thread. Whoever names hosts that hang must not have all turns wait for them, nor a
- * thread of others for long.
+ * A walk makes a turn wait, and its thread with it. A sender who names hosts that hang must not block all turns, nor
+ * the threads of others for long.
  */
 export function createWalkLimit({ atOnce, stalled, now }: WalkLimitOptions): BeginWalk {
   const walking = new Map<string, number>()

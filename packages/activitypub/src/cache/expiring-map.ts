@@ -3,7 +3,7 @@ interface Held<Value> {
   readonly until: number
 }
 
-/** What is remembered for a while, the least recently used forgotten first. A hint that may be lost. */
+/** Values for a limited time; the least recently used is forgotten first. It is a hint that may be lost. */
 interface ExpiringMap<Value> {
   get(key: string): Value | undefined
   /** Keeps `value` for `ms` from now. */

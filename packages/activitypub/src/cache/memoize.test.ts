@@ -15,7 +15,7 @@ test('what was made of a long text is not made again', () => {
   expect(count()).toBe(2)
 })
 
-test('a short text is not kept', () => {
+test('a short text is not remembered', () => {
   const { look } = openMemo()
   expect([look('a'), look('a')]).toEqual([1, 2])
 })

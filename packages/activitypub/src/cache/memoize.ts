@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto'
 
-/** What `make` gives for this text, from memory where it was made lately. */
+/** The result of `make` for this text, from memory if it was made recently. */
 type RememberText<Value> = (text: string, make: () => Value) => Value
 
 /** Shorter texts are made anew sooner than looked up. */

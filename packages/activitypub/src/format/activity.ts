@@ -5,7 +5,7 @@ import { isOnOrigin, parseIri } from './iri.ts'
 import type { JsonObject } from './reading.ts'
 import { asObject, idsOf, listOf, onlyOf, textOf, typeOf } from './reading.ts'
 
-/** An activity whose literal fields and origins fit together; nobody has proven yet that its actor sent it. */
+/** An activity whose literal fields and origins fit together. It is not proven yet that its actor sent it. */
 export interface Activity {
   readonly id: string
   readonly type: string
@@ -13,7 +13,7 @@ export interface Activity {
   readonly json: JsonObject
 }
 
-/** More than any honest post has; each entry costs somebody work further on. */
+/** More than any honest post has; each entry costs work later. */
 const caps: Readonly<Record<string, number>> = {
   tag: 300,
   to: 300,
@@ -26,7 +26,7 @@ const caps: Readonly<Record<string, number>> = {
   object: 300,
 }
 
-/** UTF-16 code units of one text of a post; more would take its time from everybody else. */
+/** UTF-16 code units of one text of a post. A longer one would take processing time from all other senders. */
 const maxText = 256 * 1024
 
 const readableTypes: ReadonlySet<string | undefined> = new Set([
@@ -44,7 +44,7 @@ export function isReadablePost(json: unknown): boolean {
   return readableTypes.has(typeOf(json))
 }
 
-/** What must also be the actor's own, by type of activity. */
+/** The members that must belong to the actor too, by type of activity. */
 const originRules: ReadonlyMap<string, (json: JsonObject, actor: Iri) => void> = new Map([
   ['Create', checkCreated],
   ['Update', checkCreated],

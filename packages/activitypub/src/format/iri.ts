@@ -1,6 +1,6 @@
 import { maxUrlLength, parseUrl, Rejection } from '@postern/core'
 
-/** An https IRI taken apart once; hosts are compared in this parsed, punycoded form only (FEP-fe34). */
+/** An https IRI, parsed once. Hosts are compared in this parsed, punycoded form only (FEP-fe34). */
 export interface Iri {
   readonly href: string
   readonly origin: string
@@ -25,7 +25,9 @@ export function findHost(text: string): string | undefined {
   return toUrl(text)?.hostname.replace(/\.$/, '')
 }
 
-/** Whether `iri` lives on `origin`. A literal prefix up to the path's slash cannot deceive, so most need no parsing. */
+/**
+ * Whether `iri` is on `origin`. A literal prefix up to the path's slash cannot deceive, so most IRIs need no parsing.
+ */
 export function isOnOrigin(iri: string, origin: string): boolean {
   if (iri.length > maxUrlLength) return false
   return (iri.startsWith(origin) && iri[origin.length] === '/') || toUrl(iri)?.origin === origin

@@ -1,4 +1,4 @@
-/** Where our own actors and their things live. */
+/** The addresses of our own actors and of their documents. */
 interface AgentIris {
   readonly actor: string
   readonly inbox: string
@@ -20,12 +20,12 @@ export function agentIris(origin: string, name: string): AgentIris {
   }
 }
 
-/** A post's id comes from the response alone, so that a retried delivery is the same document. */
+/** A post's id depends on the response alone, so a retried delivery is the same document. */
 export function postIri(origin: string, name: string, responseId: string): string {
   return `${agentIris(origin, name).actor}/posts/${responseId}`
 }
 
-/** The page of what the agent said under a tag (without `#`). */
+/** The page of an agent's posts under a tag (without `#`). */
 export function tagIri(origin: string, name: string, tag: string): string {
   return `${agentIris(origin, name).actor}/tags/${encodeURIComponent(tag)}`
 }

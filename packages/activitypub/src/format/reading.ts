@@ -12,13 +12,13 @@ export function textOf(value: unknown): string | undefined {
   return typeof value === 'string' && value !== '' ? value : undefined
 }
 
-/** AS2 lets one value stand without its array. */
+/** AS2 allows one value without its array. */
 export function listOf(value: unknown): readonly unknown[] {
   if (value === undefined || value === null) return []
   return Array.isArray(value) ? value : [value]
 }
 
-/** The one value there is, alone or in a list of one; undefined when there are none or several. */
+/** The only value, alone or in a list of one; undefined when there are none or several. */
 export function onlyOf(value: unknown): unknown {
   const values = listOf(value)
   return values.length === 1 ? values[0] : undefined

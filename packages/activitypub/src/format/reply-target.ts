@@ -1,7 +1,10 @@
 import type { Delivery, Json, Visibility } from '@postern/core'
 import type { Revision } from './revision.ts'
 
-/** What answering a post needs, kept with the turn: rendering happens later, maybe in another process. */
+/**
+ * The data that an answer to a post needs. It is stored with the turn, because rendering happens later, maybe in
+ * another process.
+ */
 export interface ReplyTarget {
   /** The post's author. */
   readonly actor: string
@@ -26,27 +29,30 @@ export interface ReplyTarget {
   readonly event?: string | undefined
 }
 
-/** Where a delivery goes: an inbox, or somebody who is looked up when it leaves. */
+/** The destination of a delivery: an inbox, or an address that is looked up at the time of delivery. */
 export type DeliveryPlace =
   | {
       readonly inbox: string
-      /** Whose it is, where one actor is meant. */
+      /** The owner of the inbox, where it is for one actor. */
       readonly peer?: string | undefined
     }
   | {
       readonly mention: string
-      /** Only the words name them: it is no fault where there is nobody of this name. */
+      /** Only the words name this recipient, so it is no fault when nobody has the name. */
       readonly isNamed?: true | undefined
     }
 
-/** What of an answer or post a delivery carries; or an activity of the protocol itself, ready as it is (an `Accept`). */
+/**
+ * The part of an answer or post that a delivery carries; or an activity of the protocol itself, complete as it is (an
+ * `Accept`).
+ */
 interface DeliveryContent {
-  /** Which post of what was said; default: the first. */
+  /** The number of the post within the response; default: the first. */
   readonly piece?: number | undefined
   /** Set when it changes what was delivered before. */
   readonly revision?: Revision | undefined
   readonly handshake?: Json | undefined
-  /** It tells of new keys, and is signed by those that peers know. */
+  /** It announces new keys, so the keys that peers know sign it. */
   readonly isIntroduction?: boolean | undefined
 }
 
@@ -58,7 +64,7 @@ export interface FollowerTarget {
   readonly sharedInbox?: string | undefined
 }
 
-/** Targets are written by this room only; the store keeps them as JSON. */
+/** Only this channel writes targets; the store keeps them as JSON. */
 export function toJson(target: ReplyTarget | DeliveryTarget | DeliveryContent): Json {
   return target as unknown as Json
 }
@@ -73,7 +79,7 @@ export function retargetAlone(target: Json): Json | undefined {
   return reply?.inbox ? toJson({ ...reply, visibility: 'direct' }) : undefined
 }
 
-/** What all deliveries of a broadcast have in common stands beside what each has for itself. */
+/** The data that all deliveries of a broadcast share, beside the data of each one. */
 export function readDeliveryTarget({ target, broadcast }: Pick<Delivery, 'target' | 'broadcast'>): DeliveryTarget {
   return { ...(broadcast as object | undefined), ...(target as object) } as DeliveryTarget
 }

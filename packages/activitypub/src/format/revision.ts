@@ -1,7 +1,7 @@
-/** One change of something said. */
+/** One change of a response. */
 export interface Revision {
   readonly act: 'edit' | 'delete'
-  /** Of this change alone. */
+  /** The id of this change alone. */
   readonly id: string
   /** ISO 8601 UTC. */
   readonly at: string

@@ -1,6 +1,6 @@
 import { readVisibleCharacters } from '@postern/markup/html'
 
-/** A few stand in honest text; a message written in them does not. */
+/** Honest text contains a few of them; a message written in them contains more. */
 const tolerated = 8
 const maxNameLength = 200
 /** As long as servers let people write. */
@@ -12,7 +12,7 @@ interface CleanText {
   readonly hadHidden: boolean
 }
 
-/** Takes out what a human reader would not have seen. Joiners stay: scripts and emoji need them. */
+/** Removes characters that a human reader does not see. Joiners stay, because scripts and emoji need them. */
 function cleanText(text: string): CleanText {
   const read = readVisibleCharacters(text)
   return { text: read.text, hadHidden: hidesWords(read.invisible) }
@@ -29,7 +29,7 @@ export function cleanName(name: string | undefined): string | undefined {
   return line || undefined
 }
 
-/** What a picture shows, in words and without tricks, or undefined when nothing is left. */
+/** The description of a picture, without invisible characters; undefined when nothing is left. */
 export function cleanDescription(text: string | undefined): string | undefined {
   return (text && cleanText(text).text.trim().slice(0, maxDescriptionLength)) || undefined
 }

@@ -5,7 +5,9 @@ import { isPublic } from './vocabulary.ts'
 
 const byWidth: readonly Visibility[] = ['public', 'unlisted', 'followers', 'direct']
 
-/** Who may read a document by its own addressing; undefined when it names nobody. Mastodon's reading of `to` and `cc`. */
+/**
+ * The audience of a document by its own addressing, as Mastodon reads `to` and `cc`; undefined when it names nobody.
+ */
 export function readVisibility(json: JsonObject, followers: string | undefined): Visibility | undefined {
   // A chat is between two, whatever it is addressed to (Pleroma, Lemmy, Mbin).
   if (typeOf(json) === 'ChatMessage') return 'direct'
@@ -21,13 +23,16 @@ export function narrower(left: Visibility, right: Visibility): Visibility {
   return byWidth.indexOf(left) > byWidth.indexOf(right) ? left : right
 }
 
-/** An answer is never wider than what it answers. To somebody else's followers we cannot speak: there it is direct. */
+/**
+ * An answer is never wider than the post it answers. We cannot address the followers of others: there the answer is
+ * direct.
+ */
 export function replyVisibility(original: Visibility, wanted: Visibility | undefined): Visibility {
   const widest = original === 'followers' ? 'direct' : original
   return narrower(widest, wanted ?? widest)
 }
 
-/** Whether everybody may read it. */
+/** Whether everyone may read it. */
 export function isOpen(visibility: Visibility): boolean {
   return visibility === 'public' || visibility === 'unlisted'
 }

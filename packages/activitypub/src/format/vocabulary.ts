@@ -8,13 +8,13 @@ export const securityContext = 'https://w3id.org/security/v1'
 export const multikeyContexts = ['https://www.w3.org/ns/did/v1', 'https://w3id.org/security/multikey/v1'] as const
 export const publicCollection = `${activityStreams}#Public`
 
-/** The three spellings of "everybody" found on the network (ActivityPub §5.6). */
+/** The three spellings of the public audience on the network (ActivityPub §5.6). */
 const publicNames: ReadonlySet<string> = new Set([publicCollection, 'as:Public', 'Public'])
 
 export const activityJson = 'application/activity+json'
-/** What we send; a charset is what most peers send too. */
+/** The type of our documents; most peers send a charset too. */
 export const activityJsonUtf8 = `${activityJson}; charset=utf-8`
-/** What we ask for when we fetch (ActivityPub §3.2). */
+/** The types that we accept when we fetch (ActivityPub §3.2). */
 export const activityAccept = `${activityJson}, application/ld+json; profile="${activityStreams}"`
 
 export function isPublic(iri: string): boolean {

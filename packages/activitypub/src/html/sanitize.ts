@@ -4,7 +4,7 @@ import { readAttributes } from './attributes.ts'
 import type { HtmlToken } from './tokens.ts'
 import { readHtml } from './tokens.ts'
 
-/** What the servers of this network show; everything else is dropped and its text stays. */
+/** The elements that servers of this network show. All others are dropped, and their text stays. */
 const allowed: ReadonlySet<string> = new Set(
   'p br a span strong b em i u del s code pre blockquote ul ol li h1 h2 h3 h4 h5 h6'.split(' '),
 )

@@ -35,7 +35,7 @@ test.each([
       .join('')
       .repeat(2)}b`,
   ],
-])('readPostText() takes out and reports text hidden %s', (_, html) => {
+])('readPostText() removes and reports text hidden %s', (_, html) => {
   const { text, hadHidden } = readPostText(html)
   expect(text).not.toContain('secret')
   expect(hadHidden).toBe(true)

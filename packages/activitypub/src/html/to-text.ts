@@ -6,7 +6,7 @@ export { afterAddress } from '@postern/markup/html'
 
 interface ReadText {
   readonly text: string
-  /** True when something was taken out that a human reader would not have seen. */
+  /** True when it removed something that a human reader does not see. */
   readonly hadHidden: boolean
 }
 
@@ -18,7 +18,9 @@ interface ReadOptions {
 /** By these the servers of this network hide parts of a text. */
 const hidingClasses: ReadonlySet<string> = new Set(['invisible', 'hidden', 'sr-only', 'visually-hidden', 'd-none'])
 
-/** Plain text of a post: paragraphs and lists kept as lines, links with their address, nothing that was hidden. */
+/**
+ * Plain text of a post: it keeps paragraphs and lists as lines, links with their address, and nothing that is hidden.
+ */
 export function readPostText(html: string, { isOwnMention }: ReadOptions = {}): ReadText {
   const { text, hasHidden, invisible } = htmlToText(html, { isOwnMention, findAddress: findWebAddress, hidingClasses })
   return { text, hadHidden: hasHidden || hidesWords(invisible) }

@@ -1,4 +1,4 @@
-/** A piece of HTML. `attributes` is the text between the name and the end of the tag, read only when somebody asks. */
+/** A piece of HTML. `attributes` is the text between the name and the end of the tag; it is parsed on demand. */
 export type HtmlToken =
   | { readonly kind: 'text'; readonly text: string }
   | { readonly kind: 'open'; readonly name: string; readonly attributes: string; readonly isEmpty: boolean }

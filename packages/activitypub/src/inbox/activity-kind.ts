@@ -9,29 +9,29 @@ import type { ProvenActivity } from '../proofs/proven-activity.ts'
 import type { NamedActivity } from './named-activity.ts'
 import type { OwnPost } from './own-post.ts'
 
-/** What of ours an activity is about, looked up once. */
+/** The objects of this gateway that an activity refers to, looked up once. */
 export interface Findings {
   /** The agents it is about or for. */
   readonly agents?: readonly string[]
-  /** What is stored of the object it speaks of, by the same author. */
+  /** Stored messages about its object, by the same author. */
   readonly known?: readonly KnownMessage[]
   /** The post it makes known, where it only names it. */
   readonly createdPost?: JsonObject | undefined
-  /** The post of ours it is about. */
+  /** The post of this gateway that it refers to. */
   readonly post?: OwnPost
-  /** Whether who asks to follow does so already. */
+  /** Whether the actor that asks to follow already follows. */
   readonly isFollowing?: boolean
   /** The account that a `Move` names, which names the moving one in turn. */
   readonly movedTo?: string
-  /** Of those it is about, those whom its actor has blocked. */
+  /** The agents among them that its actor has blocked. */
   readonly blockedAgents?: readonly string[]
-  /** Of an actor that has changed, where it is reached now. */
+  /** The current inboxes of an actor that changed. */
   readonly readdressed?: readonly Readdressed[]
   /** The type of activity that is undone. */
   readonly undone?: string
 }
 
-/** A proven activity, who sent it by name, and what of ours it is about. */
+/** A proven activity, its sender by name, and the objects of this gateway that it refers to. */
 export interface ResolvedActivity extends Findings {
   readonly agents: readonly string[]
   readonly known: readonly KnownMessage[]
@@ -39,7 +39,7 @@ export interface ResolvedActivity extends Findings {
   readonly gateway: InboxDeps
 }
 
-/** What reading needs to know of the gateway. */
+/** The facts about the gateway that normalizing needs. */
 export interface InboxDeps {
   readonly agents: AgentDirectory
   readonly isBlocked: IsBlocked
@@ -57,9 +57,9 @@ export interface Lookups {
   readonly foreignInboxes: Pick<ForeignInboxes, 'admitFollower'>
 }
 
-/** One type of activity: what it is about, what agents are told of it, and what its author takes back by it. */
+/** One type of activity: the objects it refers to, the message for agents, and what its author withdraws by it. */
 export interface ActivityKind {
-  /** Undefined: nothing of ours. */
+  /** Undefined: it refers to nothing here. */
   find(proven: ProvenActivity, lookups: Lookups): Promise<Findings | undefined>
   /** Pure. */
   read(resolved: ResolvedActivity): readonly Intake[]
@@ -67,7 +67,7 @@ export interface ActivityKind {
   withdraw?(resolved: ResolvedActivity): readonly Withdrawal[]
 }
 
-/** A follower, or one who waits to be, with the places where he is reached now. */
+/** A follower, or a peer that asks to follow, with its current inboxes. */
 export interface Readdressed {
   readonly agent: string
   readonly effect: Extract<RelationEffect, { kind: 'relate' }>

@@ -10,8 +10,8 @@ import { undo } from './kinds/undo.ts'
 import { update } from './kinds/update.ts'
 
 /**
- * What a server can say to an agent. Every other type is taken and does nothing: we follow nobody, so an `Accept` or `Reject`
- * answers nothing of ours, and collections that are not ours may be added to at will.
+ * The activities that a server can send to an agent. Every other type is accepted and has no effect. Agents follow
+ * nobody, so an `Accept` or `Reject` answers nothing, and foreign collections may change at will.
  */
 export const activityKinds: ReadonlyMap<string, ActivityKind> = new Map([
   ['Create', create],

@@ -6,7 +6,7 @@ import { activityPubDescriptor } from '../speaker.ts'
 import type { ResolvedActivity } from './activity-kind.ts'
 import { toSender } from './sender.ts'
 
-/** What is told to one agent. */
+/** The message for one agent. */
 export interface IntakeDraft
   extends Pick<Intake, 'agent' | 'audience' | 'flags' | 'deliveries' | 'effects'>,
     Partial<Pick<Intake, 'disposition'>> {
@@ -15,7 +15,7 @@ export interface IntakeDraft
   readonly thread_id: string
   readonly in_reply_to?: string | undefined
   readonly thread: Intake['thread']
-  /** What is said or done: the IRI of the object, or of the activity itself. */
+  /** The object of the message: its IRI, or the IRI of the activity itself. */
   readonly object: string
   readonly target: ReplyTarget
   readonly language?: string | undefined
@@ -61,7 +61,9 @@ export function tellEvent(sentence: string, about?: { readonly url: string; read
   return about ? [said, { kind: 'link', ...about }] : [said]
 }
 
-/** Where an answer to what is no post goes: to its sender alone, as an answer to `object` if there is one. */
+/**
+ * The target for an answer to an activity that is no post: its sender alone, as an answer to `object` if there is one.
+ */
 export function targetActor({ named: { actor, address } }: ResolvedActivity, object?: string): ReplyTarget {
   const { id, url, inbox, sharedInbox } = actor
   return { actor: id, address, url, inbox, sharedInbox, object, visibility: 'direct' }

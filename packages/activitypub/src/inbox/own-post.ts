@@ -4,13 +4,13 @@ import { isOpen } from '../format/visibility.ts'
 import { parsePieceId } from '../posts/pieces.ts'
 import { readRendering } from '../posts/rendering.ts'
 
-/** A post of an agent's that somebody reacts to. */
+/** An agent's post that a peer reacts to. */
 export interface OwnPost {
   readonly agent: string
   /** Its IRI. */
   readonly id: string
   readonly thread_id: string
-  /** Of its thread. */
+  /** The id of its thread. */
   readonly scope: string
 }
 
@@ -22,7 +22,7 @@ export function findAgentName(iri: string, agents: Pick<AgentDirectory, 'origin'
   return iri.startsWith(prefix) ? agents.find(iri.slice(prefix.length))?.name : undefined
 }
 
-/** The agent and the number in the IRI of a post of ours; nobody has looked yet whether there is one. */
+/** The agent and the number in the IRI of an own post; whether that post exists is not checked yet. */
 export function parsePostIri(iri: string, { origin }: Pick<AgentDirectory, 'origin'>) {
   const [, agent, id] = (iri.startsWith(`${origin}/`) && postPath.exec(iri.slice(origin.length))) || []
   return agent && id ? { agent, id } : undefined
@@ -33,7 +33,7 @@ interface OwnPostLookups {
   readonly store: Pick<Store, 'findResponse' | 'findRelation'>
 }
 
-/** A post of ours that this actor may read: to everybody else it does not exist. */
+/** An own post that this actor may read. For all others it does not exist. */
 export async function findOwnPost(
   iri: string,
   reader: string,

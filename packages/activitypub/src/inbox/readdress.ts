@@ -7,8 +7,8 @@ import type { Findings, Lookups, Readdressed, ResolvedActivity } from './activit
 import { inThreadWith, targetActor, tellEvent, toIntake } from './intake.ts'
 
 /**
- * An actor says that it has changed. Of that only where to post to matters here: what followers named when they began to follow is
- * kept, and a server may have moved its inboxes. Its own document says where, not the activity.
+ * An actor announces a change. Only its inboxes matter here: a server may have moved them since the followers began to
+ * follow. The current ones come from the actor's own document, not from the activity.
  * @throws Rejection `rate_limited`, Unavailable
  */
 export async function findReaddressed(

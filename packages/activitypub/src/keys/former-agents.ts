@@ -2,7 +2,7 @@ import type { AgentDirectory, LookupStore } from '@postern/core'
 import { agentIris } from '../format/own-iris.ts'
 import { secretName } from './key-generations.ts'
 
-/** Whether there was an agent of this name, which peers may know, and is no more. */
+/** Whether an agent of this name existed and is gone; peers may still know it. */
 export type IsFormerAgent = (name: string) => Promise<boolean>
 
 /** An agent that had keys was known, or could have been; one that never was has none. */

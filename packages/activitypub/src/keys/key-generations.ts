@@ -19,7 +19,7 @@ interface KeyGenerations {
 
 type SecretName = 'main-key' | 'ed25519-key' | 'made-at' | 'revokes'
 
-/** What the store keeps a secret of the actor at `path` under. */
+/** The name under which the store keeps a secret of the actor at `path`. */
 export function secretName(path: string, name: SecretName, generation = 1): string {
   return `activitypub${path}#${name}${suffixOf(generation)}`
 }

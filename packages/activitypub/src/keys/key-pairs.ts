@@ -1,17 +1,20 @@
 import type { SigningKey } from '../signature/sign.ts'
 
-/** What signs requests: RSA, the one kind that every server verifies. */
+/** The kind of key that signs requests: RSA, which every server verifies. */
 export interface RequestKey extends SigningKey {
   /** SPKI. */
   readonly publicKeyPem: string
 }
 
-/** What signs documents: Ed25519 (FEP-521a). */
+/** The kind of key that signs documents: Ed25519 (FEP-521a). */
 export interface DocumentKey extends SigningKey {
   readonly publicKeyMultibase: string
 }
 
-/** The keys of one generation; peers cache the public halves, so they outlive restarts (they are kept before they are shown). */
+/**
+ * The keys of one generation. Peers cache the public halves, so they are stored before they are shown, and outlive
+ * restarts.
+ */
 export interface KeyPairs {
   readonly request: RequestKey
   readonly document: DocumentKey

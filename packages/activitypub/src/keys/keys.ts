@@ -13,7 +13,10 @@ export interface ActorKeys extends KeyPairs {
 export interface KeyRing {
   /** The keys of the actor with this IRI. Made once, durable before first use. */
   find(actor: string): Promise<ActorKeys>
-  /** Makes new keys, which sign from now on. The old ones stay listed while peers still meet their signatures, unless revoked. */
+  /**
+   * Makes new keys, which sign from now on. The old ones stay listed while peers may still meet their signatures,
+   * unless revoked.
+   */
   rotate(actor: string, options?: RotateOptions): Promise<ActorKeys>
 }
 
@@ -25,7 +28,7 @@ interface KeyRingDeps {
 
 /** How long keys stay listed after they were replaced: longer than peers keep what they have not yet verified. */
 const overlapMs = 7 * 86_400_000
-/** More keys than these are not read by everybody. */
+/** Some peers do not read more keys than these. */
 const maxListed = 4
 /** After this, another gateway's rotation is seen here too. */
 const loadedMs = 60_000

@@ -23,7 +23,10 @@ export function createOutgoingProof(isWanted: boolean): ProveOutgoing {
   }
 }
 
-/** What has no canonical form (half a character in a text) leaves without a proof: better so than not at all. */
+/**
+ * A document without a canonical form (half a character in a text) is sent without a proof: that is better than not at
+ * all.
+ */
 function proveIfPossible(document: JsonObject, request: ProofRequest): JsonObject {
   try {
     return proveDocument(document, request)

@@ -9,7 +9,7 @@ export const heading = /^ {0,3}#{1,6} +/
 export const rule = /^ {0,3}([-*_])( *\1){2,} *$/
 /** Belongs to the list item above. */
 export const indented = /^ {2,}\S/
-/** What is taken off such a line. */
+/** The part that is removed from such a line. */
 export const indent = /^ {2,4}/
 
 export function isOrderedItem(line: string): boolean {

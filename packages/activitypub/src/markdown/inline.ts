@@ -3,7 +3,7 @@ import { findWebAddress } from '../format/iri.ts'
 import type { InlineWriter } from './inline-writer.ts'
 import { createInlineWriter } from './inline-writer.ts'
 
-/** Takes what begins at `at` and says where to go on; `at` itself when it is not what it looked like. */
+/** Reads a construct at `at` and returns where it ends; `at` itself when there is none. */
 type InlineRule = (text: string, at: number, out: InlineWriter) => number
 
 /** Emphasis marks and their elements; of two that fit, the longer. */

@@ -22,7 +22,7 @@ import { mentionLength } from '../words/mention-link.ts'
 import type { AddressDeps, Place } from './address-answer.ts'
 import { addressPieces, aliasesOf, deliver, mentionPlaces, replyPlaces, shortest } from './address-answer.ts'
 
-/** What an agent does beside answering, as deliveries and broadcasts; undefined when it cannot be done. Pure. */
+/** An agent's action as deliveries and broadcasts; undefined when it cannot be done. Pure. */
 export function addressAction(action: OutgoingAction, gateway: AddressDeps): Addressing | undefined {
   if ('target' in action)
     return 'response' in action ? addressRevision(action, gateway) : addressReaction(action, gateway)
@@ -84,7 +84,7 @@ function broadcastPieces({ visibility, pieces }: Rendering, revision?: Revision)
 
 const boosts: ReadonlySet<string> = new Set(['boost', 'unboost'])
 
-/** Only what everybody may read is passed on; what is no post cannot be liked. */
+/** Only public posts can be boosted; only posts can be liked. */
 function addressReaction(
   { act, agent, at, target: json }: ReactionAction,
   { origin }: AddressDeps,
@@ -104,7 +104,7 @@ export function expandToFollowers(relations: readonly Relation[]): readonly Plan
   return relations.flatMap(({ peer, target }) => {
     const { inbox, sharedInbox } = target as unknown as FollowerTarget
     const to = sharedInbox ?? inbox
-    // A delivery for many is nobody's: one who blocks the agent must not keep it from the others.
+    // A delivery for many belongs to no peer: one peer that blocks the agent must not stop it for the others.
     const whose = sharedInbox ? {} : { peer }
     return to ? [{ to, target: toJson({ inbox: to, ...whose }), ...whose }] : []
   })

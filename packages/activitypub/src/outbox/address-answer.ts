@@ -51,10 +51,10 @@ export function addressAnswer(
   }
 }
 
-/** However many people are named, there is room for words. */
+/** However many people the response names, some room for words remains. */
 export const shortest = 100
 
-/** Where one post goes. */
+/** The destination of one post. */
 export interface Place {
   readonly to: string
   readonly peer?: string | undefined
@@ -82,7 +82,7 @@ export function addressPieces(pieces: number, address: AddressPiece): readonly P
   return Array.from({ length: pieces }, (_, piece) => address(piece)).flat()
 }
 
-/** The deliveries of a piece to each place. `more`: what else its rendering takes. */
+/** The deliveries of a piece to each destination. `more`: further data for its rendering. */
 export function deliver(places: readonly Place[], more: Partial<DeliveryTarget> = {}): AddressPiece {
   return piece =>
     places.map(({ to, peer, target }) => {
@@ -96,7 +96,7 @@ export function aliasesOf(post: string, pieces: number): readonly string[] {
   return posts.flatMap(iri => [iri, activityIri(iri)])
 }
 
-/** The shared inbox is for what everybody on that server may see. */
+/** The shared inbox is for posts that everyone on that server may see. */
 function inboxFor({ inbox, sharedInbox }: ReplyTarget, isForAll: boolean): string | undefined {
   return (isForAll ? sharedInbox : undefined) ?? inbox
 }

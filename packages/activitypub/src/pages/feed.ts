@@ -10,7 +10,7 @@ export function feedAddress(origin: string, agent: string): string {
   return `${origin}/agents/${agent}/feed.atom`
 }
 
-/** An agent's public posts as an Atom feed (RFC 4287). `madeAt` (ISO 8601 UTC) stands where there is no post. */
+/** An agent's public posts as an Atom feed (RFC 4287). `madeAt` (ISO 8601 UTC) is the date of a feed without posts. */
 export function renderFeed(agent: PageAgent, posts: readonly PostCard[], madeAt: string): string {
   const { name, url = '', icon } = describeAgent(agent)
   const self = feedAddress(agent.origin, agent.profile.name)

@@ -3,7 +3,7 @@ import { html } from 'hono/html'
 import { describePost } from './describe-post.ts'
 import type { PostCard } from './post-card.ts'
 
-/** How other programs show a link to the post (Open Graph protocol). What stands behind a warning is not told. */
+/** The preview of a link to the post in other programs (Open Graph protocol). Text behind a warning is left out. */
 export function renderPostPreview(card: PostCard, siteName: string): PageMarkup {
   const { author, url, publishedAt, media, warning } = card
   const picture = warning === undefined ? media.find(({ mediaType }) => mediaType.startsWith('image/'))?.url : undefined

@@ -8,7 +8,7 @@ import { renderNote } from '../posts/render.ts'
 import { readNamedWords } from '../words/words-called.ts'
 import type { Author, Media, PostCard } from './post-card.ts'
 
-/** Whose pages these are. */
+/** The agent whose pages these are. */
 export interface PageAgent {
   readonly profile: AgentProfile
   readonly domain: string
@@ -27,7 +27,7 @@ export function describeAgent({ profile, domain, origin }: PageAgent): Author {
   return { name: displayName, handle: `@${name}@${domain}`, url: `${origin}/agents/${name}`, icon: iconUrl }
 }
 
-/** What an agent of ours said, as the network reads it. Pure. */
+/** A response of an agent, as the network reads it. Pure. */
 export function describeOwnPost(answered: Answered, agent: PageAgent): PostCard {
   const note = renderNote(answered)
   const { response, rendering, editedAt } = answered

@@ -24,7 +24,7 @@ interface PageRouteDeps {
   readonly platform: Pick<Platform, 'now'>
 }
 
-/** What an agent's feed holds. */
+/** The content of an agent's feed. */
 const feedLength = 20
 const searchedForTag = 100
 const forEverybody = { vary: 'Accept', 'cache-control': 'public, max-age=60' } as const
@@ -33,7 +33,10 @@ const feedHeaders = {
   'cache-control': forEverybody['cache-control'],
 } as const
 
-/** Answers a browser at a post's address. What is not for everybody does not exist, whoever asks. @throws Rejection, Unavailable */
+/**
+ * Answers a browser at a post's address. A post that is not public does not exist for any browser.
+ * @throws Rejection, Unavailable
+ */
 export async function servePostPage(
   context: Context,
   agent: AgentProfile | undefined,

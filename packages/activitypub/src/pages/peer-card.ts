@@ -11,8 +11,8 @@ import type { PostCard } from './post-card.ts'
 const maxWords = 2_000
 
 /**
- * Somebody else's post beside one of ours; undefined when it is not for everybody, is no post, or its author is blocked. Its words stand as the
- * agent read them: plain text. Pure.
+ * A peer's post beside an agent's one. Undefined when it is not public, is no post, or its author is blocked. Its words
+ * are those that the agent read: plain text. Pure.
  */
 export function describePeerPost({ message, target }: CurrentMessage, isBlocked: IsBlocked): PostCard | undefined {
   const reply = readReplyTarget(target)

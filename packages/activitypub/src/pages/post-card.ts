@@ -2,7 +2,7 @@ import type { PageMarkup } from '@postern/http'
 import { html, raw } from 'hono/html'
 import { describePost } from './describe-post.ts'
 
-/** Somebody a page names. */
+/** A person whom a page names. */
 export interface Author {
   readonly name: string
   /** `@user@host`, or an IRI. */

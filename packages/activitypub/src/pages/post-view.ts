@@ -17,7 +17,7 @@ export interface PageDeps {
 
 const maxReplies = 50
 
-/** A post with what stands before and behind it in the thread, as far as everybody may read that. */
+/** A post with its neighbours in the thread, as far as they are public. */
 export async function viewPost(found: FoundPost, profile: AgentProfile, deps: PageDeps): Promise<PostView> {
   const { answered, visibility } = found
   const { response, rendering, piece = 0 } = answered

@@ -12,13 +12,13 @@ interface ProfileDeps extends RecentDeps {
   readonly store: RecentDeps['store'] & Pick<RelationStore, 'countRelations'>
   readonly agents: Pick<AgentDirectory, 'origin' | 'domain' | 'find'>
   readonly follows: ActivityPubConfig['follows']
-  /** What agents say is shown to signed requests only, and so to no browser. */
+  /** Agents show their posts to signed requests only, and so to no browser. */
   readonly isSignedOnly: boolean
 }
 
 const postsShown = 10
 
-/** What an agent's page shows of its life on the network. @throws Rejection `no_recipient` */
+/** The public life of an agent on the network, for its page. @throws Rejection `no_recipient` */
 export function createPublicProfiles(deps: ProfileDeps): (agent: string) => Promise<PublicProfile> {
   const { agents, store, follows, isSignedOnly } = deps
   return async name => {

@@ -11,7 +11,7 @@ export interface RecentDeps {
   readonly showRequirement?: ShowRequirement | undefined
 }
 
-/** What an agent said to everybody, newest first; of a long answer its first post. */
+/** An agent's public posts, newest first. A long answer is listed by its first post. */
 export async function listRecentPosts(
   profile: AgentProfile,
   limit: number,

@@ -4,7 +4,7 @@ import { html } from 'hono/html'
 import type { Author, PostCard } from './post-card.ts'
 import { renderCard } from './post-card.ts'
 
-/** What an agent said lately under a tag. */
+/** An agent's recent posts under a tag. */
 export function renderTagPage(tag: string, author: Author, posts: readonly PostCard[]): PageMarkup {
   const { name, handle, url, icon } = author
   return renderHtmlPage({

@@ -8,7 +8,7 @@ import type { FetchDocument } from './document-fetch.ts'
 import type { RemoteActor } from './remote-actor.ts'
 import { parseActor } from './remote-actor.ts'
 
-/** What a look-up gave. The errors are remembered too, so that a bad name costs one fetch in a while. */
+/** The result of a look-up. It remembers errors too, so that a bad name costs one fetch in a while. */
 type Found = { readonly actor: RemoteActor } | Refused
 type Refused =
   | { readonly actor?: undefined; readonly state: 'gone' | 'missing' }
@@ -22,7 +22,7 @@ export interface RemoteActors {
   find(iri: Iri): Promise<RemoteActor | undefined>
   /** Fetches again, once in a while: undefined when it is too early, or the actor is gone. @throws like `find` */
   refresh(iri: Iri): Promise<RemoteActor | undefined>
-  /** Whether its origin said lately that it is gone for good (410). */
+  /** Whether its origin recently answered that it is gone for good (410). */
   isGone(iri: Iri): boolean
 }
 
@@ -38,7 +38,7 @@ const ceilings = { perHost: 600, inAll: 6_000, atOnce: 300 } as const
 
 export function createActorCache({ fetchDocument, now }: ActorCacheDeps): RemoteActors {
   const known = createExpiringMap<RemoteActor>(maxActors, now)
-  // Apart, so that names nobody has cannot crowd out those who write to us.
+  // A cache of its own, so that unknown names cannot crowd out the actors that write to us.
   const refused = createExpiringMap<Refused>(maxActors, now)
   const refetched = createExpiringMap<true>(maxActors, now)
   const share = createSharedWork<Found>()

@@ -3,10 +3,12 @@ import { isHostLength, parseUrl, toAsciiDomain } from '@postern/core'
 import type { ActivityPubConfig } from '../config.ts'
 import { asObject, idOf, idsOf } from '../format/reading.ts'
 
-/** Whether nothing is taken from this host, fetched there or sent there. `host` is lower-case A-labels, without port. */
+/**
+ * Whether a host is blocked: nothing is accepted, fetched or sent there. `host` is lower-case A-labels, without port.
+ */
 export type IsBlocked = (host: string) => boolean
 
-/** Whoever is blocked stays so, allowed or not; with an allow list, everybody else is, too. */
+/** A blocked host stays blocked, allowed or not. With an allow list, all other hosts are blocked, too. */
 export function createBlocklist({ block, allow }: Pick<ActivityPubConfig, 'block' | 'allow'>): IsBlocked {
   const isNamedBlocked = matchDomains(block)
   const isAllowed = allow.length === 0 ? () => true : matchDomains(allow)
@@ -14,7 +16,10 @@ export function createBlocklist({ block, allow }: Pick<ActivityPubConfig, 'block
   return host => !isHostLength(host) || isNamedBlocked(host) || !isAllowed(host)
 }
 
-/** A domain stands for itself and everything below it: one look for each of at most 127 labels, however long the list. */
+/**
+ * A domain covers itself and everything below it. That takes one look for each of at most 127 labels, however long the
+ * list is.
+ */
 function matchDomains(domains: readonly string[]): (host: string) => boolean {
   const listed = new Set(domains.map(toAsciiDomain))
   if (listed.size === 0) return () => false
@@ -34,7 +39,7 @@ function parentOf(host: string): string | undefined {
   return dot < 0 ? undefined : host.slice(dot + 1)
 }
 
-/** Whether an address on the web, of whatever scheme, lies on a blocked host. What is no address lies nowhere. */
+/** Whether a web address, of whatever scheme, is on a blocked host. A text that is no address is on none. */
 export function isBlockedAddress(url: string, isBlocked: IsBlocked): boolean {
   const host = parseUrl(url)?.hostname
   return host !== undefined && isBlocked(host)
@@ -47,8 +52,8 @@ export function isBlockedPart(part: Part, isBlocked: IsBlocked): boolean {
 }
 
 /**
- * Whether what an activity is about comes from a blocked host: by its id, or by whom it is attributed to. That is how a
- * blocked domain's posts come in by way of others: boosted, passed on by a relay (CVE-2026-23961).
+ * Whether the object of an activity comes from a blocked host, by its id or by its author. Posts of a blocked domain
+ * come in this way through others: boosted, or by a relay (CVE-2026-23961).
  */
 export function isAboutBlocked(activity: Readonly<Record<string, unknown>>, isBlocked: IsBlocked): boolean {
   const id = idOf(activity.object)

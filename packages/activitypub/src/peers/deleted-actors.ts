@@ -8,9 +8,9 @@ import type { FetchDocument } from './document-fetch.ts'
 
 export interface DeletedActors {
   /**
-   * To be called when the inbox of an actor answers 404 or 410: asks the actor's own document whether the actor is gone. 410:
-   * everything of it is forgotten. 404 on two occasions a day apart: nothing is sent to it unasked any more, but its words stay, for
-   * a server in trouble says 404 of all its actors. Never throws.
+   * Call this when the inbox of an actor answers 404 or 410. It fetches the actor's own document: after a 410
+   * everything of the actor is forgotten. After two 404s a day apart it gets nothing unasked any more. Its words stay,
+   * because a server in trouble answers 404 for all its actors. Never throws.
    */
   check(peer: string): Promise<void>
 }
@@ -22,14 +22,14 @@ interface DeletedActorDeps {
 }
 
 const maxPeers = 10_000
-/** A server that loses all its actors at once is asked about so many a minute. */
+/** When a server loses all its actors at once, it gets this many requests a minute. */
 const asksPerHost = 60
 /** The answer holds for so long. */
 const askedMs = 3_600_000
 const dayMs = 24 * 3_600_000
 const missingMs = 30 * dayMs
 
-/** Forgets actors that are gone, as their own servers say. What it remembers is a hint: without it they are asked again. */
+/** Forgets actors that are gone, as their own servers declare. Its memory is a hint: without it, it asks again. */
 export function createDeletedActors({ fetchDocument, store, platform }: DeletedActorDeps): DeletedActors {
   const now = () => platform.now()
   const asked = createExpiringMap<true>(maxPeers, now)
@@ -65,7 +65,7 @@ export function createDeletedActors({ fetchDocument, store, platform }: DeletedA
   }
 }
 
-/** What cannot be found out now is asked when the next delivery fails. */
+/** When the answer cannot be had now, the next failed delivery asks again. */
 function logFailure(log: Platform['log'], peer: string, err: unknown): void {
   const isExpected = err instanceof Unavailable || err instanceof Undeliverable || err instanceof Rejection
   log[isExpected ? 'debug' : 'error']({ peer, err }, 'cannot find out whether a peer is gone')

@@ -14,8 +14,8 @@ export type FetchedDocument =
   | { readonly state: 'gone' | 'missing' }
 
 /**
- * Fetches an AS2 document from the origin of its own IRI, signed by the instance actor: strict servers show nothing
- * to strangers (GoToSocial, Mastodon's secure mode).
+ * Fetches an AS2 document from the origin of its own IRI. The instance actor signs the request, because strict servers
+ * show nothing to strangers (GoToSocial, Mastodon's secure mode).
  * @throws Unavailable the host did not answer, or asked us to wait
  * @throws Undeliverable there is no such document, it is not served as one, or its host is blocked
  */

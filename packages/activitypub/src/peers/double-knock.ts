@@ -58,7 +58,10 @@ export function createDoubleKnock({ fetch, now }: Pick<Platform, 'fetch' | 'now'
   }
 }
 
-/** 400 only says that the scheme is not known; 401 and 403 may also mean that our key cannot be had just now. */
+/**
+ * A 400 only means that the server does not know the scheme. A 401 or 403 may also mean that it cannot get our key just
+ * now.
+ */
 function preferAnswer(first: FetchAnswer, second: FetchAnswer): FetchAnswer {
   return refusalStatuses.has(second.status) && first.status !== 400 ? first : second
 }

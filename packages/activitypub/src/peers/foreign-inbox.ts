@@ -6,8 +6,8 @@ import { readDeliveryTarget } from '../format/reply-target.ts'
 import type { RemoteActor } from './remote-actor.ts'
 
 /**
- * An actor may have its inbox on another host than its own, and names it without asking that host. Whoever makes up actors must not
- * turn an agent's posts against a host by that, nor have the host left alone for what he named there.
+ * An actor may name an inbox on another host than its own, without asking that host. A peer that invents such actors
+ * must not turn an agent's posts against a host. Nor may it stop the deliveries that others have for that host.
  */
 export interface ForeignInboxes {
   /** To be called before an actor is let follow. @throws Rejection `rate_limited` too many lately with an inbox on that host */
@@ -18,9 +18,12 @@ export interface ForeignInboxes {
 
 /** New followers a minute with inboxes on one host that is not their own, and at once. */
 const followers = { perMinute: 0.1, burst: 60 } as const
-/** Deliveries a minute to such inboxes of one host: long answers are many, and who refuses is asked more than once. */
+/**
+ * Deliveries a minute to such inboxes of one host. Long answers are many posts, and a host that refuses is asked more
+ * than once.
+ */
 const deliveriesPerMinute = 60
-/** There is nothing at this address, or nothing that takes posts. */
+/** The address leads to nothing, or to nothing that accepts posts. */
 const noInboxStatuses: ReadonlySet<number | undefined> = new Set([404, 405, 410])
 
 interface ForeignInboxDeps {
@@ -33,7 +36,7 @@ export function createForeignInboxes({ store, platform }: ForeignInboxDeps): For
   const limit = createRateLimit(followers, now)
   const deliveries = createRateLimit({ perMinute: deliveriesPerMinute }, now)
 
-  /** A copy for many is not kept for later: whoever else has this inbox would wait behind it. */
+  /** A copy for many is not postponed: all others with this inbox would wait behind it. */
   function takeDelivery(host: string, { broadcast }: Delivery): void {
     const problem = 'Cannot deliver: too much lately for inboxes that others named on this host'
     try {
@@ -66,7 +69,7 @@ export function createForeignInboxes({ store, platform }: ForeignInboxDeps): For
   }
 }
 
-/** Whose inbox it is and where, when that is another host than his. */
+/** The owner and the host of the inbox, when it is another host than the owner's. */
 function findForeign(delivery: Delivery): { readonly peer: string; readonly host: string } | undefined {
   const target = readDeliveryTarget(delivery)
   if (!('inbox' in target) || target.peer === undefined) return undefined

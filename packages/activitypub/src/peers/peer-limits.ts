@@ -17,7 +17,7 @@ export interface PeerLimits {
 
 const keepMs = { told: 86_400_000, failed: 3_600_000 } as const
 const maxHosts = 5_000
-/** For all that is asked of one host. */
+/** For all requests to one host. */
 const totalMs = 10_000
 const maxBytes = 256 * 1024
 const maxLinks = 20
@@ -26,12 +26,12 @@ const schemas = ['2.2', '2.1', '2.0', '1.1', '1.0'].map(
   version => `http://nodeinfo.diaspora.software/ns/schema/${version}`,
 )
 
-/** Fetches JSON from the host that is asked, and from nowhere else. @throws Unavailable, Undeliverable, Rejection */
+/** Fetches JSON from that host, and from nowhere else. @throws Unavailable, Undeliverable, Rejection */
 type GetJson = (url: string) => Promise<unknown>
 
 interface Learnt {
   readonly length: number
-  /** Whether the host said so itself, or answered so far that we know its software. */
+  /** Whether the host itself gave the limit, or answered well enough that we know its software. */
   readonly isTold: boolean
 }
 
@@ -72,7 +72,7 @@ export function createPeerLimits({ fetch, now }: Pick<Platform, 'fetch' | 'now'>
 
 const unknownLength: Learnt = { length: commonLength, isTold: false }
 
-/** What NodeInfo says outright, else what the instance says, else what its software is set to. */
+/** The limit in NodeInfo, or else in the instance document, or else the default of its software. */
 async function findLength(host: string, getJson: GetJson): Promise<Learnt> {
   const nodeInfo = await fetchNodeInfo(host, getJson)
   const length = readLength(asObject(nodeInfo?.metadata)?.maxNoteTextLength)

@@ -1,14 +1,14 @@
 import { asObject } from '../format/reading.ts'
 
-/** Mastodon's own: what everybody can be expected to take. */
+/** Mastodon's own limit, which every server can be expected to accept. */
 export const commonLength = 500
 const bounds = { least: 200, most: 100_000 } as const
 const unbounded = bounds.most
 
-/** What software of a kind is set to when its operator changes nothing. */
+/** The defaults of each kind of software, which apply when its operator changes nothing. */
 interface Software {
   readonly length: number
-  /** Answers `GET /api/v2/instance` or `/api/v1/instance` as Mastodon does, and says there what its operator set. */
+  /** Answers `GET /api/v2/instance` or `/api/v1/instance` as Mastodon does, with the operator's settings. */
   readonly hasInstanceApi: boolean
 }
 
@@ -30,14 +30,14 @@ const knownSoftware: ReadonlyMap<string, Software> = new Map([
   ['mitra', withApi(5_000)],
   // pixelfed: config/pixelfed.php, max_caption_length; 150 in early versions
   ['pixelfed', withApi(500)],
-  // friendica bounds the bytes of a post only (max_import_size), and says so in max_toot_chars
+  // + friendica bounds the bytes of a post only (max_import_size), and declares them as max_toot_chars
   ['friendica', withApi(unbounded)],
   // snac has no bound of its own
   ['snac', withApi(unbounded)],
   // misskey: const.ts, MAX_NOTE_TEXT_LENGTH
   ['misskey', without(3_000)],
   ['cherrypick', without(3_000)],
-  // their .config/example.yml, maxNoteLength; told in NodeInfo, and by a Mastodon API beside it
+  // + their .config/example.yml, maxNoteLength; in NodeInfo, and in a Mastodon API beside it
   ['sharkey', withApi(3_000)],
   ['firefish', withApi(3_000)],
   ['iceshrimp', withApi(3_000)],
@@ -53,7 +53,7 @@ export function softwareNamed(name: string | undefined): Software {
   return knownSoftware.get(name?.toLowerCase() ?? '') ?? without(commonLength)
 }
 
-/** A length a peer told, within reason; undefined when it is none. */
+/** The length that a peer declares, if it is within reason. */
 export function readLength(value: unknown): number | undefined {
   if (typeof value !== 'number' || !Number.isFinite(value) || value < 1) return undefined
   return Math.floor(Math.min(Math.max(value, bounds.least), bounds.most))

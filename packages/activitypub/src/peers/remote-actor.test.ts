@@ -27,7 +27,7 @@ test('parseActor() keeps no more of a document than thousands of actors may cost
   expect(actor).toMatchObject({ inbox: undefined, sharedInbox: undefined, url: undefined })
 })
 
-test('parseActor() takes keys that name this actor as their owner, or name none, and no others', () => {
+test('parseActor() accepts keys that name this actor as their owner, or name none, and no others', () => {
   const publicKeyPem = testKey('mallory').publicPem
   const others = ['https://good.test/users/alice', 'https://evil.test/users/eve', 1, '']
   const listed = [iri.href, undefined, ...others].map((owner, at) => ({ id: `${iri.href}#${at}`, owner, publicKeyPem }))
@@ -35,7 +35,7 @@ test('parseActor() takes keys that name this actor as their owner, or name none,
   expect([...keys.keys()]).toEqual([`${iri.href}#0`, `${iri.href}#1`])
 })
 
-test('parseActor() takes Multikeys that this actor controls, on its own host, and no others', () => {
+test('parseActor() accepts Multikeys that this actor controls, on its own host, and no others', () => {
   const publicKeyMultibase = formatMultikey(generateKeyPairSync('ed25519').publicKey)
   const key = { id: `${iri.href}#0`, type: 'Multikey', controller: iri.href, publicKeyMultibase }
   const others = [

@@ -8,7 +8,7 @@ import { cleanName } from '../format/text-hygiene.ts'
 import { parseMultikey } from '../signature/multikey.ts'
 import { parsePublicKeyPem } from '../signature/public-key.ts'
 
-/** Somebody else's actor, as its own document describes it. */
+/** The actor of a peer, as its own document describes it. */
 export interface RemoteActor {
   readonly id: string
   readonly host: string

@@ -4,7 +4,7 @@ import type { DeliveryTarget, FollowerTarget } from '../format/reply-target.ts'
 import type { DeletedActors } from './deleted-actors.ts'
 
 const pageSize = 200
-/** Between two looks through all followers of an agent: what is lost meanwhile is looked for at once. */
+/** The time between two checks of all followers of an agent. An inbox that fails within it is checked at once. */
 const restMs = 5_000
 /** A shared inbox is looked for so often, and of so many it is known. */
 const lookedMs = 3_600_000
@@ -16,10 +16,7 @@ interface UnreachableInboxDeps {
   readonly platform: Pick<Platform, 'now' | 'sleep'>
 }
 
-/**
- * What follows when an inbox is not there (any more): the actor it belongs to is looked after, or all followers who share
- * it. Never throws.
- */
+/** Handles an inbox that does not exist (any more): checks its actor, or all followers who share it. Never throws. */
 export function createUnreachableInboxes({
   store,
   deletedActors,

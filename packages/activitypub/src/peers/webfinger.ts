@@ -9,8 +9,9 @@ import type { RemoteActor } from './remote-actor.ts'
 
 export interface Handles {
   /**
-   * `@user@host` of an actor, when its host and the name's domain both say so; else undefined. Whatever a peer answers, it is
-   * no error. @throws Rejection `forbidden` when the name is of a blocked domain, which is not asked
+   * `@user@host` of an actor, when its host and the name's domain both confirm it; else undefined. A bad answer of a
+   * peer is no error.
+   * @throws Rejection `forbidden` when the name is of a blocked domain, which is not asked
    */
   confirm(actor: RemoteActor): Promise<string | undefined>
   /**

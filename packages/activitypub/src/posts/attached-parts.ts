@@ -6,8 +6,8 @@ import { cleanDescription, cleanName } from '../format/text-hygiene.ts'
 import { readHref } from '../peers/remote-actor.ts'
 
 /**
- * What is attached to a post, and then its picture (`image`: Lemmy, WordPress, Bridgy Fed), as files and links. An address that was
- * attached already is left out. Nothing is fetched.
+ * The attachments of a post, and then its picture (`image`: Lemmy, WordPress, Bridgy Fed), as files and links. Each
+ * address counts once. Nothing is fetched.
  */
 export function readAttached({ attachment, image }: JsonObject): readonly Part[] {
   const pictures = listOf(image).map(value => (typeof value === 'string' ? { url: value } : value))
@@ -34,7 +34,10 @@ function readAttachment(value: unknown): readonly Attached[] {
   return [{ kind: 'file', ...readLabel(json), ...(mime && { mime }), bytes_ref: { kind: 'url', url } }]
 }
 
-/** Servers say in `name` what is to be seen, GoToSocial in `summary`; Pleroma writes the file's name there where nobody has said it. */
+/**
+ * Servers describe the picture in `name`, GoToSocial in `summary`. Pleroma writes the file's name into `name` when
+ * there is no description.
+ */
 function readLabel(json: JsonObject): { readonly name?: string; readonly description?: string } {
   const label = textOf(json.name) ?? textOf(json.summary)
   if (label && fileName.test(label)) return { name: label }

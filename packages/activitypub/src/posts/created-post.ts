@@ -7,8 +7,8 @@ import { asObject, idsOf, textOf } from '../format/reading.ts'
 import type { FetchDocument } from '../peers/document-fetch.ts'
 
 /**
- * The post that a `Create` names by its IRI alone, from its own origin, which is the actor's. Undefined when its host shows none, or it
- * is attributed to somebody else.
+ * The post that a `Create` names by its IRI alone, fetched from its own origin, which is the actor's. Undefined when
+ * its host shows none, or names another author.
  * @throws Unavailable, Rejection `rate_limited`, `malformed`, `too_large`
  */
 export type FetchCreatedPost = (activity: Activity) => Promise<JsonObject | undefined>
@@ -37,7 +37,7 @@ export function createCreatedPosts({
   }
 }
 
-/** What its host does not show to a server is no fault of the delivery. */
+/** The delivery is not to blame when the host does not show the post to a server. */
 async function fetchShown(id: string, fetchDocument: FetchDocument): Promise<unknown> {
   try {
     const fetched = await fetchDocument(id)

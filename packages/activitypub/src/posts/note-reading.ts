@@ -22,7 +22,7 @@ export interface NoteReading {
 }
 
 interface OwnNames {
-  /** Whether a mention's link leads to an agent of ours. */
+  /** Whether a mention's link leads to an agent of this gateway. */
   isOwnMention(href: string): boolean
   /** `@agent@domain` of those mentioned. */
   readonly addresses: readonly string[]
@@ -32,14 +32,14 @@ const languagePattern = /^[a-z]{2,3}(-[a-z0-9]{2,8}){0,4}$/i
 const maxOptions = 50
 const quoteFallback = /^RE: ?https:\/\/\S+$/i
 
-/** Whose `summary` warns of the content; that of anything else says what it is about. */
+/** Types whose `summary` warns of the content. The `summary` of other types gives their topic. */
 const messageTypes: ReadonlySet<unknown> = new Set(['Note', 'Question', 'ChatMessage'])
 
 function isMessage({ type }: JsonObject): boolean {
   return messageTypes.has(type)
 }
 
-/** What these show is on their page; what they say about it is all that can be read. */
+/** These show their content on their page; only their description can be read here. */
 const shownElsewhere: ReadonlySet<unknown> = new Set(['Audio', 'Event', 'Image', 'Video'])
 
 /** Reads a post as parts. Nothing is fetched: attachments stay addresses. */
@@ -68,7 +68,7 @@ function readContent(note: JsonObject): { readonly content: string; readonly lan
     ([tag, text]) => languagePattern.test(tag) && textOf(text) !== undefined,
   )
   const same = map.find(([, candidate]) => candidate === content)
-  // Where a server knows one language only, its text may still differ from `content` in its marks.
+  // A server that knows one language only may still have other marks in this text than in `content`.
   const [language, text] = same ?? (content && map.length > 1 ? [] : (map[0] ?? []))
   return { content: content ?? textOf(text) ?? '', language: language ?? readLanguage(note.language) }
 }
@@ -101,7 +101,10 @@ function readOptions(note: JsonObject): readonly string[] {
   return names.length > 0 ? [names.map(name => `- ${name}`).join('\n')] : []
 }
 
-/** The address of the quoted post alone: neither a copy of it nor a stamp that allows the quote is believed (FEP-044f, FEP-e232). */
+/**
+ * Only the address of the quoted post. Neither a copy of it nor a stamp that allows the quote is believed (FEP-044f,
+ * FEP-e232).
+ */
 function findQuote(note: JsonObject): string | undefined {
   const named = ['quote', 'quoteUrl', '_misskey_quote', 'quoteUri'].map(
     name => readHref(note[name]) ?? idOf(note[name]),
@@ -133,7 +136,7 @@ function stripQuoteBlock(html: string): string {
   return block && quoteFallback.test(readPostText(block).text) ? html.slice(block.length) : html
 }
 
-/** What readers without quotes are shown instead of one, at the beginning or the end. */
+/** The text for readers without quotes, at the beginning or the end. */
 function stripQuoteFallback(text: string): string {
   const lines = text.split('\n')
   const [first, last] = [lines[0] ?? '', lines.at(-1) ?? '']

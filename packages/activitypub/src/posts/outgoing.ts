@@ -11,7 +11,7 @@ import { renderCreate } from './render.ts'
 import { renderRevision } from './render-revision.ts'
 import { readRendering } from './rendering.ts'
 
-/** What a delivery renders to: the document, and what it was made of, if an agent said it. */
+/** A rendered delivery: the document, and the agent's message it comes from, if any. */
 export interface OutgoingActivity {
   readonly document: Json
   readonly said?: { readonly answered: Answered; readonly revision: Revision | undefined } | undefined
@@ -45,7 +45,7 @@ export function createDeliveryRenderer(gateway: OutgoingDeps, now: () => number)
   }
 }
 
-/** Other words have another revision; what is retracted meanwhile is delivered no more. */
+/** Changed words have another revision; a response that is withdrawn in the meantime is not delivered. */
 function nameOf({ message, response }: Delivery, { handshake, piece, revision }: DeliveryTarget): string {
   return JSON.stringify([message.id, response?.id, piece, revision?.id, handshake])
 }
@@ -79,7 +79,7 @@ export function renderSaid(
   return revision ? renderRevision(naming, revision) : renderCreate(naming)
 }
 
-/** What the operator sees: of what goes to many, each delivery keeps the name alone. Pure. */
+/** The operator's view. A delivery to many keeps only the name. Pure. */
 export function describeOutgoing({ document, isBroadcast }: OutgoingActivity): Json {
   if (!isBroadcast || typeof document !== 'object' || document === null || Array.isArray(document)) return document
   const { id = null, type = null, object = null } = document as JsonMembers

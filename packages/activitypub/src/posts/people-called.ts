@@ -7,7 +7,7 @@ import type { Rendering } from './rendering.ts'
 
 const maxMentions = 20
 
-/** Whom a response calls beside the author it answers. */
+/** People whom a response mentions besides the author it answers. */
 export interface Called {
   /** Those in its `mentions`. */
   readonly chosen: readonly string[]
@@ -27,7 +27,7 @@ export function countCallable(
   return isOpen(visibility) && !isFinalHop(chain) ? most : 0
 }
 
-/** Whom a response reaches in any case. */
+/** People whom a response reaches in any case. */
 export interface Reached {
   /** The names of the agent itself, as `ownNames` gives them. */
   readonly own: readonly string[]
@@ -53,7 +53,7 @@ export function findCalled(
   return { chosen, named: othersMentioned(strangers, [...known, ...chosen]).slice(0, left) }
 }
 
-/** Of `@user@host`. */
+/** The host of `@user@host`. */
 function hostOfName(name: string): string {
   return name.slice(name.lastIndexOf('@') + 1).toLowerCase()
 }

@@ -10,7 +10,7 @@ export function partsOfPiece(
 ): readonly Part[] | undefined {
   if (pieces === 1 || limit === undefined) return piece === 0 ? parts : undefined
   const split = splitOnce(parts, limit)
-  // A thread that has been sent does not grow: its last post takes the rest.
+  // A thread that has been sent does not grow: its last post holds the rest.
   return piece === pieces - 1 && split.length > pieces ? split.slice(piece).flat() : split[piece]
 }
 
@@ -19,7 +19,7 @@ export function countPieces(parts: readonly Part[], limit: number): number {
   return splitOnce(parts, limit).length
 }
 
-/** Of the piece in a post's IRI: the first is called by the response's id alone. */
+/** The number of the piece in a post's IRI. The first piece has the id of the response alone. */
 export function pieceId(responseId: string, piece: number): string {
   return piece === 0 ? responseId : `${responseId}.${piece + 1}`
 }

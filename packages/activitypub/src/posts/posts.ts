@@ -16,11 +16,11 @@ export interface PostsDeps {
   readonly showRequirement?: ShowRequirement | undefined
 }
 
-/** A post of ours, and who may read it. */
+/** An own post, and its readers. */
 export interface FoundPost {
   readonly answered: Answered
   readonly visibility: Visibility
-  /** ISO 8601 UTC: it was taken back. */
+  /** ISO 8601 UTC: when it was withdrawn. */
   readonly retractedAt: string | undefined
   /** Whether it was addressed to this actor. */
   isFor(reader: RemoteActor): Promise<boolean>
@@ -59,7 +59,7 @@ export async function findPost(
   }
 }
 
-/** A name on a blocked domain is nobody's. */
+/** A name on a blocked domain belongs to nobody. */
 async function nameReader(reader: RemoteActor, handles: Pick<Handles, 'confirm'>): Promise<string | undefined> {
   try {
     return await handles.confirm(reader)

@@ -5,8 +5,8 @@ import type { Rendering } from './rendering.ts'
 const elsewhere = 'How to go on is not said in public. Write to me again, in a direct message.'
 
 /**
- * An answer as it may be read where it stands: what its addressee decides by is in direct posts alone. An answer that began in public stays there,
- * and says so instead.
+ * An answer as its audience may read it: only direct posts hold the means of a decision. A public answer stays public
+ * and refers to the direct one.
  */
 export function presentPost(
   response: NormalizedResponse,

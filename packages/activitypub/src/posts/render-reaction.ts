@@ -44,7 +44,7 @@ function renderBoost({ origin, agent, target, at }: Reacted): ActivityMembers {
   return { id, type: 'Announce', actor, published: at, ...audience, object: target.object }
 }
 
-/** Servers that have forgotten the id still find it by what it holds. */
+/** Servers that have forgotten the id can find it by its members. */
 function undo({ '@context': _, ...done }: ActivityMembers, { at }: Reacted): ActivityMembers {
   const { id, actor = null, to = [], cc = [] } = done
   return { id: `${String(id)}/undo/${Date.parse(at)}`, type: 'Undo', actor, to, cc, object: done }

@@ -4,7 +4,7 @@ import { partsOfPiece } from './pieces.ts'
 import type { Answered, JsonMembers } from './render.ts'
 import { idOfPiece, postContext, renderAudience, renderNote } from './render.ts'
 
-/** The `Update` or `Delete` of one post. What other words leave no room for is deleted. Pure. */
+/** The `Update` or `Delete` of one post. A post that the new words no longer need is deleted. Pure. */
 export function renderRevision(answered: Answered, revision: Revision): JsonMembers {
   const { response, rendering, piece = 0 } = answered
   const isLeft = revision.act === 'edit' && partsOfPiece(response.parts, rendering, piece) !== undefined

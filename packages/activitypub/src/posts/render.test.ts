@@ -40,7 +40,7 @@ function renderParts(...parts: Part[]): string {
   return String(renderNote(answerTo(target, { ...response, parts })).content)
 }
 
-test('renderCreate() wraps the note under ids that come from the response alone', () => {
+test('renderCreate() wraps the note under ids that depend on the response alone', () => {
   const document = renderCreate(answerTo())
   const id = `${origin}/agents/echo/posts/r1`
   const mention =
@@ -140,7 +140,7 @@ test('renderNote() attaches files with an address', () => {
   expect(note.attachment).toEqual([{ type: 'Document', url: 'https://x.test/c', mediaType: 'image/png', name: 'cat' }])
 })
 
-test('renderNote() says how it stands when there are no words', () => {
+test('renderNote() describes the state when there are no words', () => {
   const failed: NormalizedResponse = { ...response, parts: [], status: 'failed' }
   expect(renderNote(answerTo(target, failed)).content).toContain('This could not be answered.')
 })

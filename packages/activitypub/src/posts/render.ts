@@ -13,14 +13,14 @@ import { othersMentioned } from './people-called.ts'
 import { partsOfPiece, pieceId } from './pieces.ts'
 import type { Rendering } from './rendering.ts'
 
-/** Something an agent said, as far as rendering it goes. */
+/** The data of a response that its rendering needs. */
 export interface Answered {
   readonly origin: string
   /** The agent's name. */
   readonly agent: string
   readonly response: NormalizedResponse
   readonly rendering: Rendering
-  /** Which of its posts; default: the first. */
+  /** The number of the post; default: the first. */
   readonly piece?: number | undefined
   /** Further people it speaks to, as far as they could be looked up. */
   readonly mentions?: readonly Mentioned[] | undefined
@@ -97,7 +97,7 @@ export function idOfPiece({ origin, agent, response }: Answered, piece: number):
   return postIri(origin, agent, pieceId(response.id, piece))
 }
 
-/** The one who is answered, then the others. */
+/** The author of the answered post, then the others. */
 function mentionedBy({ rendering: { reply }, mentions = [] }: Answered): readonly Mentioned[] {
   return reply ? [authorOf(reply), ...mentions] : mentions
 }
@@ -131,8 +131,9 @@ function writeWords(answered: Answered, parts: readonly Part[], mentioned: reado
 }
 
 /**
- * Mastodon notifies only those who are named in the text, in `tag` and in the addressing. Who is answered stands before it, and so do those of the
- * chosen whom it does not name itself. What follows in the same thread needs no names again.
+ * Mastodon notifies only people whom the text, `tag` and the addressing all name. So the text begins with the author of
+ * the answered post, and with the mentioned people whom it does not name itself. Later posts of the thread need no
+ * names.
  */
 function withMentions({ html, named }: LinkedWords, answered: Answered, mentioned: readonly Mentioned[]): string {
   const { response, rendering, mentions = [] } = answered

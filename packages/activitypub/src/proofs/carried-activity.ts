@@ -24,7 +24,7 @@ export function findCarriedKey(document: unknown, keyId: string): string | undef
 }
 
 /**
- * Who signed a request, whatever it is about: by the key's owner and the owner's document.
+ * The signer of a request, whatever its content, by the key's owner and the owner's document.
  * @throws Rejection, Unavailable
  */
 export async function identifySigner(

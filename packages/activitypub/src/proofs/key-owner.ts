@@ -7,8 +7,8 @@ import { asObject, idOf } from '../format/reading.ts'
 import type { FetchDocument } from '../peers/document-fetch.ts'
 
 /**
- * Whose key this says to be, by its id or by the document under it. Only a guess where to look: whether it is, the owner's
- * own document decides.
+ * The claimed owner of a key, by its id or by the document under it. It only says where to look: the owner's own
+ * document decides.
  * @throws Unavailable, Undeliverable, Rejection `rate_limited`, `malformed`
  */
 export type FindKeyOwner = (key: Iri) => Promise<Iri>

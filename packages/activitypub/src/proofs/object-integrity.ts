@@ -12,7 +12,7 @@ import { isAhead } from '../signature/window.ts'
 
 interface IntegrityClaim {
   readonly activity: Activity
-  /** As it arrived: what stands there twice is seen only here. */
+  /** The text as it arrived: only there are repeated members visible. */
   readonly bytes: Uint8Array
   /** The actor's own document. */
   readonly actor: RemoteActor
@@ -39,9 +39,9 @@ const knownMembers: ReadonlySet<string> = new Set([
 const timePattern = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(\.\d{1,9})?(Z|[+-]\d{2}:\d{2})$/
 
 /**
- * Whether the actor's own key stands behind the document itself (FEP-8b32, eddsa-jcs-2022), beside the request that
- * brought it. A proof that does not hold is no reason to refuse what HTTP has proven: it only proves nothing.
- * Undefined when there is none of the kind we know.
+ * Whether the actor's own key signed the document itself (FEP-8b32, eddsa-jcs-2022), besides the request that brought
+ * it. An invalid proof proves nothing, but is no reason to refuse what HTTP has proven. Undefined when there is no
+ * proof of the known kind.
  */
 export async function verifyObjectProof(claim: IntegrityClaim, parts: IntegrityDeps): Promise<Proof | undefined> {
   // A Linked Data Signature is put on last and is no part of what the proof covers; it proves nothing to us.
@@ -116,7 +116,7 @@ function isIntact(key: Parameters<typeof isProofMadeBy>[0], proven: Proven): boo
   try {
     return isProofMadeBy(key, proven)
   } catch (error) {
-    // What has no canonical form was never signed.
+    // A document without a canonical form was never signed.
     if (error instanceof TypeError) return false
     throw error
   }

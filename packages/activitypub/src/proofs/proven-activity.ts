@@ -9,9 +9,12 @@ export interface ProvenActivity {
   readonly [provenBrand]: true
   readonly activity: Activity
   readonly actor: RemoteActor
-  /** Of the actor's HTTP signature; absent when another server passes the activity on, and the document proves itself. */
+  /**
+   * The proof of the actor's HTTP signature. Absent when another server forwards the activity, and the document proves
+   * itself.
+   */
   readonly keyId: string | undefined
-  /** Of the proof the document itself carries, when it holds. */
+  /** The proof of the document itself, when it holds. */
   readonly objectKeyId: string | undefined
   readonly bytes: Uint8Array
   readonly proofs: readonly Proof[]
@@ -20,8 +23,8 @@ export interface ProvenActivity {
 }
 
 /**
- * `gone`: the farewell of an actor whose origin says the same (410). `nothing`: one of an actor that cannot be found; there is
- * nobody left to prove it. Or a post of our own that comes back.
+ * `gone`: the farewell of an actor whose origin confirms it (410). `nothing`: a farewell of an actor that cannot be
+ * found, so that nobody can prove it; or an own post that comes back.
  */
 export type VerifiedDelivery = ProvenActivity | DeletedActor | 'nothing'
 

@@ -4,7 +4,7 @@ import type { RemoteActors } from '../peers/actor-cache.ts'
 import type { RemoteActor } from '../peers/remote-actor.ts'
 import type { RequestProof } from '../signature/request-proof.ts'
 
-/** Somebody says to be `iri`, whose own document is `actor`. */
+/** A peer claims to be `iri`, whose own document is `actor`. */
 interface SignerClaim {
   readonly iri: Iri
   readonly actor: RemoteActor
@@ -35,7 +35,7 @@ function findFault({ actor, proof }: SignerClaim): Rejection | undefined {
   return new Rejection('signature_invalid', 'Cannot verify activity: signature does not fit')
 }
 
-/** What the far side refuses to show or shows wrongly is the signer's failure, not ours. */
+/** When the peer refuses to show its document or shows a wrong one, the signer failed, not this gateway. */
 export async function asPeersFault<Result>(look: () => Promise<Result>): Promise<Result> {
   try {
     return await look()

@@ -5,7 +5,7 @@ import { identifySigner } from './carried-activity.ts'
 import type { VerifyFetchDeps } from './fetch-deps.ts'
 
 /**
- * Who asks for a document, by a signature of either kind. Undefined when nobody signed.
+ * The actor that asks for a document, by a signature of either kind. Undefined when nobody signed.
  * @throws Rejection, Unavailable
  */
 export async function verifySignedFetch(request: Request, parts: VerifyFetchDeps): Promise<RemoteActor | undefined> {

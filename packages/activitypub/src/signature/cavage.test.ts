@@ -30,7 +30,7 @@ describe('draft-cavage-12 Appendix C', () => {
     expect(isSignedBy(key, parseSignatureHeader(signature), signed)).toBe(valid)
   })
 
-  test('checkDigest() takes the digest of the example', () => {
+  test('checkDigest() accepts the digest of the example', () => {
     expect(() => checkDigest(request.headers.digest ?? '', Buffer.from(request.body))).not.toThrow()
   })
 
@@ -67,13 +67,13 @@ test('checkCoverage() names what is missing', () => {
   )
 })
 
-test('checkAlgorithm() takes names that mean RSA with SHA-256 only', () => {
+test('checkAlgorithm() accepts names that mean RSA with SHA-256 only', () => {
   const named = (algorithm: string) => parseSignatureHeader(`keyId="k",algorithm="${algorithm}",signature="AAAA"`)
   expect(() => checkAlgorithm(named('hs2019'))).not.toThrow()
   expect(() => checkAlgorithm(named('rsa-sha1'))).toThrow(/its algorithm is not accepted/)
 })
 
-test('parsePublicKeyPem() takes SPKI and PKCS#1 of 2048 bits', () => {
+test('parsePublicKeyPem() accepts SPKI and PKCS#1 of 2048 bits', () => {
   const { publicPem } = testKey('alice')
   const pkcs1 = createPublicKey(publicPem).export({ type: 'pkcs1', format: 'pem' }).toString()
   expect(pkcs1).toContain('BEGIN RSA PUBLIC KEY')
@@ -81,7 +81,7 @@ test('parsePublicKeyPem() takes SPKI and PKCS#1 of 2048 bits', () => {
   expect(parsePublicKeyPem(pkcs1)?.asymmetricKeyDetails?.modulusLength).toBe(2048)
 })
 
-test('checkDigest() takes four right digests, and no more', () => {
+test('checkDigest() accepts four right digests, and no more', () => {
   const body = Buffer.from('hello')
   const digest = formatDigest(body)
   expect(() => checkDigest(Array(4).fill(digest).join(','), body)).not.toThrow()

@@ -8,7 +8,7 @@ import { hasContent, hostOf } from './signed-request.ts'
 /** Both mean RSASSA-PKCS1-v1_5 with SHA-256 on this network; the key decides, the name only narrows (cavage-12 §2.1). */
 const acceptedAlgorithms: ReadonlySet<string | undefined> = new Set(['rsa-sha256', 'hs2019', undefined])
 
-/** What a request must cover so that nothing of it can be swapped (SWICG report on HTTP signatures). */
+/** The parts that a signature must cover, so that none of them can be swapped (SWICG report on HTTP signatures). */
 const requiredOfAll = ['(request-target)', 'host'] as const
 const requiredOfContent = [...requiredOfAll, 'digest'] as const
 

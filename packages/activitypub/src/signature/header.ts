@@ -1,6 +1,8 @@
 import { Rejection } from '@postern/core'
 
-/** What a signature says of itself, in whichever scheme: the parameters of a `Signature` header (draft-cavage-12 §2.1). */
+/**
+ * The declarations of a signature, in whichever scheme: the parameters of a `Signature` header (draft-cavage-12 §2.1).
+ */
 export interface SignatureParameters {
   readonly keyId: string
   readonly signature: Uint8Array

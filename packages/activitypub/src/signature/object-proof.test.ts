@@ -49,7 +49,7 @@ describe('W3C eddsa-jcs-2022', () => {
     expect(sha256(vector.canonicalProof) + sha256(vector.canonicalDocument)).toBe(vector.combinedHash)
   })
 
-  test('isProofMadeBy() takes it, and nothing that was changed', () => {
+  test('isProofMadeBy() accepts it, and nothing that was changed', () => {
     expect(isProofMadeBy(key, { unsecured, proof })).toBe(true)
     expect(isProofMadeBy(key, { unsecured: { ...unsecured, name: 'Other' }, proof })).toBe(false)
     expect(isProofMadeBy(key, { unsecured, proof: { ...proof, created: '2023-02-24T23:36:39Z' } })).toBe(false)
@@ -80,7 +80,7 @@ describe('FEP-8b32', () => {
     expect(isProofMadeBy(key, split({ ...document, actor: 'https://evil.test/' }))).toBe(false)
   })
 
-  test('a proof whose maker hashed a context he does not show is read as he meant it', () => {
+  test('a proof over a context that it does not show is verified as its maker meant it', () => {
     const { unsecured, proof } = split(signed[0]!.document)
     const { '@context': _, ...hidden } = proof
     expect(isProofMadeBy(key, { unsecured, proof: hidden })).toBe(true)

@@ -16,12 +16,12 @@ const suite = { type: 'DataIntegrityProof', cryptosuite: 'eddsa-jcs-2022', proof
 /** The context that gives `proof` its meaning to readers of JSON-LD. */
 const dataIntegrityContext = 'https://w3id.org/security/data-integrity/v1'
 
-/** Of one document; more are not looked at. */
+/** For one document; further ones are ignored. */
 export const maxProofs = 4
 
 const signatureLength = 64
 
-/** Whether this is a proof of the one kind we know, whoever made it. */
+/** Whether this is a proof of the one known kind, whoever made it. */
 export function isKnownProof({ type, cryptosuite }: JsonMembers): boolean {
   return type === suite.type && cryptosuite === suite.cryptosuite
 }
@@ -31,8 +31,8 @@ export function isForAssertion({ proofPurpose }: JsonMembers): boolean {
 }
 
 /**
- * Whether `key` (Ed25519) made the proof over the document (vc-di-eddsa §3.3). Older writers hash the document's context
- * into a proof that does not show it; both readings sign the same words.
+ * Whether `key` (Ed25519) made the proof over the document (vc-di-eddsa §3.3). Older writers hash the document's
+ * context into a proof that does not show it; both readings sign the same words.
  */
 export function isProofMadeBy(key: KeyObject, { unsecured, proof }: ProvenDocument): boolean {
   const { proofValue, ...options } = proof

@@ -4,8 +4,8 @@ const tokenPattern =
   /[ \t\r\n]*(?:"([^"\\]*(?:\\.[^"\\]*)*)"([ \t\r\n]*:)?|([[{])|([\]}])|(-?\d[\d.eE+-]*)|(true|false|null)|,)[ \t\r\n]*/y
 
 /**
- * What makes two readers of this text see different documents, or undefined when nothing does: a member that is repeated,
- * a number in another form than the canonical one (`1.0`, `1e3`, too many digits). The text must be JSON. Linear.
+ * The reason why two readers of this text may see different documents; undefined when there is none. Reasons are a
+ * repeated member, or a number that is not canonical (`1.0`, `1e3`, too many digits). The text must be JSON. Linear.
  */
 export function findAmbiguity(text: string): string | undefined {
   const open: OpenValue[] = []

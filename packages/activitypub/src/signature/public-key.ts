@@ -9,8 +9,8 @@ const mostBits = 4_096
 const mostExponent = 0xffff_ffffn
 
 /**
- * An RSA key of 2048–4096 bits from SPKI or PKCS#1 PEM, ready to verify with; undefined when it is anything else.
- * The armour is checked first because `createPublicKey` would also take private keys and certificates.
+ * An RSA key of 2048–4096 bits from SPKI or PKCS#1 PEM, ready to verify with; undefined for anything else. The armour
+ * is checked first because `createPublicKey` also accepts private keys and certificates.
  */
 export function parsePublicKeyPem(pem: string): KeyObject | undefined {
   if (pem.length > maxPemLength || !pemPattern.test(pem)) return undefined

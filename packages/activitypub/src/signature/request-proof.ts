@@ -20,20 +20,20 @@ export interface RequestProof {
   checkTimes(window: TimeWindow): void
   /** @throws Rejection `signature_invalid` */
   checkBody(body: Uint8Array): void
-  /** Whether `key` made it. @throws Rejection when something covered is not there */
+  /** Whether `key` made it. @throws Rejection when a covered component is missing */
   isMadeBy(key: KeyObject): boolean
 }
 
 /**
- * Reads the signature of a request. When `Signature-Input` is there only RFC 9421 counts, and a signature of the old
- * kind beside it counts for nothing.
+ * Reads the signature of a request. With a `Signature-Input` only RFC 9421 counts, and a signature of the old kind
+ * beside it is ignored.
  * @throws Rejection `unsigned`, `signature_invalid`
  */
 export function readRequestProof(request: SignedRequest): RequestProof {
   return request.headers.has('signature-input') ? readMessageProof(request) : readCavageProof(request)
 }
 
-/** Whether somebody signed, well or not. */
+/** Whether there is a signature, valid or not. */
 export function isSigned(headers: Headers): boolean {
   return headers.has('signature') || headers.has('signature-input')
 }

@@ -7,7 +7,7 @@ import { formatDigest } from './digest.ts'
 import { parseSignatureHeader } from './header.ts'
 import { signRequest } from './sign.ts'
 
-// The second opinion is http-message-signatures: we never judge ourselves by our own code alone.
+// The second implementation is http-message-signatures: our code must not be its own only judge.
 
 const { privatePem, publicPem } = testKey('alice')
 const key = { id: 'https://agents.test/agents/echo#main-key', privateKey: createPrivateKey(privatePem) }

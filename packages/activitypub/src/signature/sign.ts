@@ -20,8 +20,8 @@ export interface OutgoingRequest {
 }
 
 /**
- * The headers that sign a request of ours, draft-cavage-12 with rsa-sha256: what every server of this network reads.
- * `host` is signed and left to the HTTP client to send.
+ * The headers that sign an outgoing request by draft-cavage-12 with rsa-sha256, which every server of this network
+ * reads. `host` is signed, and the HTTP client sends it.
  */
 export async function signRequest(
   { method, url, now, body }: OutgoingRequest,

@@ -13,7 +13,7 @@ export function hostOf({ origin }: Pick<SignedRequest, 'origin'>): string {
   return origin.slice(origin.indexOf('//') + 2)
 }
 
-/** Takes a request apart; the target is what stood on the request line, as far as the server has kept it. */
+/** Reads a request. The target is the text of the request line, as far as the server has kept it. */
 export function toSignedRequest({ method, url, headers }: Request, origin: string): SignedRequest {
   const path = url.indexOf('/', url.indexOf('//') + 2)
   const hash = url.indexOf('#')

@@ -2,7 +2,7 @@ import { isoTime, Rejection } from '@postern/core'
 
 /** How far a peer's clock may run ahead of ours, ms. */
 const skewMs = 5 * 60_000
-/** IMF-fixdate and its two obsolete forms all begin with a day's name; `Date.parse` alone would take far more. */
+/** IMF-fixdate and its two obsolete forms all begin with a day's name; `Date.parse` alone accepts far more. */
 const httpDatePattern = /^(Mon|Tue|Wed|Thu|Fri|Sat|Sun)[a-z]*,? .*\d{2}:\d{2}:\d{2}/
 
 export interface TimeWindow {
@@ -31,7 +31,7 @@ export function checkExpiry(expires: number | undefined, { now }: TimeWindow): v
   }
 }
 
-/** Whether a time lies further in the future than clocks differ. */
+/** Whether a time is further in the future than clocks differ. */
 export function isAhead(ms: number, now: number): boolean {
   return ms > now + skewMs
 }

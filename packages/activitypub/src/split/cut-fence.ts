@@ -1,17 +1,17 @@
 import { fence } from '../markdown/block-marks.ts'
-import type { Fragment, OperationDeps } from './cut.ts'
+import type { Fragment, PieceLimits } from './cut.ts'
 import { createCut } from './cut.ts'
 import { cutPlain } from './cut-text.ts'
 import { countText } from './length/visible-length.ts'
 import { readLines } from './source-blocks.ts'
 
 /** Each piece of code is fenced like the whole. */
-export function cutFence(source: string, deps: OperationDeps): readonly Fragment[] {
+export function cutFence(source: string, limits: PieceLimits): readonly Fragment[] {
   const [opening = '', ...lines] = readLines(source)
   const mark = fence.exec(opening)?.[1] ?? ''
   const isClosed = lines.length > 0 && (lines.at(-1) ?? '').trim().startsWith(mark)
   const code = (isClosed ? lines.slice(0, -1) : lines).join('')
-  return cutCode(code, deps).map(({ text, length }) => {
+  return cutCode(code, limits).map(({ text, length }) => {
     if (!text) return { text, length }
     const fencing = lengthenMark(mark, text)
     const end = text.endsWith('\n') ? '' : '\n'

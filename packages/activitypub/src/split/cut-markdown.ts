@@ -1,7 +1,7 @@
 import { bullet, indent, indented, quoted } from '../markdown/block-marks.ts'
 import { carryEmphasis } from './carry-emphasis.ts'
 import { carryHeadings } from './carry-headings.ts'
-import type { Cut, Fragment, OperationDeps } from './cut.ts'
+import type { Cut, Fragment, PieceLimits } from './cut.ts'
 import { createCut } from './cut.ts'
 import { cutFence } from './cut-fence.ts'
 import { cutParagraph } from './cut-text.ts'
@@ -12,13 +12,15 @@ import { isParagraph, readLines, readSourceBlocks } from './source-blocks.ts'
 /** For an item's mark, and for lines of it that become paragraphs. */
 const itemReserve = 4
 
-/** Markdown: at its blocks first, then inside of what is too long. What is cut off a block is a block again. */
-export const cutMarkdown: Cut = (markdown, deps) => {
-  const fragments = createBlockCut(0)(markdown.replace(/\r\n?/g, '\n'), deps)
-  return carryHeadings(fragments, deps)
+/**
+ * Cuts Markdown at its blocks first, then inside of blocks that are too long. Each part of a block is a block again.
+ */
+export const cutMarkdown: Cut = (markdown, limits) => {
+  const fragments = createBlockCut(0)(markdown.replace(/\r\n?/g, '\n'), limits)
+  return carryHeadings(fragments, limits)
 }
 
-type BlockCut = (source: string, deps: OperationDeps, depth: number) => readonly Fragment[]
+type BlockCut = (source: string, limits: PieceLimits, depth: number) => readonly Fragment[]
 
 const blockCuts: Readonly<Record<BlockKind, BlockCut>> = {
   blank: cutLines,
@@ -35,7 +37,7 @@ function createBlockCut(depth: number): Cut {
     units: section => readGroups(section, depth, ({ kind }) => kind !== 'blank'),
     measure: countMarkdown,
     gap: gaps.block,
-    finer: (source, deps) => cutBlock(source, deps, depth),
+    finer: (source, limits) => cutBlock(source, limits, depth),
   })
   return createCut({
     units: source => readGroups(source, depth, beginsSection()),
@@ -69,16 +71,16 @@ function beginsSection(): (block: SourceBlock) => boolean {
   }
 }
 
-/** Of one block and blank lines around it. */
-function cutBlock(source: string, deps: OperationDeps, depth: number): readonly Fragment[] {
+/** Of one block and the blank lines around it. */
+function cutBlock(source: string, limits: PieceLimits, depth: number): readonly Fragment[] {
   const block = [...readSourceBlocks(source, depth)].find(({ kind }) => kind !== 'blank')
-  const fragments = block ? blockCuts[block.kind](block.source, deps, depth) : []
+  const fragments = block ? blockCuts[block.kind](block.source, limits, depth) : []
   return fragments.map(({ text, length }) => ({ text: text && `${text.trimEnd()}\n\n`, length }))
 }
 
-/** What now begins a line must not look like a block. */
-function cutLines(source: string, deps: OperationDeps): readonly Fragment[] {
-  const fragments = carryEmphasis(cutParagraph(source, deps))
+/** A new beginning of a line must not look like a block. */
+function cutLines(source: string, limits: PieceLimits): readonly Fragment[] {
+  const fragments = carryEmphasis(cutParagraph(source, limits))
   const begun = fragments.findIndex(({ text }) => text)
   return fragments.map(({ text, length }, at) => ({ text: at > begun ? keepParagraph(text) : text, length }))
 }
@@ -87,15 +89,15 @@ function keepParagraph(text: string): string {
   return isParagraph(text) ? text : text.replace(/^(\s*)(\d*)/, '$1$2\\')
 }
 
-function cutQuote(source: string, deps: OperationDeps, depth: number): readonly Fragment[] {
+function cutQuote(source: string, limits: PieceLimits, depth: number): readonly Fragment[] {
   const inside = readLines(source).map(line => line.replace(quoted, ''))
-  return createBlockCut(depth + 1)(inside.join(''), deps).map(fragment => wrapLines(fragment, line => `> ${line}`))
+  return createBlockCut(depth + 1)(inside.join(''), limits).map(fragment => wrapLines(fragment, line => `> ${line}`))
 }
 
-/** Items keep their mark, and so their number; what is cut off an item goes on without one. */
-function cutList(source: string, deps: OperationDeps, depth: number): readonly Fragment[] {
-  const finer: Cut = (item, itemRooms) => cutItem(item, itemRooms, depth)
-  return createCut({ units: readItems, measure: countMarkdown, gap: gaps.line, finer })(numberItems(source), deps)
+/** Items keep their mark, and so their number. The rest of a cut item continues without a mark. */
+function cutList(source: string, limits: PieceLimits, depth: number): readonly Fragment[] {
+  const finer: Cut = (item, itemLimits) => cutItem(item, itemLimits, depth)
+  return createCut({ units: readItems, measure: countMarkdown, gap: gaps.line, finer })(numberItems(source), limits)
 }
 
 /** Each item by the number it is shown with, for it may become the first of a list. */
@@ -121,11 +123,11 @@ function beginsItem(line: string): boolean {
   return bullet.test(line) && !indented.test(line)
 }
 
-function cutItem(item: string, deps: OperationDeps, depth: number): readonly Fragment[] {
+function cutItem(item: string, limits: PieceLimits, depth: number): readonly Fragment[] {
   const mark = bullet.exec(item)?.[0] ?? ''
   const [first = '', ...more] = readLines(item)
   const inside = first.slice(mark.length) + more.map(line => line.replace(indent, '')).join('')
-  const fragments = createBlockCut(depth + 1)(inside, piece => deps(piece) - itemReserve)
+  const fragments = createBlockCut(depth + 1)(inside, piece => limits(piece) - itemReserve)
   const marked = fragments.findIndex(({ text }) => text)
   return fragments.map((fragment, at) => (at === marked ? markItem(fragment, mark) : fragment))
 }

@@ -1,12 +1,12 @@
 import type { Part, TextPart } from '@postern/core'
 import { readPostText } from '../html/to-text.ts'
-import type { Cut, OperationDeps } from './cut.ts'
+import type { Cut, PieceLimits } from './cut.ts'
 import { cutPlain } from './cut-text.ts'
 
 interface Packing {
-  /** Characters a piece takes. */
+  /** The maximum of characters in a piece. */
   readonly limit: number
-  /** The last piece takes everything. */
+  /** The last piece has no limit. */
   readonly maxPieces: number
   /** Length of parts as they are shown; counting may stop beyond `max`. */
   measure(parts: readonly Part[], max: number): number
@@ -23,8 +23,8 @@ export function packParts(parts: readonly Part[], packing: Packing): readonly (r
   const pieces: Part[][] = [[]]
   let used = 0
 
-  /** Seen from piece `at`, of which `used` is taken. */
-  function roomsFrom(at: number): OperationDeps {
+  /** The capacity as seen from piece `at`, of which `used` is in use. */
+  function limitsFrom(at: number): PieceLimits {
     const left = limit - used - (used > 0 ? gap : 0)
     return piece => (at + piece >= maxPieces - 1 ? Number.POSITIVE_INFINITY : piece === 0 ? left : limit)
   }
@@ -40,8 +40,8 @@ export function packParts(parts: readonly Part[], packing: Packing): readonly (r
     used = length
   }
 
-  function placeText(part: TextPart, deps: OperationDeps): void {
-    const [first, ...more] = cutTextPart(part, deps, packing.cutMarkdown)
+  function placeText(part: TextPart, limits: PieceLimits): void {
+    const [first, ...more] = cutTextPart(part, limits, packing.cutMarkdown)
     if (first?.part.content) append(first.part, first.length)
     for (const { part: next, length } of more) {
       if (next.content) begin(next, length)
@@ -49,11 +49,11 @@ export function packParts(parts: readonly Part[], packing: Packing): readonly (r
   }
 
   for (const part of parts) {
-    const deps = roomsFrom(pieces.length - 1)
-    const room = deps(0)
+    const limits = limitsFrom(pieces.length - 1)
+    const limit = limits(0)
     const length = measure([part], limit)
-    if (length === 0 || length <= room) append(part, length)
-    else if (part.kind === 'text') placeText(part, deps)
+    if (length === 0 || length <= limit) append(part, length)
+    else if (part.kind === 'text') placeText(part, limits)
     else begin(part, length)
   }
   return pieces
@@ -65,14 +65,14 @@ interface CutPart {
 }
 
 /** HTML is cut as the text it shows. */
-function cutTextPart(part: TextPart, deps: OperationDeps, cutMarkdown: Cut | undefined): readonly CutPart[] {
+function cutTextPart(part: TextPart, limits: PieceLimits, cutMarkdown: Cut | undefined): readonly CutPart[] {
   const { mime, content } = part
   if (mime === 'text/markdown' && cutMarkdown) {
     const trim = (text: string) => text.replace(/^(?:[ \t]*\n)+/, '').trimEnd()
-    return cutMarkdown(content, deps).map(({ text, length }) => ({ part: { ...part, content: trim(text) }, length }))
+    return cutMarkdown(content, limits).map(({ text, length }) => ({ part: { ...part, content: trim(text) }, length }))
   }
   const plain = mime === 'text/html' ? readPostText(content).text : content
-  return cutPlain(plain.replace(/\r\n?/g, '\n'), deps).map(({ text, length }) => ({
+  return cutPlain(plain.replace(/\r\n?/g, '\n'), limits).map(({ text, length }) => ({
     part: { ...part, mime: 'text/plain', content: text.trim() },
     length,
   }))

@@ -21,7 +21,7 @@ const kinds: readonly (readonly [kind: BlockKind, begins: RegExp, end: EndFinder
   ['list', bullet, endOfList],
 ]
 
-/** The blocks of markdown inside of `depth` others, as they stand in the source; put together they are the source. */
+/** The blocks of Markdown inside of `depth` others, as the source has them; joined they are the source. */
 export function* readSourceBlocks(markdown: string, depth: number): Generator<SourceBlock> {
   const lines = readLines(markdown)
   for (let at = 0; at < lines.length; ) {
@@ -37,7 +37,7 @@ export function readLines(text: string): readonly string[] {
   return text.match(/[^\n]*\n|[^\n]+/g) ?? []
 }
 
-/** Whether text is a paragraph by its first line. */
+/** Whether the first line makes a text a paragraph. */
 export function isParagraph(text: string): boolean {
   return kindAt(/[^\n]*/.exec(text)?.[0] ?? '', 0) === undefined
 }

@@ -113,13 +113,13 @@ describe('splitParts()', () => {
     expect(hostile[1]).toBe(`\`\`\`\`\n\`\`\`${'y'.repeat(30)}\n\`\`\`\``)
   })
 
-  test('goes on with the numbers of a list', () => {
+  test('continues the numbers of a list', () => {
     const list = Array.from({ length: 6 }, (_, at) => `${at + 1}. an item of the list`)
     const pieces = splitParts([write(list.join('\n'))], 70)
     expect(pieces.map(show)).toEqual([expect.stringMatching(/^<ol><li>/), expect.stringMatching(/^<ol start="4"><li>/)])
   })
 
-  test('a list whose items are all called 1 goes on where it was cut', () => {
+  test('a list whose items all have the number 1 continues where it was cut', () => {
     expect(split('1. an item of the list\n'.repeat(6), 70).map(text => text.match(/^\d/gm))).toEqual([
       ['1', '2', '3'],
       ['4', '5', '6'],

@@ -10,14 +10,14 @@ const maxPieces = 20
 const minLimit = 40
 
 /**
- * The next way is taken when a piece turns out longer than the sum of what it was put together from: marks of emphasis
- * or code mean something else beside others. Cut as plain text a piece is exactly as long as its words.
+ * The next method runs when a piece turns out longer than the sum of its parts: marks of emphasis or code mean
+ * something else beside others. A piece cut as plain text is exactly as long as its words.
  */
-const ways: readonly SplitRule[] = [
+const rules: readonly SplitRule[] = [
   { cutMarkdown, share: 1 },
   { cutMarkdown, share: 0.9 },
 ]
-const plainWay: SplitRule = { cutMarkdown: undefined, share: 1 }
+const plainRule: SplitRule = { cutMarkdown: undefined, share: 1 }
 
 interface SplitRule {
   readonly cutMarkdown: Cut | undefined
@@ -25,24 +25,23 @@ interface SplitRule {
 }
 
 /**
- * Cuts an answer into the pieces of a thread, each at most `limit` characters long (no less than 40), as `countVisible`
- * counts what a reader sees of it. An answer that fits is one piece and stays as it is. Parts that are no text stay
- * whole and where they stood, also when one alone is longer. There are at most 20 pieces; the last holds all the rest,
- * however long. Pure.
+ * Cuts an answer into the pieces of a thread. Each has at most `limit` characters (no less than 40), as `countVisible`
+ * counts what a reader sees. An answer that fits is one piece, unchanged. Parts that are no text stay whole and in
+ * place, even when one is longer. There are at most 20 pieces; the last holds the rest, however long. Pure.
  */
 export function splitParts(parts: readonly Part[], limit: number): readonly (readonly Part[])[] {
-  const room = Math.max(limit, minLimit)
-  const fits = (some: readonly Part[]) => countParts(some, room) <= room
+  const maxChars = Math.max(limit, minLimit)
+  const fits = (some: readonly Part[]) => countParts(some, maxChars) <= maxChars
   if (fits(parts)) return [parts]
   const isHeld = (piece: readonly Part[], at: number) =>
     at === maxPieces - 1 || piece.every(({ kind }) => kind !== 'text') || fits(piece)
   const cutInPieces = ({ cutMarkdown, share }: SplitRule) =>
-    packParts(parts, { limit: Math.floor(room * share), maxPieces, measure: countParts, cutMarkdown })
-  for (const way of ways) {
-    const pieces = cutInPieces(way)
+    packParts(parts, { limit: Math.floor(maxChars * share), maxPieces, measure: countParts, cutMarkdown })
+  for (const rule of rules) {
+    const pieces = cutInPieces(rule)
     if (pieces.every(isHeld)) return pieces
   }
-  return cutInPieces(plainWay)
+  return cutInPieces(plainRule)
 }
 
 function countParts(parts: readonly Part[], max: number): number {

@@ -1,15 +1,15 @@
 /** In scripts without spaces a word is what ends like a sentence. */
 const plainToken = /[^\s。！？]*[。！？]+|\S+|\s+/gu
 /**
- * What markdown reads as one thing is one token: links, code, short emphasis. What stands between its marks holds no
- * such mark, so that looking for the end of one is paid for once.
+ * A Markdown construct is one token: a link, code, short emphasis. The text between its marks holds no such mark, so
+ * the search for an end runs once.
  */
 const inlineToken =
   /\[[^[\]\n]{0,300}\]\([^\s()[\]<>"]{0,2048}\)|`[^`\n]{1,300}`|\*\*[^*\n]{1,300}\*\*|(?<![*\w])\*[^*\s][^*\n]{0,300}\*|(?<!\w)__?[^_\s][^_\n]{0,300}__?|~~[^~\n]{1,300}~~|[^\s。！？[`*_~]*[。！？]+|[^\s。！？[`*_~]+|\s+|\S/gu
 const line = /[^\n]*\n|[^\n]+/g
 const blankLine = /^[ \t]*\n$/
 const wordEnd = /(?:\s|[。！？])$/u
-/** Marks that close stand behind the one that ends a sentence; a line ends one, too. */
+/** Closing marks come after the one that ends a sentence; a line ends one, too. */
 const sentenceEnd = /(?:[.!?…][\p{Pe}\p{Pf}"'*_~`]*\s+|[。！？][\p{Pe}\p{Pf}]*\s*|\n\s*)$/u
 
 /** Paragraphs with the blank lines after them; put together they are the text again. */
@@ -36,7 +36,7 @@ function* readMatches(text: string, pattern: RegExp): Generator<string> {
   for (const [found] of text.matchAll(pattern)) yield found
 }
 
-/** Pieces put together up to one that ends as `end` says. */
+/** Joins pieces up to one that ends as `end` says. */
 function* readUntil(end: RegExp, pieces: Iterable<string>): Generator<string> {
   const gathered: string[] = []
   for (const piece of pieces) {

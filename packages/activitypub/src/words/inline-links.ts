@@ -1,12 +1,15 @@
 import { decodeEntities, formatAddress, parseAddress } from '@postern/core'
 
-/** What is not read as the agent's own words: a link leads somewhere already, code is shown as it is, and a quote is of somebody else. */
+/**
+ * Passages that are not the agent's own words: a link already leads somewhere, code stays literal, and a quote is
+ * another's text.
+ */
 const closed: ReadonlySet<string> = new Set(['a', 'code', 'pre', 'blockquote'])
 /** A name: `@user@host`, the host in any script. */
 const name = String.raw`(?<![\p{L}\p{N}_@/.+-])@[\w.-]{1,64}@[\p{L}\p{N}](?:[\p{L}\p{M}\p{N}.-]{0,251}[\p{L}\p{M}\p{N}])?`
 /** A tag as Mastodon reads it (`Tag::HASHTAG_RE`): letters and digits of any script, one of them a letter at least. */
 const tag = String.raw`(?<![\p{L}\p{M}\p{N}_=/)#&])#[\p{L}\p{M}\p{N}_\u00b7\u30fb\u200c]{1,200}(?![\p{L}\p{M}\p{N}_])`
-/** What the others must not be found in: addresses, and characters written as references. */
+/** Patterns that the others must not match within: addresses, and character references. */
 const passed = String.raw`(?<![a-z0-9+.-])[a-z][a-z0-9+.-]{1,20}:\/\/[^\s<>]+|&(?:#\d{1,7}|#x[0-9a-f]{1,6}|[a-z]{2,8});`
 const wordPattern = new RegExp(`${passed}|(?<name>${name})|(?<tag>${tag})`, 'giu')
 
@@ -16,7 +19,7 @@ interface InlineWriters {
   tag(label: string): string | undefined
 }
 
-/** HTML of ours with names (`@user@host`, A-labels, lower case) and tags (without `#`) in its words written otherwise. Pure. */
+/** Own HTML, in which names (`@user@host`, A-labels, lower case) and tags (without `#`) are written otherwise. Pure. */
 export function mapWords(html: string, writers: InlineWriters): string {
   if (!/[@#]/.test(html)) return html
   return mapText(html, text =>
@@ -33,7 +36,7 @@ function writeName(found: string, writers: InlineWriters): string {
   return (address && writers.name(address)) ?? found
 }
 
-/** Separators at its end belong to the sentence; digits alone are a number. */
+/** Separators at its end belong to the sentence; a tag of digits is a number. */
 function writeTag(found: string, writers: InlineWriters): string {
   const label = found.slice(1).replace(/[\u00b7\u30fb\u200c]+$/u, '')
   if (!/[\p{L}\p{M}]/u.test(label)) return found
@@ -50,7 +53,7 @@ export function normalizeName(text: string): string | undefined {
   }
 }
 
-/** HTML of ours: tags are whole, and close in order. */
+/** Own HTML: tags are complete, and close in order. */
 function mapText(html: string, map: (text: string) => string): string {
   let depth = 0
   return html

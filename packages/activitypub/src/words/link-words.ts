@@ -10,7 +10,7 @@ export interface LinkedWords {
   readonly html: string
   /** In order, each once, without `#`. */
   readonly tags: readonly string[]
-  /** Names of those mentioned that stand in it. */
+  /** Names of mentioned people that occur in it. */
   readonly named: ReadonlySet<string>
 }
 
@@ -18,7 +18,7 @@ interface LinkOptions {
   /** Names of others stay text. */
   readonly mentioned: readonly Mentioned[]
   tagIri(tag: string): string
-  /** Tells apart what differs in `tagIri`. */
+  /** Distinguishes tags that differ in `tagIri`. */
   readonly memoKey: string
 }
 

@@ -1,6 +1,6 @@
 import { escapeHtml } from '@postern/core'
 
-/** Somebody to notify. */
+/** A person to notify. */
 export interface Mentioned {
   /** Actor IRI. */
   readonly href: string
@@ -18,7 +18,7 @@ function labelOf(name: string): string {
   return /^@([^@]+)@/.exec(name)?.[1] ?? name
 }
 
-/** Visible characters that the names before a text take. */
+/** The visible characters of the names before a text. */
 export function mentionLength(mentioned: readonly Pick<Mentioned, 'name'>[]): number {
   return mentioned.reduce((length, { name }) => length + labelOf(name).length + 2, 0)
 }

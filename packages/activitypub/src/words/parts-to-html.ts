@@ -24,7 +24,7 @@ const partWriters: PartWriters = {
   policy: ({ policy }) => paragraph(escapeHtml(policy.message), undefined, actionOf(policy.url, policy.action_label)),
 }
 
-/** What an answer without words says of its state. */
+/** The text of an answer without words, by its state. */
 const stateTexts: Readonly<Record<ResponseStatus, string>> = {
   completed: '',
   input_required: 'More is needed to go on.',

@@ -3,7 +3,7 @@ import { memoize } from '../cache/memoize.ts'
 import { mapWords } from './inline-links.ts'
 import { partsToHtmlOnce } from './parts-to-html.ts'
 
-/** What the words of an answer name, in order, each once. */
+/** The names and tags in the words of an answer, in order, each once. */
 interface NamedWords {
   /** `@user@host` */
   readonly names: readonly string[]
@@ -35,7 +35,7 @@ function collectWords(html: string): NamedWords {
   return { names: [...names], tags: [...tags.values()] }
 }
 
-/** Whatever the case and the width of its letters, it is one tag. */
+/** It is one tag, whatever the case and the width of its letters. */
 export function tagKey(label: string): string {
   return label.normalize('NFKC').toLowerCase()
 }

@@ -87,7 +87,7 @@ test('AP-64: links and files of blocked hosts are left out of parents too', asyn
   expect(peer.countOf('https://good.test/b.png')).toBe(0)
 })
 
-test('of what is attached only so much is kept', async () => {
+test('only a bounded number of attachments is kept', async () => {
   const { peer, alice } = stage
   const toImage = (url: string) => ({ type: 'Document', mediaType: 'image/png', url })
   const many = Array.from({ length: 30 }, (_, at) => toImage(`https://other.test/${at}`))
@@ -176,7 +176,7 @@ test.each([
   ['yesterday', 'now'],
   [undefined, 'now'],
   ['2020-02-03T04:05:06+01:00', '2020-02-03T03:05:06.000Z'],
-])('a parent published at %s was said at %s', async (published, at) => {
+])('a parent published at %s is dated %s', async (published, at) => {
   const { peer, alice, gateway } = stage
   const start = gateway.platform.now()
   const [entry] = await mention(stage, alice, { inReplyTo: servePost(peer, bob, { published }) })

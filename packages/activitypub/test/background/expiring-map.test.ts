@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { createExpiringMap } from '../../src/cache/expiring-map.ts'
 
-// What is remembered of other people's servers, who can make up as many names as they like.
+// The memory of foreign servers, which can make up as many names as they like.
 
 test('createExpiringMap() holds so many keys, and forgets the least recently used first', () => {
   const map = createExpiringMap<number>(100, () => 0)

@@ -11,7 +11,7 @@ let stage: Stage | undefined
 
 afterEach(() => stage?.close())
 
-/** Far from linear: eight times the input would take 64 times as long if the work grew with the square. */
+/** Far from linear: if the work grew with the square, eight times the input would take 64 times as long. */
 const linear = 24
 const own = { isOwnMention: () => false, addresses: [] }
 const attach = (url: string) => ({ type: 'Document', mediaType: 'image/png', url })
@@ -43,7 +43,7 @@ test.each([
   )
 })
 
-test('a host of 127 labels is still told from a blocked one', () => {
+test('a host of 127 labels is still distinct from a blocked one', () => {
   const isBlocked = createBlocklist({ block: ['b.c'], allow: [] } as unknown as Parameters<typeof createBlocklist>[0])
   expect(isBlocked(`${'a.'.repeat(125)}b.c`)).toBe(true)
   expect(isBlocked(`${'a.'.repeat(125)}c.c`)).toBe(false)

@@ -35,7 +35,7 @@ interface Posted {
   readonly object: { readonly [name: string]: unknown } & { readonly id: string; readonly content: string }
 }
 
-/** What was posted to the peers' inboxes but for handshakes, in order. */
+/** All posts to the peers' inboxes except handshakes, in order. */
 function posted(): Posted[] {
   return stage.peer.requests
     .filter(({ method }) => method === 'POST')
@@ -151,7 +151,7 @@ test('other words for an answer go out as Update, and are what is served from th
   expect(document).toMatchObject({ updated: expect.any(String), content: update.object.content })
 })
 
-test('what it says meanwhile is edited into its answer', async () => {
+test('text that it streams becomes an edit of its answer', async () => {
   const { alice } = await openWith(async function* () {
     yield { status: 'working', parts: [{ kind: 'text', mime: 'text/plain', content: 'Looking it up' }] }
     await vi.waitFor(() => expect(postedOf('Create')).toHaveLength(1))
@@ -166,7 +166,7 @@ test('what it says meanwhile is edited into its answer', async () => {
   expect(update?.object.content).not.toContain('Looking')
 })
 
-test('what it takes back is deleted where it was sent, and a Tombstone here', async () => {
+test('a withdrawn post is deleted where it was sent, and leaves a Tombstone here', async () => {
   const { alice, mallory } = await openWith(() => undefined)
   for (const person of [alice, mallory]) await follow(person)
   const publisher = openPublisher()
@@ -187,7 +187,7 @@ test('what it takes back is deleted where it was sent, and a Tombstone here', as
   expect(await outbox.json()).toMatchObject({ totalItems: 0 })
 })
 
-test('what is taken back while it is on its way is deleted only after it has arrived', async () => {
+test('a post that is withdrawn on its way is deleted only after it has arrived', async () => {
   const { alice, mallory, peer } = await openWith((message, context) => {
     if (readText(message.parts) === 'go on') return 'too soon'
     context.delete(String(message.in_reply_to?.split('/').at(-1)))
@@ -251,7 +251,7 @@ test('a like and a boost name what they are for, and are undone', async () => {
   ).toEqual(['Announce', 'Announce', 'Like'])
 })
 
-test('what not everybody may read is not boosted', async () => {
+test('a post that is not public is not boosted', async () => {
   const { alice, mallory, gateway } = await openWith(() => ({ acts: [{ act: 'boost' }, { act: 'like' }] }))
   await follow(mallory)
   await postActivity(gateway, alice, composeNote(alice, { to: [echoActor], cc: [] }, { to: [echoActor], cc: [] }))
@@ -259,7 +259,7 @@ test('what not everybody may read is not boosted', async () => {
   expect(postedOf('Announce')).toEqual([])
 })
 
-test('an agent cannot change what another one said', async () => {
+test('an agent cannot change the post of another one', async () => {
   const { alice } = await openWith(() => 'mine')
   await ask(alice)
   await vi.waitFor(() => expect(postedOf('Create')).toHaveLength(1))

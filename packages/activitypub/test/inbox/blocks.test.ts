@@ -41,7 +41,7 @@ test.each([
   expect(isBlocked(host)).toBe(expected)
 })
 
-test('createBlocklist() with an allow list blocks everybody else, and whoever is blocked all the same', () => {
+test('createBlocklist() with an allow list blocks all others, and a blocked host in any case', () => {
   const isBlocked = createBlocklist({ block: ['bad.good.test'], allow: ['good.test'] })
   expect(['good.test', 'a.good.test', 'bad.good.test', 'other.test', '93.184.216.34'].map(isBlocked)).toEqual([
     false,
@@ -96,7 +96,7 @@ test('when there is an allow list, only those on it and their sub-domains speak'
   expect(await stored()).toHaveLength(3)
 })
 
-/** An honest relay passes on what others said. */
+/** An honest relay forwards the words of others. */
 function announce(alice: PeerAccount, object: unknown) {
   return {
     '@context': 'https://www.w3.org/ns/activitystreams',
@@ -212,7 +212,7 @@ test('an inbox on a domain that is not allowed is not delivered to', async () =>
   expect(peer.countOf(inbox)).toBe(0)
 })
 
-test('a follower whose domain is blocked since is told nothing, wherever his inbox is', async () => {
+test('a follower whose domain was blocked later gets nothing, wherever the inbox is', async () => {
   const { gateway, peer, alice } = await openGuarded(
     { block: ['other.test'] },
     { agents: { echo: { handle: () => undefined } } },

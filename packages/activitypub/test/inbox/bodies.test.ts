@@ -73,7 +73,7 @@ test.each(['actor', 'id', 'object', 'attributedTo', 'to'])(
   },
 )
 
-test('AP-50: a context that says what is so anyway is fine', async () => {
+test('AP-50: a context that only repeats the standard meaning is accepted', async () => {
   const { gateway, alice } = stage
   const own = { id: '@id', type: '@type', object: { '@id': 'as:object', '@type': '@id' }, blurhash: 'toot:blurhash' }
   const context = ['https://www.w3.org/ns/activitystreams', own]
@@ -127,7 +127,7 @@ test.each([
   ['a type nobody knows', 'Zot', 'https://good.test/1'],
   ['a Create of a type nobody reads', 'Create', { id: 'https://good.test/1', type: 'Profile' }],
   ['a Create by a reference to nothing', 'Create', 'https://good.test/1'],
-])('%s is taken and does nothing', async (_, type, object) => {
+])('%s is accepted and has no effect', async (_, type, object) => {
   const { gateway, alice } = stage
   const note = composeNote(alice, {}, { type, object, cc: [agent] })
   expect(await postActivity(gateway, alice, note)).toMatchObject({ status: 202 })
@@ -249,7 +249,7 @@ test.each(['text/plain', 'application/json', 'application/ld+json', 'multipart/f
   },
 )
 
-test('AP-67: the linked-data type with the ActivityStreams profile is taken', async () => {
+test('AP-67: the linked-data type with the ActivityStreams profile is accepted', async () => {
   const { gateway, alice } = stage
   const type = 'application/ld+json; profile="https://www.w3.org/ns/activitystreams"'
   const options = { headers: { 'content-type': type }, covered: ['(request-target)', 'host', 'date', 'digest'] }
@@ -339,7 +339,7 @@ test('articles, pages and questions are read as text', async () => {
   expect(texts).toEqual([['Tea?\n\n- yes\n- no'], ['Title\n\nShort\n\nLong']])
 })
 
-test('an address of ours at the beginning is left out, linked or not', async () => {
+test('an address of an agent at the beginning is left out, linked or not', async () => {
   const { gateway, alice } = stage
   const link = `<a href="${agent}" class="u-url mention">@<span>echo</span></a>`
   for (const content of [`<p>${link} hi</p>`, '@echo@agents.test, hi', 'hi']) {
@@ -354,12 +354,15 @@ test.each([
   ['unlisted', { to: [agent], cc: ['Public'] }, 'unlisted'],
   ['for followers', { to: ['https://good.test/users/alice/followers'], cc: [agent] }, 'followers'],
   ['direct', { to: [agent], cc: [] }, 'direct'],
-])('AP-53: who may read a %s post is kept, and a wider activity does not widen it', async (_, audience, visibility) => {
-  const { gateway, alice } = stage
-  await postActivity(gateway, alice, composeNote(alice, audience, { to: [publicCollection], cc: [agent] }))
-  const [turn] = await gateway.store.leaseTurns({ holder: 'test', limit: 1, leaseMs: 1_000 })
-  expect(turn?.target).toMatchObject({ visibility })
-})
+])(
+  'AP-53: the audience of a %s post is kept, and a wider activity does not widen it',
+  async (_, audience, visibility) => {
+    const { gateway, alice } = stage
+    await postActivity(gateway, alice, composeNote(alice, audience, { to: [publicCollection], cc: [agent] }))
+    const [turn] = await gateway.store.leaseTurns({ holder: 'test', limit: 1, leaseMs: 1_000 })
+    expect(turn?.target).toMatchObject({ visibility })
+  },
+)
 
 test('AP-64: a blocked domain does not come in by names on another server', async () => {
   const strict = await openStage({ config: { block: ['other.test'] } })

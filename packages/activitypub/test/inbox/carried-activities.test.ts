@@ -37,7 +37,7 @@ function prove(
   return proveDocument(document, { verificationMethod: method, privateKey: key, createdAt: at }) as Members
 }
 
-/** Mallory brings it: her signature is good, and the words are Erin's. */
+/** Mallory carries it: the signature is Mallory's, and the words are Erin's. */
 async function carry(document: Members, by: PeerAccount = stage.mallory) {
   const { status, code, detail } = await postActivity(stage.gateway, by, document)
   return { status, code, detail, stored: await stage.stored() }
@@ -107,7 +107,7 @@ describe('what is passed on is refused', () => {
     expect(await carry(compose())).toMatchObject({ status: 401, code: 'signer_mismatch', stored: [] })
   })
 
-  test('with a proof of a kind nobody here knows, before anybody is asked', async () => {
+  test('with a proof of an unknown kind, before any request goes out', async () => {
     const { proof, ...unsecured } = prove(note()) as { proof: Members }
     const document = { ...unsecured, proof: { ...proof, cryptosuite: 'bbs-2023' } }
     stage.peer.forget()
@@ -121,7 +121,7 @@ describe('what is passed on is refused', () => {
     expect(await stage.stored()).toEqual([])
   })
 
-  test('by a carrier nobody can look up', async () => {
+  test('by a carrier that cannot be looked up', async () => {
     const keyId = 'https://sub.evil.test/users/nobody#main-key'
     const { status, code } = await postActivity(stage.gateway, stage.mallory, prove(note()), { keyId })
     expect([status, code]).toEqual([401, 'signature_invalid'])

@@ -18,7 +18,7 @@ afterEach(() => stage.close())
 
 const onlyMe = { to: [echoActor], cc: [] }
 
-/** Lets the agent answer all there is. */
+/** Waits until the agent has answered everything. */
 async function answerAll(): Promise<void> {
   const worker = stage.gateway.work()
   const states = async () => new Set((await stage.stored()).map(({ state }) => state))
@@ -91,7 +91,7 @@ test('an answer to an edit answers the post', async () => {
   expect(gateway.resolved[1]?.history?.map(({ role }) => role)).toEqual(['user', 'assistant'])
 })
 
-test('AP-54: an Update of somebody else’s post is refused, and the post is unchanged', async () => {
+test('AP-54: an Update of another author’s post is refused, and the post is unchanged', async () => {
   const { gateway, peer, alice, mallory } = stage
   const note = composeNote(alice)
   await postActivity(gateway, alice, note)
@@ -136,7 +136,7 @@ test('AP-53: an edit does not widen who may read, nor does a second Create of th
   ])
 })
 
-test('AP-53: a Create of somebody else’s post is refused', async () => {
+test('AP-53: a Create of another author’s post is refused', async () => {
   const { gateway, alice, mallory } = stage
   const note = composeNote(alice, onlyMe, onlyMe)
   await postActivity(gateway, alice, note)
@@ -158,7 +158,7 @@ test('AP-60: in an edit, too, a malformed language is passed over', async () => 
 test.each([
   ['a Tombstone', (id: string) => ({ id, type: 'Tombstone' })],
   ['its id', (id: string) => id],
-])('a Delete by %s cancels what waits, forgets what was said, and tells the agent', async (_, refer) => {
+])('a Delete by %s cancels waiting turns, forgets the words, and tells the agent', async (_, refer) => {
   const { gateway, alice } = stage
   const note = composeNote(alice, { content: '<p>zebra</p>' })
   await postActivity(gateway, alice, note)
@@ -180,7 +180,7 @@ test.each([
   expect(turn?.message).toBe(first?.number)
 })
 
-test('an answer to a deleted post that is still on its way is not sent', async () => {
+test('an answer to a deleted post is not sent if it is still on its way', async () => {
   const { gateway, peer, alice } = stage
   peer.serve('https://good.test/inbox', { status: 503 })
   const note = composeNote(alice)
@@ -205,7 +205,7 @@ test('a Delete that arrives before its Create is remembered: the post leaves not
   expect(await gateway.store.nextDue()).toBeUndefined()
 })
 
-test('AP-55: a Delete of what is not the actor’s own is taken and has no effect', async () => {
+test('AP-55: a Delete of an object of another actor is accepted and has no effect', async () => {
   const { gateway, peer, alice, mallory } = stage
   const note = composeNote(alice)
   await postActivity(gateway, alice, note)
@@ -222,7 +222,7 @@ test('AP-55: a Delete of what is not the actor’s own is taken and has no effec
   expect((await stage.stored())[0]).toMatchObject({ state: 'received' })
 })
 
-test('AP-55: nobody takes back in advance what somebody else has yet to say', async () => {
+test('AP-55: an actor cannot withdraw a post of another one in advance', async () => {
   const { gateway, peer, alice } = stage
   const note = composeNote(alice)
   const bob = settlePerson(peer, 'bob@good.test')
@@ -241,7 +241,7 @@ test('an Update of a deleted post brings nothing back', async () => {
   expect(update).toMatchObject({ state: 'ignored', flags: ['deleted'], message: { parts: [] } })
 })
 
-test('an actor that deletes itself is forgotten with all it said', async () => {
+test('an actor that deletes itself is forgotten with all its words', async () => {
   const { gateway, alice } = stage
   await postActivity(gateway, alice, composeActivity(alice, 'Follow', echoActor))
   await postActivity(gateway, alice, composeNote(alice, { content: '<p>zebra</p>' }))
@@ -274,7 +274,7 @@ test('AP-31: an actor whose origin says 410 is forgotten at its farewell; one th
   expect(followers.map(({ peer: id }) => id)).toEqual([bob.id])
 })
 
-test('of a Delete that concerns nobody here nobody is asked for a name', async () => {
+test('a Delete that concerns no agent here looks up no name', async () => {
   const { gateway, peer, alice } = stage
   await postActivity(gateway, alice, composeDelete(alice, 'https://good.test/users/alice/statuses/0'))
   expect(peer.requests.map(({ path }) => path)).toEqual(['/users/alice'])
@@ -297,7 +297,7 @@ test('AP-62: a quote is a link, whatever stamp comes with it, and the fallback t
   expect(peer.requests.map(({ host }) => host)).not.toContain('evil.test')
 })
 
-test('AP-62: a quoted post that comes along is data nobody reads', async () => {
+test('AP-62: an embedded quoted post is ignored', async () => {
   const { gateway, alice } = stage
   const quote = { id: 'https://other.test/notes/1', type: 'Note', content: '<p>forged zebra</p>' }
   const tag = [
@@ -323,7 +323,7 @@ test('AP-63: collections of replies are not walked, however endless', async () =
   expect(peer.countOf(id)).toBe(0)
 })
 
-test('an edit and a deletion reach each agent that was told of the post', async () => {
+test('an edit and a deletion reach each agent that received the post', async () => {
   const { gateway, alice } = stage
   const cc = ['echo', 'help'].map(name => `${origin}/agents/${name}`)
   const note = composeNote(alice, { cc }, { cc })

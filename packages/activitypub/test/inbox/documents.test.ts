@@ -82,7 +82,7 @@ test.each(['/agents/nobody', '/agents/nobody/outbox', '/agents/nobody/followers'
   },
 )
 
-test('the instance actor is readable by everybody', async () => {
+test('everyone can read the instance actor', async () => {
   expect((await get('/actor', {})).body).toMatchObject({
     id: `${origin}/actor`,
     type: 'Application',
@@ -172,7 +172,7 @@ describe('posts', () => {
     }
   })
 
-  test('one for everybody is served, and its activity', async () => {
+  test('a public post is served, and its activity', async () => {
     expect((await get(ids.open ?? '')).body).toMatchObject({
       id: `${origin}${ids.open}`,
       type: 'Note',
@@ -193,7 +193,7 @@ describe('posts', () => {
     expect(await get((ids.open ?? '').replace('/echo/', '/help/'))).toMatchObject({ status: 404 })
   })
 
-  test('AP-65: the outbox counts and lists those for everybody', async () => {
+  test('AP-65: the outbox counts and lists public posts', async () => {
     const { body } = await get('/agents/echo/outbox')
     expect(body).toMatchObject({ type: 'OrderedCollection', totalItems: 1, first: `${echo}/outbox?page=true` })
     const page = await get('/agents/echo/outbox?page=true')

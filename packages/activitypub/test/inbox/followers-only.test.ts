@@ -64,7 +64,7 @@ test('is shown to whom it answers', async () => {
   expect(await read(stage.alice)).toMatchObject({ status: 200, body: { id: origin + path } })
 })
 
-test('is shown to a follower, as long as he is one, and kept for him alone', async () => {
+test('a follower can read it for as long as they follow, and caches keep it for them alone', async () => {
   expect((await read(bob)).status).toBe(404)
   const follow = await tell(bob, 'Follow', echo)
   const { status, headers, body } = await read(bob)
@@ -81,7 +81,7 @@ test('does not exist for strangers, signed or not', async () => {
   expect(await read(stage.mallory)).toMatchObject({ status: 404, body: { code: 'no_recipient' } })
 })
 
-test('does not exist for one who has blocked the agent, even if it answers him', async () => {
+test('does not exist for a reader who blocks the agent, even if it answers them', async () => {
   await tell(bob, 'Follow', echo)
   for (const person of [bob, stage.alice]) {
     await tell(person, 'Block', echo)
@@ -89,7 +89,7 @@ test('does not exist for one who has blocked the agent, even if it answers him',
   }
 })
 
-test('can be liked by those who may read it, and by nobody else', async () => {
+test('those who may read it can like it, and others cannot', async () => {
   const reactions = async () => (await stage.stored()).filter(({ message }) => message.kind === 'reaction')
   await tell(bob, 'Like', origin + path)
   await tell(stage.mallory, 'Like', origin + path)
@@ -101,14 +101,14 @@ test('can be liked by those who may read it, and by nobody else', async () => {
   ])
 })
 
-test('is gone for those who may read it when it is taken back, and for nobody else was it ever there', async () => {
+test('a withdrawn one is gone for its readers, and never existed for others', async () => {
   const { store, platform, channel } = stage.gateway
   const acting = { agent: 'echo', address: '@echo@agents.test' }
   const response = path.split('/').at(-1) ?? ''
   await performActions([{ act: 'delete', response }], acting, { store, platform, channels: [channel] })
   const { status, headers, body } = await read(stage.alice)
   expect({ status, type: body.type }).toEqual({ status: 410, type: 'Tombstone' })
-  // A cache in between would tell the next one who asks.
+  // A cache in between would show it to the next reader.
   expect(headers.get('cache-control')).toBe('private, no-store')
   expect(await read()).toMatchObject({ status: 404, body: { code: 'no_recipient' } })
   expect(await read(bob)).toMatchObject({ status: 404, body: { code: 'no_recipient' } })

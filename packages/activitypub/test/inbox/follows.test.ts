@@ -22,14 +22,14 @@ async function totalOf({ app }: ActivityPubGateway, kind = 'followers'): Promise
   return ((await answer.json()) as { totalItems: number }).totalItems
 }
 
-/** What was posted to the peer's inboxes. */
+/** The posts to the peer's inboxes. */
 function posted() {
   return stage.peer.requests
     .filter(({ method }) => method === 'POST')
     .map(({ path, body }) => ({ path, ...JSON.parse(body) }))
 }
 
-test('a Follow is accepted, the follower counted and the agent told', async () => {
+test('a Follow is accepted, the follower counts and the agent learns of it', async () => {
   const { gateway, alice } = await openWith()
   gateway.work()
   const follow = composeActivity(alice, 'Follow', echoActor)
@@ -90,7 +90,7 @@ test.each([
     (follow: Record<string, unknown>) => ({ ...follow, id: 'https://good.test/forgotten' }),
   ],
   ['embedded without an id', (follow: Record<string, unknown>) => ({ ...follow, id: undefined })],
-])('an Undo of a Follow, %s, ends it, and the agent is told', async (_, refer) => {
+])('an Undo of a Follow, %s, ends it, and the agent learns of it', async (_, refer) => {
   const { gateway, alice } = await openWith()
   const follow = composeActivity(alice, 'Follow', echoActor)
   await postActivity(gateway, alice, follow)
@@ -113,7 +113,7 @@ test('who gives a second Follow the id of the first is followed by again (Misske
   }
 })
 
-test('AP-57: an Undo of somebody else’s Follow has no effect', async () => {
+test('AP-57: an Undo of another actor’s Follow has no effect', async () => {
   const { gateway, peer, alice, mallory } = await openWith()
   const bob = settlePerson(peer, 'bob@good.test')
   const follow = composeActivity(alice, 'Follow', echoActor)
@@ -159,7 +159,7 @@ test.each([
   expect(await totalOf(gateway)).toBe(total)
 })
 
-test('a request that waits can be taken back', async () => {
+test('a peer can withdraw a waiting request', async () => {
   const { gateway, alice } = await openWith({ config: { follows: 'manual' } })
   const follow = composeActivity(alice, 'Follow', echoActor)
   await postActivity(gateway, alice, follow)
@@ -179,7 +179,7 @@ test('a Follow is rejected where the policy is closed', async () => {
   expect(gateway.resolved).toEqual([])
 })
 
-test('who blocks an agent is told nothing more, and what he says is kept from it', async () => {
+test('a peer that blocks an agent gets nothing more, and its words do not reach the agent', async () => {
   const { gateway, alice } = await openWith()
   await postActivity(gateway, alice, composeActivity(alice, 'Follow', echoActor))
   await postActivity(gateway, alice, composeNote(alice))
@@ -197,7 +197,7 @@ test('who blocks an agent is told nothing more, and what he says is kept from it
   expect(posted()).toEqual([])
 })
 
-test('a mention of somebody who has blocked the agent does not reach him', async () => {
+test('a mention of a person who blocks the agent does not reach them', async () => {
   const mentions = ['@bob@good.test']
   const agents = {
     echo: { handle: () => ({ parts: [{ kind: 'text', mime: 'text/plain', content: 'hi' } as const], mentions }) },
@@ -223,7 +223,7 @@ test.each([true, false])('a block is lifted by its Undo (embedded: %s)', async i
   expect(lifted).toMatchObject({ state: 'ignored', flags: ['unblocked'] })
 })
 
-test('AP-57: nobody lifts somebody else’s block', async () => {
+test('AP-57: an actor cannot lift the block of another one', async () => {
   const { gateway, alice, mallory } = await openWith()
   const block = composeActivity(alice, 'Block', echoActor)
   await postActivity(gateway, alice, block)

@@ -21,7 +21,7 @@ test.each([
   ['of somebody else on another host', 'https://good.test/users/alice#follows/1'],
   ['on a host that begins like their own', 'https://evil.test.good.test/follows/1'],
   ['that is not https', 'http://evil.test/users/mallory#follows/1'],
-])('a follower who takes back a Follow under an id %s still follows', async (_, id) => {
+])('a follower who undoes a Follow under an id %s still follows', async (_, id) => {
   const { gateway, mallory } = stage
   await postActivity(gateway, mallory, composeActivity(mallory, 'Follow', echoActor))
   const undo = composeUndo(mallory, { ...composeActivity(mallory, 'Follow', echoActor), id })
@@ -30,7 +30,7 @@ test.each([
   expect(await stage.stored()).toHaveLength(1)
 })
 
-test('a follower who takes back the Follow of a neighbour on the same host still follows, and so does the neighbour', async () => {
+test('a follower who undoes the Follow of a neighbour on the same host still follows, and so does the neighbour', async () => {
   const { gateway, peer, alice } = stage
   const bob = settlePerson(peer, 'bob@good.test')
   const [own, other] = [composeActivity(bob, 'Follow', echoActor), composeActivity(alice, 'Follow', echoActor)]
@@ -41,7 +41,7 @@ test('a follower who takes back the Follow of a neighbour on the same host still
   expect(await follows(alice.id)).toBeDefined()
 })
 
-test('a follower who takes back a Follow under an unknown id of their own, or none, no longer follows', async () => {
+test('a follower who undoes a Follow under an unknown id of their own, or none, no longer follows', async () => {
   const { gateway, mallory, alice } = stage
   for (const [person, id] of [
     [mallory, `${mallory.id}#follows/other`],
@@ -74,7 +74,7 @@ test.each(owners)('a key document that names an owner elsewhere in "%s" sends us
   expect(peer.requests.map(({ host }) => host)).toEqual(['evil.test'])
 })
 
-test('an actor whose document lists a key under an id on another host is not heard by it', async () => {
+test('a key under an id on another host proves nothing for the actor whose document lists it', async () => {
   const { gateway, peer } = stage
   const keyId = 'https://other.test/keys/1'
   const key = { id: keyId, owner: 'https://evil.test/users/eve' }

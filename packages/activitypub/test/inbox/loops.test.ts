@@ -38,7 +38,7 @@ test.each(['Service', 'Application'])(
   },
 )
 
-test('AP-66: ten turns by default; edits of what waits take none', async () => {
+test('AP-66: ten turns by default; edits of waiting messages use none', async () => {
   stage = await openStage()
   const { gateway, peer } = stage
   const bot = settlePerson(peer, 'alice@good.test', { document: { type: 'Service' } })
@@ -63,7 +63,7 @@ test('AP-66: people are not counted, also in the thread of a machine', async () 
   expect(await statesOf()).toEqual(['ignored from_agent loop_guard', 'received'])
 })
 
-test('AP-66: a post that calls 200 people is kept from the agents', async () => {
+test('AP-66: a post that mentions 200 people does not reach the agents', async () => {
   stage = await openStage()
   const { gateway, alice } = stage
   const others = (count: number) => Array.from({ length: count }, (_, at) => `https://other.test/users/${at}`)
@@ -77,7 +77,7 @@ test('AP-66: a post that calls 200 people is kept from the agents', async () => 
   expect(await statesOf()).toEqual(['received', 'ignored mass_mention', 'ignored mass_mention'])
 })
 
-/** Says something once the answer to what was said before is stored. */
+/** Posts once the answer to the previous post is stored. */
 async function sayAfterAnswer({ gateway }: Stage, person: PeerAccount, pauseMs: number): Promise<void> {
   const settled = async () => (await statesOf()).filter(state => state === 'answered' || state.startsWith('ignored'))
   const before = (await statesOf()).length
@@ -86,7 +86,7 @@ async function sayAfterAnswer({ gateway }: Stage, person: PeerAccount, pauseMs: 
   await postActivity(gateway, person, composeNote(person, { context: 'https://good.test/talk' }))
 }
 
-test('AP-66: somebody who answers within seconds each time is a machine, whatever it says of itself', async () => {
+test('AP-66: a sender who answers within seconds each time is a machine, whatever it declares', async () => {
   stage = await openStage({ config: { rapid_turns_per_hour: 3 } })
   stage.gateway.work()
   for (let count = 0; count < 6; count += 1) await sayAfterAnswer(stage, stage.alice, 0)
@@ -95,7 +95,7 @@ test('AP-66: somebody who answers within seconds each time is a machine, whateve
     .toEqual(['answered', 'answered', 'answered', 'answered', 'ignored loop_guard', 'ignored loop_guard'])
 })
 
-test('AP-66: somebody who takes the time to read is a person, however much is said', async () => {
+test('AP-66: a sender who takes the time to read is a person, however much they write', async () => {
   stage = await openStage({ config: { rapid_turns_per_hour: 1 } })
   stage.gateway.work()
   for (let count = 0; count < 6; count += 1) await sayAfterAnswer(stage, stage.alice, 3_500)

@@ -35,7 +35,7 @@ test('who has blocked an agent wants nothing of it under a new account either', 
   })
 })
 
-test('an account that says only now that it is the old one is looked at once more', async () => {
+test('an account that claims the old one only now is fetched once more', async () => {
   stage = await openStage()
   const { alice, gateway, peer } = stage
   const moved = settlePerson(peer, 'alice@other.test')
@@ -59,7 +59,7 @@ test.each([
   expect(await findBlock(other.id)).toBeUndefined()
 })
 
-test('a Move of somebody else changes nothing and fetches nothing', async () => {
+test('a Move by another actor changes nothing and fetches nothing', async () => {
   stage = await openStage()
   const { alice, mallory, gateway, peer } = stage
   const target = settlePerson(peer, 'new@other.test', { document: { alsoKnownAs: [alice.id, mallory.id] } })
@@ -70,7 +70,7 @@ test('a Move of somebody else changes nothing and fetches nothing', async () => 
   expect(peer.countOf(target.id)).toBe(0)
 })
 
-test('a Move of a stranger is taken and does nothing', async () => {
+test('a Move of a stranger is accepted and has no effect', async () => {
   stage = await openStage()
   const { alice, peer } = stage
   const moved = settlePerson(peer, 'alice@other.test', { document: { alsoKnownAs: [alice.id] } })
@@ -79,7 +79,7 @@ test('a Move of a stranger is taken and does nothing', async () => {
   expect(await stage.stored()).toEqual([])
 })
 
-test('AP-64: a Move to a blocked host is taken, does nothing and fetches nothing', async () => {
+test('AP-64: a Move to a blocked host is accepted, has no effect and fetches nothing', async () => {
   stage = await openStage({ config: { block: ['other.test'] } })
   const { alice, gateway, peer } = stage
   const moved = settlePerson(peer, 'alice@other.test', { document: { alsoKnownAs: [alice.id] } })
@@ -109,7 +109,7 @@ test('accounts that move to each other, or to themselves, come to an end', async
   expect(peer.requests.length).toBeLessThan(8)
 })
 
-test('whoever blocked one agent and follows another takes along the block of the one alone', async () => {
+test('an actor that blocks one agent and follows another moves only the block', async () => {
   const handle = () => undefined
   stage = await openStage({ agents: { echo: { handle }, help: { handle } } })
   const { alice, gateway, peer } = stage

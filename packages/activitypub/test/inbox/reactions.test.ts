@@ -12,7 +12,7 @@ import { openStage } from '../stage.ts'
 
 let stage: Stage
 
-/** Answers what is said, and nothing that merely happens. */
+/** Answers messages, and not mere events. */
 const listener: Agent = { handle: ({ kind }) => (kind === 'message' ? 'I see' : undefined) }
 
 beforeEach(async () => {
@@ -77,7 +77,7 @@ test('AP-56: what a boost has in it of the post is never read', async () => {
   expect(await stage.stored()).toHaveLength(2)
 })
 
-test('reactions to what is not ours do nothing, and nobody is asked for a name', async () => {
+test('reactions to foreign posts have no effect, and no name is looked up', async () => {
   const { peer, mallory } = stage
   for (const object of ['https://good.test/1', `${echoActor}/posts/none`, echoActor]) {
     for (const type of ['Like', 'EmojiReact', 'Announce']) await react(mallory, type, object)
@@ -86,7 +86,7 @@ test('reactions to what is not ours do nothing, and nobody is asked for a name',
   expect(peer.requests.map(({ path }) => path)).toEqual(['/users/mallory'])
 })
 
-test('a post of ours that somebody passes on to us is known; one under another agent’s name is not ours', async () => {
+test('an own post that a peer forwards is known; one under another agent’s name is not ours', async () => {
   const { gateway, mallory } = stage
   const post = await getAnswer()
   const returned = { ...composeActivity(mallory, 'Create', { id: post, type: 'Note' }), actor: echoActor }
@@ -96,7 +96,7 @@ test('a post of ours that somebody passes on to us is known; one under another a
   expect(await bring(`${post}0/activity`)).toMatchObject({ status: 401 })
 })
 
-test('AP-65: a stranger cannot react to what he may not read', async () => {
+test('AP-65: a stranger cannot react to a post that they may not read', async () => {
   const { alice, mallory } = stage
   const post = await getAnswer({ to: [echoActor], cc: [] })
   await react(mallory, 'Like', post)
@@ -106,7 +106,7 @@ test('AP-65: a stranger cannot react to what he may not read', async () => {
   expect(reaction).toMatchObject({ message: { kind: 'reaction' }, thread: first?.thread })
 })
 
-test('AP-65: nor can a follower react to what was said to one person', async () => {
+test('AP-65: nor can a follower react to a post for one person', async () => {
   const { mallory } = stage
   const post = await getAnswer({ to: [echoActor], cc: [] })
   await react(mallory, 'Follow', echoActor)
@@ -114,7 +114,7 @@ test('AP-65: nor can a follower react to what was said to one person', async () 
   expect((await stage.stored()).map(({ message }) => message.kind)).not.toContain('reaction')
 })
 
-test('a reaction to a post that was taken back does nothing', async () => {
+test('a reaction to a withdrawn post has no effect', async () => {
   const { gateway, mallory } = stage
   const post = await getAnswer()
   const { store, platform, channel } = gateway
@@ -143,7 +143,7 @@ test.each([true, false])(
   },
 )
 
-test('AP-57: nobody takes back somebody else’s reaction', async () => {
+test('AP-57: an actor cannot undo the reaction of another one', async () => {
   const { gateway, peer, alice, mallory } = stage
   const post = await getAnswer()
   const like = await react(mallory, 'Like', post)
@@ -152,7 +152,7 @@ test('AP-57: nobody takes back somebody else’s reaction', async () => {
   expect(await stage.stored()).toHaveLength(2)
 })
 
-test('a reaction is no part of what was said', async () => {
+test('a reaction is not part of the conversation', async () => {
   const { gateway, alice, mallory } = stage
   const post = await getAnswer()
   await react(mallory, 'Like', post)

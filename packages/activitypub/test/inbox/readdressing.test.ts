@@ -6,7 +6,7 @@ import { postActivity, settlePerson } from '../person.ts'
 import type { Stage } from '../stage.ts'
 import { openStage } from '../stage.ts'
 
-// A follower is reached where his own document says, not where it once said.
+// Deliveries reach a follower at the inbox in the follower's current document, not at an earlier one.
 
 let stage: Stage
 
@@ -21,7 +21,7 @@ async function tell(person: PeerAccount, type: string, object: unknown): Promise
   return (await postActivity(stage.gateway, person, composeActivity(person, type, object))).status
 }
 
-/** Her server has moved its inboxes, and says so or not. */
+/** The server of alice has moved its inboxes, and announces it or not. */
 function moveInboxes(inbox: string, sharedInbox?: string): Record<string, unknown> {
   const document = { inbox, endpoints: sharedInbox && { sharedInbox } }
   return settlePerson(stage.peer, 'alice@good.test', { document }).document
@@ -38,7 +38,7 @@ async function placesOfPost(): Promise<readonly string[]> {
   return posts().map(({ host, path }) => `${host}${path}`)
 }
 
-test('an actor that says it has changed is looked at, and reached where it is reached now', async () => {
+test('an actor that announces a change is fetched, and then reached at its current inbox', async () => {
   const [inbox, sharedInbox] = ['https://good.test/ap/alice/inbox', 'https://good.test/ap/inbox']
   expect(await placesOfPost()).toEqual(['good.test/inbox'])
   const document = moveInboxes(inbox, sharedInbox)
@@ -57,7 +57,7 @@ test("an actor's own document counts, not what the activity has of it", async ()
   expect(await placesOfPost()).toEqual(['good.test/inbox'])
 })
 
-test('a change of somebody else, or of a stranger, changes nothing and fetches nothing', async () => {
+test('a change of another actor, or of a stranger, changes nothing and fetches nothing', async () => {
   await tell(stage.mallory, 'Follow', echoActor)
   stage.peer.forget()
   const document = moveInboxes('https://evil.test/users/mallory/inbox')

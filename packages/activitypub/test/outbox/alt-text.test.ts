@@ -7,7 +7,7 @@ let stage: Stage | undefined
 
 afterEach(() => stage?.close())
 
-test('what an agent says of a picture goes out as its alt text; a file it says nothing of goes by its name', async () => {
+test('an agent’s description of a picture is its alt text; a file without one has its name', async () => {
   const url = 'https://files.test/1.png'
   const picture = { kind: 'file', name: 'cat.png', mime: 'image/png', bytes_ref: { kind: 'url', url } } as const
   const handle = () => ({ parts: [{ ...picture, description: 'A cat on a mat' }, picture] })

@@ -6,7 +6,7 @@ import { composeNote, postActivity, settlePerson } from '../person.ts'
 import type { Stage } from '../stage.ts'
 import { openStage } from '../stage.ts'
 
-// Names and tags in what an agent says.
+// Names and tags in the words of an agent.
 
 let stage: Stage
 let bob: PeerAccount
@@ -89,7 +89,7 @@ test('a name that nobody has stays text, and is no dead letter', async () => {
   expect(note?.tag.map(({ name }) => name)).toEqual(['@alice@good.test'])
 })
 
-test('what is said to some only calls nobody else by its words', async () => {
+test('words to a limited audience mention nobody else', async () => {
   await openPartialAnswer(say('Do not tell @bob@other.test'))
   const direct = { to: [`${origin}/agents/echo`], cc: [] }
   expect(await ask(direct, direct)).toHaveLength(1)
@@ -97,7 +97,7 @@ test('what is said to some only calls nobody else by its words', async () => {
   expect(stage.peer.countOf(bob.id)).toBe(0)
 })
 
-test('quoted names call nobody, nor does the agent call itself or the author twice', async () => {
+test('quoted names mention nobody, nor does the agent mention itself or the author twice', async () => {
   await openPartialAnswer(say('> @bob@other.test said so\n\n@echo@agents.test is me, you are @alice@good.test'))
   expect(await ask()).toHaveLength(1)
   expect(stage.peer.countOf(bob.id)).toBe(0)
@@ -113,7 +113,7 @@ test('words call no agent of this gateway, which would ask whom a report names a
   ])
 })
 
-/** Whom an answer is addressed to. */
+/** The addressees of an answer. */
 function addressed(content: string, mentions: readonly string[], chain?: object): readonly string[] {
   const turn = {
     agent: 'echo',
@@ -129,7 +129,7 @@ function addressed(content: string, mentions: readonly string[], chain?: object)
   return deliveries.map(({ to }) => to)
 }
 
-test('one answer calls no more people than the loop guard lets it, and none at the end of a chain of agents', async () => {
+test('one answer mentions no more people than the loop guard allows, and none at the end of a chain of agents', async () => {
   await openPartialAnswer(say('nothing'))
   const names = Array.from({ length: 40 }, (_, at) => `@u${at}@other.test`)
   expect(addressed(names.join(' '), [])).toEqual(names.slice(0, 10))
@@ -138,7 +138,7 @@ test('one answer calls no more people than the loop guard lets it, and none at t
   expect(addressed(names.join(' '), [], { hop: 1, max_hops: 3, is_final: false })).toHaveLength(10)
 })
 
-test('a tag leads to a page with what the agent said under it', async () => {
+test('a tag leads to a page with the agent’s posts under it', async () => {
   await openPartialAnswer(say('About #Bücher'))
   await ask()
   const [note] = notesAt('https://good.test/inbox')

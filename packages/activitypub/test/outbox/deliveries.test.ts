@@ -136,7 +136,7 @@ test('people an answer mentions are looked up, named in all copies and delivered
   }
 })
 
-test('somebody who cannot be found is a dead letter, and the author still gets the answer', async () => {
+test('a recipient who cannot be found is a dead letter, and the author still gets the answer', async () => {
   const open = await openTurnContext({
     handle: () => ({ parts: [{ kind: 'text', mime: 'text/plain', content: 'ask' }], mentions: ['@nobody@other.test'] }),
   })

@@ -5,7 +5,7 @@ import { activityPubConfigSchema, openActivityPub } from '../../src/index.ts'
 import type { ActivityPubGateway } from '../gateway.ts'
 import { openActivityPubGateway, origin } from '../gateway.ts'
 
-// What an agent is shown with.
+// The appearance of an agent.
 
 let gateway: ActivityPubGateway
 beforeAll(async () => {
@@ -35,7 +35,7 @@ test('an icon is an Image, with its type when it is known', async () => {
   expect((await readActor({ iconUrl: url })).icon).toEqual({ type: 'Image', url })
 })
 
-test('fields are property values: plain text is escaped, an address alone is a link that names itself', async () => {
+test('fields are property values: plain text is escaped, an address alone is a link with its own text', async () => {
   const fields = [
     { name: 'Made & run by', value: 'A <b>team</b> & "friends"' },
     { name: 'Source', value: 'https://example.com/code?a=1&b="2"' },
@@ -56,7 +56,7 @@ test('fields are property values: plain text is escaped, an address alone is a l
   ])
 })
 
-test('the context says what Mastodon reads of it', async () => {
+test('the context defines the members that Mastodon reads', async () => {
   const { '@context': context } = await readActor({})
   expect(Object.assign({}, ...(context as object[]).filter(part => typeof part === 'object'))).toMatchObject({
     schema: 'http://schema.org#',

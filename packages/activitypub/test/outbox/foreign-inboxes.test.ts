@@ -9,7 +9,7 @@ import { openStage } from '../stage.ts'
 let stage: Stage
 afterEach(() => stage.close())
 
-/** What comes of an answer to somebody of evil.test whose inbox is there. */
+/** The outcome of an answer to an actor of evil.test whose inbox is there. */
 async function answerTo(inbox: string): Promise<unknown> {
   stage = await openStage()
   const { peer, gateway } = stage
@@ -39,13 +39,13 @@ async function answerTo(inbox: string): Promise<unknown> {
   return failed
 }
 
-test('AP-42: who names an inbox on a host of others does not have that host left alone', async () => {
+test('AP-42: an actor that names an inbox on a foreign host does not stop the deliveries to that host', async () => {
   const failed = await answerTo('https://good.test/always-busy')
   expect(failed).toBeInstanceOf(Unavailable)
   expect(failed).toMatchObject({ isHearsay: true, status: 503, message: 'Cannot deliver: the inbox answered 503' })
 })
 
-test('an inbox on the own host of its actor tells how that host is', async () => {
+test('an inbox on its actor’s own host shows the state of that host', async () => {
   expect(await answerTo('https://evil.test/busy')).toMatchObject({ isHearsay: false, status: 503 })
 })
 
@@ -58,7 +58,7 @@ async function follow(name: string, inbox: string): Promise<number> {
 
 const followers = () => stage.gateway.store.countRelations({ agent: 'echo', via: 'activitypub', relation: 'follower' })
 
-test('AP-42: nobody has an agent post to thousands of addresses on a host of others', async () => {
+test('AP-42: an agent cannot be made to post to thousands of addresses on a foreign host', async () => {
   stage = await openStage()
   stage.gateway.platform.holdClock()
   const answers: number[] = []
@@ -83,11 +83,11 @@ test.each([404, 405, 410])('a follower whose inbox on another host answers %s fo
   await performActions([{ act: 'post', parts }], acting, { store, platform, channels: [channel] })
   const dead = async () => (await store.listDeliveries({ limit: 9, state: 'dead' })).length
   await expect.poll(dead).toBe(2)
-  // What the own host of an actor says of one of its addresses is another matter.
+  // The actor's own host decides about its own addresses.
   await expect.poll(followers).toBe(1)
 })
 
-test('AP-41: however long an answer is, and however often it is refused, a host that others name is asked sixty times a minute', async () => {
+test('AP-41: a host that others name gets sixty requests a minute, however long an answer is and however often it is refused', async () => {
   stage = await openStage({ agents: { echo: { handle: () => 'words and words. '.repeat(600) } } })
   const { peer, mallory, gateway } = stage
   peer.serve('https://good.test/victim', { status: 429 })
@@ -109,28 +109,31 @@ test('AP-41: however long an answer is, and however often it is refused, a host 
 test.each([
   ['the shared inbox', 'https://good.test/inbox', {}],
   ['an inbox', 'https://good.test/users/alice/inbox', { endpoints: undefined }],
-])('AP-41: who names %s of others as his keeps nothing from them when he is blocked', async (_, inbox, document) => {
-  stage = await openStage({ agents: { echo: { handle: () => undefined } }, config: { block: ['sub.evil.test'] } })
-  const { peer, mallory, gateway } = stage
-  const { store, platform, channel } = gateway
-  peer.serve(inbox, { status: 202 })
-  const alice = settlePerson(peer, 'alice@good.test', { document })
-  await postActivity(gateway, mallory, composeActivity(mallory, 'Follow', echoActor))
-  await postActivity(gateway, alice, composeActivity(alice, 'Follow', echoActor))
-  const [{ number = 0 } = {}] = await stage.stored()
-  // Since before the operator has blocked the host.
-  const target = { inbox }
-  const effects = ['1', '2'].map(
-    name => ({ kind: 'relate', relation: 'follower', peer: `https://sub.evil.test/users/${name}`, target }) as const,
-  )
-  await store.decide(number, { effects, deliveries: [] })
-  const parts = [{ kind: 'text' as const, mime: 'text/plain' as const, content: 'hello' }]
-  const acting = { agent: 'echo', address: '@echo@agents.test' }
-  gateway.work()
-  await performActions([{ act: 'post', parts }], acting, { store, platform, channels: [channel] })
-  const reached = () =>
-    peer.requests
-      .filter(({ body, method, host }) => method === 'POST' && host === 'good.test' && /"Create"/.test(body))
-      .map(({ host, path }) => `https://${host}${path}`)
-  await expect.poll(reached).toEqual([inbox])
-})
+])(
+  'AP-41: an actor that names %s of others as its own keeps nothing from them when it is blocked',
+  async (_, inbox, document) => {
+    stage = await openStage({ agents: { echo: { handle: () => undefined } }, config: { block: ['sub.evil.test'] } })
+    const { peer, mallory, gateway } = stage
+    const { store, platform, channel } = gateway
+    peer.serve(inbox, { status: 202 })
+    const alice = settlePerson(peer, 'alice@good.test', { document })
+    await postActivity(gateway, mallory, composeActivity(mallory, 'Follow', echoActor))
+    await postActivity(gateway, alice, composeActivity(alice, 'Follow', echoActor))
+    const [{ number = 0 } = {}] = await stage.stored()
+    // Since before the operator has blocked the host.
+    const target = { inbox }
+    const effects = ['1', '2'].map(
+      name => ({ kind: 'relate', relation: 'follower', peer: `https://sub.evil.test/users/${name}`, target }) as const,
+    )
+    await store.decide(number, { effects, deliveries: [] })
+    const parts = [{ kind: 'text' as const, mime: 'text/plain' as const, content: 'hello' }]
+    const acting = { agent: 'echo', address: '@echo@agents.test' }
+    gateway.work()
+    await performActions([{ act: 'post', parts }], acting, { store, platform, channels: [channel] })
+    const reached = () =>
+      peer.requests
+        .filter(({ body, method, host }) => method === 'POST' && host === 'good.test' && /"Create"/.test(body))
+        .map(({ host, path }) => `https://${host}${path}`)
+    await expect.poll(reached).toEqual([inbox])
+  },
+)

@@ -17,7 +17,7 @@ const accept = 'application/activity+json'
 beforeEach(async () => {
   stage = await openStage()
   const { gateway } = stage
-  // Its keys are made when somebody first asks.
+  // Its keys are made at the first request.
   expect((await gateway.app.request('/agents/echo', { headers: { accept } })).status).toBe(200)
   const list = gateway.agents.list().filter(({ name }) => name !== 'echo')
   const agents = {
@@ -56,7 +56,7 @@ test.each(['outbox', 'outbox?page=true', 'followers', 'following', 'featured', '
   },
 )
 
-test('its inbox takes nothing more, and looks nobody up', async () => {
+test('its inbox accepts nothing more, and looks nobody up', async () => {
   const { gateway, alice, peer } = stage
   const answer = await postActivity({ ...gateway, app }, alice, composeNote(alice))
   expect(answer.status).toBe(410)
@@ -64,7 +64,7 @@ test('its inbox takes nothing more, and looks nobody up', async () => {
   expect(await stage.stored()).toEqual([])
 })
 
-test('the shared inbox takes what is for others', async () => {
+test('the shared inbox accepts activities for others', async () => {
   const { gateway, alice } = stage
   const help = `${origin}/agents/help`
   const note = composeNote(alice, { cc: [help] })

@@ -50,7 +50,7 @@ async function left(): Promise<{ readonly followers: number; readonly words: num
 const all = { followers: 1, words: 1 }
 
 describe('DeletedActors.check()', () => {
-  test('AP-31: an actor whose server says that it is gone is forgotten', async () => {
+  test('AP-31: an actor that its server declares gone is forgotten', async () => {
     const gone = await openDeletedActors()
     answerFor(410)
     await gone.check(stage.alice.id)
@@ -58,7 +58,7 @@ describe('DeletedActors.check()', () => {
     expect(stage.gateway.platform.logged.filter(({ text }) => text.startsWith('peer forgotten'))).toHaveLength(1)
   })
 
-  test('AP-31: an actor that is not found is forgotten by nobody at once: the server may be in trouble', async () => {
+  test('AP-31: an actor that is not found is not forgotten at once: the server may be in trouble', async () => {
     const gone = await openDeletedActors()
     answerFor(404)
     await gone.check(stage.alice.id)
@@ -118,7 +118,7 @@ describe('DeletedActors.check()', () => {
     expect(stage.peer.countOf(stage.alice.id)).toBe(2)
   })
 
-  test('a server that loses all its actors at once is asked about sixty a minute', async () => {
+  test('a server that loses all its actors at once gets sixty requests a minute', async () => {
     const gone = await openDeletedActors()
     await Promise.all(Array.from({ length: 100 }, (_, at) => gone.check(`https://good.test/users/${at}`)))
     expect(stage.peer.requests).toHaveLength(60)

@@ -3,7 +3,7 @@ import { expect, test } from 'vitest'
 import type { RemoteActor } from '../../src/peers/remote-actor.ts'
 import { createHandles } from '../../src/peers/webfinger.ts'
 
-/** Every name of evil.test and below is said to be one of victim.test; who is asked how often. */
+/** Every name of evil.test and below claims to be of victim.test; returns the number of requests there. */
 function openHandles() {
   const asked = new Map<string, number>()
   let now = 0
@@ -26,11 +26,11 @@ function openHandles() {
   return { asked, confirm, resolve: handles.resolve, pass: (ms: number) => (now += ms) }
 }
 
-test('AP-44: names said to be of a domain that is not theirs are asked for there sixty times a minute at most', async () => {
+test('AP-44: names that claim a foreign domain cause sixty requests a minute there at most', async () => {
   const { asked, confirm, pass } = openHandles()
   for (let at = 0; at < 200; at += 1) await confirm(`u${at}`, 'evil.test')
   expect(Object.fromEntries(asked)).toEqual({ 'evil.test': 200, 'victim.test': 60 })
-  // Others of that domain are not kept waiting by it.
+  // Other names of that domain do not wait for it.
   await confirm('alice', 'social.test')
   expect(asked.get('victim.test')).toBe(61)
   pass(60_000)
@@ -55,7 +55,7 @@ test('names that the words of an answer chose are looked up sixty times a minute
   for (let at = 0; at < 60; at += 1) await resolve(`@u${at}@victim.test`, { isCounted: true })
   await expect(resolve('@one-more@victim.test', { isCounted: true })).rejects.toMatchObject({ code: 'rate_limited' })
   expect(asked.get('victim.test')).toBe(60)
-  // What an agent chose itself, and what is known, is not kept back.
+  // Names that an agent chose itself, and known ones, are not held back.
   await resolve('@chosen@victim.test')
   await resolve('@u1@victim.test', { isCounted: true })
   expect(asked.get('victim.test')).toBe(61)

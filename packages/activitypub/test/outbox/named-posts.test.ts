@@ -46,7 +46,7 @@ test.each<[string, (post: Document) => Document]>([
   ['is attributed to somebody else', post => ({ ...post, attributedTo: 'https://good.test/users/bob' })],
   ['is attributed to nobody', ({ attributedTo: _, ...post }) => post],
   ['is no post', post => ({ ...post, type: 'Person' })],
-])('a named post that %s reaches nobody', async (_, change) => {
+])('a named post that %s reaches no agent', async (_, change) => {
   const { activity, post, url } = composeNamed()
   stage.peer.serve(url, { body: change(post) })
   expect(await deliver(activity)).toEqual([202, undefined, 0])
@@ -60,7 +60,7 @@ test('a named post on another host than its author is not fetched', async () => 
   expect(stage.peer.countOf(object)).toBe(0)
 })
 
-test('a named post that is for nobody here is not fetched', async () => {
+test('a named post that is for no agent here is not fetched', async () => {
   const { activity, post, url } = composeNamed()
   stage.peer.serve(url, { body: post })
   expect(await deliver({ ...activity, to: post.to, cc: [] })).toEqual([202, undefined, 0])
@@ -87,7 +87,7 @@ test('a stranger can make us fetch so many posts a minute and no more', async ()
   expect(peer.countOf(url)).toBe(taken)
 })
 
-test('all messages of a chat are one conversation, which nobody else reads', async () => {
+test('all messages of a chat are one conversation, which nobody else can read', async () => {
   const chat = () => composeNote(stage.alice, { type: 'ChatMessage', tag: [] })
   for (const message of [chat(), chat()]) expect((await deliver(message))[0]).toBe(202)
   const records = await stage.stored()

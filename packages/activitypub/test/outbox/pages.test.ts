@@ -6,7 +6,7 @@ import { composeNote, postActivity, settlePerson } from '../person.ts'
 import type { Stage } from '../stage.ts'
 import { openStage } from '../stage.ts'
 
-// What a browser is shown at the addresses of an agent's posts.
+// The pages at the addresses of an agent's posts.
 
 const browser = 'text/html,application/xhtml+xml,application/xml;q=0.9,image/avif,image/webp,*/*;q=0.8'
 const activityType = 'application/activity+json'
@@ -95,7 +95,7 @@ test.each([
   ['JSON', 'application/json', activityType],
   ['the document by its profile', 'application/ld+json; profile="https://www.w3.org/ns/activitystreams"', activityType],
   ['nothing', '', activityType],
-])('who accepts %s gets it in that form, and caches are told that it depends', async (_, accept, type) => {
+])('a client that accepts %s gets that form, and caches learn that it depends', async (_, accept, type) => {
   const { path } = await converse(stage.alice)
   const { status, headers } = await open(path, accept)
   expect({ status, type: headers.get('content-type')?.split(';')[0] }).toEqual({ status: 200, type })
@@ -114,7 +114,7 @@ test('the page names the public replies to the post, with their answers, and no 
   expect(text).not.toContain('secret')
 })
 
-test('a reply that is edited or taken back is shown as its author has it now', async () => {
+test('a reply that its author edits or withdraws is shown in its current form', async () => {
   const { path } = await converse(stage.alice, { content: '<p>beginning</p>' })
   const inReplyTo = `${origin}${path}`
   const kept = await converse(stage.mallory, { inReplyTo, content: '<p>misspelt</p>' })
@@ -159,7 +159,7 @@ test('what is not public has no page: not for strangers, not for those it is for
   }
 })
 
-test('what is taken back is gone for browsers, too', async () => {
+test('a withdrawn post is gone for browsers, too', async () => {
   const { path } = await converse(stage.alice)
   const post = path.split('/').at(-1) ?? ''
   const planned = { kind: 'delete', response: post, planned: { deliveries: [] } } as const
@@ -168,7 +168,7 @@ test('what is taken back is gone for browsers, too', async () => {
   expect(await open(path, activityType)).toMatchObject({ status: 410 })
 })
 
-test('a picture the agent says something with is shown from the gateway, with its text, in the page and in previews', async () => {
+test('an agent’s picture is shown from the gateway, with its text, in the page and in previews', async () => {
   const { path } = await converse(stage.alice, { content: '<p>a picture</p>' })
   const { text, headers } = await open(path)
   const [, address = ''] = /<img class="media" src="([^"]*)" alt="A &quot;red&quot; cat"/.exec(text) ?? []
@@ -180,7 +180,7 @@ test('a picture the agent says something with is shown from the gateway, with it
 /** Everything a peer decides, written to break out of wherever it is put. */
 const attack = '"\'><script>alert(1)</script><img src=x onerror=alert(1)>\u202e&lt;'
 
-test('nothing a peer says becomes markup of the page', async () => {
+test('the words of a peer never become markup of the page', async () => {
   const { peer } = stage
   const eve = settlePerson(peer, 'eve@evil.test', {
     document: { name: attack, url: `https://evil.test/"onmouseover="alert(1)` },
@@ -233,7 +233,7 @@ function isOurs(tag: string): boolean {
   return known.has(name.toLowerCase()) && !/\son\w+=/i.test(bare) && links.every(link => /^(https?:\/\/|\/)/.test(link))
 }
 
-test('who is blocked is shown to nobody, and a blocked address is not linked', async () => {
+test('a blocked peer does not appear, and a blocked address is not linked', async () => {
   const { path, id } = await converse(stage.mallory, { content: '<p>from a server</p>' })
   const { gateway } = stage
   expect((await open(path)).text).toContain('from a server')
@@ -267,7 +267,7 @@ test('the feed is Atom: ids, dates, words and links of the public posts, newest 
   expect(await open('/agents/nobody/feed.atom')).toMatchObject({ status: 404 })
 })
 
-test('readProfile() tells of the public life, as HTML that is safe to show', async () => {
+test('readProfile() returns the public life, as HTML that is safe to show', async () => {
   const { channel } = stage.gateway
   await converse(stage.alice, { content: '<p>last</p>' })
   const life = await channel.readProfile?.('echo')

@@ -51,12 +51,12 @@ async function learn(): Promise<number> {
   return limits.recall('good.test')
 }
 
-test('a host that was not asked takes 500 characters', () => {
+test('a host that was not asked accepts 500 characters', () => {
   expect(limits.recall('good.test')).toBe(500)
   expect(peer.requests).toEqual([])
 })
 
-test('an instance of Mastodon says what its operator set', async () => {
+test('an instance of Mastodon declares the limit of its operator', async () => {
   serveSoftware('mastodon')
   serve(urls.v2, { configuration: { statuses: { max_characters: 1_234 } } })
   expect(await learn()).toBe(1_234)
@@ -66,7 +66,7 @@ test('an instance of Mastodon says what its operator set', async () => {
 test.each([
   ['configuration of version 1', { configuration: { statuses: { max_characters: 2_345 } } }],
   ['max_toot_chars', { max_toot_chars: 2_345 }],
-])('an older one says it in %s', async (_, body) => {
+])('an older one declares it in %s', async (_, body) => {
   serveSoftware('Pleroma')
   serve(urls.v1, body)
   expect(await learn()).toBe(2_345)
@@ -194,7 +194,7 @@ test('a host that never answers is let go, and not asked again for an hour', asy
   expect(await learn()).toBe(10_000)
 })
 
-test('a host that takes its time gets ten seconds for all its answers together', async () => {
+test('a slow host gets ten seconds for all its answers together', async () => {
   serveSoftware('pleroma')
   const asked: (number | undefined)[] = []
   limits = createPeerLimits({
@@ -209,7 +209,7 @@ test('a host that takes its time gets ten seconds for all its answers together',
   expect(asked).toEqual([10, 6, 2])
 })
 
-test('what a host told is kept for a day', async () => {
+test('the limit of a host is remembered for a day', async () => {
   serveSoftware('mastodon')
   serve(urls.v2, { configuration: { statuses: { max_characters: 1_000 } } })
   await learn()
@@ -221,7 +221,7 @@ test('what a host told is kept for a day', async () => {
   expect(await learn()).toBe(2_000)
 })
 
-test('an instance that does not say is asked again after an hour', async () => {
+test('an instance that declares no limit is asked again after an hour', async () => {
   serveSoftware('akkoma')
   serve(urls.v2, {}, { status: 503 })
   expect(await learn()).toBe(5_000)

@@ -51,7 +51,7 @@ test.each(['alice@mastodon.test', 'alice@gotosocial.test'])(
   },
 )
 
-test('what the agent reads is the message of a confirmed sender with his proof', async () => {
+test('the agent reads the message of a confirmed sender with their proof', async () => {
   const sent = await simulation.fediverse.deliver({
     from: 'bob@mastodon.test',
     to,
@@ -137,7 +137,7 @@ test('the answer is served under its id', async () => {
   expect(JSON.parse(answer.body.toString())).toMatchObject({ id: note.id, type: 'Note', content: note.content })
 })
 
-test('the shared inbox takes what an agent’s inbox takes, once', async () => {
+test('the shared inbox accepts what an agent’s inbox accepts, once', async () => {
   const id = 'https://mastodon.test/users/alice/statuses/77'
   const first = await simulation.fediverse.deliver({ to, text: 'both ways', id, inbox: 'shared' })
   await simulation.fediverse.deliver({ to, text: 'both ways', id })

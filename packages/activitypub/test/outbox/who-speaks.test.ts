@@ -52,7 +52,7 @@ test('AP-01: a key the actor’s own document does not list does not speak for i
   await expectNothingStored()
 })
 
-test('AP-02: a valid signature of somebody else is refused before anything is fetched', async () => {
+test('AP-02: a valid signature of another actor is refused before anything is fetched', async () => {
   const { gateway, peer, alice, mallory } = stage
   const answer = await postActivity(gateway, alice, composeNote(alice), { signer: mallory })
   expect(answer).toMatchObject({ status: 401, code: 'signer_mismatch' })
@@ -85,7 +85,7 @@ test('AP-04: a key id that is an account name is refused', async () => {
   await expectNothingStored()
 })
 
-test('AP-05: an actor document with the id of another host is no actor, and nothing is kept for the victim', async () => {
+test('AP-05: an actor document with the id of another host is no actor, and nothing is stored for the victim', async () => {
   const { gateway, peer, alice, mallory } = stage
   const id = 'https://evil.test/users/fake'
   peer.serve(id, {
@@ -251,7 +251,7 @@ test('one post to two agents is two messages', async () => {
   expect(list.map(({ agent }) => agent).sort()).toEqual(['echo', 'help'])
 })
 
-test('a post that is for nobody here is taken and does nothing', async () => {
+test('a post that is for no agent here is accepted and has no effect', async () => {
   const { gateway, alice } = stage
   const audience = { to: [publicCollection], cc: [], tag: [] }
   const note = composeNote(alice, audience, { to: [publicCollection], cc: [] })

@@ -68,7 +68,7 @@ describe('AP-28: the second knock', () => {
     expect((await deliverTo(onlyNew(401))).map(schemeOf)).toEqual(['cavage', 'rfc9421'])
   })
 
-  test('is not remembered of one who takes anything', async () => {
+  test('is not remembered of a server that accepts everything', async () => {
     await deliverTo(() => ({ status: 202 }))
     expect((await deliverTo(() => ({ status: 202 }))).map(schemeOf)).toEqual(['cavage'])
   })
@@ -96,7 +96,7 @@ test('refused twice with 401, a delivery is tried a few times more: they may not
   expect(delivery).toMatchObject({ state: 'dead', last_error: 'Cannot deliver: the inbox answered 401' })
 })
 
-test('an actor that is shown to requests by RFC 9421 only is fetched by the second knock', async () => {
+test('an actor that only requests by RFC 9421 may read is fetched by the second knock', async () => {
   const { gateway, peer, alice } = stage
   peer.serve(inbox, { status: 202 })
   peer.serve(alice.id, request => (schemeOf(request) === 'rfc9421' ? { body: alice.document } : { status: 401 }))

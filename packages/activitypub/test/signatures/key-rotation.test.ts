@@ -82,7 +82,7 @@ test('the old keys leave after a week, and the new ones stay', async () => {
   expect(assertionMethod).toMatchObject([{ id: `${echo}#ed25519-key-2` }])
 })
 
-/** Good alice's server, which says 202 to everything; `posts` tells who signed what, in the order in which it came. */
+/** An honest server of alice, which answers 202 to everything; `posts` lists signers and activities in their order. */
 async function openHost() {
   const open = await openOne()
   for (const path of ['inbox', 'users/alice/inbox']) open.peer.serve(`https://good.test/${path}`, { status: 202 })
@@ -94,7 +94,7 @@ async function openHost() {
   return { ...open, posts, told }
 }
 
-test('a host hears of the new key by the old one, once, and then the new key signs', async () => {
+test('a host learns the new key by the old one, once, and then the new key signs', async () => {
   const { gateway, alice, posts, told } = await openHost()
   await gateway.channel.rotateKeys?.('echo')
   await postActivity(gateway, alice, composeNote(alice))
@@ -112,7 +112,7 @@ test('a host hears of the new key by the old one, once, and then the new key sig
   ])
 })
 
-test('a host that did not answer is told again', async () => {
+test('a host that did not answer gets the notice again', async () => {
   const { gateway, peer, alice, told } = await openHost()
   const inbox = 'https://good.test/users/alice/inbox'
   peer.serve(inbox, { status: 503 })
@@ -128,7 +128,7 @@ test('a host that did not answer is told again', async () => {
   ])
 })
 
-test('a host is told even when a stranger has named an inbox there, which is none', async () => {
+test('a host gets the notice even when a stranger has named a wrong inbox there', async () => {
   const { gateway, peer, alice, mallory, told } = await openHost()
   const inbox = 'https://good.test/contact'
   peer.serve(inbox, { status: 404 })
@@ -169,7 +169,7 @@ test('who has a revoked key cannot be introduced by it', async () => {
   expect(told()).toEqual([['Create', `${echo}#main-key-2`]])
 })
 
-test('rotateKeys() of all takes every agent and the instance actor', async () => {
+test('rotateKeys() of all rotates every agent and the instance actor', async () => {
   const { gateway } = await openOne()
   const made = await gateway.channel.rotateKeys?.()
   const actors = [...new Set(made?.map(({ id }) => id.replace(/#.*/, '')))]
@@ -177,7 +177,7 @@ test('rotateKeys() of all takes every agent and the instance actor', async () =>
   expect((await gateway.channel.publishedKeys()).map(({ id }) => id)).toContain(`${origin}/actor#main-key-2`)
 })
 
-test('revoked keys are not listed for a moment longer, and the next rotation lets the new ones stay', async () => {
+test('revoked keys disappear at once, and the next rotation keeps the new ones', async () => {
   const open = await openOne()
   await open.gateway.channel.rotateKeys?.('echo')
   const made = await open.gateway.channel.rotateKeys?.('echo', { isRevoking: true })
@@ -208,7 +208,7 @@ test('rotateKeys() refuses an agent that does not exist', async () => {
   )
 })
 
-test('two rotations at once are two, and looks meanwhile see one state or the other', async () => {
+test('two rotations at once are two, and readers in between see one state or the other', async () => {
   const open = await openOne()
   await readActor(open)
   const rotate = () => open.gateway.channel.rotateKeys?.('echo')
@@ -259,7 +259,7 @@ test('keys and their rotation survive a restart, and are seen by another process
 describe('renderActorUpdate()', () => {
   const at = '2026-11-21T12:00:00.000Z'
 
-  test('tells of the actor as it is served now, under an id that is made of the time', async () => {
+  test('announces the actor as it is served now, under an id that depends on the time', async () => {
     const open = await openOne()
     await open.gateway.channel.rotateKeys?.('echo')
     const { '@context': context, ...served } = await readDocument(open)
@@ -280,10 +280,10 @@ describe('renderActorUpdate()', () => {
   })
 })
 
-test('rotateKeys() tells followers of the new keys, by the old one', async () => {
+test('rotateKeys() announces the new keys to followers, by the old one', async () => {
   const { gateway, alice, posts, told } = await openHost()
   await postActivity(gateway, alice, composeActivity(alice, 'Follow', echo))
-  // The agent hears of it, too, and answers.
+  // The agent gets the message, too, and answers.
   await vi.waitFor(() => expect(posts()).toHaveLength(2))
   await gateway.channel.rotateKeys?.('echo')
   await vi.waitFor(() => expect(posts()).toHaveLength(3))

@@ -11,7 +11,7 @@ import { composeNote, postActivity, settlePerson, signHeaders } from '../person.
 import type { Stage } from '../stage.ts'
 import { openStage } from '../stage.ts'
 
-// RFC 9421 at the door. Numbers are rows of the ActivityPub bug history.
+// RFC 9421 at the inbox. Numbers are rows of the ActivityPub bug history.
 
 let stage: Stage
 
@@ -34,7 +34,7 @@ async function expectRefused(posted: ReturnType<typeof postSigned>, code: string
   expect(await stage.stored()).toEqual([])
 }
 
-test("Mastodon's profile is taken, and what was proven is told", async () => {
+test("Mastodon's profile is accepted, and the proof says what was proven", async () => {
   expect(await postSigned(stage.alice)).toMatchObject({ status: 202 })
   const [record] = await stage.stored()
   expect(record?.message.sender).toMatchObject({ verified: true, key_id: stage.alice.keyId })
@@ -56,7 +56,7 @@ test.each<[string, MessageOptions]>([
   ['an algorithm that is the key’s', { parameters: { alg: 'rsa-v1_5-sha256' } }],
   ['nonce, tag and an end', { parameters: { nonce: 'n', tag: 'activitypub', expires: seconds() + 60 } }],
   ['another label', { label: 'mastodon' }],
-])('%s is taken', async (_, options) => {
+])('%s is accepted', async (_, options) => {
   expect(await postSigned(stage.alice, options)).toMatchObject({ status: 202 })
 })
 
@@ -119,13 +119,13 @@ describe('AP-23: RFC 9421 is refused', () => {
     await expectRefused(postSigned(stage.alice, { values }, headers), 'signature_invalid', /does not fit/)
   })
 
-  test('and nobody is asked anything before its form fits', async () => {
+  test('no request goes out before its form fits', async () => {
     await postSigned(stage.alice, { covered: ['@method'] })
     expect(stage.peer.requests).toEqual([])
   })
 })
 
-describe('AP-24: beside a Signature-Input an old signature counts for nothing', () => {
+describe('AP-24: beside a Signature-Input an old signature is ignored', () => {
   test.each(['sig1=("@method");created=1', 'nonsense', ''])('"%s"', async input => {
     const { gateway, alice } = stage
     const body = JSON.stringify(composeNote(alice))
@@ -138,7 +138,7 @@ describe('AP-24: beside a Signature-Input an old signature counts for nothing', 
 })
 
 describe('Accept-Signature', () => {
-  test('AP-13: tells who did not sign how to', async () => {
+  test('AP-13: tells peers who did not sign how to sign', async () => {
     const { gateway, alice } = stage
     const answer = await postActivity(gateway, alice, composeNote(alice), { isUnsigned: true })
     expect(answer).toMatchObject({ status: 401, code: 'unsigned' })
@@ -206,7 +206,7 @@ describe('http-message-signatures, the second opinion', () => {
   test.each([
     ['a whole target', ['@method', '@target-uri', 'content-digest']],
     ['a target in parts, and headers', ['@method', '@authority', '@path', '@query', 'content-digest', 'content-type']],
-  ])('signs %s and is taken', async (_, fields) => {
+  ])('signs %s and is accepted', async (_, fields) => {
     const { gateway, alice } = stage
     const body = JSON.stringify(composeNote(alice))
     const { 'content-digest': contentDigest = '' } = signMessageHeaders(gateway, alice, body)

@@ -80,7 +80,7 @@ describe('AP-52: a proof is ignored', () => {
     const proven = prove(composeNote(erin))
     return { ...proven, proof: { ...(proven.proof as Members), ...changes } }
   }
-  /** Well signed, over options that we do not take. */
+  /** A valid signature, over options that are not accepted here. */
   const madeWith = (changes: Members) => {
     const { proof, ...unsecured } = prove(composeNote(erin))
     const { proofValue: _, ...honest } = proof as Members

@@ -4,7 +4,8 @@ import { composeNote, postActivity } from '../person.ts'
 import type { Stage } from '../stage.ts'
 import { openStage } from '../stage.ts'
 
-// An agent answers one person before everybody, to her alone. Whoever else writes into the thread must not have it tell.
+// An agent answers one person in a public thread, in private. Others who write into the thread must not get that
+// answer.
 
 let stage: Stage
 afterEach(() => stage.close())
@@ -36,7 +37,7 @@ async function askInPublic() {
   return { ...stage, inReplyTo }
 }
 
-test('AP-65: what it said to one person is not in the history of the others', async () => {
+test('AP-65: its answer to one person is not in the history of the others', async () => {
   const { gateway } = await askInPublic()
   const history = gateway.resolved[1]?.history ?? []
   expect(history.map(({ role }) => role)).toEqual(['user', 'assistant'])
@@ -44,7 +45,7 @@ test('AP-65: what it said to one person is not in the history of the others', as
   expect(JSON.stringify(history)).not.toContain(secret)
 })
 
-test('what it said before everybody is', async () => {
+test('its public answers are', async () => {
   const { gateway, alice, inReplyTo } = await askInPublic()
   await vi.waitFor(async () => expect((await stage.stored())[0]?.state).toBe('answered'))
   await postActivity(gateway, alice, composeNote(alice, { inReplyTo, content: '<p>Well</p>' }))

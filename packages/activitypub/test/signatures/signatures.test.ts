@@ -27,7 +27,7 @@ async function expectRefused(answer: Promise<PostAnswer>, code: string, detail: 
   expect(stage.peer.requests.filter(({ method }) => method === 'POST')).toEqual([])
 }
 
-test('AP-13: without a signature the answer is 401, and nobody is asked anything', async () => {
+test('AP-13: without a signature the answer is 401, and no request goes out', async () => {
   const { gateway, peer, alice } = stage
   await expectRefused(
     postActivity(gateway, alice, composeNote(alice), { isUnsigned: true }),
@@ -233,7 +233,7 @@ test.each([
   await expectRefused(postActivity(gateway, alice, composeNote(alice), options), 'signature_invalid', /does not fit/)
 })
 
-test('AP-25: what a proxy says of the host is not believed', async () => {
+test('AP-25: the host that a proxy declares is not believed', async () => {
   const { gateway, alice } = stage
   const headers = { 'x-forwarded-host': 'other.test', forwarded: 'host=other.test' }
   const posted = postActivity(gateway, alice, composeNote(alice), { host: 'other.test', headers })

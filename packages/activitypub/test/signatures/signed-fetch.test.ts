@@ -52,7 +52,7 @@ async function answerPath(stage: Stage, author: PeerAccount, activity: Record<st
   return new URL(JSON.parse(posted()?.body ?? '').object.id).pathname
 }
 
-describe('AP-65: a post that is not for everybody', () => {
+describe('AP-65: a post that is not public', () => {
   let stage: Stage
   let bob: PeerAccount
   let path: string
@@ -127,7 +127,7 @@ describe('AP-65: a post that is not for everybody', () => {
     expect(await get(stage, path, sign(stage))).toMatchObject({ status: 404, body: { code: 'no_recipient' } })
   })
 
-  test('a post for everybody asks nobody who reads it', async () => {
+  test('a public post needs no proof of its reader', async () => {
     stage.peer.serve('https://good.test/inbox', { status: 202 })
     const open = await answerPath(stage, stage.alice, composeNote(stage.alice))
     stage.peer.forget()
@@ -194,7 +194,7 @@ describe('require_signed_fetch', () => {
     })
   })
 
-  test('a key host that does not answer is asked to come again', async () => {
+  test('when a key host does not answer, the reader is asked to come again', async () => {
     stage.peer.serve(stage.alice.id, { status: 503 })
     const answer = await get(stage, '/agents/echo', signGet(stage, stage.alice, '/agents/echo'))
     expect(answer).toMatchObject({ status: 503, body: { code: 'unavailable' } })

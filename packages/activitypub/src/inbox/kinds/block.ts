@@ -4,7 +4,7 @@ import { inThreadWith, targetActor, tellEvent, toIntake } from '../intake.ts'
 import { findAgentName } from '../own-post.ts'
 import { endRelation } from './follow.ts'
 
-/** Somebody wants nothing of an agent any more. The operator sees it; the agent is silent toward him and told nothing. */
+/** A peer blocks an agent. The operator sees it; the agent sends nothing to that peer and does not learn of it. */
 export const block: ActivityKind = {
   async find({ activity }, { agents }) {
     const agent = findAgentName(idOf(activity.json.object) ?? '', agents)

@@ -7,7 +7,7 @@ import { findAddressed, readPost } from './post.ts'
 export const create: ActivityKind = {
   async find({ activity, actor }, { agents, store, fetchCreatedPost }) {
     const embedded = asObject(activity.json.object)
-    // One that is named only is worth a fetch when it is for an agent of ours.
+    // A post that is only named is worth a fetch when it is for an agent of this gateway.
     const isNamedHere = !embedded && findAddressed(activity.json, {}, agents).length > 0
     const createdPost = isNamedHere ? await fetchCreatedPost(activity) : undefined
     const post = createdPost ?? (isReadable(activity) ? embedded : undefined)

@@ -4,7 +4,7 @@ import { idOf } from '../../format/reading.ts'
 import type { ActivityKind, ResolvedActivity } from '../activity-kind.ts'
 import { inThreadOf, targetActor, tellEvent, toIntake } from '../intake.ts'
 
-/** A post, or its whole author, taken back. What lives on another host than the actor is not his to delete. */
+/** A peer withdraws a post, or its whole actor. It cannot delete what is on another host than its own. */
 export const deletion: ActivityKind = {
   async find({ activity, actor }, { store }) {
     const object = idOf(activity.json.object)
@@ -34,7 +34,7 @@ function tellDeletion(resolved: ResolvedActivity, known: KnownMessage) {
   })
 }
 
-/** Agents are told once, of what they were given. */
+/** Each agent that received the post gets one message about its deletion. */
 function firstOfEach(known: readonly KnownMessage[]): readonly KnownMessage[] {
   const given = known.filter(({ isKept }) => !isKept)
   return [...new Map(given.toReversed().map(message => [message.agent, message])).values()]

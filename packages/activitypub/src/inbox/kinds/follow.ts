@@ -10,7 +10,7 @@ import { findAgentName } from '../own-post.ts'
 type FollowPolicy = ActivityPubConfig['follows']
 type Outcome = Pick<Intake, 'disposition' | 'effects' | 'deliveries' | 'flags'>
 
-/** Somebody wants to be told what an agent posts to all. Whoever has blocked the agent has to lift that first. */
+/** A peer asks for everything that an agent posts to all. A peer that blocks the agent has to lift the block first. */
 export const follow: ActivityKind = {
   async find({ activity, actor }, { agents, store, foreignInboxes }) {
     const agent = findAgentName(idOf(activity.json.object) ?? '', agents)
@@ -39,7 +39,10 @@ export const follow: ActivityKind = {
   },
 }
 
-/** What becomes of a request to follow, by policy. Whoever follows already is accepted again: his server has forgotten it. */
+/**
+ * The outcome of a request to follow, by policy. A follower that asks again is accepted again: its server has
+ * forgotten.
+ */
 const outcomes: Readonly<Record<FollowPolicy, (resolved: ResolvedActivity, agent: string, inbox: string) => Outcome>> =
   {
     open: (resolved, agent, inbox) => ({

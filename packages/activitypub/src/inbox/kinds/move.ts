@@ -7,9 +7,9 @@ import type { ActivityKind, Lookups } from '../activity-kind.ts'
 import { inThreadWith, targetActor, tellEvent, toIntake } from '../intake.ts'
 
 /**
- * Somebody goes on under another account that calls this one its own (`alsoKnownAs`). The operator sees it, and who wanted
- * nothing of an agent still wants nothing of it. Followers of his move, not whom he follows: the new account follows an
- * agent by its own `Follow`.
+ * An actor moves to another account that claims this one (`alsoKnownAs`). The operator sees it, and a block of an agent
+ * moves along. A `Move` concerns the actor's followers, not those it follows: the new account follows an agent by its
+ * own `Follow`.
  */
 export const move: ActivityKind = {
   async find({ activity, actor }, lookups) {
@@ -55,7 +55,10 @@ async function findRelated(peer: string, { agents, store }: Lookups) {
   return { agents: [...new Set([...(await related('follower')), ...blockedAgents])], blockedAgents }
 }
 
-/** The new account, if it says itself that it is the old one's; it may have said so only now. @throws Rejection, Unavailable */
+/**
+ * The new account, if its own document claims the old one. It is fetched anew, because the claim may be recent.
+ * @throws Rejection, Unavailable
+ */
 async function findTarget(
   text: string | undefined,
   old: string,
@@ -69,7 +72,7 @@ async function findTarget(
   return fresh?.aliases.has(old) ? fresh : undefined
 }
 
-/** What the new account's host does not show, or is blocked, is no fault of who sends the `Move`. */
+/** The sender of a `Move` is not to blame when the new account's host does not show the account or is blocked. */
 async function findIfShown(look: () => Promise<RemoteActor | undefined>): Promise<RemoteActor | undefined> {
   try {
     return await look()

@@ -29,7 +29,10 @@ function findAudience(activity: JsonObject, post: JsonObject): readonly string[]
   return [...addressed, ...mentions]
 }
 
-/** A post told to an agent, which has to have an id; `earlier` is what is known of it when this is a change. Pure. */
+/**
+ * A post as a message to an agent; the post must have an id. `earlier` is the stored post when this one changes it.
+ * Pure.
+ */
 export function readPost(resolved: ResolvedActivity, agent: string, earlier?: KnownMessage): Intake {
   const { activity } = resolved.named
   const post = resolved.createdPost ?? asObject(activity.json.object) ?? {}
@@ -74,7 +77,7 @@ function placeNew(
   }
 }
 
-/** It stays where it was, whatever it says of itself now; `in_reply_to` names what is changed. */
+/** It stays in its thread, whatever it declares now; `in_reply_to` names the changed post. */
 function placeEdit(earlier: KnownMessage, object: string): Place {
   return { kind: 'edit', in_reply_to: object, ...inThreadOf(earlier, object) }
 }
@@ -91,7 +94,7 @@ function hostsOf({ domain, origin }: AgentDirectory): ReadonlySet<string> {
   return new Set([domain, new URL(origin).hostname])
 }
 
-/** Posts that call many people at once call nobody in particular. */
+/** A post that mentions many people at once mentions nobody in particular. */
 function isForMany(
   { named: { activity, actor }, gateway: { maxMentions } }: ResolvedActivity,
   post: JsonObject,
@@ -100,7 +103,7 @@ function isForMany(
   return people.size > maxMentions
 }
 
-/** Of the activity's, the object's and the earlier addressing the narrowest counts. */
+/** The narrowest of three audiences counts: the activity's, the object's and the earlier one. */
 function visibilityOf(
   { named: { activity, actor } }: ResolvedActivity,
   post: JsonObject,

@@ -5,7 +5,10 @@ import type { ActivityKind, ResolvedActivity } from '../activity-kind.ts'
 import { inThreadOf, targetActor, tellEvent, toIntake } from '../intake.ts'
 import { findOwnPost } from '../own-post.ts'
 
-/** A reaction to a post of ours, named by its id: what else the activity has in it of a post is never read. */
+/**
+ * A reaction to a post of this gateway, which the activity names by id. Whatever else it embeds of the post is never
+ * read.
+ */
 function reactionTo(describe: (json: JsonObject) => string): ActivityKind {
   return {
     async find({ activity, actor }, lookups) {

@@ -9,7 +9,10 @@ import { inThreadOf, inThreadWith, targetActor, tellEvent, toIntake } from '../i
 import { findAgentName } from '../own-post.ts'
 import { endRelation } from './follow.ts'
 
-/** What an actor did to an agent and takes back, embedded or by its id. What is not remembered cannot be undone. */
+/**
+ * An actor reverses an earlier activity toward an agent, embedded or by its id. Only remembered activities can be
+ * undone.
+ */
 export const undo: ActivityKind = {
   async find(proven, lookups) {
     const undone = readUndone(proven)
@@ -38,7 +41,7 @@ interface Undone {
   readonly object: string | undefined
 }
 
-/** What is not the actor's own is nothing he can undo (CVE-2025-30741). */
+/** An actor can undo only its own activities (CVE-2025-30741). */
 function readUndone({ activity, actor }: ProvenActivity): Undone | undefined {
   const embedded = asObject(activity.json.object)
   const id = idOf(activity.json.object)
@@ -57,7 +60,7 @@ async function findById(
   return undone ? { known, undone, agents: [...new Set(known.map(({ agent }) => agent))] } : undefined
 }
 
-/** Servers that forget the id of what they did still say what it was. */
+/** Some servers forget the id of an activity but still describe it. */
 async function findByRelation(
   { type, object }: Undone,
   { actor }: ProvenActivity,

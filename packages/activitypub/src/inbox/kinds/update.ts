@@ -6,8 +6,8 @@ import { findReaddressed, tellReaddressed } from '../readdress.ts'
 import { findAddressed, readPost } from './post.ts'
 
 /**
- * A changed actor, or a changed post: an edit to the agents that were told of it, a message to those it only now speaks to (a mention put right).
- * Whose it is was decided before: its own author on its own host.
+ * A changed actor, or a changed post. Agents that received the post get an edit. Agents that it addresses only now get
+ * a message (the author corrected a mention). The origin check has already passed: its own author, on its own host.
  */
 export const update: ActivityKind = {
   async find(proven, lookups) {

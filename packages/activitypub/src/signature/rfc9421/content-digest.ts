@@ -3,7 +3,7 @@ import { Rejection } from '@postern/core'
 import { isDigestOf } from '../digest.ts'
 import { parseByteSequences } from './structured-field.ts'
 
-/** The algorithms of RFC 9530 that still prove something → node:crypto names. Others are passed over. */
+/** The algorithms of RFC 9530 that still prove something → node:crypto names. Others are ignored. */
 const digestAlgorithms: ReadonlyMap<string, string> = new Map([
   ['sha-256', 'sha256'],
   ['sha-512', 'sha512'],

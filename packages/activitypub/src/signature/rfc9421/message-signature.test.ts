@@ -51,13 +51,13 @@ describe('RFC 9421 Appendix B', () => {
     else expect(isAccepted()).toBe(signed.verdict === 'valid')
   })
 
-  test('checkContentDigest() takes the SHA-512 of the example', () => {
+  test('checkContentDigest() accepts the SHA-512 of the example', () => {
     const header = request.headers['content-digest'] ?? ''
     expect(() => checkContentDigest(header, Buffer.from(request.body))).not.toThrow()
     expect(() => checkContentDigest(header, Buffer.from(`${request.body} `))).toThrow(/not that of the content/)
   })
 
-  test('AP-23: of two signatures none counts, of the second alone the key decides', () => {
+  test('AP-23: of two signatures neither counts; of the second alone the key decides', () => {
     expect(() => parseMessageSignature(toRequest(proxied, proxied).headers)).toThrow(/not exactly one/)
     const alone = toRequest(proxied, proxied.alone)
     const signature = parseMessageSignature(alone.headers)

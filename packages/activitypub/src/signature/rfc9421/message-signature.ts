@@ -16,7 +16,7 @@ interface MessageSignature extends SignatureParameters {
 
 const maxCovered = 32
 
-/** What each parameter has to be (RFC 9421 §2.3); we know no others. */
+/** The type of each parameter (RFC 9421 §2.3); others are unknown. */
 const parameterKinds: ReadonlyMap<string, 'string' | 'number'> = new Map([
   ['created', 'number'],
   ['expires', 'number'],
@@ -113,7 +113,7 @@ export function checkMessageCoverage({ covered }: MessageSignature, request: Sig
   throw invalidSignature(`it does not cover ${parts.includes(missing) ? '@target-uri' : missing}`)
 }
 
-/** Whether `key` made this signature over this request. @throws Rejection when a covered component is not there */
+/** Whether `key` made this signature over this request. @throws Rejection when a covered component is missing */
 export function isMessageSignedBy(key: KeyObject, signature: MessageSignature, request: SignedRequest): boolean {
   const algorithm = algorithms.get(key.asymmetricKeyType)
   if (!algorithm || (signature.algorithm ?? algorithm.name) !== algorithm.name) return false

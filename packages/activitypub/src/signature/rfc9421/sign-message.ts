@@ -8,8 +8,8 @@ import { formatInnerList } from './structured-field.ts'
 const signInThreadpool = promisify(sign)
 
 /**
- * The headers that sign a request of ours by RFC 9421, in the one form Mastodon takes: one signature, `created`, method,
- * target and content covered, rsa-v1_5-sha256.
+ * The headers that sign an outgoing request by RFC 9421, in the one form that Mastodon accepts. It has one signature
+ * with `created`; it covers method, target and content; the algorithm is rsa-v1_5-sha256.
  */
 export async function signMessage(
   { method, url, now, body }: OutgoingRequest,

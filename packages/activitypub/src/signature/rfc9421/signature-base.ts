@@ -5,7 +5,7 @@ import { hostOf } from '../signed-request.ts'
 interface SignatureInput {
   /** Component names in signing order. */
   readonly covered: readonly string[]
-  /** The value of `@signature-params`: the list of components and what is said about the signature. */
+  /** The value of `@signature-params`: the list of components and the parameters of the signature. */
   readonly parameters: string
 }
 

@@ -1,6 +1,6 @@
 import { Rejection } from '@postern/core'
 
-/** What a parameter may hold here; tokens, decimals and the rest of RFC 8941 have no meaning in a signature. */
+/** The types of a parameter here. Tokens, decimals and the rest of RFC 8941 have no meaning in a signature. */
 type ParameterValue = string | number | true
 
 export type Parameters = ReadonlyMap<string, ParameterValue>
@@ -19,8 +19,8 @@ export interface InnerList {
 const maxFieldLength = 8_192
 
 /**
- * A dictionary whose members are inner lists of strings (RFC 8941 §3.2), as `Signature-Input` is one. Stricter than the
- * RFC: what is repeated is refused, because two readers may take different ones of it. Linear.
+ * A dictionary whose members are inner lists of strings (RFC 8941 §3.2), such as `Signature-Input`. Stricter than the
+ * RFC: it refuses repeated members, because two readers may pick different ones. Linear.
  * @throws Rejection `signature_invalid`; `what` names the field
  */
 export function parseInnerLists(text: string, what: string): ReadonlyMap<string, InnerList> {
@@ -54,7 +54,7 @@ const patterns = {
 
 interface Cursor {
   readonly isAtEnd: boolean
-  /** Undefined when the text goes on with something else. */
+  /** Undefined when something else follows. */
   find(pattern: RegExp): RegExpExecArray | undefined
   /** @throws Rejection */
   take(pattern: RegExp): RegExpExecArray

@@ -1,11 +1,11 @@
 import { countGraphemes } from './graphemes.ts'
 import { readVisibleLines } from './visible-lines.ts'
 
-/** What every address counts, however long it is (Mastodon's `characters_reserved_per_url`). */
+/** The length that every address counts, however long it is (Mastodon's `characters_reserved_per_url`). */
 const addressLength = 23
 /** A list's bullet and its space, or a number of one digit. */
 const markLength = 2
-/** Web addresses, as long as the writers of our HTML take them; and people with their host. */
+/** Web addresses, as far as our HTML writers recognize them; and people with their host. */
 const countedApart =
   /(?<address>https?:\/\/[^\s<>"'`\\\][{}|^]{0,2047}[^\s<>"'`\\\][{}|^.,;:!?*_~)])|(?<![=/\w])(?<person>@\w[\w.-]{0,63})@\w(?:[\w.-]{0,252}\w)?/giu
 
@@ -25,7 +25,10 @@ export function countText(text: string, max = Number.POSITIVE_INFINITY): number 
   return count + countGraphemes(text.slice(from), max - count)
 }
 
-/** What a reader sees of HTML, counted like the same text typed: ends of lines and paragraphs, and list marks, too. */
+/**
+ * The length of HTML as a reader sees it, as if the same text were typed. Ends of lines and paragraphs, and list marks,
+ * count too.
+ */
 export function countVisible(html: string, max = Number.POSITIVE_INFINITY): number {
   let count = 0
   for (const { text, marks, breaks } of readVisibleLines(html)) {
