@@ -54,7 +54,8 @@ const commandGroups = [
   addTranscriptCommands,
 ]
 
-function createProgram(): Command {
+/** All commands; nothing runs yet. */
+export function createProgram(): Command {
   const program = new Command('postern')
     .version(softwareVersion)
     .description('One address for an agent: the fediverse, other agents, mail and a chat; every sender proven')

@@ -19,6 +19,7 @@ const issuerSchema = z.strictObject({
   jwks: z.url({ protocol: /^https?$/, error: 'must be an https URL' }),
   /** What its tokens must name in `aud` to be meant for us. */
   audience: z.string().min(1),
+  /** Signature algorithms that its tokens may use. */
   algorithms: z.array(z.enum(tokenAlgorithms)).min(1).default(['ES256']),
   ...issuerRuleShape,
   /** Where callers get their tokens by client credentials; told in the card. */
@@ -28,11 +29,11 @@ const issuerSchema = z.strictObject({
 const scopeName = z.string().regex(/^[\x21\x23-\x5b\x5d-\x7e]{1,128}$/, 'must be the name of a scope (RFC 6749 §3.3)')
 
 const apiKeySchema = z.strictObject({
-  /** Who comes with it: its holder's name here. */
+  /** Name of the key's holder here. */
   name: z.string().regex(/^[a-z0-9]([a-z0-9._-]{0,38}[a-z0-9])?$/, 'must be a plain name of at most 40 characters'),
-  /** Digest of the key, hexadecimal: the key itself is nowhere. */
+  /** SHA-256 of the key, hexadecimal; the configuration never holds the key itself. */
   sha256: z.string().regex(/^[0-9a-f]{64}$/i, 'must be the SHA-256 of the key in hexadecimal'),
-  /** What it allows; all where this is left out. */
+  /** Scopes that the key allows; default: all. */
   scopes: z.array(scopeName).optional(),
 })
 
@@ -42,31 +43,48 @@ const originSchema = z
 
 /** What a peer knows us by, where that is not a token of ours for its own origin. */
 const peerSchema = z.strictObject({
+  /** The origin that the peer serves A2A under. */
   origin: originSchema,
   /** What tokens must name to be meant for it. */
   audience: z.string().min(1).optional(),
   /** A bearer token that it gave us. */
   token: z.string().min(1).optional(),
   /** An API key that it gave us. */
-  api_key: z.strictObject({ header: z.string().regex(/^[a-z0-9-]{1,64}$/i), key: z.string().min(1) }).optional(),
+  api_key: z
+    .strictObject({
+      /** Header that the key is sent in. */
+      header: z.string().regex(/^[a-z0-9-]{1,64}$/i, 'must be the name of a header'),
+      /** The key itself. */
+      key: z.string().min(1),
+    })
+    .optional(),
 })
 
 const loopback: ReadonlySet<string> = new Set(['127.0.0.1', '::1', 'localhost'])
 
 const grpcSchema = z
   .strictObject({
+    /** Address that the gRPC socket listens on. */
     host: z.string().min(1).default('127.0.0.1'),
+    /** Port that the gRPC socket listens on. */
     port: z.number().int().min(0).max(65_535),
-    /** Where callers reach it, as the card tells them: host and port, no scheme. Default: the host of `origin` and `port`. */
+    /** Host and port that callers use, as the card says them; default: the host of `origin` and `port`. */
     address: z
       .string()
       .regex(/^[a-z0-9.-]+:\d{1,5}$/i, 'must be a host and a port such as "agents.example:443"')
       .optional(),
-    /** PEM files. */
-    tls: z.strictObject({ certificate: z.string().min(1), key: z.string().min(1) }).optional(),
-    /** TLS ends in front of it, although it listens on a network. */
+    /** Certificate and key of the socket, if it ends TLS itself. */
+    tls: z
+      .strictObject({
+        /** File of the certificate chain, PEM. */
+        certificate: z.string().min(1),
+        /** File of the certificate's private key, PEM. */
+        key: z.string().min(1),
+      })
+      .optional(),
+    /** A proxy in front of the socket ends TLS. */
     behind_proxy: z.boolean().default(false),
-    /** Calls a minute of one network address; default 6000, and no limit behind a proxy, whose address all have. */
+    /** Calls a minute of one network address; default: 6000, and no limit behind a proxy. */
     per_address: z.number().int().positive().optional(),
   })
   .refine(({ host, tls, behind_proxy }) => tls || behind_proxy || loopback.has(host), {
@@ -99,28 +117,32 @@ const mediaTypes = z.array(z.string().regex(/^[\w!#$&^.+-]+\/[\w!#$&^.+-]+$/, 'm
 export const a2aConfigSchema = z.strictObject({
   auth: z
     .strictObject({
-      /** Let callers in who prove nothing. */
+      /** Let callers in who prove nothing (`auth_method: none`). */
       anonymous: z.boolean().default(false),
+      /** Issuers of the tokens that count. */
       issuers: z
         .array(issuerSchema)
-        .refine(list => new Set(list.map(({ issuer }) => issuer)).size === list.length, 'names an issuer twice')
+        .refine(list => new Set(list.map(({ issuer }) => issuer)).size === list.length, 'must not name an issuer twice')
         .default([]),
+      /** API keys that callers may send instead of a token. */
       api_keys: z
         .array(apiKeySchema)
-        .refine(list => new Set(list.map(({ name }) => name)).size === list.length, 'names a key twice')
+        .refine(list => new Set(list.map(({ name }) => name)).size === list.length, 'must not name a key twice')
         .default([]),
+      /** Header that callers send their API key in. */
       api_key_header: z
         .string()
         .regex(/^[a-z0-9-]{1,64}$/i, 'must be the name of a header')
         .refine(name => name.toLowerCase() !== 'authorization', 'must be another header than Authorization')
         .default('X-API-Key'),
-      /** The scope for each operation, where it is to be called otherwise. */
+      /** The scope that each operation asks for, if it is not the default one. */
       scopes: z.partialRecord(z.enum(operationNames), scopeName).default({}),
       ...tokenRuleShape,
     })
     .prefault({}),
   limits: z
     .strictObject({
+      /** Bytes of one request. */
       body_bytes: z
         .number()
         .int()
@@ -130,9 +152,9 @@ export const a2aConfigSchema = z.strictObject({
       wait_seconds: z.number().positive().max(600).default(60),
       /** Tasks that one caller may have open. */
       open_tasks_per_caller: z.number().int().positive().default(1_000),
-      /** Tasks that are kept of one caller; beyond that the oldest that have ended go. */
+      /** Tasks that are kept of one caller; beyond that the oldest ended ones are deleted. */
       tasks_per_caller: z.number().int().positive().default(100_000),
-      /** Bytes of all that was said in the tasks of one caller, attachments included; beyond that the oldest that have ended go. */
+      /** Bytes of all tasks of one caller, with attachments; beyond that the oldest ended ones are deleted. */
       bytes_per_caller: z
         .number()
         .int()
@@ -140,21 +162,21 @@ export const a2aConfigSchema = z.strictObject({
         .default(1024 ** 3),
       /** Streams that one caller may have open. */
       streams_per_caller: z.number().int().positive().default(100),
-      /** A stream on which nothing happens for so long ends. */
+      /** Seconds without an event, after which a stream ends. */
       stream_idle_seconds: z.number().positive().max(86_400).default(900),
-      /** A receiver of notifications has this long to answer, and as much to say. */
+      /** Seconds that a receiver of push notifications has to answer, and to say what it says. */
       push_seconds: z.number().positive().max(60).default(15),
       /** Ceiling for `agent_chain.max_hops`. */
       max_hops: z.number().int().positive().default(5),
     })
     .prefault({}),
-  /** Tasks in which nothing has happened for so long are taken out, with all that was said in them; "0": they are kept. */
+  /** How long a task is kept after its last change; `"0"` keeps it for ever. */
   task_ttl: z
     .string()
     .regex(durationPattern, 'must be "0", or a number and a unit, like "30d" or "12h"')
     .default('30d')
     .transform(readDuration),
-  /** What is spoken; without 0.3, callers have to name 1.0. */
+  /** Versions of A2A that are spoken; without `0.3` callers have to name `1.0`. */
   versions: z
     .array(z.enum(protocolVersions))
     .refine(list => list.includes('1.0'), 'must include 1.0')
@@ -162,24 +184,28 @@ export const a2aConfigSchema = z.strictObject({
   /** What is offered beside the unary operations; told in the card. */
   capabilities: z
     .strictObject({
+      /** Whether callers may stream. */
       streaming: z.boolean().default(true),
+      /** Whether callers may subscribe to push notifications. */
       push_notifications: z.boolean().default(true),
-      /** A fuller card for those who say who they are; there only is one where they can. */
+      /** Whether authenticated callers get a fuller card; there is one only where callers can prove who they are. */
       extended_card: z.boolean().default(true),
     })
     .prefault({}),
-  /** The gRPC binding, on a socket of its own; off where this is left out. */
+  /** The gRPC binding, on a socket of its own; absent: off. */
   grpc: grpcSchema.optional(),
   /** How our agents call agents elsewhere. */
   client: z
     .strictObject({
       /** Origins that cards of others may name for their interfaces and keys. */
       allowed_origins: z.array(originSchema).default([]),
-      /** Hosts that signed their cards once and need not any more: a person has agreed. */
+      /** Hosts that may stop signing their cards although they signed them once. */
       unsigned_hosts: z.array(z.string().regex(/^[a-z0-9.-]+(:\d+)?$/, 'must be a host in lower case')).default([]),
+      /** What agents elsewhere accept from us, if that is not a token of ours for their origin. */
       peers: z.array(peerSchema).default([]),
-      /** Longest time for one call, following its task included. */
+      /** Longest time for one call, with the task that it begins. */
       call_seconds: z.number().positive().max(900).default(120),
+      /** Bytes of one answer. */
       answer_bytes: z
         .number()
         .int()
@@ -187,8 +213,9 @@ export const a2aConfigSchema = z.strictObject({
         .default(8 * 1024 * 1024),
     })
     .prefault({}),
-  /** What a part may be; told in the card and enforced. */
+  /** Media types that agents take; the card says them, and others are refused. */
   input_modes: mediaTypes.default(inputModes),
+  /** Media types that agents answer with; the card says them. */
   output_modes: mediaTypes.default(outputModes),
 })
 

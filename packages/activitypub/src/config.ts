@@ -19,37 +19,27 @@ export const activityPubConfigSchema = z.strictObject({
     .regex(durationPattern, 'must be a number and a unit, like "1h" or "30m"')
     .refine(text => isWithin(parseDuration(text), 60_000, 24 * 3_600_000), 'must be between "1m" and "24h"')
     .default('1h'),
-  /** Sign each activity itself too (FEP-8b32), so that it can be believed wherever it is passed on. */
+  /** Sign each activity itself too (FEP-8b32), so that a server can believe a forwarded copy. */
   object_proofs: z.boolean().default(true),
-  /** Divide what is longer than the asking server's posts (500 characters where that is not known) into a thread. */
+  /** Divide an answer into a thread if it is longer than the asking server's posts (500 characters if that is unknown). */
   split_posts: z.boolean().default(true),
-  /**
-   * Fetches pictures and other files of posts to an agent and stores them, as far as `web.attachments` accepts them.
-   */
+  /** Fetch and store pictures and other files of posts to an agent, as far as `web.attachments` accepts them. */
   keep_files: z.boolean().default(true),
-  /** The right to follow agents: everyone at once, those whom the operator accepts, or nobody. */
+  /** Who may follow agents: everybody (`open`), whom the operator accepts (`manual`), nobody (`closed`). */
   follows: z.enum(['open', 'manual', 'closed']).default('open'),
-  /** The number of people that one post may address. Agents do not see posts that address more. */
+  /** The number of people that one post may address; agents do not see posts that address more. */
   max_mentions: z.int().min(1).max(300).default(50),
-  /**
-   * Turns of one thread that senders who are machines may take in an hour: two bots must not answer each other for
-   * ever.
-   */
+  /** Turns of one thread that automated senders may take in an hour, so that two bots do not answer each other for ever. */
   bot_turns_per_hour: z.int().min(0).max(10_000).default(10),
-  /**
-   * The same for all other senders, but it counts only messages within three seconds after an answer: some machines do
-   * not declare themselves.
-   */
+  /** Turns of one thread in an hour for all other senders; only messages count that arrive within three seconds after an answer. */
   rapid_turns_per_hour: z.int().min(1).max(10_000).default(20),
   /** Domains whose actors are refused, with all their sub-domains. */
   block: domainList,
-  /** When it names any, only these domains and their sub-domains may speak, be fetched and be delivered to. */
+  /** If it names any, only these domains and their sub-domains may speak, be fetched and be delivered to. */
   allow: domainList,
-  /**
-   * Files with more of each: Mastodon's export, or one domain a line. The program that opens this channel has merged
-   * them into the lists.
-   */
+  /** Files with more domains for `block`: Mastodon's export, or one domain a line. The gateway merges them into the list at the start. */
   block_files: fileList,
+  /** Files with more domains for `allow`, one a line. */
   allow_files: fileList,
 })
 

@@ -8,21 +8,33 @@ import { mailTrustSchema } from './config/trust.ts'
 
 /** The `email` slice of the configuration. */
 export const emailConfigSchema = z.strictObject({
-  intake: z.strictObject({ secret: z.string().min(1, 'must not be empty') }).optional(),
-  /** Webhooks of mail providers. */
+  /** `POST /email/inbound`; absent: closed. */
+  intake: z
+    .strictObject({
+      /** Bearer token of the route, or key of its webhook signature. */
+      secret: z.string().min(1, 'must not be empty'),
+    })
+    .optional(),
+  /** Webhooks of mail providers at `POST /email/inbound/{provider}`. */
   providers: providersConfigSchema.default({}),
+  /** A socket for your mail server; absent: none, in dev mode SMTP on port 2525. */
   listen: listenConfigSchema.optional(),
+  /** The mail server that takes outgoing mail; absent: mail cannot be answered. */
   submit: submitConfigSchema.optional(),
+  /** Signatures of outgoing mail. */
   dkim: z
     .strictObject({
+      /** Selector of the RSA key's DNS record; the Ed25519 key has `-ed25519` behind it. */
       selector: z
         .string()
         .regex(/^[a-z0-9]([a-z0-9-]{0,46}[a-z0-9])?$/i, 'must be a DNS label of 48 characters at most')
         .default('postern'),
     })
     .prefault({}),
+  /** What counts as a proof of the author beside DKIM. */
   trust: mailTrustSchema.prefault({}),
   ...answerConfigShape,
+  /** What one mail may cost. */
   limits: mailLimitsSchema.prefault({}),
 })
 

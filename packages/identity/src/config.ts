@@ -12,19 +12,30 @@ const issuerSchema = z
   )
 
 const trustedIssuerSchema = z.strictObject({
-  /** Exactly as its evidence names it: a host and a DID are two issuers. */
+  /** The issuer exactly as its evidence names it: a host and a DID are two issuers. */
   issuer: issuerSchema,
+  /** Methods (URNs) that its evidence may name. */
   methods: z.array(name).min(1),
+  /** Levels of assurance that its evidence may name. */
   assurance: z.array(name).min(1),
-  /** Whom it may speak of, by whole segments: `slack:T123/`. */
+  /** Subjects it may speak of, by whole segments: `slack:T123/`. */
   subject_prefixes: z.array(name).min(1),
 })
 
 export const identityConfigSchema = z.strictObject({
-  /** Whose word counts, about what and whom; nobody's where this is empty. An issuer may stand here several times. */
+  /** Issuers whose evidence counts, and what about; an issuer may stand here several times. */
   trusted_issuers: z.array(trustedIssuerSchema).default([]),
   /** Callers (by the issuer and subject of their token or key) whose word about their own platform counts. */
-  connectors: z.array(z.strictObject({ issuer: name, subject: name })).default([]),
+  connectors: z
+    .array(
+      z.strictObject({
+        /** Issuer of the connector's token, or of its key. */
+        issuer: name,
+        /** Subject of the connector's token, or of its key. */
+        subject: name,
+      }),
+    )
+    .default([]),
 })
 
 export type IdentityConfig = z.infer<typeof identityConfigSchema>

@@ -2,7 +2,7 @@ import { z } from 'zod'
 
 /** What agents require, and how long it can be decided. */
 export const requirementsConfigSchema = z.strictObject({
-  /** Unless the agent says how long. */
+  /** Hours in which a requirement can be decided, unless the agent says how long. */
   expires_after_hours: z
     .number()
     .positive()
@@ -14,14 +14,15 @@ export const requirementsConfigSchema = z.strictObject({
 export const paymentsConfigSchema = z.discriminatedUnion('use', [
   z
     .strictObject({
-      /** Whoever takes the money signs a receipt: a compact JWS. */
+      /** `receipt`: whoever takes the money signs a receipt, a compact JWS; `builtin:test` (dev mode only) pays at a click. */
       use: z.literal('receipt'),
-      /** `iss` of its receipts. */
+      /** The `iss` of the receipts. */
       issuer: z.string().min(1),
-      /** Its public key, or a file with a set of them. */
+      /** The public key that receipts are signed with; either this or `jwks_file`. */
       jwk: z.record(z.string(), z.unknown()).optional(),
+      /** File with a set of such keys. */
       jwks_file: z.string().optional(),
-      /** Where one pays; gets `requirement`, `amount`, `currency` and `return_url`. */
+      /** Page where people pay; it gets `requirement`, `amount`, `currency` and `return_url`. */
       checkout_url: z.url({ protocol: /^https$/ }).optional(),
     })
     .refine(({ jwk, jwks_file }) => (jwk === undefined) !== (jwks_file === undefined), {

@@ -18,9 +18,13 @@ const issuerSchema = z
   .strictObject({
     /** The exact `iss` of its tokens. */
     issuer: z.string().min(1).max(512),
+    /** What its tokens must name in `aud`. */
     audience: z.string().min(1),
+    /** Where its public keys are; either this or `secret`. */
     jwks: z.url({ protocol: /^https?$/, error: 'must be an https URL' }).optional(),
+    /** Secret that signs its tokens (HS256); either this or `jwks`. */
     secret: z.string().min(32, 'must have 32 characters or more').optional(),
+    /** Signature algorithms that its tokens may use. */
     algorithms: z
       .array(z.enum([...tokenAlgorithms, 'HS256']))
       .min(1)
@@ -34,92 +38,124 @@ const issuerSchema = z
   )
 
 const tokenSchema = z.strictObject({
-  /** Who comes with it. */
+  /** Name of the token's holder here. */
   name: z.string().regex(/^[a-z0-9]([a-z0-9._-]{0,38}[a-z0-9])?$/, 'must be a plain name of at most 40 characters'),
-  /** Digest of the token, hexadecimal: the token itself is nowhere. */
+  /** SHA-256 of the token, hexadecimal; the configuration never holds the token itself. */
   sha256: z.string().regex(/^[0-9a-f]{64}$/i, 'must be the SHA-256 of the token in hexadecimal'),
 })
 
 /** The name of a token of `auth.tokens`, or somebody of one of `auth.issuers`. */
 const operatorSchema = z.union([
-  z.strictObject({ token: z.string().min(1) }),
-  z.strictObject({ issuer: z.string().min(1), subject: z.string().min(1) }),
+  z.strictObject({
+    /** Name of an entry of `auth.tokens`. */
+    token: z.string().min(1),
+  }),
+  z.strictObject({
+    /** One of `auth.issuers`. */
+    issuer: z.string().min(1),
+    /** The `sub` of that issuer's tokens. */
+    subject: z.string().min(1),
+  }),
 ])
 
 const bucketSchema = z
   .string()
   .regex(/^(?!supabase\.)[a-z0-9][a-z0-9._-]{1,61}[a-z0-9]$/, 'must be a plain bucket name')
 
+const embeddedSchema = z.strictObject({
+  /** `embedded` keeps files in the store, `s3` at a service that speaks S3. */
+  kind: z.literal('embedded'),
+})
+
 const s3Schema = z.strictObject({
+  /** `embedded` keeps files in the store, `s3` at a service that speaks S3. */
   kind: z.literal('s3'),
+  /** Address of the service. */
   endpoint: z.url({ protocol: /^https?$/ }),
+  /** Region that requests are signed for. */
   region: z.string().min(1).default('us-east-1'),
+  /** Bucket that holds the files. */
   bucket: bucketSchema,
+  /** Id of the access key. */
   access_key: z.string().min(1),
+  /** The access key's secret. */
   secret_key: z.string().min(1),
 })
 
 export const webConfigSchema = z
   .strictObject({
-    /** Chat for browsers and apps; off unless it is asked for. */
+    /** Chat for browsers and apps; on in dev mode unless the file says otherwise. */
     enabled: z.boolean().default(false),
     auth: z
       .strictObject({
+        /** Issuers of the tokens that let people in. */
         issuers: z.array(issuerSchema).default([]),
+        /** Fixed tokens that let people in. */
         tokens: z.array(tokenSchema).default([]),
         ...tokenRuleShape,
       })
       .prefault({}),
     /** Who decides what waits for an operator, besides the bearer of the operator token. */
     operators: z.array(operatorSchema).default([]),
-    /** Whether people see what was done for them (`include=trace`), not only what was said; operators see it by `postern export`. */
+    /** Whether people see what was done for them (`include=trace`), not only what was said; `postern export` shows it to operators. */
     trace: z.boolean().default(false),
     /** Origins whose pages may call (CORS). */
     origins: z.array(originSchema).default([]),
     attachments: z
       .strictObject({
+        /** Bucket that addresses of attachments name. */
         bucket: bucketSchema.default('agent-inputs'),
+        /** Bytes of one file. */
         max_bytes: z
           .number()
           .int()
           .min(1024)
           .max(100 * 1024 * 1024)
           .default(10 * 1024 * 1024),
-        /** Of one person, all together; each file counts for 16 KiB at least. */
+        /** Bytes of all files of one person; each file counts for 16 KiB at least. */
         max_total_bytes: z
           .number()
           .int()
           .min(16 * 1024)
           .default(1024 ** 3),
-        /** By what the bytes are, not by what they are called. */
+        /** Media types that are taken, judged by the bytes and not by the name. */
         types: z
           .array(z.string().regex(/^[a-z]+\/(\*|[a-z0-9.+-]+)$/))
           .default(['image/*', 'audio/*', 'video/*', 'application/pdf', 'text/plain']),
+        /** How long a signed address of a file works. */
         url_ttl: durationSchema.prefault('1h'),
       })
       .prefault({}),
-    storage: z
-      .discriminatedUnion('kind', [z.strictObject({ kind: z.literal('embedded') }), s3Schema])
-      .default({ kind: 'embedded' }),
+    /** Where files of chats are kept. */
+    storage: z.discriminatedUnion('kind', [embeddedSchema, s3Schema]).default({ kind: 'embedded' }),
     /** A project whose signed URLs name attachments as well. */
-    supabase: z.strictObject({ project: originSchema, jwt_secret: z.string().min(32) }).optional(),
+    supabase: z
+      .strictObject({
+        /** Origin of the project. */
+        project: originSchema,
+        /** The project's JWT secret, which signs these URLs. */
+        jwt_secret: z.string().min(32),
+      })
+      .optional(),
     limits: z
       .strictObject({
+        /** Bytes of the request that begins a run. */
         run_bytes: z
           .number()
           .int()
           .min(1024)
           .default(4 * 1024 * 1024),
+        /** Runs of one person at a time. */
         runs_per_owner: z.number().int().min(1).default(8),
-        /** Files of what is said in one run. */
+        /** Files of one run. */
         files_per_run: z.number().int().min(0).max(256).default(16),
-        /** Messages of a session's whole list. */
+        /** Messages of one session. */
         session_messages: z.number().int().min(1).max(10_000).default(2_000),
-        /** Sessions, locations and chats of one person. */
+        /** Sessions, store locations and chats of one person. */
         threads_per_owner: z.number().int().min(1).default(10_000),
-        /** What one person has stored in them, each message of a session or store and each run of a chat. */
+        /** Entries that one person has stored: messages of sessions and stores, and runs of chats. */
         entries_per_owner: z.number().int().min(1).default(250_000),
-        /** Bytes of it all, without uploads. */
+        /** Bytes of all these entries, without uploads. */
         bytes_per_owner: z
           .number()
           .int()

@@ -5,7 +5,7 @@ const count = (usual: number) => z.int().positive().default(usual)
 
 /** What ends conversations of agents with each other. On by default, in dev mode too. */
 export const loopConfigSchema = z.strictObject({
-  /** Agents that may pass a matter on to each other, whatever a peer says. */
+  /** Agents that may pass a message on to each other, whatever a peer says. */
   max_hops: count(5),
   /** Turns of agents in one thread in an hour. */
   agent_turns_per_hour: count(10),
@@ -13,13 +13,13 @@ export const loopConfigSchema = z.strictObject({
   pair_turns_per_hour: count(60),
   /** Turns of agents in one thread in a row, without a person in between. */
   turns_without_person: count(20),
-  /** Turns in one thread in a row that say the same. */
+  /** Turns in a row in one thread that say the same. */
   similar_turns: count(3),
   /** Agents and people that one answer may wake by mentioning them. */
   max_mentions: count(10),
-  /** Longest time for a joint answer, seconds; who has not answered by then was not reachable. */
+  /** Longest time for a joint answer, seconds; an agent that has not answered by then counts as unreachable. */
   mention_seconds: z.number().positive().max(600).default(60),
-  /** Siblings asked at the same time for a joint answer. */
+  /** Agents that are asked at the same time for a joint answer. */
   mention_at_once: count(4),
 })
 

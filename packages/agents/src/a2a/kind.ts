@@ -5,9 +5,9 @@ import { commonAgentSchema, defineAgentKind } from '../kind/agent-kind.ts'
 
 const a2aAgentSchema = commonAgentSchema
   .extend({
-    /** Where its A2A card is. */
+    /** Address of its A2A card; either this or `address`. */
     card: z.url({ protocol: /^https?$/ }).optional(),
-    /** Or its address, `@name@domain`. */
+    /** Its address, `@name@domain`; either this or `card`. */
     address: z.string().refine(isAddress, 'must be an address such as "@name@agents.example"').optional(),
   })
   .refine(({ card, address }) => (card === undefined) !== (address === undefined), 'needs either "card" or "address"')

@@ -3,11 +3,11 @@ import { z } from 'zod'
 
 const policySchema = z.enum(['direct', 'preview', 'forbidden'])
 const ruleSchema = z.strictObject({
-  /** `direct`: it runs when the model calls it. `preview`: once somebody has allowed the call. `forbidden`: never, and no model knows of it. */
+  /** `direct`: the tool runs when the model calls it; `preview`: after somebody has allowed the call; `forbidden`: never, and no model knows of it. */
   policy: policySchema,
-  /** Who may allow it: the one the agent is talking to, or an operator. */
+  /** Who may allow a call: the sender of the message, or an operator. */
   approve: z.enum(approvers).default('sender'),
-  /** A mailbox that is told when an operator has to decide. */
+  /** A mailbox that is told when an operator must decide. */
   notify: z.email().optional(),
   /** How long a call waits to be allowed; default: `requirements.expires_after_hours`. */
   expires_after_hours: z
@@ -15,14 +15,15 @@ const ruleSchema = z.strictObject({
     .min(1 / 60)
     .max(30 * 24)
     .optional(),
-  /** How far whoever decides may have his word count for later calls. */
+  /** How far a decision may count for later calls. */
   remember: z.enum(['none', ...rememberScopes]).default('always'),
-  /** For how long. */
+  /** For how many days such a decision counts. */
   remember_days: z.number().int().min(1).max(365).default(30),
 })
 
 /** Which tools run at once, by name; those that are not named do. */
 export const toolPolicyShape = {
+  /** Which tools run at once, by name; default: all. */
   tool_policies: z
     .record(z.string(), z.union([policySchema.transform(policy => ruleSchema.parse({ policy })), ruleSchema]))
     .default({}),

@@ -14,21 +14,29 @@ const iconSchema = z
 
 /** What an agent is shown with; each member of it may stand in every entry of `agents`. */
 export const profileConfigShape = {
-  /** Shown to people; default: what the kind says, else the agent's own name. */
+  /** Name that people see; default: what the kind says, else the agent's own name. */
   name: z.string().min(1).max(100).optional(),
+  /** What the agent is for, in its profile and its cards. */
   description: z.string().max(2_000).optional(),
-  /** An https address, or an image file beside the configuration file, which the gateway serves. */
+  /** An https address, or an image file relative to the configuration file, which the gateway serves. */
   icon: iconSchema.optional(),
-  /** Shown beside the description. A value is plain text, or one https address, which becomes a link. */
+  /** Rows beside the description. */
   fields: z
-    .array(z.strictObject({ name: z.string().trim().min(1).max(100), value: z.string().trim().min(1).max(500) }))
+    .array(
+      z.strictObject({
+        /** Label of the row. */
+        name: z.string().trim().min(1).max(100),
+        /** Plain text, or one https address, which becomes a link. */
+        value: z.string().trim().min(1).max(500),
+      }),
+    )
     .max(maxFields)
     .optional(),
   /** Whether directories of the fediverse may list it. */
   discoverable: z.boolean().default(false),
-  /** Whether what it says in public may be searched. */
+  /** Whether servers may let people search its public posts. */
   indexable: z.boolean().default(false),
-  /** Actors that are the same one elsewhere, who may move their followers here. */
+  /** Actors that are the same agent elsewhere, and may move their followers here. */
   also_known_as: z.array(webAddressSchema).max(maxAccounts).optional(),
 }
 

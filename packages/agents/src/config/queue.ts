@@ -12,14 +12,17 @@ const windowSchema = durationSchema.refine(
 
 /** How much of an agent runs at once, and what becomes of messages that come meanwhile. */
 export const queueConfigShape = {
-  /** Turns at once; those that wait for another agent do not count. */
+  /** Turns of the agent at a time; turns that wait for another agent do not count; default: 32. */
   concurrency: z.int().min(1).max(1_000).optional(),
+  /** What happens to messages that arrive while the agent works on their conversation. */
   queue: z
     .union([
       z.enum(queueModes),
       z.strictObject({
+        /** Answer the messages together. */
         mode: z.literal('merge'),
-        /** How long a message waits for more of its sender. */ window: windowSchema,
+        /** How long a message waits for further ones of its sender. */
+        window: windowSchema,
       }),
     ])
     .default('queue'),

@@ -9,22 +9,27 @@ import { historyViews } from './history-view.ts'
 
 /** What every agent may be configured with, whatever its kind. */
 export const commonAgentSchema = z.strictObject({
+  /** What answers: a path, `builtin:<name>`, or the name of a kind. */
   use: z.string(),
   ...profileConfigShape,
   /** Longest time for one turn. */
   deadline: durationSchema.default('60s'),
-  /** How much of the past it is given; see `createSlidingWindowPolicy`. */
+  /** How much of a conversation's past the agent is given. */
   history: z
     .strictObject({
+      /** Turns at the start of the conversation that always stay; half of `max_turns` at most; default: 2. */
       keep_head: z.int().min(0).max(100).optional(),
+      /** Turns in all; default: 40. */
       max_turns: z.int().min(0).max(1_000).optional(),
+      /** Characters of text and tool calls in all; default: 48000. */
       max_chars: z.int().min(0).max(10_000_000).optional(),
-      /** What is left of the past before it is trimmed; see `createHistoryView`. */
+      /** What is left of the past before it is trimmed. */
       view: z.enum(historyViews).default('sliding'),
+      /** Messages that a view keeps; default: as the view has it. */
       keep: z.int().min(0).max(400).optional(),
     })
     .default({ view: 'sliding' }),
-  /** The kinds of message it wants to hear of; all others pass it by in silence. */
+  /** Kinds of messages that the agent gets; it gets no others. */
   receives: z.array(z.enum(messageKinds)).default(['message']),
   ...agentAccessShape,
   ...agentPeopleShape,

@@ -8,23 +8,27 @@ const owned = ['model', 'messages', 'stream', 'tools', 'tool_choice', 'n']
 
 /** Where a model is, and how it is asked. */
 export const modelShape = {
-  /** The address before `/chat/completions`. The operator names it, so it may be a private one. */
+  /** Address before `/chat/completions`; it may be private. */
   base_url: z.url({ protocol: /^https?$/ }).refine(hasNoSecrets, 'must not hold credentials or a fragment'),
+  /** Name of the model. */
   model: z.string().min(1).max(300),
+  /** Bearer token of the endpoint. */
   api_key: z
     .string()
     .regex(/^[\x21-\x7e]+$/, 'must be one word of ASCII')
     .optional(),
+  /** Sampling temperature. */
   temperature: z.number().min(0).max(2).optional(),
+  /** Longest answer, in tokens. */
   max_tokens: z.int().positive().optional(),
-  /** Whatever else the endpoint understands: `max_completion_tokens`, `top_p`, `reasoning_effort`, … */
+  /** Further members of a request: `max_completion_tokens`, `top_p`, `reasoning_effort`, … */
   parameters: z
     .record(z.string(), z.json())
     .refine(given => owned.every(name => !(name in given)), `must not have ${owned.join(', ')}`)
     .default({}),
-  /** False: answers are asked for whole. */
+  /** Whether answers are asked for as a stream. */
   stream: z.boolean().default(true),
-  /** Whether it is asked what its answers cost in tokens, and that is kept. */
+  /** Whether the gateway asks what answers cost in tokens, and keeps that. */
   usage: z.boolean().default(true),
 }
 
@@ -33,18 +37,18 @@ export const openaiAgentSchema = commonAgentSchema.extend({
   ...modelShape,
   /** What the model is told before everything else. */
   prompt: z.string().max(200_000).default(''),
-  /** A module whose exports the model may call. */
+  /** Path of a module whose exports the model may call. */
   tools: z.string().regex(modulePathPattern, 'must be a path such as "./tools.ts"').optional(),
   ...toolPolicyShape,
-  /** How often in one turn the model may call tools before it has to answer. */
+  /** How often the model may call tools in one turn before it must answer. */
   max_rounds: z.int().min(1).max(50).default(8),
-  /** Whether calls and what came of them are part of the answer: peers see them, and later turns know of them. */
+  /** Whether calls and their results are part of the answer: peers and later turns see them. */
   show_tools: z.boolean().default(false),
   /** Marks the end of the history's stable head with `cache_control`, for endpoints that cache prompts by such marks. */
   cache_control: z.boolean().default(false),
   /** Whether the model sees pictures. */
   images: z.boolean().default(false),
-  /** Whether an empty answer means to say nothing; else it is a failure. */
+  /** Whether an empty answer means to say nothing; otherwise it is a failure. */
   may_stay_silent: z.boolean().default(false),
 })
 

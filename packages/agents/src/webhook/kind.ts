@@ -15,14 +15,16 @@ const maxRequestBytes = 8 * 1024 * 1024
 const maxReplyBytes = 4 * 1024 * 1024
 
 const webhookConfigSchema = commonAgentSchema.extend({
+  /** Address that messages are posted to. */
   url: z.url({ protocol: /^https?$/ }).refine(hasNoCredentials, 'must not hold credentials'),
+  /** Secret that signs requests (Standard Webhooks). */
   secret: z
     .string()
     .refine(
       secret => readWebhookKey(secret).length > 0,
       'must be some text, or "whsec_" followed by base64, for example from: openssl rand -base64 32',
     ),
-  /** `conversation`: it is a runtime of its own, which takes and gives message envelopes. */
+  /** `message` sends one message; `conversation` is for a runtime that takes and gives message envelopes. */
   format: z.enum(['message', 'conversation']).default('message'),
 })
 

@@ -5,38 +5,49 @@ import { visibilities } from './visibility.ts'
 
 /** A post of its own, to those who follow the agent. */
 const agentPostSchema = z.object({
+  /** `post`: a post to all who follow the agent. */
   act: z.literal('post'),
-  /** Made by the gateway unless it is given, so that the post can be edited later: 128 random bits in hexadecimal. */
+  /** Id of the post, so that the agent can edit it later; default: made by the gateway. */
   id: z
     .string()
     .regex(/^[0-9a-f]{32}$/)
     .optional(),
+  /** What it says. */
   parts: z.array(partSchema).min(1),
-  /** `direct` reaches only those it mentions. Default: `public`. */
+  /** Who may read it; `direct` reaches only those it mentions; default: `public`. */
   visibility: z.enum(visibilities).optional(),
+  /** Whom it mentions, `@name@domain`. */
   mentions: z.array(z.string()).optional(),
   /** A content warning; of a mail, its subject. */
   subject: z.string().optional(),
-  /** By this channel as a direct message to those it mentions, where the operator allows it, instead of a post. */
+  /** Send it by this channel as a direct message to those it mentions, if the operator allows that. */
   via: channelNameSchema.optional(),
 })
 
 /** Other words for something the agent said earlier. */
 const agentEditSchema = z.object({
+  /** `edit`: other words for something the agent said. */
   act: z.literal('edit'),
   /** Id of the response or post. */
   response: z.string(),
+  /** The new words. */
   parts: z.array(partSchema).min(1),
 })
 
-const agentDeleteSchema = z.object({ act: z.literal('delete'), response: z.string() })
+const agentDeleteSchema = z.object({
+  /** `delete`: take back something the agent said. */
+  act: z.literal('delete'),
+  /** Id of the response or post. */
+  response: z.string(),
+})
 
 export const reactions = ['like', 'unlike', 'boost', 'unboost'] as const
 
 /** What an agent thinks of a message. */
 const agentReactionSchema = z.object({
+  /** A reaction to a message. */
   act: z.enum(reactions),
-  /** Id of a message to this agent; default: the one it is answering. */
+  /** Id of a message to this agent; default: the one it answers. */
   message: z.string().optional(),
 })
 

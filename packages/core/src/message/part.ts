@@ -2,11 +2,24 @@ import { z } from 'zod'
 import type { Json } from '../format/json.ts'
 
 const bytesRefSchema = z.discriminatedUnion('kind', [
-  z.object({ kind: z.literal('inline'), data_base64: z.base64() }),
-  z.object({ kind: z.literal('url'), url: z.url(), expires_at: z.string().optional() }),
+  z.object({
+    /** `inline` holds the bytes, `url` says where they are, `content_addressed` names them by their digest. */
+    kind: z.literal('inline'),
+    /** The bytes. */
+    data_base64: z.base64(),
+  }),
+  z.object({
+    kind: z.literal('url'),
+    /** Where the bytes are; of inbound files a signed address of the gateway. */
+    url: z.url(),
+    /** When the address stops working, ISO 8601. */
+    expires_at: z.string().optional(),
+  }),
   z.object({
     kind: z.literal('content_addressed'),
+    /** The digest's algorithm. */
     algo: z.literal('sha256'),
+    /** Digest of the bytes, in lower case hexadecimal; it is checked whenever they are fetched. */
     digest: z.string().regex(/^[0-9a-f]{64}$/, 'must be 64 lower-case hex digits'),
     url: z.url().optional(),
   }),
@@ -14,60 +27,116 @@ const bytesRefSchema = z.discriminatedUnion('kind', [
 
 /** A requirement on the other side before the agent goes on; unknown kinds are kept and never mean success. */
 export const policySchema = z.looseObject({
+  /** What is required, or why the agent refuses; an unknown kind is kept and never means success. */
   kind: z.string(),
+  /** What the sender reads. */
   message: z.string(),
+  /** A word for programs. */
   code: z.string().optional(),
+  /** Title of the page where it is decided. */
   title: z.string().optional(),
+  /** Title and message in further languages, by language tag. */
   message_translations: z
-    .record(z.string(), z.object({ title: z.string().optional(), message: z.string() }))
+    .record(
+      z.string(),
+      z.object({
+        /** The title. */
+        title: z.string().optional(),
+        /** The message. */
+        message: z.string(),
+      }),
+    )
     .optional(),
+  /** Page of the gateway where it is decided. */
   url: z.url({ protocol: /^https$/ }).optional(),
+  /** Label of the link to that page. */
   action_label: z.string().optional(),
+  /** Details for programs. */
   data: z.record(z.string(), z.unknown()).optional(),
-  auth_challenges: z.array(z.looseObject({ scheme: z.string() })).optional(),
+  /** How the sender can prove more, for `unauthorized`. */
+  auth_challenges: z
+    .array(
+      z.looseObject({
+        /** Scheme of authentication. */
+        scheme: z.string(),
+      }),
+    )
+    .optional(),
+  /** When asking again makes sense, for refusals that pass. */
   retry_after_seconds: z.number().optional(),
+  /** Single-use state that a decision names; at least 128 random bits. */
   state: z.string().optional(),
 })
 
 const textPartSchema = z.object({
+  /** Text. */
   kind: z.literal('text'),
+  /** How the text is written. */
   mime: z.enum(['text/plain', 'text/markdown', 'text/html']),
+  /** The text. */
   content: z.string(),
 })
 const filePartSchema = z.object({
+  /** A file. */
   kind: z.literal('file'),
+  /** Name of the file. */
   name: z.string().optional(),
-  /** What it shows, in words for those who cannot see it (alt text). */
+  /** What it shows, for people who cannot see it (alt text). */
   description: z.string().optional(),
+  /** Its media type. */
   mime: z.string().optional(),
+  /** Its size in bytes. */
   size: z.number().optional(),
+  /** Where its bytes are. */
   bytes_ref: bytesRefSchema,
 })
 const linkPartSchema = z.object({
+  /** A link. */
   kind: z.literal('link'),
+  /** Where it leads. */
   url: z.string(),
+  /** Its title. */
   title: z.string().optional(),
+  /** What is there. */
   description: z.string().optional(),
 })
 const artifactPartSchema = filePartSchema.extend({
+  /** A result that is a thing of its own. */
   kind: z.literal('artifact'),
+  /** What kind of thing it is. */
   artifact_type: z.string().optional(),
-  /** The value itself, where it came as one (an A2A data part); the bytes are its JSON. */
+  /** The value itself, if it came as one (an A2A data part); the bytes are its JSON. */
   data: (z.json() as z.ZodType<unknown> as z.ZodType<Json>).optional(),
 })
 const toolCallPartSchema = z.object({
+  /** A call of a tool; it is sent twice under one id, when it begins and when it ends. */
   kind: z.literal('tool_call'),
+  /** Id of the call. */
   id: z.string(),
+  /** Name of the tool. */
   name: z.string(),
+  /** What it was called with. */
   args: z.unknown().optional(),
+  /** What it returned. */
   result: z.unknown().optional(),
-  error: z.object({ message: z.string() }).optional(),
-  /** Which of several agents behind one address called it. */
+  /** Why it failed. */
+  error: z
+    .object({
+      /** The reason. */
+      message: z.string(),
+    })
+    .optional(),
+  /** The member of a swarm that called it. */
   agent: z.string().optional(),
-  /** Its beginning was told by an earlier answer, which required this (the requirement's public id); here is its end alone. */
+  /** Public id of the requirement that an earlier answer put before the end of this call. */
   continues: z.string().optional(),
 })
-const policyPartSchema = z.object({ kind: z.literal('policy'), policy: policySchema })
+const policyPartSchema = z.object({
+  /** A requirement or a refusal. */
+  kind: z.literal('policy'),
+  /** What is required or refused. */
+  policy: policySchema,
+})
 
 /** What was done behind an answer. */
 export const traceSchema = z.array(toolCallPartSchema).max(500)

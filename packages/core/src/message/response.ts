@@ -16,36 +16,47 @@ export const responseStatuses = [
 
 /** What stands behind an answer: kept with it and shown where somebody watches (web chat, history), on no other wire. */
 const behindShape = {
-  /** Who speaks, where several agents stand behind one address. */
+  /** The member that speaks, if several agents stand behind one address. */
   speaker: z.string().max(128).optional(),
-  /** What a chat may show of the agent beside its words (AG-UI: `STATE_SNAPSHOT`, `STATE_DELTA`); the last one stands. */
+  /** What a chat shows of the agent beside its words (AG-UI: `STATE_SNAPSHOT`, `STATE_DELTA`); the last one stands. */
   chat_state: z.record(z.string(), z.json()).optional(),
-  /** What a chat keeps with the message and shows as it is, whatever its names mean (AG-UI: `metadata`). */
+  /** What a chat keeps with the message and shows as it is (AG-UI: `metadata`). */
   chat_metadata: z.record(z.string(), z.json()).optional(),
   /** Calls that are no part of the answer, such as those by which agents hand over. */
   trace: traceSchema.optional(),
-  /** What it cost in tokens, one for each provider and model. Pieces of a stream add up. */
+  /** What the answer cost in tokens, one for each provider and model; pieces of a stream add up. */
   usage: z.array(tokenUsageSchema).max(100).optional(),
 }
 
 /** What an agent says back, complete. The shape is ours. */
 export const normalizedResponseSchema = z
   .object({
+    /** Id of the response, made by the gateway. */
     id: z.string(),
+    /** The conversation. */
     thread_id: z.string(),
+    /** Id of the message that it answers. */
     in_reply_to: z.string(),
+    /** The agent, `@agent@domain`. */
     sender: z.string(),
+    /** What it says. */
     parts: z.array(partSchema),
+    /** How the turn ended: the state of the A2A task, elsewhere text. */
     status: z.enum(responseStatuses),
+    /** Further recipients, `@name@domain`; the channel's `mention_relay` brings them in. */
     mentions: z.array(z.string()).optional(),
+    /** Who may read it on the fediverse; default: as the message, and never wider. */
     visibility: z.enum(visibilities).optional(),
+    /** A content warning; of a mail, its subject. */
     subject: z.string().optional(),
+    /** Answer another agent with a bare message instead of a task (A2A). */
     as: z.literal('message').optional(),
     ...behindShape,
-    /** How many of the parts were a result before the agent asked, refused or failed; those who watched have them as one. */
+    /** How many parts were a result before the agent asked, refused or failed. */
     results: z.number().int().positive().optional(),
-    /** What was heard of an answer before it failed; those who watched have it, and find it again. */
+    /** What was streamed of an answer before it failed. */
     unfinished: z.array(partSchema).optional(),
+    /** When the agent gave it. */
     created_at: z.iso.datetime(),
   })
   .refine(({ parts, status }) => parts.length > 0 || status !== 'completed', {
@@ -55,22 +66,33 @@ export const normalizedResponseSchema = z
 
 /** What an agent may hand over: any of the members it wants to decide itself; the gateway fills in the rest. */
 export const partialResponseSchema = z.object({
+  /** What it says. */
   parts: z.array(partSchema).optional(),
+  /** How the turn ends; default: `completed`. */
   status: z.enum(responseStatuses).optional(),
+  /** Further recipients, `@name@domain`. */
   mentions: z.array(z.string()).optional(),
+  /** Who may read it on the fediverse; default: as the message, and never wider. */
   visibility: z.enum(visibilities).optional(),
+  /** A content warning; of a mail, its subject. */
   subject: z.string().optional(),
-  /** Set where the pieces of a stream are put together. */
+  /** How many parts were a result before the agent asked; set when the pieces of a stream are put together. */
   results: z.number().int().positive().optional(),
-  /** To another agent that asked: just this, no task to come back to (A2A). Elsewhere it says nothing. */
+  /** Answer another agent with a bare message instead of a task (A2A); elsewhere without effect. */
   as: z.literal('message').optional(),
+  /** What the agent does besides answering. */
   acts: z.array(agentActionSchema).max(50).optional(),
-  /** As `AgentContext.note`. */
+  /** What the transcript keeps of the turn, as `context.note` does. */
   notes: z
-    .array(z.looseObject({ type: z.string() }))
+    .array(
+      z.looseObject({
+        /** Type of the note. */
+        type: z.string(),
+      }),
+    )
     .max(500)
     .optional(),
-  /** Of a piece of a stream: as `AgentContext.stage`. */
+  /** The stage that a stream has reached, as `context.stage` tells it. */
   stage: z.string().refine(isStageName).optional(),
   ...behindShape,
 })

@@ -9,13 +9,21 @@ const countSchema = z.int().min(0)
  */
 export const tokenUsageSchema = z
   .strictObject({
+    /** Provider of the model. */
     provider: labelSchema.optional(),
+    /** Name of the model. */
     model: labelSchema.optional(),
+    /** Tokens that the model was given. */
     input_tokens: countSchema.optional(),
+    /** Tokens that it said. */
     output_tokens: countSchema.optional(),
+    /** Their sum. */
     total_tokens: countSchema.optional(),
+    /** Output tokens that were thoughts. */
     reasoning_tokens: countSchema.optional(),
+    /** Input tokens that came from a cache. */
     cached_input_tokens: countSchema.optional(),
+    /** Input tokens that went into a cache. */
     cache_write_input_tokens: countSchema.optional(),
   })
   .superRefine((usage, context) => {

@@ -2,45 +2,59 @@ import { z } from 'zod'
 
 /** What one message may cost us. Sizes in octets, times in ms. */
 export const mailLimitsSchema = z.strictObject({
+  /** Bytes of one mail. */
   message_bytes: z
     .number()
     .int()
     .positive()
     .default(25 * 1024 * 1024),
+  /** Bytes of its header. */
   header_bytes: z
     .number()
     .int()
     .positive()
     .default(256 * 1024),
+  /** Bytes of one header field. */
   field_bytes: z
     .number()
     .int()
     .positive()
     .default(64 * 1024),
+  /** Header fields. */
   fields: z.number().int().positive().default(1000),
   /** Addresses in To and Cc together. */
   addresses: z.number().int().positive().default(1000),
-  /** Signatures that are judged; beyond `refused_signatures` the mail is refused. */
+  /** DKIM signatures that are verified. */
   signatures: z.number().int().positive().default(10),
+  /** DKIM signatures, beyond which the mail is refused. */
   refused_signatures: z.number().int().positive().default(100),
+  /** DNS questions for one mail. */
   dns_questions: z.number().int().positive().default(20),
+  /** Longest time for one DNS answer, ms. */
   dns_timeout_ms: z.number().int().positive().default(5_000),
+  /** MIME parts. */
   mime_parts: z.number().int().positive().default(1000),
+  /** Levels of MIME parts in each other. */
   mime_depth: z.number().int().positive().default(50),
+  /** Messages in the mail. */
   embedded_messages: z.number().int().positive().default(5),
+  /** Attachments. */
   attachments: z.number().int().positive().default(100),
-  /** Text handed to an agent at once, in characters: it is stored for each agent. All of a longer one is a file beside it. */
+  /** Characters of text that an agent is given; all of a longer text is a file beside it. */
   text_chars: z
     .number()
     .int()
     .positive()
     .default(256 * 1024),
+  /** Longest time to parse one mail, ms. */
   parse_timeout_ms: z.number().int().positive().default(10_000),
+  /** Memory of a parser, MB. */
   parse_memory_mb: z.number().int().positive().default(512),
+  /** Threads that parse mail. */
   parsers: z.number().int().min(1).max(8).default(2),
-  /** Messages waiting for a parser before peers are asked to come back. */
+  /** Mails that wait for a parser, beyond which peers are asked to come again. */
   waiting: z.number().int().positive().default(256),
-  /** How long a message is put off while DNS does not answer, before it is taken unverified. */
+  /** How long a mail is put off while DNS does not answer, ms; then it is taken as unverified. */
   deferral_ms: z
     .number()
     .int()

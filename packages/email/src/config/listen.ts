@@ -2,17 +2,21 @@ import { z } from 'zod'
 import { portSchema } from './port.ts'
 
 const listenConfigShape = {
-  /** Either this or `path`. */
+  /** Port of the listener; either this or `path`. */
   port: portSchema.optional(),
-  /** A socket in the file system, open to its owner and its group. Whoever opens it may say by XFORWARD or XCLIENT who brought a mail. */
+  /** Path of a socket in the file system, open to its owner and its group. */
   path: z.string().min(1).max(100).optional(),
+  /** `lmtp` answers for each recipient. */
   protocol: z.enum(['smtp', 'lmtp']).default('smtp'),
+  /** Address that the listener is bound to. */
   host: z.string().default('127.0.0.1'),
+  /** Connections at a time. */
   max_connections: z.number().int().positive().default(100),
+  /** Recipients of one mail. */
   max_recipients: z.number().int().positive().default(100),
-  /** A client silent for longer is cut off, ms (RFC 5321 §4.5.3.2 asks for five minutes). */
+  /** Silence, in ms, after which a client is cut off (RFC 5321 §4.5.3.2 asks for five minutes). */
   timeout_ms: z.number().int().positive().default(300_000),
-  /** A message must have come whole after this, ms, however diligently its client sends one octet after the other. */
+  /** Longest time for a whole mail, ms, however diligently the client sends one octet after the other. */
   transfer_ms: z.number().int().positive().default(900_000),
   /**
    * IP addresses of mail servers of yours that pass mail on: they may say by XFORWARD or XCLIENT who brought it. Whose own

@@ -3,8 +3,12 @@ import { readPublicKey } from '../webhook/proof.ts'
 
 const publicKeySchema = z.string().refine(isPublicKey, 'must be a public key: PEM, or base64 of its DER')
 const secretSchema = z.string().min(1, 'must not be empty')
-const basicSchema = z.strictObject({ user: z.string().min(1), password: secretSchema })
-/** Believe what the provider found out about DMARC where we find no proof ourselves. */
+const basicSchema = z.strictObject({
+  /** User in the webhook's URL. */
+  user: z.string().min(1),
+  /** Password in the webhook's URL. */
+  password: secretSchema,
+})
 const trustSchema = z.boolean().default(false)
 const topicSchema = z
   .string()
@@ -12,19 +16,49 @@ const topicSchema = z
 
 /** Providers whose webhooks are taken at `POST /email/inbound/{provider}`; what is not here is 404. */
 export const providersConfigSchema = z.strictObject({
-  /** The server's signing key, as `postal default-dkim-record` prints it behind `p=`. */
-  postal: z.strictObject({ public_key: publicKeySchema }).optional(),
-  /** The HTTP webhook signing key. */
-  mailgun: z.strictObject({ signing_key: z.string().min(16, 'must have 16 characters at least') }).optional(),
-  /** Of the security policy that the parse webhook has. */
-  sendgrid: z.strictObject({ public_key: publicKeySchema }).optional(),
-  /** User and password as they stand in the webhook's URL. */
+  /** Postal. */
+  postal: z
+    .strictObject({
+      /** The server's signing key, as `postal default-dkim-record` prints it behind `p=`. */
+      public_key: publicKeySchema,
+    })
+    .optional(),
+  /** Mailgun. */
+  mailgun: z
+    .strictObject({
+      /** The HTTP webhook signing key. */
+      signing_key: z.string().min(16, 'must have 16 characters at least'),
+    })
+    .optional(),
+  /** SendGrid. */
+  sendgrid: z
+    .strictObject({
+      /** Key of the security policy that the parse webhook has. */
+      public_key: publicKeySchema,
+    })
+    .optional(),
+  /** Postmark. */
   postmark: basicSchema.optional(),
-  /** Topics whose messages are taken and whose subscriptions are confirmed. */
-  ses: z.strictObject({ topics: z.array(topicSchema).min(1), trust_provider_verdict: trustSchema }).optional(),
+  /** Amazon SES. */
+  ses: z
+    .strictObject({
+      /** SNS topics whose messages are taken and whose subscriptions are confirmed. */
+      topics: z.array(topicSchema).min(1),
+      /** Believe the provider's verdict on DMARC, if the gateway finds no proof itself. */
+      trust_provider_verdict: trustSchema,
+    })
+    .optional(),
+  /** CloudMailin. */
   cloudmailin: basicSchema.optional(),
-  /** The webhook signature payload verification key. */
-  forwardemail: z.strictObject({ secret: secretSchema, trust_provider_verdict: trustSchema }).optional(),
+  /** Forward Email. */
+  forwardemail: z
+    .strictObject({
+      /** The webhook signature payload verification key. */
+      secret: secretSchema,
+      /** Believe the provider's verdict on DMARC, if the gateway finds no proof itself. */
+      trust_provider_verdict: trustSchema,
+    })
+    .optional(),
 })
 
 export type ProvidersConfig = z.infer<typeof providersConfigSchema>

@@ -3,18 +3,22 @@ import { portSchema } from './port.ts'
 
 /** Where finished mail is handed over: one smarthost. `user` and `password` only where it asks for them. */
 export const submitConfigSchema = z.strictObject({
+  /** The mail server. */
   host: z.string().min(1),
+  /** Its port. */
   port: portSchema.default(25),
-  /** LMTP answers for each recipient after the message (RFC 2033). */
+  /** `lmtp` answers for each recipient after the message (RFC 2033). */
   protocol: z.enum(['smtp', 'lmtp']).default('smtp'),
+  /** User, if the server asks for one. */
   user: z.string().optional(),
+  /** Password of that user. */
   password: z.string().optional(),
-  /** TLS from the first byte (port 465). STARTTLS is used anyway where the far side offers it. */
+  /** TLS from the first byte (port 465); otherwise STARTTLS, where the server offers it. */
   secure: z.boolean().default(false),
   /** Parallel connections kept open. */
   max_connections: z.number().int().positive().default(5),
   /**
-   * Longest silence of the smarthost, ms. Whoever hangs up before the reply to DATA sends the mail twice: RFC 5321
+   * Longest silence of the mail server, ms. Whoever hangs up before the reply to DATA sends the mail twice: RFC 5321
    * §4.5.3.2.6 asks for ten minutes.
    */
   timeout_ms: z.number().int().positive().default(600_000),

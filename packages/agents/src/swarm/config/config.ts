@@ -24,20 +24,22 @@ const modelSchema = z.strictObject({
 
 const modelMemberSchema = z.strictObject({
   ...aboutShape,
+  /** What its model is told after the swarm's prompt. */
   prompt: z.string().max(200_000).default(''),
-  /** Where its words come from; default: the swarm's own. */
+  /** Its model; default: the swarm's own. */
   model: modelSchema.optional(),
+  /** Path of a module whose exports its model may call. */
   tools: z.string().regex(modulePathPattern, 'must be a path such as "./tools.ts"').optional(),
   ...toolPolicyShape,
-  /** To whom it may hand over. */
+  /** Members it may hand over to. */
   navigates_to: z.array(name).default([]),
-  /** Whether it may hand back to who had the conversation before. */
+  /** Whether it may hand back to the member that had the conversation before. */
   navigates_back: z.boolean().default(false),
   /** How many messages of the past its model is given. */
   keep: z.int().min(0).max(1_000).default(15),
   /** How many calls of one answer run. */
   max_tool_calls: z.int().min(1).max(32).default(1),
-  /** What is done about an answer that nobody should see: begin anew, or ask again. */
+  /** What happens to an answer that nobody should see: `flush` begins anew, `recomplete` asks again. */
   rescue: z.enum(['flush', 'recomplete']).default('flush'),
 })
 
@@ -47,9 +49,9 @@ const operatorMemberSchema = z.strictObject({
   ...aboutShape,
   /** A human answers. */
   operator: z.literal(true),
-  /** How long he is waited for. */
+  /** How long a human is waited for. */
   timeout,
-  /** Where the question is sent, too. */
+  /** A mailbox that gets the question, too. */
   mail: z.email().optional(),
 })
 
@@ -57,6 +59,7 @@ const remoteMemberSchema = z.strictObject({
   ...aboutShape,
   /** An agent elsewhere answers: `@name@domain`, or the URL of its A2A card. */
   address: z.string().refine(text => isAddress(text) || URL.canParse(text), 'must be "@name@domain" or a URL'),
+  /** How long its answer is waited for. */
   timeout,
 })
 
@@ -64,21 +67,26 @@ const patterns = z.array(z.string().refine(isPattern, 'must be a regular express
 
 /** What must not be said. Whoever is banned for it is refused in all his conversations. */
 const policySchema = z.strictObject({
+  /** Messages that match one of these are refused. */
   refuse_input: patterns,
+  /** Answers that match one of these are not sent. */
   refuse_output: patterns,
+  /** What the sender reads instead. */
   message: z.string().min(1).max(2_000),
+  /** Whether the sender is refused from then on, in all conversations. */
   bans: z.boolean().default(false),
 })
 
 const dataName = z.string().regex(/^[a-zA-Z][a-zA-Z0-9_-]{0,63}$/, 'must be 1 to 64 letters, digits, "_", "-"')
 
 const keptShape = {
-  /** One for all conversations. */
+  /** Whether all conversations share one. */
   shared: z.boolean().default(false),
-  /** Of what is shared: how long it stays when nobody writes it. */
+  /** How long a shared one stays when nobody writes it. */
   keep_days: z.number().positive().max(36_500).default(365),
 }
 const stateSchema = z.strictObject({
+  /** Value of a state that nobody has set. */
   default: z.json().default({}),
   ...keptShape,
   /** Of what is shared: whether a value goes with the message in whose turn it was set. */
@@ -92,21 +100,24 @@ const storageSchema = z.strictObject({
 
 /** What tools of members keep beside the conversation, by name. */
 const dataShape = {
+  /** Values that tools of members keep, by name. */
   states: z.record(dataName, stateSchema).default({}),
+  /** Lists that tools of members keep, by name. */
   storages: z.record(dataName, storageSchema).default({}),
-  /** A module whose exports are made of states. */
+  /** Path of a module whose exports are computed from states. */
   computes: z.string().regex(modulePathPattern, 'must be a path such as "./computes.ts"').optional(),
-  /** How much that may be. */
+  /** How much all of these may be. */
   data_limits: z
     .strictObject({
-      /** Of one conversation, as JSON. */
+      /** Bytes of one conversation, as JSON. */
       conversation_bytes: z
         .int()
         .min(1_024)
         .max(16 * 1024 * 1024)
         .default(256 * 1024),
-      /** Values and items that all conversations share, and their bytes as JSON. */
+      /** Values and items that all conversations share. */
       shared_records: z.int().min(1).max(1_000_000).default(10_000),
+      /** Bytes of these, as JSON. */
       shared_bytes: z
         .int()
         .min(1_024)
@@ -120,14 +131,17 @@ const dataShape = {
 export const swarmAgentSchema = commonAgentSchema
   .extend({
     deadline: durationSchema.default('2m'),
+    /** The member that begins a conversation. */
     default_agent: name,
-    /** Of all members that name none of their own. */
+    /** Model of all members that name none. */
     model: modelSchema.optional(),
-    /** In front of every member's own prompt. */
+    /** What stands before each member's own prompt. */
     prompt: z.string().max(200_000).default(''),
+    /** The members by their names; each is a model, a human or an agent elsewhere. */
     members: z.record(name, z.union([modelMemberSchema, operatorMemberSchema, remoteMemberSchema])),
+    /** Filters of what may be said, by name. */
     policies: z.record(name, policySchema).default({}),
-    /** What no answer of a model may look like. */
+    /** What an answer of a model may not look like. */
     rescue_checks: z.array(z.enum(answerChecks)).default([...defaultAnswerChecks]),
     ...dataShape,
   })

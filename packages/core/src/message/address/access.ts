@@ -35,10 +35,15 @@ const criterion = z.string().min(1).max(512)
 
 const ruleSchema = z
   .strictObject({
+    /** Method (URN) of the evidence. */
     method: criterion.optional(),
+    /** Issuer of the evidence. */
     issuer: criterion.optional(),
+    /** Assurance of the evidence. */
     assurance: criterion.optional(),
+    /** Subject of the evidence. */
     subject: criterion.optional(),
+    /** Prefix of the subject, by whole segments: `slack:T123/`. */
     subject_prefix: criterion.optional(),
   })
   .refine(
@@ -51,12 +56,12 @@ const isAnchored = ({ method, issuer, subject, subject_prefix }: IdentityQuery) 
 
 /** The keys `allow` and `deny` of an agent's configuration. */
 export const agentAccessShape = {
-  /** Only senders whom one of these rules fits may speak to the agent. */
+  /** Only senders that one of these rules fits may speak to the agent; default: everybody. */
   allow: z
     .array(ruleSchema.refine(isAnchored, 'needs method or issuer beside the subject: who says so is half of it'))
     .max(1_000)
     .optional(),
-  /** Senders whom one of these rules fits may not, whatever `allow` says. */
+  /** Senders that one of these rules fits may not speak to the agent, whatever `allow` says. */
   deny: z.array(ruleSchema).max(1_000).optional(),
 } as const
 

@@ -2,7 +2,7 @@ import type { Part, Policy } from '../part.ts'
 import type { ResponseStatus } from '../response.ts'
 
 /** What somebody can decide, so that the agent goes on. */
-const requirementKinds = ['consent_required', 'payment_required', 'unauthorized'] as const
+export const requirementKinds = ['consent_required', 'payment_required', 'unauthorized'] as const
 export type RequirementKind = (typeof requirementKinds)[number]
 
 /** What nobody can decide; the agent will not. */

@@ -8,25 +8,43 @@ export const resolutionOutcomes = ['granted', 'declined'] as const
  * `context.require…()` named; at rest it is the SHA-256 of that. All else is ours.
  */
 export const policyResolutionSchema = z.looseObject({
+  /** The state of the requirement; at rest it is its SHA-256. */
   in_reply_to_state: z.string(),
-  /** The public id of the requirement. */
+  /** Public id of the requirement. */
   requirement: z.string().optional(),
+  /** Kind of the requirement. */
   kind: z.string().optional(),
+  /** What was decided. */
   outcome: z.enum(resolutionOutcomes).optional(),
-  /** ISO 8601 UTC. */
+  /** When it was decided, ISO 8601 UTC. */
   resolved_at: z.string().optional(),
   /** How it was decided (`link`, `principal`, `receipt`, `operator`), and by whom, where that is known. */
-  resolver: z.object({ method: z.string(), subject: z.string().optional() }).optional(),
+  resolver: z
+    .object({
+      /** How it was decided. */
+      method: z.string(),
+      /** Who decided it. */
+      subject: z.string().optional(),
+    })
+    .optional(),
   /** Of a payment: who vouches for it, and by which reference. */
-  receipt: z.object({ provider: z.string(), reference: z.string() }).optional(),
+  receipt: z
+    .object({
+      /** Who says that it was paid. */
+      provider: z.string(),
+      /** The provider's reference. */
+      reference: z.string(),
+    })
+    .optional(),
   /** Of a call that an operator has allowed with other arguments: these. */
   args: z.unknown().optional(),
   /** Of a call: how far the decision counts for later ones. */
   remember: z.enum(rememberScopes).optional(),
-  /** Whose word it was, where it was not the sender's. */
+  /** Who decided, if it was not the sender. */
   approver: z.literal('operator').optional(),
-  /** As the requirement had them. */
+  /** The requirement's `code`. */
   code: z.string().optional(),
+  /** The requirement's `data`. */
   data: z.record(z.string(), z.unknown()).optional(),
 })
 

@@ -13,10 +13,11 @@ const copyings = ['none', 'decided', 'all'] as const
 export const agentPeopleShape = {
   people: z
     .strictObject({
-      /** Whether those who write to the agent may link a second address of theirs. */
+      /** Whether people who write to the agent may link a second address. */
       link: z.boolean().default(false),
+      /** What the agent gets of a person's other conversations: nothing, their history, or history and state. */
       share: z.enum(sharings).default('none'),
-      /** `decided`: those that follow an operator's decision. */
+      /** Which answers also go to a linked mailbox: none, those after an operator's decision, or all. */
       mail: z.enum(copyings).default('none'),
     })
     .refine(({ link, share }) => link || share === 'none', {

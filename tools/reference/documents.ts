@@ -1,0 +1,29 @@
+import { describeCommands } from './commands.ts'
+import { describeConfiguration } from './configuration.ts'
+import { describeErrors } from './errors.ts'
+import { describeMessage } from './message.ts'
+import { describeRoutes } from './routes.ts'
+import type { KeyComments } from './schema/key-comments.ts'
+import { openKeyComments } from './schema/key-comments.ts'
+
+type Describe = (comments: KeyComments) => string | Promise<string>
+
+/** The files of docs/reference, and what writes each. */
+const documents: Readonly<Record<string, Describe>> = {
+  'docs/reference/configuration.md': describeConfiguration,
+  'docs/reference/routes.md': describeRoutes,
+  'docs/reference/commands.md': () => describeCommands(),
+  'docs/reference/message.md': describeMessage,
+  'docs/reference/errors.md': describeErrors,
+}
+
+/** What the code gives now, by path from the root of the repository. */
+export async function describeReference(root: string): Promise<ReadonlyMap<string, string>> {
+  const comments = openKeyComments(root)
+  try {
+    const texts = Object.entries(documents).map(async ([path, describe]) => [path, await describe(comments)] as const)
+    return new Map(await Promise.all(texts))
+  } finally {
+    comments.close()
+  }
+}

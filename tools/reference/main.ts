@@ -1,0 +1,23 @@
+/** `npm run reference`: says where docs/reference differs from the code, and ends with 1; with `-- --write` it writes the files. */
+import { mkdirSync, writeFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { parseArgs } from 'node:util'
+import { findDifferences } from './differences.ts'
+import { describeReference } from './documents.ts'
+
+const root = fileURLToPath(new URL('../..', import.meta.url))
+const { values } = parseArgs({ options: { write: { type: 'boolean', default: false } } })
+const texts = await describeReference(root)
+if (values.write) {
+  for (const [path, text] of texts) {
+    mkdirSync(dirname(join(root, path)), { recursive: true })
+    writeFileSync(join(root, path), text)
+  }
+}
+const differences = findDifferences(root, texts)
+for (const difference of differences) console.log(difference)
+console.log(
+  differences.length === 0 ? `${texts.size} files say what the code does.` : 'Run npm run reference -- --write.',
+)
+process.exitCode = differences.length === 0 ? 0 : 1

@@ -1,0 +1,45 @@
+/** What the code does with the members of a message, where no schema says it. Keep each sentence as true as the code it is about. */
+export const messageFacts = {
+  intro: `
+What an agent reads and what it answers, by the schemas in \`packages/core/src/message\`. The names are those of NormalizedMessage v0.1 of [Mentionable](https://mentionable.dev);
+\`kind\`, \`merged\`, \`phase_id\`, \`previous_phase_id\`, the channel \`web\`, the part \`policy\` and the shape of the response are Postern's own. [agents](../agents.md) has examples,
+[identity](../identity.md) explains who is speaking, and [transcript](../transcript.md) the formats of a conversation.
+`,
+  rules: `
+- \`auth_method\` \`none\` goes with \`verified: false\`. A verified sender has at least one identity with \`proof.type\` \`transport\`.
+- \`profile\` is context and never authorization. Authorization reads \`sender.identities\`, after \`identity.trusted_issuers\` has said which evidence counts.
+- Parts of an unknown kind are kept as they are.
+- The gateway stores inbound bytes once by their digest. It hands them on as \`content_addressed\` with a signed address, and checks the digest whenever they are fetched.
+- \`history\` is trimmed by the gateway (\`agents.*.history\`): first its view, then the head that stays the same byte for byte, then the newest turns that fit. Neighbours of one role are merged.
+- \`agent_chain\` of a peer is not trusted: \`max_hops\` is held to \`limits.loop.max_hops\`, \`is_final\` is computed anew, and a longer chain is refused with \`forbidden\`.
+- Credentials are taken out before anything is stored.
+`,
+  wires: `
+| | ActivityPub | A2A | email | web |
+| --- | --- | --- | --- | --- |
+| \`id\` | IRI of the activity | \`messageId\` | Message-ID without brackets; \`sha256:…\` if no proof covers it | id of the message |
+| \`thread_id\` | \`context\`, else \`conversation\`, else what it replies to, else the post | \`contextId\`, else the id of the task | first of References, else In-Reply-To, else the message | \`threadId\` |
+| same message again | same activity | same caller and \`messageId\` | same mail to the same agent | same owner and \`runId\` |
+| \`sender.address\` | name and host of the verified actor | from the authenticated principal | the one From mailbox | from the token's subject and issuer |
+| \`raw\` | JSON-LD | the request, without credentials | the mail as it came | the request, without tokens |
+
+- Ids of the same message on ActivityPub (activity and post) name the same message.
+- The same A2A \`messageId\` with other words is a conflict and is refused.
+- An agent gets only one message for a duplicate, and the peer gets the first answer again.
+`,
+  response: `
+An agent returns a string, an object of the second table, a part, nothing, or an async iterable of these. A string is one text part in Markdown. Nothing means silence. An
+iterable streams: A2A and web see it as it comes, email and ActivityPub get one message at the end.
+
+An error of an agent becomes a response with the status \`failed\`, neutral words and a correlation id. The error itself is in the log.
+`,
+  evidence: `
+Each channel makes evidence with \`proof.type\` \`transport\` for what it verified. Evidence that a connector forwards (A2A \`metadata.mentionable.identity_evidence\`, and
+credentials in \`verifiable_credentials\`) is checked in this order: structure, trusted issuer, audience, time, key, signature, replay. Nothing is fetched before the
+issuer is known to be trusted. Evidence that fails is left out and logged; the message is taken all the same.
+`,
+  policy: `
+A \`policy\` part says what the agent requires, or why it refuses. The gateway keeps each requirement with its agent, thread, sender, kind and expiry. It is decided once; whatever does not
+fit is refused. A decision counts only from somebody who is entitled to it. [agents](../agents.md#asking-first) explains it.
+`,
+} as const

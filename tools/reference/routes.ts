@@ -1,0 +1,119 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { Simulation } from '@postern/simulation'
+import { requireOperator } from '../../apps/gateway/src/commands/operator-token.ts'
+import { parseConfig } from '../../apps/gateway/src/config/read-config.ts'
+import { createSimulationRoutes } from '../../apps/gateway/src/dev/simulation.ts'
+import type { Gateway } from '../../apps/gateway/src/gateway.ts'
+import { openGateway } from '../../apps/gateway/src/gateway.ts'
+import { createLog } from '../../apps/gateway/src/observe/log.ts'
+import { callerRows } from './callers.ts'
+import { formatInlineCode, formatMarkdownTable, formatPage } from './markdown.ts'
+
+const intro = `
+Every route of the gateway, as its router has it when all channels and mail providers are configured. \`:agent\` and other words after a colon stand for one
+segment of the path, \`*\` for the rest of it. [operating](../operating.md#routes) and the documents of the channels explain them.
+
+- An answer that is no success is \`application/problem+json\`, and on A2A an error of its binding: [errors](errors.md).
+- A path that has routes answers a method that none of them takes with 405, or with 404.
+- If two parts serve a path, the first one answers what it knows (\`Accept: application/activity+json\`, for example), and the other one the rest.
+- SMTP, LMTP and gRPC have sockets of their own: \`email.listen\` and \`a2a.grpc\` in the [configuration](configuration.md).
+- \`/operator/api/simulation/send\` is there in dev mode only.
+`
+
+const secret = 'a-secret-of-the-reference'
+
+/** A configuration that opens every route. */
+const everything = {
+  origin: 'https://agents.example',
+  agents: { echo: { use: 'builtin:echo' } },
+  web: { enabled: true },
+  email: {
+    intake: { secret },
+    providers: {
+      postal: { public_key: 'MCowBQYDK2VwAyEA11qYAYKxCrfVS/7TyWQHOg7hcvPapiMlrwIaaPcHURo=' },
+      mailgun: { signing_key: secret },
+      sendgrid: { public_key: 'MCowBQYDK2VwAyEA11qYAYKxCrfVS/7TyWQHOg7hcvPapiMlrwIaaPcHURo=' },
+      postmark: { user: 'postmark', password: secret },
+      ses: { topics: ['arn:aws:sns:eu-west-1:123456789012:mail'] },
+      cloudmailin: { user: 'cloudmailin', password: secret },
+      forwardemail: { secret },
+    },
+  },
+}
+
+/** One address of the gateway. */
+interface ListedRoute {
+  readonly methods: readonly string[]
+  readonly path: string
+  /** Channels and other parts of the program that serve it. */
+  readonly parts: readonly string[]
+  readonly callers: string
+}
+
+/** docs/reference/routes.md */
+export async function describeRoutes(): Promise<string> {
+  const routes = await withGateway(listRoutes)
+  const parts = [...new Set(routes.map(({ parts: [first = ''] }) => first))]
+  return formatPage('Routes reference', [
+    intro,
+    ...parts.flatMap(part => [`## ${part}`, formatRoutes(routes.filter(({ parts: [first] }) => first === part))]),
+  ])
+}
+
+function formatRoutes(routes: readonly ListedRoute[]): string {
+  return formatMarkdownTable(
+    ['method', 'path', 'served by', 'who may call'],
+    routes.map(({ methods, path, parts, callers }) => [
+      methods.map(formatInlineCode).join(', '),
+      formatInlineCode(path),
+      parts.join(', then '),
+      callers,
+    ]),
+  )
+}
+
+async function withGateway<Result>(read: (gateway: Gateway) => Result): Promise<Result> {
+  const data = mkdtempSync(join(tmpdir(), 'postern-reference-'))
+  const config = parseConfig({ ...everything, data, operator_token: secret })
+  const log = createLog({ level: 'silent', readable: false })
+  // Its routes are listed and never called.
+  const simulation = createSimulationRoutes({} as Simulation, requireOperator(secret))
+  const gateway = await openGateway(config, { baseDir: data, log, operatorToken: secret, extraRooms: [simulation] })
+  try {
+    return read(gateway)
+  } finally {
+    await gateway.stop()
+    rmSync(data, { recursive: true })
+  }
+}
+
+/** What answers a request; guards and refusals of other methods are no routes of their own. @throws Error for a path whose callers nobody has named */
+export function listRoutes({ app, channels }: Pick<Gateway, 'app' | 'channels'>): readonly ListedRoute[] {
+  const routes = app.routes.map(({ method, path }) => ({ method, path }))
+  const named = routes.filter(({ method }) => method !== 'ALL')
+  const answering = routes.filter(
+    ({ method, path }) => method !== 'ALL' || !named.some(route => covers(path, route.path)),
+  )
+  const paths = [...new Set(answering.map(({ path }) => path))].filter(path => !(path.endsWith('/') && path !== '/'))
+  return paths.map(path => {
+    const row = callerRows.find(each => each.path.test(path))
+    if (!row) throw new Error(`Cannot say who may call ${path}: add a row to tools/reference/callers.ts`)
+    const methods = answering.filter(route => route.path === path).map(({ method }) => method)
+    const serving = channels.filter(({ routes: own }) =>
+      own.routes.some(route => route.method !== 'ALL' && route.path === path),
+    )
+    const unguarded = channels.filter(({ routes: own }) => own.routes.some(route => route.path === path))
+    const names = (serving.length > 0 ? serving : unguarded).map(({ name }) => name)
+    const isShared = methods.length > new Set(methods).size
+    const parts =
+      names.length === 0 ? [row.part] : isShared && !names.includes(row.part as never) ? [...names, row.part] : names
+    return { methods: [...new Set(methods)], path, parts, callers: row.callers }
+  })
+}
+
+/** Whether a guard of `pattern` stands before `path`. */
+function covers(pattern: string, path: string): boolean {
+  return pattern === path || (pattern.endsWith('/*') && `${path}/`.startsWith(pattern.slice(0, -1)))
+}

@@ -1,0 +1,165 @@
+import type { Schema, SchemaDefinition } from './bounds.ts'
+import { listBounds } from './bounds.ts'
+
+/** One key of a schema, as a table shows it. */
+export interface SchemaRow {
+  /** `*` stands for any name, `[]` for an entry of a list. */
+  readonly path: readonly string[]
+  readonly type: string
+  /** As JSON; absent when the key has none. */
+  readonly default?: string
+  readonly isRequired: boolean
+  /** An object whose keys have rows of their own. */
+  readonly hasKeys: boolean
+  readonly bounds: readonly string[]
+}
+
+/** Schemas that have a section of their own, and what a table calls them. Their keys are not repeated. */
+export type NamedSchemas = ReadonlyMap<Schema, string>
+
+const definitionOf = (schema: Schema) => schema._zod.def as SchemaDefinition
+
+/** Every key of an object, and below it every key of what it holds. */
+export function listSchemaRows(
+  schema: Schema,
+  named: NamedSchemas = new Map(),
+  path: readonly string[] = [],
+): readonly SchemaRow[] {
+  const { schema: bare } = unwrapSchema(schema)
+  if (path.length > 0 && named.has(bare)) return []
+  const definition = definitionOf(bare)
+  const list = (inner: Schema, step: string) => listSchemaRows(inner, named, [...path, step])
+  switch (definition.type) {
+    case 'object':
+      return Object.entries(definition.shape).flatMap(([key, inner]) => {
+        const keys = list(inner, key)
+        return [describeKey([...path, key], inner, { named, hasKeys: keys.length > 0 }), ...keys]
+      })
+    case 'array':
+      return list(definition.element, '[]')
+    case 'record':
+      return list(definition.valueType, '*')
+    case 'union': {
+      const kindKey = 'discriminator' in definition ? String(definition.discriminator) : undefined
+      return joinRows(
+        definition.options.map(option => listSchemaRows(option, named, path)),
+        kindKey === undefined ? undefined : [...path, kindKey],
+      )
+    }
+    default:
+      return []
+  }
+}
+
+/** A key of several alternatives stands once; one that only some have says which, by the value of the key that tells them apart. */
+function joinRows(
+  options: readonly (readonly SchemaRow[])[],
+  kindPath: readonly string[] | undefined,
+): readonly SchemaRow[] {
+  const rows = options.flat()
+  const ids = [...new Set(rows.map(idOf))]
+  return ids.map(id => {
+    const same = rows.filter(row => idOf(row) === id)
+    const having = options.filter(option => option.some(row => idOf(row) === id))
+    const kinds = having.flatMap(option => option.find(row => kindPath && idOf(row) === kindPath.join('.'))?.type ?? [])
+    const where = having.length === options.length || kinds.length === 0 ? [] : [describeWhere(kindPath, kinds)]
+    return { ...joinSame(same), bounds: [...new Set([...where, ...same.flatMap(({ bounds }) => bounds)])] }
+  })
+}
+
+const idOf = ({ path }: SchemaRow) => path.join('.')
+
+function describeWhere(kindPath: readonly string[] | undefined, kinds: readonly string[]): string {
+  return `where \`${kindPath?.at(-1)}\` is ${kinds.map(kind => kind.replace(/"[^"]*"/g, word => `\`${word}\``)).join(' or ')}`
+}
+
+function joinSame(rows: readonly SchemaRow[]): SchemaRow {
+  const [first, ...others] = rows
+  if (!first) throw new Error('Cannot join rows: there are none')
+  const types = [...new Set([first, ...others].map(({ type }) => type))]
+  return { ...first, type: types.join(' or '), isRequired: rows.every(({ isRequired }) => isRequired) }
+}
+
+interface KeyOptions {
+  readonly named: NamedSchemas
+  readonly hasKeys: boolean
+}
+
+function describeKey(path: readonly string[], schema: Schema, { named, hasKeys }: KeyOptions): SchemaRow {
+  const { schema: inner, ...bare } = unwrapSchema(schema)
+  const isObject = definitionOf(inner).type === 'object'
+  return { path, type: describeType(inner, named), ...bare, hasKeys: hasKeys && isObject, bounds: listBounds(schema) }
+}
+
+interface BareSchema {
+  readonly schema: Schema
+  readonly isRequired: boolean
+  readonly default?: string
+}
+
+/** A schema without what only says whether it may be absent, and what it becomes. */
+function unwrapSchema(schema: Schema): BareSchema {
+  const definition = definitionOf(schema)
+  switch (definition.type) {
+    case 'optional':
+      return { ...unwrapSchema(definition.innerType), isRequired: false }
+    case 'default':
+    case 'prefault': {
+      const value = formatDefault(definition.defaultValue)
+      return {
+        ...unwrapSchema(definition.innerType),
+        isRequired: false,
+        ...(value !== undefined && { default: value }),
+      }
+    }
+    case 'pipe':
+      return unwrapSchema(definition.in)
+    case 'readonly':
+      return unwrapSchema(definition.innerType)
+    default:
+      return { schema, isRequired: true }
+  }
+}
+
+/** `{}` only says that its keys have their own. */
+function formatDefault(value: unknown): string | undefined {
+  return JSON.stringify(value) === '{}' ? undefined : formatJson(value)
+}
+
+const formatJson = (value: unknown) => JSON.stringify(value, undefined, 1).replace(/\s*\n\s*/g, ' ')
+
+/** A word or two for what a value is. */
+function describeType(schema: Schema, named: NamedSchemas): string {
+  const { schema: bare } = unwrapSchema(schema)
+  const definition = definitionOf(bare)
+  const name = named.get(bare)
+  if (name !== undefined) return name
+  switch (definition.type) {
+    case 'array':
+      return `list of ${describeType(definition.element, named)}`
+    case 'record':
+      return `object of ${describeType(definition.valueType, named)}`
+    case 'union':
+      return [...new Set(definition.options.map(option => describeType(option, named)))].join(' or ')
+    case 'enum':
+      return Object.values(definition.entries)
+        .map(value => `"${value}"`)
+        .join(' or ')
+    case 'literal':
+      return definition.values.map(value => formatJson(value)).join(' or ')
+    case 'number':
+      return isWhole(definition) ? 'integer' : 'number'
+    case 'unknown':
+    case 'any':
+    case 'lazy':
+    case 'custom':
+      return 'any JSON'
+    default:
+      return definition.type
+  }
+}
+
+function isWhole(definition: SchemaDefinition): boolean {
+  const checks = (definition.checks ?? []).map(check => check._zod.def as { readonly check?: string })
+  return [definition as { readonly check?: string }, ...checks].some(({ check }) => check === 'number_format')
+}
