@@ -1,8 +1,9 @@
 import type { ChannelContext, Proof, RelationEffect } from '@postern/core'
 import type { Mailbox } from '../addresses/mailbox.ts'
 import { formatMailbox } from '../addresses/mailbox.ts'
-import type { AddressBook, Likeness } from './address-book.ts'
+import type { AddressBook } from './address-book.ts'
 import { createAddressBook } from './address-book.ts'
+import type { Likeness } from './likeness.ts'
 
 /** What an author is to an agent that has been written to by others before. */
 export interface SenderHistory {

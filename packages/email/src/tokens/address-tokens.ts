@@ -1,5 +1,7 @@
-import { createHmac, timingSafeEqual } from 'node:crypto'
+import type { AddressMac } from './address-mac.ts'
+import { createAddressMac } from './address-mac.ts'
 import type { HopMark } from './hop-field.ts'
+import { formatHopField, isOwnHopField } from './hop-field.ts'
 import type { Unsubscription } from './unsubscribe-token.ts'
 import { formatUnsubscription, readUnsubscription } from './unsubscribe-token.ts'
 
@@ -55,69 +57,55 @@ export function replyAlias(response: string): string {
   return `reply:${response.slice(0, 16)}`
 }
 
-/** Signed with a key of the gateway, in lower case, because some programs fold addresses. */
 export function createAddressTokens(key: string, domain: string): AddressTokens {
-  const mac = (purpose: string, agent: string, data: string, digits: number) =>
-    createHmac('sha256', key).update(`${purpose} ${agent} ${data}`).digest('hex').slice(0, digits)
-  const isSigned = (given: string, purpose: string, agent: string, data: string) =>
-    isSame(given, mac(purpose, agent, data, given.length))
-
-  function readBounce(agent: string, text: string): AddressToken | undefined {
-    const [, delivery = '', signature = ''] = /^b\.([0-9a-z]{1,20})\.([0-9a-f]{20})$/i.exec(text) ?? []
-    const id = delivery.toLowerCase()
-    return isSigned(signature.toLowerCase(), 'bounce', agent, id) && id ? { kind: 'bounce', delivery: id } : undefined
-  }
-
-  function readReply(agent: string, text: string, now: number): AddressToken | undefined {
-    const [, data = '', signature = ''] =
-      /^r\.([0-9a-f]{20})([0-9a-f]{12})$/i.exec(text)?.map(each => each.toLowerCase()) ?? []
-    const until = Number.parseInt(data.slice(16), 16) * dayMs
-    if (!data || until < now || !isSigned(signature, 'reply', agent, data)) return undefined
-    return { kind: 'reply', alias: replyAlias(data) }
-  }
-
+  const mac = createAddressMac(key)
   return {
     bounceAddress(agent, delivery) {
       const id = delivery.toLowerCase()
-      const local = `${agent}+b.${id}.${mac('bounce', agent, id, 20)}`
+      const local = `${agent}+b.${id}.${mac.sign('bounce', agent, id, 20)}`
       return /^[0-9a-z]{1,20}$/.test(id) && local.length <= maxLocal ? `${local}@${domain}` : `${agent}@${domain}`
     },
     replyAddress(agent, { response, tag, at }) {
       if (!/^[0-9a-f]{32}$/.test(response)) return undefined
       const until = Math.floor(at / dayMs) + replyDays
       const data = `${response.slice(0, 16)}${(until & 0xffff).toString(16).padStart(4, '0')}`
-      const local = `${agent}${tag ? `+${tag}` : ''}+r.${data}${mac('reply', agent, data, 12)}`
+      const local = `${agent}${tag ? `+${tag}` : ''}+r.${data}${mac.sign('reply', agent, data, 12)}`
       return local.length <= maxLocal ? `${local}@${domain}` : undefined
     },
     readTag(agent, tag, now) {
       if (tag === undefined) return {}
       const at = tag.lastIndexOf('+') + 1
       const last = tag.slice(at)
-      const token = readBounce(agent, last) ?? readReply(agent, last, now)
+      const token = readBounce(mac, agent, last) ?? readReply(mac, agent, last, now)
       const rest = token ? tag.slice(0, Math.max(at - 1, 0)) : tag
       return { ...(token && { token }), ...(rest && { tag: rest }) }
     },
     findBounce(agent, text) {
       for (const last of listCandidates(text)) {
-        const token = readBounce(agent, last)
+        const token = readBounce(mac, agent, last)
         if (token?.kind === 'bounce') return token
       }
       return undefined
     },
-    formatHop(agent, { hop, maxHops }, response) {
-      const max = maxHops === undefined ? '' : ` max=${maxHops};`
-      const signed = maxHops === undefined ? `${hop} ${response}` : `${hop}/${maxHops} ${response}`
-      return `${agent}; hop=${hop};${max} id=${response}; mac=${mac('hop', agent, signed, 32)}`
-    },
+    formatHop: (agent, mark, response) => formatHopField(mac, agent, mark, response),
     formatUnsubscription: unsubscription => formatUnsubscription(key, unsubscription),
     readUnsubscription: (agent, text) => readUnsubscription(key, agent, text),
-    isOwnHop(value) {
-      const [, agent = '', hop = '', max, id = '', signature = ''] =
-        /^([^\s;]{1,64}); hop=(\d{1,3});(?: max=(\d{1,3});)? id=([0-9a-z-]{1,64}); mac=([0-9a-f]{32})$/.exec(value) ??
-        []
-      return agent !== '' && isSigned(signature, 'hop', agent, `${max === undefined ? hop : `${hop}/${max}`} ${id}`)
-    },
+    isOwnHop: value => isOwnHopField(mac, value),
   }
+}
+
+function readBounce(mac: AddressMac, agent: string, text: string): AddressToken | undefined {
+  const [, delivery = '', signature = ''] = /^b\.([0-9a-z]{1,20})\.([0-9a-f]{20})$/i.exec(text) ?? []
+  const id = delivery.toLowerCase()
+  return mac.isSigned(signature.toLowerCase(), 'bounce', agent, id) && id ? { kind: 'bounce', delivery: id } : undefined
+}
+
+function readReply(mac: AddressMac, agent: string, text: string, now: number): AddressToken | undefined {
+  const [, data = '', signature = ''] =
+    /^r\.([0-9a-f]{20})([0-9a-f]{12})$/i.exec(text)?.map(each => each.toLowerCase()) ?? []
+  const until = Number.parseInt(data.slice(16), 16) * dayMs
+  if (!data || until < now || !mac.isSigned(signature, 'reply', agent, data)) return undefined
+  return { kind: 'reply', alias: replyAlias(data) }
 }
 
 /** What in a text may be addresses for bounces, and nothing of the rest: short enough to be looked at by every agent. */
@@ -133,8 +121,4 @@ function listCandidates(text: string): readonly string[] {
     if (found.push(last) >= maxCandidates) break
   }
   return found
-}
-
-function isSame(left: string, right: string): boolean {
-  return left.length > 0 && left.length === right.length && timingSafeEqual(Buffer.from(left), Buffer.from(right))
 }
