@@ -3,7 +3,7 @@ import type { NotifyDeps } from './push/notify.ts'
 import { notifyWatch } from './push/notify.ts'
 import type { TaskDocument } from './render.ts'
 
-/** What a caller fetches himself stays; who watches the task is told. @throws Unavailable, Undeliverable */
+/** The caller fetches an answer; subscribers get a notification. @throws Unavailable, Undeliverable */
 export function createTaskDelivery(deps: NotifyDeps) {
   return async (
     { task, isPushed }: TaskDocument,

@@ -10,7 +10,7 @@ import { readParts } from './parts/read-parts.ts'
 import type { ResolvedMessage } from './resolve.ts'
 import { isObject } from './validate/shape.ts'
 
-/** A proven message → what the store keeps and the agent reads. `domain`: of our agents. */
+/** Converts a proven message to an intake. `domain` is that of our agents. */
 export function normalizeMessage(proven: ResolvedMessage, domain: string): Intake {
   const { call, params, task, chain, phase, senderEvidence, claim, receivedAt } = proven
   const { caller, agent } = call
@@ -49,8 +49,8 @@ export function normalizeMessage(proven: ResolvedMessage, domain: string): Intak
 }
 
 /**
- * A message id is unique to its principal. Callers that prove nothing share one: theirs is unique to the task or
- * context they know, so that no two of them ever meet, and a retry that names neither is a new message.
+ * A message id is unique for its principal. Callers without credentials share one principal: their ids are unique for the task or context
+ * that they name. Without either, a repeated message is a new one.
  */
 function duplicateKeyOf({ call, params, task }: ResolvedMessage): string {
   const { owner, isAnonymous } = call.caller
@@ -59,7 +59,7 @@ function duplicateKeyOf({ call, params, task }: ResolvedMessage): string {
   return JSON.stringify([owner, ...place, messageId])
 }
 
-/** The same words again, whatever the client wants to see of the answer. */
+/** The content without the client's wishes for the answer, so that a repetition is recognized. */
 function fingerprintOf({ message }: SendMessageParams): string {
   return hash('sha256', toCanonicalJson(stripMessage(message, evidence)))
 }
@@ -71,14 +71,14 @@ function rawOf({ document, bytes, binding }: Call): Uint8Array {
   return hasByteOrderMark ? bytes.subarray(3) : bytes
 }
 
-/** Where the parameters are the whole request. */
+/** If the parameters are the whole request. */
 function stripParams(document: unknown): unknown {
   const whole = { params: document }
   const stripped = stripCredentials(whole)
   return stripped === whole ? document : (stripped as typeof whole).params
 }
 
-/** A2A has no member for it; the family's namespace has. */
+/** A2A has no member for it, so it is in the family's namespace. */
 function readInReplyTo({ metadata }: WireMessage): string | undefined {
   const named = isObject(metadata?.mentionable) ? metadata.mentionable.in_reply_to : undefined
   return typeof named === 'string' && named.length <= 256 ? named : undefined

@@ -11,22 +11,25 @@ interface TaskTarget {
   readonly context: string
 }
 
-/** A task as an answer leaves it, and how it gets to the peer: he fetches it, or is told of it. */
+/** A task after an answer, and how it reaches the peer: by fetching or by notification. */
 export interface TaskDocument {
   readonly task: WireTask
   readonly isPushed: boolean
 }
 
-/** The answer to a call waits in its task until the caller fetches it: committed means sent. */
+/** The answer waits in its task until the caller fetches it, so a committed answer is delivered. */
 export function addressTask({ turn }: AnsweredTurn) {
   const { id } = turn.target as unknown as TaskTarget
   return { deliveries: [{ to: `task:${id}`, target: turn.target, pulled: true }], aliases: [] }
 }
 
-/** Characters of a notification, about: who watches fetches the rest. Ten may watch one task, and all of it is kept for the operator. */
+/**
+ * Approximate characters of a notification; subscribers fetch the rest. A task may have ten subscribers, and the operator's list keeps all
+ * of it.
+ */
 const maxPushedChars = 256 * 1024
 
-/** The task as the answer leaves it. */
+/** The task after the answer. */
 export function renderDelivery({ target, response, message }: Delivery): TaskDocument {
   const ids = target as unknown as TaskTarget & Partial<WatchTarget>
   const isPushed = ids.watch !== undefined
@@ -57,7 +60,7 @@ function renderState({ id, context }: TaskTarget, { state, timestamp, response }
   return { id, contextId: context, status, ...(artifacts && { artifacts }) }
 }
 
-/** A task holds no signature and no secret. */
+/** A task contains no signature and no secret. */
 export function describeTask({ task }: TaskDocument): Json {
   return { ...task } as unknown as Json
 }

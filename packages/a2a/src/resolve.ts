@@ -20,7 +20,7 @@ import { checkParams } from './validate/params.ts'
 
 declare const proven: unique symbol
 
-/** A checked message with the task it belongs to, which is the caller's own. Only `resolveMessage` makes one. */
+/** A checked message with its task, which is the caller's own. Only `resolveMessage` makes one. */
 export interface ResolvedMessage {
   readonly [proven]: true
   readonly call: Call
@@ -39,10 +39,7 @@ interface ResolveMessageDeps {
   readonly gateway: Pick<ChannelContext, 'platform' | 'store' | 'identity' | 'agents' | 'requirementClaims'>
 }
 
-/**
- * Is the message whole, may this agent take it, and is the task it names the caller's?
- * @throws A2aRejection, Rejection
- */
+/** Checks that the message is complete, that this agent may take it, and that the task is the caller's. @throws A2aRejection, Rejection */
 export async function resolveMessage(call: Call, { config, gateway }: ResolveMessageDeps): Promise<ResolvedMessage> {
   checkParams('SendMessage', call.params)
   const params = call.params as SendMessageParams
@@ -71,10 +68,10 @@ export async function resolveMessage(call: Call, { config, gateway }: ResolveMes
   } as ResolvedMessage
 }
 
-/** So many callers' worth of open tasks have all together who prove nothing. */
+/** Callers without credentials may together have as many open tasks as this number of callers. */
 const anonymousCallers = 10
 
-/** Whoever proves nothing shares one owner with all others who do not; the network tells them apart. */
+/** Callers without credentials share one owner. Their networks tell them apart. */
 function shareOf({ caller, from }: Call, most: number): Pick<TaskIntake, 'most' | 'share'> {
   return caller.isAnonymous ? { most: most * anonymousCallers, share: { name: networkOf(from), most } } : { most }
 }

@@ -61,7 +61,7 @@ function createLegacyCardAnswer({ cards, gateway }: A2aRouteDeps) {
   }
 }
 
-/** Clients of 0.3 say no version and look at the same path: they, and all who do not say, get a card of both (A2A §3.6.2). */
+/** Clients of 0.3 name no version and use the same path. So all clients that name none get a card for both (A2A §3.6.2). */
 function createCardAnswer({ cards, gateway, config }: A2aRouteDeps) {
   const isLegacySpoken = config.versions.includes('0.3')
   return async (c: Context): Promise<Response> => {

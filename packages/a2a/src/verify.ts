@@ -13,7 +13,7 @@ type AuthDeps = Pick<ChannelContext, 'platform' | 'store'> & {
   readonly agents: Pick<ChannelContext['agents'], 'domain' | 'origin'>
 }
 
-/** By an API key, by nothing where that is allowed, or by a token, which is held to the rules that all channels share. */
+/** The caller by an API key, by a token, or without credentials if that is allowed. Tokens follow the rules of all channels. */
 export function createVerifyCaller(
   config: A2aConfig,
   gateway: AuthDeps,
@@ -66,7 +66,7 @@ function listIssuers(
   return [...(own && !configs.some(({ issuer }) => issuer === own.config.issuer) ? [own] : []), ...trusted]
 }
 
-/** Issuers of which a plain name says nothing: those that share a host, and those at the domain of our agents, whose names they are. */
+/** Issuers whose plain names are ambiguous: those that share a host, and those at the domain of our agents. */
 function findSharedHosts(
   issuers: readonly OwnIssuer[],
   domain: string,

@@ -73,7 +73,7 @@ const musts: Readonly<Record<string, string>> = {
   'CARD-PROTO-002': 'every agent has its own card with its own endpoint',
   'CARD-STRUCT-001': 'A2A-A20 the card of the default agent is public and complete',
   'CARD-EXT-001': 'A2A-A19 the extended card',
-  'CARD-EXT-002': 'is refused to those who are let in without a credential',
+  'CARD-EXT-002': 'is refused to callers without a credential',
   'CARD-SIGN-001': 'every card reads the same by every rule of canonicalization',
   'CARD-SIGN-002': 'the official verifier takes %s',
   'CARD-SIGN-003': 'verifies by the published keys, and names them',

@@ -3,9 +3,8 @@ import { Rejection } from '@postern/core'
 import type { ApiKeyConfig } from '../config.ts'
 
 /**
- * The key of the configuration that was presented. Only digests are compared, each with all of them, so that neither the
- * bytes nor the number of those before it show in the time.
- * @throws Rejection `signature_invalid`
+ * The configured key that a caller presents. Each digest is compared with all configured ones, so that the time of the answer reveals
+ * nothing about them. @throws Rejection `signature_invalid`
  */
 export function createApiKeyCheck(keys: readonly ApiKeyConfig[]): (presented: string) => ApiKeyConfig {
   const known = keys.map(config => ({ config, digest: Buffer.from(config.sha256, 'hex') }))

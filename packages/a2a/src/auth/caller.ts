@@ -7,10 +7,10 @@ import type { ApiKeyConfig } from '../config.ts'
 
 declare const proven: unique symbol
 
-/** Who calls, proven by the transport. Only `verifyCaller` makes one. */
+/** The caller, proven by the transport. Only `verifyCaller` makes one. */
 export interface Caller extends ScopedCaller {
   readonly [proven]: true
-  /** Key of everything that is theirs; distinct for distinct (iss, sub). */
+  /** Key of everything that the caller owns; distinct for distinct (iss, sub). */
   readonly owner: string
   readonly isAnonymous: boolean
   /** `@local@host`, made from the principal alone. */
@@ -25,9 +25,8 @@ export interface Caller extends ScopedCaller {
 const plainLocal = /^[a-z0-9]([a-z0-9._-]{0,62}[a-z0-9])?$/
 
 /**
- * An address for a principal: `sub` itself where it is a plain name, or already an address at the issuer's host; else
- * a readable slug with a digest. The `~` in it keeps the two kinds apart. Where several trusted issuers share a host (realms
- * of one server), a name there may be another person at each: then it is always a slug, with the issuer in its digest.
+ * An address for a principal. It is `sub` if that is a plain name or an address at the issuer's host; else a readable slug with `~` and a
+ * digest. If several trusted issuers share a host (realms of one server), it is always a slug with the issuer in its digest.
  */
 export function addressOf(principal: Principal, { isHostShared = false } = {}): string {
   const { issuer, claim, value } = principal
@@ -77,23 +76,20 @@ export function tokenCaller(
   })
 }
 
-/** Where an API key counts: the gateway that gave it is its issuer. */
+/** The gateway gave the API key, so it is the issuer. */
 interface KeyPlace {
   readonly domain: string
   readonly origin: string
   readonly table: ScopeTable
 }
 
-/**
- * The holder of an API key, by the key's name. The published methods have none for keys: `a2a-oauth`, the one for bearers of what an
- * issuer gave them, with this gateway as the issuer.
- */
+/** The holder of an API key, by the key's name. No published method fits keys, so `a2a-oauth` with this gateway as the issuer is used. */
 export function apiKeyCaller({ name, scopes }: ApiKeyConfig, { domain, origin, table }: KeyPlace): Caller {
   const principal: Principal = { issuer: origin, claim: 'api_key', value: name }
   return brand({
     owner: ownerOf(principal),
     isAnonymous: false,
-    // Never a plain name: those at our own domain are our agents'.
+    // Never a plain name: plain names at our domain belong to our agents.
     address: formatAddress({ local: slugOf(principal, ownerOf(principal)), domain }),
     authMethod: 'a2a-oauth',
     subject: name,
@@ -104,7 +100,7 @@ export function apiKeyCaller({ name, scopes }: ApiKeyConfig, { domain, origin, t
   })
 }
 
-/** Whoever comes without a credential, where that is allowed. */
+/** A caller without a credential, if the configuration allows it. */
 export function nobodyAt(domain: string): Caller {
   return brand({
     owner: 'anonymous',
@@ -125,7 +121,7 @@ function brand(
 }
 
 /**
- * Who calls, from the headers alone; the method and the path are only held against a DPoP proof.
- * @throws CredentialRejection `unsigned` without credential, `signature_invalid` or `expired` with a bad one; Unavailable
+ * Finds the caller from the headers alone; a DPoP proof also needs the method and path. @throws CredentialRejection `unsigned` without
+ * credential, `signature_invalid` or `expired` with a bad one; Unavailable
  */
 export type VerifyCaller = (visit: RequestHead) => Promise<Caller> | Caller

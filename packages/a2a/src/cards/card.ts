@@ -9,14 +9,13 @@ import { renderInterfaces } from './interfaces.ts'
 
 export interface CardSource extends Endpoints {
   readonly agent: AgentProfile
-  /** Default: those of this protocol. */
+  /** Default: the extensions of this protocol. */
   readonly extensions?: readonly Extension[] | undefined
 }
 
 /**
- * Agent card (A2A §4.4.1, §8). Implementations disagree on which defaults a signed card drops and how it escapes:
- * this one has nothing to drop: no `false`, no empty string, array or object. Names keep their script: the official verifiers read
- * any text as RFC 8785 has it.
+ * Agent card (A2A §4.4.1, §8). Implementations disagree on the defaults that a signed card drops. So this card has no `false` and no empty
+ * string, array or object. Names keep their script, because the official verifiers canonicalize any text by RFC 8785.
  */
 export function renderAgentCard({ agent, extensions, ...endpoints }: CardSource, config: A2aConfig): object {
   const name = toLine(agent.displayName) || agent.name
@@ -36,7 +35,7 @@ export function renderAgentCard({ agent, extensions, ...endpoints }: CardSource,
   }
 }
 
-/** What holds for those who may call: the public card, and the limits they will meet. */
+/** The part for callers who may call: the public card and the limits. */
 export function renderExtendedCard(source: CardSource, config: A2aConfig): object {
   const card = renderAgentCard(source, config) as { readonly capabilities: { readonly extensions: readonly object[] } }
   const { body_bytes, max_hops, streams_per_caller } = config.limits
@@ -51,12 +50,12 @@ export function renderExtendedCard(source: CardSource, config: A2aConfig): objec
 
 const limitsExtension = 'urn:postern:a2a:limits:v1'
 
-/** Whether there is a way to say who one is, which the extended card is for. */
+/** Whether callers can identify themselves, which the extended card needs. */
 export function hasExtendedCard({ auth, capabilities }: Pick<A2aConfig, 'auth' | 'capabilities'>): boolean {
   return capabilities.extended_card && (auth.issuers.length > 0 || auth.api_keys.length > 0)
 }
 
-/** What is on; what is off is left out. */
+/** The enabled capabilities. */
 function renderCapabilities(config: A2aConfig, supported = supportedExtensions): object {
   const extensions = supported.map(({ uri, description, required }) => ({
     uri,
@@ -74,8 +73,8 @@ function renderCapabilities(config: A2aConfig, supported = supportedExtensions):
 type Schemes = Readonly<Record<string, object>>
 
 /**
- * Exactly what `verifyCaller` enforces. Each requirement lists all scopes: a token that is held to scopes needs them, and an
- * empty list is among what some readers drop before they verify.
+ * Exactly what `verifyCaller` enforces. Each requirement lists all scopes, because tokens with scopes need them. An empty list would be
+ * dropped by some readers before they verify.
  */
 function renderSecurity(config: A2aConfig): object {
   const { auth } = config

@@ -20,13 +20,13 @@ const bindings: Bindings = {
 export interface Endpoints {
   /** JSON-RPC. */
   readonly endpoint: string
-  /** Host and port of the gRPC service, where there is one. */
+  /** Host and port of the gRPC service, if there is one. */
   readonly grpcAddress?: string | undefined
-  /** Which agent of the gRPC service; undefined for the default agent. */
+  /** The agent's tenant in the gRPC service; undefined for the default agent. */
   readonly tenant?: string | undefined
 }
 
-/** Where an agent is reached, in the order of preference (A2A §4.4.6). */
+/** The addresses of an agent, in order of preference (A2A §4.4.6). */
 export function renderInterfaces(
   { endpoint, grpcAddress, tenant }: Endpoints,
   versions: readonly ProtocolVersion[],

@@ -2,19 +2,19 @@ import { loadJose } from '@postern/http/tokens'
 import { toCanonicalJson } from '../format/canonical.ts'
 import type { OwnKey } from '../keys/ring.ts'
 
-/** A signature of a card: a JWS whose payload is left out (A2A §4.4.7). */
+/** A signature of a card: a JWS without its payload (A2A §4.4.7). */
 export interface CardSignature {
   readonly protected: string
   readonly signature: string
 }
 
-/** What is signed: the RFC 8785 form of the card without its signatures (A2A §8.4.1). */
+/** The signed text: the RFC 8785 form of the card without its signatures (A2A §8.4.1). */
 export function toSignedBytes(card: object): Uint8Array {
   const { signatures: _, ...rest } = card as { readonly signatures?: unknown }
   return new TextEncoder().encode(toCanonicalJson(rest))
 }
 
-/** Signs a card (A2A §8.4.2, RFC 7515 App. F); `jku` is where the key is published. */
+/** Signs a card (A2A §8.4.2, RFC 7515 App. F); the key is published at `jku`. */
 export async function signCard(card: object, { privateKey, kid }: OwnKey, jku: string): Promise<CardSignature> {
   const { FlattenedSign } = await loadJose()
   const signed = await new FlattenedSign(toSignedBytes(card))

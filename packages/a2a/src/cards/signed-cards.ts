@@ -11,7 +11,7 @@ import type { CardSource } from './card.ts'
 import { renderAgentCard, renderExtendedCard } from './card.ts'
 import { signCard } from './signature.ts'
 
-/** A card as it is served: signed, as text. */
+/** A card as the gateway serves it: signed, as text. */
 interface ServedCard {
   readonly text: string
   readonly etag: string
@@ -19,12 +19,9 @@ interface ServedCard {
 
 /** The signed cards of this gateway's agents. */
 export interface Cards {
-  /**
-   * Of an agent, or of the default agent at the host. `isMixed`: also with the members of 0.3.
-   * @throws A2aRejection `notFound`
-   */
+  /** The card of an agent, or of the default agent at the host. `isMixed` adds the members of 0.3. @throws A2aRejection `notFound` */
   find(name: string | undefined, options?: { readonly isMixed?: boolean }): Promise<ServedCard>
-  /** What only those may read who say who they are (A2A §3.1.11). */
+  /** The extended card, for callers that identify themselves (A2A §3.1.11). */
   renderExtended(agent: AgentProfile): Promise<object>
 }
 
@@ -40,7 +37,7 @@ interface KnownCard {
   readonly card: Promise<ServedCard>
 }
 
-/** A card is signed once for each key, profile and form: ES256 signatures differ from one to the next, cards should not. */
+/** Signs a card once for each key, profile and form: ES256 signatures differ each time, but a card should stay the same. */
 export function createCards({ config, gateway, keys }: CardDeps): Cards {
   const { origin } = gateway.agents
   const jku = origin + ownKeySetPath
@@ -54,13 +51,13 @@ export function createCards({ config, gateway, keys }: CardDeps): Cards {
   async function serve(source: CardSource, key: OwnKey, isMixed: boolean): Promise<ServedCard> {
     const own = renderAgentCard(source, config)
     const card = isMixed ? renderMixedCard(own) : own
-    // Some hold a signature against the card as it came, others against the members they know: each finds his.
+    // Some clients verify the card as it came, others only the members they know. Each finds a signature that fits.
     const signed = isMixed ? [card, own] : [own]
     const text = JSON.stringify({
       ...card,
       signatures: await Promise.all(signed.map(each => signCard(each, key, jku))),
     })
-    // By content and key: every process of the gateway names the same card alike.
+    // The content and the key determine the name, so that every process of the gateway uses the same one.
     const etag = `"${hash('sha256', key.kid + toCanonicalJson(card), 'base64url').slice(0, 27)}"`
     return { text, etag }
   }

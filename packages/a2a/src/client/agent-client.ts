@@ -26,7 +26,7 @@ export interface A2aClient {
   readonly call: CallAgent
 }
 
-/** Our agents' way to agents elsewhere: resolve, verify the card, say who we are, send, and follow the task to its end. */
+/** Lets our agents call other agents: find and verify the card, authenticate, send, and follow the task to its end. */
 export function createA2aClient(options: A2aClientDeps): A2aClient {
   const { platform } = options
   const { client, limits } = options.config
@@ -49,7 +49,7 @@ export function createA2aClient(options: A2aClientDeps): A2aClient {
       credentials: initial,
     }
     const answer = await followTask(message, line, taskId).catch(error => {
-      // Who asked for no credential and is not content without gets one, once: the card may be older than the rule.
+      // If the card asks for no credential but the agent refuses without one, the second call has one. The card may be outdated.
       if (!(error instanceof CallerRefused) || initial === full) throw error
       return followTask(message, { ...line, credentials: full }, taskId)
     })
@@ -86,7 +86,7 @@ function renderCall(messageId: string, parts: readonly Part[], options: CallWith
   }
 }
 
-/** A turn that is tried again says the same under the same id, and is not answered twice; other words are another call. */
+/** A repeated turn sends the same content under the same id and gets no second answer. Other content is another call. */
 function nameCall(address: string, parts: readonly Part[], { as, retryKey }: AgentCallOptions): string | undefined {
   if (retryKey === undefined) return undefined
   return hash('sha256', toCanonicalJson([retryKey, as, address, parts])).slice(0, 32)
@@ -96,6 +96,6 @@ export interface A2aClientDeps {
   readonly config: A2aConfig
   readonly platform: Pick<Platform, 'fetch' | 'openStream' | 'now' | 'randomBytes' | 'sleep' | 'log'>
   readonly store: Pick<LookupStore, 'secret' | 'hasSecret'>
-  /** https origin without a slash at the end: who we are as an issuer. */
+  /** Our issuer: the https origin without a slash at the end. */
   readonly origin: string
 }

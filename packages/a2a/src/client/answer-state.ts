@@ -10,7 +10,7 @@ import { refuseAnswer } from './exchange/refusals.ts'
 import type { StatusName } from './pending-question.ts'
 import { isSameStatus, nameStatus } from './pending-question.ts'
 
-/** How a state of theirs reads here; those without an end are absent. */
+/** Our state for a state of theirs. States without an end are absent. */
 const endings: Readonly<Record<string, ResponseStatus>> = {
   TASK_STATE_COMPLETED: 'completed',
   TASK_STATE_FAILED: 'failed',
@@ -42,29 +42,26 @@ const checks: Readonly<Record<string, ValueCheck>> = {
   artifactUpdate: shapeOf({ ...eventIds, artifact: required(artifact) }),
 }
 
-/** What has been heard of an answer so far. */
+/** The answer so far. */
 export interface AnswerState {
-  /**
-   * Takes one result or event of a stream.
-   * @throws Undeliverable when it is not valid, or speaks of another task than the one before
-   */
+  /** Reads one result or event of a stream. @throws Undeliverable when it is invalid, or names another task than the one before */
   take(event: unknown): void
-  /** The task, for asking again. */
+  /** The task, for later requests. */
   taskId(): string | undefined
-  /** What it has said and not taken back. */
+  /** The parts that count so far. */
   soFar(): readonly Part[]
-  /** Undefined while the agent is at work. */
+  /** Undefined while the agent works. */
   finished(): FinishedAnswer | undefined
-  /** The status heard last, by its name; undefined before the first. */
+  /** The name of the latest status; undefined before the first. */
   status(): StatusName | undefined
-  /** The status from before the message is taken for the answer after all: nothing else came. */
+  /** Accepts the status from before the message as the answer, because no other came. */
   acceptRepeated(): void
 }
 
 export interface ExpectedAnswer {
-  /** Of the task that the message goes on with. */
+  /** The task that the message continues. */
   readonly taskId: string | undefined
-  /** How that task stood before the message: heard again, it is no answer to it. */
+  /** The task's status before the message. If it comes again, it is no answer. */
   readonly before?: StatusName | undefined
 }
 
@@ -84,13 +81,13 @@ interface Heard {
   readonly context: string | undefined
 }
 
-/** Reads the answer to one call, whichever way it comes: a message, a task, or a task and what follows. */
+/** Reads the answer to one call in each of its forms: a message, a task, or a task and its updates. */
 export function createAnswerState(expected: ExpectedAnswer): AnswerState {
   const nothing = { task: undefined, status: undefined, statusName: undefined, context: undefined }
   let heard: Heard = { ...nothing, said: [], artifacts: new Map() }
   let { before: repeated } = expected
 
-  /** A status that is only repeated ends nothing. */
+  /** A repeated status ends nothing. */
   const endOf = ({ status, statusName }: Heard) =>
     repeated && statusName && isSameStatus(statusName, repeated) ? undefined : status
 
@@ -127,8 +124,8 @@ export function createAnswerState(expected: ExpectedAnswer): AnswerState {
 }
 
 /**
- * Updates name their task, so that a stream may begin with one: that of a continued task does in a2a-python and a2a-go, and in
- * a2a-go's template every stream does, although A2A §3.1.2 wants a task first.
+ * A stream may begin with an update, because updates name their task. For continued tasks a2a-python and a2a-go do so. a2a-go's template
+ * always does, although A2A §3.1.2 wants a task first.
  */
 function nameTask({ taskId, contextId }: Member, name: EventName, heard: Heard): Heard {
   if (heard.task !== undefined || (name !== 'statusUpdate' && name !== 'artifactUpdate')) return heard
@@ -138,7 +135,7 @@ function nameTask({ taskId, contextId }: Member, name: EventName, heard: Heard):
 type EventName = 'message' | 'task' | 'statusUpdate' | 'artifactUpdate'
 type Member = Readonly<Record<string, unknown>>
 
-/** Exactly one of the four, whole (A2A §3.2.3). */
+/** Exactly one of the four members, which is complete (A2A §3.2.3). */
 function readEvent(event: unknown): readonly [EventName, Member] {
   const names = isObject(event) ? Object.keys(checks).filter(name => isObject(event[name])) : []
   const [name] = names
@@ -192,7 +189,7 @@ function readText(value: unknown): string | undefined {
   return typeof value === 'string' && value !== '' ? value : undefined
 }
 
-/** Streamed text runs on in one part; bytes travel with the answer, since no store of ours has them yet. */
+/** Joins streamed text in one part. Bytes stay in the answer, because they are not stored yet. */
 function inlineParts(wire: readonly WirePart[]): readonly Part[] {
   return wire.flatMap(part => readToolEvent(part) ?? inlinePart(part)).reduce<Part[]>(joinParts, [])
 }
@@ -206,7 +203,7 @@ function inlinePart(wire: WirePart): readonly Part[] {
   })
 }
 
-/** A tool call that comes again under its id takes the place of its beginning. */
+/** A tool call with a known id replaces its beginning. */
 function joinParts(before: Part[], next: Part): Part[] {
   const begun =
     next.kind === 'tool_call'

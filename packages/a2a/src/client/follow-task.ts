@@ -9,22 +9,21 @@ import type { StatusName } from './pending-question.ts'
 
 export interface FollowTaskDeps extends ExchangeDeps {
   readonly platform: ExchangeDeps['platform'] & Pick<Platform, 'sleep' | 'log'>
-  /** `SendMessageConfiguration`, such as where to push what comes later. */
+  /** `SendMessageConfiguration`, for example where to push later updates. */
   readonly configuration?: Readonly<Record<string, unknown>> | undefined
-  /** Told with each piece that comes; what has been said so far is put together only for who asks. */
+  /** Called with each piece. The parts so far are joined only for a listener. */
   onWords?(soFar: () => readonly Part[]): void
 }
 
-/** Longest time for taking a task back, ms. */
+/** Longest time for canceling a task, ms. */
 const cancelMs = 5_000
 const pauses = { firstMs: 250, longestMs: 5_000 } as const
-/** A task that stands as it did before the message, so long after the call, is not being worked on. */
+/** If the task has its old status so long after the call, no agent works on it. */
 const unmovedMs = 30_000
 
 /**
- * Sends a message and follows its task to an end, or to a question. `taskId`: of the task that the message goes on with; where that
- * task has ended or is gone, a new one begins in its context.
- * @throws Unavailable, Undeliverable; the reason of the line's signal
+ * Sends a message and follows its task to its end or to a question. `taskId` names the task to continue. If that task has ended or is gone,
+ * a new one begins in its context. @throws Unavailable, Undeliverable; the reason of the call's signal
  */
 export async function followTask(
   message: object,
@@ -56,7 +55,7 @@ async function followOne(message: object, line: FollowTaskDeps, expected: Expect
   }
 }
 
-/** How a task stands now; undefined while it is at work. @throws Unavailable, Undeliverable */
+/** The present state of a task; undefined while the agent works. @throws Unavailable, Undeliverable */
 export async function readTask(id: string, line: ExchangeDeps): Promise<FinishedAnswer | undefined> {
   const state = createAnswerState({ taskId: id })
   state.take({ task: await exchangeUnary('GetTask', { id, historyLength: 0 }, line) })
@@ -64,8 +63,8 @@ export async function readTask(id: string, line: ExchangeDeps): Promise<Finished
 }
 
 /**
- * How the task stands before the message; undefined where the far side does not tell.
- * @throws Unavailable, CallerRefused; the reason of the line's signal
+ * The task's state before the message; undefined if the agent does not reveal it. @throws Unavailable, CallerRefused; the reason of the
+ * call's signal
  */
 async function readStatusBefore(taskId: string, line: ExchangeDeps): Promise<StatusName | 'over' | undefined> {
   const state = createAnswerState({ taskId })
@@ -98,7 +97,7 @@ async function hearAnswer(message: object, line: FollowTaskDeps, state: AnswerSt
   }
 }
 
-/** A task that outlives its call or its stream is asked for, less and less often, until the time is up. */
+/** If a task outlives its call or stream, polls it at growing intervals until the deadline. */
 async function pollTask(line: FollowTaskDeps, state: AnswerState): Promise<void> {
   const id = state.taskId()
   const since = line.platform.now()
@@ -112,13 +111,13 @@ async function pollTask(line: FollowTaskDeps, state: AnswerState): Promise<void>
   }
 }
 
-/** The turn was canceled or has run out of time. After a shutdown the call is made again, and finds its task as it left it. */
+/** The turn was canceled or has run out of time. After a shutdown the call is repeated and finds its task unchanged. */
 function isGivenUp(reason: unknown): boolean {
   if (reason instanceof TurnAborted) return reason.kind === 'canceled'
   return reason instanceof Error && reason.name === 'TimeoutError'
 }
 
-/** Best effort: nobody waits for the answer any more. */
+/** Best effort, because no caller waits for the answer any more. */
 async function cancelTask(line: FollowTaskDeps, id: string | undefined): Promise<void> {
   if (id === undefined) return
   const { signal } = new AbortController()

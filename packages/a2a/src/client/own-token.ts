@@ -4,28 +4,28 @@ import { defaultScopes, loadJose } from '@postern/http/tokens'
 import type { OwnKeyRing } from '../keys/ring.ts'
 
 interface OwnTokenClaims {
-  /** The local name of the agent that calls. */
+  /** The local name of the calling agent. */
   readonly agent: string
   readonly audience: string | readonly string[]
 }
 
 export interface OwnTokens {
-  /** A short-lived token that says which of our agents calls, for one audience. */
+  /** A short-lived token that names our calling agent, for one audience. */
   sign(plan: OwnTokenClaims): Promise<string>
 }
 
-/** Long enough for clocks that differ, too short to be worth stealing. */
+/** Long enough for differing clocks, too short to be worth stealing. */
 const lifeSeconds = 120
 const { SendMessage, SendStreamingMessage, GetTask, CancelTask } = defaultScopes
 const scope = [SendMessage, SendStreamingMessage, GetTask, CancelTask].join(' ')
 
-/** The gateway as the issuer of its agents' credentials (RFC 7519): peers trust its origin and its published keys. */
+/** The gateway issues its agents' credentials (RFC 7519). Peers trust its origin and its published keys. */
 export function createOwnTokens(
   keys: OwnKeyRing,
   { origin }: { readonly origin: string },
   platform: Pick<Platform, 'now' | 'randomBytes'>,
 ): OwnTokens {
-  // At the host of the issuer, where a peer can believe it (`handle_host` may be another).
+  // At the issuer's host, which a peer can verify. `handle_host` may be another.
   const host = new URL(origin).hostname
   return {
     async sign({ agent, audience }) {

@@ -4,15 +4,15 @@ import type { CredentialSource } from './exchange/exchange.ts'
 import type { OwnTokens } from './own-token.ts'
 
 interface PeerCredentials {
-  /** For one agent of ours at one interface: what is shown first, and what when that is not enough. */
+  /** Credentials of our agent for one interface: the first choice, and the second if the first is refused. */
   for(to: AgentInterface, agent: string): { readonly initial: CredentialSource; readonly full: CredentialSource }
 }
 
 const none: CredentialSource = async () => ({})
 
 /**
- * What proves us to a peer. It follows from the address that is called and from our own configuration, never from what the far side
- * asks for, so that no token gets past its audience.
+ * How our agents authenticate to a peer. Only the called address and our configuration decide, never the peer's request, so that a token
+ * reaches only its audience.
  */
 export function createPeerCredentials(peers: A2aConfig['client']['peers'], tokens: OwnTokens): PeerCredentials {
   const known = new Map(peers.map(peer => [peer.origin, peer]))

@@ -1,6 +1,6 @@
 import { isObject } from '../validate/shape.ts'
 
-/** What names a status of a task, so that it is known when it comes again (A2A §4.1.2). */
+/** Identifies a status of a task, so that a repetition is recognized (A2A §4.1.2). */
 export interface StatusName {
   readonly state: unknown
   readonly timestamp: unknown
@@ -12,8 +12,8 @@ export function nameStatus({ state, timestamp, message }: Readonly<Record<string
 }
 
 /**
- * Whether a status is the one from before the message. Servers repeat the task as it was before they go on with it, some after they
- * have moved its question into the history.
+ * Whether a status is the one from before the message. Servers repeat the old status before they continue; some first move its question
+ * into the history.
  */
 export function isSameStatus(now: StatusName, before: StatusName): boolean {
   const isMoved = now.messageId === undefined

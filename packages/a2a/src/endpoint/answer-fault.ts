@@ -6,7 +6,7 @@ export type Headers = Readonly<Record<string, string>>
 
 export const jsonHeaders: Headers = { 'content-type': 'application/json', 'cache-control': 'no-store' }
 
-/** An error as a binding tells it; what an operator should know of it goes to the log. */
+/** Formats an error for a binding, and logs what an operator should know. */
 export function openFault(error: unknown, { platform }: ChannelContext): A2aFault {
   const fault = toFault(error)
   if (fault.row.http === 500) platform.log.error({ err: error, via: 'a2a' }, 'request failed')
@@ -18,12 +18,12 @@ export function faultHeaders({ row: { http }, headers, retryAfter }: A2aFault): 
   return {
     ...headers,
     ...(retryAfter !== undefined && { 'retry-after': String(wholeSeconds(retryAfter)) }),
-    // What is left of the body is not worth reading.
+    // The rest of the body is not worth reading.
     ...(http === 413 && { connection: 'close' }),
   }
 }
 
-/** google.rpc.Status in JSON, as the HTTP+JSON binding tells errors (A2A §11.6). */
+/** google.rpc.Status in JSON, the error format of the HTTP+JSON binding (A2A §11.6). */
 export function renderStatus(fault: A2aFault): Json {
   const { http, grpc } = fault.row
   const details = toErrorDetails(fault) as unknown as Json

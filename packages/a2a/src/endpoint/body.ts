@@ -29,8 +29,8 @@ export async function readCallBody(request: Request, { config }: Pick<EndpointDe
 }
 
 /**
- * Reads the body as JSON. Of a key that is given twice the last counts, here and everywhere behind.
- * @throws A2aRejection `parseError`; `invalidParams` when it is JSON, but too deep or of too many members to be a request
+ * Reads the body as JSON. If a key occurs twice, the last one counts. @throws A2aRejection `parseError`; `invalidParams` for JSON that is
+ * too deep or has too many members
  */
 export function parseCallBody(bytes: Uint8Array): unknown {
   if (hasMoreMembers(bytes, maxMembers)) {
@@ -48,5 +48,5 @@ export function parseCallBody(bytes: Uint8Array): unknown {
 
 const maxDepth = 64
 
-/** Members and items in all; a thousand parts with all they may have are far fewer. */
+/** Members and items in all. A message of a thousand parts has far fewer. */
 const maxMembers = 50_000

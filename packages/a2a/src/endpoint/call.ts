@@ -2,21 +2,21 @@ import type { AgentProfile } from '@postern/core'
 import type { Caller } from '../auth/caller.ts'
 import type { ProtocolVersion } from '../format/version.ts'
 
-/** One call of one operation: who, to whom, and what arrived. `caller` is proven; `params` is not checked yet. */
+/** One call of one operation. `caller` is proven; `params` is not checked yet. */
 export interface Call {
   readonly caller: Caller
   readonly agent: AgentProfile
   /** The peer's network address. */
   readonly from: string
   readonly params: unknown
-  /** The whole request, parsed and as it came (of gRPC: in JSON). In JSON-RPC the parameters are a member of it. */
+  /** The whole parsed request as it came (in JSON for gRPC). In JSON-RPC the parameters are one of its members. */
   readonly document: unknown
   readonly bytes: Uint8Array
   readonly binding: 'JSONRPC' | 'HTTP+JSON' | 'GRPC'
-  /** Of the protocol, as the caller speaks it. */
+  /** The protocol version that the caller speaks. */
   readonly version: ProtocolVersion
-  /** The last event of a stream that was cut off, where the caller wants to go on behind it. */
+  /** The last event that the caller received of an interrupted stream. */
   readonly lastEventId: string | undefined
-  /** The caller has switched on the replay of events. */
+  /** The caller has activated the replay of events. */
   readonly canReplay: boolean
 }

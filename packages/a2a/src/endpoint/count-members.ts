@@ -5,14 +5,14 @@ const openBracket = 0x5b
 const openBrace = 0x7b
 
 /**
- * Whether JSON text holds more members and items in all than `most`. Many tiny values cost a parser, and everybody behind
- * it, far more than their bytes. Measured on the bytes, before parsing; text may hold as many commas as it likes.
+ * Whether JSON text has more than `most` members and items in all. Many tiny values cost a parser, and all later code, far more than their
+ * bytes. It counts before parsing; strings may contain any number of commas.
  */
 export function hasMoreMembers(bytes: Uint8Array, most: number): boolean {
   return hasMoreSeparators(bytes, most) && countsMore(bytes, most)
 }
 
-/** The native search is cheap, and enough for most documents. */
+/** The native search is fast and enough for most documents. */
 function hasMoreSeparators(bytes: Uint8Array, most: number): boolean {
   const view = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
   let count = 0

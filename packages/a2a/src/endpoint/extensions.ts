@@ -10,7 +10,7 @@ export interface Extension {
   readonly required?: boolean | undefined
 }
 
-/** Events bear ids, and a stream that was cut off goes on behind `Last-Event-ID`. */
+/** Events have ids, and an interrupted stream continues after `Last-Event-ID`. */
 export const replayExtension = 'urn:postern:a2a:event-replay:v1'
 
 /** Mentionable, PolicyParts v0.1. */
@@ -19,7 +19,7 @@ const policyExtension = 'https://mentionable.dev/ns/policy/v0.1'
 /** Mentionable, A2A tool events v0.1. */
 const toolEventsExtension = 'https://mentionable.dev/ns/a2a-tool-events/v0.1'
 
-/** What we understand; a caller's others are ignored. */
+/** The extensions we understand. Others are ignored. */
 export const supportedExtensions: readonly Extension[] = [
   {
     uri: replayExtension,
@@ -36,7 +36,7 @@ export const supportedExtensions: readonly Extension[] = [
   },
 ]
 
-/** With those of identity that are on. */
+/** All of these, with the enabled extensions of identity. */
 export function listOfferedExtensions({ identity }: Pick<ChannelContext, 'identity'>): readonly Extension[] {
   return identity && identity.extensions.length > 0
     ? [...supportedExtensions, ...identity.extensions]
@@ -47,8 +47,7 @@ const maxHeader = 8 * 1024
 const maxNamed = 64
 
 /**
- * Which of our extensions the caller switched on; the answer echoes these. Unknown ones are ignored, and so is what
- * lies beyond the bounds (A2A §4.6).
+ * The extensions that the caller activated; the answer echoes them. Unknown ones, and those beyond the bounds, are ignored (A2A §4.6).
  * @throws A2aRejection `extensionSupportRequired`
  */
 export function negotiateExtensions(
@@ -69,13 +68,13 @@ export function negotiateExtensions(
   return supported.map(({ uri }) => uri).filter(uri => named.has(uri))
 }
 
-/** What the header is called in which the caller names extensions, and we those that are on. */
+/** The header in which callers name extensions and the gateway names the active ones. */
 export const extensionHeaders: Readonly<Record<ProtocolVersion, string>> = {
   '1.0': 'a2a-extensions',
   '0.3': 'x-a2a-extensions',
 }
 
-/** Where a caller who was cut off wants to go on; only for callers who know of it. */
+/** Where the interrupted caller continues, if it activated replay. */
 export function readReplay(headers: Headers, extensions: readonly string[]): Pick<Call, 'lastEventId' | 'canReplay'> {
   const canReplay = extensions.includes(replayExtension)
   return { canReplay, lastEventId: canReplay ? (headers.get('last-event-id') ?? undefined) : undefined }

@@ -10,21 +10,21 @@ export interface EndpointDeps {
   readonly verifyCaller: VerifyCaller
 }
 
-/** What came to the endpoint of an agent. */
+/** A request at the endpoint of an agent. */
 export interface IncomingCall {
   readonly request: Request
-  /** Of the path; undefined means the default agent. */
+  /** The agent in the path; undefined means the default agent. */
   readonly agent: string | undefined
-  /** `A2A-Version` of the query. */
+  /** `A2A-Version` in the query. */
   readonly versionQuery: string | undefined
   readonly from: string
 }
 
-/** A call that was let in, and the operation it names. */
+/** An admitted call and its operation. */
 export interface EnteredCall {
   readonly name: string
   readonly version: ProtocolVersion
   readonly call: Call
-  /** Those of ours that the caller switched on. */
+  /** Our extensions that the caller activated. */
   readonly extensions: readonly string[]
 }

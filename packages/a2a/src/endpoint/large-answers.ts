@@ -1,18 +1,12 @@
 import { createByteBudget } from '@postern/limits'
 
-/**
- * Answers that are large are held until the client has taken them, which it may put off: so many bytes are held for one
- * caller at a time, and so many in all.
- */
+/** Counts the bytes of large answers until the client has read them, which it may delay. There is one budget for each caller and one for all. */
 export interface LargeAnswers {
-  /**
-   * The body of an answer; a small one as it is.
-   * @throws Rejection `rate_limited` when too much is held already
-   */
+  /** The body of an answer. A small answer stays as it is. @throws Rejection `rate_limited` when the budget is used up */
   open(text: string, owner: string): { readonly body: string | ReadableStream<Uint8Array>; readonly headers: Lengths }
   /**
-   * Counts so many bytes as held; returns the function that ends it, which may be called twice.
-   * @throws Rejection `rate_limited` when too much is held already
+   * Counts bytes as held, and returns what releases them; calling it twice is safe. @throws Rejection `rate_limited` when the budget is
+   * used up
    */
   hold(bytes: number, owner: string): () => void
 }
@@ -20,7 +14,7 @@ export interface LargeAnswers {
 type Lengths = Readonly<Record<string, string>>
 
 interface AnswerBounds {
-  /** What is shorter, in characters, is not counted. */
+  /** Shorter answers, in characters, are not counted. */
   readonly largeFrom: number
   /** Bytes held for one caller. */
   readonly perCaller: number
@@ -34,7 +28,7 @@ const pieceBytes = 256 * 1024
 const noHeaders: Lengths = {}
 const refusal = 'Cannot answer: earlier answers have not been taken yet'
 
-/** A first answer is given however large it is, while no other is held: else it could never be had. */
+/** The first answer is always allowed, whatever its size; otherwise the caller could never get it. */
 export function createLargeAnswers({ largeFrom, perCaller, all }: AnswerBounds = usualBounds): LargeAnswers {
   const budget = createByteBudget({ total: all, perOwner: perCaller, refusal })
 
@@ -61,7 +55,7 @@ export function createLargeAnswers({ largeFrom, perCaller, all }: AnswerBounds =
   }
 }
 
-/** Piece by piece, as they are taken; `finish` when all are, or nobody wants them any more. */
+/** Sends the bytes piece by piece. Calls `finish` when all are read or the reader leaves. */
 function pour(bytes: Uint8Array, finish: () => void): ReadableStream<Uint8Array> {
   let at = 0
   const source: UnderlyingDefaultSource<Uint8Array> = {

@@ -1,4 +1,4 @@
-/** JSON with the members of every object in the order of their names: one text for one value, whoever wrote it. */
+/** JSON with sorted members: one text for one value, whatever the writer. */
 export function toCanonicalJson(value: unknown): string {
   if (Array.isArray(value)) return `[${value.map(toCanonicalJson).join(',')}]`
   if (typeof value !== 'object' || value === null) return JSON.stringify(value) ?? 'null'

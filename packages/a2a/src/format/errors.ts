@@ -3,16 +3,16 @@ import { Rejection, Unavailable } from '@postern/core'
 import { CredentialRejection } from '@postern/http/tokens'
 
 interface FaultRow {
-  /** JSON-RPC code (A2A §5.4, JSON-RPC 2.0 §5.1); -32000 is ours for what A2A has no code for. */
+  /** JSON-RPC code (A2A §5.4, JSON-RPC 2.0 §5.1). We use -32000 if A2A has no code. */
   readonly code: number
   /** `google.rpc.ErrorInfo.reason`. */
   readonly reason: string
   /** Status of the HTTP+JSON binding. */
   readonly http: number
   readonly grpc: string
-  /** A fault of the transport keeps its HTTP status on JSON-RPC too; an error of the protocol is told under 200. */
+  /** A fault of the transport keeps its HTTP status on JSON-RPC; an error of the protocol has 200. */
   readonly isTransport?: boolean
-  /** How the operator reads it among the refusals. */
+  /** The reason in the operator's list of refusals. */
   readonly refusal: RejectionCode
 }
 
@@ -25,7 +25,7 @@ const row = (
   isTransport = false,
 ): FaultRow => ({ code, reason, http, grpc, refusal, isTransport })
 
-/** Every way an A2A call can fail, for all bindings, as 1.0.1 has them. */
+/** All errors of A2A 1.0.1, for all bindings. */
 export const a2aFaults = {
   parseError: row(-32700, 'PARSE_ERROR', 400, 'INVALID_ARGUMENT', 'malformed'),
   invalidRequest: row(-32600, 'INVALID_REQUEST', 400, 'INVALID_ARGUMENT', 'malformed'),
@@ -81,18 +81,18 @@ const faultOfCode: Readonly<Record<RejectionCode, FaultName>> = {
   rate_limited: 'rateLimited',
 }
 
-/** An error as a binding tells it. Nothing of a bug leaves the gateway. */
+/** An error in the form of a binding. It reveals nothing about a bug. */
 export interface A2aFault {
   readonly row: FaultRow
   readonly message: string
   readonly violations: readonly FieldViolation[]
   /** Seconds. */
   readonly retryAfter?: number | undefined
-  /** What the answer's headers have to say, whatever the binding: the challenge of a refused caller. */
+  /** Headers of the answer in each binding: the challenge for a refused caller. */
   readonly headers: Readonly<Record<string, string>>
 }
 
-/** Seconds, where what we depend on named none. */
+/** Seconds, if the dependency named none. */
 const defaultRetryAfter = 5
 
 export function toFault(error: unknown): A2aFault {
@@ -113,7 +113,7 @@ export function toFault(error: unknown): A2aFault {
 /** `google.rpc.ErrorInfo.domain` (A2A §9.5). */
 export const errorDomain = 'a2a-protocol.org'
 
-/** `details` of google.rpc.Status, alike on every binding (A2A §9.5, §11.6). */
+/** `details` of google.rpc.Status, the same in every binding (A2A §9.5, §11.6). */
 export function toErrorDetails({ row: { reason }, violations, retryAfter }: A2aFault): readonly object[] {
   const type = (name: string) => ({ '@type': `type.googleapis.com/google.rpc.${name}` })
   return [
@@ -123,7 +123,7 @@ export function toErrorDetails({ row: { reason }, violations, retryAfter }: A2aF
   ]
 }
 
-/** As `Retry-After` says it. */
+/** In the form of `Retry-After`. */
 export function wholeSeconds(seconds: number): number {
   return Math.max(1, Math.ceil(seconds))
 }

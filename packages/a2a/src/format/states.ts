@@ -15,7 +15,7 @@ const byState: Readonly<Record<TaskState, string>> = {
 /** Every state a client may ask for. */
 export const wireStates: readonly string[] = Object.values(byState)
 
-/** The state that says nothing: by its name, by its number (in a query: in text), or not at all. */
+/** The unspecified state: by name, by number (as text in a query), or absent. */
 export const zeroStates: readonly unknown[] = ['TASK_STATE_UNSPECIFIED', 0, '0', '']
 
 const terminal: ReadonlySet<TaskState> = new Set(['completed', 'failed', 'canceled', 'rejected'])
@@ -33,12 +33,12 @@ export function isTerminal(state: TaskState): boolean {
   return terminal.has(state)
 }
 
-/** Terminal or waiting for the client: a blocking call ends here (A2A §3.2.2). */
+/** Terminal or waiting for the client. A blocking call ends here (A2A §3.2.2). */
 export function isAtRest(state: TaskState): boolean {
   return terminal.has(state) || state === 'input_required' || state === 'auth_required'
 }
 
-/** The same of a state by its name on the wire. */
+/** The same for a state's name on the wire. */
 export function isWireStateAtRest(name: string): boolean {
   const state = fromWireState(name)
   return state !== undefined && isAtRest(state)

@@ -2,14 +2,14 @@ import type { Platform } from '@postern/core'
 
 const uuid = /^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/
 
-/** A random UUID (RFC 9562 §5.4): 122 bits nobody guesses. */
+/** A random UUID (RFC 9562 §5.4): 122 bits that nobody can guess. */
 export function makeTaskId(platform: Pick<Platform, 'randomBytes'>): string {
   const hex = Buffer.from(platform.randomBytes(16)).toString('hex')
   const variant = ((Number.parseInt(hex.charAt(16), 16) & 0x3) | 0x8).toString(16)
   return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-4${hex.slice(13, 16)}-${variant}${hex.slice(17, 20)}-${hex.slice(20)}`
 }
 
-/** Whether this can be the id of a task of ours. */
+/** Whether this has the form of our task ids. */
 export function isTaskId(id: string): boolean {
   return uuid.test(id)
 }

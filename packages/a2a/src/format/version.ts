@@ -1,16 +1,16 @@
 import { A2aRejection } from './errors.ts'
 
-/** What we can speak, newest first. */
+/** The versions we speak, newest first. */
 export const protocolVersions = ['1.0', '0.3'] as const
 
 export type ProtocolVersion = (typeof protocolVersions)[number]
 
-/** What a caller speaks who does not say (A2A §3.6.2). */
+/** The version of a caller that names none (A2A §3.6.2). */
 const unnamedVersion = '0.3'
 
 const majorMinor = /^(\d{1,3}\.\d{1,3})(\.\d{1,6})?$/
 
-/** What the caller says, and what the endpoint offers. */
+/** What the caller names, and what the endpoint offers. */
 interface VersionOffer {
   readonly header: string | null
   readonly query: string | null | undefined
@@ -18,8 +18,8 @@ interface VersionOffer {
 }
 
 /**
- * The version asked for by header or query, without its patch number. Never falls back silently (A2A §3.6).
- * @throws A2aRejection `versionNotSupported`
+ * The version in the header or query, without its patch number. It never falls back silently (A2A §3.6). @throws A2aRejection
+ * `versionNotSupported`
  */
 export function negotiateVersion({ header, query, offered }: VersionOffer): ProtocolVersion {
   if (header === '1.0' && !query) return header
@@ -40,7 +40,7 @@ function describeRefusal(named: readonly (string | undefined)[], spoken: string)
   return `Cannot take request: A2A-Version is not supported; ${spoken}`
 }
 
-/** A method of 1.0 was called by one who, saying nothing else, speaks 0.3. */
+/** The caller used a method of 1.0 but named no version, which means 0.3. */
 export function refuseNewMethod(): A2aRejection {
   return new A2aRejection(
     'versionNotSupported',

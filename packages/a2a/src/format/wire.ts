@@ -2,7 +2,7 @@ import type { Json } from '@postern/core'
 
 type JsonObject = { readonly [name: string]: Json | undefined }
 
-/** ProtoJSON of the A2A 1.0 messages, as far as we read and write them (A2A §4.1). */
+/** ProtoJSON of the A2A 1.0 messages, as far as we use them (A2A §4.1). */
 export interface WirePart {
   readonly text?: string | undefined
   /** base64 */
@@ -68,7 +68,7 @@ export interface ListTasksParams {
   readonly includeArtifacts?: boolean | null | undefined
 }
 
-/** Where notifications of a task go (A2A §4.3.1), as a client gives it. */
+/** Where to push notifications of a task (A2A §4.3.1), in the client's form. */
 export interface WirePushConfig {
   readonly id?: string | null | undefined
   readonly url: string
@@ -79,7 +79,7 @@ export interface WirePushConfig {
     | undefined
 }
 
-/** A StreamResponse of A2A §3.2.3: exactly one of these. */
+/** A StreamResponse of A2A §3.2.3 with exactly one of these members. */
 export type WireStreamEvent =
   | { readonly task: WireTask }
   | { readonly message: WireMessage }
@@ -96,7 +96,7 @@ interface WireArtifactUpdate {
   readonly taskId: string
   readonly contextId: string
   readonly artifact: WireArtifact
-  /** Its parts follow those of the updates before; else they take the place of all before. */
+  /** The parts continue those of earlier updates; otherwise they replace them. */
   readonly append?: true | undefined
   readonly lastChunk?: true | undefined
 }

@@ -12,16 +12,16 @@ export type TakeAddress = (address: string) => void
 
 export interface CallerCheck {
   readonly interceptor: ServerInterceptor
-  /** Who was let in with this metadata. */
+  /** The caller admitted with this metadata. */
   callerOf(metadata: Metadata): Caller
 }
 
-/** A message has to be there within this time, ms: its beginning waits in memory. */
+/** The message must arrive within this time, ms, because its beginning waits in memory. */
 const messageMs = 60_000
 
 /**
- * Asks who calls before a byte of his message is read (grpc-js reads none before the metadata is passed on): strangers would else
- * have as much memory of ours as they like to send.
+ * Verifies the caller before it reads the message (grpc-js reads nothing before it passes on the metadata). Otherwise strangers could fill
+ * the memory.
  */
 export function createCallerCheck(deps: EndpointDeps & { readonly takeAddress: TakeAddress }): CallerCheck {
   const { gateway, verifyCaller, takeAddress } = deps
@@ -30,7 +30,7 @@ export function createCallerCheck(deps: EndpointDeps & { readonly takeAddress: T
   async function admit(metadata: Metadata, path: string, from: string): Promise<void> {
     try {
       takeAddress(from)
-      // A call of gRPC is a POST to the path of its method; nothing but a DPoP proof looks at it.
+      // A gRPC call is a POST to its method's path. Only a DPoP proof uses it.
       const visit = { headers: readMetadata(metadata), method: 'POST', url: `http://grpc${path}` }
       callers.set(metadata, await verifyCaller(visit))
     } catch (error) {

@@ -1,20 +1,20 @@
 import { BinaryReader } from '@bufbuild/protobuf/wire'
 import { A2aRejection } from '../format/errors.ts'
 
-/** Which fields of a message are messages themselves, by their numbers. */
+/** The field numbers of a message that contain messages. */
 interface Shape {
   readonly [field: number]: Shape
 }
 
 const leaf: Shape = {}
 
-/** google.protobuf.Value, which holds itself: in a Struct (5) or in a ListValue (6). */
+/** google.protobuf.Value, which can contain itself: in a Struct (5) or in a ListValue (6). */
 const value = createValueShape()
 const struct: Shape = { 1: { 2: value } }
 const part: Shape = { 4: value, 5: struct }
 const message: Shape = { 5: part, 6: struct }
 
-/** SendMessageRequest; no other request holds anything that may grow. */
+/** SendMessageRequest; no other request contains anything that may grow. */
 export const sendShape: Shape = { 2: message, 3: leaf, 4: struct }
 
 function createValueShape(): Shape {
@@ -24,14 +24,14 @@ function createValueShape(): Shape {
   return shape
 }
 
-/** Four of them are one member of a Struct; the bounds in JSON are exact, these only keep what is absurd from being read. */
+/** Four fields are one member of a Struct. The bounds for JSON are exact; these only refuse absurd messages before reading. */
 const maxFields = 200_000
 /** A Struct within a Struct is three deeper. */
 const maxDepth = 200
 
 /**
- * Looks at a message on the wire before it is read: many tiny fields cost a reader far more than their bytes.
- * @throws A2aRejection `invalidParams` for too many fields, or too deep ones; an error for what is no message
+ * Checks a message's bytes before it is read: many tiny fields cost a reader far more than their bytes. @throws A2aRejection
+ * `invalidParams` for too many or too deep fields; an error for an invalid message
  */
 export function checkMessageBounds(bytes: Uint8Array, shape: Shape = leaf): void {
   const reader = new BinaryReader(bytes)

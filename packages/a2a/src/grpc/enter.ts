@@ -10,20 +10,17 @@ import { isObject } from '../validate/shape.ts'
 import { readMetadata } from './metadata.ts'
 import type { GrpcMethod } from './methods.ts'
 
-/** A call as it came: the request is still bytes. */
+/** A call with its request still in bytes. */
 interface IncomingGrpcCall {
   readonly method: GrpcMethod
   readonly metadata: Metadata
   readonly request: Uint8Array
   readonly from: string
-  /** Who was let in. */
+  /** The admitted caller. */
   readonly caller: Caller
 }
 
-/**
- * Everything between the caller and an operation, the cheap first: version, message, agent.
- * @throws Rejection
- */
+/** All checks between the caller and an operation, the cheap ones first: version, message, agent. @throws Rejection */
 export function enterGrpc(incoming: IncomingGrpcCall, deps: EndpointDeps): EnteredCall {
   try {
     return openGrpcCall(incoming, deps)
@@ -39,11 +36,11 @@ function openGrpcCall({ method, metadata, request, from, caller }: IncomingGrpcC
   const named = negotiateExtensions(headers.get('a2a-extensions'), listOfferedExtensions(deps.gateway))
   const extensions = named.filter(uri => uri !== replayExtension)
   const bytes = Buffer.from(JSON.stringify(method.readParams(request)))
-  // The bounds are those of the other bindings.
+  // The same bounds as in the other bindings.
   const document = parseCallBody(bytes)
   const { tenant, params } = takeTenant(document)
   const agent = findAddressee(tenant, deps.gateway)
-  // Events have no place for an id, so that nothing can be gone on with.
+  // Events have no field for an id, so no stream can be continued.
   const replay = { lastEventId: undefined, canReplay: false }
   const call = { caller, agent, from, params, document, bytes, binding: 'GRPC' as const, version, ...replay }
   return { name: method.operation, version, extensions, call }
@@ -52,7 +49,7 @@ function openGrpcCall({ method, metadata, request, from, caller }: IncomingGrpcC
 /** The package of the protobuf file is that of 1.0. */
 const offered = ['1.0'] as const
 
-/** One service serves all agents: each is a tenant, as its card says; none means the default agent (A2A §8.3). */
+/** One service has all agents. Each is a tenant that its card names; without one it is the default agent (A2A §8.3). */
 function takeTenant(document: unknown): { readonly tenant: string | undefined; readonly params: unknown } {
   if (!isObject(document)) return { tenant: undefined, params: document }
   const { tenant, ...params } = document

@@ -31,13 +31,13 @@ interface ServiceDeps extends GrpcDeps {
   readonly endpoint: CallerCheck
 }
 
-/** Calls that one connection may have open. */
+/** Calls that one connection may have open at a time. */
 const maxCalls = 200
 const keepaliveMs = 30_000
 /** A connection without calls ends after this time. */
 const idleMs = 5 * 60_000
 const usualPerAddress = 6_000
-/** How long calls may go on when the listener closes, ms. */
+/** How long open calls may go on when the listener closes, ms. */
 const closingMs = 2_000
 
 /**
@@ -94,7 +94,7 @@ async function closeServer(server: Server, { gateway: { platform } }: GrpcDeps):
   server.forceShutdown()
 }
 
-/** Behind a proxy all callers have its address. */
+/** Behind a proxy all callers share its address. */
 function createAddressLimit(
   { per_address, behind_proxy }: GrpcConfig,
   { gateway: { platform } }: GrpcDeps,
@@ -104,7 +104,7 @@ function createAddressLimit(
   return address => limit?.take(networkOf(address))
 }
 
-/** Requests stay bytes until their caller is known. */
+/** Requests stay bytes until the caller is verified. */
 function defineService() {
   const keep = (bytes: Buffer) => bytes
   const same = { requestSerialize: keep, requestDeserialize: keep, responseSerialize: keep, responseDeserialize: keep }
@@ -119,7 +119,7 @@ function createHandlers(deps: ServiceDeps): UntypedServiceImplementation {
   return Object.fromEntries(grpcMethods.map(method => [method.operation, createHandler(method, deps)]))
 }
 
-/** On the wire a unary answer is a stream of one message; told so, its end is known. */
+/** gRPC sends a unary answer as a stream of one message. With this declaration its end is known. */
 function createHandler(method: GrpcMethod, deps: ServiceDeps) {
   const writeError = (error: unknown) => toGrpcError(error, deps.gateway)
   const tellOne = (result: object, call: GrpcCall, owner: string) => {

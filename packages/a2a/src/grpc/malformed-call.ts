@@ -5,7 +5,7 @@ import { A2aRejection } from '../format/errors.ts'
 type PartialStatusObject = Parameters<ServerInterceptingCall['sendStatus']>[0]
 type InnerCall = Pick<ServerInterceptingCall, 'sendStatus'>
 
-/** What grpc-js itself says of a call whose bytes or headers are wrong: as INTERNAL, or as of a method that there is not. */
+/** Texts of grpc-js for calls with wrong bytes or headers. It reports them as INTERNAL or as an unknown method. */
 const told: readonly (readonly [details: RegExp, problem: string])[] = [
   [/^Invalid grpc-timeout /, 'its time-out is not valid'],
   [/^Failed to decompress /, 'its message is not compressed as it says'],
@@ -13,7 +13,7 @@ const told: readonly (readonly [details: RegExp, problem: string])[] = [
   [/^Received a second request message /, 'it has more than one message'],
 ]
 
-/** Of a call that is malformed, the refusal; undefined for every other status. */
+/** The refusal of a malformed call; undefined for every other status. */
 function findRefusal({ code, details }: PartialStatusObject): A2aRejection | undefined {
   if (code !== status.INTERNAL && code !== status.UNIMPLEMENTED) return undefined
   const [, problem] = told.find(([pattern]) => pattern.test(details ?? '')) ?? []
@@ -21,7 +21,8 @@ function findRefusal({ code, details }: PartialStatusObject): A2aRejection | und
 }
 
 /**
- * Lets a malformed call end as `refuse` says. grpc-js ends it by the innermost call, behind all interceptors: so it is told there.
+ * Ends a malformed call with the status of `refuse`. grpc-js ends such a call after all interceptors, so this must be set on the call
+ * itself.
  */
 export function refuseMalformed(call: InnerCall, refuse: (refusal: A2aRejection) => PartialStatusObject): void {
   const sendStatus = call.sendStatus.bind(call)

@@ -1,6 +1,6 @@
 import type { Metadata } from '@grpc/grpc-js'
 
-/** As the other bindings have them. */
+/** The headers, as in the other bindings. */
 export function readMetadata(metadata: Metadata): Headers {
   const headers = new Headers()
   for (const name of Object.keys(metadata.getMap())) {

@@ -5,11 +5,11 @@ import { A2aRejection } from '../format/errors.ts'
 import type { OperationName } from '../format/operation-names.ts'
 import { checkMessageBounds, sendShape } from './bound-message.ts'
 
-/** How the messages of one method lie on the wire, and how they read as ProtoJSON. */
+/** The binary and the ProtoJSON form of one method's messages. */
 export interface GrpcMethod {
   readonly operation: OperationName
   readonly path: string
-  /** @throws A2aRejection `parseError`; `invalidParams` for what is out of all bounds */
+  /** @throws A2aRejection `parseError`; `invalidParams` beyond the bounds */
   readParams(bytes: Uint8Array): unknown
   writeResult(result: object): Buffer
 }
@@ -49,7 +49,7 @@ const codecs = {
 
 type Definition = MethodDefinition<unknown, unknown>
 
-/** The methods of the service `lf.a2a.v1.A2AService`, each with the operation of its name. */
+/** The methods of the service `lf.a2a.v1.A2AService`, each with its operation. */
 export const grpcMethods: readonly GrpcMethod[] = (Object.values(A2AService) as unknown as readonly Definition[]).map(
   definition => {
     const operation = definition.path.slice(definition.path.lastIndexOf('/') + 1) as OperationName

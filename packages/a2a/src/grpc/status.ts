@@ -6,10 +6,10 @@ import { faultHeaders, openFault } from '../endpoint/answer-fault.ts'
 import type { A2aFault } from '../format/errors.ts'
 import { errorDomain, wholeSeconds } from '../format/errors.ts'
 
-/** A field of a protobuf message: text, or a message of its own. */
+/** A field of a protobuf message: text or another message. */
 type Field = readonly [number: number, value: string | Uint8Array]
 
-/** An error as gRPC tells it: status and message, and `google.rpc.Status` with its details in the trailers (A2A §10.6). */
+/** An error in gRPC: status, message, and `google.rpc.Status` with its details in the trailers (A2A §10.6). */
 export function toGrpcError(
   error: unknown,
   gateway: ChannelContext,

@@ -3,9 +3,9 @@ import { Rejection } from '@postern/core'
 import type { WireStreamEvent } from '../format/wire.ts'
 import type { EventStream } from '../streams/event-stream.ts'
 
-/** Bytes that wait for a client who reads slowly; who has more waiting is dropped. */
+/** Bytes that may wait for a slow client. Beyond that the stream ends. */
 const maxWaiting = 1024 * 1024
-/** So many events may wait however large they are: an answer is told twice, as an artifact and in the status behind it. */
+/** This many events may wait whatever their size, because an answer comes twice: as an artifact and in the status after it. */
 const fewEvents = 2
 
 interface GrpcStreamFormat {
@@ -16,7 +16,7 @@ interface GrpcStreamFormat {
 
 export type GrpcCall = ServerWritableStream<Buffer, Buffer>
 
-/** Tells a stream of events by a server-streaming call (A2A §10.4); HTTP/2 pings are its heartbeat. */
+/** Sends a stream of events by a server-streaming call (A2A §10.4). HTTP/2 pings are its heartbeat. */
 export function tellGrpcStream(stream: EventStream, call: GrpcCall, format: GrpcStreamFormat): void {
   let waiting = 0
   let events = 0

@@ -1,7 +1,7 @@
 import type { PublishedKey } from '@postern/core'
 import type { PublicJwk } from './ring.ts'
 
-/** As `postern keys` prints it. */
+/** The text of `postern keys`. */
 export function describeKey(jwk: PublicJwk): PublishedKey {
   return {
     purpose: 'signs agent cards and our calls to other agents',

@@ -4,7 +4,7 @@ import type { TrustedIssuerConfig } from '../config.ts'
 import type { OwnKeyRing } from './ring.ts'
 import { ownKeySetPath } from './routes.ts'
 
-/** Our agents call each other like strangers do: by tokens of this gateway, for this gateway. */
+/** Our agents call each other like strangers: with tokens of this gateway for this gateway. */
 export function createOwnIssuer(keys: OwnKeyRing, origin: string): OwnIssuer {
   return {
     config: {
@@ -27,7 +27,7 @@ export function createOwnIssuer(keys: OwnKeyRing, origin: string): OwnIssuer {
   }
 }
 
-/** An issuer that need not be configured: the gateway itself. */
+/** The gateway itself is an issuer without configuration. */
 export interface OwnIssuer {
   readonly config: TrustedIssuerConfig
   readonly keys: IssuerKeys

@@ -5,7 +5,7 @@ import { isoTime, parseJsonText } from '@postern/core'
 
 const generateInThreadpool = promisify(generateKeyPair)
 
-/** The public half, as it is published (RFC 7517). */
+/** The published public half (RFC 7517). */
 export interface PublicJwk {
   readonly kty: 'EC'
   readonly crv: 'P-256'
@@ -16,7 +16,7 @@ export interface PublicJwk {
   readonly use: 'sig'
 }
 
-/** The gateway's own key for A2A: it signs its agents' cards and the tokens they call others with. */
+/** The gateway's own A2A key. It signs its agents' cards and their tokens for calls. */
 export interface OwnKey {
   readonly kid: string
   readonly publicJwk: PublicJwk
@@ -26,15 +26,15 @@ export interface OwnKey {
 }
 
 export interface OwnKeyRing {
-  /** The key that signs now; made, and made durable, if there is none. */
+  /** The present signing key. If there is none, it makes a durable one. */
   current(): Promise<OwnKey>
-  /** What others verify by: the key that signs now, first, and those it took the place of not long ago. */
+  /** The keys to verify by: the present one first, then the recently replaced ones. */
   published(): Promise<readonly PublicJwk[]>
-  /** Makes a new key, which signs from now on. */
+  /** Makes a new signing key. */
   rotate(): Promise<OwnKey>
 }
 
-/** How long a key stays published after another took its place: longer than cards and key sets are cached anywhere. */
+/** How long a replaced key stays published: longer than any cache of cards or key sets. */
 export const retiredKeyMs = 7 * 86_400_000
 
 interface StoredKey {
@@ -53,7 +53,7 @@ type RingDeps = {
   readonly platform: Pick<ChannelContext['platform'], 'now'>
 }
 
-/** Generations are only ever added, so that every process of the gateway finds the newest one. */
+/** Generations are only added, so every process of the gateway finds the newest one. */
 export function createOwnKeyRing({ store, platform }: RingDeps): OwnKeyRing {
   const keys: OwnKey[] = []
 
@@ -64,7 +64,7 @@ export function createOwnKeyRing({ store, platform }: RingDeps): OwnKeyRing {
 
   async function list(): Promise<readonly OwnKey[]> {
     keys[0] ??= await read(1)
-    // Others may be at the same: each goes by its own count, so that nobody makes a key by reading it.
+    // Another process may make one at the same time. Each uses its own count, so that no reader makes a key.
     for (let generation = keys.length + 1; await store.hasSecret(nameOf(generation)); generation += 1) {
       keys[generation - 1] ??= await read(generation)
     }

@@ -3,7 +3,7 @@ import { matchesEtag } from '@postern/http'
 import { Hono } from 'hono'
 import type { OwnKeyRing } from './ring.ts'
 
-/** Where the gateway's public keys are; also the `jku` of its cards. */
+/** The path of the gateway's public keys, and the `jku` of its cards. */
 export const ownKeySetPath = '/.well-known/jwks.json'
 
 const cacheControl = 'public, max-age=300'

@@ -9,7 +9,7 @@ interface NewCard extends JsonObject {
   readonly securityRequirements?: readonly { readonly schemes: Readonly<Record<string, JsonObject>> }[] | undefined
 }
 
-/** A card of 1.0 as clients of 0.3 read it. Unsigned: a signature is over the other document. */
+/** A card of 1.0 in the form of 0.3. It is unsigned, because the signature covers the other document. */
 export function renderLegacyCard(card: object): JsonObject {
   const {
     supportedInterfaces,
@@ -35,8 +35,8 @@ export function renderLegacyCard(card: object): JsonObject {
 }
 
 /**
- * One card for both versions, for whoever does not say which: that of 1.0, whole, and beside its members those of 0.3. Readers of
- * either ignore what is not theirs (A2A §5.7).
+ * One card for both versions, for clients that name none: the complete card of 1.0 with the members of 0.3. Readers ignore the members they
+ * do not know (A2A §5.7).
  */
 export function renderMixedCard(card: object): object {
   const { securitySchemes = {}, ...rest } = card as NewCard

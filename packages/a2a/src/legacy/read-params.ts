@@ -3,7 +3,7 @@ import { isObject } from '../validate/shape.ts'
 
 type JsonObject = Readonly<Record<string, unknown>>
 
-/** A request of A2A 0.3 as one of 1.0. What cannot be read is left as it is, for the validator of 1.0 to refuse. */
+/** Converts a request of A2A 0.3 to 1.0. Invalid members stay unchanged, and the validator of 1.0 refuses them. */
 interface LegacyMethod {
   readonly operation: OperationName
   readonly readParams: (params: JsonObject) => JsonObject
@@ -24,7 +24,7 @@ const methods: Readonly<Record<string, LegacyMethod>> = {
   'agent/getAuthenticatedExtendedCard': { operation: 'GetExtendedAgentCard', readParams: same },
 }
 
-/** The operation of 1.0 that a method of 0.3 is, and its parameters; undefined when 0.3 has no such method. */
+/** The operation of 1.0 for a method of 0.3, with its parameters; undefined if 0.3 has no such method. */
 export function readLegacyRequest(
   method: string,
   params: unknown,
@@ -62,7 +62,7 @@ function readPart(part: unknown): unknown {
   return Object.hasOwn(partReaders, part.kind) ? partReaders[part.kind]?.(part) : {}
 }
 
-/** `bytes` and `uri` in JSON-RPC, longer names where the protobuf of 0.3 was read. */
+/** `bytes` and `uri` in JSON-RPC; the protobuf of 0.3 has longer names. */
 function readFile(file: unknown): JsonObject {
   if (!isObject(file)) return {}
   const { fileWithBytes, fileWithUri, bytes = fileWithBytes, uri = fileWithUri, mimeType, name } = file
@@ -74,7 +74,7 @@ function readFile(file: unknown): JsonObject {
   }
 }
 
-/** 0.3 says when to wait, 1.0 when not to. */
+/** 0.3 says when to wait, 1.0 when to return. */
 function readConfiguration({ blocking, pushNotificationConfig, ...rest }: JsonObject): JsonObject {
   return {
     ...rest,
@@ -95,12 +95,12 @@ function readPushConfig(config: unknown): unknown {
   return { ...config, authentication: { scheme, ...(credentials !== undefined && { credentials }) } }
 }
 
-/** In 0.3 `id` is the task's. */
+/** In 0.3 `id` is the task's id. */
 function readConfigKey({ id, pushNotificationConfigId }: JsonObject): JsonObject {
   return { taskId: id, ...(pushNotificationConfigId !== undefined && { id: pushNotificationConfigId }) }
 }
 
-/** The request without what it carries for delivering, which is not kept with the message. */
+/** The request without its delivery options, which are not stored with the message. */
 export function stripLegacyPush(document: unknown): unknown {
   if (!isObject(document) || !isObject(document.params) || !isObject(document.params.configuration)) return document
   const { pushNotificationConfig, ...configuration } = document.params.configuration

@@ -5,7 +5,7 @@ import type { WireArtifact, WireMessage, WirePart, WireStreamEvent, WireTask, Wi
 import { isObject } from '../validate/shape.ts'
 import { renderLegacyCard } from './card.ts'
 
-/** Results of 1.0 in the words of 0.3. */
+/** Converts results of 1.0 to 0.3. */
 const writers: Readonly<Partial<Record<OperationName, (result: never) => unknown>>> = {
   SendMessage: writeLegacyEvent,
   GetTask: writeTask,
@@ -23,7 +23,7 @@ export function writeLegacyResult(name: OperationName, result: object): unknown 
   return write ? write(result as never) : result
 }
 
-/** An event of a stream; also the answer to a message, which is a task or a message. */
+/** An event of a stream, or the answer to a message: a task or a message. */
 export function writeLegacyEvent(event: WireStreamEvent): object {
   if ('task' in event) return writeTask(event.task)
   if ('message' in event) return writeMessage(event.message)
@@ -75,7 +75,7 @@ function writePart({ text, raw, url, data, mediaType, filename, metadata }: Wire
   return { kind: 'data', data: toObject(data), ...noted }
 }
 
-/** Data of 0.3 is always an object. */
+/** Data in 0.3 is always an object. */
 function toObject(data: Json | undefined): object {
   return isObject(data) ? data : { value: data ?? null }
 }

@@ -5,8 +5,8 @@ import type { WireMessage } from '../format/wire.ts'
 import { isObject } from '../validate/shape.ts'
 
 /**
- * The chain a peer claims, held to our own ceiling; its `is_final` is worked out anew.
- * @throws A2aRejection `invalidParams` when it is malformed; Rejection `forbidden` when it has gone too far
+ * The chain that a peer claims, limited by our own maximum; `is_final` is computed again. @throws A2aRejection `invalidParams` when it is
+ * malformed; Rejection `forbidden` when it is too long
  */
 export function clampChain({ metadata }: WireMessage, ceiling: number): AgentChain | undefined {
   const claimed = isObject(metadata?.mentionable) ? metadata.mentionable.agent_chain : undefined

@@ -1,20 +1,20 @@
 import { isObject } from '../validate/shape.ts'
 
-/** What a request carries to prove something by; used up at the endpoint, never stored. */
+/** Credentials in a message. The endpoint consumes them, and the store never keeps them. */
 export const evidence: readonly string[] = ['verifiable_credentials', 'identity_evidence']
-/** A decision is kept as what it is once it has been checked, without what it was proven by. */
+/** A checked decision is stored as its result, without its proof. */
 const carriers: readonly string[] = [...evidence, 'policy_resolution']
 
-/** By its name in JSON and by the one of the protobuf file, which the raw request may use. */
+/** The names in JSON and in protobuf, because the raw request may use either. */
 const pushConfigs = ['taskPushNotificationConfig', 'task_push_notification_config']
 
-/** The request without credentials; the same object when there are none, so that its bytes can be kept as they came. */
+/** The request without credentials. Without any it is the same object, so that its bytes stay unchanged. */
 export function stripCredentials(request: unknown): unknown {
   if (!isObject(request) || !isObject(request.params)) return request
   const { params } = request
   const message = stripMessage(params.message)
   const configuration = stripConfiguration(params.configuration)
-  // Nobody reads them there; a caller may have put them there all the same.
+  // The gateway reads none of these, but a caller may have put them here.
   const outer = stripMessage(params) as typeof params
   if (message === params.message && configuration === params.configuration && outer === params) return request
   return { ...request, params: { ...outer, message, configuration } }

@@ -3,7 +3,7 @@ import { A2aRejection } from '../format/errors.ts'
 import type { WireMessage } from '../format/wire.ts'
 import { isObject } from '../validate/shape.ts'
 
-/** Of which phase of the caller's plan a message is; A2A has no member for it, the family's namespace has. */
+/** The phase of the caller's plan that a message belongs to. A2A has no member for it, so it is in the family's namespace. */
 export type Phase = Pick<NormalizedMessage, 'phase_id' | 'previous_phase_id'>
 
 const members = ['phase_id', 'previous_phase_id'] as const

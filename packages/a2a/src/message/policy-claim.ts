@@ -7,22 +7,22 @@ import { isObject } from '../validate/shape.ts'
 import { renderSender } from './sender.ts'
 import type { SenderEvidence } from './sender-evidence.ts'
 
-/** What a message decides of what its agent required, checked as far as it can be before the store has its word. */
+/** A message's decision on its agent's requirement, checked as far as possible without the store. */
 export type CheckedClaim = Awaited<ReturnType<RequirementClaims['check']>>
 
 interface ClaimDeps extends Pick<ChannelContext, 'platform' | 'agents' | 'requirementClaims'> {
-  /** What others proved of the caller: behind one connector are many people. */
+  /** Evidence of third parties for the sender, because many people can use one connector. */
   readonly accepted: SenderEvidence['accepted']
 }
 
 const field = 'message.metadata.mentionable.policy_resolution'
 const maxReceipt = 8_192
-/** How far a decision counts. */
+/** How long a decision counts. */
 const reaches = ['once', ...rememberScopes]
 
 /**
- * The decision a caller brings (MN-7.2); that it is there proves nothing.
- * @throws A2aRejection `invalidParams` when it is malformed; Rejection when it does not count
+ * The decision in a message (MN-7.2). Its presence proves nothing. @throws A2aRejection `invalidParams` when it is malformed; Rejection
+ * when it is invalid
  */
 export async function readPolicyClaim(
   { metadata }: WireMessage,

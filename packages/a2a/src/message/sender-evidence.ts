@@ -5,7 +5,7 @@ import type { WireMessage } from '../format/wire.ts'
 import { a2aDescriptor } from '../speaker.ts'
 import { isObject } from '../validate/shape.ts'
 
-/** What a message says for its sender in `metadata.mentionable`, as far as it counts. */
+/** What `metadata.mentionable` proves about the sender. */
 export interface SenderEvidence extends Pick<EvidenceVerdict, 'accepted' | 'proofs'> {
   readonly mentionRelay: MentionRelay
 }
@@ -15,8 +15,8 @@ const nothing: SenderEvidence = { accepted: [], proofs: [], mentionRelay: a2aDes
 type SenderEvidenceDeps = Pick<ChannelContext, 'identity' | 'agents' | 'platform'>
 
 /**
- * Forwarded evidence (MN-6.4), and how mentions reach others where the sender speaks for a platform (MN-8.1). What does
- * not hold is left out; the message is taken all the same. Evidence is used up by it: the last of all checks.
+ * Forwarded evidence (MN-6.4), and how mentions reach others if the sender speaks for a platform (MN-8.1). Invalid evidence is left out and
+ * the message is still accepted. This check consumes the evidence, so it is the last one.
  */
 export function readSenderEvidence(
   call: Call,
@@ -54,7 +54,7 @@ function isPresent(value: unknown): boolean {
   return value !== undefined && value !== null
 }
 
-/** `metadata.mentionable.mention_relay` is ours: the published text names no carrier for it. */
+/** `metadata.mentionable.mention_relay` is our own member: the published text names none. */
 function readRelay(claimed: unknown, { caller }: Call, { identity, platform }: SenderEvidenceDeps): MentionRelay {
   const relay = mentionRelaySchema.safeParse(claimed)
   const isBelieved = !caller.isAnonymous && identity?.isConnector(caller) === true

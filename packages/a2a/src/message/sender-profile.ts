@@ -5,8 +5,8 @@ const members = ['display_name', 'username', 'locale', 'timezone'] as const
 const maxLength = 200
 
 /**
- * How somebody is shown on the platform whose connector vouches for him (MN-2.2, MN-6.5): from evidence that counts, and for
- * display only. Undefined where none of it says.
+ * How the platform whose connector provides evidence shows this person (MN-2.2, MN-6.5). It uses valid evidence, and for display only.
+ * Undefined if no evidence names it.
  */
 export function readProfile(accepted: readonly IdentityEvidence[]): SenderProfile | undefined {
   for (const { claims = {}, subject } of accepted) {

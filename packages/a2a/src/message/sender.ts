@@ -3,7 +3,7 @@ import { mintTransportEvidence } from '@postern/core'
 import type { Caller } from '../auth/caller.ts'
 import { readProfile } from './sender-profile.ts'
 
-/** From the principal alone; whatever a message says about its author is only text, unless somebody trusted stands behind it. */
+/** From the principal alone. A message's own statement about its author is only text, unless a trusted party confirms it. */
 export function renderSender(
   caller: Caller,
   accepted: readonly IdentityEvidence[],

@@ -8,7 +8,7 @@ import type { ResolvedMessage } from '../resolve.ts'
 import { resolveMessage } from '../resolve.ts'
 import type { A2aOperationDeps } from './operation.ts'
 
-/** A message that is durable, and what its sender wants to see of the answer. */
+/** A durable message, and how much of the answer its sender wants. */
 export interface AdmittedMessage extends Admitted {
   readonly task: TaskKey
   readonly params: SendMessageParams

@@ -6,7 +6,7 @@ import { checkParams } from '../validate/params.ts'
 import { defaultHistoryLength } from './get-task.ts'
 import type { A2aOperation, A2aOperationDeps } from './operation.ts'
 
-/** CancelTask (A2A §3.1.5): the store compares and sets, so that of many at once exactly one succeeds. */
+/** CancelTask (A2A §3.1.5). The store compares and sets, so exactly one of several concurrent calls succeeds. */
 export function createCancelTask({ gateway: { store } }: A2aOperationDeps): A2aOperation {
   return async call => {
     checkParams('CancelTask', call.params)

@@ -13,7 +13,7 @@ import { createSendMessage } from './send-message.ts'
 import { createSendStreamingMessage } from './send-streaming-message.ts'
 import { createSubscribeToTask } from './subscribe-to-task.ts'
 
-/** How operations of capabilities that the card does not declare are refused (A2A §3.1, §4.4.3). */
+/** The refusals of operations whose capabilities the card does not declare (A2A §3.1, §4.4.3). */
 const absent = {
   streaming: ['unsupportedOperation', 'streaming'],
   card: ['unsupportedOperation', 'extended agent card'],

@@ -1,7 +1,7 @@
 import { Rejection } from '@postern/core'
 import type { A2aOperation, A2aOperationDeps } from './operation.ts'
 
-/** GetExtendedAgentCard (A2A §3.1.11): for everybody but those who prove nothing. */
+/** GetExtendedAgentCard (A2A §3.1.11), for all callers with credentials. */
 export function createGetExtendedCard({ cards, challenger }: A2aOperationDeps): A2aOperation {
   return async ({ caller, agent }) => {
     if (!caller.isAnonymous) return cards.renderExtended(agent)

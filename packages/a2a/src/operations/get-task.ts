@@ -4,7 +4,7 @@ import { showTask } from '../tasks/show-task.ts'
 import { checkParams } from '../validate/params.ts'
 import type { A2aOperation, A2aOperationDeps } from './operation.ts'
 
-/** How much history a caller sees who does not say: the choice is the server's (A2A §3.2.4). */
+/** How much history a caller gets by default; the server chooses it (A2A §3.2.4). */
 export const defaultHistoryLength = 100
 
 /** GetTask (A2A §3.1.3). */

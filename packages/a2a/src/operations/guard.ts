@@ -4,7 +4,7 @@ import type { Call } from '../endpoint/call.ts'
 import { isObject } from '../validate/shape.ts'
 import type { A2aOperation } from './operation.ts'
 
-/** Puts the check of the scope before every operation, so that no binding can forget it. */
+/** Checks the scope before every operation, so that no binding can forget it. */
 export function guardOperations(
   operations: ReadonlyMap<string, A2aOperation>,
   { table, challenger }: { readonly table: ScopeTable; readonly challenger: Challenger },
@@ -22,7 +22,7 @@ export function guardOperations(
   return new Map(guarded)
 }
 
-/** A message that brings one along does what the operation of its own does. */
+/** A message with a push configuration needs the scope of that operation, too. */
 function setsPushConfig({ params }: Pick<Call, 'params'>): boolean {
   const configuration = isObject(params) ? params.configuration : undefined
   return isObject(configuration) && isObject(configuration.taskPushNotificationConfig)

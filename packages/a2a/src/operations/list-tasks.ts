@@ -35,7 +35,7 @@ export function createListTasks({ gateway: { store }, cursors }: A2aOperationDep
 
 type Filter = Omit<TaskFilter, 'limit' | 'after'>
 
-/** Undefined where nothing can match: a state none of ours is ever in, or the tasks of somebody who proves nothing. */
+/** Undefined if nothing can match: an unused state, or a caller without credentials. */
 function toFilter(params: ListTasksParams, { caller, agent }: Call): Filter | undefined {
   const { contextId, statusTimestampAfter } = params
   const status = zeroStates.includes(params.status) ? undefined : params.status
@@ -54,10 +54,10 @@ function placeOf({ updatedAt, id }: TaskRecord): TaskPosition {
   return { updatedAt, id }
 }
 
-/** Characters of one page, about; a page is at least one task, however large. */
+/** Approximate characters of one page. A page has at least one task, whatever its size. */
 const pageChars = 16 * 1024 * 1024
 
-/** As many of the tasks as one answer holds: a page may be smaller than asked for (A2A §3.1.4), a process has to live. */
+/** The tasks that fit one answer. A page may be smaller than requested (A2A §3.1.4), which bounds the memory. */
 async function showMost(
   records: readonly TaskRecord[],
   show: (record: TaskRecord) => Promise<WireTask>,

@@ -9,10 +9,7 @@ import type { TaskWaiter } from '../tasks/await-task.ts'
 import type { Cursors } from '../tasks/cursor.ts'
 import type { Expiry } from '../tasks/expire-tasks.ts'
 
-/**
- * One operation: its result as ProtoJSON, the same for every binding; of the streaming operations an `EventStream`.
- * @throws Rejection, Unavailable
- */
+/** One operation. Its result is ProtoJSON in every binding; a streaming operation returns an `EventStream`. @throws Rejection, Unavailable */
 export type A2aOperation = (call: Call) => Promise<object>
 
 export type Operations = ReadonlyMap<string, A2aOperation>
@@ -24,7 +21,7 @@ export function findOperation(name: string, operations: Operations): A2aOperatio
   return operation
 }
 
-/** What operations are made of. */
+/** What operations need. */
 export interface A2aOperationDeps {
   readonly config: A2aConfig
   readonly gateway: ChannelContext

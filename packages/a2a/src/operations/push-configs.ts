@@ -17,7 +17,7 @@ interface ConfigKey {
 
 type PushOperation = Extract<OperationName, `${string}PushNotificationConfig${string}`>
 
-/** Operations on push notification configurations (A2A §3.1.7 to §3.1.10); all of them only on the caller's own tasks. */
+/** Operations on push notification configurations (A2A §3.1.7 to §3.1.10), for the caller's own tasks only. */
 export function createPushOperations({ gateway }: A2aOperationDeps): Readonly<Record<PushOperation, A2aOperation>> {
   const { store, platform } = gateway
   const checkUrl = urlCheckOf(platform)
@@ -50,7 +50,7 @@ export function createPushOperations({ gateway }: A2aOperationDeps): Readonly<Re
     async ListTaskPushNotificationConfigs(call) {
       checkParams('ListTaskPushNotificationConfigs', call.params)
       const key = await findTask(call)
-      // There are never more than fit one page.
+      // All configurations always fit one page.
       return { configs: (await store.listWatches(key)).map(watch => showWatch(watch, key.id)), nextPageToken: '' }
     },
     async DeleteTaskPushNotificationConfig(call) {

@@ -5,7 +5,7 @@ import { showParts, showTask } from '../tasks/show-task.ts'
 import type { AdmitMessage, AdmittedMessage } from './admit-message.ts'
 import type { A2aOperation, A2aOperationDeps } from './operation.ts'
 
-/** SendMessage (A2A §3.1.1): admitted durably, then awaited unless the caller wants the task at once. */
+/** SendMessage (A2A §3.1.1): admits the message durably, then waits unless the caller wants the task at once. */
 export function createSendMessage(deps: A2aOperationDeps, admit: AdmitMessage): A2aOperation {
   const { store } = deps.gateway
   return async call => {
@@ -18,7 +18,7 @@ export function createSendMessage(deps: A2aOperationDeps, admit: AdmitMessage): 
   }
 }
 
-/** The agent wants its answer to be all there is: no task to come back to (A2A §3.1.1). */
+/** The agent wants a message as the only answer, without a task (A2A §3.1.1). */
 function isBareMessage({ state, response }: TaskRecord, { params }: AdmittedMessage): boolean {
   return response?.as === 'message' && state === 'completed' && response.in_reply_to === params.message.messageId
 }

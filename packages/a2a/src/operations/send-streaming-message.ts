@@ -2,7 +2,7 @@ import type { AdmitMessage } from './admit-message.ts'
 import type { A2aOperation, A2aOperationDeps } from './operation.ts'
 import { listenerKeyOf } from './subscribe-to-task.ts'
 
-/** SendStreamingMessage (A2A §3.1.2): admitted durably, then told from the task as it was submitted until it is at rest. */
+/** SendStreamingMessage (A2A §3.1.2): admits the message durably, then streams the task from its submission until it is at rest. */
 export function createSendStreamingMessage({ feeds }: A2aOperationDeps, admit: AdmitMessage): A2aOperation {
   return async call => {
     const { message, task, params } = await admit(call)

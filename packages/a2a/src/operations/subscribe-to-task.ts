@@ -9,7 +9,7 @@ import { checkParams } from '../validate/params.ts'
 import { defaultHistoryLength } from './get-task.ts'
 import type { A2aOperation, A2aOperationDeps } from './operation.ts'
 
-/** SubscribeToTask (A2A §3.1.6): the task as it is, then what happens until it has ended. */
+/** SubscribeToTask (A2A §3.1.6): the present task, then its updates until it has ended. */
 export function createSubscribeToTask({ gateway: { store }, feeds }: A2aOperationDeps): A2aOperation {
   return async call => {
     checkParams('SubscribeToTask', call.params)
@@ -30,7 +30,7 @@ export function createSubscribeToTask({ gateway: { store }, feeds }: A2aOperatio
   }
 }
 
-/** Whoever proves nothing shares one owner with others who do not; the network tells them apart, not the many addresses one of them may have. */
+/** Callers without credentials share one owner. Their network tells them apart, because one caller may use many addresses of it. */
 export function listenerKeyOf({ caller, from }: Call): string {
   return caller.isAnonymous ? `${caller.owner} ${networkOf(from)}` : caller.owner
 }

@@ -1,10 +1,10 @@
 import type { Part, Store } from '@postern/core'
 import type { KnownBytes } from './write-parts.ts'
 
-/** Bytes of attachments one answer carries at most; what lies beyond is described instead. */
+/** Bytes of attachments in one answer. Attachments beyond it are only described. */
 const maxBytes = 16 * 1024 * 1024
 
-/** Reads the bytes that `parts` refer to by digest, each once. */
+/** Reads the bytes that `parts` refer to, each digest once. */
 export async function readKnownBytes(store: Pick<Store, 'findBlob'>, parts: readonly Part[]): Promise<KnownBytes> {
   const known = new Map<string, string>()
   let room = maxBytes

@@ -14,10 +14,7 @@ export function checkInputModes(parts: readonly WirePart[], declared: readonly s
   throw new A2aRejection('contentTypeNotSupported', message, { violations })
 }
 
-/**
- * Of the output modes a client accepts we must have one; none named accepts all.
- * @throws A2aRejection `contentTypeNotSupported`
- */
+/** The client must accept one of our output modes; without any it accepts all. @throws A2aRejection `contentTypeNotSupported` */
 export function checkOutputModes(accepted: readonly string[], declared: readonly string[]): void {
   if (accepted.length === 0 || accepted.some(mode => isOffered(mode, declared))) return
   const description = 'names none of the output modes of this agent'
@@ -29,7 +26,7 @@ export function checkOutputModes(accepted: readonly string[], declared: readonly
 
 function isOffered(mode: string, declared: readonly string[]): boolean {
   const [type = ''] = mode.toLowerCase().split(';')
-  // Older clients write `text` for every text.
+  // Older clients write `text` for every text type.
   const wanted = /^\s*\w+\s*$/.test(type) ? `${type.trim()}/*` : type.trim()
   if (wanted === '*/*') return true
   return wanted.endsWith('/*') ? declared.some(own => own.startsWith(wanted.slice(0, -1))) : declared.includes(wanted)

@@ -1,7 +1,7 @@
 import type { WirePart } from '../format/wire.ts'
 import { isObject } from '../validate/shape.ts'
 
-/** What our parts have and A2A's have no member for; it goes in the family's namespace. */
+/** Members of our parts that A2A's parts lack. They are in the family's namespace. */
 interface PartNote {
   readonly kind: 'file' | 'artifact' | 'link'
   readonly artifact_type?: string | undefined
@@ -19,7 +19,7 @@ export function writePartNote(note: PartNote): Pick<WirePart, 'metadata'> {
   return { metadata: { mentionable: Object.fromEntries(said) } }
 }
 
-/** What the writer has noted of a part; a member that is no short text is passed over. */
+/** The writer's note of a part. Members that are no short text are ignored. */
 export function readPartNote({ metadata }: WirePart): Partial<PartNote> {
   const noted = isObject(metadata?.mentionable) ? metadata.mentionable : {}
   if (!kinds.has(noted.kind)) return {}

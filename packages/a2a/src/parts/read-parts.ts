@@ -3,7 +3,7 @@ import type { ArtifactPart, Blob, FilePart, LinkPart, Part, TextPart } from '@po
 import type { WirePart } from '../format/wire.ts'
 import { readPartNote } from './part-note.ts'
 
-/** What a part is when it does not say; the same words the card declares. */
+/** The default type of a part, which the card also declares. */
 const impliedTypes = {
   text: 'text/plain',
   raw: 'application/octet-stream',
@@ -13,12 +13,12 @@ const impliedTypes = {
 
 type PartContent = keyof typeof impliedTypes
 
-/** Marks an artifact whose bytes are one JSON value, so that it goes out as `data` again. */
+/** Marks an artifact whose bytes are one JSON value, so that it is sent as `data` again. */
 export const dataArtifact = 'data'
 
 const textTypes: ReadonlySet<string> = new Set<TextPart['mime']>(['text/plain', 'text/markdown', 'text/html'])
 
-/** Which of its four contents a checked part holds. `data` may be null, so presence decides. */
+/** Which of its four contents a checked part has. `data` may be null, so its presence decides. */
 export function contentOf(part: WirePart): PartContent {
   if (typeof part.text === 'string') return 'text'
   if (typeof part.raw === 'string') return 'raw'
@@ -36,7 +36,7 @@ interface PartsWithBlobs {
   readonly blobs: readonly Blob[]
 }
 
-/** A2A parts → ours. Bytes are set aside by their digest; `data` is there as it came, and exact as inline JSON. */
+/** A2A parts → ours. Bytes are stored by their digest. `data` keeps its exact JSON. */
 export function readParts(wire: readonly WirePart[]): PartsWithBlobs {
   const blobs: Blob[] = []
   const parts = wire.map(part => readers[contentOf(part)](part, blobs))
@@ -52,14 +52,14 @@ const readers: Readonly<Record<PartContent, PartReader>> = {
   data: readJson,
 }
 
-/** A link that its writer has noted as one; what is no address of the web stays text. */
+/** A link that its writer noted as one. If it is no web address, it stays text. */
 function readLink(part: WirePart): LinkPart | undefined {
   const { kind, url, title, description } = readPartNote(part)
   if (kind !== 'link' || !url || !/^https?:$/.test(URL.parse(url)?.protocol ?? '')) return undefined
   return { kind, url, ...(title && { title }), ...(description && { description }) }
 }
 
-/** Text of another type than ours is still text to an agent. */
+/** Text of a type that we do not know is still text for an agent. */
 function readText(part: WirePart): TextPart {
   const mime = part.mediaType ? mediaTypeOf(part) : impliedTypes.text
   return {
@@ -94,7 +94,7 @@ function readJson(part: WirePart): ArtifactPart {
   }
 }
 
-/** The name is a label for people, never a path. */
+/** The name is a label for people and never a path. */
 function labelOf(part: WirePart): { name?: string; mime?: string; description?: string } {
   const { filename, mediaType } = part
   const { description } = readPartNote(part)

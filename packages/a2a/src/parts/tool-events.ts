@@ -4,7 +4,7 @@ import { isObject } from '../validate/shape.ts'
 
 type ToolCall = Extract<Part, { kind: 'tool_call' }>
 
-/** A tool that an agent ran, as a data part (Mentionable, A2A tool events v0.1): begun, then ended under the same id. */
+/** A tool call of an agent as data parts (Mentionable, A2A tool events v0.1). Its begin and end have the same id. */
 export function writeToolEvent({ id, name, args, result, error }: ToolCall): WirePart {
   const call = { toolCallId: id, toolName: name, ...(args !== undefined && { input: args as Json }) }
   return {
@@ -27,7 +27,7 @@ const endings: Readonly<Record<string, (data: Readonly<Record<string, unknown>>)
   }),
 }
 
-/** Undefined for a part that is no tool event. */
+/** Undefined if the part is no tool event. */
 export function readToolEvent({ data }: WirePart): ToolCall | undefined {
   if (!isObject(data) || typeof data.type !== 'string' || typeof data.toolCallId !== 'string') return undefined
   const end = Object.hasOwn(endings, data.type) ? endings[data.type] : undefined

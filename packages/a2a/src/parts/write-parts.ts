@@ -5,12 +5,12 @@ import { writePartNote } from './part-note.ts'
 import { dataArtifact } from './read-parts.ts'
 import { writeToolEvent } from './tool-events.ts'
 
-/** Bytes that were looked up beforehand, by digest, as base64. */
+/** Known bytes, by digest, as base64. */
 export type KnownBytes = ReadonlyMap<string, string>
 
 const noBytes: KnownBytes = new Map()
 
-/** Our parts → A2A parts. What A2A has no part for goes as `data` under its own kind, so that nothing is lost. */
+/** Our parts → A2A parts. Parts that A2A lacks become `data` of their own kind, so that nothing is lost. */
 export function writeParts(parts: readonly Part[], known: KnownBytes = noBytes): readonly WirePart[] {
   return parts.flatMap(part => (part.kind === 'policy' ? writePolicy(part) : writePart(part, known)))
 }
@@ -62,7 +62,7 @@ function readInlineData(part: FilePart | ArtifactPart): { data: Json } | undefin
   }
 }
 
-/** For those who read no extension, in words, too: why it does not go on, and where that can be fixed. */
+/** Text for clients without the extension: why the agent stops, and where a person can resolve it. */
 function writePolicy(part: PolicyPart): readonly WirePart[] {
   const { title, message, url, action_label } = part.policy
   const link = url && (action_label ? `${action_label}: ${url}` : url)

@@ -4,15 +4,15 @@ import { checkFetchUrl } from '@postern/http'
 import { A2aRejection } from '../format/errors.ts'
 import type { CheckUrl } from './watch.ts'
 
-/** The stage of the guard that asks no DNS; what the operator has opened is open here too. */
+/** The checks of an address that need no DNS. Networks that the operator opened are open here, too. */
 export function urlCheckOf({ checkUrl = checkFetchUrl }: Pick<Platform, 'checkUrl'>): CheckUrl {
   return url => checkUrl(url)
 }
 
-/** Configs of one task at one origin: each notification goes to all of them, and the receiver need not have asked for any. */
+/** Configurations of one task at one origin. The receiver need not have asked for notifications, and each one goes to all of them. */
 const mostAtOrigin = 3
 
-/** @throws A2aRejection `invalidParams` when one more does not fit beside the task's `watches`; `fields` name the task and the address */
+/** @throws A2aRejection `invalidParams` when the task's `watches` leave no capacity; `fields` name the task and the address */
 export function checkQuota(
   watches: readonly TaskWatch[],
   watch: TaskWatch,

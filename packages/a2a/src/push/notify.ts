@@ -16,9 +16,8 @@ export interface NotifyDeps {
 }
 
 /**
- * Posts what became of a task to one who watches it (A2A §4.3.3; of 0.3, the task alone: its §9.5). Where it goes is read now: what was deleted meanwhile is not
- * sent any more. A receiver that is gone for good is forgotten.
- * @throws Unavailable, Undeliverable
+ * Posts a task's state to a subscriber (A2A §4.3.3; in 0.3 the task alone: its §9.5). It reads the address now, so a deleted one gets
+ * nothing. It forgets a receiver that is permanently gone. @throws Unavailable, Undeliverable
  */
 export async function notifyWatch(
   event: WireStreamEvent,
@@ -40,7 +39,7 @@ export async function notifyWatch(
 function headersOf({ token, scheme, credentials, version }: PushTarget): Readonly<Record<string, string>> {
   return {
     'content-type': version === '0.3' ? 'application/json' : 'application/a2a+json',
-    // 1.0.1 dropped it from its example but kept the member; receivers of 0.3 look for it.
+    // 1.0.1 dropped it from its example but kept the member. Receivers of 0.3 read it.
     ...(token && { 'x-a2a-notification-token': token }),
     ...(scheme && credentials && { authorization: `${scheme} ${credentials}` }),
   }

@@ -4,13 +4,13 @@ import { A2aRejection } from '../format/errors.ts'
 import type { ProtocolVersion } from '../format/version.ts'
 import type { WirePushConfig } from '../format/wire.ts'
 
-/** What a watch of ours holds. */
+/** The content of our push subscription. */
 export interface PushTarget {
   readonly url: string
   readonly token?: string
   readonly scheme?: string
   readonly credentials?: string
-  /** The receiver was named by a client of 0.3, and hears its words. */
+  /** A client of 0.3 named the receiver, so it gets the form of 0.3. */
   readonly version?: '0.3'
 }
 
@@ -19,18 +19,18 @@ export type CheckUrl = (url: string) => URL
 
 interface WatchDeps {
   readonly taskId: string
-  /** The id where the client named none. */
+  /** The id for a client that names none. */
   readonly id: string
-  /** The client's. */
+  /** The client's token. */
   readonly version: ProtocolVersion
   readonly checkUrl: CheckUrl
-  /** How the member is called in the request. */
+  /** The name of the member in the request. */
   readonly field: string
 }
 
 /**
- * A checked configuration as a watch. The operator sees the receiver's origin only: what follows it may be a secret.
- * @throws A2aRejection `invalidParams` for an address we must not talk to
+ * Converts a checked configuration to a subscription. The operator sees only the receiver's origin, because the rest may be a secret.
+ * @throws A2aRejection `invalidParams` for a forbidden address
  */
 export function toWatch(config: WirePushConfig, { taskId, id, version, checkUrl, field }: WatchDeps): TaskWatch {
   const { url, token, authentication } = config
@@ -60,7 +60,7 @@ function checkPushUrl(url: string, checkUrl: CheckUrl, field: string): URL {
   }
 }
 
-/** As its owner gets it back: with what tells one from another, without credentials. */
+/** The form for its owner: enough to tell subscriptions apart, without credentials. */
 export function showWatch({ id, target }: TaskWatch, taskId: string): object {
   const { url, token, scheme } = readPushTarget(target)
   return { id, taskId, url, ...(token && { token }), ...(scheme && { authentication: { scheme } }) }

@@ -5,10 +5,10 @@ const readers: Readonly<Record<string, (text: string) => unknown>> = {
   includeArtifacts: text => ({ true: true, false: false })[text] ?? text,
 }
 
-/** The version and what belongs to the path are not parameters of an operation. */
+/** Parameters of the path and the version are no parameters of an operation. */
 const passedOver = 'a2a-version'
 
-/** The query as parameters. What cannot be read stays a string, for the validator to name. Of a name given twice the last counts. */
+/** The query as parameters. Unreadable values stay strings, and the validator names them. If a name occurs twice, the last one counts. */
 export function readQueryParams(query: URLSearchParams): Readonly<Record<string, unknown>> {
   const params: [string, unknown][] = []
   for (const [name, text] of query) {

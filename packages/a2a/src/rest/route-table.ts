@@ -1,12 +1,12 @@
 import type { OperationName } from '../format/operation-names.ts'
 
-/** Where an operation is in the HTTP+JSON binding (A2A §11.3). */
+/** The path of an operation in the HTTP+JSON binding (A2A §11.3). */
 export interface RestRoute {
   readonly methods: readonly string[]
-  /** `{id}` stands for one segment; the name is the member of the parameters it becomes. */
+  /** `{id}` is one segment; its name is the member of the parameters. */
   readonly path: string
   readonly operation: OperationName
-  /** Where the other parameters come from; of `lenient` bodies nothing is expected (older clients send `null`, or nothing). */
+  /** The source of the other parameters. `lenient` bodies may be empty or anything else, because older clients send `null` or nothing. */
   readonly input: 'body' | 'lenient' | 'query'
 }
 
@@ -18,7 +18,7 @@ export const restRoutes: readonly RestRoute[] = [
   { methods: ['GET'], path: '/tasks', operation: 'ListTasks', input: 'query' },
   { methods: ['GET'], path: '/tasks/{id}', operation: 'GetTask', input: 'query' },
   { methods: ['POST'], path: '/tasks/{id}:cancel', operation: 'CancelTask', input: 'lenient' },
-  // The protobuf file says GET, the prose of the specification POST.
+  // The protobuf file says GET; the specification's text says POST.
   { methods: ['GET'], path: '/tasks/{id}:subscribe', operation: 'SubscribeToTask', input: 'query' },
   { methods: ['POST'], path: '/tasks/{id}:subscribe', operation: 'SubscribeToTask', input: 'lenient' },
   { methods: ['POST'], path: configs, operation: 'CreateTaskPushNotificationConfig', input: 'body' },

@@ -50,7 +50,7 @@ const eventWriters: Readonly<Record<ProtocolVersion, EventWriter>> = {
   '0.3': createEventWriter(writeLegacyEvent),
 }
 
-/** Each event is a whole response of JSON-RPC (A2A §9.4.2). */
+/** Each event is a complete JSON-RPC response (A2A §9.4.2). */
 function formatFor(id: RpcCall['id'], { call, version }: EnteredCall, gateway: ChannelContext): SseFormat {
   return {
     writeEvent: eventWriters[version],

@@ -13,14 +13,13 @@ import { readRpcId, readRpcRequest } from './envelope.ts'
 
 /** A call at the JSON-RPC binding. */
 export interface RpcCall extends IncomingCall {
-  /** The id to answer under, as soon as it is known. */
+  /** The id of the answer, as soon as it is known. */
   id: RpcId
 }
 
 /**
- * Everything before an operation, the cheap first: agent, content type, caller, size, JSON, envelope, version.
- * What is refused here is remembered for the operator.
- * @throws Rejection, Unavailable
+ * All checks before an operation, the cheap ones first: agent, content type, caller, size, JSON, envelope, version. The operator's list
+ * keeps what is refused here. @throws Rejection, Unavailable
  */
 export async function enterRpc(incoming: RpcCall, deps: EndpointDeps): Promise<EnteredCall> {
   try {

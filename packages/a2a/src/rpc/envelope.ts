@@ -5,7 +5,7 @@ import { isObject } from '../validate/shape.ts'
 
 export type RpcId = string | number | null
 
-/** A request object of JSON-RPC 2.0 §4; `params` is still unchecked. */
+/** A request object of JSON-RPC 2.0 §4; `params` is not checked yet. */
 export interface RpcRequest {
   readonly id: RpcId
   readonly method: string
@@ -14,17 +14,14 @@ export interface RpcRequest {
 
 const maxIdLength = 1024
 
-/** The id to answer under: `null` unless the request has one that may be echoed (JSON-RPC 2.0 §5). */
+/** The id of the answer: `null` unless the request has a valid one (JSON-RPC 2.0 §5). */
 export function readRpcId(document: unknown): RpcId {
   const id = isObject(document) ? document.id : undefined
   if (typeof id === 'string') return id.length <= maxIdLength ? id : null
   return typeof id === 'number' && Number.isFinite(id) ? id : null
 }
 
-/**
- * Notifications are refused: every operation of A2A has an answer, and a client that does not want it is mistaken.
- * @throws A2aRejection `invalidRequest`
- */
+/** Refuses notifications: every A2A operation has an answer, so a client that wants none is mistaken. @throws A2aRejection `invalidRequest` */
 export function readRpcRequest(document: unknown): RpcRequest {
   if (Array.isArray(document)) throw invalidRequest('batches are not supported')
   if (!isObject(document)) throw invalidRequest('body must be an object')

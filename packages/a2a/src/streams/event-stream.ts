@@ -1,16 +1,16 @@
 import type { WireStreamEvent } from '../format/wire.ts'
 
-/** Who is told what happens in a task, in order. */
+/** Receives the events of a task in order. */
 export interface Sink {
-  /** `id` names the place behind this event, for a caller who comes back. */
+  /** `id` names the position after this event, for a caller that comes back. */
   send(event: WireStreamEvent, id: string): void
-  /** Nothing to tell, but still there. */
+  /** A heartbeat. */
   beat(): void
-  /** Nothing follows. With an error when it ends for a reason that is not the task's. */
+  /** Ends the stream. An error is a reason outside of the task. */
   end(error?: unknown): void
 }
 
-/** The result of a streaming operation, the same for every binding. */
+/** The result of a streaming operation, the same in every binding. */
 export class EventStream {
   readonly #start: (sink: Sink) => () => void
 
@@ -18,7 +18,7 @@ export class EventStream {
     this.#start = start
   }
 
-  /** Begins to tell; returns the function by which the listener leaves. */
+  /** Starts the stream, and returns what ends it. */
   start(sink: Sink): () => void {
     return this.#start(sink)
   }

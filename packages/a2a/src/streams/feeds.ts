@@ -1,202 +1,193 @@
 import type { Platform, TaskKey } from '@postern/core'
-import { Rejection, randomHex, Unavailable } from '@postern/core'
+import { randomHex, Unavailable } from '@postern/core'
 import { isLookDue } from '../tasks/await-task.ts'
 import { EventStream } from './event-stream.ts'
-import type { FeedDeps, FeedListener, TaskFeed } from './task-feed.ts'
+import type { FeedDeps, FeedListener } from './feed-state.ts'
+import type { StreamCounts } from './stream-counts.ts'
+import { createStreamCounts } from './stream-counts.ts'
+import type { TaskFeed } from './task-feed.ts'
 import { createTaskFeed } from './task-feed.ts'
 
-/** A stream that is asked for. */
+/** A stream that a caller asks for. */
 interface FeedRequest extends Omit<FeedListener, 'sink'> {
   readonly key: TaskKey
-  /** Whose stream it counts as. */
+  /** The quota that the stream counts for. */
   readonly listenerKey: string
-  /** What happens is kept for a while, in case the caller is cut off and comes back. */
+  /** Keeps events for a while, so that the caller can come back after a broken connection. */
   readonly canReplay: boolean
-  /** Messages whose turns are, or may be, open. */
+  /** Messages whose turns may be open. */
   readonly messages: readonly number[]
 }
 
 export interface Feeds {
   /** @throws Rejection `rate_limited`; Unavailable while the gateway shuts down */
   open(request: FeedRequest): EventStream
-  /** A message was admitted: who listens to its task hears of it. */
+  /** A message was admitted: the listeners of its task get its events. */
   track(key: TaskKey, message: number): void
-  /** Whether what happened behind this event is still known. */
+  /** Whether the events after this one are still known. */
   knows(key: TaskKey, eventId: string): boolean
-  /** How many listen now. */
+  /** The number of open streams. */
   count(): number
-  /** Ends every stream, for good. */
+  /** Ends every stream permanently. */
   close(): void
 }
 
 interface FeedLimits {
   /** Streams of one caller at a time. */
   readonly perCaller: number
-  /** A stream on which nothing happens for so long ends, ms. */
+  /** A stream without events for so long ends, ms. */
   readonly idleMs: number
 }
 
-/** One clock serves all streams. */
+/** One timer serves all streams. */
 const tickMs = 250
 const heartbeatTicks = 15_000 / tickMs
-/** What happened is kept this long after the last listener has gone, ms. */
+/** How long events are kept after the last listener has left, ms. */
 const replayMs = 60_000
-/** Tasks whose events are kept although nobody listens. */
+/** Tasks without listeners whose events are kept. */
 const maxLingering = 1_000
 
 interface OpenFeed {
+  readonly name: string
   readonly feed: TaskFeed
   canReplay: boolean
   ticks: number
-  /** ms; undefined while somebody listens. */
+  /** ms; undefined while there are listeners. */
   idleSince: number | undefined
 }
 
-export function createFeeds(
-  deps: FeedDeps & { readonly platform: Pick<Platform, 'randomBytes'> },
-  limits: FeedLimits,
-): Feeds {
-  const { platform } = deps
-  const feeds = new Map<string, OpenFeed>()
-  const perCaller = new Map<string, number>()
+type FeedsDeps = FeedDeps & { readonly platform: Pick<Platform, 'randomBytes'> }
+
+interface FeedsState {
+  readonly deps: FeedsDeps
+  readonly feeds: Map<string, OpenFeed>
+  readonly counts: StreamCounts
+  readonly closing: AbortSignal
+  readonly idleMs: number
+  lingering: number
+  isTicking: boolean
+}
+
+export function createFeeds(deps: FeedsDeps, { perCaller, idleMs }: FeedLimits): Feeds {
   const closing = new AbortController()
-  let lingering = 0
-  let isTicking = false
-
-  async function tick(): Promise<void> {
-    if (isTicking) return
-    isTicking = true
-    while (feeds.size > 0 && !closing.signal.aborted) {
-      await platform.sleep(tickMs, closing.signal)
-      for (const [name, open] of feeds) pass(name, open)
-    }
-    isTicking = false
-  }
-
-  function pass(name: string, open: OpenFeed): void {
-    open.ticks += 1
-    if (open.idleSince !== undefined && platform.now() >= open.idleSince + replayMs) dispose(name, open)
-    if (open.ticks % heartbeatTicks === 0) open.feed.beat()
-    if (isLookDue(open.ticks)) open.feed.look()
-    // Who was expected never came.
-    if (open.ticks % heartbeatTicks === 0 && open.feed.isIdle()) rest(name, open)
-  }
-
-  function dispose(name: string, open: OpenFeed): void {
-    if (feeds.get(name) !== open) return
-    feeds.delete(name)
-    if (open.idleSince !== undefined) lingering -= 1
-    open.feed.close()
-  }
-
-  function findFeed(key: TaskKey): OpenFeed {
-    const name = nameOf(key)
-    const known = feeds.get(name)
-    if (known) return known
-    const feed = createTaskFeed(deps, {
-      key,
-      epoch: randomHex(platform, 6),
-      keepsEvents: () => open.canReplay,
-      onIdle: () => rest(name, open),
-    })
-    const open: OpenFeed = { feed, canReplay: false, ticks: 0, idleSince: undefined }
-    feeds.set(name, open)
-    return open
-  }
-
-  function enter({ key, canReplay, messages }: FeedRequest): OpenFeed {
-    const open = findFeed(key)
-    wakeFeed(open)
-    open.canReplay ||= canReplay
-    for (const message of messages) open.feed.track(message)
-    void tick()
-    return open
-  }
-
-  /** Nobody listens: gone at once, unless somebody may come back. */
-  function rest(name: string, open: OpenFeed): void {
-    if (open.idleSince !== undefined) return
-    if (!open.canReplay || lingering >= maxLingering || closing.signal.aborted) {
-      dispose(name, open)
-      return
-    }
-    open.idleSince = platform.now()
-    lingering += 1
-  }
-
-  function wakeFeed(open: OpenFeed): void {
-    if (open.idleSince === undefined) return
-    open.idleSince = undefined
-    lingering -= 1
-  }
-
-  function take(listenerKey: string): void {
-    const taken = perCaller.get(listenerKey) ?? 0
-    if (taken >= limits.perCaller) {
-      throw new Rejection('rate_limited', 'Cannot open stream: the caller has too many open', { retryAfter: 10 })
-    }
-    perCaller.set(listenerKey, taken + 1)
-  }
-
-  function giveBack(listenerKey: string): void {
-    const left = (perCaller.get(listenerKey) ?? 1) - 1
-    if (left > 0) perCaller.set(listenerKey, left)
-    else perCaller.delete(listenerKey)
-  }
-
+  const feeds = new Map<string, OpenFeed>()
+  const counts = createStreamCounts(perCaller)
+  const all: FeedsState = { deps, feeds, counts, closing: closing.signal, idleMs, lingering: 0, isTicking: false }
   return {
     open(request) {
       if (closing.signal.aborted)
         throw new Unavailable('Cannot open stream: the gateway is shutting down', { retryAfter: 5 })
-      take(request.listenerKey)
-      // Heard from now on, although the listener only comes in a moment.
-      enter(request)
-      return new EventStream(sink => {
-        const open = enter(request)
-        const idle = createIdleClock(limits.idleMs, platform)
-        let isOver = false
-        const finish = () => {
-          if (isOver) return
-          isOver = true
-          giveBack(request.listenerKey)
-        }
-        const listener: FeedListener = {
-          ...request,
-          sink: {
-            send(event, id) {
-              idle.reset()
-              sink.send(event, id)
-            },
-            beat() {
-              if (idle.isOver()) leave()
-              else return sink.beat()
-              sink.end()
-            },
-            end(error) {
-              finish()
-              sink.end(error)
-            },
-          },
-        }
-        const leave = () => {
-          finish()
-          open.feed.leave(listener)
-        }
-        open.feed.join(listener)
-        return leave
-      })
+      const release = counts.enter(request.listenerKey)
+      // The feed listens from now on, because the listener joins a moment later.
+      enter(request, all)
+      return new EventStream(sink => startStream({ ...request, sink }, release, all))
     },
     track: (key, message) => feeds.get(nameOf(key))?.feed.track(message),
     knows: (key, eventId) => feeds.get(nameOf(key))?.feed.knows(eventId) ?? false,
-    count: () => [...perCaller.values()].reduce((sum, count) => sum + count, 0),
+    count: counts.total,
     close() {
       closing.abort()
-      for (const [name, open] of feeds) dispose(name, open)
+      for (const open of feeds.values()) dispose(open, all)
     },
   }
 }
 
-/** Neither an owner's parts nor an id hold a line break. */
+/** Joins the feed; returns what leaves it. */
+function startStream(request: FeedRequest & FeedListener, release: () => void, all: FeedsState): () => void {
+  const { sink } = request
+  const open = enter(request, all)
+  const idle = createIdleClock(all.idleMs, all.deps.platform)
+  const listener: FeedListener = {
+    ...request,
+    sink: {
+      send(event, id) {
+        idle.reset()
+        sink.send(event, id)
+      },
+      beat() {
+        if (!idle.isOver()) return sink.beat()
+        leave()
+        sink.end()
+      },
+      end(error) {
+        release()
+        sink.end(error)
+      },
+    },
+  }
+  const leave = () => {
+    release()
+    open.feed.leave(listener)
+  }
+  open.feed.join(listener)
+  return leave
+}
+
+async function tick(all: FeedsState): Promise<void> {
+  if (all.isTicking) return
+  all.isTicking = true
+  while (all.feeds.size > 0 && !all.closing.aborted) {
+    await all.deps.platform.sleep(tickMs, all.closing)
+    for (const open of all.feeds.values()) pass(open, all)
+  }
+  all.isTicking = false
+}
+
+function pass(open: OpenFeed, all: FeedsState): void {
+  open.ticks += 1
+  if (open.idleSince !== undefined && all.deps.platform.now() >= open.idleSince + replayMs) dispose(open, all)
+  if (open.ticks % heartbeatTicks === 0) open.feed.beat()
+  if (isLookDue(open.ticks)) open.feed.look()
+  // The expected listener never came.
+  if (open.ticks % heartbeatTicks === 0 && open.feed.isIdle()) rest(open, all)
+}
+
+function dispose(open: OpenFeed, all: FeedsState): void {
+  if (all.feeds.get(open.name) !== open) return
+  all.feeds.delete(open.name)
+  if (open.idleSince !== undefined) all.lingering -= 1
+  open.feed.close()
+}
+
+function findFeed(key: TaskKey, all: FeedsState): OpenFeed {
+  const name = nameOf(key)
+  const known = all.feeds.get(name)
+  if (known) return known
+  const feed = createTaskFeed(all.deps, {
+    key,
+    epoch: randomHex(all.deps.platform, 6),
+    keepsEvents: () => open.canReplay,
+    onIdle: () => rest(open, all),
+  })
+  const open: OpenFeed = { name, feed, canReplay: false, ticks: 0, idleSince: undefined }
+  all.feeds.set(name, open)
+  return open
+}
+
+function enter({ key, canReplay, messages }: FeedRequest, all: FeedsState): OpenFeed {
+  const open = findFeed(key, all)
+  if (open.idleSince !== undefined) {
+    open.idleSince = undefined
+    all.lingering -= 1
+  }
+  open.canReplay ||= canReplay
+  for (const message of messages) open.feed.track(message)
+  void tick(all)
+  return open
+}
+
+/** Removes a feed without listeners at once, unless a caller may come back. */
+function rest(open: OpenFeed, all: FeedsState): void {
+  if (open.idleSince !== undefined) return
+  if (!open.canReplay || all.lingering >= maxLingering || all.closing.aborted) {
+    dispose(open, all)
+    return
+  }
+  open.idleSince = all.deps.platform.now()
+  all.lingering += 1
+}
+
+/** Neither an owner nor an id contains a line break. */
 function nameOf({ owner, id }: TaskKey): string {
   return `${id}\n${owner}`
 }

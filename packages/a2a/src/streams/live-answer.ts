@@ -1,48 +1,48 @@
 import type { Part, PartialResponse } from '@postern/core'
 
-/** A piece of an answer on its way, as the line announces it (core's `call-agent.ts`). */
+/** A piece of an answer in progress, as core's `call-agent.ts` announces it. */
 export interface ChunkNotice {
   readonly kind: 'part'
   readonly chunk: PartialResponse
-  /** Which try of the turn it comes from. */
+  /** The try of the turn that it belongs to. */
   readonly run: number
   /** From 0, without gaps. */
   readonly index: number
-  /** The id that the answer will have. */
+  /** The id of the coming answer. */
   readonly response: string
 }
 
-/** What a piece means to those who watch. */
+/** What a piece means for listeners. */
 type ChunkMeaning =
-  /** Said meanwhile; the answer takes its place. */
+  /** A message of progress; the answer replaces it. */
   | { readonly kind: 'interim'; readonly parts: readonly Part[]; readonly id: string }
-  /** The agent is at work; nothing is said yet. */
+  /** The agent works and has sent no text yet. */
   | { readonly kind: 'working' }
   /** One more piece of the artifact. */
   | { readonly kind: 'piece'; readonly parts: readonly Part[] }
 
-/** An answer that is being given, as far as it was heard. */
+/** An answer in progress. */
 export interface LiveAnswer {
   readonly message: number
   readonly run: number
   readonly response: string
-  /** Pieces heard so far. */
+  /** Pieces received so far. */
   count: number
-  /** What has gone out of the artifact. */
+  /** The parts sent as an artifact so far. */
   readonly told: Part[]
   /** The newest piece waits a moment, in case it is the last. */
   held: readonly Part[] | undefined
-  /** The agent has said that this will be a question, a refusal or a failure: no artifact. */
+  /** The agent announced a question, a refusal or a failure, so there is no artifact. */
   isMessage: boolean
 }
 
-/** The answer that a first piece begins. Who comes to it later has not heard all of it, and waits for the end. */
+/** The answer that a first piece begins. A later listener has missed pieces and waits for the end. */
 export function beginLiveAnswer(message: number, { run, index, response }: ChunkNotice): LiveAnswer | undefined {
   if (index !== 0) return undefined
   return { message, run, response, count: 0, told: [], held: undefined, isMessage: false }
 }
 
-/** Takes a piece in and says what it means; undefined when a piece is missing before it, so that the rest cannot be told. */
+/** Adds a piece and returns its meaning; undefined after a missing piece, because the rest cannot be sent. */
 export function takeChunk(live: LiveAnswer, { chunk, run, index, response }: ChunkNotice): ChunkMeaning | undefined {
   if (run !== live.run || index !== live.count) return undefined
   live.count += 1
@@ -57,7 +57,7 @@ function isNoResult(status: PartialResponse['status'], before: boolean): boolean
   return status === undefined ? before : status !== 'completed' && status !== 'working'
 }
 
-/** What was told in many pieces as one: text of one kind runs on. */
+/** Joins pieces of one text kind. */
 export function joinPieces(parts: readonly Part[]): readonly Part[] {
   const joined: Part[] = []
   for (const part of parts) {

@@ -6,20 +6,20 @@ interface PlacedEvent {
   readonly event: WireStreamEvent
 }
 
-/** The newest events of one task, for callers who were cut off. */
-interface Ring {
+/** The newest events of one task, for callers whose connection broke. */
+export interface Ring {
   put(event: WireStreamEvent): PlacedEvent
-  /** The place behind the newest event. */
+  /** The position after the newest event. */
   here(): string
-  /** What happened behind this place; undefined when it is not known here any more. */
+  /** The events after this position; undefined when they are no longer known. */
   after(id: string): readonly PlacedEvent[] | undefined
 }
 
 const maxEvents = 256
-/** Characters of what is kept, about: a thousand tasks may be remembered at once. What is larger is found in the task. */
+/** Approximate characters, because a thousand tasks may have a ring at once. The task itself has what is larger. */
 const maxChars = 256 * 1024
 
-/** `epoch` tells the places of one ring from those of another. Without `keeps` events get their places but are not kept. */
+/** `epoch` distinguishes the positions of different rings. Without `keeps` events get positions but are not kept. */
 export function createRing(epoch: string, keeps: () => boolean): Ring {
   let count = 0
   let kept: PlacedEvent[] = []

@@ -2,21 +2,21 @@ import { toSseJson } from '@postern/http'
 import type { WireStreamEvent } from '../format/wire.ts'
 import type { EventStream, Sink } from './event-stream.ts'
 
-/** How a binding writes what is told into the `data` of an event. */
+/** Writes an event into the `data` of a server-sent event. */
 export interface SseFormat {
-  /** The event as JSON; the same bytes for all who are told it. */
+  /** The event as JSON; all listeners share the same bytes. */
   readonly writeEvent: EventWriter
-  /** What stands before and behind it in the JSON of one response. */
+  /** The JSON of one response before and after the event. */
   readonly frame: readonly [before: string, after: string]
-  /** What the client is told when a stream breaks off; undefined: nothing. */
+  /** What the client gets when a stream breaks off; undefined: nothing. */
   formatError(error: unknown): string | undefined
-  /** Whether events bear their ids, for a client that comes back with `Last-Event-ID`. */
+  /** Whether events have ids, for a client that returns with `Last-Event-ID`. */
   readonly withIds: boolean
 }
 
 export type EventWriter = (event: WireStreamEvent) => Uint8Array
 
-/** Writes each event once, however many hear it: a hundred who read slowly then hold one large artifact, not a hundred. */
+/** Writes each event once for all listeners: a hundred slow readers hold one large artifact and not a hundred. */
 export function createEventWriter(toDocument: (event: WireStreamEvent) => object): EventWriter {
   const written = new WeakMap<WireStreamEvent, Uint8Array>()
   return event => {
@@ -28,103 +28,118 @@ export function createEventWriter(toDocument: (event: WireStreamEvent) => object
   }
 }
 
-/** In the words of 1.0, as events are. */
+/** The events of 1.0, unchanged. */
 export const writePlainEvent = createEventWriter(event => event)
 
-/** Bytes that wait for a client who reads slowly; who has more waiting is dropped. */
+/** Bytes that may wait for a slow client. Beyond that the stream ends. */
 const maxWaiting = 1024 * 1024
-/** So many events may wait however large they are: an answer is told twice, as an artifact and in the status behind it. */
+/** This many events may wait whatever their size, because an answer comes twice: as an artifact and in the status after it. */
 const fewEvents = 2
 
-/** Larger events are passed on in pieces, whose bytes they share; smaller ones at once. */
+/** Larger events are sent in pieces that share their bytes, smaller ones at once. */
 const copiedBytes = 16 * 1024
 
-const heartbeat = new TextEncoder().encode(':\n\n')
+const encoder = new TextEncoder()
+const heartbeat = encoder.encode(':\n\n')
+
+interface SseState {
+  readonly waiting: (readonly Uint8Array[])[]
+  waitingBytes: number
+  /** The reader has asked for the next event. */
+  isWanted: boolean
+  isPassing: boolean
+  isEnding: boolean
+  isOver: boolean
+  leave: (() => void) | undefined
+  controller: ReadableStreamDefaultController<Uint8Array>
+}
 
 /** Server-sent events (WHATWG HTML §9.2): one `data` line is one event. */
 export function renderSse(stream: EventStream, format: SseFormat): ReadableStream<Uint8Array> {
-  const encoder = new TextEncoder()
-  const waiting: (readonly Uint8Array[])[] = []
-  let waitingBytes = 0
-  let isWanted = false
-  let isPassing = false
-  let isEnding = false
-  let isOver = false
-  let leave: (() => void) | undefined
-  let controller: ReadableStreamDefaultController<Uint8Array>
-
-  function write(...pieces: readonly Uint8Array[]): void {
-    if (isOver || isEnding) return
-    if (waitingBytes > maxWaiting && waiting.length > fewEvents) {
-      drop()
-      return
-    }
-    const size = sizeOf(pieces)
-    waiting.push(size > copiedBytes ? pieces : [Buffer.concat(pieces)])
-    waitingBytes += size
-    pass()
-  }
-
-  function takeWanted(): readonly Uint8Array[] | undefined {
-    const next = isWanted ? waiting.shift() : undefined
-    if (!next) return undefined
-    isWanted = false
-    waitingBytes -= sizeOf(next)
-    return next
-  }
-
-  /** The next event to who reads; behind the last one, the end. */
-  function pass(): void {
-    // Who has asked twice is asked for more within `enqueue`: the pieces of one event stay together.
-    if (isPassing) return
-    isPassing = true
-    for (let next = takeWanted(); next; next = takeWanted()) for (const piece of next) controller.enqueue(piece)
-    isPassing = false
-    if (!isEnding || isOver || waiting.length > 0) return
-    isOver = true
-    controller.close()
-  }
-
-  function drop(): void {
-    isOver = true
-    leave?.()
-    waiting.length = 0
-    controller.error(Object.assign(new Error('the client reads too slowly'), { code: 'ERR_STREAM_PREMATURE_CLOSE' }))
-  }
-
-  const sink: Sink = {
-    send(event, id) {
-      const place = format.withIds ? `id: ${id}\n` : ''
-      const [before, after] = format.frame
-      write(encoder.encode(`${place}data: ${before}`), format.writeEvent(event), encoder.encode(`${after}\n\n`))
-    },
-    beat() {
-      if (waiting.length === 0) write(heartbeat)
-    },
-    end(error) {
-      const last = error === undefined ? undefined : format.formatError(error)
-      if (last !== undefined) write(encoder.encode(`data: ${last}\n\n`))
-      isEnding = true
-      pass()
-    },
-  }
-
+  let open: SseState
   const source: UnderlyingDefaultSource<Uint8Array> = {
-    start(itsController) {
-      controller = itsController
-      leave = stream.start(sink)
+    start(controller) {
+      const flags = { isWanted: false, isPassing: false, isEnding: false, isOver: false }
+      open = { waiting: [], waitingBytes: 0, ...flags, leave: undefined, controller }
+      open.leave = stream.start(createSink(open, format))
     },
     pull() {
-      isWanted = true
-      pass()
+      open.isWanted = true
+      pass(open)
     },
     cancel() {
-      isOver = true
-      waiting.length = 0
-      leave?.()
+      open.isOver = true
+      open.waiting.length = 0
+      open.leave?.()
     },
   }
   return new ReadableStream(source, { highWaterMark: 0 })
+}
+
+function createSink(open: SseState, format: SseFormat): Sink {
+  const [before, after] = format.frame
+  return {
+    send(event, id) {
+      const place = format.withIds ? `id: ${id}\n` : ''
+      const pieces = [
+        encoder.encode(`${place}data: ${before}`),
+        format.writeEvent(event),
+        encoder.encode(`${after}\n\n`),
+      ]
+      write(pieces, open)
+    },
+    beat() {
+      if (open.waiting.length === 0) write([heartbeat], open)
+    },
+    end(error) {
+      const last = error === undefined ? undefined : format.formatError(error)
+      if (last !== undefined) write([encoder.encode(`data: ${last}\n\n`)], open)
+      open.isEnding = true
+      pass(open)
+    },
+  }
+}
+
+function write(pieces: readonly Uint8Array[], open: SseState): void {
+  if (open.isOver || open.isEnding) return
+  if (open.waitingBytes > maxWaiting && open.waiting.length > fewEvents) {
+    drop(open)
+    return
+  }
+  const size = sizeOf(pieces)
+  open.waiting.push(size > copiedBytes ? pieces : [Buffer.concat(pieces)])
+  open.waitingBytes += size
+  pass(open)
+}
+
+/** Sends the next event to the reader; after the last one, ends the stream. */
+function pass(open: SseState): void {
+  // A reader that asked twice asks again within `enqueue`. The pieces of one event must stay together.
+  if (open.isPassing) return
+  open.isPassing = true
+  for (let next = takeWanted(open); next; next = takeWanted(open)) {
+    for (const piece of next) open.controller.enqueue(piece)
+  }
+  open.isPassing = false
+  if (!open.isEnding || open.isOver || open.waiting.length > 0) return
+  open.isOver = true
+  open.controller.close()
+}
+
+function takeWanted(open: SseState): readonly Uint8Array[] | undefined {
+  const next = open.isWanted ? open.waiting.shift() : undefined
+  if (!next) return undefined
+  open.isWanted = false
+  open.waitingBytes -= sizeOf(next)
+  return next
+}
+
+function drop(open: SseState): void {
+  open.isOver = true
+  open.leave?.()
+  open.waiting.length = 0
+  const error = new Error('the client reads too slowly')
+  open.controller.error(Object.assign(error, { code: 'ERR_STREAM_PREMATURE_CLOSE' }))
 }
 
 function sizeOf(pieces: readonly Uint8Array[]): number {

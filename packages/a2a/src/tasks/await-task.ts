@@ -4,115 +4,128 @@ import { listOpenMessages } from './open-messages.ts'
 
 interface TaskWait {
   readonly key: TaskKey
-  /** Our number of the message whose turn is awaited. */
+  /** The message whose turn the call waits for. */
   readonly message: number
-  /** The turn may have ended before anybody listened. */
+  /** The turn may have ended before the wait began. */
   readonly mayBeOver: boolean
   readonly waitMs: number
 }
 
 /** Waits for tasks in the calls that caused their turns. */
 export interface TaskWaiter {
-  /** The task once it is at rest (A2A §3.2.2), or as it is when the time is up; undefined when it is gone. */
+  /** The task once it is at rest (A2A §3.2.2), or its state when the time is up; undefined when it is gone. */
   awaitTask(wait: TaskWait): Promise<TaskRecord | undefined>
-  /** Ends every wait: each answers with the task as it is. */
+  /** Ends every wait: each answers with the present task. */
   close(): void
 }
 
-/** One clock serves all waits, so that a call costs no timer of its own. */
+/** One timer serves all waits, so that a call costs none of its own. */
 const tickMs = 250
 
 const endings: ReadonlySet<unknown> = new Set(['settled', 'canceled'])
 
 interface Notice {
   readonly kind?: unknown
-  /** The task as the end of the turn left it, where the store is so kind. */
+  /** The task after the turn, if the store adds it. */
   readonly task?: TaskRecord | undefined
 }
 
-interface OpenWait {
-  /** One tick has gone by. */
-  pass(): void
-  end(task?: TaskRecord): void
+interface WaitState {
+  readonly store: Pick<Store, 'listen' | 'findTask'>
+  readonly open: Set<OpenWait>
+  readonly closing: AbortSignal
+  isTicking: boolean
 }
 
-export function createTaskWaiter(
-  store: Pick<Store, 'listen' | 'findTask'>,
-  platform: Pick<Platform, 'sleep'>,
-): TaskWaiter {
-  const open = new Set<OpenWait>()
+interface OpenWait extends TaskWait {
+  readonly waits: WaitState
+  /** Ends the subscription of each message. */
+  readonly heard: Map<number, () => void>
+  readonly onEnd: (task?: TaskRecord) => void
+  ticks: number
+}
+
+export function createTaskWaiter(store: WaitState['store'], platform: Pick<Platform, 'sleep'>): TaskWaiter {
   const closing = new AbortController()
-  let isTicking = false
-
-  async function tick(): Promise<void> {
-    if (isTicking) return
-    isTicking = true
-    while (open.size > 0 && !closing.signal.aborted) {
-      await platform.sleep(tickMs, closing.signal)
-      for (const wait of open) wait.pass()
-    }
-    isTicking = false
-  }
-
-  function beginWait({ key, message, mayBeOver, waitMs }: TaskWait, onEnd: (task?: TaskRecord) => void): void {
-    const heard = new Map<number, () => void>()
-    let ticks = 0
-    const look = async () => {
-      // An error ends the wait too: the last look, which everybody takes, will tell it.
-      const task = await store.findTask(key).catch(() => undefined)
-      if (!task || isSettled(task)) wait.end()
-      else if (open.has(wait)) hearAll(listOpenMessages(task))
-    }
-    /** Other messages may go on with the same task meanwhile. */
-    const hearAll = (messages: readonly number[]) => {
-      const others = messages.filter(number => !heard.has(number))
-      for (const number of others) heard.set(number, store.listen(`message:${number}`, takeNotice))
-      // One of them may have ended in between.
-      if (others.length > 0) void look()
-    }
-    const takeNotice = (notice: unknown) => {
-      const { kind, task } = (notice ?? {}) as Notice
-      if (!endings.has(kind)) return
-      if (task && isSettled(task)) wait.end(task)
-      else void look()
-    }
-    const wait: OpenWait = {
-      pass() {
-        ticks += 1
-        if (ticks * tickMs >= waitMs) wait.end()
-        else if (isLookDue(ticks)) void look()
-      },
-      end(task) {
-        if (!open.delete(wait)) return
-        for (const unlisten of heard.values()) unlisten()
-        onEnd(task)
-      },
-    }
-    open.add(wait)
-    heard.set(message, store.listen(`message:${message}`, takeNotice))
-    if (mayBeOver) void look()
-    void tick()
-  }
-
+  const waits: WaitState = { store, open: new Set(), closing: closing.signal, isTicking: false }
   return {
     async awaitTask(wait) {
       if (closing.signal.aborted) return store.findTask(wait.key)
-      const task = await new Promise<TaskRecord | undefined>(resolve => beginWait(wait, resolve))
+      const task = await new Promise<TaskRecord | undefined>(resolve => {
+        beginWait({ ...wait, waits, heard: new Map(), onEnd: resolve, ticks: 0 })
+        void tick(waits, platform)
+      })
       return task ?? store.findTask(wait.key)
     },
     close() {
       closing.abort()
-      for (const wait of open) wait.end()
+      for (const wait of waits.open) endWait(wait)
     },
   }
 }
 
-/** A notice is a hint that may be lost, the truth is in the store: looked at seldom, and ever more seldom. */
+function beginWait(wait: OpenWait): void {
+  wait.waits.open.add(wait)
+  hear(wait.message, wait)
+  if (wait.mayBeOver) void look(wait)
+}
+
+function hear(message: number, wait: OpenWait): void {
+  const unlisten = wait.waits.store.listen(`message:${message}`, notice => takeNotice(notice, wait))
+  wait.heard.set(message, unlisten)
+}
+
+function takeNotice(notice: unknown, wait: OpenWait): void {
+  const { kind, task } = (notice ?? {}) as Notice
+  if (!endings.has(kind)) return
+  if (task && isSettled(task)) endWait(wait, task)
+  else void look(wait)
+}
+
+async function look(wait: OpenWait): Promise<void> {
+  const { store, open } = wait.waits
+  // An error ends the wait, too: the last look of each call throws it.
+  const task = await store.findTask(wait.key).catch(() => undefined)
+  if (!task || isSettled(task)) endWait(wait)
+  else if (open.has(wait)) hearOthers(listOpenMessages(task), wait)
+}
+
+/** Other messages may continue the same task meanwhile. */
+function hearOthers(messages: readonly number[], wait: OpenWait): void {
+  const others = messages.filter(message => !wait.heard.has(message))
+  for (const message of others) hear(message, wait)
+  // One of them may have ended in between.
+  if (others.length > 0) void look(wait)
+}
+
+function endWait(wait: OpenWait, task?: TaskRecord): void {
+  if (!wait.waits.open.delete(wait)) return
+  for (const unlisten of wait.heard.values()) unlisten()
+  wait.onEnd(task)
+}
+
+async function tick(waits: WaitState, platform: Pick<Platform, 'sleep'>): Promise<void> {
+  if (waits.isTicking) return
+  waits.isTicking = true
+  while (waits.open.size > 0 && !waits.closing.aborted) {
+    await platform.sleep(tickMs, waits.closing)
+    for (const wait of waits.open) pass(wait)
+  }
+  waits.isTicking = false
+}
+
+function pass(wait: OpenWait): void {
+  wait.ticks += 1
+  if (wait.ticks * tickMs >= wait.waitMs) endWait(wait)
+  else if (isLookDue(wait.ticks)) void look(wait)
+}
+
+/** Notices may get lost, so the store is read as well, at growing intervals. */
 export function isLookDue(ticks: number): boolean {
   return (ticks & (ticks - 1)) === 0 || ticks % 8 === 0
 }
 
-/** At rest, or left by an agent that says it goes on outside of any turn: nothing more comes of the messages there are. */
+/** At rest, or working outside of any turn: no present message will change the task. */
 export function isSettled(task: TaskRecord): boolean {
   const { state, response } = task
   if (isAtRest(state)) return true

@@ -5,10 +5,10 @@ import { A2aRejection } from '../format/errors.ts'
 
 export type TaskPosition = NonNullable<TaskFilter['after']>
 
-/** Page tokens that hold for one owner and one set of filters, and that nobody else can make. */
+/** Page tokens for one owner and one set of filters. Only this gateway can make them. */
 export interface Cursors {
   seal(place: TaskPosition, scope: string): Promise<string>
-  /** @throws A2aRejection `invalidParams` for a token that was not made here for this scope */
+  /** @throws A2aRejection `invalidParams` for a token of another origin or scope */
   open(token: string, scope: string): Promise<TaskPosition>
 }
 

@@ -1,11 +1,11 @@
 import type { Platform, Store, TaskExpiry } from '@postern/core'
 
 interface ExpiryRules {
-  /** Tasks in which nothing has happened for so long go, ms; 0: none do. */
+  /** Tasks without activity for so long expire, ms; 0: none do. */
   readonly taskMs: number
-  /** Tasks of one owner that are kept. */
+  /** Tasks kept for one owner. */
   readonly most: number
-  /** Bytes that are kept of one owner, attachments included. */
+  /** Bytes kept for one owner, attachments included. */
   readonly bytes: number
 }
 
@@ -15,24 +15,24 @@ interface ExpiryDeps {
 }
 
 export interface Expiry {
-  /** This owner has a message of so many bytes more. */
+  /** Counts the bytes of this owner's new message. */
   note(owner: string, bytes: number): void
   close(): void
 }
 
 const sweepMs = 60_000
-/** Between two slices others get their turn, ms. */
+/** Pause between two slices, for other work, ms. */
 const pauseMs = 20
 const sliceSize = 50
-/** Owners looked after in one sweep; a hint that may be lost. */
+/** Owners checked in one sweep. This is a hint that may be lost. */
 const maxOwners = 10_000
-/** Who sends this part of what he may keep is looked after at once. */
+/** An owner that sends this part of their quota is checked at once. */
 const hasty = 1 / 8
 
-/** Keeps the store bounded: once a minute, and when much comes at once, takes out what has expired, and what an owner has beyond his share. */
+/** Keeps the store bounded: once a minute, and after many bytes at once, it removes expired tasks and those beyond an owner's quota. */
 export function createExpiry({ store, platform }: ExpiryDeps, { taskMs, most, bytes: mostBytes }: ExpiryRules): Expiry {
   const closing = new AbortController()
-  /** What came from whom since the last sweep, bytes. */
+  /** Bytes of each owner since the last sweep. */
   let owners = new Map<string, number>()
   let nap = new AbortController()
 

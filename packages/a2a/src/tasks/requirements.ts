@@ -1,11 +1,11 @@
 import type { Delivery, Entry, NormalizedResponse, Part, ShowRequirement, Store, TaskRecord } from '@postern/core'
 import { showRequirements } from '@postern/core'
 
-/** The store as a task's owner sees it: requirements are shown with what decides them, for all that is in a task was said to him. */
+/** The store with all requirements in the form for the task's owner, who may decide them. */
 export function showTaskRequirements(store: Store, show: ShowRequirement | undefined): Store {
   if (!show) return store
   const shown: Pick<Store, 'findTask' | 'listTasks' | 'listen'> = {
-    // A turn that has ended may bring its task along.
+    // The notice of a turn's end may contain the task.
     listen: (topic, listener) => store.listen(topic, notice => listener(showNotice(notice, show))),
     async findTask(key) {
       const record = await store.findTask(key)
@@ -24,7 +24,7 @@ function showNotice(notice: unknown, show: ShowRequirement): unknown {
   return task ? { ...(notice as object), task: showRecord(task, show) } : notice
 }
 
-/** What is read late stays so. */
+/** Members that are read late stay so, because reading costs queries. */
 function showRecord(record: TaskRecord, show: ShowRequirement): TaskRecord {
   const { owner, id, agent, context, state, updatedAt } = record
   let entries: readonly Entry[] | undefined
@@ -55,7 +55,7 @@ function showRecord(record: TaskRecord, show: ShowRequirement): TaskRecord {
   }
 }
 
-/** What is pushed to who watches a task, he has asked for with its owner's rights. */
+/** A subscriber has the rights of the task's owner, who set up the subscription. */
 export function showDelivery(delivery: Delivery, show: ShowRequirement | undefined): Delivery {
   const { response } = delivery
   return show && response ? { ...delivery, response: withParts(response, show) } : delivery

@@ -7,9 +7,9 @@ import { readKnownBytes } from '../parts/known-bytes.ts'
 import type { KnownBytes } from '../parts/write-parts.ts'
 import { writeParts } from '../parts/write-parts.ts'
 
-/** How much of a task a caller wants to see. */
+/** How much of a task a caller wants. */
 export interface TaskView {
-  /** Newest messages at most; 0 leaves the history out. */
+  /** Newest messages at most; 0: no history. */
   readonly historyLength: number
   readonly includeArtifacts: boolean
 }
@@ -28,7 +28,7 @@ export async function showTask(store: Pick<Store, 'findBlob'>, record: TaskRecor
 
 const noBytes: KnownBytes = new Map()
 
-/** Most answers carry no attachment: nothing to wait for then. */
+/** Most answers have no attachment, so there is nothing to wait for. */
 function knownBytes(store: Pick<Store, 'findBlob'>, parts: readonly Part[]): KnownBytes | Promise<KnownBytes> {
   return parts.some(part => part.kind !== 'text') ? readKnownBytes(store, parts) : noBytes
 }
@@ -40,8 +40,8 @@ interface RenderView {
 }
 
 /**
- * A completed answer is an artifact, and the status message repeats it for clients that read only that; a question,
- * a refusal or a failure is a status message alone.
+ * A completed answer is an artifact. The status message repeats it for clients that read only the status. A question, a refusal or a
+ * failure is only a status message.
  */
 function renderTask(record: TaskRecord, { made, history, known }: RenderView): WireTask {
   const { id, context, state, updatedAt, response } = record
@@ -57,13 +57,13 @@ function renderTask(record: TaskRecord, { made, history, known }: RenderView): W
   }
 }
 
-/** What an agent has made under the id of the answer that it is, or was to be. */
+/** The agent's artifact, under the id of the answer. */
 interface Made {
   readonly id: string
   readonly parts: readonly Part[]
 }
 
-/** Everything that was streamed as an artifact of the task, and the answers that came at once, oldest first. */
+/** All artifacts of the task, streamed or complete, oldest first. */
 function listMade({ earlier, response, heard }: TaskRecord): readonly Made[] {
   const answers = [...earlier, ...(response ? [response] : [])].map(answer => ({
     id: answer.id,
@@ -72,13 +72,13 @@ function listMade({ earlier, response, heard }: TaskRecord): readonly Made[] {
   return [...answers, ...heard].filter(({ parts }) => parts.length > 0)
 }
 
-/** Of a question, a refusal or a failure, what was told before it. */
+/** For a question, a refusal or a failure: what was streamed before it. */
 export function partsMade(response: NormalizedResponse): readonly Part[] {
   if (isResult(response)) return response.parts
   return [...response.parts.slice(0, response.results ?? 0), ...(response.unfinished ?? [])]
 }
 
-/** What an agent has made, not what it asks or why it will not. */
+/** Leaves out questions and refusals. */
 export function isResult({ status }: NormalizedResponse): boolean {
   return status === 'completed' || status === 'working'
 }
@@ -88,9 +88,9 @@ export async function showParts(store: Pick<Store, 'findBlob'>, parts: readonly 
   return writeParts(parts, await knownBytes(store, parts))
 }
 
-/** The last answer is the status message, so it is not history yet. */
+/** The last answer is the status message and not yet history. */
 function pickHistory(record: TaskRecord, historyLength: number): readonly Entry[] {
-  // A store may read the entries only now: not for nothing.
+  // Reading entries may query the store, so it happens only if needed.
   if (historyLength === 0) return []
   const { entries, response } = record
   const last = entries.at(-1)
@@ -98,7 +98,7 @@ function pickHistory(record: TaskRecord, historyLength: number): readonly Entry[
   return past.slice(-historyLength)
 }
 
-/** The task with so much of its history, newest last, as stays within about `maxChars`: how much there is is the server's choice. */
+/** The task with the newest part of its history within about `maxChars`. The server chooses the length. */
 export function trimHistory(task: WireTask, maxChars: number): WireTask {
   const { history = [], ...rest } = task
   let chars = 0

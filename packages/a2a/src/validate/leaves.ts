@@ -19,12 +19,12 @@ export function identifier(max: number): ValueCheck {
     if (typeof value !== 'string') return violate('must be a string')
     if (value === '') return violate('must not be empty')
     if (value.length > max || control.test(value)) return violate(`must be one line of at most ${max} characters`)
-    // A store would keep every lone surrogate as one and the same character.
+    // A store would turn every lone surrogate into the same character.
     return value.isWellFormed() ? undefined : violate('must be well-formed Unicode')
   }
 }
 
-/** A string that proto3 reads as absent when it is empty. */
+/** A string that proto3 reads as absent if it is empty. */
 export function line(max: number): ValueCheck {
   const check = identifier(max)
   return value => (value === '' ? undefined : check(value))
@@ -32,7 +32,7 @@ export function line(max: number): ValueCheck {
 
 const visible = /^[\x20-\x7e]*$/
 
-/** Text that can stand in a header; proto3 reads an empty one as absent. */
+/** Text that fits a header; proto3 reads an empty one as absent. */
 export function headerText(max: number): ValueCheck {
   return value =>
     typeof value === 'string' && value.length <= max && visible.test(value)
@@ -78,14 +78,14 @@ export const bytes: ValueCheck = value => {
   return base64.test(value) && countDigits(value) % 4 !== 1 ? undefined : violate('must be base64')
 }
 
-/** Without padding. By hand: `/=+$/` costs quadratic time where many signs stand before another character. */
+/** Without padding. A loop, because `/=+$/` takes quadratic time for many signs before another character. */
 function countDigits(value: string): number {
   let end = value.length
   while (value.charCodeAt(end - 1) === equalsSign) end -= 1
   return end
 }
 
-/** Where a file is: https, without credentials. Never fetched by the gateway. */
+/** The address of a file: https, without credentials. The gateway never fetches it. */
 export const fileUrl: ValueCheck = value => {
   const url = typeof value === 'string' ? parseUrl(value) : undefined
   if (!url) return violate('must be an absolute URL')
@@ -109,7 +109,7 @@ function isDay(text: string): boolean {
   return !text.startsWith('0000') && !Number.isNaN(at.getTime()) && at.toISOString().startsWith(text)
 }
 
-/** A member at the zero value of its type counts as absent, as proto3 has it. */
+/** A member with the zero value of its type counts as absent, as in proto3. */
 export function zeroOr(zeros: readonly unknown[], check: ValueCheck): ValueCheck {
   return value => (zeros.includes(value) ? undefined : check(value))
 }

@@ -5,7 +5,7 @@ import { arrayOf, optional, required, shapeOf, violate } from './shape.ts'
 /** The four contents of a part (A2A §4.1.6); exactly one is present. */
 const contents = { text: anyText, raw: bytes, url: fileUrl } as const
 
-/** `data` is any JSON value, `null` included, so its presence alone counts. */
+/** `data` is any JSON value, also `null`, so its presence counts. */
 const oneContent: ValueCheck = part => {
   const members = part as Readonly<Record<string, unknown>>
   const present = ['text', 'raw', 'url'].filter(name => members[name] !== undefined && members[name] !== null)
@@ -26,7 +26,7 @@ export const part = shapeOf(
   oneContent,
 )
 
-/** A message of a client (A2A §4.1.4). An agent's own role is ours to speak with. */
+/** A client's message. Only the gateway may use the role of the agent. */
 export const userMessage = shapeOf({
   messageId: required(identifier(256)),
   role: required(oneOf(['ROLE_USER'])),

@@ -5,7 +5,7 @@ import { userMessage } from './message.ts'
 import type { ValueCheck } from './shape.ts'
 import { arrayOf, isObject, optional, required, shapeOf, violate } from './shape.ts'
 
-/** None of our interfaces declares a tenant, so any tenant is one we do not have (A2A §8.3). */
+/** None of our interfaces declares a tenant, so every tenant is unknown (A2A §8.3). */
 const noTenant: ValueCheck = value => (value === '' ? undefined : violate('is not a tenant of this agent'))
 
 const common = { tenant: optional(noTenant), metadata: optional(object) }
@@ -52,10 +52,7 @@ export const params = {
   }),
 } as const satisfies Readonly<Record<string, ValueCheck>>
 
-/**
- * Holds the parameters of an operation against its table.
- * @throws A2aRejection `invalidParams` with every member that is wrong
- */
+/** Checks the parameters of an operation. @throws A2aRejection `invalidParams` with every wrong member */
 export function checkParams(name: keyof typeof params, value: unknown): void {
   if (!isObject(value)) throw new A2aRejection('invalidParams', `Cannot ${name}: params must be an object`)
   const violations = params[name](value)

@@ -2,7 +2,7 @@ import { isObject } from './shape.ts'
 
 type JsonObject = Readonly<Record<string, unknown>>
 
-/** Members by the names they have in the protobuf file. */
+/** Members by their names in the protobuf file. */
 const protoNames: Readonly<Record<string, string>> = {
   message_id: 'messageId',
   context_id: 'contextId',
@@ -19,7 +19,7 @@ const protoNames: Readonly<Record<string, string>> = {
   include_artifacts: 'includeArtifacts',
 }
 
-/** Where members of ours may be; what is in `data` and `metadata` is the caller's own. */
+/** Where members of the protocol may be. The content of `data` and `metadata` is the caller's own. */
 const inside: Readonly<Record<string, (value: unknown) => unknown>> = {
   message: readProtoNames,
   configuration: readProtoNames,
@@ -28,8 +28,8 @@ const inside: Readonly<Record<string, (value: unknown) => unknown>> = {
 }
 
 /**
- * Parameters with all members by their JSON names: a reader of ProtoJSON takes either. Of a member that is given by both, the JSON
- * name counts. The same object when there is nothing to change, which is the rule.
+ * Parameters with the JSON names of all members, because ProtoJSON allows either. If both occur, the JSON name counts. Usually nothing
+ * changes, and it returns the same object.
  */
 export function readProtoNames(value: unknown): unknown {
   if (!isObject(value)) return value

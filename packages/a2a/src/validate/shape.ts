@@ -1,8 +1,8 @@
 import type { FieldViolation } from '@postern/core'
 
 /**
- * A compiled check. `undefined` when the value is right; else what is wrong, with fields relative to the value, so that
- * no path is built for a message that is in order.
+ * A compiled check. `undefined` when the value is valid; else the faults, with fields relative to the value, so that valid messages cost no
+ * paths.
  */
 export type ValueCheck = (value: unknown) => readonly FieldViolation[] | undefined
 
@@ -12,10 +12,10 @@ export interface Member {
   readonly isRequired: boolean
 }
 
-/** Enough to fix a request by; a list of ten thousand bad parts is not answered with ten thousand lines. */
+/** Enough faults to fix a request. Ten thousand bad parts do not cause ten thousand lines. */
 const maxViolations = 16
 
-/** What is wrong with the value itself. */
+/** The fault of the value itself. */
 export function violate(description: string, field = ''): readonly FieldViolation[] {
   return [{ field, description }]
 }
@@ -28,7 +28,7 @@ export function optional(check: ValueCheck): Member {
   return { check, isRequired: false }
 }
 
-/** An object with these members; others are ignored (A2A §5.7). */
+/** An object with these members; it ignores others (A2A §5.7). */
 export function shapeOf(members: Readonly<Record<string, Member>>, extra?: ValueCheck): ValueCheck {
   const rows = Object.entries(members)
   return value => {

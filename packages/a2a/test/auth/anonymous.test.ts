@@ -11,8 +11,8 @@ beforeAll(async () => {
 })
 afterAll(() => gateway.close())
 
-describe('callers who prove nothing, where they are let in', () => {
-  test('are answered, and are nobody to the agent', async () => {
+describe('callers without credentials, where they are allowed', () => {
+  test('get an answer, and are anonymous to the agent', async () => {
     const { body } = await gateway.say('hi', {}, nobody)
     expect(body.result.task.status.state).toBe('TASK_STATE_COMPLETED')
     expect(gateway.heard.at(-1)?.sender).toEqual({
@@ -22,7 +22,7 @@ describe('callers who prove nothing, where they are let in', () => {
     })
   })
 
-  test('are refused with a credential that does not hold', async () => {
+  test('are refused with an invalid credential', async () => {
     expect((await gateway.say('hi', {}, { token: 'a.b.c' })).status).toBe(401)
   })
 
@@ -54,7 +54,7 @@ describe('callers who prove nothing, where they are let in', () => {
     expect(gateway.heard).toHaveLength(before + 1)
   })
 
-  test('go on with a context that was made for them, and cannot choose one', async () => {
+  test('continue a context that the gateway made, and cannot choose one', async () => {
     const { contextId } = (await gateway.say('hi', {}, nobody)).body.result.task
     await gateway.say('more', { contextId }, nobody)
     expect(gateway.heard.at(-1)?.history).toHaveLength(2)
@@ -65,7 +65,7 @@ describe('callers who prove nothing, where they are let in', () => {
   })
 })
 
-test('A2A-T02 who opens all the tasks he may from one network leaves room for others who prove nothing, up to a bound', async () => {
+test('A2A-T02 callers from one network that open all their tasks leave quota for others without credentials, up to a bound', async () => {
   const config = { auth: { anonymous: true }, limits: { open_tasks_per_caller: 2 } }
   const crowded = await openA2aGateway({ works: false, config })
   let number = 0
@@ -86,10 +86,10 @@ test('A2A-T02 who opens all the tasks he may from one network leaves room for ot
   expect(await statuses('2001:db8::1', '2001:db8::2', '2001:db8::ffff:3')).toEqual([200, 200, 429])
   expect((await openFrom('2001:db8::1')).text).toContain('Cannot open task: too many are open')
   expect(await statuses('2001:db8:0:1::1', '192.0.2.1', '192.0.2.1', '192.0.2.1')).toEqual([200, 200, 200, 429])
-  // Ten callers' worth in all: however many addresses somebody has.
+  // The tasks of ten callers in all, whatever the number of addresses.
   const many = await statuses(...Array.from({ length: 30 }, (_, at) => `198.51.100.${at}`))
   expect(many.filter(status => status === 200)).toHaveLength(20 - 5)
-  // Who says who he is has his own share.
+  // Callers with credentials have their own quota.
   expect((await crowded.say('hi', {}, { configuration: { returnImmediately: true } })).status).toBe(200)
   await crowded.close()
 })

@@ -47,7 +47,7 @@ describe('A2A-A01 no credential', () => {
     },
   )
 
-  test('the token in the query is none', async () => {
+  test('ignores a token in the query', async () => {
     expect((await list({ token: null, path: `/a2a?access_token=${gateway.token}` })).status).toBe(401)
   })
 })

@@ -213,7 +213,7 @@ describe('createReplayMemory()', () => {
   }
   const refusal = 'Cannot take request: too many in a short time'
 
-  test('turns away what it has no room for, and makes room of what has ended', () => {
+  test('refuses proofs when it is full, and drops the expired ones', () => {
     const { clock, take } = start({ entries: 2, perOwner: 2 })
     expect([take('a', 5_000), take('b', 9_000), take('a', 5_000)]).toEqual([true, true, false])
     expect(() => take('c', 9_000, 'you')).toThrow(refusal)
@@ -224,7 +224,7 @@ describe('createReplayMemory()', () => {
     expect([take('c', 9_000), take('b', 9_000)]).toEqual([true, false])
   })
 
-  test('lets no caller take the room of others', () => {
+  test('lets no caller use the capacity of others', () => {
     const { clock, take } = start({ entries: 10, perOwner: 2 })
     expect([take('a', 5_000), take('b', 5_000)]).toEqual([true, true])
     expect(() => take('c', 9_000)).toThrow(refusal)

@@ -68,7 +68,7 @@ describe('MN-6.4: forwarded evidence', () => {
     expect(JSON.stringify(record?.message.raw)).toContain('"other":true')
   })
 
-  test('counts from a caller who proves nothing: he stays unverified', async () => {
+  test('counts from a caller without credentials, who stays unverified', async () => {
     await gateway.say('hi', { metadata }, { token: null })
     expect(claims[0]?.sender).toBeUndefined()
     expect(gateway.heard[0]?.sender).toMatchObject({ verified: false, auth_method: 'none', identities: [evidence] })
@@ -104,7 +104,7 @@ describe('MN-8.1: mention_relay', () => {
     return gateway.heard.at(-1)?.recipient_capabilities.mention_relay
   }
 
-  test('a connector says how mentions reach people where he is', async () => {
+  test('a connector says how mentions reach people on its platform', async () => {
     expect(await relayOf()).toEqual({ kind: 'inline' })
   })
 

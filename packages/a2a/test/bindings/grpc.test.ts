@@ -335,7 +335,7 @@ describe('the gRPC binding', () => {
     expect((await call('cancelTask', { tenant: '', id })).status.code).toBe(status.OK)
   })
 
-  test('A2A-S04 who does not read is dropped, and nothing waits for him', async () => {
+  test('A2A-S04 a client that does not read is dropped, and nothing waits for it', async () => {
     const metadata = { authorization: `Bearer ${gateway.token}`, 'a2a-version': '1.0' }
     const before = endings
     const stream = client.start('sendStreamingMessage', message('flood'), { metadata })

@@ -56,7 +56,7 @@ test.each([root, `${root}?A2A-Version=1.0`])('the official verifier takes %s', a
   expect(card.name).toBe('Büro 旅😀 ﬁ')
   expect(card.description.at(-1)).toBe('\ufffd')
   const verify = verifyAgentCardSignature(async () => keys[0])
-  // It tells of what it refuses.
+  // It reports what it refuses.
   const told = vi.spyOn(console, 'debug').mockImplementation(() => undefined)
   await verify(card)
   await expect(verify({ ...card, name: 'Evil' })).rejects.toThrow()
@@ -103,7 +103,7 @@ test('reading the keys makes none, however many read while one is made', async (
 })
 
 describe('A2A-A19 the extended card', () => {
-  test('is for nobody without a credential that holds', async () => {
+  test('is only for callers with a valid credential', async () => {
     for (const token of [null, 'a.b.c']) {
       const { status, headers } = await gateway.rpc('GetExtendedAgentCard', {}, { token })
       expect(status).toBe(401)
@@ -114,7 +114,7 @@ describe('A2A-A19 the extended card', () => {
     )
   })
 
-  test('says more than the public one, is signed, and is kept by nobody in between', async () => {
+  test('contains more than the public one, is signed, and no proxy caches it', async () => {
     const { status, headers, body } = await gateway.rpc('GetExtendedAgentCard')
     expect(status).toBe(200)
     expect(headers.get('cache-control')).toMatch(/private|no-store/)
@@ -124,7 +124,7 @@ describe('A2A-A19 the extended card', () => {
     expect(JSON.stringify(await readJson(root))).not.toContain('urn:postern:a2a:limits:v1')
   })
 
-  test('is refused to those who are let in without a credential', async () => {
+  test('is refused to callers without a credential', async () => {
     const open = await openA2aGateway({ works: false, config: { auth: { anonymous: true } } })
     const { status, headers } = await open.rpc('GetExtendedAgentCard', {}, { token: null })
     expect([status, headers.get('www-authenticate')]).toEqual([401, 'Bearer realm="agents.test"'])

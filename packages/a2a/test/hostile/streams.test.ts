@@ -61,7 +61,7 @@ test('A2A-S06 the pieces of a large event stay together, however eagerly they ar
   expect(whole).toBe(events.map(event => `data: <${JSON.stringify(event)}>\n\n`).join(''))
 })
 
-test('A2A-A01 over gRPC a stranger is refused before his message is read', async () => {
+test('A2A-A01 over gRPC a stranger is refused before the message is read', async () => {
   const gateway = await openA2aGateway({ config: { grpc: { port: 0 } } })
   const listening = await gateway.channel.listen?.()
   const session = connect(`http://127.0.0.1:${listening?.port}`)

@@ -247,7 +247,7 @@ test('every spelling of the endpoint answers', async () => {
   }
 })
 
-test('refusals at the door are remembered for the operator, without what was in them', async () => {
+test('refusals at the endpoint are kept for the operator, without their content', async () => {
   await gateway.post('{"secret words')
   const lastRefusal = async () => (await gateway.store.listRefusals({ limit: 1 }))[0]
   await expect

@@ -377,7 +377,7 @@ test('A2A-P13, CORE-CAP-001 where push is off, all four and the inline one are r
   await off.close()
 })
 
-test('a caller has no more open tasks than he may', async () => {
+test('a caller has no more open tasks than the limit', async () => {
   const capped = await openA2aGateway({ agents: { desk: agent }, config: { limits: { open_tasks_per_caller: 2 } } })
   await capped.say('ask')
   const { id } = (await capped.say('ask')).body.result.task

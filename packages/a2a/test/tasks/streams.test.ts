@@ -393,7 +393,7 @@ describe('who leaves, and who may not come', () => {
     await expect(reader?.closed).rejects.toThrow('reads too slowly')
   })
 
-  test('A2A-S05 a caller has no more streams open than he may; another has his own', async () => {
+  test('A2A-S05 a caller has no more open streams than the limit; another caller has their own limit', async () => {
     const sender = await send('slow cap')
     const { id } = (await firstOf(sender)).task
     const open = await Promise.all(Array.from({ length: 19 }, () => subscribe(id)))

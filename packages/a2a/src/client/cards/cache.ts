@@ -7,10 +7,10 @@ import { readInterface } from './read.ts'
 import { createSignedHosts } from './signed-hosts.ts'
 import { verifyCard } from './verify.ts'
 
-/** An agent elsewhere whose card was verified. */
+/** A remote agent with a verified card. */
 interface VerifiedAgent {
   readonly to: AgentInterface
-  /** Where its card is. */
+  /** The address of its card. */
   readonly card: string
   readonly signedBy: string | undefined
 }
@@ -26,11 +26,11 @@ interface CardCache {
   look(address: string, signal: AbortSignal): Promise<VerifiedAgent>
 }
 
-/** WebFinger, two cards and a key set together. */
+/** ms for WebFinger, two cards and a key set together. */
 const lookMs = 30_000
 const kept = { ms: 5 * 60_000, entries: 1_000 } as const
 
-/** Cards that hold, for a few minutes; what does not hold is never kept (A2A §8.6, A2A-C06). */
+/** Caches valid cards for a few minutes and never an invalid one (A2A §8.6, A2A-C06). */
 export function createCardCache({ config, platform, store }: CardCacheDeps): CardCache {
   const { allowed_origins, unsigned_hosts } = config.client
   const allowed = new Set(allowed_origins)
@@ -39,7 +39,7 @@ export function createCardCache({ config, platform, store }: CardCacheDeps): Car
   const known = new Map<string, { readonly agent: VerifiedAgent; readonly until: number }>()
   const pending = new Map<string, Promise<VerifiedAgent>>()
 
-  /** Of many who ask at once one looks; who gives up does not take it from the others. */
+  /** Concurrent callers share one lookup. A caller that gives up does not stop it for the others. */
   function resolveOnce(address: string): Promise<VerifiedAgent> {
     const { signal, clear } = openCallDeadline(lookMs, undefined, platform)
     const looking = resolve(address, signal).finally(() => {

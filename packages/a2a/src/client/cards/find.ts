@@ -4,7 +4,7 @@ import { isObject } from '../../validate/shape.ts'
 import { fetchDocument } from '../exchange/fetch-document.ts'
 import { refuseAgent } from '../exchange/refusals.ts'
 
-/** Where the card of an agent is, before anything is known of it. */
+/** Where the card of an agent is, before it is read. */
 export interface FoundCard {
   readonly url: string
   readonly document: Readonly<Record<string, unknown>>
@@ -12,7 +12,7 @@ export interface FoundCard {
 
 const cardRels: readonly unknown[] = [
   'https://mentionable.dev/ns/rel/agent-card',
-  // What nodes of before the move to /ns/ still emit.
+  // Nodes from before the move to /ns/ still use these.
   'https://mentionable.dev/agent-card',
 ]
 const json = 'application/json'
@@ -36,7 +36,7 @@ async function fetchCard(url: string, platform: CardPlatform, signal: AbortSigna
   return { url, document: await fetchDocument(url, platform, { what: 'its card', accept: json, signal }) }
 }
 
-/** RFC 7033; one redirect at most, and the answer must be about whom we asked for (Mentionable, WebFinger). */
+/** RFC 7033. Follows one redirect at most. The answer's subject must be the requested name (Mentionable, WebFinger). */
 async function findCardUrl({ local, domain }: Address, platform: CardPlatform, signal?: AbortSignal): Promise<string> {
   const subject = `acct:${local}@${domain}`
   const url = `https://${domain}/.well-known/webfinger?resource=${encodeURIComponent(subject)}`
@@ -51,7 +51,7 @@ async function findCardUrl({ local, domain }: Address, platform: CardPlatform, s
   return String(found.href)
 }
 
-/** The card that says whose it is; an A2A card beside it must be at the same origin. */
+/** The Mentionable card, which names its owner. An A2A card beside it must have the same origin. */
 async function followMentionable(
   { url, document }: FoundCard,
   { local, domain }: Address,
@@ -70,7 +70,7 @@ async function followMentionable(
   return { url, document: toPlainCard(document, { endpoint, auth }) }
 }
 
-/** A Mentionable card without an A2A card beside it says what calling needs. */
+/** A Mentionable card without an A2A card contains what a call needs. */
 function toPlainCard(
   { name }: Readonly<Record<string, unknown>>,
   { endpoint, auth }: { readonly endpoint: string; readonly auth: unknown },

@@ -13,8 +13,8 @@ interface Offer {
 }
 
 /**
- * The first interface of the card that we speak, in the card's order of preference (A2A §8.3.1); 0.3 where there is no 1.0.
- * @throws Undeliverable when there is none, or when it is on an origin that the card does not speak for
+ * The first interface of the card that we speak, in the card's order (A2A §8.3.1); 0.3 if it offers no 1.0. @throws Undeliverable when
+ * there is none, or when it has an origin that the card may not name
  */
 export function readInterface(
   { url, document }: FoundCard,
@@ -49,7 +49,7 @@ function listOffers(card: Readonly<Record<string, unknown>>): readonly Offer[] {
   })
 }
 
-/** A card of 0.3 (its §5.5): the address first, then others. */
+/** A card of 0.3 (its §5.5): the main address first, then the additional ones. */
 function listLegacyOffers(card: Readonly<Record<string, unknown>>): readonly Offer[] {
   const { url, preferredTransport = 'JSONRPC', additionalInterfaces: all, protocolVersion = '0.3' } = card
   const others = Array.isArray(all) ? all.slice(0, mostInterfaces).filter(isObject) : []

@@ -1,6 +1,6 @@
 import { isObject } from '../../validate/shape.ts'
 
-/** What a card of 1.0 holds (A2A §4.4.1). */
+/** The members of a card of 1.0 (A2A §4.4.1). */
 const ownMembers: ReadonlySet<string> = new Set([
   'name',
   'description',
@@ -18,8 +18,8 @@ const ownMembers: ReadonlySet<string> = new Set([
 ])
 
 /**
- * What its signer may have signed, all of it read out of this very card: signers differ in whether they drop members at their
- * default, and one that serves members of 0.3 too may have signed those of 1.0: then nothing but these is used.
+ * Forms of the card that its signer may have signed, all derived from this card. Some signers drop members at their default. A server with
+ * members of 0.3 may have signed only those of 1.0; then only these are used.
  */
 export function listReadings(card: object): readonly object[] {
   const entries = Object.entries(card).filter(([name]) => name !== 'signatures')
@@ -39,8 +39,8 @@ const isEmpty = (value: unknown) =>
 const isDefault = (value: unknown) => value === false || value === 0 || isEmpty(value)
 
 /**
- * Protobuf drops members at their default. Some signers drop what is in lists, maps and the `params` of extensions, too; a2a-python
- * drops what is empty wherever it is, and keeps `false` and 0 that are set.
+ * Protobuf drops members at their default. Some signers also drop them inside lists, maps and the `params` of extensions. a2a-python drops
+ * everything empty, and keeps `false` and 0 if they are set.
  */
 const droppings: readonly Dropping[] = [dropMessageDefaults, dropDefaults, value => dropEverywhere(value, isEmpty)]
 
@@ -58,7 +58,7 @@ function dropEverywhere(value: object, isDropped: (member: unknown) => boolean):
   return Object.fromEntries(kept.filter(([, member]) => !isDropped(member)))
 }
 
-/** Members of a card whose own members are no fields of a message: maps, and the Struct of an extension. */
+/** Members of a card that are maps, or the Struct of an extension. Their own members are no fields of a message. */
 const maps: ReadonlySet<string> = new Set(['securitySchemes', 'schemes', 'scopes'])
 const struct = 'params'
 

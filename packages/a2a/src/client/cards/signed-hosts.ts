@@ -2,16 +2,13 @@ import type { LookupStore } from '@postern/core'
 import { refuseAgent } from '../exchange/refusals.ts'
 
 interface SignedHosts {
-  /**
-   * Remembers, for good, that cards of this host are signed; refuses one that is not any more.
-   * @throws Undeliverable
-   */
+  /** Remembers permanently that this host signs its cards, and refuses an unsigned card later. @throws Undeliverable */
   hold(host: string, isSigned: boolean): Promise<void>
 }
 
 /**
- * Whoever signed once has to go on: else taking the signature away would be all that an attacker needs. It is remembered in the
- * store, by one entry for each host; `a2a.client.unsigned_hosts` is how a person agrees that a host no longer signs.
+ * A host that signed once must go on: otherwise an attacker could just remove the signature. The store keeps one entry for each host. With
+ * `a2a.client.unsigned_hosts` a person agrees that a host no longer signs.
  */
 export function createSignedHosts(
   store: Pick<LookupStore, 'secret' | 'hasSecret'>,

@@ -10,7 +10,7 @@ import { refuseAgent } from '../exchange/refusals.ts'
 import type { FoundCard } from './find.ts'
 import { listReadings } from './readings.ts'
 
-/** What a card may be signed with (A2A §8.4.2). */
+/** Signature algorithms of cards (A2A §8.4.2). */
 const algorithms: ReadonlySet<unknown> = new Set(['ES256', 'ES384', 'ES512', 'EdDSA', 'Ed25519', 'PS256', 'RS256'])
 const keySetPath = '/.well-known/jwks.json'
 const mostSignatures = 8
@@ -18,15 +18,14 @@ const mostKeys = 64
 
 interface CardTrust {
   readonly platform: Pick<Platform, 'fetch' | 'now'>
-  /** Whether keys at another origin than the card's count for it. */
+  /** Whether keys at another origin than the card's are trusted. */
   isAllowedOrigin(origin: string): boolean
 }
 
 /**
- * Verifies the signatures of a card (A2A §8.4.3): one that holds is enough, since others serve rotation. Keys come from the
- * card's own origin, or one the operator allows, whatever the signature says.
- * @returns the id of the key; undefined when the card is not signed
- * @throws Undeliverable when none holds; Unavailable when the keys cannot be had
+ * Verifies the signatures of a card (A2A §8.4.3). One valid signature is enough, because others serve rotation. Keys come from the card's
+ * origin or from one that the operator allows, whatever the signature names. @returns the id of the key; undefined when the card is
+ * unsigned @throws Undeliverable when no signature is valid; Unavailable when no key can be fetched
  */
 export async function verifyCard(card: FoundCard, trust: CardTrust, signal?: AbortSignal): Promise<string | undefined> {
   const { signatures } = card.document
@@ -50,7 +49,7 @@ interface SignatureHead extends CardSignature {
   readonly jku: string | undefined
 }
 
-/** Undefined for one that can hold nothing: no `kid`, an algorithm not of the list, something critical. */
+/** Undefined for a signature that cannot be valid: no `kid`, another algorithm, or a critical header. */
 function readSignature(value: unknown): SignatureHead | undefined {
   if (!isObject(value) || typeof value.protected !== 'string' || typeof value.signature !== 'string') return undefined
   const { alg, kid, jku, crit } = decodeHeader(value.protected)
@@ -68,7 +67,7 @@ function decodeHeader(text: string): Readonly<Record<string, unknown>> {
   }
 }
 
-/** `jku` may only choose among places that are trusted anyway. */
+/** `jku` only selects among trusted places. */
 function chooseKeySet(jku: string | undefined, cardUrl: string, { isAllowedOrigin }: CardTrust): string {
   const own = new URL(cardUrl).origin
   if (jku === undefined) return own + keySetPath
@@ -114,7 +113,7 @@ async function holds(
   return false
 }
 
-/** A key may say until when it counts (`exp`, seconds), and what for (RFC 7517 §4). */
+/** A key may state its expiry (`exp`, seconds) and its use (RFC 7517 §4). */
 function isUsable(key: JWK, wanted: string, now: number): boolean {
   const { use, alg, exp, nbf }: JWK & { readonly exp?: unknown; readonly nbf?: unknown } = key
   if (use !== undefined && use !== 'sig') return false

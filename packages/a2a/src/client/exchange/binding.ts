@@ -6,12 +6,12 @@ export interface WireRequest {
   readonly body: string | undefined
 }
 
-/** One way to say the same to an agent (A2A §9, §11). */
+/** One binding to an agent (A2A §9, §11). */
 export interface WireBinding {
   /** `A2A-Version` of its requests. */
   readonly version: string
   describe(operation: ClientOperation, params: Readonly<Record<string, unknown>>, to: AgentInterface): WireRequest
-  /** The result in an answer or in one event of a stream. @throws Undeliverable when it tells an error, or is none */
+  /** The result of an answer or of one event of a stream. @throws Undeliverable when it is an error or invalid */
   readResult(document: Readonly<Record<string, unknown>>, operation: ClientOperation): unknown
 }
 

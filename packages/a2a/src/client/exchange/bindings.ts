@@ -29,7 +29,7 @@ export const wireBindings: Readonly<Record<Binding, WireBinding>> = {
   },
 }
 
-/** A stranger's word as one segment of a path, which it must not leave. @throws Undeliverable */
+/** Encodes a stranger's text as one segment of a path. @throws Undeliverable */
 function toSegment(text: string): string {
   if (/^\.\.?$/.test(text) || !text.isWellFormed()) throw refuseAgent('it names something that leads elsewhere')
   return encodeURIComponent(text)

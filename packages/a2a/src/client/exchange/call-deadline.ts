@@ -2,13 +2,13 @@ import type { Platform } from '@postern/core'
 import { Unavailable } from '@postern/core'
 
 interface CallDeadline {
-  /** Aborts when the time is over, or with the caller's own reason. */
+  /** Aborts when the time is over, or with the caller's reason. */
   readonly signal: AbortSignal
-  /** Lets go of the clock and the caller. */
+  /** Releases the timer and the caller's signal. */
   clear(): void
 }
 
-/** One end for a whole call; `AbortSignal.timeout` would hold the call until then, however early it is done. */
+/** One deadline for a whole call. `AbortSignal.timeout` would keep the call in memory until then, even after it ends. */
 export function openCallDeadline(
   ms: number,
   caller: AbortSignal | undefined,

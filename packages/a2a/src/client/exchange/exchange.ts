@@ -8,7 +8,7 @@ import { readPeerObject } from './fetch-document.ts'
 import { ErrorAnswer, refuseAgent, refuseAnswer } from './refusals.ts'
 import { readSseEvents } from './sse-events.ts'
 
-/** Gives the headers that prove who calls; none where the card asks for none. */
+/** Returns the headers that authenticate the call; none if the card asks for none. */
 export type CredentialSource = () => Promise<Readonly<Record<string, string>>>
 
 export interface ExchangeDeps {
@@ -32,10 +32,7 @@ export async function exchangeUnary(operation: ClientOperation, params: Params, 
   return wireBindings[line.to.binding].readResult(readPeerObject(answer.body, 'its answer'), operation)
 }
 
-/**
- * One operation, and each result as it comes. An agent that answers with a whole document instead of a stream is understood too.
- * @throws Unavailable, Undeliverable
- */
+/** One operation, and each result as it comes. It also reads a whole document in place of a stream. @throws Unavailable, Undeliverable */
 export async function* exchangeStream(
   operation: ClientOperation,
   params: Params,
@@ -83,7 +80,7 @@ interface StatusAnswer {
   readonly headers: Headers
 }
 
-/** A challenge is not followed: which token goes where is for us to say, never for the far side (RFC 8707 §3). */
+/** Does not follow challenges: only our configuration decides which token goes where (RFC 8707 §3). */
 function checkStatus({ status, headers }: StatusAnswer, now: number): void {
   if (status === 200) return
   if (status === 429 || status >= 500) {
@@ -96,7 +93,7 @@ function checkStatus({ status, headers }: StatusAnswer, now: number): void {
   throw status >= 300 && status < 400 ? refuseAnswer('it leads elsewhere') : new ErrorAnswer(status, String(status))
 }
 
-/** It asks for a credential, or for another one. */
+/** The agent asks for a credential, or for another one. */
 export class CallerRefused extends Undeliverable {}
 
 async function readWhole(body: AsyncIterable<Uint8Array>): Promise<Uint8Array> {

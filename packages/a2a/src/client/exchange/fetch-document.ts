@@ -8,23 +8,20 @@ interface DocumentRequest {
   readonly what: string
   readonly accept: string
   readonly signal: AbortSignal | undefined
-  /** Hops; default none. */
+  /** Number of redirects; default none. */
   readonly redirects?: FetchRequest['redirects']
 }
 
 const bounds = { timeoutMs: 10_000, maxBytes: 256 * 1024 } as const
 const maxDepth = 32
 
-/**
- * A JSON object that a stranger publishes: bounded, and a redirect is no answer unless it is asked for.
- * @throws Unavailable, Undeliverable
- */
+/** Fetches a JSON object of a stranger, with a size limit and without redirects by default. @throws Unavailable, Undeliverable */
 export async function fetchDocument(
   url: string,
   { fetch, now }: Pick<Platform, 'fetch' | 'now'>,
   { what, accept, signal, redirects = 0 }: DocumentRequest,
 ): Promise<Readonly<Record<string, unknown>>> {
-  // Servers that also speak 0.3 have two cards at one address, and give the old one to whoever does not say.
+  // Servers that also speak 0.3 have two cards at one address. They give the old one to clients that name no version.
   const headers = { accept, 'a2a-version': '1.0' }
   const answer = await fetch(url, { ...bounds, redirects, headers, ...(signal && { signal }) })
   const { status, body } = answer

@@ -14,7 +14,7 @@ const methods: Readonly<Record<ClientOperation, string>> = {
   CancelTask: 'tasks/cancel',
 }
 
-/** A2A 0.3 over JSON-RPC, which many agents still speak; in and out in the words of 1.0. */
+/** A2A 0.3 over JSON-RPC, which many agents still speak. Its interface is that of 1.0. */
 export const legacyBinding: WireBinding = {
   version: '0.3',
   describe: (operation, params, { url }) => ({
@@ -46,7 +46,7 @@ const readers: Readonly<Record<string, (value: Member) => Member>> = {
   'artifact-update': ({ artifact, ...update }) => ({ artifactUpdate: { ...update, artifact: readArtifact(artifact) } }),
 }
 
-/** What has no name that we know is left empty, for the validator of 1.0 to refuse. */
+/** Leaves unknown names empty, so that the validator of 1.0 refuses them. */
 function readLegacyEvent(result: unknown): Member {
   if (!isObject(result) || typeof result.kind !== 'string') return {}
   return Object.hasOwn(readers, result.kind) ? (readers[result.kind]?.(result) ?? {}) : {}

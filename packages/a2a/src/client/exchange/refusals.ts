@@ -1,6 +1,6 @@
 import { Undeliverable } from '@postern/core'
 
-/** Why an agent elsewhere is not called: its card or its answer is not as it must be. */
+/** Why the gateway does not call an agent: its card or its answer is invalid. */
 export function refuseAgent(problem: string, cause?: unknown): Undeliverable {
   return new Undeliverable(`Cannot call agent: ${problem}`, { cause })
 }
@@ -10,7 +10,7 @@ export function refuseAnswer(problem: string, cause?: unknown): Undeliverable {
   return refuseAgent(`its answer is not valid (${problem})`, cause)
 }
 
-/** It answered with an error, so that it has not taken the call. `code`: of JSON-RPC, or the status of HTTP. */
+/** The agent answered with an error, so it did not accept the call. `code` is that of JSON-RPC or the HTTP status. */
 export class ErrorAnswer extends Undeliverable {
   readonly code: unknown
 

@@ -1,7 +1,7 @@
 import { isObject } from '../../validate/shape.ts'
 import { ErrorAnswer, refuseAnswer } from './refusals.ts'
 
-/** The result of the one call a request makes (JSON-RPC 2.0 §5). @throws Undeliverable when it tells an error, or is none */
+/** The result of the one call in a request (JSON-RPC 2.0 §5). @throws Undeliverable when it is an error or missing */
 export function readRpcResult({ jsonrpc, id, result, error }: Readonly<Record<string, unknown>>): unknown {
   if (jsonrpc !== '2.0') throw refuseAnswer('it is not JSON-RPC')
   if (isObject(error)) throw refuseErrorCode(error.code)
@@ -9,7 +9,7 @@ export function readRpcResult({ jsonrpc, id, result, error }: Readonly<Record<st
   return result
 }
 
-/** Its code alone: what else a stranger's error says stays outside. */
+/** Only the code. Other text of a stranger's error is not used. */
 export function refuseErrorCode(code: unknown): ErrorAnswer {
   return new ErrorAnswer(code, `error ${Number.isSafeInteger(code) ? code : 'without code'}`)
 }

@@ -3,8 +3,8 @@ import { refuseAnswer } from './refusals.ts'
 const maxEvent = 4 * 1024 * 1024
 
 /**
- * The data of each event of an event stream (WHATWG HTML §9.2.6); comments and other fields are passed over.
- * @throws Undeliverable when one event is too large or the stream is not UTF-8
+ * The data of each event of an event stream (WHATWG HTML §9.2.6), without comments and other fields. @throws Undeliverable when one event
+ * is too large or the stream is not UTF-8
  */
 export async function* readSseEvents(body: AsyncIterable<Uint8Array>): AsyncGenerator<string, void, undefined> {
   let data: string[] = []
