@@ -19,8 +19,8 @@ interface MailDelivering {
 }
 
 /**
- * Encodes, signs and hands over to the smarthost, with an envelope sender of its own, so that a bounce tells which delivery it is about (VERP).
- * Sent means: it took the mail.
+ * Encodes, signs and hands over to the smarthost. Each mail has its own envelope sender, so a bounce names its delivery
+ * (VERP). Sent means that the smarthost accepted the mail.
  * @throws Unavailable, Undeliverable
  */
 export async function deliverMail(
@@ -57,7 +57,10 @@ async function suppress(
   await recordSuppression({ agent, id: `refused:${id}`, words, flag: 'bounce_hard', effect }, { ...gateway, agents })
 }
 
-/** Of the mail, so that each try sends the same octets; of one that is taken up anew after days, which its signature would not outlive, of that. */
+/**
+ * The instant of the mail, so that each try sends the same octets. A mail that is resumed after days, beyond the life
+ * of its signature, gets the instant of that try.
+ */
 function chooseSigningTime({ date }: MailWire, { queuedAt }: Delivery): string {
   return queuedAt > Date.parse(date) + dayMs ? isoTime(queuedAt) : date
 }
@@ -75,7 +78,7 @@ function markMail(wire: MailWire, { agent }: Delivery, { agents, config }: MailD
   return { replyTo: own ?? wire.replyTo, hop: tokens.formatHop(agent, wire, id), unsubscribeUrl }
 }
 
-/** What does not arrive, or is complained of, is not sent: it costs the good name of everything else that is. */
+/** Mail that bounces or gets complaints is suppressed: it harms the reputation of all other mail. */
 async function refuseSuppressed(
   { agent }: Delivery,
   { envelope, isLetter }: MailWire,

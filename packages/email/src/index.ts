@@ -66,7 +66,7 @@ export function openEmail(config: EmailConfig, gateway: ChannelContext): Channel
   }
 }
 
-/** For a channel that stands alone. */
+/** For a channel without a gateway around it. */
 const unboundedBodies: ByteBudget = { hold: () => ({ add() {}, release() {} }) }
 
 function openProviderPlatform({ platform, store }: ChannelContext): ProviderPlatform {

@@ -40,7 +40,7 @@ interface MailNormalizing {
   >
 }
 
-/** Flags of mail no agent may see: kept for the operator. */
+/** Flags of mail that no agent may see; it is kept for the operator. */
 const keptFlags: ReadonlySet<string> = new Set([
   'duplicate_header',
   'parser_killed',
@@ -65,7 +65,7 @@ export function normalizeMail(mail: ProvenMail, normalizing: MailNormalizing): I
   return mail.recipients.map(recipient => normalizeFor(recipient, mail, reading, normalizing))
 }
 
-/** What is the same for every recipient, and costs time to read. */
+/** The part that is the same for every recipient, and costs time to read. */
 interface MailReading {
   readonly thread: MailThread
   readonly report: ReadReport
@@ -137,13 +137,13 @@ interface Judging {
   readonly token: AddressToken | undefined
   readonly thread: MailThread
   readonly agentMail: AgentMail | undefined
-  /** Flags that it has for this recipient alone. */
+  /** Flags for this recipient alone. */
   readonly noted: readonly string[]
   readonly reply: ReplyAddress
   readonly written: ReadReport
 }
 
-/** What is odd about a mail for one of its recipients, what it reports, and what becomes of it. */
+/** The oddities of a mail for one of its recipients, its reports, and its disposition. */
 function judgeFor(
   mail: ProvenMail,
   { recipient, token, thread, agentMail, noted, reply, written }: Judging,
@@ -178,28 +178,29 @@ function chooseDisposition(
 }
 
 /**
- * What makes a message one that came before. Of a signed one the signature: whoever has the mail can add fields to it, and it still verifies. One
- * that is not answered is another than the one that is, so that a copy brought first, as a bounce, takes nobody's place.
+ * The identity of a message, for finding duplicates. A signed mail has its signature: others can add fields to a copy,
+ * and it still verifies. An unanswered copy differs from an answered one, so a copy that comes first, as a bounce, does
+ * not replace the mail.
  */
 function identifyMail({ authentication: { signature, voucher }, body }: ProvenMail): string {
   const id = signature?.id ?? voucher?.sealId
   return id ? `signed ${id}` : body.digest
 }
 
-/** What was answered to, by the address it was answered to, comes before what the program says. */
+/** The message that the recipient address names comes before the one that the mail program names. */
 function listReferences({ references }: MailThread, { token }: ReadTag): readonly string[] {
   return token?.kind === 'reply' ? [token.alias, ...references] : references
 }
 
-/** Of a conversation with others. */
+/** A conversation with others. */
 function nameBeginner({ addresses: { author } }: ProvenMail, others: readonly string[]) {
   return others.length > 0 ? { begunBy: `mailto:${formatMailbox(author).toLowerCase()}` } : {}
 }
 
-/** Told of a crowd. */
+/** Flagged as a crowd. */
 const maxTold = 50
 
-/** Who else was written to, and who passed it on. */
+/** The other recipients, and the person who forwarded it. */
 function describeAddressing({ addresses: { to, cc }, header }: ProvenMail): MailDetails {
   const resentFrom = readText(header, 'resent-from')
   const isAlone = to.length + cc.length <= 1
@@ -210,7 +211,7 @@ function describeAddressing({ addresses: { to, cc }, header }: ProvenMail): Mail
   }
 }
 
-/** Whoever is proven to write from an address just now can be written to. */
+/** A proven and recent author's address can be written to. */
 function liftSuppression(mail: ProvenMail): RelationEffect[] {
   const {
     authentication,

@@ -35,8 +35,9 @@ type Outgoing = Pick<
 >
 
 /**
- * The way out: signed mail over one smarthost. There is no `addressAction`: what was mailed cannot be changed or taken back, and an agent writes to
- * nobody who has not written to it, unless the operator lets it (`addressDirectMessage`); what the gateway itself has to tell somebody goes by `addressNotice`.
+ * The way out: signed mail over one smarthost. There is no `addressAction`, because sent mail cannot be changed or
+ * withdrawn. An agent writes only to people who wrote to it, or whom the operator allows (`addressDirectMessage`). The
+ * gateway's own messages go by `addressNotice`.
  */
 export function openMailOutbound(
   config: EmailConfig,
@@ -56,7 +57,7 @@ export function openMailOutbound(
       deliver: (wire, delivery) => deliverMail(wire, delivery, delivering),
     }),
     addressDirectMessage: post => addressDirectMessage(post, { agents, allowed: config.write_to }),
-    // Bytes of answers are kept once, under their digest: attached from there, or linked when they are too large.
+    // Bytes of answers are stored once, under their digest: attached from there, or linked when they are too large.
     addressesFiles: true,
     fetchBackground: createMailBackground({ store, agents, isQuoting: config.quote }),
     publishedKeys: async () => listMailRecords(await signer.publish(), agents.domain),

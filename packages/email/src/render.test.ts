@@ -81,7 +81,7 @@ describe('renderMail() with quotes', () => {
   })
 })
 
-describe('renderMail() keeps to lines that every server takes', () => {
+describe('renderMail() keeps to lines that every server accepts', () => {
   test('EM-57: no subject of an agent is longer than a line, nor more than one', () => {
     const { subject } = render({ subject: `a\r\nBcc: v@evil.test\u2028${'z'.repeat(5000)}` })
     expect(subject).toMatch(/^a Bcc: v@evil\.test z+$/)

@@ -22,7 +22,7 @@ export interface MailRendering {
   readonly showRequirement?: ShowRequirement | undefined
 }
 
-/** RFC 5322 §3.6.4 lets a long chain be cut; its root and its end are what programs look at. */
+/** RFC 5322 §3.6.4 allows to shorten a long chain; programs look at its root and its end. */
 const [firstReferences, lastReferences] = [5, 15]
 
 /** With its field name it fits a line (RFC 5322 §2.1.1) even unfolded. */
@@ -64,14 +64,14 @@ export function renderMail(
   }
 }
 
-/** What an agent has said, or else the gateway. */
+/** The words of an agent, or else of the gateway. */
 function findWords(delivery: Delivery, target: MailTarget): NormalizedResponse {
   const words = delivery.response ?? describeNotice(delivery, target)
   if (!words) throw new Error('a mail delivery without a response')
   return words
 }
 
-/** What was said in a chat is nobody's mail; a notice stands for itself. */
+/** A chat message is nobody's mail; a notice has no predecessor. */
 function quoteAsked({ message, response }: Delivery) {
   return response && message.received_via === 'email' ? quoteMessage(message) : undefined
 }
@@ -81,7 +81,7 @@ function chooseSubject({ subject }: Pick<NormalizedResponse, 'subject'>, target:
   return own ? withoutControls(own).slice(0, maxSubject) : replySubject(target.subject)
 }
 
-/** What the operator sees: everything but the octets of attachments. */
+/** The operator's view: everything but the octets of attachments. */
 export function describeMail({ envelope, attachments, ...mail }: MailWire): Json {
   const files = attachments.map(({ name, mime, bytes_ref }) => ({
     name,

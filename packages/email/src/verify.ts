@@ -49,8 +49,8 @@ interface MailVerifying extends MailReading {
 }
 
 /**
- * Who wrote a message and how we know (RFC 6376, 7208, 9989): header first, then the recipients, then DNS, then the heavy
- * work in a thread of its own.
+ * Finds and proves the author of a message (RFC 6376, 7208, 9989): header first, then the recipients, then DNS, then
+ * the heavy work in a thread of its own.
  * @throws Rejection, Unavailable
  */
 export async function verifyMail(raw: RawMail, verifying: MailVerifying): Promise<ProvenMail> {
@@ -98,7 +98,7 @@ export async function verifyMail(raw: RawMail, verifying: MailVerifying): Promis
   return { ...mail, ...proven } as unknown as ProvenMail
 }
 
-/** A report has no author to be taken for somebody. */
+/** A report has no author who could resemble another. */
 async function meetAuthor(
   { recipients, addresses: { author }, isReport }: UnprovenMail,
   { isVerified }: Authentication,
@@ -121,7 +121,10 @@ async function findUnreadable(
   return chooseUnreadable({ ...mail, thread: readThread(mail, mail.body.digest) }, once)
 }
 
-/** Another mail of the same Message-ID swallows nothing; that there was one before is told. Of the same mail again nothing is kept. */
+/**
+ * Another mail of the same Message-ID never replaces this one; the duplicate id is reported. A second copy of the same
+ * mail is not stored.
+ */
 async function noteReuse({ header, recipients }: UnprovenMail, { gateway }: MailVerifying): Promise<string[]> {
   const messageId = readOwnId(header)
   if (!messageId) return []
@@ -129,7 +132,7 @@ async function noteReuse({ header, recipients }: UnprovenMail, { gateway }: Mail
   return known.some(found => found !== undefined) ? ['message_id_reused'] : []
 }
 
-/** A good signature that comes once more, to somebody its mail does not name. */
+/** A valid signature that comes again, to a recipient whom its mail does not name. */
 function noteReplay(
   { named: { to, cc }, recipients }: Pick<ProvenMail, 'named' | 'recipients'>,
   { signature }: Authentication,
@@ -174,8 +177,8 @@ async function judge(
 }
 
 /**
- * Who saw the author proven, and is believed. The verdict does not say which signature it rests on: what all of them cover is covered. Where the end of
- * the body may be anybody's, it proves nothing.
+ * A trusted server that saw the author proven. The verdict does not name its signature, so only fields that all of them
+ * cover are covered. An open end of the body proves nothing.
  */
 function findBelieved(
   { raw: { envelope }, header, addresses: { author } }: UnprovenMail,

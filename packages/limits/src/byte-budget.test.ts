@@ -5,7 +5,7 @@ import { createByteBudget } from './byte-budget.ts'
 const refusal = 'Cannot take request: too much at once'
 const openBudget = () => createByteBudget({ total: 1_000, perOwner: 600, refusal })
 
-test('one owner holds so much at a time, and others go on', () => {
+test('one owner holds a bounded number of bytes, and others continue', () => {
   const budget = openBudget()
   budget.hold('a').add(500)
   const second = budget.hold('a')
@@ -14,7 +14,7 @@ test('one owner holds so much at a time, and others go on', () => {
   budget.hold('b').add(400)
 })
 
-test('all owners together hold so much', () => {
+test('all owners together hold a bounded number of bytes', () => {
   const budget = openBudget()
   budget.hold('a').add(500)
   budget.hold('b').add(400)
@@ -23,7 +23,7 @@ test('all owners together hold so much', () => {
   third.add(100)
 })
 
-test('one hold alone may be as large as it is, in one step or in many', () => {
+test('a single hold may have any size, in one step or in many', () => {
   const budget = openBudget()
   const large = budget.hold('a')
   large.add(900)
@@ -33,7 +33,7 @@ test('one hold alone may be as large as it is, in one step or in many', () => {
   budget.hold('b').add(1)
 })
 
-test('what is given back can be held again, and is given back once', () => {
+test('released bytes can be held again, and count as released once', () => {
   const budget = openBudget()
   const first = budget.hold('a')
   const second = budget.hold('a')
@@ -45,7 +45,7 @@ test('what is given back can be held again, and is given back once', () => {
   expect(() => budget.hold('a').add(1)).toThrow(refusal)
 })
 
-test('what was refused is not counted', () => {
+test('refused bytes are not counted', () => {
   const budget = openBudget()
   budget.hold('a').add(600)
   const refused = budget.hold('b')

@@ -6,7 +6,7 @@ export interface ByteBudgetOptions {
   readonly total: number
   /** Bytes of one owner; default: half of `total`. */
   readonly perOwner?: number | undefined
-  /** What a peer is told. */
+  /** The message for a peer. */
   readonly refusal: string
 }
 
@@ -16,8 +16,8 @@ interface Owner {
 }
 
 /**
- * Counts what is held, and refuses what exceeds the budget. One hold alone may be as large as it is: otherwise it could
- * never be had. Keeps nothing for an owner who holds nothing.
+ * Counts the held bytes, and refuses what exceeds the budget. A single hold may have any size: otherwise a large one
+ * could never be had. Keeps nothing for an owner without a hold.
  */
 export function createByteBudget({ total, perOwner = total / 2, refusal }: ByteBudgetOptions): ByteBudget {
   const owners = new Map<string, Owner>()
@@ -35,7 +35,7 @@ export function createByteBudget({ total, perOwner = total / 2, refusal }: ByteB
     if (owner.holds === 0) owners.delete(name)
   }
 
-  /** `mine`: what the hold that grows has already. */
+  /** `mine`: the bytes of the growing hold so far. */
   function check(owner: Owner, mine: number, bytes: number): void {
     if (owner.bytes > mine && owner.bytes + bytes > perOwner)
       throw new Rejection('rate_limited', refusal, { retryAfter: 5 })

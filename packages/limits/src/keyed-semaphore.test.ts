@@ -21,7 +21,7 @@ function openSemaphore(options: Parameters<typeof createKeyedSemaphore>[0]) {
 
 const settle = () => new Promise(setImmediate)
 
-test('pass() lets as many in as the gate is wide, the rest in the order of arrival', async () => {
+test('pass() runs as many tasks as the semaphore is wide, the rest in the order of arrival', async () => {
   const { enter, begun } = openSemaphore({ width: 2, queue: 9 })
   const [one, two] = [enter('one'), enter('two'), enter('three'), enter('four')]
   await settle()
@@ -34,7 +34,7 @@ test('pass() lets as many in as the gate is wide, the rest in the order of arriv
   expect(begun).toEqual(['one', 'two', 'three', 'four'])
 })
 
-test('the gate stays as wide as it was after a queue has passed', async () => {
+test('the semaphore keeps its width after a queue has passed', async () => {
   const { enter, begun } = openSemaphore({ width: 1, queue: 9 })
   const round = [enter('a'), enter('b'), enter('c')]
   for (const { end, passed } of round) {
@@ -57,7 +57,7 @@ test('keys do not wait for each other', async () => {
   expect(begun).toEqual(['one', 'two'])
 })
 
-test('pass() turns away whom the queue cannot hold', async () => {
+test('pass() refuses a task that does not fit the queue', async () => {
   const { enter, begun } = openSemaphore({ width: 1, queue: 1 })
   enter('one')
   enter('two')
@@ -67,7 +67,7 @@ test('pass() turns away whom the queue cannot hold', async () => {
   expect(begun).toEqual(['one'])
 })
 
-test('who gives up leaves the queue and takes no turn', async () => {
+test('a task that gives up leaves the queue and uses no slot', async () => {
   const { enter, begun } = openSemaphore({ width: 1, queue: 1 })
   const giveUp = new AbortController()
   const one = enter('one')
@@ -83,7 +83,7 @@ test('who gives up leaves the queue and takes no turn', async () => {
   await three.passed
 })
 
-test('who gave up before does not enter the queue', async () => {
+test('a task that gave up before does not enter the queue', async () => {
   const { enter } = openSemaphore({ width: 1, queue: 1 })
   enter('one')
   const reason = new Unavailable('Cannot fetch: canceled')

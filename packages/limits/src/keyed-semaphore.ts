@@ -1,54 +1,54 @@
 import { Unavailable } from '@postern/core'
 
 export interface KeyedSemaphoreOptions {
-  /** How many may be inside at once, per key. */
+  /** The maximum of running tasks, per key. */
   readonly width: number
-  /** How many may wait, per key; the next one is turned away. */
+  /** The maximum of waiting tasks, per key; a further one is refused. */
   readonly queue: number
 }
 
 export interface KeyedSemaphore {
-  /** Runs `task` as soon as there is room for `key`, or rejects with the signal's reason. */
+  /** Runs `task` as soon as a slot of `key` is free, or rejects with the signal's reason. */
   pass<Result>(key: string, signal: AbortSignal, task: () => Promise<Result>): Promise<Result>
 }
 
 interface KeyQueue {
   inside: number
-  /** In the order of arrival; those who gave up take themselves out. */
+  /** In the order of arrival; tasks that give up remove themselves. */
   readonly waiting: Set<() => void>
 }
 
-/** Bounds how much runs at once per key. Holds nothing for a key that is idle. */
+/** Bounds the tasks that run at once, per key. Holds nothing for a key that is idle. */
 export function createKeyedSemaphore({ width, queue }: KeyedSemaphoreOptions): KeyedSemaphore {
-  const lanes = new Map<string, KeyQueue>()
+  const queues = new Map<string, KeyQueue>()
 
   function openQueue(key: string): KeyQueue {
-    const lane = lanes.get(key) ?? { inside: 0, waiting: new Set() }
-    lanes.set(key, lane)
-    return lane
+    const queued = queues.get(key) ?? { inside: 0, waiting: new Set() }
+    queues.set(key, queued)
+    return queued
   }
 
-  /** The place of the one who leaves goes to the next who waits. */
-  function leave(key: string, lane: KeyQueue): void {
-    const [next] = lane.waiting
+  /** The slot goes to the next waiting task. */
+  function leave(key: string, queued: KeyQueue): void {
+    const [next] = queued.waiting
     if (next) {
-      lane.waiting.delete(next)
+      queued.waiting.delete(next)
       next()
-    } else if (--lane.inside === 0) {
-      lanes.delete(key)
+    } else if (--queued.inside === 0) {
+      queues.delete(key)
     }
   }
 
   return {
     async pass(key, signal, task) {
-      const lane = openQueue(key)
-      if (lane.inside < width) lane.inside += 1
-      else if (lane.waiting.size < queue) await waitIn(lane.waiting, signal)
+      const queued = openQueue(key)
+      if (queued.inside < width) queued.inside += 1
+      else if (queued.waiting.size < queue) await waitIn(queued.waiting, signal)
       else throw new Unavailable('Cannot fetch: too many requests wait for this host')
       try {
         return await task()
       } finally {
-        leave(key, lane)
+        leave(key, queued)
       }
     },
   }

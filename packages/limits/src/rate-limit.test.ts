@@ -14,7 +14,7 @@ function openLimit(options: Parameters<typeof createRateLimit>[0]) {
   return { clock, limit, takeMany }
 }
 
-test('take() lets a burst through and then refuses, with the time until the next one', () => {
+test('take() allows a burst and then refuses, with the time until the next token', () => {
   const { limit, takeMany } = openLimit({ perMinute: 6, burst: 3 })
   takeMany('a', 3)
   expect(() => limit.take('a')).toThrow(limited(10))
@@ -33,14 +33,14 @@ test('take() refills with time, not beyond the burst', () => {
   expect(() => limit.take('a')).toThrow(limited(10))
 })
 
-test('a refusal costs nothing: who keeps asking still gets the next turn', () => {
+test('a refusal costs nothing: a caller that keeps asking still gets the next token', () => {
   const { clock, limit, takeMany } = openLimit({ perMinute: 60, burst: 1 })
   takeMany('a', 1)
   for (clock.ms = 100; clock.ms < 1_000; clock.ms += 100) expect(() => limit.take('a')).toThrow(limited(1))
   limit.take('a')
 })
 
-test('the burst is a minute of requests unless said', () => {
+test('the burst is a minute of requests by default', () => {
   const { limit, takeMany } = openLimit({ perMinute: 30 })
   takeMany('a', 30)
   expect(() => limit.take('a')).toThrow(limited(2))
@@ -53,7 +53,7 @@ test('keys do not share', () => {
   expect(() => limit.take('a')).toThrow(limited(60))
 })
 
-test('a clock that is set back locks nobody out', () => {
+test('a clock that is set back locks no key out', () => {
   const { clock, limit, takeMany } = openLimit({ perMinute: 60, burst: 2 })
   clock.ms = 3_600_000
   takeMany('a', 2)
@@ -62,7 +62,7 @@ test('a clock that is set back locks nobody out', () => {
   expect(() => limit.take('a')).toThrow(limited(1))
 })
 
-test('memory is bounded: keys long unseen are forgotten, keys in use are not', () => {
+test('memory is bounded: keys not seen for long are forgotten, keys in use are not', () => {
   const { limit, takeMany } = openLimit({ perMinute: 1, maxKeys: 10 })
   takeMany('quiet', 1)
   takeMany('busy', 1)

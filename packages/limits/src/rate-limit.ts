@@ -2,24 +2,24 @@ import { Rejection } from '@postern/core'
 
 export interface RateLimitOptions {
   readonly perMinute: number
-  /** How many may come at once after a pause; default `perMinute`. */
+  /** The number of events at once after a pause; default `perMinute`. */
   readonly burst?: number | undefined
-  /** How many keys are remembered; of more, those unseen for long are forgotten. Default 10 000. */
+  /** The number of remembered keys; beyond it, keys not seen for long are forgotten. Default 10 000. */
   readonly maxKeys?: number | undefined
-  /** What a peer is told. */
+  /** The message for a peer. */
   readonly refusal?: string | undefined
 }
 
 export interface RateLimit {
   /** @throws Rejection `rate_limited` with `retryAfter` in seconds */
   take(key: string): void
-  /** As `take`, but nothing is taken. */
+  /** As `take`, without using a token. */
   check(key: string): void
 }
 
 /**
- * A token bucket per key; `now` in milliseconds. Of each bucket only the moment is kept at which it will be full
- * again, so that a refusal changes nothing.
+ * A token bucket per key; `now` in milliseconds. Each bucket is stored as the instant at which it will be full again,
+ * so a refusal changes nothing.
  */
 export function createRateLimit(options: RateLimitOptions, now: () => number): RateLimit {
   const { perMinute, burst = perMinute, maxKeys = 10_000 } = options

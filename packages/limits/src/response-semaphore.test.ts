@@ -26,7 +26,7 @@ function open(options = { width: 1, queue: 1 }) {
   return { begun, ask, pass }
 }
 
-test('createResponseSemaphore() lets the next one in when an answer is taken, not when it is made', async () => {
+test('createResponseSemaphore() starts the next request when a response is received, not when it is made', async () => {
   const { begun, ask } = open()
   const first = ask('first')
   ask('second')
@@ -38,7 +38,7 @@ test('createResponseSemaphore() lets the next one in when an answer is taken, no
   expect(begun).toEqual(['first', 'second'])
 })
 
-test('createResponseSemaphore() turns away whoever comes when too many wait, and nobody else', async () => {
+test('createResponseSemaphore() refuses a request when too many wait, and no other one', async () => {
   const { begun, ask } = open()
   ask('first')
   ask('second')
@@ -48,7 +48,7 @@ test('createResponseSemaphore() turns away whoever comes when too many wait, and
   expect(begun).toEqual(['first', 'other'])
 })
 
-test('createResponseSemaphore() holds no place for whoever is gone, nor for what failed', async () => {
+test('createResponseSemaphore() frees the slot of a peer that is gone, and of a failed request', async () => {
   const { begun, ask, pass } = open()
   const gone = new Outgoing()
   gone.close()

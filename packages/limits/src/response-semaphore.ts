@@ -1,14 +1,14 @@
 import { Rejection } from '@postern/core'
 
-/** Lets so many requests of one key, a person or an address, be answered at a time; others wait their turn. */
+/** Bounds the responses at a time for one key, a person or an address; others wait. */
 export interface ResponseSemaphore {
-  /** An answer takes room until it is taken, its question while it comes. @throws Rejection rate_limited when too many wait */
+  /** A response uses its slot until the peer has received it. @throws Rejection rate_limited when too many wait */
   pass(key: string, env: unknown, answer: () => Promise<Response>): Promise<Response>
 }
 
 export interface ResponseSemaphoreOptions {
   readonly width: number
-  /** How many may wait, per key; the next one is turned away. */
+  /** The maximum of waiting requests, per key; a further one is refused. */
   readonly queue: number
 }
 
@@ -17,24 +17,24 @@ interface KeyQueue {
   readonly waiting: (() => void)[]
 }
 
-/** Holds nothing for whoever asks for nothing. */
+/** Holds nothing for a key without requests. */
 export function createResponseSemaphore({ width, queue }: ResponseSemaphoreOptions): ResponseSemaphore {
-  const lanes = new Map<string, KeyQueue>()
+  const queues = new Map<string, KeyQueue>()
 
   async function enter(key: string): Promise<() => void> {
-    const lane = lanes.get(key) ?? { inside: 0, waiting: [] }
-    lanes.set(key, lane)
-    if (lane.inside < width) lane.inside += 1
-    else if (lane.waiting.length < queue) await new Promise<void>(resolve => lane.waiting.push(resolve))
+    const queued = queues.get(key) ?? { inside: 0, waiting: [] }
+    queues.set(key, queued)
+    if (queued.inside < width) queued.inside += 1
+    else if (queued.waiting.length < queue) await new Promise<void>(resolve => queued.waiting.push(resolve))
     else throw new Rejection('rate_limited', 'Cannot answer: too much is asked for at once', { retryAfter: 5 })
-    return () => leave(key, lane)
+    return () => leave(key, queued)
   }
 
-  /** The place of the one who leaves goes to the next who waits. */
-  function leave(key: string, lane: KeyQueue): void {
-    const next = lane.waiting.shift()
+  /** The slot goes to the next waiting request. */
+  function leave(key: string, queued: KeyQueue): void {
+    const next = queued.waiting.shift()
     if (next) next()
-    else if (--lane.inside === 0) lanes.delete(key)
+    else if (--queued.inside === 0) queues.delete(key)
   }
 
   return {
@@ -57,7 +57,7 @@ interface Outgoing {
   once(event: 'close', listener: () => void): unknown
 }
 
-/** By the bindings of the Node server; without them at once. */
+/** Node's server reports the end of a response in its bindings; without them the slot is free at once. */
 function onceTaken(env: unknown, done: () => void): void {
   const { outgoing } = (env as { readonly outgoing?: Outgoing } | null | undefined) ?? {}
   if (!outgoing || outgoing.closed) done()

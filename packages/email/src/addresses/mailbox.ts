@@ -5,7 +5,7 @@ import { decodeHeaderText } from '../text/encoded-words.ts'
 
 /** One mailbox of an address field. */
 export interface Mailbox {
-  /** As written: a foreign local part is nobody's to change (RFC 5321 §2.4). */
+  /** As written: nobody may change a foreign local part (RFC 5321 §2.4). */
   readonly local: string
   /** Lower-case A-labels. */
   readonly domain: string
@@ -48,7 +48,7 @@ export function parseMailbox(text: string): Mailbox | undefined {
   return localPattern.test(local) ? { local: local.normalize('NFC'), domain } : undefined
 }
 
-/** An A-label that stands for no letters (RFC 5890 §2.3.2.1): it shows as itself, or as whatever a program makes of it. */
+/** An A-label without letters behind it (RFC 5890 §2.3.2.1): programs show it literally, or as they like. */
 function hasBrokenLabel(domain: string): boolean {
   return (
     domain.includes('xn--') &&
@@ -58,7 +58,7 @@ function hasBrokenLabel(domain: string): boolean {
   )
 }
 
-/** How many entries a parser may find in an address field, at most: told without parsing it. */
+/** The maximum of entries that a parser may find in an address field, counted without parsing it. */
 export function countEntries(value: string): number {
   let count = 1
   for (const octet of value) if (octet === ',' || octet === ';' || octet === ':' || octet === '<') count += 1
@@ -84,8 +84,8 @@ export function readAuthor(fromFields: readonly string[], readAddresses: Address
 }
 
 /**
- * Outside of quotes and comments at most one `<…>`, and nothing behind it: where there are two, some programs take the first
- * and some the last, and a provider that vouches for one is not heard on the other.
+ * Outside of quotes and comments at most one `<…>`, and nothing after it. With two, some programs take the first and
+ * some the last, and a provider's verdict on one says nothing about the other.
  */
 function hasOneReading(value: string): boolean {
   const bare = value.replace(/"(?:[^"\\]|\\.)*"/g, ' ').replace(/\((?:[^()<>@"\\]|\\.)*\)/g, ' ')

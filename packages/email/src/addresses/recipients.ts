@@ -1,7 +1,7 @@
 import type { AgentDirectory } from '@postern/core'
 import { toAsciiDomain } from '@postern/core'
 
-/** The agent behind `agent+tag@domain`, whatever its case; undefined when it is none of ours (EM-4.3). */
+/** The agent behind `agent+tag@domain`, whatever its case; undefined when there is no such agent here (EM-4.3). */
 export function findRecipient(address: string, agents: AgentDirectory): AddressedAgent | undefined {
   const bare = address.trim().replace(/^<|>$/g, '')
   const at = bare.lastIndexOf('@')
@@ -25,6 +25,6 @@ function isDomain(text: string, domain: string): boolean {
 export interface AddressedAgent {
   /** The agent's name. */
   readonly agent: string
-  /** What stood behind the `+` of the address. */
+  /** The text after the `+` of the address. */
   readonly tag?: string | undefined
 }

@@ -4,7 +4,7 @@ import type { SpfCheck } from './spf.ts'
 
 type DmarcPolicy = 'none' | 'quarantine' | 'reject'
 
-/** What DMARC says about the author's domain (RFC 9989). */
+/** The DMARC policy of the author's domain (RFC 9989). */
 export interface DmarcCheck {
   readonly result: 'pass' | 'fail' | 'none' | 'temperror' | 'permerror'
   /** The policy to apply; undefined without a record. */

@@ -12,11 +12,11 @@ export interface MailEvidence {
   /** Undefined when the client is not known. */
   readonly spf: SpfCheck | undefined
   readonly dmarc: DmarcCheck
-  /** Undefined where nobody's chain is trusted. */
+  /** Undefined where the operator trusts no sealer. */
   readonly chain?: ChainReport | undefined
-  /** What a server in front of us wrote about it, where the operator has named one. */
+  /** The verdict of a server in front of this one, where the operator has named one. */
   readonly upstream?: UpstreamVerdict | undefined
-  /** Somebody whose verdict is believed, who saw DMARC pass. */
+  /** A server whose verdict is believed, and which saw DMARC pass. */
   readonly believed?: BelievedVerdict | undefined
 }
 

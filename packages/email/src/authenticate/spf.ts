@@ -3,10 +3,10 @@ import type { DnsBudget } from './dns/mail-dns.ts'
 
 type SpfResult = 'pass' | 'fail' | 'softfail' | 'neutral' | 'none' | 'permerror' | 'temperror'
 
-/** What SPF says about the client (RFC 7208). */
+/** The SPF verdict on the client (RFC 7208). */
 export interface SpfCheck {
   readonly result: SpfResult
-  /** Whose policy it was: of MAIL FROM, or of HELO for the null sender. */
+  /** The domain of the policy: of MAIL FROM, or of HELO for the null sender. */
   readonly domain: string
   readonly ip: string
 }

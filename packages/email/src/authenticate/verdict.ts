@@ -13,22 +13,22 @@ export interface Authentication {
   readonly isVerified: boolean
   /** The signature that proves it. */
   readonly signature?: JudgedSignature | undefined
-  /** What proves it where no signature of the author's does: the operator's choice. */
+  /** The proof where no signature of the author exists: the operator's choice. */
   readonly voucher?: Voucher | undefined
   /** Good signatures of other domains: they say who sent it on, not who wrote it. */
   readonly signedBy: readonly JudgedSignature[]
   readonly isQuarantined: boolean
   readonly proofs: readonly Proof[]
   readonly flags: readonly string[]
-  /** Which fields the proof of the author covers; `all` where the author is not proven. */
+  /** The fields that the proof of the author covers; `all` where the author is not proven. */
   readonly coverage: Coverage
 }
 
-/** Somebody who answers for the author, and by which key. */
+/** A domain that answers for the author, and its key. */
 export interface Voucher {
   readonly issuer: string
   readonly keyId: string
-  /** Of the ARC seal that it is said in. */
+  /** Of the ARC seal that contains it. */
   readonly sealId?: string | undefined
   readonly coverage: Coverage
 }
@@ -36,19 +36,19 @@ export interface Voucher {
 interface JudgingOptions {
   /** DMARC that passes by SPF alone proves the author. */
   readonly spfOnly: boolean
-  /** It is a bounce that proves itself by the address it comes to: no policy of its From stands against it. */
+  /** It is a bounce, and the address it comes to proves it, so the policy of its From does not matter. */
   readonly isReport: boolean
-  /** What becomes of mail whose author's domain asks for refusal. */
+  /** The disposition of mail whose author's domain asks for refusal. */
   readonly onReject: 'refuse' | 'quarantine'
-  /** Asked only when DNS did not answer: may this message still be put off? */
+  /** Called only when DNS did not answer: whether this message may still be deferred. */
   canDefer(): Promise<boolean>
 }
 
 /**
- * The verdict (EM-4.6). SPF alone verifies an author only where the operator says so: everybody on a shared
- * host has it.
+ * The verdict (EM-4.6). SPF alone verifies an author only where the operator allows it: everyone on a shared host
+ * passes it.
  * @throws Rejection when the author's domain asks for refusal
- * @throws Unavailable when the look-up that decides did not answer
+ * @throws Unavailable when the deciding look-up did not answer
  */
 export async function judgeMail(evidence: MailEvidence, options: JudgingOptions): Promise<Authentication> {
   const { canDefer, spfOnly, isReport, onReject } = options
@@ -75,7 +75,7 @@ export async function judgeMail(evidence: MailEvidence, options: JudgingOptions)
   }
 }
 
-/** Of several the one that covers most: honest programs sign more than once, and each by itself is proof. */
+/** The signature that covers most: honest programs sign more than once, and each signature alone is proof. */
 function findProof(aligned: readonly JudgedSignature[]): JudgedSignature | undefined {
   const good = aligned.filter(({ verdict }) => verdict === 'pass')
   return good.toSorted((left, right) => right.covers.length - left.covers.length)[0]

@@ -3,15 +3,18 @@ import { fieldValues } from '../mail/header-scan.ts'
 import type { ProvenMail } from '../proven/mail.ts'
 import { hopField, parseHopField } from '../tokens/hop-field.ts'
 
-/** Mail that an agent elsewhere wrote, as its own gateway says: a proven author, and a hop field that his signature covers. */
+/**
+ * Mail of an agent elsewhere, as its own gateway declares: a proven author, and a hop field that the author's signature
+ * covers.
+ */
 export interface AgentMail {
-  /** Where it stands; undefined when the chain has become longer than it may be. */
+  /** The position in the chain; undefined when the chain is too long. */
   readonly chain: AgentChain | undefined
 }
 
 /**
- * Only what is proven counts: who adds the field to somebody else's mail is not believed. How far the chain has come is the author's claim,
- * which can make it shorter and nothing else.
+ * Only a proven field counts, because others can add one to any mail. The length of the chain is the author's claim: a
+ * false one only makes it shorter.
  */
 export function readAgentMail(
   { header, authentication }: Pick<ProvenMail, 'header' | 'authentication'>,

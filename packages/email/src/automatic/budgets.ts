@@ -6,21 +6,21 @@ import type { ProvenMail } from '../proven/mail.ts'
 
 const hourMs = 3_600_000
 const dayMs = 24 * hourMs
-/** After an answer of ours nobody has read it and written another mail so soon. */
+/** No person reads an answer and writes another mail in less time. */
 const swiftMs = 10_000
 
-/** What an answer would be. */
+/** The kind of the answer. */
 interface Budgeted {
   readonly agent: string
-  /** What the mail says, hashed. */
+  /** A hash of the words. */
   readonly words: string
   /** Others are answered too. */
   readonly isToAll: boolean
 }
 
 /**
- * What keeps machines that do not say so from talking for ever, and us from mailing people who never wrote: whoever forges an author has his
- * answers sent to a stranger.
+ * Limits that stop machines which do not declare themselves, and mail to people who never wrote: a forged author would
+ * have the answers sent to a stranger.
  */
 export function planBudgets(
   mail: ProvenMail,
@@ -45,7 +45,7 @@ export function planBudgets(
   return {
     quota: { turns: budgets.rapid_per_hour, withinMs: hourMs, swiftMs },
     budgets: [
-      // Whoever only claims a name must not use up what its owner may have.
+      // A sender who only claims a name must not use up the budget of its owner.
       {
         key: `answers ${verdict} ${pair}`,
         turns: budgets.correspondent_per_hour,
@@ -65,7 +65,7 @@ function perThread(key: string, turns: number, withinMs: number, flag: string): 
   return [{ key, turns, withinMs, flag, isPerThread: true }]
 }
 
-/** What is said, without what differs from mail to mail. */
+/** The words, without the parts that differ from mail to mail. */
 export function hashWords({ body }: ProvenMail): string {
   const hash = createHash('sha256').update(body.text.replace(/\s+/g, ' ').trim())
   for (const { digest } of body.files) hash.update(digest)

@@ -3,16 +3,16 @@ import type { HeaderBlock } from '../mail/header-scan.ts'
 import { fieldValues } from '../mail/header-scan.ts'
 import { matchFieldRules } from './field-rules.ts'
 
-/** What the rules look at: header fields and the envelope, never the text. */
+/** The input of the rules: header fields and the envelope, never the text. */
 interface AutomaticFacts {
   readonly header: HeaderBlock
   readonly author: Mailbox
   /** MAIL FROM; empty for the null sender. */
   readonly envelopeFrom: string | undefined
   readonly isVerified: boolean
-  /** The agent stands in To. */
+  /** The agent is in To. */
   readonly isInTo: boolean
-  /** The agent stands in To or Cc, or there is neither field. */
+  /** The agent is in To or Cc, or there is neither field. */
   readonly isAddressed: boolean
   /** Author, envelope sender, Message-ID or hop mark are of this gateway. */
   readonly isOwn: boolean
@@ -20,7 +20,7 @@ interface AutomaticFacts {
 
 const daemon = /^(?:mailer-?daemon|post[-_.]?master|mail[-.]?delivery)/i
 
-/** Local parts behind which nobody reads. */
+/** Local parts of mailboxes that nobody reads. */
 const unread: readonly RegExp[] = [
   /^(?:no|do)[-_.]?(?:not[-_.]?)?reply/i,
   /^bounces?(?:[-+=\d]|$)/i,
@@ -29,7 +29,7 @@ const unread: readonly RegExp[] = [
   /^(?:listserv|majordomo|mailman|auto-?respond(?:er)?|auto-?reply|vacation)$/i,
 ]
 
-/** What the envelope, the author and the addressing say. */
+/** The facts of the envelope, the author and the addressing. */
 const factRules: Readonly<Record<string, (facts: AutomaticFacts) => boolean>> = {
   own_mail: ({ isOwn }) => isOwn,
   bounce: ({ envelopeFrom, author }) =>
@@ -41,7 +41,7 @@ const factRules: Readonly<Record<string, (facts: AutomaticFacts) => boolean>> = 
   not_addressed: ({ isAddressed }) => !isAddressed,
 }
 
-/** Whether nobody reads what is sent there, by its name. */
+/** Whether nobody reads that mailbox, by its name. */
 export function isUnread({ local }: Pick<Mailbox, 'local'>): boolean {
   return daemon.test(local) || unread.some(pattern => pattern.test(local))
 }

@@ -1,7 +1,7 @@
 import type { HeaderBlock } from '../mail/header-scan.ts'
 import { fieldValues } from '../mail/header-scan.ts'
 
-/** A header field that marks mail nobody wrote to an agent. */
+/** A header field that marks mail which no person wrote to an agent. */
 interface FieldRule {
   readonly flag: string
   readonly fields: readonly string[]
@@ -11,8 +11,8 @@ interface FieldRule {
 const present = /^/
 
 /**
- * By field (EM-4.1, RFC 3834 §2 and §5, RFC 2919, RFC 2369, RFC 8058). What is not listed here is not taken for a
- * mark: people's own programs write much that looks like one (Fastmail a Feedback-ID of two parts, Exchange a wish for silence).
+ * By field (EM-4.1, RFC 3834 §2 and §5, RFC 2919, RFC 2369, RFC 8058). No other field is a mark: mail programs of
+ * people write similar ones (Fastmail a Feedback-ID of two parts, Exchange a wish for silence).
  */
 const fieldRules: readonly FieldRule[] = [
   { flag: 'disposition_notice', fields: ['content-type'], pattern: /report-type\s*=\s*"?disposition-notification/i },

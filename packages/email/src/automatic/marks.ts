@@ -31,7 +31,10 @@ export function isListMail({ header }: Pick<ProvenMail, 'header'>): boolean {
   return matchFieldRules(header).some(mark => listMarks.has(mark))
 }
 
-/** What an automatic reply may look like besides: vacation notices go to the envelope sender, and have none themselves (RFC 3834 §4, RFC 5230 §5). */
+/**
+ * Other signs of an automatic reply: vacation notices go to the envelope sender, and have none themselves (RFC 3834 §4,
+ * RFC 5230 §5).
+ */
 const replyMarks: ReadonlySet<string> = new Set(['auto_reply', 'silence_asked', 'bounce', 'bounce_address'])
 
 /** Is it an automatic reply of some mailbox and nothing else, such as a report, or mail of our own? */
@@ -42,17 +45,17 @@ export function isAutoReply({ header, addresses }: ProvenMail, marks: readonly s
 }
 
 const listMarks: ReadonlySet<string> = new Set(['list', 'bulk'])
-/** What our own mail looks like to others: what an agent sends unasked also says how to end it (RFC 8058). */
+/** The marks of our own mail: an agent's unasked mail also offers to end it (RFC 8058). */
 const agentMarks: ReadonlySet<string> = new Set(['auto_reply', 'silence_asked', 'bulk'])
 
-/** Why nobody may answer this mail, for one of the agents it came to; empty when a person may have written it. */
+/** The reasons not to answer this mail, for one of its agents; empty when a person may have written it. */
 export function findMarks(mail: ProvenMail, marking: Marking): readonly string[] {
   const { recipient, agents, token, agentMail, config } = marking
   const { header, addresses, named, covered, raw, authentication } = mail
   const names = (list: ProvenMail['addresses']['to']) =>
     list.some(mailbox => findRecipient(formatMailbox(mailbox), agents)?.agent === recipient.agent)
   const isInTo = names(named.to)
-  // Of a mail whose signature covers neither, as of one without them, it is not told who was meant.
+  // The signature covers neither field, or both are missing, so the addressee is unknown.
   const isBare = findField(covered, 'to') === undefined && findField(covered, 'cc') === undefined
   const marks = findAutomaticMarks({
     header,
@@ -68,7 +71,7 @@ export function findMarks(mail: ProvenMail, marking: Marking): readonly string[]
   // An invitation is a person's; the answer to one that an agent sent is for its calendar.
   const answersInvitation = mail.body.details.calendar?.some(({ method }) => calendarAnswers.has(method ?? ''))
   const isTooFar = agentMail && !agentMail.chain ? [hopFlag] : []
-  // Agents say that they are none who types. Who is written to is meant all the same; a copy is for the people.
+  // Agents declare that they are machines. They may address an agent directly; a copy is for people only.
   const isMeant = agentMail && isInTo && !marks.includes('own_mail')
   const written = isMeant ? marks.filter(mark => !agentMarks.has(mark)) : marks
   const found = [...written, ...isTooFar, ...isToBounces, ...(answersInvitation ? ['calendar_reply'] : [])]

@@ -24,7 +24,7 @@ export function readCalendar(octets: Uint8Array): CalendarEvent | undefined {
   return event
 }
 
-/** RFC 5545 §3.1: a line that begins with white space goes on with the one before. */
+/** RFC 5545 §3.1: a line that begins with white space continues the previous one. */
 function unfoldLines(text: string): string[] {
   return text
     .replace(/\r?\n[ \t]/g, '')

@@ -8,11 +8,11 @@ export interface MailFile {
   /** SHA-256, lower-case hex. */
   readonly digest: string
   readonly bytes: Uint8Array
-  /** Set for a text of the message that is kept as a file: everything with what it quotes, what the HTML says, or the HTML itself. */
+  /** Set for a text that is kept as a file: the message with its quotes, the text of the HTML, or the HTML itself. */
   readonly role?: 'full_text' | 'html_text' | 'html_source' | undefined
 }
 
-/** What a message says. */
+/** The content of a message. */
 export interface MailBody {
   /** The newest text, without what it quotes. */
   readonly text: string

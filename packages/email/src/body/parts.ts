@@ -34,8 +34,8 @@ const toldFlags: ReadonlySet<string> = new Set([
 ])
 
 /**
- * What an agent is given of a mail: its newest text (or, in place of none, the subject), its files, the texts that are kept
- * beside it as artifacts, and what else there is to know.
+ * The parts for an agent: the newest text (or else the subject), the files, further texts as artifacts, and the
+ * details.
  */
 export function listMailParts(
   { text, files, details }: Pick<MailBody, 'text' | 'files' | 'details'>,

@@ -1,6 +1,6 @@
 import type { HtmlAttributes, HtmlTextOptions } from '@postern/markup/html'
 
-/** What mail programs put around the message that is answered, where they do not use `blockquote`. */
+/** The elements that mail programs put around the answered message, where they do not use `blockquote`. */
 const quotingClass = /(?:^|\s)yahoo_quoted(?:\s|$)/i
 /** Behind this Outlook quotes, to the end. */
 const quotingId = /^(?:x_)*(?:appendonsend|divRplyFwdMsg)$/i

@@ -46,7 +46,7 @@ test.each([
     'Try:\n> npm i',
   ],
   ['a bare mark with a name', 'Yes.\n\n--\nBob Smith\nExample Ltd', 'Yes.'],
-])('trimReply() takes %s away', (_what, text, trimmed) => {
+])('trimReply() removes %s', (_what, text, trimmed) => {
   expect(trimReply(text)).toBe(trimmed)
 })
 
@@ -97,7 +97,7 @@ test.each([
   ['---------- 转发的邮件 ---------'],
   ['---------- 転送メッセージ ----------'],
   ['-------- Пересылаемое сообщение --------'],
-])('trimReply() cuts nothing of what stands below %j', separator => {
+])('trimReply() cuts nothing below %j', separator => {
   const text = `See below.\n\n-- \nBob\n\n${separator}\nFrom: Ann <ann@x.test>\nDate: Sat, 21 Nov 2026 10:00\nSubject: Offer\nTo: Bob <b@x.test>\n\nTen euros.\n\nOn Fri, 20 Nov 2026 10:00 Bob <b@x.test> wrote:\n> How much?`
   expect(trimReply(text)).toBe(text)
 })

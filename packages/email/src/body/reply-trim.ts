@@ -20,22 +20,22 @@ import {
 
 /** Only this much is looked at; longer text is handed on whole. */
 const [maxChars, maxLines] = [256 * 1024, 5000]
-/** An introduction may be wrapped; nobody's is longer. */
+/** An introduction may be wrapped; none is longer. */
 const [maxWrapped, maxIntroduction] = [6, 400]
 const maxMarkup = 200
 /** A mailbox wrapped before its last bracket looks like a quoted line. */
 const endsMailbox = /^>\s?(?:wrote|a écrit|schrieb|escribió|skrev|schreef)?\s?:$/i
 
-/** Where the message that is answered begins, and how many lines announce it. */
+/** The line where the answered message begins, and the number of lines that announce it. */
 interface Opening {
   readonly at: number
   readonly lines: number
 }
 
 /**
- * The new text of a reply: without the message it answers, the signature and what the program adds. Line by line, and never a
- * line twice as often as it may be wrapped. Whatever is not surely old stays: answers between quoted lines keep everything, and so
- * does what was forwarded.
+ * The new text of a reply, without the answered message, the signature and additions of the program. It reads line by
+ * line, and no line more often than it may be wrapped. Text stays unless it is surely old. Answers between quoted lines
+ * keep everything, and so does forwarded text.
  */
 export function trimReply(text: string): string {
   if (text.length > maxChars) return text
@@ -93,8 +93,8 @@ function measureOpening(lines: readonly string[], at: number): number {
 const maxFields = 6
 
 /**
- * Outlook quotes without marks, below a block of header lines: somebody's name, a subject, or a date and recipients, and nothing of the
- * author's right above it.
+ * Outlook quotes without marks, below a block of header lines: a name, a subject, or a date and recipients. No text of
+ * the author is directly above it.
  */
 function measureHeaderBlock(lines: readonly string[], at: number): number {
   const first = (lines[at] ?? '').trim()
@@ -133,12 +133,12 @@ function countWrapped(
   return 0
 }
 
-/** A time of day or a mailbox, and nobody speaking of themselves: what stands below is quoted, with marks or without. */
+/** A time of day or a mailbox, and no first person: the text below is a quote, with marks or without. */
 function isByProgram(introduction: string): boolean {
   return (namesTime.test(introduction) || namesMailbox.test(introduction)) && !namesOneself.test(introduction)
 }
 
-/** A name and a verb alone announce something only when it follows, or when nothing does. */
+/** A name and a verb alone announce a quote only when one follows, or when nothing does. */
 function isQuoteNext(lines: readonly string[], from: number): boolean {
   const next = lines.slice(from, from + 3).find(line => !isBlank(line))
   return next === undefined ? lines.slice(from).every(isBlank) : isQuote(next)
@@ -172,7 +172,7 @@ function findSignature(lines: readonly string[]): number {
   return last
 }
 
-/** What stands between the mark and what is quoted below it. */
+/** The lines between the mark and the quote below it. */
 function isSignature(lines: readonly string[], at: number): boolean {
   const isTrue = isTrueSignature.test(lines[at] ?? '')
   const most = isTrue ? maxSignature : maxLooseSignature
@@ -192,7 +192,7 @@ function isSentence(line: string): boolean {
   return /[\p{L})][.?!。？！]$/u.test(line.trim()) && line.trim().split(/\s+/).length >= 4
 }
 
-/** Takes away what ends a message and is none of it: blank lines, marks, the names of devices, and quoted lines. */
+/** Removes the end that is no part of the message: blank lines, marks, the names of devices, and quoted lines. */
 function trimEnd(lines: readonly string[], end: number): number {
   return trimWhile(lines, end, line => isQuote(line) || isAdded(line))
 }

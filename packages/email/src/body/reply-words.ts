@@ -27,7 +27,7 @@ const wrote = [
   'כתב(?:ה)?',
   'كتب(?:ت)?',
 ].join('|')
-/** The same where no space stands before it. */
+/** The same without a space before it. */
 const wroteUnspaced = [
   '写道',
   '寫道',
@@ -44,7 +44,7 @@ const anyWrote = `(?:(?:^|\\s)(?:${wrote})|${wroteUnspaced})`
 export const endsInWrote = new RegExp(`${anyWrote}\\s?(?:[:：]|-{2,})$`, 'iu')
 /** One that names the date or the mailbox last: `schrieb am Fr., 28. Apr. 2017 um 11:53 Uhr:`. */
 export const namesWriter = new RegExp(`${anyWrote}\\s`, 'iu')
-/** Nobody's program writes so of its owner. */
+/** No program writes so of its owner. */
 export const namesOneself =
   /(?:^|\s)(?:I|ich|je|yo|io|ik|eu|jag|jeg|ja|я|já)\s+(?:\S{1,12}\s)?\S{3,12}\s?[:：]$|(?:^|\s)j'ai\s/iu
 
@@ -92,7 +92,7 @@ const forwarded = [
   '전달(?:된)? ?메일',
 ].join('|')
 
-/** What Apple's programs write there. */
+/** The words of Apple's programs there. */
 const begun = [
   'begin forwarded message',
   'anfang der weitergeleiteten (?:nachricht|e-?mail)',
@@ -113,7 +113,7 @@ const begun = [
   'بداية الرسالة المُ?عاد توجيهها',
 ].join('|')
 
-/** Above what was forwarded; what stands below is what the mail is about. */
+/** Above forwarded text; the text below is the topic of the mail. */
 const opensForward = new RegExp(`^\\*?(?:[-=_]{2,30} ?(?:${forwarded}) ?[-=_]{2,30}|(?:${begun})\\s?[:：])\\*?$`, 'iu')
 
 /** Lines between a text and the message it answers. */
@@ -130,7 +130,7 @@ export const namesSubject =
 export const namesSending =
   /^\*?(?:sent|date|gesendet|datum|envoyé|date|enviado|fecha|inviato|data|verzonden|skickat|sendt|dato|wysłano|odesláno|отправлено|дата|送信日時|日付|发送时间|发送日期|日期|傳送日期|寄件日期|보낸 ?날짜|날짜|تاريخ الإرسال|التاريخ|تم الإرسال)\s?\*?\s?[:：]/iu
 
-/** What a program signs in its owner's name, line by line. */
+/** The signatures that programs add in their owner's name, line by line. */
 export const namesDevice =
   /^[\s(<[*]*(?:sent (?:from|via|with|by)\b|from my (?:i?phone|ipad|android|mobile|blackberry|samsung|htc|windows)\b|get \[?outlook for\b|envoyé (?:depuis|de|à partir de)\b|enviado (?:desde|do|de)\b|inviato da\b|sendt fra\b|skickat från\b|verzonden (?:met|vanaf|via)\b|verstuurd vanaf\b|gesendet (?:von|mit)\b|von mein\p{L}+ \p{L}+ gesendet|diese nachricht wurde von\b|wysłane z\b|отправлено (?:с|из)\b|lähetetty\b|odesláno z\b|從我的|从我的|iPhoneから送信|나의 iPhone에서 보냄|أُ?رسلت من|\S+ from mobile$)/iu
 

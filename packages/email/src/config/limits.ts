@@ -1,6 +1,6 @@
 import { z } from 'zod'
 
-/** What one message may cost us. Sizes in octets, times in ms. */
+/** The maximum cost of one message. Sizes in octets, times in ms. */
 export const mailLimitsSchema = z.strictObject({
   /** Bytes of one mail. */
   message_bytes: z
@@ -40,7 +40,7 @@ export const mailLimitsSchema = z.strictObject({
   embedded_messages: z.number().int().positive().default(5),
   /** Attachments. */
   attachments: z.number().int().positive().default(100),
-  /** Characters of text that an agent is given; all of a longer text is a file beside it. */
+  /** How long a message is deferred while DNS does not answer, before it is accepted unverified. */
   text_chars: z
     .number()
     .int()

@@ -4,7 +4,10 @@ import { portSchema } from './port.ts'
 const listenConfigShape = {
   /** Port of the listener; either this or `path`. */
   port: portSchema.optional(),
-  /** Path of a socket in the file system, open to its owner and its group. */
+  /**
+   * A socket in the file system, open to its owner and its group. A client there may declare by XFORWARD or XCLIENT who
+   * brought a mail.
+   */
   path: z.string().min(1).max(100).optional(),
   /** `lmtp` answers for each recipient. */
   protocol: z.enum(['smtp', 'lmtp']).default('smtp'),
@@ -14,7 +17,10 @@ const listenConfigShape = {
   max_connections: z.number().int().positive().default(100),
   /** Recipients of one mail. */
   max_recipients: z.number().int().positive().default(100),
-  /** Silence, in ms, after which a client is cut off (RFC 5321 §4.5.3.2 asks for five minutes). */
+  /**
+   * IP addresses of your mail servers that forward mail. They may declare by XFORWARD or XCLIENT who brought it, so
+   * that SPF judges the right address.
+   */
   timeout_ms: z.number().int().positive().default(300_000),
   /** Longest time for a whole mail, ms, however diligently the client sends one octet after the other. */
   transfer_ms: z.number().int().positive().default(900_000),

@@ -14,7 +14,7 @@ const topicSchema = z
   .string()
   .regex(/^arn:aws[a-z-]*:sns:[a-z0-9-]+:\d{12}:[\w.-]+$/, 'must be the ARN of an SNS topic')
 
-/** Providers whose webhooks are taken at `POST /email/inbound/{provider}`; what is not here is 404. */
+/** Providers whose webhooks are accepted at `POST /email/inbound/{provider}`; others get 404. */
 export const providersConfigSchema = z.strictObject({
   /** Postal. */
   postal: z
@@ -33,7 +33,7 @@ export const providersConfigSchema = z.strictObject({
   /** SendGrid. */
   sendgrid: z
     .strictObject({
-      /** Key of the security policy that the parse webhook has. */
+      /** Key of the security policy of the parse webhook. */
       public_key: publicKeySchema,
     })
     .optional(),
@@ -42,7 +42,7 @@ export const providersConfigSchema = z.strictObject({
   /** Amazon SES. */
   ses: z
     .strictObject({
-      /** SNS topics whose messages are taken and whose subscriptions are confirmed. */
+      /** SNS topics whose messages are accepted and whose subscriptions are confirmed. */
       topics: z.array(topicSchema).min(1),
       /** Believe the provider's verdict on DMARC, if the gateway finds no proof itself. */
       trust_provider_verdict: trustSchema,

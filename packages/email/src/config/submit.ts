@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { portSchema } from './port.ts'
 
-/** Where finished mail is handed over: one smarthost. `user` and `password` only where it asks for them. */
+/** The smarthost that gets finished mail. `user` and `password` only where it asks for them. */
 export const submitConfigSchema = z.strictObject({
   /** The mail server. */
   host: z.string().min(1),
@@ -11,9 +11,12 @@ export const submitConfigSchema = z.strictObject({
   protocol: z.enum(['smtp', 'lmtp']).default('smtp'),
   /** User, if the server asks for one. */
   user: z.string().optional(),
-  /** Password of that user. */
+  /** The number of parallel connections. */
   password: z.string().optional(),
-  /** TLS from the first byte (port 465); otherwise STARTTLS, where the server offers it. */
+  /**
+   * The longest silence of the smarthost, ms. A client that hangs up before the reply to DATA sends the mail twice: RFC
+   * 5321 §4.5.3.2.6 asks for ten minutes.
+   */
   secure: z.boolean().default(false),
   /** Parallel connections kept open. */
   max_connections: z.number().int().positive().default(5),

@@ -1,13 +1,14 @@
 import { z } from 'zod'
 
-/** Whose word is believed about who wrote a mail. */
+/** The third parties whose verdict about an author is believed. */
 export const mailTrustSchema = z.strictObject({
-  /** An author whose DMARC passes by SPF alone counts as verified. Everybody on a shared host has that. */
+  /** An author whose DMARC passes by SPF alone counts as verified. Everyone on a shared host passes SPF. */
   spf_only: z.boolean().default(false),
-  /** Domains whose ARC seal is believed when it says that DMARC passed before a list changed the mail (RFC 8617). */
+  /** Domains whose ARC seal is believed when it reports that DMARC passed before a list changed the mail (RFC 8617). */
   arc_sealers: z.array(z.string().min(1).toLowerCase()).default([]),
   /**
-   * Mail servers of your own whose `Authentication-Results` are believed (RFC 8601). Each must take out what others wrote under its name.
+   * The operator's own mail servers that have judged a mail before: their name in `Authentication-Results` (RFC 8601),
+   * spelled as they spell it, and their endpoint. Each must remove fields of others under its name.
    */
   upstreams: z
     .array(
@@ -19,7 +20,10 @@ export const mailTrustSchema = z.strictObject({
       }),
     )
     .default([]),
-  /** Mail without a proof whose author's domain asks for refusal: `refuse` says so to the peer, `quarantine` takes it and keeps it from the agents. */
+  /**
+   * Mail without a proof whose author's domain asks for refusal: `refuse` tells the peer, `quarantine` accepts it and
+   * keeps it from the agents.
+   */
   dmarc_reject: z.enum(['refuse', 'quarantine']).default('refuse'),
   /** RSA keys shorter than this prove nothing (RFC 8301 asks for 2048 of signers and 1024 of verifiers). */
   min_key_bits: z.number().int().min(1024).default(1024),

@@ -5,13 +5,13 @@ import type { AddressBook } from './address-book.ts'
 import { createAddressBook } from './address-book.ts'
 import type { Likeness } from './likeness.ts'
 
-/** What an author is to an agent that has been written to by others before. */
+/** The standing of an author with an agent that others have written to before. */
 export interface SenderHistory {
   /** `lookalike`, `display_name_spoof` */
   readonly flags: readonly string[]
-  /** Whom he could be taken for, by the number of a message of theirs. */
+  /** The people an author could be mistaken for, by the number of a message of theirs. */
   readonly proofs: readonly Proof[]
-  /** What is remembered when this message is answered. */
+  /** The relation to remember when this message is answered. */
   effects(messageId: string): readonly RelationEffect[]
 }
 
@@ -27,19 +27,20 @@ const pageSize = 200
 const maxLike = 3
 
 const relation = 'correspondent'
-/** Nothing to tell, nothing to remember. */
+/** Nothing to report, nothing to remember. */
 export const noSenderHistory: SenderHistory = { flags: [], proofs: [], effects: () => [] }
 
 interface SenderCache {
   readonly book: AddressBook
-  /** Of the last relation that was read. */
+  /** The position of the last relation that was read. */
   place: number
   reading?: Promise<void> | undefined
 }
 
 /**
- * Who has written to an agent and was proven is a relation of it; a copy of them all is held here, and what others have added meanwhile is read
- * before somebody unknown is compared. Who looks like another is not remembered: his second mail is told apart like his first.
+ * Every proven author who wrote to an agent is a relation of it, and a copy of them is held here. New relations are
+ * read before an unknown author is compared. An author who resembles another is not remembered, so each further mail is
+ * compared again.
  */
 export function createCorrespondents(gateway: CorrespondentDeps): Correspondents {
   const shelves = new Map<string, SenderCache>()
@@ -59,7 +60,7 @@ export function createCorrespondents(gateway: CorrespondentDeps): Correspondents
         records.place = place
       }
       if (page.length < pageSize) return
-      // Thousands are read with the first mail only; nobody else waits for it.
+      // Thousands are read with the first mail only; other mail does not wait for it.
       await gateway.platform.sleep(1)
     }
   }
@@ -117,7 +118,10 @@ interface Comparing {
 
 type FoundLike = Likeness & { readonly message: number | undefined }
 
-/** Those that the house still knows (who is forgotten is forgotten here too), and that are not the author himself by another address. */
+/**
+ * Keeps likenesses to people whom the store still knows, so that forgotten people are forgotten here too. It leaves out
+ * the author's own other addresses.
+ */
 async function keepReal(likes: readonly Likeness[], comparing: Comparing): Promise<readonly FoundLike[]> {
   const own = likes.length > 0 ? await listOwnAddresses(comparing) : new Set()
   const found: FoundLike[] = []
@@ -145,7 +149,7 @@ async function listOwnAddresses({ agent, author, isVerified, gateway }: Comparin
   return new Set(person?.addresses.flatMap(({ via, address }) => (via === 'email' ? [address.slice(1)] : [])))
 }
 
-/** No address of anybody is in it: it would stay there when he is forgotten. */
+/** It contains nobody's address, which would stay there after that person is forgotten. */
 function describeLikeness(found: readonly FoundLike[]): SenderHistory {
   return {
     ...noSenderHistory,

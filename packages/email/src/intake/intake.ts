@@ -4,7 +4,7 @@ import { findRecipient } from '../addresses/recipients.ts'
 import type { MailEnvelopeIn, RawMail } from '../mail/raw.ts'
 import type { ProvenMail } from '../proven/mail.ts'
 
-/** What every endpoint of mail does with a message. */
+/** The work that every mail endpoint does with a message. */
 export interface MailIntake {
   /** Durable for every recipient when it resolves. @throws Rejection, Unavailable */
   take(octets: Uint8Array, envelope: MailEnvelopeIn, from: string): Promise<readonly Admitted[]>
@@ -29,7 +29,7 @@ export function createMailIntake(inbound: Inbound<RawMail, ProvenMail>, gateway:
   })
   const record = (error: unknown, from: string) => recordRefusal(error, inbound.name, { store, platform, from })
   return {
-    // Who hands mail on for others says whose it is.
+    // A server that forwards mail for others declares whose it is.
     take: (octets, envelope, from) =>
       receive(inbound, rawOf(octets, envelope), { store, platform, from: envelope.ip ?? from }),
     takeEach(octets, envelope, from) {

@@ -5,13 +5,16 @@ import { checkWebhookTime, isSameText } from '../webhook/proof.ts'
 import type { SeenTokens } from '../webhook/seen-tokens.ts'
 import { createSeenTokens } from '../webhook/seen-tokens.ts'
 
-/** Who may bring mail to `POST /email/inbound`: whoever knows the intake secret, said outright or used for a signature. */
+/**
+ * The right to bring mail to `POST /email/inbound`: knowledge of the intake secret, sent outright or used for a
+ * signature.
+ */
 export interface IntakeProof {
   /** Settles what can be settled before the body is read. @throws Rejection */
   checkHeaders(headers: Headers): void
   /** Settles the rest. @throws Rejection */
   checkBody({ headers, url }: Pick<Request, 'headers' | 'url'>, body: Uint8Array): Promise<void>
-  /** The request was taken; it does not prove another. */
+  /** The request was accepted; its proof counts no second time. */
   remember(headers: Headers): void
 }
 
@@ -43,7 +46,7 @@ export function createIntakeProof(
       if (key.length === 0 || !given.slice(0, 8).some(text => isSameText(text.slice(3), signed))) {
         throw new Rejection('signature_invalid', 'Cannot accept mail: its webhook signature is wrong')
       }
-      // Whom the mail is for stands in the query, which is not signed.
+      // The recipients are in the query, which is not signed.
       await seen.bind(`intake ${tokenOf(headers)}`, [new URL(url).search])
     },
     remember(headers) {
@@ -56,7 +59,7 @@ function isHookSigned(headers: Headers): boolean {
   return headers.has('webhook-signature')
 }
 
-/** What is signed before the body. A further try of the same id has a time of its own. */
+/** The signed text before the body. A further try of the same id has its own time. */
 function tokenOf(headers: Headers): string {
   return `${headers.get('webhook-id') ?? ''}.${headers.get('webhook-timestamp') ?? ''}`
 }

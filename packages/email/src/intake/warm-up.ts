@@ -1,11 +1,11 @@
 import type { Platform } from '@postern/core'
 
-/** Whoever starts the program does not wait for it; and in between others have their turn. */
+/** The start of the program does not wait for it, and other work runs between the pieces. */
 const [calmMs, pauseMs] = [300, 20]
 
 /**
- * Loads what the first mail needs before it comes, piece by piece: all of it at once would hold up everybody else. What cannot be loaded now is
- * tried again by the mail.
+ * Loads the code for the first mail in advance, piece by piece: all at once it would delay other work. When a load
+ * fails, the first mail tries again.
  */
 export async function warmUp(
   loads: readonly (() => Promise<unknown>)[],

@@ -1,5 +1,5 @@
 import { isAscii, isUtf8 } from 'node:buffer'
-// Not all of core: a thread that reads mail starts a third sooner without its schemas.
+// Not all of core: without its schemas a thread that reads mail starts a third sooner.
 import { Rejection } from '@postern/core/errors'
 import type { MailLimits } from '../config/limits.ts'
 
@@ -27,8 +27,8 @@ const namePattern = /^[!-9;-~]+$/
 const maxName = 998
 
 /**
- * Splits the header block of a message into fields (RFC 5322 §2.2), over octets, with CRLF or LF line ends. Who wrote a
- * message is read from here and nowhere else, so that no parser behind it can change the answer.
+ * Splits the header block of a message into fields (RFC 5322 §2.2), over octets, with CRLF or LF line ends. The author
+ * comes from here only, so no later parser can change the answer.
  * @throws Rejection `too_large` over a limit, `malformed` for a line that is no field, a bare CR or NUL
  */
 export function scanHeaders(message: Uint8Array, limits: HeaderLimits, from = 0): HeaderBlock {

@@ -1,28 +1,28 @@
 /** Ways in by which servers of the operator's own bring mail. */
 export type RelayEndpoint = 'listen' | 'inbound'
 
-/** What the transport says about a message, beside the message. */
+/** The transport's data about a message. */
 export interface MailEnvelopeIn {
   /** MAIL FROM without brackets; empty for the null sender, undefined when the transport did not say. */
   readonly from?: string | undefined
   /** RCPT TO; empty when the transport did not say. */
   readonly to: readonly string[]
-  /** The client that brought it to the first server of ours; SPF judges it. */
+  /** The client that brought it to the first server of the operator; SPF judges it. */
   readonly ip?: string | undefined
   readonly helo?: string | undefined
-  /** The endpoint of ours it came by, where who brings it there speaks for others; undefined where anybody may have brought it. */
+  /** The endpoint it came by, if the clients there speak for others; undefined where any client may have brought it. */
   readonly endpoint?: RelayEndpoint | undefined
   /** Absent for an endpoint of our own, which keeps every octet. */
   readonly source?: MailSource | undefined
 }
 
-/** Somebody who took a mail before us and handed it on in his own form. */
+/** A server that received a mail before this one and forwarded it in its own form. */
 interface MailSource {
   /** `provider:<name>` */
   readonly name: string
   /** Octets may have changed on the way: what does not verify may have been good. */
   readonly isLossy: boolean
-  /** He saw DMARC pass for the author, and the operator believes him. */
+  /** It saw DMARC pass for the author, and the operator believes it. */
   readonly hasDmarcPass?: boolean | undefined
 }
 

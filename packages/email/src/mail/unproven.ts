@@ -58,7 +58,9 @@ function readMailAddresses(header: HeaderBlock, read: AddressReader, reading: Ad
   return { author, replyTo, to, cc }
 }
 
-/** Some servers report in the name of nobody: "Mail Delivery Subsystem". That it is a report is told by where it comes to. */
+/**
+ * Some servers report without an address: "Mail Delivery Subsystem". The recipient address shows that it is a report.
+ */
 function readReporter(header: HeaderBlock, read: AddressReader): Mailbox {
   try {
     return readAuthor(fieldValues(header, 'from'), read)
@@ -70,7 +72,7 @@ function readReporter(header: HeaderBlock, read: AddressReader): Mailbox {
 /** With its name, on average. */
 const charsPerAddress = 80
 
-/** Reading addresses holds up everybody else; what is far too much is refused unread. A name may hold separators too. */
+/** Parsing addresses delays other work, so far too many are refused unread. A name may hold separators too. */
 function refuseCrowd(header: HeaderBlock, limits: MailLimits): void {
   const values = ['reply-to', 'to', 'cc'].flatMap(name => fieldValues(header, name))
   const entries = values.reduce((sum, value) => sum + countEntries(value), 0)

@@ -6,9 +6,9 @@ export interface MimeJob extends SignatureJob {
   readonly octets: Uint8Array
   /** Offsets of header fields that are left out of the judgement (signatures beyond the cap). */
   readonly ignored: readonly (readonly [start: number, end: number])[]
-  /** Whether there is a signature to judge. */
+  /** Whether there is a signature to verify. */
   readonly isSigned: boolean
-  /** Somebody who is believed proves the author, whatever becomes of the signature here. */
+  /** A trusted third party proves the author, whatever the signature says here. */
   readonly isVouched?: boolean | undefined
   /** A signature covers the body, and not how it is put together. */
   readonly isLoose?: boolean | undefined

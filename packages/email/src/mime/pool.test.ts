@@ -50,7 +50,7 @@ test.each(['exit', 'throw', 'eat', 'fail'])('a message that makes its thread %s 
 })
 
 test('a message that takes too long costs only itself', async () => {
-  // Time passes only while somebody hangs: all of what he has, at once.
+  // Time passes only while a message hangs: all of its time, at once.
   let hanging = Promise.withResolvers<void>()
   const hangs = new BroadcastChannel('hangs')
   hangs.onmessage = () => hanging.resolve()
@@ -91,7 +91,7 @@ test('more than may wait are sent away', async () => {
   expect(await Promise.all(taken)).toEqual(['a', 'b', 'c'])
 })
 
-test('what is under way when the pool closes is asked for again', async () => {
+test('jobs in progress when the pool closes are asked for again', async () => {
   pool = createMimePool({ limits, platform, file })
   const running = pool.run(job('hang'))
   await Promise.all([pool.close(), expect(running).rejects.toThrow('Cannot take mail: the gateway is shutting down')])
@@ -115,7 +115,7 @@ describe('a further thread', () => {
     expect(threads).toHaveLength(1)
   })
 
-  test('works while one mail takes long, and ends when it has nothing to do', async () => {
+  test('the watch runs while one mail takes long, and ends when it has nothing to do', async () => {
     let calm = Promise.withResolvers<void>()
     const sleep = () => calm.promise.then(() => turn())
     const hangs = new BroadcastChannel('hangs')

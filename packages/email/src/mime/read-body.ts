@@ -19,19 +19,19 @@ import { readUnsignedStructure } from './unsigned-structure.ts'
 
 interface BodyOptions {
   readonly keepsQuotes: boolean
-  /** What says how the body is put together is not signed, and the body is. */
+  /** The fields that give the structure of the body are unsigned, and the body is signed. */
   readonly isLoose: boolean
   readonly limits: MailLimits
 }
 
 type ReadBody = Omit<MailBody, 'digest'>
 
-/** More invitations than this are nobody's mail to an agent. */
+/** No mail to an agent has more invitations than this. */
 const maxEvents = 5
 
 /**
- * What a message says: its newest text and its files. A message too complex or too broken to read is not lost: it comes
- * back without content and with a flag.
+ * The content of a message: its newest text and its files. A message too complex or too broken to read is not lost: it
+ * comes back without content and with a flag.
  */
 export async function readMailBody(octets: Buffer, header: HeaderBlock, options: BodyOptions): Promise<ReadBody> {
   const shape = measureMime(octets, header, options.limits)
@@ -41,7 +41,7 @@ export async function readMailBody(octets: Buffer, header: HeaderBlock, options:
   return parseBody(named, scanHeaders(named, options.limits), options)
 }
 
-/** The parser would read HTML as UTF-8 where only the HTML itself says what it is. */
+/** The parser would read HTML as UTF-8 when only the HTML itself names its charset. */
 function nameCharsets(octets: Buffer, offsets: readonly number[]): Buffer {
   const ends = [...offsets, octets.length]
   const pieces = ends.map((end, index) => octets.subarray(offsets[index - 1] ?? 0, end))
@@ -68,10 +68,10 @@ async function parseBody(octets: Buffer, header: HeaderBlock, options: BodyOptio
   }
 }
 
-/** What is larger is not copied: that costs more than reading the fields. */
+/** Larger parts are not copied: that costs more than reading the fields. */
 const bareLimit = 64 * 1024
 
-/** Who wrote it and about what was read before; the parser is only told how the body is put together. */
+/** The author and subject are read already; the parser only needs the structure of the body. */
 function withBareHeader(octets: Buffer, { fields, bodyStart }: HeaderBlock, structure?: UnsignedStructure): Buffer {
   if (structure) {
     const lines = structure.fields.map(field => `${field}\r\n`).join('')
@@ -113,7 +113,7 @@ function readParsed(mail: ParsedMail, header: HeaderBlock, { keepsQuotes, limits
   return { text: read.text, files: [...files, ...texts], details: listDetails(read, attachments, files), flags }
 }
 
-/** The content type with what tells kinds of S/MIME apart. */
+/** The content type with the parameters that distinguish kinds of S/MIME. */
 function fullTypeOf({ contentType, headers }: Attachment): string {
   const field = headers.get('content-type')
   const params = typeof field === 'object' && 'params' in field ? (field.params as Record<string, string>) : {}
@@ -136,7 +136,7 @@ function listDetails(read: MailText, attachments: readonly Attachment[], files: 
   }
 }
 
-/** Of the characters nobody sees those that can spell words; the others show how a name deceives. */
+/** The invisible characters that can spell words; the others show how a name deceives. */
 function withoutTags(name: string): string {
   return name.replace(/[\u{e0000}-\u{e007f}]|[\u{e0100}-\u{e01ef}]/gu, '')
 }

@@ -27,8 +27,8 @@ const [LF, CR] = [0x0a, 0x0d]
 const maxDelimiter = 1024
 
 /**
- * Counts parts, nesting and embedded messages in one pass over the delimiter lines, so that a message can be judged too
- * complex before a parser builds its tree. Stops counting at the first limit that is broken.
+ * Counts parts, nesting and embedded messages in one pass over the delimiter lines. So a message can be found too
+ * complex before a parser builds its tree. Stops at the first exceeded limit.
  */
 export function measureMime(octets: Buffer, header: HeaderBlock, limits: ShapeLimits): MimeShape {
   const shape: OpenShape = { parts: 0, depth: 0, embedded: 0, delimiters: [], unnamedCharsets: [] }
@@ -42,12 +42,12 @@ export function measureMime(octets: Buffer, header: HeaderBlock, limits: ShapeLi
   return { parts, depth, embedded, unnamedCharsets }
 }
 
-/** Is this more than anybody sends in good faith? */
+/** Whether this is more than any honest mail has. */
 export function isBeyond({ parts, depth, embedded }: Omit<MimeShape, 'unnamedCharsets'>, limits: ShapeLimits): boolean {
   return parts > limits.mime_parts || depth > limits.mime_depth || embedded > limits.embedded_messages
 }
 
-/** Opens what the header of an entity announces; goes on inside an embedded message. */
+/** Reads the structure that an entity's header declares; continues inside an embedded message. */
 function enterEntity(octets: Buffer, header: HeaderBlock, shape: OpenShape, limits: ShapeLimits): number {
   const type = findField(header, 'content-type') ?? ''
   if (/^multipart\//i.test(type)) {

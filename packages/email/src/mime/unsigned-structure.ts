@@ -9,13 +9,14 @@ export interface UnsignedStructure {
   readonly fields: readonly string[]
   /** The fields do not fit the body: it is read as the text it is. */
   readonly isIgnored: boolean
-  /** Much of what is signed may be seen by nobody, as in HTML: its source is kept beside it. */
+  /** Readers may not see much of the signed text, as in HTML, so its source is kept beside it. */
   readonly keepsSource: boolean
 }
 
 /**
- * Whoever passes a mail on can change such fields: another boundary, type or encoding would show one piece of what is signed, and hide the rest. So
- * they count only where all of the body has a place in what they say; else the body is read as plain text.
+ * A server that forwards a mail can change such fields: another boundary, type or encoding shows one piece of the
+ * signed text and hides the rest. So the fields count only when they cover all of the body. Otherwise the body is read
+ * as plain text.
  */
 export function readUnsignedStructure(octets: Buffer, header: HeaderBlock, limits: HeaderLimits): UnsignedStructure {
   const body = octets.subarray(header.bodyStart)
@@ -50,7 +51,7 @@ function readAsText(body: Buffer): UnsignedStructure {
   return { fields: [`Content-Type: text/plain; charset=${charset}`], isIgnored: true, keepsSource: false }
 }
 
-/** Undefined where something stands outside of its parts. */
+/** Undefined where there is text outside of its parts. */
 function readMultipart(body: Buffer, type: string, limits: HeaderLimits): UnsignedStructure | undefined {
   const boundary = readBoundary(type) ?? ''
   const subtype = /^multipart\/([\w.+-]{1,64})/i.exec(type)?.[1] ?? 'mixed'
@@ -65,7 +66,7 @@ function readMultipart(body: Buffer, type: string, limits: HeaderLimits): Unsign
   return { fields: [field], isIgnored: false, keepsSource: false }
 }
 
-/** Words behind a line that is made a delimiter would be taken for the header of a part, which nobody sees. */
+/** Words after a line that becomes a delimiter would be the header of a part, which nobody sees. */
 function haveSoundHeaders(body: Buffer, delimiter: string, limits: HeaderLimits): boolean {
   for (let at = findLine(body, delimiter, 0); at >= 0; at = findLine(body, delimiter, at + 1)) {
     const start = body.indexOf('\n', at) + 1
@@ -83,7 +84,7 @@ function isPartHeader(body: Buffer, start: number, limits: HeaderLimits): boolea
   }
 }
 
-/** Where a line begins that is this and nothing more, as the parser knows delimiters; -1 where there is none. */
+/** The start of a line that is exactly this, as the parser recognizes delimiters; -1 where there is none. */
 function findLine(body: Buffer, line: string, from: number): number {
   for (let at = body.indexOf(line, from); at >= 0; at = body.indexOf(line, at + 1)) {
     const next = body[at + line.length]
@@ -93,7 +94,7 @@ function findLine(body: Buffer, line: string, from: number): number {
   return -1
 }
 
-/** What programs write for readers that do not know MIME. */
+/** The words that programs write for readers without MIME. */
 const preambles: readonly RegExp[] = [
   /^this is an? (?:[a-z-]+ )*message (?:with multiple parts )?in mime format\.?$/i,
   /^this message is in mime format\.(?: since your mail reader does not understand this format, some or all of this message may not be legible\.)?$/i,
@@ -105,7 +106,7 @@ function isKnownPreamble(text: string): boolean {
   return text.trim() === '' || (text.length <= 1000 && preambles.some(pattern => pattern.test(words)))
 }
 
-/** Whole groups of four and nothing else: hardly a sentence of anybody. */
+/** Whole groups of four and nothing else: hardly a sentence. */
 function isBase64Text(body: Buffer): boolean {
   const text = body.toString('latin1').trimEnd().replace(/\r?\n/g, '')
   return text.length % 4 === 0 && /^[A-Za-z0-9+/]*={0,2}$/.test(text)

@@ -9,7 +9,7 @@ import type { MimeJob, MimeResult } from './job.ts'
 import { ownBytes } from './own-bytes.ts'
 import { readMailBody } from './read-body.ts'
 
-/** What the pool hears back about a job. */
+/** The reply of a thread about a job. */
 export type MimeReply = { readonly result: MimeResult } | { readonly error: string }
 
 /** The same for every job of a thread. */
@@ -22,7 +22,7 @@ parentPort?.on('message', async (jobs: readonly MimeJob[]) => {
   parentPort?.postMessage(replies, listMemory(replies))
 })
 
-/** What is handed over instead of copied: a large file must not hold up the thread that gets it. */
+/** The buffers that are transferred instead of copied: a large file must not delay the receiving thread. */
 function listMemory(replies: readonly MimeReply[]): ArrayBuffer[] {
   const files = replies.flatMap(reply => ('result' in reply ? reply.result.body.files : []))
   return [...new Set(files.map(({ bytes }) => bytes.buffer as ArrayBuffer))]
@@ -56,7 +56,7 @@ async function workMail(job: MimeJob): Promise<MimeResult> {
   return { ...judged, body: { ...body, files, digest: digestContent(octets, header) } }
 }
 
-/** Where no signature holds, nobody is promised that all of the body is seen. */
+/** Without a valid signature nothing promises that all of the body is visible. */
 function hasProof({ signatures, chain }: SignatureReports): boolean {
   return chain?.result === 'pass' || signatures.some(({ result }) => result === 'pass')
 }

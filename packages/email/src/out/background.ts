@@ -6,17 +6,17 @@ import { readTarget } from './addressing/target.ts'
 interface MailBackground {
   readonly store: Pick<ChannelContext['store'], 'findResponse'>
   readonly agents: AgentDirectory
-  /** Whether our answers quote what they answer. */
+  /** Whether answers quote the message that they answer. */
   readonly isQuoting: boolean
 }
 
-/** Answers of ours that are looked up for one message. */
+/** Answers that are looked up for one message. */
 const maxAnswers = 10
 
 /**
- * Whoever was sent an answer of ours beside its author (in Cc, because an agent named him) and writes back is not in that thread; his own begins with
- * what he was sent: the answer itself, and what it answered where that was quoted or addressed to him. Everybody who is answered now has to have been sent
- * it. To who is not proven nothing is shown.
+ * A recipient of an answer in Cc, because an agent named them, may write back. They are not in the answer's thread, so
+ * theirs begins with the answer, and with the answered message where it was quoted or addressed to them. Everyone who
+ * is answered now must have received it. Unproven authors see nothing.
  */
 export function createMailBackground({
   store,

@@ -24,8 +24,8 @@ const hourMs = 3_600_000
 const localAgentTurns = 10
 
 /**
- * Gives an answer to another agent of this gateway that it mentions, without mail: it does not depend on DNS or on a smarthost. That agent answers
- * the people, in the same thread, and knows how far the chain has come.
+ * Gives an answer to another agent of this gateway that it mentions, without mail, DNS or smarthost. That agent answers
+ * the people in the same thread, and knows the length of the chain.
  */
 export async function giveToLocalAgent(
   mail: LocalAgentMail,
@@ -51,7 +51,7 @@ function describeLocalAgent(
       id: wire.messageId,
       thread_id: delivery.message.thread_id,
       ...(wire.inReplyTo && { in_reply_to: wire.inReplyTo }),
-      // Ours, but nobody outside has proven it: an agent decides by evidence, and there is none.
+      // The sender is local, and no third party has proven it: an agent decides by evidence, and there is none.
       sender: {
         address: formatAddress({ local: delivery.agent, domain: agents.domain }),
         display_name: wire.from.name,
@@ -85,7 +85,7 @@ function describeLocalAgent(
   }
 }
 
-/** What the other agent said, and what it said it to: the one who is called in has not been there. */
+/** The other agent's words and the message that it answered: the mentioned agent has not seen them. */
 function listParts({ response, message }: Delivery): Part[] {
   const quote = message.received_via === 'email' ? quoteMessage(message) : undefined
   return [

@@ -63,7 +63,7 @@ test.each([
   expect(failure.message).toBe(message)
 })
 
-test('nobody listening is a matter of time', async () => {
+test('a smarthost that is not listening is a temporary failure', async () => {
   const nowhere = createMailSubmitter({ host: '127.0.0.1', port: 1 }, log)
   await expect(nowhere(envelope, octets)).rejects.toThrow(
     new Unavailable('the mail server could not be reached (ESOCKET)'),
@@ -71,7 +71,7 @@ test('nobody listening is a matter of time', async () => {
   nowhere.close()
 })
 
-test('a smarthost that will not talk to us says nothing about the mail: it waits', async () => {
+test('a smarthost that refuses the connection says nothing about the mail: it waits', async () => {
   const server = createServer(socket => socket.on('error', () => undefined).end('554 5.7.1 not you\r\n'))
   await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
   const { port } = server.address() as AddressInfo
@@ -129,7 +129,7 @@ describe('over LMTP (RFC 2033)', () => {
     await new Promise<void>(resolve => server.close(() => resolve()))
   })
 
-  test('the mail is handed over, and what is said of its recipient counts', async () => {
+  test('the mail is handed over, and the reply about its recipient counts', async () => {
     expect(await lmtp(envelope, octets)).toEqual({ response: expect.stringMatching(/^250/) })
     expect(taken.join('')).toContain('Message-ID: <1@agents.test>')
     verdict = Object.assign(new Error('no such mailbox'), { responseCode: 550 })

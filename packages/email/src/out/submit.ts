@@ -6,13 +6,13 @@ import type { SubmitConfig } from '../config/submit.ts'
 /** Hands mail to one smarthost, which does the rest (MX, TLS, reputation). */
 export type MailSubmitter = SubmitMail & { close(): void }
 
-/** What an SMTP client's error may carry. */
+/** The fields of an SMTP client's error. */
 interface SmtpError {
   readonly code?: string
   readonly responseCode?: number
   readonly response?: string
   readonly message?: string
-  /** What was being said when it failed; `CONN` is the greeting. */
+  /** The command that failed; `CONN` is the greeting. */
   readonly command?: string
 }
 
@@ -28,7 +28,7 @@ type SubmitOptions = Pick<SubmitConfig, 'host' | 'port'> & Partial<SubmitConfig>
 
 /**
  * Connections are kept open and shared. The library is loaded with the first mail.
- * @throws Undeliverable (the call) when the smarthost refused for good, Unavailable when trying again makes sense
+ * @throws Undeliverable (the call) when the smarthost refused for good, Unavailable when another try makes sense
  */
 export function createMailSubmitter(config: SubmitOptions, log: Log): MailSubmitter {
   let transport: Promise<Transporter> | undefined
@@ -83,13 +83,13 @@ function toRaw(octets: Uint8Array): Buffer {
 
 /** Faults of the message or the address, found before or without a reply; anything else passes with time. */
 const permanentCodes: ReadonlySet<string> = new Set(['EENVELOPE', 'EMESSAGE'])
-/** Faults of our own account: an operator fixes them, and the mail still goes. */
+/** Faults of our own account: an operator fixes them, and the mail is still sent. */
 const accountCodes: ReadonlySet<string> = new Set(['EAUTH', 'ENOAUTH', 'EOAUTH2', 'ETLS', 'EREQUIRETLS'])
 
-/** Refused before anything was said about a mail: a smarthost that will not have us (RFC 5321 §3.1), which an operator fixes. */
+/** A refusal before any mail was named: the smarthost refuses this client (RFC 5321 §3.1), which an operator fixes. */
 const openings: ReadonlySet<string> = new Set(['CONN', 'EHLO', 'HELO'])
 
-/** What a failed hand-over means for the mail (RFC 5321 §4.2.1: 5 is for good, 4 is for now). */
+/** The meaning of a failed hand-over for the mail (RFC 5321 §4.2.1: 5 is for good, 4 is for now). */
 export function classifySmtpError(error: unknown): Unavailable | Undeliverable {
   const { code = '', responseCode, response, message, command = '' } = (error ?? {}) as SmtpError
   const reply = describeStatus(responseCode, response ?? message ?? '')
@@ -106,7 +106,10 @@ export function classifySmtpError(error: unknown): Unavailable | Undeliverable {
   return new Unavailable(`the mail server could not be reached (${code || 'unknown'})`, { cause: error })
 }
 
-/** A smarthost that will not have our sender (553, 550 5.7.1) has it in its configuration, or we in ours; only what is said of the size is the mail's. */
+/**
+ * When a smarthost refuses our sender (553, 550 5.7.1), one of the two configurations is wrong. Only a refusal of the
+ * size concerns the mail.
+ */
 function isAboutUs(command: string, responseCode: number): boolean {
   return command === 'MAIL FROM' && responseCode !== 552
 }

@@ -5,10 +5,13 @@ import type { HeaderBlock } from '../mail/header-scan.ts'
 import { fieldValues, findField } from '../mail/header-scan.ts'
 import type { UnprovenMail } from '../mail/unproven.ts'
 
-/** What of a header nobody can have added or changed under the proof of its author; all of it where the author is not proven. */
+/**
+ * The header fields that nobody can have added or changed under the proof of the author; all of it where the author is
+ * not proven.
+ */
 interface CoveredMail {
   readonly covered: HeaderBlock
-  /** Whom the mail names by it. */
+  /** The people whom the mail names there. */
   readonly named: Pick<MailAddresses, 'to' | 'cc'>
   /** `unsigned_to` and the like: fields that are there and are not covered. */
   readonly flags: readonly string[]
@@ -33,7 +36,7 @@ export function readCovered({ header, addresses: { to, cc } }: UnprovenMail, cov
 }
 
 const dayMs = 24 * 3_600_000
-/** As long as a server tries to pass a mail on (RFC 5321 §4.5.4.1), and as much as the clock of its author may be ahead. */
+/** As long as a server tries to forward a mail (RFC 5321 §4.5.4.1), and the possible error of the author's clock. */
 const [oldestMs, aheadMs] = [5 * dayMs, 3_600_000]
 
 /** Whether it was written just now, by a `Date` that is covered. `now` in ms. */

@@ -14,19 +14,22 @@ export interface ProvenMail {
   readonly raw: RawMail
   readonly header: HeaderBlock
   readonly addresses: MailAddresses
-  /** What of the header the proof of the author covers; all of it where there is none. */
+  /** The header fields that the proof of the author covers; all of it where there is none. */
   readonly covered: HeaderBlock
-  /** Whom that names. */
+  /** The people whom those name. */
   readonly named: Pick<MailAddresses, 'to' | 'cc'>
   readonly recipients: readonly AddressedAgent[]
   readonly authentication: Authentication
   readonly body: MailBody
-  /** What the author is to each agent it came to, by the agent's name. */
+  /** The standing of the author with each agent it came to, by the agent's name. */
   readonly senderHistories: ReadonlyMap<string, SenderHistory>
-  /** What is kept of `raw.octets`: all but what others wrote as the verdict of some server. Cut out once, however many agents it came to. */
+  /**
+   * The stored form of `raw.octets`: all but verdicts that others wrote. Cut out once, however many agents the mail
+   * came to.
+   */
   readonly keptOctets: Uint8Array
-  /** Agents in whose name the author is told that they cannot read it. */
+  /** The agents that tell the author that they cannot read it. */
   readonly unreadable: ReadonlySet<string>
-  /** What is odd about it. */
+  /** Its oddities. */
   readonly flags: readonly string[]
 }

@@ -12,8 +12,8 @@ interface ReplayJudging {
 }
 
 /**
- * A good signature holds wherever and whenever a copy is brought. It shows that its author writes to this agent now only where it covers a `To` that
- * names the agent, a recent `Date`, and the text, be that the subject.
+ * A valid signature holds for every copy, at any time. It shows that its author writes to this agent now only where it
+ * covers a `To` with the agent, a recent `Date`, and the text or at least the subject.
  */
 export function mayBeReplayed(mail: ProvenMail, { recipient, agents }: ReplayJudging): boolean {
   const { authentication, named, covered, body, raw } = mail

@@ -6,7 +6,7 @@ import { formatKeyId } from '../authenticate/proofs.ts'
 import type { Voucher } from '../authenticate/verdict.ts'
 import type { ProvenMail } from './mail.ts'
 
-/** The author as agents see him, with the evidence for it. */
+/** The author as agents see them, with the evidence. */
 export function describeSender({ addresses: { author }, authentication, raw }: ProvenMail, audience: string): Sender {
   const { method, isVerified, signature, signedBy, voucher } = authentication
   const evidence = { audience, issuedAt: raw.receivedAt }
@@ -26,13 +26,13 @@ export function describeSender({ addresses: { author }, authentication, raw }: P
   }
 }
 
-/** What all evidence of one mail shares. */
+/** The data that all evidence of one mail shares. */
 interface EvidenceContext {
   readonly audience: string
   readonly issuedAt: string
 }
 
-/** `address` only when DMARC passed: the domain's policy then vouches for its own users. */
+/** `address` only when DMARC passed: then the domain's policy covers its own users. */
 function mintAuthorEvidence(
   subject: string,
   method: 'email-dmarc' | 'email-dkim' | 'none',
@@ -50,12 +50,12 @@ function mintAuthorEvidence(
   })
 }
 
-/** Somebody whom the operator believes says so; no key of the author's domain was seen. */
+/** A third party that the operator believes reports it; no key of the author's domain was seen. */
 function mintVouchedEvidence(subject: string, { issuer, keyId }: Voucher, context: EvidenceContext): IdentityEvidence {
   return mintTransportEvidence({ ...context, method: 'email-dmarc', subject, issuer, assurance: 'domain', keyId })
 }
 
-/** A good signature of somebody else's domain is evidence about that domain, never about the author. */
+/** A valid signature of another domain is evidence about that domain, never about the author. */
 function mintSignerEvidence(signature: JudgedSignature, context: EvidenceContext): IdentityEvidence {
   const { domain } = signature
   const keyId = formatKeyId(signature)

@@ -6,7 +6,7 @@ import { createSeenTokens } from '../webhook/seen-tokens.ts'
 import type { MailProvider, ProviderPlatform } from './provider.ts'
 
 const [hour, minute] = [3_600_000, 60_000]
-/** Retries of one webhook come for eight hours, and nothing says that each is signed anew. */
+/** Retries of one webhook come for eight hours, and may not be signed anew. */
 const window = { past: 12 * hour, ahead: 5 * minute }
 
 /** A Mailgun route whose URL ends in `mime`: the signature is in the form and covers its time and token only. */

@@ -19,27 +19,30 @@ export interface DecodedMail {
 
 /** One provider's webhook, opened with its configuration. */
 export interface MailProvider {
-  /** Settles by the header alone what can be, before a body is read. @throws Rejection */
+  /** Decides by the header alone what it can, before a body is read. @throws Rejection */
   checkHeaders?(headers: Headers): void
   /**
-   * Proves the webhook and takes the mail out of it; undefined when it brings none.
+   * Proves the webhook and extracts the mail; undefined when it brings none.
    * @throws Rejection when it is not proven or not readable
-   * @throws Unavailable when the provider is set up in a way that brings no raw mail: time and an operator fix it
+   * @throws Unavailable when the provider is set up to send no raw mail: an operator fixes it in time
    */
   decode(request: WebhookRequest): Promise<DecodedMail | undefined> | DecodedMail | undefined
-  /** The mail was taken; what proved it once need not prove it again. */
+  /** The mail was accepted, so its proof need not count again. */
   remember?(request: WebhookRequest): void
 }
 
 export type ProviderPlatform = Pick<Platform, 'fetch' | 'now' | 'log'> & OnceStore
 
-/** How a provider is told what became of its mail (EM-2.3). Taken is always 200, later always 503. */
+/** The reply to a provider about its mail (EM-2.3). Accepted is always 200, later always 503. */
 export interface ProviderLanguage {
   /** "Do not bring it again." */
   readonly refused: number
-  /** Of providers that let their refusal bounce: what the mail's sender should hear. Everything else is dropped with 200. */
+  /**
+   * For providers that turn a refusal into a bounce: the refusals that the mail's sender should see. All others get
+   * 200.
+   */
   readonly bounces?: ReadonlySet<RejectionCode> | undefined
-  /** What answers an unproven webhook; default 401. */
+  /** The reply to an unproven webhook; default 401. */
   readonly unproven?: number | undefined
   /** The answer's text goes to the mail's sender: it must be the reason and nothing else. */
   readonly isReasonText?: true | undefined

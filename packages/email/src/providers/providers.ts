@@ -18,7 +18,7 @@ export interface ProviderRow<Name extends ProviderName = ProviderName> {
   readonly size: ProviderSize
 }
 
-/** Only what the sender can fix; what merely looks suspicious would bounce to somebody who never wrote. */
+/** Only faults that the sender can fix: a bounce of suspicious mail would reach a person who never wrote. */
 const bounces: ReadonlySet<RejectionCode> = new Set(['no_recipient', 'too_large', 'forbidden'])
 const [inBase64, inForm, inJson] = [1.4, 3, 2].map(factor => ({ factor, rest: 64 * 1024 })) as [
   ProviderSize,

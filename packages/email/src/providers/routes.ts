@@ -98,7 +98,7 @@ function checkSize(mail: DecodedMail | undefined, maxBytes: number): DecodedMail
   return mail
 }
 
-/** Before there was a mail: too large is told in the provider's words, everything else is between us and who called. */
+/** Before there is a mail: `too_large` uses the provider's words, every other refusal concerns only the caller. */
 function answerUnread(error: unknown, language: ProviderLanguage, log: Log): Response {
   if (error instanceof Rejection && error.code === 'too_large') return answerRefused(error, language, log)
   const problem = toProblem(error, log)

@@ -13,7 +13,7 @@ const [signatureField, timestampField] = [
   'x-twilio-email-event-webhook-timestamp',
 ] as const
 const [day, minute] = [86_400_000, 60_000]
-/** Retries of one webhook come for three days, and nothing says that each is signed anew. */
+/** Retries of one webhook come for three days, and may not be signed anew. */
 const window = { past: 4 * day, ahead: 5 * minute }
 const envelopeSchema = z.object({ from: z.string().optional(), to: z.array(z.string()) })
 
@@ -24,7 +24,7 @@ export function openSendGrid(
 ): MailProvider {
   const key = readPublicKey(public_key)
   const seen = createSeenTokens(platform, window.past + window.ahead)
-  // Of what was signed: the signature itself can be written in many ways, and each of them is good.
+  // The hash is of the signed text: the signature itself has many valid spellings.
   const tokenOf = ({ headers, body }: WebhookRequest) =>
     createHash('sha256')
       .update(`${headers.get(timestampField)}`)

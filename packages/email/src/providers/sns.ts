@@ -29,14 +29,14 @@ const signedMembers: Readonly<Record<SnsMessage['Type'], readonly (keyof SnsMess
 }
 const hashes = { '1': 'sha1', '2': 'sha256' } as const
 const certificatePath = /^\/SimpleNotificationService-[0-9a-f]{16,64}\.pem$/
-/** The longest a topic may be told to try again is one hour. */
+/** The longest retry delay that a topic accepts is one hour. */
 const window = { past: 2 * 3_600_000, ahead: 15 * 60_000 }
 const maxKeys = 16
 
 interface SnsVerifier {
   /** @throws Rejection when it is not of this topic's Amazon SNS; Unavailable when the certificate cannot be had */
   verify(message: SnsMessage): Promise<void>
-  /** Says yes to a subscription that was verified. @throws Rejection, Unavailable */
+  /** Confirms a subscription that was verified. @throws Rejection, Unavailable */
   confirm(message: SnsMessage): Promise<void>
 }
 
@@ -106,7 +106,7 @@ function signedText(message: SnsMessage): Buffer {
   return Buffer.from(lines.map(line => `${line}\n`).join(''), 'utf8')
 }
 
-/** TLS says whose it is; here only whether it counts now. */
+/** TLS proves whose it is; this checks only whether it is valid now. */
 function readCertificate(pem: Buffer, now: number): KeyObject {
   let certificate: X509Certificate
   try {

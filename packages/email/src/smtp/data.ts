@@ -4,10 +4,10 @@ import { Rejection, Unavailable } from '@postern/core'
 /** Reads messages from clients that all send at a time. */
 interface DataReader {
   /**
-   * Reads one message of a peer, known by its network, to its end, whatever happens, because the reply comes after it, and hands it on. What must not go on to
-   * its end is cut off by `cut`.
+   * Reads one message of a peer, known by its network, to its end in any case, because the reply comes after it; then
+   * hands it on. `cut` ends a message that must not continue.
    * @throws Rejection `too_large`
-   * @throws Rejection `rate_limited`, Unavailable when all that is being read or judged now is more than may be held
+   * @throws Rejection `rate_limited`, Unavailable when all messages in progress exceed the byte budget
    */
   read<T>(
     stream: AsyncIterable<Uint8Array>,
@@ -30,20 +30,20 @@ interface DataLimits {
 /** A chunk may be one octet, and each costs a hundred to keep: so many become one. */
 const gathered = 512
 /**
- * The parser makes a piece of its own of every line that begins with a dot and takes a turn of the event loop for it: 25 MB of
- * them take it a third of a minute. A text of a hundred thousand such lines is nobody's.
+ * The parser makes a piece of its own of every line that begins with a dot, and spends a turn of the event loop on it.
+ * 25 MB of them take it a third of a minute. No honest text has a hundred thousand such lines.
  */
 const maxPieces = 100_000
 
 interface Receiving {
   readonly hold: ByteHold
   pieces: number
-  /** Why it is cut off: whatever of it still comes is nothing. */
+  /** The reason for the cut; the rest of the message is discarded. */
   fault?: Rejection | Unavailable
 }
 
 export function createDataReader({ maxBytes, bodies, sleep, transferMs }: DataLimits): DataReader {
-  /** What is held for it grows with what comes. */
+  /** The held budget grows with the received bytes. */
   async function collect(
     stream: AsyncIterable<Uint8Array>,
     mine: Receiving,

@@ -12,7 +12,7 @@ import { openListenPlace } from './socket.ts'
 interface SmtpListening {
   readonly config: MailListenConfig
   readonly maxBytes: number
-  /** Of all messages that are being taken at a time. */
+  /** The maximum of messages that are received at a time. */
   readonly bodies: ByteBudget
   readonly sleep: Platform['sleep']
   /** The name we greet with. */
@@ -23,7 +23,7 @@ interface SmtpListening {
   recordRefusal(error: unknown, from: string): void
   /** Resolves once the message is durable for every recipient of the envelope. @throws Rejection, Unavailable */
   take(octets: Uint8Array, envelope: MailEnvelopeIn): Promise<void>
-  /** Takes a message for one recipient after the other; what is found out about the sender is shared. */
+  /** Delivers a message to one recipient after the other; they share the findings about the sender. */
   takeEach(octets: Uint8Array, envelope: MailEnvelopeIn): Promise<readonly PromiseSettledResult<unknown>[]>
 }
 
@@ -68,7 +68,7 @@ async function createSmtpServer(listening: SmtpListening, busy: Set<Promise<void
   const { SMTPServer } = await loadSmtpServer()
   const { config, domain, maxBytes } = listening
   const isLmtp = config.protocol === 'lmtp'
-  // A socket in the file system is opened only by who may: he has no address to be known by.
+  // The file system decides who may open a socket: its clients have no address.
   const trustedPeers = config.path === undefined ? config.trusted_peers : true
   const { bodies, sleep } = listening
   const reader = createDataReader({ maxBytes, bodies, sleep, transferMs: config.transfer_ms })
@@ -112,7 +112,7 @@ async function createSmtpServer(listening: SmtpListening, busy: Set<Promise<void
   return server
 }
 
-/** Ends a connection in the middle of its message: what is still to come would cost more than it can be worth. */
+/** Ends a connection in the middle of its message: the rest would cost more than it can be worth. */
 function cutOff(server: SMTPServer, session: SMTPServerSession, error: unknown, listening: SmtpListening): void {
   const connection = [...server.connections].find(({ id }) => id === session.id)
   const { code, enhanced, text } = toSmtpReply(error)
@@ -121,7 +121,10 @@ function cutOff(server: SMTPServer, session: SMTPServerSession, error: unknown, 
   connection?.close()
 }
 
-/** Who announces too much (RFC 1870 §6.1) is refused by the library, which tells only at the end, in its last refusal. */
+/**
+ * The library refuses a client that announces too much (RFC 1870 §6.1), and reports it only at the end, in its last
+ * refusal.
+ */
 function recordAnnounced(session: SMTPServerSession, { maxBytes, recordRefusal }: SmtpListening): void {
   if (!session.error?.startsWith('552 5.3.4 Error:')) return
   const rejection = new Rejection('too_large', `Cannot accept mail: announced as larger than ${maxBytes} bytes`)
@@ -156,7 +159,7 @@ function readEnvelope(session: SMTPServerSession, config: MailListenConfig): Mai
   }
 }
 
-/** Is the other end of the connection, whomever it says it speaks for, a server of ours? */
+/** Whether the other end of the connection is one of the operator's servers, whatever client it names. */
 function isOfPeer({ remoteAddress, xForward, xClient }: SMTPServerSession, config: MailListenConfig): boolean {
   const told = xForward.get('ADDR:DEFAULT') ?? xClient.get('ADDR:DEFAULT')
   const address = typeof told === 'string' ? told : remoteAddress
@@ -168,7 +171,9 @@ function withoutPrefix(address: string): string {
   return address.replace(/^::ffff:/i, '')
 }
 
-/** Who speaks LMTP is a server that passes mail on, and so is a peer of ours: only it knows who brought the mail. */
+/**
+ * A client that speaks LMTP is a server that forwards mail, and so a trusted peer: only it knows who brought the mail.
+ */
 function isClientKnown(session: SMTPServerSession, { protocol, path, trusted_peers }: MailListenConfig): boolean {
   const { remoteAddress, xForward, xClient } = session
   if (xForward.get('ADDR') || xClient.get('ADDR')) return true

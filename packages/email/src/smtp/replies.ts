@@ -26,7 +26,7 @@ const replies: Readonly<Record<RejectionCode, Codes>> = {
 const unavailable: Codes = [451, '4.4.3']
 const bug: Codes = [451, '4.3.0']
 
-/** The gateway's words in SMTP's. What is our bug says nothing. */
+/** The gateway's refusals as SMTP replies. A bug of ours gives no detail. */
 export function toSmtpReply(error: unknown): SmtpReply {
   if (error instanceof Rejection) return formatReply(replies[error.code], withRetry(error))
   if (error instanceof Unavailable) return formatReply(unavailable, error.message)

@@ -4,7 +4,7 @@ import type { Server } from 'node:net'
 import { connect } from 'node:net'
 import type { MailListenConfig } from '../config/listen.ts'
 
-/** Where a listener is reached. */
+/** The address of a listener. */
 interface ListenPlace {
   readonly text: string
   /** 0 for a socket in the file system. */
@@ -24,7 +24,9 @@ export async function openListenPlace(server: Server, config: MailListenConfig):
   return { text: `${host}:${bound}`, port: bound }
 }
 
-/** Whoever may open the file may bring mail: its owner and its group. What a killed process left behind is replaced. */
+/**
+ * Those who may open the file may bring mail: its owner and its group. A file that a killed process left is replaced.
+ */
 async function listenOnPath(server: Server, path: string): Promise<void> {
   const listen = () => listenWith(server, () => server.listen(path))
   try {
@@ -43,7 +45,7 @@ async function listenWith(server: Server, listen: () => void): Promise<void> {
   await listening
 }
 
-/** A socket, and no other file, that nobody answers at. */
+/** A socket, and no other file, that nothing answers at. */
 async function isLeftBehind(path: string): Promise<boolean> {
   if (!(await lstat(path)).isSocket()) return false
   const socket = connect(path)

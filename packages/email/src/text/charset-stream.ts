@@ -2,7 +2,7 @@ import type { TransformCallback } from 'node:stream'
 import { Transform } from 'node:stream'
 import { decodeCharset } from './charsets.ts'
 
-/** Decodes a body to UTF-8; in the form in which mailparser takes a decoder (`Iconv`). */
+/** Decodes a body to UTF-8, as a decoder for mailparser (`Iconv`). */
 export class CharsetStream extends Transform {
   readonly #charset: string
   readonly #chunks: Buffer[] = []

@@ -1,10 +1,10 @@
 import { decode } from 'libmime/lib/charset.js'
 import { statefulCharsets } from './stateful-charsets.ts'
 
-/** Stands for the charset of HTML that names it in itself only. */
+/** Means the charset of HTML that only the HTML itself names. */
 export const charsetOfMeta = 'x-charset-of-meta'
 
-/** Text of octets in a charset as mail names it. What cannot be decoded becomes U+FFFD. */
+/** The text of octets in a charset as mail names it. Undecodable octets become U+FFFD. */
 export function decodeCharset(octets: Buffer, charset: string): string {
   const name = charset.trim().toLowerCase()
   if (name === charsetOfMeta) return decodeHtml(octets)

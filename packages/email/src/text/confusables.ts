@@ -30,7 +30,7 @@ const likenesses: Readonly<Record<string, string>> = {
 }
 const letters = new Map(Object.entries(likenesses))
 
-/** Latin that is taken for other Latin; only used against names we know. */
+/** Latin that resembles other Latin; only used against known names. */
 const latin: readonly (readonly [RegExp, string])[] = [
   [/rn/g, 'm'],
   [/vv/g, 'w'],
@@ -47,7 +47,7 @@ export function skeletonOf(text: string): string {
   return Array.from(bare, letter => letters.get(letter) ?? letter).join('')
 }
 
-/** Two texts with the same one are easily taken for each other. */
+/** Two texts with the same result are easily confused. */
 export function foldLetters(text: string): string {
   return latin.reduce((folded, [pattern, by]) => folded.replace(pattern, by), skeletonOf(text.toLowerCase()))
 }
@@ -59,8 +59,8 @@ export function foldName(name: string): string {
 }
 
 /**
- * What makes one text another, when that is one letter more, less or else, or two neighbours in each other's place: both pieces. Undefined for equal
- * texts, and those that differ in more.
+ * The difference of two texts, when it is one letter more, less or changed, or two swapped neighbours: both pieces.
+ * Undefined for equal texts and for larger differences.
  */
 export function findEdit(left: string, right: string): readonly [left: string, right: string] | undefined {
   const shorter = Math.min(left.length, right.length)

@@ -3,15 +3,18 @@ import { withoutInvisible } from './visible-text.ts'
 
 const wordPattern = /=\?([!-)+-<>@-Z^-~]{1,40})\?([bq])\?([!->@-~]*)\?=/gi
 const between = /(\?=)[ \t]+(?==\?)/g
-/** More than this is not read by anybody; RFC 2047 allows 75 characters a word. */
+/** No program reads more than this; RFC 2047 allows 75 characters a word. */
 const maxWords = 2000
 
-/** What is read of a header value with encoded words (RFC 2047): control characters become spaces, and what shows nothing is not there. */
+/**
+ * The text of a header value with encoded words (RFC 2047): control characters become spaces, and invisible ones
+ * disappear.
+ */
 export function decodeHeaderText(value: string): string {
   return withoutInvisible(withoutControls(decodeWords(value))).trim()
 }
 
-/** Has a header value characters that nobody sees, and that can carry words only a machine reads? */
+/** Whether a header value has invisible characters that can carry words for machines. */
 export function hidesInHeader(value: string): boolean {
   const text = withoutControls(decodeWords(value))
   return withoutInvisible(text) !== text

@@ -2,7 +2,7 @@ const maxLength = 120
 /** Device names of Windows; a file must not be called so, whatever its ending. */
 const reserved = /^(con|prn|aux|nul|com\d|lpt\d)(\..*)?$/i
 
-/** A name a file can be kept under anywhere: no path, no control or direction characters, not too long, never empty. */
+/** A safe name for a file on any system: no path, no control or direction characters, not too long, never empty. */
 export function safeFileName(name: string | undefined, index: number): string {
   const last = (name ?? '')
     .normalize('NFC')
@@ -15,7 +15,7 @@ export function safeFileName(name: string | undefined, index: number): string {
   return reserved.test(short) ? `_${short}` : short
 }
 
-/** By hand: `/[.\s]+$/` costs quadratic time where many dots stand before another character. */
+/** A loop, because `/[.\s]+$/` costs quadratic time where many dots come before another character. */
 function trimDots(name: string): string {
   let [start, end] = [0, name.length]
   while (start < end && isDotOrSpace(name[start])) start += 1
@@ -27,7 +27,7 @@ function isDotOrSpace(character = ''): boolean {
   return /[.\s]/.test(character)
 }
 
-/** Keeps the ending, which says what the file is. */
+/** Keeps the ending, which gives the type of the file. */
 function shorten(name: string): string {
   const characters = [...name]
   if (characters.length <= maxLength) return name

@@ -8,7 +8,7 @@ export const statefulCharsets: ReadonlyMap<string, (octets: Buffer) => string> =
 
 const [designator, shiftOut, shiftIn] = ['\x1b$)C', '\x0e', '\x0f'] as const
 
-/** RFC 1557: EUC-KR with the high bit taken off between two marks; a line begins unshifted. */
+/** RFC 1557: EUC-KR without the high bit between two marks; a line begins unshifted. */
 function decodeKorean(octets: Buffer): string {
   const [first = '', ...shifted] = octets.toString('latin1').replaceAll(designator, '').split(shiftOut)
   const pieces = shifted.map(piece => {
@@ -33,7 +33,7 @@ function withHighBits(text: string): string {
   return text.replace(/[!-~]/g, char => String.fromCharCode(char.charCodeAt(0) | 0x80))
 }
 
-/** Where the shifted characters end: at the mark, or with the line. */
+/** The end of the shifted characters: the mark, or the line's end. */
 function findEnd(piece: string): number {
   const ends = [piece.indexOf(shiftIn), piece.indexOf('\n')].filter(at => at >= 0)
   return ends.length > 0 ? Math.min(...ends) : -1

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 
-/** 100-nanosecond ticks between 1601 and 1970, where Windows and everybody else begin to count. */
+/** 100-nanosecond ticks between 1601 (Windows) and 1970 (Unix). */
 const epochTicks = 116_444_736_000_000_000n
 
 /**

@@ -2,7 +2,7 @@ import type { HeaderBlock } from '../mail/header-scan.ts'
 import { fieldValues, findField } from '../mail/header-scan.ts'
 import { readMessageIds, trimReferences } from './message-id.ts'
 
-/** Where a message belongs, by what its header says. All ids without brackets. */
+/** The place of a message in a conversation, by its header. All ids without brackets. */
 export interface MailThread {
   /** The message's own id: its Message-ID where that is covered, else `sha256:…`. */
   readonly id: string
@@ -12,7 +12,7 @@ export interface MailThread {
   readonly inReplyTo?: string | undefined
   /** Earlier ids, best first, to look the thread up by. */
   readonly references: readonly string[]
-  /** What else the message is known by: Outlook's conversation. */
+  /** Another name of the message: Outlook's conversation. */
   readonly aliases: readonly string[]
 }
 

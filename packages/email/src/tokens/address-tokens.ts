@@ -5,14 +5,14 @@ import { formatHopField, isOwnHopField } from './hop-field.ts'
 import type { Unsubscription } from './unsubscribe-token.ts'
 import { formatUnsubscription, readUnsubscription } from './unsubscribe-token.ts'
 
-/** What an address of ours says about the mail that is sent to it. It tells where a mail belongs, never who wrote it. */
+/** The meaning of an own address that mail comes to. It names the conversation, never the author. */
 export type AddressToken =
   /** A bounce of this delivery. */
   | { readonly kind: 'bounce'; readonly delivery: string }
   /** An answer to what is known by this alias. */
   | { readonly kind: 'reply'; readonly alias: string }
 
-/** What stood behind the `+` of an address, understood. */
+/** The parsed text after the `+` of an address. */
 export interface ReadTag {
   readonly token?: AddressToken | undefined
   /** The peer's own tag, without the token. */
@@ -20,18 +20,18 @@ export interface ReadTag {
 }
 
 export interface AddressTokens {
-  /** Envelope sender of one delivery (VERP); the plain address when there is no room for more. */
+  /** Envelope sender of one delivery (VERP); the plain address when a longer one would not fit. */
   bounceAddress(agent: string, delivery: string): string
-  /** Where answers to a response go; undefined when there is no room. `now` in ms. */
+  /** The address for answers to a response; undefined when it would not fit. `now` in ms. */
   replyAddress(agent: string, reply: ReplyPlan): string | undefined
   readTag(agent: string, tag: string | undefined, now: number): ReadTag
   /** A token for a bounce somewhere in a text, as complaints quote it. */
   findBounce(agent: string, text: string): Extract<AddressToken, { kind: 'bounce' }> | undefined
   /** The header field that marks what this gateway sends (`hop-field.ts`). */
   formatHop(agent: string, mark: HopMark, response: string): string
-  /** Whether a header field of that name was written here. */
+  /** Whether this gateway wrote a header field of that name. */
   isOwnHop(value: string): boolean
-  /** What stands in the link by which somebody ends unasked mail of an agent. */
+  /** The text in the link by which a person ends unasked mail of an agent. */
   formatUnsubscription(unsubscription: Unsubscription): string
   readUnsubscription(agent: string, text: string): Unsubscription | undefined
 }

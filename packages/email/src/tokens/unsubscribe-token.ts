@@ -1,6 +1,6 @@
 import { createHmac, timingSafeEqual } from 'node:crypto'
 
-/** Who wants no more mail from whom. */
+/** The mailbox that wants no more mail, and the agent. */
 export interface Unsubscription {
   readonly agent: string
   readonly mailbox: string
@@ -8,7 +8,10 @@ export interface Unsubscription {
 
 const pattern = /^([\w-]{1,700})\.([0-9a-f]{40})$/
 
-/** Names a mailbox to us alone: whoever has the mail can use it, and nobody can make one for somebody else. It does not expire (RFC 8058 §3.1). */
+/**
+ * Names a mailbox to this gateway alone: anyone with the mail can use it, and nobody can make one for another mailbox.
+ * It does not expire (RFC 8058 §3.1).
+ */
 export function formatUnsubscription(key: string, { agent, mailbox }: Unsubscription): string {
   return `${Buffer.from(mailbox).toString('base64url')}.${sign(key, { agent, mailbox })}`
 }

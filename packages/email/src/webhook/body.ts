@@ -21,7 +21,7 @@ export function checkWebhookShape<T>(value: unknown, schema: z.ZodType<T>): T {
   throw new Rejection('malformed', `Cannot read webhook: ${field ? `"${field}" is wrong` : 'it is no object'}`)
 }
 
-/** The provider has to be told to send the mail as it came. It keeps the mail until it does. */
+/** The provider must be configured to send the mail unchanged. It keeps the mail until then. */
 export function missingRawMail(fix: string): Unavailable {
   return new Unavailable(`Cannot read webhook: it has no raw mail. ${fix}`, { retryAfter: 3600 })
 }
@@ -31,7 +31,7 @@ export function splitAddresses(text: string): string[] {
   return text.split(',').flatMap(address => address.trim() || [])
 }
 
-/** What the provider says of the client, where it says something usable. */
+/** The client that the provider names, if it is usable. */
 export function clientOf(ip: string | undefined, helo: string | undefined): { ip?: string; helo?: string } {
   return { ...(ip && isIP(ip) !== 0 && { ip }), ...(helo && { helo: helo.slice(0, 255) }) }
 }

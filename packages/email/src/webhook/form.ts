@@ -1,7 +1,9 @@
 import { Rejection } from '@postern/core'
 import { parseMediaType } from '@postern/http'
 
-/** Fields of a form as octets: mail is not UTF-8. Of a name given twice the first counts, but in lists (`x[]`). */
+/**
+ * Fields of a form as octets, because mail is not UTF-8. The first of a repeated name counts, except in lists (`x[]`).
+ */
 export type Form = ReadonlyMap<string, Buffer>
 
 /** Far more than any provider sends; each costs memory. */
@@ -47,7 +49,7 @@ function parseMultipart(body: Buffer, boundary: string): Form {
   return form
 }
 
-/** What is repeated as `x[]` is `x[0]`, `x[1]`, …, as it may be written, too. */
+/** A repeated `x[]` is `x[0]`, `x[1]`, …, which is the other spelling. */
 function addField(form: Map<string, Buffer>, name: string, value: Buffer): void {
   const list = name.endsWith('[]') ? name.slice(0, -2) : undefined
   let index = 0

@@ -3,14 +3,14 @@ import type { OnceStore, Platform } from '@postern/core'
 import { Rejection } from '@postern/core'
 
 /**
- * What has proven a webhook and must not prove another. What was taken is told from a replay by memory only: brought again after a restart,
- * or to another process, the same mail is a duplicate.
+ * Proofs of webhooks that must not count twice. Only memory distinguishes a retry from a replay. After a restart, or in
+ * another process, the same mail is a duplicate.
  */
 export interface SeenTokens {
   /** @throws Rejection `replayed` */
   check(token: string): void
   /**
-   * Of a token whose signature does not cover what it brings: it stands for this content and no other, for good.
+   * For a token whose signature does not cover the content: it is bound to this content for good.
    * @throws Rejection `replayed`
    */
   bind(token: string, content: readonly (string | Uint8Array)[]): Promise<void>

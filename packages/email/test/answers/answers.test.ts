@@ -80,7 +80,7 @@ test('a second try sends the very same octets', async () => {
   expect((await send({ parts })).octets).toBe((await send({ parts })).octets)
 })
 
-test('one that is taken up again after days is signed anew, and says the same', async () => {
+test('one that is resumed after days is signed anew, with the same words', async () => {
   const signedAt = ({ octets }: { octets: string }) => Array.from(octets.matchAll(/ t=(\d+);/g), ([, t]) => Number(t))
   const withoutSignatures = (octets: string) => octets.slice(octets.indexOf('From: '))
   const first = await send()
@@ -138,7 +138,7 @@ test('EM-57: what came as a header injection goes out as one line', async () => 
   expect(answer.status).toBe(200)
   const [turn] = await gateway.store.leaseTurns({ holder: 'test', limit: 1, leaseMs: 1_000 })
   if (!turn) throw new Error('no turn')
-  // Nor do the agent and what is kept for the answer see more than one.
+  // Nor do the agent and the stored answer see more than one.
   expect(JSON.stringify([turn.content.parts, turn.content.sender, turn.target])).not.toMatch(/\\r|\\nBcc/)
   const { deliveries } = gateway.channel.address({ turn, response })
   for (const [aim, changes] of [
@@ -210,7 +210,7 @@ describe('every kind of part', () => {
     expect(html).not.toContain('<a')
   })
 
-  test('an answer without parts says what became of it', async () => {
+  test('an answer without parts gives its status', async () => {
     expect((await send({ parts: [], status: 'rejected' })).text?.trim()).toBe('This was declined.')
   })
 
@@ -249,7 +249,7 @@ describe('every kind of part', () => {
   })
 })
 
-test('MN-8.1 recipient-field: who is mentioned stands in To, agents of ours in Cc, each with a delivery of its own; itself and nonsense do not', async () => {
+test('MN-8.1 recipient-field: mentioned people are in To, local agents in Cc, each with a delivery of its own; itself and nonsense are not', async () => {
   const mentions = [
     '@bob@nodmarc.test',
     '@helper@agents.test',
@@ -288,7 +288,7 @@ test('the operator sees the mail without octets of files', () => {
   expect(JSON.stringify(wire)).not.toContain('c2VjcmV0')
 })
 
-test('what the smarthost says is passed on (EM-4.10)', async () => {
+test('the smarthost’s reply is passed on (EM-4.10)', async () => {
   failWith = new Unavailable('the mail server put it off: 450')
   await expect(gateway.channel.prepare(delivery()).transmit()).rejects.toBe(failWith)
   failWith = undefined

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { MailGateway } from '../setup/gateway.ts'
 import { mailDomain, mailEcho, openMailGateway } from '../setup/gateway.ts'
 
-/** Says how many earlier messages it was given, and from whom the last is. */
+/** Answers with the number of earlier messages it got, and the author of the last. */
 const counting: Agent = {
   handle: ({ history = [] }) => `I know ${history.length} earlier.`,
 }
@@ -49,7 +49,7 @@ describe('one person at a time', () => {
     expect((await converse(gateway, { from: alice, to: forged, text: 'Two' })).text).toBe('I know 0 earlier.')
   })
 
-  test('a guessed Message-ID opens nobody’s conversation, however well the guesser is proven (EM-4.2)', async () => {
+  test('a guessed Message-ID opens no conversation of others, however well the guesser is proven (EM-4.2)', async () => {
     const first = await converse(gateway, { from: alice, text: 'A secret' })
     const ids = [first.mail.messageId, first.reply.messageId ?? '']
     const guess = await converse(gateway, { from: bob, text: 'Go on', inReplyTo: ids[1], references: ids })
@@ -73,7 +73,7 @@ describe('one person at a time', () => {
     expect(index.subarray(0, 22).equals(began)).toBe(true)
   })
 
-  test('nobody else is answered, whoever stood in To and Cc', async () => {
+  test('other people in To and Cc get no answer', async () => {
     const { reply } = await converse(gateway, { from: alice, cc: [bob, 'carol@corp.test'] })
     expect(reply.headers.get('cc')).toBeUndefined()
     expect(reply.envelope.to).toEqual(['alice@alice.test'])
@@ -101,7 +101,7 @@ describe('with reply_all', () => {
     expect(await others(mail.messageId)).toEqual(['alice@alice.test', 'bob@nodmarc.test', 'dave@corp.test'])
   })
 
-  test('never to strangers: an author who is not proven is answered alone', async () => {
+  test('never to strangers: an unproven author alone gets the answer', async () => {
     const { mail } = await converse(gateway, { from: bob, sign: false, cc: ['victim@corp.test'] })
     expect(await others(mail.messageId)).toEqual(['bob@nodmarc.test'])
   })
@@ -119,10 +119,10 @@ describe('with reply_all', () => {
     const rest = { inReplyTo: ids[1], references: ids }
     const second = await converse(gateway, { from: bob, to: group.to, cc: ['alice@alice.test'], text: 'Two', ...rest })
     expect(second.text).toBe('I know 2 earlier.')
-    // What alice and bob said to each other is not for alice alone with dave.
+    // The words of alice and bob to each other are not for alice alone with dave.
     const other = await converse(gateway, { from: alice, to: group.to, cc: ['dave@corp.test'], text: 'Three', ...rest })
     expect(other.text).toBe('I know 0 earlier.')
-    // Alone bob begins with what he was sent: the question and its answer, but not what was said since.
+    // Alone, bob begins with the mail to bob: the question and its answer, but nothing later.
     const alone = await converse(gateway, { from: bob, text: 'Psst', ...rest })
     expect(alone.text).toBe('I know 1 earlier.')
   })
@@ -137,7 +137,7 @@ describe('with reply_all', () => {
   })
 })
 
-test('with answer_lists who is proven is answered alone, the list never; who is not is not (EM-4.1)', async () => {
+test('with answer_lists a proven author alone gets the answer, the list never; an unproven author gets none (EM-4.1)', async () => {
   const config = { answer_lists: true, reply_all: true, answer_bcc: true }
   const gateway = await openMailGateway({ works: true, agents: { counter: counting, echo: mailEcho }, config })
   const byList = {
@@ -154,9 +154,9 @@ test('with answer_lists who is proven is answered alone, the list never; who is 
   await gateway.close()
 })
 
-describe('somebody an agent names in its answer', () => {
+describe('a person whom an agent names in its answer', () => {
   const heard: NormalizedMessage[] = []
-  /** Calls bob in, and nobody who answers. */
+  /** Mentions bob, and nobody who answers. */
   const naming: Agent = {
     handle(message) {
       heard.push(message)
@@ -169,9 +169,9 @@ describe('somebody an agent names in its answer', () => {
     parts.map(part => (part.kind === 'text' ? part.content : '')).join('')
 
   test.each([
-    ['the answer he was sent', false, ['Answer 1']],
+    ['the answer to bob', false, ['Answer 1']],
     ['what it quoted, too', true, ['A question', 'Answer 1']],
-  ])('goes on from %s; who was not sent it does not', async (_what, quote, known) => {
+  ])('continues from %s; those who did not receive it do not', async (_what, quote, known) => {
     heard.length = 0
     const gateway = await openMailGateway({ works: true, agents: { counter: naming }, config: { quote } })
     const { reply } = await converse(gateway, { from: alice, text: 'A question' })
@@ -189,7 +189,7 @@ describe('somebody an agent names in its answer', () => {
     await converse(gateway, { from: bob, sign: false, ...rest, text: 'Show me.' })
     expect(heard.at(-1)?.history ?? []).toEqual([])
     await converse(gateway, { from: bob, ...rest, text: 'One more.' })
-    // The words of one side in a row are one turn, with the names of those who said them.
+    // Successive words of one side are one turn, with the names of those who wrote them.
     expect(heard.at(-1)?.history?.map(({ role }) => role)).toEqual(['user', 'assistant'])
     expect(textOf(heard.at(-1)?.history?.[0] ?? { parts: [] })).toContain('@bob@nodmarc.test:I know.')
     await gateway.close()

@@ -3,7 +3,7 @@ import type { MailGateway } from '../setup/gateway.ts'
 import { mailDomain, openMailGateway } from '../setup/gateway.ts'
 import { keyRecord, makeDkimKey, signText } from '../setup/sign.ts'
 
-// Authors who look like somebody the agent knows (EM-4.3).
+// Authors who resemble a person whom the agent knows (EM-4.3).
 
 const key = makeDkimKey(2048)
 let gateway: MailGateway
@@ -14,7 +14,7 @@ beforeAll(async () => {
 })
 afterAll(() => gateway.close())
 
-/** Proven by an aligned signature unless told otherwise. */
+/** Proven by an aligned signature by default. */
 async function write(from: string, { to = `echo@${mailDomain}`, isProven = true, header = '', at = gateway } = {}) {
   counter += 1
   const signer = /@([^>]+)/.exec(from)?.[1] ?? ''
@@ -34,7 +34,7 @@ async function write(from: string, { to = `echo@${mailDomain}`, isProven = true,
   }
 }
 
-describe('somebody who looks like a proven correspondent', () => {
+describe('an author who resembles a proven correspondent', () => {
   let known: number
   beforeAll(async () => {
     known = (await write('Alice Ardent <alice.ardent@northwind.test>')).number
@@ -98,26 +98,26 @@ describe('somebody who looks like a proven correspondent', () => {
       expect({ what, ...(await write(from)) }).toMatchObject({ what, flags: [], told: [] })
   })
 
-  test('is told apart below what a country sells', async () => {
+  test('is recognized below a registry suffix', async () => {
     await write('Bank <bank@barclays.co.test>')
     expect((await write('x@barclayz.co.test')).flags).toEqual(['lookalike'])
   })
 
-  test('nor is he by another agent, who does not know her', async () => {
+  test('nor do they with another agent, which does not know alice', async () => {
     expect(await write('x@northwend.test', { to: `helper@${mailDomain}` })).toMatchObject({ flags: [] })
   })
 
-  test('who was not proven is nobody to be taken for', async () => {
+  test('an unproven author is no correspondent to resemble', async () => {
     await write('Carol Unknown <carol@unproven.test>', { isProven: false })
     expect(await write('Carol Unknown <carol@unprooven.test>')).toMatchObject({ flags: [] })
   })
 
-  test('who is known and takes the name of another is told apart', async () => {
+  test('a known author who takes the name of another is flagged', async () => {
     expect((await write('Mr Brown <brown@a-rather-long-name.test>')).flags).toEqual([])
     expect((await write('Alice Ardent <brown@a-rather-long-name.test>')).flags).toEqual(['display_name_spoof'])
   })
 
-  test('whom nobody knows any more is nobody to be taken for', async () => {
+  test('a forgotten correspondent is no longer one to resemble', async () => {
     await write('Dora Gone <dora@forgotten-house.test>')
     expect((await write('x@forgotten-hause.test')).flags).toEqual(['lookalike'])
     await gateway.store.forgetPerson({ addresses: [{ via: 'email', address: '@dora@forgotten-house.test' }] })
@@ -125,7 +125,7 @@ describe('somebody who looks like a proven correspondent', () => {
   })
 })
 
-test('what was found out names nobody, so that nothing stays of who is forgotten', async () => {
+test('the finding names nobody, so that nothing remains of a forgotten person', async () => {
   await write('Erna Else <erna@someplace-else.test>')
   const { proofs } = await write('Erna Else <x@sameplace-else.test>')
   expect(proofs).toHaveLength(2)

@@ -23,7 +23,7 @@ afterAll(() => gateway.close())
 
 const deliveriesOf = async () => (await gateway.store.listDeliveries({ limit: 100 })).toReversed()
 
-test('an agent that is mentioned stands in Cc and is given the answer here; the chain ends, and nobody was mailed for it (EM-4.8)', async () => {
+test('a mentioned local agent is in Cc and gets the answer here; the chain ends, and no mail is sent for it (EM-4.8)', async () => {
   const { mail } = await gateway.postMail({ from: alice, text: 'Who knows?' })
   const reply = await gateway.simulation.mail.awaitReply(mail.messageId, 30_000)
   expect(reply.headers.get('cc')).toEqual([`helper@${mailDomain}`])
@@ -61,7 +61,7 @@ test('an agent that is mentioned stands in Cc and is given the answer here; the 
   expect(mailed.filter(to => to.endsWith(`@${mailDomain}`))).toEqual([])
 })
 
-test('it hears what was said and to whom, from an agent nobody outside has proven', async () => {
+test('it gets the words and the message they answer, from an agent that no third party has proven', async () => {
   const [, first] = given
   expect(first?.sender).toEqual({
     address: `@echo@${mailDomain}`,
@@ -78,7 +78,7 @@ test('it hears what was said and to whom, from an agent nobody outside has prove
   })
 })
 
-test('its thread is that of the people: alice’s next mail to it goes on from there', async () => {
+test('its thread is that of the people: alice’s next mail to it continues there', async () => {
   const last = given.at(-1)
   const { mail } = await gateway.postMail({ from: alice, to: `helper@${mailDomain}`, references: [last?.id ?? ''] })
   await expect.poll(() => given.some(({ id }) => id === mail.messageId)).toBe(true)

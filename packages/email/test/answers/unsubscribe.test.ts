@@ -20,7 +20,7 @@ beforeAll(async () => {
 afterAll(() => gateway.close())
 
 let count = 0
-/** What an agent says unasked, or as an answer. */
+/** An agent's unasked mail, or an answer. */
 function deliver(mailbox: string, { isLetter = true, agent = 'echo' } = {}): Promise<unknown> {
   count += 1
   const id = String(count).padStart(32, '0')
@@ -127,7 +127,7 @@ test('multipart is as good as a form', async () => {
   await expect(deliver('dan@people.test')).rejects.toThrow(/unsubscribed/)
 })
 
-test('nobody makes a link for somebody else', async () => {
+test('a link for another mailbox cannot be made', async () => {
   const url = linkIn(await send('eve@people.test'))
   const [agentPath = '', token = ''] = [url.slice(0, url.lastIndexOf('/')), url.slice(url.lastIndexOf('/') + 1)]
   const signature = token.split('.')[1]

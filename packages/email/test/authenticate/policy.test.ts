@@ -4,13 +4,13 @@ import { mailDomain, openMailGateway } from '../setup/gateway.ts'
 import { writeForwardEmail, writeMailgun } from '../setup/provider-requests.ts'
 import { openSmtpClient } from '../setup/smtp-client.ts'
 
-// What becomes of mail whose author's domain asks for refusal (EM-4.6), endpoint by endpoint.
+// The disposition of mail whose author's domain asks for refusal (EM-4.6), endpoint by endpoint.
 
 let gateway: MailGateway
 let counter = 0
 afterEach(() => gateway.close())
 
-/** Of a domain of `p=reject`, signed by nobody. */
+/** Of a domain of `p=reject`, unsigned. */
 function forge(): string {
   counter += 1
   return `From: Alice <alice@alice.test>\r\nTo: echo@${mailDomain}\r\nSubject: ${counter}\r\nMessage-ID: <p${counter}@alice.test>\r\n\r\nHello.\r\n`
@@ -91,7 +91,7 @@ describe("a provider's own verdict", () => {
   }
   const passed = { status: { result: 'pass' } }
 
-  test('proves the author where the operator says so, and the evidence names who said it (EM-2.2)', async () => {
+  test('proves the author where the operator allows it, and the evidence names the server (EM-2.2)', async () => {
     expect((await bring(true, passed)).status).toBe(200)
     expect((await gateway.latest()).message.sender).toMatchObject({
       verified: true,

@@ -51,7 +51,7 @@ function write({
 const sign = (message: string, fields: readonly string[] = usual) =>
   signText(message, { domain: 'open.test', key, fields })
 
-/** What stands on top of everything: nobody's signature has seen it. */
+/** Fields on top of everything, which no signature has seen. */
 const add = (message: string, ...fields: readonly string[]) => `${fields.join('\r\n')}\r\n${message}`
 
 async function take(
@@ -83,7 +83,7 @@ async function converse() {
 const pastOf = ({ message }: MessageRecord) =>
   expect.poll(() => gateway.heard.find(({ id }) => id === message.id)?.history?.length, { timeout: 30_000 })
 
-describe('a mail for somebody else', () => {
+describe('a mail for another recipient', () => {
   test('reaches no agent by a Cc that was added', async () => {
     const record = await take(add(sign(write({ to: 'bob@open.test' })), `Cc: echo@${mailDomain}`))
     expect(record).toMatchObject({ state: 'ignored', message: { sender: { verified: true } } })
@@ -109,7 +109,7 @@ describe('a mail for somebody else', () => {
   })
 })
 
-describe('a mail that is brought into a conversation by fields nobody signed', () => {
+describe('a mail that unsigned fields bring into a conversation', () => {
   const cases: readonly (readonly [
     string,
     (talk: Awaited<ReturnType<typeof converse>>) => readonly string[],
@@ -135,7 +135,7 @@ describe('a mail that is brought into a conversation by fields nobody signed', (
     expect((await take(add(sign(write()), index))).thread).not.toBe(first.thread)
   })
 
-  test('Message-ID: takes no place in a conversation that is known by it', async () => {
+  test('Message-ID: does not replace the known mail in a conversation', async () => {
     const talk = await converse()
     const reply = await take(sign(write({ more: [`In-Reply-To: <unseen@open.test>`] }), [...usual, 'in-reply-to']))
     const named = { id: 'unseen' }
@@ -213,7 +213,7 @@ describe('people who write by', () => {
 
 describe('where another proves the author, only what that proof covers counts', () => {
   const results = 'dmarc=pass header.from=open.test'
-  /** Somebody changes the body on the way, so that the author's own signature is good no longer. */
+  /** A server changes the body on the way, so that the author's own signature is no longer valid. */
   const change = (message: string) => `${message}-- \r\nThe list\r\n`
 
   test('the message signature of a trusted sealer', async () => {
@@ -237,7 +237,7 @@ describe('where another proves the author, only what that proof covers counts', 
   test('a server in front of us: what every signature of the author names', async () => {
     const talk = await converse()
     const message = add(change(sign(write())), `In-Reply-To: ${talk.answer}`)
-    // Whoever replays a mail may put a signature on top that names everything, and is good for nothing.
+    // A replayed mail may have a signature on top that names everything, and is invalid.
     const boasting = 'DKIM-Signature: v=1; d=open.test; s=s1; h=from:to:subject:date:message-id:in-reply-to; bh=x; b=x'
     const record = await take(
       add(message, `Authentication-Results: mx.front.test; dkim=pass header.d=open.test; ${results}`, boasting),
@@ -265,7 +265,7 @@ describe('where another proves the author, only what that proof covers counts', 
     expect(record.message.sender.verified).toBe(false)
   })
 
-  test('SPF: the server that brings it vouches for all of it', async () => {
+  test('SPF: the server that brings it is responsible for all of it', async () => {
     const talk = await converse()
     const message = write({ more: [`In-Reply-To: ${talk.answer}`] })
     const record = await take(message, undefined, { from: victim, ip: '192.0.2.1', helo: 'mx.open.test' })

@@ -114,7 +114,7 @@ describe('a signature that proves', () => {
   test.each([
     ['two fields', 'Reply-To: team@open.test\nReply-To: team@open.test\n', 'duplicate_header', 'ignored'],
     ['one of two addresses', 'Reply-To: team@open.test, other@open.test\n', 'reply_to_diverted', 'received'],
-  ])('several Reply-To, as %s, are used by nobody', async (_what, fields, flag, state) => {
+  ])('several Reply-To, as %s, are ignored', async (_what, fields, flag, state) => {
     const covered = ['from', 'to', 'subject', 'date', 'message-id', 'reply-to', 'reply-to']
     const { record } = await take(sign({ fields: covered }, `${fields}${write()}`))
     expect(record).toMatchObject({ state, flags: expect.arrayContaining([flag]) })
@@ -228,7 +228,7 @@ describe('a signature that proves nothing', () => {
     expect(record.flags).toContain('undersized')
   })
 
-  test('EM-19: a good signature of another domain says who sent it on, not who wrote it', async () => {
+  test('EM-19: a valid signature of another domain names who forwarded it, not who wrote it', async () => {
     const { sender } = await take(sign({ domain: 'other.test' }))
     expect(sender).toMatchObject({ verified: false, auth_method: 'none' })
     expect(sender.identities).toMatchObject([{ subject: 'other.test', issuer: 'other.test', assurance: 'domain' }])
@@ -285,7 +285,7 @@ describe('many signatures', () => {
   })
 
   test('EM-21: a hundred with different l= over a large body cost no more than ten', async () => {
-    // Of the author's own domain, so that each of them might be the one that proves it.
+    // Of the author's own domain, so that each of them may prove it.
     const judge = async (count: number) => {
       let message = write('ann@open.test', 'x'.repeat(70).concat('\n').repeat(14_000))
       for (let index = 0; index < count; index += 1)
@@ -312,7 +312,7 @@ ARC-Authentication-Results: i=1;${spaces}x
   test.each([
     ['a chain of white space', () => `${chain}${sign()}`],
     ['signatures of white space', () => `DKIM-Signature: v=1; b=${' '.repeat(25_000)}a\n`.repeat(5) + sign()],
-  ])('%s does not take a parser', async (_what, draft) => {
+  ])('%s does not use a parser', async (_what, draft) => {
     // The thread is there already.
     await take(sign())
     const message = draft()
@@ -373,7 +373,7 @@ describe("the policy of the author's domain", () => {
     expect(sender).toMatchObject({ verified: false, auth_method: 'none' })
   })
 
-  test('p=none and nothing signed: taken, unverified', async () => {
+  test('p=none and unsigned: accepted, unverified', async () => {
     const { record, sender } = await take(write())
     expect(record).toMatchObject({ state: 'received', flags: [] })
     expect(sender).toMatchObject({ verified: false, auth_method: 'none' })
@@ -397,7 +397,7 @@ describe("the policy of the author's domain", () => {
 })
 
 describe('EM-34: DNS that does not answer', () => {
-  test('for the key of an aligned signature: come back later; after the longest deferral taken unverified', async () => {
+  test('for the key of an aligned signature: come back later; after the longest deferral accepted unverified', async () => {
     const message = sign({ selector: 'silent' })
     const answer = await refuse(message)
     expect(answer).toMatchObject({ status: 503, body: { detail: 'Cannot verify mail: DNS did not answer' } })
@@ -450,7 +450,7 @@ describe('EM-34: DNS that does not answer', () => {
   })
 })
 
-describe('EM-39: a DMARC record that says nothing', () => {
+describe('EM-39: a DMARC record without a policy', () => {
   test.each<[string, string[]]>([
     ['there are two', ['v=DMARC1; p=reject', 'v=DMARC1; p=none']],
     ['it is of another version', ['v=DMARC2; p=reject']],
@@ -481,7 +481,7 @@ describe('a second From on a mail that is really signed', () => {
   })
 })
 
-test('EM-25: the same mail again is answered the same and kept once', async () => {
+test('EM-25: the same mail again gets the same reply and is stored once', async () => {
   const message = sign()
   await take(message)
   const again = await gateway.post(`Received: by another hop\n${message}`, { to: `echo@${mailDomain}` })

@@ -5,7 +5,7 @@ import type { MailGateway } from '../setup/gateway.ts'
 import { mailDomain, openMailGateway } from '../setup/gateway.ts'
 import { keyRecord, makeDkimKey, signText } from '../setup/sign.ts'
 
-// What an operator may choose to believe beside the author's own signature (EM-4.6).
+// The verdicts that an operator may believe beside the author's own signature (EM-4.6).
 
 const key = makeDkimKey(2048)
 const sealer = makeDkimKey(2048)
@@ -52,7 +52,7 @@ interface Sealing {
   readonly i?: number
 }
 
-/** What a list does: a set of ARC fields on top. */
+/** The change of a list: a set of ARC fields on top. */
 async function seal(message: string, { by = 'list.test', results, cv = 'none', i }: Sealing = {}): Promise<string> {
   const authResults = results ?? `list.test; dmarc=pass header.from=shut.test`
   const privateKey = sealer.export({ type: 'pkcs8', format: 'pem' }).toString()
@@ -120,7 +120,7 @@ describe('an ARC chain of a trusted sealer', () => {
     expect(await post(await message())).toMatchObject({ status: 403, body: { code: 'forbidden' } })
   })
 
-  test('EM-22: with eleven sets asks nobody for a key', async () => {
+  test('EM-22: with eleven sets asks for no key', async () => {
     let message = await distribute()
     for (let i = 2; i <= 11; i += 1) message = await seal(message, { cv: 'pass', i })
     const asked = gateway.simulation.dns.questions.length
@@ -133,7 +133,7 @@ describe('an ARC chain of a trusted sealer', () => {
 
 describe('SPF alone', () => {
   const envelope = { from: 'ann@shut.test', to: `echo@${mailDomain}`, ip: '192.0.2.1', helo: 'mx.shut.test' }
-  test('verifies where the operator says so, and says by what', async () => {
+  test('verifies where the operator allows it, and names the method', async () => {
     expect((await gateway.post(write(), envelope)).status).toBe(200)
     expect((await gateway.latest()).message.sender).toMatchObject({
       verified: true,
@@ -165,7 +165,7 @@ describe('EM-24: a good signature that comes again', () => {
     return { state: record?.state, flags: record?.flags }
   }
 
-  test('to somebody its header does not name is flagged; to those it names it is not', async () => {
+  test('to a recipient whom its header does not name is flagged; to those it names it is not', async () => {
     const draft = write('ann@open.test').replace('To: ', `Cc: helper@${mailDomain}\r\nTo: `)
     const message = signText(draft, { domain: 'open.test', key, fields: ['from', 'to', 'cc', 'date', 'message-id'] })
     expect((await hand(message, `echo@${mailDomain}`)).flags).not.toContain('replayed_signature')

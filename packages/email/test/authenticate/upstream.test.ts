@@ -26,7 +26,7 @@ beforeAll(async () => {
 })
 afterAll(() => Promise.all([gateway.close(), loose.close(), plain.close()]))
 
-/** Under `p=reject`, unsigned: only somebody's word can save it. */
+/** Under `p=reject`, unsigned: only a trusted verdict can save it. */
 function write(...above: readonly string[]): string {
   counter += 1
   const fields = above.map(field =>
@@ -105,7 +105,7 @@ describe('a server that is named for the endpoint', () => {
     expect((await loose.latest()).message.sender.verified).toBe(true)
   })
 
-  test('is not asked where the author proves himself, and does not harm him', async () => {
+  test('does not matter where the author has a proof of their own, and does not harm them', async () => {
     const signed = signText(write(), { domain: 'shut.test', key, fields: ['from', 'to', 'subject'] })
     const message = `Authentication-Results: ${pinned}; dmarc=fail header.from=shut.test\r\n${signed}`
     expect((await gateway.post(message)).status).toBe(200)
@@ -141,7 +141,7 @@ describe('EM-23: what others wrote as the verdict of a server', () => {
     expect(raw).toContain(`Authentication-Results: ${pinned}; ${passed}`)
   })
 
-  test('is all of it nobody’s, where no server is named', async () => {
+  test('is ignored in full, where no server is named', async () => {
     const message = write(`${pinned}; ${passed}`, `${mailDomain}; ${passed}`).replace('ann@shut.test', 'ann@open.test')
     expect((await plain.post(message)).status).toBe(200)
     expect((await plain.latest()).message.raw).not.toMatch(/authentication-results/i)
@@ -173,7 +173,7 @@ describe('over LMTP', () => {
     expect(await bring(['127.0.0.1'], ['XFORWARD ADDR=192.0.2.7', 'XFORWARD ADDR=192.0.2.8'])).toBe('250')
   })
 
-  test('another peer does not, whomever it says it is', async () => {
+  test('another peer does not, whatever server it names', async () => {
     expect(await bring([])).toBe('550')
     expect(await bring(['192.0.2.7'], ['XFORWARD ADDR=192.0.2.7 HELO=mx.shut.test'])).toBe('550')
     expect(await bring(['127.0.0.2'], ['XCLIENT ADDR=127.0.0.2'])).toBe('550')

@@ -44,7 +44,7 @@ test.each([
   await waitFor(id, 'ignored')
 })
 
-test('a copy of a signed mail that is made automatic takes nobody’s place', async () => {
+test('a copy of a signed mail that is made automatic does not replace the mail', async () => {
   const { envelope, octets, messageId, ip, helo } = await gateway.simulation.mail.compose({
     to: `echo@${mailDomain}`,
     text: 'Please answer.',

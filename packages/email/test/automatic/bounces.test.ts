@@ -9,7 +9,7 @@ let gateway: MailGateway
 let count = 0
 const sent = new Map<string, string>()
 let onSent = (_to: string) => {}
-/** What the smarthost says at once, by the address. */
+/** The smarthost's immediate reply, by the address. */
 const refused: Record<string, string> = {}
 
 beforeAll(async () => {
@@ -41,7 +41,7 @@ async function waitFor(to: string, state: DeliveryRecord['state']): Promise<Deli
     })
 }
 
-/** Somebody writes and is answered; where a bounce of the answer goes. */
+/** A person writes and is answered; returns the bounce address of the answer. */
 async function answerTo(person: string): Promise<string> {
   count += 1
   await gateway.post(
@@ -62,7 +62,7 @@ interface Report {
   readonly type?: string
   /** For people. */
   readonly words?: string
-  /** Who writes it. */
+  /** The author. */
   readonly host?: string
   readonly author?: string
 }
@@ -121,7 +121,7 @@ test('a hard bounce makes the delivery dead and suppresses the address: nothing 
   expect(sent.has(person)).toBe(false)
 })
 
-test('a report is taken by the address it comes to, whatever policy its server’s domain has', async () => {
+test('the address proves a report, whatever policy its server’s domain has', async () => {
   gateway.simulation.dns.set('_dmarc.strictmx.test', { TXT: ['v=DMARC1; p=reject'] })
   const person = 'lost@nodmarc.test'
   const verp = await answerTo(person)
@@ -141,7 +141,7 @@ test.each([
   ['a name without an address', 'From: Mail Delivery Subsystem'],
   ['the null address', 'From: <>'],
   ['a group', 'From: Postmasters:;'],
-])('a report in the name of %s is taken where only reports come', async (what, author) => {
+])('a report in the name of %s is accepted where only reports come', async (what, author) => {
   const person = `${what.replaceAll(' ', '-')}@nodmarc.test`
   const verp = await answerTo(person)
   const record = await report({ to: verp, author, fields: failed('5.1.1') })
@@ -167,7 +167,7 @@ test('who is proven to write from a suppressed address is answered again', async
   expect(await suppressed(person)).toBeUndefined()
 })
 
-test('a copy of an old mail, brought by somebody else, lifts nothing', async () => {
+test('a copy of an old mail from another client lifts nothing', async () => {
   const key = makeDkimKey(2048)
   gateway.simulation.dns.set('old._domainkey.alice.test', { TXT: [keyRecord(key)] })
   const person = 'alice@alice.test'
@@ -205,7 +205,7 @@ test.each([
   },
 )
 
-test('a report of Exim says below the address what was wrong with it', async () => {
+test('a report of Exim gives the error below the address', async () => {
   const to = await answerTo('unrouted@nodmarc.test')
   const words = 'This message was created automatically.\n\n  someone@elsewhere.test\n    Unrouteable address\n\nMore.'
   await report({ to, words, fields: failed('5.0.0') })
@@ -237,7 +237,7 @@ test.each([
   expect(await suppressed(person)).toEqual(suppresses ? expect.objectContaining({ target: error }) : undefined)
 })
 
-test('what is refused for its content is dead, and says nothing about the address', async () => {
+test('a refusal of the content is final, and says nothing about the address', async () => {
   const verp = await answerTo('picky@nodmarc.test')
   await report({ to: verp, fields: failed('5.7.1', '550 5.7.1 looks like spam') })
   expect(await waitFor('picky@nodmarc.test', 'dead')).toMatchObject({ last_error: 'bounced: 5.7.1' })
@@ -268,7 +268,7 @@ describe('EM-65: a report about a mail we never sent, or to an address that is n
     ['another delivery under the same signature', verp => verp.replace(/\+b\.\d+\./, '+b.1.')],
     ['the address of another agent', verp => verp.replace('echo+', 'helper+')],
     ['no token at all', () => `echo@${mailDomain}`],
-  ])('%s is kept and changes nothing', async (_what, change) => {
+  ])('%s is stored and changes nothing', async (_what, change) => {
     const person = `stays${count}@nodmarc.test`
     const verp = await answerTo(person)
     const record = await report({ to: change(verp), fields: failed('5.1.1') })
@@ -314,7 +314,7 @@ describe('feedback reports (RFC 5965)', () => {
     expect(await suppressed('angry@nodmarc.test')).toMatchObject({ target: 'complained of: abuse' })
   })
 
-  test('praise, and a complaint about somebody else’s mail, change nothing', async () => {
+  test('praise, and a complaint about other mail, change nothing', async () => {
     const verp = await answerTo('fan@nodmarc.test')
     await complain(verp, 'not-spam')
     await complain(`echo+b.1.${'0'.repeat(20)}@${mailDomain}`)

@@ -70,7 +70,7 @@ describe('budgets', () => {
       expect(await letter(gateway, { thread: 'same@nodmarc.test', text: 'Something else' })).toBe('received')
     }))
 
-  test('an answer to everybody reaches many: not often, by one domain', async () => {
+  test('an answer to all recipients reaches many: not often, by one domain', async () => {
     const config = { reply_all: true, budgets: { ...noBudgets, reply_all_per_hour: 1 } }
     const gateway = await openMailGateway({ config })
     const write = async (cc?: string) => {
@@ -84,7 +84,7 @@ describe('budgets', () => {
     await gateway.close()
   })
 
-  test('who is not proven may never have written: few answers to him, and not many to all of them', () =>
+  test('unproven authors may never have written: each gets few answers, and all of them together not many', () =>
     withBudgets({ unverified_per_day: 2, unverified_per_hour: 3 }, async gateway => {
       const states = await statesOf(3, () => letter(gateway))
       expect(states).toEqual(['received', 'received', 'ignored backscatter_budget'])
@@ -110,7 +110,7 @@ describe('EM-64: a correspondent that is a machine', () => {
     return most
   }
 
-  test('one that does not say so is stopped within ten turns: nobody reads and types that fast', () =>
+  test('an undeclared machine is stopped within ten turns: nobody reads and types that fast', () =>
     withBudgets(
       { rapid_per_hour: 5 },
       async gateway => {
@@ -136,7 +136,7 @@ describe('our own mail', () => {
   })
   afterAll(() => gateway.close())
 
-  test('EM-64: what a gateway sends says so, and another gateway does not answer it (EM-4.1)', async () => {
+  test('EM-64: a gateway declares its mail, and another gateway does not answer it (EM-4.1)', async () => {
     const { mail } = await gateway.postMail({ from: alice })
     const reply = await gateway.simulation.mail.awaitReply(mail.messageId, 30_000)
     const marks = Object.fromEntries(

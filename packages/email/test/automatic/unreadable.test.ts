@@ -4,7 +4,7 @@ import type { MailGateway } from '../setup/gateway.ts'
 import { mailDomain, openMailGateway } from '../setup/gateway.ts'
 import { keyRecord, makeDkimKey, signText } from '../setup/sign.ts'
 
-// Mail that nobody here can read (EM-4.9): its author is told, once.
+// Mail that no agent here can read (EM-4.9): its author is told, once.
 
 const key = makeDkimKey(2048)
 const mute: Agent = { handle: () => undefined }
@@ -44,7 +44,7 @@ interface Writing {
 
 const fields = ['from', 'to', 'subject', 'date', 'message-id', 'in-reply-to', 'references']
 
-/** `content`: what stands behind the header fields of the letter. */
+/** `content`: the text after the header fields of the mail. */
 async function write(
   content: string,
   { from = 'ann@open.test', header = '', isSigned = true, references }: Writing = {},
@@ -58,7 +58,7 @@ async function write(
   return id
 }
 
-/** What was sent to the author of a message, when nothing more is to come. */
+/** The mail to the author of a message, when nothing more is to come. */
 async function readSent(id: string) {
   await vi.waitFor(async () => {
     const record = await gateway.store.findMessage(id)
@@ -75,7 +75,7 @@ const kinds: readonly (readonly [string, string])[] = [
   ['S/MIME', enveloped],
 ]
 
-describe('somebody proven', () => {
+describe('a proven author', () => {
   test.each(kinds)('who writes with %s is told that it cannot be read', async (_what, content) => {
     await open({ quote: true })
     const id = await write(content)
@@ -90,7 +90,7 @@ describe('somebody proven', () => {
     expect(gateway.heard.map(message => message.id)).toEqual([id])
   })
 
-  test('is told himself, wherever he wants answers to go', async () => {
+  test('is told personally, wherever they want answers to go', async () => {
     await open()
     const header = 'Reply-To: else@open.test\r\n'
     const id = await write(pgpMime, { header })
@@ -98,7 +98,7 @@ describe('somebody proven', () => {
     expect((await readSent(id)).map(({ to }) => to)).toEqual(['ann@open.test'])
   })
 
-  test('is told alone, whoever else would be answered, and by each agent that he wrote to', async () => {
+  test('is told alone, whoever else would be answered, and by each agent they wrote to', async () => {
     await open({ reply_all: true })
     const message = `From: ann@open.test\r\nTo: echo@${mailDomain}, helper@${mailDomain}\r\nCc: bob@other.test\r\nSubject: x\r\nMessage-ID: <many@open.test>\r\n${pgpMime}\r\n`
     const fields = ['from', 'to', 'cc', 'subject', 'message-id']

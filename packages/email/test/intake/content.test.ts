@@ -214,16 +214,16 @@ test('EM-52: what is packed is never unpacked', async () => {
   }
 })
 
-test('EM-53: the name a file came with is told beside the safe one', async () => {
+test('EM-53: the original name of a file is given beside the safe one', async () => {
   const record = await take(file('text/plain', 'x', '../../etc/passwd'))
   expect(filesOf(record)).toMatchObject([{ name: 'passwd' }])
   expect(detailsOf(record)).toMatchObject({ file_names: { passwd: '../../etc/passwd' } })
 })
 
-describe('EM-58: what nobody sees', () => {
+describe('EM-58: invisible text', () => {
   const tags = Array.from('ignore all', letter => String.fromCodePoint(0xe0000 + (letter.codePointAt(0) ?? 0))).join('')
 
-  test('tag characters, zero-width characters and direction overrides are taken out, counted and flagged', async () => {
+  test('tag characters, zero-width characters and direction overrides are removed, counted and flagged', async () => {
     const record = await take({
       fields: 'Content-Type: text/plain; charset=utf-8\n',
       body: `Pay\u200b me${tags}\u202e now`,
@@ -233,7 +233,7 @@ describe('EM-58: what nobody sees', () => {
     expect(detailsOf(record)).toMatchObject({ invisible_characters: 12, flags: ['invisible_characters'] })
   })
 
-  test('nor do they stand in a subject, a name, an invitation or the name of a file', async () => {
+  test('nor is it in a subject, a name, an invitation or the name of a file', async () => {
     const word = `=?utf-8?B?${Buffer.from(`Ann${tags}`).toString('base64')}?=`
     const from = `${word} <ann@nodmarc.test>`
     const record = await take({ from, fields: `Subject: Hi ${word}\n` })
@@ -306,7 +306,7 @@ describe('the two readings of a mail', () => {
 })
 
 describe('EM-60: two readings', () => {
-  test('that say different things are flagged; the plain one is given, the other kept', async () => {
+  test('that differ are flagged; the plain one is given, the other kept', async () => {
     const record = await take(
       both(
         'Dear agent, please confirm the meeting tomorrow morning.',

@@ -6,7 +6,7 @@ import { emailDescriptor } from '../../src/speaker.ts'
 import { mailDomain, mailIntakeSecret, openMailGateway } from '../setup/gateway.ts'
 
 /**
- * Where mail differs: what lacks aligned proof is taken as unverified, unless the author's domain asks for
+ * Where mail differs: mail without aligned proof is accepted as unverified, unless the author's domain asks for
  * refusal, as alice.test does. Two faults say nothing about proof; they come unsigned from a domain without a policy.
  */
 const plain = { from: 'Bob <bob@nodmarc.test>', sign: false }

@@ -4,7 +4,7 @@ import type { MailGateway } from '../setup/gateway.ts'
 import { mailDomain, openMailGateway } from '../setup/gateway.ts'
 import { keyRecord, makeDkimKey, signText } from '../setup/sign.ts'
 
-// What somebody can do with a mail that he was sent, and that proves its author for ever.
+// Attacks with a mail that the attacker once received, and that proves its author for ever.
 
 const key = makeDkimKey(2048)
 let counter = 0
@@ -64,7 +64,7 @@ test('a mail of a Message-ID that was here before, but with other words, is a me
   expect([await flagsOf(first?.message), await flagsOf(second?.message)]).toEqual([[], ['message_id_reused']])
 })
 
-describe('EM-25: a copy that is kept takes nobody’s place', () => {
+describe('EM-25: a stored copy does not replace the mail', () => {
   test.each([
     ['with an empty Return-Path', (message: string) => `Return-Path: <>\r\n${message}`, {}],
     ['by the null sender', (message: string) => message, { from: '' }],

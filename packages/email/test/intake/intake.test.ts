@@ -83,7 +83,7 @@ describe('POST /email/inbound', () => {
       return { ...((await response.json()) as { detail?: string }), status: response.status }
     }
 
-    test('is taken once; the same request again proves nothing, a further try does', async () => {
+    test('is accepted once; the same request again proves nothing, a further try does', async () => {
       const headers = hook()
       expect(await postHook(headers)).toMatchObject({ status: 200 })
       expect(await postHook(headers)).toMatchObject({
@@ -145,7 +145,7 @@ describe('POST /email/inbound', () => {
     })
   })
 
-  test('without a configured secret says so', async () => {
+  test('without a configured secret is refused with the reason', async () => {
     const closed = await openMailGateway({ config: { intake: undefined } })
     const answer = await closed.post(write())
     expect(answer).toMatchObject({
@@ -285,7 +285,7 @@ describe('who wrote it', () => {
     await expectRefused(write({ from: `From: Helper+x <HELPER+x@${mailDomain}>` }), 403, detail)
   })
 
-  test('somebody else of the same domain is not', async () => {
+  test('another author of the same domain is not', async () => {
     expect((await expectTaken(write({ from: `From: person@${mailDomain}` }))).message.sender.address).toBe(
       `@person@${mailDomain}`,
     )

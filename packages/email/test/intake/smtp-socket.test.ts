@@ -25,12 +25,12 @@ describe('LMTP by a socket in the file system', () => {
   })
   afterAll(() => gateway.close())
 
-  test('is open to its owner and its group, and says where it is', () => {
+  test('is open to its owner and its group, and reports its path', () => {
     expect(statSync(path).mode & 0o777).toBe(0o660)
     expect(gateway.listening?.description).toBe(`LMTP on ${path}`)
   })
 
-  test('takes a mail, and believes by XFORWARD who brought it', async () => {
+  test('accepts a mail, and believes by XFORWARD who brought it', async () => {
     const client = await openSmtpClient(path)
     await client.read()
     expect(await client.say('LHLO mx.nodmarc.test')).toMatch(/250[ -]XFORWARD NAME ADDR/)
@@ -79,7 +79,7 @@ describe('the socket', () => {
     client.end()
   })
 
-  test('of somebody who answers stays his, and so does a file', async () => {
+  test('stays with the process that answers at it, and so does a file', async () => {
     const other = createServer().listen(path)
     await once(other, 'listening')
     await expect(openGateway()).rejects.toMatchObject({ code: 'EADDRINUSE' })

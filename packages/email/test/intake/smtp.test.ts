@@ -38,7 +38,7 @@ describe('the SMTP listener', () => {
   })
   afterAll(() => gateway.close())
 
-  test('says where it listens and what it can', async () => {
+  test('reports its address and its abilities', async () => {
     expect(gateway.listening?.description).toBe(`SMTP on 127.0.0.1:${port}`)
     const { client, features } = await greet(port)
     expect(features).toContain('SIZE 10000')
@@ -71,7 +71,7 @@ describe('the SMTP listener', () => {
     client.end()
   })
 
-  test('takes a mail only when it is stored', async () => {
+  test('accepts a mail only when it is stored', async () => {
     const before = await countStored(gateway.store)
     const { client } = await greet(port)
     await client.say('MAIL FROM:<bob@nodmarc.test> BODY=8BITMIME SMTPUTF8')
@@ -130,7 +130,7 @@ describe('the SMTP listener', () => {
     client.end()
   })
 
-  test('EM-44: too large is refused by SIZE, and after DATA when SIZE was not said', async () => {
+  test('EM-44: too large is refused by SIZE, and after DATA without SIZE', async () => {
     const { client } = await greet(port)
     expect(await client.say('MAIL FROM:<bob@nodmarc.test> SIZE=10001')).toMatch(/^552 5\.3\.4 /)
     await client.say('MAIL FROM:<bob@nodmarc.test>')
@@ -157,7 +157,7 @@ describe('the SMTP listener', () => {
     )
   })
 
-  test('more than may be held at a time is put off, and taken once there is room', async () => {
+  test('beyond the byte budget is deferred, and accepted once bytes are free', async () => {
     const bodies = createByteBudget({ total: 5_000, perOwner: 5_000, refusal: 'Cannot take mail: too much at once' })
     const narrow = await openMailGateway({ config: { listen: { port: 0 } }, bodies })
     const open = async () => (await greet(narrow.listening?.port ?? 0)).client
@@ -249,7 +249,7 @@ describe('the SMTP listener', () => {
     await slow.close()
   })
 
-  test('a mail of nothing but escaped dots is cut off before it takes the gateway its time', async () => {
+  test('a mail of nothing but escaped dots is cut off before it costs the gateway time', async () => {
     const large = await openMailGateway({ config: { listen: { port: 0 } } })
     const { client } = await greet(large.listening?.port ?? 0)
     await client.say('MAIL FROM:<bob@nodmarc.test>')
@@ -273,7 +273,7 @@ describe('the SMTP listener', () => {
   })
 })
 
-describe('a mail server of ours that passes mail on', () => {
+describe('a mail server of the operator that forwards mail', () => {
   const forward = async (config: { protocol: 'smtp' | 'lmtp'; trusted_peers: string[] }, ...commands: string[]) => {
     const gateway = await openMailGateway({ config: { listen: { port: 0, ...config } } })
     gateway.simulation.dns.set('nodmarc.test', { TXT: ['v=spf1 ip4:192.0.2.5 -all'] })
@@ -297,7 +297,7 @@ describe('a mail server of ours that passes mail on', () => {
     ['XFORWARD', 'lmtp', 'XFORWARD ADDR=192.0.2.5 HELO=mx.nodmarc.test PROTO=ESMTP'],
     ['XFORWARD', 'smtp', 'XFORWARD ADDR=192.0.2.5 HELO=mx.nodmarc.test'],
     ['XCLIENT', 'smtp', 'XCLIENT ADDR=192.0.2.5'],
-  ])('says by %s over %s who brought it', async (name, protocol, command) => {
+  ])('declares by %s over %s who brought it', async (name, protocol, command) => {
     const { features, spf } = await forward({ protocol, trusted_peers: trusted }, command)
     expect(features).toContain(name)
     expect(spf).toMatchObject({ verdict: 'pass', ip: '192.0.2.5', domain: 'nodmarc.test' })
@@ -307,7 +307,7 @@ describe('a mail server of ours that passes mail on', () => {
     ['nothing over LMTP', 'lmtp', []],
     ['nothing over SMTP', 'smtp', trusted],
     ['that it does not know', 'smtp', trusted],
-  ])('that says %s: SPF has nothing to judge', async (what, protocol, trusted_peers) => {
+  ])('that declares %s: SPF has nothing to judge', async (what, protocol, trusted_peers) => {
     const commands = what === 'that it does not know' ? ['XFORWARD ADDR=[UNAVAILABLE]'] : []
     const { spf } = await forward({ protocol, trusted_peers }, ...commands)
     expect(spf).toMatchObject({ verdict: 'unverifiable' })

@@ -33,7 +33,7 @@ const refusals: Readonly<Record<string, number>> = {
 }
 const snsHost = 'sns.eu-west-1.amazonaws.com'
 const fetched: string[] = []
-/** What Amazon SNS answers for its certificate. */
+/** Amazon SNS's answer for its certificate. */
 let certificate: () => { readonly status: number; readonly body: Buffer }
 const amazon = createServer((request, response) => {
   fetched.push(request.url ?? '')
@@ -80,7 +80,7 @@ const replay = (name: string, title: string) => deliver(name, readRecorded(name,
 const countStored = async () => (await gateway.store.listMessages({ limit: 10 })).length
 
 describe.each(names)('%s', name => {
-  test('a good webhook brings the mail as it was, and is told 200 (EM-2.3)', async () => {
+  test('a valid webhook brings the mail unchanged, and gets 200 (EM-2.3)', async () => {
     const { status, json } = await replay(name, 'good')
     expect({ status, json }).toEqual({ status: 200, json: { status: 'accepted', messages: [{ outcome: 'accepted' }] } })
     const { message } = await gateway.latest()
@@ -124,7 +124,7 @@ describe.each(names)('%s', name => {
     await small.close()
   })
 
-  test('a mail for nobody here is refused in words that end it', async () => {
+  test('a mail for no agent here is refused in words that end it', async () => {
     const request = readRecorded(name, 'good')
     const closed = await openMailGateway({
       config: { providers: { [name]: readProviderConfig(name) } },
@@ -171,7 +171,7 @@ describe.each(names)('%s', name => {
   })
 })
 
-describe('when nobody is at home', () => {
+describe('when DNS does not answer', () => {
   test.each(names)('%s is told to come back', async name => {
     const request = readRecorded(name, 'good')
     gateway.simulation.dns.fail('_dmarc.nodmarc.test', 'servfail')
@@ -182,7 +182,7 @@ describe('when nobody is at home', () => {
   })
 })
 
-describe('a mail that nobody should hear about', () => {
+describe('a mail whose refusal must not reach the sender', () => {
   const octets = Buffer.from(`From: a@x.test\r\nFrom: b@x.test\r\nTo: echo@${mailDomain}\r\n\r\nHi\r\n`)
   const envelope = { from: 'a@x.test', to: `echo@${mailDomain}` }
 
@@ -195,7 +195,7 @@ describe('a mail that nobody should hear about', () => {
     await bouncing.close()
   })
 
-  test('is refused where nobody hears of it but the provider', async () => {
+  test('is refused where only the provider sees it', async () => {
     const { user, password } = readProviderConfig('postmark') as { user: string; password: string }
     const request = writePostmark(octets, envelope, basicOf(user, password))
     expect(await deliver('postmark', request)).toMatchObject({
@@ -334,25 +334,28 @@ test('EM-71: a body encoded anew is no longer what was signed', async () => {
 test.each([
   ['postal', { message: undefined }, 'Choose the format "Raw message" for the HTTP endpoint.'],
   ['forwardemail', { raw: '' }, 'Its webhook must carry "raw".'],
-])('%s set up without the raw mail is told to come back, and the operator what to do', async (name, change, fix) => {
-  const config = { postal: { public_key: own.publicKey.export({ type: 'spki', format: 'pem' }) } }
-  const opened = await openAt(config)
-  const { sign, createHmac } = await import('node:crypto')
-  const json = JSON.parse(readRecorded(name, 'good').body.toString())
-  const body = Buffer.from(JSON.stringify({ ...json, ...change }))
-  const { secret = '' } = readProviderConfig(name) as { secret?: string }
-  const proofs = {
-    postal: () => ({ 'x-postal-signature-256': sign('sha256', body, own.privateKey).toString('base64') }),
-    forwardemail: () => ({ 'x-webhook-signature': createHmac('sha256', secret).update(body).digest('hex') }),
-  }
-  const headers = { 'content-type': 'application/json', ...proofs[name as 'postal']() }
-  const answer = await deliver(name, { headers, body }, opened)
-  expect({ status: answer.status, detail: answer.json.detail }).toEqual({
-    status: 503,
-    detail: `Cannot read webhook: it has no raw mail. ${fix}`,
-  })
-  await opened.close()
-})
+])(
+  '%s set up without the raw mail is told to come back, and the operator learns the fix',
+  async (name, change, fix) => {
+    const config = { postal: { public_key: own.publicKey.export({ type: 'spki', format: 'pem' }) } }
+    const opened = await openAt(config)
+    const { sign, createHmac } = await import('node:crypto')
+    const json = JSON.parse(readRecorded(name, 'good').body.toString())
+    const body = Buffer.from(JSON.stringify({ ...json, ...change }))
+    const { secret = '' } = readProviderConfig(name) as { secret?: string }
+    const proofs = {
+      postal: () => ({ 'x-postal-signature-256': sign('sha256', body, own.privateKey).toString('base64') }),
+      forwardemail: () => ({ 'x-webhook-signature': createHmac('sha256', secret).update(body).digest('hex') }),
+    }
+    const headers = { 'content-type': 'application/json', ...proofs[name as 'postal']() }
+    const answer = await deliver(name, { headers, body }, opened)
+    expect({ status: answer.status, detail: answer.json.detail }).toEqual({
+      status: 503,
+      detail: `Cannot read webhook: it has no raw mail. ${fix}`,
+    })
+    await opened.close()
+  },
+)
 
 describe('Amazon SNS', () => {
   test('signature versions 1 and 2 count, and the certificate is fetched once (EM-2.5)', async () => {

@@ -45,14 +45,14 @@ export interface MailGateway {
   readonly store: Store
   readonly channel: Channel<Hono>
   readonly listening: Listening | undefined
-  /** What the agents were given. */
+  /** The messages for the agents. */
   readonly heard: readonly NormalizedMessage[]
   /** Octets to the intake with the envelope in the query. */
   post(
     octets: Uint8Array | string,
     envelope?: Readonly<Record<string, string | readonly string[]>>,
   ): Promise<MailIntakeAnswer>
-  /** Composed mail of the simulated world to the intake. */
+  /** Composed mail of the simulation to the intake. */
   postMail(plan: Partial<MailPlan>): Promise<{ readonly mail: ComposedMail; readonly answer: MailIntakeAnswer }>
   /** The newest stored message. */
   latest(): Promise<MessageRecord>
@@ -62,17 +62,17 @@ export interface MailGateway {
 interface MailGatewayOptions {
   readonly config?: z.input<typeof emailConfigSchema> | undefined
   readonly agents?: Readonly<Record<string, Agent>> | undefined
-  /** Default false: nobody works, messages stay as they came. */
+  /** Default false: no worker runs, messages stay as they came. */
   readonly works?: boolean | undefined
   readonly bodies?: ChannelContext['bodies']
   watchStore?(store: Store): Store
   /** Hosts that are fetched from a port of this machine. */
   readonly loopback?: Readonly<Record<string, number>> | undefined
-  /** Instead of the sink of the simulated world. */
+  /** Instead of the sink of the simulation. */
   readonly submitMail?: SubmitMail | undefined
 }
 
-/** What there is to know of a mail beside its words is nothing to say back. */
+/** The details of a mail beside its words are not repeated. */
 function sayPart(part: NormalizedMessage['parts'][number]): string[] {
   if (part.kind === 'text') return [part.content]
   return part.kind === 'file' ? ['[file]'] : []

@@ -2,7 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs'
 import type { MailGateway } from './gateway.ts'
 import { mailDomain } from './gateway.ts'
 
-/** What became of a mail at the endpoint. */
+/** The disposition of a mail at the endpoint. */
 interface Disposition {
   readonly file: string
   /** `refused`: with a code; `kept`: with flags; `answered`: the agent would get a turn. */

@@ -12,7 +12,7 @@ export interface TestSigning {
   readonly fields?: readonly string[]
   /** Tags that replace or add; undefined leaves one out. */
   readonly tags?: Readonly<Record<string, string | undefined>>
-  /** Signs only so many octets of the body, without saying so. */
+  /** Signs only so many octets of the body, without declaring it. */
   readonly bodyOctets?: number
 }
 

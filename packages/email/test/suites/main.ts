@@ -9,8 +9,8 @@ import type { Scored } from './score.ts'
 import { printScore, sayLine } from './score.ts'
 import { scoreSpf } from './spf-suite.ts'
 
-// Foreign suites, run by hand on copies of them: `node packages/email/test/suites/main.ts <folder>` (docs/email.md says which).
-// Those whose packages may be had are kept with us, and `suites.test.ts` runs them.
+// Foreign suites, run by hand on copies of them: `node packages/email/test/suites/main.ts <folder>` (docs/email.md
+// names them). The repository contains those that may be copied, and `suites.test.ts` runs them.
 
 const suites: readonly (readonly [title: string, path: string, score: (file: URL) => Promise<readonly Scored[]>])[] = [
   ['SPF, RFC 7208', 'pyspf/test/rfc7208-tests.yml', scoreSpf],

@@ -13,7 +13,9 @@ import type { Scored } from './score.ts'
 const limits = mailLimitsSchema.parse({})
 const slowMs = 1000
 
-/** Whole messages of other people's parsers: none throws, none takes a second, and who wrote it is who nodemailer says. */
+/**
+ * Whole messages of other parsers' tests: none throws, none takes a second, and the author is the one nodemailer finds.
+ */
 export async function scoreMime(folder: URL): Promise<readonly Scored[]> {
   const names = readdirSync(folder, { recursive: true }).map(String)
   const scored: Scored[] = []
@@ -27,7 +29,7 @@ async function scoreMessage(name: string, octets: Buffer): Promise<Scored> {
   const start = performance.now()
   try {
     const header = scanHeaders(octets, limits)
-    // Its body is read whoever wrote it, and before we know whether we take it at all.
+    // The body is read whoever wrote it, and before it is known whether the mail is accepted.
     const { text, flags } = await readMailBody(octets, header, { keepsQuotes: false, isLoose: false, limits })
     const ms = Math.round(performance.now() - start)
     if (flags.includes('unparsable') && text === '') return { name, isRight: false, note: 'not parsed' }

@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs'
 
 type Document = Readonly<Record<string, unknown>>
 
-/** Every document of a suite: JSON as it is kept with us, or the YAML it comes in. */
+/** Every document of a suite: JSON as in the repository, or the original YAML. */
 export function readDocuments(file: URL): readonly Document[] {
   return file.pathname.endsWith('.json') ? JSON.parse(readFileSync(file, 'utf8')) : readYaml(file)
 }

@@ -51,7 +51,7 @@ function answerFrom(zone: Zone): (name: string, type: string) => Promise<unknown
   } as (name: string, type: string) => Promise<unknown>
 }
 
-/** Where a name has no TXT of its own, its SPF records stand for it (the suites' own rule); `NONE` means: truly none. */
+/** Where a name has no TXT of its own, its SPF records replace it (the suites' own rule); `NONE` means: really none. */
 function valuesOf(entries: readonly Entry[], type: string): readonly unknown[] {
   const of = (wanted: string) =>
     entries.flatMap(entry => (typeof entry === 'object' && wanted in entry ? [entry[wanted]] : []))

@@ -5,7 +5,7 @@ import type { Scored } from './score.ts'
 import { formatScore, printScore } from './score.ts'
 import { scoreSpf } from './spf-suite.ts'
 
-// Other people's suites, as they are (fixtures/email/suites). What comes out otherwise is named, and why.
+// Foreign suites, unchanged (fixtures/email/suites). Different results are listed, with the reason.
 
 interface Suite {
   readonly title: string

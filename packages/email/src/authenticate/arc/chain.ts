@@ -3,13 +3,13 @@ import type { HeaderBlock, HeaderField } from '../../mail/header-scan.ts'
 import type { ChainReport } from '../signatures/reports.ts'
 import { keyNameOf, readTag } from '../signatures/tags.ts'
 
-/** Which part of an ARC chain is judged, and with which keys. */
+/** The part of an ARC chain that is verified, and the keys. */
 export interface ChainPlan {
   readonly keyNames: readonly string[]
   readonly isSealed: boolean
 }
 
-/** No signature covers them (RFC 8617 §4.1.2): what is not judged is taken away. */
+/** No signature covers them (RFC 8617 §4.1.2), so fields outside the verified part are removed. */
 export const chainFields: ReadonlySet<string> = new Set([
   'arc-seal',
   'arc-message-signature',
@@ -21,7 +21,7 @@ const none: ChainPlan = { keyNames: [], isSealed: false }
 const maxInstances = 10
 const maxFieldOctets = 16 * 1024
 
-/** A chain counts only when its last sealer is one the operator trusts: nothing is asked for any other. */
+/** A chain counts only when the operator trusts its last sealer. For other chains no DNS question is asked. */
 export function planChain(header: HeaderBlock, trustedSealers: readonly string[]): ChainPlan {
   if (trustedSealers.length === 0) return none
   const fields = header.fields.filter(({ name }) => chainFields.has(name))

@@ -11,7 +11,7 @@ export async function judgeChain(found: unknown, options: ChainOptions): Promise
   const { status, authenticationResults, signature } = await arc(data, options)
   const last = data.chain ? data.chain.at(-1) : undefined
   const seal = last?.['arc-seal']?.parsed
-  // What stands behind the end of what was sealed (`l=`) was seen by nobody.
+  // No sealer has seen the text after the end of the sealed part (`l=`).
   const isWhole = !isUndersized(signature)
   const known = status.result === 'pass' || status.result === 'none' ? status.result : 'fail'
   return {
@@ -33,7 +33,7 @@ function readCovered(signature: unknown): readonly string[] {
   return listCoveredNames(signingHeaders?.keys)
 }
 
-/** Of the fields that were found, as the library writes them down: one name for each. */
+/** The fields that were found, in the spelling of the library: one name for each. */
 export function listCoveredNames(keys: string | undefined): string[] {
   return (keys ?? '').split(':').flatMap(name => name.trim().toLowerCase() || [])
 }

@@ -62,7 +62,7 @@ function verdictOf(report: SignatureReport, judging: SignatureJudging): Signatur
   return otherVerdicts[report.result] ?? neutralVerdicts[report.comment] ?? 'malformed'
 }
 
-/** A signature may be right and still prove nothing about the whole message now. */
+/** A valid signature may still prove nothing about the whole message now. */
 function passVerdict(
   { uncovered, isTesting, signedAt, covers, algorithm, bits }: SignatureReport,
   { now, minKeyBits }: SignatureJudging,

@@ -6,8 +6,8 @@ import type { RawMail } from '../../mail/raw.ts'
 const replacement = Buffer.from('\ufffd')
 
 /**
- * May the octets have changed between the author's server and us? Only on a way that is known to lose some, and only where
- * there is something to lose: octets beyond ASCII, or the mark of those that were lost.
+ * Whether octets may have changed between the author's server and this one. That needs a path that is known to lose
+ * some, and something to lose: octets beyond ASCII, or the mark of lost ones.
  */
 export function mayBeDamaged({ raw, header }: { readonly raw: RawMail; readonly header: HeaderBlock }): boolean {
   if (!raw.envelope.source?.isLossy) return false

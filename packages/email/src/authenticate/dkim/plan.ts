@@ -7,7 +7,7 @@ import type { DnsBudget } from '../dns/mail-dns.ts'
 import type { TxtAnswer } from '../signatures/reports.ts'
 import { couldSignFor, keyNameOf } from '../signatures/tags.ts'
 
-/** Which signatures of a message are judged, and with which keys. */
+/** The signatures of a message that are verified, and their keys. */
 interface SignaturePlan {
   readonly keyNames: readonly string[]
   readonly ignored: readonly (readonly [start: number, end: number])[]
@@ -20,7 +20,7 @@ interface SignaturePlanning {
   readonly chain: ChainPlan
 }
 
-/** A 4096-bit signature over every field there is takes half of it; white space beyond that only costs time. */
+/** A 4096-bit signature over every known field needs half of it; white space beyond that only costs time. */
 const maxSignatureOctets = 4096
 
 /**

@@ -24,7 +24,7 @@ interface Seen {
 const dayMs = 86_400_000
 const [maxSignatures, maxUnnamed] = [50_000, 20]
 
-/** One good mail, sent on to many by somebody else, keeps its good signature (DKIM replay). */
+/** One valid mail that others send on to many keeps its valid signature (DKIM replay). */
 export function createSignatureReplays({ now }: Pick<Platform, 'now'>): SignatureReplays {
   const known = new Map<string, Seen>()
 

@@ -7,11 +7,11 @@ type SignatureResult = Awaited<ReturnType<typeof dkimVerify>>['results'][number]
 /** RFC 8301 §3.2: nothing shorter is worth anything. */
 const minBitLength = 1024
 
-/** What the signatures of a message are judged by. */
+/** The inputs of signature verification. */
 export interface SignatureJob {
   /** Answers for `selector._domainkey.domain`. */
   readonly keys: Readonly<Record<string, TxtAnswer>>
-  /** Whether there is a chain to judge. */
+  /** Whether there is a chain to verify. */
   readonly isSealed?: boolean | undefined
   /** ms since the epoch */
   readonly now: number
@@ -35,7 +35,7 @@ export async function judgeSignatures(octets: Buffer, job: SignatureJob): Promis
   return { signatures, ...(job.isSealed && { chain: await judgeChain(verified.arc, options) }) }
 }
 
-/** A name nobody asked DNS for does not exist: a signature we did not foresee never passes. */
+/** A name that was never looked up does not exist, so an unforeseen signature never passes. */
 function answerOf(answer: TxtAnswer | undefined): string[][] {
   if (answer && 'records' in answer) return answer.records.map(strings => [...strings])
   throw Object.assign(new Error('no record'), { code: answer?.code ?? 'ENOTFOUND' })

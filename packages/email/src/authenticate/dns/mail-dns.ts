@@ -12,12 +12,15 @@ export interface MailDns {
   openBudget(): DnsBudget
 }
 
-/** The resolver hides the records' own lifetimes; nobody is surprised by these. An absence is soon looked at again. */
+/**
+ * The resolver hides the lifetimes of the records; these are short enough for everyone. An absence is soon checked
+ * again.
+ */
 const [presentMs, absentMs, cacheEntries] = [30_000, 2_000, 2_000]
 /** More than this in one answer is not meant for us. */
 const [maxRecords, maxAnswerChars] = [100, 64 * 1024]
 
-/** One question after the other must not take as long as all of them one by one. */
+/** Questions in sequence share one time budget of so many timeouts, instead of one for each. */
 const timeoutsPerBudget = 3
 
 interface Cached {

@@ -1,9 +1,9 @@
 import { getPublicSuffix } from 'tldts'
 
 /**
- * Without a DMARC record nobody says where an organization begins. A signature speaks for the author's domain itself and for
- * the names below it, because whoever holds a zone decides about those anyway; never for a sibling or a parent. Nobody holds a zone under whose
- * names strangers register theirs (`co.uk`, `github.io`: the Public Suffix List).
+ * Without a DMARC record it is unknown where an organization begins. A signature speaks for the author's own domain and
+ * the names below it, because the holder of a zone controls those. It never speaks for a sibling or a parent. Names
+ * under which strangers register (`co.uk`, `github.io`: the Public Suffix List) have no such holder.
  */
 export function alignsWithoutPolicy(signingDomain: string, authorDomain: string): boolean {
   if (signingDomain === authorDomain) return true
@@ -14,7 +14,7 @@ function isPublicSuffix(domain: string): boolean {
   return getPublicSuffix(domain, { allowPrivateDomains: true }) === domain
 }
 
-/** Might the two turn out to be of one organization? Cheap, and wrong only in saying yes. */
+/** Whether the two may belong to one organization. Cheap; it errs only by saying yes. */
 export function couldAlign(domain: string, authorDomain: string): boolean {
   return domain === authorDomain || lastLabels(domain) === lastLabels(authorDomain)
 }

@@ -32,7 +32,7 @@ test('of several signatures for an author only what all name is shared, and sign
   expect(readSharedCoverage(header, 'example.org')).toBeUndefined()
 })
 
-test('a signature of the author with l= leaves the end open, one of somebody else does not', () => {
+test('a signature of the author with l= leaves the end open, a signature of another domain does not', () => {
   const header = scan(signature('example.com', 'from', ' l=10;'))
   expect(leavesEndOpen(header, 'example.com')).toBe(true)
   expect(leavesEndOpen(header, 'example.org')).toBe(false)

@@ -7,7 +7,7 @@ import { couldSignFor, readTag } from './tags.ts'
  */
 export type Coverage = readonly string[] | 'all'
 
-/** The header without the fields that somebody may have added or changed under the proof. */
+/** The header without the fields that others may have added or changed under the proof. */
 export function keepCovered(header: HeaderBlock, coverage: Coverage): HeaderBlock {
   if (coverage === 'all') return header
   const left = countNames(coverage)
@@ -21,8 +21,9 @@ export function keepCovered(header: HeaderBlock, coverage: Coverage): HeaderBloc
 }
 
 /**
- * What every signature that might speak for the author says it covers (`h=`), judged or not; undefined where there is none. For a verdict that does
- * not tell which of them it rests on. `isSealed`: the message signatures of an ARC chain might prove the author, too.
+ * The fields that every possible signature of the author covers (`h=`), verified or not; undefined where there is none.
+ * It serves verdicts that do not name their signature. `isSealed`: the message signatures of an ARC chain may prove the
+ * author, too.
  */
 export function readSharedCoverage(
   header: HeaderBlock,
@@ -36,7 +37,7 @@ export function readSharedCoverage(
   return lists.length === 0 ? undefined : lists.reduce<readonly string[]>(intersect, lists[0] ?? [])
 }
 
-/** Whether one of these signatures says that it leaves the end of the body open (`l=`): anybody may have added to it. */
+/** Whether one of these signatures leaves the end of the body open (`l=`): others may have added to it. */
 export function leavesEndOpen(header: HeaderBlock, authorDomain: string): boolean {
   return listCandidates(header, authorDomain).some(field => readTag(field, 'l') !== '')
 }

@@ -1,4 +1,4 @@
-/** What DNS said about one name: the TXT records, or the code of the error. */
+/** The DNS answer for one name: the TXT records, or the code of the error. */
 export type TxtAnswer = { readonly records: readonly (readonly string[])[] } | { readonly code: string }
 
 /** One DKIM signature as the library judged it, before we do. */
@@ -12,7 +12,7 @@ export interface SignatureReport {
   readonly comment: string
   /** Octets of the body that are not covered (`l=`). */
   readonly uncovered: number
-  /** The key says it is only being tested (`t=y`). */
+  /** The key is declared as a test (`t=y`). */
   readonly isTesting: boolean
   /** Seconds since the epoch. */
   readonly signedAt?: number | undefined
@@ -33,7 +33,7 @@ export interface ChainReport {
   readonly selector: string
   /** SHA-256 of the last seal's value. */
   readonly id: string
-  /** What the last sealer found out about DMARC before it changed the message, and for which domain. */
+  /** The DMARC verdict of the last sealer before it changed the message, and its domain. */
   readonly dmarc?: { readonly result: string; readonly from: string } | undefined
   /** Lower-case names of the fields that its newest message signature covers. */
   readonly covers: readonly string[]

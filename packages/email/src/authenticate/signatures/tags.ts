@@ -8,7 +8,7 @@ export function couldSignFor(field: HeaderField, authorDomain: string): boolean 
   return domain !== undefined && couldAlign(domain, authorDomain)
 }
 
-/** Where the key of a signature or seal is. */
+/** The DNS name of the key of a signature or seal. */
 export function keyNameOf(field: HeaderField): string | undefined {
   const [domain, selector] = [toAsciiDomain(readTag(field, 'd')), readTag(field, 's').toLowerCase()]
   return domain && /^[a-z0-9._-]{1,200}$/.test(selector) ? `${selector}._domainkey.${domain}` : undefined

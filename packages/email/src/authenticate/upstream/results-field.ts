@@ -24,8 +24,8 @@ const depthChanges: Readonly<Record<string, number>> = { '(': 1, ')': -1 }
 const maxField = 16 * 1024
 
 /**
- * Reads a field by RFC 8601 §2.2, version 1; undefined for one that is written in any other way. The identifier is taken as it stands: quoted or with
- * comments it might be one that the server it names does not know as its own, and leaves in a mail.
+ * Reads a field by RFC 8601 §2.2, version 1; undefined for any other form. The identifier is taken literally. In quotes
+ * or with comments, the named server might not recognize it as its own and leave it in a mail.
  */
 export function readResultsField(value: string): ResultsField | undefined {
   if (value.length > maxField) return undefined

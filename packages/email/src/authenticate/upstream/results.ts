@@ -6,14 +6,14 @@ import type { RelayEndpoint } from '../../mail/raw.ts'
 import type { MethodResult } from './results-field.ts'
 import { readResultsField } from './results-field.ts'
 
-/** What a mail server in front of us has found out, and wrote on top of the mail. */
+/** The verdict that a mail server in front of this one wrote on top of the mail. */
 export interface UpstreamVerdict {
   readonly authservId: string
-  /** Of DMARC, for the author's domain; `none` where it says nothing of it. */
+  /** Of DMARC, for the author's domain; `none` where it is missing. */
   readonly dmarc: string
   /** DMARC passed, by a signature or where SPF alone is enough. */
   readonly isProven: boolean
-  /** As far as it tells, no signature of the author's did. */
+  /** By its report, no signature of the author passed. */
   readonly isBySpf: boolean
   readonly field: HeaderField
 }
@@ -28,8 +28,8 @@ interface UpstreamReading {
 const fieldName = 'authentication-results'
 
 /**
- * Of all `Authentication-Results` only the first counts, and only when a server wrote it that the operator has named for this endpoint, above all but its
- * own `Received` (RFC 8601 §5): whatever stands deeper came with the mail.
+ * Only the first `Authentication-Results` counts. A server that the operator has named for this endpoint must have
+ * written it, above everything but its own `Received` (RFC 8601 §5). Fields further down came with the mail.
  */
 export function readUpstream(
   { fields }: HeaderBlock,
@@ -47,14 +47,14 @@ export function readUpstream(
   return { authservId, dmarc, isProven: dmarc === 'pass' && (trust.spf_only || !isBySpf), isBySpf, field }
 }
 
-/** Two that differ, or one about somebody else, are none. */
+/** Two different verdicts, or one about another domain, count as none. */
 function readDmarc(results: readonly MethodResult[], authorDomain: string): string {
   const found = results.filter(({ method }) => method === 'dmarc')
   const isOfAuthor = found.every(({ properties }) => isDomain(properties.get('header.from'), authorDomain))
   return (found.length === 1 && isOfAuthor && found[0]?.result) || 'none'
 }
 
-/** What a server does not tell of its reasons is its own affair. */
+/** The server need not give its reasons. */
 function isBySpfAlone(results: readonly MethodResult[], authorDomain: string): boolean {
   const signatures = results.filter(({ method }) => method === 'dkim')
   const isSpfTold = results.some(({ method, result }) => method === 'spf' && result === 'pass')
@@ -69,13 +69,13 @@ function isDomain(text: string | undefined, domain: string): boolean {
   return text !== undefined && toAsciiDomain(text) === domain
 }
 
-/** Of one organization as far as the names show it: which it is the server has judged. */
+/** Of one organization as far as the names show; the server has already decided that. */
 function isNear(text: string | undefined, domain: string): boolean {
   const signer = text === undefined ? undefined : toAsciiDomain(text)
   return signer !== undefined && (signer === domain || signer.endsWith(`.${domain}`) || domain.endsWith(`.${signer}`))
 }
 
-/** A mail without what others wrote as the verdict of some server: whoever reads it must not take that for ours. */
+/** The mail without verdicts that others wrote: a reader must not take them for ours. */
 export function withoutForeignResults(
   message: Uint8Array,
   { fields }: HeaderBlock,

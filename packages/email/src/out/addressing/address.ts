@@ -16,14 +16,14 @@ interface MailDepsRules {
 }
 
 /**
- * One delivery for each envelope recipient, all of the same message, so that each is retried and refused on its own. Who is mentioned is spoken to,
- * and stands in To. Agents of this gateway are shown in Cc and given the answer here, without mail; on the final hop of a chain they are not
- * (MN-8.3). To an automatic reply nothing is said.
+ * One delivery for each envelope recipient, all of the same message, so that each is retried and refused on its own.
+ * People whom the answer mentions are in To. Agents of this gateway are shown in Cc and get the answer here, without
+ * mail; on the final hop of a chain they do not (MN-8.3). An automatic reply gets no answer.
  */
 export function addressMail({ turn, response }: AnsweredTurn, { agents, maxHops }: MailDepsRules): Addressing {
   const target = readTarget(turn.target)
   if (target.is_silent) return { deliveries: [], aliases: [] }
-  // What only the sender may decide goes to nobody else.
+  // Requirements that only the sender may decide go to nobody else.
   if (hasRequirements(response.parts)) return addressOne(target, response, agents)
   const mentioned = readMentions(response.mentions ?? [], { self: turn.agent, target, agents })
   const isFinal = target.hop !== undefined && target.hop >= (target.max_hops ?? maxHops)
@@ -58,7 +58,10 @@ interface Mentioning {
   readonly agents: AgentDirectory
 }
 
-/** Who is named beside those that are answered anyway. People may have addresses at the domain of the agents, too. */
+/**
+ * People whom the answer mentions besides those it reaches anyway. People may have addresses at the domain of the
+ * agents, too.
+ */
 function readMentions(mentions: readonly string[], { self, target, agents }: Mentioning) {
   const known = new Set([target.mailbox, ...(target.others ?? [])])
   const mailboxes = mentions.flatMap(text => parseMailbox(text.replace(/^@/, '')) ?? [])

@@ -9,8 +9,9 @@ import type { ProvenMail } from '../../proven/mail.ts'
 const maxOthers = 20
 
 /**
- * Who else is answered with reply_all: people who stood in To and Cc of a mail whose signature covers both, so that nobody can have strangers
- * mailed; never our own agents, nor addresses behind which nobody reads. None when there are too many: that is a crowd.
+ * The further recipients with reply_all: people in To and Cc of a mail whose signature covers both, so that strangers
+ * cannot be mailed. It leaves out our own agents and addresses that nobody reads. None when there are too many: that is
+ * a crowd.
  */
 export function findOthers(
   { addresses, authentication, header }: ProvenMail,
@@ -27,8 +28,8 @@ export function findOthers(
 }
 
 /**
- * Who takes part decides which conversation a message can belong to: an id that somebody guessed or was shown opens nobody else's. Who is not
- * proven never meets who is. With others it is a conversation of just these people.
+ * The participants limit the conversations that a message can join: a guessed or forwarded id opens no conversation of
+ * others. Proven and unproven authors never share one. A conversation with others belongs to exactly these people.
  */
 export function scopeOf({ addresses: { author }, authentication }: ProvenMail, others: readonly string[]): string {
   const people = [formatMailbox(author), ...others].toSorted().join(',')

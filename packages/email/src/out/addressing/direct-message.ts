@@ -16,8 +16,8 @@ interface DirectMessageRules {
 const maxRecipients = 20
 
 /**
- * What an agent writes of itself, to those it mentions; undefined when the operator has allowed none of them. The answer of who alone was written
- * to comes back to its thread. Pure.
+ * An agent's own message to the people it mentions; undefined when the operator allows none of them. The answer of a
+ * single recipient returns to its thread. Pure.
  */
 export function addressDirectMessage(
   { agent, response, chain }: PostAction,

@@ -4,7 +4,10 @@ import { findRecipient } from '../../addresses/recipients.ts'
 import { replyAlias } from '../../tokens/address-tokens.ts'
 import { packTarget } from './target.ts'
 
-/** A mail of the gateway's own to one who may never have written; undefined for what is no mailbox, or one of our agents'. Pure. */
+/**
+ * The gateway's own mail to a mailbox that may never have written. Undefined for a text that is no mailbox, or for an
+ * agent's address. Pure.
+ */
 export function addressMailNotice({ response }: PostAction, agents: AgentDirectory): Addressing | undefined {
   const [mention = ''] = response.mentions ?? []
   const mailbox = parseMailbox(mention.replace(/^@/, ''))

@@ -9,8 +9,8 @@ export interface ReplyAddress {
 }
 
 /**
- * An allowed sender must not redirect what an agent says: Reply-To counts within the proven domain, or where the operator allows it, and only
- * where the signature covers it. Anybody can put one on a mail he once received.
+ * An allowed sender must not redirect an agent's answers. Reply-To counts within the proven domain or where the
+ * operator allows it, and only under the signature. Anyone can add one to a mail that they once received.
  */
 export function chooseReplyAddress(
   { addresses, authentication }: ProvenMail,

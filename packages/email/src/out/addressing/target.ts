@@ -1,12 +1,15 @@
 import type { Json } from '@postern/core'
 import { z } from 'zod'
 
-/** What answering a message needs, kept with it: all of it is proven or harmless, none of it is looked up again. */
+/**
+ * The data that an answer needs, stored with the message: all of it is proven or harmless, and nothing is looked up
+ * again.
+ */
 const mailTargetSchema = z.object({
-  /** Where answers go: the author, or a Reply-To that may be used. */
+  /** The destination of answers: the author, or a Reply-To that may be used. */
   mailbox: z.string(),
   name: z.string().optional(),
-  /** Who else is answered (`reply_all`). */
+  /** The further recipients (`reply_all`). */
   others: z.array(z.string()).optional(),
   subject: z.string(),
   /** Without brackets; absent when the message had none worth quoting. */
@@ -14,24 +17,24 @@ const mailTargetSchema = z.object({
   references: z.array(z.string()),
   thread_topic: z.string().optional(),
   thread_index: z.string().optional(),
-  /** What stood behind the `+` of the agent's address. */
+  /** The text after the `+` of the agent's address. */
   tag: z.string().optional(),
   /** Of the thread it belongs to. */
   scope: z.string().optional(),
   /** How many agents have passed it on, and how many may. */
   hop: z.number().int().optional(),
   max_hops: z.number().int().optional(),
-  /** Nothing is sent for it, whatever the agent says. */
+  /** It gets no answer, whatever the agent says. */
   is_silent: z.boolean().optional(),
   /** It answers nothing. */
   is_letter: z.boolean().optional(),
-  /** Set for one delivery: its one envelope recipient, and everybody else shown in To and in Cc. */
+  /** Set for one delivery: its one envelope recipient, and all others shown in To and in Cc. */
   recipient: z.string().optional(),
   also_to: z.array(z.string()).optional(),
   cc: z.array(z.string()).optional(),
-  /** It is a notice of the gateway's own, under this id: no agent said it. */
+  /** It is the gateway's own notice under this id, not an agent's answer. */
   notice: z.string().optional(),
-  /** The recipient is this agent of ours: it is given the message, nothing is mailed. */
+  /** The recipient is this local agent: it gets the message, and no mail is sent. */
   localAgent: z.string().optional(),
 })
 

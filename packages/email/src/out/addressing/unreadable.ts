@@ -11,7 +11,7 @@ import type { MailTarget } from './target.ts'
 import { packTarget } from './target.ts'
 
 const dayMs = 24 * 3_600_000
-/** How long a conversation is remembered in which it was said. */
+/** How long a conversation remembers that its author was told. */
 const threadMs = 90 * dayMs
 
 const encryptedFlags: ReadonlySet<string> = new Set(['pgp_encrypted', 'smime_encrypted'])
@@ -24,8 +24,9 @@ export interface UnreadableMail extends Pick<UnprovenMail, 'header' | 'recipient
 }
 
 /**
- * The agents in whose name an author is told that his mail could not be read: one who is proven and wrote it himself, once in a conversation, and once
- * a day by one agent (RFC 3834 §2). Whom the agent would not answer is told nothing either, which is seen later.
+ * The agents that tell an author that the mail could not be read. The author must be proven and have written it
+ * personally. They are told once in a conversation, and once a day by one agent (RFC 3834 §2). A later check leaves out
+ * authors whom the agent would not answer.
  */
 export async function chooseUnreadable(
   mail: UnreadableMail,
@@ -49,13 +50,13 @@ function isUnreadable({ text: said, flags }: UnreadableMail['body']): boolean {
   return flags.some(flag => encryptedFlags.has(flag)) && readable.trim() === ''
 }
 
-/** What goes out with the acceptance itself, and the ids by which answers to it find the conversation. */
+/** The notices that go out with the acceptance itself, and the ids by which answers to them find the conversation. */
 interface PlannedNotice {
   readonly deliveries: readonly PlannedDelivery[]
   readonly aliases: readonly string[]
 }
 
-/** Nothing is told. */
+/** No notice. */
 export const noNotice: PlannedNotice = { deliveries: [], aliases: [] }
 
 interface NoticePlan {
@@ -66,7 +67,7 @@ interface NoticePlan {
   readonly domain: string
 }
 
-/** To the author alone: what no agent has said goes nowhere else, wherever answers would go. Pure: the same mail gives the same notice. */
+/** To the author alone, wherever answers would go: no agent wrote it. Pure: the same mail gives the same notice. */
 export function planUnreadable(
   { addresses: { author } }: Pick<UnreadableMail, 'addresses'>,
   { target, duplicateKey, domain }: NoticePlan,

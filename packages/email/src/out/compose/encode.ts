@@ -8,9 +8,9 @@ import type { MailWire } from './wire.ts'
 /** Receivers commonly take 25 MB, and base64 makes four octets of three. */
 const maxAttached = 18 * 1024 * 1024
 
-/** What only this gateway can write: signed with its key. */
+/** The fields that only this gateway can write, signed with its key. */
 interface MailMarks {
-  /** Where answers to it go, when that is not where it comes from. */
+  /** The address for answers, when it is not the sender's. */
   readonly replyTo: string | undefined
   /** The hop field: by it our mail is known when it comes back. */
   readonly hop: string
@@ -22,9 +22,9 @@ interface MailMarks {
 let library: Promise<typeof import('nodemailer/lib/mail-composer')> | undefined
 
 /**
- * The mail as octets: text and HTML alternatives, files beside them, every header ours. Nothing in it depends on the moment,
- * so a second try sends the same octets.
- * The words go out whatever becomes of the files: one that is gone, or for which there is no room, is named instead.
+ * The mail as octets: text and HTML alternatives, files beside them, every header our own. Nothing in it depends on the
+ * moment, so a second try sends the same octets. The words go out in any case: a file that is gone or too large is
+ * named instead.
  */
 export async function encodeMail(
   wire: MailWire,
@@ -63,7 +63,7 @@ function headerOf(wire: MailWire, { replyTo, hop, unsubscribeUrl }: MailMarks) {
     ...(inReplyTo && { inReplyTo: `<${inReplyTo}>` }),
     ...(references.length > 0 && { references: references.map(id => `<${id}>`) }),
     headers: {
-      // RFC 3834 §5: what nobody typed says so, and asks other machines not to answer it.
+      // RFC 3834 §5: automatic mail declares itself, and asks other machines not to answer it.
       'Auto-Submitted': isLetter ? 'auto-generated' : 'auto-replied',
       'X-Auto-Response-Suppress': 'All',
       [hopField]: hop,
@@ -94,7 +94,7 @@ async function loadAttachment(
 type Loaded = Awaited<ReturnType<typeof loadAttachment>>
 type Attached = Loaded & { readonly content: Buffer }
 
-/** As many as there is room for, in their order; a line for each of the others. */
+/** As many files as fit, in their order; a line for each of the others. */
 function chooseAttached(loaded: readonly Loaded[]) {
   const attachments: Attached[] = []
   const missing: string[] = []

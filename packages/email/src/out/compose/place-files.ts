@@ -1,7 +1,7 @@
 import type { ArtifactPart, FilePart, Part } from '@postern/core'
 
 interface FilePlacing {
-  /** What may be attached, in octets before base64. */
+  /** The maximum of attachments, in octets before base64. */
   readonly attachBytes: number
   readonly fileAddress: ((digest: string) => string) | undefined
 }

@@ -11,7 +11,7 @@ interface Quote {
   readonly html: string
 }
 
-/** What is answered, to be put under the answer; undefined when there was no text. */
+/** The answered message, for a quote below the answer; undefined when it had no text. */
 export function quoteMessage(message: Pick<NormalizedMessage, 'parts' | 'sender' | 'received_at'>): Quote | undefined {
   const said = message.parts.flatMap(part => (part.kind === 'text' ? [part.content] : [])).join('\n\n')
   const kept = said.length > maxQuoted ? `${said.slice(0, maxQuoted)}…` : said

@@ -25,7 +25,7 @@ const statusTexts: Readonly<Record<ResponseStatus, string>> = {
   working: 'Still working on it.',
 }
 
-/** What a person reads: every part as text and as HTML, in order. */
+/** The text for people: every part as text and as HTML, in order. */
 export function readableBody(parts: readonly Part[], status: ResponseStatus): Block {
   const blocks = parts.flatMap(part => blockOf(part) ?? [])
   const shown = blocks.length > 0 ? blocks : [plainBlock(statusTexts[status])]
@@ -98,7 +98,7 @@ function shorten(value: unknown): string {
   return text.length > 500 ? `${text.slice(0, 500)}…` : text
 }
 
-/** What is attached needs no words; what lies elsewhere is linked. */
+/** Attachments need no words; files elsewhere are linked. */
 function fileBlock({ name, bytes_ref }: FilePart | ArtifactPart): Block | undefined {
   return bytes_ref.kind === 'url' ? linkBlock(name ?? bytes_ref.url, bytes_ref.url) : undefined
 }

@@ -26,6 +26,6 @@ export interface MailWire {
   readonly text: string
   readonly html: string
   readonly attachments: readonly MailAttachment[]
-  /** The agent of ours it is for: nothing is mailed. */
+  /** The local agent that it is for: no mail is sent. */
   readonly localAgent: string | undefined
 }

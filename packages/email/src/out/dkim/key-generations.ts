@@ -4,7 +4,10 @@ import { promisify } from 'node:util'
 import type { LookupStore, RotateOptions } from '@postern/core'
 import { isoTime } from '@postern/core'
 
-/** One RSA and one Ed25519 key, made together: the one everybody verifies, and the one that stays strong (RFC 8301, RFC 8463). */
+/**
+ * One RSA and one Ed25519 key, made together: every server verifies the first, and the second stays strong (RFC 8301,
+ * RFC 8463).
+ */
 export interface KeyGeneration {
   /** 1 for the first. */
   readonly number: number

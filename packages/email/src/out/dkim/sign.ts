@@ -48,7 +48,10 @@ export async function createDkimSignatures(message: Buffer, { domain, keys, sign
   return signatures.join('')
 }
 
-/** The last field of a name is signed first (RFC 6376 §5.4.2); the name that is left over stands for the one that is not there. */
+/**
+ * The last field of a name is signed first (RFC 6376 §5.4.2). A name more often than its fields signs the absence of
+ * another one.
+ */
 function chooseFields(fields: readonly string[]): {
   readonly names: readonly string[]
   readonly lines: readonly string[]

@@ -48,7 +48,7 @@ beforeEach(() => {
   secrets = new Map()
 })
 
-/** What each signature of a signed message comes to, by selector, at this moment. */
+/** The current result of each signature of a signed message, by selector. */
 async function verify(octets: Buffer, signer: DkimSigner): Promise<Readonly<Record<string, string>>> {
   const published = await signer.publish()
   const records = new Map(published.map(({ dns }) => [dns?.name, dns?.value ?? '']))

@@ -10,7 +10,7 @@ import { createDkimSignatures } from './sign.ts'
 export interface DkimSigner {
   /** The message with its DKIM-Signatures on top; `signedAt` is ISO 8601 UTC. */
   sign(message: Buffer, signedAt: string): Promise<Buffer>
-  /** Every key whose signatures may still be looked at, newest first. */
+  /** Every key whose signatures may still be verified, newest first. */
   publish(): Promise<readonly PublishedKey[]>
   /** Makes new keys, and gives them. The old ones sign beside them while the new records spread, unless they are revoked. */
   rotate(options?: RotateOptions): Promise<readonly PublishedKey[]>
@@ -23,7 +23,7 @@ interface DkimSignerDeps {
   now(): number
 }
 
-/** So long do old keys sign beside new ones, and so long is their last signature valid, ms. */
+/** How long old keys sign beside new ones, and how long their last signature is valid, ms. */
 const overlapMs = 7 * 24 * 3_600_000
 
 /** Signed with RSA and with Ed25519: who does not know the one knows the other. */

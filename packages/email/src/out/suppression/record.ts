@@ -4,14 +4,14 @@ import { emailDescriptor } from '../../speaker.ts'
 
 interface SuppressionNote {
   readonly agent: string
-  /** What is done once. */
+  /** An event that is recorded once. */
   readonly id: string
   readonly words: string
   readonly flag: string
   readonly effect: RelationEffect
 }
 
-/** Kept like a message: what is suppressed, and what is not any more, has its reason in the record. */
+/** Stored like a message, so the record holds the reason for each suppression and each end of one. */
 export async function recordSuppression(
   { agent, id, words, flag, effect }: SuppressionNote,
   { store, platform, agents }: Pick<ChannelContext, 'store' | 'platform'> & { readonly agents: AgentDirectory },

@@ -5,12 +5,17 @@ import { recordSuppression } from './record.ts'
 
 type UnsubscribeDeps = Pick<ChannelContext, 'store' | 'platform' | 'agents'>
 
-/** Where only unasked mail is suppressed: answers to what somebody asks are sent on, and asking does not lift it. */
+/**
+ * The scope of the suppression when only unasked mail stops: answers are still sent, and a question does not lift it.
+ */
 export function unaskedPeer(mailbox: string): string {
   return `unasked:${mailbox.toLowerCase()}`
 }
 
-/** The agent writes to this mailbox no more unless it is asked; kept like a message, so that the operator sees why. */
+/**
+ * The agent does not write to this mailbox unless it is asked. Stored like a message, so that the operator sees the
+ * reason.
+ */
 export async function unsubscribe(
   { agent, mailbox }: Unsubscription,
   { store, platform, agents }: UnsubscribeDeps,
