@@ -50,7 +50,8 @@ export function createGatewayProcess(configPath: string): GatewayProcess {
   }
 }
 
-function untilListening(child: ChildProcess): Promise<void> {
+/** Resolves once it says so; its output must be piped. */
+export function untilListening(child: ChildProcess): Promise<void> {
   return new Promise((resolve, reject) => {
     let printed = ''
     const read = (chunk: Buffer) => {

@@ -1,0 +1,34 @@
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { pathChannels } from './channels.ts'
+import type { CountedGateway } from './counted-gateway.ts'
+import { openCountedGateway, repository } from './counted-gateway.ts'
+import { readList } from './lists.ts'
+import { measurePaths } from './measure.ts'
+
+const text = readFileSync(join(repository, 'docs/architecture.md'), 'utf8')
+let gateway: CountedGateway
+let paths: Awaited<ReturnType<typeof measurePaths>>
+
+beforeAll(async () => {
+  gateway = await openCountedGateway()
+  paths = await measurePaths(gateway)
+}, 300_000)
+afterAll(() => gateway.close())
+
+describe.each(pathChannels)('the path of a message by $channel', ({ channel, title, maxFiles }) => {
+  test('is the list in docs/architecture.md: nothing is missing, nothing is extra', () => {
+    const ran = paths.get(channel) ?? []
+    const listed = readList(text, title)
+    expect({
+      missing: ran.filter(path => !listed.includes(path)),
+      extra: listed.filter(path => !ran.includes(path)),
+      listedTwice: listed.filter((path, index) => listed.indexOf(path) !== index),
+    }).toEqual({ missing: [], extra: [], listedTwice: [] })
+  })
+
+  test(`has at most ${maxFiles} files`, () => {
+    expect(paths.get(channel)?.length).toBeLessThanOrEqual(maxFiles)
+  })
+})
