@@ -79,6 +79,6 @@ function describeChoice(description: string, choices: readonly string[] | undefi
 }
 
 function asSentence(text: string): string {
-  const plain = text.replace(/ \(what is done when no command is named\)$/, '')
+  const plain = text.replace(/ \(default\)$/, '')
   return `${plain.charAt(0).toUpperCase()}${plain.slice(1)}.`
 }

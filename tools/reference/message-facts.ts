@@ -13,28 +13,36 @@ What an agent reads and what it answers, by the schemas in \`packages/core/src/m
 - \`history\` is trimmed by the gateway (\`agents.*.history\`): first its view, then the head that stays the same byte for byte, then the newest turns that fit. Neighbours of one role are merged.
 - \`agent_chain\` of a peer is not trusted: \`max_hops\` is held to \`limits.loop.max_hops\`, \`is_final\` is computed anew, and a longer chain is refused with \`forbidden\`.
 - Credentials are taken out before anything is stored.
+- An answer that mentions \`@x@domain\` brings them in by \`mention_relay\`. On ActivityPub that is \`to\` or \`cc\`, a \`Mention\` tag and the text; by mail it is To or Cc of the answer.
+- With \`none\` the gateway asks the mentioned agents over A2A and writes one joint answer.
 `,
   wires: `
 | | ActivityPub | A2A | email | web |
 | --- | --- | --- | --- | --- |
 | \`id\` | IRI of the activity | \`messageId\` | Message-ID without brackets; \`sha256:…\` if no proof covers it | id of the message |
-| \`thread_id\` | \`context\`, else \`conversation\`, else what it replies to, else the post | \`contextId\`, else the id of the task | first of References, else In-Reply-To, else the message | \`threadId\` |
-| same message again | same activity | same caller and \`messageId\` | same mail to the same agent | same owner and \`runId\` |
+| \`thread_id\` | \`context\`, else \`conversation\`, else what it replies to, else the post | \`contextId\`, else the id of the task | first of References, else In-Reply-To, else the message itself | \`threadId\` |
+| same message again | same activity | same caller and \`messageId\` | same recipient and signed id or hash of the body | same owner and \`runId\` |
 | \`sender.address\` | name and host of the verified actor | from the authenticated principal | the one From mailbox | from the token's subject and issuer |
 | \`raw\` | JSON-LD | the request, without credentials | the mail as it came | the request, without tokens |
 
 - Ids of the same message on ActivityPub (activity and post) name the same message.
 - The same A2A \`messageId\` with other words is a conflict and is refused.
-- An agent gets only one message for a duplicate, and the peer gets the first answer again.
+- Mail also finds its thread by Outlook's \`Thread-Index\`. Only header fields that a proof covers count.
+- An agent gets a duplicate only once, and the peer gets the first answer again.
 `,
   response: `
+A response with the status \`completed\` has at least one part.
+
 An agent returns a string, an object of the second table, a part, nothing, or an async iterable of these. A string is one text part in Markdown. Nothing means silence. An
 iterable streams: A2A and web see it as it comes, email and ActivityPub get one message at the end.
 
 An error of an agent becomes a response with the status \`failed\`, neutral words and a correlation id. The error itself is in the log.
 `,
   evidence: `
-Each channel makes evidence with \`proof.type\` \`transport\` for what it verified. Evidence that a connector forwards (A2A \`metadata.mentionable.identity_evidence\`, and
+Each channel makes evidence with \`proof.type\` \`transport\` for what it verified ([identity](../identity.md) has subject, issuer and method of each). Mail has the assurance \`address\` if DMARC
+passes by a signature, else \`domain\`.
+
+Evidence that a connector forwards (A2A \`metadata.mentionable.identity_evidence\`, and
 credentials in \`verifiable_credentials\`) is checked in this order: structure, trusted issuer, audience, time, key, signature, replay. Nothing is fetched before the
 issuer is known to be trusted. Evidence that fails is left out and logged; the message is taken all the same.
 `,

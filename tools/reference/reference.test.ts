@@ -6,7 +6,7 @@ import { beforeAll, describe, expect, test } from 'vitest'
 import { z } from 'zod'
 import { findDifferences } from './differences.ts'
 import { describeReference } from './documents.ts'
-import { listRoutes } from './routes.ts'
+import { checkPurposes, listRoutes } from './routes.ts'
 import { formatNumber } from './schema/bounds.ts'
 import { takeSentence } from './schema/key-comments.ts'
 import { listSchemaRows } from './schema/rows.ts'
@@ -106,6 +106,11 @@ test('a key without a doc comment is not described, and the error says where to 
 test('a route whose callers nobody has named is an error', () => {
   const app = new Hono().get('/unknown', context => context.text(''))
   expect(() => listRoutes({ app, channels: [] })).toThrow('add a row to tools/reference/callers.ts')
+})
+
+test('a route without a purpose, and a purpose without a route, is an error', () => {
+  expect(() => checkPurposes(['/a'], { '/a': 'one' })).not.toThrow()
+  expect(() => checkPurposes(['/a'], { '/b': 'two' })).toThrow('add one for /a; remove that of /b')
 })
 
 test('a guard and a refusal of other methods are no routes; an operation for any method is one', () => {

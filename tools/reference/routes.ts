@@ -10,6 +10,8 @@ import { openGateway } from '../../apps/gateway/src/gateway.ts'
 import { createLog } from '../../apps/gateway/src/observe/log.ts'
 import { callerRows } from './callers.ts'
 import { formatInlineCode, formatMarkdownTable, formatPage } from './markdown.ts'
+import { describeRecord } from './record-members.ts'
+import { routePurposes } from './route-purposes.ts'
 
 const intro = `
 Every route of the gateway, as its router has it when all channels and mail providers are configured. \`:agent\` and other words after a colon stand for one
@@ -17,7 +19,7 @@ segment of the path, \`*\` for the rest of it. [operating](../operating.md#route
 
 - An answer that is no success is \`application/problem+json\`, and on A2A an error of its binding: [errors](errors.md).
 - A path that has routes answers a method that none of them takes with 405, or with 404.
-- If two parts serve a path, the first one answers what it knows (\`Accept: application/activity+json\`, for example), and the other one the rest.
+- Each section has the routes of one channel, or of one part of the program. If two serve a path, \`(activitypub, else discovery)\` says so.
 - SMTP, LMTP and gRPC have sockets of their own: \`email.listen\` and \`a2a.grpc\` in the [configuration](configuration.md).
 - \`/operator/api/simulation/send\` is there in dev mode only.
 `
@@ -55,20 +57,35 @@ interface ListedRoute {
 /** docs/reference/routes.md */
 export async function describeRoutes(): Promise<string> {
   const routes = await withGateway(listRoutes)
+  checkPurposes(routes.map(({ path }) => path))
   const parts = [...new Set(routes.map(({ parts: [first = ''] }) => first))]
   return formatPage('Routes reference', [
     intro,
     ...parts.flatMap(part => [`## ${part}`, formatRoutes(routes.filter(({ parts: [first] }) => first === part))]),
+    ...describeRecord(),
   ])
+}
+
+/** @throws Error naming each path that has no phrase, and each phrase that has no path */
+export function checkPurposes(
+  paths: readonly string[],
+  purposes: Readonly<Record<string, string>> = routePurposes,
+): void {
+  const missing = paths.filter(path => !Object.hasOwn(purposes, path)).map(path => `add one for ${path}`)
+  const left = Object.keys(purposes)
+    .filter(path => !paths.includes(path))
+    .map(path => `remove that of ${path}`)
+  if (missing.length + left.length === 0) return
+  throw new Error(`Cannot describe routes by tools/reference/route-purposes.ts: ${[...missing, ...left].join('; ')}`)
 }
 
 function formatRoutes(routes: readonly ListedRoute[]): string {
   return formatMarkdownTable(
-    ['method', 'path', 'served by', 'who may call'],
+    ['method', 'path', 'what', 'who may call'],
     routes.map(({ methods, path, parts, callers }) => [
       methods.map(formatInlineCode).join(', '),
       formatInlineCode(path),
-      parts.join(', then '),
+      parts.length === 1 ? (routePurposes[path] ?? '') : `${routePurposes[path]} (${parts.join(', else ')})`,
       callers,
     ]),
   )

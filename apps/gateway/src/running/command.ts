@@ -21,8 +21,8 @@ export function addRunningCommands(program: Command, { file, print, configPath }
 export function addConfigCommand(program: Command, { file, output }: CommandContext): void {
   program
     .command('config')
-    .description('print: the configuration as it is understood, secrets masked')
+    .description('print the configuration as the gateway understands it, with secrets masked')
     .addArgument(new Argument('<what>').choices(['print']))
-    .option('--json', 'for programs')
+    .option('--json', 'print JSON, for programs')
     .action(async (_: string, options: CommonOptions) => printConfig(await file(), output(options)))
 }

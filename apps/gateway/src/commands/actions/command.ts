@@ -10,11 +10,11 @@ export function addActionCommands(program: Command, { openClient, output }: Comm
   const says = (text: string) => [{ kind: 'text', mime: 'text/markdown', content: text } as const]
   program
     .command('post <agent> <text>')
-    .description('let an agent post to those who follow it; prints the id of the post')
+    .description('let an agent post to its followers; prints the id of the post')
     .addOption(new Option('--visibility <who>', 'who may read it').choices(visibilities).default('public'))
     .option('--subject <text>', 'a content warning')
-    .option('--mention <address...>', 'whom it speaks to, as @name@domain')
-    .option('--json', 'for programs')
+    .option('--mention <address...>', 'recipients, as @name@domain')
+    .option('--json', 'print JSON, for programs')
     .action(async (agent: string, text: string, options: CommonOptions & PostOptions & { mention?: string[] }) => {
       const { visibility, subject, mention } = options
       const details = { visibility, subject, mentions: mention }
@@ -22,13 +22,13 @@ export function addActionCommands(program: Command, { openClient, output }: Comm
     })
   program
     .command('edit <agent> <id> <text>')
-    .description('other words for a post or an answer of an agent')
+    .description('change the text of a post or an answer of an agent')
     .action(async (agent: string, response: string, text: string) =>
       performAction(openClient, output({}), agent, { act: 'edit', response, parts: says(text) }),
     )
   program
     .command('delete-post <agent> <id>')
-    .description('take back a post or an answer of an agent')
+    .description('delete a post or an answer of an agent')
     .action(async (agent: string, response: string) =>
       performAction(openClient, output({}), agent, { act: 'delete', response }),
     )

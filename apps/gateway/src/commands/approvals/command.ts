@@ -5,15 +5,17 @@ import { printRemembered } from './view.ts'
 
 /** What was decided for later calls, too. */
 export function addApprovalCommands(program: Command, { openClient, output }: CommandContext): void {
-  const approvals = program.command('approvals').description('what was decided for later calls, too: list, revoke')
+  const approvals = program
+    .command('approvals')
+    .description('decisions that count for later calls of tools: list, revoke')
   approvals
     .command('list <agent>', { isDefault: true })
-    .description('those of one agent, newest first (what is done when no command is named)')
-    .option('--json', 'for programs')
+    .description('list the decisions of one agent, newest first (default)')
+    .option('--json', 'print JSON, for programs')
     .action(async (agent: string, options: CommonOptions) => printRemembered(openClient, output(options), agent))
   approvals
     .command('revoke <agent> <id>')
-    .description('is asked for again')
+    .description('end a decision: the agent asks again')
     .action(async (agent: string, id: string) =>
       endListed(openClient, output({}), { agent, list: 'approvals', id, said: 'revoked' }),
     )

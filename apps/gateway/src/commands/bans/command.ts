@@ -5,15 +5,15 @@ import { printBans } from './view.ts'
 
 /** Whom the policies of a swarm have banned. */
 export function addBanCommands(program: Command, { openClient, output }: CommandContext): void {
-  const bans = program.command('bans').description('whom the policies of a swarm have banned: list, lift')
+  const bans = program.command('bans').description('senders that the policies of a swarm have banned: list, lift')
   bans
     .command('list <agent>', { isDefault: true })
-    .description('those of one agent (what is done when no command is named)')
-    .option('--json', 'for programs')
+    .description('list the bans of one agent (default)')
+    .option('--json', 'print JSON, for programs')
     .action(async (agent: string, options: CommonOptions) => printBans(openClient, output(options), agent))
   bans
     .command('lift <agent> <id>')
-    .description('is heard again')
+    .description('lift a ban: the agent hears the sender again')
     .action(async (agent: string, id: string) =>
       endListed(openClient, output({}), { agent, list: 'bans', id, said: 'lifted' }),
     )

@@ -7,6 +7,6 @@ export function addDoctorCommand(program: Command, { openClient, output }: Comma
   program
     .command('doctor')
     .description('check this installation, each finding with its fix')
-    .option('--json', 'for programs')
+    .option('--json', 'print JSON, for programs')
     .action(async (options: CommonOptions) => printDoctor(openClient, output(options)))
 }

@@ -4,18 +4,20 @@ import { decideFollowRequest, printFollowers } from './view.ts'
 
 /** Who follows an agent, or asks to. */
 export function addFollowerCommands(program: Command, { openClient, output }: CommandContext): void {
-  const followers = program.command('followers').description('who follows an agent, or asks to: list, accept, reject')
+  const followers = program
+    .command('followers')
+    .description('followers and follow requests of an agent: list, accept, reject')
   followers
     .command('list <agent>', { isDefault: true })
-    .description('who follows it (what is done when no command is named)')
-    .option('--pending', 'those who ask and wait')
-    .option('--json', 'for programs')
+    .description('list the followers of an agent (default)')
+    .option('--pending', 'list the follow requests that wait')
+    .option('--json', 'print JSON, for programs')
     .action(async (agent: string, options: CommonOptions & { pending?: boolean }) =>
       printFollowers(openClient, output(options), agent, options.pending ? 'pending' : 'follower'),
     )
   for (const [verdict, does] of [
-    ['accept', 'let an actor follow who asks to'],
-    ['reject', 'refuse an actor who asks to follow'],
+    ['accept', 'accept the follow request of an actor'],
+    ['reject', 'reject the follow request of an actor'],
   ] as const) {
     followers
       .command(`${verdict} <agent> <actor>`)

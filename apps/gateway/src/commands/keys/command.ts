@@ -7,14 +7,14 @@ export function addKeyCommands(program: Command, { openClient, output }: Command
   const keys = program.command('keys').description('public keys and the DNS records to publish: list, rotate')
   keys
     .command('list', { isDefault: true })
-    .description('all of them (what is done when no command is named)')
-    .option('--json', 'for programs')
+    .description('list all keys (default)')
+    .option('--json', 'print JSON, for programs')
     .action(async (options: CommonOptions) => printKeys(openClient, output(options)))
   keys
     .command('rotate [agent]')
-    .description('new keys for one agent, or for all and for mail; the old ones stay published for a while')
-    .option('--revoke', 'the old ones are not published any more from now on: somebody else has one')
-    .option('--json', 'for programs')
+    .description('make new keys for one agent, or for all agents and mail; the old ones stay published for a while')
+    .option('--revoke', 'stop publishing the old keys at once, because somebody else has one')
+    .option('--json', 'print JSON, for programs')
     .action(async (agent: string | undefined, options: CommonOptions & { revoke?: boolean }) =>
       rotateKeys(openClient, output(options), { agent, revoke: options.revoke === true }),
     )

@@ -7,30 +7,38 @@ import { changeDelivery, printDeliveries, printMessage, printMessages } from './
 export function addMessageCommands(program: Command, { openClient, output }: CommandContext): void {
   program
     .command('messages')
-    .description('what came in, newest first')
-    .option('--limit <n>', 'how many', '20')
-    .option('--json', 'for programs')
+    .description('list the messages that came in, newest first')
+    .option('--limit <n>', 'number of messages', '20')
+    .option('--json', 'print JSON, for programs')
     .action(async (options: CommonOptions & { limit: string }) =>
       printMessages(openClient, output(options), options.limit),
     )
   program
     .command('show <id>')
-    .description('one message: proofs, what the agent saw and said, every delivery')
-    .option('--json', 'for programs')
+    .description('show one message: its proofs, what the agent saw and said, every delivery')
+    .option('--json', 'print JSON, for programs')
     .action(async (id: string, options: CommonOptions) => printMessage(openClient, output(options), id))
-  const deliveries = program.command('deliveries').description('what goes out: list, retry, drop, dismiss')
+  const deliveries = program.command('deliveries').description('deliveries of answers: list, retry, drop, dismiss')
   deliveries
     .command('list', { isDefault: true })
-    .description('newest first (what is done when no command is named)')
-    .addOption(new Option('--state <state>', 'only these').choices(['queued', 'sent', 'later', 'dead', 'dismissed']))
-    .option('--json', 'for programs')
+    .description('list the deliveries, newest first (default)')
+    .addOption(
+      new Option('--state <state>', 'only deliveries in this state').choices([
+        'queued',
+        'sent',
+        'later',
+        'dead',
+        'dismissed',
+      ]),
+    )
+    .option('--json', 'print JSON, for programs')
     .action(async (options: CommonOptions & { state?: string }) =>
       printDeliveries(openClient, output(options), options.state),
     )
   for (const [action, does] of [
-    ['retry', 'try it again now'],
-    ['drop', 'give it up'],
-    ['dismiss', 'a dead letter that needs nothing more: it no longer counts'],
+    ['retry', 'try a delivery again now'],
+    ['drop', 'give a delivery up'],
+    ['dismiss', 'take a dead letter out of the count'],
   ] as const) {
     deliveries
       .command(`${action} <id>`)

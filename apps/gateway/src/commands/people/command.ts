@@ -6,9 +6,9 @@ import { forgetOwner, forgetPerson, printPeople, rewriteFiles } from './view.ts'
 export function addPeopleCommands(program: Command, { openClient, output }: CommandContext): void {
   program
     .command('people')
-    .description('which addresses people have linked, and by which messages they proved it')
-    .option('--agent <name>', 'only with this agent')
-    .option('--json', 'for programs')
+    .description('list the addresses that people have linked, and the messages that proved it')
+    .option('--agent <name>', 'only links with this agent')
+    .option('--json', 'print JSON, for programs')
     .action(async (options: CommonOptions & { agent?: string }) =>
       printPeople(openClient, output(options), options.agent),
     )
@@ -18,7 +18,7 @@ export function addPeopleCommands(program: Command, { openClient, output }: Comm
       'delete all there is of a person: messages, answers, links; of all addresses that are linked with this one',
     )
     .option('--agent <name>', 'only what this agent was told; default: all agents')
-    .option('--json', 'for programs')
+    .option('--json', 'print JSON, for programs')
     .action(async (address: string, options: CommonOptions & { agent?: string }) =>
       address.startsWith('web:')
         ? forgetOwner(openClient, output(options), address)
@@ -26,6 +26,8 @@ export function addPeopleCommands(program: Command, { openClient, output }: Comm
     )
   program
     .command('vacuum')
-    .description('write the database anew, so that nothing is left of what was deleted; nothing else is done meanwhile')
+    .description(
+      'write the database anew, so that nothing is left of deleted data; the gateway does nothing else meanwhile',
+    )
     .action(async () => rewriteFiles(openClient, output({})))
 }

@@ -6,7 +6,7 @@ import { printResolved } from './view.ts'
 export function addResolveCommand(program: Command, { openClient, output }: CommandContext): void {
   program
     .command('resolve <address>')
-    .description('what a peer finds behind an address, and what is wrong with it; exit code 1: faults, 2: not found')
-    .option('--json', 'for programs')
+    .description('show what a peer finds behind an address, and what is wrong there; exit code 1: faults, 2: not found')
+    .option('--json', 'print JSON, for programs')
     .action(async (address: string, options: CommonOptions) => printResolved(openClient, output(options), address))
 }

@@ -3,18 +3,16 @@ import { Option } from 'commander'
 import type { CommandContext, CommonOptions } from '../context.ts'
 import { sendSimulated } from './view.ts'
 
-/** Tries the gateway from the simulated world. */
+/** Tries the gateway from the simulation. */
 export function addSendCommand(program: Command, { openClient, output }: CommandContext): void {
   program
     .command('send')
-    .description('send a signed message from the simulated world and wait for the answer (dev mode)')
+    .description('send a signed message from the simulation and wait for the answer (dev mode)')
     .argument('<text>')
-    .addOption(
-      new Option('--via <protocol>', 'the way it goes').choices(['activitypub', 'a2a', 'email']).makeOptionMandatory(),
-    )
+    .addOption(new Option('--via <protocol>', 'channel').choices(['activitypub', 'a2a', 'email']).makeOptionMandatory())
     .option('--to <agent>', 'name of an agent here', 'echo')
-    .option('--thread <id>', 'the id of an earlier message, to go on with its conversation')
-    .option('--json', 'for programs')
+    .option('--thread <id>', 'id of an earlier message, to continue its conversation')
+    .option('--json', 'print JSON, for programs')
     .action(async (text: string, options: CommonOptions & { via: string; to: string; thread?: string }) => {
       const { via, to, thread } = options
       await sendSimulated(openClient, output(options), { via, to, text, thread })

@@ -6,14 +6,14 @@ import { liftSuppression, printSuppressions } from './view.ts'
 export function addSuppressionCommands(program: Command, { openClient, output }: CommandContext): void {
   const suppressions = program
     .command('suppressions')
-    .description('addresses an agent sends no mail to any more, because it came back or was complained of: list, lift')
+    .description('addresses that get no mail of an agent any more, after a bounce or a complaint: list, lift')
   suppressions
     .command('list <agent>', { isDefault: true })
-    .description('those of one agent (what is done when no command is named)')
-    .option('--json', 'for programs')
+    .description('list the suppressions of one agent (default)')
+    .option('--json', 'print JSON, for programs')
     .action(async (agent: string, options: CommonOptions) => printSuppressions(openClient, output(options), agent))
   suppressions
     .command('lift <agent> <address>')
-    .description('mail goes there again')
+    .description('lift a suppression: the agent may mail the address again')
     .action(async (agent: string, peer: string) => liftSuppression(openClient, output({}), { agent, peer }))
 }

@@ -6,7 +6,7 @@ import { printSwarmUsage } from './view.ts'
 export function addSwarmUsageCommand(program: Command, { openClient, output }: CommandContext): void {
   program
     .command('swarm-usage <agent>')
-    .description('how much a swarm keeps for all of its conversations, and how much it may')
-    .option('--json', 'for programs')
+    .description('show how much a swarm keeps for all conversations, and how much it may keep')
+    .option('--json', 'print JSON, for programs')
     .action(async (agent: string, options: CommonOptions) => printSwarmUsage(openClient, output(options), agent))
 }

@@ -9,24 +9,28 @@ import { exportTranscript, importTranscript } from './view.ts'
 export function addTranscriptCommands(program: Command, { openClient, output }: CommandContext): void {
   program
     .command('export')
-    .description('a conversation in one of the formats of the transcript')
-    .addOption(new Option('--format <format>', 'of the messages').choices([...exchangeFormats]).makeOptionMandatory())
+    .description('print a conversation in one of the formats of the transcript')
+    .addOption(
+      new Option('--format <format>', 'format of the messages').choices([...exchangeFormats]).makeOptionMandatory(),
+    )
     .requiredOption(
       '--thread <thread>',
-      'the id of one of its messages, or #number; with --owner its name, such as web:["desk","thread-1"]',
+      'id or #number of one of its messages; with --owner its name, such as web:["desk","thread-1"]',
     )
-    .option('--owner <owner>', 'whose thread, where it is one of the chat or a store: web:["<issuer>","<subject>"]')
+    .option('--owner <owner>', 'owner of a conversation of the chat or a store: web:["<issuer>","<subject>"]')
     .action(async (options: TranscriptRequest) => exportTranscript(openClient, output({}), options))
   program
     .command('import <path>')
-    .description('messages of a format into a conversation, from a file or - for standard input; what is there stays')
-    .addOption(new Option('--format <format>', 'of the messages').choices([...exchangeFormats]).makeOptionMandatory())
+    .description('add messages to a conversation, from a file or from standard input (-)')
+    .addOption(
+      new Option('--format <format>', 'format of the messages').choices([...exchangeFormats]).makeOptionMandatory(),
+    )
     .requiredOption(
       '--thread <thread>',
-      'the id of one of its messages, or #number; with --owner its name, such as web:["desk","thread-1"]',
+      'id or #number of one of its messages; with --owner its name, such as web:["desk","thread-1"]',
     )
-    .option('--owner <owner>', 'whose thread, where it is one of the chat or a store: web:["<issuer>","<subject>"]')
-    .option('--json', 'for programs')
+    .option('--owner <owner>', 'owner of a conversation of the chat or a store: web:["<issuer>","<subject>"]')
+    .option('--json', 'print JSON, for programs')
     .action(async (path: string, options: TranscriptRequest & CommonOptions) =>
       importTranscript(openClient, output(options), { ...options, path }),
     )

@@ -1,0 +1,47 @@
+import type { DeliveryRecord, MessageRecord } from '@postern/core'
+import { formatInlineCode, formatMarkdownTable } from './markdown.ts'
+
+/** What the operator is told of one message; a member without a phrase does not compile. */
+const messageMembers: Readonly<Record<keyof MessageRecord, string>> = {
+  number: 'the gateway’s number of it',
+  thread: 'number of its conversation',
+  message: '[NormalizedMessage](message.md#normalizedmessage)',
+  proofs: 'each check of the transport’s proof: `kind`, `verdict`, `reason?`, `key_id?` and details',
+  state: '`received`, `working`, `answered`, `failed` or `ignored`',
+  flags: 'why it was kept from the agent, or what is odd about it',
+  error: 'why it failed',
+  response: '[NormalizedResponse](message.md#normalizedresponse), or `null`',
+  deliveries: 'each delivery, as below',
+  duplicates: 'how often the peer sent it again',
+  correlation_id: 'the word that its lines in the log share',
+  merged_into: 'number of the later message that it was answered with',
+  namesakes: 'numbers of further messages with the same id',
+}
+
+const deliveryMembers: Readonly<Record<keyof DeliveryRecord, string>> = {
+  id: 'id of the delivery',
+  via: 'channel',
+  to: 'where it goes',
+  state: '`queued`, `sent`, `later`, `dead` or `dismissed`',
+  attempts: 'how often it was tried',
+  last_error: 'why the last attempt failed',
+  next_attempt_at: 'when it is tried again, ISO 8601',
+  message_id: 'id of the message that it answers',
+  wire: 'what is sent, without signatures and secrets',
+}
+
+/** The answer of `GET /operator/api/messages/{id}`. */
+export function describeRecord(): readonly string[] {
+  return [
+    '### Record of a message',
+    '`GET /operator/api/messages/{id}` answers an object with these members.',
+    formatMembers(messageMembers),
+    'Each of `deliveries`:',
+    formatMembers(deliveryMembers),
+  ]
+}
+
+function formatMembers(members: Readonly<Record<string, string>>): string {
+  const rows = Object.entries(members).map(([name, what]) => [formatInlineCode(name), what])
+  return formatMarkdownTable(['member', 'what'], rows)
+}
