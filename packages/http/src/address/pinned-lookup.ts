@@ -8,8 +8,8 @@ import { refuseFetch } from './url.ts'
 export type LookupHost = (host: string) => Promise<readonly string[]>
 
 /**
- * The socket's own look-up: it asks once, refuses the name unless every address passes, and the socket connects to
- * one of exactly these addresses. There is no second question whose answer could differ (DNS rebinding).
+ * The socket's own lookup. It asks once, refuses the name unless every address is allowed, and connects to one of exactly these addresses.
+ * No second answer can differ (DNS rebinding).
  */
 export function createPinnedLookup(lookup: LookupHost, isAllowed: (ip: string) => boolean): LookupFunction {
   return (host, options, callback) => {
@@ -23,7 +23,7 @@ export function createPinnedLookup(lookup: LookupHost, isAllowed: (ip: string) =
   }
 }
 
-/** For an origin that is opened by name. */
+/** For an origin that the operator opened by name. */
 export function isAnyAddress(ip: string): boolean {
   return isIP(ip) > 0
 }

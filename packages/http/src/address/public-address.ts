@@ -1,6 +1,6 @@
 import { BlockList, isIP } from 'node:net'
 
-/** What is not ordinary unicast space of the public Internet (RFC 6890 and the IANA special-purpose registries). */
+/** Addresses outside the ordinary unicast space of the public Internet (RFC 6890 and the IANA special-purpose registries). */
 const specialIPv4 = [
   '0.0.0.0/8',
   '10.0.0.0/8',
@@ -19,10 +19,10 @@ const specialIPv4 = [
   '240.0.0.0/4',
 ] as const
 
-/** The only global unicast space there is (RFC 4291 §2.4): mapped, NAT64, ULA, link-local and multicast lie outside. */
+/** The only global unicast space (RFC 4291 §2.4). Mapped, NAT64, ULA, link-local and multicast addresses are outside. */
 const globalIPv6 = ['2000::/3'] as const
 
-/** Protocol assignments with Teredo and ORCHID, documentation, 6to4: inside 2000::/3 and yet not to be reached. */
+/** Ranges inside 2000::/3 that are not public: protocol assignments with Teredo and ORCHID, documentation, 6to4. */
 const specialIPv6 = ['2001::/23', '2001:db8::/32', '2002::/16', '3fff::/20'] as const
 
 const blocks = {
@@ -31,7 +31,7 @@ const blocks = {
   special6: listBlocks('ipv6', specialIPv6),
 }
 
-/** True for an address of the public Internet in its canonical text form; false for anything else, also for no address. */
+/** True for a public address in its canonical text form; false for anything else. */
 export function isPublicAddress(ip: string): boolean {
   if (ip.includes('%')) return false
   const family = isIP(ip)

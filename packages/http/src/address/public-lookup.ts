@@ -4,8 +4,8 @@ import type { LookupHost } from './pinned-lookup.ts'
 const times = { timeout: 2_000, tries: 2 }
 
 /**
- * Asks the DNS itself for the addresses of a host name, as many names at once as there are. The system's look-up runs
- * two at a time: a few names whose servers never answer would hold up all others for minutes.
+ * Asks the DNS for the addresses of a host name, with any number of names at once. The system's lookup runs two at a time, so a few slow
+ * names would delay all others for minutes.
  */
 export function createPublicLookup(servers?: readonly string[]): LookupHost {
   const resolver = new Resolver(times)

@@ -2,17 +2,14 @@ import type { LookupHost } from './pinned-lookup.ts'
 
 interface Remembered {
   readonly found: Promise<readonly string[]>
-  /** For ever, as long as the answer is awaited. */
+  /** Forever, while the answer is awaited. */
   until: number
 }
 
 const keptMs = 5_000
 const keptHosts = 1_000
 
-/**
- * Connections that are opened at the same time share one look-up; with a clock, also those of the next five seconds.
- * Failures are not kept.
- */
+/** Concurrent connections share one lookup; with a clock, also those of the next five seconds. Failures are not kept. */
 export function shareLookups(lookup: LookupHost, now?: () => number): LookupHost {
   const remembered = new Map<string, Remembered>()
 

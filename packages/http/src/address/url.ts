@@ -2,18 +2,18 @@ import { isIP } from 'node:net'
 import { ConfigError, isHostLength, maxUrlLength, parseUrl, Undeliverable } from '@postern/core'
 import { isPublicAddress } from './public-address.ts'
 
-/** What an operator opens on purpose. */
+/** What the operator opens on purpose. */
 export interface UrlGuardOptions {
-  /** Exact origins (scheme, host and port) whose private addresses are let through; only these may be `http:`. */
+  /** Exact origins (scheme, host and port) whose private addresses are allowed. Only these may be `http:`. */
   readonly allowPrivate?: readonly string[] | undefined
   /** Host → port: `https://host/…` is sent as plain HTTP to that port of 127.0.0.1. For development only. */
   readonly loopback?: Readonly<Record<string, number>> | undefined
 }
 
-/** A checked URL and the way to it. */
+/** A checked URL with its route. */
 export interface Route {
   readonly url: URL
-  /** Whether its origin is opened by name, so that its addresses need not be public. */
+  /** Whether the operator opened its origin, so that its addresses need not be public. */
   readonly isOpened: boolean
   readonly secure: boolean
   /** A name, or an IP literal without brackets. */
@@ -23,23 +23,22 @@ export interface Route {
 
 export type UrlGuard = (url: string) => Route
 
-/** WHATWG parsing would drop or turn these, so that two readers see two addresses. */
+/** WHATWG parsing drops or converts these characters, so two readers could see two addresses. */
 const notInUrl = /[\p{Cc}\\]/u
 const absolute = /^[a-z][a-z0-9+.-]*:\/\//i
 const label = /^[a-z0-9_-]{1,63}$/
-/** RFC 6761, RFC 6762, RFC 8375 and the name ICANN set apart for private use. */
+/** RFC 6761, RFC 6762, RFC 8375 and the name that ICANN reserved for private use. */
 const privateZones = /\.(localhost|local|internal|home\.arpa)$/
 
 /**
- * The check that asks no DNS: https, port 443, no credentials, a host that can be public in whatever spelling.
- * @returns the URL in its normal form: A-labels, no trailing dot, no fragment
- * @throws Undeliverable
+ * The check without DNS: https, port 443, no credentials, and a host that can be public in every spelling. @returns the URL in its normal
+ * form: A-labels, no trailing dot, no fragment @throws Undeliverable
  */
 export function checkFetchUrl(url: string, options: UrlGuardOptions = {}): URL {
   return createUrlGuard(options)(url).url
 }
 
-/** Works the options out once; the guard throws `Undeliverable`. @throws ConfigError */
+/** Reads the options once. The returned guard throws `Undeliverable`. @throws ConfigError */
 export function createUrlGuard({ allowPrivate = [], loopback = {} }: UrlGuardOptions): UrlGuard {
   const opened = new Set(allowPrivate.map(readOrigin))
   const ports = new Map(Object.entries(loopback).map(readLoopback))
@@ -58,7 +57,7 @@ export function refuseFetch(problem: string, options?: ErrorOptions): Undelivera
   return new Undeliverable(`Cannot fetch: ${problem}`, options)
 }
 
-/** Afterwards decimal, octal, hexadecimal, short and Unicode spellings of a host have one form (WHATWG URL §3.5). */
+/** Decimal, octal, hexadecimal, short and Unicode spellings of a host have one form after this (WHATWG URL §3.5). */
 function normalizeUrl(text: string): URL {
   if (text.length > maxUrlLength) throw refuseFetch('URL is too long')
   if (notInUrl.test(text)) throw refuseFetch('URL holds characters that do not belong there')

@@ -4,18 +4,18 @@ import { joinBytes } from './join-bytes.ts'
 
 const holds = new WeakMap<Request, ByteHold>()
 
-/** From now on `readBody` counts what it reads of this request in `hold`, which the caller releases once it is answered. */
+/** Makes `readBody` count the bytes of this request in `hold`. The caller releases it after the answer. */
 export function countBodyIn(request: Request, hold: ByteHold): void {
   holds.set(request, hold)
 }
 
-/** A body that declares no more than this is read in one go; a larger one is counted as it comes. */
+/** A body of this declared length is read at once. A longer one is counted as it arrives. */
 const smallBytes = 64 * 1024
 
 /**
- * The bytes of a request, at most `maxBytes` of them. The declared length is looked at before anything is read.
- * @throws Rejection `too_large`, `unsupported` (a content coding other than identity), `malformed` (cut short),
- * `rate_limited`, and Unavailable, where the budget of the request's hold has no room
+ * The bytes of a request, at most `maxBytes`. It checks the declared length before it reads anything. @throws Rejection `too_large`,
+ * `unsupported` (a content coding other than identity), `malformed` (cut short), `rate_limited`; Unavailable when the byte budget of the
+ * request's hold is used up
  */
 export async function readBody(request: Request, maxBytes: number): Promise<Uint8Array> {
   checkDeclaredBody(request.headers, maxBytes)
@@ -32,8 +32,8 @@ export async function readBody(request: Request, maxBytes: number): Promise<Uint
 }
 
 /**
- * What the head of a request says of its body, as `readBody` looks at it: for endpoints with further checks before the body.
- * @throws Rejection `too_large`, `unsupported`, `malformed`
+ * Checks what the head of a request declares about its body, like `readBody`, for endpoints with more checks before the body. @throws
+ * Rejection `too_large`, `unsupported`, `malformed`
  */
 export function checkDeclaredBody(headers: Headers, maxBytes: number): void {
   const coding = headers.get('content-encoding')
@@ -46,7 +46,7 @@ export function checkDeclaredBody(headers: Headers, maxBytes: number): void {
   if (Number(declared) > maxBytes) throw tooLarge(maxBytes)
 }
 
-/** HTTP/1.1 framing holds the peer to the length it declared, and the server has a short way to a whole body. */
+/** HTTP/1.1 framing enforces the declared length, and the server reads a whole body fast. */
 async function takeBody(request: Request, maxBytes: number): Promise<Uint8Array> {
   const bytes = new Uint8Array(await request.arrayBuffer())
   if (bytes.length > maxBytes) throw tooLarge(maxBytes)

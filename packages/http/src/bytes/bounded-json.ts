@@ -1,9 +1,9 @@
 import { parseJsonText, Rejection } from '@postern/core'
 
 interface JsonLimits {
-  /** Arrays and objects inside each other; default 64. */
+  /** Nesting of arrays and objects; default 64. */
   readonly maxDepth?: number | undefined
-  /** What is read, for the message; default `body`. */
+  /** The name in the message; default `body`. */
   readonly what?: string | undefined
 }
 
@@ -17,8 +17,8 @@ const closeBrace = 0x7d
 const utf8 = new TextDecoder('utf-8', { fatal: true })
 
 /**
- * Reads UTF-8 JSON (RFC 8259; a byte-order mark is passed over). The depth is measured on the bytes, before parsing.
- * @throws Rejection `malformed`, without a word of the text
+ * Parses UTF-8 JSON (RFC 8259; it skips a byte-order mark). It measures the depth on the bytes, before parsing. @throws Rejection
+ * `malformed`, which quotes nothing of the text
  */
 export function parseBoundedJson(bytes: Uint8Array, { maxDepth = 64, what = 'body' }: JsonLimits = {}): unknown {
   if (isDeeperThan(bytes, maxDepth)) throw malformed(what, `nested deeper than ${maxDepth} levels`)
@@ -27,17 +27,17 @@ export function parseBoundedJson(bytes: Uint8Array, { maxDepth = 64, what = 'bod
   try {
     return parseJsonText(text)
   } catch {
-    // The parser's own message quotes the text: it must not even reach the log.
+    // The parser's own message quotes the text, which must not even reach the log.
     throw malformed(what, 'not valid JSON')
   }
 }
 
-/** Bytes of multi-byte characters are all above 0x7f, so that structure can be read without decoding. */
+/** Bytes of multi-byte characters are all above 0x7f, so the structure is visible without decoding. */
 function isDeeperThan(bytes: Uint8Array, maxDepth: number): boolean {
   return hasMoreOpenings(bytes, maxDepth) && measuresDeeper(bytes, maxDepth)
 }
 
-/** Most documents open fewer brackets in all than may be nested: counting them with the native search is cheaper. */
+/** Most documents have fewer brackets in all than the limit of nesting. The native search counts them faster. */
 function hasMoreOpenings(bytes: Uint8Array, limit: number): boolean {
   const view = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
   let count = 0
@@ -77,7 +77,7 @@ function malformed(what: string, problem: string): Rejection {
   return new Rejection('malformed', `Cannot read ${what}: ${problem}`)
 }
 
-/** A JSON object, of which nothing else is known. */
+/** A JSON object with unknown members. */
 export function isJsonObject(value: unknown): value is Readonly<Record<string, unknown>> {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }

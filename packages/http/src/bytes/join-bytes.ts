@@ -1,4 +1,4 @@
-/** The chunks in one piece of `size` bytes, a plain `Uint8Array`. */
+/** The chunks as one plain `Uint8Array` of `size` bytes. */
 export function joinBytes(chunks: readonly Uint8Array[], size: number): Uint8Array<ArrayBuffer> {
   const joined = new Uint8Array(size)
   let at = 0

@@ -6,12 +6,12 @@ import { joinBytes } from '../bytes/join-bytes.ts'
 
 interface AnswerOptions {
   readonly url: string
-  /** False after HEAD: the headers then speak of a body that does not come. */
+  /** False after HEAD: the headers describe a body that does not come. */
   readonly hasBody: boolean
   readonly maxBytes: number
 }
 
-/** Reads an answer to its end. @throws Undeliverable when it breaks a limit, Unavailable when it is cut short */
+/** Reads an answer to its end. @throws Undeliverable when it exceeds a limit, Unavailable when it is cut short */
 export async function readFetchAnswer(incoming: IncomingMessage, options: AnswerOptions): Promise<FetchAnswer> {
   const { url, hasBody, maxBytes } = options
   const status = incoming.statusCode ?? 0
@@ -21,7 +21,7 @@ export async function readFetchAnswer(incoming: IncomingMessage, options: Answer
   return { status, headers: toHeaders(incoming.rawHeaders), url, body }
 }
 
-/** @throws Undeliverable when the answer says of itself that it breaks a limit */
+/** @throws Undeliverable when the answer's headers exceed a limit */
 export function checkDeclared({ headers }: IncomingMessage, maxBytes: number): void {
   const coding = headers['content-encoding'] ?? 'identity'
   const transfer = headers['transfer-encoding'] ?? 'chunked'

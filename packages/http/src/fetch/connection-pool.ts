@@ -16,21 +16,21 @@ interface ConnectionPoolOptions {
 }
 
 export interface ConnectionPool {
-  /** Which sockets a route may use. */
+  /** The sockets that a route may use. */
   choose(route: Route): ConnectionOptions
   /** Ends every connection, also those in use. */
   close(): void
 }
 
 /**
- * Kept connections and the look-ups that open them. One origin always gets the same look-up, so that a pooled
- * connection was never checked more mildly than its next user requires. Idle sockets do not keep the process alive.
+ * Kept connections and their lookups. One origin always has the same lookup, so no pooled connection has passed weaker checks than its next
+ * user needs. Idle sockets do not keep the process alive.
  */
 export function createConnectionPool({ lookup, now, maxSockets }: ConnectionPoolOptions): ConnectionPool {
   const pool = { keepAlive: true, maxSockets, maxFreeSockets: maxSockets, timeout: 15_000 }
   const agents = { http: new HttpAgent(pool), https: new HttpsAgent(pool) }
   const checked = createPinnedLookup(shareLookups(lookup ?? createPublicLookup(), now), isPublicAddress)
-  // What the operator opened may be a name that only this machine knows.
+  // An opened origin may have a name that only this machine knows.
   const opened = createPinnedLookup(shareLookups(lookup ?? lookupSystemNames, now), isAnyAddress)
   return {
     choose: ({ secure, isOpened }) => ({

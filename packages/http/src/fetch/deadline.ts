@@ -1,15 +1,15 @@
 import { Unavailable } from '@postern/core'
 
 interface Deadline {
-  /** Aborts with an `Unavailable`, when the time is over or the caller gave up. */
+  /** Aborts with an `Unavailable` when the time is over or the caller gives up. */
   readonly signal: AbortSignal
   clear(): void
 }
 
-/** What a timer can hold; more would fire at once. */
+/** The maximum of a timer. Larger values would fire at once. */
 const maxTimerMs = 2 ** 31 - 1
 
-/** One end for the whole exchange: waiting, looking up, connecting, redirects and the last byte. */
+/** One deadline for the whole exchange: queue, lookup, connect, redirects and the last byte. */
 export function openDeadline(timeoutMs: number, caller: AbortSignal | undefined): Deadline {
   const controller = new AbortController()
   const cancel = () => controller.abort(new Unavailable('Cannot fetch: canceled', { cause: caller?.reason }))

@@ -3,7 +3,7 @@ import { refuseFetch } from '../address/url.ts'
 
 const certificateProblem = /CERT|SELF_SIGNED|UNABLE_TO_/
 
-/** What went wrong on the wire, in the gateway's words. */
+/** The gateway's description of a network error. */
 export function toFetchError(error: unknown): Error {
   if (error instanceof Undeliverable || error instanceof Unavailable) return error
   const { code = '' } = error as NodeJS.ErrnoException

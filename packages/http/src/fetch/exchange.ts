@@ -20,15 +20,15 @@ export interface ConnectionOptions {
 }
 
 const maxHeaderSize = 32 * 1024
-/** A far-away host must not lose its better address to impatience. */
+/** Long enough for the better address of a distant host. */
 const attemptTimeoutMs = 1_000
 
-/** A kept socket that the far side had closed before a byte of an answer came. */
+/** The far side closed a kept socket before it sent a byte. */
 class StaleSocket extends Error {
   override readonly name = 'StaleSocket'
 }
 
-/** One request, one answer, by the checked route. @throws Unavailable, Undeliverable */
+/** One request and one answer over the checked route. @throws Unavailable, Undeliverable */
 export async function runExchange(
   route: Route,
   request: ExchangeRequest,
@@ -39,7 +39,7 @@ export async function runExchange(
   try {
     return await runRequest(startRequest(route, options), route, request, signal).catch(error => {
       if (!(error instanceof StaleSocket)) throw error
-      // Nothing was answered: a socket of its own decides.
+      // No answer began, so a new socket may repeat the request.
       return runRequest(startRequest(route, { ...options, agent: false }), route, request, signal)
     })
   } catch (error) {
@@ -100,7 +100,7 @@ function runRequest(
     outgoing.on('error', error => failUnanswered(isStale(outgoing, error, bytesBefore) ? new StaleSocket() : error))
     outgoing.once('close', () => {
       signal.removeEventListener('abort', abort)
-      // An error costs its stack: none is made for the many that were answered.
+      // An error costs a stack trace, so answered requests make none.
       if (!isAnswered) reject(new Error('closed without an answer'))
     })
     signal.addEventListener('abort', abort, { once: true })

@@ -12,25 +12,24 @@ import { createOpenStream } from './open-stream.ts'
 import { followRedirects } from './redirects.ts'
 
 export interface GuardedFetchOptions extends UrlGuardOptions {
-  /** All addresses of a host name; asked when a connection is opened. Default: the DNS, and the system for opened origins. */
+  /** All addresses of a host name, for a new connection. Default: the DNS, and the system for opened origins. */
   readonly lookup?: LookupHost | undefined
   readonly userAgent: string
-  /** Milliseconds; with a clock, connections opened in quick succession share one look-up. */
+  /** Milliseconds. With a clock, connections in quick succession share one lookup. */
   readonly now?: (() => number) | undefined
 }
 
-/** Nothing is asked to change something twice. */
+/** Other methods are never repeated. */
 const changingMethods: ReadonlySet<string> = new Set(['POST', 'PUT', 'DELETE'])
 
 const defaults = { timeoutMs: 10_000, maxBytes: 1024 * 1024, redirects: 0 }
-/** Exchanges with one host at a time, and how many more may wait for their turn within their own deadline. */
+/** Exchanges with one host at a time, and how many more may wait within their own deadlines. */
 const perHost = { width: 16, queue: 256 }
 
 /**
- * The only way out over HTTP: https on port 443 to public addresses, each connection pinned to an address that was
- * checked. Redirects are followed for GET and HEAD only, every hop checked like the first.
- * No proxy, no cookies, no compression.
- * @throws ConfigError when `allowPrivate` or `loopback` cannot be read
+ * The only way to make HTTP requests: https on port 443 to public addresses, each connection pinned to a checked address. It follows
+ * redirects for GET and HEAD only, with the same checks for each hop. No proxy, no cookies, no compression. @throws ConfigError when
+ * `allowPrivate` or `loopback` cannot be parsed
  */
 export function createGuardedFetch(options: GuardedFetchOptions): GuardedFetch & {
   readonly openStream: OpenStream

@@ -1,6 +1,6 @@
 import { refuseFetch } from '../address/url.ts'
 
-/** The exchange's own business; a caller's values for these are left out. Cookies are nobody's. */
+/** Headers that the exchange sets itself. A caller's values are left out. Nobody sends cookies. */
 const owned = new Set([
   'accept-encoding',
   'connection',
@@ -16,15 +16,15 @@ const owned = new Set([
   'upgrade',
 ])
 
-/** What may follow a redirect to another origin: nothing that proves who we are. */
+/** Headers that may follow a redirect to another origin: no credentials. */
 const portable = new Set(['accept', 'accept-encoding', 'accept-language', 'user-agent'])
 
 const token = /^[!#$%&'*+.^_`|~0-9a-z-]+$/
 const fieldValue = /^[\t\x20-\x7e\x80-\xff]*$/
 
 /**
- * The header fields to send, names in lower case, with ours put in.
- * @throws Undeliverable when a name or value would break out of its line (RFC 9110 §5.5)
+ * The header fields to send, names in lower case, with our own added. @throws Undeliverable for a name or value that would break its line
+ * (RFC 9110 §5.5)
  */
 export function readFetchHeaders(
   given: Readonly<Record<string, string>>,
@@ -41,7 +41,7 @@ export function readFetchHeaders(
   return headers
 }
 
-/** Leaves out Authorization, Signature and everything else that is meant for one origin. */
+/** Leaves out Authorization, Signature and all other headers for one origin. */
 export function keepPortableHeaders(headers: Readonly<Record<string, string>>): Record<string, string> {
   return Object.fromEntries(Object.entries(headers).filter(([name]) => portable.has(name)))
 }

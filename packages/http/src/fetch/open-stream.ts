@@ -12,7 +12,7 @@ import { startRequest, toRequestOptions } from './exchange.ts'
 import { readFetchHeaders } from './headers.ts'
 
 const defaults = { timeoutMs: 10_000, idleMs: 60_000, maxBytes: 16 * 1024 * 1024 }
-/** Streams open at a time with one host; the next one is turned away. */
+/** Open streams with one host. The next one is refused. */
 const perHost = 32
 
 interface StreamDeps {
@@ -21,7 +21,7 @@ interface StreamDeps {
   readonly userAgent: string
 }
 
-/** Opens streams by the same checked routes and pinned look-ups as the guarded fetch, each on a socket of its own. */
+/** Opens streams with the same route checks and pinned lookups as the guarded fetch, each on its own socket. */
 export function createOpenStream({ guard, connections, userAgent }: StreamDeps): { open: OpenStream; close(): void } {
   const countOf = new Map<string, number>()
   const closing = new AbortController()
@@ -77,14 +77,14 @@ interface StreamStart {
   readonly request: StreamRequest
 }
 
-/** Up to the head of the answer. */
+/** Reads the head of the answer. */
 async function startStream(
   route: Route,
   planned: ExchangeRequest,
   { connections, signal, request }: StreamStart,
 ): Promise<IncomingMessage> {
   const deadline = openDeadline(request.timeoutMs ?? defaults.timeoutMs, signal)
-  // A stream would hold a pooled socket for as long as it lasts.
+  // A stream would occupy a pooled socket for its whole life.
   const options = { ...toRequestOptions(route, planned, connections.choose(route)), agent: false as const }
   try {
     return await new Promise<IncomingMessage>((resolve, reject) => {
@@ -133,12 +133,12 @@ interface SilenceGuard {
   finish(): void
 }
 
-/** Ends the stream when nothing comes for too long, when the caller gives up, and when it is left. */
+/** Ends the stream after too long a pause, when the caller gives up, and when the reader leaves. */
 function guardSilence(incoming: IncomingMessage, { idleMs, signal, leave }: StreamReading): SilenceGuard {
   const silence = () => incoming.destroy(new Unavailable('Cannot fetch: stream went silent'))
   const cancel = () => incoming.destroy(new Unavailable('Cannot fetch: canceled', { cause: signal.reason }))
   const timer = setTimeout(silence, idleMs)
-  // An error that nobody reads must not be the process's.
+  // An error without a reader must not end the process.
   incoming.on('error', () => undefined)
   incoming.once('close', () => {
     clearTimeout(timer)

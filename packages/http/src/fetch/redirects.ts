@@ -6,7 +6,7 @@ import type { ExchangeRequest } from './exchange.ts'
 import { keepPortableHeaders } from './headers.ts'
 
 interface RedirectOptions {
-  /** Hops at most; with 0 a redirect is an answer like any other. */
+  /** Hops at most; with 0 a redirect is an ordinary answer. */
   readonly redirects: number
   readonly guard: UrlGuard
   readonly run: (route: Route, request: ExchangeRequest) => Promise<FetchAnswer>
@@ -14,7 +14,7 @@ interface RedirectOptions {
 
 const redirectStatuses = new Set([301, 302, 303, 307, 308])
 
-/** Runs an exchange and those it is redirected to. @throws Undeliverable when a hop leads where we must not go */
+/** Runs an exchange and its redirects. @throws Undeliverable when a hop leads to a forbidden address */
 export async function followRedirects(
   first: Route,
   request: ExchangeRequest,

@@ -1,7 +1,7 @@
 interface MediaType {
   /** `type/subtype`, lower case. */
   readonly type: string
-  /** Names in lower case; of repeated names the first counts. */
+  /** Names in lower case. If a name repeats, the first one counts. */
   readonly parameters: Map<string, string>
 }
 
@@ -9,7 +9,7 @@ const typePattern = /[ \t]*([!#$%&'*+.^_`|~0-9a-z-]+\/[!#$%&'*+.^_`|~0-9a-z-]+)[
 const parameterPattern =
   /;[ \t]*(?:([!#$%&'*+.^_`|~0-9a-z-]+)=(?:([!#$%&'*+.^_`|~0-9a-z-]+)|"((?:[^"\\]|\\.)*)"))?[ \t]*/iy
 
-/** Reads a Content-Type or one range of an Accept header (RFC 9110 §8.3.1); undefined when it is none. */
+/** Parses a Content-Type or one range of an Accept header (RFC 9110 §8.3.1); undefined when it is invalid. */
 export function parseMediaType(text: string | null | undefined): MediaType | undefined {
   if (!text) return undefined
   typePattern.lastIndex = 0
@@ -30,8 +30,8 @@ export function parseMediaType(text: string | null | undefined): MediaType | und
 }
 
 /**
- * Which of `types` to answer with (RFC 9110 §12.5.1): the one the peer likes best, of equals the first; undefined when
- * none is acceptable. Without a header everything is.
+ * Selects one of `types` for the answer (RFC 9110 §12.5.1): the peer's favourite, or the first of equals; undefined when none is
+ * acceptable. Without a header every type is acceptable.
  */
 export function acceptsType(acceptHeader: string | null | undefined, types: readonly string[]): string | undefined {
   if (!acceptHeader?.trim()) return types[0]
@@ -44,7 +44,7 @@ export function acceptsType(acceptHeader: string | null | undefined, types: read
   return best?.type
 }
 
-/** The quality the most specific matching range gives; 0 when there is none. */
+/** The quality of the most specific matching range; 0 when none matches. */
 function qualityOf(offered: string, ranges: readonly MediaType[]): number {
   const parsed = parseMediaType(offered)
   if (!parsed) return 0
@@ -56,7 +56,7 @@ function qualityOf(offered: string, ranges: readonly MediaType[]): number {
   return found.quality
 }
 
-/** How closely a range names the offered type; -1 when it does not. */
+/** How closely a range matches the offered type; -1 when it does not. */
 function rankOf({ type, parameters }: MediaType, offered: MediaType): number {
   if (type === '*/*') return 0
   if (type === `${offered.type.split('/')[0]}/*`) return 1
@@ -70,7 +70,7 @@ function readQuality({ parameters }: MediaType): number {
   return quality >= 0 && quality <= 1 ? quality : 0
 }
 
-/** Cuts at the commas that stand outside quotes. */
+/** Splits at commas outside of quotes. */
 function splitList(text: string): string[] {
   const items: string[] = []
   let start = 0

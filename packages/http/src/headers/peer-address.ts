@@ -2,17 +2,17 @@ import { isIPv6 } from 'node:net'
 
 interface ServerEnv {
   readonly incoming?: { readonly socket?: { readonly remoteAddress?: string | undefined } | undefined } | undefined
-  /** As the program has found it behind its own proxies. */
+  /** The address that the program found behind its own proxies. */
   readonly clientAddress?: string | undefined
 }
 
-/** The network address a request came from, given the bindings of the Node server; `''` when there is none. */
+/** The network address of a request, from the bindings of the Node server; `''` when there is none. */
 export function peerAddress(env: unknown): string {
   const { clientAddress, incoming } = (env as ServerEnv | null | undefined) ?? {}
   return clientAddress ?? (incoming?.socket?.remoteAddress ?? '').replace(/^::ffff:(?=\d+\.)/i, '')
 }
 
-/** What one subscriber has: an IPv4 address, or 64 bits of IPv6, of which the other 64 are theirs to choose (RFC 7421). */
+/** The network of one subscriber: an IPv4 address, or 64 bits of IPv6, because they choose the other 64 (RFC 7421). */
 export function networkOf(address: string): string {
   if (!isIPv6(address)) return address
   const [left = [], right = []] = address.split('::').map(half => (half ? half.split(':') : []))

@@ -1,4 +1,4 @@
-/** The one style of all public pages: words in a reading face, one accent colour, light and dark by the reader's choice. */
+/** The style of all public pages: a readable typeface, one accent colour, light or dark by the reader's choice. */
 export const pageStyle = `:root{color-scheme:light dark;--ink:#1f2328;--soft:#5c646d;--line:#e4e4e0;--paper:#fbfaf8;--card:#fff;--accent:#1f5fbf}
 @media(prefers-color-scheme:dark){:root{--ink:#e4e5e7;--soft:#9aa2ab;--line:#2d3238;--paper:#15171a;--card:#1b1e22;--accent:#8ab4f8}}
 *{box-sizing:border-box}

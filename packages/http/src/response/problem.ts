@@ -17,12 +17,12 @@ const statuses: Readonly<Record<RejectionCode, number>> = {
   rate_limited: 429,
 }
 
-/** Seconds, where the far side named none. */
+/** Seconds, if the far side named none. */
 const defaultRetryAfter = 60
 
 /**
- * The answer to a peer as problem details (RFC 9457). What is not a `Rejection` or `Unavailable` is our bug: 500
- * without a word, and the log gets all of it.
+ * The answer to a peer as problem details (RFC 9457). Errors other than `Rejection` and `Unavailable` are our bugs: 500 without detail, and
+ * the log gets everything.
  */
 export function toProblem(error: unknown, log?: Log): Response {
   if (error instanceof Rejection) return problemOf(error)
@@ -40,7 +40,7 @@ function problemOf(refused: Rejection): Response {
   return writeProblem(statuses[code], members, {
     ...(refused instanceof CredentialRejection && refused.headers),
     ...(code === 'rate_limited' && retryHeader(retryAfter)),
-    // What is left of the body is not worth reading.
+    // The rest of the body is not worth reading.
     ...(code === 'too_large' && { connection: 'close' }),
   })
 }

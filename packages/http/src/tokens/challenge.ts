@@ -4,10 +4,10 @@ import { ProofRejection } from './credential.ts'
 import type { IssuerRules } from './issuer-rules.ts'
 import { tokenAlgorithms } from './issuer-rules.ts'
 
-/** How a credential is presented; the name in a challenge (RFC 9110 §11.3). `ApiKey` is ours: no registered scheme fits. */
+/** The scheme of a credential, as in a challenge (RFC 9110 §11.3). `ApiKey` is our own, because no registered scheme fits. */
 export type AuthScheme = 'Bearer' | 'DPoP' | 'ApiKey'
 
-/** A refusal of a caller, with what every channel tells it by: the challenge. */
+/** A refusal of a caller with its challenge, for all channels. */
 export class CredentialRejection extends Rejection {
   readonly headers: Readonly<Record<string, string>>
 
@@ -17,17 +17,17 @@ export class CredentialRejection extends Rejection {
   }
 }
 
-/** Which challenges an endpoint gives. */
+/** The challenges of an endpoint. */
 export interface Challenger {
-  /** A 401 (RFC 6750 §3, RFC 9449 §7.1): nothing but the schemes when no credential came at all. */
+  /** A 401 (RFC 6750 §3, RFC 9449 §7.1). It names only the schemes if the request had no credential. */
   refuse(refused: Rejection, scheme: AuthScheme): CredentialRejection
-  /** A 403 that names the scope that is missing (RFC 6750 §3.1). */
+  /** A 403 that names the missing scope (RFC 6750 §3.1). */
   refuseScope(scope: string, scheme: AuthScheme): CredentialRejection
 }
 
 export interface ChallengeOptions {
   readonly realm: string
-  /** What is offered to whoever brings no credential. */
+  /** The schemes for a caller without a credential. */
   readonly schemes: readonly AuthScheme[]
   readonly apiKeyHeader?: string
 }
@@ -60,17 +60,14 @@ export function createChallenger({ realm: name, schemes, apiKeyHeader = '' }: Ch
   }
 }
 
-/** How tokens of these issuers are presented; Bearer also where static tokens are, or nothing is configured. */
+/** The schemes for tokens of these issuers. Bearer also counts for static tokens and without configuration. */
 export function listTokenSchemes(issuers: readonly IssuerRules[], hasOthers: boolean): readonly AuthScheme[] {
   const needsProof = issuers.some(({ require_dpop }) => require_dpop)
   const isBearer = issuers.some(({ require_dpop }) => !require_dpop) || hasOthers
   return [...(isBearer ? (['Bearer'] as const) : []), ...(needsProof ? (['DPoP'] as const) : [])]
 }
 
-/**
- * Reads a credential and lets its bearer in; a refusal gets the challenge. A rate limit and a failure of ours are no matter of
- * credentials.
- */
+/** Reads a credential and admits its bearer; a refusal gets the challenge. A rate limit or an unavailable store gets none. */
 export function admitCredential<Who>(
   read: () => Credential,
   admit: (credential: Credential) => Promise<Who> | Who,

@@ -1,21 +1,21 @@
 import { Rejection } from '@postern/core'
 
-/** What a request proves its caller by, as it came: exactly one, or nothing. */
+/** The credential of a request as it came: exactly one, or none. */
 export type Credential =
   | { readonly kind: 'none' }
   | { readonly kind: 'api_key'; readonly key: string }
   | { readonly kind: 'token'; readonly token: string; readonly proof: string | undefined }
 
 const maxHeader = 8 * 1024
-/** Two headers reach us joined by a comma, which neither a token nor a proof holds. */
+/** Node joins two headers with a comma, which neither a token nor a proof contains. */
 const jwt = /^[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+$/
 const bearer = /^bearer +(\S+)$/i
 const dpop = /^dpop +(\S+)$/i
 
 /**
- * Reads the one credential of a request (RFC 6750 §2.1, RFC 9449 §7.1); schemes in any case (RFC 9110 §11.1). A token in the
- * query is none. `apiKeyHeader` is undefined where no API keys are configured: the header is then somebody else's.
- * @throws Rejection `signature_invalid`
+ * Reads the one credential of a request (RFC 6750 §2.1, RFC 9449 §7.1). Schemes may have any case (RFC 9110 §11.1). A token in the query is
+ * ignored. Without configured API keys `apiKeyHeader` is undefined, and the header may serve other programs. @throws Rejection
+ * `signature_invalid`
  */
 export function readCredential(headers: Headers, apiKeyHeader: string | undefined): Credential {
   const authorization = headers.get('authorization')
@@ -40,7 +40,7 @@ function readBearer(authorization: string): Credential {
   )
 }
 
-/** A proof beside a Bearer token is refused, never ignored: whoever sends one believes that it counts. */
+/** Refuses a proof beside a Bearer token: the sender believes that the proof counts. */
 function readBoundToken(authorization: string, proof: string): Credential {
   const token = matchToken(dpop, authorization)
   if (!token) throw refuseCredential('a DPoP proof needs one DPoP token', true)
@@ -53,9 +53,9 @@ function matchToken(scheme: RegExp, authorization: string): string | undefined {
   return token !== undefined && jwt.test(token) ? token : undefined
 }
 
-/** What is wrong with the proof of possession, so that the challenge speaks of DPoP (RFC 9449 §7.1). */
+/** The fault of the proof of possession, for a DPoP challenge (RFC 9449 §7.1). */
 export class ProofRejection extends Rejection {
-  /** The nonce to use instead, where that is what is wrong (RFC 9449 §9). */
+  /** The nonce to use instead, if the nonce is the fault (RFC 9449 §9). */
   readonly nonce: string | undefined
 
   constructor(problem: string, { nonce, cause }: { readonly nonce?: string; readonly cause?: unknown } = {}) {

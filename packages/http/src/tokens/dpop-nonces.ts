@@ -1,10 +1,10 @@
 import { createHmac, timingSafeEqual } from 'node:crypto'
 import type { Platform, Store } from '@postern/core'
 
-/** Nonces that a proof has to hold (RFC 9449 §8, §9): the same in every process of the gateway, and none is stored. */
+/** Nonces for proofs (RFC 9449 §8, §9). They are the same in every process of the gateway, and none is stored. */
 export interface DpopNonces {
   current(): Promise<string>
-  /** Whether it is the one of now or the one before. */
+  /** Whether it is the present nonce or the one before. */
   accepts(nonce: string): Promise<boolean>
 }
 

@@ -8,12 +8,12 @@ import { tokenAlgorithms } from './issuer-rules.ts'
 import { loadJose } from './jose.ts'
 import type { SingleUses } from './single-uses.ts'
 
-/** What a proof has to speak of. */
+/** What a proof must match. */
 interface ProvenRequest {
   readonly token: string
   /** `cnf.jkt` of the token. */
   readonly boundTo: string
-  /** Whose token it is. */
+  /** The owner of the token. */
   readonly owner: string
   readonly method: string
   /** Our own public address, without query. */
@@ -23,20 +23,20 @@ interface ProvenRequest {
 export interface ProofRules {
   readonly toleranceSeconds: number
   readonly seen: SingleUses
-  /** Undefined: proofs need no nonce of ours. */
+  /** Undefined: proofs need no nonce. */
   readonly nonces: DpopNonces | undefined
   now(): number
 }
 
-/** How old a proof may be, seconds, beside the tolerance. */
+/** The age limit of a proof, seconds, without the tolerance. */
 const proofSeconds = 60
 const maxJti = 256
 const keyTypes: ReadonlySet<unknown> = new Set(['EC', 'OKP', 'RSA'])
 const privateMembers = ['d', 'p', 'q', 'dp', 'dq', 'qi', 'oth', 'k']
 
 /**
- * Holds a DPoP proof against its request (RFC 9449 §4.3), the `jti` last, so that a proof that does not hold uses none up.
- * @throws ProofRejection; Rejection `rate_limited`; Unavailable
+ * Checks a DPoP proof against its request (RFC 9449 §4.3). The `jti` comes last, so that an invalid proof uses none up. @throws
+ * ProofRejection; Rejection `rate_limited`; Unavailable
  */
 export async function verifyProof(proof: string, request: ProvenRequest, rules: ProofRules): Promise<void> {
   const jwk = await readProofKey(proof)
@@ -54,7 +54,7 @@ export async function verifyProof(proof: string, request: ProvenRequest, rules: 
   }
 }
 
-/** The public key that the proof carries. Private members in it would mean that its holder gave the key away. */
+/** The public key in the proof. Private members would mean that its holder has revealed the key. */
 async function readProofKey(proof: string): Promise<JWK> {
   const { decodeProtectedHeader } = await loadJose()
   const { jwk, crit } = decodeHeader(() => decodeProtectedHeader(proof))

@@ -4,25 +4,25 @@ import type { CryptoKey, FlattenedJWSInput, JWTHeaderParameters, LocalJWKSet } f
 import { isJsonObject, parseBoundedJson } from '../bytes/bounded-json.ts'
 import { loadJose } from './jose.ts'
 
-/** Times in ms. A key taken out at the issuer is refused after `maxAge` at the latest, while the issuer answers. */
+/** Times in ms. While the issuer answers, a key that it removed is refused after `maxAge` at the latest. */
 export const issuerKeyTimes = {
-  /** Keys are asked for again after this long. */
+  /** Fetches the keys again after this long. */
   maxAge: 5 * 60_000,
-  /** An unknown `kid` makes us ask again, but not more often than this. */
+  /** An unknown `kid` causes a new fetch, but not more often than this. */
   cooldown: 30_000,
-  /** After a failed try nobody asks for this long. */
+  /** After a failure there is no request for this long. */
   pause: 5_000,
-  /** While the issuer does not answer, the last keys count for this long. */
+  /** While the issuer does not answer, the last keys stay valid for this long. */
   staleLimit: 60 * 60_000,
 } as const
 
 const request = { timeoutMs: 5_000, maxBytes: 256 * 1024, redirects: 0, headers: { accept: 'application/json' } }
 
-/** The public keys of one issuer; one per process, whatever tokens say. */
+/** The public keys of one issuer; one object for each process. */
 export interface IssuerKeys {
   /** The key for a token's header. @throws Unavailable; jose's `JWKSNoMatchingKey` when there is none */
   find(header: JWTHeaderParameters, token: FlattenedJWSInput): Promise<CryptoKey | Uint8Array>
-  /** Changes whenever the keys were read anew: what was verified under an older number has to be verified again. */
+  /** Changes with each fetch of the keys. A token verified under an older number must be verified again. */
   generation(): number
 }
 
@@ -33,7 +33,7 @@ interface LoadedKeys {
   readonly at: number
 }
 
-/** Keys by configured address only (RFC 7517 §5); `jku`, `x5u` and `jwk` of a token are never looked at. */
+/** Fetches keys from the configured address only (RFC 7517 §5). It ignores `jku`, `x5u` and `jwk` of a token. */
 export function createIssuerKeys(url: string, { fetch, now, log }: KeyPlatform): IssuerKeys {
   let loaded: LoadedKeys | undefined
   let failedAt = Number.NEGATIVE_INFINITY
@@ -85,7 +85,7 @@ export function createIssuerKeys(url: string, { fetch, now, log }: KeyPlatform):
   }
 }
 
-/** The one key of an issuer that shares a secret with us (HS256). */
+/** The key of an issuer that shares a secret with us (HS256). */
 export function createSecretKeys(secret: string): IssuerKeys {
   const key = Buffer.from(secret)
   return { find: async () => key, generation: () => 0 }

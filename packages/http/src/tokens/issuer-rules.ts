@@ -1,6 +1,6 @@
 import { z } from 'zod'
 
-/** Asymmetric signatures only: a shared secret proves nothing to a third party, and `none` nothing to anybody. */
+/** Asymmetric signatures only: a shared secret proves nothing to a third party, and `none` proves nothing at all. */
 export const tokenAlgorithms = [
   'ES256',
   'ES384',
@@ -15,21 +15,21 @@ export const tokenAlgorithms = [
   'RS512',
 ] as const
 
-/** What the tokens of one issuer must be, for the configuration of every channel that takes tokens. */
+/** Rules for the tokens of one issuer, in the configuration of every channel with tokens. */
 export const issuerRuleShape = {
   /** Accept only `typ: at+jwt` (RFC 9068). */
   require_at_jwt: z.boolean().default(false),
-  /** Its tokens must name a scope for each operation; else only tokens that name one of ours are held to it. */
+  /** Its tokens must name a scope for each operation. By default only tokens that name one of our scopes are limited by them. */
   require_scopes: z.boolean().default(false),
-  /** Accept only tokens that are bound to a key (RFC 9449); a bound one needs its proof in any case. */
+  /** Accept only tokens that are bound to a key (RFC 9449). A bound token always needs its proof. */
   require_dpop: z.boolean().default(false),
   /** Each of its tokens counts once, by its `jti`. */
   single_use: z.boolean().default(false),
 }
 
-/** How a channel reads tokens, whoever issued them. */
+/** How a channel reads tokens of all issuers. */
 export const tokenRuleShape = {
-  /** DPoP proofs must hold a nonce of ours (RFC 9449 §8). */
+  /** DPoP proofs must contain our nonce (RFC 9449 §8). */
   dpop_nonce: z.boolean().default(false),
   /** How far clocks may differ, seconds. */
   clock_tolerance_seconds: z.number().int().min(0).max(60).default(30),
@@ -43,8 +43,8 @@ interface TokenAuth extends TokenRules {
 }
 
 /**
- * The rules of `auth` and those of another channel together: an issuer that both trust is held to what either asks for. A token
- * that one channel refuses is then not taken by the other. The stricter clock and nonce rules count where an issuer is shared.
+ * The rules of `auth` joined with those of another channel. An issuer that both trust must meet the rules of both, so no channel takes a
+ * token that the other refuses. For a shared issuer the stricter clock and nonce rules count.
  */
 export function joinTokenRules<Auth extends TokenAuth>(auth: Auth, other: TokenAuth): Auth {
   const others = new Map(other.issuers.map(each => [each.issuer, each]))

@@ -5,7 +5,7 @@ export interface Principal {
   readonly value: string
 }
 
-/** Neither an issuer nor a claim's name holds a blank, so two principals never share a key. */
+/** Neither an issuer nor a claim's name contains a blank, so two principals never share a key. */
 export function ownerOf({ issuer, claim, value }: Principal): string {
   return `${issuer} ${claim} ${value}`
 }

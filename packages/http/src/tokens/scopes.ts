@@ -1,6 +1,6 @@
 import type { AuthScheme, Challenger } from './challenge.ts'
 
-/** What a token has to allow for each operation, by the names of A2A; `a2a.auth.scopes` can change the scopes. */
+/** The scope that each operation needs, by the names of A2A. `a2a.auth.scopes` can change the scopes. */
 export const defaultScopes = {
   SendMessage: 'a2a:message.send',
   SendStreamingMessage: 'a2a:message.stream',
@@ -17,16 +17,16 @@ export const defaultScopes = {
 
 export type ScopeTable = Readonly<Record<keyof typeof defaultScopes, string>>
 
-/** A caller as its credential limits it; `scopes` is undefined where no scope limits it. */
+/** A caller with the limits of their credential. `scopes` is undefined if no scope limits it. */
 export interface ScopedCaller {
   readonly scopes?: ReadonlySet<string> | undefined
-  /** How the credential was presented, so that a refusal answers in kind. */
+  /** The scheme of the credential, so that a refusal names the same one. */
   readonly scheme: AuthScheme
 }
 
 /**
- * What a caller may do, by the scopes of its token. A token that names any of ours is held to those it names; one that names none
- * is not limited by scopes, unless its issuer has to give them (`require_scopes`). Undefined: no limit.
+ * What a caller may do by the scopes of its token. A token that names some of our scopes is limited to them. A token that names none is not
+ * limited, unless its issuer must name scopes (`require_scopes`). Undefined: no limit.
  */
 export function readGrant(
   named: unknown,
@@ -37,13 +37,13 @@ export function readGrant(
   return granted.size > 0 || isRequired ? granted : undefined
 }
 
-/** `scope` of RFC 8693 §4.2, a text; some issuers write an array (`scp`). */
+/** `scope` of RFC 8693 §4.2 is a text; some issuers write an array (`scp`). */
 function listScopes(named: unknown): readonly string[] {
   const list: readonly unknown[] = Array.isArray(named) ? named : typeof named === 'string' ? named.split(' ') : []
   return list.filter(scope => typeof scope === 'string').slice(0, 256)
 }
 
-/** Whether the caller may do what any of these scopes allows. */
+/** Whether one of these scopes allows the caller's operation. */
 export function allowsAny({ scopes }: ScopedCaller, allowing: readonly string[]): boolean {
   return scopes === undefined || allowing.some(scope => scopes.has(scope))
 }

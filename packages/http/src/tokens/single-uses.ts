@@ -5,7 +5,7 @@ import { Rejection } from '@postern/core'
 /** An id that may be used once. */
 interface SingleUse {
   readonly id: string
-  /** Who uses it: one caller's ids take no room from those of others. */
+  /** The caller who uses it. Each owner has their own capacity. */
   readonly owner: string
   /** ms */
   readonly until: number
@@ -13,24 +13,21 @@ interface SingleUse {
 
 interface ReplayMemory {
   /**
-   * Remembers the id until its end. False when it is remembered already.
-   * @throws Rejection `rate_limited` when there is no room: what cannot be remembered cannot be let in
+   * Remembers the id until its end. False when it is known already. @throws Rejection `rate_limited` when it is full, because an id that
+   * cannot be remembered cannot be admitted
    */
   take(use: SingleUse): boolean
-  /** It was not used after all. */
+  /** Takes the use back. */
   giveBack(use: SingleUse): void
 }
 
 /** Ids that count once in the whole gateway: in every process, and after a restart. */
 export interface SingleUses {
-  /**
-   * False when it was used before. Durable when it resolves.
-   * @throws Rejection `rate_limited` when the owner uses too many; Unavailable
-   */
+  /** False when it was used before. Durable when it resolves. @throws Rejection `rate_limited` when the owner uses too many; Unavailable */
   take(use: SingleUse): Promise<boolean>
 }
 
-/** The memory of this process bounds what is asked of the store, and refuses most repetitions; the store decides. */
+/** The process's memory refuses most repetitions and limits the queries to the store. The store decides. */
 export function createSingleUses(store: Pick<Store, 'consumeOnce'>, now: () => number): SingleUses {
   const memory = createReplayMemory(now)
   return {
@@ -56,8 +53,8 @@ const usualBounds: ReplayBounds = { entries: 100_000, perOwner: 10_000 }
 const keyOf = ({ id }: SingleUse) => hash('sha256', id, 'base64')
 
 /**
- * Ids that may be used once, of this process. Every id is kept to its own end, so the oldest entries need not be the
- * first to end; room is made once per second at most.
+ * Ids of this process that may be used once. Each id has its own end, so the oldest entries may not end first. It drops expired ids once a
+ * second at most.
  */
 export function createReplayMemory(now: () => number, bounds = usualBounds): ReplayMemory {
   const uses = new Map<string, SingleUse>()

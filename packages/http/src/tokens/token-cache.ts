@@ -1,13 +1,13 @@
 const limits = { entries: 10_000, lifeMs: 5 * 60_000 } as const
 
-/** A token that held, and who comes with it. */
+/** A verified token and its caller. */
 export interface KnownToken<Who> {
   readonly who: Who
-  /** Key of what the principal uses up. */
+  /** Key of the principal's quota. */
   readonly owner: string
-  /** Thumbprint of the key the token is bound to. */
+  /** Thumbprint of the key that the token is bound to. */
   readonly boundTo: string | undefined
-  /** Whether the keys it was verified with still count. */
+  /** Whether the keys that verified it are still the present ones. */
   isCurrent(): boolean
 }
 
@@ -17,7 +17,7 @@ interface TokenCache<Who> {
   put(key: string, expiresAt: number, known: KnownToken<Who>): void
 }
 
-/** A map keeps the order of insertion: what is found is put back as the youngest, what is oldest goes first. */
+/** A map keeps the order of insertion. A found entry moves to the end, and the oldest one is dropped first. */
 export function createTokenCache<Who>(now: () => number): TokenCache<Who> {
   const entries = new Map<string, { readonly known: KnownToken<Who>; readonly until: number }>()
   return {

@@ -16,7 +16,7 @@ import { createTokenCache } from './token-cache.ts'
 import type { IssuerTrust, TokenTrust, VerifiedToken } from './verify-token.ts'
 import { verifyToken } from './verify-token.ts'
 
-/** What of a request tells who sends it: the method and the path are held against a DPoP proof. */
+/** The parts of a request that identify its sender. A DPoP proof must match the method and path. */
 export type RequestHead = Pick<Request, 'headers' | 'method' | 'url'>
 
 type TokenCredential = Extract<Credential, { readonly kind: 'token' }>
@@ -25,28 +25,26 @@ interface TokenVerifierOptions<Who> {
   readonly issuers: readonly IssuerTrust[]
   readonly rules: TokenRules
   readonly scopes: ScopeTable
-  /** Makes a channel's caller of a token that holds. @throws Rejection */
+  /** Makes a channel's caller of a verified token. @throws Rejection */
   describe(token: VerifiedToken, scopes: ScopedCaller['scopes']): Who
 }
 
 export interface TokenVerifierDeps {
   readonly platform: Pick<Platform, 'now' | 'randomBytes'>
   readonly store: Pick<Store, 'consumeOnce' | 'secret'>
-  /** Of the gateway, as peers know it: the address that proofs are made for starts with it. */
+  /** The gateway's public origin. The address in a proof begins with it. */
   readonly origin: string
 }
 
 interface FreshToken<Who> extends KnownToken<Who> {
-  /** Where it counts once. @throws Rejection, Unavailable */
+  /** Uses a single-use token or proof up. @throws Rejection, Unavailable */
   readonly useUp?: (() => Promise<void>) | undefined
 }
 
 /**
- * Who comes with a token, by the rules that every channel shares (RFC 7519, RFC 8725, RFC 9068, RFC 9449). A token that was
- * verified counts, by its SHA-256, until it expires, its issuer's keys are read anew, or five minutes have gone, whichever is
- * first: a key taken out at the issuer is thus refused within `keyTimes.maxAge`. A proof of possession is verified with every
- * request.
- * @throws Rejection, ProofRejection, Unavailable
+ * Verifies a token by the rules of all channels (RFC 7519, RFC 8725, RFC 9068, RFC 9449). A verified token is cached by its SHA-256 until
+ * it expires, its issuer's keys are fetched again, or five minutes have passed. So a key that the issuer removed is refused within
+ * `keyTimes.maxAge`. A proof of possession is verified with every request. @throws Rejection, ProofRejection, Unavailable
  */
 type VerifyBearer<Who> = (credential: TokenCredential, visit: RequestHead) => Promise<Who> | Who
 
@@ -99,7 +97,7 @@ export function createTokenVerifier<Who extends ScopedCaller>(
   }
 }
 
-/** A token for one use is used up last: a proof that has to be made anew, with our nonce, does not cost it. */
+/** Uses a single-use token up last, so that a proof to be repeated with our nonce does not cost it. */
 async function admitFresh<Who>(
   fresh: FreshToken<Who>,
   admit: (known: KnownToken<Who>) => Promise<Who> | Who,

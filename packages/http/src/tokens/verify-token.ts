@@ -6,12 +6,12 @@ import type { IssuerRules } from './issuer-rules.ts'
 import { loadJose } from './jose.ts'
 import type { Principal } from './principal.ts'
 
-/** An issuer as the configuration trusts it. */
+/** An issuer that the configuration trusts. */
 export interface IssuerTrust {
   readonly config: IssuerRules & {
     /** The exact `iss` of its tokens. */
     readonly issuer: string
-    /** What its tokens must name in `aud` to be meant for us. */
+    /** The `aud` of tokens for us. */
     readonly audience: string
     readonly algorithms: readonly string[]
   }
@@ -28,31 +28,30 @@ export interface TokenTrust {
 export interface VerifiedToken {
   readonly principal: Principal
   readonly issuer: IssuerTrust
-  /** Of its issuer's keys, when the one it is signed with was among them. */
+  /** The number of its issuer's keys that verified it. */
   readonly generation: number
   readonly algorithm: string
   readonly keyId?: string | undefined
-  /** `typ: at+jwt` (RFC 9068): the issuer says itself that this is an access token. */
+  /** `typ: at+jwt` (RFC 9068): the issuer declares an access token. */
   readonly isAccessToken: boolean
   /** ms */
   readonly expiresAt: number
-  /** `cnf.jkt`: thumbprint of the key whose proof has to come with it (RFC 9449 §6.1). */
+  /** `cnf.jkt`: thumbprint of the key whose proof must come with the token (RFC 9449 §6.1). */
   readonly boundTo: string | undefined
-  /** `scope`, or `scp` of some issuers; unread. */
+  /** `scope`, or `scp` of some issuers; not parsed yet. */
   readonly scope: unknown
   readonly tokenId: string | undefined
 }
 
-/** A life longer than this is a mistake of the issuer or of nobody we want to know. */
+/** The longest accepted life. A longer one is a mistake of the issuer. */
 const maxLifeSeconds = 366 * 24 * 3600
 const maxPrincipal = 512
 const accessTypes: ReadonlySet<string> = new Set(['at+jwt', 'application/at+jwt'])
 const plainTypes: ReadonlySet<string> = new Set(['jwt', 'application/jwt'])
 
 /**
- * Holds a JWT against its issuer (RFC 7519 §7.2, RFC 8725, RFC 9068 §4): algorithm from the issuer's own list, key by
- * `kid` from its configured key set, exact `iss`, our `aud`, `exp`, `nbf`, `iat`. Refusals say what, never which value.
- * @throws Rejection, Unavailable
+ * Verifies a JWT of a configured issuer (RFC 7519 §7.2, RFC 8725, RFC 9068 §4): an algorithm of the issuer's list, the key by `kid` from
+ * its key set, exact `iss`, our `aud`, `exp`, `nbf`, `iat`. Refusals name the claim but never its value. @throws Rejection, Unavailable
  */
 export async function verifyToken(token: string, rules: TokenTrust): Promise<VerifiedToken> {
   const { jwtVerify } = await loadJose()
@@ -93,7 +92,7 @@ export async function verifyToken(token: string, rules: TokenTrust): Promise<Ver
   }
 }
 
-/** What the token says before anything is proven: enough to pick the issuer by, and no more. */
+/** The unverified claims, only to select the issuer. */
 async function peekToken(token: string): Promise<{ header: ProtectedHeaderParameters; claims: JWTPayload }> {
   const { decodeJwt, decodeProtectedHeader } = await loadJose()
   try {
@@ -112,7 +111,7 @@ function checkType({ typ, crit }: ProtectedHeaderParameters, config: IssuerRules
   return false
 }
 
-/** Claims that only tokens for other uses have: ID tokens (OpenID Connect Core §2), refresh tokens of known issuers. */
+/** Claims that only other tokens have: ID tokens (OpenID Connect Core §2), refresh tokens of known issuers. */
 const foreignUses: readonly ((claims: JWTPayload) => boolean)[] = [
   ({ nonce, at_hash, c_hash }) => nonce !== undefined || at_hash !== undefined || c_hash !== undefined,
   ({ typ }) => typeof typ === 'string' && /^(id|refresh|offline|logout)$/i.test(typ),
@@ -129,7 +128,7 @@ function checkClaims(claims: JWTPayload, { now, toleranceSeconds }: TokenTrust):
 
 const thumbprint = /^[A-Za-z0-9_-]{43}$/
 
-/** A token bound in a way we cannot check (RFC 8705 §3) may be a stolen one. */
+/** A token with a binding that we cannot check (RFC 8705 §3) may be stolen. */
 function readBinding({ cnf }: JWTPayload): string | undefined {
   if (cnf === undefined) return undefined
   const { jkt, ...others } = isJsonObject(cnf) ? cnf : {}
@@ -147,7 +146,7 @@ function readPrincipal({ sub, client_id }: JWTPayload, issuer: string): Principa
   return principal
 }
 
-/** Well formed, because a store writes every lone surrogate as one and the same replacement character. */
+/** Well formed, because a store writes every lone surrogate as the same replacement character. */
 function isName(value: unknown): value is string {
   return typeof value === 'string' && value.length > 0 && value.length <= maxPrincipal && value.isWellFormed()
 }
