@@ -6,8 +6,8 @@ import type { SwarmDeps, SwarmSpec } from './spec/swarm.ts'
 type SwarmContext = Pick<AgentContext, 'signal' | 'state' | 'attachment'>
 
 /**
- * A swarm behind one address: each conversation is a client of it, whoever of its agents speaks. Which client that is stands in the
- * agent's own state of the thread and is made by chance, so that nobody comes into another's conversation by naming its thread.
+ * A swarm behind one address: each conversation is a client of it, whichever of its agents speaks. The agent's own state of the thread
+ * contains the client's random id, so nobody reaches another conversation by naming its thread.
  */
 export function createSwarmAgent(
   spec: SwarmSpec,

@@ -58,7 +58,7 @@ describe('a session', () => {
     expect(await answer).toBe('')
   })
 
-  it('is over when the client is closed, and who opens it then has it alone', async () => {
+  it('ends when the client is closed, and the next user opens it anew', async () => {
     const { gateway, bus } = openGateway('one', 'two')
     const got: string[] = []
     const session = await gateway.session('c')
@@ -189,7 +189,7 @@ describe('a fork', () => {
     expect(formatRows(await (await gateway.open('job')).history.listRaw())).toEqual(['user/a:work', 'assistant/a:done'])
   })
 
-  it('that fails is told to who asked, and closed', async () => {
+  it('that fails is reported to the caller and closed', async () => {
     const { gateway, warnings } = openGateway('fine')
     const errors: unknown[] = []
     const failing = () => Promise.reject(new Error('broken'))

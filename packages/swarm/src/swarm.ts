@@ -17,7 +17,7 @@ interface SwarmSession {
 }
 
 interface SwarmConnection {
-  /** Resolves when it is answered; the answer goes to who receives. */
+  /** Resolves after the answer, which goes to the receiver. */
   send(message: string, options?: Words): Promise<void>
   dispose(): Promise<void>
 }
@@ -27,7 +27,7 @@ interface ForkOptions {
   readonly onError?: ((error: unknown) => void) | undefined
 }
 
-/** In place of the swarm's own, for a while. Its agents stay the same by name. */
+/** Replaces the swarm's own for a while. Its agents keep their names. */
 type ScopeOptions = Partial<
   Pick<
     SwarmSpec,
@@ -36,37 +36,37 @@ type ScopeOptions = Partial<
 >
 
 /**
- * A swarm and its clients. A client is open as long as somebody uses it; whoever opens it, its turns are taken one after the other. What
- * is said in the name of an agent (`agentName`) is skipped when that agent is not the active one any more.
+ * A swarm and its clients. A client is open while somebody uses it. All its turns run one after the other. An action in the name of an
+ * agent (`agentName`) is skipped if that agent is no longer active.
  */
 interface Swarm {
-  /** The client, opened where it was left. */
+  /** The client with its stored state. */
   open(clientId: string): Promise<SwarmClient>
-  /** Forgets what is in memory of a client, and gives up its answer. What is stored stays. */
+  /** Drops a client's state in memory and cancels its answer. Stored data stays. */
   dispose(clientId: string): Promise<void>
   session(clientId: string): Promise<SwarmSession>
   makeConnection(receive: ReceiveMessage, clientId: string): Promise<SwarmConnection>
-  /** In tool mode. '' when it was skipped. */
+  /** In tool mode. '' if it was skipped. */
   execute(content: string, clientId: string, agentName: string): Promise<string>
   executeForce(content: string, clientId: string): Promise<string>
-  /** '' when it was skipped. */
+  /** '' if it was skipped. */
   runStateless(content: string, clientId: string, agentName: string): Promise<string>
   runStatelessForce(content: string, clientId: string): Promise<string>
-  /** False when it was skipped. */
+  /** False if it was skipped. */
   emit(content: string, clientId: string, agentName: string): Promise<boolean>
   emitForce(content: string, clientId: string): Promise<void>
-  /** False when it was skipped. @throws Rejection no_recipient when nobody is connected */
+  /** False if it was skipped. @throws Rejection no_recipient when nobody is connected */
   notify(content: string, clientId: string, agentName: string): Promise<boolean>
   notifyForce(content: string, clientId: string): Promise<void>
   /**
-   * Work in the background, as a client of its own that ends with it. Gives what `run` returns; `undefined` when it throws.
-   * @throws Rejection forbidden when the client is open already
+   * Runs work in the background as a client of its own that ends with it. Returns the result of `run`; `undefined` when it throws. @throws
+   * Rejection forbidden when the client is open already
    */
   fork<Result>(
     run: (client: SwarmClient, agentName: string) => Promise<Result>,
     options: ForkOptions,
   ): Promise<Result | undefined>
-  /** The same clients with other agents, tools or policies, for as long as `run` runs. @throws TypeError for an agent that the swarm has not */
+  /** The same clients with other agents, tools or policies while `run` runs. @throws TypeError for an unknown agent */
   scope<Result>(run: (swarm: Swarm) => Promise<Result>, options: ScopeOptions): Promise<Result>
 }
 
@@ -74,94 +74,109 @@ export function createSwarm(spec: SwarmSpec, deps: SwarmDeps): Swarm {
   return openSwarm(spec, deps, createSwarmClients())
 }
 
-function openSwarm(spec: SwarmSpec, deps: SwarmDeps, swarmClients: SwarmClients): Swarm {
-  const { clientStates } = swarmClients
-  /** For each state the client with the agents of this gateway. */
-  const clients = new WeakMap<Promise<SwarmClientState>, Promise<SwarmClient>>()
+interface OpenSwarm {
+  readonly spec: SwarmSpec
+  readonly deps: SwarmDeps
+  readonly users: SwarmClients
+  /** The client with this gateway's agents, for each state. */
+  readonly clients: WeakMap<Promise<SwarmClientState>, Promise<SwarmClient>>
+}
 
-  function open(clientId: string): Promise<SwarmClient> {
-    const state = clientStates.get(clientId) ?? openState(clientId)
-    const client = clients.get(state) ?? state.then(opened => createSwarmClient(spec, deps, opened))
-    clients.set(state, client)
-    return client
-  }
-
-  function openState(clientId: string): Promise<SwarmClientState> {
-    const state = openSwarmClientState(spec, deps, clientId)
-    clientStates.set(clientId, state)
-    // What could not be opened is tried again by whoever comes next.
-    state.catch(() => clientStates.delete(clientId))
-    return state
-  }
-
-  async function actFor<Result>(
-    clientId: string,
-    agentName: string,
-    act: (client: SwarmClient) => Promise<Result>,
-  ): Promise<Result | undefined> {
-    const client = await open(clientId)
-    return client.getAgentName() === agentName ? await act(client) : undefined
-  }
-
-  async function notify(client: SwarmClient, content: string): Promise<true> {
-    if (!swarmClients.isConnected(client.clientId))
-      throw new Rejection('no_recipient', 'Cannot notify client: nobody is connected')
-    await client.notify(content)
-    return true
-  }
-
+function openSwarm(spec: SwarmSpec, deps: SwarmDeps, users: SwarmClients): Swarm {
+  const swarm: OpenSwarm = { spec, deps, users, clients: new WeakMap() }
+  const open = (clientId: string) => openClient(clientId, swarm)
   return {
     open,
-    dispose: swarmClients.close,
-    async session(clientId) {
-      const client = await open(clientId)
-      const stay = swarmClients.enter(clientId)
-      return {
-        complete: async (message, options) => (stay.isOver ? '' : await client.complete(message, options)),
-        dispose: stay.leave,
-      }
-    },
-    async makeConnection(receive, clientId) {
-      const client = await open(clientId)
-      const disconnect = client.connect(receive)
-      const stay = swarmClients.connect(clientId, disconnect)
-      return {
-        async send(message, options) {
-          if (!stay.isOver) await client.complete(message, options)
-        },
-        dispose: stay.leave,
-      }
-    },
+    dispose: users.close,
+    session: clientId => openSession(clientId, swarm),
+    makeConnection: (receive, clientId) => openConnection(receive, clientId, swarm),
     execute: async (content, clientId, agentName) =>
-      (await actFor(clientId, agentName, client => client.execute(content))) ?? '',
+      (await findActive(clientId, agentName, swarm))?.execute(content) ?? '',
     executeForce: async (content, clientId) => (await open(clientId)).execute(content),
     runStateless: async (content, clientId, agentName) =>
-      (await actFor(clientId, agentName, client => client.runStateless(content))) ?? '',
+      (await findActive(clientId, agentName, swarm))?.runStateless(content) ?? '',
     runStatelessForce: async (content, clientId) => (await open(clientId)).runStateless(content),
-    emit: async (content, clientId, agentName) =>
-      (await actFor(clientId, agentName, client => client.emit(content).then(() => true))) ?? false,
+    async emit(content, clientId, agentName) {
+      const client = await findActive(clientId, agentName, swarm)
+      await client?.emit(content)
+      return client !== undefined
+    },
     emitForce: async (content, clientId) => (await open(clientId)).emit(content),
-    notify: async (content, clientId, agentName) =>
-      (await actFor(clientId, agentName, client => notify(client, content))) ?? false,
-    async notifyForce(content, clientId) {
-      await notify(await open(clientId), content)
+    async notify(content, clientId, agentName) {
+      const client = await findActive(clientId, agentName, swarm)
+      if (client) await notify(client, content, swarm)
+      return client !== undefined
     },
-    async fork(run, { clientId, onError }) {
-      if (clientStates.has(clientId)) throw new Rejection('forbidden', 'Cannot fork client: it is open already')
-      try {
-        const client = await open(clientId)
-        return await run(client, client.navigation.active)
-      } catch (error) {
-        deps.platform.log.warn({ cause: error, swarmName: spec.swarmName }, 'work in the background failed')
-        onError?.(error)
-        return undefined
-      } finally {
-        await swarmClients.close(clientId)
-      }
+    notifyForce: async (content, clientId) => notify(await open(clientId), content, swarm),
+    fork: (run, options) => fork(run, options, swarm),
+    scope: async (run, options) => run(openSwarm(scopeSpec(spec, options), deps, users)),
+  }
+}
+
+function openClient(clientId: string, swarm: OpenSwarm): Promise<SwarmClient> {
+  const { spec, deps, users, clients } = swarm
+  const state = users.clientStates.get(clientId) ?? openState(clientId, swarm)
+  const client = clients.get(state) ?? state.then(opened => createSwarmClient(spec, deps, opened))
+  clients.set(state, client)
+  return client
+}
+
+function openState(clientId: string, { spec, deps, users }: OpenSwarm): Promise<SwarmClientState> {
+  const state = openSwarmClientState(spec, deps, clientId)
+  users.clientStates.set(clientId, state)
+  // The next user tries a failed opening again.
+  state.catch(() => users.clientStates.delete(clientId))
+  return state
+}
+
+/** The client if this agent is active. */
+async function findActive(clientId: string, agentName: string, swarm: OpenSwarm): Promise<SwarmClient | undefined> {
+  const client = await openClient(clientId, swarm)
+  return client.getAgentName() === agentName ? client : undefined
+}
+
+async function notify(client: SwarmClient, content: string, { users }: OpenSwarm): Promise<void> {
+  if (!users.isConnected(client.clientId))
+    throw new Rejection('no_recipient', 'Cannot notify client: nobody is connected')
+  await client.notify(content)
+}
+
+async function openSession(clientId: string, swarm: OpenSwarm): Promise<SwarmSession> {
+  const client = await openClient(clientId, swarm)
+  const stay = swarm.users.enter(clientId)
+  return {
+    complete: async (message, options) => (stay.isOver ? '' : await client.complete(message, options)),
+    dispose: stay.leave,
+  }
+}
+
+async function openConnection(receive: ReceiveMessage, clientId: string, swarm: OpenSwarm): Promise<SwarmConnection> {
+  const client = await openClient(clientId, swarm)
+  const stay = swarm.users.connect(clientId, client.connect(receive))
+  return {
+    async send(message, options) {
+      if (!stay.isOver) await client.complete(message, options)
     },
-    async scope(run, options) {
-      return await run(openSwarm(scopeSpec(spec, options), deps, swarmClients))
-    },
+    dispose: stay.leave,
+  }
+}
+
+async function fork<Result>(
+  run: (client: SwarmClient, agentName: string) => Promise<Result>,
+  { clientId, onError }: ForkOptions,
+  swarm: OpenSwarm,
+): Promise<Result | undefined> {
+  const { spec, deps, users } = swarm
+  if (users.clientStates.has(clientId)) throw new Rejection('forbidden', 'Cannot fork client: it is open already')
+  try {
+    const client = await openClient(clientId, swarm)
+    return await run(client, client.navigation.active)
+  } catch (error) {
+    deps.platform.log.warn({ cause: error, swarmName: spec.swarmName }, 'work in the background failed')
+    onError?.(error)
+    return undefined
+  } finally {
+    await users.close(clientId)
   }
 }
 

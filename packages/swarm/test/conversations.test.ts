@@ -230,7 +230,7 @@ describe('turns', () => {
     expect(formatRows(model.seen[0] ?? [])).toEqual(['system/a:You are a', 'user/a:ping'])
   })
 
-  it('gives every output to who is connected, until he leaves', async () => {
+  it('sends every output to a connected receiver until it leaves', async () => {
     const { deps, bus } = openMemorySwarm()
     const client = await openSwarmClient(swarmSpec([agentSpec('a', scripted('one', 'two'))]), deps, 'c')
     const got: unknown[] = []
@@ -361,7 +361,7 @@ describe('navigation', () => {
     expect([navigation.stack.length, navigation.stack.at(-1)]).toEqual([100, 'B'])
   })
 
-  it('W-20: nobody goes back to an agent that the swarm has not any more', async () => {
+  it('W-20: the conversation never goes back to an agent that the swarm no longer has', async () => {
     const { deps } = openMemorySwarm()
     const { navigation } = await openThree(deps)
     await navigation.changeToAgent('A')
@@ -418,7 +418,7 @@ describe('navigation', () => {
     expect((await client.history.listRaw())[2]?.tool_call_id).toBe('id-navigate_to_refunds')
   })
 
-  it('W-20: a tool hands back to who had it before, and in the end asks to repeat', async () => {
+  it('W-20: a tool hands back to the previous agent, and finally asks to repeat', async () => {
     const { deps } = openMemorySwarm()
     const back = () => callOf('navigate_back')
     const tools = [createNavigateBackTool()]
@@ -497,7 +497,7 @@ describe('operators and policies', () => {
     expect(asked).toEqual([['desk', 'help']])
   })
 
-  it('W-26: after 90 seconds without an answer the user is told, and what the human says later reaches nobody', async () => {
+  it('W-26: after 90 seconds without an answer the user gets a message, and a later answer is dropped', async () => {
     const { deps, pass } = openMemorySwarm()
     const asked = Promise.withResolvers<AbortSignal>()
     const late = Promise.withResolvers<string>()

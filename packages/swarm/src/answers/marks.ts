@@ -3,21 +3,21 @@ import type { ModelAnswer } from '../spec/model.ts'
 
 export interface AnswerRules {
   readonly checks: readonly AnswerCheck[]
-  /** Of the agent that answers. */
+  /** Names of the answering agent's tools. */
   readonly toolNames: ReadonlySet<string>
 }
 
-/** Longest mark there is, characters: what stands that far behind the end of what has come can be told. */
+/** The longest mark, characters. Text so far before the end is safe to send. */
 export const longestMark = 240
 
-/** With what marks begin. */
+/** Beginnings of marks. */
 export const markStarts = /[<[{}`]/
 
-/** Tool markup as models of several makes write it. */
+/** Tool markup in the forms of several models. */
 export const markup =
   /<\/?(?:\w{1,24}:)?(?:tool_?calls?|tool_?use|tool_?response|tool_?results?|function_?calls?|function_?results?|invoke(?=\s))[\s>|=]|<function=|<\/?[|｜][\w▁ -]{1,48}[|｜]>|\[\/?(?:TOOL_CALLS?|TOOL_RESULTS?|AVAILABLE_TOOLS)\]/i
 
-/** The same, where the words end in the middle of it. */
+/** The same, if the text ends in the middle of it. */
 const markupEnd = /<\/?(?:\w{1,24}:)?(?:tool_?call|function_?call|tool_?use|invoke)\w{0,8}$|<\/?[|｜][\w▁-]{1,48}$/i
 
 const tokens = /^\[?(?:tool_calls?|function_calls?)\]?\s{0,9}[:=[({]/i
@@ -36,13 +36,13 @@ const anyCall = new RegExp(
   ].join('|'),
 )
 
-/** Characters of an answer that are looked through for a call of any tool. */
+/** Characters of an answer that are searched for a call of any tool. */
 const maxLook = 4_000
 
 const jsonStart = /^\[?\s*\{/
 const fence = /^`{1,3}(?:\w{0,16}\s+)?/
 
-/** Why words must not reach a user, wherever they stand in an answer; `at` is where it begins. */
+/** Why text must not reach a user, wherever it stands in an answer; `at` is where it begins. */
 interface Mark {
   readonly at: number
   readonly fault: string
@@ -69,7 +69,7 @@ function findPlace(check: AnswerCheck, text: string, toolNames: ReadonlySet<stri
   return toolNames.size === 0 ? -1 : text.search(ownCall(toolNames))
 }
 
-/** A call in JSON, in the middle of words: of one of the agent's own tools, for others may be an example. */
+/** A JSON call in the middle of text, only of the agent's own tools. Others may be examples. */
 function ownCall(toolNames: ReadonlySet<string>): RegExp {
   const names = [...toolNames].map(name => name.replace(/[^\w-]/g, '\\$&')).join('|')
   const start = `(?:\`{1,3}\\w{0,16}\\s{0,9})?(?:\\[${gap})?\\{${gap}`
@@ -78,7 +78,7 @@ function ownCall(toolNames: ReadonlySet<string>): RegExp {
 
 const spokenStarts = ['functions.', 'tool_call', 'function_call']
 
-/** Whether an answer that begins so can be told only when it is whole: it may be one call. Pure. */
+/** Whether an answer with this beginning may be one call, so that it must wait for its end. Pure. */
 export function isOpenBeginning(text: string, { checks, toolNames }: AnswerRules): boolean {
   if (checks.length === 0) return false
   const begun = text.trimStart().replace(fence, '')
@@ -89,7 +89,7 @@ export function isOpenBeginning(text: string, { checks, toolNames }: AnswerRules
   )
 }
 
-/** Why an answer of a model must not reach a user as it is; `undefined` for a good one. Pure. */
+/** Why a model's answer must not reach a user; `undefined` for a good one. Pure. */
 export function findAnswerFault({ content, tool_calls = [] }: ModelAnswer, rules: AnswerRules): string | undefined {
   if (tool_calls.some(({ function: called }) => !rules.toolNames.has(called.name))) return 'unknown tool'
   if (tool_calls.length > 0) return undefined
@@ -97,7 +97,7 @@ export function findAnswerFault({ content, tool_calls = [] }: ModelAnswer, rules
   return findMark(content, rules)?.fault ?? findWholeFault(content.trim(), rules)
 }
 
-/** What only shows when an answer is whole. */
+/** Faults that only a complete answer shows. */
 function findWholeFault(text: string, { checks, toolNames }: AnswerRules): string | undefined {
   if (checks.includes('markup') && (tokens.test(text) || markupEnd.test(text))) return faultOf.markup
   if (!checks.includes('json_call')) return undefined
@@ -109,12 +109,12 @@ function findWholeFault(text: string, { checks, toolNames }: AnswerRules): strin
   return isCall ? faultOf.json_call : undefined
 }
 
-/** Begun with a brace and not ended, or the end of what was begun elsewhere. */
+/** Begins with a brace without an end, or ends a brace from elsewhere. */
 function isBrokenJson(text: string): boolean {
   return /^(?:[{}\]]|\[\s*[{\]])/.test(text) && text.split('{').length !== text.split('}').length
 }
 
-/** `refund(…)`, or the name of a tool and nothing else. */
+/** `refund(…)`, or only the name of a tool. */
 function isSpokenCall(text: string, toolNames: ReadonlySet<string>): boolean {
   const [, name = '', rest = ''] = /^(?:functions\.)?([\w-]{1,64})\s{0,9}([\s\S]*)$/.exec(text) ?? []
   return toolNames.has(name) && /^(?:\([\s\S]*\)|\{[\s\S]*\})?;?\s{0,9}`{0,3}$/.test(rest)

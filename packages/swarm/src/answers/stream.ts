@@ -4,15 +4,15 @@ import { createStreamedAnswerCheck } from './streamed-check.ts'
 
 const between = '\n\n'
 
-/** What the user hears of a turn while it is made. What was heard is part of the answer, whatever follows. */
+/** The part of an answer that the user gets while a turn runs. It belongs to the answer, whatever follows. */
 export interface AnswerStream {
-  /** A model begins to speak: its words go through a gate of their own. */
+  /** A model begins to speak. Its text passes a check of its own. */
   begin(rules: AnswerRules): StreamedAnswerCheck
-  /** Everything: what was heard, and the end of the turn. */
+  /** The complete answer, with the text sent before. */
   finish(answer: string): string
 }
 
-/** `hear` is told the words, in order; models that spoke before the one that answers are parted from it by an empty line. */
+/** `hear` gets the text in order. An empty line separates earlier models from the one that answers. */
 export function createAnswerStream(hear: (words: string) => void): AnswerStream {
   let before = ''
   let semaphore: StreamedAnswerCheck | undefined

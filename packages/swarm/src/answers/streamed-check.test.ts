@@ -242,7 +242,7 @@ describe('a turn that is heard', () => {
     expect(await complete('hi')).toEqual({ answer: `${plain}\n\nPardon?`, heard: plain })
   })
 
-  it('W-21: who speaks before he hands over is heard first, whoever goes on after an empty line', async () => {
+  it('W-21: text from before a hand-over comes first, and the next agent’s text after an empty line', async () => {
     const handOver = callOf('navigate_to_b')
     const { client, complete } = await openStreamed([
       agentSpec('a', speaking({ ...handOver, content: plain }), { tools: [createNavigateTool({ to: 'b' })] }),

@@ -1,24 +1,23 @@
 import type { AnswerRules } from './marks.ts'
 import { findMark, isOpenBeginning, longestMark, markStarts } from './marks.ts'
 
-/** Characters of an answer that are looked at before any of it is heard. */
+/** Characters of an answer that are checked before the user gets any of it. */
 const opening = 160
 
-/** Words of a model on their way to the user. */
+/** Text of a model on its way to the user. */
 export interface StreamedAnswerCheck {
   add(piece: string): void
-  /** What was passed on; the beginning of what was added. */
+  /** The text passed on, from the beginning. */
   readonly heard: string
 }
 
 /**
- * Passes on what of an answer is plainly sound. Nothing is heard of its first 160 characters until no mark can begin in them, and nothing at all of
- * one that may be a call as a whole before it has ended (then the caller tells it). From there words go through as they come; where a mark
- * of a call may begin, they wait until it is plain that it is none. At a mark the gate is shut for good.
+ * Passes on the safe part of an answer. The first 160 characters wait until no mark can begin in them. An answer that may be one call waits
+ * for its end, and the caller sends it. Later text passes at once, except where a mark may begin. After a mark nothing passes any more.
  */
 export function createStreamedAnswerCheck(rules: AnswerRules, tell: (words: string) => void): StreamedAnswerCheck {
   let heard = ''
-  /** What has come and is not passed on: short, once the gate is open. */
+  /** Text that waits. It is short after the first characters. */
   let rest = ''
   let stage: 'opening' | 'open' | 'shut' = 'opening'
 
@@ -26,7 +25,7 @@ export function createStreamedAnswerCheck(rules: AnswerRules, tell: (words: stri
     const mark = findMark(rest, rules)
     const isUnsound = mark !== undefined && mark.at < opening
     if (isUnsound) stage = 'shut'
-    // A mark may have begun in it and not be there yet.
+    // A mark may have begun here without its end.
     else if (findSafeLength(rest) >= opening) stage = isOpenBeginning(rest, rules) ? 'shut' : 'open'
   }
 
@@ -52,7 +51,7 @@ export function createStreamedAnswerCheck(rules: AnswerRules, tell: (words: stri
   }
 }
 
-/** How much of it can be no beginning of a mark any more. */
+/** How much of it cannot be the beginning of a mark any more. */
 function findSafeLength(rest: string): number {
   const tail = Math.max(0, rest.length - longestMark)
   const at = rest.slice(tail).search(markStarts)

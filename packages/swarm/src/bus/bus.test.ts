@@ -5,7 +5,7 @@ import { agentSpec, callOf, openMemorySwarm, scripted, swarmSpec, toolOf } from 
 import type { SwarmSpec } from '../index.ts'
 import { busSources, createNavigateTool, createSwarm, createSwarmBus, openSwarmClient } from '../index.ts'
 
-// Every source with its events, and who hears of them.
+// Every source with its events and their listeners.
 
 describe('every source', () => {
   const rich: SwarmSpec = swarmSpec(
@@ -118,19 +118,22 @@ describe('every source', () => {
 })
 
 describe('listeners', () => {
-  it.each([undefined, '*'])('W-11: of %s hear of everybody, those of a client only of him', async clientId => {
-    const { bus } = openMemorySwarm()
-    const all: string[] = []
-    const own: string[] = []
-    bus.listen(({ type, clientId }) => void all.push(`${clientId} ${type}`), { clientId })
-    bus.listen(({ type }) => void own.push(type), { clientId: 'A' })
-    for (const source of busSources) {
-      for (const clientId of ['A', 'B']) bus.emit({ type: source, source, clientId })
-    }
-    await bus.drain()
-    expect(all).toEqual(busSources.flatMap(source => [`A ${source}`, `B ${source}`]))
-    expect(own).toEqual([...busSources])
-  })
+  it.each([undefined, '*'])(
+    'W-11: for %s listeners get the events of all clients, for a client only its own',
+    async clientId => {
+      const { bus } = openMemorySwarm()
+      const all: string[] = []
+      const own: string[] = []
+      bus.listen(({ type, clientId }) => void all.push(`${clientId} ${type}`), { clientId })
+      bus.listen(({ type }) => void own.push(type), { clientId: 'A' })
+      for (const source of busSources) {
+        for (const clientId of ['A', 'B']) bus.emit({ type: source, source, clientId })
+      }
+      await bus.drain()
+      expect(all).toEqual(busSources.flatMap(source => [`A ${source}`, `B ${source}`]))
+      expect(own).toEqual([...busSources])
+    },
+  )
 
   it.each(busSources)('W-11: hear one source alone where they want that: %s', async wanted => {
     const { bus } = openMemorySwarm()
@@ -141,7 +144,7 @@ describe('listeners', () => {
     expect(heard).toEqual([wanted])
   })
 
-  it('W-11: get events in order, one at a time; one that throws harms nobody; they can leave', async () => {
+  it('W-11: get events in order, one at a time; an error of one affects no other; they can leave', async () => {
     const { bus, warnings } = openMemorySwarm()
     const told: string[] = []
     let running = 0
@@ -216,7 +219,7 @@ describe('listeners', () => {
     ])
   })
 
-  it('emitting waits for nobody', async () => {
+  it('emitting waits for no listener', async () => {
     const bus = createSwarmBus({ log: { warn() {} } })
     const semaphore = Promise.withResolvers<void>()
     bus.listen(() => semaphore.promise)

@@ -24,10 +24,10 @@ export interface BusContext {
   readonly policyName?: string | undefined
 }
 
-/** The client in whose name events of what all clients share are told. */
+/** The client id in events of shared data. */
 export const sharedClientId = 'shared'
 
-/** What happened to a client of a swarm. */
+/** An event of a swarm's client. */
 export interface BusEvent {
   readonly type: string
   readonly source: BusSource | (string & {})
@@ -35,30 +35,30 @@ export interface BusEvent {
   readonly output: JsonMap
   readonly context: BusContext
   readonly clientId: string
-  /** Of custom events, whose source is none of the bus's own. */
+  /** For custom events, whose source is not one of the bus's own. */
   readonly payload?: Json | undefined
 }
 
 type BusListener = (event: BusEvent) => Promise<void> | void
 
 interface BusListenOptions {
-  /** One client's events; default, and `*`, everyone's. */
+  /** Events of one client; default, and `*`: of all clients. */
   readonly clientId?: string | undefined
   /** Default any. */
   readonly source?: string | undefined
   readonly filter?: ((event: BusEvent) => boolean) | undefined
-  /** Only the first event that passes. */
+  /** Only the first matching event. */
   readonly isOnce?: boolean | undefined
 }
 
 export interface SwarmBus {
-  /** What it returns takes the listener away again; what was emitted before is still told it. */
+  /** Returns what removes the listener. Events emitted before still reach it. */
   listen(listener: BusListener, options?: BusListenOptions): () => void
   /** Never fails and never waits for a listener. */
   emit(event: Pick<BusEvent, 'type' | 'source' | 'clientId'> & Partial<BusEvent>): void
-  /** An event of the caller's own making. @throws Rejection forbidden under a source of the bus's own */
+  /** Emits a custom event. @throws Rejection forbidden under a source of the bus's own */
   emitCustom(clientId: string, source: string, payload: Json): void
-  /** Resolves when every listener has had what was emitted until now. */
+  /** Resolves when every listener has received all events until now. */
   drain(): Promise<void>
 }
 
@@ -67,7 +67,7 @@ interface Registration extends BusListenOptions {
   tail: Promise<void>
 }
 
-/** A bus in the process. Each listener gets its events in order, one at a time; one that throws is logged and harms nobody. */
+/** A bus inside the process. Each listener gets its events in order, one at a time. An error of one listener is logged and affects no other. */
 export function createSwarmBus({ log }: { readonly log: Pick<Log, 'warn'> }): SwarmBus {
   const registrations = new Set<Registration>()
   const running = new Set<Promise<void>>()

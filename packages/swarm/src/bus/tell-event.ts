@@ -1,4 +1,4 @@
 import type { BusEvent, BusSource } from './bus.ts'
 
-/** Tells of a client, in the name of whoever is active. */
+/** Emits an event of a client, in the name of the active agent. */
 export type TellEvent = (source: BusSource, type: string, told?: Partial<Pick<BusEvent, 'input' | 'output'>>) => void

@@ -2,13 +2,13 @@ import type { BusEvent } from '../bus/bus.ts'
 import type { SwarmPolicy } from '../spec/policy.ts'
 import type { SwarmDeps } from '../spec/swarm.ts'
 
-/** Who may not talk to a swarm, by policy. Kept over restarts. */
+/** Clients that a policy bans from a swarm. Bans outlive restarts. */
 export interface SwarmBans {
-  /** The refusal a banned client gets. */
+  /** The refusal for a banned client. */
   findRefusal(clientId: string): Promise<string | undefined>
-  /** The refusal of what is said, in or out; a policy that bans for it has banned then. */
+  /** The refusal of a message, incoming or outgoing. A policy that bans for it has done so. */
   checkMessage(direction: 'input' | 'output', message: string, clientId: string): Promise<string | undefined>
-  /** Once; banning again changes and tells nothing. */
+  /** Bans once. A repetition changes nothing and emits nothing. */
   ban(clientId: string, policyName: string): Promise<void>
   unban(clientId: string, policyName: string): Promise<void>
 }

@@ -19,17 +19,18 @@ import type { SwarmBans } from './bans.ts'
 import { createSwarmBans } from './bans.ts'
 import type { SwarmClientState } from './state.ts'
 import { openSwarmClientState } from './state.ts'
+import type { ClientTurns } from './turns.ts'
 import { createClientTurns } from './turns.ts'
 
 export interface SwarmMessageOptions {
-  /** What is known of the message beside its words; kept with it. */
+  /** What the caller knows about the message. It is stored with it. */
   readonly payload?: JsonMap | null | undefined
   readonly images?: readonly SwarmImage[] | undefined
-  /** Somebody else writes what is said and answered into the thread (the store): here only calls, results and hand-overs are. */
+  /** The store writes messages and answers into the thread, so that this writes only calls, results and hand-overs. */
   readonly isStored?: boolean | undefined
   /**
-   * Told what is plainly sound of the answer while it is made, in order; the answer begins with it. Nothing where a policy looks at what is
-   * said, or the model tells no pieces.
+   * Gets the safe text of the answer in order while the model writes it. It gets nothing if a policy checks output, or if the model does
+   * not stream.
    */
   readonly hear?: ((words: string) => void) | undefined
 }
@@ -42,7 +43,7 @@ export interface OutgoingMessage {
 
 export type ReceiveMessage = (message: OutgoingMessage) => Promise<void> | void
 
-/** One client of a swarm: its conversation, whoever of the agents speaks. */
+/** One client of a swarm: its conversation, whichever agent speaks. */
 export interface SwarmClient {
   readonly clientId: string
   readonly history: SwarmHistory
@@ -50,94 +51,61 @@ export interface SwarmClient {
   readonly commits: AllCommits
   readonly bans: SwarmBans
   readonly data: SwarmData
-  /** Whether an answer is being made. */
+  /** Whether a turn runs. */
   readonly isBusy: boolean
-  /** What a user says; the answer. One after the other for one client. '' when the answer was cancelled. @throws what a model throws */
+  /** Answers a user's message. A client's messages run one after the other. '' after a cancel. @throws the model's error */
   complete(message: string, options?: SwarmMessageOptions): Promise<string>
-  /** The same in tool mode: not what a user said. */
+  /** The same in tool mode, for text that is not the user's. */
   execute(message: string): Promise<string>
-  /** An answer that leaves no row and knows none. */
+  /** An answer without history and without a row. */
   runStateless(message: string): Promise<string>
-  /** Words to the client without a question. */
+  /** A message to the client without a question. */
   emit(content: string): Promise<void>
-  /** Words to who is connected, and no row: no model will know of them. */
+  /** A message to connected receivers only. It has no row, so no model sees it. */
   notify(content: string): Promise<void>
-  /** Gives up the answer that is being made; what comes of it later reaches nobody. */
+  /** Cancels the running answer. Its later output reaches nobody. */
   cancelOutput(): Promise<void>
   getAgentName(): string
   getAgent(): AgentSpec
-  /** Told of every output: answers, refusals, and what is emitted and notified. What it returns ends that. */
+  /** Receives every output: answers, refusals, emits and notices. Returns what ends it. */
   connect(receive: ReceiveMessage): () => void
 }
 
-/** Opens a client of a swarm where it was left: active agent, stack and history are there again. */
+/** Opens a client with its active agent, stack and history. */
 export async function openSwarmClient(spec: SwarmSpec, deps: SwarmDeps, clientId: string): Promise<SwarmClient> {
   return createSwarmClient(spec, deps, await openSwarmClientState(spec, deps, clientId))
 }
 
-/** A client over its state; others over the same state share its conversation, and wait for its turns. */
+interface OpenClient {
+  readonly clientId: string
+  readonly turn: TurnDeps
+  readonly turns: ClientTurns
+  readonly bans: SwarmBans
+  readonly tell: TellEvent
+}
+
+/** A client over its state. Clients over one state share the conversation and wait for each other's turns. */
 export function createSwarmClient(spec: SwarmSpec, deps: SwarmDeps, state: SwarmClientState): SwarmClient {
-  const { bus, platform } = deps
-  const { swarmName, policies = [] } = spec
-  const { clientId, history, navigation, calls } = state
-  const activeAgent = () => navigation.active
-  const bans = createSwarmBans(swarmName, policies, { ...deps, activeAgent })
-  const data = openSwarmData(spec, { ...deps, swarmName, clientId, activeAgent })
-  const stopCalls = () => {
-    calls.areStopped = true
-  }
-  const committing: SwarmCommitDeps = { history, bus, platform, swarmName, clientId, activeAgent }
-  const commits = createSwarmCommits(committing)
-  const outer = createSwarmCommits({
-    ...committing,
-    isOfSession: true,
-    effects: {
-      'commit-stop-tools': stopCalls,
-      'commit-agent-change': stopCalls,
-      'commit-cancel-output': cancel,
-    },
-  })
-  const texts = { ...swarmTexts, ...spec.texts }
-  const turn: TurnDeps = { spec, deps, clientId, history, navigation, commits, outer, data, texts, calls }
-  // What somebody may yet refuse is told when it is whole.
-  const mayBeHeard = !policies.some(({ validateOutput }) => validateOutput)
-
-  const tell: TellEvent = (source, type, told = {}) =>
-    bus.emit({ type, source, clientId, context: { agentName: navigation.active, swarmName }, ...told })
-
-  function cancel(): void {
-    state.life?.abort()
-    tell('swarm-bus', 'cancel-output')
-  }
-
-  const turns = createClientTurns({ turn, state, bans, tell })
+  const { clientId, history, navigation } = state
+  const open = openClient(spec, deps, state)
+  const { turn, turns, bans, tell } = open
+  const streams = canStream(spec)
   return {
     clientId,
     history,
     navigation,
-    commits: addForcedCommits(outer, activeAgent),
+    commits: addForcedCommits(turn.outer, () => navigation.active),
     bans,
-    data,
+    data: turn.data,
     get isBusy() {
       return state.life !== undefined
     },
     complete(message, { hear, ...options } = {}) {
-      const answerStream = hear && mayBeHeard ? createAnswerStream(hear) : undefined
+      const answerStream = hear && streams ? createAnswerStream(hear) : undefined
       return state.queue(() => turns.run({ ...options, message, mode: 'user', answerStream }))
     },
     execute: message => state.queue(() => turns.run({ message, mode: 'tool' })),
-    async runStateless(message) {
-      const refusal = await bans.findRefusal(clientId)
-      if (refusal !== undefined) return refusal
-      const { agentName, prompt, model } = findActiveAgent(turn)
-      const system = { role: 'system', agentName, content: prompt, mode: 'tool' } as const
-      const user = { role: 'user', agentName, content: message, mode: 'user' } as const
-      const { content: result } = await (model.run?.([system, user]) ?? model.complete([system, user], []))
-      for (const source of ['agent-bus', 'session-bus'] as const) {
-        tell(source, 'run', { input: { message }, output: { result } })
-      }
-      return result
-    },
+    runStateless: message => runStateless(message, open),
     async emit(message) {
       await turns.giveOutput('tool', message)
       tell('session-bus', 'emit', { input: { message } })
@@ -147,7 +115,7 @@ export function createSwarmClient(spec: SwarmSpec, deps: SwarmDeps, state: Swarm
       tell('session-bus', 'notify', { input: { message } })
     },
     async cancelOutput() {
-      await outer.commitCancelOutput({ agentName: navigation.active })
+      await turn.outer.commitCancelOutput({ agentName: navigation.active })
     },
     getAgentName() {
       tell('swarm-bus', 'get-agent-name', { output: { activeAgent: navigation.active } })
@@ -157,16 +125,65 @@ export function createSwarmClient(spec: SwarmSpec, deps: SwarmDeps, state: Swarm
       tell('swarm-bus', 'get-agent', { output: { agentName: navigation.active } })
       return findActiveAgent(turn)
     },
-    connect(receive) {
-      tell('session-bus', 'connect')
-      return bus.listen(
-        async event => {
-          await receive({ clientId, data: readOutput(event), agentName: event.context.agentName ?? '' })
-        },
-        { clientId, filter: isOutput },
-      )
-    },
+    connect: receive => connect(receive, open),
   }
+}
+
+/** If a policy may refuse the output, it is sent only when it is complete. */
+function canStream({ policies = [] }: SwarmSpec): boolean {
+  return !policies.some(({ validateOutput }) => validateOutput)
+}
+
+function openClient(spec: SwarmSpec, deps: SwarmDeps, state: SwarmClientState): OpenClient {
+  const { bus, platform } = deps
+  const { swarmName, policies = [] } = spec
+  const { clientId, history, navigation, calls } = state
+  const activeAgent = () => navigation.active
+  const tell: TellEvent = (source, type, told = {}) =>
+    bus.emit({ type, source, clientId, context: { agentName: navigation.active, swarmName }, ...told })
+  const stopCalls = () => {
+    calls.areStopped = true
+  }
+  const cancel = () => {
+    state.life?.abort()
+    tell('swarm-bus', 'cancel-output')
+  }
+  const committing: SwarmCommitDeps = { history, bus, platform, swarmName, clientId, activeAgent }
+  const commits = createSwarmCommits(committing)
+  const effects = {
+    'commit-stop-tools': stopCalls,
+    'commit-agent-change': stopCalls,
+    'commit-cancel-output': cancel,
+  }
+  const outer = createSwarmCommits({ ...committing, isOfSession: true, effects })
+  const bans = createSwarmBans(swarmName, policies, { ...deps, activeAgent })
+  const data = openSwarmData(spec, { ...deps, swarmName, clientId, activeAgent })
+  const texts = { ...swarmTexts, ...spec.texts }
+  const turn: TurnDeps = { spec, deps, clientId, history, navigation, commits, outer, data, texts, calls }
+  return { clientId, turn, turns: createClientTurns({ turn, state, bans, tell }), bans, tell }
+}
+
+async function runStateless(message: string, { clientId, turn, bans, tell }: OpenClient): Promise<string> {
+  const refusal = await bans.findRefusal(clientId)
+  if (refusal !== undefined) return refusal
+  const { agentName, prompt, model } = findActiveAgent(turn)
+  const system = { role: 'system', agentName, content: prompt, mode: 'tool' } as const
+  const user = { role: 'user', agentName, content: message, mode: 'user' } as const
+  const { content: result } = await (model.run?.([system, user]) ?? model.complete([system, user], []))
+  for (const source of ['agent-bus', 'session-bus'] as const) {
+    tell(source, 'run', { input: { message }, output: { result } })
+  }
+  return result
+}
+
+function connect(receive: ReceiveMessage, { clientId, turn, tell }: OpenClient): () => void {
+  tell('session-bus', 'connect')
+  return turn.deps.bus.listen(
+    async event => {
+      await receive({ clientId, data: readOutput(event), agentName: event.context.agentName ?? '' })
+    },
+    { clientId, filter: isOutput },
+  )
 }
 
 function isOutput({ source, type }: BusEvent): boolean {

@@ -1,20 +1,20 @@
 import type { SwarmClientState } from './state.ts'
 
-/** Somebody uses a client, until he leaves or the client is closed. */
+/** A use of a client, until the user leaves or the client is closed. */
 interface Stay {
   readonly isOver: boolean
-  /** Whoever leaves last closes the client. */
+  /** The last user who leaves closes the client. */
   leave(): Promise<void>
 }
 
-/** What a swarm and its scopes have in common: the state of their clients, and who is in them. */
+/** What a swarm and its scopes share: the state of their clients, and their users. */
 export interface SwarmClients {
   readonly clientStates: Map<string, Promise<SwarmClientState>>
   enter(clientId: string): Stay
-  /** The same for who is told what is said; `disconnect` ends that. */
+  /** The same for a connected receiver; `disconnect` ends its output. */
   connect(clientId: string, disconnect: () => void): Stay
   isConnected(clientId: string): boolean
-  /** Ends all stays, and gives up the answer that is being made; whoever comes next opens the client anew. */
+  /** Ends all uses and cancels the running answer. The next user opens the client again. */
   close(clientId: string): Promise<void>
 }
 

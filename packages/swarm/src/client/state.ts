@@ -4,16 +4,16 @@ import type { SwarmNavigation } from '../conversation/navigation.ts'
 import { openNavigation } from '../conversation/navigation.ts'
 import type { SwarmDeps, SwarmSpec } from '../spec/swarm.ts'
 
-/** What there is once of a client, however many use it. */
+/** The single state of a client, for all its users. */
 export interface SwarmClientState {
   readonly clientId: string
   readonly history: SwarmHistory
   readonly navigation: SwarmNavigation
-  /** Of the answer that is being made. */
+  /** Cancels the running answer. */
   life: AbortController | undefined
-  /** Whether what is still to be called in that answer is left undone. */
+  /** Whether the further calls of the running answer are skipped. */
   readonly calls: { areStopped: boolean }
-  /** One after the other; a turn that failed does not hold up the next. */
+  /** Runs turns one after the other. A failed turn does not stop the next. */
   queue<Result>(run: () => Promise<Result>): Promise<Result>
 }
 

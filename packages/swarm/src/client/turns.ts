@@ -4,10 +4,10 @@ import { runSwarmTurn } from '../turn/turn.ts'
 import type { SwarmBans } from './bans.ts'
 import type { SwarmClientState } from './state.ts'
 
-interface ClientTurns {
-  /** One turn: the answer, a refusal, or '' when it was given up. @throws what a model throws */
+export interface ClientTurns {
+  /** One turn: the answer, a refusal, or '' after a cancel. @throws the model's error */
   run(request: TurnRequest): Promise<string>
-  /** What is heard: looked at by the policies, kept, told. `answer` is what the last of the agents said, `rawResult` everything that is heard. */
+  /** Checks output by the policies, stores it and sends it. `answer` is the last agent's text, `rawResult` the whole output. */
   giveOutput(mode: string, answer: string, isStored?: boolean, rawResult?: string): Promise<string>
 }
 

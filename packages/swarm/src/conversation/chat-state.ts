@@ -1,6 +1,6 @@
 import type { SwarmNavigation } from './navigation.ts'
 
-/** What a chat shows of a swarm (`STATE_SNAPSHOT` of AG-UI). */
+/** The state of a swarm that a chat shows (`STATE_SNAPSHOT` of AG-UI). */
 type SwarmState = {
   readonly activeAgent: string
   readonly navigationStack: readonly string[]
@@ -17,7 +17,7 @@ export function readSwarmState({ active, stack }: Pick<SwarmNavigation, 'active'
   return { activeAgent: active, navigationStack: [...stack] }
 }
 
-/** What changed, as a `STATE_DELTA`; empty when nothing did. */
+/** The changes as a `STATE_DELTA`; empty when nothing changed. */
 export function diffSwarmState(before: SwarmState, after: SwarmState): readonly SwarmStateChange[] {
   const names = ['activeAgent', 'navigationStack'] as const
   const changed = names.filter(name => JSON.stringify(before[name]) !== JSON.stringify(after[name]))

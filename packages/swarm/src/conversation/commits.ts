@@ -9,12 +9,12 @@ interface ToolRequest {
   readonly params: JsonMap
 }
 
-/** In whose name, and whether also when that agent is no longer the active one. */
+/** The agent of the row, and whether an inactive agent may write it. */
 export interface CommitOptions {
-  /** Default: the agent that is active. */
+  /** Default: the active agent. */
   readonly agentName?: string | undefined
   readonly isForced?: boolean | undefined
-  /** The row is there already: only the event is told. */
+  /** The row is stored already; only the event is emitted. */
   readonly isStored?: boolean | undefined
 }
 
@@ -24,27 +24,27 @@ interface UserCommitOptions extends CommitOptions {
 }
 
 /**
- * Every way in which a row comes into the history of a client, each with its event on the bus, told after the row is stored. A commit of
- * an agent that is no longer active is skipped (false) unless it is forced.
+ * All ways to add a row to the history of a client. Each emits an event after the row is stored. Without force, a commit of an inactive
+ * agent is skipped (false).
  */
 export interface SwarmCommits {
   commitUserMessage(content: string, mode: ExecutionMode, options?: UserCommitOptions): Promise<boolean>
   commitAssistantMessage(content: string, options?: CommitOptions): Promise<boolean>
   commitSystemMessage(content: string, options?: CommitOptions): Promise<boolean>
   commitDeveloperMessage(content: string, options?: CommitOptions): Promise<boolean>
-  /** The ids of the calls; none when it was skipped. */
+  /** The ids of the calls; none if the commit was skipped. */
   commitToolRequest(requests: readonly ToolRequest[], options?: CommitOptions): Promise<readonly string[]>
-  /** Calls a model made, under its own ids, with what it said. @throws Rejection malformed for two calls of one id */
+  /** A model's calls with its own ids and its text. @throws Rejection malformed for two calls with one id */
   commitToolCalls(content: string, calls: readonly SwarmToolCall[], options?: CommitOptions): Promise<boolean>
   commitToolOutput(toolId: string, content: string, options?: CommitOptions): Promise<boolean>
   commitFlush(options?: CommitOptions): Promise<boolean>
-  /** Leaves undone what is still to be called in the turn that runs. */
+  /** Skips the further calls of the running turn. */
   commitStopTools(options?: CommitOptions): Promise<boolean>
-  /** Gives up the answer that is being made. */
+  /** Cancels the running answer. */
   commitCancelOutput(options?: CommitOptions): Promise<boolean>
-  /** Tells an agent that it is not the one who speaks any more: what it has still to call is left undone. */
+  /** Tells an agent that another one speaks now, so its further calls are skipped. */
   commitAgentChange(options?: CommitOptions): Promise<boolean>
-  /** Cuts the history for a reason, and begins again with `restart` in the user's place. Rows alone: an agent tells nothing of it. */
+  /** Cuts the history for a reason and begins again with `restart` as the user's message. It only writes rows; the agent emits nothing. */
   commitRescue(reason: string, restart: string, options?: CommitOptions): Promise<boolean>
 }
 
@@ -53,9 +53,9 @@ export interface SwarmCommitDeps extends Pick<SwarmDeps, 'bus' | 'platform'> {
   readonly swarmName: string
   readonly clientId: string
   activeAgent(): string
-  /** Done by somebody outside of the agent, such as a tool: the session's bus tells of it, too. */
+  /** For commits from outside of the agent, for example by a tool: the session's bus emits them, too. */
   readonly isOfSession?: boolean | undefined
-  /** What is to be done beside telling. */
+  /** What happens beside the event. */
   readonly effects?: Readonly<Partial<Record<CommitType, () => void>>> | undefined
 }
 
@@ -65,7 +65,7 @@ interface Commit extends CommitOptions {
   readonly input?: JsonMap | undefined
 }
 
-/** Of each commit, which buses beside the agent's tell it when it is done from outside. */
+/** The buses beside the agent's that emit a commit from outside. */
 const outerBuses = {
   'commit-user-message': ['session-bus'],
   'commit-assistant-message': ['session-bus'],
@@ -82,74 +82,82 @@ const outerBuses = {
 type CommitType = keyof typeof outerBuses
 
 export function createSwarmCommits(deps: SwarmCommitDeps): SwarmCommits {
-  const { history, bus, platform, swarmName, clientId, activeAgent, isOfSession = false, effects = {} } = deps
-
-  async function commit(done: Commit): Promise<boolean> {
-    const { type, row, input = {}, agentName = activeAgent(), isForced = false, isStored = false } = done
-    if (!isForced && agentName !== activeAgent()) return false
-    if (row && !isStored) await history.push({ ...row, agentName })
-    effects[type]?.()
-    const sources: readonly BusSource[] = ['agent-bus', ...(isOfSession ? outerBuses[type] : [])]
-    for (const source of sources) bus.emit({ type, source, clientId, input, context: { agentName, swarmName } })
-    return true
+  const commitBare = (type: CommitType) => (options?: CommitOptions) => commit({ ...options, type }, deps)
+  const commitText = (role: 'assistant' | 'system' | 'developer') => (content: string, options?: CommitOptions) => {
+    const row = { role, content, mode: 'tool' } as const
+    return commit({ ...options, type: `commit-${role}-message`, row, input: { message: content } }, deps)
   }
-
-  const commitText =
-    (role: 'assistant' | 'system' | 'developer') =>
-    (content: string, options?: CommitOptions): Promise<boolean> =>
-      commit({
-        ...options,
-        type: `commit-${role}-message`,
-        row: { role, content, mode: 'tool' },
-        input: { message: content },
-      })
-  const commitBare = (type: CommitType) => (options?: CommitOptions) => commit({ ...options, type })
-
-  function commitToolCalls(
-    content: string,
-    tool_calls: readonly SwarmToolCall[],
-    options?: CommitOptions,
-  ): Promise<boolean> {
-    const request = tool_calls.map(({ function: called }) => ({ toolName: called.name, params: called.arguments }))
-    const row = { role: 'assistant', content, mode: 'tool', tool_calls } as const
-    return commit({ ...options, type: 'commit-tool-request', row, input: { request } })
-  }
-
   return {
-    async commitUserMessage(content, mode, { payload, images: given = [], ...options } = {}) {
-      // Without a Blob nothing is waited for: rows stand in the order in which they were committed.
-      const images = hasOnlyText(given) ? given : await encodeSwarmImages(given)
-      // Only what a user says himself carries what the call knew of him.
-      const context =
-        mode === 'user' && payload !== undefined ? { payload: payload as NonNullable<SwarmMessage['payload']> } : {}
-      const row = { role: 'user', content, mode, ...context, ...(images.length > 0 && { images }) } as const
-      return commit({ ...options, type: 'commit-user-message', row, input: { message: content } })
-    },
+    commitUserMessage: (content, mode, options) => commitUserMessage(content, mode, deps, options),
     commitAssistantMessage: commitText('assistant'),
     commitSystemMessage: commitText('system'),
     commitDeveloperMessage: commitText('developer'),
-    async commitToolRequest(requests, options) {
-      const calls = requests.map(({ toolName, params }): SwarmToolCall => {
-        const called = { name: toolName, arguments: { ...params } as SwarmToolCall['function']['arguments'] }
-        return { id: formatUuidOf(platform), type: 'function', function: called }
-      })
-      return (await commitToolCalls('', calls, options)) ? calls.map(({ id }) => id) : []
-    },
-    commitToolCalls,
+    commitToolRequest: (requests, options) => commitToolRequest(requests, deps, options),
+    commitToolCalls: (content, calls, options) => commitToolCalls(content, calls, deps, options),
     commitToolOutput(toolId, content, options) {
       const row = { role: 'tool', content, mode: 'tool', tool_call_id: toolId } as const
-      return commit({ ...options, type: 'commit-tool-output', row, input: { toolId, content } })
+      return commit({ ...options, type: 'commit-tool-output', row, input: { toolId, content } }, deps)
     },
-    commitFlush: options =>
-      commit({ ...options, type: 'commit-flush', row: { role: 'flush', content: '', mode: 'tool' } }),
+    commitFlush(options) {
+      return commit({ ...options, type: 'commit-flush', row: { role: 'flush', content: '', mode: 'tool' } }, deps)
+    },
     commitStopTools: commitBare('commit-stop-tools'),
     commitCancelOutput: commitBare('commit-cancel-output'),
     commitAgentChange: commitBare('commit-agent-change'),
-    async commitRescue(reason, restart, { agentName = activeAgent(), isForced = false } = {}) {
-      if (!isForced && agentName !== activeAgent()) return false
-      await history.push({ role: 'resque', content: reason, mode: 'tool', agentName })
-      await history.push({ role: 'user', content: restart, mode: 'tool', agentName })
+    async commitRescue(reason, restart, { agentName = deps.activeAgent(), isForced = false } = {}) {
+      if (!isForced && agentName !== deps.activeAgent()) return false
+      await deps.history.push({ role: 'resque', content: reason, mode: 'tool', agentName })
+      await deps.history.push({ role: 'user', content: restart, mode: 'tool', agentName })
       return true
     },
   }
+}
+
+async function commit(done: Commit, deps: SwarmCommitDeps): Promise<boolean> {
+  const { history, bus, swarmName, clientId, activeAgent, isOfSession = false, effects = {} } = deps
+  const { type, row, input = {}, agentName = activeAgent(), isForced = false, isStored = false } = done
+  if (!isForced && agentName !== activeAgent()) return false
+  if (row && !isStored) await history.push({ ...row, agentName })
+  effects[type]?.()
+  const sources: readonly BusSource[] = ['agent-bus', ...(isOfSession ? outerBuses[type] : [])]
+  for (const source of sources) bus.emit({ type, source, clientId, input, context: { agentName, swarmName } })
+  return true
+}
+
+async function commitUserMessage(
+  content: string,
+  mode: ExecutionMode,
+  deps: SwarmCommitDeps,
+  { payload, images: given = [], ...options }: UserCommitOptions = {},
+): Promise<boolean> {
+  // Without a Blob nothing waits, so rows keep the order of their commits.
+  const images = hasOnlyText(given) ? given : await encodeSwarmImages(given)
+  // Only the user's own message has the payload of the call.
+  const context =
+    mode === 'user' && payload !== undefined ? { payload: payload as NonNullable<SwarmMessage['payload']> } : {}
+  const row = { role: 'user', content, mode, ...context, ...(images.length > 0 && { images }) } as const
+  return commit({ ...options, type: 'commit-user-message', row, input: { message: content } }, deps)
+}
+
+async function commitToolRequest(
+  requests: readonly ToolRequest[],
+  deps: SwarmCommitDeps,
+  options?: CommitOptions,
+): Promise<readonly string[]> {
+  const calls = requests.map(({ toolName, params }): SwarmToolCall => {
+    const called = { name: toolName, arguments: { ...params } as SwarmToolCall['function']['arguments'] }
+    return { id: formatUuidOf(deps.platform), type: 'function', function: called }
+  })
+  return (await commitToolCalls('', calls, deps, options)) ? calls.map(({ id }) => id) : []
+}
+
+function commitToolCalls(
+  content: string,
+  tool_calls: readonly SwarmToolCall[],
+  deps: SwarmCommitDeps,
+  options?: CommitOptions,
+): Promise<boolean> {
+  const request = tool_calls.map(({ function: called }) => ({ toolName: called.name, params: called.arguments }))
+  const row = { role: 'assistant', content, mode: 'tool', tool_calls } as const
+  return commit({ ...options, type: 'commit-tool-request', row, input: { request } }, deps)
 }

@@ -1,9 +1,9 @@
 import type { CommitOptions, SwarmCommits } from './commits.ts'
 
-/** The commits that ask nobody whether their agent is still the active one. */
+/** Commits that do not check whether their agent is active. */
 type ForcedCommits = { readonly [Name in keyof SwarmCommits as `${Name}Force`]: SwarmCommits[Name] }
 
-/** Every commit, and its `…Force`. */
+/** Every commit and its `…Force`. */
 export type AllCommits = SwarmCommits & ForcedCommits
 
 export function addForcedCommits(commits: SwarmCommits, activeAgent: () => string): AllCommits {

@@ -10,18 +10,18 @@ const transport = 'swarm'
 /** The rows of one client. */
 export interface SwarmHistory {
   readonly thread: ThreadKey
-  /** Stores a row; only then tells the bus. @throws Rejection malformed; whatever the store throws, and then nothing is told */
+  /** Stores a row and then emits its event. @throws Rejection malformed; the store's error, and then nothing is emitted */
   push(row: SwarmMessage): Promise<void>
   /**
-   * Takes the last row away again, with its calls. `null` where there is none. In whose name: `agentName`.
-   * @throws Unavailable while somebody else writes; whatever the store throws, and then nothing is told
+   * Removes the last row with its calls, in the name of `agentName`. `null` if there is none. @throws Unavailable while another writer
+   * holds the thread; the store's error, and then nothing is emitted
    */
   pop(agentName: string): Promise<SwarmMessage | null>
-  /** Everything, unfiltered. */
+  /** All rows, unfiltered. */
   listRaw(): Promise<readonly SwarmMessage[]>
   listUser(): Promise<readonly SwarmMessage[]>
   listAssistant(): Promise<readonly SwarmMessage[]>
-  /** What a model is given for this agent. */
+  /** The messages for this agent's model. */
   listForAgent(agent: AgentSpec, commonPrompts: readonly string[]): Promise<readonly SwarmMessage[]>
 }
 
@@ -68,7 +68,7 @@ export async function openSwarmHistory(deps: SwarmDeps, swarmName: string, clien
   }
 }
 
-/** Longest time for taking one row away, ms. */
+/** Longest time for removing one row, ms. */
 const popMs = 30_000
 
 async function takeLastRow(transcript: TranscriptStore, thread: ThreadKey): Promise<SwarmMessage | null> {
@@ -87,8 +87,8 @@ async function takeLastRow(transcript: TranscriptStore, thread: ThreadKey): Prom
 }
 
 /**
- * What a model is given: prompts and the agent's own system rows in front, then the newest messages since the last
- * flush or rescue that are shared or its own, without half pairs. Pure.
+ * The messages for a model: prompts and the agent's own system rows, then the newest messages since the last flush or rescue. These are
+ * shared or the agent's own, without incomplete pairs. Pure.
  */
 function buildModelHistory(
   entries: readonly TranscriptEntry[],

@@ -6,21 +6,21 @@ import type { ClientState, DataStep } from './state.ts'
 
 export interface ComputeSpec<Value extends Json = Json> {
   readonly computeName: string
-  /** One for all clients; depends on shared states alone. */
+  /** One value for all clients; depends on shared states alone. */
   readonly isShared?: boolean | undefined
-  /** States it is made of: it is made anew when one of them has changed. */
+  /** States that it depends on. It is computed again when one of them changes. */
   readonly dependsOn?: readonly string[] | undefined
-  /** How long it holds, ms; default: until something it depends on changes. */
+  /** How long it is valid, ms; default: until a dependency changes. */
   readonly ttlMs?: number | undefined
   compute(states: { readonly [stateName: string]: Json }, clientId: string): Promise<Value> | Value
   readonly middlewares?: readonly DataStep<Value>[] | undefined
 }
 
-/** A value that is made of states, and kept until it does not hold any more; over restarts, too. */
+/** A value computed from states. It is kept while it is valid, also over restarts. */
 export interface ClientCompute<Value extends Json = Json> {
-  /** @throws what `compute` throws; then nothing is kept */
+  /** @throws the error of `compute`; then nothing is kept */
   get(): Promise<Value>
-  /** Made anew at the next `get`. */
+  /** The next `get` computes it again. */
   update(): Promise<void>
 }
 
@@ -28,7 +28,7 @@ type Computed = { readonly value: Json; readonly at: number; readonly basis: str
 
 interface ComputeDeps extends DataContext {
   readonly platform: Pick<Platform, 'now'>
-  /** @throws TypeError when there is none of this name */
+  /** @throws TypeError for an unknown name */
   openState(stateName: string): Pick<ClientState, 'get'>
 }
 

@@ -2,10 +2,10 @@ import type { RecordKey, RecordStore } from '@postern/transcript'
 import type { BusContext, BusEvent, BusSource, SwarmBus } from '../bus/bus.ts'
 import { sharedClientId } from '../bus/bus.ts'
 
-/** What is kept for a client beside the conversation, by its place on the record store; of what is shared the place names no client. */
+/** The data of a client beside the conversation, by its key on the record store. The key of shared data names no client. */
 type DataKind = 'state' | 'storage' | 'compute'
 
-/** Of what kind an item of a shared storage is on the record store. */
+/** The record kind of an item in a shared storage. */
 export function kindOfItems(storageName: string): string {
   return `swarm-shared-item:${storageName}`
 }
@@ -19,10 +19,10 @@ export interface DataDeps {
   activeAgent(): string
 }
 
-/** Where one state, storage or compute is kept, and in whose name its events are told. */
+/** The key of one state, storage or compute, and the client in its events. */
 export interface DataContext {
   readonly records: RecordStore
-  /** `shared` for what is one for all. */
+  /** `shared` for data of all clients. */
   readonly clientId: string
   readonly owner: string
   placeOf(kind: DataKind, name: string): RecordKey

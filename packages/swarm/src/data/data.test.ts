@@ -73,7 +73,7 @@ describe('a state', () => {
     expect([await state.get(), count]).toEqual([{ items: 3 }, 3])
   })
 
-  it('may be read by what changes it; what that throws changes nothing and holds up nobody', async () => {
+  it('may be read by a change; an error of a change alters nothing and stops no later one', async () => {
     const { open, bus, events } = openSwarms()
     const state = (await open('c')).data.state<Cart>('cart')
     const failed = state.set(() => {

@@ -12,7 +12,7 @@ import { createClientStorage } from './storage.ts'
 import type { StorageItem, StorageSpec } from './storage-spec.ts'
 
 export interface DataSpec {
-  // biome-ignore lint/suspicious/noExplicitAny: whoever names a state knows its type
+  // biome-ignore lint/suspicious/noExplicitAny: the caller knows the type of a state by its name
   readonly states?: readonly StateSpec<any>[] | undefined
   // biome-ignore lint/suspicious/noExplicitAny: as above
   readonly storages?: readonly StorageSpec<any>[] | undefined
@@ -20,7 +20,7 @@ export interface DataSpec {
   readonly computes?: readonly ComputeSpec<any>[] | undefined
 }
 
-/** What a client has beside its conversation, by name. All throw TypeError for a name that the swarm has not. */
+/** A client's data beside its conversation, by name. All throw TypeError for an unknown name. */
 export interface SwarmData {
   state<State extends Json = Json>(stateName: string): ClientState<State>
   storage<Item extends StorageItem = StorageItem>(storageName: string): ClientStorage<Item>
@@ -44,7 +44,7 @@ export function openSwarmData(
     ({ storageName }) => storageName,
     spec => {
       const data = dataOf(spec)
-      // What several conversations put in at once, and each for itself, lies apart: an item is a record.
+      // Conversations write shared items independently, so each item is a record of its own.
       const isApart = spec.isShared && !spec.getDefault
       return createClientStorage(
         spec,
@@ -67,14 +67,14 @@ export function openSwarmData(
   }
 }
 
-/** What is one for all must not be made of what is one client's. */
+/** Shared data must not depend on one client's data. */
 function checkBasis(spec: ComputeSpec, states: readonly StateSpec[]): ComputeSpec {
   const own = states.find(({ stateName, isShared }) => !isShared && spec.dependsOn?.includes(stateName))
   if (spec.isShared && own) throw new TypeError(`"${spec.computeName}" is shared, and "${own.stateName}" is not`)
   return spec
 }
 
-/** Each is opened once: what is asked of it twice at once is done one after the other. */
+/** Opens each once, so that concurrent changes run one after the other. */
 function openByName<Spec, Opened>(
   what: string,
   specs: readonly Spec[],

@@ -35,7 +35,7 @@ function indexItem(item: StorageItem): string {
     .join('\n')
 }
 
-/** What a text is as numbers is asked once, and kept. */
+/** Keeps the numbers of each text, so that it is embedded once. */
 async function embedKept(
   text: string,
   embed: NonNullable<StorageSpec['embed']>,

@@ -2,18 +2,18 @@ import type { Json } from '@postern/core'
 import { Unavailable } from '@postern/core'
 import type { RecordKey, RecordStore } from '@postern/transcript'
 
-/** One record of the record store that several write. */
+/** One record that several writers change. */
 interface KeptRecord<Value extends Json> {
   read(): Promise<Value | undefined>
   /**
-   * One after the other; made again of what is there then, when another process was first. A `make` that throws changes nothing.
-   * @throws Unavailable when others were first all the time
+   * Changes run one after the other. If another process was first, `make` runs again on its value. An error of `make` changes nothing.
+   * @throws Unavailable when others were first in every try
    */
   change(make: (value: Value | undefined) => Promise<Value> | Value): Promise<Value>
   clear(): Promise<void>
 }
 
-/** Others are done whenever one is not first: this many of them at once are a fault. */
+/** Each try fails only because another writer succeeded. So many failures mean a fault. */
 const maxTries = 1_000
 
 export function keepRecord<Value extends Json>(
@@ -22,7 +22,7 @@ export function keepRecord<Value extends Json>(
 ): KeptRecord<Value> {
   let last: Promise<unknown> = Promise.resolve()
 
-  /** A failure does not hold up who comes next. */
+  /** A failure does not stop the next change. */
   function queue<Result>(act: () => Promise<Result>): Promise<Result> {
     const done = last.then(act)
     last = done.catch(() => {})

@@ -4,16 +4,16 @@ import { kindOfItems } from './context.ts'
 import type { StorageItems } from './storage.ts'
 import type { StorageItem } from './storage-spec.ts'
 
-/** Others are done whenever one is not first: this many of them at once are a fault. */
+/** Each try fails only because another writer succeeded. So many failures mean a fault. */
 const maxTries = 1_000
 
-/** Items of all clients: each is a record of its own, so that it comes and goes, and is counted, for itself. */
+/** Items of all clients. Each is a record of its own, so that it is added, removed and counted by itself. */
 export function keepSharedItems<Item extends StorageItem>(storageName: string, data: DataContext): StorageItems<Item> {
   const { records, owner } = data
   const kind = kindOfItems(storageName)
   const placeOf = (id: Item['id']) => ({ kind, owner, key: JSON.stringify(id) })
 
-  /** What an earlier release has put into one record. */
+  /** Items that an earlier release stored in one record. */
   async function takeApart(): Promise<void> {
     const place = data.placeOf('storage', storageName)
     const items = (await records.get(place))?.value

@@ -3,27 +3,27 @@ import { copyJson } from '@postern/transcript'
 import type { DataContext } from './context.ts'
 import { keepRecord } from './kept-record.ts'
 
-/** Last word on a value before it is kept: gives it, another one, or throws. */
+/** Runs before a value is stored: returns it, returns another one, or throws. */
 export type DataStep<Value> = (value: Value, clientId: string, name: string) => Promise<Value> | Value
 
 export interface StateSpec<State extends Json = Json> {
   readonly stateName: string
-  /** One for all clients. */
+  /** One value for all clients. */
   readonly isShared?: boolean | undefined
-  /** What it is before anybody has set it, and after it is cleared. */
+  /** The value before the first change and after a clear. */
   getDefault(clientId: string, stateName: string): Promise<State> | State
   readonly middlewares?: readonly DataStep<State>[] | undefined
 }
 
-/** JSON of a client, or of all of them; kept over restarts. */
+/** JSON of one client or of all clients. It outlives restarts. */
 export interface ClientState<State extends Json = Json> {
   get(): Promise<State>
   /**
-   * A value, or what makes one of the value that is there. `change` may read the state, is never run by two at once, and again only when
-   * another process was first. @throws what `change` or a middleware throws; TypeError for what is no JSON
+   * A value, or a function of the present value. `change` may read the state and never runs twice at once. It runs again only if another
+   * process was first. @throws the error of `change` or a middleware; TypeError for a value that is no JSON
    */
   set(change: State | ((before: State) => Promise<State> | State)): Promise<State>
-  /** Gives what it is then: the default. */
+  /** Returns the value afterwards: the default. */
   clear(): Promise<State>
 }
 
@@ -35,7 +35,7 @@ export function createClientState<State extends Json>(spec: StateSpec<State>, da
     data.tell('state-bus', { type, context: { stateName }, output: { state } })
   const makeDefault = async () => await spec.getDefault(clientId, stateName)
 
-  /** `null` is a value like any other. */
+  /** `null` is an ordinary value. */
   const orDefault = async (state: State | undefined) => (state === undefined ? await makeDefault() : state)
 
   async function makeNext(before: State, change: Parameters<ClientState<State>['set']>[0]): Promise<State> {

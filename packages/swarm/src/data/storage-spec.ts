@@ -4,12 +4,12 @@ export type StorageItem = { readonly id: string | number } & { readonly [name: s
 
 export interface StorageSpec<Item extends StorageItem = StorageItem> {
   readonly storageName: string
-  /** One for all clients. */
+  /** One storage for all clients. */
   readonly isShared?: boolean | undefined
-  /** What is in it before anything was put there. Default nothing. */
+  /** The first content. Default nothing. */
   getDefault?(clientId: string, storageName: string): Promise<readonly Item[]> | readonly Item[]
-  /** By which words an item is found; default: all its text. */
+  /** The text by which an item is found; default: all its text. */
   createIndex?(item: Item): Promise<string> | string
-  /** A text as numbers: near in meaning, near in direction. Without it nothing can be taken by words. */
+  /** Converts a text to numbers: texts of similar meaning have a similar direction. Without it there is no search by text. */
   embed?(text: string): Promise<readonly number[]>
 }

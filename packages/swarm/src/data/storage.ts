@@ -4,31 +4,34 @@ import type { DataContext } from './context.ts'
 import { defaultScore, findNearest } from './find-nearest.ts'
 import type { StorageItem, StorageSpec } from './storage-spec.ts'
 
-/** Items of a client, or of all of them, by id; kept over restarts. For hundreds of items, not for a hundred thousand: they lie in one record. */
+/**
+ * Items of one client or of all clients, by id. They outlive restarts. It suits hundreds of items, not a hundred thousand, because they are
+ * in one record.
+ */
 export interface ClientStorage<Item extends StorageItem = StorageItem> {
   get(id: Item['id']): Promise<Item | null>
-  /** In the order in which they were first put. */
+  /** In the order of their first insertion. */
   list(filter?: (item: Item) => boolean): Promise<readonly Item[]>
-  /** Puts it there, or in place of the one of its id. @throws TypeError for what is no JSON */
+  /** Inserts it or replaces the item with its id. @throws TypeError for an item that is no JSON */
   upsert(item: Item): Promise<void>
   remove(id: Item['id']): Promise<void>
-  /** What it had by default goes, too. */
+  /** Removes the default items, too. */
   clear(): Promise<void>
-  /** The nearest in meaning, nearest first; none below `score` (−1 to 1, default 0.65). @throws Rejection unsupported without `embed` */
+  /** The nearest in meaning, nearest first, with at least `score` (−1 to 1, default 0.65). @throws Rejection unsupported without `embed` */
   take(search: string, total: number, score?: number): Promise<readonly Item[]>
 }
 
-/** The items themselves, wherever they lie. */
+/** The items, wherever they are stored. */
 export interface StorageItems<Item extends StorageItem> {
   find(id: Item['id']): Promise<Item | null>
-  /** In the order in which they were first put. */
+  /** In the order of their first insertion. */
   readAll(): Promise<readonly Item[]>
   put(item: Item): Promise<void>
   remove(id: Item['id']): Promise<void>
   clear(): Promise<void>
 }
 
-/** Items, and what is told of them on the bus. */
+/** Items and their events. */
 export function createClientStorage<Item extends StorageItem>(
   spec: StorageSpec<Item>,
   data: DataContext,

@@ -2,7 +2,7 @@ import type { ModelAnswer, SwarmModel } from './model.ts'
 import type { SwarmTool } from './tool.ts'
 
 export interface OperatorPort {
-  /** The words of a human. May never come: the swarm waits for `timeoutMs`. */
+  /** A human's answer. It may never come: the swarm waits for `timeoutMs`. */
   ask(question: {
     readonly clientId: string
     readonly agentName: string
@@ -21,13 +21,13 @@ export interface AgentSpec {
   readonly systemPrompts?: readonly string[] | undefined
   readonly model: SwarmModel
   readonly tools?: readonly SwarmTool[] | undefined
-  /** Messages of history a model is given; default 15, 0 is none. */
+  /** Messages of history for a model; default 15, 0 is none. */
   readonly keepMessages?: number | undefined
-  /** Calls run in one answer; default 1. */
+  /** Calls in one answer; default 1. */
   readonly maxToolCalls?: number | undefined
-  /** A human answers in this agent's place. */
+  /** A human answers for this agent. */
   readonly operator?: OperatorPort | undefined
-  /** How long; default 90 000 ms. */
+  /** How long the human has; default 90 000 ms. */
   readonly operatorTimeoutMs?: number | undefined
   readonly rescue?: RescueStrategy | undefined
   readonly customRescue?: ((reason: string) => Promise<ModelAnswer>) | undefined

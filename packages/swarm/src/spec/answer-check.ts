@@ -1,7 +1,7 @@
-/** What may be looked for in the words of a model. */
+/** What to search for in a model's text. */
 export const answerChecks = ['markup', 'json_call', 'braces'] as const
 
 export type AnswerCheck = (typeof answerChecks)[number]
 
-/** Without `braces`: code may have them. */
+/** Without `braces`, because code may contain them. */
 export const defaultAnswerChecks: readonly AnswerCheck[] = ['markup', 'json_call']

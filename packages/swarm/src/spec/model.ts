@@ -13,14 +13,14 @@ export interface ToolDescription {
   readonly parameters: Json
 }
 
-/** A model as the swarm sees it. */
+/** A model in the form that the swarm uses. */
 export interface SwarmModel {
-  /** `hear` may be told the pieces of `content` as they come; the swarm decides what of them is passed on. */
+  /** `hear` gets the pieces of `content` while the model writes. The swarm decides what to pass on. */
   complete(
     messages: readonly SwarmMessage[],
     tools: readonly ToolDescription[],
     hear?: (piece: string) => void,
   ): Promise<ModelAnswer>
-  /** What it says to a prompt and words that are no part of a conversation; default: as `complete` without tools. */
+  /** Answers a prompt and a text outside of any conversation; default: as `complete` without tools. */
   run?(messages: readonly SwarmMessage[]): Promise<ModelAnswer>
 }

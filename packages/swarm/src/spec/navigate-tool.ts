@@ -3,22 +3,22 @@ import type { SwarmTool, SwarmToolContext } from './tool.ts'
 interface HandOverOptions {
   readonly name?: string | undefined
   readonly description?: string | undefined
-  /** What the next agent is told, made of what the user said last; absent: the user's own words. */
+  /** The message for the next agent, made from the user's last one. Absent: the user's own text. */
   readonly handOver?: ((lastUserMessage: string) => string) | undefined
-  /** Instead of a hand-over: this is the answer, and the next agent waits for the user. */
+  /** Answers with this text in place of a hand-over, and the next agent waits for the user. */
   readonly answer?: string | undefined
-  /** When the hand-over cannot be. */
+  /** The text if the hand-over fails. */
   readonly repeat?: string | undefined
 }
 
 interface NavigateOptions extends HandOverOptions {
-  /** The agent it hands over to. The tool's name: default `navigate_to_<to>`. */
+  /** The next agent. The tool's name is `navigate_to_<to>` by default. */
   readonly to: string
 }
 
 /**
- * A tool by which a model hands a conversation over: stops the other calls, ends its own call, changes the agent, and lets the new one go
- * on. Where the change cannot be, the history is flushed and the user asked to repeat.
+ * A tool with which a model hands a conversation over. It stops the other calls, ends its own call, changes the agent, and lets the new one
+ * continue. If the change fails, it flushes the history and asks the user to repeat.
  */
 export function createNavigateTool(options: NavigateOptions): SwarmTool {
   const { to, name = `navigate_to_${to}`, description = `Hands the conversation over to ${to}` } = options
@@ -31,7 +31,7 @@ export function createNavigateTool(options: NavigateOptions): SwarmTool {
   )
 }
 
-/** The same back to who had the conversation before, and in the end to the default agent. */
+/** Hands the conversation back to the previous agent, and finally to the default one. */
 export function createNavigateBackTool(options: HandOverOptions = {}): SwarmTool {
   const { name = 'navigate_back', description = 'Hands the conversation back to whoever had it before' } = options
   return createHandOverTool(

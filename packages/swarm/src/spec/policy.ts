@@ -1,6 +1,6 @@
 export interface SwarmPolicy {
   readonly policyName: string
-  /** What a banned client is told, every time. */
+  /** The message for a banned client, every time. */
   readonly banMessage: string
   readonly bansOnRefusal?: boolean | undefined
   validateInput?(message: string, clientId: string): Promise<boolean> | boolean

@@ -12,11 +12,11 @@ export interface SwarmSpec extends DataSpec {
   readonly agents: readonly AgentSpec[]
   readonly defaultAgent: string
   readonly policies?: readonly SwarmPolicy[] | undefined
-  /** In front of every agent's own prompts. */
+  /** Prompts before every agent's own. */
   readonly commonPrompts?: readonly string[] | undefined
-  /** What no answer may have in it; default: tool markup and calls written as JSON. */
+  /** What no answer may contain; default: tool markup and JSON calls. */
   readonly answerChecks?: readonly AnswerCheck[] | undefined
-  /** Whether a recursion of hand-overs is refused by an error (default) or by `false`. */
+  /** Whether a recursion of hand-overs throws (default) or returns `false`. */
   readonly throwsOnRecursion?: boolean | undefined
   readonly texts?: Partial<SwarmTexts> | undefined
 }
@@ -26,6 +26,6 @@ export interface SwarmDeps {
   readonly records: RecordStore
   readonly bus: SwarmBus
   readonly platform: Pick<Platform, 'now' | 'randomBytes' | 'sleep'> & { readonly log: Pick<Log, 'warn'> }
-  /** Whose clients these are. */
+  /** The owner of these clients. */
   readonly owner: string
 }

@@ -1,4 +1,4 @@
-/** Words the swarm says by itself. */
+/** Texts that the swarm itself sends. */
 export interface SwarmTexts {
   readonly placeholders: readonly string[]
   readonly operatorTimeout: string

@@ -13,8 +13,8 @@ interface RecordTurn {
 }
 
 /**
- * The shelf as one turn sees it. Who speaks, and what is kept for the conversation, is kept with the answer: a turn that failed has handed
- * nobody over and kept nothing. What all share is on the record store at once. Bans are of a person, in whatever conversation he comes next.
+ * The record store as one turn sees it. The active agent and the conversation's data are written with the answer, so a failed turn changes
+ * nothing. Shared data is written at once. Bans concern a person in all their conversations.
  */
 export function createTurnRecords(records: RecordStore, { kept, message, tieShared }: RecordTurn): RecordStore {
   const { sender, received_via } = message
@@ -78,7 +78,7 @@ function isKept({ kind }: RecordKey): boolean {
   return kind === navigationKind || dataKinds.has(kind)
 }
 
-/** Within one conversation: its swarm and its client are always the same. */
+/** Within one conversation the swarm and its client are always the same. */
 function nameData({ kind, key }: RecordKey): string {
   const [, name] = parseJsonText(key) as readonly string[]
   return `${kind} ${name}`

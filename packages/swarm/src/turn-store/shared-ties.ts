@@ -3,7 +3,7 @@ import { parseJsonText } from '@postern/core'
 import type { RecordKey, RecordTies } from '@postern/transcript'
 import { kindOfItems } from '../data/context.ts'
 
-/** With what a record goes that all conversations share; undefined for every other one. */
+/** The ties of a record that all conversations share; undefined for other records. */
 export type TieShared = (place: RecordKey) => RecordTies | undefined
 
 interface Keeping {
@@ -11,7 +11,7 @@ interface Keeping {
   readonly forgets: boolean
 }
 
-/** What a configuration says of the data that all conversations share. */
+/** The configuration of the data that all conversations share. */
 interface SharedDataConfig {
   readonly states: Readonly<Record<string, Keeping>>
   readonly storages: Readonly<Record<string, Keeping>>
@@ -19,10 +19,10 @@ interface SharedDataConfig {
 }
 
 const dayMs = 24 * 3_600_000
-/** It is made anew whenever it is wanted; of what it was made of nothing stays behind. */
+/** It is computed again on demand, so it keeps nothing of its sources. */
 const computeKeeping: Keeping = { keep_days: 365, forgets: true }
 
-/** What is put there in somebody's turn goes with his message, where it is not to be the gateway's; and when nobody has written it for long. */
+/** Data written in somebody's turn is removed with their message, unless it belongs to the gateway, or after nobody has written it for long. */
 export function createSharedTies(
   { states, storages, data_limits }: SharedDataConfig,
   { messageNumber }: Pick<AgentContext, 'messageNumber'>,

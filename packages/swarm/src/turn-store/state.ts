@@ -4,30 +4,30 @@ import { parseJsonText, Rejection } from '@postern/core'
 export type Continuation = Pick<AgentCallOptions, 'contextId' | 'taskId'>
 
 interface KeptState {
-  /** Who speaks, and how the conversation came to him. */
+  /** The active agent and the path to it. */
   readonly navigation?: Json | undefined
-  /** Where conversations of members elsewhere go on. */
+  /** Where conversations of remote members continue. */
   readonly remotes?: Readonly<Record<string, Continuation>> | undefined
-  /** What tools of members keep: one for all of them. */
+  /** What members' tools keep; one state for all of them. */
   readonly tools?: Json | undefined
   /** States, storages and computes of the conversation, by kind and name. */
   readonly data?: Readonly<Record<string, Json>> | undefined
 }
 
-/** What a swarm keeps of a conversation: in its agent's state, so that it is written with the answer, or not at all. */
+/** What a swarm keeps for a conversation. It is in its agent's state, so it is written with the answer or not at all. */
 export interface TurnState {
   readonly navigation: Json | undefined
   keepNavigation(value: Json): void
   findRemote(member: string): Continuation | undefined
   keepRemote(member: string, continuation: Continuation): void
   findData(name: string): Json | undefined
-  /** `undefined` takes it away. @throws Rejection too_large */
+  /** `undefined` removes it. @throws Rejection too_large */
   keepData(name: string, value: Json | undefined): void
   /** `context.state` of tools. */
   readonly ofTools: AgentState
 }
 
-/** `maxBytes`: of what tools keep, all together. */
+/** `maxBytes` limits all that tools keep. */
 export async function openTurnState(state: AgentState, maxBytes: number): Promise<TurnState> {
   let kept = ((await state.get()) ?? {}) as KeptState
   function keep(change: KeptState): void {
@@ -35,7 +35,7 @@ export async function openTurnState(state: AgentState, maxBytes: number): Promis
     state.set(parseJsonText(JSON.stringify(kept)) as Json)
   }
 
-  /** What makes it less is always kept. @throws Rejection too_large */
+  /** A change that makes it smaller is always allowed. @throws Rejection too_large */
   function keepOfTools(change: Pick<KeptState, 'tools' | 'data'>): void {
     const { tools, data } = kept
     const bytes = countBytes({ tools, data, ...change })

@@ -2,18 +2,18 @@ import type { NormalizedMessage } from '@postern/core'
 import { announceSpeaker, quoteNames } from '@postern/core'
 import type { EntryBody, ThreadKey, TranscriptEntry, TranscriptStore } from '@postern/transcript'
 
-/** Entries of the past that are looked at. */
+/** Past entries that a turn reads. */
 const maxPast = 400
 
 /**
- * A conversation of the store as the turn that answers `message` sees it: what was said before, the message, then what the turn does. The store
- * keeps what is answered and done, with the answer; of a turn only where it cut the history is written here.
+ * A conversation of the store as the turn for `message` sees it: earlier entries, the message, then the turn's rows. The store writes these
+ * with the answer. Only cuts of the history are written here.
  */
 export function createTurnTranscript(
   transcript: TranscriptStore,
   { id, sender, merged = [] }: Pick<NormalizedMessage, 'id' | 'sender' | 'merged'>,
 ): TranscriptStore {
-  /** Said before, and answered together with the message: it has their words. */
+  /** Earlier messages that this turn answers, too, because the message contains their text. */
   const earlier = new Set(merged.map(message => message.id))
   const done: TranscriptEntry[] = []
   const own = new Set<string>()
@@ -36,7 +36,7 @@ export function createTurnTranscript(
     const head = stored.find(entry => entry.native_id === id && entry.role === 'user')
     const isStreamed = (entry: TranscriptEntry) =>
       entry === head || (head?.group_id !== undefined && entry.group_id === head.group_id)
-    // Whoever writes again while he is answered is answered next.
+    // A message that comes during the turn is answered in the next turn.
     const isLater = ({ seq, role, kind }: TranscriptEntry) =>
       head !== undefined && seq > head.seq && role === 'user' && kind === 'text'
     const groups = new Set(stored.filter(isEarlier).map(({ group_id, entry_id }) => group_id ?? entry_id))
@@ -61,7 +61,7 @@ export function createTurnTranscript(
   }
 }
 
-/** What others said before is not taken for the words of who is answered. */
+/** Messages of other people are not attributed to this user. */
 function nameWriter(entry: TranscriptEntry, address: string): TranscriptEntry {
   const { role, kind, author, content } = entry
   const isOther = role === 'user' && kind === 'text' && author !== undefined && author.address !== address

@@ -7,11 +7,11 @@ interface OperatorQuestion {
   readonly clientId: string
   readonly message: string
   readonly timeoutText: string
-  /** The turn was given up. */
+  /** The turn was canceled. */
   readonly signal: AbortSignal
 }
 
-/** A human's answer, or the words for when none comes in time. The operator's signal aborts as soon as nobody waits any more. */
+/** A human's answer, or the text for when none comes in time. The operator's signal aborts when nobody waits any more. */
 export async function askOperator(
   { agentName, operatorTimeoutMs = 90_000 }: AgentSpec,
   operator: OperatorPort,

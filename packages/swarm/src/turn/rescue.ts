@@ -13,7 +13,7 @@ interface Rescue {
   readonly rules: AnswerRules
   readonly lastUserMessage: string
   readonly platform: Pick<Platform, 'randomBytes'>
-  /** Asks the model again, with the history as it is then. */
+  /** Asks the model again, with the present history. */
   ask(): Promise<ModelAnswer>
 }
 
@@ -25,13 +25,13 @@ const strategies: Record<RescueStrategy, Strategy> = {
     return await (agent.customRescue?.(reason) ?? ask())
   },
   async flush({ agent: { agentName }, commits, texts, ask, lastUserMessage }, reason) {
-    // The rescue cuts the history, and what the user said with it.
+    // The rescue cuts the history, with the user's message.
     await commits.commitRescue(reason, `${texts.restart}\n\n${lastUserMessage}`, { agentName })
     return await ask()
   },
 }
 
-/** A good answer in place of a bad one: by the agent's strategy, else a polite placeholder. Never what the model said at first. */
+/** Replaces a bad answer by the agent's strategy, or else with a polite placeholder. It never returns the model's first text. */
 export async function rescueAnswer(rescue: Rescue, reason: string): Promise<ModelAnswer> {
   const answer = await strategies[rescue.agent.rescue ?? 'flush'](rescue, reason).catch(() => undefined)
   if (answer && findAnswerFault(answer, rescue.rules) === undefined) return answer

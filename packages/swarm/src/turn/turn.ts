@@ -16,7 +16,7 @@ import type { SwarmTool, SwarmToolContext } from '../spec/tool.ts'
 import { askOperator } from './operator.ts'
 import { rescueAnswer } from './rescue.ts'
 
-/** Executions one turn may lead to, hand-overs and tools together. */
+/** Model calls in one turn, hand-overs and tools together. */
 const maxExecutions = 20
 
 export interface TurnDeps {
@@ -25,13 +25,13 @@ export interface TurnDeps {
   readonly clientId: string
   readonly history: SwarmHistory
   readonly navigation: SwarmNavigation
-  /** Of the agents themselves. */
+  /** Commits of the agents themselves. */
   readonly commits: SwarmCommits
-  /** Of what is called by them. */
+  /** Commits of their tools. */
   readonly outer: SwarmCommits
   readonly data: SwarmData
   readonly texts: SwarmTexts
-  /** Whether what is still to be called is left undone; of the turn that runs. */
+  /** Whether the further calls of the running turn are skipped. */
   readonly calls: { areStopped: boolean }
 }
 
@@ -41,16 +41,16 @@ export interface TurnRequest {
   readonly payload?: JsonMap | null | undefined
   readonly images?: readonly SwarmImage[] | undefined
   readonly isStored?: boolean | undefined
-  /** Where the words go while they are made. */
+  /** Where the text goes while the model writes it. */
   readonly answerStream?: AnswerStream | undefined
 }
 
-/** What a step of a turn leads to: an answer, or another step. */
+/** The result of a step: an answer or another step. */
 type Step = { readonly answer: string } | { readonly next: string | undefined }
 
 /**
- * One turn: the active agent answers, its tools run, agents hand over, until there is an answer; it is not in the history yet.
- * `undefined` when the turn was given up meanwhile.
+ * One turn: the active agent answers, its tools run and agents hand over until there is an answer. The answer is not in the history yet.
+ * `undefined` after a cancel.
  */
 export async function runSwarmTurn(
   turn: TurnDeps,
@@ -103,7 +103,7 @@ async function answerOnce(turn: TurnDeps, attempt: Attempt): Promise<Step> {
     return { answer: await askOperator(agent, agent.operator, question, deps.platform) }
   }
   const answer = await askModel(turn, attempt)
-  // Somebody changed the agent meanwhile: this answer is not of the one who speaks now, who goes on instead.
+  // Another call changed the agent meanwhile. This answer is dropped, and the new agent continues.
   if (turn.navigation.active !== agent.agentName) return { next: undefined }
   if (signal.aborted || !answer.tool_calls || answer.tool_calls.length === 0) return { answer: answer.content }
   return await runTools(turn, attempt, answer)
@@ -116,7 +116,7 @@ async function askModel(turn: TurnDeps, attempt: Attempt): Promise<ModelAnswer> 
   const rules: AnswerRules = { checks: spec.answerChecks ?? defaultAnswerChecks, toolNames }
   const block = answerStream?.begin(rules)
   const ask = (hear?: (piece: string) => void) => completeOnce(turn, agent, hear)
-  // Of a turn that was given up nothing is heard any more.
+  // After a cancel nothing is sent any more.
   const answer = await ask(block && (piece => !signal.aborted && block.add(piece)))
   const fault = findAnswerFault(answer, rules)
   if (fault === undefined || signal.aborted) return answer
@@ -136,13 +136,13 @@ async function completeOnce(
   return answer
 }
 
-/** @throws Rejection malformed: which result belongs to which call could not be told. Nothing of the answer is stored then */
+/** @throws Rejection malformed for repeated ids, because a result could not be matched to its call. Then nothing of the answer is stored */
 function refuseTwins(calls: readonly SwarmToolCall[]): void {
   if (new Set(calls.map(({ id }) => id)).size === calls.length) return
   throw new Rejection('malformed', 'Cannot run tools: two calls of one answer have one id')
 }
 
-/** Runs an answer's calls, in order, as many as the agent may; of tools that hand over the first alone. */
+/** Runs an answer's calls in order, up to the agent's limit; of the tools that hand over only the first. */
 async function runTools(turn: TurnDeps, attempt: Attempt, answer: ModelAnswer): Promise<Step> {
   const { agent } = attempt
   const calls = (answer.tool_calls ?? []).slice(0, agent.maxToolCalls ?? 1)
@@ -150,7 +150,7 @@ async function runTools(turn: TurnDeps, attempt: Attempt, answer: ModelAnswer): 
   const work: ToolWork = { turn, attempt, answer: undefined, next: undefined }
   turn.calls.areStopped = false
   for (const call of calls) {
-    // Who hands over calls nothing more.
+    // A hand-over ends the calls.
     const isOver = turn.calls.areStopped || turn.navigation.active !== agent.agentName
     if (isOver || attempt.signal.aborted) break
     await runTool(work, call)
@@ -183,7 +183,7 @@ async function runTool(work: ToolWork, call: SwarmToolCall): Promise<void> {
   } catch (cause) {
     turn.deps.platform.log.warn({ cause, tool: tool.name }, 'a tool of the swarm failed')
   }
-  // A call that has no end would be taken from the model's view, and be made again.
+  // A call without a result would be hidden from the model, which would repeat it.
   if (!hasOutput) await turn.commits.commitToolOutput(call.id, 'The tool failed.', { agentName, isForced: true })
   if (tool.isNavigation) turn.calls.areStopped = true
 }
@@ -191,7 +191,7 @@ async function runTool(work: ToolWork, call: SwarmToolCall): Promise<void> {
 function buildToolContext(work: ToolWork, call: SwarmToolCall): Omit<SwarmToolContext, 'commitToolOutput'> {
   const { turn, attempt } = work
   const { agentName } = attempt.agent
-  // Who hands over in a turn that was given up would change the agent under the next one.
+  // A hand-over in a canceled turn would change the agent of the next turn.
   const change = async (make: (navigation: SwarmNavigation) => Promise<boolean>) =>
     !attempt.signal.aborted && (await make(turn.navigation))
   return {
