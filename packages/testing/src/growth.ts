@@ -1,5 +1,5 @@
-/** More tries are worth their time only where the first ones leave a doubt. */
-const [leastTries, mostTries] = [2, 5]
+/** More tries are worth their time only where the first one leaves a doubt. */
+const mostTries = 5
 /** A growth up to this one is that of linear work, beyond all doubt: no further try makes it quadratic. */
 const plain = 12
 /** Short times are known less well: the small input is run again until this much time is gone. */
@@ -18,14 +18,15 @@ export function measureGrowth(run: (text: string) => unknown, piece: string, siz
   const least = { small: Number.POSITIVE_INFINITY, large: Number.POSITIVE_INFINITY }
   const growth = () => least.large / Math.max(least.small, leastMicroseconds)
   run(write(size / 32))
-  for (let tries = 0; tries < mostTries && (tries < leastTries || growth() > plain); tries += 1) {
-    least.small = Math.min(
-      least.small,
-      costOf(() => run(small), enoughRuns),
-    )
+  for (let tries = 0; tries < mostTries && (tries === 0 || growth() > plain); tries += 1) {
+    // The large input first: what is compiled meanwhile speeds up the small one, and can only make the growth look larger.
     least.large = Math.min(
       least.large,
       costOf(() => run(large), 1),
+    )
+    least.small = Math.min(
+      least.small,
+      costOf(() => run(small), enoughRuns),
     )
   }
   return growth()

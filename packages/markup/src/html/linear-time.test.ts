@@ -1,8 +1,10 @@
 import { measureGrowth } from '@postern/testing/growth'
+import { drawCount } from '@postern/testing/scale'
 import { expect, test } from 'vitest'
 import { htmlToText } from './html-to-text.ts'
 
-const size = 250_000
+/** Characters. */
+const size = drawCount({ quick: 120_000, long: 250_000 })
 
 test.each([
   '<a href="',
