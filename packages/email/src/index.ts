@@ -15,6 +15,7 @@ import { createCorrespondents } from './correspondents/correspondents.ts'
 import { createMailIntake } from './intake/intake.ts'
 import { warmUp } from './intake/warm-up.ts'
 import type { RawMail } from './mail/raw.ts'
+import type { MimePool } from './mime/pool.ts'
 import { createMimePool } from './mime/pool.ts'
 import { normalizeMail } from './normalize.ts'
 import { createUnsubscribeRoutes } from './out/suppression/unsubscribe-routes.ts'
@@ -27,11 +28,16 @@ import type { AddressTokens } from './tokens/address-tokens.ts'
 import { createTokenKey } from './tokens/token-key.ts'
 import { verifyMail } from './verify.ts'
 
+interface EmailDeps {
+  /** Threads that were started before; the channel closes them, too. Default: its own, by the limits of its configuration. */
+  readonly pool?: MimePool | undefined
+}
+
 /** The mail channel: HTTP intake and SMTP or LMTP listener in, signed mail over one smarthost out. */
-export function openEmail(config: EmailConfig, gateway: ChannelContext): Channel<Hono> {
+export function openEmail(config: EmailConfig, gateway: ChannelContext, deps: EmailDeps = {}): Channel<Hono> {
   const { platform, agents } = gateway
   const { limits, listen } = config
-  const pool = createMimePool({ limits, platform })
+  const pool = deps.pool ?? createMimePool({ limits, platform })
   const closing = new AbortController()
   const openTokens = createTokenKey(gateway)
   const inbound = openInbound(config, gateway, { pool, openTokens })
@@ -79,7 +85,7 @@ function openProviderPlatform({ platform, store }: ChannelContext): ProviderPlat
 }
 
 interface InboundDeps {
-  readonly pool: ReturnType<typeof createMimePool>
+  readonly pool: MimePool
   readonly openTokens: () => Promise<AddressTokens>
 }
 

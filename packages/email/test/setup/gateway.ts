@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { Resolver } from 'node:dns/promises'
 import { setTimeout as delay } from 'node:timers/promises'
+import { isDeepStrictEqual } from 'node:util'
 import type {
   Agent,
   AgentDirectory,
@@ -22,7 +23,11 @@ import { openSqliteStore } from '@postern/store'
 import { sketchedChannels } from '@postern/testing'
 import type { Hono } from 'hono'
 import type { z } from 'zod'
+import type { MailLimits } from '../../src/config/limits.ts'
+import { mailLimitsSchema } from '../../src/config/limits.ts'
 import { emailConfigSchema, openEmail } from '../../src/index.ts'
+import type { MimePool } from '../../src/mime/pool.ts'
+import { createMimePool } from '../../src/mime/pool.ts'
 import { createMailSubmitter } from '../../src/out/submit.ts'
 
 export const mailDomain = 'agents.test'
@@ -94,11 +99,24 @@ export const noBudgets = {
   reply_all_per_hour: 1e6,
 } as const
 
+const silent = () => undefined
+const silentLog: Log = { debug: silent, info: silent, warn: silent, error: silent }
+const sleep: Platform['sleep'] = (ms, signal) => delay(ms, undefined, signal && { signal }).catch(() => undefined)
+
+let sharedPool: MimePool | undefined
+
+/** The parser threads of all gateways of this process with the usual limits: starting one takes longer than most tests. */
+function findSharedPool(limits: MailLimits): MimePool | undefined {
+  const usual = mailLimitsSchema.parse({})
+  if (!isDeepStrictEqual(limits, usual)) return undefined
+  sharedPool ??= createMimePool({ limits: usual, platform: { sleep, log: silentLog } })
+  return { run: sharedPool.run, close: async () => undefined }
+}
+
 export async function openMailGateway(options: MailGatewayOptions = {}): Promise<MailGateway> {
   const simulation = await openSimulation()
   let shift = 0
-  const silent = () => undefined
-  const log: Log = { debug: silent, info: silent, warn: silent, error: silent }
+  const log = silentLog
   const submit = createMailSubmitter(simulation.mail.submit, log)
   const fetch = createGuardedFetch({ userAgent: 'test', ...(options.loopback && { loopback: options.loopback }) })
   const resolver = new Resolver({ timeout: 5_000, tries: 2 })
@@ -109,7 +127,7 @@ export async function openMailGateway(options: MailGatewayOptions = {}): Promise
     submitMail: options.submitMail ?? submit,
     now: () => Date.now() + shift,
     randomBytes: (count: number) => randomBytes(count),
-    sleep: (ms: number, signal?: AbortSignal) => delay(ms, undefined, signal && { signal }).catch(() => undefined),
+    sleep,
     log,
     advance: (ms: number) => {
       shift += ms
@@ -131,7 +149,7 @@ export async function openMailGateway(options: MailGatewayOptions = {}): Promise
     budgets: noBudgets,
     ...options.config,
   })
-  const channel = openEmail(config, gateway)
+  const channel = openEmail(config, gateway, { pool: findSharedPool(config.limits) })
   channels.push(channel)
   const listening = await channel.listen?.()
   simulation.connectGateway({
