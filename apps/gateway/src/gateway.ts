@@ -74,14 +74,14 @@ interface GatewayOptions {
   readonly onUnusable?: ((error: ConfigError) => void) | undefined
   /** Routes that only dev mode has. */
   readonly extraRooms?: readonly Hono[]
+  /** How long turns and deliveries may still run when the gateway stops; default 8 s. */
+  readonly shutdownGraceMs?: number | undefined
 }
-
-const shutdownGraceMs = 8_000
 
 /** Wires the gateway: platform, store, agents, channels, routes, worker. */
 export async function openGateway(
   config: Config,
-  { baseDir, log, operatorToken, onUnusable, extraRooms = [] }: GatewayOptions,
+  { baseDir, log, operatorToken, onUnusable, extraRooms = [], shutdownGraceMs = 8_000 }: GatewayOptions,
 ): Promise<Gateway> {
   const platform = createPlatform(config, log)
   const activitypub = readDomainLists(config.activitypub, { baseDir, log })

@@ -85,7 +85,8 @@ export async function openGateways(plans: Readonly<Record<string, GatewayPlan>>)
   async function open(host: string, plan: GatewayPlan): Promise<void> {
     const log = createLog({ level: 'silent', readable: false })
     const baseDir = import.meta.dirname
-    const gateway = await openGateway(describe(host, plan), { baseDir, log, operatorToken: 'x'.repeat(20) })
+    const options = { baseDir, log, operatorToken: 'x'.repeat(20), shutdownGraceMs: 1_500 }
+    const gateway = await openGateway(describe(host, plan), options)
     const listening = await gateway.start()
     gateways.set(host, { gateway, smtp: listening.at(-1)?.port ?? 0 })
     simulation.dns.set(host, { A: ['127.0.0.1'], MX: [{ priority: 10, exchange: host }] })

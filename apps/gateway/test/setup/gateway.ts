@@ -71,7 +71,7 @@ export async function openTestGateway(
   let url = ''
 
   async function start(): Promise<void> {
-    gateway = await openGateway(config, { baseDir: import.meta.dirname, log, operatorToken })
+    gateway = await openGateway(config, { baseDir: import.meta.dirname, log, operatorToken, shutdownGraceMs: 1_500 })
     const [http, smtp] = await gateway.start()
     url = `http://127.0.0.1:${http?.port}`
     simulation.connectGateway({
