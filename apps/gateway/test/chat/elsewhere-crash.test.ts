@@ -7,7 +7,7 @@ import { openKilledGateway } from '../setup/killed-gateway.ts'
 
 // C-30: kill -9 between a word in the chat and its answer on the fediverse: nothing is lost, and nothing comes twice.
 
-const delays = drawDelays({ quick: 3, long: 8, lastMs: 56 })
+const delays = drawDelays({ quick: 2, long: 8, lastMs: 56 })
 const token = 'token-of-ann-for-the-tests'
 const alice = 'https://mastodon.test/users/alice'
 let setup: KilledGateway

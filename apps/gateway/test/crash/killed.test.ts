@@ -7,7 +7,7 @@ import type { GatewayProcess } from '../setup/gateway-process.ts'
 import type { KilledGateway } from '../setup/killed-gateway.ts'
 import { openKilledGateway } from '../setup/killed-gateway.ts'
 
-const perProtocol = drawCount({ quick: 16, long: 70 })
+const perProtocol = drawCount({ quick: 9, long: 70 })
 const wordsOf = (name: string) => `crash ${name} end`
 
 let setup: KilledGateway

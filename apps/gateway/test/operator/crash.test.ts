@@ -7,7 +7,7 @@ import { openTillGateway } from '../setup/till-gateway.ts'
 // kill -9 between an operator's word and the last of what follows from it: the tool has begun once at most, with what he said; the asker is
 // answered, and the copy to his mailbox is one mail.
 
-const delays = drawDelays({ quick: 3, long: 6, lastMs: 80 })
+const delays = drawDelays({ quick: 2, long: 6, lastMs: 80 })
 let setup: TillGateway
 
 beforeAll(async () => {

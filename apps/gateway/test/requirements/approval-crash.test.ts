@@ -7,7 +7,7 @@ import { openTillGateway } from '../setup/till-gateway.ts'
 
 // kill -9 between a yes and the end of the tool that it allowed: the tool has begun once at most, and the model is told what is known.
 
-const delays = drawDelays({ quick: 3, long: 8, lastMs: 84 })
+const delays = drawDelays({ quick: 2, long: 8, lastMs: 84 })
 let setup: TillGateway
 
 beforeAll(async () => {

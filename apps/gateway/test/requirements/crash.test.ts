@@ -9,7 +9,7 @@ import { decide, findActionPath, insist, shopkeeper } from '../setup/requirement
 
 // kill -9 between a decision and what follows from it: nothing is lost, and nothing happens twice.
 
-const delays = drawDelays({ quick: 3, long: 8, lastMs: 42 })
+const delays = drawDelays({ quick: 2, long: 8, lastMs: 42 })
 
 let setup: KilledGateway
 let simulation: Simulation

@@ -8,7 +8,7 @@ import { openTillGateway } from '../setup/till-gateway.ts'
 
 // kill -9 around a decision that is remembered, and around the calls that it allows: both or neither, and no tool runs twice.
 
-const scale = { quick: 3, long: 8 }
+const scale = { quick: 2, long: 8 }
 let setup: TillGateway
 
 beforeAll(async () => {

@@ -1,6 +1,7 @@
-import { spawn } from 'node:child_process'
+import { execFile, spawn } from 'node:child_process'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { promisify } from 'node:util'
 import { expect, onTestFinished, test, vi } from 'vitest'
 import { createDocsFolder } from '../docs/folder.ts'
 import { createGatewayProcess } from '../setup/gateway-process.ts'
@@ -81,7 +82,7 @@ test('agents and configuration load as modules in a folder whose package.json sa
   }
 })
 
-test.each([
+const brokenAgents: readonly (readonly [name: string, source: string, problem: string])[] = [
   [
     'a.ts',
     'export function handle(message: unknown) {\n  return "hi" +\n}\n',
@@ -107,14 +108,37 @@ test.each([
     "export const handle = () => ''\n\n  throw new Error('no database')\n",
     'no database (thrown at agents/e.ts:3:9)',
   ],
-])('an agent file that does not load is named with file, line and column (%s)', async (name, source, problem) => {
-  const folder = createDocsFolder({
-    'package.json': '{ "type": "commonjs" }',
-    'postern.config.json': JSON.stringify({ agents: { desk: { use: `./agents/${name}` } } }),
-    [`agents/${name}`]: source,
-    'agents/broken.js': 'let wrong=;export { wrong }\n',
-  })
-  expect(await run(folder, 'dev')).toContain(`agents.desk.use: "./agents/${name}" cannot be loaded: ${problem}. `)
+]
+
+const brokenFolder = {
+  'package.json': '{ "type": "commonjs" }',
+  'agents/broken.js': 'let wrong=;export { wrong }\n',
+  ...Object.fromEntries(brokenAgents.map(([name, source]) => [`agents/${name}`, source])),
+}
+const loadFaultOf = (name: string, problem: string) =>
+  `agents.desk.use: "./agents/${name}" cannot be loaded: ${problem}. `
+
+test('"dev" names an agent file that does not load with file, line and column', async () => {
+  const [[name, , problem] = ['', '', '']] = brokenAgents
+  const config = JSON.stringify({ agents: { desk: { use: `./agents/${name}` } } })
+  const folder = createDocsFolder({ ...brokenFolder, 'postern.config.json': config })
+  expect(await run(folder, 'dev')).toContain(loadFaultOf(name, problem))
+})
+
+const loader = new URL('../../../../packages/agents/src/modules/import-module.ts', import.meta.url).href
+
+/** What Node says of each, outside of the tests' own module loader; one process for all. */
+const loadEach = (names: readonly string[]) => `
+  import { importModule } from ${JSON.stringify(loader)}
+  for (const name of ${JSON.stringify(names)}) {
+    await importModule('./agents/' + name, 'agents.desk.use', process.cwd()).catch(error => console.log(String(error)))
+  }`
+
+test('an agent file that does not load is named with file, line and column, whatever is wrong with it', async () => {
+  const script = loadEach(brokenAgents.map(([name]) => name))
+  const options = { cwd: createDocsFolder(brokenFolder) }
+  const { stdout } = await promisify(execFile)(process.execPath, ['--input-type=module', '--eval', script], options)
+  for (const [name, , problem] of brokenAgents) expect(stdout).toContain(loadFaultOf(name, problem))
 })
 
 test('"dev" makes up the secrets that are not set, says so, and the commands beside it work', async () => {
