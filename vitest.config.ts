@@ -1,3 +1,4 @@
+import { availableParallelism } from 'node:os'
 import { defineConfig } from 'vitest/config'
 import { ClosingLineReporter } from './tools/closing-line-reporter.ts'
 
@@ -10,12 +11,12 @@ export default defineConfig({
     isolate: false,
     reporters: ['default', new ClosingLineReporter()],
     pool: 'forks',
-    // Much of a test's time is waiting for sockets and disks: one worker a core.
-    maxWorkers: '100%',
+    // Half of a test's time is waiting for sockets, disks and clocks: two workers a core.
+    maxWorkers: 2 * availableParallelism(),
     // Limits are for what hangs: a machine that is busy with other work is several times slower.
     testTimeout: 60_000,
     hookTimeout: 60_000,
     expect: { poll: { timeout: 30_000 } },
-    setupFiles: ['tools/patient-waits.ts', 'tools/leave-as-found.ts'],
+    setupFiles: ['tools/patient-waits.ts', 'tools/leave-as-found.ts', 'tools/reused-keys.ts'],
   },
 })
