@@ -40,7 +40,7 @@ export const mailLimitsSchema = z.strictObject({
   embedded_messages: z.number().int().positive().default(5),
   /** Attachments. */
   attachments: z.number().int().positive().default(100),
-  /** How long a message is deferred while DNS does not answer, before it is accepted unverified. */
+  /** Characters of text that an agent is given; all of a longer text is a file beside it. */
   text_chars: z
     .number()
     .int()
@@ -54,7 +54,7 @@ export const mailLimitsSchema = z.strictObject({
   parsers: z.number().int().min(1).max(8).default(2),
   /** Mails that wait for a parser, beyond which peers are asked to come again. */
   waiting: z.number().int().positive().default(256),
-  /** How long a mail is put off while DNS does not answer, ms; then it is taken as unverified. */
+  /** How long a mail is deferred while DNS does not answer, ms; then it is accepted as unverified. */
   deferral_ms: z
     .number()
     .int()

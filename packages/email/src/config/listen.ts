@@ -17,16 +17,13 @@ const listenConfigShape = {
   max_connections: z.number().int().positive().default(100),
   /** Recipients of one mail. */
   max_recipients: z.number().int().positive().default(100),
-  /**
-   * IP addresses of your mail servers that forward mail. They may declare by XFORWARD or XCLIENT who brought it, so
-   * that SPF judges the right address.
-   */
+  /** Silence, in ms, after which a client is cut off (RFC 5321 §4.5.3.2 asks for five minutes). */
   timeout_ms: z.number().int().positive().default(300_000),
   /** Longest time for a whole mail, ms, however diligently the client sends one octet after the other. */
   transfer_ms: z.number().int().positive().default(900_000),
   /**
-   * IP addresses of mail servers of yours that pass mail on: they may say by XFORWARD or XCLIENT who brought it. Whose own
-   * address it is that SPF judges is then known.
+   * IP addresses of your mail servers that forward mail. They may declare by XFORWARD or XCLIENT who brought it, so
+   * that SPF judges the right address.
    */
   trusted_peers: z.array(z.union([z.ipv4(), z.ipv6()])).default([]),
 }

@@ -11,18 +11,15 @@ export const submitConfigSchema = z.strictObject({
   protocol: z.enum(['smtp', 'lmtp']).default('smtp'),
   /** User, if the server asks for one. */
   user: z.string().optional(),
-  /** The number of parallel connections. */
+  /** Password of that user. */
   password: z.string().optional(),
-  /**
-   * The longest silence of the smarthost, ms. A client that hangs up before the reply to DATA sends the mail twice: RFC
-   * 5321 §4.5.3.2.6 asks for ten minutes.
-   */
+  /** TLS from the first byte (port 465); otherwise STARTTLS, where the server offers it. */
   secure: z.boolean().default(false),
   /** Parallel connections kept open. */
   max_connections: z.number().int().positive().default(5),
   /**
-   * Longest silence of the mail server, ms. Whoever hangs up before the reply to DATA sends the mail twice: RFC 5321
-   * §4.5.3.2.6 asks for ten minutes.
+   * The longest silence of the mail server, ms. A client that hangs up before the reply to DATA sends the mail twice:
+   * RFC 5321 §4.5.3.2.6 asks for ten minutes.
    */
   timeout_ms: z.number().int().positive().default(600_000),
 })

@@ -7,8 +7,8 @@ export const mailTrustSchema = z.strictObject({
   /** Domains whose ARC seal is believed when it reports that DMARC passed before a list changed the mail (RFC 8617). */
   arc_sealers: z.array(z.string().min(1).toLowerCase()).default([]),
   /**
-   * The operator's own mail servers that have judged a mail before: their name in `Authentication-Results` (RFC 8601),
-   * spelled as they spell it, and their endpoint. Each must remove fields of others under its name.
+   * Your own mail servers that have judged a mail before, whose `Authentication-Results` (RFC 8601) are believed. Each
+   * must remove fields of others under its name.
    */
   upstreams: z
     .array(

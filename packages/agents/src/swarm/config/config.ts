@@ -49,7 +49,7 @@ const operatorMemberSchema = z.strictObject({
   ...aboutShape,
   /** A human answers. */
   operator: z.literal(true),
-  /** How long a human is waited for. */
+  /** How long its answer is waited for. */
   timeout,
   /** A mailbox that gets the question, too. */
   mail: z.email().optional(),
