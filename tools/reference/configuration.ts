@@ -7,7 +7,14 @@ import type { SchemaRow } from './schema/rows.ts'
 import { listSchemaRows } from './schema/rows.ts'
 import { formatSchemaTable } from './schema/table.ts'
 
-const source: SchemaName = { file: 'apps/gateway/src/config/schema.ts', name: 'configSchema' }
+const source: SchemaName = { file: 'apps/gateway/src/config/schema.ts', name: 'ownSchema' }
+/** Where each channel writes its member. */
+const channelSources: Readonly<Record<string, SchemaName>> = {
+  activitypub: { file: 'packages/activitypub/src/config.ts', name: 'activityPubConfigSchema' },
+  a2a: { file: 'packages/a2a/src/config.ts', name: 'a2aConfigSchema' },
+  email: { file: 'packages/email/src/config.ts', name: 'emailConfigSchema' },
+  web: { file: 'packages/web/src/config.ts', name: 'webConfigSchema' },
+}
 const common: SchemaName = { file: 'packages/agents/src/kind/agent-kind.ts', name: 'commonAgentSchema' }
 
 /** The kinds of agents that have keys of their own, and where these are written. */
@@ -47,7 +54,12 @@ export function describeConfiguration(comments: Pick<KeyComments, 'find'>): stri
     Object.entries(productionLimits).map(([name, value]) => [`limits.${name}`, `${value}${limitNote}`]),
   )
   const table = (filter: (row: SchemaRow) => boolean) =>
-    formatSchemaTable(configSchema, { comments, source, filter, defaults })
+    formatSchemaTable(configSchema, { comments: { find: findKey }, source, filter, defaults })
+  function findKey(schema: SchemaName, path: readonly string[]): string {
+    const [name = '', ...rest] = path
+    const channel = channelSources[name]
+    return channel && rest.length > 0 ? comments.find(channel, rest) : comments.find(schema, path)
+  }
   return formatPage('Configuration reference', [
     intro,
     '## The gateway',

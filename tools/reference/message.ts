@@ -1,4 +1,4 @@
-import { channelDescriptors } from '../../apps/gateway/src/channels.ts'
+import { channelModules } from '../../apps/gateway/src/channels.ts'
 import { identityEvidenceSchema } from '../../packages/core/src/message/address/identity.ts'
 import { agentActionSchema } from '../../packages/core/src/message/agent-action.ts'
 import { normalizedMessageSchema } from '../../packages/core/src/message/message.ts'
@@ -79,7 +79,7 @@ function describeParts(comments: Pick<KeyComments, 'find'>): readonly string[] {
 }
 
 function describeChannels(): string {
-  const rows = channelDescriptors.map(({ name, authMethods, mentionRelay }) => [
+  const rows = channelModules.map(({ descriptor: { name, authMethods, mentionRelay } }) => [
     formatInlineCode(name),
     listCodes(authMethods),
     formatInlineCode(JSON.stringify(mentionRelay)),

@@ -9,6 +9,7 @@ import { findLargeFolders } from './folders.ts'
 import layers from './layers.json' with { type: 'json' }
 import { findLayerFaults } from './layers.ts'
 import { findPrivateWords } from './private-words.ts'
+import { findProtocolNames } from './protocol-names.ts'
 import { readSourceFiles } from './source-files.ts'
 
 const root = fileURLToPath(new URL('../..', import.meta.url))
@@ -34,6 +35,7 @@ const rules: readonly (readonly [string, readonly string[]])[] = [
   ['Names that several files export', findDuplicateNames(files)],
   ['Exports that nobody uses', findUnusedNames(files, texts)],
   ['Folders with too many files', findLargeFolders(paths)],
+  ['Channels that are known by name', findProtocolNames(files)],
   ['Words outside the vocabulary', findPrivateWords(files)],
   [
     'Subjects of commits',

@@ -5,6 +5,7 @@ import { findDuplicateNames, findStarExports, findUnusedNames } from './exported
 import { findLargeFolders } from './folders.ts'
 import { findLayerFaults } from './layers.ts'
 import { findPrivateWords } from './private-words.ts'
+import { findProtocolNames } from './protocol-names.ts'
 import { parseSourceFile } from './source-files.ts'
 
 const parse = (tree: Readonly<Record<string, string>>) =>
@@ -85,6 +86,22 @@ test('a folder of sixteen files is too large; tables and fixtures may be', () =>
   expect(findLargeFolders([...inFolder('p/src'), ...inFolder('p/src/schema')])).toEqual([
     'p/src has 16 files; at most 15',
   ])
+})
+
+describe('names of channels', () => {
+  test('stand in no file that serves all of them alike', () => {
+    const text =
+      "const via = 'email'\nimport { open } from '@postern/web'\nconst one = config.a2a\n// 'activitypub' in a comment\n"
+    const files = parse({
+      'packages/core/src/turn/a.ts': text,
+      'apps/gateway/src/channels.ts': text,
+      'packages/email/src/a.ts': text,
+      'packages/core/src/turn/a.test.ts': text,
+    })
+    expect(findProtocolNames(files)).toEqual(
+      ["'email'", "'@postern/web'", '.a2a'].map(name => `packages/core/src/turn/a.ts names ${name}`),
+    )
+  })
 })
 
 describe('words', () => {

@@ -1,19 +1,14 @@
-import { a2aDescriptor } from '@postern/a2a'
-import { activityPubDescriptor } from '@postern/activitypub'
+import { a2a } from '@postern/a2a'
+import { activityPub } from '@postern/activitypub'
 import type { ChannelDescriptor } from '@postern/core'
-import { emailDescriptor } from '@postern/email'
-import { webDescriptor } from '@postern/web'
+import { email } from '@postern/email'
+import { web } from '@postern/web'
 
-/** THE LIST: a protocol is one line here, and its folder. */
-export { openA2a as a2a } from '@postern/a2a'
-export { openActivityPub as activitypub } from '@postern/activitypub'
-export { openEmail as email } from '@postern/email'
-export { openWeb as web } from '@postern/web'
+/** THE LIST: a channel is one line here, and its package. */
+export const channelModules = [activityPub, a2a, email, web] as const
 
-/** What each of them is to the rest of the program. */
-export const channelDescriptors: readonly ChannelDescriptor[] = [
-  activityPubDescriptor,
-  a2aDescriptor,
-  emailDescriptor,
-  webDescriptor,
-]
+/** Names of those by which the simulated network sends. */
+export const simulatedChannels: readonly string[] = channelModules
+  .map(({ descriptor }): ChannelDescriptor => descriptor)
+  .filter(({ isSimulated }) => isSimulated)
+  .map(({ name }) => name)

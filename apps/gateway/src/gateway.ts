@@ -1,20 +1,17 @@
 import { randomBytes } from 'node:crypto'
 import { hostname } from 'node:os'
 import { join, resolve } from 'node:path'
-import { createFormerAgents } from '@postern/activitypub'
 import type { AgentDeps } from '@postern/agents'
 import { createCallFinder, openAgents } from '@postern/agents'
 import type { Channel, ChannelName, Listening, Log, Store } from '@postern/core'
-import { ConfigError, findChannel, guardAccess, guardLoops } from '@postern/core'
-import { joinTokenRules } from '@postern/http/tokens'
+import { ConfigError, findChannel as findDescriptor, guardAccess, guardLoops } from '@postern/core'
 import { openIdentity } from '@postern/identity'
 import { createByteBudget } from '@postern/limits'
 import { openPolicy, watchOverdue } from '@postern/requirements'
 import type { GatewayStore } from '@postern/store'
 import { isPostgresUrl, openPostgresStore, openSqliteStore } from '@postern/store'
-import { openS3Bytes } from '@postern/web'
 import type { Hono } from 'hono'
-import * as protocols from './channels.ts'
+import { channelModules } from './channels.ts'
 import { createBanRoutes } from './commands/bans/route.ts'
 import { createProxyRoutes } from './commands/doctor/route.ts'
 import { createTokenCheck } from './commands/operator-token.ts'
@@ -26,13 +23,13 @@ import { createOperatorRoutes } from './commands/routes.ts'
 import { createSharedRoutes } from './commands/swarm-usage/route.ts'
 import { createTranscriptRoutes } from './commands/transcript/route.ts'
 import { createViewRoutes } from './commands/transcript/views-route.ts'
-import { readDomainLists } from './config/domain-lists.ts'
+import type { AnyChannelModule, ChannelSlice } from './config/channel-slices.ts'
+import { findScopes, joinTokens, listSlices, readChannelFiles } from './config/channel-slices.ts'
 import { handleHostOf } from './config/handle-host.ts'
 import { readLoopLimits } from './config/loops.ts'
 import type { Config } from './config/schema.ts'
 import { createTrustedProxies, noTrustedProxy, trustsNoProxy } from './config/trusted-proxies.ts'
 import { listGatewayExtensions } from './discovery/extensions.ts'
-import { listInbound } from './discovery/inbound.ts'
 import { createDiscoveryRoutes } from './discovery/routes.ts'
 import { createPublishedAttachments } from './files/attachments.ts'
 import { createLimits } from './http/limits.ts'
@@ -72,6 +69,8 @@ interface GatewayOptions {
   readonly operatorToken: string
   /** Nothing can be stored any more, for good. */
   readonly onUnusable?: ((error: ConfigError) => void) | undefined
+  /** Default: the program's own list. */
+  readonly modules?: readonly AnyChannelModule[] | undefined
   /** Routes that only dev mode has. */
   readonly extraRooms?: readonly Hono[]
   /** How long turns and deliveries may still run when the gateway stops; default 8 s. */
@@ -81,14 +80,24 @@ interface GatewayOptions {
 /** Wires the gateway: platform, store, agents, channels, routes, worker. */
 export async function openGateway(
   config: Config,
-  { baseDir, log, operatorToken, onUnusable, extraRooms = [], shutdownGraceMs = 8_000 }: GatewayOptions,
+  {
+    baseDir,
+    log,
+    operatorToken,
+    onUnusable,
+    extraRooms = [],
+    modules = channelModules,
+    shutdownGraceMs = 8_000,
+  }: GatewayOptions,
 ): Promise<Gateway> {
-  const platform = createPlatform(config, log)
-  const activitypub = readDomainLists(config.activitypub, { baseDir, log })
+  const channels: Channel<Hono>[] = []
+  const slices = joinTokens(readChannelFiles(listSlices(config, modules), { baseDir, log }))
+  const descriptors = modules.map(({ descriptor }) => descriptor)
+  const platform = createPlatform(config, { log, slices })
   // A container that is started again has the name and number of the one before.
   const holder = `${hostname()}:${process.pid}:${randomBytes(4).toString('hex')}`
-  const store = await openStore(config, { baseDir, platform, holder, onUnusable })
-  const limits = createLimits(config, platform.now)
+  const store = await openStore(config, { baseDir, platform, holder, onUnusable, slices })
+  const limits = createLimits(config, platform.now, via => findDescriptor(descriptors, via)?.speaker.isChat === true)
   const domain = handleHostOf(config)
   const operators = createOperatorQuestions({
     records: store.records,
@@ -118,27 +127,21 @@ export async function openGateway(
     now: platform.now,
   })
   const { requirements, payments } = config
-  const answersCalls = (via: ChannelName) => findChannel(protocols.channelDescriptors, via)?.answersCalls === true
+  const answersCalls = (via: ChannelName) => findDescriptor(descriptors, via)?.answersCalls === true
   const guarded = guardAccess(assignQueueModes(store, config.agents), name => config.agents[name], answersCalls)
   const findCall = createCallFinder(store.records)
   const policy = await openPolicy({ requirements, payments, baseDir, store: guarded, platform, agents, findCall })
   const { loop } = config.limits
-  // One person is the same on both channels: a token that one refuses is not taken by the other.
-  const a2a = {
-    ...config.a2a,
-    auth: joinTokenRules(config.a2a.auth, config.web.auth),
-    limits: { ...config.a2a.limits, max_hops: Math.min(config.a2a.limits.max_hops, loop.max_hops) },
-  }
   // Whatever leaves for one of our own agents stays in the gateway, and passes its doors like everything else.
   const ways = openLocalFetch(platform, {
     app: { fetch: (request, env) => app.fetch(request, env) },
     origins: [config.origin, `https://${domain}`],
+    channels,
   })
   const bodies = createByteBudget({
     total: config.limits.held_bytes,
     refusal: 'Cannot take request: too many large ones are on their way',
   })
-  const channels: Channel<Hono>[] = []
   const gateway = {
     channels,
     bodies,
@@ -151,28 +154,17 @@ export async function openGateway(
     requirementClaims: policy.requirementClaims,
     maxHops: loop.max_hops,
     maxMentions: loop.max_mentions,
-  }
-  const web = { ...config.web, auth: joinTokenRules(config.web.auth, config.a2a.auth) }
-  const chatWays = {
-    scopes: config.a2a.auth.scopes,
+    transcript: store.transcript,
+    objects: store.objects,
+    records: store.records,
+    forgetChat: store.forgetChat,
     isLinking: (name: string) => agents.findRunning(name)?.people?.link === true,
     approvals: policy.approvals,
     questions: operators,
     isOperatorToken: createTokenCheck(operatorToken),
+    scopes: findScopes(slices),
   }
-  channels.push(
-    protocols.activitypub(activitypub, gateway),
-    protocols.a2a(a2a, gateway),
-    protocols.email(config.email, gateway),
-    await protocols.web(web, {
-      ...gateway,
-      ...chatWays,
-      transcript: store.transcript,
-      objects: store.objects,
-      records: store.records,
-      forgetChat: store.forgetChat,
-    }),
-  )
+  for (const { module, config: own } of slices) channels.push(await module.open(own, gateway))
   const meter = createTokenMeter()
   const metrics = createMetrics(store, meter, platform.now)
   const readiness = createReadiness({ checkWrites: store.checkWrites, sleep: platform.sleep, log })
@@ -182,20 +174,16 @@ export async function openGateway(
     createDiscoveryRoutes({
       agents,
       channels,
-      auth: describeA2aAuth(config),
-      inbound: listInbound(config),
       extensions: listGatewayExtensions(config),
-      capabilities: config.a2a.capabilities,
-      isFormerAgent: createFormerAgents(store, agents),
     }),
     attachments.routes,
     policy.routes,
     createOperatorRoutes({
       store,
       further: [
-        createTranscriptRoutes({ store, platform }),
+        createTranscriptRoutes({ store, platform, channels }),
         createViewRoutes({ store, platform }),
-        createOwnerRoutes(store),
+        createOwnerRoutes(store, channels),
         createFileRoutes(store),
         createQuestionRoutes(operators),
         createBanRoutes(store.records),
@@ -239,7 +227,8 @@ export async function openGateway(
     const ownPlatform = { ...platform, ...ways }
     const work = startWork({
       countUsage: meter.count,
-      config: { ...config, a2a },
+      slices,
+      config,
       store,
       holder,
       platform: ownPlatform,
@@ -277,22 +266,19 @@ export async function openGateway(
 interface StorePosition extends Pick<GatewayOptions, 'baseDir' | 'onUnusable'> {
   readonly platform: GatewayPlatform
   readonly holder: string
+  readonly slices: readonly ChannelSlice[]
 }
 
 async function openStore(
-  { data, store, web }: Config,
-  { baseDir, platform, holder, onUnusable }: StorePosition,
+  { data, store }: Config,
+  { baseDir, platform, holder, onUnusable, slices }: StorePosition,
 ): Promise<GatewayStore> {
   const directory = resolve(baseDir, data)
   makeDataDirectory(directory)
   const { now, log } = platform
-  const channels = protocols.channelDescriptors
-  const bytes = web.storage.kind === 's3' ? openS3Bytes(web.storage, platform) : undefined
+  const channels = slices.map(({ module }) => module.descriptor)
+  const [bytes] = slices.flatMap(({ module, config }) => module.openBytes?.(config, platform) ?? [])
   if (isPostgresUrl(store)) return openPostgresStore({ url: store, now, log, channels, holder, onUnusable, bytes })
   if (store !== 'sqlite') throw new ConfigError('store', 'is no store', 'Use "sqlite" or "postgres://…".')
   return openSqliteStore({ path: join(directory, 'postern.db'), now, log, channels, exclusive: true, bytes })
-}
-
-function describeA2aAuth({ a2a }: Config): object {
-  return a2a.auth.anonymous ? { scheme: 'none' } : { scheme: 'bearer-jwt' }
 }

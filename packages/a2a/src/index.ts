@@ -1,10 +1,15 @@
 import type { Channel, ChannelContext } from '@postern/core'
 import { createSender } from '@postern/core'
+import type { ChannelModule } from '@postern/http'
+import { joinTokenRules } from '@postern/http/tokens'
 import type { Hono } from 'hono'
 import { openChallenger } from './auth/challenger.ts'
 import { readScopeTable } from './auth/scope-table.ts'
+import { describeForCallers, renderCallInvitation } from './cards/mentionable-section.ts'
 import { createCards } from './cards/signed-cards.ts'
+import { createA2aClient } from './client/agent-client.ts'
 import type { A2aConfig } from './config.ts'
+import { a2aConfigSchema } from './config.ts'
 import { createTaskDelivery } from './deliver.ts'
 import { createLargeAnswers } from './endpoint/large-answers.ts'
 import { describeKey } from './keys/describe.ts'
@@ -36,7 +41,8 @@ export type { A2aConfig } from './config.ts'
 export { a2aConfigSchema } from './config.ts'
 
 /** A2A 1.0 over JSON-RPC, HTTP+JSON and gRPC: agents call ours, and get their answer in the call. */
-export function openA2a(config: A2aConfig, given: ChannelContext): Channel<Hono> {
+export function openA2a(whole: A2aConfig, given: ChannelContext): Channel<Hono> {
+  const config = boundHops(whole, given.maxHops)
   const { showRequirement } = given
   const gateway = { ...given, store: showTaskRequirements(given.store, showRequirement) }
   const { store, platform, agents } = gateway
@@ -86,9 +92,18 @@ export function openA2a(config: A2aConfig, given: ChannelContext): Channel<Hono>
     deliver: createTaskDelivery({ store, platform, timeoutMs: config.limits.push_seconds * 1000 }),
   })
   const { grpc } = config
+  const { anonymous } = config.auth
   return {
     ...sender,
     routes,
+    isAnnounced: true,
+    openPaths: ['a2a', 'agents'],
+    operationPaths: /^(\/agents\/[^/]+)?\/a2a\/rest\//,
+    describeAgent: (agent, { extensions }) => ({
+      a2a: describeForCallers(agent, { origin: agents.origin, config, extensions, isAnonymous: anonymous }),
+    }),
+    renderInvitation: agent => renderCallInvitation(agent, agents.origin),
+    callAgent: createA2aClient({ config, platform, store: given.store, origin: agents.origin }).call,
     // Loaded only where it is switched on.
     ...(grpc && { listen: async () => (await import('./grpc/listener.ts')).openGrpcListener(grpc, deps) }),
     links: () => [],
@@ -104,3 +119,22 @@ export function openA2a(config: A2aConfig, given: ChannelContext): Channel<Hono>
 
 export type { AgentInterface } from './client/exchange/agent-interface.ts'
 export { a2aDescriptor } from './speaker.ts'
+
+/** No chain of agents is longer than the gateway allows. */
+function boundHops(config: A2aConfig, maxHops = Number.POSITIVE_INFINITY): A2aConfig {
+  const { limits } = config
+  return { ...config, limits: { ...limits, max_hops: Math.min(limits.max_hops, maxHops) } }
+}
+
+/** As the gateway's list has it. */
+export const a2a: ChannelModule<A2aConfig, 'a2a'> = {
+  descriptor: a2aDescriptor,
+  configSchema: a2aConfigSchema,
+  open: openA2a,
+  tokens: {
+    of: ({ auth }) => auth,
+    scopesOf: ({ auth }) => auth.scopes,
+    join: (config, other) => ({ ...config, auth: joinTokenRules(config.auth, other) }),
+  },
+  simulatedDefaults: ({ origin, issuer }) => [['a2a/auth/issuers', [{ ...issuer, audience: `${origin}/a2a` }]]],
+}

@@ -1,5 +1,6 @@
 import type { AgentDirectory, Channel, ChannelContext } from '@postern/core'
 import { Rejection } from '@postern/core'
+import type { ChannelModule } from '@postern/http'
 import type { Hono } from 'hono'
 import { announceActors } from './actors/actor-update.ts'
 import { createCollections } from './actors/collections.ts'
@@ -10,6 +11,8 @@ import { createRemotePosts } from './background/remote-posts.ts'
 import type { ChannelDeps } from './channel-deps.ts'
 import { createChannelDeps } from './channel-deps.ts'
 import type { ActivityPubConfig } from './config.ts'
+import { activityPubConfigSchema } from './config.ts'
+import { readDomainLists } from './domains/lists.ts'
 import { agentIris, instanceActorIri } from './format/own-iris.ts'
 import { retargetAlone } from './format/reply-target.ts'
 import { activityJson } from './format/vocabulary.ts'
@@ -17,14 +20,14 @@ import { createInbound } from './inbound.ts'
 import { createFormerAgents } from './keys/former-agents.ts'
 import { listPublishedKeys, rotateActorKeys } from './keys/published-keys.ts'
 import { createOutbound } from './outbound.ts'
+import { renderFediverseInvitation } from './pages/invitation.ts'
 import { createPublicProfiles } from './pages/public-profile.ts'
 import { createPrincipalFinder } from './peers/principal.ts'
 import { createRoutes } from './routes.ts'
+import { activityPubDescriptor } from './speaker.ts'
 
 export type { ActivityPubConfig } from './config.ts'
 export { activityPubConfigSchema } from './config.ts'
-export type { IsFormerAgent } from './keys/former-agents.ts'
-export { createFormerAgents } from './keys/former-agents.ts'
 export { activityPubDescriptor } from './speaker.ts'
 
 /** Opens the channel: activities come in through inboxes, signed posts go out. @throws ConfigError */
@@ -36,6 +39,11 @@ export function openActivityPub(config: ActivityPubConfig, context: ChannelConte
   return {
     ...createOutbound(config, context, deps),
     ...openPages(config, context, deps),
+    isAnnounced: true,
+    openPaths: ['actor', 'agents', 'inbox'],
+    describeAgent: ({ name }) => ({ activitypub: { actor: agentIris(origin, name).actor } }),
+    renderInvitation: agent => renderFediverseInvitation(agent, agents.domain, config.follows),
+    isFormerAgent: createFormerAgents(deps.store, agents),
     addressesFiles: true,
     privateScope: subject => subject,
     retarget: retargetAlone,
@@ -92,4 +100,13 @@ function findActors(agents: AgentDirectory, agent?: string): readonly string[] {
     ...names.map(name => agentIris(origin, name).actor),
     ...(agent === undefined ? [instanceActorIri(origin)] : []),
   ]
+}
+
+/** As the gateway's list has it. */
+export const activityPub: ChannelModule<ActivityPubConfig, 'activitypub'> = {
+  descriptor: activityPubDescriptor,
+  configSchema: activityPubConfigSchema,
+  open: openActivityPub,
+  readFiles: readDomainLists,
+  keepsFiles: ({ keep_files }) => keep_files,
 }

@@ -22,9 +22,10 @@ const speaker: SpeakerRules = {
   answersInPrivate: true,
 }
 
-export const activityPubDescriptor: ChannelDescriptor = {
+export const activityPubDescriptor = {
   name: 'activitypub',
   authMethods: ['ap-http-signature', 'ap-object-integrity-proof'],
+  isSimulated: true,
   mentionRelay: { kind: 'addressing', envelope_fields: ['to', 'cc'], also_inline: true },
   speaker,
-}
+} as const satisfies ChannelDescriptor

@@ -3,14 +3,14 @@ import type { HistoricalMessage } from '../src/message/message.ts'
 import type { Part } from '../src/message/part.ts'
 import type { Entry } from '../src/ports/records/transcript.ts'
 
-export type Said = Pick<Entry, 'role' | 'parts'> & Partial<Pick<Entry, 'author'>>
+type SketchedEntry = Pick<Entry, 'role' | 'parts'> & Partial<Pick<Entry, 'author'>>
 
 export function text(content: string): Part {
   return { kind: 'text', mime: 'text/plain', content }
 }
 
 /** A thread of entries in the order given. */
-export function thread(said: readonly Said[]): readonly Entry[] {
+export function thread(said: readonly SketchedEntry[]): readonly Entry[] {
   return said.map(({ role, parts, author }, index) => ({
     seq: index + 1,
     entryId: `entry-${index + 1}`,

@@ -148,7 +148,7 @@ function waitReally(ms: number, signal?: AbortSignal): Promise<void> {
 }
 
 /** A promise and the function that fulfils it. */
-export function createKeyedSemaphore(): { readonly opened: Promise<void>; open(): void } {
+export function createGate(): { readonly opened: Promise<void>; open(): void } {
   const { promise, resolve } = Promise.withResolvers<void>()
   return { opened: promise, open: () => resolve() }
 }

@@ -1,7 +1,8 @@
 export { emailConfigSchema } from './config.ts'
 
 import type { ByteBudget, Channel, ChannelContext, Inbound } from '@postern/core'
-import { defaultMaxHops } from '@postern/core'
+import { defaultMaxHops, escapeHtml } from '@postern/core'
+import type { ChannelModule } from '@postern/http'
 import type { Hono } from 'hono'
 import type { AddressReader } from './addresses/mailbox.ts'
 import { openAddressReader } from './addresses/mailbox.ts'
@@ -10,7 +11,9 @@ import { createSignatureReplays } from './authenticate/dkim/replays.ts'
 import { loadDmarc } from './authenticate/dmarc.ts'
 import { createMailDns } from './authenticate/dns/mail-dns.ts'
 import { loadSpf } from './authenticate/spf.ts'
+import { endlessBudgets } from './config/endless-budgets.ts'
 import type { EmailConfig } from './config.ts'
+import { emailConfigSchema } from './config.ts'
 import { createCorrespondents } from './correspondents/correspondents.ts'
 import { createMailIntake } from './intake/intake.ts'
 import { warmUp } from './intake/warm-up.ts'
@@ -18,14 +21,17 @@ import type { RawMail } from './mail/raw.ts'
 import type { MimePool } from './mime/pool.ts'
 import { createMimePool } from './mime/pool.ts'
 import { normalizeMail } from './normalize.ts'
+import { createMailSubmitter } from './out/submit.ts'
 import { createUnsubscribeRoutes } from './out/suppression/unsubscribe-routes.ts'
 import { openMailOutbound } from './outbound.ts'
 import type { ProvenMail } from './proven/mail.ts'
 import type { ProviderPlatform } from './providers/provider.ts'
 import { createMailIntakeRoutes } from './routes.ts'
 import { loadSmtpServer, openSmtpListener } from './smtp/listener.ts'
+import { emailDescriptor } from './speaker.ts'
 import type { AddressTokens } from './tokens/address-tokens.ts'
 import { createTokenKey } from './tokens/token-key.ts'
+import { findUnsafeMail } from './unsafe.ts'
 import { verifyMail } from './verify.ts'
 
 interface EmailDeps {
@@ -48,6 +54,9 @@ export function openEmail(config: EmailConfig, gateway: ChannelContext, deps: Em
       '/',
       createUnsubscribeRoutes({ gateway, openTokens }),
     ),
+    ...(takesMail(config) && { isAnnounced: true }),
+    describeContact: agent => ({ email: `${agent}@${agents.domain}` }),
+    renderInvitation: agent => renderInvitation(agent, agents.domain),
     links: agent => [{ rel: 'mailto', href: `mailto:${agent}@${agents.domain}` }],
     ...(listen && {
       listen: () => {
@@ -134,4 +143,31 @@ function openInbound(
   }
 }
 
+export { endlessBudgets } from './config/endless-budgets.ts'
 export { emailDescriptor } from './speaker.ts'
+
+function renderInvitation(agent: string, domain: string): string {
+  const address = escapeHtml(`${agent}@${domain}`)
+  return `By email: <a href="mailto:${address}">${address}</a>`
+}
+
+/** Something brings mail here. */
+function takesMail({ listen, intake, providers }: EmailConfig): boolean {
+  return listen !== undefined || intake !== undefined || Object.keys(providers).length > 0
+}
+
+/** As the gateway's list has it. */
+export const email: ChannelModule<EmailConfig, 'email'> = {
+  descriptor: emailDescriptor,
+  configSchema: emailConfigSchema,
+  open: openEmail,
+  findUnsafe: findUnsafeMail,
+  openMail: ({ submit }, log) => (submit ? createMailSubmitter(submit, log) : undefined),
+  devDefaults: [['email/budgets', endlessBudgets]],
+  simulatedDefaults: ({ submit, secret }) => [
+    ['email/submit', submit],
+    ['email/intake', { secret }],
+    ['email/listen', { port: 2525, protocol: 'smtp' }],
+  ],
+  simulatedSecret: ({ intake }) => intake?.secret,
+}

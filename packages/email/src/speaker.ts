@@ -29,9 +29,10 @@ function formatMailSubject({ local, domain }: Address): string {
   return `mailto:${local}@${domain}`
 }
 
-export const emailDescriptor: ChannelDescriptor = {
+export const emailDescriptor = {
   name: 'email',
   authMethods: ['email-dkim', 'email-dmarc'],
+  isSimulated: true,
   mentionRelay: { kind: 'recipient-field', fields: ['to', 'cc'] },
   speaker,
-}
+} as const satisfies ChannelDescriptor

@@ -4,7 +4,7 @@ import type { ResponseSemaphore } from '@postern/limits'
 import type { OwnerQuota, RecordQuota, RecordStore, TranscriptStore } from '@postern/transcript'
 import type { WebAttachments } from './attachments/attachment-store.ts'
 import type { WebConfig } from './config.ts'
-import type { VerifyOwner } from './speaker.ts'
+import type { VerifyOwner } from './identity/speaker.ts'
 
 interface StoreConversation {
   readonly agent: string

@@ -1,26 +1,30 @@
 import { randomBytes } from 'node:crypto'
 import type { Channel, ChannelContext, ObjectStore, OperatorApprovals, OperatorQuestions } from '@postern/core'
 import { createSender } from '@postern/core'
+import type { ChannelModule } from '@postern/http'
 import { createResponseSemaphore, readBody } from '@postern/http'
 import type { ScopeTable } from '@postern/http/tokens'
+import { joinTokenRules } from '@postern/http/tokens'
 import type { OwnerQuota, RecordStore } from '@postern/transcript'
 import type { Hono } from 'hono'
 import { createWebAttachments } from './attachments/attachment-store.ts'
 import type { WebConfig } from './config.ts'
+import { webConfigSchema } from './config.ts'
 import { deliverRun } from './deliver.ts'
 import type { BoundTranscript, RecordDeps, WebDeps } from './deps.ts'
-import { webDescriptor } from './descriptor.ts'
 import { boundTranscript } from './history/bounded-transcript.ts'
+import { findWebThread } from './history/web-thread.ts'
+import { webDescriptor } from './identity/descriptor.ts'
+import { readChatKey } from './identity/owner-key.ts'
 import { addressRun, describeResponse, renderResponse } from './render.ts'
 import { createWebRoutes } from './routes.ts'
+import { openS3Bytes } from './s3/open-s3.ts'
 import { createVerifyOwner } from './verify.ts'
 
-export { admitsMedia, detectMedia, findServedType } from './attachments/media-kind.ts'
 export { formatPlace, parseSignedUrl } from './attachments/signed-url.ts'
 export type { WebConfig } from './config.ts'
 export { webConfigSchema } from './config.ts'
 export type { BoundTranscript } from './deps.ts'
-export { findWebThread } from './history/web-thread.ts'
 export { openS3Bytes } from './s3/open-s3.ts'
 
 /** What the chat needs beside what every channel does: conversations as they are read back, and people's files. */
@@ -90,6 +94,11 @@ export async function openWeb(config: WebConfig, context: WebContext): Promise<C
   return {
     ...sender,
     routes,
+    ...(config.enabled && { entrance: { label: 'chat', path: '/api/v1/agent/runs' } }),
+    async findThread(owner, key) {
+      const named = readChatKey(key)
+      return named && findWebThread({ owner, ...named }, { transcript })
+    },
     addressesFiles: true,
     privateScope: subject => subject,
     links: () => [],
@@ -101,5 +110,30 @@ function quotaOf({ limits }: WebConfig): OwnerQuota {
   return { threads: limits.threads_per_owner, entries: limits.entries_per_owner, bytes: limits.bytes_per_owner }
 }
 
-export { webDescriptor } from './descriptor.ts'
-export { formatChatOwner } from './speaker.ts'
+export { webDescriptor } from './identity/descriptor.ts'
+export { formatChatOwner } from './identity/speaker.ts'
+
+/** As the gateway's list has it. */
+export const web: ChannelModule<WebConfig, 'web', WebContext> = {
+  descriptor: webDescriptor,
+  configSchema: webConfigSchema,
+  open: openWeb,
+  tokens: {
+    of: ({ auth }) => auth,
+    join: (config, other) => ({ ...config, auth: joinTokenRules(config.auth, other) }),
+  },
+  openBytes: ({ storage }, platform) => (storage.kind === 's3' ? openS3Bytes(storage, platform) : undefined),
+  fileRules: ({ attachments }) => attachments,
+  devDefaults: [
+    ['web/enabled', true],
+    ['web/trace', true],
+  ],
+  admitOperator: admitOperatorToken,
+}
+
+/** Unless the configuration says who may chat. */
+function admitOperatorToken(config: WebConfig, sha256: string): WebConfig {
+  const { auth, enabled } = config
+  const isOpen = auth.tokens.length > 0 || auth.issuers.length > 0
+  return enabled && !isOpen ? { ...config, auth: { ...auth, tokens: [{ name: 'operator', sha256 }] } } : config
+}

@@ -1,10 +1,10 @@
 import { hash } from 'node:crypto'
 import type { Intake, Json, MentionRelay, OwnThread } from '@postern/core'
 import { isoTime } from '@postern/core'
-import { webDescriptor } from './descriptor.ts'
+import { webDescriptor } from './identity/descriptor.ts'
+import type { WebPerson } from './identity/speaker.ts'
+import { senderOf } from './identity/speaker.ts'
 import type { ReadContent } from './input/read-parts.ts'
-import type { WebPerson } from './speaker.ts'
-import { senderOf } from './speaker.ts'
 
 /** What a person says in a run. Their identity is proven. */
 export interface ProvenRun {

@@ -14,8 +14,8 @@ import {
   readCredential,
 } from '@postern/http/tokens'
 import type { WebConfig, WebIssuer } from './config.ts'
-import type { VerifyOwner, WebAction, WebOwner, WebPerson } from './speaker.ts'
-import { namePerson, tagOf } from './speaker.ts'
+import type { VerifyOwner, WebAction, WebOwner, WebPerson } from './identity/speaker.ts'
+import { namePerson, tagOf } from './identity/speaker.ts'
 
 const readingMethods: ReadonlySet<string> = new Set(['GET', 'HEAD'])
 

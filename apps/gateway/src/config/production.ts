@@ -1,4 +1,5 @@
 import { ConfigError } from '@postern/core'
+import { listSlices } from './channel-slices.ts'
 import type { Config } from './schema.ts'
 import { isLoopbackHost } from './trusted-proxies.ts'
 
@@ -38,17 +39,6 @@ const rules: readonly ProductionRule[] = [
     isBroken: ({ operator_token }) => isGuessable(operator_token),
     error: new ConfigError('operator_token', 'can be guessed', 'Use 16 or more random characters.'),
   },
-  {
-    isBroken: ({ email }) => isGuessable(email.intake?.secret),
-    error: new ConfigError('email.intake.secret', 'can be guessed', 'Use 16 or more random characters.'),
-  },
-  {
-    isBroken: ({ email: { providers } }) =>
-      [providers.postmark?.password, providers.cloudmailin?.password, providers.forwardemail?.secret].some(
-        isGuessable,
-      ) || isGuessable(providers.mailgun?.signing_key),
-    error: new ConfigError('email.providers', 'has a secret that can be guessed', 'Use 16 or more random characters.'),
-  },
 ]
 
 /** What `start` refuses of a file that says "dev": its unsafe switches are for this machine alone. */
@@ -66,7 +56,10 @@ const devRules: readonly ProductionRule[] = [
 /** The faults that make a configuration unsafe for `start`. */
 export function findUnsafeSettings(config: Config): readonly ConfigError[] {
   const broken = (config.dev ? devRules : rules).filter(rule => rule.isBroken(config))
-  return [...findMissingSettings(config), ...broken.map(rule => rule.error)]
+  const ofChannels = config.dev
+    ? []
+    : listSlices(config).flatMap(slice => slice.module.findUnsafe?.(slice.config) ?? [])
+  return [...findMissingSettings(config), ...broken.map(rule => rule.error), ...ofChannels]
 }
 
 /** What production needs and the schema does not: told also where the rest of the configuration has faults. */

@@ -4,6 +4,7 @@ import { dirname, extname, resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { describeLoadFault, importOperatorModule } from '@postern/agents'
 import { ConfigError, parseJsonText } from '@postern/core'
+import type { z } from 'zod'
 import { overlayEnvironment } from './environment.ts'
 import { toConfigErrors } from './issues.ts'
 import { findMissingSettings } from './production.ts'
@@ -71,8 +72,8 @@ function blankComments(text: string): string {
 }
 
 /** @throws AggregateError of ConfigErrors, one for each fault */
-export function parseConfig(tree: unknown): Config {
-  const parsed = configSchema.safeParse(tree)
+export function parseConfig(tree: unknown, schema: z.ZodType<Config> = configSchema): Config {
+  const parsed = schema.safeParse(tree)
   if (parsed.success) return parsed.data
   throw createConfigFaults(toConfigErrors(parsed.error))
 }

@@ -1,12 +1,11 @@
-import { a2aConfigSchema } from '@postern/a2a'
-import { activityPubConfigSchema } from '@postern/activitypub'
 import { agentConfigSchema } from '@postern/agents'
 import { toAsciiDomain } from '@postern/core'
-import { emailConfigSchema } from '@postern/email'
 import { identityConfigSchema } from '@postern/identity'
 import { paymentsConfigSchema, requirementsConfigSchema } from '@postern/requirements'
-import { webConfigSchema } from '@postern/web'
 import { z } from 'zod'
+import { channelModules } from '../channels.ts'
+import type { AnyChannelModule, ChannelConfigs } from './channel-slices.ts'
+import { shapeOfChannels } from './channel-slices.ts'
 import { loopConfigSchema } from './loops.ts'
 
 const originSchema = z
@@ -79,8 +78,8 @@ const networkConfigSchema = z.strictObject({
   trusted_proxies: z.array(z.union([z.ipv4(), z.ipv6(), z.cidrv4(), z.cidrv6()])).optional(),
 })
 
-/** The whole configuration file. */
-export const configSchema = z.strictObject({
+/** The configuration file, but for its channels. */
+const ownShape = {
   /** Where the gateway is reached from outside; its host is the domain of every address, unless `handle_host` names another. */
   origin: originSchema,
   /** The domain of every `@agent@domain`, if it is not the origin's host: its WebFinger must redirect to the origin. */
@@ -107,10 +106,6 @@ export const configSchema = z.strictObject({
   agents: z
     .record(z.string(), agentConfigSchema)
     .refine(agents => Object.keys(agents).length > 0, 'needs at least one agent'),
-  activitypub: activityPubConfigSchema.prefault({}),
-  a2a: a2aConfigSchema.prefault({}),
-  email: emailConfigSchema.prefault({}),
-  web: webConfigSchema,
   identity: identityConfigSchema.prefault({}),
   requirements: requirementsConfigSchema.prefault({}),
   /** How the gateway knows that somebody has paid; without it no agent can require a payment. */
@@ -131,6 +126,16 @@ export const configSchema = z.strictObject({
       level: z.enum(['debug', 'info', 'warn', 'error', 'silent']).default('info'),
     })
     .prefault({}),
-})
+}
 
-export type Config = z.output<typeof configSchema>
+const ownSchema = z.strictObject(ownShape)
+
+/** The whole configuration file, with a member for each channel of the list. */
+export function createConfigSchema(modules: readonly AnyChannelModule[]): z.ZodType<Config> {
+  return z.strictObject({ ...ownShape, ...shapeOfChannels(modules) }) as unknown as z.ZodType<Config>
+}
+
+/** That of the program's own channels. */
+export const configSchema = createConfigSchema(channelModules)
+
+export type Config = z.output<typeof ownSchema> & ChannelConfigs

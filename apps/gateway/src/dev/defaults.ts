@@ -1,24 +1,12 @@
-import type { Filling } from './fill.ts'
-
-/** Who tries things out sends the same words again and again. */
-const noMailBudgets = {
-  correspondent_per_hour: 1_000_000,
-  thread_per_hour: 1_000_000,
-  thread_per_day: 1_000_000,
-  rapid_per_hour: 1_000_000,
-  repeats_per_hour: 1_000_000,
-  unverified_per_day: 1_000_000,
-  unverified_per_hour: 1_000_000,
-  reply_all_per_hour: 1_000_000,
-}
+import type { ConfigFilling, SimulatedPlaces } from '@postern/http'
+import { channelModules } from '../channels.ts'
+import type { AnyChannelModule } from '../config/channel-slices.ts'
 
 /** What dev mode adds where the file says nothing: enough to run on an empty machine. */
-export const devDefaults: readonly Filling[] = [
+export const devDefaults: readonly ConfigFilling[] = [
   ['dev', true],
   ['origin', 'https://agents.test'],
-  ['email/budgets', noMailBudgets],
-  ['web/enabled', true],
-  ['web/trace', true],
+  ...channelModules.flatMap(({ devDefaults = [] }: AnyChannelModule) => devDefaults),
   ['payments', { use: 'builtin:test' }],
   [
     'agents',
@@ -37,25 +25,16 @@ export const devDefaults: readonly Filling[] = [
   ],
 ]
 
-interface SimulatedPlaces {
+interface SimulatedNetwork extends SimulatedPlaces {
   readonly dns: readonly string[]
   readonly loopback: Readonly<Record<string, number>>
-  readonly submit: { readonly host: string; readonly port: number }
-  readonly issuer: { readonly issuer: string; readonly jwks: string; readonly algorithms: readonly string[] }
-  readonly intakeSecret: string
 }
 
-/** What the simulated world adds on top: its DNS, its hosts, its mail sink and its token issuer. */
-export function simulatedDefaults(
-  { dns, loopback, submit, issuer, intakeSecret }: SimulatedPlaces,
-  origin: string,
-): readonly Filling[] {
+/** What the simulation adds on top: its DNS, its hosts, and what channels need of it. */
+export function simulatedDefaults({ dns, loopback, ...places }: SimulatedNetwork): readonly ConfigFilling[] {
   return [
     ['network/dns', dns],
-    ...Object.entries(loopback).map(([host, port]): Filling => [`network/loopback/${host}`, port]),
-    ['email/submit', submit],
-    ['email/intake', { secret: intakeSecret }],
-    ['email/listen', { port: 2525, protocol: 'smtp' }],
-    ['a2a/auth/issuers', [{ ...issuer, audience: `${origin}/a2a` }]],
+    ...Object.entries(loopback).map(([host, port]): ConfigFilling => [`network/loopback/${host}`, port]),
+    ...channelModules.flatMap((module: AnyChannelModule) => module.simulatedDefaults?.(places) ?? []),
   ]
 }

@@ -1,3 +1,5 @@
+import type { ConfigFilling } from '@postern/http'
+
 type Tree = Record<string, unknown>
 
 /** Puts `value` at `path` unless something stands there already: what the file says is never overridden. */
@@ -14,8 +16,6 @@ function isTree(value: unknown): value is Tree {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
-export type Filling = readonly [path: string, value: unknown]
-
-export function fillAll(tree: Tree, fillings: readonly Filling[]): Tree {
+export function fillAll(tree: Tree, fillings: readonly ConfigFilling[]): Tree {
   return fillings.reduce((filled, [path, value]) => fillAbsent(filled, path.split('/'), value), tree)
 }

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
+import type { ConfigFilling } from '@postern/http'
 import type { MissingSetting } from '../config/secrets.ts'
-import type { Filling } from './fill.ts'
 
 /** Members that hold a secret of any form. The operator's token is none of them: dev mode keeps one beside the data. */
 const secretName = /(?:^|_)(?:secret|password|token|key)$/
@@ -31,6 +31,6 @@ function isSecret({ path }: MissingSetting): boolean {
   return secretName.test(name) && !notMadeUp.has(name) && !isInList
 }
 
-export function toFillings(secrets: readonly MadeUpSecret[]): readonly Filling[] {
+export function toFillings(secrets: readonly MadeUpSecret[]): readonly ConfigFilling[] {
   return secrets.map(({ key, value }) => [key.replaceAll('.', '/'), value])
 }

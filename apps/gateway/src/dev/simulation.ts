@@ -1,22 +1,25 @@
 import { Rejection, Unavailable } from '@postern/core'
 import { parseBoundedJson, readBody } from '@postern/http'
-import type { Simulation } from '@postern/simulation'
+import type { SendRequest, Simulation } from '@postern/simulation'
 import type { MiddlewareHandler } from 'hono'
 import { Hono } from 'hono'
+import { simulatedChannels } from '../channels.ts'
 import type { Gateway } from '../gateway.ts'
 
 const maxBytes = 1024 * 1024
-const channels: ReadonlySet<string> = new Set(['activitypub', 'a2a', 'email'])
 
 /** Lets `postern send` speak through the simulated world; dev mode only, operator only. */
 export function createSimulationRoutes(simulation: Simulation, operatorOnly: MiddlewareHandler): Hono {
   return new Hono().post('/operator/api/simulation/send', operatorOnly, async context => {
     const bytes = await readBody(context.req.raw, maxBytes)
     const { via, to, text, thread } = readWords(parseBoundedJson(bytes, { maxDepth: 2, what: 'request' }))
-    if (!via || !channels.has(via) || !to || text === undefined) {
-      throw new Rejection('malformed', 'Cannot send: expected "via" (activitypub, a2a or email), "to" and "text"')
+    if (!via || !simulatedChannels.includes(via) || !to || text === undefined) {
+      throw new Rejection(
+        'malformed',
+        `Cannot send: expected "via" (one of ${simulatedChannels.join(', ')}), "to" and "text"`,
+      )
     }
-    const request = { via: via as 'activitypub' | 'a2a' | 'email', to, text, ...(thread && { thread }) }
+    const request = { via: via as SendRequest['via'], to, text, ...(thread && { thread }) }
     const sent = await simulation.send(request).catch(cause => {
       throw new Unavailable(`Cannot send: ${cause instanceof Error ? cause.message : 'it failed'}`, { cause })
     })

@@ -1,24 +1,26 @@
-import type { AgentDirectory, AgentProfile, ChannelName } from '@postern/core'
+import type { AgentDirectory, AgentProfile, Channel } from '@postern/core'
 
 type Place = Pick<AgentDirectory, 'domain' | 'origin'>
 
 /** What is switched on, for all agents alike. */
 export interface Face {
-  /** How A2A callers authenticate, in the words of the Mentionable card. */
-  readonly auth: object
-  /** By which ways a message can come in. */
-  readonly inbound: readonly ChannelName[]
+  readonly channels: readonly Channel[]
   readonly extensions: readonly { readonly uri: string; readonly description: string }[]
-  /** What A2A callers may ask for beside an answer. */
-  readonly capabilities?: { readonly streaming: boolean; readonly push_notifications: boolean } | undefined
 }
 
-/** The Mentionable agent card, v0.1: one document for A2A clients, ActivityPub readers and people. */
+/** The ways by which peers elsewhere can send. */
+export function listAnnounced(channels: readonly Channel[]): readonly Channel[] {
+  return channels.filter(({ isAnnounced }) => isAnnounced)
+}
+
+/** The Mentionable agent card, v0.1: one document for other agents, for servers and for people. */
 export function describeAgentCard(
-  { name, displayName, description, version, iconUrl, iconType }: AgentProfile,
+  agent: AgentProfile,
   { domain, origin }: Place,
-  { auth, inbound, extensions, capabilities }: Face,
+  { channels, extensions }: Face,
 ): object {
+  const { name, displayName, description, version, iconUrl, iconType } = agent
+  const sections = channels.map(channel => channel.describeAgent?.(agent, { extensions }))
   return {
     address: `@${name}@${domain}`,
     name: displayName,
@@ -26,36 +28,20 @@ export function describeAgentCard(
     ...(iconUrl && { icon: { url: iconUrl, ...(iconType && { mime: iconType }) } }),
     version,
     protocol_version: '0.1',
-    a2a: {
-      endpoint: `${origin}/agents/${name}/a2a`,
-      // Ours: the signed A2A card, which holds what this one has no member for.
-      card_url: `${origin}/agents/${name}/.well-known/agent-card.json`,
-      transport: 'https+jsonrpc',
-      capabilities: {
-        ...(capabilities && {
-          streaming: capabilities.streaming,
-          push_notifications: capabilities.push_notifications,
-        }),
-        ...(extensions.length > 0 && { extensions }),
-      },
-      skills: [{ id: 'conversation', name: displayName, description }],
-      input_modes: [
-        { kind: 'text', mime: 'text/plain' },
-        { kind: 'text', mime: 'text/markdown' },
-      ],
-      output_modes: [{ kind: 'text', mime: 'text/markdown' }],
-      auth,
+    ...Object.assign({}, ...sections),
+    mentionable: {
+      supported_inbound: listAnnounced(channels).map(channel => channel.name),
+      homepage: `${origin}/agents/${name}`,
     },
-    activitypub: { actor: `${origin}/agents/${name}` },
-    mentionable: { supported_inbound: inbound, homepage: `${origin}/agents/${name}` },
   }
 }
 
 /** Who can be spoken to here, as schema.org JSON-LD (`/.well-known/mentionable-agents.json`). */
 export function describeDirectory(
   { origin, domain, list }: Place & Pick<AgentDirectory, 'list'>,
-  { inbound }: Pick<Face, 'inbound'>,
+  { channels }: Pick<Face, 'channels'>,
 ): object {
+  const open = listAnnounced(channels)
   return {
     '@context': ['https://schema.org', { mentionable: 'https://mentionable.dev/ns/v1#' }],
     '@type': 'Organization',
@@ -65,9 +51,9 @@ export function describeDirectory(
       '@type': 'ContactPoint',
       contactType: 'AI assistant',
       name: displayName,
-      ...(inbound.includes('email') && { email: `${name}@${domain}` }),
+      ...Object.assign({}, ...open.map(channel => channel.describeContact?.(name))),
       url: `${origin}/.well-known/agent-card/${name}`,
-      'mentionable:protocols': inbound,
+      'mentionable:protocols': open.map(channel => channel.name),
       'mentionable:webfinger': `acct:${name}@${domain}`,
     })),
   }

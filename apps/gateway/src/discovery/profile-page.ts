@@ -4,9 +4,9 @@ import type { PageMarkup } from '@postern/http'
 import { htmlPageHeaders, renderHtmlPage } from '@postern/http'
 import { html, raw } from 'hono/html'
 import type { Face } from './agent-card.ts'
-import { describeDirectory } from './agent-card.ts'
+import { describeDirectory, listAnnounced } from './agent-card.ts'
 
-interface ProfilePage extends Pick<Face, 'inbound'> {
+interface ProfilePage extends Pick<Face, 'channels'> {
   readonly agents: AgentDirectory
   /** Absent where agents have no public life. */
   readonly life?: PublicProfile | undefined
@@ -44,19 +44,11 @@ function countFollowers(count: number): string {
   return count === 1 ? '1 follower' : `${count.toLocaleString('en')} followers`
 }
 
-const followWords: Readonly<Record<PublicProfile['follows'], string>> = {
-  open: 'Follow it from there, too.',
-  manual: 'You may ask to follow it from there; its operator decides.',
-  closed: 'It takes no followers.',
-}
-
-function renderWays({ name }: AgentProfile, { agents, inbound, life }: ProfilePage): PageMarkup {
-  const { domain, origin } = agents
+function renderWays({ name }: AgentProfile, { channels, life }: ProfilePage): PageMarkup {
+  const invitations = listAnnounced(channels).flatMap(channel => channel.renderInvitation?.(name) ?? [])
   return html`<h2>Talk to it</h2>
 <ul class="ways">
-<li>From the fediverse: search for <code>@${name}@${domain}</code> on your own server, then mention it in a post. ${life ? followWords[life.follows] : ''}</li>
-${inbound.includes('email') ? html`<li>By email: <a href="mailto:${name}@${domain}">${name}@${domain}</a></li>` : ''}
-<li>From another agent (A2A): <a href="${origin}/agents/${name}/.well-known/agent-card.json">agent card</a></li>
+${invitations.map(invitation => html`<li>${raw(invitation)}</li>\n`)}
 ${life?.feed ? html`<li>Read along: <a href="${life.feed}">Atom feed</a> of its public posts</li>` : ''}
 </ul>`
 }
@@ -65,12 +57,13 @@ function renderPosts(life: PublicProfile | undefined): PageMarkup | '' {
   return life && life.posts.length > 0 ? html`<h2>Recent posts</h2>${life.posts.map(post => raw(post))}` : ''
 }
 
-function renderLinks({ name }: AgentProfile, { agents: { origin }, life }: ProfilePage): PageMarkup {
-  const actor = `${origin}/agents/${name}`
+function renderLinks({ name }: AgentProfile, { agents: { origin }, channels, life }: ProfilePage): PageMarkup {
+  const own = listAnnounced(channels)
+    .flatMap(channel => channel.links(name))
+    .filter(({ rel }) => rel === 'self')
   const feed = html`<link rel="alternate" type="application/atom+xml" title="Public posts" href="${life?.feed ?? ''}">`
-  return html`<link rel="canonical" href="${actor}">
-<link rel="alternate" type="application/activity+json" href="${actor}">
-${life?.feed ? feed : ''}`
+  return html`<link rel="canonical" href="${origin}/agents/${name}">
+${own.map(({ type, href }) => html`<link rel="alternate" type="${type ?? ''}" href="${href}">\n`)}${life?.feed ? feed : ''}`
 }
 
 function renderPreview({ name, displayName, description, iconUrl }: AgentProfile, { agents }: ProfilePage): PageMarkup {
@@ -84,10 +77,10 @@ ${iconUrl ? html`<meta property="og:image" content="${iconUrl}">` : ''}`
 }
 
 /** The same as the directory: of this agent, and on the page that stands for the whole host of all of them (MN-1.5). */
-function renderJsonLd(agent: AgentProfile, { agents, inbound }: ProfilePage): PageMarkup {
+function renderJsonLd(agent: AgentProfile, { agents, channels }: ProfilePage): PageMarkup {
   const { domain, origin, defaultAgent } = agents
   const list = () => (agent.name === defaultAgent ? agents.list() : [agent])
-  const text = JSON.stringify(describeDirectory({ domain, origin, list }, { inbound })).replaceAll('<', '\\u003c')
+  const text = JSON.stringify(describeDirectory({ domain, origin, list }, { channels })).replaceAll('<', '\\u003c')
   return html`<script type="application/ld+json">${raw(text)}</script>`
 }
 

@@ -1,11 +1,11 @@
 import type { AgentDeps } from '@postern/agents'
-import type { AgentDirectory, Channel } from '@postern/core'
+import type { AgentDirectory } from '@postern/core'
 import { Rejection } from '@postern/core'
 import { favicon, faviconPath } from '@postern/http'
 import type { Context } from 'hono'
 import { Hono } from 'hono'
 import type { Face } from './agent-card.ts'
-import { describeAgentCard, describeDirectory } from './agent-card.ts'
+import { describeAgentCard, describeDirectory, listAnnounced } from './agent-card.ts'
 import { describeGatewayAccount } from './gateway-account.ts'
 import { renderHostMeta } from './host-meta.ts'
 import { guardProfilePage, renderProfilePage } from './profile-page.ts'
@@ -13,14 +13,14 @@ import { describeResource, readAgentName } from './webfinger.ts'
 
 interface DiscoveryOptions extends Face {
   readonly agents: AgentDirectory & Pick<AgentDeps, 'findIcon'>
-  readonly channels: readonly Channel[]
-  /** Whether there was an agent of this name, which is no more. */
-  isFormerAgent(name: string): Promise<boolean>
 }
 
 /** What ties the protocols to one address: WebFinger, the Mentionable card, the directory, the page for people. */
-export function createDiscoveryRoutes({ agents, channels, isFormerAgent, ...face }: DiscoveryOptions): Hono {
-  const open = channels.filter(({ name }) => face.inbound.includes(name))
+export function createDiscoveryRoutes({ agents, ...face }: DiscoveryOptions): Hono {
+  const { channels } = face
+  const open = listAnnounced(channels)
+  const isFormerAgent = async (name: string) =>
+    (await Promise.all(channels.map(channel => channel.isFormerAgent?.(name)))).includes(true)
   const linksOf = (agent: string) => open.flatMap(channel => channel.links(agent))
   const gatewayLinks = open.flatMap(channel => channel.gatewayLinks ?? [])
   const publicly = { 'access-control-allow-origin': '*', 'cache-control': 'public, max-age=300' }
@@ -53,7 +53,7 @@ export function createDiscoveryRoutes({ agents, channels, isFormerAgent, ...face
       if (await isFormerAgent(context.req.param('agent').toLowerCase())) return answerGone(context)
       const agent = requireAgent(agents, context.req.param('agent'))
       const [life] = await Promise.all(channels.flatMap(channel => channel.readProfile?.(agent.name) ?? []))
-      const page = renderProfilePage(agent, { agents, inbound: face.inbound, life })
+      const page = renderProfilePage(agent, { agents, channels, life })
       return context.html(page, 200, guardProfilePage(agent))
     })
     .get('/agents/:agent/icon/:file', context => {

@@ -10,8 +10,7 @@ import type {
   Part,
 } from '@postern/core'
 import { Rejection, Undeliverable } from '@postern/core'
-import { createResponseSemaphore, networkOf, peerAddress } from '@postern/http'
-import { findServedType } from '@postern/web'
+import { createResponseSemaphore, findServedType, networkOf, peerAddress } from '@postern/http'
 import { Hono } from 'hono'
 
 export interface PublishedAttachments {

@@ -1,6 +1,6 @@
 import type { FetchFile, GuardedFetch } from '@postern/core'
-import { admitsMedia, detectMedia } from '@postern/web'
-import type { Config } from '../config/schema.ts'
+import { admitsMedia, detectMedia } from '@postern/http'
+import type { ChannelSlice } from '../config/channel-slices.ts'
 
 /** What is fetched of one host in a day, bytes: a stranger's post must not fill the disk. */
 const mostOfHost = 256 * 1024 * 1024
@@ -12,24 +12,26 @@ const request = { timeoutMs: 15_000, redirects: 3 } as const
 
 /** Files that messages point to, as far as they are such as people may attach in the chat; public addresses alone. */
 export function createFileFetcher(
-  { web: { attachments }, activitypub: { keep_files } }: Config,
+  slices: readonly ChannelSlice[],
   { fetch, now }: { readonly fetch: GuardedFetch; readonly now: () => number },
 ): FetchFile | undefined {
-  if (!keep_files) return undefined
+  const isKeeping = slices.some(({ module, config }) => module.keepsFiles?.(config))
+  const [rules] = slices.flatMap(({ module, config }) => module.fileRules?.(config) ?? [])
+  if (!isKeeping || !rules) return undefined
   const spent = createDayBudget(now)
   const takeTurn = createQueue(atOnce)
   return async (url, signal) => {
     const { host } = new URL(url)
     if (spent.of(host) >= mostOfHost) return undefined
-    const asked = { ...request, signal, maxBytes: attachments.max_bytes }
+    const asked = { ...request, signal, maxBytes: rules.max_bytes }
     // One that breaks off may have sent as much as is taken of a file.
     const { status, body } = await takeTurn(() => fetch(url, asked)).catch(error => {
-      spent.add(host, attachments.max_bytes)
+      spent.add(host, rules.max_bytes)
       throw error
     })
     spent.add(host, body.byteLength)
     const mime = detectMedia(body)
-    const isKept = status === 200 && body.byteLength > 0 && admitsMedia(attachments.types, mime)
+    const isKept = status === 200 && body.byteLength > 0 && admitsMedia(rules.types, mime)
     return isKept ? { bytes: body, mime } : undefined
   }
 }

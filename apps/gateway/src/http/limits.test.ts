@@ -13,7 +13,11 @@ interface Sketch {
 function openStore(limits: object, { dev = false, via = 'email' } = {}) {
   const clock = { ms: 0 }
   const config = { limits: limitsConfigSchema.parse(limits), dev }
-  const store = createLimits(config, () => clock.ms).guardStore({} as Store)
+  const store = createLimits(
+    config,
+    () => clock.ms,
+    name => name === 'web',
+  ).guardStore({} as Store)
   /** What the peer is told: the refusal's code, words and seconds. */
   const count = ({ address, verified = true, from = '192.0.2.1', agents = ['echo'] }: Sketch) => {
     const sender = { address, verified }
@@ -39,7 +43,11 @@ const forAgent = (seconds: number) =>
   `rate_limited: Cannot take message: too many for this agent in a short time, ${seconds} s`
 
 test('all addresses of one IPv6 network are one peer', () => {
-  const limits = createLimits({ limits: limitsConfigSchema.parse({ per_address: 1 }), dev: false }, () => 0)
+  const limits = createLimits(
+    { limits: limitsConfigSchema.parse({ per_address: 1 }), dev: false },
+    () => 0,
+    () => false,
+  )
   limits.takeAddress('2001:db8::1')
   expect(() => limits.takeAddress('2001:db8::2')).toThrow(
     expect.objectContaining({ code: 'rate_limited', message: 'Cannot take request: too many in a short time' }),

@@ -18,10 +18,14 @@ type Share = readonly [limit: RateLimit, key: string]
 type Counting = (intake: Intake, from: string) => readonly Share[]
 
 /** Limits hold in production by default and in dev mode only where the file sets them. */
-export function createLimits({ limits, dev }: Pick<Config, 'limits' | 'dev'>, now: () => number): Limits {
+export function createLimits(
+  { limits, dev }: Pick<Config, 'limits' | 'dev'>,
+  now: () => number,
+  isChat: (via: string) => boolean,
+): Limits {
   const set = dev ? limits : { ...productionLimits, ...limits }
   const addresses = set.per_address ? createRateLimit({ perMinute: set.per_address }, now) : undefined
-  const countings = [openHosts(set, now), openSenders(set, now), openAgentShares(set, now)].filter(
+  const countings = [openHosts(set, now, isChat), openSenders(set, now), openAgentShares(set, now)].filter(
     counting => counting !== undefined,
   )
   return {
@@ -55,13 +59,17 @@ function countOnce(shares: readonly Share[]): readonly Share[] {
 }
 
 /** Whoever only claims a name must not use up what its owner may send: those who prove who they are are counted apart from all others. */
-function openHosts({ per_host: perMinute }: Set, now: () => number): Counting | undefined {
+function openHosts(
+  { per_host: perMinute }: Set,
+  now: () => number,
+  isChat: (via: string) => boolean,
+): Counting | undefined {
   if (!perMinute) return undefined
   const refusal = 'Cannot take message: too many from this host in a short time'
   const [proven, claimed] = [0, 1].map(() => createRateLimit({ perMinute, refusal }, now)) as [RateLimit, RateLimit]
   return ({ message: { sender, received_via: via } }) => {
     // People who chat have no host of their own: a few of them would use up what all have.
-    if (via === 'web') return []
+    if (isChat(via)) return []
     const host = sender.address.slice(sender.address.lastIndexOf('@') + 1)
     return [[sender.verified ? proven : claimed, nameKey(via, host)]]
   }

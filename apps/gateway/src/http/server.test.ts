@@ -15,7 +15,7 @@ function openFullServer() {
   const limits = { takeAddress, guardStore: <Store>(store: Store) => store }
   const metrics = { render: async () => '', close() {} }
   const parts = {
-    channels: [],
+    channels: [{ routes: new Hono(), operationPaths: /^(\/agents\/[^/]+)?\/a2a\/rest\// }],
     deps,
     limits,
     bodies: createByteBudget({ total: 1_000, refusal: 'Too much' }),

@@ -26,7 +26,7 @@ interface ServerDeps {
 /** More header fields than any honest peer sends. */
 const maxHeaders = 100
 
-/** Mounts every room's routes behind the cheap checks, and turns errors into answers once. */
+/** Mounts every part's routes behind the cheap checks, and turns errors into answers once. */
 export function createServer(parts: ServerDeps): Hono {
   const { channels, deps, limits, bodies, metrics, log, trustedProxies, unknownProxies, isReady } = parts
   const app = new Hono()
@@ -36,7 +36,7 @@ export function createServer(parts: ServerDeps): Hono {
     const clientAddress = findClientAddress(context.env, context.req.header('x-forwarded-for'), trustedProxies)
     unknownProxies.notice(context.env, context.req.raw.headers)
     context.env = { ...(context.env as object | undefined), clientAddress }
-    if (isCounted(context.req) && !isOwnVisit(context.env)) limits.takeAddress(clientAddress)
+    if (isCounted(context.req, channels) && !isOwnVisit(context.env)) limits.takeAddress(clientAddress)
     if (context.req.method === 'GET') return next()
     const hold = bodies.hold(networkOf(clientAddress))
     countBodyIn(context.req.raw, hold)
@@ -58,14 +58,15 @@ export function createServer(parts: ServerDeps): Hono {
   return app
 }
 
-/** Where an operation of A2A is told by path, any method may be one. */
-const operationPaths = /^(\/agents\/[^/]+)?\/a2a\/rest\//
-
 const changingMethods: ReadonlySet<string> = new Set(['POST', 'PUT', 'DELETE'])
 
-/** What makes us work: what changes something, and operations; documents are cheap, and the operator is at home. */
-function isCounted({ method, path }: Pick<HonoRequest, 'method' | 'path'>): boolean {
-  return (changingMethods.has(method) && !path.startsWith('/operator/')) || operationPaths.test(path)
+/** What makes us work: what changes something, and operations; documents are cheap. */
+function isCounted(
+  { method, path }: Pick<HonoRequest, 'method' | 'path'>,
+  channels: readonly Pick<Channel, 'operationPaths'>[],
+): boolean {
+  if (changingMethods.has(method)) return !path.startsWith('/operator/')
+  return channels.some(({ operationPaths }) => operationPaths?.test(path))
 }
 
 function countHeaders(env: unknown): number {

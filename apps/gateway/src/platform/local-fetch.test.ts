@@ -20,7 +20,7 @@ const app = new Hono()
   })
 const endpoint = openLocalFetch(
   { fetch: async () => outside, openStream: async () => outsideStream },
-  { app, origins: ['https://agents.test'] },
+  { app, origins: ['https://agents.test'], channels: [{ openPaths: ['a2a'] }] },
 )
 
 test('openLocalFetch() answers our own addresses from our own routes', async () => {

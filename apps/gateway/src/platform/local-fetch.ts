@@ -1,4 +1,4 @@
-import type { FetchRequest, Platform, StreamRequest } from '@postern/core'
+import type { Channel, FetchRequest, Platform, StreamRequest } from '@postern/core'
 import { parseUrl, Unavailable, Undeliverable } from '@postern/core'
 import type { Hono } from 'hono'
 
@@ -8,10 +8,12 @@ interface OwnDeps {
   readonly app: Pick<Hono, 'fetch'>
   /** Which addresses are ours. */
   readonly origins: readonly string[]
+  /** Filled while they are opened. */
+  readonly channels: readonly Pick<Channel, 'openPaths'>[]
 }
 
-/** What agents may be called by; the operator's rooms are none of it. */
-const openPaths = /^\/(a2a|actor|agents|inbox|\.well-known)(\/|$)/
+/** Where agents are found; channels say where they are called. What is the operator's is none of it. */
+const discoveryPaths = ['.well-known', 'agents']
 const defaultMaxBytes = 1024 * 1024
 const defaultTimeoutMs = 10_000
 
@@ -27,11 +29,13 @@ export function isOwnVisit(env: unknown): boolean {
  * Lets agents of one gateway call each other like strangers, but without leaving it: through its routes with all their checks, not
  * through the network, where a gateway behind a router often cannot find itself.
  */
-export function openLocalFetch({ fetch, openStream }: WaysOut, { app, origins }: OwnDeps): WaysOut {
+export function openLocalFetch({ fetch, openStream }: WaysOut, { app, origins, channels }: OwnDeps): WaysOut {
   const ours = new Set(origins)
   const isOurs = (url: string) => {
     const target = parseUrl(url)
-    return target !== undefined && ours.has(target.origin) && openPaths.test(target.pathname)
+    if (target === undefined || !ours.has(target.origin)) return false
+    const [, first = ''] = target.pathname.split('/')
+    return discoveryPaths.includes(first) || channels.some(({ openPaths }) => openPaths?.includes(first))
   }
   const call = async (url: string, request: FetchRequest | StreamRequest): Promise<Response> => {
     const { method = 'GET', headers = {}, body } = request

@@ -2,8 +2,8 @@ import { Resolver } from 'node:dns/promises'
 import { setTimeout as delay } from 'node:timers/promises'
 import type { DnsResolver, GuardedFetch, Log, OpenStream, Platform, SubmitMail } from '@postern/core'
 import { Unavailable } from '@postern/core'
-import { createMailSubmitter } from '@postern/email/submit'
 import { checkFetchUrl, createGuardedFetch } from '@postern/http'
+import type { ChannelSlice } from '../config/channel-slices.ts'
 import type { Config } from '../config/schema.ts'
 import { createRandomPool } from './random-pool.ts'
 import { softwareVersion } from './version.ts'
@@ -15,7 +15,10 @@ export interface GatewayPlatform extends Platform {
 }
 
 /** Everything outside, for real. */
-export function createPlatform(config: Pick<Config, 'origin' | 'network' | 'email'>, log: Log): GatewayPlatform {
+export function createPlatform(
+  config: Pick<Config, 'origin' | 'network'>,
+  { log, slices }: { readonly log: Log; readonly slices: readonly ChannelSlice[] },
+): GatewayPlatform {
   const { allow_private, loopback, dns } = config.network
   const userAgent = `Postern/${softwareVersion} (+${config.origin}/)`
   const opened: { close(): void }[] = []
@@ -25,7 +28,7 @@ export function createPlatform(config: Pick<Config, 'origin' | 'network' | 'emai
     return fetch
   }
   const fetch = openFetch(allow_private)
-  const submitter = config.email.submit ? createMailSubmitter(config.email.submit, log) : undefined
+  const [submitter] = slices.flatMap(({ module, config: own }) => module.openMail?.(own, log) ?? [])
   if (submitter) opened.push(submitter)
   return {
     fetch,
@@ -51,7 +54,7 @@ function createResolver(servers: readonly string[] | undefined): DnsResolver {
 }
 
 const refuseToSubmit: SubmitMail = async () => {
-  throw new Unavailable('no smarthost is configured (email.submit)')
+  throw new Unavailable('no mail server is configured to send by')
 }
 
 async function sleep(ms: number, signal?: AbortSignal): Promise<void> {

@@ -16,7 +16,7 @@ interface OwnPlatformDeps {
 /** The way out that an address is looked at by. In dev mode nobody but ourselves could reach our own origin. */
 export function createResolvePlatform({ config, platform, channels, app }: OwnPlatformDeps): ResolvePlatform {
   const { fetch } = config.dev
-    ? openLocalFetch(platform, { app, origins: [config.origin, `https://${handleHostOf(config)}`] })
+    ? openLocalFetch(platform, { app, origins: [config.origin, `https://${handleHostOf(config)}`], channels })
     : platform
   const ours = handleHostOf(config)
   return {

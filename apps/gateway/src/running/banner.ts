@@ -1,9 +1,10 @@
+import { simulatedChannels } from '../channels.ts'
 import type { MadeUpSecret } from '../dev/made-up-secrets.ts'
 import { softwareVersion } from '../platform/version.ts'
 import type { Running } from './run.ts'
 
 /**
- * What a newcomer reads first: where it listens, the token, and one line to paste for each protocol. `configPath` is what
+ * What a newcomer reads first: where it listens, the token, and one line to paste for each channel. `configPath` is what
  * `--config` named: the lines to paste need it, too.
  */
 export function formatBanner(
@@ -20,8 +21,10 @@ export function formatBanner(
     `Postern ${softwareVersion} listens on ${http?.description}${config.dev ? ' (dev mode)' : ''}`,
     '',
     `  agents    ${addresses.join(', ')}`,
-    ...others.map(({ description }) => `  ${description.startsWith('A2A') ? 'a2a ' : 'mail'}      ${description}`),
-    ...(config.web.enabled ? [`  chat      ${http?.description}/api/v1/agent/runs`] : []),
+    ...others.map(({ label = '', description }) => `  ${label.padEnd(10)}${description}`),
+    ...gateway.channels.flatMap(({ entrance }) =>
+      entrance ? [`  ${entrance.label.padEnd(10)}${http?.description}${entrance.path}`] : [],
+    ),
     `  operator  ${http?.description}/operator/api/messages`,
     ...(config.dev ? [`  token     ${operatorToken}`] : []),
     '',
@@ -40,7 +43,7 @@ function madeUpLines(madeUp: readonly MadeUpSecret[]): string[] {
 
 function tryLines(agent: string, configPath: string | undefined): string[] {
   const postern = configPath === undefined ? 'npx postern' : `npx postern --config ${configPath}`
-  const sends = ['activitypub', 'a2a', 'email'].map(via => `  ${postern} send --via ${via} --to ${agent} "hello"`)
+  const sends = simulatedChannels.map(via => `  ${postern} send --via ${via} --to ${agent} "hello"`)
   return [
     'Try it from another terminal, signed and verified for real:',
     '',

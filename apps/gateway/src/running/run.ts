@@ -1,13 +1,13 @@
-import { randomBytes } from 'node:crypto'
+import { hash, randomBytes } from 'node:crypto'
 import { resolve } from 'node:path'
 import type { Listening, Log } from '@postern/core'
 import type { Simulation } from '@postern/simulation'
 import { requireOperator } from '../commands/operator-token.ts'
+import { listSlices } from '../config/channel-slices.ts'
 import { findUnsafeSettings } from '../config/production.ts'
 import type { ConfigFile } from '../config/read-config.ts'
 import { parseConfig, parseConfigFile } from '../config/read-config.ts'
 import type { Config } from '../config/schema.ts'
-import { addChatToken } from '../dev/chat-token.ts'
 import { devDefaults, simulatedDefaults } from '../dev/defaults.ts'
 import { fillAll } from '../dev/fill.ts'
 import type { MadeUpSecret } from '../dev/made-up-secrets.ts'
@@ -28,7 +28,7 @@ export interface Running {
   stop(): Promise<void>
 }
 
-/** `postern dev`: unsafe switches allowed, and a simulated world for whatever the file leaves open. */
+/** `postern dev`: unsafe switches allowed, and a simulated network for whatever the file leaves open. */
 export async function runDev(file: ConfigFile): Promise<Running> {
   const madeUp = makeUpSecrets(file.missing)
   const tree = fillAll(file.tree, [...toFillings(madeUp), ...devDefaults])
@@ -36,23 +36,23 @@ export async function runDev(file: ConfigFile): Promise<Running> {
   const simulation = await openSimulation()
   const intakeSecret = randomBytes(18).toString('base64url')
   const { dns, loopback } = simulation.network
-  const simulated = simulatedDefaults(
-    { dns, loopback, submit: simulation.mail.submit, issuer: simulation.a2a.issuerConfig, intakeSecret },
-    String(tree.origin),
-  )
+  const origin = String(tree.origin)
+  const servers = { submit: simulation.mail.submit, issuer: simulation.a2a.issuerConfig }
+  const simulated = simulatedDefaults({ dns, loopback, origin, ...servers, secret: intakeSecret })
   const config = parseConfig(fillAll(tree, simulated))
   const running = await runGateway(config, file.baseDir, simulation).catch(async error => {
     await simulation.close()
     throw error
   })
   const [http] = running.listening
-  const smtp = running.listening.find(({ description }) => description.startsWith('SMTP'))
+  const mail = running.listening.find(({ label }) => label === 'mail')
+  const secrets = listSlices(config).map(slice => slice.module.simulatedSecret?.(slice.config))
   simulation.connectGateway({
     origin: config.origin,
     handleHost: config.handle_host,
     port: http?.port ?? 0,
-    smtpPort: smtp?.port,
-    intakeSecret: config.email.intake?.secret,
+    smtpPort: mail?.port,
+    intakeSecret: secrets.find(secret => secret !== undefined),
   })
   void publishKeys(simulation, running.gateway)
   return { ...running, madeUp }
@@ -66,7 +66,7 @@ export async function runProduction(file: ConfigFile): Promise<Running> {
 
 async function runGateway(given: Config, baseDir: string, simulation?: Simulation): Promise<Running> {
   const operatorToken = findOperatorToken(given, baseDir)
-  const config = addChatToken(given, operatorToken)
+  const config = given.dev ? admitOperator(given, hash('sha256', operatorToken)) : given
   const directory = resolve(baseDir, config.data)
   const log = createLog({ level: config.log.level, readable: config.dev && process.stdout.isTTY === true })
   const extraRooms = simulation ? [createSimulationRoutes(simulation, requireOperator(operatorToken))] : []
@@ -78,7 +78,7 @@ async function runGateway(given: Config, baseDir: string, simulation?: Simulatio
   const gateway = await openGateway(config, { baseDir, log, operatorToken, onUnusable, extraRooms })
   const isSimulating = simulation !== undefined
   const listening = await openEndpoints(gateway, directory, isSimulating).catch(async error => {
-    // What is open would keep the process alive without a door.
+    // What is open would keep the process alive without an endpoint.
     await gateway.stop()
     throw error
   })
@@ -102,6 +102,15 @@ async function openEndpoints(
   const listening = await gateway.start()
   writeRunFile(directory, { url: listening[0]?.description ?? '', pid: process.pid, isSimulating })
   return listening
+}
+
+/** In dev mode the operator's token opens what channels open to it. */
+function admitOperator(config: Config, digest: string): Config {
+  const members = listSlices(config).map(({ module, config: own }) => [
+    module.descriptor.name,
+    module.admitOperator?.(own, digest) ?? own,
+  ])
+  return { ...config, ...Object.fromEntries(members) }
 }
 
 /** The configured token; in dev mode one that is made once and kept beside the data. */

@@ -1,4 +1,3 @@
-import { createA2aClient } from '@postern/a2a'
 import type { AgentDeps } from '@postern/agents'
 import type {
   Channel,
@@ -11,6 +10,7 @@ import type {
 } from '@postern/core'
 import { bindLog, createBreaker, createPublisher, startWorker } from '@postern/core'
 import { readStoreNote } from '@postern/transcript'
+import type { ChannelSlice } from '../config/channel-slices.ts'
 import { readMentionFanoutLimits } from '../config/loops.ts'
 import type { Config } from '../config/schema.ts'
 import type { PublishedAttachments } from '../files/attachments.ts'
@@ -20,6 +20,7 @@ import { listConcurrency } from './queue-modes.ts'
 
 interface WorkDeps {
   readonly config: Config
+  readonly slices: readonly ChannelSlice[]
   readonly store: Store
   /** The name in our leases. */
   readonly holder: string
@@ -54,12 +55,11 @@ export const slots = {
 export function startWork(gateway: WorkDeps): Work {
   const { config, store, platform, agents } = gateway
   const retry = retryPolicyOf(config)
-  const { origin } = config
-  const { call: callAgent } = createA2aClient({ config: config.a2a, platform, store, origin })
+  const callAgent = gateway.channels.map(channel => channel.callAgent).find(call => call !== undefined)
   const { findRunning: findAgent } = agents
   const fanout = readMentionFanoutLimits(config.limits.loop)
   const { requirements, people, attachments, channels, countUsage } = gateway
-  const fetchFile = createFileFetcher(config, { fetch: platform.fetch, now: platform.now })
+  const fetchFile = createFileFetcher(gateway.slices, { fetch: platform.fetch, now: platform.now })
   const turnContext = {
     store,
     platform,

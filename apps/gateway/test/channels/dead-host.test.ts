@@ -108,6 +108,7 @@ async function openLine(
   })
   open.push({ close: () => fetch.close() }, store, ...Object.values(sinks))
   const channel: Partial<Channel> = {
+    name: 'a2a',
     prepare: ({ to, id }) => ({
       wire: id,
       async transmit() {

@@ -158,7 +158,7 @@ describe.each(Object.keys(endpoints) as (keyof typeof endpoints)[])('MN-9.2, %s:
     expect(sender.verified).toBe(true)
     const [evidence] = sender.identities ?? []
     expect(evidence).toMatchObject({
-      method: formatTransportMethod[sender.auth_method as keyof typeof formatTransportMethod],
+      method: formatTransportMethod(sender.auth_method),
       audience: '@desk@agents.test',
       proof: { type: 'transport' },
     })

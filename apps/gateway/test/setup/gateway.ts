@@ -4,7 +4,10 @@ import { join } from 'node:path'
 import type { DeliveryRecord, MessageRecord, MessageSummary } from '@postern/core'
 import type { Simulation } from '@postern/simulation'
 import { openSimulation } from '@postern/simulation'
+import { channelModules } from '../../src/channels.ts'
+import type { AnyChannelModule } from '../../src/config/channel-slices.ts'
 import { parseConfig } from '../../src/config/read-config.ts'
+import { createConfigSchema } from '../../src/config/schema.ts'
 import { devDefaults, simulatedDefaults } from '../../src/dev/defaults.ts'
 import { fillAll } from '../../src/dev/fill.ts'
 import { publishKeys } from '../../src/dev/simulation.ts'
@@ -39,13 +42,8 @@ export function describeTestConfig(
   overrides: Record<string, unknown> = {},
 ): Record<string, unknown> {
   const { dns, loopback } = simulation.network
-  const places = {
-    dns,
-    loopback,
-    submit: simulation.mail.submit,
-    issuer: simulation.a2a.issuerConfig,
-    intakeSecret: testIntakeSecret,
-  }
+  const servers = { submit: simulation.mail.submit, issuer: simulation.a2a.issuerConfig }
+  const places = { dns, loopback, origin: gatewayOrigin, ...servers, secret: testIntakeSecret }
   const own = {
     listen: { port: 0 },
     data: dataDir,
@@ -55,23 +53,31 @@ export function describeTestConfig(
     delivery: { retry_after: 0.2 },
     ...overrides,
   }
-  return fillAll(fillAll(own, devDefaults), simulatedDefaults(places, gatewayOrigin))
+  return fillAll(fillAll(own, devDefaults), simulatedDefaults(places))
 }
 
 /** A whole gateway in this process and a world around it, on loopback sockets. */
 export async function openTestGateway(
   override: (simulation: Simulation) => Record<string, unknown> = () => ({}),
+  modules: readonly AnyChannelModule[] = channelModules,
 ): Promise<TestGateway> {
+  const schema = createConfigSchema(modules)
   const simulation = await openSimulation()
   const dataDir = mkdtempSync(join(tmpdir(), 'postern-'))
   let tree = describeTestConfig(simulation, dataDir, override(simulation))
-  let config = parseConfig(tree)
+  let config = parseConfig(tree, schema)
   const log = createLog({ level: config.log.level, readable: false })
   let gateway: Gateway
   let url = ''
 
   async function start(): Promise<void> {
-    gateway = await openGateway(config, { baseDir: import.meta.dirname, log, operatorToken, shutdownGraceMs: 1_500 })
+    gateway = await openGateway(config, {
+      baseDir: import.meta.dirname,
+      log,
+      operatorToken,
+      modules,
+      shutdownGraceMs: 1_500,
+    })
     const [http, smtp] = await gateway.start()
     url = `http://127.0.0.1:${http?.port}`
     simulation.connectGateway({
@@ -103,7 +109,7 @@ export async function openTestGateway(
     async restart(changes = {}) {
       await gateway.stop()
       tree = { ...tree, ...changes }
-      config = parseConfig(tree)
+      config = parseConfig(tree, schema)
       await start()
     },
     async close() {

@@ -57,6 +57,7 @@ export async function openGrpcListener(config: GrpcConfig, deps: GrpcDeps): Prom
   server.addService(defineService(), createHandlers({ ...deps, endpoint }))
   const port = await bind(server, config)
   return {
+    label: 'a2a',
     description: `A2A gRPC ${config.host}:${port}`,
     port,
     close: () => closeServer(server, deps),

@@ -28,14 +28,19 @@ export function readPersonIdentity(
   return subject === undefined ? undefined : { via, address: formatAddress(address), subject }
 }
 
-/** An address as somebody names it: of the first channel that takes it for one of its own. `domain` is the gateway's own. */
+/** An address as somebody names it: of a chat of ours, or else of the first channel that takes it for one of its own. `domain` is the gateway's own. */
 export function readPersonAddress(text: string, channels: Channels, domain?: string): PersonAddress | undefined {
   const bare = text.replace(/^<(.*)>$/, '$1')
-  for (const { descriptor } of channels) {
+  for (const { descriptor } of channels.toSorted(byOwnHosts)) {
     const found = descriptor.speaker.readAddress?.(bare, domain)
     if (found) return { via: descriptor.name, ...found, address: formatAddress(found.address) }
   }
   return undefined
+}
+
+/** Hosts of those who chat are below our own domain: other channels would take their addresses for some of theirs. */
+function byOwnHosts(left: Channels[number], right: Channels[number]): number {
+  return Number(right.descriptor.speaker.isChat ?? false) - Number(left.descriptor.speaker.isChat ?? false)
 }
 
 /** As people write it on its channel. */

@@ -15,6 +15,8 @@ export interface ChannelDescriptor {
    */
   readonly answersCalls?: true
   readonly speaker: SpeakerRules
+  /** The simulated network has somebody who speaks by it (`postern send --via`). */
+  readonly isSimulated?: true
 }
 
 /** Who speaks on a channel, and what an address there means. Functions are pure. */
@@ -35,6 +37,8 @@ export interface SpeakerRules {
   showAddress?(address: string): string
   /** How somebody writes such an address, and what it is: `name@example.org`, `a mailbox`. */
   readonly addressExample?: { readonly address: string; readonly means: string } | undefined
+  /** The principal of somebody who chats, as an operator writes it, in whatever spacing; undefined: it names nobody here. */
+  readOwner?(text: string): string | undefined
   /** What makes a principal of an address without its first `@`, in lower case: `mailto:`. */
   readonly subjectScheme?: string | undefined
   /** The scope of all that is said with a token of this issuer and subject. */

@@ -2,7 +2,8 @@ import type { Json } from '../format/json.ts'
 import type { ChannelName } from '../message/message.ts'
 import type { OutgoingAction, PostAction } from '../message/outgoing-action.ts'
 import type { NormalizedResponse } from '../message/response.ts'
-import type { AgentDirectory } from './agent/agent.ts'
+import type { AgentDirectory, AgentProfile } from './agent/agent.ts'
+import type { CallAgent } from './agent/agent-call.ts'
 import type { IdentityVerifier } from './agent/evidence.ts'
 import type { ShowRequirement } from './agent/show-requirement.ts'
 import type { ChannelDescriptor } from './channel-descriptor.ts'
@@ -105,6 +106,8 @@ export interface RotateOptions {
 /** A socket a channel holds open itself (SMTP, LMTP). */
 export interface Listening {
   readonly description: string
+  /** One word for the terminal: `mail`. */
+  readonly label?: string | undefined
   readonly port: number
   close(): Promise<void>
 }
@@ -135,6 +138,8 @@ export interface Channel<Routes = unknown> {
    * way.
    */
   addressNotice?(action: PostAction): Addressing | undefined
+  /** A chat by its owner and key, also when nobody has read its history yet. */
+  findThread?(owner: string, key: string): Promise<{ readonly owner: string; readonly thread_id: string } | undefined>
   /** The scope of conversations between an agent and this principal alone. Pure. */
   privateScope?(subject: string): string | undefined
   /**
@@ -144,6 +149,27 @@ export interface Channel<Routes = unknown> {
   retarget?(target: Json): Json | undefined
   /** The principal behind an address, when both say so; undefined: nobody. @throws Unavailable, Undeliverable, Rejection */
   findPrincipal?(address: string): Promise<string | undefined>
+  /** Peers elsewhere may send by it, as it is configured: agent cards and directories name it. */
+  readonly isAnnounced?: true | undefined
+  /** Members that it adds to an agent's card (Mentionable, agent card). */
+  describeAgent?(
+    agent: AgentProfile,
+    more: { readonly extensions: readonly object[] },
+  ): Readonly<Record<string, object>>
+  /** Members that it adds to an agent's entry in the directory (schema.org ContactPoint). */
+  describeContact?(agent: string): Readonly<Record<string, string>>
+  /** How people reach an agent by it: HTML for its page, safe to show as it is. */
+  renderInvitation?(agent: string): string
+  /** Whether there was an agent of this name, which is no more. */
+  isFormerAgent?(name: string): Promise<boolean>
+  /** Calls an agent elsewhere for one of ours. */
+  readonly callAgent?: CallAgent | undefined
+  /** First segments of its paths that agents of this gateway may call within it: `inbox`. */
+  readonly openPaths?: readonly string[] | undefined
+  /** Paths whose requests make it work, whatever their method: they are counted like a POST. */
+  readonly operationPaths?: RegExp | undefined
+  /** What people open to use it: a path, and the word before it on the terminal. */
+  readonly entrance?: { readonly label: string; readonly path: string } | undefined
   links(agent: string): readonly WebLink[]
   /** Of the gateway's own account, where it has one (`acct:HOST@HOST`). */
   readonly gatewayLinks?: readonly WebLink[] | undefined

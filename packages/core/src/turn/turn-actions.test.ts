@@ -1,6 +1,6 @@
 import { describe, expect, test, vi } from 'vitest'
 import { addressed } from '../../test/act-bench.ts'
-import { createKeyedSemaphore, createQuietPlatform, silentLog, turn } from '../../test/memory-store.ts'
+import { createGate, createQuietPlatform, silentLog, turn } from '../../test/memory-store.ts'
 import { channel, expectNeutral, openBench, receivedAt, running } from '../../test/turn-bench.ts'
 import { Unavailable } from '../format/errors.ts'
 import type { OutgoingAction } from '../message/outgoing-action.ts'
@@ -119,7 +119,7 @@ describe('what an agent says meanwhile', () => {
     const { memory, work } = openStage(
       async function* () {
         yield meanwhile('looking')
-        await createKeyedSemaphore().opened
+        await createGate().opened
       },
       { deadlineMs: 20 },
     )

@@ -1,5 +1,5 @@
 import { describe, expect, test, vi } from 'vitest'
-import { createKeyedSemaphore, createQuietPlatform, silentLog, turn } from '../../test/memory-store.ts'
+import { createGate, createQuietPlatform, silentLog, turn } from '../../test/memory-store.ts'
 import { answerTo, expectNeutral, openBench, running } from '../../test/turn-bench.ts'
 import type { NormalizedMessage } from '../message/message.ts'
 import type { AgentChunk } from '../ports/agent/agent.ts'
@@ -23,8 +23,8 @@ describe('workTurn(), for its agent,', () => {
   })
 
   test('tells of no piece after the deadline, and ends the stream', async () => {
-    const late = createKeyedSemaphore()
-    const ended = createKeyedSemaphore()
+    const late = createGate()
+    const ended = createGate()
     const { memory, turnContext } = openBench(
       async function* () {
         try {

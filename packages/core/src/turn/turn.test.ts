@@ -1,6 +1,6 @@
 import { getEventListeners } from 'node:events'
 import { describe, expect, test, vi } from 'vitest'
-import { createKeyedSemaphore, createQuietPlatform, silentLog, turn } from '../../test/memory-store.ts'
+import { createGate, createQuietPlatform, silentLog, turn } from '../../test/memory-store.ts'
 import { answerTo, channel, expectNeutral, openBench, receivedAt, running } from '../../test/turn-bench.ts'
 import { LeaseLost, Unavailable } from '../format/errors.ts'
 import type { Agent } from '../ports/agent/agent.ts'
@@ -97,7 +97,7 @@ describe('workTurn()', () => {
     ['interrupted', 'interrupted by a newer message'],
     ['edited', 'its author has changed the message'],
   ] as const)('aborts the agent when the turn is %s', async (kind, error) => {
-    const begun = createKeyedSemaphore()
+    const begun = createGate()
     let reason: unknown
     const { memory, turnContext } = openBench((_message, { signal }) => {
       begun.open()

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { expect, test, vi } from 'vitest'
-import { createKeyedSemaphore, turn } from '../../test/memory-store.ts'
+import { createGate, turn } from '../../test/memory-store.ts'
 import type { Turn } from '../ports/records/work.ts'
 import { createWaitingTurns } from './waiting-turns.ts'
 
@@ -19,7 +19,7 @@ test('createWaitingTurns() knows a turn for as long as one of its calls is under
   const onChange = vi.fn()
   const turns = createWaitingTurns(8, onChange)
   const asked = turn(1)
-  const [first, second] = [createKeyedSemaphore(), createKeyedSemaphore()]
+  const [first, second] = [createGate(), createGate()]
   const calls = [first, second].map(({ opened }) => turns.during(asked, () => opened))
   expect([turns.has(asked), onChange.mock.calls]).toEqual([true, [[asked, true]]])
   first.open()
@@ -40,7 +40,7 @@ test('createWaitingTurns() knows a turn for as long as one of its calls is under
 
 test('createWaitingTurns() keeps room for the next hop of what has begun, and for other agents', async () => {
   const turns = createWaitingTurns(16, () => undefined)
-  const semaphore = createKeyedSemaphore()
+  const semaphore = createGate()
   const begun: Promise<void>[] = []
   const begin = (asked: readonly [agent: string, hop: number], times: number) => {
     for (let at = 0; at < times; at += 1) begun.push(turns.during(turnOf(asked[0], asked[1]), () => semaphore.opened))
@@ -61,7 +61,7 @@ test('createWaitingTurns() keeps room for the next hop of what has begun, and fo
 
 test('createWaitingTurns() gives no sender more than a quarter, whatever hop he claims', async () => {
   const turns = createWaitingTurns(16, () => undefined)
-  const semaphore = createKeyedSemaphore()
+  const semaphore = createGate()
   const begin = (asked: Turn) => turns.during(asked, () => semaphore.opened)
   const begun = ['a', 'b', 'c', 'd'].map(agent => begin(turnOf(agent, 8, '@mallory@peer.test')))
   await expect(begin(turnOf('e', 8, '@mallory@peer.test'))).rejects.toThrow(refusal)

@@ -1,14 +1,14 @@
 import { setImmediate as nextRound } from 'node:timers/promises'
 import { describe, expect, test, vi } from 'vitest'
-import { createKeyedSemaphore } from '../../test/memory-store.ts'
+import { createGate } from '../../test/memory-store.ts'
 import type { WorkPoolOptions } from './work-pool.ts'
 import { createWorkPool } from './work-pool.ts'
 
-type Semaphores = Map<number, ReturnType<typeof createKeyedSemaphore>>
+type Semaphores = Map<number, ReturnType<typeof createGate>>
 
 /** A lane over `work`, where every piece runs until its gate opens. */
 function openLane(work: number[], options: Partial<WorkPoolOptions<number>> = {}) {
-  const semaphores: Semaphores = new Map(work.map(piece => [piece, createKeyedSemaphore()]))
+  const semaphores: Semaphores = new Map(work.map(piece => [piece, createGate()]))
   const begun: number[] = []
   const lease = vi.fn(async (limit: number) => work.splice(0, limit))
   const lane = createWorkPool<number>({
@@ -106,7 +106,7 @@ describe('createWorkPool()', () => {
 
   test('looks again when it was woken while it looked', async () => {
     const work: number[] = []
-    const looking = createKeyedSemaphore()
+    const looking = createGate()
     const { lane, begun } = openLane(work, {
       lease: async limit => {
         const leased = work.splice(0, limit)
@@ -176,7 +176,7 @@ describe('createWorkPool()', () => {
   })
 
   test('drains what runs and what was just being taken', async () => {
-    const leasing = createKeyedSemaphore()
+    const leasing = createGate()
     let isClosed = false
     const { lane, begun, finish } = openLane([1], {
       isClosed: () => isClosed,

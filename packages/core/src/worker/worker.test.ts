@@ -2,7 +2,7 @@ import { describe, expect, test, vi } from 'vitest'
 import { sketchChannel } from '../../test/channels.ts'
 import type { MemoryStore, MemoryStoreOptions } from '../../test/memory-store.ts'
 import {
-  createKeyedSemaphore,
+  createGate,
   createMemoryStore,
   createQuietPlatform,
   delivery,
@@ -59,7 +59,7 @@ function openShop({
 
 /** An agent that begins and then waits for its signal. */
 function createWaitingAgent() {
-  const begun = createKeyedSemaphore()
+  const begun = createGate()
   const handle: Agent['handle'] = (_message, { signal }) => {
     begun.open()
     return new Promise((_, reject) => signal.addEventListener('abort', () => reject(signal.reason), { once: true }))
@@ -83,7 +83,7 @@ describe('startWorker()', () => {
 
   test('wakes by itself when something that nobody announced falls due', async () => {
     const sleeps: number[] = []
-    const wake = createKeyedSemaphore()
+    const wake = createGate()
     const { memory, worker } = openShop({
       nextDue: async () => (sleeps.length === 0 ? 1_400 : undefined),
       platform: {
@@ -146,8 +146,8 @@ describe('startWorker().stop()', () => {
   })
 
   test('lets what runs finish within the grace', async () => {
-    const begun = createKeyedSemaphore()
-    const finish = createKeyedSemaphore()
+    const begun = createGate()
+    const finish = createGate()
     const handle = async () => {
       begun.open()
       await finish.opened
@@ -174,7 +174,7 @@ describe('startWorker().stop()', () => {
   })
 
   test('gives back even the turn of an agent that does not listen', async () => {
-    const begun = createKeyedSemaphore()
+    const begun = createGate()
     const { memory, worker } = openShop({
       handle: () => {
         begun.open()
@@ -188,8 +188,8 @@ describe('startWorker().stop()', () => {
   })
 
   test('waits for a delivery on its way and settles it', async () => {
-    const begun = createKeyedSemaphore()
-    const finish = createKeyedSemaphore()
+    const begun = createGate()
+    const finish = createGate()
     const transmit = async () => {
       begun.open()
       await finish.opened
@@ -205,8 +205,8 @@ describe('startWorker().stop()', () => {
   })
 
   test('waits for work that was just being taken', async () => {
-    const taking = createKeyedSemaphore()
-    const taken = createKeyedSemaphore()
+    const taking = createGate()
+    const taken = createGate()
     const { memory, worker } = openShop({
       beforeLease: async () => {
         taking.open()
@@ -222,8 +222,8 @@ describe('startWorker().stop()', () => {
   })
 
   test('gives back without running it what was taken too late', async () => {
-    const taking = createKeyedSemaphore()
-    const taken = createKeyedSemaphore()
+    const taking = createGate()
+    const taken = createGate()
     const handle = vi.fn(() => 'hi')
     const { memory, worker } = openShop({
       handle,

@@ -46,6 +46,7 @@ export async function openSmtpListener(listening: SmtpListening): Promise<Listen
   const place = await openListenPlace(sockets, config)
   sockets.on('error', () => undefined)
   return {
+    label: 'mail',
     description: `${config.protocol.toUpperCase()} on ${place.text}`,
     port: place.port,
     async close() {

@@ -38,7 +38,7 @@ export const tokenRuleShape = {
 export type IssuerRules = z.infer<z.ZodObject<typeof issuerRuleShape>>
 export type TokenRules = z.infer<z.ZodObject<typeof tokenRuleShape>>
 
-interface TokenAuth extends TokenRules {
+export interface TokenAuth extends TokenRules {
   readonly issuers: readonly (IssuerRules & { readonly issuer: string })[]
 }
 

@@ -1,4 +1,4 @@
-import type { ChannelFacts } from '../engine/channel-facts.ts'
+import type { ChannelFacts } from '../channels/facts.ts'
 
 /**
  * Whether a message `m` is somebody's own, as SQL; `subjects`: a JSON list of the principals of one person. Of some

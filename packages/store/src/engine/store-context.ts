@@ -1,6 +1,6 @@
 import type { Log } from '@postern/core'
+import type { ChannelFacts } from '../channels/facts.ts'
 import type { BlobFiles } from './blob-files.ts'
-import type { ChannelFacts } from './channel-facts.ts'
 import type { Database } from './database.ts'
 import type { Writer } from './writer.ts'
 

@@ -1,7 +1,7 @@
 import type { BlobTable } from '../blobs/table.ts'
+import type { ChannelFacts } from '../channels/facts.ts'
 import { createEntryRemoval } from '../conversations/entry-removal.ts'
 import type { Batch } from '../engine/batch.ts'
-import type { ChannelFacts } from '../engine/channel-facts.ts'
 import type { Database } from '../engine/database.ts'
 import { prepareQuery } from '../engine/database.ts'
 import { createRowRemoval } from '../messages/row-removal.ts'

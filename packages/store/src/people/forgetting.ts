@@ -1,7 +1,7 @@
 import type { Forgetting, Forgotten, PeopleStore, PersonAddress } from '@postern/core'
+import type { ChannelFacts } from '../channels/facts.ts'
 import type { PeerBlockingDeps } from '../deliveries/peer-blocking.ts'
 import type { Batch } from '../engine/batch.ts'
-import type { ChannelFacts } from '../engine/channel-facts.ts'
 import type { Database } from '../engine/database.ts'
 import { prepareQuery } from '../engine/database.ts'
 import type { StoreContext } from '../engine/store-context.ts'

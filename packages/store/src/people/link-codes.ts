@@ -1,7 +1,7 @@
 import type { LinkAsked, LinkConfirmation, LinkConfirmed, LinkRefusal, LinkRequest } from '@postern/core'
 import { linkLimits } from '@postern/core'
+import type { ChannelFacts } from '../channels/facts.ts'
 import type { Batch } from '../engine/batch.ts'
-import type { ChannelFacts } from '../engine/channel-facts.ts'
 import { prepareQuery } from '../engine/database.ts'
 import type { StoreContext } from '../engine/store-context.ts'
 import type { EndLinks } from './link-ending.ts'

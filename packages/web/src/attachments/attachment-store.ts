@@ -1,7 +1,7 @@
 import type { ChannelContext, ObjectStore, StoredObject } from '@postern/core'
 import { Rejection, randomHex } from '@postern/core'
+import { admitsMedia, detectMedia } from '@postern/http'
 import type { WebConfig } from '../config.ts'
-import { admitsMedia, detectMedia } from './media-kind.ts'
 import type { ObjectPlace, UrlSigner } from './signed-url.ts'
 import { createUrlSigner, holdsToken, parseSignedUrl } from './signed-url.ts'
 

@@ -4,7 +4,7 @@ import type { Context } from 'hono'
 import { Hono } from 'hono'
 import type { WebDeps } from '../deps.ts'
 import { answerOwner, readTextMember } from '../endpoint/answer-owner.ts'
-import type { WebOwner } from '../speaker.ts'
+import type { WebOwner } from '../identity/speaker.ts'
 import { projectSession } from './project-session.ts'
 import {
   readSessionBody,

@@ -6,7 +6,7 @@ import { Hono } from 'hono'
 import type { WebDeps } from '../deps.ts'
 import { maxRead } from '../deps.ts'
 import { answerOwner, readJsonBody, readNumberQuery, readTextMember } from '../endpoint/answer-owner.ts'
-import type { WebOwner } from '../speaker.ts'
+import type { WebOwner } from '../identity/speaker.ts'
 
 /** Messages in one request. */
 const mostAdded = 500

@@ -2,7 +2,7 @@ import { Rejection } from '@postern/core'
 import { parseBoundedJson, toProblem } from '@postern/http'
 import type { Context } from 'hono'
 import type { WebDeps } from '../deps.ts'
-import type { WebOwner } from '../speaker.ts'
+import type { WebOwner } from '../identity/speaker.ts'
 import { isMap } from './is-map.ts'
 
 const noStore = { 'cache-control': 'no-store' }

@@ -14,7 +14,7 @@ import { writeCost, writeOutcome } from './run-ending.ts'
 import type { OpenStep, StageWriter, StepWriter } from './run-steps.ts'
 import { createStageWriter, createStepWriter } from './run-steps.ts'
 import type { TextWriter } from './text-writer.ts'
-import { createTextWriter } from './text-writer.ts'
+import { createRunTextWriter } from './text-writer.ts'
 import type { ToolWriter } from './tool-writer.ts'
 import { createToolWriter } from './tool-writer.ts'
 
@@ -120,7 +120,7 @@ function openRun(options: RunWriterOptions, send: (event: Event) => void): OpenR
     if (!run.isOver) send({ ...event, timestamp: Math.trunc(now()) } as Event)
   }
   const steps = createStepWriter(runId, now, emit)
-  const text = createTextWriter({ emit, speaker: agent, fileAddress })
+  const text = createRunTextWriter({ emit, speaker: agent, fileAddress })
   const beforeCall = () => {
     text.separate()
     text.endMessage()

@@ -42,7 +42,7 @@ interface OpenText {
   kept: NormalizedResponse['chat_metadata']
 }
 
-export function createTextWriter({ emit, speaker, fileAddress }: TextDeps): TextWriter {
+export function createRunTextWriter({ emit, speaker, fileAddress }: TextDeps): TextWriter {
   const open: OpenText = {
     emit,
     speaker,

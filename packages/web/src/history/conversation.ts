@@ -2,7 +2,7 @@ import type { Json, MentionRelay, OwnThread } from '@postern/core'
 import { findChannel, Rejection } from '@postern/core'
 import type { ThreadKey } from '@postern/transcript'
 import type { WebDeps } from '../deps.ts'
-import type { WebOwner } from '../speaker.ts'
+import type { WebOwner } from '../identity/speaker.ts'
 import { listOwnPlaces, parseThreadName } from './own-threads.ts'
 import { findWebThread } from './web-thread.ts'
 

@@ -3,7 +3,7 @@ import type { Context } from 'hono'
 import type { WebDeps } from '../deps.ts'
 import { readAddressedAgent } from '../endpoint/agent-name.ts'
 import { readCount } from '../endpoint/answer-owner.ts'
-import type { WebOwner } from '../speaker.ts'
+import type { WebOwner } from '../identity/speaker.ts'
 import { listOwnPlaces, nameThread } from './own-threads.ts'
 
 const [usual, most] = [50, 200]

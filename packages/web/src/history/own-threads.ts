@@ -2,7 +2,7 @@ import type { ChannelName, OwnThread, OwnThreads } from '@postern/core'
 import { findChannel } from '@postern/core'
 import { allowsAny, defaultScopes } from '@postern/http/tokens'
 import type { WebDeps } from '../deps.ts'
-import type { WebOwner } from '../speaker.ts'
+import type { WebOwner } from '../identity/speaker.ts'
 
 /** The scopes and subjects of a person: their chats, and their conversations with the agent from linked addresses. */
 export async function listOwnPlaces(owner: WebOwner, agent: string, deps: OwnThreadDeps): Promise<OwnThreads> {

@@ -4,7 +4,7 @@ import type { WebDeps } from '../deps.ts'
 import { maxRead } from '../deps.ts'
 import { readAddressedAgent } from '../endpoint/agent-name.ts'
 import { readCount } from '../endpoint/answer-owner.ts'
-import type { WebOwner } from '../speaker.ts'
+import type { WebOwner } from '../identity/speaker.ts'
 import { findWebConversation } from './conversation.ts'
 import { showHistory } from './show-history.ts'
 

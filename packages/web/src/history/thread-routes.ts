@@ -4,7 +4,7 @@ import { Hono } from 'hono'
 import type { WebDeps } from '../deps.ts'
 import { readAddressedAgent } from '../endpoint/agent-name.ts'
 import { answerOwner } from '../endpoint/answer-owner.ts'
-import type { WebOwner } from '../speaker.ts'
+import type { WebOwner } from '../identity/speaker.ts'
 import { parseThreadName } from './own-threads.ts'
 import { aliasOfChat } from './web-thread.ts'
 

@@ -1,5 +1,5 @@
 import type { RunAgentInput } from '@ag-ui/core'
-import type { WebOwner } from '../speaker.ts'
+import type { WebOwner } from '../identity/speaker.ts'
 
 /** A run as the client asked for it, before the gateway stores anything. */
 export interface AskedRun {

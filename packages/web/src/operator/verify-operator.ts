@@ -1,7 +1,7 @@
 import { Rejection } from '@postern/core'
 import type { RequestHead } from '@postern/http/tokens'
 import type { WebConfig } from '../config.ts'
-import type { VerifyOwner } from '../speaker.ts'
+import type { VerifyOwner } from '../identity/speaker.ts'
 
 /** The operator who decides, proven by their bearer token alone. */
 export interface WebOperator {

@@ -1,7 +1,7 @@
 import type { ChannelContext, Policy } from '@postern/core'
 import { operatorSubject, subjectOf } from '@postern/core'
 import type { TranscriptEntry } from '@postern/transcript'
-import { senderOfKey } from '../speaker.ts'
+import { senderOfKey } from '../identity/speaker.ts'
 
 /** What an agent still waits for, with the address where its person decides. */
 export interface OpenRequirementView {

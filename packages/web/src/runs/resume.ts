@@ -5,9 +5,9 @@ import type { TranscriptEntry } from '@postern/transcript'
 import type { WebDeps } from '../deps.ts'
 import { isMap } from '../endpoint/is-map.ts'
 import { isAsked } from '../history/show-history.ts'
+import { senderOf } from '../identity/speaker.ts'
 import type { AskedRun } from '../input/asked-run.ts'
 import { RunRepeated } from '../input/asked-run.ts'
-import { senderOf } from '../speaker.ts'
 import type { Watched } from './follow-turn.ts'
 
 interface DecidedInterrupts {

@@ -5,7 +5,7 @@ import { locateStoredFile, parsePath } from '../attachments/stored-files.ts'
 import type { WebDeps } from '../deps.ts'
 import { maxRead } from '../deps.ts'
 import { findWebConversation } from '../history/conversation.ts'
-import type { WebOwner } from '../speaker.ts'
+import type { WebOwner } from '../identity/speaker.ts'
 
 /** The stored file of a message, for an owner who may read the message. */
 export async function findStoredFile(

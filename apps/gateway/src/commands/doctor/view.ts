@@ -152,7 +152,7 @@ async function checkOrigin({ config }: OperatorClient): Promise<Verdict> {
 async function checkHandles(client: OperatorClient): Promise<Verdict> {
   const { config } = client
   const handleHost = handleHostOf(config)
-  const platform = createPlatform(config, silentLog)
+  const platform = createPlatform(config, { log: silentLog, slices: [] })
   try {
     return await checkHandleHost({ agent: firstAgent(client), handleHost, origin: config.origin }, platform.fetch)
   } finally {
@@ -162,7 +162,7 @@ async function checkHandles(client: OperatorClient): Promise<Verdict> {
 
 async function checkIssuers({ config }: OperatorClient): Promise<Verdict> {
   const issuers = [...new Set(config.identity.trusted_issuers.map(({ issuer }) => issuer))]
-  const platform = createPlatform(config, silentLog)
+  const platform = createPlatform(config, { log: silentLog, slices: [] })
   try {
     const problems = await Promise.all(issuers.map(issuer => inspectIssuer(issuer, platform)))
     const found = problems.filter(problem => problem !== undefined)

@@ -18,8 +18,9 @@ export function createFollowerRoutes({ store, channels }: FollowerOptions): Hono
     .get('/relations', async context => {
       const { agent = '', after } = context.req.query()
       const page = { limit: 100, after: readCursor(after) }
+      const via = channels.find(channel => channel.decideFollow)?.name ?? ''
       const relation = readRelationKind(context.req.query('relation') ?? 'follower')
-      const relations = await store.listRelations({ via: 'activitypub', agent, relation, ...page })
+      const relations = await store.listRelations({ via, agent, relation, ...page })
       return context.json({ relations, next: relations.at(-1)?.place ?? null })
     })
     .post('/follow-requests/:verdict{accept|reject}', async context => {

@@ -1,6 +1,6 @@
 import type { Forgotten, PersonLink } from '@postern/core'
 import { showPersonAddress } from '@postern/core'
-import { channelDescriptors } from '../../channels.ts'
+import { channelModules } from '../../channels.ts'
 import { formatTable } from '../../terminal/table.ts'
 import { toTerminalLine } from '../../terminal/text.ts'
 import type { ClientOpener } from '../client.ts'
@@ -18,16 +18,14 @@ export async function printPeople(openClient: ClientOpener, output: Output, agen
   }
 }
 
-const listed = channelDescriptors.map(descriptor => ({ descriptor }))
-
 function formatLinks(links: readonly PersonLink[]): string {
   return formatTable(
     ['since', 'agent', 'asked from', 'confirmed', 'by'],
     links.map(({ since, agent, asker, target, asked, confirmed }) => [
       new Date(since).toISOString().slice(0, 19),
       agent,
-      showPersonAddress(asker, listed),
-      showPersonAddress(target, listed),
+      showPersonAddress(asker, channelModules),
+      showPersonAddress(target, channelModules),
       `#${asked}, #${confirmed}`,
     ]),
   )

@@ -122,13 +122,16 @@ async function mailQuestion(
   const log = bindLog(platform.log, { correlation_id: correlationId, agent })
   try {
     const acting = { agent, address: `@${agent}@${domain}` }
-    const publisher = createPublisher({ acting, gateway: openPublishers(), signal, log })
-    const asked = `${from} asks ${member}:\n\n${text}\n\nAnswer this mail, soon: he is waiting. (question ${id})`
-    const options = { mentions: [`@${mail}`], subject: `${from} asks ${member}`, via: 'email' as const }
+    const gateway = openPublishers()
+    const via = gateway.channels.find(({ descriptor }) => descriptor.speaker.isMailbox)?.name
+    if (via === undefined) throw new Error('no channel sends mail')
+    const publisher = createPublisher({ acting, gateway, signal, log })
+    const asked = `${from} asks ${member}:\n\n${text}\n\nAnswer this mail, soon: somebody is waiting. (question ${id})`
+    const options = { mentions: [`@${mail}`], subject: `${from} asks ${member}`, via }
     await publisher.post([{ kind: 'text', mime: 'text/plain', content: asked }], options)
   } catch (error) {
     if (!signal.aborted)
-      log.warn({ err: error }, 'a question could not be mailed to its operator; is it in email.write_to?')
+      log.warn({ err: error }, 'a question could not be mailed to its operator; is the address in "write_to"?')
   }
 }
 

@@ -1,5 +1,6 @@
 import type { Command } from 'commander'
 import { Option } from 'commander'
+import { simulatedChannels } from '../../channels.ts'
 import type { CommandContext, CommonOptions } from '../context.ts'
 import { sendSimulated } from './view.ts'
 
@@ -9,7 +10,7 @@ export function addSendCommand(program: Command, { openClient, output }: Command
     .command('send')
     .description('send a signed message from the simulation and wait for the answer (dev mode)')
     .argument('<text>')
-    .addOption(new Option('--via <protocol>', 'channel').choices(['activitypub', 'a2a', 'email']).makeOptionMandatory())
+    .addOption(new Option('--via <channel>', 'channel').choices([...simulatedChannels]).makeOptionMandatory())
     .option('--to <agent>', 'name of an agent here', 'echo')
     .option('--thread <id>', 'id of an earlier message, to continue its conversation')
     .option('--json', 'print JSON, for programs')

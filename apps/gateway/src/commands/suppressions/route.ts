@@ -18,7 +18,8 @@ export function createSuppressionRoutes({ store, channels }: SuppressionRouteOpt
     .get('/suppressions', async context => {
       const { agent = '', after } = context.req.query()
       const page = { limit: 100, after: readCursor(after) }
-      const suppressions = await store.listRelations({ via: 'email', agent, relation: 'suppressed', ...page })
+      const via = channels.find(channel => channel.liftSuppression)?.name ?? ''
+      const suppressions = await store.listRelations({ via, agent, relation: 'suppressed', ...page })
       return context.json({ suppressions, next: suppressions.at(-1)?.place ?? null })
     })
     .post('/suppressions/lift', async context => {

@@ -1,29 +1,28 @@
 import { ReadableStream } from 'node:stream/web'
-import type { OperatorStore, Platform } from '@postern/core'
-import { Rejection } from '@postern/core'
+import type { Channel, OperatorStore, Platform } from '@postern/core'
+import { findChannel, Rejection } from '@postern/core'
 import type { GatewayStore } from '@postern/store'
 import type { ExchangeFormat, ThreadKey } from '@postern/transcript'
 import { exchangeFormats, exportThread, importThread } from '@postern/transcript'
-import { findWebThread } from '@postern/web'
 import type { Context } from 'hono'
 import { Hono } from 'hono'
 import { z } from 'zod'
-import { parseIfJson, readOwnerKey } from '../owner-key.ts'
+import { readOwner } from '../owner.ts'
 import { readOperatorRequest } from '../request.ts'
 import { findMessageThread } from './conversation.ts'
 
 interface TranscriptRouteOptions {
   readonly store: Pick<OperatorStore, 'findMessage'> & Pick<GatewayStore, 'transcript'>
   readonly platform: Pick<Platform, 'now' | 'randomBytes'>
+  readonly channels: readonly Channel[]
 }
 
-const chatNameSchema = z.tuple([z.string(), z.string()])
 const importSchema = z.strictObject({ messages: z.array(z.unknown()).max(100_000) })
 const maxImport = 64 * 1024 * 1024
 const linesType = 'application/x-ndjson'
 
 /** Conversations in every dialect of the transcript, out and in. */
-export function createTranscriptRoutes({ store, platform }: TranscriptRouteOptions): Hono {
+export function createTranscriptRoutes({ store, platform, channels }: TranscriptRouteOptions): Hono {
   const { transcript } = store
 
   async function findThread(context: Context, isMade: boolean): Promise<ThreadKey> {
@@ -31,7 +30,7 @@ export function createTranscriptRoutes({ store, platform }: TranscriptRouteOptio
     const found =
       owner === undefined
         ? await findMessageThread(thread, store)
-        : await findOwned(readOwnerKey(owner) ?? owner, thread, isMade)
+        : await findOwned(readOwner(owner, channels) ?? owner, thread, isMade)
     if (!found) throw new Rejection('no_recipient', 'Cannot find thread: there is none of this name')
     return found
   }
@@ -41,15 +40,9 @@ export function createTranscriptRoutes({ store, platform }: TranscriptRouteOptio
     const [, transport, key] = /^([a-z0-9]{1,20}):(.{1,1024})$/s.exec(name) ?? []
     if (transport === undefined || key === undefined) return undefined
     const found =
-      (transport === 'web' ? await findChat(owner, key) : undefined) ??
+      (await findChannel(channels, transport)?.findThread?.(owner, key)) ??
       (await transcript.findThread(owner, { transport, key }))
     return found ?? (isMade ? transcript.openThread(owner, { transport, key }) : undefined)
-  }
-
-  /** A chat, also when nobody has read its history yet: `key` is `["agent","thread"]`. */
-  async function findChat(owner: string, key: string): Promise<ThreadKey | undefined> {
-    const named = chatNameSchema.safeParse(parseIfJson(key)).data
-    return named && findWebThread({ owner, agent: named[0], threadId: named[1] }, { transcript })
   }
 
   return new Hono()

@@ -8,7 +8,7 @@ const wordsSchema = policySchema
   .pick({ code: true, title: true, message_translations: true, data: true, url: true, action_label: true })
   .extend({ message: z.string().min(1) })
 
-export const requirementSchema = wordsSchema.extend({
+const requirementSchema = wordsSchema.extend({
   /** Seconds it can be decided; default: what the configuration says. */
   expires_in: z
     .number()

@@ -35,7 +35,7 @@ export function noteCall(
   }
 }
 
-export interface CallOutcome {
+interface CallOutcome {
   readonly content: string
   readonly error?: NoteSetting['error']
 }

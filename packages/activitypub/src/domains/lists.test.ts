@@ -1,23 +1,20 @@
 import { mkdtempSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import type { LogFields } from '@postern/core'
 import { describe, expect, test } from 'vitest'
-import { createTestLog } from '../../test/setup/log.ts'
-import { readDomainLists } from './domain-lists.ts'
-import { parseConfig } from './read-config.ts'
+import { activityPubConfigSchema } from '../config.ts'
+import { readDomainLists } from './lists.ts'
 
 const baseDir = mkdtempSync(join(tmpdir(), 'postern-domains-'))
 const header = '#domain,#severity,#reject_media,#reject_reports,#public_comment,#obfuscate'
 
 function read(activitypub: Record<string, unknown>, files: Record<string, string | Uint8Array> = {}) {
   for (const [name, content] of Object.entries(files)) writeFileSync(join(baseDir, name), content)
-  const config = parseConfig({
-    origin: 'https://agents.example',
-    agents: { echo: { use: 'builtin:echo' } },
-    activitypub,
-  })
-  const { log, lines } = createTestLog()
-  return { ...readDomainLists(config.activitypub, { baseDir, log }), lines }
+  const lines: { readonly level: string; readonly fields: LogFields; readonly text: string }[] = []
+  const keep = (level: string) => (fields: LogFields, text: string) => void lines.push({ level, fields, text })
+  const log = { debug: keep('debug'), info: keep('info'), warn: keep('warn'), error: keep('error') }
+  return { ...readDomainLists(activityPubConfigSchema.parse(activitypub), { baseDir, log }), lines }
 }
 
 function faultsOf(activitypub: Record<string, unknown>, files: Record<string, string | Uint8Array> = {}): string[] {

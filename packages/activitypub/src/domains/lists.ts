@@ -2,11 +2,9 @@ import { readFileSync } from 'node:fs'
 import { resolve } from 'node:path'
 import type { Log } from '@postern/core'
 import { ConfigError } from '@postern/core'
-import type { DomainFile, DomainFileUse } from './domain-file.ts'
-import { parseDomainFile } from './domain-file.ts'
-import type { Config } from './schema.ts'
-
-type ActivityPubConfig = Config['activitypub']
+import type { ActivityPubConfig } from '../config.ts'
+import type { DomainFile, DomainFileUse } from './file.ts'
+import { parseDomainFile } from './file.ts'
 
 /**
  * The configuration with what its files of domains list, read once. Paths start at the configuration file.

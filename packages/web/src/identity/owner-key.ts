@@ -1,8 +1,9 @@
 import { parseJsonText } from '@postern/core'
-import { formatChatOwner } from '@postern/web'
 import { z } from 'zod'
+import { formatChatOwner } from './speaker.ts'
 
 const ownerSchema = z.tuple([z.string().min(1), z.string().min(1)])
+const chatNameSchema = z.tuple([z.string(), z.string()])
 
 /** The key of all that is somebody's who chats, from `web:["<issuer>","<subject>"]` in whatever spacing; undefined for anything else. */
 export function readOwnerKey(text: string): string | undefined {
@@ -11,8 +12,14 @@ export function readOwnerKey(text: string): string | undefined {
   return named && formatChatOwner(...named)
 }
 
+/** Agent and thread of a chat, from `["agent","thread"]`. */
+export function readChatKey(key: string): { readonly agent: string; readonly threadId: string } | undefined {
+  const named = chatNameSchema.safeParse(parseIfJson(key)).data
+  return named && { agent: named[0], threadId: named[1] }
+}
+
 /** Undefined for what is no JSON. */
-export function parseIfJson(text: string): unknown {
+function parseIfJson(text: string): unknown {
   try {
     return parseJsonText(text)
   } catch {

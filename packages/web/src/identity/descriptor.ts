@@ -1,5 +1,6 @@
 import type { ChannelDescriptor, SpeakerRules } from '@postern/core'
 import { parseAddress } from '@postern/core'
+import { readOwnerKey } from './owner-key.ts'
 import { formatChatOwner } from './speaker.ts'
 
 /** Whoever chats is who the issuer of the token says; hosts of those who chat are `web.<domain>` and what is below. */
@@ -16,12 +17,13 @@ const speaker: SpeakerRules = {
     }
   },
   isChat: true,
+  readOwner: readOwnerKey,
 }
 
-export const webDescriptor: ChannelDescriptor = {
+export const webDescriptor = {
   name: 'web',
   authMethods: ['a2a-jwt', 'a2a-oauth'],
   mentionRelay: { kind: 'none' },
   answersCalls: true,
   speaker,
-}
+} as const satisfies ChannelDescriptor

@@ -1,0 +1,108 @@
+import { createHmac } from 'node:crypto'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { text as readText } from 'node:stream/consumers'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { channelModules } from '../../src/channels.ts'
+import { parseConfig } from '../../src/config/read-config.ts'
+import { createConfigSchema } from '../../src/config/schema.ts'
+import type { TestGateway } from '../setup/gateway.ts'
+import { eventually, openTestGateway } from '../setup/gateway.ts'
+import { ticker } from './ticker/index.ts'
+
+// A channel is one folder (ticker) and one line in a list (the next). Nothing else knows of it.
+const modules = [...channelModules, ticker]
+
+const secret = 'sixteen or more characters'
+const heard: string[] = []
+const peer = createServer(async (request, response) => {
+  heard.push(await readText(request))
+  response.writeHead(204).end()
+})
+let gateway: TestGateway
+
+beforeAll(async () => {
+  await new Promise<void>(resolve => peer.listen(0, '127.0.0.1', resolve))
+  const { port } = peer.address() as AddressInfo
+  gateway = await openTestGateway(
+    ({ network }) => ({ ticker: { secret }, network: { loopback: { ...network.loopback, 'desk.test': port } } }),
+    modules,
+  )
+})
+afterAll(async () => {
+  await gateway.close()
+  peer.close()
+})
+
+function post(slip: object, seal?: string, agent = 'echo'): Promise<Response> {
+  const body = JSON.stringify({ from: '@ann@desk.test', reply: 'https://desk.test/slips', ...slip })
+  const own = createHmac('sha256', secret).update(body).digest('hex')
+  return fetch(`${gateway.url()}/ticker/${agent}`, { method: 'POST', headers: { 'x-seal': seal ?? own }, body })
+}
+
+describe('a made-up fifth channel', () => {
+  test('takes a message whole: proven, stored, given to the agent, answered by its own wire', async () => {
+    expect((await post({ id: 's1', text: 'what is up?' })).status).toBe(202)
+    await eventually(async () => heard.length > 0)
+    expect(JSON.parse(heard[0] ?? '')).toEqual({ text: expect.stringContaining('what is up?') })
+    const [summary] = (await gateway.messages()).filter(({ id }) => id === 's1')
+    expect(summary).toMatchObject({ via: 'ticker', agent: 'echo', state: 'answered' })
+    const { message } = await gateway.show('s1')
+    expect(message).toMatchObject({
+      received_via: 'ticker',
+      sender: {
+        address: '@ann@desk.test',
+        verified: true,
+        identities: [{ method: 'urn:mentionable:auth:ticker-seal:v0.1', proof: { type: 'transport' } }],
+      },
+    })
+    const deliveries = (await gateway.deliveries()).filter(({ to }) => to === 'https://desk.test/slips')
+    expect(deliveries).toMatchObject([{ state: 'sent' }])
+  })
+
+  test('answers the same message once', async () => {
+    const before = heard.length
+    for (const _ of [1, 2]) expect((await post({ id: 's2', text: 'once' })).status).toBe(202)
+    await eventually(async () => heard.length > before)
+    await post({ id: 's3', text: 'and then' })
+    await eventually(async () => heard.length > before + 1)
+    expect(heard.slice(before)).toHaveLength(2)
+  })
+
+  test.each([
+    ['no seal', '', 'unsigned'],
+    ['a seal of another secret', 'f'.repeat(64), 'signature_invalid'],
+  ])('refuses %s, and shows it to the operator', async (_, seal, code) => {
+    const answer = await post({ id: `bad ${code}`, text: 'forged' }, seal)
+    expect([answer.status, await answer.json()]).toMatchObject([401, { code }])
+    const { refusals } = await gateway.ask<{ refusals: readonly object[] }>('/refusals')
+    expect(refusals).toContainEqual(expect.objectContaining({ via: 'ticker', code }))
+  })
+
+  test('stands in the card of an agent, in the directory and on its page', async () => {
+    const read = async (path: string) => (await fetch(gateway.url() + path)).text()
+    expect(JSON.parse(await read('/.well-known/agent-card/echo'))).toMatchObject({
+      mentionable: { supported_inbound: ['activitypub', 'a2a', 'email', 'ticker'] },
+    })
+    expect(await read('/.well-known/mentionable-agents.json')).toContain('"ticker"')
+    expect(await read('/agents/echo')).toContain('By ticker: <code>/ticker/echo</code>')
+  })
+
+  test('has its own member in the configuration, with its own faults', () => {
+    const tree = {
+      origin: 'https://agents.test',
+      agents: { echo: { use: 'builtin:echo' } },
+      ticker: { secret: 'short' },
+    }
+    const findFaults = (schema?: ReturnType<typeof createConfigSchema>): readonly string[] => {
+      try {
+        parseConfig(tree, schema)
+        return []
+      } catch (error) {
+        return (error as AggregateError).errors.map(fault => (fault as { key: string }).key)
+      }
+    }
+    expect(findFaults(createConfigSchema(modules))).toEqual(['ticker.secret'])
+    expect(findFaults()).toEqual(['ticker'])
+  })
+})

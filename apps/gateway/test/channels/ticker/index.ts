@@ -1,0 +1,60 @@
+import type { Channel, ChannelContext, Inbound } from '@postern/core'
+import { createSender, plainTextOf, Rejection, receive, Undeliverable } from '@postern/core'
+import type { ChannelModule } from '@postern/http'
+import { readBody, toProblem } from '@postern/http'
+import { Hono } from 'hono'
+import type { TickerConfig } from './config.ts'
+import { tickerConfigSchema } from './config.ts'
+import { normalizeSlip } from './normalize.ts'
+import type { SealedSlip } from './slip.ts'
+import { tickerDescriptor } from './speaker.ts'
+import type { ProvenSlip } from './verify.ts'
+import { verifySlip } from './verify.ts'
+
+const maxBytes = 64 * 1024
+
+function openTicker(config: TickerConfig, { agents, platform, store }: ChannelContext): Channel<Hono> {
+  const inbound: Inbound<SealedSlip, ProvenSlip> = {
+    name: tickerDescriptor.name,
+    verify: async slip => verifySlip(slip, config, platform.now()),
+    normalize: slip => normalizeSlip(slip, agents),
+  }
+  const sender = createSender({
+    descriptor: tickerDescriptor,
+    address: ({ turn }) => {
+      const { reply } = turn.target as { readonly reply: string }
+      return { deliveries: [{ to: reply, target: { reply } }], aliases: [] }
+    },
+    render: ({ response }) => ({ text: plainTextOf(response?.parts ?? []) }),
+    describe: slip => slip,
+    async deliver(slip, { to }) {
+      const headers = { 'content-type': 'application/json' }
+      const { status } = await platform.fetch(to, { method: 'POST', headers, body: JSON.stringify(slip) })
+      if (status !== 204) throw new Undeliverable(`the peer answered ${status}`)
+      return {}
+    },
+  })
+  const routes = new Hono().post('/ticker/:agent', async context => {
+    const body = await readBody(context.req.raw, maxBytes)
+    const slip = { agent: context.req.param('agent'), body, seal: context.req.header('x-seal') ?? '' }
+    const from = (context.env as { readonly clientAddress?: string }).clientAddress ?? ''
+    const [admitted] = await receive(inbound, slip, { store, platform, from })
+    if (!admitted) return toProblem(new Rejection('no_recipient', 'Cannot take slip: there is no such agent'))
+    return context.body(null, 202)
+  })
+  return {
+    ...sender,
+    routes,
+    ...(config.secret !== undefined && { isAnnounced: true as const }),
+    renderInvitation: agent => `By ticker: <code>/ticker/${agent}</code>`,
+    links: () => [],
+    publishedKeys: async () => [],
+  }
+}
+
+/** A channel that nobody has but this test: slips of paper, sealed. */
+export const ticker: ChannelModule<TickerConfig, 'ticker'> = {
+  descriptor: tickerDescriptor,
+  configSchema: tickerConfigSchema,
+  open: openTicker,
+}

@@ -1,0 +1,18 @@
+import { ConfigError } from '@postern/core'
+import type { EmailConfig } from './config.ts'
+
+/** Shorter secrets can be guessed. */
+const isGuessable = (secret: string | undefined) => secret !== undefined && secret.length < 16
+const longer = 'Use 16 or more random characters.'
+
+/** What makes the configuration of mail unsafe outside of dev mode. */
+export function findUnsafeMail({ intake, providers }: EmailConfig): readonly ConfigError[] {
+  const { postmark, cloudmailin, forwardemail, mailgun } = providers
+  const secrets = [postmark?.password, cloudmailin?.password, forwardemail?.secret, mailgun?.signing_key]
+  return [
+    ...(isGuessable(intake?.secret) ? [new ConfigError('email.intake.secret', 'can be guessed', longer)] : []),
+    ...(secrets.some(isGuessable)
+      ? [new ConfigError('email.providers', 'has a secret that can be guessed', longer)]
+      : []),
+  ]
+}
