@@ -28,7 +28,7 @@ What an agent reads and what it answers, by the schemas in \`packages/core/src/m
 - Ids of the same message on ActivityPub (activity and post) name the same message.
 - The same A2A \`messageId\` with other words is a conflict and is refused.
 - Mail also finds its thread by Outlook's \`Thread-Index\`. Only header fields that a proof covers count.
-- An agent gets a duplicate only once, and the peer gets the first answer again.
+- An agent gets a duplicate only once, and the peer gets the first answer again. The gateway knows a duplicate as long as it keeps the message.
 `,
   response: `
 A response with the status \`completed\` has at least one part.

@@ -31,7 +31,7 @@ export const policySchema = z.looseObject({
   kind: z.string(),
   /** What the sender reads. */
   message: z.string(),
-  /** A word for programs. */
+  /** What is meant, as one word for programs. */
   code: z.string().optional(),
   /** Title of the page where it is decided. */
   title: z.string().optional(),
@@ -64,7 +64,7 @@ export const policySchema = z.looseObject({
     .optional(),
   /** When asking again makes sense, for refusals that pass. */
   retry_after_seconds: z.number().optional(),
-  /** Single-use state that a decision names; at least 128 random bits. */
+  /** Single-use state that a decision names: 256 bits that nobody can guess. */
   state: z.string().optional(),
 })
 
