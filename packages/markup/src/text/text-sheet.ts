@@ -1,23 +1,23 @@
-/** Text as it is being written: words, pending line ends, marks. In pieces, so that long documents cost linear time. */
+/** A text in progress: words, pending line ends, marks. It is kept in pieces, so that long documents cost linear time. */
 export interface TextSheet {
   /** Adds text; `isVerbatim` keeps its spaces and lines. */
   append(text: string, isVerbatim?: boolean): void
   /** The next text begins after at least this many line ends. */
   breakLines(count: number): void
-  /** One line end more; two leave a line empty, further ones no more than that. */
+  /** Adds a line end; two leave a line empty, and further ones have no effect. */
   addBreak(): void
-  /** Stands before the next text. */
+  /** A mark before the next text. */
   setMark(mark: string): void
-  /** Stands before the next text, unless a line begins there. */
+  /** A gap before the next text, unless a line begins there. */
   setGap(gap: string): void
-  /** Stands at the beginning of each line from the next line end on. */
+  /** A prefix of each line, from the next line end on. */
   setPrefix(prefix: string): void
   isEmpty(): boolean
-  /** A place to come back to: the next text begins there. */
+  /** A position to return to: the next text begins there. */
   bookmark(): Bookmark
-  /** What was written since. */
+  /** The text written since. */
   since(place: Bookmark): string
-  /** Takes back what was written since, and puts `text` there. */
+  /** Removes the text written since, and puts `text` there. */
   replaceSince(place: Bookmark, text: string): void
   toString(): string
 }
@@ -27,78 +27,84 @@ export interface Bookmark {
   piece?: number
 }
 
+interface SheetState {
+  readonly pieces: string[]
+  /** Line ends before the next text. */
+  pending: number
+  mark: string
+  gap: string
+  prefix: string
+  /** The prefix of the current line. */
+  written: string
+  /** Bookmarks that the next text sets. */
+  waiting: Bookmark[]
+}
+
 export function createTextSheet(): TextSheet {
-  const pieces: string[] = []
-  let pending = 0
-  let mark = ''
-  let gap = ''
-  let prefix = ''
-  let written = ''
-  let waiting: Bookmark[] = []
-
-  function endLine(): void {
-    while (pieces.length > 0 && pieces.at(-1)?.trim() === '') pieces.pop()
-    const last = pieces.pop()
-    if (last === undefined) return
-    // A line between two quoted ones is quoted.
-    const between = prefix.startsWith(written) ? written : prefix
-    pieces.push(last.trimEnd(), `\n${between.trimEnd()}`.repeat(pending - 1), '\n')
-  }
-
-  function beginLine(): void {
-    if (pending > 0) endLine()
-    pending = 0
-    if (prefix) pieces.push(prefix)
-    written = prefix
-  }
-
-  function beginText(): void {
-    if (pending > 0 || pieces.length === 0) beginLine()
-    else if (gap && !/\s$/.test(pieces.at(-1) ?? '')) pieces.push(gap)
-    if (mark) pieces.push(mark)
-    mark = ''
-    gap = ''
-    for (const place of waiting) place.piece = pieces.length
-    waiting = []
-  }
-
-  function append(text: string, isVerbatim = false): void {
-    const needsNoSpace = pending > 0 || /\s/.test(pieces.at(-1)?.at(-1) ?? ' ')
-    const shown = needsNoSpace && !isVerbatim ? text.trimStart() : text
-    if (!shown) return
-    beginText()
-    pieces.push(isVerbatim && prefix ? shown.replaceAll('\n', `\n${prefix}`) : shown)
-  }
-
+  const state: SheetState = { pieces: [], pending: 0, mark: '', gap: '', prefix: '', written: '', waiting: [] }
   return {
-    append,
+    append: (text, isVerbatim = false) => append(state, text, isVerbatim),
     breakLines(count) {
-      if (pieces.length > 0) pending = Math.max(pending, count)
+      if (state.pieces.length > 0) state.pending = Math.max(state.pending, count)
     },
     addBreak() {
-      if (pieces.length > 0) pending = Math.min(pending + 1, 2)
+      if (state.pieces.length > 0) state.pending = Math.min(state.pending + 1, 2)
     },
     setMark(next) {
-      mark = next
+      state.mark = next
     },
     setGap(next) {
-      gap = next
+      state.gap = next
     },
     setPrefix(next) {
-      prefix = next
+      state.prefix = next
     },
-    isEmpty: () => pieces.length === 0,
+    isEmpty: () => state.pieces.length === 0,
     bookmark() {
       const place: Bookmark = {}
-      waiting.push(place)
+      state.waiting.push(place)
       return place
     },
-    since: ({ piece }) => (piece === undefined ? '' : pieces.slice(piece).join('')),
+    since: ({ piece }) => (piece === undefined ? '' : state.pieces.slice(piece).join('')),
     replaceSince({ piece }, text) {
       if (piece === undefined) return
-      pieces.length = Math.min(pieces.length, piece)
-      if (text) pieces.push(text)
+      state.pieces.length = Math.min(state.pieces.length, piece)
+      if (text) state.pieces.push(text)
     },
-    toString: () => pieces.join('').trim(),
+    toString: () => state.pieces.join('').trim(),
   }
+}
+
+function endLine(state: SheetState): void {
+  while (state.pieces.length > 0 && state.pieces.at(-1)?.trim() === '') state.pieces.pop()
+  const last = state.pieces.pop()
+  if (last === undefined) return
+  // A line between two quoted ones is quoted.
+  const between = state.prefix.startsWith(state.written) ? state.written : state.prefix
+  state.pieces.push(last.trimEnd(), `\n${between.trimEnd()}`.repeat(state.pending - 1), '\n')
+}
+
+function beginLine(state: SheetState): void {
+  if (state.pending > 0) endLine(state)
+  state.pending = 0
+  if (state.prefix) state.pieces.push(state.prefix)
+  state.written = state.prefix
+}
+
+function beginText(state: SheetState): void {
+  if (state.pending > 0 || state.pieces.length === 0) beginLine(state)
+  else if (state.gap && !/\s$/.test(state.pieces.at(-1) ?? '')) state.pieces.push(state.gap)
+  if (state.mark) state.pieces.push(state.mark)
+  state.mark = ''
+  state.gap = ''
+  for (const place of state.waiting) place.piece = state.pieces.length
+  state.waiting = []
+}
+
+function append(state: SheetState, text: string, isVerbatim: boolean): void {
+  const needsNoSpace = state.pending > 0 || /\s/.test(state.pieces.at(-1)?.at(-1) ?? ' ')
+  const shown = needsNoSpace && !isVerbatim ? text.trimStart() : text
+  if (!shown) return
+  beginText(state)
+  state.pieces.push(isVerbatim && state.prefix ? shown.replaceAll('\n', `\n${state.prefix}`) : shown)
 }
