@@ -53,7 +53,7 @@ export const addressed: Addressing = {
   rendering: { pieces: 2 },
 }
 
-/** A channel that can do every deed, told to `deeds`. */
+/** A channel that supports every action and reports it to `deeds`. */
 export function ableChannel(
   name: ChannelName,
   actions: OutgoingAction[],

@@ -23,7 +23,7 @@ interface StoreLog {
 export interface MemoryStore extends StoreLog {
   readonly store: Store
   addTurns(...turns: readonly Turn[]): void
-  /** Like `addTurns`, but nobody is told. */
+  /** Like `addTurns`, without a notice. */
   addSilently(...turns: readonly Turn[]): void
   addDeliveries(...deliveries: readonly Delivery[]): void
 }
@@ -124,7 +124,7 @@ export function delivery(id: string): Delivery {
 
 export const silentLog = { debug() {}, info() {}, warn() {}, error() {} }
 
-/** A world whose clock stands still unless `now` is given, and whose chance is always the same. */
+/** A platform whose clock does not move unless `now` is given, and whose randomness is constant. */
 export function createQuietPlatform(members: Partial<WorkerPlatform> = {}): WorkerPlatform {
   return {
     now: () => 0,

@@ -1,7 +1,7 @@
 import { mintTransportEvidence } from '../src/message/address/identity.ts'
 import type { NormalizedMessage } from '../src/message/message.ts'
 
-/** A message of Alice's to echo, as a door makes it; unproven unless told otherwise. */
+/** A message of Alice's to echo, as a channel makes it; unproven by default. */
 export function message(members: Partial<NormalizedMessage> = {}): NormalizedMessage {
   return {
     id: 'https://peer.test/activities/1',

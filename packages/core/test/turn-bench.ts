@@ -47,7 +47,7 @@ export function openBench(
   return { memory, turnContext }
 }
 
-/** Works one turn and tells the answer that was committed. */
+/** Runs one turn and returns the committed answer. */
 export async function answerTo(handle: Agent['handle'], members: Parameters<typeof openBench>[1] = {}) {
   const { memory, turnContext } = openBench(handle, members)
   await workTurn(turn(1), turnContext, running)

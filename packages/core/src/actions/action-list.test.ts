@@ -54,7 +54,7 @@ describe('createActionList()', () => {
     expect(list.done).toEqual([])
   })
 
-  test('lets an agent do fifty things in one turn, and no more', () => {
+  test('allows an agent fifty actions in one turn, and no more', () => {
     const list = openList()
     for (let count = 0; count < 50; count++) list.react('like')
     expect(() => list.react('like')).toThrow('an agent may do at most 50 things in one turn')

@@ -5,7 +5,7 @@ import type { AgentActions } from '../ports/agent/agent.ts'
 import type { Platform } from '../ports/platform/platform.ts'
 import { randomHex } from '../ports/platform/platform.ts'
 
-/** What an agent does beside answering, gathered until its answer is committed. */
+/** The actions of an agent in a turn, gathered until its answer is committed. */
 export interface ActionList extends AgentActions {
   readonly done: readonly AgentAction[]
 }

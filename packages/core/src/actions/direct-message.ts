@@ -10,7 +10,7 @@ import { createSyntheticMessage } from './synthetic-message.ts'
 
 /** A message beside the answer of a turn, to one address, that the gateway sends of itself. */
 interface PlannedDirectMessage {
-  /** Of the response that it is. */
+  /** The id of its response. */
   readonly id: string
   readonly channel: Channel
   /** `@local@domain` */
@@ -18,11 +18,11 @@ interface PlannedDirectMessage {
   readonly parts: readonly Part[]
   readonly blobs?: readonly Blob[] | undefined
   readonly subject?: string | undefined
-  /** What kind of message it is, for the operator. */
+  /** Its kind, for the operator. */
   readonly flag: string
-  /** The principal with whose words it goes when he takes them back or is forgotten. */
+  /** The principal that owns the message. It is deleted when that principal withdraws their words or is forgotten. */
   readonly author?: string | undefined
-  /** Who may go on with it; default: nobody. */
+  /** Who may continue it; default: nobody. */
   readonly scope?: string | undefined
 }
 

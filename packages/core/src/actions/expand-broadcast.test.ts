@@ -16,7 +16,7 @@ const held: Broadcast = {
   until: 1_000,
 }
 
-/** So many followers, at every second place: 2, 4, 6, … */
+/** So many followers, at every second position: 2, 4, 6, … */
 function followers(count: number): readonly Relation[] {
   const { via, agent, relation } = held
   return Array.from({ length: count }, (_, at) => {
@@ -30,7 +30,7 @@ interface Page {
   readonly isDone: boolean
 }
 
-/** Spreads to what is listed, and tells what was written down, page by page. */
+/** Expands to the listed followers, and returns what was stored, page by page. */
 async function expandTo(listed: readonly Relation[], broadcast: Partial<Broadcast> = {}, stopAfter = Infinity) {
   const pages: Page[] = []
   const asked: PlannedBroadcast[] = []
@@ -81,16 +81,16 @@ describe('expandBroadcast()', () => {
     ])
   })
 
-  test('ends at once with nobody to tell', async () => {
+  test('ends at once without followers', async () => {
     expect((await expandTo([])).pages).toEqual([{ to: [], after: 0, isDone: true }])
   })
 
-  test('goes on behind the place it was told', async () => {
+  test('continues after the stored cursor', async () => {
     const { pages } = await expandTo(followers(5), { after: 6 })
     expect(pages).toEqual([{ to: ['p4', 'p5'], after: 10, isDone: true }])
   })
 
-  test('tells nobody who came later', async () => {
+  test('leaves out followers who came later', async () => {
     const { pages } = await expandTo(followers(500), { until: 404 })
     expect(pages.map(({ to, after, isDone }) => [to.length, after, isDone])).toEqual([
       [200, 400, false],
@@ -103,7 +103,7 @@ describe('expandBroadcast()', () => {
     expect(pages.map(({ after, isDone }) => [after, isDone])).toEqual([[400, false]])
   })
 
-  test('stops when somebody else has taken it up', async () => {
+  test('stops when another worker has leased it', async () => {
     const lost = expandBroadcast(held, {
       store: {
         listRelations: async () => followers(200),
@@ -119,7 +119,7 @@ describe('expandBroadcast()', () => {
   test.each([
     ['that fails to plan it', { expand: failToPlan }, 'a broadcast ends: it cannot be spread'],
     ['that is not open', undefined, 'a broadcast ends: its channel is not open'],
-  ])('ends, and the operator hears of it, by a channel %s', async (_, channel, text) => {
+  ])('ends, and notifies the operator, by a channel %s', async (_, channel, text) => {
     const ends: boolean[] = []
     const error = vi.fn()
     await expandBroadcast(held, {

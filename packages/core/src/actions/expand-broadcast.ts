@@ -16,7 +16,7 @@ export interface BroadcastExpansion {
   isClosed(): boolean
 }
 
-/** Spreads a broadcast out into deliveries, page by page; whoever takes it up later goes on where this one stopped. */
+/** Expands a broadcast into deliveries, page by page. A later lease continues after the last stored page. */
 export async function expandBroadcast(
   broadcast: Broadcast,
   { store, channels, isClosed, platform }: BroadcastExpansion,

@@ -15,7 +15,7 @@ const blob = { digest: 'ab', bytes: new Uint8Array([97]) }
 const storeFiles = (): StoredFiles => ({ parts: [stored], blobs: [blob] })
 const planned = { deliveries: addressed.deliveries, broadcasts: addressed.broadcasts }
 
-/** Plans one act, and tells what was logged of it. */
+/** Plans one action, and returns the log of it. */
 async function planOne(act: AgentAction, sketch: Parameters<typeof openActBench>[0] = {}, via?: 'a2a' | 'email') {
   const warn = vi.fn()
   const error = vi.fn()
@@ -48,7 +48,7 @@ describe('planActions(), of a post,', () => {
     expect(actions).toEqual([{ act: 'post', agent: 'echo', response: answer.response }])
   })
 
-  test('gives it an id, and a scope of its own when not everybody may read it', async () => {
+  test('gives it an id, and a scope of its own when it is not public', async () => {
     const addressAction = () => ({ ...addressed, isListed: false })
     const { plan } = await planOne(
       { act: 'post', parts: [words] },
@@ -59,7 +59,7 @@ describe('planActions(), of a post,', () => {
     expect(plan.synthetic.thread.scope).toBe(`post:${'07'.repeat(16)}`)
   })
 
-  test('takes the channel of the message that is being answered, where that can post, else the first that can', async () => {
+  test('uses the channel of the answered message if it can post, or else the first that can', async () => {
     const actions: OutgoingAction[] = []
     const channels = [ableChannel('activitypub', actions), ableChannel('email', actions), { name: 'a2a' as const }]
     for (const [via, expected] of [
@@ -107,7 +107,7 @@ describe('planActions(), of an edit or a deletion,', () => {
     expect(plan).toMatchObject({ response: { parts: [stored] }, blobs: [blob] })
   })
 
-  test('tells those who got it what is deleted', async () => {
+  test('addresses a deletion to the recipients of the deleted post', async () => {
     const { plan, actions } = await planOne({ act: 'delete', response: 'mine' }, { responses })
     expect(plan).toEqual({ kind: 'delete', response: 'mine', planned })
     expect(actions).toMatchObject([{ act: 'delete', response: { parts: [{ content: 'old' }] } }])

@@ -15,7 +15,7 @@ import { withoutRequirements } from '../requirements/settle-requirements.ts'
 import { settleFiles } from './settle-files.ts'
 import { createSyntheticMessage } from './synthetic-message.ts'
 
-/** Makes acts ready to be made durable. What cannot be done is left out and logged: it must not keep an answer back. */
+/** Prepares actions for the commit. Impossible ones are left out and logged: they must not hold back an answer. */
 export async function planActions(
   acts: readonly AgentAction[],
   acting: ActingAgents,
@@ -71,7 +71,7 @@ function planPost(
   const channel = act.via ? findChannel(gateway.channels, act.via) : findPoster(gateway, via)
   if (!channel) return undefined
   const { id = randomHex(platform, 16), visibility, subject } = act
-  // The last agent of a chain wakes nobody else, whatever way it takes (MN-8.3).
+  // The last agent of a chain calls no other agent, by any action (MN-8.3).
   const mentions = isFinalHop(chain) ? undefined : act.mentions
   const { parts, blobs } = storeFilesFor(channel, withoutRequirements(act.parts), gateway)
   const response: NormalizedResponse = {
@@ -141,7 +141,10 @@ function findPoster({ channels }: ActionDeps, via: ChannelName | undefined): Cha
   return posting.find(({ name }) => name === via) ?? posting[0]
 }
 
-/** Parts as they are kept: each tool call once. Bytes leave them only on channels that address files; the others send them along. */
+/**
+ * Parts in their stored form: each tool call once. Bytes leave them only on channels that address files; other channels
+ * send the bytes along.
+ */
 export function storeFilesFor(
   channel: Pick<Channel, 'addressesFiles'> | undefined,
   parts: readonly Part[],

@@ -14,8 +14,8 @@ export interface PublisherDeps extends ActionDeps {
 }
 
 /**
- * Does what an agent does of itself; durable when it resolves. All of it is done or nothing.
- * @throws Rejection `unsupported` when something cannot be done: unknown ids, nobody to tell
+ * Performs an agent's own actions; durable when it resolves. All of them happen or none.
+ * @throws Rejection `unsupported` when one is impossible: unknown ids, or no recipient
  */
 export async function performActions(
   acts: readonly AgentAction[],
@@ -36,7 +36,7 @@ interface PublisherOptions {
   readonly log: Log
 }
 
-/** Where an agent speaks without being asked. */
+/** An agent's access to unasked actions. */
 export function createPublisher({ acting, gateway, signal, log }: PublisherOptions): AgentPublisher {
   const perform = async (act: AgentAction) => performActions([agentActionSchema.parse(act)], acting, gateway)
   return {

@@ -2,8 +2,8 @@ import type { ArtifactPart, FilePart, Part } from '../message/part.ts'
 import type { LookupStore } from '../ports/lookup-store.ts'
 
 /**
- * Files of an answer as every channel can send them. Bytes that are not stored here are had at their `url`; where there is none, a line of text
- * stands for the file. What is stored gets its size. The words stay whatever becomes of a file.
+ * Files of an answer in a form that every channel can send. Bytes that are not stored here come from their `url`; a
+ * line of text replaces a file without one. Stored files get their size. The words stay, whatever happens to a file.
  */
 export async function settleFiles(
   parts: readonly Part[],

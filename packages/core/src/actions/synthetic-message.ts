@@ -9,15 +9,15 @@ interface SyntheticMessageOrigin {
   readonly address: string
   readonly channel: Pick<ChannelDescriptor, 'name' | 'mentionRelay'>
   readonly threadId: string
-  /** Who may join the thread; `public`: everybody. */
+  /** Who may join the thread; `public`: everyone. */
   readonly scope: string
   /** ISO 8601 UTC. */
   readonly at: string
-  /** What kind of message it is, for the operator. */
+  /** Its kind, for the operator. */
   readonly flag: string
 }
 
-/** Stands where a message stands for an answer: what was the matter when an agent spoke of itself. No agent is given it. */
+/** Stands in for the message when an agent speaks unasked: it holds the occasion. No agent gets it. */
 export function createSyntheticMessage({
   id,
   agent,

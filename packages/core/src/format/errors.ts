@@ -1,4 +1,4 @@
-/** Why we will not take what a peer sent; protocol-neutral, translated once per wire. */
+/** The reasons for refusing what a peer sent. They are protocol-neutral; each channel translates them once. */
 export const rejectionCodes = [
   'malformed',
   'too_large',
@@ -22,13 +22,13 @@ export interface FieldViolation {
 }
 
 export interface RejectionOptions extends ErrorOptions {
-  /** Which members are wrong; safe to show the peer. */
+  /** The faulty members; safe to show the peer. */
   readonly violations?: readonly FieldViolation[]
   /** Seconds after which trying again makes sense. */
   readonly retryAfter?: number
 }
 
-/** The peer sent what we will not take. `message` is safe to show the peer; `cause` goes only to the log. */
+/** The peer sent something that is not accepted. `message` is safe to show the peer; `cause` goes only to the log. */
 export class Rejection extends Error {
   override readonly name = 'Rejection'
   readonly code: RejectionCode
@@ -44,14 +44,14 @@ export class Rejection extends Error {
 }
 
 interface FarSideOptions extends ErrorOptions {
-  /** What the far side answered (an HTTP status); absent when it gave no answer, or was not asked. */
+  /** The answer of the far side (an HTTP status); absent when it gave none, or was not asked. */
   readonly status?: number
 }
 
 interface UnavailableOptions extends FarSideOptions {
   /** Seconds after which the far side asked us to try again. */
   readonly retryAfter?: number
-  /** True when the address was named by somebody else than its host: what it answers says nothing of the host. */
+  /** True when another party than the host named the address, so the answer proves nothing about the host. */
   readonly isHearsay?: boolean
 }
 
@@ -101,7 +101,7 @@ export class ConfigError extends Error {
   }
 }
 
-/** A worker came back with work whose lease somebody else holds by now: its result must be thrown away. */
+/** A worker returned work whose lease another worker holds by now. Its result must be discarded. */
 export class LeaseLost extends Error {
   override readonly name = 'LeaseLost'
 }
@@ -115,8 +115,9 @@ const abortTexts = {
 } as const
 
 /**
- * Why the signal of a turn aborts, beside a `TimeoutError`. Nothing of it is wanted any more: its task was `canceled`, its message was
- * `deleted`, or `interrupted` by a newer one of its sender. It is taken up again: its message was `edited`, or the process is `shutting_down`.
+ * The reason why a turn's signal aborts, beside a `TimeoutError`. Final ones: its task was `canceled`, its message was
+ * `deleted`, or `interrupted` by a newer one of its sender. Temporary ones, after which the turn runs again: its
+ * message was `edited`, or the process is `shutting_down`.
  */
 export class TurnAborted extends Error {
   override readonly name = 'TurnAborted'
@@ -130,7 +131,7 @@ export class TurnAborted extends Error {
 
 const turnEndings: ReadonlySet<unknown> = new Set<TurnAborted['kind']>(['canceled', 'deleted', 'interrupted', 'edited'])
 
-/** Why the store has broken a turn off, told on its topic; undefined when it has not. */
+/** The reason why the store has aborted a turn, from a notice on its topic; undefined when it has not. */
 export function readAbortKind(notice: unknown): TurnAborted['kind'] | undefined {
   const kind = (notice as { readonly kind?: unknown } | undefined)?.kind
   return turnEndings.has(kind) ? (kind as TurnAborted['kind']) : undefined

@@ -97,7 +97,7 @@ const odd = [
   '{"\\u0061":null,"a":null}',
 ]
 
-/** What is right of each: the runtime's own parser, on a text that it reads without the fault. */
+/** The correct part of each: by the runtime's own parser, on a text that it reads without the fault. */
 function readNatively(text: string): unknown {
   return JSON.parse(text.replaceAll('\\u0061', 'a').replaceAll('\\u005f', '_'))
 }

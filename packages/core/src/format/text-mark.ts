@@ -1,6 +1,6 @@
 const primes = [0x01000193, 0x85ebca6b] as const
 
-/** A short mark by which one text is told from another: the same for the same text. It proves nothing. */
+/** A short mark that distinguishes texts: the same for the same text. It proves nothing. */
 export function markText(text: string): string {
   return primes.map((prime, seed) => foldText(text, prime, seed).toString(16).padStart(8, '0')).join('')
 }

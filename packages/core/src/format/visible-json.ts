@@ -1,10 +1,13 @@
 import type { Json } from './json.ts'
 
-/** What is not seen, or changes the order in which other characters are. */
+/** Characters that are invisible, or change the order of others. */
 const unseen = /[\p{Cf}\p{Zl}\p{Zp}\u115f\u1160\u2800\u3164\uffa0]/gu
 const turning = /[\u202a-\u202e\u2066-\u2069]/g
 
-/** JSON for whoever decides by it: what nobody would see is written as its number. It reads back as the same. */
+/**
+ * JSON for a person who decides by it: invisible characters are written as their numbers. It reads back as the same
+ * value.
+ */
 export function writeVisibleJson(json: Json, space?: number): string {
   return JSON.stringify(json, null, space).replace(unseen, writeNumbers)
 }

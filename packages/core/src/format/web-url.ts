@@ -1,4 +1,4 @@
-/** UTF-16 code units. Longer addresses are nobody's, and each one costs its reader time. */
+/** UTF-16 code units. No honest address is longer, and each one costs its reader time. */
 export const maxUrlLength = 2_048
 
 /** Octets of a DNS name (RFC 1035 §2.3.4). At most 127 labels fit in. */

@@ -1,8 +1,8 @@
 import type { Part, ToolCallPart } from '../message/part.ts'
 
 /**
- * The parts of an answer with each tool call once: its end takes the place of its beginning, and keeps what only the beginning said. A further
- * call that has the id of an ended one gets an id of its own: by its id a call is found again.
+ * The parts of an answer with each tool call once. Its end replaces its beginning, and keeps what only the beginning
+ * had. A further call under the id of an ended one gets an id of its own, because calls are found by id.
  */
 export function collapseCalls<Some extends Part>(parts: readonly Some[]): readonly Some[] {
   const collapsed: Some[] = []

@@ -32,7 +32,7 @@ function callIdsOf({ turns }: HistoryView): readonly (readonly string[])[] {
 }
 
 describe('createSlidingWindowPolicy(), for every thread and every window,', () => {
-  test('takes turns between the two sides', () => {
+  test('alternates between the two sides', () => {
     fc.assert(
       fc.property(anyThread, arbitraryWindow, (entries, options) => {
         const roles = rolesOf(viewOf(entries, options))
@@ -76,7 +76,7 @@ describe('createSlidingWindowPolicy(), for every thread and every window,', () =
         for (let length = 0; length <= entries.length; length += 1) {
           const head = headBytes(viewOf(entries.slice(0, length), options))
           if (head === undefined) continue
-          // The head may still gain a turn; what it has it keeps, and so the breakpoint never moves back.
+          // The head may still gain a turn. It keeps those it has, so the breakpoint never moves back.
           expect(head.startsWith(last.replace(/\]$/, ''))).toBe(true)
           last = head
         }
@@ -127,7 +127,7 @@ describe('createSlidingWindowPolicy()', () => {
     expect(turn?.parts.map(part => plainTextOf([part]))).toEqual(['u0', 'u1', 'u2'])
   })
 
-  test('says of each writer of a turn how they were proven, and of the turn only what holds for all its words', () => {
+  test('gives each writer of a turn their proof, and the turn only what holds for all its words', () => {
     const identities: NonNullable<Entry['author']['identities']> = []
     const alice = { address: '@alice@peer.test', verified: true, auth_method: 'email-dkim', identities } as const
     const forger = { address: '@alice@peer.test', verified: false, auth_method: 'none' } as const
@@ -157,11 +157,11 @@ describe('createSlidingWindowPolicy()', () => {
     expect(viewOf(script('au')).cacheBreakpointAfter).toBe(0)
   })
 
-  test('keeps what was said last without an answer', () => {
+  test('keeps the last words even without an answer', () => {
     expect(wordsOf(viewOf(script('uau')))).toEqual(['u0', 'a1', 'u2'])
   })
 
-  test('names whoever goes on within a turn of several people', () => {
+  test('names each next writer within a turn of several people', () => {
     const said = (content: string, address: string) => ({
       role: 'user' as const,
       parts: [text(content)],
@@ -178,7 +178,7 @@ describe('createSlidingWindowPolicy()', () => {
     ])
   })
 
-  test('lets nobody write the name of another one as if he spoke', () => {
+  test('a writer cannot put words into the mouth of another one by writing their name', () => {
     const said = (contents: readonly string[], address: string) => ({
       role: 'user' as const,
       parts: contents.map(content => text(content)),
@@ -201,11 +201,11 @@ describe('createSlidingWindowPolicy()', () => {
     expect(view.cacheBreakpointAfter).toBeUndefined()
   })
 
-  test('shows the newest turn of the agent when there is room for one', () => {
+  test('shows the newest turn of the agent when it fits', () => {
     expect(wordsOf(viewOf(script('uauaua'), { maxTurns: 1 }))).toEqual(['a5'])
   })
 
-  test('shows nothing when there is room for none', () => {
+  test('shows nothing when nothing fits', () => {
     expect(viewOf(script('uauaua'), { maxTurns: 0 })).toEqual({ turns: [] })
   })
 

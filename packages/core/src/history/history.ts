@@ -19,9 +19,9 @@ export interface SlidingWindowOptions {
  */
 export function createSlidingWindowPolicy(options: SlidingWindowOptions = {}): HistoryPolicy {
   const { maxTurns = 40, maxChars = 48_000 } = options
-  // The head takes half of the turns at most, so that the newest always have a place.
+  // The head has half of the turns at most, so that the newest always fit.
   const keepHead = Math.min(options.keepHead ?? 2, Math.floor(maxTurns / 2))
-  // A merged turn may be made of several entries: read some more than are kept.
+  // A merged turn may consist of several entries, so a few more are read than kept.
   const reach = { head: keepHead * 4 + 1, tail: maxTurns * 2 }
   return {
     reach,
@@ -33,8 +33,8 @@ type Window = Required<SlidingWindowOptions>
 type Turns = readonly HistoricalMessage[]
 
 /**
- * entries → window. The head is read from the first entries within reach alone, so that it is the same however much
- * of the thread was read; nothing is merged over the gap between what was read of its two ends.
+ * entries → window. The head depends only on the first entries within reach, so it is the same for every length of the
+ * thread. Entries on both sides of a gap are never merged.
  */
 function slideWindow(entries: readonly Entry[], reach: HistoryPolicy['reach'], window: Window): HistoryView {
   const head = takeHead(closedTurns(entries.slice(0, reach.head)), window)
@@ -58,12 +58,12 @@ function toTurn({ entryId, nativeId, role, author, parts, at, via }: Entry): His
   return { id: nativeId ?? entryId, role, sender: author, parts: said, timestamp: at, ...(via && { via }) }
 }
 
-/** A tool call whose end was never seen tells a model nothing it may rely on: only ended calls are history. */
+/** A model must not rely on a tool call without an end: only ended calls are history. */
 function isSettled(part: Part): boolean {
   return part.kind !== 'tool_call' || part.result !== undefined || part.error !== undefined
 }
 
-/** Within one turn the last word on a tool call stands. */
+/** Within one turn the last state of a tool call counts. */
 function dropRepeatedCalls(parts: readonly Part[]): Part[] {
   const last = new Map(parts.filter(part => part.kind === 'tool_call').map(call => [call.id, call]))
   return parts.filter(part => part.kind !== 'tool_call' || last.get(part.id) === part)
@@ -81,7 +81,10 @@ function mergeNeighbours(turns: Turns): Turns {
   return merged
 }
 
-/** `speaker` wrote last. One whose words were proven otherwise is another one: a forged name must not stand among proven words. */
+/**
+ * `speaker` wrote last. The same name with another proof is another writer: a forged name must not be among proven
+ * words.
+ */
 function joinTurns(
   turn: HistoricalMessage,
   { sender, parts }: HistoricalMessage,
@@ -109,15 +112,15 @@ function weakenProof(first: HistoricalSender, writers: readonly HistoricalSender
   return { address, ...(display_name !== undefined && { display_name }), verified: false, auth_method: 'none' }
 }
 
-/** Who said what must not be lost in a turn of several writers. */
+/** The writers of a turn must stay known when there are several. */
 export function announceSpeaker(address: string): Part {
   return { kind: 'text', mime: 'text/plain', content: `${address}:` }
 }
 
-/** A line of the other side's own that reads as if somebody else began to speak there. */
+/** A line of a writer that looks as if another one began to speak there. */
 const likeSpeaker = /^(?=[^\S\n]*@[^\s@]+@[^\s@]+:[^\S\n]*$)/gmu
 
-/** Nobody puts words into another's mouth by writing a name as it is written here. */
+/** No writer puts words into another's mouth by writing a name in the format used here. */
 export function quoteNames(part: Part): Part {
   if (part.kind !== 'text') return part
   const content = part.content.replace(likeSpeaker, '> ')
@@ -129,7 +132,7 @@ function closedTurns(entries: readonly Entry[]): Turns {
   return toTurns(entries).slice(0, -1)
 }
 
-/** Where there was no room for what followed, a question alone would look unanswered. */
+/** When the answer did not fit, a question alone would look unanswered. */
 function endWithAgent(turns: Turns): Turns {
   return turns.at(-1)?.role === 'user' ? turns.slice(0, -1) : turns
 }
@@ -152,7 +155,7 @@ function takeTail(rest: Turns, head: Turns, { maxTurns, maxChars }: Window): Tur
     if (room < 0) break
     start -= 1
   }
-  // After a gap the tail must still take turns with the head.
+  // After a gap the tail must still alternate with the head.
   const tail = rest.slice(start)
   return tail[0]?.role === head.at(-1)?.role ? tail.slice(1) : tail
 }

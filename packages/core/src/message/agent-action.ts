@@ -51,7 +51,7 @@ const agentReactionSchema = z.object({
   message: z.string().optional(),
 })
 
-/** What an agent does beside answering. It becomes durable together with its answer, or not at all. */
+/** An action of an agent besides answering. It becomes durable together with the answer, or not at all. */
 export const agentActionSchema = z.discriminatedUnion('act', [
   agentPostSchema,
   agentEditSchema,

@@ -1,7 +1,9 @@
-/** Carried by a message whose sender is a program: an agent, a bot. Its author says so, or its transport shows it. */
+/**
+ * The flag of a message whose sender is a program: an agent, a bot. Its author declares it, or its transport shows it.
+ */
 export const agentFlag = 'from_agent'
 
-/** Kept by a loop guard: stored, shown to the operator, given to no agent. */
+/** The flag of a message that a loop guard holds back: stored, shown to the operator, given to no agent. */
 export const loopFlag = 'loop_guard'
 
 /** The chain of agents has become too long. */
@@ -19,7 +21,7 @@ export interface LoopLimits {
   readonly pairTurns: number
   /** Turns of agents in a row without a word of a person in between. */
   readonly turnsWithoutPerson: number
-  /** Turns in a row of an agent that say the same; of anybody else twice as many. */
+  /** Turns in a row of an agent with the same words; for other senders twice as many. */
   readonly similarTurns: number
 }
 

@@ -3,10 +3,10 @@ import type { Reaction } from './agent-action.ts'
 import type { AgentChain, NormalizedMessage } from './message.ts'
 import type { NormalizedResponse } from './response.ts'
 
-/** An act of an agent with all that addressing it takes, before it is durable. */
+/** An agent's action with everything that addressing needs, before it is durable. */
 export type OutgoingAction = PostAction | RevisionAction | ReactionAction
 
-/** A post of its own. Its occasion, not a message of anybody, is what it answers. */
+/** A post of its own. It answers its occasion, not a message. */
 export interface PostAction {
   readonly act: 'post'
   readonly agent: string
@@ -19,7 +19,7 @@ export interface PostAction {
 export interface RevisionAction {
   readonly act: 'edit' | 'delete'
   readonly agent: string
-  /** Of this revision alone, so that it is known again when it is delivered twice. */
+  /** The id of this revision alone, so that a second delivery of it is recognized. */
   readonly id: string
   /** ISO 8601 UTC. */
   readonly at: string

@@ -1,7 +1,7 @@
 import type { Admitted, Intake } from './records/intake.ts'
 import type { Refusal } from './records/records.ts'
 
-/** Doors write here before they answer a peer. */
+/** Channels write here before they answer a peer. */
 export interface IntakeStore {
   /** One transaction: duplicate check, thread, transcript, raw bytes, proofs, turn and handshakes. Durable when it resolves. */
   admit(intake: Intake, correlationId: string): Promise<Admitted>

@@ -19,24 +19,26 @@ import type {
 } from './records/people.ts'
 import type { Entry } from './records/transcript.ts'
 
-/** Conversations as their owner sees them. What he said himself, and what was answered to that; never what others said. */
+/** Conversations as their owner sees them: the owner's words and the answers to them, never the words of others. */
 export interface OwnThreadStore {
   listOwnThreads(request: OwnThreadsRequest): Promise<OwnThreadPage>
-  /** Undefined where it is not his. */
+  /** Undefined when it belongs to another owner. */
   findOwnThread(whose: OwnThreads, thread: number): Promise<OwnThread | undefined>
-  /** The target of what he said last in it by its own channel. */
+  /** The target of the owner's last message in it by its own channel. */
   readLastTarget(whose: OwnThreads, thread: number): Promise<Json | undefined>
 }
 
-/** Who is one person, by what was proven to one agent. */
+/** The addresses of one person, by what was proven to one agent. */
 export interface PeopleStore extends OwnThreadStore {
-  /** Whom an address belongs to; undefined while it is linked with none, or when somebody else has it now (another `subject`). */
+  /** The person an address belongs to; undefined while it is not linked, or when another `subject` has it now. */
   findPerson(agent: string, identity: PersonIdentity): Promise<Person | undefined>
   /** Keeps the digest of a code that is about to be sent. */
   requestLink(request: LinkRequest): Promise<LinkAsked>
   /** Uses a code up. Every wrong one counts against all that are open for this address. */
   confirmLink(confirmation: LinkConfirmation): Promise<LinkConfirmed>
-  /** Takes every link of `other` out that joins it to the person of `identity`; what they shared is deleted. False: there was none. */
+  /**
+   * Removes every link of `other` with the person of `identity`; their shared state is deleted. False: there was none.
+   */
   unlink(agent: string, identity: PersonIdentity, other: PersonAddress): Promise<boolean>
   /** Ends every link of a principal, with every agent; how many there were. */
   unlinkAll(subject: string): Promise<number>

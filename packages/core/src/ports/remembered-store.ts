@@ -20,7 +20,7 @@ export const rememberedDecisionSchema = z.object({
   scope: z.enum(rememberScopes),
   /** The store's number of the conversation in which it was decided. */
   thread: z.number(),
-  /** Whose calls, as `subjectOf` names him, and his address. */
+  /** The caller, as `subjectOf` names them, and their address. */
   subject: z.string(),
   address: z.string(),
   /** How it was decided, and by whom. */

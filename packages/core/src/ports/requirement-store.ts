@@ -15,7 +15,7 @@ export interface RequirementStore extends RememberedStore {
   listRequirements(
     page: Page & {
       readonly status?: RequirementStatus | undefined
-      /** Of him alone; `operatorSubject`: those that operators decide. */
+      /** Those of this principal alone; `operatorSubject`: those that operators decide. */
       readonly subject?: string | undefined
     },
   ): Promise<readonly RequirementRecord[]>
@@ -26,7 +26,7 @@ export interface RequirementStore extends RememberedStore {
   resolveRequirement(decision: RequirementDecision, correlationId: string): Promise<Resolved>
 }
 
-/** What a caller says he has decided: `metadata.mentionable.policy_resolution` of his message. */
+/** A decision that a caller sends: `metadata.mentionable.policy_resolution` of their message. */
 export interface RequirementClaim {
   readonly state: string
   readonly kind?: string | undefined

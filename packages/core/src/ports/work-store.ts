@@ -24,7 +24,7 @@ export interface WorkStore {
   leaseTurns(request: LeaseRequest): Promise<readonly Turn[]>
   /** One transaction: the response in the transcript and every delivery it causes. @throws LeaseLost */
   commit(turn: Turn, answer: Answer): Promise<void>
-  /** One transaction, as `commit`, but the turn goes on: its final answer takes the place of this one. @throws LeaseLost */
+  /** One transaction, as `commit`, but the turn continues: its final answer replaces this one. @throws LeaseLost */
   say(turn: Turn, answer: Answer & { readonly response: NormalizedResponse }): Promise<void>
   /**
    * Keeps what is done in a turn that goes on, in its thread, in this order; durable when it resolves. No channel shows it, and no history. What

@@ -30,11 +30,11 @@ export interface OperatorWord {
   readonly args?: Json | undefined
   /** How far it counts for later calls of the same tool; absent: this once. */
   readonly remember?: RememberScope | undefined
-  /** Who he is, where that is known. */
+  /** The operator's name, where it is known. */
   readonly subject?: string | undefined
 }
 
-/** What waits for an operator, on every surface the same: decided on one of them, it is over on all. */
+/** Requirements that wait for an operator, the same on every surface: a decision on one of them ends it on all. */
 export interface OperatorApprovals {
   /** Open ones, oldest first. */
   list(filter: { readonly limit: number; readonly agent?: string | undefined }): Promise<readonly OperatorApproval[]>

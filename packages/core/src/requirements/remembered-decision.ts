@@ -89,8 +89,8 @@ export function personKeyOf(via: string, address: string): string {
 }
 
 /**
- * Whether what is decided for a sender can count beyond this once: only where the next message of the same name is surely his. A domain that vouches
- * for its users as a whole is not enough, nor is what came by a list.
+ * Whether a decision of a sender can count for later calls. The next message of the same name must surely be theirs. A
+ * domain that vouches for its users as a whole is not enough, nor is a message by a list.
  */
 export function mayBeRemembered({ sender }: Pick<NormalizedMessage, 'sender'>, flags: readonly string[] = []): boolean {
   return sender.verified && isPersonal(flags) && hasOwnProof(sender)

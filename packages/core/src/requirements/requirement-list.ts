@@ -13,7 +13,7 @@ export interface RequirementList extends AgentRequirements {
   readonly issued: ReadonlyMap<string, string>
 }
 
-/** `house`: absent where nobody could decide anything. */
+/** `gateway`: absent where no decision is possible. */
 export function createRequirementList(
   gateway: RequirementDeps | undefined,
   platform: Pick<Platform, 'randomBytes' | 'now'>,

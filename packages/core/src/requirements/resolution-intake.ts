@@ -22,7 +22,7 @@ interface RequirementOrigin {
   readonly flags: readonly string[]
 }
 
-/** Whose words they were counts for what he decides, too: an agent’s are no person’s. */
+/** The kind of writer counts for a decision, too: an agent’s words are no person’s. */
 const keptFlags: readonly string[] = [agentFlag, replayFlag, 'by_list']
 
 /** What the agent is told of a decision. Pure. `at`: ISO 8601 UTC. */

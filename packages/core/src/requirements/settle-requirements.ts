@@ -48,7 +48,7 @@ export function settleRequirements(
   })
   if (requirements.length > maxRequirements)
     throw new Error(`an answer may have at most ${maxRequirements} requirements`)
-  // Nobody but the sender is to see what only he may decide.
+  // Only the sender may see the requirements that only the sender may decide.
   const isPrivate = requirements.some(({ subject }) => subject !== operatorSubject)
   const audience = isPrivate ? { mentions: [], visibility: 'direct' as const } : {}
   return {
@@ -88,7 +88,7 @@ function planRequirement(
   return { id, digest: digestOf(stateOf(id)), kind, policy, subject, expiresAt }
 }
 
-/** By mail, beside what he is shown anyway. */
+/** By mail, besides the surface where it is shown anyway. */
 function whomToTell(policy: Policy): Pick<PlannedRequirement, 'notify'> {
   return isForOperator(policy) && typeof policy.notify === 'string' ? { notify: policy.notify } : {}
 }

@@ -17,7 +17,7 @@ export function createShowRequirement(gateway: Pick<RequirementDeps, 'origin' | 
   }
 }
 
-/** Who waits for an operator is told that he waits; what the operator is shown is not for him. */
+/** A sender who waits for an operator sees only that; the operator's view is not for them. */
 function withoutCall({ data, ...policy }: Policy): Policy {
   const { [approvalMember]: _, ...rest } = data ?? {}
   return Object.keys(rest).length > 0 ? { ...policy, data: rest } : policy

@@ -36,14 +36,14 @@ export interface CallDeps {
   readonly acts: ActionList
   readonly requiring: RequirementList
   readonly notes: TurnNotes
-  /** Who is speaking, where it is known what he said elsewhere. */
+  /** The person who speaks, where their other conversations may be known. */
   readonly known: TurnPerson | undefined
   readonly draft: AnswerDraft
   /** Aborts when the process shuts down. */
   readonly stop: AbortSignal
 }
 
-/** Who streams what he is doing must not flood the peers with revisions, ms. */
+/** The least time between two revisions, ms: a streaming agent must not flood the peers. */
 const shortestInterim = 3_000
 
 /** Gives an agent its message and reads its answer to the end, or to the end of its time. */
@@ -83,7 +83,7 @@ export async function callAgent(turn: Turn, parts: CallDeps): Promise<PartialRes
   }
 }
 
-/** What went before is a help, not a condition: without it the agent answers what it sees. */
+/** The background is optional: without it the agent answers what it sees. */
 async function addBackground(
   turn: Turn,
   { store, channels, platform }: TurnContext,
@@ -113,11 +113,11 @@ function createChunkReader(turn: Turn, { turnContext, draft, notes }: CallDeps, 
   let index = 0
   const read = (given: PartialResponse): Promise<void> | undefined => {
     const { stage, ...chunk } = withoutPolicies(given)
-    // Throwing here ends the agent's iterator: after its time nobody listens any more.
+    // A throw here ends the agent's iterator: after its time nobody reads the pieces.
     signal.throwIfAborted()
     if (stage !== undefined) notes.stage(stage, draft.id)
     keepPiece(draft, chunk)
-    // Who listens can tell by the count whether he has heard a run from its beginning.
+    // By the count a watcher knows whether it has seen a run from its beginning.
     const notice = { kind: 'part', chunk, run: turn.token, index, response: draft.id }
     for (const message of [...(turn.merged ?? []), turn.message]) store.notify(`message:${message}`, notice)
     index += 1

@@ -11,8 +11,8 @@ import { hasRequirements } from '../requirements/show-requirements.ts'
 import type { Said } from './plan-answer.ts'
 
 /**
- * An answer once more, as a mail of its own to the mailbox that its reader has linked: durable with the answer, so once. What only he may
- * decide is not in it: that is said where he asked.
+ * A copy of an answer, as a mail of its own to the mailbox that its reader has linked. It is durable with the answer,
+ * and so sent once. Requirements that only the reader may decide are left out: they are shown where the reader asked.
  */
 export async function planLinkedCopy(
   turn: Turn,

@@ -21,7 +21,7 @@ export async function readMoment(
   return { agent, phase_id, previous_phase_id, notes }
 }
 
-/** What a manager answers in a phase is what he makes of it, unless he has said that himself. */
+/** A manager's answer in a phase is its synthesis, unless the manager has noted one itself. */
 export function noteSynthesis(
   { agent, content: { phase_id } }: Turn,
   said: PartialResponse | undefined,

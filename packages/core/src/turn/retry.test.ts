@@ -62,7 +62,7 @@ describe('settlementFor()', () => {
     expect(dueAfter({ error: new Unavailable('Busy', { retryAfter: 0 }), attempt: 3 })).toBe(2_000)
   })
 
-  test('names whole milliseconds, as desks keep them', () => {
+  test('gives whole milliseconds, as the store keeps them', () => {
     expect(dueAfter({ chance: 1 / 256 })).toBe(502)
     expect(dueAfter({ error: new Unavailable('Busy', { retryAfter: 1.000_01 }) })).toBe(1_001)
   })

@@ -18,7 +18,7 @@ export interface FailedTry {
 export function settlementFor({ error, attempt, queuedAt, now, chance }: FailedTry, policy: RetryPolicy): Settlement {
   const reason = describeFailure(error)
   if (error instanceof Undeliverable) return { state: 'dead', error: reason }
-  // Whole milliseconds: desks keep times as integers.
+  // Whole milliseconds: the store keeps times as integers.
   const dueAt = Math.ceil(now + waitFor(error, attempt, chance, policy))
   if (dueAt > queuedAt + policy.giveUpAfterMs) {
     return { state: 'dead', error: `given up after ${attempt} tries: ${reason}` }

@@ -42,7 +42,7 @@ export async function receive<Raw, Proven>(
     for (const { outcome, message } of admitted) {
       platform.log.info({ correlation_id: correlationId, via: inbound.name, message, outcome }, 'message admitted')
     }
-    // Last, so that a peer that has to repeat itself still finds told what it takes back.
+    // Withdrawals come last, so that a peer that repeats its request still finds what it withdraws.
     const withdrawals = inbound.withdrawals?.(proven) ?? []
     if (withdrawals.length > 0) await store.withdraw(inbound.name, withdrawals)
     return admitted

@@ -4,7 +4,7 @@ import { createGate, turn } from '../../test/memory-store.ts'
 import type { Turn } from '../ports/records/work.ts'
 import { createWaitingTurns } from './waiting-turns.ts'
 
-/** A turn of an agent whose message came so many hops; by default each is somebody else's. */
+/** A turn of an agent, whose message came so many hops; by default each has another sender. */
 function turnOf(agent: string, hop: number, sender = `@${randomUUID()}@peer.test`): Turn {
   const asked = turn(1)
   const agent_chain = { hop, max_hops: 9, is_final: false }
@@ -38,7 +38,7 @@ test('createWaitingTurns() knows a turn for as long as one of its calls is under
   expect(turns.has(asked)).toBe(false)
 })
 
-test('createWaitingTurns() keeps room for the next hop of what has begun, and for other agents', async () => {
+test('createWaitingTurns() leaves slots for the next hop of running chains, and for other agents', async () => {
   const turns = createWaitingTurns(16, () => undefined)
   const semaphore = createGate()
   const begun: Promise<void>[] = []
@@ -59,7 +59,7 @@ test('createWaitingTurns() keeps room for the next hop of what has begun, and fo
   await expect(turns.during(turnOf('a', 0), async () => 'room again')).resolves.toBe('room again')
 })
 
-test('createWaitingTurns() gives no sender more than a quarter, whatever hop he claims', async () => {
+test('createWaitingTurns() gives no sender more than a quarter, whatever hop they claim', async () => {
   const turns = createWaitingTurns(16, () => undefined)
   const semaphore = createGate()
   const begin = (asked: Turn) => turns.during(asked, () => semaphore.opened)

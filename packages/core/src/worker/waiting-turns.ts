@@ -6,9 +6,9 @@ import type { Turn } from '../ports/records/work.ts'
 const retryAfter = 5
 
 /**
- * `most`: calls that may be under way at a time. The first hop of chains gets half of them, each further hop half of what is left,
- * so that beginnings never keep what was begun from its end; one agent gets half of what its hop gets. One sender gets a quarter of
- * all, whatever hop he claims.
+ * `most`: the calls in progress at a time. The first hop of chains gets half of them, each further hop half of the
+ * rest, so that new chains never block running ones. One agent gets half of its hop's share. One sender gets a quarter
+ * of all, whatever hop they claim.
  */
 export function createWaitingTurns(
   most: number,

@@ -2,10 +2,13 @@ export interface WorkPoolOptions<Work> {
   /** How much runs at once. */
   readonly slots: number
   groupOf(work: Work): string | undefined
-  /** Takes up to `limit` pieces of ready work, and of no group more than fills its slots; `taken` of them are filled. */
+  /**
+   * Leases up to `limit` pieces of ready work, and of each group only as many as fill its slots; `taken` of them are
+   * filled.
+   */
   lease(limit: number, taken: ReadonlyMap<string, number>): Promise<readonly Work[]>
   run(work: Work): Promise<void>
-  /** Work that only waits takes no slot. When it goes on, more may run than there are slots. */
+  /** Waiting work uses no slot. When it continues, more may run than there are slots. */
   isWaiting?(work: Work): boolean
   isClosed(): boolean
   onError(error: unknown): void
@@ -15,7 +18,7 @@ export interface WorkPool<Work> {
   /** Look for work soon; cheap to call often. */
   wake(): void
   readonly running: ReadonlyMap<Work, Promise<void>>
-  /** Resolves when nothing runs, and no work that was being taken can begin any more. For a lane that is closed. */
+  /** Resolves when nothing runs and no lease in progress can start work. For a closed pool. */
   drain(): Promise<void>
 }
 

@@ -33,7 +33,7 @@ export interface WorkerOptions {
 }
 
 export interface Worker {
-  /** Takes no more work, lets what runs finish for `graceMs`, then gives leases back. */
+  /** Leases no more work, lets running work finish for `graceMs`, then returns its leases. */
   stop(graceMs: number): Promise<void>
 }
 
@@ -60,7 +60,7 @@ export function startWorker(
   const shared = { isClosed: () => stopping.signal.aborted, onError: (error: unknown) => logEnd(platform, error) }
   const { turnSlots, waitingSlots = 4 * turnSlots } = options
   const waiting = createWaitingTurns(waitingSlots, (turn, isWaiting) => {
-    // A hint: whoever misses it takes a turn less meanwhile.
+    // A hint: a worker that misses it uses one turn less for a while.
     store.noteWaiting(turn, isWaiting).catch(() => undefined)
     turns.wake()
   })
@@ -74,7 +74,8 @@ export function startWorker(
     lease: (limit, taken) => lease(() => store.leaseTurns({ ...leaseOf(limit), shares: { ...turnShares, taken } })),
     run: turn => workTurn(turn, seated, abandoning.signal),
   })
-  // The store gives what goes to one place in order. But what is taken back on its way is over for the store at once: what follows it must not overtake it.
+  // The store leases deliveries to one destination in order. But a delivery that is withdrawn on its way is over for
+  // the store at once; the next one must not overtake it.
   const runInOrder = createOneByOne()
   const deliver = (rank: DeliveryRank, slots: number) =>
     createWorkPool<Delivery>({
@@ -141,7 +142,7 @@ export function startWorker(
   }
 }
 
-/** What is said of one message to one place. */
+/** The deliveries of one message to one destination. */
 function nameCourse({ via, agent, to, message }: Delivery): string {
   return JSON.stringify([via, agent, to, message.id])
 }

@@ -76,7 +76,7 @@ describe('context.identity.has() (MN-7.1)', () => {
     for (const query of queries) expect(identity.has(query as unknown as IdentityQuery)).toBe(false)
   })
 
-  test('a token may call somebody by a subject of another kind: without method or issuer it does not count', () => {
+  test('a token may name a person by a subject of another kind: without method or issuer it does not count', () => {
     const impostor = ask(token('slack:T123/U4'))
     expect(impostor.has({ subject_prefix: 'slack:T123/' })).toBe(false)
     expect(impostor.has({ subject: 'slack:T123/U4' })).toBe(false)
@@ -107,7 +107,7 @@ describe('context.identity.has() (MN-7.1)', () => {
     expect(identity.has({ method: member, display_name: 'Boss' })).toBe(false)
   })
 
-  test('MN-2.2: what a profile says is not looked at', () => {
+  test('MN-2.2: a profile is not read', () => {
     const sender = {
       profile: { provider: 'slack', provider_subject: 'slack:T123/U4', subject: 'slack:T123/U4', method: member },
       identities: [token('bot')],
@@ -122,7 +122,7 @@ describe('context.identity.has() (MN-7.1)', () => {
 describe('mayAccess()', () => {
   const team: AgentAccess = { allow: [{ method: member, subject_prefix: 'slack:T123/' }] }
 
-  test('without lists everybody may, also who proves nothing', () => {
+  test('without lists everyone may speak, also senders without proof', () => {
     expect(mayAccess({}, {})).toBe(true)
     expect(mayAccess({ identities: [] }, { deny: [{ subject: 'x' }] })).toBe(true)
   })
@@ -176,7 +176,7 @@ describe('subjectOf()', () => {
     identities: [token('slack'), ...identities],
   })
 
-  test('the people behind one connector are told apart, in whatever order their evidence comes', () => {
+  test('the people behind one connector are distinct, in whatever order their evidence comes', () => {
     const [alice, bob] = [slack('slack:T123/ALICE'), slack('slack:T123/BOB')]
     expect(subjectOf(sender(alice))).not.toBe(subjectOf(sender(bob)))
     expect(subjectOf(sender(alice))).not.toBe(subjectOf(sender()))

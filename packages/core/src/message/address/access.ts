@@ -2,25 +2,25 @@ import { z } from 'zod'
 import type { Sender, SenderProfile } from '../message.ts'
 import type { IdentityEvidence } from './identity.ts'
 
-/** What an identity may be asked about: facts that somebody has proven. */
+/** The facts about an identity that a query may name: facts that were proven. */
 const identityCriteria = ['method', 'issuer', 'assurance', 'subject', 'subject_prefix'] as const
 
 type Criterion = (typeof identityCriteria)[number]
 
-/** One identity has to meet all that is given. What a sender says of himself (a profile) cannot be asked here. */
+/** One identity has to meet all given criteria. What senders claim of themselves (a profile) cannot be queried here. */
 export type IdentityQuery = { readonly [Name in Criterion]?: string | undefined } & {
   readonly [Name in keyof KnownMembers<SenderProfile>]?: never
 }
 
 type KnownMembers<Loose> = { [Name in keyof Loose as string extends Name ? never : Name]: Loose[Name] }
 
-/** Who may speak to an agent. A denial wins; without `allow` everybody may, also those who prove nothing. */
+/** Who may speak to an agent. A denial wins; without `allow` everyone may, also senders without proof. */
 export interface AgentAccess {
   readonly allow?: readonly IdentityQuery[] | undefined
   readonly deny?: readonly IdentityQuery[] | undefined
 }
 
-/** What an agent may ask about its sender before it acts. */
+/** A query that an agent can make about its sender before it acts. */
 export interface SenderIdentity {
   /** Every identity that is proven and admitted. */
   list(): readonly IdentityEvidence[]
@@ -56,7 +56,7 @@ const isAnchored = ({ method, issuer, subject, subject_prefix }: IdentityQuery) 
 
 /** The keys `allow` and `deny` of an agent's configuration. */
 export const agentAccessShape = {
-  /** Only senders that one of these rules fits may speak to the agent; default: everybody. */
+  /** Only senders that one of these rules fits may speak to the agent; default: everyone. */
   allow: z
     .array(ruleSchema.refine(isAnchored, 'needs method or issuer beside the subject: who says so is half of it'))
     .max(1_000)
@@ -66,8 +66,8 @@ export const agentAccessShape = {
 } as const
 
 /**
- * Whether a subject lies under a prefix, segment by segment: `slack:T123/` and `slack:T123` hold `slack:T123/U4` and never
- * `slack:T1234/U4`. Segments end at `/` and `:`.
+ * Whether a subject is below a prefix, segment by segment: `slack:T123/` and `slack:T123` hold `slack:T123/U4` and
+ * never `slack:T1234/U4`. Segments end at `/` and `:`.
  */
 export function hasSubjectPrefix(subject: string, prefix: string): boolean {
   if (prefix === '' || !subject.startsWith(prefix)) return false
@@ -75,7 +75,7 @@ export function hasSubjectPrefix(subject: string, prefix: string): boolean {
   return next === undefined || /[/:]$/.test(prefix) || next === '/' || next === ':'
 }
 
-/** Whether the sender may speak to the agent: himself, and everybody on whose behalf he says he speaks. */
+/** Whether the sender may speak to the agent: the sender, and everyone on whose behalf they claim to speak. */
 export function mayAccess({ identities = [] }: Pick<Sender, 'identities'>, { allow, deny = [] }: AgentAccess): boolean {
   const principals = identities.flatMap(listPrincipals)
   const everybody = [...identities, ...principals]
@@ -85,7 +85,7 @@ export function mayAccess({ identities = [] }: Pick<Sender, 'identities'>, { all
   return identities.some(isAllowed) && principals.every(isAllowed)
 }
 
-/** What `context.identity` is made of. */
+/** The data behind `context.identity`. */
 export function createSenderIdentity({ identities = [] }: Pick<Sender, 'identities'>): SenderIdentity {
   return {
     list: () => identities,
@@ -109,7 +109,7 @@ const tests: { readonly [Name in Criterion]: (evidence: IdentityEvidence, wanted
   subject_prefix: ({ subject }, wanted) => hasSubjectPrefix(subject, wanted),
 }
 
-/** Every criterion that is named has to be one of ours and have a value: a slip in a query must not grant. */
+/** Every named criterion has to be known and have a value: a slip in a query must not grant anything. */
 function meets(evidence: IdentityEvidence, query: IdentityQuery, purpose: 'grant' | 'denial'): boolean {
   const entries = Object.entries(query)
   if (entries.length === 0) return false
@@ -120,7 +120,7 @@ function meets(evidence: IdentityEvidence, query: IdentityQuery, purpose: 'grant
   })
 }
 
-/** The subject of a token is whatever its issuer calls somebody: it may look like a subject of another kind. */
+/** The issuer chooses the subject of a token, so it may look like a subject of another kind. */
 function isNamedByIssuer({ proof, assurance }: IdentityEvidence): boolean {
   return proof.type === 'transport' && assurance === 'oauth'
 }

@@ -15,13 +15,13 @@ test('MN-8.3: clampAgentChain() holds a claim to our ceiling and works is_final 
   )
 })
 
-test('MN-8.3: nextHop() begins a chain with hop 1, and nobody raises our ceiling', () => {
+test('MN-8.3: nextHop() begins a chain with hop 1, and no message raises the ceiling of this gateway', () => {
   expect(nextHop(undefined, 3)).toEqual(chain(1, 3))
   expect(nextHop(chain(1, 9), 2)).toEqual(chain(2, 2, true))
   expect(nextHop(undefined, 1)).toEqual(chain(1, 1, true))
 })
 
-test('MN-8.3: nobody else is called on the final hop', () => {
+test('MN-8.3: no other agent is called on the final hop', () => {
   expect(isFinalHop(undefined)).toBe(false)
   expect(isFinalHop(chain(2, 3))).toBe(false)
   // A wrong is_final does not help.
@@ -35,7 +35,7 @@ test('MN-8.3: nobody else is called on the final hop', () => {
   expect(() => checkChainGoesOn(chain(2, 3))).not.toThrow()
 })
 
-test('MN-8.3: renderAgentChain() tells where the agent stands, and the last one to conclude', () => {
+test('MN-8.3: renderAgentChain() gives the position of the agent, and tells the last one to conclude', () => {
   expect(renderAgentChain(chain(2, 5))).toBe(
     'Agents are passing this on to each other. You are hop 2 of at most 5. 3 more are possible after you; bring in another agent only where it is needed.',
   )

@@ -1,7 +1,7 @@
 import { Rejection } from '../../format/errors.ts'
 import type { AgentChain } from '../message.ts'
 
-/** How many agents may pass a matter on to each other, where the operator says nothing. */
+/** The maximum length of a chain of agents, unless the operator sets another one. */
 export const defaultMaxHops = 5
 
 /**
@@ -15,7 +15,8 @@ export function clampAgentChain({ hop, max_hops }: Omit<AgentChain, 'is_final'>,
 }
 
 /**
- * The chain one call further: the first call of a chain is hop 1, and nobody's ceiling but ours can be raised by what arrived.
+ * The chain with one more call. The first call of a chain is hop 1, and no message can raise the ceiling of this
+ * gateway.
  * @throws Rejection `forbidden` on the final hop
  */
 export function nextHop(chain: AgentChain | undefined, ceiling: number): AgentChain {
@@ -25,7 +26,7 @@ export function nextHop(chain: AgentChain | undefined, ceiling: number): AgentCh
   return { hop, max_hops: max, is_final: hop === max }
 }
 
-/** On the final hop an agent concludes, and brings nobody else in (MN-8.3). */
+/** On the final hop an agent concludes, and calls no other agent (MN-8.3). */
 export function isFinalHop(chain: AgentChain | undefined): chain is AgentChain {
   return chain !== undefined && (chain.is_final || chain.hop >= chain.max_hops)
 }
@@ -38,7 +39,7 @@ export function checkChainGoesOn(chain: AgentChain | undefined): void {
   if (isFinalHop(chain)) nextHop(chain, chain.max_hops)
 }
 
-/** What a model is told of the chain its message came by: where it stands, and when it must conclude. */
+/** The facts about the message's chain for a model: its position, and when it must conclude. */
 export function renderAgentChain(chain: AgentChain): string {
   const { hop, max_hops } = chain
   const place = `Agents are passing this on to each other. You are hop ${hop} of at most ${max_hops}.`

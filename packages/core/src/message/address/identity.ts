@@ -24,17 +24,17 @@ const identityProofSchema = z.discriminatedUnion('type', [
   z.looseObject({ type: z.literal('bearer-token'), verified_by: z.string() }),
 ])
 
-/** What somebody trustworthy says about who is speaking. Authorization reads this, never a profile. */
+/** A statement of a trusted party about the sender. Authorization reads this, never a profile. */
 export const identityEvidenceSchema = z.object({
   /** Id of the evidence. */
   id: z.string().optional(),
   /** Who the sender is: an actor, `mailto:…`, the subject of a token, or the issuer's own name for them. */
   subject: z.string(),
-  /** Who says so. */
+  /** The party that states it. */
   issuer: z.string(),
   /** How it was proven, a URN. */
   method: z.string(),
-  /** What the proof is worth: `address`, `domain`, `oauth`, or a level of the issuer. */
+  /** The strength of the proof: `address`, `domain`, `oauth`, or a level of the issuer. */
   assurance: z.string(),
   /** The agent, or the agents, that it is meant for. */
   audience: z.union([z.string(), z.array(z.string())]),
@@ -46,7 +46,7 @@ export const identityEvidenceSchema = z.object({
   expires_at: z.string().optional(),
   /** Subjects that the sender acts for; it never widens a right. */
   on_behalf_of: z.array(z.string()).optional(),
-  /** What else the issuer says. */
+  /** Further statements of the issuer. */
   claims: z.record(z.string(), z.unknown()).optional(),
   /** Where the issuer has it from. */
   source: z.record(z.string(), z.unknown()).optional(),
@@ -73,7 +73,7 @@ interface TransportEvidence {
   readonly keyId?: string | undefined
 }
 
-/** The envelope a door mints for what it verified itself. */
+/** The envelope that a channel issues for its own proof. */
 export function mintTransportEvidence(evidence: TransportEvidence): IdentityEvidence {
   const { method, subject, issuer, assurance, audience, issuedAt, keyId } = evidence
   return {

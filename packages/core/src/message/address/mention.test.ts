@@ -8,7 +8,7 @@ test('MN-8.1: an answer wakes each one once, never oneself, never the sender twi
   expect(chooseMentions(mentions, limits)).toEqual(['@bob@c.test', '@carol@d.test'])
 })
 
-test('chooseMentions() wakes so many at most, and nobody by what is no address', () => {
+test('chooseMentions() chooses a bounded number, and ignores texts that are no address', () => {
   const mentions = ['@x', 'https://c.test/u/bob', '', '@1@c.test', '@2@c.test', '@3@c.test', '@4@c.test']
   expect(chooseMentions(mentions, limits)).toEqual(['@1@c.test', '@2@c.test', '@3@c.test'])
 })

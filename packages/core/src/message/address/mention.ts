@@ -6,10 +6,13 @@ interface MentionLimits {
   readonly most: number
 }
 
-/** How many an answer may wake, where the operator says nothing. */
+/** The maximum of mentions in an answer, unless the operator sets another one. */
 export const defaultMaxMentions = 10
 
-/** Whom an answer wakes: each once, never oneself, never the sender twice. What is no address names nobody. Pure. */
+/**
+ * The mentions that an answer makes: each once, never oneself, never the sender twice. Texts that are no address are
+ * ignored. Pure.
+ */
 export function chooseMentions(mentions: readonly string[], { without, most }: MentionLimits): readonly string[] {
   const taken = new Set(without.map(nameOf))
   const chosen: string[] = []

@@ -1,8 +1,8 @@
 import type { Sender } from '../message.ts'
 
 /**
- * The principal that the transport proved, and whom he speaks for by other evidence: behind one connector are many people, and none of them
- * decides for another. Whoever proves nothing is his address alone.
+ * The principal that the transport proved, and the one they speak for by other evidence. Behind one connector are many
+ * people, and none of them decides for another. A sender without proof is only their address.
  */
 export function subjectOf({ address, identities = [], verified }: Sender): string {
   const proven = verified ? identities.find(({ proof }) => proof.type === 'transport') : undefined

@@ -9,7 +9,7 @@ const wordsSchema = policySchema
   .extend({ message: z.string().min(1) })
 
 const requirementSchema = wordsSchema.extend({
-  /** Seconds it can be decided; default: what the configuration says. */
+  /** Seconds until the decision is due; default: the configuration's value. */
   expires_in: z
     .number()
     .min(60)
@@ -18,7 +18,7 @@ const requirementSchema = wordsSchema.extend({
 })
 
 export const consentSchema = requirementSchema.extend({
-  /** Who may say yes; default: the sender. */
+  /** Who may approve; default: the sender. */
   approver: z.enum(approvers).optional(),
   /** A mailbox that is told when an operator is to decide; it has to be in `email.write_to`. */
   notify: z.email().optional(),
@@ -47,9 +47,15 @@ type AuthRequirement = z.input<typeof authSchema>
 
 type RefusalWords = z.input<typeof refusalSchema>
 
-/** What an agent can require before it goes on: each gives the response to return or to yield. What is not returned was never required. */
+/**
+ * The requirements that an agent can make before it continues: each gives the response to return or to yield. A
+ * requirement that is not returned has no effect.
+ */
 export interface AgentRequirements {
-  /** A yes: the sender's, by a link sent to him or, over A2A, by the caller himself; or an operator's (`approver`). */
+  /**
+   * A yes. It comes from the sender, by a link sent to them, or over A2A from the caller. With `approver` it comes from
+   * an operator.
+   */
   requireConsent(requirement: ConsentRequirement): PartialResponse
   /** A receipt of the gateway's payment provider. */
   requirePayment(requirement: PaymentRequirement): PartialResponse

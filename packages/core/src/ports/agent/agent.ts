@@ -12,7 +12,7 @@ import type { AgentRequirements } from './agent-requirements.ts'
 import type { AgentState } from './agent-state.ts'
 import type { HistoryView } from './history-policy.ts'
 
-/** What the world may know about an agent. */
+/** The public facts about an agent. */
 export interface AgentProfile {
   /** The local half of its address; lower case. */
   readonly name: string
@@ -41,15 +41,15 @@ export interface AttachmentBytes {
 export type PostOptions = Pick<AgentPost, 'visibility' | 'mentions' | 'subject' | 'via'>
 
 /**
- * What an agent does beside answering. It becomes durable together with the answer, or not at all; what a channel has no
- * way to say is left out and logged.
+ * An action of an agent besides answering. It becomes durable together with the answer, or not at all. Actions that no
+ * channel supports are left out and logged.
  */
 export interface AgentActions {
   /** A post of its own, to those who follow it. Gives the post's id. */
   post(content: string | readonly Part[], options?: PostOptions): string
   /** Replaces what it said earlier: a response of this agent or a post, by id. */
   edit(response: string, content: string | readonly Part[]): void
-  /** Takes back what it said earlier. */
+  /** Withdraws an earlier response or post. */
   delete(response: string): void
   /** `message`: id of a message this agent got; default: the one it is answering. */
   react(reaction: Reaction, message?: string): void
@@ -79,24 +79,27 @@ export interface AgentContext extends AgentActions, AgentRequirements {
    */
   note(note: AgentNote): void
   /**
-   * Names what the agent is at (`intent`), until it names something else or its turn ends: a step of a chat's run, kept in the transcript with the
-   * time it took. Who streams may say it as `stage` of a piece. @throws Rejection malformed, too_large
+   * Names the current stage (`intent`), until the agent names another one or its turn ends: a step of a chat's run,
+   * stored in the transcript with its duration. A streaming agent may give it as `stage` of a piece.
+   * @throws Rejection malformed, too_large
    */
   stage(name: string): void
-  /** Who the sender is, as far as that is proven: ask here before doing what not everybody may have done. */
+  /** Who the sender is, as far as it is proven. Ask here before an action that not everyone may cause. */
   readonly identity: SenderIdentity
-  /** The sender, where he has linked further addresses of his and the configuration shares what he said from there. */
+  /**
+   * The sender, where they have linked further addresses and the configuration shares their conversations from there.
+   */
   readonly person?: AgentPerson | undefined
   readonly log: Log
   /** Follows this message through every log line. */
   readonly correlationId: string
   /** The id this turn's answer has, or will have. */
   readonly responseId: string
-  /** What the door noticed about the message, such as `hidden_text`. */
+  /** The channel's findings about the message, such as `hidden_text`. */
   readonly flags?: readonly string[] | undefined
 }
 
-/** For agents that also speak without being asked. What they do is durable when the promise resolves. */
+/** For agents that also speak unasked. Their actions are durable when the promise resolves. */
 export interface AgentPublisher {
   post(content: string | readonly Part[], options?: PostOptions): Promise<string>
   edit(response: string, content: string | readonly Part[]): Promise<void>
@@ -111,8 +114,8 @@ export type AgentChunk = string | Part | PartialResponse
 export type AgentAnswer = string | PartialResponse | NormalizedResponse | undefined
 
 /**
- * Who answers. `undefined` says nothing; a string is one markdown text; an iterable streams. What is streamed with status
- * `working` is said meanwhile and is not part of the answer.
+ * The agent's handler. `undefined` gives no answer; a string is one markdown text; an iterable streams. Pieces with
+ * status `working` are shown at once and are no part of the answer.
  */
 export interface Agent {
   /** Called once when the gateway begins to work. */

@@ -1,14 +1,14 @@
 import type { IdentityEvidence } from '../../message/address/identity.ts'
 import type { Proof } from '../../message/proof.ts'
 
-/** Who brings a message, as its transport has proven him. */
+/** The party that brings a message, as its transport has proven it. */
 export interface EvidenceCaller {
-  /** Of the token or key he came with; empty when he proved nothing. */
+  /** Of its token or key; empty when it proved nothing. */
   readonly issuer: string
   readonly subject: string
 }
 
-/** What a message carries to say for whom it speaks, as it came: nothing of it is checked. */
+/** The message's statements about the person it speaks for, unchecked. */
 interface EvidenceCarriers {
   /** v0.1 envelopes. */
   readonly identity_evidence?: unknown
@@ -17,16 +17,19 @@ interface EvidenceCarriers {
 }
 
 export interface EvidenceClaim {
-  /** The agent that is spoken to, `@agent@domain`: evidence for another one counts for nothing here. */
+  /** The addressed agent, `@agent@domain`: evidence for another one does not count here. */
   readonly audience: string
   /** By the sender's own id. */
   readonly messageId: string
-  /** Whose id that is: his message again may bring the same evidence again. Undefined for somebody who proves nothing. */
+  /**
+   * The sender whose message id it is: the same message again may bring the same evidence again. Undefined for a sender
+   * without proof.
+   */
   readonly sender?: string | undefined
   readonly carriers: EvidenceCarriers
 }
 
-/** What identity v0.2 calls the faults of a credential; its own words. */
+/** The faults of a credential, in the words of identity v0.2. */
 export const publishedEvidenceCodes = [
   'wrong-domain',
   'challenge-mismatch',
@@ -65,7 +68,7 @@ export interface LeftOutEvidence {
 }
 
 export interface EvidenceVerdict {
-  /** Signed by who he says he is, meant for this message, and admitted by the operator's policy. */
+  /** Signed by the named issuer, meant for this message, and admitted by the operator's policy. */
   readonly accepted: readonly IdentityEvidence[]
   readonly left_out: readonly LeftOutEvidence[]
   /** One row for each, for the operator. */
@@ -74,10 +77,10 @@ export interface EvidenceVerdict {
 
 /** Reads what others say about a sender. Bad evidence never refuses a message: it is left out. */
 export interface IdentityVerifier {
-  /** What is really understood: for agent cards. */
+  /** The supported kinds, for agent cards. */
   readonly extensions: readonly { readonly uri: string; readonly description: string }[]
   /** Uses up what it accepts: with another message, or of another sender, the same evidence does not count again. */
   verify(claim: EvidenceClaim): Promise<EvidenceVerdict>
-  /** Whether the operator has named the caller as a connector: what it says about the platform it speaks for is believed. */
+  /** Whether the operator has named the caller as a connector: its statements about its platform are believed. */
   isConnector(caller: EvidenceCaller): boolean
 }

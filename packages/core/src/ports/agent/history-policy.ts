@@ -2,7 +2,7 @@ import type { HistoricalMessage } from '../../message/message.ts'
 import type { KeptNote } from '../records/note.ts'
 import type { Entry } from '../records/transcript.ts'
 
-/** What an agent is given of the past. */
+/** The view of the past that an agent gets. */
 export interface HistoryView {
   /**
    * Oldest first, roles alternating. A turn of several writers bears the first one's name; where another one goes on, a text part names
@@ -18,7 +18,7 @@ export interface HistoryPolicy {
   readonly reach: { readonly head: number; readonly tail: number }
   /** How many notes of the thread are to be read for it; absent: none. */
   readonly noteReach?: number | undefined
-  /** What the agent answers in a phase is noted as what it made of it. */
+  /** The agent's answer in a phase is noted as its result. */
   readonly synthesizes?: boolean | undefined
   /** `entries` in the order of the conversation, as the store gives them. Pure. */
   view(entries: readonly Entry[], moment?: HistoryMoment): HistoryView

@@ -1,4 +1,4 @@
 import type { Policy } from '../../message/part.ts'
 
-/** A policy as it is for whom it was made: with the state and the address by which he decides. */
+/** A policy in the form for its addressee: with the state and the address for their decision. */
 export type ShowRequirement = (policy: Policy) => Policy

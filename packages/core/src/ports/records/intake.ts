@@ -8,7 +8,7 @@ import type { Authorship, RelationEffect } from './relation.ts'
 import type { RequirementDecision } from './requirement-record.ts'
 import type { TaskIntake, TaskKey } from './task.ts'
 
-/** Everything a door has proven and understood about one message to one agent, ready to be made durable. */
+/** A message to one agent with everything that a channel has proven and read, ready to be made durable. */
 export interface Intake {
   /** The local agent's name. */
   readonly agent: string
@@ -16,7 +16,7 @@ export interface Intake {
   readonly message: Omit<NormalizedMessage, 'raw' | 'history'>
   /** Same key, same message: answered like the first time, handled once. Unique per channel and agent. */
   readonly duplicateKey: string
-  /** Where given, the same key with another fingerprint is a conflict instead of a duplicate. */
+  /** With it, the same key with another fingerprint is a conflict instead of a duplicate. */
   readonly fingerprint?: string | undefined
   readonly thread: {
     /** Threads of different scopes never meet, whatever id a peer claims: `public`, or who may read it. */
@@ -34,7 +34,7 @@ export interface Intake {
   /** What arrived, without credentials. */
   readonly raw: { readonly bytes: Uint8Array; readonly form: 'json' | 'text' }
   readonly blobs?: readonly Blob[]
-  /** What the channel needs to answer; its own business. */
+  /** The data that the channel needs to answer; opaque to others. */
   readonly target: Json
   /** `answer`: the agent gets a turn. `keep`: stored and shown to the operator, never given to the agent. */
   readonly disposition: 'answer' | 'keep'

@@ -3,7 +3,7 @@ import type { ChannelName } from '../../message/message.ts'
 import type { AgentState } from '../agent/agent-state.ts'
 import type { HistoryRequest } from './transcript.ts'
 
-/** What of a person's other conversations an agent may know in this one. */
+/** The part of a person's other conversations that an agent may know in this one. */
 const sharings = ['none', 'history', 'history+state'] as const
 
 /** Which answers a person is mailed, too, who has linked a mailbox and asked elsewhere. */
@@ -33,7 +33,7 @@ export const agentPeopleShape = {
 
 export type PeopleConfig = NonNullable<z.output<typeof agentPeopleShape.people>>
 
-/** An address somebody writes from, by the channel that proves it. */
+/** A person's address, by the channel that proves it. */
 export interface PersonAddress {
   readonly via: ChannelName
   /** `@local@domain`, lower case. */
@@ -123,12 +123,12 @@ export interface PersonHistoryRequest extends Omit<HistoryRequest, 'thread'> {
   readonly scopes: readonly PrivateScope[]
 }
 
-/** Which conversations are somebody's own, and what of them. */
+/** The conversations of a person, and the part of each that is theirs. */
 export interface OwnThreads {
   readonly agent: string
-  /** Conversations of his alone. */
+  /** Conversations of this person alone. */
   readonly scopes: readonly PrivateScope[]
-  /** His principals: what he has begun where others take part, too, is his as well. */
+  /** The person's principals: conversations with others that they began belong to them as well. */
   readonly subjects: readonly string[]
 }
 
@@ -141,10 +141,10 @@ export interface OwnThread {
   readonly key: string
   /** Others take part. */
   readonly isShared: boolean
-  /** ISO 8601 UTC: when he said something in it first, and when something was said there last. */
+  /** ISO 8601 UTC: the instants of the person's first words in it, and of the last words of anyone. */
   readonly begunAt: string
   readonly lastAt: string
-  /** What he said first, in part. */
+  /** The beginning of the person's first words. */
   readonly beginning: string
 }
 
@@ -155,7 +155,7 @@ export interface OwnThreadsRequest extends OwnThreads {
 }
 
 export interface OwnThreadPage {
-  /** Without those in which nothing of his is left for anybody to read: a page may have few of them, or none. */
+  /** Without conversations in which nothing of the person is left to read: a page may have few of them, or none. */
   readonly threads: readonly OwnThread[]
   /** Where the next page begins: its `before`. Absent on the last one. */
   readonly next?: number | undefined
@@ -185,6 +185,9 @@ export interface PeopleDeps {
 export interface AgentPerson {
   /** All linked addresses, the sender's among them. */
   readonly addresses: readonly { readonly via: ChannelName; readonly address: string }[]
-  /** Of the person, whichever conversation it is; only with `share: "history+state"`. Of two turns at once the later commit stays. */
+  /**
+   * The person's state, in every conversation; only with `share: "history+state"`. Of two turns at once the later
+   * commit wins.
+   */
   readonly state?: AgentState | undefined
 }

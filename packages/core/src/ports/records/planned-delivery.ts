@@ -8,18 +8,18 @@ export interface Blob {
   readonly mime?: string | undefined
 }
 
-/** Something that leaves by a channel. `target` is the channel's own business: what it needs to render and deliver. */
+/** A message that leaves by a channel. `target` is opaque to others: the data for rendering and delivery. */
 export interface PlannedDelivery {
   /** Shown to the operator: an inbox address, a mailbox, a task id. */
   readonly to: string
   readonly target: Json
-  /** Whom it is meant for, by principal, where that is one: who has blocked the agent or is gone gets nothing more. */
+  /** The principal it is meant for, if there is one: a peer that blocks the agent or is gone gets nothing more. */
   readonly peer?: string | undefined
   /** True when the peer fetches the answer itself (an A2A call): committed means sent. */
   readonly pulled?: boolean | undefined
 }
 
-/** One document for all who stand in a relation to an agent: spread out into deliveries by and by. */
+/** One document for all peers in a relation to an agent; it is expanded into deliveries page by page. */
 export interface PlannedBroadcast {
   readonly relation: RelationKind
   /** What all its deliveries have in common; the channel's own business. */

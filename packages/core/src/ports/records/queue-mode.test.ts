@@ -16,7 +16,7 @@ const proven = {
   identities: [transportEvidence],
 } satisfies Intake['message']['sender']
 
-test('identifySpeaker() knows the same sender again, whatever he says and when', () => {
+test('identifySpeaker() recognizes the same sender in every message', () => {
   const [one, two] = ['2026-01-01T00:00:00.000Z', '2026-01-02T00:00:00.000Z'].map(issued_at =>
     speakerOf({
       id: issued_at,
@@ -28,7 +28,7 @@ test('identifySpeaker() knows the same sender again, whatever he says and when',
   expect(speakerOf({ kind: 'edit' })).toBe(speakerOf({}))
 })
 
-test('identifySpeaker() takes nobody for somebody with other rights, another circle, another hop or another author', () => {
+test('identifySpeaker() distinguishes senders with other rights, another audience, another hop or another author', () => {
   const evidence = transportEvidence
   const delegated = [evidence, { ...evidence, on_behalf_of: ['https://peer.test/root'] }]
   const hop = { mention_relay: { kind: 'none' }, agent_chain: { hop: 2, max_hops: 5, is_final: false } } as const
@@ -44,13 +44,13 @@ test('identifySpeaker() takes nobody for somebody with other rights, another cir
   expect(new Set(speakers).size).toBe(speakers.length)
 })
 
-test('identifySpeaker() lets stand alone who proves nothing, what merely happens and what decides', () => {
+test('identifySpeaker() keeps apart messages without proof, events and decisions', () => {
   expect(speakerOf({ sender: { address: proven.address, auth_method: 'none', verified: false } })).toBeUndefined()
   expect(speakerOf({ kind: 'reaction' })).toBeUndefined()
   expect(speakerOf({ policy_resolution: { in_reply_to_state: 's' } as never })).toBeUndefined()
 })
 
-test('identifySpeaker() lets stand alone what is for the gateway: no later message joins it or cuts it off', () => {
+test('identifySpeaker() keeps apart commands for the gateway: no later message joins or interrupts them', () => {
   const asking = (content: string) => speakerOf({ parts: [{ kind: 'text', mime: 'text/plain', content }] })
   expect(['forget me', 'link ada@example.org', 'confirm ABCDE-FGHJK'].map(asking)).toEqual([
     undefined,

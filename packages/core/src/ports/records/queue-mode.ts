@@ -1,6 +1,7 @@
 /**
- * What becomes of messages that come while a turn of their thread runs or waits. `queue`: each has its turn, in order. `merge`:
- * what one sender has said meanwhile is one turn. `interrupt`: his newest message ends the turns of his earlier ones.
+ * The handling of messages that come while a turn of their thread runs or waits. `queue`: each has its turn, in order.
+ * `merge`: waiting messages of one sender become one turn. `interrupt`: a sender's newest message ends the turns of
+ * their earlier ones.
  */
 export const queueModes = ['queue', 'merge', 'interrupt'] as const
 

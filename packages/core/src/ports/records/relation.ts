@@ -21,10 +21,10 @@ export interface Relation extends RelationKey {
 }
 
 /**
- * What a message changes beside itself, for its own agent, in the transaction that admits it; a duplicate changes nothing.
- * Relating twice renews the target; unrelating who is not related does nothing. `blocked_by` also ends the agent's open
- * turns for that peer and its open deliveries to him. `reopen`: what was undone may be done again under its old id, by
- * servers that give the second try the same one. `bounced`: a delivery of this agent that was sent did not arrive.
+ * Changes that a message makes besides itself, for its own agent, in the transaction that admits it; a duplicate
+ * changes nothing. A second `relate` renews the target; `unrelate` without a relation does nothing. `blocked_by` also
+ * ends the agent's open turns for that peer and its open deliveries to them. `reopen`: an undone relation may be made
+ * again under its old id, by servers that reuse the id. `bounced`: a sent delivery of this agent did not arrive.
  */
 export type RelationEffect =
   | { readonly kind: 'relate'; readonly relation: RelationKind; readonly peer: string; readonly target: Json }
@@ -57,9 +57,9 @@ export interface Authorship {
 }
 
 /**
- * What an author takes back, from all agents. `forget`: every message of this authorship; also one that arrives only later
- * (for 48 hours). `forget_peer`: everything of this author, and every relation to him; what waits to be delivered there dies.
- * `end_relations`: nobody there knows him any more; he neither follows nor is followed, but his words and his blocks stay.
+ * What an author withdraws, from all agents. `forget`: every message of this authorship, even one that arrives later
+ * (for 48 hours). `forget_peer`: everything of this author and every relation to them; waiting deliveries to them die.
+ * `end_relations`: the account is unknown there now. It neither follows nor is followed, but its words and blocks stay.
  */
 export type Withdrawal =
   | ({ readonly kind: 'forget' } & Authorship)

@@ -18,7 +18,7 @@ export interface PlannedRequirement {
   readonly kind: RequirementKind
   /** Without its state. */
   readonly policy: Policy
-  /** Who may decide it, as `subjectOf` names him. */
+  /** The principal who may decide it, as `subjectOf` names them. */
   readonly subject: string
   /** ms */
   readonly expiresAt: number

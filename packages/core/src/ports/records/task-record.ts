@@ -33,8 +33,8 @@ export interface TaskFilter {
 }
 
 /**
- * Which tasks go: those unchanged since before a time (ms), or of one owner all but the newest so many, or the oldest until all that was said
- * in his tasks, attachments included, is no more than so many bytes.
+ * The tasks to remove: those unchanged since an instant (ms); or all but an owner's newest ones; or an owner's oldest
+ * ones, until their words with attachments fit so many bytes.
  */
 export type TaskExpiry = (
   | { readonly before: number }

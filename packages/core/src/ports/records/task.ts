@@ -24,13 +24,13 @@ export interface TaskIntake extends TaskKey {
   readonly reopens?: true | undefined
 }
 
-/** Somebody who is told whenever a turn of a task has ended, and when it is canceled. */
+/** A watcher that is notified whenever a turn of a task has ended, and when it is canceled. */
 export interface TaskWatch {
   /** Unique within the task. */
   readonly id: string
   /** Shown to the operator. */
   readonly to: string
-  /** What the channel needs to reach him; its own business, and never shown: it may hold secrets. */
+  /** The data that the channel needs to reach the watcher; opaque, and never shown: it may hold secrets. */
   readonly target: Json
 }
 

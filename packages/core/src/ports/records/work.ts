@@ -63,13 +63,13 @@ export function beginningOf({ message, merged }: Pick<Turn, 'message' | 'merged'
   return merged?.[0] ?? message
 }
 
-/** Where something goes: to single places, and to all who stand in a relation. */
+/** The destinations of a response: single ones, and all peers in a relation. */
 export interface Planned {
   readonly deliveries: readonly PlannedDelivery[]
   readonly broadcasts?: readonly PlannedBroadcast[] | undefined
 }
 
-/** What became of a turn. No `response`: the agent chose to say nothing. */
+/** The outcome of a turn. No `response`: the agent chose not to answer. */
 export interface Answer extends Planned {
   readonly response?: NormalizedResponse | undefined
   /** True when the response takes the place of one that the same turn gave meanwhile (`say`), under the same id. */
@@ -80,7 +80,7 @@ export interface Answer extends Planned {
   readonly blobs?: readonly Blob[] | undefined
   /** What it requires of the sender; their rows are written with it. */
   readonly requirements?: readonly PlannedRequirement[] | undefined
-  /** What the agent did beside answering. */
+  /** The agent's actions besides answering. */
   readonly acts?: readonly PlannedAction[] | undefined
   /** What is noted of the turn and not kept yet; stands before the answer. */
   readonly notes?: readonly TurnNote[] | undefined
@@ -92,7 +92,7 @@ export interface Answer extends Planned {
   readonly isListed?: boolean | undefined
   /** The agent's new state for this thread; left out when unchanged. */
   readonly state?: Json | undefined
-  /** What the agent keeps of the person, in all his conversations; left out when unchanged. */
+  /** The agent's state about the person, in all their conversations; left out when unchanged. */
   readonly personState?: { readonly person: string; readonly state: Json } | undefined
   /** The gateway's own word: neither it nor what it answers is recalled as part of the conversation. */
   readonly isGatewayReply?: true | undefined
@@ -104,7 +104,9 @@ export interface Answer extends Planned {
 export type PlannedAction =
   | {
       readonly kind: 'post'
-      /** Stands where a message stands for an answer: what was the matter when the agent spoke of itself. Kept, never given to an agent. */
+      /**
+       * Replaces the message of an answer: the occasion of an agent's unasked words. Stored, never given to an agent.
+       */
       readonly synthetic: Intake
       readonly answer: Answer & { readonly response: NormalizedResponse }
     }

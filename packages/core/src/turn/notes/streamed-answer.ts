@@ -8,8 +8,8 @@ import type { Turn } from '../../ports/records/work.ts'
 import type { AnswerDraft } from '../plan-answer.ts'
 
 /**
- * What was heard of an answer until its task was canceled: those who watched have it, and find it again. It is no answer: no agent remembers it,
- * and nothing of it leaves. The store keeps it only where the task was canceled indeed.
+ * The streamed part of an answer whose task was canceled: watchers have seen it, and find it again. It is no answer: no
+ * agent remembers it, and none of it is sent. The store keeps it only if the task was really canceled.
  */
 export async function keepStreamed(
   turn: Turn,
@@ -31,7 +31,7 @@ export async function keepStreamed(
       turn_id: formatTurnId(turn.message),
       is_incomplete: true,
       ...(draft.usage && { usage: parseJsonText(JSON.stringify(draft.usage)) as Json }),
-      // What was said meanwhile has this id, and stays.
+      // The partial answer has this id, and stays.
       ...(!draft.said && { native_id: draft.id }),
     },
   }

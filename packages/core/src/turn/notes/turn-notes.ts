@@ -9,7 +9,7 @@ import type { NotedCall } from './call-notes.ts'
 import { describeCallFailure, readCallAnswer } from './call-notes.ts'
 import { createTurnStages } from './turn-stages.ts'
 
-/** What is kept of a turn while it goes on. */
+/** The notes of a turn that is running. */
 export interface TurnNotes {
   /** Kept soon, with the answer at the latest. @throws Rejection malformed, too_large */
   note(note: AgentNote): void
@@ -38,7 +38,7 @@ const afterTurn = 'Cannot call agent: the turn has ended'
 
 type NotesDeps = Pick<TurnContext, 'store' | 'platform' | 'readNote'>
 
-/** Runs a turn with its notes; what a failed one has noted is kept, too: if it is tried again, until that gives way to what it notes then. */
+/** Runs a turn with its notes. A failed turn keeps its notes, too, until the next try replaces them. */
 export async function runWithNotes(
   turn: Turn,
   turnContext: NotesDeps,
@@ -207,7 +207,7 @@ function checkSize(body: TurnNote['body'], most: number): void {
   throw new Rejection('too_large', `Cannot note: longer than ${most} characters`)
 }
 
-/** What a manager makes of a phase is of the phase he was asked in. */
+/** A manager's synthesis belongs to the phase of the message it answers. */
 function withPhase(note: AgentNote, { content }: Turn): AgentNote {
   const { phase_id } = content
   return note.type === 'synthesis' && note.phase_id === undefined && phase_id !== undefined
