@@ -96,7 +96,7 @@ describe('TR-09 times', () => {
 })
 
 describe('TR-11 names of threads', () => {
-  it('are an owner’s own: the same name is two threads for two people, and each finds his again', async () => {
+  it('belong to an owner: the same name is two threads for two people, and each finds their own', async () => {
     const transcript = createMemoryTranscript({ now: () => 0, randomBytes: size => new Uint8Array(size).fill(++made) })
     const alias = { transport: 'web', key: 'thread-1' }
     const [ann, bob] = [await transcript.openThread('ann', alias), await transcript.openThread('bob', alias)]

@@ -26,5 +26,5 @@ const dialect: Dialect<AguiMessage> = {
   },
 }
 
-/** Messages of AG-UI, and those with `binary` parts. */
+/** Messages of AG-UI, also those with `binary` parts. */
 export const aguiCodec = createCodec(dialect)

@@ -13,7 +13,7 @@ const sourceSchema = z.union([
 ])
 const mediaSchema = z.looseObject({ type: z.enum(['image', 'audio', 'video', 'document']), source: sourceSchema })
 const textSchema = z.looseObject({ type: z.literal('text'), text: z.string() })
-/** Not of AG-UI 1.0, but of the older chat format: an uploaded file by its signed address. */
+/** An uploaded file by its signed address. It is not of AG-UI 1.0, but of the older chat format. */
 const binarySchema = z.looseObject({
   type: z.literal('binary'),
   mimeType: z.string(),
@@ -59,7 +59,7 @@ export type AguiToolCall = {
   readonly type: 'function'
   readonly function: { readonly name: string; readonly arguments: string }
 }
-/** A message of AG-UI 1.0, or of the older chat format; its role says what else it has. */
+/** A message of AG-UI 1.0 or of the older chat format. Its role determines its other members. */
 export type AguiMessage = {
   readonly id: string
   readonly role: AguiRole

@@ -4,13 +4,13 @@ import type { AguiPart } from './message.ts'
 
 const base64Text = /^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$/
 
-/** Parts of a message as ours; what names its bytes in a way nobody else knows (an opaque file id) stays residue. */
+/** Parts of a message as ours. Bytes that only the client can name (an opaque file id) stay residue. */
 export function readAguiParts(content: string | readonly AguiPart[]): readonly Part[] {
   if (typeof content === 'string') return content === '' ? [] : [{ kind: 'text', mime: 'text/plain', content }]
   return content.map(readAguiPart).filter(part => part !== undefined)
 }
 
-/** Parts of ours as a message's content: one text is a string, and what has no form there is named in words. */
+/** Parts of ours as a message's content. One text is a string; parts without a form there are described in words. */
 export function writeAguiParts(parts: readonly Part[]): Json {
   if (parts.length === 0) return ''
   const [only] = parts

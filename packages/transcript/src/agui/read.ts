@@ -25,7 +25,7 @@ const placeOfRole: Record<AguiRole, Place> = {
   reasoning: { kind: 'reasoning', role: 'assistant' },
 }
 
-/** A message as entries: what it says, then each of its calls. Only the first has the message's id. */
+/** A message as entries: its text, then each of its calls. Only the first has the message's id. */
 export function readAguiDrafts(
   message: AguiMessage,
   reading: Reading,
@@ -71,7 +71,7 @@ function readResult({ toolCallId, error }: AguiMessage, reading: Reading): Entry
   }
 }
 
-/** Arguments that are no JSON object leave the call marked as invalid; their text is residue. */
+/** If the arguments are no JSON object, the call is marked as invalid and their text is residue. */
 function readAguiCall({ id, function: called }: AguiToolCall): TranscriptDraft {
   const args = parseArguments(called.arguments)
   return {

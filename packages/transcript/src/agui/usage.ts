@@ -27,12 +27,12 @@ export type AguiUsage = {
   cacheWriteInputTokens?: number
 }
 
-/** What something cost, in the words of AG-UI; undefined where it says nothing. */
+/** Usage in the form of AG-UI; undefined when there is none. */
 export function writeAguiUsage(usage: Json | undefined): AguiUsage[] | undefined {
   return readEntryUsage(usage)?.map(each => rename(each, aguiNames))
 }
 
-/** The same from there; undefined for what says more, or is not in this accounting. */
+/** Usage from AG-UI; undefined when it has more members, or another accounting. */
 export function readAguiUsage(usage: Json | undefined): Json | undefined {
   if (!Array.isArray(usage) || !usage.every(isAguiUsage)) return undefined
   return readEntryUsage(usage.map(each => rename(each, ownNames)))

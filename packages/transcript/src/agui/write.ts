@@ -8,7 +8,7 @@ import type { AguiMessage, AguiToolCall } from './message.ts'
 import { writeAguiParts } from './parts.ts'
 import { writeAguiUsage } from './usage.ts'
 
-/** What is no message of AG-UI is an activity of this type; interrupts, state and steps of a running stream are events, not messages. */
+/** The activity type of entries that are no AG-UI message. Interrupts, state and steps of a running stream are events and no messages. */
 const activityOfKind: Partial<Record<EntryKind, string>> = {
   strategic_plan: 'plan.strategic',
   suggested_plan: 'plan.suggested',
@@ -18,14 +18,14 @@ const activityOfKind: Partial<Record<EntryKind, string>> = {
 
 const spokenKinds: ReadonlySet<EntryKind> = new Set(['text', 'delta', 'final', 'input_required', 'policy'])
 
-/** How many entries one message holds: what the assistant said, and the calls it made in the same breath. */
+/** How many entries one message holds: the assistant's text and the calls after it. */
 export function countAguiRun([head, ...rest]: readonly EntryBody[]): number {
   if (!head || head.group_id === undefined || !isAssistant(head)) return 1
   const end = rest.findIndex(entry => entry.group_id !== head.group_id || entry.kind !== 'tool_call' || !entry.tool)
   return 1 + (end < 0 ? rest.length : end)
 }
 
-/** Entries as a message, by their canonical members alone. */
+/** Entries as a message, from their canonical members alone. */
 export function writeAguiMessage([head, ...rest]: readonly [EntryBody, ...EntryBody[]]): AguiMessage {
   const { run_id, stage, latency_ms } = head
   const usage = writeAguiUsage(head.usage)
@@ -60,7 +60,7 @@ function writeUserContent({ content }: EntryBody): Json {
   return 'parts' in content ? writeAguiParts(content.parts) : textOfContent(content)
 }
 
-/** Assistant content is a string in 1.0: a file in it is a link, or its name. */
+/** Assistant content is a string in 1.0, so a file is a link or its name. */
 function writeAssistant(run: readonly EntryBody[]): Pick<AguiMessage, 'role' | 'content'> {
   const toolCalls = run.filter(({ kind }) => kind === 'tool_call').map(writeAguiCall)
   const content = run

@@ -8,7 +8,7 @@ import { listClaimedIds } from './origin-marker.ts'
 
 type Run = readonly [EntryBody, ...EntryBody[]]
 
-/** The codec of a dialect: residue, bags and trust are the same for all of them. */
+/** The codec of a dialect. Residue, markers and trust are the same for all dialects. */
 export function createCodec<Foreign extends JsonMap>(dialect: Dialect<Foreign>): Codec<Foreign> {
   const { format } = dialect
 
@@ -26,7 +26,7 @@ export function createCodec<Foreign extends JsonMap>(dialect: Dialect<Foreign>):
     return splitRuns(entries, dialect).map(run => writeRun(run, options))
   }
 
-  /** The stored entries a message claims to be, if they are there and say what it says. */
+  /** The stored entries that a message claims, if they exist and have the same content. */
   function findTrusted(message: Foreign, context: ReadContext): readonly EntryBody[] | undefined {
     const ids = listClaimedIds(dialect.readMarker(message))
     const stored = ids.map(id => context.find?.(id)).filter(entry => entry?.thread_id === context.thread_id)
@@ -86,7 +86,7 @@ export function createCodec<Foreign extends JsonMap>(dialect: Dialect<Foreign>):
   }
 }
 
-/** How many entries the message was read into that begins at `place`; 0 when it is not whole there, or not of this dialect. */
+/** How many entries the message at `place` became; 0 when it is incomplete there, or not of this dialect. */
 function ownRunLength(entries: readonly EntryBody[], place: number, format: FormatName): number {
   const head = entries[place]
   const length = head?.ext?.[format]?.of ?? 0
@@ -132,14 +132,14 @@ function countWhole<Foreign extends JsonMap>(entries: readonly EntryBody[], dial
   return place
 }
 
-/** Only what is of one group is one message; what was read from this dialect has its length with it. */
+/** Only entries of one group are one message. Messages of this dialect stored their length. */
 function mayGoOn(head: EntryBody | undefined, length: number, format: FormatName): boolean {
   return head?.group_id !== undefined && head.ext?.[format]?.of !== length && length < longestForeignRun
 }
 
 const longestForeignRun = 64
 
-/** A run of another dialect's entries never takes in an entry with which a message of this dialect begins. */
+/** A run of another dialect's entries never includes the first entry of a message of this dialect. */
 function countForeignRun<Foreign extends JsonMap>(
   entries: readonly EntryBody[],
   place: number,
@@ -166,7 +166,7 @@ function completeDrafts(drafts: readonly [TranscriptDraft, ...TranscriptDraft[]]
   return bodies as unknown as Run
 }
 
-/** A draft may name a member it knows nothing of; the context's stands then. */
+/** A draft may have a member without a value; then the context's value counts. */
 function withoutAbsent(draft: TranscriptDraft): TranscriptDraft {
   return Object.fromEntries(
     Object.entries(draft).filter(([, value]) => value !== undefined),

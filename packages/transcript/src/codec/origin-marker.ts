@@ -2,10 +2,10 @@ import { z } from 'zod'
 import type { EntryBody } from '../entry/entry.ts'
 import { entryKinds } from '../entry/kind.ts'
 
-/** The member of a dialect's open bag under which our bag stands. */
+/** The member of a dialect's open map that contains our marker. */
 export const markerName = 'gateway'
 
-/** Which entries a written message is: put into the open bag of a dialect, and found there again. */
+/** The entries of a written message. The marker is in an open map of the dialect and is found there again. */
 const markerSchema = z.object({
   v: z.literal(1),
   entry_id: z.string(),
@@ -16,7 +16,7 @@ const markerSchema = z.object({
 
 type OriginMarker = z.infer<typeof markerSchema>
 
-/** The bag of a message that is made of `run`. */
+/** The marker of a message made of `run`. */
 export function markerOfRun(run: readonly EntryBody[]): OriginMarker {
   const [head, ...rest] = run
   if (!head) throw new TypeError('a message has at least one entry')
@@ -24,7 +24,7 @@ export function markerOfRun(run: readonly EntryBody[]): OriginMarker {
   return { v: 1, entry_id: head.entry_id, kind: head.kind, ...(more.length > 0 && { more }) }
 }
 
-/** The entries a bag claims; none when it is not one of ours. */
+/** The entries that a marker claims; none when it is not one of ours. */
 export function listClaimedIds(marker: unknown): readonly string[] {
   const { data } = markerSchema.safeParse(marker)
   return data ? [data.entry_id, ...(data.more ?? [])] : []

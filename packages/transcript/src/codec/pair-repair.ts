@@ -2,7 +2,7 @@ import type { EntryBody } from '../entry/entry.ts'
 import type { CodecFinding } from './codec.ts'
 import { isCallEntry } from './tool-entry.ts'
 
-/** Entries whose other half is missing, by ascending index: a call that nothing ended, a result that nothing asked for. */
+/** Entries without their other half, by ascending index: calls without a result, results without a call. */
 export function findOrphanEntries(entries: readonly EntryBody[]): readonly CodecFinding[] {
   const called = new Set<string>()
   const ended = new Set<string>()
@@ -21,7 +21,7 @@ export function findOrphanEntries(entries: readonly EntryBody[]): readonly Codec
   })
 }
 
-/** `entries` without orphans: what a model may see. Stores keep them. Twice is once. */
+/** `entries` without orphans: the list for a model. Stores keep them. A second run changes nothing. */
 export function repairPairs<Entry extends EntryBody>(
   entries: readonly Entry[],
   report?: (finding: CodecFinding) => void,

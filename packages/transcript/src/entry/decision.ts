@@ -1,7 +1,10 @@
 import type { Json, PolicyResolution } from '@postern/core'
 import { z } from 'zod'
 
-/** Of words that say what was decided: how, and by whom, where that is known; `approver`: whose it was to decide, where not of who is talking. */
+/**
+ * For an entry that states a decision: how it was decided and by whom, if known. `approver`: who had to decide, if not the person in the
+ * conversation.
+ */
 export const entryDecisionSchema = z.strictObject({
   method: z.string(),
   subject: z.string().optional(),
@@ -10,7 +13,7 @@ export const entryDecisionSchema = z.strictObject({
 
 export type EntryDecision = z.infer<typeof entryDecisionSchema>
 
-/** Undefined for what is none as we write it: that is residue. */
+/** Undefined for a value that we did not write; it is residue. */
 export function readEntryDecision(value: Json | undefined): EntryDecision | undefined {
   return entryDecisionSchema.safeParse(value).data
 }
@@ -21,7 +24,7 @@ export function decisionOf(resolution: PolicyResolution | undefined): EntryDecis
   return resolver && { ...resolver, ...(approver && { approver }) }
 }
 
-/** As a member of a dialect's open bag; nothing where nothing was decided. */
+/** As a member of a dialect's open map; nothing without a decision. */
 export function writeEntryDecision(decided_by: EntryDecision | undefined): Record<string, Json> {
   return decided_by ? { decided_by: { ...decided_by } } : {}
 }

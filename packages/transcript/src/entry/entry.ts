@@ -4,13 +4,13 @@ import { jsonDifferenceSchema, jsonMapSchema, jsonSchema } from '../json/schema.
 import { entryDecisionSchema } from './decision.ts'
 import { entryKinds, entryRoles, entryScopes, formatNames } from './kind.ts'
 
-/** What was said: parts of a message, or a JSON value where a dialect carries one (a plan, a result, a list). */
+/** The content: parts of a message, or a JSON value if a dialect carries one (a plan, a result, a list). */
 const entryContentSchema = z.union([
   z.strictObject({ parts: z.array(partSchema).readonly() }),
   z.strictObject({ value: jsonSchema }),
 ])
 
-/** One call of a tool, or its end. `args` is a JSON object whatever the dialect made of it. */
+/** One call of a tool, or its end. `args` is a JSON object in every dialect. */
 const entryToolSchema = z.object({
   call_id: z.string(),
   name: z.string().optional(),
@@ -25,7 +25,7 @@ const entryToolSchema = z.object({
 const waitReasons = ['input', 'approval', 'policy', 'operator'] as const
 const waitStates = ['open', 'accepted', 'rejected', 'answered', 'expired', 'cancelled'] as const
 
-/** Why a thread waits for somebody: one thing on every surface. A wait ends by a later entry of the same `id`. */
+/** Why a thread waits for a person, the same for every view. A later entry of the same `id` ends the wait. */
 const entryWaitSchema = z.object({
   id: z.string(),
   reason: z.enum(waitReasons),
@@ -35,16 +35,16 @@ const entryWaitSchema = z.object({
   action: jsonSchema.optional(),
 })
 
-/** What the canonical members do not hold of the message of one dialect; its codec alone reads it. */
+/** What one dialect's message has beyond the canonical members. Only its codec reads it. */
 const diffSchema = z.object({
-  /** How many entries the message became; the residue stands with the first of them. 0: another message tells it, and it has none of its own. */
+  /** How many entries the message became. The residue is in the first of them. 0: another message states it, and it has none of its own. */
   of: z.number().int().nonnegative(),
   patch: jsonDifferenceSchema.optional(),
   /** Members that the dialect's own normal form drops. */
   dropped: jsonMapSchema.optional(),
 })
 
-/** An entry before a store has given it its places. */
+/** An entry before a store has numbered it. */
 export const entryBodySchema = z.object({
   entry_id: z.string().min(1),
   native_id: z.string().optional(),
@@ -53,17 +53,17 @@ export const entryBodySchema = z.object({
   kind: z.enum(entryKinds),
   role: z.enum(entryRoles),
   native_role: z.string().optional(),
-  /** The channel it came or went by; absent where that is the chat. */
+  /** The channel it came or went by; absent for the chat. */
   via: z.string().optional(),
   agent_key: z.string().optional(),
   author: z.object({ address: z.string(), display_name: z.string().optional() }).optional(),
   content: entryContentSchema,
-  /** Who decided what it says. */
+  /** Who made the decision in it. */
   decided_by: entryDecisionSchema.optional(),
   tool: entryToolSchema.optional(),
   wait: entryWaitSchema.optional(),
   error: z.object({ message: z.string(), code: z.string().optional(), type: z.string().optional() }).optional(),
-  /** Entries that one foreign message became (a message with two calls is three entries). */
+  /** Entries of one foreign message share a group (a message with two calls is three entries). */
   group_id: z.string().optional(),
   run_id: z.string().optional(),
   parent_run_id: z.string().optional(),
@@ -74,21 +74,21 @@ export const entryBodySchema = z.object({
   latency_ms: z.number().optional(),
   usage: jsonSchema.optional(),
   mode: z.enum(['user', 'tool']).optional(),
-  /** What a chat shows with it, as its writer gave it. */
+  /** What a chat shows with it, from its writer. */
   metadata: jsonMapSchema.optional(),
-  /** An interrupted stream left it unfinished. */
+  /** An interrupted stream left it incomplete. */
   is_incomplete: z.literal(true).optional(),
   /** ISO 8601 UTC with milliseconds. */
   at: z.iso.datetime(),
-  /** The time as the writer wrote it; absent when the time is ours. */
+  /** The time in the writer's own form; absent if the time is ours. */
   native_at: z.union([z.string(), z.number()]).optional(),
   ext: z.partialRecord(z.enum(formatNames), diffSchema).optional(),
 })
 
-/** One line of the stored truth. `seq` is the order; clocks are only shown. */
+/** One entry of the stored thread. `seq` is the order; times are only shown. */
 export const transcriptEntrySchema = entryBodySchema.extend({
   seq: z.number().int().positive(),
-  /** From 1 without holes over what is visible in the chat; absent where an entry is not. */
+  /** From 1 without gaps over the entries visible in the chat; absent for others. */
   chat_seq: z.number().int().positive().optional(),
 })
 
@@ -99,7 +99,7 @@ export type LosslessDiff = z.infer<typeof diffSchema>
 export type EntryBody = Readonly<z.infer<typeof entryBodySchema>>
 export type TranscriptEntry = Readonly<z.infer<typeof transcriptEntrySchema>>
 
-/** The content of an entry as plain text: what a dialect that carries only text is given. */
+/** The content of an entry as plain text, for a dialect that carries only text. */
 export function textOfContent(content: EntryContent): string {
   if ('parts' in content) return plainTextOf(content.parts)
   return typeof content.value === 'string' ? content.value : JSON.stringify(content.value)

@@ -1,7 +1,7 @@
 import { type EntryBody, type TranscriptEntry, textOfContent } from './entry.ts'
 import { isChatVisible } from './kind.ts'
 
-/** `entries` in runs of one group each: one run is what one foreign message became. */
+/** `entries` in runs of one group each: the entries of one foreign message. */
 export function splitMessages<Entry extends EntryBody>(entries: readonly Entry[]): readonly (readonly Entry[])[] {
   const runs: Entry[][] = []
   for (const entry of entries) {
@@ -12,13 +12,13 @@ export function splitMessages<Entry extends EntryBody>(entries: readonly Entry[]
   return runs
 }
 
-/** The entries of one thread in memory, and by what they are known; grows by appending alone. */
+/** The entries of one thread in memory, with their names. It grows by appending alone. */
 export interface PlacedEntries {
   readonly all: TranscriptEntry[]
   readonly known: Map<string, TranscriptEntry>
   readonly groups: Map<string, TranscriptEntry[]>
   chatSeq: number
-  /** What the assistant said last. */
+  /** The assistant's last message. */
   lastAnswer: string | undefined
 }
 
@@ -27,8 +27,8 @@ export function createPlacedEntries(): PlacedEntries {
 }
 
 /**
- * Appends messages to a thread, each entry with its `seq`, and its `chat_seq` where it is visible. A message that is there already (same
- * `entry_id`, or same `native_id` in the dialect it came in) stays as it is stored. Returns one for each entry: as it is stored now.
+ * Appends messages to a thread, each entry with its `seq`, and its `chat_seq` if it is visible. A known message (same `entry_id`, or same
+ * `native_id` in its dialect) keeps its stored form. Returns each entry as it is stored now.
  */
 export function placeMessages(
   placed: PlacedEntries,
@@ -38,13 +38,13 @@ export function placeMessages(
     const again = findMessage(placed, message)
     if (again) return again
     const entries = message.map(entry => placed.known.get(nameEntry(entry)) ?? placeEntry(placed, entry))
-    // The second name only now: the entries of one message do not shadow each other.
+    // The second name only now, so that entries of one message do not hide each other.
     for (const entry of entries) for (const name of identifyEntry(entry)) placed.known.set(name, entry)
     return entries
   })
 }
 
-/** `entries` as a thread of their own; ids of their writers may repeat there, as they may in a session's list. */
+/** `entries` as a thread of their own. Writers' ids may repeat there, as in a session's list. */
 export function numberEntries(entries: readonly EntryBody[]): readonly TranscriptEntry[] {
   return replaceEntries(entries).all
 }
@@ -59,15 +59,15 @@ export function replaceEntries(entries: readonly EntryBody[]): PlacedEntries {
 }
 
 /**
- * By what an entry is known within its thread: its id, and the id its writer gave it in the dialect it came in. Only the first entry of
- * a message has that second name.
+ * The names of an entry within its thread: its id, and the writer's id in its dialect. Only the first entry of a message has that second
+ * name.
  */
 export function identifyEntry(entry: EntryBody): readonly string[] {
   const formats = entry.native_id === undefined ? [] : Object.keys(entry.ext ?? {})
   return [nameEntry(entry), ...formats.map(format => nameNative(format, entry.native_id ?? ''))]
 }
 
-/** The id that a writer gave in a dialect. */
+/** The writer's id in a dialect. */
 export function nameNative(format: string, native_id: string): string {
   return JSON.stringify([format, native_id])
 }
@@ -76,7 +76,7 @@ export function nameEntry({ entry_id }: Pick<EntryBody, 'entry_id'>): string {
   return JSON.stringify([entry_id])
 }
 
-/** The stored message whose writer gave it the same id. */
+/** The stored message with the same writer's id. */
 function findMessage(placed: PlacedEntries, [head]: readonly EntryBody[]): readonly TranscriptEntry[] | undefined {
   const [, ...nativeNames] = head ? identifyEntry(head) : []
   const same = nativeNames.map(name => placed.known.get(name)).find(found => found !== undefined)

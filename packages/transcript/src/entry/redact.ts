@@ -1,8 +1,8 @@
 import type { TranscriptEntry } from './entry.ts'
 
 /**
- * The place of an entry without what was said in it: for the deletion of a person's data where the order of the thread has to stay.
- * Residue goes as well, for it may hold the words.
+ * An entry without its content, for the deletion of personal data where the order of the thread must stay. Residue is removed, too, because
+ * it may contain the text.
  */
 export function redactEntry(entry: TranscriptEntry): TranscriptEntry {
   const { seq, chat_seq, entry_id, thread_id, scope, kind, role, agent_key, group_id, at, tool } = entry

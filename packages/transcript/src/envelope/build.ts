@@ -41,12 +41,12 @@ export function buildToolResultEnvelope(members: ToolResultMembers): AgentMessag
   return buildEnvelope('tool_result', { role: 'user', content, payload: { ...payload, tool_name }, metadata })
 }
 
-/** What stands in place of a tool's result until somebody has agreed. */
+/** The placeholder for a tool's result until somebody has approved the call. */
 export function buildApprovalEnvelope(content: Json, payload: JsonMap, metadata: JsonMap = {}): AgentMessageEnvelope {
   return buildEnvelope('approval_required', { role: 'tool', content, payload, metadata })
 }
 
-/** A question of the agent's; the next message of the user answers it. */
+/** A question of the agent. The user's next message answers it. */
 export function buildQuestionEnvelope(
   content: Json,
   payload: JsonMap = {},

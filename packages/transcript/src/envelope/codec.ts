@@ -46,5 +46,5 @@ const dialect: Dialect<AgentMessageEnvelope> = {
   },
 }
 
-/** Message envelopes: rows and envelopes of any age in, canonical envelopes out. */
+/** Message envelopes. It reads rows and envelopes of any age and writes canonical envelopes. */
 export const envelopeCodec = createCodec(dialect)

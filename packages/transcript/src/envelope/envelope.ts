@@ -32,7 +32,7 @@ export type AgentMessageEnvelope = {
   readonly updated_at?: string | undefined
 }
 
-/** What a provider of models is sent; nothing else ever has this shape. */
+/** The message for a provider of models; nothing else has this form. */
 export type ProviderMessage = {
   readonly role: string
   readonly content: Json

@@ -47,7 +47,7 @@ export function readEnvelopeDraft(envelope: AgentMessageEnvelope, reading: Readi
   }
 }
 
-/** A tool's result is a tool's whatever its builder called it; a role nobody knows has no more to say than a user. */
+/** A tool's result has the role of a tool, whatever its builder wrote. An unknown role has no more rights than a user. */
 function readRole({ type, role }: AgentMessageEnvelope): EntryRole {
   if (type === 'tool_result') return 'tool'
   return knownRoles.has(role) ? (role as EntryRole) : 'user'
@@ -95,7 +95,7 @@ function readWait(envelope: AgentMessageEnvelope, { context }: Reading): EntryWa
 
 const decidedStates = ['accepted', 'rejected', 'expired'] as const
 
-/** The result of an action that had to be approved ends the waiting for it. */
+/** The result of an approved action ends the wait for the approval. */
 function readDecision({ metadata }: AgentMessageEnvelope): EntryWait | undefined {
   const id = nonEmptyText(metadata.action_id)
   const state = decidedStates.find(name => name === metadata.action_status)

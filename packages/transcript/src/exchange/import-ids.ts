@@ -5,12 +5,12 @@ import { takeSlices } from './slices.ts'
 
 /** Ids for entries of an import. */
 interface ImportIds {
-  /** What `next` gives first. */
+  /** The first result of `next`. */
   readonly first: string
   next(): string
 }
 
-/** The same messages into the same thread get the same ids: an import that is repeated finds what there is of it already. */
+/** The same messages in the same thread get the same ids, so that a repeated import finds its earlier entries. */
 export async function createImportIds(
   { thread_id }: ThreadKey,
   format: string,

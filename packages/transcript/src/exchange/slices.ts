@@ -1,15 +1,15 @@
 import type { EntryBody } from '../entry/entry.ts'
 import { splitMessages } from '../entry/place-entries.ts'
 
-/** Lets everything else that waits have its turn. */
+/** Lets other work run. */
 export function yieldToEventLoop(): Promise<void> {
   return new Promise(resolve => setImmediate(resolve))
 }
 
-/** As many go together: some milliseconds of work. */
+/** Entries in one slice: some milliseconds of work. */
 const sliceSize = 100
 
-/** A list in slices, with room for others in between; `at`: the place of the first. */
+/** A list in slices, with pauses for other work; `at`: the index of the first. */
 export async function* takeSlices<Item>(
   items: readonly Item[],
 ): AsyncGenerator<{ readonly slice: readonly Item[]; readonly at: number }> {

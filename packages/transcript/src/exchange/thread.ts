@@ -19,10 +19,10 @@ interface ThreadExchange {
   readonly platform: Pick<Platform, 'now' | 'randomBytes'>
 }
 
-/** Of a thread so much is in memory at a time, however long it is: entries, and their bytes. */
+/** How much of a thread is in memory at a time: entries, and their bytes. */
 const [pageEntries, pageBytes] = [200, 1024 * 1024]
 
-/** A whole thread in one format, page by page. Every message says which entry it is, so that reading it in again changes nothing. */
+/** A whole thread in one format, page by page. Every message has a marker of its entry, so that importing it again changes nothing. */
 export async function* exportThread(
   thread: ThreadKey,
   format: ExchangeFormat,
@@ -37,7 +37,7 @@ export async function* exportThread(
   }
 }
 
-/** The last one is empty. */
+/** The last page is empty. */
 async function* readPages(thread: ThreadKey, transcript: TranscriptStore): AsyncGenerator<readonly TranscriptEntry[]> {
   for (let after_seq = 0; ; ) {
     const range = { after_seq, limit: pageEntries, max_bytes: pageBytes, is_exact: true }
@@ -50,7 +50,7 @@ async function* readPages(thread: ThreadKey, transcript: TranscriptStore): Async
   }
 }
 
-/** How many, from the first, are messages whatever follows. */
+/** How many, from the first, are complete messages whatever follows. */
 function countWhole(entries: readonly TranscriptEntry[], format: ExchangeFormat, isEnd: boolean): number {
   return isEnd || format === 'jsonl' ? entries.length : codecs[format].countWhole(entries)
 }
@@ -62,7 +62,7 @@ function writeMessages(entries: readonly TranscriptEntry[], format: ExchangeForm
 }
 
 export interface Imported {
-  /** Entries that the messages are, whether new or not. */
+  /** Entries of the messages, new or known. */
   readonly entries: number
   readonly added: number
   readonly findings: readonly CodecFinding[]
@@ -72,9 +72,9 @@ export interface Imported {
 const recent = 256
 
 /**
- * Messages of one format into a thread; those it has already stay as they are. Nothing is stored unless all of them can be read. They are stored
- * slice by slice, so that others get their turn: cut off in between, it is completed by importing the same messages once more.
- * @throws Rejection malformed, naming the message and the member
+ * Imports messages of one format into a thread; known messages stay unchanged. It stores nothing unless it can read all of them. It stores
+ * slice by slice, so that other work can run. After an interruption, importing the same messages again completes it. @throws Rejection
+ * malformed, naming the message and the member
  */
 export async function importThread(
   thread: ThreadKey,
@@ -142,7 +142,7 @@ async function readDialect(
   return entries
 }
 
-/** Calls without their result, and results without their call, by the place of their message: they are stored, but no model sees them. */
+/** Calls without a result and results without a call, by the index of their message. They are stored, but no model sees them. */
 function findHalves(
   before: readonly EntryBody[],
   entries: readonly EntryBody[],
@@ -154,7 +154,7 @@ function findHalves(
   })
 }
 
-/** What stands before the messages: of an import that was cut off, before what there is of it already. */
+/** The entries before the messages. After an interrupted import these end before its own entries. */
 async function readBefore(
   thread: ThreadKey,
   first: string,

@@ -87,7 +87,7 @@ function listNames(map: JsonMap): readonly string[] {
   return Object.keys(map).filter(name => map[name] !== undefined)
 }
 
-/** A member of the map itself: a message may well have one that is called `constructor`. */
+/** An own member of the map: a message may have one with the name `constructor`. */
 function ownMember<Value>(map: { readonly [name: string]: Value } | undefined, name: string): Value | undefined {
   return map !== undefined && Object.hasOwn(map, name) ? map[name] : undefined
 }

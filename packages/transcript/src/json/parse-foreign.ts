@@ -10,7 +10,7 @@ export function parseJsonMap(value: unknown, what: string): JsonMap {
   return copy
 }
 
-/** `value` checked by `schema`, as plain JSON. @throws Rejection malformed, naming the members that are wrong */
+/** `value` checked by `schema`, as plain JSON. @throws Rejection malformed, naming the wrong members */
 export function parseForeign<Foreign>(schema: z.ZodType<Foreign>, value: unknown, what: string): Foreign {
   const { error, data } = schema.safeParse(value)
   if (!error) return copyForeign(data, what) as Foreign

@@ -47,7 +47,7 @@ describe('messages to agents and their answers', () => {
     expect(entry).toMatchObject({ kind: 'input_required', wait: { id: 'r1', reason: 'input', state: 'open' } })
   })
 
-  it('who says the same under the id of another’s entry is not taken for him', () => {
+  it('the same text under the id of another’s entry is not attributed to its writer', () => {
     const stored = numberEntries(
       swarmCodec.read([{ role: 'user', agentName: 'desk', content: 'yes', mode: 'user' }], context),
     )

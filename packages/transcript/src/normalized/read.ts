@@ -42,7 +42,7 @@ export function readResponseDrafts(response: NormalizedResponse): Drafts {
   return withId(id, [head.kind === 'input_required' ? { ...head, wait } : head, ...rest])
 }
 
-/** With what is said first, where a chat sees it; where nothing is, with what was done first. */
+/** The marker is at the first visible text; without text, at the first action. */
 function withUsage([head, ...rest]: Drafts, usage: NonNullable<NormalizedResponse['usage']>): Drafts {
   const isSaid = ({ kind, role }: TranscriptDraft) =>
     isChatVisible({ kind, role, scope: scopeOfKind(kind, role) }, false)
@@ -58,7 +58,7 @@ function toMilliseconds(iso: string): string {
   return new Date(iso).toISOString()
 }
 
-/** What is said in one go is one entry; a call, its end, and a requirement are entries of their own. */
+/** Text in one piece is one entry. A call, its end, and a requirement are entries of their own. */
 function readParts(parts: readonly Part[], common: Common, kind: EntryKind): Drafts {
   const drafts: TranscriptDraft[] = []
   let said: Part[] = []

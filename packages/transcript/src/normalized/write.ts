@@ -8,7 +8,7 @@ type Run = readonly [EntryBody, ...EntryBody[]]
 
 const waitingKinds: ReadonlySet<EntryKind> = new Set(['input_required', 'approval_required', 'policy'])
 
-/** Entries as a message to an agent when a user speaks, else as an answer; by their canonical members alone. */
+/** Entries as a message to an agent if a user speaks, else as an answer; from their canonical members alone. */
 export function writeNormalized(run: Run): NormalizedMessage | NormalizedResponse {
   return run[0].role === 'user' ? writeInbound(run) : writeAnswer(run)
 }

@@ -11,13 +11,13 @@ interface StoreMemoryOptions {
 }
 
 interface HistoryOptions {
-  /** View after view, as the framework has it, or merged by time. Default `blocks`. */
+  /** View after view, like the framework, or merged by time. Default `blocks`. */
   readonly order?: 'blocks' | 'timeline' | undefined
   /** For each of the views. */
   readonly view?: ViewOptions | undefined
 }
 
-/** What one agent remembers of one location. Unlike the original's it stores what it is told. */
+/** What one agent remembers of one location. Unlike the original, it stores what it gets. */
 interface StoreMemory {
   readonly location: string
   readonly agent_key: string
@@ -25,7 +25,7 @@ interface StoreMemory {
   listHistory(options?: HistoryOptions): Promise<readonly StoreMessage[]>
   /** Stores a message under this agent. @throws Rejection malformed */
   add(message: unknown): Promise<StoreMessage>
-  /** Stores a broadcast that every agent of the location sees; anything that is no message becomes a `global_observation`. */
+  /** Stores a broadcast for every agent of the location. A value that is no message becomes a `global_observation`. */
   addGlobal(message: Json): Promise<StoreMessage>
 }
 

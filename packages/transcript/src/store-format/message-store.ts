@@ -2,9 +2,9 @@ import type { StoreMessage } from './message.ts'
 import type { StoreMessageType } from './message-types.ts'
 
 export interface ViewOptions {
-  /** The oldest so many; 0 or absent is all. */
+  /** The oldest messages, this many; 0 or absent is all. */
   readonly limit?: number | undefined
-  /** The newest so many, still ascending, in place of `limit`; 0 or absent is all. Ours. */
+  /** The newest messages, this many, still ascending, in place of `limit`; 0 or absent is all. Our own option. */
   readonly tail?: number | undefined
 }
 
@@ -14,7 +14,7 @@ export interface AgentViewOptions extends ViewOptions {
 }
 
 export interface TeamViewOptions extends AgentViewOptions {
-  /** Whether limits count in all, as the published example does, or for each agent. Default `total`. Ours. */
+  /** Whether limits count in all, as in the published example, or for each agent. Default `total`. Our own option. */
   readonly limit_scope?: 'total' | 'per_agent' | undefined
 }
 
@@ -24,10 +24,10 @@ export interface TeamViewOptions extends AgentViewOptions {
  */
 export interface MessageStore {
   listConversation(location: string, options?: ViewOptions): Promise<readonly StoreMessage[]>
-  /** What the agent did and thought; never conversation or broadcast. */
+  /** The agent's actions and thoughts, without conversation and broadcasts. */
   listAgent(location: string, agent_key: string, options?: AgentViewOptions): Promise<readonly StoreMessage[]>
   listGlobal(location: string, options?: ViewOptions): Promise<readonly StoreMessage[]>
-  /** What several agents did, merged, each message with its `agent_key`. No agents, no messages. */
+  /** Messages of several agents, merged, each with its `agent_key`. No agents, no messages. */
   listTeam(location: string, agent_keys: readonly string[], options?: TeamViewOptions): Promise<readonly StoreMessage[]>
   /** @throws Rejection malformed, naming the member */
   add(location: string, messages: readonly unknown[], agent_key?: string): Promise<readonly StoreMessage[]>

@@ -71,7 +71,7 @@ function readStoreTool(message: StoreMessage, reading: Reading): EntryTool | und
   return message.type === 'observation' ? { call_id: findAction(message, reading) ?? newId() } : undefined
 }
 
-/** Nothing names the action an observation belongs to: it is the first open one of its agent and turn. */
+/** An observation does not name its action: it belongs to the first open one of its agent and turn. */
 function findAction(message: StoreMessage, reading: Reading): string | undefined {
   const agent = textOf(message.agent_key) ?? reading.context.agent_key
   const turn = textOf(message.turn_id)

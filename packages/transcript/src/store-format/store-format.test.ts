@@ -372,7 +372,7 @@ describe('filters by role', () => {
     expect(contents(filterMessagesByRole(history, { role: 'worker', agent_key: 'w' }))).toEqual(['now', 'since'])
   })
 
-  it('S-24: a manager’s turn begins with his own task, not with a later one of a subordinate’s', () => {
+  it('S-24: a manager’s turn begins with the manager’s own task, not with a later one of a subordinate', () => {
     const history = [
       trace('task', 'lead', 1, 'boss'),
       trace('final', 'Task completed', 2, 'boss'),

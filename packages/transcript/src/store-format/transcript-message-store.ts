@@ -11,7 +11,7 @@ import { storeTypeOfEntry } from './write.ts'
 interface MessageStoreDeps {
   readonly transcript: TranscriptStore
   readonly platform: Pick<Platform, 'now' | 'randomBytes'>
-  /** Whose locations these are. */
+  /** The owner of the locations. */
   readonly owner: string
 }
 
@@ -96,7 +96,7 @@ export function createTranscriptMessageStore({ transcript, platform, owner }: Me
 const recentCalls = 64
 const pairedKinds = ['tool_call', 'delegation', 'tool_result'] as const
 
-/** A stored message always has a time; where its writer gave none (its entry has no `native_at`), it is the time of the storing. */
+/** A stored message always has a time. If its writer gave none (no `native_at`), it is the time of storing. */
 function writeView(entries: readonly EntryBody[]): readonly StoreMessage[] {
   return entries.flatMap(entry => {
     const timestamp = Date.parse(entry.at) / 1000
@@ -104,7 +104,7 @@ function writeView(entries: readonly EntryBody[]): readonly StoreMessage[] {
   })
 }
 
-/** A team's rows name their agent, also where the message did not. */
+/** A team's messages name their agent, even if the original did not. */
 function writeTeamView(entries: readonly EntryBody[]): readonly StoreMessage[] {
   return entries.flatMap(entry => {
     const { agent_key } = entry
@@ -112,7 +112,7 @@ function writeTeamView(entries: readonly EntryBody[]): readonly StoreMessage[] {
   })
 }
 
-/** 0 is all: the format's own reading of a limit. */
+/** 0 is all, as the format defines a limit. */
 function cutOf({ limit, tail }: ViewOptions): Pick<EntryRange, 'limit' | 'tail'> {
   return { ...(tail ? { tail } : limit ? { limit } : {}) }
 }

@@ -4,8 +4,8 @@ import { selectEntries } from '../store/select-entries.ts'
 import type { EntryRange, TranscriptStore } from '../store/transcript-store.ts'
 
 /**
- * A thread as message stores tell of turns: whoever did something in a turn had what the user said as its `task`, and what it
- * answered is its `final`. Who has noted his own tasks and ends keeps those. Nothing is stored of it: the words are there once. Pure.
+ * A thread in the turns of message stores. Each agent with actions in a turn has the user's message as its `task` and its answer as its
+ * `final`. Agents that noted these themselves keep theirs. Nothing is stored, because the texts exist already. Pure.
  */
 export function frameTurns(entries: readonly TranscriptEntry[]): readonly TranscriptEntry[] {
   const turns = Map.groupBy(entries, ({ turn_id }) => turn_id)

@@ -7,7 +7,7 @@ import type { JsonMap } from '../json/difference.ts'
 import type { StoreMessage } from './message.ts'
 import type { StoreMessageType } from './message-types.ts'
 
-/** The nearest legal type; where it is not the kind itself the bag names the kind. */
+/** The nearest legal type. If it is not the kind itself, the marker names the kind. */
 const typeOfKind: Record<EntryKind, StoreMessageType> = {
   text: 'observation',
   delta: 'observation',

@@ -2,7 +2,7 @@ import type { Json } from '@postern/core'
 import { copyJson } from '../json/copy.ts'
 import type { RecordKey, RecordStore, StoredRecord } from './record-store.ts'
 
-/** A shelf that lives as long as the process. */
+/** A record store that lives as long as the process. */
 export function createMemoryRecords(): RecordStore {
   const records = new Map<string, RecordKey & StoredRecord>()
   let versions = 0

@@ -34,7 +34,7 @@ describe('createMemoryTranscript()', () => {
     expect(await store.findThread('carl', alias)).toBeUndefined()
   })
 
-  it('E-37: hides a thread from another owner and refuses his write', async () => {
+  it('E-37: hides a thread from another owner and refuses their write', async () => {
     const { store } = openStore()
     const thread = await store.openThread('ann', alias)
     await store.append(thread, [makeEntry(thread)])

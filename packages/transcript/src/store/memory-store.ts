@@ -18,7 +18,7 @@ interface StoredThread {
   fences: number
 }
 
-/** A transcript that lives as long as the process: the library's default, and the measure for stores that last. */
+/** A transcript that lives as long as the process: the library's default, and the reference for durable stores. */
 export function createMemoryTranscript(platform: Pick<Platform, 'now' | 'randomBytes'>): TranscriptStore {
   const threads = new Map<string, StoredThread>()
   const names = new Map<string, string>()
@@ -109,7 +109,7 @@ export function createMemoryTranscript(platform: Pick<Platform, 'now' | 'randomB
   }
 }
 
-/** No two (owner, transport, key) give one name, whatever characters they have. */
+/** Different (owner, transport, key) always give different names, whatever characters they contain. */
 function nameThread(owner: string, { transport, key }: ThreadAlias): string {
   return JSON.stringify([owner, transport, key])
 }

@@ -1,51 +1,54 @@
 import type { Json } from '@postern/core'
 
-/** Where a small record lies: what it is of, whose it is, and its name there. */
+/** The key of a small record: its kind, its owner, and its name. */
 export interface RecordKey {
   readonly kind: string
   readonly owner: string
   readonly key: string
 }
 
-/** A small record as it lies on the record store; `version` changes with every writing. */
+/** A small record as it is stored; `version` changes with every write. */
 export interface StoredRecord {
   readonly key: string
   readonly value: Json
   readonly version: number
 }
 
-/** With what a record goes, besides by `remove`. A shelf that lives as long as the process need not look. */
+/** What removes a record besides `remove`. A store that lives as long as the process may ignore it. */
 export interface RecordTies {
-  /** A message of the store, by its number: without it there is no such record, nor can one be made. */
+  /** A message of the store, by its number. Without the message, the record is removed and cannot be made. */
   readonly message?: number | undefined
-  /** Who is forgotten by this channel and address, `via @local@domain`. */
+  /** A person, by channel and address, `via @local@domain`. Forgetting them removes the record. */
   readonly person?: string | undefined
-  /** ms; from then on it is gone. */
+  /** ms; from then on the record is gone. */
   readonly until?: number | undefined
-  /** What its owner may have then of records of kinds that are counted (`swarm-shared-…`): what makes it more is refused (`too_large`). */
+  /** The owner's quota for counted kinds (`swarm-shared-…`). A write beyond it is refused (`too_large`). */
   readonly most?: RecordQuota | undefined
 }
 
-/** How many records somebody has, or may have, and the bytes of what is in them. */
+/** How many records an owner has, or may have, and their bytes. */
 export interface RecordQuota {
   readonly records: number
   readonly bytes: number
 }
 
 /**
- * Small records beside the transcript: session rows, pending actions, the state of a swarm. Names may have any characters; an owner's
- * records are found by that owner alone.
+ * Small records beside the transcript: session rows, pending actions, the state of a swarm. Names may have any characters. Only the owner
+ * finds its records.
  */
 export interface RecordStore {
   get(place: RecordKey): Promise<StoredRecord | undefined>
-  /** False, and nothing changes, when there is one already, or what it is tied to is gone. */
+  /** False, without a change, when it exists already, or its tie is gone. */
   insert(place: RecordKey, value: Json, ties?: RecordTies): Promise<boolean>
-  /** Writes only when the record still has this version: false when another writer was first, or there is none. `ties`: in place of those it has. */
+  /**
+   * Writes only if the record still has this version: false when another writer was first, or there is none. `ties` replace the present
+   * ones.
+   */
   swap(place: RecordKey, version: number, value: Json, ties?: RecordTies): Promise<boolean>
   put(place: RecordKey, value: Json): Promise<void>
-  /** Taking away what is not there succeeds. */
+  /** Removing a missing record succeeds. */
   remove(place: RecordKey): Promise<void>
-  /** In the order in which they were first put, newest first. */
+  /** By their first insertion, newest first. */
   list(
     kind: string,
     owner: string,

@@ -2,7 +2,7 @@ import { Rejection } from '@postern/core'
 import type { TranscriptEntry } from '../entry/entry.ts'
 import type { EntryRange } from './transcript-store.ts'
 
-/** The entries of `range`, ascending, out of all entries of a thread, ascending. Pure; what every store's `read` answers. */
+/** The entries of `range`, ascending, out of all entries of a thread. Pure; every store's `read` gives this result. */
 export function selectEntries(entries: readonly TranscriptEntry[], range: EntryRange): readonly TranscriptEntry[] {
   const within = entries.filter(entry => isWithin(entry, range))
   const isBackward = range.tail !== undefined
@@ -15,7 +15,7 @@ export function selectEntries(entries: readonly TranscriptEntry[], range: EntryR
   return isBackward ? asked.slice(asked.length - count) : asked.slice(0, count)
 }
 
-/** How many of these sizes are read; one always. @throws Rejection too_large when all are wanted */
+/** How many of these sizes fit; at least one. @throws Rejection too_large when all are required */
 export function countFitting(
   sizes: readonly number[],
   { max_bytes = Number.POSITIVE_INFINITY, is_whole }: EntryRange,

@@ -1,41 +1,38 @@
 import type { EntryBody, TranscriptEntry } from '../entry/entry.ts'
 import type { EntryKind, TranscriptScope } from '../entry/kind.ts'
 
-/** A thread as its owner sees it: no look-up finds a thread by its id alone. */
+/** A thread for its owner. No lookup finds a thread by its id alone. */
 export interface ThreadKey {
   readonly owner: string
   readonly thread_id: string
 }
 
-/** What a transport or a dialect calls a thread: an AP context, a Message-ID, a session id, a location, a client id. */
+/** The name of a thread in a transport or dialect: an AP context, a Message-ID, a session id, a location, a client id. */
 export interface ThreadAlias {
   readonly transport: string
   readonly key: string
 }
 
-/** A stretch of a thread in ascending `seq`. Absent limits mean everything. */
+/** A range of a thread in ascending `seq`. Absent limits mean everything. */
 export interface EntryRange {
-  /** Only entries behind this `seq`. */
+  /** Only entries after this `seq`. */
   readonly after_seq?: number | undefined
   /** Only entries before this `seq`. */
   readonly before_seq?: number | undefined
-  /** The first so many of what is left; 0 is none. */
+  /** The first entries, this many; 0 is none. */
   readonly limit?: number | undefined
-  /** The last so many, still ascending; 0 is none. Applied in place of `limit`. */
+  /** The last entries, this many, still ascending; 0 is none. Replaces `limit`. */
   readonly tail?: number | undefined
-  /** Of these no more than so many bytes, as they are stored: the first ones, with `tail` the last ones, one at least. */
+  /** At most this many stored bytes: the first entries, with `tail` the last ones, at least one. */
   readonly max_bytes?: number | undefined
-  /** What exceeds `max_bytes` is refused (`too_large`) instead of left out. */
+  /** Refuses entries beyond `max_bytes` (`too_large`) instead of leaving them out. */
   readonly is_whole?: boolean | undefined
   readonly scopes?: readonly TranscriptScope[] | undefined
   readonly kinds?: readonly EntryKind[] | undefined
   readonly agent_keys?: readonly string[] | undefined
-  /**
-   * With all residue there is. Of a conversation of the store that is what was handled, whole and with its raw form, read from where the store has
-   * it: as much as an export needs, and nobody else.
-   */
+  /** With all residue. For a conversation of the store it is the complete message with its raw form, which only an export needs. */
   readonly is_exact?: boolean | undefined
-  /** Only what is visible in the chat; then `after_seq` and `before_seq` are places of the chat (`chat_seq`). */
+  /** Only entries visible in the chat; then `after_seq` and `before_seq` are numbers of the chat (`chat_seq`). */
   readonly chat?: boolean | undefined
 }
 
@@ -48,13 +45,13 @@ export interface ThreadLock {
 }
 
 export interface WriteRequest {
-  /** The lock under which the caller writes; without it the write stands alone, and fails while somebody else holds the lock. */
+  /** The lock under which the caller writes. Without it the write fails while another writer holds the lock. */
   readonly token?: string | undefined
-  /** What the thread's owner may have then: what makes it more is refused (`too_large`). Stores that live as long as the process need not count. */
+  /** The owner's quota: a write beyond it is refused (`too_large`). Stores that live as long as the process may ignore it. */
   readonly most?: OwnerQuota | undefined
 }
 
-/** How much somebody has, or may have: threads, entries, and the bytes of what was said in them. */
+/** How much an owner has, or may have: threads, entries, and the bytes of their content. */
 export interface OwnerQuota {
   readonly threads: number
   readonly entries: number
@@ -62,33 +59,33 @@ export interface OwnerQuota {
 }
 
 /**
- * The stored truth. Append-only but for `replace` (a session's whole list) and `forget`. Writing to a thread that somebody else holds, or
- * under a lock that is no longer held, throws `Unavailable` ("transcript_lock_contention") and changes nothing.
+ * The stored truth, append-only except for `replace` (a session's whole list) and `forget`. A write to a thread that another writer holds,
+ * or under a lost lock, throws `Unavailable` ("transcript_lock_contention") and changes nothing.
  */
 export interface TranscriptStore {
-  /** The thread an alias names for this owner, made when there is none: two at once get the same one. */
+  /** The owner's thread of an alias, made if there is none. Concurrent calls get the same one. */
   openThread(owner: string, alias: ThreadAlias, most?: OwnerQuota): Promise<ThreadKey>
   findThread(owner: string, alias: ThreadAlias): Promise<ThreadKey | undefined>
-  /** A further name. @throws Rejection forbidden when the thread is not this owner's, or the name is another thread's */
+  /** Adds another name. @throws Rejection forbidden when the thread has another owner, or the name is another thread's */
   addAlias(thread: ThreadKey, alias: ThreadAlias): Promise<void>
   /** Oldest first. */
   listAliases(thread: ThreadKey): Promise<readonly ThreadAlias[]>
   /**
-   * Gives each entry its places, all or none. What is there already (same `entry_id`, or same dialect of origin and `native_id`) is
-   * returned as it is stored, not written again.
+   * Numbers and stores the entries, all or none. Known entries (same `entry_id`, or same dialect of origin and `native_id`) are returned as
+   * they are stored.
    */
   append(thread: ThreadKey, entries: readonly EntryBody[], request?: WriteRequest): Promise<readonly TranscriptEntry[]>
   read(thread: ThreadKey, range?: EntryRange): Promise<readonly TranscriptEntry[]>
-  /** Those of the thread that exist, in the order of `entryIds`. */
+  /** The entries that exist, in the order of `entryIds`. */
   find(thread: ThreadKey, entryIds: readonly string[]): Promise<readonly TranscriptEntry[]>
-  /** The whole list at once; places begin at 1 again. */
+  /** Replaces the whole list; numbers begin at 1 again. */
   replace(thread: ThreadKey, entries: readonly EntryBody[], request?: WriteRequest): Promise<readonly TranscriptEntry[]>
-  /** Everything of the thread, its names too. Forgetting what is not there succeeds. */
+  /** Removes the thread with its names. Forgetting an unknown thread succeeds. */
   forget(thread: ThreadKey, request?: WriteRequest): Promise<void>
-  /** `undefined` while somebody else holds it; an expired one is taken over. Advisory for readers, binding for writers. */
+  /** `undefined` while another writer holds it. An expired lock is replaced. Advisory for readers, binding for writers. */
   acquireLock(thread: ThreadKey, ttlMs: number): Promise<ThreadLock | undefined>
-  /** Whether somebody holds it now. */
+  /** Whether a writer holds it now. */
   isLocked(thread: ThreadKey): Promise<boolean>
-  /** False for a token that holds nothing any more. */
+  /** False for a token without a valid lock. */
   releaseLock(thread: ThreadKey, token: string): Promise<boolean>
 }

@@ -20,7 +20,7 @@ const dialect: Dialect<SwarmMessage> = {
     ...message,
     payload: { ...message.payload, [markerName]: markerOfRun(run) as Json },
   }),
-  // A bag makes an object of a payload that was null or absent.
+  // A marker turns a payload of null, or an absent one, into an object.
   essenceOf: ({ payload, ...message }) => ({ ...message, payload: withoutMarker(payload ?? {}) }) as Json,
 }
 
@@ -41,7 +41,7 @@ interface LiveSwarmMessage extends Omit<SwarmMessage, 'images'> {
 /** Messages of a swarm. */
 export const swarmCodec = {
   ...codec,
-  /** Reads messages whose images may be Blobs, whose bytes have to be waited for. @throws Rejection malformed, naming the member */
+  /** Reads messages whose images may be Blobs, which are read asynchronously. @throws Rejection malformed, naming the member */
   async readLive(messages: readonly LiveSwarmMessage[], context: ReadContext): Promise<readonly EntryBody[]> {
     return codec.read(await Promise.all(messages.map(encodeImages)), context)
   },

@@ -21,7 +21,7 @@ const placeOfRole: Record<SwarmRole, Place> = {
   resque: { kind: 'rescue', role: 'marker' },
 }
 
-/** A swarm message as entries: what it says, then each of its calls. */
+/** A swarm message as entries: its text, then each of its calls. */
 export function readSwarmDrafts(
   message: SwarmMessage,
   reading: Reading,
@@ -34,7 +34,7 @@ export function readSwarmDrafts(
 
 function readSaid(message: SwarmMessage, reading: Reading): TranscriptDraft {
   const { role, mode, tool_call_id, agentName, content } = message
-  // A user's row in tool mode is the system speaking in the user's place.
+  // A user's row in tool mode is the system in the user's place.
   const isStandIn = role === 'user' && mode === 'tool'
   const call_id = role === 'tool' ? (tool_call_id ?? reading.context.newId()) : undefined
   return {

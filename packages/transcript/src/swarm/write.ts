@@ -16,7 +16,7 @@ const roleOfRole: Record<EntryRole, SwarmRole> = {
 
 const roleOfKind: Partial<Record<EntryKind, SwarmRole>> = { rescue: 'resque', flush: 'flush', tool_result: 'tool' }
 
-/** How many entries one swarm message holds: what the assistant said, and the calls it made in the same breath. */
+/** How many entries one swarm message holds: the assistant's text and the calls after it. */
 export function countSwarmRun([head, ...rest]: readonly EntryBody[]): number {
   if (!head || head.group_id === undefined || !isSpeech(head)) return 1
   const end = rest.findIndex(entry => entry.group_id !== head.group_id || !isCallEntry(entry))

@@ -15,8 +15,8 @@ const assistantKinds: ReadonlySet<EntryKind> = new Set(['text', 'final', 'input_
 const toldKinds: ReadonlySet<EntryKind> = new Set(['task', 'global_observation', 'error'])
 
 /**
- * Entries as the history of a normalized message has them: two roles, and a call and its result folded into one part of the assistant's.
- * A task, and what is observed for all, is told to the agent. What is neither said, told nor a call (plans, contexts, markers) is not history.
+ * Entries as the history of a normalized message: two roles, with a call and its result in one part of the assistant. A task, and a global
+ * observation, are addressed to the agent. Entries that are no text, task or call (plans, contexts, markers) are left out.
  */
 function toHistoryEntries(entries: readonly TranscriptEntry[]): readonly Entry[] {
   const results = new Map(
@@ -32,7 +32,7 @@ function toHistoryEntries(entries: readonly TranscriptEntry[]): readonly Entry[]
   })
 }
 
-/** The whole way from a thread to what an agent is given of it. */
+/** From a thread to what an agent gets of it. */
 export function buildHistory(
   entries: readonly TranscriptEntry[],
   config: ViewConfig,

@@ -1,18 +1,18 @@
 import { type EntryBody, textOfContent } from '../entry/entry.ts'
 import type { EntryKind } from '../entry/kind.ts'
 
-/** How an agent takes part in a team; it chooses what the agent sees, and is no role of a message. */
+/** An agent's part in a team. It selects what the agent sees, and is no role of a message. */
 const teamRoles = ['orchestrator', 'manager', 'worker', 'all'] as const
 type TeamRole = (typeof teamRoles)[number]
 
 export interface RoleFilter {
   readonly role: TeamRole
-  /** Whose own `task` begins the turn of a worker; absent: anybody's. */
+  /** Whose `task` begins the turn of a worker; absent: any agent's. */
   readonly agent_key?: string | undefined
-  /** Messages an orchestrator sees (called turns there); default 8, 0 is none. */
+  /** Messages for an orchestrator (called turns there); default 8, 0 is none. */
   readonly max_conversation_turns?: number | undefined
   readonly phase_id?: number | undefined
-  /** Beats `phase_id - 1`. */
+  /** Overrides `phase_id - 1`. */
   readonly previous_phase_id?: number | undefined
 }
 
@@ -40,8 +40,8 @@ const filters: Record<TeamRole, Filter> = {
 }
 
 /**
- * What one role of a team may see of its history. The turn of a worker begins with its own last `task` by the order of the
- * transcript, wherever the list has it: a broadcast of an earlier turn is not of this one.
+ * What one role of a team may see of its history. A worker's turn begins with its own last `task` by the order of the transcript, wherever
+ * the list has it. Broadcasts of earlier turns are left out.
  */
 export function filterByRole<Entry extends EntryBody>(
   entries: readonly Entry[],
@@ -51,13 +51,13 @@ export function filterByRole<Entry extends EntryBody>(
 }
 
 export interface CompletionCheck {
-  /** Whose turn; absent: anybody's last `task` begins it. */
+  /** The agent of the turn; absent: any agent's last `task` begins it. */
   readonly agent_key?: string | undefined
 }
 
 const endWords = /completed|success|done|finished|task complete/i
 
-/** Whether the current turn is over: among its last ten entries the tool `complete_task`, or a final word that says so. */
+/** Whether the current turn is over: its last ten entries contain the tool `complete_task`, or a final text that says so. */
 export function isTurnComplete(entries: readonly EntryBody[], { agent_key }: CompletionCheck = {}): boolean {
   const own = entries.filter(entry => agent_key === undefined || entry.agent_key === agent_key)
   const start = own.findLastIndex(({ kind }) => kind === 'task')
@@ -77,7 +77,7 @@ function findPreviousPhase({ phase_id, previous_phase_id }: RoleFilter): number 
   return phase_id !== undefined && phase_id > 0 ? phase_id - 1 : undefined
 }
 
-/** `seq` is the order; entries that have none yet keep that of the list. */
+/** `seq` is the order. Entries without one keep their order in the list. */
 function isBehind(entry: EntryBody, start: EntryBody): boolean {
   const [at, from] = [placeOf(entry), placeOf(start)]
   return at === undefined || from === undefined ? entry.at >= start.at : at >= from

@@ -7,10 +7,7 @@ import type { EntryKind, TranscriptScope } from '../entry/kind.ts'
 import { splitMessages } from '../entry/place-entries.ts'
 import { filterByRole, type RoleFilter } from './role-filter.ts'
 
-/**
- * Whose entries an agent may see: everything; the views of a message store (its own work, that of its team); or what the agents of a
- * swarm share and what is its own.
- */
+/** Whose entries an agent may see: all; the views of a message store (its own work, its team's work); or the shared and own ones of a swarm. */
 type ViewScope =
   | { readonly kind: 'all' }
   | {
@@ -21,7 +18,7 @@ type ViewScope =
     }
   | { readonly kind: 'swarm'; readonly agent_key: string }
 
-/** One agent's view of a thread, as data: the steps are always the same, this says how each is set. */
+/** One agent's view of a thread, as data. The steps are always the same; this sets each one. */
 export interface ViewConfig {
   /** Default `all`. */
   readonly scope?: ViewScope | undefined
@@ -29,11 +26,11 @@ export interface ViewConfig {
   readonly cutsAtMarker?: boolean | undefined
   /** The filter of message stores. Default none. */
   readonly role?: RoleFilter | undefined
-  /** Calls without a result and results without a call: taken out before and after the window, only after it (swarms), or left. */
+  /** Calls without a result and results without a call: removed before and after the window, only after it (swarms), or kept. */
   readonly pairs?: 'repair' | 'after-window' | 'keep' | undefined
-  /** The newest so many messages (one with several calls counts once); 0 is none. Default all. */
+  /** The newest messages, this many (one with several calls counts once); 0 is none. Default all. */
   readonly window?: number | undefined
-  /** What only shows while it happens, or marks a place. Default these kinds. */
+  /** Kinds that only matter while they happen, or that mark a position. Default these kinds. */
   readonly hides?: ReadonlySet<EntryKind> | undefined
   readonly report?: ((finding: CodecFinding) => void) | undefined
 }
@@ -51,7 +48,7 @@ export function viewEntries(entries: readonly TranscriptEntry[], config: ViewCon
   return pairs === 'keep' ? recent : repairPairs(recent, pairs === 'after-window' ? report : undefined)
 }
 
-/** What stands behind the last flush or rescue. A marker is one for all agents of the thread, so it is looked for before the scope. */
+/** The entries after the last flush or rescue. A marker is for all agents of the thread, so this comes before the scope. */
 function cutAtMarker(entries: readonly TranscriptEntry[]): readonly TranscriptEntry[] {
   return entries.slice(entries.findLastIndex(({ kind }) => kind === 'flush' || kind === 'rescue') + 1)
 }
@@ -65,7 +62,7 @@ function selectScope(entries: readonly TranscriptEntry[], scope: ViewScope): rea
   })
 }
 
-/** Users, developers and plain words of any assistant are shared; calls, results and system rows are their agent's. */
+/** Users, developers and plain text of any assistant are shared; calls, results and system rows are their agent's. */
 function selectSwarm(entries: readonly TranscriptEntry[], agent_key: string): readonly TranscriptEntry[] {
   return splitMessages(entries).flatMap(message => {
     const isOwn = message.some(isOwnEntry)
@@ -74,7 +71,7 @@ function selectSwarm(entries: readonly TranscriptEntry[], agent_key: string): re
   })
 }
 
-/** What an agent did and thought is its own; developers' words, questions, and a row that stands in for the user are shared. */
+/** An agent's actions and thoughts are its own. Developers' text, questions, and a row in the user's place are shared. */
 function isOwnEntry(entry: EntryBody): boolean {
   const isShared = sharedKinds.has(entry.kind) || entry.native_role === 'user'
   return isCallEntry(entry) || (entry.scope === 'agent' && !isShared)

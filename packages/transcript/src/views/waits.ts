@@ -6,8 +6,8 @@ export interface OpenWait {
 }
 
 /**
- * What a thread still waits for, oldest first: one list for every surface. A wait ends by a later entry of its id, an `input` also by the
- * next message of the user, and any by its time.
+ * What a thread still waits for, oldest first: one list for every view. A later entry of its id ends a wait; the user's next message ends
+ * an `input`, and its expiry ends any.
  */
 export function listOpenWaits(entries: readonly TranscriptEntry[], nowMs: number): readonly OpenWait[] {
   const open = new Map<string, OpenWait>()
@@ -20,7 +20,7 @@ export function listOpenWaits(entries: readonly TranscriptEntry[], nowMs: number
   return [...open.values()].filter(({ wait }) => wait.expires_at === undefined || Date.parse(wait.expires_at) > nowMs)
 }
 
-/** The question that a message of the user's answers when it is said now; the latest one. */
+/** The question that the user's message would answer now; the latest one. */
 export function findAnsweredQuestion(entries: readonly TranscriptEntry[], nowMs: number): OpenWait | undefined {
   return listOpenWaits(entries, nowMs).findLast(({ wait }) => wait.reason === 'input')
 }

@@ -6,7 +6,7 @@ import { auditTool, observeTool } from './tool-audit.ts'
 const conversationResultSchema = 'agents-api.conversation-result'
 const runOutcomeSchema = 'agents-api.run-outcome'
 
-/** Ends that are worth another try; every other failure is not. */
+/** Failures that are worth another try; every other one is not. */
 const retryableStatuses: ReadonlySet<string> = new Set(['stalled', 'interrupted', 'transcript_lock_contention'])
 
 interface RunOutcome {

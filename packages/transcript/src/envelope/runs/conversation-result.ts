@@ -12,7 +12,7 @@ export type ToolExecutionResult = JsonMap & {
   readonly is_handler_tool?: boolean | undefined
 }
 
-/** What a conversation loop gives back; whatever else its runner says of it stays. */
+/** The result of a conversation loop. The runner's other members stay. */
 export type ConversationResult = JsonMap & {
   readonly messages: readonly AgentMessageEnvelope[]
   readonly tool_execution_results: readonly ToolExecutionResult[]
@@ -35,7 +35,7 @@ export function normalizeConversationResult(value: unknown): ConversationResult 
   }
 }
 
-/** What callers get when a runner's result cannot be used: the messages as they were, nothing answered, and why. */
+/** The result for callers when a runner's result is unusable: the messages as given, no answer, and the reason. */
 export function buildFailedResult(messages: readonly unknown[], reason: string): ConversationResult {
   return {
     messages: messages.map(message => normalizeEnvelope(message)),

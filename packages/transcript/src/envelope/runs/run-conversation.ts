@@ -4,7 +4,7 @@ import type { AgentMessageEnvelope } from '../envelope.ts'
 import { normalizeEnvelopes } from '../normalize.ts'
 import { buildFailedResult, type ConversationResult, normalizeConversationResult } from './conversation-result.ts'
 
-/** What a conversation loop is given (`agents_api_conversation_runner`). */
+/** The input of a conversation loop (`agents_api_conversation_runner`). */
 export interface ConversationRequest {
   readonly messages: readonly AgentMessageEnvelope[]
   readonly tools: readonly Json[]
@@ -26,9 +26,8 @@ interface ConversationRunners {
 }
 
 /**
- * Runs a conversation where it is to be run. A foreign result that cannot be used is a result that says so, with the messages as they
- * were given, and no exception.
- * @throws Rejection for messages of the request that are none; whatever a runner throws
+ * Runs a conversation with the given runner. An unusable foreign result becomes a result that says so, with the given messages, and no
+ * exception. @throws Rejection for invalid messages in the request; the runner's error
  */
 export async function runConversation(
   request: Omit<ConversationRequest, 'messages'> & { readonly messages: readonly unknown[] },

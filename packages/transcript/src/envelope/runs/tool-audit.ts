@@ -2,7 +2,7 @@ import type { Json } from '@postern/core'
 import { hashContent } from '../../json/content-hash.ts'
 import { isJsonMap, type JsonMap } from '../../json/difference.ts'
 
-/** What may be kept of a call for observers: which arguments and how many, never what they were. */
+/** What observers may keep of a call: which arguments and how many, never their values. */
 export interface ToolObservation {
   readonly tool_name: string
   readonly argument_names: readonly string[]
@@ -35,7 +35,7 @@ export function observeTool({ tool_name, parameters, result }: ExecutedTool): To
   return { tool_name, argument_names, argument_count: argument_names.length, result_type: nameType(result) }
 }
 
-/** Proof of what was run and what came of it, without either. */
+/** Digests of a call and its result, without either. */
 export function auditTool(executed: ExecutedTool): ToolAuditEvent {
   const { tool_name, tool_call_id, parameters, result, turn_count, success } = executed
   const parameters_sha256 = hashContent(parameters)

@@ -5,7 +5,7 @@ import { buildApprovalEnvelope, buildToolResultEnvelope } from '../build.ts'
 import type { AgentMessageEnvelope } from '../envelope.ts'
 import type { PendingAction, PendingActions } from './pending-action.ts'
 
-/** A tool runs at once, after somebody has seen what it will do, or never. */
+/** A tool runs at once, after an approval, or never. */
 const toolPolicies = ['direct', 'preview', 'forbidden'] as const
 type ToolPolicy = (typeof toolPolicies)[number]
 
@@ -17,7 +17,7 @@ interface ToolScope {
 }
 
 interface PolicyMemory {
-  /** What was remembered for this owner, workspace, agent and tool; else `otherwise`. */
+  /** The remembered policy for this owner, workspace, agent and tool; else `otherwise`. */
   find(scope: ToolScope, otherwise: ToolPolicy): Promise<ToolPolicy>
   remember(scope: ToolScope, policy: ToolPolicy): Promise<void>
 }
@@ -41,20 +41,20 @@ export interface WantedCall extends ToolScope {
   readonly tool_call_id: string
   readonly parameters: { readonly [name: string]: Json }
   readonly turn: number
-  /** For whom decides: what the tool will do, in words and as data. */
+  /** What the tool will do, in words and as data, for whoever decides. */
   readonly summary: string
   readonly preview?: Json | undefined
   readonly expires_at?: string | undefined
 }
 
 interface PolicyOutcome {
-  /** What is appended to the conversation: the tool's result, or what stands in its place. */
+  /** Appended to the conversation: the tool's result, or its placeholder. */
   readonly envelope: AgentMessageEnvelope
-  /** The loop stops, and its run is not completed. */
+  /** The loop stops without completing its run. */
   readonly isWaiting: boolean
 }
 
-/** Runs a call as its policy allows. What has to be approved is stored first, so that nobody can approve what is not there. */
+/** Runs a call as its policy allows. A call that needs approval is stored first, so that nobody can approve a missing one. */
 export async function callUnderPolicy(
   call: WantedCall,
   policy: ToolPolicy,
@@ -87,7 +87,7 @@ export async function callUnderPolicy(
   return { envelope: buildApprovalEnvelope(summary, action, { tool_call_id }), isWaiting: true }
 }
 
-/** The tool's result that follows when a pending action is decided: of the run, or of the refusal. */
+/** The tool's result after the decision on a pending action: of the run, or of the refusal. */
 export function buildDecisionEnvelope(action: PendingAction): AgentMessageEnvelope {
   const { kind: tool_name, status, metadata } = action
   const call = { tool_name, tool_call_id: String(metadata.tool_call_id ?? action.action_id) }

@@ -1,10 +1,7 @@
 import { isoTime, type Platform, Rejection } from '@postern/core'
 import type { RecordStore } from '../../store/record-store.ts'
 
-/**
- * Takes a run's id for this owner, once and for all: what is posted twice does not run twice.
- * @throws Rejection replayed
- */
+/** Takes a run's id for this owner permanently, so that a repeated post does not run twice. @throws Rejection replayed */
 export async function claimRun(
   records: RecordStore,
   platform: Pick<Platform, 'now'>,
@@ -26,7 +23,7 @@ interface ExternalMessage {
 
 type ExternalVerdict = 'take' | 'silent_skip' | 'duplicate'
 
-/** Own echoes and empty events are passed over without a word; the same message is taken once while it is remembered. */
+/** Ignores own echoes and empty events. It takes a message once while its id is remembered. */
 export async function screenExternalMessage(
   records: RecordStore,
   platform: Pick<Platform, 'now'>,

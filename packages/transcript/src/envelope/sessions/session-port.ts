@@ -20,41 +20,41 @@ export interface PendingSearch {
 }
 
 interface SessionUpdate {
-  /** The whole list, not what is new. */
+  /** The whole list, not only the new messages. */
   readonly messages: readonly unknown[]
   readonly metadata?: Session['metadata'] | undefined
   readonly provider?: string | undefined
   readonly model?: string | undefined
   readonly provider_response_id?: string | undefined
-  /** Of the lock under which the caller writes. */
+  /** The token of the lock under which the caller writes. */
   readonly token?: string | undefined
 }
 
-/** A session as it is now, and what was odd about the messages it was given. */
+/** A session after an update, with findings about the given messages. */
 interface UpdatedSession extends Session {
   readonly findings: readonly CodecFinding[]
 }
 
 /**
- * Sessions of agents over the transcript: each is a thread, its messages are the thread as envelopes. Who asks is always the
- * first argument; a session of somebody else's is not there.
+ * Sessions of agents over the transcript. Each session is a thread with its messages as envelopes. The first argument is always the caller;
+ * sessions of others are not found.
  */
 export interface SessionStore {
   /** @throws Rejection forbidden for an owner that may own none */
   create(principal: SessionPrincipal, wanted?: NewSession): Promise<Session>
-  /** A pending session of the same context when there is one, else a new one: a first message sent twice makes one session. */
+  /** A pending session of the same context, or a new one, so that a repeated first message makes one session. */
   open(principal: SessionPrincipal, wanted?: NewSession & Pick<PendingSearch, 'seconds'>): Promise<Session>
   get(principal: SessionPrincipal, id: string): Promise<Session | undefined>
   /** `undefined` when there is none. @throws Rejection malformed; Unavailable while another writer holds it */
   update(principal: SessionPrincipal, id: string, update: SessionUpdate): Promise<UpdatedSession | undefined>
   updateTitle(principal: SessionPrincipal, id: string, title: string): Promise<boolean>
   markRead(principal: SessionPrincipal, id: string): Promise<boolean>
-  /** Deleting what is not there succeeds. @throws Unavailable while another writer holds it */
+  /** Deleting an unknown session succeeds. @throws Unavailable while another writer holds it */
   remove(principal: SessionPrincipal, id: string): Promise<void>
   /** Newest first. @throws Rejection malformed for a limit out of bounds */
   list(principal: SessionPrincipal, filter?: SessionFilter): Promise<readonly Session[]>
   findPending(principal: SessionPrincipal, search?: PendingSearch): Promise<Session | undefined>
-  /** `undefined` while somebody else has it. Default 300 s. */
+  /** `undefined` while another writer holds the lock. Default 300 s. */
   acquireLock(principal: SessionPrincipal, id: string, ttlSeconds?: number): Promise<ThreadLock | undefined>
   releaseLock(principal: SessionPrincipal, id: string, token: string): Promise<boolean>
   /** The thread behind a session. */

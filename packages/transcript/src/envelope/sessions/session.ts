@@ -6,9 +6,9 @@ import type { AgentMessageEnvelope } from '../envelope.ts'
 
 const sessionOwnerTypes = ['user', 'audience', 'runtime', 'token', 'system'] as const
 
-/** Who asks, as the credential proved it; never what a body says. */
+/** The caller as the credential proved it, never as a body names it. */
 export interface SessionPrincipal {
-  /** Under which everything of this principal is stored. */
+  /** The owner of everything that this principal stores. */
   readonly owner: string
   readonly owner_type: (typeof sessionOwnerTypes)[number]
   readonly owner_key: string
@@ -50,10 +50,7 @@ export interface NewSession {
   readonly expires_at?: string | undefined
 }
 
-/**
- * The owner a request names must be the one its credential proves; and what many share may own nothing.
- * @throws Rejection forbidden
- */
+/** The owner in a request must be the one that its credential proves. A shared owner type may own nothing. @throws Rejection forbidden */
 export function checkSessionOwner(
   principal: SessionPrincipal,
   named: { readonly owner_type?: string | undefined; readonly owner_key?: string | undefined } = {},
@@ -90,7 +87,7 @@ export function buildSessionRow(principal: SessionPrincipal, id: string, now: st
   }
 }
 
-/** A session whose end nobody can read would never end. */
+/** A session with an unreadable end would never expire. */
 function readEnd(expires_at: string | undefined): string | null {
   if (expires_at === undefined) return null
   const end = parseEntryTime(expires_at)

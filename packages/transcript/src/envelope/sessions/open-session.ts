@@ -1,0 +1,101 @@
+import { isoTime } from '@postern/core'
+import { formatUuidOf } from '../../json/uuid.ts'
+import type { RecordKey, StoredRecord } from '../../store/record-store.ts'
+import type { NewSession, Session, SessionPrincipal, SessionRow } from './session.ts'
+import { buildSessionRow, checkSessionOwner } from './session.ts'
+import type { PendingSearch, SessionStore } from './session-port.ts'
+import type { SessionDeps } from './session-rows.ts'
+import {
+  addMessages,
+  findSession,
+  findSessionThread,
+  keyOfOpening,
+  keyOfSession,
+  listSessions,
+  removeSession,
+  sessionTransport,
+} from './session-rows.ts'
+
+export async function createSession(
+  principal: SessionPrincipal,
+  deps: SessionDeps,
+  wanted: NewSession = {},
+): Promise<Session> {
+  const { transcript, records, platform } = deps
+  checkSessionOwner(principal)
+  const row = buildSessionRow(principal, formatUuidOf(platform), isoTime(platform.now()), wanted)
+  // The row comes first, so that its owner can find and delete the session after an interruption.
+  const key = keyOfSession(principal, row.session_id)
+  await records.insert(key, row)
+  await transcript
+    .openThread(principal.owner, { transport: sessionTransport, key: row.session_id })
+    .catch(async error => {
+      await records.remove(key)
+      throw error
+    })
+  return { ...row, messages: [] }
+}
+
+/** Returns a pending session of the same kind, or creates one. */
+export async function openSession(
+  principal: SessionPrincipal,
+  deps: SessionDeps,
+  wanted: NonNullable<Parameters<SessionStore['open']>[1]> = {},
+): Promise<Session> {
+  checkSessionOwner(principal)
+  const { context = 'chat', agent_slug = '', token_id, seconds } = wanted
+  const key = keyOfOpening(principal, { context, agent_slug, token_id: token_id ?? null })
+  for (;;) {
+    const opened = await deps.records.get(key)
+    const pending = await findOpened(principal, opened, { seconds, context, token_id }, deps)
+    if (pending) return await addMessages(principal, pending, deps)
+    const session = await createSession(principal, deps, wanted)
+    if (await noteOpened(key, opened, session.session_id, deps)) return session
+    await removeSession(principal, session.session_id, deps)
+  }
+}
+
+export async function findPendingSession(
+  principal: SessionPrincipal,
+  deps: SessionDeps,
+  search: PendingSearch = {},
+): Promise<Session | undefined> {
+  for await (const row of listSessions(principal, deps)) {
+    if (await isPending(principal, row, search, deps)) return await addMessages(principal, row, deps)
+  }
+  return undefined
+}
+
+async function findOpened(
+  principal: SessionPrincipal,
+  opened: StoredRecord | undefined,
+  search: PendingSearch,
+  deps: SessionDeps,
+): Promise<SessionRow | undefined> {
+  const found = typeof opened?.value === 'string' ? await findSession(principal, opened.value, deps) : undefined
+  return found && (await isPending(principal, found.row, search, deps)) ? found.row : undefined
+}
+
+/** False when another opening was first. */
+function noteOpened(
+  key: RecordKey,
+  before: StoredRecord | undefined,
+  id: string,
+  { records }: SessionDeps,
+): Promise<boolean> {
+  return before ? records.swap(key, before.version, id) : records.insert(key, id)
+}
+
+async function isPending(
+  principal: SessionPrincipal,
+  row: SessionRow,
+  { seconds = 600, context = 'chat', token_id }: PendingSearch,
+  deps: SessionDeps,
+): Promise<boolean> {
+  const { transcript, platform } = deps
+  const isRecent = Date.parse(row.created_at) > platform.now() - seconds * 1000
+  const isAsked = row.context === context && (token_id === undefined || row.token_id === token_id)
+  const thread = isRecent && isAsked ? await findSessionThread(principal, row.session_id, deps) : undefined
+  if (!thread) return false
+  return (await transcript.read(thread, { limit: 1 })).length === 0 || (await transcript.isLocked(thread))
+}

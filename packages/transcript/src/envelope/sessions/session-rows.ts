@@ -1,0 +1,156 @@
+import type { Platform } from '@postern/core'
+import type { RecordKey, RecordStore, StoredRecord } from '../../store/record-store.ts'
+import type { ThreadKey, TranscriptStore } from '../../store/transcript-store.ts'
+import { envelopeCodec } from '../codec.ts'
+import type { AgentMessageEnvelope } from '../envelope.ts'
+import type { Session, SessionPrincipal, SessionRow } from './session.ts'
+import { sessionRowSchema } from './session.ts'
+
+export interface SessionDeps {
+  readonly transcript: TranscriptStore
+  readonly records: RecordStore
+  readonly platform: Pick<Platform, 'now' | 'randomBytes'>
+}
+
+interface StoredSession extends StoredRecord {
+  readonly row: SessionRow
+}
+
+export const sessionTransport = 'envelope'
+const sessionKind = 'session'
+const openingKind = 'session-opening'
+const pageSize = 100
+
+export function keyOfSession({ owner }: SessionPrincipal, key: string): RecordKey {
+  return { kind: sessionKind, owner, key }
+}
+
+type Opening = Pick<SessionRow, 'context' | 'agent_slug' | 'token_id'>
+
+/** The record that names the latest session of its kind, so that two concurrent openings find each other. */
+export function keyOfOpening(
+  { owner, workspace_type, workspace_id }: SessionPrincipal,
+  { context, agent_slug, token_id }: Opening,
+): RecordKey {
+  const key = JSON.stringify([workspace_type, workspace_id, context, agent_slug, token_id ?? ''])
+  return { kind: openingKind, owner, key }
+}
+
+/** The session's row while it has not expired. */
+export async function findSession(
+  principal: SessionPrincipal,
+  id: string,
+  deps: SessionDeps,
+): Promise<StoredSession | undefined> {
+  const found = await findStored(principal, id, deps)
+  return found && !isExpired(found.row, deps) ? found : undefined
+}
+
+export function findSessionThread(
+  { owner }: SessionPrincipal,
+  key: string,
+  { transcript }: SessionDeps,
+): Promise<ThreadKey | undefined> {
+  return transcript.findThread(owner, { transport: sessionTransport, key })
+}
+
+export async function readSessionMessages(
+  thread: ThreadKey | undefined,
+  { transcript }: SessionDeps,
+): Promise<readonly AgentMessageEnvelope[]> {
+  return thread ? envelopeCodec.write(await transcript.read(thread)) : []
+}
+
+export async function addMessages(principal: SessionPrincipal, row: SessionRow, deps: SessionDeps): Promise<Session> {
+  const thread = await findSessionThread(principal, row.session_id, deps)
+  return { ...row, messages: await readSessionMessages(thread, deps) }
+}
+
+/** Repeats the change until no other writer was first. */
+export async function changeSession(
+  principal: SessionPrincipal,
+  id: string,
+  change: Partial<SessionRow>,
+  deps: SessionDeps,
+): Promise<SessionRow | undefined> {
+  for (;;) {
+    const found = await findSession(principal, id, deps)
+    if (!found) return undefined
+    const row = { ...found.row, ...change }
+    if (await deps.records.swap(keyOfSession(principal, id), found.version, row)) return row
+  }
+}
+
+export async function removeSession(principal: SessionPrincipal, id: string, deps: SessionDeps): Promise<void> {
+  const { transcript, records } = deps
+  const found = await findStored(principal, id, deps)
+  if (!found) return
+  const thread = await findSessionThread(principal, id, deps)
+  if (thread) await transcript.forget(thread)
+  const opening = keyOfOpening(principal, found.row)
+  if ((await records.get(opening))?.value === id) await records.remove(opening)
+  await records.remove(keyOfSession(principal, id))
+}
+
+/** The owner's sessions, newest first. Afterwards it removes expired ones, which take space and which the owner can no longer name. */
+export async function* listSessions(principal: SessionPrincipal, deps: SessionDeps): AsyncGenerator<SessionRow> {
+  const expired: SessionRow[] = []
+  try {
+    yield* listValid(principal, expired, deps)
+  } finally {
+    for (const { session_id } of expired.slice(0, pageSize)) {
+      const thread = await findSessionThread(principal, session_id, deps)
+      const isHeld = thread !== undefined && (await deps.transcript.isLocked(thread))
+      if (!isHeld) await removeSession(principal, session_id, deps)
+    }
+  }
+}
+
+async function* listValid(
+  principal: SessionPrincipal,
+  expired: SessionRow[],
+  deps: SessionDeps,
+): AsyncGenerator<SessionRow> {
+  for await (const found of listPages(principal, deps)) {
+    for (const row of found.map(readRow)) {
+      if (!row || !isOwnRow(row, principal)) continue
+      if (isExpired(row, deps)) expired.push(row)
+      else yield row
+    }
+  }
+}
+
+/** Other work runs between the pages, because an owner may have very many sessions. */
+async function* listPages(
+  { owner }: SessionPrincipal,
+  { records }: SessionDeps,
+): AsyncGenerator<readonly StoredRecord[]> {
+  for (let offset = 0; ; offset += pageSize) {
+    const found = await records.list(sessionKind, owner, { limit: pageSize, offset })
+    yield found
+    if (found.length < pageSize) return
+    await new Promise(resolve => setImmediate(resolve))
+  }
+}
+
+async function findStored(
+  principal: SessionPrincipal,
+  id: string,
+  { records }: SessionDeps,
+): Promise<StoredSession | undefined> {
+  const record = await records.get(keyOfSession(principal, id))
+  const row = record && readRow(record)
+  return row && isOwnRow(row, principal) ? { ...record, row } : undefined
+}
+
+function isExpired({ expires_at }: SessionRow, { platform }: SessionDeps): boolean {
+  return expires_at !== null && Date.parse(expires_at) <= platform.now()
+}
+
+function readRow({ value }: StoredRecord): SessionRow | undefined {
+  return sessionRowSchema.safeParse(value).data
+}
+
+function isOwnRow(row: SessionRow, principal: SessionPrincipal): boolean {
+  return row.workspace_type === (principal.workspace_type ?? '') && row.workspace_id === (principal.workspace_id ?? '')
+}
