@@ -1,6 +1,7 @@
 import { availableParallelism } from 'node:os'
 import { defineConfig } from 'vitest/config'
 import { ClosingLineReporter } from './tools/closing-line-reporter.ts'
+import { SlowFilesFirst } from './tools/slow-files-first.ts'
 
 const testsOf = (folder: string) => [`${folder}/*/src/**/*.test.ts`, `${folder}/*/test/**/*.test.ts`]
 
@@ -10,6 +11,7 @@ export default defineConfig({
     // Modules keep nothing, and what they need is handed in: tests share a process, and need not load everything anew for each file.
     isolate: false,
     reporters: ['default', new ClosingLineReporter()],
+    sequence: { sequencer: SlowFilesFirst },
     pool: 'forks',
     // Half of a test's time is waiting for sockets, disks and clocks: two workers a core.
     maxWorkers: 2 * availableParallelism(),
