@@ -1,3 +1,4 @@
+import { drawCount } from '@postern/testing/scale'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import {
@@ -48,7 +49,7 @@ describe('laws of the dialects', () => {
           const stored = store(codec.read(messages, contextOf()))
           expect(plain(codec.write(stored))).toEqual(normal(format, messages))
         }),
-        { numRuns: 80 },
+        { numRuns: drawCount({ quick: 25, long: 80 }) },
       )
     })
 
@@ -63,7 +64,7 @@ describe('laws of the dialects', () => {
             expect(back).toEqual(stored)
             expect(plain(codec.write(back))).toEqual(normal(format, messages))
           }),
-          { numRuns: 50 },
+          { numRuns: drawCount({ quick: 15, long: 50 }) },
         )
       })
     }
@@ -78,7 +79,7 @@ describe('laws of the dialects', () => {
           if (format !== 'normalized') expect(again).toEqual(appended)
           else expect(plain(codec.write(again))).toEqual(normal(format, messages))
         }),
-        { numRuns: 50 },
+        { numRuns: drawCount({ quick: 15, long: 50 }) },
       )
     })
   }
@@ -96,7 +97,7 @@ describe('laws of the dialects', () => {
           expect(read.some(({ entry_id }) => stored.some(entry => entry.entry_id === entry_id))).toBe(false)
           expect(JSON.stringify(codecs[format].write(read))).not.toContain('"gateway"')
         }),
-        { numRuns: 25 },
+        { numRuns: drawCount({ quick: 10, long: 25 }) },
       )
     }
   })

@@ -1,5 +1,6 @@
 import type { Part } from '@postern/core'
 import { measureGrowth } from '@postern/testing/growth'
+import { drawCount } from '@postern/testing/scale'
 import { describe, expect, test } from 'vitest'
 import { readPostText } from '../html/to-text.ts'
 import { partsToHtml } from '../words/parts-to-html.ts'
@@ -245,9 +246,11 @@ function composeAnswer(dice: (sides: number) => number): string {
   return Array.from({ length: 1 + dice(12) }, () => blocks[dice(blocks.length)]?.()).join('\n\n')
 }
 
+const rounds = drawCount({ quick: 25, long: 80 })
+
 test.each([40, 100, 500])('nothing is lost and nothing changes places, whatever the answer: limit %s', limit => {
   const dice = createDice(limit)
-  for (let round = 0; round < 80; round += 1) {
+  for (let round = 0; round < rounds; round += 1) {
     const parts = [write(composeAnswer(dice)), write(composeAnswer(dice), 'text/plain')]
     const pieces = splitParts(parts, limit)
     expect(pieces.flatMap(lettersOf).join('')).toBe(lettersOf(parts))

@@ -1,3 +1,4 @@
+import { drawCount } from '@postern/testing/scale'
 import fc from 'fast-check'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { mailLimitsSchema } from '../../src/config/limits.ts'
@@ -191,7 +192,7 @@ test('no unsigned type, boundary, charset or encoding hides a line of a body', a
       const words = listBodyWords(lines.join('\n'), read.flags.includes('unsigned_structure'))
       for (const word of words) expect(seen).toContain(word)
     }),
-    { numRuns: 1000 },
+    { numRuns: drawCount({ quick: 300, long: 1_000 }) },
   )
 })
 

@@ -1,3 +1,4 @@
+import { drawCount } from '@postern/testing/scale'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { messagesOf } from '../../test/arbitraries.ts'
@@ -48,7 +49,7 @@ describe('exportThread()', () => {
           expect(whole).toEqual(plain(codecs[other].write(all, { marker: 'all' })))
         },
       ),
-      { numRuns: 60 },
+      { numRuns: drawCount({ quick: 20, long: 60 }) },
     )
   })
 

@@ -1,3 +1,4 @@
+import { drawCount } from '@postern/testing/scale'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { messagesOf } from '../../test/arbitraries.ts'
@@ -120,7 +121,7 @@ describe('viewEntries()', () => {
           expect(viewEntries(once)).toEqual(once)
           expect(repairPairs(repairPairs(entries))).toEqual(repairPairs(entries))
         }),
-        { numRuns: 40 },
+        { numRuns: drawCount({ quick: 15, long: 40 }) },
       )
     }
   })
@@ -150,7 +151,7 @@ describe('buildHistory()', () => {
           const { turns } = buildHistory(readAll(format, messages), {})
           expect(turns.every((turn, index) => index === 0 || turn.role !== turns[index - 1]?.role)).toBe(true)
         }),
-        { numRuns: 40 },
+        { numRuns: drawCount({ quick: 15, long: 40 }) },
       )
     }
   })

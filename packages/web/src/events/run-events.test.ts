@@ -4,6 +4,7 @@ import type { Event } from '@ag-ui/core'
 import { EventSchema } from '@ag-ui/core/schemas'
 import type { NormalizedResponse, Part } from '@postern/core'
 import { collectAnswer, completeResponse } from '@postern/core'
+import { drawCount } from '@postern/testing/scale'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import type { RunWriter } from './run-events.ts'
@@ -184,7 +185,7 @@ describe('for every agent', () => {
         if (script.changed) expect(got.endsWith(plain(wanted))).toBe(true)
         else if (!script.chunks.at(-1)?.isInterim && script.chunks.length > 0) expect(got).toBe(plain(wanted))
       }),
-      { numRuns: 300 },
+      { numRuns: drawCount({ quick: 100, long: 300 }) },
     )
   })
 })

@@ -1,4 +1,5 @@
 import { sketchedChannels } from '@postern/testing'
+import { drawCount } from '@postern/testing/scale'
 import { createMemoryRecords, type RecordStore } from '@postern/transcript'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
@@ -42,6 +43,8 @@ test('the record store in the store’s file gives what the record store in memo
       expect(seen).toEqual(await take(memory, [verb, `${owner} ${run}`, key, value]))
     }
   }
-  await fc.assert(fc.asyncProperty(fc.array(step, { maxLength: 12 }), play), { numRuns: 100 })
+  await fc.assert(fc.asyncProperty(fc.array(step, { maxLength: 12 }), play), {
+    numRuns: drawCount({ quick: 30, long: 100 }),
+  })
   await store.close()
 })
