@@ -1,4 +1,5 @@
 import { createCascade } from '../css/cascade.ts'
+import { parseColour } from '../css/colours.ts'
 import type { StyledElement } from '../css/selectors.ts'
 import type { HtmlAttributes } from '../elements/tokenize-html.ts'
 import { listInlineStyles, listOwnStyles } from '../hidden/element-styles.ts'
@@ -28,24 +29,43 @@ interface StyleReader {
 }
 
 /** They have a look of their own. */
-const specialElements: ReadonlySet<string> = new Set(['pre', 'details', 'dialog', 'a'])
+const specialElements: ReadonlySet<string> = new Set(['pre', 'details', 'dialog'])
+/** Attributes that decide how an element looks. */
+const stylingAttributes: ReadonlySet<string> = new Set([
+  'style',
+  'hidden',
+  'popover',
+  'bgcolor',
+  'background',
+  'color',
+  'text',
+])
+/** As browsers begin it (HTML §15.3.4). */
+const linkColour = parseColour('#0000ee')
 const noOne: ReadonlySet<string> = new Set()
 
 /** Judges how elements look, with the style sheets of their document. */
 export function createStyleReader(html: string, { hidingClasses = noOne }: HtmlTextOptions): StyleReader {
   const rules = readSheets(html)
-  const cascade = createCascade(rules)
+  // Most posts have no styles at all.
+  let cascade: ReturnType<typeof createCascade> | undefined
   const top: ParentElement = makeElement('', new Map(), noOne, undefined)
 
   function readStyles(element: ParentElement, outer: Visual): Visual {
-    const { name, attributes, classes } = element
+    const isStyled = rules.length > 0 || hasStyle(element)
+    const visual = isStyled ? readStyled(element, outer) : readUnstyled(element, outer)
+    const isGone = [...element.classes].some(each => hidingClasses.has(each))
+    return isGone ? { ...visual, isGone } : visual
+  }
+
+  function readStyled(element: ParentElement, outer: Visual): Visual {
+    const { name, attributes } = element
+    cascade ??= createCascade(rules)
     const own = listOwnStyles(name, attributes)
     const { sure, possible } = cascade.stylesOf(element, { own, inline: listInlineStyles(attributes) })
     const visual = readVisual(outer, sure, name)
-    const isGone = [...classes].some(each => hidingClasses.has(each))
     const isDoubtful = possible !== undefined && !isHiding(visual) && isHiding(readVisual(outer, possible, name))
-    if (!isGone && !isDoubtful) return visual
-    return { ...visual, isGone: isGone || visual.isGone, isDoubtful: isDoubtful || visual.isDoubtful }
+    return isDoubtful ? { ...visual, isDoubtful } : visual
   }
 
   function read(name: string, attributes: HtmlAttributes, outer: StyledPlace): StyledPlace {
@@ -77,8 +97,16 @@ export function createStyleReader(html: string, { hidingClasses = noOne }: HtmlT
     root,
     read: (name, attributes, outer) =>
       name === 'html' || name === 'body' ? readPage(name, attributes, outer) : read(name, attributes, outer),
-    isExhausted: cascade.isExhausted,
+    isExhausted: () => cascade?.isExhausted() === true,
   }
+}
+
+function hasStyle({ name, attributes }: StyledElement): boolean {
+  return specialElements.has(name) || [...attributes.keys()].some(each => stylingAttributes.has(each))
+}
+
+function readUnstyled({ name, attributes }: StyledElement, outer: Visual): Visual {
+  return name === 'a' && attributes.has('href') ? { ...outer, colour: linkColour } : outer
 }
 
 /** A closed `details` shows its first summary only (HTML §4.11.1). */
