@@ -26,9 +26,8 @@ export { mergeMessages } from './history/merge-messages.ts'
 export { readResultParts } from './history/result-parts.ts'
 export { agentAccessShape, createSenderIdentity, hasSubjectPrefix } from './message/address/access.ts'
 export type { Address } from './message/address/address.ts'
-export { formatAddress, parseAddress, toAsciiDomain } from './message/address/address.ts'
+export { findDestinationHost, formatAddress, parseAddress, toAsciiDomain } from './message/address/address.ts'
 export { clampAgentChain, defaultMaxHops, isFinalHop, nextHop, renderAgentChain } from './message/address/chain.ts'
-export { findDestinationHost } from './message/address/destination-host.ts'
 export type { IdentityEvidence } from './message/address/identity.ts'
 export { formatTransportMethod, identityEvidenceSchema, mintTransportEvidence } from './message/address/identity.ts'
 export { defaultMaxMentions } from './message/address/mention.ts'
@@ -143,7 +142,6 @@ export type { OnceStore } from './ports/once-store.ts'
 export type { OperatorStore } from './ports/operator-store.ts'
 export type { OverdueStore } from './ports/overdue-store.ts'
 export type { OwnThreadStore, PeopleStore } from './ports/people-store.ts'
-export { bindLog } from './ports/platform/bind-log.ts'
 export type { ByteBudget, ByteHold } from './ports/platform/byte-budget.ts'
 export type { ByteStore, ObjectStore, StoredObject } from './ports/platform/object-store.ts'
 export { leastObjectBytes } from './ports/platform/object-store.ts'
@@ -161,7 +159,7 @@ export type {
   StreamRequest,
   SubmitMail,
 } from './ports/platform/platform.ts'
-export { isoTime, randomHex } from './ports/platform/platform.ts'
+export { bindLog, isoTime, randomHex } from './ports/platform/platform.ts'
 export type { Admitted, Intake, TurnBudget, TurnQuota } from './ports/records/intake.ts'
 export type {
   AgentNote,

@@ -1,7 +1,10 @@
-import type { IdentityEvidence, Sender } from '@postern/core'
+import type { IdentityEvidence, Sender, SenderProfile } from '@postern/core'
 import { mintTransportEvidence } from '@postern/core'
 import type { Caller } from '../auth/caller.ts'
-import { readProfile } from './sender-profile.ts'
+import { isObject } from '../validate/shape.ts'
+
+const profileMembers = ['display_name', 'username', 'locale', 'timezone'] as const
+const maxProfileChars = 200
 
 /** From the principal alone. A message's own statement about its author is only text, unless a trusted party confirms it. */
 export function renderSender(
@@ -24,4 +27,30 @@ export function renderSender(
     ...(keyId && { key_id: keyId }),
     identities: [mintTransportEvidence(evidence), ...accepted],
   }
+}
+
+/**
+ * How the platform whose connector provides evidence shows this person (MN-2.2, MN-6.5). It uses valid evidence, and for display only.
+ * Undefined if no evidence names it.
+ */
+export function readProfile(accepted: readonly IdentityEvidence[]): SenderProfile | undefined {
+  for (const { claims = {}, subject } of accepted) {
+    const { profile, platform } = claims
+    if (!isObject(profile)) continue
+    const shown = profileMembers.flatMap(name => listText(name, profile[name]))
+    const provider = isObject(platform) ? listText('provider', platform.provider) : []
+    return Object.fromEntries([...shown, ...provider, ['provider_subject', subject]])
+  }
+  return undefined
+}
+
+function listText(name: string, value: unknown): readonly (readonly [string, string])[] {
+  const text =
+    typeof value === 'string'
+      ? value
+          .replace(/\p{Cc}+/gu, ' ')
+          .trim()
+          .slice(0, maxProfileChars)
+      : ''
+  return text === '' ? [] : [[name, text]]
 }

@@ -1,5 +1,5 @@
 import type { Part } from '@postern/core'
-import { splitOnce } from '../split/remember-split.ts'
+import { splitOnce } from '../split/split-parts.ts'
 import type { Rendering } from './rendering.ts'
 
 /** The parts of one piece; undefined when there is none (any more): other words may be fewer. */

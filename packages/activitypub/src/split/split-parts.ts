@@ -1,4 +1,5 @@
 import type { Part } from '@postern/core'
+import { memoize } from '../cache/memoize.ts'
 import { partsToHtml } from '../words/parts-to-html.ts'
 import type { Cut } from './cut.ts'
 import { cutMarkdown } from './cut-markdown.ts'
@@ -19,6 +20,10 @@ const rules: readonly SplitRule[] = [
 ]
 const plainRule: SplitRule = { cutMarkdown: undefined, share: 1 }
 
+type Pieces = readonly (readonly Part[])[]
+
+const remember = memoize<Pieces>()
+
 interface SplitRule {
   readonly cutMarkdown: Cut | undefined
   readonly share: number
@@ -29,7 +34,7 @@ interface SplitRule {
  * counts what a reader sees. An answer that fits is one piece, unchanged. Parts that are no text stay whole and in
  * place, even when one is longer. There are at most 20 pieces; the last holds the rest, however long. Pure.
  */
-export function splitParts(parts: readonly Part[], limit: number): readonly (readonly Part[])[] {
+export function splitParts(parts: readonly Part[], limit: number): Pieces {
   const maxChars = Math.max(limit, minLimit)
   const fits = (some: readonly Part[]) => countParts(some, maxChars) <= maxChars
   if (fits(parts)) return [parts]
@@ -42,6 +47,14 @@ export function splitParts(parts: readonly Part[], limit: number): readonly (rea
     if (pieces.every(isHeld)) return pieces
   }
   return cutInPieces(plainRule)
+}
+
+/**
+ * As `splitParts`, with a memory. Each post of a thread is rendered from its piece whenever it is sent or read, and a
+ * text that strangers choose may take a second to split.
+ */
+export function splitOnce(parts: readonly Part[], limit: number): Pieces {
+  return remember(JSON.stringify([limit, parts]), () => splitParts(parts, limit))
 }
 
 function countParts(parts: readonly Part[], max: number): number {

@@ -1,5 +1,5 @@
 import { Rejection } from '../format/errors.ts'
-import { findDestinationHost } from '../message/address/destination-host.ts'
+import { findDestinationHost } from '../message/address/address.ts'
 import type { ChannelName } from '../message/message.ts'
 import type { RetryPolicy } from '../ports/agent/retry-policy.ts'
 import type { Channel, Inbound } from '../ports/channel.ts'

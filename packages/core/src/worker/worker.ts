@@ -1,6 +1,6 @@
 import { expandBroadcast } from '../actions/expand-broadcast.ts'
 import { LeaseLost, TurnAborted, Unavailable } from '../format/errors.ts'
-import { findDestinationHost } from '../message/address/destination-host.ts'
+import { findDestinationHost } from '../message/address/address.ts'
 import type { TurnContext } from '../ports/agent/turn-context.ts'
 import type { Platform } from '../ports/platform/platform.ts'
 import type { Broadcast, Delivery, DeliveryRank, LeaseRequest, Turn } from '../ports/records/work.ts'

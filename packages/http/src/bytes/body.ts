@@ -1,6 +1,5 @@
 import type { ByteHold } from '@postern/core'
 import { Rejection, Unavailable } from '@postern/core'
-import { joinBytes } from './join-bytes.ts'
 
 const holds = new WeakMap<Request, ByteHold>()
 
@@ -67,4 +66,15 @@ async function countBody({ body }: Request, maxBytes: number, hold: ByteHold | u
 
 function tooLarge(maxBytes: number): Rejection {
   return new Rejection('too_large', `Cannot read body: larger than ${maxBytes} bytes`)
+}
+
+/** The chunks as one plain `Uint8Array` of `size` bytes. */
+export function joinBytes(chunks: readonly Uint8Array[], size: number): Uint8Array<ArrayBuffer> {
+  const joined = new Uint8Array(size)
+  let at = 0
+  for (const chunk of chunks) {
+    joined.set(chunk, at)
+    at += chunk.length
+  }
+  return joined
 }

@@ -2,7 +2,7 @@ import type { IncomingMessage } from 'node:http'
 import type { FetchAnswer } from '@postern/core'
 import { Unavailable } from '@postern/core'
 import { refuseFetch } from '../address/url.ts'
-import { joinBytes } from '../bytes/join-bytes.ts'
+import { joinBytes } from '../bytes/body.ts'
 
 interface AnswerOptions {
   readonly url: string

@@ -1,5 +1,5 @@
 import { Rejection } from '../../format/errors.ts'
-import { isHostLength, maxHostLength } from '../../format/web-url.ts'
+import { isHostLength, maxHostLength, parseUrl } from '../../format/web-url.ts'
 
 /** An agent's or person's address `@local@domain`; both halves lower case, the domain as A-labels. */
 export interface Address {
@@ -45,4 +45,9 @@ export function toAsciiDomain(name: string): string | undefined {
   const isName =
     labels.length > 1 && labels.every(label => labelPattern.test(label)) && !/^\d+$/.test(labels.at(-1) ?? '')
   return isName && isHostLength(host) ? host : undefined
+}
+
+/** The host that a delivery to `to` connects to; undefined where many places share one way out (mail, handed to a smarthost). */
+export function findDestinationHost(to: string): string | undefined {
+  return /^https?:/i.test(to) ? parseUrl(to)?.host : undefined
 }

@@ -98,3 +98,13 @@ export function randomHex({ randomBytes }: Pick<Platform, 'randomBytes'>, count:
   for (const byte of randomBytes(count)) text += hexPairs[byte]
   return text
 }
+
+/** A log whose every line carries `bound`. */
+export function bindLog(log: Log, bound: LogFields): Log {
+  return {
+    debug: (fields, text) => log.debug({ ...bound, ...fields }, text),
+    info: (fields, text) => log.info({ ...bound, ...fields }, text),
+    warn: (fields, text) => log.warn({ ...bound, ...fields }, text),
+    error: (fields, text) => log.error({ ...bound, ...fields }, text),
+  }
+}

@@ -1,6 +1,6 @@
 import type { IdentityEvidence } from '@postern/core'
 import { expect, test } from 'vitest'
-import { readProfile } from './sender-profile.ts'
+import { readProfile } from './sender.ts'
 
 function evidence(claims?: Record<string, unknown>): IdentityEvidence {
   return {
