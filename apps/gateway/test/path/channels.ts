@@ -9,7 +9,7 @@ interface PathChannel {
 }
 
 export const pathChannels: readonly PathChannel[] = [
-  { channel: 'activitypub', title: 'ActivityPub', maxFiles: 206 },
+  { channel: 'activitypub', title: 'ActivityPub', maxFiles: 207 },
   { channel: 'a2a', title: 'A2A', maxFiles: 144 },
   { channel: 'email', title: 'Email', maxFiles: 177 },
   { channel: 'web', title: 'Web', maxFiles: 141 },
