@@ -28,7 +28,7 @@ export interface AgentDepsOptions {
   readonly operators?: HumanOperators | undefined
 }
 
-/** The agents of this gateway: who they are, and how they run. */
+/** The agents of this gateway, and how they run. */
 export interface AgentDeps extends AgentDirectory {
   findRunning(name: string): RunningAgent | undefined
   /** Its picture, when it is a file; `AgentProfile.iconUrl` says where it is served. */
@@ -48,10 +48,7 @@ interface Resident {
   readonly icon: AgentIcon | undefined
 }
 
-/**
- * Opens every agent of the configuration; fails as a whole when one cannot be opened.
- * @throws ConfigError
- */
+/** Opens every agent of the configuration. If one fails, all fail. @throws ConfigError */
 export async function openAgents(
   config: Readonly<Record<string, AgentConfigInput>>,
   defaultAgent: string | undefined,

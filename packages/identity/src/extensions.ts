@@ -13,7 +13,7 @@ const versions = [
   },
 ] as const
 
-/** The versions of which an issuer is trusted: without one, nothing of it is understood. */
+/** The versions of trusted issuers. Without one, the extension is not active. */
 export function listIdentityExtensions({ trusted_issuers }: Pick<IdentityConfig, 'trusted_issuers'>) {
   return versions
     .filter(({ isOf }) => trusted_issuers.some(({ issuer }) => isOf(issuer)))

@@ -7,7 +7,7 @@ import { locateDidDocument } from './did/web.ts'
 import { EvidenceFault } from './format/fault.ts'
 import { documentRequest } from './format/limits.ts'
 
-/** What keeps the evidence of a trusted issuer from being verified, for its operator; undefined when nothing does. */
+/** Why the evidence of a trusted issuer cannot be verified, for its operator; undefined when it can. */
 export async function inspectIssuer(
   issuer: string,
   { fetch, now }: Pick<Platform, 'fetch' | 'now'>,

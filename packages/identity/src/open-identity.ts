@@ -18,18 +18,18 @@ const forms: readonly EvidenceForm[] = [attestationForm, credentialForm]
 
 export interface IdentityDeps {
   readonly platform: DocumentPlatform
-  /** Remembers what was used, for every process. */
+  /** Remembers used evidence for every process. */
   readonly store: OnceStore
 }
 
-/** What became of one entry of a carrier. */
+/** The result for one entry of a carrier. */
 interface Outcome {
   readonly kind: EvidenceForm['kind']
   readonly read?: ReadEvidence | undefined
   readonly fault?: EvidenceFault | undefined
 }
 
-/** Evidence that others forward (MN-6.4, MN-6.5): what holds becomes an identity, the rest is left out and logged. */
+/** Forwarded evidence (MN-6.4, MN-6.5). Valid evidence becomes an identity; the rest is left out and logged. */
 export function openIdentity(config: IdentityConfig, { platform, store }: IdentityDeps): IdentityVerifier {
   const deps: EvidenceDeps = { config, platform, documents: createDocumentCache(platform) }
   const used = createEvidenceUses(store)
@@ -56,7 +56,7 @@ export function openIdentity(config: IdentityConfig, { platform, store }: Identi
     }
   }
 
-  /** Of one message several may go by one key: they are used together. */
+  /** Entries of one message may share a key, so they are used together. */
   async function consumeAll(checked: readonly Outcome[], claim: EvidenceClaim): Promise<readonly Outcome[]> {
     const takes = new Map<string, Promise<boolean>>()
     const consume = async (outcome: Outcome): Promise<Outcome> => {
@@ -97,7 +97,7 @@ export function openIdentity(config: IdentityConfig, { platform, store }: Identi
   }
 }
 
-/** Whatever happens over it, evidence only counts or does not. */
+/** Any failure makes the evidence invalid and nothing else. */
 function toFault(cause: unknown): EvidenceFault {
   return cause instanceof EvidenceFault ? cause : new EvidenceFault('malformed', 'it cannot be read', { cause })
 }

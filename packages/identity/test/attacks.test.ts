@@ -141,14 +141,14 @@ describe('the same evidence again', () => {
     expect([accepted.length, left_out.map(({ code }) => code)]).toEqual([0, ['replayed', 'replayed']])
   })
 
-  test('counts for the same message of the same sender: he repeats himself, and the store knows it', async () => {
+  test('counts for a repetition of the same message, which the store recognizes', async () => {
     const verify = async (sender: string | undefined, id = messageId) => {
       const { accepted } = await gateway.verify(attest(attestation()), { sender, messageId: id })
       return accepted.length
     }
     expect(await Promise.all([verify('alice'), verify('alice'), verify('alice')])).toEqual([1, 1, 1])
     expect(await verify('alice', 'another message')).toBe(0)
-    // However often he tries.
+    // However often the attacker tries.
     for (const sender of ['mallory', 'mallory', undefined, undefined]) expect(await verify(sender)).toBe(0)
     expect(await verify('alice')).toBe(1)
     const restarted = await gateway
@@ -202,7 +202,7 @@ describe('the edges of the clock', () => {
     expect(await codesOf({ ...vouch(credential()), ...attest(attestation()) })).toEqual(wanted)
   })
 
-  test('who is slow to publish his keys does not make it live longer', async () => {
+  test('a slow key server does not make it live longer', async () => {
     gateway.onceAsked(() => gateway.setTime(now + 360_000))
     expect(await codesOf(vouch(credential()))).toEqual(['expired'])
     expect(gateway.asked).toEqual([didUrl])

@@ -21,7 +21,7 @@ export function isAddress(text: string): boolean {
   }
 }
 
-/** An agent elsewhere that speaks A2A and answers here under a name of ours. */
+/** A remote A2A agent that answers here under one of our names. */
 export const a2aKind = defineAgentKind({
   usage: '"a2a" (with card or address)',
   matches: use => use === 'a2a',
@@ -31,7 +31,7 @@ export const a2aKind = defineAgentKind({
 
 type Continuation = Pick<AgentCallOptions, 'contextId' | 'taskId'>
 
-/** One thread here is one context there; a question of theirs is answered in its own task. */
+/** One thread here is one context there. A question of the remote agent is answered in its own task. */
 function createA2aAgent(target: string): Agent {
   return {
     async handle({ parts, phase_id: phaseId, previous_phase_id: previousPhaseId }, { call, state }) {

@@ -14,12 +14,12 @@ interface ApprovalDeps {
   readonly platform: Pick<Platform, 'now' | 'randomBytes'>
 }
 
-/** What is said to whoever talks while an operator is asked. */
+/** The text for the person in the conversation while an operator decides. */
 const waitsForOperator = 'A person has to allow this first. The answer follows as soon as that is decided.'
 
-/** How long any requirement can be decided, seconds. */
+/** The longest time for any decision, seconds. */
 const longestWait = 30 * 24 * 3_600
-/** How long it is known what came of a call that nobody can decide on any more. */
+/** How long the result of a call is kept after nobody can decide on it any more. */
 const keptMs = 30 * 24 * 3_600_000
 
 const onlyOnce: CallRule = { approve: 'sender', remember: 'none', remember_days: 1 }

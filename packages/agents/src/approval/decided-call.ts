@@ -12,7 +12,7 @@ interface DecidedDeps {
   readonly context: ToolContext
 }
 
-/** Runs what was allowed, and gives its end. A tool that is not there any more, or is forbidden now, does not run. */
+/** Runs an approved call and returns its end. A tool that is gone or forbidden by now does not run. */
 export async function endDecidedCall(
   decided: DecidedCall,
   { tools, approvals, context }: DecidedDeps,
@@ -36,7 +36,7 @@ interface EndedCall {
   readonly args?: unknown
 }
 
-/** A call and its end as a model is told of them. */
+/** A call and its end for a model. */
 export function describeCallEnd({ id, name, args }: EndedCall, outcome: ToolOutcome): readonly ChatMessage[] {
   const written = { name, arguments: JSON.stringify((args ?? {}) as Json) }
   return [

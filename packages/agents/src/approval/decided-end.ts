@@ -3,7 +3,7 @@ import type { ToolOutcome } from '../tools/result.ts'
 import type { Tool, ToolContext } from '../tools/tools.ts'
 import type { Approvals, WaitingCall } from './port.ts'
 
-/** The end of a call that was decided on before it was made; undefined: somebody has to be asked. */
+/** The end of a call that was decided before it was made; undefined: somebody must decide. */
 export async function findDecidedEnd(
   tool: Tool,
   call: WaitingCall,

@@ -3,10 +3,10 @@ import { withoutTurning, writeVisibleJson } from '@postern/core'
 import { toToolResult } from '../tools/result.ts'
 import type { Tool, ToolContext } from '../tools/tools.ts'
 
-/** Characters of arguments that are shown as they are. */
+/** Characters of arguments that are shown in full. */
 const maxShown = 1_500
 
-/** What is asked of whoever decides: the tool's own words, or its name and all that it is called with. */
+/** The question for whoever decides: the tool's own text, or its name and all arguments. */
 export function describeCall(
   name: string,
   args: unknown,
@@ -19,12 +19,12 @@ export function describeCall(
   return { summary: `May I run "${name}" with ${clipShown(writeVisibleJson(shownArgs))}?`, shownArgs }
 }
 
-/** Whoever decides is told that there is more. */
+/** Says that more arguments follow. */
 function clipShown(text: string): string {
   return text.length > maxShown ? `${text.slice(0, maxShown).toWellFormed()} … (not shown whole)` : text
 }
 
-/** What the tool says of a call; undefined when it says nothing, or fails to. */
+/** The tool's description of a call; undefined when it has none or fails. */
 export async function readPreview(tool: Tool, args: unknown, context: ToolContext): Promise<unknown> {
   try {
     const preview = await tool.preview?.(args, context)

@@ -4,7 +4,7 @@ import type { PendingAction, RecordStore } from '@postern/transcript'
 import { pendingActionSchema } from '@postern/transcript'
 import { createArgumentCheck } from '../tools/arguments.ts'
 
-/** A call on the record store as a requirement names it: whole, for whoever has to allow it. */
+/** The complete call of a requirement, from the record store, for whoever decides. */
 export function createCallFinder(
   records: Pick<RecordStore, 'get'>,
 ): (requirement: Pick<RequirementRecord, 'agent' | 'policy'>) => Promise<ApprovalCall | undefined> {
@@ -22,7 +22,7 @@ export function createCallFinder(
       summary: action.summary,
       args: action.apply_input.args ?? {},
       ...(schema && { schema }),
-      // The agent looks again before it runs, by the schema the tool has then.
+      // The agent checks again before the run, by the tool's schema at that time.
       findFault: args => (schema ? createArgumentCheck(schema)(args) : 'they cannot be changed'),
     }
   }

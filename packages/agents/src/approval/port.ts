@@ -4,16 +4,16 @@ import type { ToolRule } from '../config/approval.ts'
 import type { ToolOutcome } from '../tools/result.ts'
 import type { ToolContext } from '../tools/tools.ts'
 
-/** A call that somebody has to allow before it runs. */
+/** A call that needs approval. */
 export interface WaitingCall {
   readonly id: string
   readonly name: string
   readonly args?: unknown
-  /** What the tool says it will do with these arguments, for whom decides. */
+  /** The tool's description of the call, for whoever decides. */
   readonly preview?: unknown
-  /** Which of several agents behind one address wants it. */
+  /** The agent that makes it, if several share the address. */
   readonly agent?: string | undefined
-  /** Of `args`; an operator may change them within it. */
+  /** The schema of `args`. An operator may change them within it. */
   readonly schema?: { readonly [keyword: string]: unknown } | undefined
   readonly rule?: CallRule | undefined
 }
@@ -21,21 +21,21 @@ export interface WaitingCall {
 export type CallRule = Pick<ToolRule, 'approve' | 'remember' | 'remember_days'> &
   Partial<Pick<ToolRule, 'notify' | 'expires_after_hours'>>
 
-/** A call that may run, or not. */
+/** The decision on a call. */
 interface RuledCall {
   readonly action: PendingAction
   readonly isGranted: boolean
   readonly resolver: string
-  /** What it runs with instead. */
+  /** The changed arguments. */
   readonly edited?: Json | undefined
 }
 
-/** A call on which a message decides. */
+/** A call that a message decides. */
 export interface DecidedCall extends RuledCall {
   readonly shown: ApprovalAction
   /** Public id of the requirement. */
   readonly requirement: string
-  /** Whoever is talking is not the one who decided. */
+  /** The operator decided, not the person in the conversation. */
   readonly isOfOperator: boolean
 }
 
@@ -45,20 +45,20 @@ interface AskedCall {
   readonly outcome: ToolOutcome
 }
 
-/** Calls of one agent's tools that wait for a yes. They are on the record store before anybody is asked. */
+/** Calls of one agent's tools that wait for approval. They are stored before anybody is asked. */
 export interface Approvals {
-  /** The answer that asks for it; the turn ends with it. */
+  /** The answer that asks for approval. It ends the turn. */
   ask(call: WaitingCall, context: CallPlace & Pick<ToolContext, 'requireConsent'>): Promise<PartialResponse>
-  /** What was decided before for such calls of whoever is talking; undefined: somebody has to be asked. */
+  /** An earlier decision of this person for such calls; undefined: somebody must decide. */
   findRemembered(call: WaitingCall, context: CallPlace): Promise<RuledCall | undefined>
-  /** What a message decides on; undefined when it is about something else. */
+  /** The call that a message decides; undefined for other messages. */
   findDecided(message: Pick<NormalizedMessage, 'policy_resolution'>): Promise<DecidedCall | undefined>
   /**
-   * What came of it. `run` is called for a granted call alone, and at most once, however often the turn is tried: that it was begun is on
-   * record before. A turn that dies while the tool runs does not run it again.
+   * The result of a decided call. `run` is called only for a granted call, and at most once however often the turn is tried, because its
+   * beginning is stored before. A turn that dies during the run does not repeat it.
    */
   settle(ruled: RuledCall, run: (args: Json) => Promise<ToolOutcome>): Promise<ToolOutcome>
-  /** How an asked call stands, for a model that goes on without a decision. */
+  /** The state of a call for a model that continues without a decision. */
   describe(policy: Policy): Promise<AskedCall | undefined>
 }
 

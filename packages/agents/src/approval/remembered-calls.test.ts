@@ -152,6 +152,6 @@ describe('calls that were decided on before they are made', () => {
 
 function first({ identities = [] }: NormalizedMessage['sender']) {
   const [identity] = identities
-  if (!identity) throw new Error('nothing is proven of him')
+  if (!identity) throw new Error('the message has no proven identity')
   return identity
 }

@@ -10,11 +10,11 @@ interface RememberedDeps {
   readonly records: Pick<RecordStore, 'get'>
   readonly platform: Pick<Platform, 'now'>
   readonly actions: PendingActions
-  /** How long it is known what came of a call. */
+  /** How long the result of a call is kept. */
   readonly keptMs: number
 }
 
-/** As far as whoever decides may have his word count. */
+/** How long a decision may count. */
 export function offerRemembering(
   { remember, remember_days: days }: CallRule,
   { message, flags }: Pick<CallPlace, 'message' | 'flags'>,
@@ -23,14 +23,14 @@ export function offerRemembering(
   return scopes.length > 0 && mayBeRemembered(message, flags) ? { remember: { scopes, days } } : {}
 }
 
-/** The narrowest first: it is the one that counts. */
+/** The narrowest first, because it is the one that counts. */
 function listScopes({ remember }: Pick<CallRule, 'remember'>): RememberScope[] {
   return rememberScopes.slice(0, remember === 'none' ? 0 : rememberScopes.indexOf(remember) + 1)
 }
 
 /**
- * Calls that were decided on before they are made. Each is on record as an action of its own before it runs, named by its turn and by its place among the turn's
- * calls: a turn that is tried again finds it, runs it no second time, and asks when it wants something else there.
+ * Calls that were decided before they are made. Each is stored as an action before it runs, named by its turn and its number in the turn. A
+ * repeated turn finds it and does not run it again; if it wants another call there, it asks.
  */
 export function createRememberedCalls(deps: RememberedDeps): Approvals['findRemembered'] {
   const countCall = createCallCounter()
@@ -74,7 +74,7 @@ async function findDecision(
   return undefined
 }
 
-/** How many such calls a try of a turn has made; each try has a signal of its own. */
+/** How many such calls a try of a turn has made. Each try has its own signal. */
 function createCallCounter(): (turn: AbortSignal, name: string) => number {
   const turns = new WeakMap<AbortSignal, Map<string, number>>()
   return (turn, name) => {

@@ -4,7 +4,7 @@ import { readReceivedText } from '../kind/received-text.ts'
 /** Longest quotation, UTF-16 code units. */
 const maxQuoted = 4_000
 
-/** Says back what it heard, with the sender's address and how it was proven. */
+/** Repeats the message, with the sender's address and its proof. */
 export function createEchoAgent(): Agent {
   return { handle: message => [quoteReceived(message), ...describeSender(message.sender)].join('\n') }
 }
@@ -32,7 +32,7 @@ function nameFile(part: Part): string {
   return `[${part.kind}: ${part.name ?? part.description ?? 'unnamed'}${part.mime ? `, ${part.mime}` : ''}]`
 }
 
-// A key id is the peer's text: it must not break out of its code span or its line.
+// A key id is the peer's text, so it must not break its code span or its line.
 function asCode(text: string | undefined): string | undefined {
   return text && `\`${text.replace(/[`\p{Cc}]/gu, '')}\``
 }

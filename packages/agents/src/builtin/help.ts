@@ -15,7 +15,7 @@ import { readReceivedText } from '../kind/received-text.ts'
 interface Call {
   readonly message: NormalizedMessage
   readonly context: AgentContext
-  /** What stood after the command. */
+  /** The text after the command. */
   readonly rest: string
   readonly platform: Pick<AgentPlatform, 'sleep'>
 }
@@ -38,7 +38,7 @@ const commands: ReadonlyMap<string, Command> = new Map<string, Command>([
   ['slow', { summary: 'an answer that comes in pieces', run: answerSlowly }],
 ])
 
-/** A scripted agent that shows what an agent can be given and can answer. */
+/** A scripted agent that shows what an agent gets and how it can answer. */
 export function createHelpAgent(platform: Pick<AgentPlatform, 'sleep'>): Agent {
   return {
     handle(message, context) {
@@ -56,7 +56,7 @@ function readCommand(text: string): { readonly word: string; readonly rest: stri
     .trim()
     .split('\n')
   const [word = ''] = line.split(/\s/, 1)
-  // Only the end of a word that can be one of ours: a long run of marks must not cost quadratic time.
+  // Only the end of a word that may be ours, because a long run of marks must not cost quadratic time.
   const spoken = word.slice(0, 64).replace(/[.!?,:]+$/, '')
   return { word: spoken.toLowerCase(), rest: line.slice(word.length).trim() }
 }

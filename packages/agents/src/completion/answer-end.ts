@@ -2,16 +2,13 @@ import type { Chunk } from './chunk.ts'
 import { streamEnd } from './chunk.ts'
 
 interface TailDeps {
-  /** Whether anybody wants to know what the answer cost. */
+  /** Whether anybody needs the cost of the answer. */
   readonly isWanted: boolean
-  /** The end has come: what follows it is not waited for much longer. */
+  /** The end has come. The wait for more is short. */
   startTail(): void
 }
 
-/**
- * An answer as it comes, its end when it is known what it all cost: most servers tell that behind it. Nobody who does not tell, and nothing
- * that goes wrong there, spoils the answer.
- */
+/** An answer in pieces, and its end with the cost, which most servers send after it. A missing or wrong cost never spoils the answer. */
 export async function* holdEnd(
   chunks: AsyncIterable<Chunk>,
   { isWanted, startTail }: TailDeps,
@@ -22,7 +19,7 @@ export async function* holdEnd(
       if (end) end = { ...end, usage: chunk.usage }
       else if (chunk.finish === undefined) yield chunk
       else {
-        // Its words are not held up.
+        // Its text does not wait.
         yield { ...chunk, finish: undefined }
         end = { ...streamEnd, finish: chunk.finish }
         startTail()

@@ -11,13 +11,13 @@ const callDeltaSchema = z.object({
   function: z.object({ name: z.string().nullish(), arguments: z.unknown() }).nullish(),
 })
 
-/** Text, or pieces of which only those of text are said. */
+/** Text, or pieces, of which only text is used. */
 const contentSchema = z.union([
   z.string(),
   z.array(z.object({ type: z.string(), text: z.string().nullish() })).transform(joinPieces),
 ])
 
-/** What was said since the chunk before; of a whole answer: everything. Reasoning, by whatever name, is left out. */
+/** The text since the chunk before; of a whole answer: all of it. Reasoning, by whatever name, is left out. */
 const deltaSchema = z.object({
   content: contentSchema.nullish(),
   refusal: z.string().nullish(),
@@ -81,7 +81,7 @@ function parseDocument(data: string): unknown {
   try {
     return parseJsonText(data)
   } catch {
-    // The parser's own message quotes the text: it must not reach the log.
+    // The parser's own message quotes the text, which must not reach the log.
     throw new Error('Cannot read the answer of the model: it is not valid JSON')
   }
 }

@@ -10,15 +10,15 @@ import { findModelError, isContentRefused, toStatusError } from './model-error.t
 import type { UsageAsking } from './usage-asking.ts'
 import { parseLeniently, postAsking } from './usage-asking.ts'
 
-/** Bytes of one answer at most, thoughts and all. */
+/** Bytes of one answer at most, with reasoning. */
 const maxAnswerBytes = 16 * 1024 * 1024
 const maxErrorBytes = 64 * 1024
 
-/** The way to one model. */
+/** The connection to one model. */
 export interface ModelEndpoint {
   readonly url: string
   readonly apiKey: string | undefined
-  /** What its answers are booked under. */
+  /** The name for the cost of its answers. */
   readonly model: string
   readonly usage: UsageAsking
   readonly openStream: OpenStream
@@ -27,18 +27,18 @@ export interface ModelEndpoint {
 
 interface CompletionTime {
   readonly signal: AbortSignal
-  /** Who has not begun by then, or says nothing any more, is Unavailable; who speaks on has until the signal aborts. */
+  /** Without a beginning by then, or after a pause, the answer is Unavailable. A model that goes on has until the signal aborts. */
   readonly timeoutMs: number
 }
 
-/** Whoever said something this short a time ago is still speaking, ms. */
+/** A model that sent text this recently is still writing, ms. */
 const breathMs = 2_000
-/** How long what an answer cost is waited for behind its end, ms: its words are out by then. */
+/** How long to wait after the end for the cost, ms. The text has been sent by then. */
 const tailMs = 2_000
 
 type ReadBody = (body: StreamAnswer['body']) => AsyncGenerator<Chunk, void, undefined>
 
-/** By the media type of the answer, whatever was asked for: many servers answer whole, some forget to say that they stream. */
+/** Reads by the media type of the answer, because many servers answer whole, and some do not declare a stream. */
 const bodyReaders: Readonly<Record<string, ReadBody>> = {
   'text/event-stream': readStream,
   'text/plain': readStream,
@@ -47,9 +47,8 @@ const bodyReaders: Readonly<Record<string, ReadBody>> = {
 }
 
 /**
- * Asks for one completion, and gives each piece of it as it comes.
- * @throws Unavailable when time may heal it: 408, 425, 429, 5xx, silence, a stream that breaks off
- * @throws Error for everything else
+ * Requests one completion and returns its pieces. @throws Unavailable for failures that pass: 408, 425, 429, 5xx, silence, a stream that
+ * breaks off @throws Error for everything else
  */
 export async function* openCompletion(
   body: object,
@@ -70,7 +69,7 @@ export async function* openCompletion(
       yield chunk
     }
   } catch (error) {
-    // Whoever gave up knows why; the wire only knows that it was cut.
+    // The caller's reason is known; the network error only says that the connection was cut.
     signal.throwIfAborted()
     throw leaving.signal.aborted ? new Unavailable('The model went silent', { cause: error }) : error
   } finally {

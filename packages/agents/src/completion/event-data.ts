@@ -2,8 +2,8 @@
 const maxEvent = 2 * 1024 * 1024
 
 /**
- * The data of each event of a model's stream (WHATWG HTML §9.2.6); comments and other fields are passed over.
- * @throws Error when one event is too large
+ * The data of each event of a model's stream (WHATWG HTML §9.2.6), without comments and other fields. @throws Error when one event is too
+ * large
  */
 export async function* readEventData(body: AsyncIterable<Uint8Array>): AsyncGenerator<string, void, undefined> {
   let held: string[] = []
@@ -24,7 +24,7 @@ function readField(line: string): string | undefined {
   return name === 'error' ? `{"error":${value}}` : name && value
 }
 
-/** Lines that ended, by CR LF, LF or CR; what is cut off is none. */
+/** Complete lines, ended by CR LF, LF or CR. */
 async function* readEventLines(body: AsyncIterable<Uint8Array>): AsyncGenerator<string, void, undefined> {
   const decoder = new TextDecoder()
   let rest = ''

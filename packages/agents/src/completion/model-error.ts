@@ -17,7 +17,7 @@ const errorDocumentSchema = z.union([
 
 type ModelError = z.output<typeof modelErrorSchema>
 
-/** Codes and types that stand for a status in a stream, which has no second one. */
+/** Codes and types that replace a status inside a stream, which has no second one. */
 const passingCodes: ReadonlySet<string> = new Set([
   'rate_limit_exceeded',
   'rate_limit_error',
@@ -28,7 +28,7 @@ const passingCodes: ReadonlySet<string> = new Set([
   'unavailable_error',
 ])
 
-/** What else a status says to whoever reads the log. */
+/** What else a status tells the reader of the log. */
 const hints: Readonly<Record<number, string>> = {
   401: 'check "api_key"',
   403: 'check "api_key"',
@@ -36,17 +36,17 @@ const hints: Readonly<Record<number, string>> = {
   405: 'check "base_url"',
 }
 
-/** What the model's server says is wrong; undefined when the document is none of its complaints. */
+/** The fault that the model's server reports; undefined when the document is no error. */
 export function findModelError(document: unknown): ModelError | undefined {
   return errorDocumentSchema.safeParse(document).data
 }
 
-/** Whether the complaint is that the content is not wanted: Azure says so with a status 400. */
+/** Whether the content is refused: Azure does so with a status 400. */
 export function isContentRefused(error: ModelError | undefined): boolean {
   return error?.code === 'content_filter'
 }
 
-/** A complaint in the middle of a stream: Unavailable when time may heal it. */
+/** An error inside a stream: Unavailable if it may pass. */
 export function toStreamError(error: ModelError): Error {
   const { code, type } = error
   const isPassing = [code, type].some(word =>
@@ -56,14 +56,14 @@ export function toStreamError(error: ModelError): Error {
   return isPassing ? new Unavailable(text) : new Error(text, { cause: quoteError(error) })
 }
 
-/** A status that time does not heal. */
+/** A status that does not pass. */
 export function toStatusError(status: number, error: ModelError | undefined): Error {
   const said = error ? `: ${nameError(error)}` : ''
   const hint = hints[status] ? `; ${hints[status]}` : ''
   return new Error(`The model answered ${status}${said}${hint}`, { cause: quoteError(error) })
 }
 
-/** Only words of a fixed kind: what is said in sentences may quote the request. */
+/** Only words of a fixed form, because sentences may quote the request. */
 function nameError({ code, type }: ModelError): string {
   const words = [code, type].map(String).filter(word => /^[\w.-]{1,64}$/.test(word) && !/^(null|undefined)$/.test(word))
   return words.join(', ') || 'it names no reason'

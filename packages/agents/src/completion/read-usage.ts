@@ -2,7 +2,7 @@ import type { TokenUsage } from '@postern/core'
 import { sumUsage } from '@postern/core'
 import { z } from 'zod'
 
-/** What makes no sense is not there: no answer fails by it. */
+/** Invalid values count as absent, so that no answer fails by them. */
 const countSchema = z.int().min(0).optional().catch(undefined)
 
 const promptDetailsSchema = z
@@ -31,19 +31,19 @@ const usageSchema = z.object({
 
 type ToldUsage = z.output<typeof usageSchema>
 
-/** What an answer cost, as its server tells it, in our accounting; undefined where it tells nothing that makes sense. */
+/** What an answer cost by its server, in our accounting; undefined without valid values. */
 export function readUsage(value: unknown): TokenUsage | undefined {
   const told = usageSchema.safeParse(value).data
   if (!told) return undefined
   const input = readInput(told)
   const output = readOutput(told, input.input_tokens)
   const counts = Object.entries({ ...input, ...output }).filter(([, count]) => count !== undefined)
-  // No answer costs nothing: zeros are a place that was left open.
+  // No answer is free, so zeros mean absent values.
   if (!counts.some(([, count]) => count !== 0)) return undefined
   return sumUsage([Object.fromEntries(counts)])[0]
 }
 
-/** A cache that is larger than the prompt is counted beside it (Anthropic's accounting), not as a part. */
+/** A cache count above the prompt's is counted beside it (Anthropic's accounting) and not as a part. */
 function readInput(told: ToldUsage) {
   const { prompt_tokens_details: details = {} } = told
   const cached =

@@ -2,19 +2,19 @@ import type { StreamAnswer } from '@postern/core'
 import { parseJsonText } from '@postern/core'
 import { findModelError, isContentRefused } from './model-error.ts'
 
-/** Whether the server of a model is asked what its answers cost. */
+/** Whether to ask a model's server what its answers cost. */
 export interface UsageAsking {
   /** Whether what it tells is read. */
   readonly isWanted: boolean
-  /** Members of a request that ask for it; none once they were refused. */
+  /** Members of a request that ask for it; none after a refusal. */
   members(): object | undefined
-  /** Whether a complaint may be about having been asked. */
+  /** Whether an error may be about these members. */
   mayBeRefused(complaint: string): boolean
   accept(): void
   refuse(): void
 }
 
-/** `asks`: a stream has to be asked; whole answers tell by themselves. */
+/** `asks`: a stream needs the members; whole answers contain the cost anyway. */
 export function createUsageAsking({
   isWanted,
   asks,
@@ -28,7 +28,7 @@ export function createUsageAsking({
     members: () => (isWanted && asks && state !== 'refused' ? { stream_options: { include_usage: true } } : undefined),
     mayBeRefused(complaint) {
       if (/stream_options|include_usage/.test(complaint)) return true
-      // Who has taken it before complains of something else, and so does a filter of contents.
+      // A server that accepted them before has another reason, and so has a content filter.
       return state === 'unknown' && !isContentRefused(findModelError(parseLeniently(complaint)))
     },
     accept() {
@@ -43,7 +43,7 @@ export function createUsageAsking({
 /** Older Azure, vLLM and strict proxies say 400, Mistral (openai/openai-agents-python#442) 422. */
 const refusals: ReadonlySet<number> = new Set([400, 422])
 
-/** A server that does not want to be asked is asked without it, now and from then on. */
+/** A server that refuses the members gets requests without them, now and later. */
 export async function postAsking(
   post: (more: object) => Promise<StreamAnswer>,
   asking: UsageAsking,

@@ -9,7 +9,7 @@ import { isFile } from './profile.ts'
 export interface AgentIcon {
   readonly bytes: Uint8Array<ArrayBuffer>
   readonly mediaType: string
-  /** Begins with the digest of the bytes: servers that keep a copy fetch another one only from another address. */
+  /** Begins with the digest of the bytes, because servers with a copy fetch a new one only from a new address. */
   readonly fileName: string
 }
 

@@ -12,7 +12,7 @@ const imageKinds: readonly ImageKind[] = [
   { mediaType: 'image/webp', extension: 'webp', matches: head => /^RIFF[\s\S]{4}WEBP/.test(head) },
 ]
 
-/** What picture these bytes are, whatever they are called. */
+/** The kind of picture by its bytes, whatever its name. */
 export function findImageKind(bytes: Uint8Array): ImageKind | undefined {
   const head = Buffer.from(bytes.subarray(0, 16)).toString('latin1')
   return imageKinds.find(({ matches }) => matches(head))

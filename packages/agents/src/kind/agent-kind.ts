@@ -38,38 +38,38 @@ export const commonAgentSchema = z.strictObject({
 
 export type CommonAgentConfig = z.output<typeof commonAgentSchema>
 
-/** What an agent needs of the world beyond its own turn. */
+/** What an agent needs beyond its own turn. */
 export interface AgentPlatform extends Pick<Platform, 'now' | 'sleep' | 'randomBytes'> {
-  /** A way out to one origin that the operator named and therefore trusts, private or not. */
+  /** Fetches from one origin that the operator named and trusts, private or not. */
   fetchFor(origin: string): GuardedFetch & { readonly openStream: OpenStream }
 }
 
-/** Where agents keep what is more than their state of a thread. */
+/** Storage of agents beyond their state of a thread. */
 export interface AgentStores {
   readonly records: RecordStore
   readonly transcript: TranscriptStore & {
-    /** Makes a conversation of the store part of a thread. False when there is none of this number. */
+    /** Makes a conversation of the store part of a thread. False for an unknown number. */
     bindStore(thread: ThreadKey, conversation: number): Promise<boolean>
   }
 }
 
-/** Humans who answer in an agent's place. */
+/** Humans who answer for an agent. */
 export interface HumanOperators {
-  /** What one of them says. Rejects when the signal aborts. */
+  /** A human's answer. Rejects when the signal aborts. */
   ask(question: OperatorQuestion): Promise<string>
-  /** What one of them says to a question, by its id. False when nobody waits for it (any more). */
+  /** A human's answer to a question, by its id. False when nobody waits for it (any more). */
   answer(id: string, text: string): Promise<boolean>
 }
 
 export interface OperatorQuestion {
   readonly agent: string
-  /** Which of several agents behind one address asks. */
+  /** The agent that asks, if several share the address. */
   readonly member: string
-  /** Who is waiting. */
+  /** The person who waits. */
   readonly from: string
   readonly text: string
   readonly correlationId: string
-  /** Where to send it, too. */
+  /** Another address for the question. */
   readonly mail?: string | undefined
   readonly signal: AbortSignal
 }
@@ -89,7 +89,7 @@ export interface Opening {
 
 export interface OpenedAgent {
   readonly agent: Agent
-  /** What to show where the configuration says nothing. */
+  /** The defaults of what is shown. */
   readonly displayName?: string | undefined
   readonly description?: string | undefined
   close?(): Promise<void> | void
@@ -113,7 +113,7 @@ export interface AgentKind {
   open(config: unknown, opening: Opening): Promise<OpenedAgent>
 }
 
-/** Closes over a kind's own configuration type, so that differing kinds fit one table. */
+/** Hides a kind's own configuration type, so that different kinds fit one table. */
 export function defineAgentKind<Config extends CommonAgentConfig>(deps: KindDeps<Config>): AgentKind {
   return { ...deps, open: (config, opening) => deps.open(deps.schema.parse(config), opening) }
 }

@@ -12,7 +12,7 @@ import { createSlidingWindowPolicy } from '@postern/core'
 import type { TranscriptEntry, ViewConfig } from '@postern/transcript'
 import { buildHistory, contentOfText, scopeOfKind } from '@postern/transcript'
 
-/** How an agent sees the past of a conversation, beside the sliding window: views of message stores and of swarms. */
+/** An agent's view of a conversation's past, beside the sliding window: as in message stores and in swarms. */
 export const historyViews = ['sliding', 'role:orchestrator', 'role:manager', 'role:worker', 'swarm'] as const
 type HistoryViewName = (typeof historyViews)[number]
 
@@ -25,7 +25,7 @@ interface HistoryViewOptions extends SlidingWindowOptions {
 type OtherView = Exclude<HistoryViewName, 'sliding'>
 
 interface ViewRow {
-  /** Whether it looks at what was noted, too. */
+  /** Whether it reads notes, too. */
   readonly seesNotes?: true
   readonly synthesizes?: true
   configure(keep: number | undefined, moment: HistoryMoment): ViewConfig
@@ -52,13 +52,13 @@ const views: Readonly<Record<OtherView, ViewRow>> = {
   },
 }
 
-/** Entries, and notes, that a view looks at. */
+/** Entries and notes that a view reads. */
 const viewReach = 400
 
-/** The window is the last step of every view: what it leaves is trimmed, and takes turns. */
+/** The window is the last step of every view. Its result is trimmed by turns. */
 export function createHistoryView({ view, keep, ...window }: HistoryViewOptions): HistoryPolicy {
   if (view === 'sliding') return createSlidingWindowPolicy(window)
-  // What stays of a view is its end; it has no head of its own.
+  // The end of a view stays; it has no head of its own.
   const sliding = createSlidingWindowPolicy({ ...window, keepHead: 0 })
   const { seesNotes, synthesizes, configure } = views[view]
   return {
@@ -71,7 +71,7 @@ export function createHistoryView({ view, keep, ...window }: HistoryViewOptions)
   }
 }
 
-/** What was noted in a turn stands behind the message it answers; of messages that are not there any more, at the front. */
+/** Notes of a turn come after the message that it answers. If the message is gone, they come first. */
 function placeAll(entries: readonly Entry[], { agent, notes }: HistoryMoment): readonly TranscriptEntry[] {
   const noted = Map.groupBy(notes, ({ message }) => message)
   const said = new Set(entries.map(({ seq }) => seq))
@@ -90,7 +90,7 @@ function toNoteEntry({ seq, entryId, at, body }: KeptNote): TranscriptEntry {
   return { ...entry, seq, entry_id: entryId, thread_id: 'desk', at }
 }
 
-/** A message as the transcript has it: its words, and each call with its end; one message to every view. */
+/** A message in the transcript's form: its text, and each call with its end. It is one message in every view. */
 function toTranscriptEntries(
   { seq, entryId, nativeId, role, author, parts, at }: Entry,
   agent: string,

@@ -2,7 +2,7 @@ import type { FetchAnswer } from '@postern/core'
 import { Unavailable } from '@postern/core'
 import { parseRetryAfter } from '@postern/http'
 
-/** Answers that time may heal, besides every 5xx (RFC 9110 §15, RFC 8470 §5.2, RFC 6585 §4). */
+/** Statuses that may pass, besides every 5xx (RFC 9110 §15, RFC 8470 §5.2, RFC 6585 §4). */
 const passingStatuses: ReadonlySet<number> = new Set([408, 425, 429])
 
 export function isPassingStatus(status: number): boolean {

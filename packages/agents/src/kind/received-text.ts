@@ -10,7 +10,7 @@ const entities: Readonly<Record<string, string>> = {
   nbsp: ' ',
 }
 
-/** What the sender wrote as plain text: the plain reading where there is one, else the HTML without its tags. */
+/** The sender's text as plain text: the plain version if there is one, else the HTML without its tags. */
 export function readReceivedText({ parts }: Pick<NormalizedMessage, 'parts'>): string {
   const texts = parts.filter(part => part.kind === 'text')
   const plain = texts.filter(part => part.mime !== 'text/html')

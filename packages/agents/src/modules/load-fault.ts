@@ -14,7 +14,7 @@ interface Place {
 interface LoadFault {
   /** What went wrong, with file, line and column where they are known. */
   readonly problem: string
-  /** What to do about it; absent where `problem` says all there is to say. */
+  /** How to fix it; absent if `problem` says everything. */
   readonly fix?: string
 }
 
@@ -49,7 +49,7 @@ function readCaret(lines: readonly string[]): number | undefined {
   return carets === undefined ? undefined : carets.indexOf('^') + 1
 }
 
-/** The first frame of a stack that stands in one of the operator's files. */
+/** The first frame of a stack in one of the operator's files. */
 function readFrame(stack: string): Place | undefined {
   const own = new Set(listOperatorModules())
   for (const [, file = '', line, column] of stack.matchAll(/(file:\/\/[^\s()]+):(\d+):(\d+)/g)) {
@@ -58,7 +58,7 @@ function readFrame(stack: string): Place | undefined {
   return undefined
 }
 
-/** The runtime does not say where a plain ECMAScript module breaks; the same runtime says it when it only checks the file. */
+/** The runtime does not name the faulty line of a plain ECMAScript module. A check of the file alone does. */
 function findUncompiled(): Place | undefined {
   for (const file of listOperatorModules().map(toPath)) {
     if (!['.js', '.mjs'].includes(extname(file)) || !existsSync(file)) continue

@@ -31,13 +31,13 @@ export interface Model {
   readonly settings: { readonly [name: string]: Json | undefined }
   readonly prompt: string
   readonly tools: ReadonlyMap<string, Tool>
-  /** Which of them wait to be allowed. */
+  /** The tools that need approval. */
   readonly rules: ToolRules
   readonly approvals: Approvals
-  /** How often in one turn it may call tools. */
+  /** How many rounds of tool calls one turn may have. */
   readonly maxRounds: number
   readonly showsCalls: boolean
-  /** Whether its endpoint is told where a prompt cache may break. */
+  /** Whether to mark the position of a prompt cache for the endpoint. */
   readonly marksCache: boolean
   readonly seesImages: boolean
   readonly mayStaySilent: boolean
@@ -45,12 +45,12 @@ export interface Model {
   readonly timeoutMs: number
 }
 
-/** An agent whose words a model finds. */
+/** An agent whose answers a model writes. */
 export function createModelAgent(model: Model): Agent {
   return { handle: (message, context) => converse(model, message, context) }
 }
 
-/** Asks, runs the tools that are called, and asks again with what they returned, until the model has said its answer. */
+/** Asks the model, runs its tool calls, and asks again with the results until there is an answer. */
 async function* converse(
   model: Model,
   message: NormalizedMessage,
@@ -77,7 +77,7 @@ async function* converse(
   }
 }
 
-/** The message decides on a call of an earlier turn: it runs, or does not, and the model hears of it. */
+/** The message decides a call of an earlier turn: it runs or not, and the model gets the result. */
 async function* goOnWithCall(
   { approvals, tools }: Model,
   message: NormalizedMessage,
@@ -121,7 +121,7 @@ function checkCalls({ finish }: Round, left: number): void {
   if (left <= 0) throw new Error('The model goes on calling tools; raise "max_rounds"')
 }
 
-/** Calls that the last answer asked for and that nobody decided on in this message: the model is told how they stand. */
+/** Calls of the last answer that this message did not decide. The model gets their state. */
 async function listAskedCalls(
   turns: readonly HistoricalMessage[],
   approvals: Approvals,
@@ -143,8 +143,8 @@ interface CallDeps {
 }
 
 /**
- * One after the other, in the order of the model: what one does, the next may rely on. Undefined: one has to be allowed first; the turn ends
- * with the question, and calls behind it are left undone.
+ * Runs calls one after the other in the model's order, because a later one may depend on an earlier one. Undefined: one needs approval.
+ * Then the turn ends with the question, and later calls do not run.
  */
 async function* runCalls(
   { tools, showsCalls, rules, approvals }: Model,
@@ -184,7 +184,7 @@ async function* runCalls(
   return [{ role: 'assistant', content: text || null, tool_calls }, ...results]
 }
 
-/** The model's own id, when it gave one that nothing else in the answer bears: some servers begin to count anew with each round. */
+/** The model's own id if it is unique in the answer, because some servers count anew in each round. */
 function nameCall(given: string, ids: Set<string>): string {
   const id = given && given.length <= 128 && !ids.has(given) ? given : `call${String(ids.size + 1).padStart(5, '0')}`
   ids.add(id)

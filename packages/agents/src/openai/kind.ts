@@ -33,7 +33,7 @@ async function openModelAgent(config: OpenaiAgentConfig, opening: Opening): Prom
     marksCache: config.cache_control,
     seesImages: config.images,
     mayStaySilent: config.may_stay_silent,
-    // Silence that ends before the turn's own deadline is Unavailable, and therefore tried again.
+    // Silence before the turn's own deadline is Unavailable, so the turn is tried again.
     timeoutMs: Math.floor(parseDeadline(deadline) * 0.9),
   })
   return { agent, ...(toolbox?.close && { close: toolbox.close }) }

@@ -16,14 +16,14 @@ export interface OpenedModel {
   readonly settings: { readonly [name: string]: Json | undefined }
 }
 
-/** The way to a model that the operator named. */
+/** The connection to a model that the operator named. */
 export function openModelEndpoint(config: ModelConfig, platform: AgentPlatform): OpenedModel {
   const { base_url, api_key, model, stream, parameters, usage: isWanted } = config
   const endpoint = {
     url: completionsUrl(base_url),
     apiKey: api_key,
     model,
-    // Who sets the options of the stream himself asks as he likes.
+    // An operator who sets the stream's options decides about them alone.
     usage: createUsageAsking({ isWanted, asks: stream && !('stream_options' in parameters) }),
     openStream: platform.fetchFor(new URL(base_url).origin).openStream,
     platform,
@@ -31,7 +31,7 @@ export function openModelEndpoint(config: ModelConfig, platform: AgentPlatform):
   return { endpoint, settings: readSettings(config) }
 }
 
-/** A query stays where it is: Azure has its version there. */
+/** The query stays in place, because Azure has its version there. */
 function completionsUrl(base: string): string {
   const url = new URL(base)
   url.pathname = `${url.pathname.replace(/\/+$/, '')}/chat/completions`

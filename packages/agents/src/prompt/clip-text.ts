@@ -1,4 +1,4 @@
-/** At most `most` UTF-16 code units, and never half a character. */
+/** At most `most` UTF-16 code units, without half characters. */
 export function clipText(text: string, most: number): string {
   return text.length > most
     ? `${text

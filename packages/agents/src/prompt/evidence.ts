@@ -1,15 +1,15 @@
 import type { HistoricalSender, Json, NormalizedMessage, Part } from '@postern/core'
 import { clipText } from './clip-text.ts'
 
-/** Of each kind: how many are named, and the characters of each. */
+/** Limits of each kind: how many are named, and the characters of each. */
 const most = { count: 20, name: 200, title: 300, url: 2_000, description: 2_000, quote: 4_000, json: 8_000 }
 
 type Facts = { readonly [name: string]: Json | undefined }
 
-/** How the door writes above a post that somebody quotes. */
+/** The line that a channel writes above a quoted post. */
 const quoteHeading = /^Quoted post, by \S+:/
 
-/** Who is speaking now, how that was proven, and by what way. */
+/** The present sender, their proof, and their channel. */
 export function describeSpeaker(message: NormalizedMessage, flags: readonly string[]): Facts {
   const { sender, received_via, received_at, kind = 'message' } = message
   const displayName = sender.display_name ?? sender.profile?.display_name
@@ -26,12 +26,12 @@ export function describeSpeaker(message: NormalizedMessage, flags: readonly stri
   }
 }
 
-/** Who spoke earlier, and how that was proven then. */
+/** Earlier senders and their proofs at that time. */
 export function describeWriter({ address, verified, auth_method }: HistoricalSender): Facts {
   return { from: clipText(address, most.title), verified, auth_method }
 }
 
-/** What others, whom the operator trusts, say about who it is; what the door itself has proven is said above. */
+/** What third parties that the operator trusts attest about the sender. The transport's own proof is stated above. */
 function describeVouched({ sender: { identities = [] } }: NormalizedMessage): Facts {
   const vouched = identities.filter(({ proof }) => proof.type !== 'transport').slice(0, most.count)
   if (vouched.length === 0) return {}
@@ -47,7 +47,7 @@ function describeVouched({ sender: { identities = [] } }: NormalizedMessage): Fa
   }
 }
 
-/** What came along with the words. */
+/** What came with the text. */
 export function describeThings(parts: readonly Part[]): Facts {
   const quoted = parts.filter(isQuote).map(part => clipText(part.content, most.quote))
   return {
@@ -59,7 +59,7 @@ export function describeThings(parts: readonly Part[]): Facts {
   }
 }
 
-/** Mail comes with a part of its own kind, beside its words. */
+/** Mail has a part of its own kind beside its text. */
 function readSubject(parts: readonly Part[]): Facts {
   const details: { readonly kind: string; readonly subject?: unknown } | undefined = parts.find(
     part => (part.kind as string) === 'email',

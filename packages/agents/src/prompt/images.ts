@@ -8,12 +8,12 @@ export interface ImagePiece {
 }
 
 const maxImages = 4
-/** Bytes of one picture; base64 makes a third more of it. */
+/** Bytes of one picture. Base64 adds a third. */
 const maxImageBytes = 5 * 1024 * 1024
 
 type ImageDeps = Pick<AgentContext, 'attachment' | 'log' | 'signal'>
 
-/** The pictures of a message as data URLs. Which cannot be had, is too large or is none, is left out: it is named anyway. */
+/** The pictures of a message as data URLs. Missing, too large and invalid ones are left out, because the text names them anyway. */
 export async function readImages({ parts }: NormalizedMessage, context: ImageDeps): Promise<readonly ImagePiece[]> {
   const candidates = parts.filter(isLikelyImage).slice(0, maxImages)
   const images = await Promise.all(candidates.map(part => readImage(part, context)))
@@ -27,7 +27,7 @@ function isLikelyImage(part: Part): part is FilePart | ArtifactPart {
 
 async function readImage(part: FilePart | ArtifactPart, context: ImageDeps): Promise<ImagePiece | undefined> {
   const bytes = await readBytes(part, context)
-  // What it is called may be anything; what is sent is what it is.
+  // The bytes and not the name determine the type.
   const kind = bytes && bytes.length <= maxImageBytes ? findImageKind(bytes) : undefined
   if (!bytes || !kind) return undefined
   const data = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('base64')

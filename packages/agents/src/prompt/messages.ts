@@ -27,7 +27,7 @@ export type ChatMessage =
     }
   | { readonly role: 'tool'; readonly tool_call_id: string; readonly content: string | readonly TextPiece[] }
 
-/** What the agent said in one turn: texts, and the calls between them with what came of them. */
+/** The agent's part of one turn: texts, and the calls between them with their results. */
 export function toAssistantMessages(parts: readonly Part[], withCalls: boolean): readonly ChatMessage[] {
   const said: { text: Part[]; calls: ToolCallPart[] }[] = [{ text: [], calls: [] }]
   for (const part of parts) {
@@ -41,7 +41,7 @@ export function toAssistantMessages(parts: readonly Part[], withCalls: boolean):
 }
 
 function toCallingMessages(text: string, calls: readonly ToolCallPart[]): readonly ChatMessage[] {
-  // Empty content is refused by some servers: a turn of nothing still has to take its turn.
+  // Some servers refuse empty content, but a turn without text must still have a message.
   if (calls.length === 0) return [{ role: 'assistant', content: text || '(nothing)' }]
   const results = calls.map(({ id, result, error }): ChatMessage => {
     return { role: 'tool', tool_call_id: id, content: formatToolResult(error ? { error } : { result }) }

@@ -63,7 +63,7 @@ describe('composePrompt()', () => {
     expect(JSON.stringify(plain)).not.toContain('cache_control')
   })
 
-  test('puts the operator first, and what data blocks are after him', () => {
+  test('puts the operator’s text first, and the rules of data blocks after it', () => {
     expect(compose()[0]).toEqual({ role: 'system', content: `Be kind.\n\n${dataBlockRules}` })
     expect(compose({ prompt: ' ' })[0]).toEqual({ role: 'system', content: dataBlockRules })
   })
@@ -187,7 +187,7 @@ describe('composePrompt()', () => {
     ])
   })
 
-  test('names every writer of a merged turn, whatever form his words have', () => {
+  test('names every writer of a merged turn, whatever the form of their text', () => {
     const merged = turn(
       '@bob@peer.test',
       'one',

@@ -8,25 +8,25 @@ import type { ImagePiece } from './images.ts'
 import type { ChatMessage } from './messages.ts'
 import { toAssistantMessages } from './messages.ts'
 
-/** Characters of a message that a model is given. */
+/** Characters of a message for a model. */
 const maxWords = 100_000
 
 interface PromptDeps {
-  /** The operator's own words. */
+  /** The operator's own text. */
   readonly prompt: string
   readonly turns: readonly HistoricalMessage[]
   readonly message: NormalizedMessage
   readonly flags: readonly string[]
   readonly images: readonly ImagePiece[]
-  /** Whether calls of earlier turns are told. */
+  /** Whether calls of earlier turns are included. */
   readonly withCalls: boolean
-  /** Index of the turn behind which a mark for the endpoint's cache stands; absent: there is none. */
+  /** Index of the turn after which the endpoint's cache has a mark; absent: none. */
   readonly cacheBreakpointAfter?: number | undefined
 }
 
 /**
- * The conversation as chat completions want it: the operator's word, then user and assistant by turns. What is the same from one
- * message to the next stands first, to the byte, for caches of prompts; the message is the end. Pure.
+ * The conversation for chat completions: the operator's text, then user and assistant in turn. The parts that stay the same come first,
+ * byte by byte, for prompt caches; the message is the end. Pure.
  */
 export function composePrompt({
   prompt,
@@ -53,12 +53,12 @@ export function composePrompt({
   ]
 }
 
-/** Behind what is always the same; where no agent speaks there is none (MN-8.3). */
+/** After the stable part. Without an agent in the chain there is none (MN-8.3). */
 function chainCue({ recipient_capabilities: { agent_chain: chain } }: NormalizedMessage): readonly string[] {
   return chain ? [renderAgentChain(chain)] : []
 }
 
-/** As Anthropic's models, and proxies before them, read it (prompt caching, `cache_control`). */
+/** The form of Anthropic's models and of proxies before them (prompt caching, `cache_control`). */
 function markLast(messages: readonly ChatMessage[]): readonly ChatMessage[] {
   const last = messages.at(-1)
   if (typeof last?.content !== 'string') return messages
@@ -94,7 +94,7 @@ interface Piece {
   readonly parts: Part[]
 }
 
-/** Where another one goes on in a turn, the history names him in a part of its own that nobody else can write (`HistoryView`). */
+/** If another person continues a turn, the history names them in a part of its own that nobody else can write (`HistoryView`). */
 const speakerPattern = /^(@[^\s@]+@[^\s@]+):$/u
 
 function splitWriters({ sender, writers = [sender], parts }: HistoricalMessage): readonly Piece[] {

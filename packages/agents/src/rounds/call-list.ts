@@ -9,7 +9,7 @@ export interface WrittenCall {
   readonly args: string
 }
 
-/** Puts calls together that come in pieces, whichever server cut them. */
+/** Joins calls that come in pieces, however a server splits them. */
 interface CallList {
   add(delta: CallDelta): void
   readonly calls: readonly WrittenCall[]
@@ -40,13 +40,13 @@ export function createCallList(): CallList {
   }
 }
 
-/** Ollama names each whole call index 0, or none at all; only a name begins a call, some servers repeat the id. */
+/** Ollama gives each whole call index 0 or none. Only a name begins a call, because some servers repeat the id. */
 function isAnother({ index, id, function: said }: CallDelta, last: WrittenCall): boolean {
   if (!said?.name) return false
   return id ? id !== last.id : typeof index !== 'number'
 }
 
-/** Some servers hand over the object itself. */
+/** Some servers send the object itself. */
 function toArgs(args: unknown): string {
   if (args === undefined || args === null) return ''
   return typeof args === 'string' ? args : JSON.stringify(args)

@@ -3,7 +3,7 @@ import { Unavailable } from '@postern/core'
 import type { Round } from './round.ts'
 
 interface EndingDeps {
-  /** Whether an answer without a word is meant. */
+  /** Whether an empty answer is intended. */
   readonly mayStaySilent: boolean
   readonly hasSpoken: boolean
   readonly log: Log
@@ -11,7 +11,7 @@ interface EndingDeps {
 
 type Ending = (round: Round, deps: EndingDeps) => readonly AgentChunk[]
 
-/** Why a model stops, by `finish_reason`; what is not named here is an end like any other. */
+/** Why a model stops, by `finish_reason`. Other reasons are an ordinary end. */
 const endings: Readonly<Record<string, Ending>> = {
   stop: endWell,
   length: endCutOff,
@@ -21,7 +21,7 @@ const endings: Readonly<Record<string, Ending>> = {
   error: breakOff,
 }
 
-/** What is still to be said when a model calls no tool: nothing, a refusal, a mark. @throws Error, Unavailable */
+/** What to add when a model calls no tool: nothing, a refusal, a mark. @throws Error, Unavailable */
 export function endAnswer(round: Round, deps: EndingDeps): readonly AgentChunk[] {
   if (round.refusal.trim()) return refuse(round)
   return (endings[round.finish] ?? endWell)(round, deps)
@@ -40,7 +40,7 @@ function endCutOff({ text }: Round, { log }: EndingDeps): readonly AgentChunk[] 
   return [' […]']
 }
 
-/** Most characters of the model's own words about it. */
+/** Most characters of the model's own explanation. */
 const maxReason = 2_000
 
 function refuse({ refusal }: Round): readonly AgentChunk[] {

@@ -5,9 +5,9 @@ import type { WrittenCall } from './call-list.ts'
 import { createCallList } from './call-list.ts'
 import { createSpeech } from './speech.ts'
 
-/** What a model said in one go, and why it stopped. */
+/** One answer of a model, and why it stopped. */
 export interface Round {
-  /** What was heard of it. */
+  /** The text that was sent. */
   readonly text: string
   readonly refusal: string
   readonly calls: readonly WrittenCall[]
@@ -19,7 +19,7 @@ export interface Round {
 /** Characters of one answer that are passed on. */
 const maxText = 200_000
 
-/** Gives the text as it comes, and the round when it is over. What a server sends after the end is not waited for. */
+/** Returns the text in pieces, and the round at its end. It does not wait for what a server sends after the end. */
 export async function* readRound(chunks: AsyncIterable<Chunk>): AsyncGenerator<string, Round, undefined> {
   const speech = createSpeech()
   const calls = createCallList()
@@ -44,7 +44,7 @@ export async function* readRound(chunks: AsyncIterable<Chunk>): AsyncGenerator<s
   return { text: text + rest, refusal, calls: calls.calls, finish, usage }
 }
 
-/** What a round cost, to be kept with the answer under the name that the operator gave the model. */
+/** The cost of a round, under the operator's name for the model. */
 export function bookUsage(
   { usage }: Round,
   { model, usage: { isWanted } }: Pick<ModelEndpoint, 'model' | 'usage'>,

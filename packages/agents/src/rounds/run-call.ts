@@ -5,12 +5,12 @@ import { toToolResult } from '../tools/result.ts'
 import type { Tool, ToolContext } from '../tools/tools.ts'
 import type { WrittenCall } from './call-list.ts'
 
-/** A call of the model's, read: begun as it is shown, and what will come of it. */
+/** A parsed call of the model: its beginning, and its result. */
 export interface BegunCall {
   readonly part: ToolCallPart
   /** What runs; absent where it cannot run. */
   readonly tool?: Tool | undefined
-  /** Never throws but when the turn is over: what goes wrong, the model has to hear. */
+  /** Throws only when the turn is over. The model must get every other failure. */
   end(): Promise<ToolOutcome>
 }
 
@@ -40,7 +40,7 @@ export async function runTool(tool: Tool, args: unknown, context: ToolContext): 
   }
 }
 
-/** A tool that does not listen must not hold the turn. */
+/** A tool that ignores its signal must not block the turn. */
 async function endWithTurn(running: unknown, signal: AbortSignal): Promise<unknown> {
   signal.throwIfAborted()
   const { promise, reject } = Promise.withResolvers<never>()
@@ -53,7 +53,7 @@ async function endWithTurn(running: unknown, signal: AbortSignal): Promise<unkno
   }
 }
 
-/** The words of these are safe to show. */
+/** The messages of these errors are safe to show. */
 function isPresentable(error: unknown): error is Error {
   return error instanceof Rejection || error instanceof Unavailable || error instanceof Undeliverable
 }

@@ -1,8 +1,8 @@
-/** What of a model's text is meant to be heard. */
+/** The part of a model's text that is meant for the user. */
 interface Speech {
-  /** What is to be said now. */
+  /** The text to send now. */
   add(piece: string): string
-  /** What was held back. */
+  /** The text held back. */
   end(): string
 }
 
@@ -10,8 +10,8 @@ const opening = '<think>'
 const closing = '</think>'
 
 /**
- * Leaves out the white space before the first word, and thoughts that a server left in the text (`<think>` at its beginning), however
- * they are cut into pieces.
+ * Leaves out white space before the first word, and reasoning that a server left in the text (`<think>` at its beginning), however it is
+ * split.
  */
 export function createSpeech(): Speech {
   let stage: 'before' | 'thinking' | 'speaking' = 'before'

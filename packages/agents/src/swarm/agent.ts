@@ -26,7 +26,7 @@ interface SwarmAgentDeps extends SpecDeps {
   readonly stores: AgentStores
   readonly platform: AgentPlatform
   readonly approvals: Approvals
-  /** For all that is asked of models in one turn, ms. */
+  /** For all model requests in one turn, ms. */
   readonly timeoutMs: number
 }
 
@@ -36,7 +36,7 @@ interface Heard {
   tell(chunk: AgentChunk): void
 }
 
-/** Several agents behind one address; a conversation is with whoever of them has it now. */
+/** Several agents behind one address. One of them has each conversation at a time. */
 export function createSwarmKindAgent(agentDeps: SwarmAgentDeps): Agent {
   return {
     handle(message, context) {
@@ -61,7 +61,7 @@ async function runTurn(agentDeps: SwarmAgentDeps, heard: Heard): Promise<void> {
     const payload = { message_id: message.id, sender: message.sender.address }
     const speech = createTurnSpeech(client, tell)
     const answer = await client.complete(readReceivedText(message), { payload, isStored: isBound, hear: speech.hear })
-    // What comes late reaches nobody.
+    // Later output is dropped.
     signal.throwIfAborted()
     if (turn.isWaiting) return tell({ speaker: client.navigation.active })
     const { refusal } = turn
@@ -72,7 +72,7 @@ async function runTurn(agentDeps: SwarmAgentDeps, heard: Heard): Promise<void> {
   }
 }
 
-/** The words of a turn on their way out, each under the name of who says it. */
+/** The text of a turn on its way out, each piece under its speaker's name. */
 function createTurnSpeech({ navigation }: Pick<SwarmClient, 'navigation'>, tell: (chunk: AgentChunk) => void) {
   let told = ''
   let speaker: string | undefined
@@ -93,7 +93,7 @@ function createTurnSpeech({ navigation }: Pick<SwarmClient, 'navigation'>, tell:
 
 type AboutFile = Parameters<ToolSwarm['attach']>[1]
 
-/** A name is words, too. */
+/** A name is text, too, so policies check it. */
 function withoutUnsaid(
   { name, ...others }: NonNullable<AboutFile> = {},
   policies: SwarmAgentDeps['config']['policies'],
@@ -117,7 +117,7 @@ interface OpenedTurn {
   readonly client: SwarmClient
   readonly turn: SpecTurn & { readonly isWaiting: boolean; readonly refusal: string | undefined }
   readonly transcript: TranscriptStore
-  /** The store keeps what is said and done. */
+  /** The store keeps messages and actions. */
   readonly isBound: boolean
 }
 

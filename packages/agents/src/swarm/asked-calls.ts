@@ -22,7 +22,7 @@ interface AskedTurn {
   readonly transcript: TranscriptStore
 }
 
-/** Every call that was asked for has an end before its member goes on: what came of it, or how it stands. */
+/** Every call with a request for approval gets an end before its member continues: its result or its state. */
 export async function endAskedCalls(
   deps: AskedDeps,
   heard: { readonly message: NormalizedMessage; tell(chunk: AgentChunk): void },
@@ -31,7 +31,7 @@ export async function endAskedCalls(
   const { approvals, opened } = deps
   const end = async (agentName: string | undefined, id: string, outcome: ToolOutcome, edited?: Json) => {
     const name = agentName ?? client.navigation.active
-    // The model knows its own arguments alone.
+    // The model knows only its own arguments.
     const changed = edited === undefined ? '' : `An operator had it run with ${JSON.stringify(edited)}. `
     await client.commits.commitToolOutput(id, changed + formatToolResult(outcome), { agentName: name, isForced: true })
   }
@@ -50,7 +50,7 @@ export async function endAskedCalls(
   }
 }
 
-/** What came of a call is shown to who allowed it, where no policy has it that it must not be said. */
+/** The person who approved a call sees its result, unless a policy forbids the text. */
 async function maySee(
   { isOfOperator }: DecidedCall,
   { args, result, error }: ToolCallPart,

@@ -72,7 +72,7 @@ describe('the words of a swarm', () => {
     expect((await ask()).pieces).toEqual(['Hello to you, too.'])
   })
 
-  test('W-21: stay when their speaker hands over, and the next one’s come behind them, under his name', async () => {
+  test('W-21: stay when their speaker hands over; the next speaker’s pieces follow under their own name', async () => {
     const called = { index: 0, id: 'c', type: 'function', function: { name: 'navigate_to_two', arguments: '{}' } }
     const { ask } = await openSwarm([
       streamOf([...words(long), { tool_calls: [called] }], 'tool_calls'),

@@ -13,7 +13,7 @@ interface OperatorMail {
 
 const questionPattern = /\(question ([0-9a-f]{16})\)/g
 
-/** An operator answers the mail by which he was asked: it goes to whoever waits, and is no conversation of his own. */
+/** An operator answers the mail that asked them. The answer goes to the waiting person and is no conversation of the operator's own. */
 export async function takeOperatorMail(
   { config, operators }: { readonly config: SwarmAgentConfig; readonly operators: HumanOperators | undefined },
   { message, context, tell }: OperatorMail,
@@ -35,7 +35,7 @@ function isOperator({ sender, received_via }: NormalizedMessage, { members }: Sw
   return mails.some(mail => `@${mail}`.toLowerCase() === sender.address.toLowerCase())
 }
 
-/** The last one: what is asked stands in front of it, and may look like one. */
+/** The last one, because the question before it may contain a similar one. */
 function findQuestion(parts: readonly Part[]): string | undefined {
   return [...plainTextOf(parts).matchAll(questionPattern)].at(-1)?.[1]
 }

@@ -1,11 +1,11 @@
 import { z } from 'zod'
 
-/** Says what is wrong with arguments; undefined when nothing is. */
+/** Describes what is wrong with arguments; undefined when nothing is. */
 export type FindArgumentFault = (args: unknown) => string | undefined
 
 /**
- * Arguments are an object, whether the schema says so or not. No member of them is called `__proto__`: whoever copies it on changes more than
- * a member. @throws Error for what is no JSON Schema that can be checked
+ * Arguments are an object, whatever the schema says. No member may have the name `__proto__`, because copying it changes the prototype.
+ * @throws Error for an invalid JSON Schema
  */
 export function createArgumentCheck(parameters: { readonly [keyword: string]: unknown }): FindArgumentFault {
   const whole = { type: 'object', ...parameters } as Parameters<typeof z.fromJSONSchema>[0]
@@ -17,7 +17,7 @@ export function createArgumentCheck(parameters: { readonly [keyword: string]: un
   }
 }
 
-/** As deep as it may be: without recursion. */
+/** Without recursion, because the depth has no limit. */
 function hasPrototype(args: unknown): boolean {
   const waiting: unknown[] = [args]
   while (waiting.length > 0) {

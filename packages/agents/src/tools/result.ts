@@ -1,11 +1,11 @@
 import { parseJsonText } from '@postern/core'
 
-/** Characters of a result that a model is given. */
+/** Characters of a result for a model. */
 const maxResult = 100_000
 
 export type ToolOutcome = { readonly result: unknown } | { readonly error: { readonly message: string } }
 
-/** What came of a call, for the model: text as it is, everything else as JSON. */
+/** The result of a call for the model: text as it is, everything else as JSON. */
 export function formatToolResult(outcome: ToolOutcome): string {
   if ('error' in outcome) return JSON.stringify({ error: outcome.error.message })
   return typeof outcome.result === 'string' ? outcome.result : JSON.stringify(outcome.result ?? null)

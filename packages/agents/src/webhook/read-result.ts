@@ -4,8 +4,8 @@ import type { AgentMessageEnvelope, ConversationRequest, ConversationResult, Env
 import { reportConversation, runConversation, textOfEnvelopeContent } from '@postern/transcript'
 
 /**
- * What another runtime's loop has answered, as an answer. A result that cannot be used is none: nothing of it is said or kept.
- * @throws Error for such a result, for one that says it failed, and for one that says nothing
+ * Converts another runtime's result to an answer. Nothing of an unusable result is kept. @throws Error for such a result, for a failure,
+ * and for an empty one
  */
 export async function readConversationResult(request: ConversationRequest, result: unknown): Promise<PartialResponse> {
   const builtIn = () => {
@@ -16,7 +16,7 @@ export async function readConversationResult(request: ConversationRequest, resul
   return toAnswer(read, listNew(request.messages, read.messages))
 }
 
-/** Most runtimes give the whole conversation back, some what is new. */
+/** Most runtimes return the whole conversation, some only the new part. */
 function listNew(
   given: readonly AgentMessageEnvelope[],
   all: readonly AgentMessageEnvelope[],
@@ -48,7 +48,7 @@ function toAnswer(result: ConversationResult, said: readonly AgentMessageEnvelop
   }
 }
 
-/** What was run, by names, counts and digests alone, where the runtime says so. */
+/** What ran, by names, counts and digests alone, if the runtime says so. */
 function describeExecutions(result: ConversationResult): Pick<PartialResponse, 'chat_metadata'> {
   if (result.tool_execution_results.length === 0) return {}
   const report = parseJsonText(JSON.stringify(reportConversation(result)))
@@ -71,7 +71,7 @@ const askOn: Reader = ({ content }, draft) => {
   draft.isWaiting = true
 }
 
-/** Words of others than the agent are none of its answer, nor are pieces. */
+/** Only complete messages of the agent belong to its answer. */
 const readers: Readonly<Record<EnvelopeType, Reader>> = {
   text: sayOwn,
   multimodal_part: sayOwn,
@@ -99,7 +99,7 @@ const readers: Readonly<Record<EnvelopeType, Reader>> = {
 
 const isOpen = ({ result, error }: ToolCallPart) => result === undefined && error === undefined
 
-/** By its id, else by its tool: then the first of it that has no end yet. */
+/** By its id, or else by its tool: the first one without an end. */
 function isOf(call: ToolCallPart, id: Json | undefined, name: Json | undefined): boolean {
   return typeof id === 'string' ? call.id === id : call.name === name
 }

@@ -42,7 +42,7 @@ function toPartialResponse(value: unknown): PartialResponse {
     : { ...response, parts: [{ kind: 'text', mime: 'text/markdown', content: text }] }
 }
 
-/** Where and what, never the value itself. */
+/** The place and the fault, never the value itself. */
 function describeIssues({ issues }: z.ZodError): string {
   const described = issues.slice(0, 3).map(({ path, message }) => `${path.join('.') || 'it'} ${message}`)
   return described.join('; ')

@@ -3,10 +3,10 @@ import { parseJsonText, plainTextOf } from '@postern/core'
 import type { AgentMessageEnvelope, ConversationRequest } from '@postern/transcript'
 import { buildTextEnvelope, buildToolCallEnvelope, buildToolResultEnvelope } from '@postern/transcript'
 
-/** A turn has no more steps, whoever takes them. */
+/** Most steps in one turn. */
 const maxTurns = 20
 
-/** What an agent in this process reads from its context, for one elsewhere. */
+/** What a local agent reads from its context, for a remote one. */
 interface TurnMoment {
   /** What was noticed about the message, such as `hidden_text`. */
   readonly flags?: readonly string[]
@@ -45,7 +45,7 @@ export function describeConversation(
   }
 }
 
-/** A prompt cache may break behind it. */
+/** A prompt cache may end after it. */
 function markLast(envelopes: readonly AgentMessageEnvelope[]): readonly AgentMessageEnvelope[] {
   const last = envelopes.at(-1)
   return last ? [...envelopes.slice(0, -1), { ...last, metadata: { ...last.metadata, cache_breakpoint: true } }] : []

@@ -14,7 +14,7 @@ type Envelope = Readonly<Record<string, unknown>>
 
 const audienceSchema = z.string().min(1).max(320)
 
-/** An envelope that crosses a boundary (MN-6.2): signed, for somebody, and for a time. */
+/** A signed envelope that crosses a boundary (MN-6.2), for one audience and a limited time. */
 const envelopeSchema = z.object({
   id: nameSchema.optional(),
   subject: subjectSchema,
@@ -40,7 +40,7 @@ const envelopeSchema = z.object({
   }),
 })
 
-/** Forwarded envelopes of v0.1: only `signed-attestation` says anything to those who did not see the sender themselves. */
+/** Forwarded envelopes of v0.1. Only `signed-attestation` proves anything to parties that did not see the sender themselves. */
 export const attestationForm: EvidenceForm = {
   kind: 'identity-evidence',
   carrier: 'identity_evidence',
@@ -71,7 +71,7 @@ function readAttestation(envelope: Envelope): ReadEvidence {
     keysAt: `https://${issuer}${connectorCardPath}`,
     findKey: document => findCardKey(document, { issuer, kid, alg }),
     isSignedWith: key => isSigned(input, { key, alg, value }),
-    // Not by the signature: of one ES256 signature anybody can make a second one.
+    // Not the signature, because anybody can make a second one of an ES256 signature.
     replayKey: `attestation ${issuer} ${hash('sha256', input)}`,
     render: (): IdentityEvidence => ({
       ...members,
@@ -87,7 +87,7 @@ function checkProofType(proof: unknown): void {
   throw new EvidenceFault('unsupported-proof', 'its proof says nothing to anybody but the one who made it')
 }
 
-/** What is signed: the whole envelope but the signature, in canonical form (RFC 8785). @throws EvidenceFault */
+/** The signed text: the whole envelope without the signature, in canonical form (RFC 8785). @throws EvidenceFault */
 export function attestationInput({ proof, ...members }: Envelope): Buffer {
   const { value: _, ...options } = proof as Envelope
   try {
@@ -103,7 +103,7 @@ interface SignedValue {
   readonly value: string
 }
 
-/** As in JWS: of ES256 the two numbers one after the other (RFC 7518 §3.4). */
+/** As in JWS: an ES256 signature is the two numbers one after the other (RFC 7518 §3.4). */
 function isSigned(input: Buffer, { key, alg, value }: SignedValue): boolean {
   const signature = Buffer.from(value, 'base64url')
   return signature.length === 64 && verify(attestationAlgorithms[alg].hash, input, signingKey(key), signature)

@@ -3,18 +3,18 @@ import { createPublicKey } from 'node:crypto'
 import { z } from 'zod'
 import { EvidenceFault } from '../format/fault.ts'
 
-/** Where a connector publishes who it is (mentionable, glossary). */
+/** Where a connector publishes its keys (mentionable, glossary). */
 export const connectorCardPath = '/.well-known/adapter-card'
 
 const jwkSchema = z.looseObject({ kty: z.string(), kid: z.string().min(1).max(256) })
 
-/** The Connector Card. Its members are ours: the published text names what is in it, and not how it is written. */
+/** The Connector Card. Its members are ours, because the published text names its content but no form. */
 export const connectorCardSchema = z.looseObject({
   issuer: z.string(),
   name: z.string().optional(),
-  /** JWKs (RFC 7517), each with its `kid`; those that sign now. */
+  /** JWKs (RFC 7517), each with its `kid`; the present signing keys. */
   keys: z.array(jwkSchema).min(1).max(32),
-  /** Those that signed before, and still count. */
+  /** Former signing keys that are still valid. */
   previous_keys: z.array(jwkSchema).max(32).optional(),
   callback_urls: z.array(z.string()).max(32).optional(),
 })
@@ -22,7 +22,7 @@ export const connectorCardSchema = z.looseObject({
 export type ConnectorCard = z.infer<typeof connectorCardSchema>
 type Jwk = z.infer<typeof jwkSchema>
 
-/** What a key has to be for each algorithm of an attestation; names as in RFC 7518 and RFC 8037. */
+/** The key type of each attestation algorithm; names as in RFC 7518 and RFC 8037. */
 export const attestationAlgorithms = {
   EdDSA: { kty: 'OKP', crv: 'Ed25519', hash: null },
   ES256: { kty: 'EC', crv: 'P-256', hash: 'sha256' },
@@ -44,11 +44,11 @@ export function findCardKey(document: unknown, { issuer, kid, alg }: WantedKey):
   if (card.issuer !== issuer)
     throw new EvidenceFault('issuer-controller-mismatch', 'the card there is of another issuer')
   const named = [...card.keys, ...(card.previous_keys ?? [])].filter(key => key.kid === kid)
-  // Two keys of one name: nobody can tell which of them is meant.
+  // With two keys of one name the right one is unknown.
   return named.length === 1 && named[0] ? importPublicKey(named[0], alg) : undefined
 }
 
-/** Only what is meant for this algorithm and for signatures; a key whose private half is there, too, is everybody's. */
+/** Only keys for this algorithm and for signatures. A key with its private half is public knowledge. */
 function importPublicKey(jwk: Jwk, alg: AttestationAlgorithm): KeyObject | undefined {
   const { kty, crv } = attestationAlgorithms[alg]
   const isMeant = (jwk.use ?? 'sig') === 'sig' && (jwk.alg ?? alg) === alg && jwk.d === undefined
@@ -90,7 +90,7 @@ function renderJwk({ kid, publicKey }: CardKey): Jwk {
   return { kty, crv, x, ...(y && { y }), kid, use: 'sig', alg: algorithmOf(publicKey) }
 }
 
-/** @throws TypeError for a key that no attestation is signed with */
+/** @throws TypeError for a key that cannot sign attestations */
 export function algorithmOf(key: KeyObject): AttestationAlgorithm {
   if (key.asymmetricKeyType === 'ed25519') return 'EdDSA'
   if (key.asymmetricKeyDetails?.namedCurve === 'prime256v1') return 'ES256'

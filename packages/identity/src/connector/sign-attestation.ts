@@ -12,15 +12,15 @@ export interface AttestationDraft {
   readonly subject: string
   readonly method: string
   readonly assurance: string
-  /** The agent that is spoken to, `@agent@domain`. */
+  /** The addressed agent, `@agent@domain`. */
   readonly audience: string | readonly string[]
-  /** The A2A `messageId` it goes with: it then counts with no other one. */
+  /** The A2A `messageId` of the message. The attestation then counts with no other one. */
   readonly messageId?: string | undefined
   /** ms */
   readonly issuedAt: number
   /** ms; default 5 minutes, at most 10. */
   readonly lifetimeMs?: number | undefined
-  /** Unique to this attestation; needed where two of them could else be the same. */
+  /** Unique to this attestation, if two could otherwise be identical. */
   readonly id?: string | undefined
   readonly onBehalfOf?: readonly string[] | undefined
   readonly claims?: Readonly<Record<string, unknown>> | undefined

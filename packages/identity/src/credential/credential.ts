@@ -11,7 +11,7 @@ import { integrityInput, isIntegrityProof } from './data-integrity.ts'
 
 type Members = Readonly<Record<string, unknown>>
 
-/** Exactly these, in this order: further ones could give members another meaning. */
+/** Exactly these, in this order, because further ones could give members another meaning. */
 export const credentialContext = [
   'https://www.w3.org/ns/credentials/v2',
   'https://mentionable.dev/ns/identity/v0.2/context.jsonld',
@@ -101,7 +101,7 @@ function readCredential(document: Members): ReadEvidence {
   }
 }
 
-/** The document's, and the same once more in the proof: there it is signed (vc-di-eddsa §3.3.2). */
+/** The document's member, repeated in the proof, where it is signed (vc-di-eddsa §3.3.2). */
 function checkContext({ '@context': context, proof }: Members): void {
   if (!objectSchema.safeParse(proof).success) throw new EvidenceFault('malformed', 'it does not have one proof')
   const shown = (proof as Members)['@context']

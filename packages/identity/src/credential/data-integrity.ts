@@ -8,13 +8,13 @@ type Members = Readonly<Record<string, unknown>>
 interface SecuredDocument {
   /** Without `proof`. */
   readonly unsecured: Members
-  /** The proof without `proofValue`; it shows the document's own `@context`. */
+  /** The proof without `proofValue`; it contains the document's own `@context`. */
   readonly options: Members
 }
 
 const signatureLength = 64
 
-/** What `eddsa-jcs-2022` signs (vc-di-eddsa §3.3): the hash of the options, then that of the document. @throws EvidenceFault */
+/** The text that `eddsa-jcs-2022` signs (vc-di-eddsa §3.3): the hash of the options, then that of the document. @throws EvidenceFault */
 export function integrityInput({ unsecured, options }: SecuredDocument): Buffer {
   try {
     return Buffer.concat([hashCanonical(options), hashCanonical(unsecured)])

@@ -12,9 +12,9 @@ export interface CredentialDraft {
   readonly subject: string
   readonly method: string
   readonly assurance: string
-  /** The agent that is spoken to, `@agent@domain`. */
+  /** The addressed agent, `@agent@domain`. */
   readonly domain: string
-  /** The A2A `messageId` it goes with. */
+  /** The A2A `messageId` of the message. */
   readonly challenge: string
   /** ms */
   readonly issuedAt: number
@@ -62,7 +62,7 @@ export function issuePlatformCredential(draft: CredentialDraft, { privateKey, fr
   return secureCredential(unsecured, { privateKey, options: { verificationMethod, created, domain, challenge } })
 }
 
-/** Adds a proof of the one suite we know. `options`: what it says beside the suite. Pure. */
+/** Adds a proof of the one suite we know. `options`: its members beside those of the suite. Pure. */
 export function secureCredential(
   unsecured: Members,
   { privateKey, options }: { readonly privateKey: KeyObject; readonly options: Members },

@@ -13,7 +13,7 @@ const methodSchema = z.looseObject({
   revoked: timeSchema.optional(),
 })
 
-/** Methods of other kinds than ours may look as they like. */
+/** Verification methods of other kinds may have any form. */
 const didDocumentSchema = z.looseObject({
   id: z.string(),
   verificationMethod: z.array(z.unknown()).max(64).optional(),
@@ -44,7 +44,7 @@ export function findAssertionKey(document: unknown, { issuer, id, now }: WantedM
   return readMethod(found, issuer, now)
 }
 
-/** The DID URLs of what a document lists to assert with. @throws EvidenceFault when it is another's, or none */
+/** The DID URLs of a document's assertion methods. @throws EvidenceFault when it is another's, or has none */
 export function listAssertionKeyIds(document: unknown, issuer: string): readonly string[] {
   const { assertionMethod = [] } = readDidDocument(document, issuer)
   const ids = assertionMethod.map(entry => (typeof entry === 'string' ? entry : idOf(entry)))

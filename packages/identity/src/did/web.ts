@@ -7,7 +7,7 @@ const portPattern = /^(.+)%3[Aa]([1-9]\d{0,4})$/
 
 /**
  * Where the document of a `did:web` is: `did:web:host` at `/.well-known/did.json`, `did:web:host:path` at `/path/did.json`; a port is
- * written `host%3A8443`. Undefined when it is no such DID. Whether the place may be fetched is for the guard to say.
+ * written `host%3A8443`. Undefined for any other text. The guarded fetch decides whether it may be fetched.
  */
 export function locateDidDocument(did: string): string | undefined {
   if (!did.startsWith(prefix) || did.length > 512) return undefined

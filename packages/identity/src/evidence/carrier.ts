@@ -3,13 +3,12 @@ import { carrierLimits } from '../format/limits.ts'
 
 type Entry = Readonly<Record<string, unknown>>
 
-/** An entry of a carrier, or why it is none. */
+/** An entry of a carrier, or why it is invalid. */
 export type CarriedEntry = Entry | EvidenceFault
 
 /**
- * The entries of one carrier. Beyond its limits nothing of it counts: what is picked out of too much would depend on who picks.
- * Sizes are those of the values' JSON.
- * @throws EvidenceFault
+ * The entries of one carrier. Beyond its limits all of it is invalid, because a selection would depend on who selects. Sizes are those of
+ * the values' JSON. @throws EvidenceFault
  */
 export function readCarrier(carrier: unknown): readonly CarriedEntry[] {
   if (!Array.isArray(carrier)) throw new EvidenceFault('malformed', 'the carrier is not an array')

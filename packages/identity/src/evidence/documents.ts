@@ -3,12 +3,12 @@ import { parseBoundedJson } from '@postern/http'
 import { EvidenceFault } from '../format/fault.ts'
 import { documentRequest } from '../format/limits.ts'
 
-/** Times in ms. A key taken out of its document counts no longer after `maxAge`. */
+/** Times in ms. A key that is removed from its document is invalid after `maxAge`. */
 const documentTimes = {
   maxAge: 5 * 60_000,
-  /** A key that is not in the document makes us look again, but not more often than this. */
+  /** An unknown key causes a new fetch, but not more often than this. */
   cooldown: 30_000,
-  /** After a failed try nobody asks for this long. */
+  /** After a failure there is no request for this long. */
   pause: 5_000,
 } as const
 
@@ -19,9 +19,9 @@ interface Held {
   readonly at: number
 }
 
-/** The key documents of issuers; one for each that the operator trusts, so that there are never more. */
+/** The key documents of issuers. Each trusted issuer has one, so their number is bounded. */
 export interface DocumentCache {
-  /** What `pick` finds in the document there; once more in a new one where it finds nothing. @throws EvidenceFault `key-unavailable` */
+  /** The result of `pick` in the document. If there is none, it reads a new document. @throws EvidenceFault `key-unavailable` */
   find<Found>(url: string, pick: (document: unknown) => Found | undefined): Promise<Found | undefined>
 }
 

@@ -4,7 +4,7 @@ import type { ReadEvidence } from './read.ts'
 
 type Kind = LeftOutEvidence['kind']
 
-/** What the operator is shown of evidence that counts. */
+/** What the operator sees of valid evidence. */
 export function describeAccepted(kind: Kind, { assertion, keyId, algorithm }: ReadEvidence): Proof {
   const { issuer, subject, method, assurance } = assertion
   return { kind, verdict: 'pass', issuer, subject, method, assurance, key_id: keyId, algorithm }
@@ -19,7 +19,7 @@ const verdicts: Partial<Readonly<Record<EvidenceCode, Proof['verdict']>>> = {
   'key-unavailable': 'temperror',
 }
 
-/** And of what does not. As far as it could be read it is only a claim; signatures and other values are not shown. */
+/** What the operator sees of invalid evidence. Its content is only a claim, without signatures and other values. */
 export function describeLeftOut(kind: Kind, { code, message: reason }: EvidenceFault, claimed?: ReadEvidence): Proof {
   const { issuer, subject, method } = claimed?.assertion ?? {}
   return {

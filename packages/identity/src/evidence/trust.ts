@@ -3,13 +3,13 @@ import { hasSubjectPrefix } from '@postern/core'
 import type { TrustedIssuer } from '../config.ts'
 import { EvidenceFault } from '../format/fault.ts'
 
-/** What evidence says, before anything proves that its issuer has said so. */
+/** The content of evidence before its issuer is proven. */
 export interface Assertion {
   readonly issuer: string
   readonly method: string
   readonly assurance: string
   readonly subject: string
-  /** Those it says the subject acts for. */
+  /** The parties that the subject acts for. */
   readonly principals: readonly string[]
 }
 
@@ -53,9 +53,8 @@ const steps: readonly Step[] = [
 ]
 
 /**
- * Whether one entry of the operator's policy admits all of it (MN-6.3, step 2). Asked before anything is fetched, so
- * that nobody whom the operator does not trust can make us fetch.
- * @throws EvidenceFault saying how far the best entry went
+ * Whether one entry of the operator's policy admits all of it (MN-6.3, step 2). This comes before any fetch, so that untrusted issuers
+ * cause none. @throws EvidenceFault naming the best entry's first mismatch
  */
 export function checkTrust(assertion: Assertion, policy: readonly TrustedIssuer[]): void {
   let entries = policy

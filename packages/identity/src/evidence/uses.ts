@@ -7,8 +7,8 @@ type Use = Pick<EvidenceClaim, 'sender' | 'messageId'>
 /** What evidence was used for. */
 interface EvidenceUses {
   /**
-   * Last of all, so that nothing but good evidence is ever used up. False when it was used before, by another message: a sender who
-   * repeats himself, because he has heard nothing, is answered as the first time, and for that he has to be who he was.
+   * The last check, so that only valid evidence is used up. False when another message used it before. A sender who repeats a message gets
+   * the first answer, and must count as the same sender for that.
    */
   take(evidence: ReadEvidence, use: Use): Promise<boolean>
 }
@@ -25,14 +25,14 @@ export function createEvidenceUses(store: OnceStore): EvidenceUses {
       if (own !== undefined) await store.consumeOnce(own, until)
       return true
     }
-    // A key that is used up till the past is only asked about: whoever asks for another's evidence leaves nothing behind.
+    // A key whose end is in the past is only queried, so that an attempt with another's evidence leaves no trace.
     return own !== undefined && !(await store.consumeOnce(own, 0))
   }
 
   return {
     async take(evidence, use) {
       const { replayKey } = evidence
-      // The same message twice at once: the second waits until it is known whose the first was.
+      // For concurrent copies of one message, the second waits until the owner of the first is known.
       const before = running.get(replayKey)
       const now = (before ?? Promise.resolve()).catch(() => undefined).then(() => takeNow(evidence, use))
       running.set(replayKey, now)

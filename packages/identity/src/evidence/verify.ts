@@ -13,9 +13,8 @@ export interface EvidenceDeps {
 }
 
 /**
- * Everything but the use of it: issuer, binding, time, key, signature, time again (MN-6.5). Whom the operator does not
- * trust cannot make us fetch, and neither can evidence that is not for this message.
- * @throws EvidenceFault
+ * All checks but the use: issuer, binding, time, key, signature, time again (MN-6.5). Untrusted issuers, and evidence for other messages,
+ * cause no fetch. @throws EvidenceFault
  */
 export async function checkEvidence(
   evidence: ReadEvidence,
@@ -28,7 +27,7 @@ export async function checkEvidence(
   const key = await documents.find(evidence.keysAt, document => evidence.findKey(document, platform.now()))
   if (!key) throw new EvidenceFault('invalid-signature', 'its issuer has no such key to assert with')
   if (!evidence.isSignedWith(key)) throw new EvidenceFault('invalid-signature', 'its signature does not fit it')
-  // Keys may have been long in coming.
+  // The fetch of the keys may have taken long.
   checkWindow(evidence.window, platform.now())
 }
 

@@ -4,14 +4,14 @@ import { lifetime } from '../format/limits.ts'
 /** ms */
 export interface ValidityWindow {
   readonly issuedAt: number
-  /** Where the evidence says it counts only from later on. */
+  /** The start of its validity, if it is later. */
   readonly notBefore: number
   readonly expiresAt: number
-  /** Where a part of it says that it ends sooner. */
+  /** The end of one of its parts, if it is sooner. */
   readonly endsAt: number
 }
 
-/** Whether it lives at most ten minutes, and now; clocks may differ by a minute. @throws EvidenceFault */
+/** Whether it is valid now, and for ten minutes at most. Clocks may differ by a minute. @throws EvidenceFault */
 export function checkWindow({ issuedAt, notBefore, expiresAt, endsAt }: ValidityWindow, now: number): void {
   if (expiresAt <= issuedAt) throw new EvidenceFault('malformed', 'it ends before it begins')
   if (expiresAt - issuedAt > lifetime.longest)

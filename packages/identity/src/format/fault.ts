@@ -1,6 +1,6 @@
 import type { EvidenceCode } from '@postern/core'
 
-/** Evidence does not count. `code` and `message` are shown to the operator; neither quotes the evidence. */
+/** Invalid evidence. The operator sees `code` and `message`, which never quote the evidence. */
 export class EvidenceFault extends Error {
   override readonly name = 'EvidenceFault'
   readonly code: EvidenceCode

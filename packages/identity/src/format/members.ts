@@ -1,9 +1,9 @@
 import { z } from 'zod'
 
-/** What two readers could see as two things (controls, blanks, invisible characters) names nobody. */
+/** Characters that two readers could read differently (controls, blanks, invisible characters). No name contains them. */
 const plain = /^[^\p{C}\p{Z}]+$/u
 
-/** `.` and `..` would let a path lie under a prefix and name something outside of it. */
+/** `.` and `..` would let a path begin with a prefix and name something outside of it. */
 const dotSegment = /(^|[/:])\.\.?([/:]|$)/
 
 /** A method, an assurance, the name of a key. */

@@ -42,7 +42,7 @@ export function readResponseDrafts(response: NormalizedResponse): Drafts {
   return withId(id, [head.kind === 'input_required' ? { ...head, wait } : head, ...rest])
 }
 
-/** The marker is at the first visible text; without text, at the first action. */
+/** The usage is on the first entry that a chat shows; without one, on the first entry. */
 function withUsage([head, ...rest]: Drafts, usage: NonNullable<NormalizedResponse['usage']>): Drafts {
   const isSaid = ({ kind, role }: TranscriptDraft) =>
     isChatVisible({ kind, role, scope: scopeOfKind(kind, role) }, false)

@@ -65,7 +65,7 @@ const remoteMemberSchema = z.strictObject({
 
 const patterns = z.array(z.string().refine(isPattern, 'must be a regular expression')).default([])
 
-/** What must not be said. Whoever is banned for it is refused in all his conversations. */
+/** What must not be said. A banned person is refused in all their conversations. */
 const policySchema = z.strictObject({
   /** Messages that match one of these are refused. */
   refuse_input: patterns,

@@ -17,17 +17,17 @@ export interface Heard {
 }
 
 /**
- * What a member's model is given, as chat completions want it: one system message, then the conversation, each call with its
- * result where that came, which may be long after the call. The message that is answered says who wrote it, as for every model, once. Pure.
+ * The chat completion messages for a member's model: one system message, then the conversation, each call with its result if there is one,
+ * which may come much later. The message to answer names its writer once, as for every model. Pure.
  */
 export function toChatMessages(rows: readonly SwarmMessage[], heard: Heard): readonly ChatMessage[] {
   const words = readReceivedText(heard.message)
   const last = rows.findLastIndex(row => row.role === 'user' && row.mode === 'user')
-  // A rescue has cut off the message itself: what stands in for it ends with its words.
+  // A rescue has cut off the message itself. Its replacement ends with the same text.
   const standIn = last < 0 ? rows.findLastIndex(row => row.role === 'user' && row.content.endsWith(words)) : -1
   const calls = new Map(rows.flatMap(({ tool_calls = [] }) => tool_calls.map(call => [call.id, call])))
   const ends = new Map(rows.map((row, index) => [row.role === 'tool' ? row.tool_call_id : undefined, index]))
-  // Whoever hands over repeats what the user said.
+  // A hand-over repeats the user's message.
   const isRepeated = (row: SwarmMessage, index: number) =>
     last >= 0 && index > last && row.mode === 'tool' && row.content === words
 
@@ -47,7 +47,7 @@ export function toChatMessages(rows: readonly SwarmMessage[], heard: Heard): rea
   return [writeSystem(rows, [dataBlockRules]), ...joinNeighbours(said)]
 }
 
-/** Words that nobody of the conversation wrote, for a model that is to know nothing of it. Pure. */
+/** Text from outside of the conversation, for a model that must know nothing of it. Pure. */
 export function toPlainMessages(rows: readonly SwarmMessage[]): readonly ChatMessage[] {
   const said = rows.filter(({ role }) => role === 'user')
   return [writeSystem(rows), ...said.map(({ content }): ChatMessage => ({ role: 'user', content }))]
@@ -71,7 +71,7 @@ function writeCall({ id, function: { name, arguments: args } }: SwarmToolCall, r
   ]
 }
 
-/** Templates of many models want user and assistant by turns, a user first. */
+/** Templates of many models want user and assistant in turn, beginning with a user. */
 function joinNeighbours(messages: readonly ChatMessage[]): readonly ChatMessage[] {
   const joined: ChatMessage[] = []
   for (const message of messages) {

@@ -1,6 +1,6 @@
 import type { ToolContext } from '../../tools/tools.ts'
 
-/** What a tool of a member does is the member's: whom it asks, and what it writes down. */
+/** A tool's actions belong to its member: questions and notes have its name. */
 export function createMemberContext(context: ToolContext, member: string): ToolContext {
   return {
     ...context,

@@ -15,7 +15,7 @@ import { createMemberModel } from './model.ts'
 import type { ToolTurn } from './tools.ts'
 import { createHandBack, createHandOver, createMemberTool } from './tools.ts'
 
-/** What a member has for as long as the process lives. */
+/** What a member keeps as long as the process lives. */
 export interface OpenedMember {
   readonly model?: MemberModel | undefined
   readonly tools: Toolbox['tools']
@@ -84,7 +84,7 @@ function describeModelMember(member: string, settings: ModelMember, deps: SpecDe
   }
 }
 
-/** On the final hop of a chain nobody elsewhere may be asked any more: whoever has the conversation concludes. */
+/** On the final hop of a chain no remote agent may be asked. The present member concludes. */
 function listHandOvers({ navigates_to }: ModelMember, { config }: SpecDeps, { heard }: SpecTurn): readonly string[] {
   const isFinal = heard.message.recipient_capabilities.agent_chain?.is_final === true
   const isElsewhere = (to: string) => 'address' in (config.members[to] ?? {})
@@ -102,7 +102,7 @@ function askHuman(member: string, { mail }: OperatorMember, { name, operators }:
   }
 }
 
-/** One thread here is one context there (W-24): the chain's ceiling counts as for every call of an agent. */
+/** One thread here is one context there (W-24). The chain's limit counts as for every call of an agent. */
 function askElsewhere(member: string, { address }: RemoteMember, { context, kept }: SpecTurn): Ask {
   return async ({ message }) => {
     const { contextId, taskId, parts, status } = await context.call(address, message, {
@@ -125,7 +125,7 @@ function createPolicy(policyName: string, policy: SwarmPolicyConfig): SwarmPolic
   }
 }
 
-/** Whether a text has nothing of what must not be said. */
+/** Whether a text contains nothing that a policy forbids. */
 export function createWordCheck(patterns: readonly string[]): (text: string) => boolean {
   const read = patterns.map(pattern => new RegExp(pattern, 'iu'))
   return text => !read.some(pattern => pattern.test(text))

@@ -21,23 +21,23 @@ export interface ModelTurn {
   readonly heard: Pick<Heard, 'message' | 'flags'>
   /** The pictures of the message; read once. */
   readImages(): Promise<readonly ImagePiece[]>
-  /** For all that is asked in the turn, ms since the epoch. */
+  /** For all model requests in the turn, ms since the epoch. */
   readonly endsAt: number
-  /** Names a call: its id is one in the whole conversation, whatever the model counts from. */
+  /** Names a call. Its id is unique in the whole conversation, whatever the model's numbering. */
   nameCall(): string
-  /** The answer is that there is none; gives back the words. */
+  /** Records a refusal as the answer and returns its text. */
   refuse(words: string): string
   /** Arguments that were no JSON object. */
   readonly faults: Map<string, string>
-  /** To whoever watches; the store keeps it with the answer. */
+  /** Notifies listeners. The store keeps it with the answer. */
   tell(chunk: AgentChunk): void
 }
 
-/** Most characters of a model's own words about why it does not answer. */
+/** Most characters of a model's own reason for not answering. */
 const maxReason = 2_000
 const refused = 'This will not be answered.'
 
-/** The model of one member, for one turn. Its words are told as they come; the swarm decides which of them anybody hears. */
+/** The model of one member in one turn. Its text is sent in pieces, and the swarm decides which of them the user gets. */
 export function createMemberModel({ endpoint, settings, seesImages }: MemberModel, turn: ModelTurn): SwarmModel {
   const { context, heard, endsAt } = turn
 

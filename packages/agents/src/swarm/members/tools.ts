@@ -17,13 +17,13 @@ export interface ToolTurn {
   readonly context: ToolContext
   readonly approvals: Approvals
   readonly faults: ReadonlyMap<string, string>
-  /** To whoever watches; the store keeps it with the answer. */
+  /** Notifies listeners. The store keeps it with the answer. */
   tell(chunk: AgentChunk): void
-  /** Who speaks has changed. */
+  /** The active member has changed. */
   showState(): void
-  /** The turn ends with a question: nothing else is said. */
+  /** The turn ends with a question and nothing else. */
   endWaiting(): void
-  /** What is heard instead of these words, where a policy has it that they must not be said. */
+  /** The replacement for this text if a policy forbids it. */
   findRefusal(words: string): Promise<string | undefined>
 }
 
@@ -62,12 +62,12 @@ async function askFirst(tool: Tool, call: SwarmToolContext, rule: ToolRule, turn
   turn.tell(rule.approve === 'operator' ? { trace: [part] } : part)
   turn.tell(requirement)
   turn.endWaiting()
-  // Of the turn alone; the store keeps the call without an end.
+  // Only for this turn; the store keeps the call without an end.
   await call.commitToolOutput('It waits to be allowed.')
   call.emit('It waits to be allowed.')
 }
 
-/** Whoever talks reads the question and the call; an operator's question is no word to a person. */
+/** The person in the conversation reads the question and the call. An operator's question is not shown to a person. */
 async function findQuestionRefusal(
   { name, args }: ToolCallPart,
   preview: unknown,
@@ -77,7 +77,7 @@ async function findQuestionRefusal(
   return turn.findRefusal(`${describeCall(name, args, preview).summary}\n${JSON.stringify(args)}`)
 }
 
-/** Nothing is asked, and nothing waits. */
+/** No question is asked, and nothing waits. */
 async function refuseToAsk(
   part: ToolCallPart,
   call: SwarmToolContext,
@@ -100,12 +100,12 @@ export function createHandOver(to: string, description: string | undefined, turn
   return showHandOver(createNavigateTool({ to, description: about }), turn)
 }
 
-/** Hands back to who had the conversation before. */
+/** Hands back to the previous member. */
 export function createHandBack(turn: ToolTurn): SwarmTool {
   return showHandOver(createNavigateBackTool(), turn)
 }
 
-/** With its call in the trace, and who speaks then. */
+/** Adds its call to the trace, and names the next speaker. */
 function showHandOver(tool: SwarmTool, turn: ToolTurn): SwarmTool {
   const show = async (hasChanged: Promise<boolean>) => {
     if (await hasChanged) turn.showState()
