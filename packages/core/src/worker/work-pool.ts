@@ -27,44 +27,22 @@ export function createWorkPool<Work>(options: WorkPoolOptions<Work>): WorkPool<W
   const running = new Map<Work, Promise<void>>()
   let isScheduled = false
   let filling: Promise<void> | undefined
-  let isWokenMeanwhile = false
+  let isWokenAgain = false
 
   async function fill(): Promise<void> {
     do {
-      isWokenMeanwhile = false
-      const limit = options.slots - listBusy().length
+      isWokenAgain = false
+      const busy = listBusy(running.keys(), options)
+      const limit = options.slots - busy.length
       if (limit <= 0 || options.isClosed()) break
-      const leased = await leaseQuietly(limit, countGroups())
+      const leased = await leaseQuietly(limit, busy, options)
       for (const work of leased) begin(work)
-      if (leased.length === limit) isWokenMeanwhile = true
-    } while (isWokenMeanwhile)
-  }
-
-  function listBusy(): readonly Work[] {
-    const all = [...running.keys()]
-    return options.isWaiting ? all.filter(work => !options.isWaiting?.(work)) : all
+      if (leased.length === limit) isWokenAgain = true
+    } while (isWokenAgain)
   }
 
   function endFilling(): void {
     filling = undefined
-  }
-
-  function countGroups(): ReadonlyMap<string, number> {
-    const counts = new Map<string, number>()
-    for (const work of listBusy()) {
-      const group = options.groupOf(work)
-      if (group !== undefined) counts.set(group, (counts.get(group) ?? 0) + 1)
-    }
-    return counts
-  }
-
-  async function leaseQuietly(limit: number, taken: ReadonlyMap<string, number>): Promise<readonly Work[]> {
-    try {
-      return await options.lease(limit, taken)
-    } catch (error) {
-      options.onError(error)
-      return []
-    }
   }
 
   function begin(work: Work): void {
@@ -84,7 +62,7 @@ export function createWorkPool<Work>(options: WorkPoolOptions<Work>): WorkPool<W
     isScheduled = true
     setImmediate(() => {
       isScheduled = false
-      if (filling) isWokenMeanwhile = true
+      if (filling) isWokenAgain = true
       else filling = fill().finally(endFilling)
     })
   }
@@ -94,4 +72,38 @@ export function createWorkPool<Work>(options: WorkPoolOptions<Work>): WorkPool<W
   }
 
   return { wake, running, drain }
+}
+
+/** The work that fills slots. */
+function listBusy<Work>(running: Iterable<Work>, { isWaiting }: WorkPoolOptions<Work>): readonly Work[] {
+  const all = [...running]
+  return isWaiting ? all.filter(work => !isWaiting(work)) : all
+}
+
+async function leaseQuietly<Work>(
+  limit: number,
+  busy: readonly Work[],
+  options: WorkPoolOptions<Work>,
+): Promise<readonly Work[]> {
+  try {
+    return await options.lease(
+      limit,
+      countGroups(busy, work => options.groupOf(work)),
+    )
+  } catch (error) {
+    options.onError(error)
+    return []
+  }
+}
+
+function countGroups<Work>(
+  busy: readonly Work[],
+  groupOf: WorkPoolOptions<Work>['groupOf'],
+): ReadonlyMap<string, number> {
+  const counts = new Map<string, number>()
+  for (const work of busy) {
+    const group = groupOf(work)
+    if (group !== undefined) counts.set(group, (counts.get(group) ?? 0) + 1)
+  }
+  return counts
 }

@@ -1,5 +1,5 @@
 import { endsParagraph, formattingElements, scopeElements, tableElements } from './kinds.ts'
-import type { Entry, Nesting } from './nesting.ts'
+import type { Nesting, OpenElement } from './nesting.ts'
 import { contextOf, popThrough, push } from './nesting.ts'
 
 /** The open elements, nested as browsers nest them, so that text hidden there is hidden here. */
@@ -57,7 +57,7 @@ function endFormatting<Context>(state: Nesting<Context>, name: string): boolean 
   return true
 }
 
-function carry<Context>(state: Nesting<Context>, inner: readonly Entry<Context>[]): void {
+function carry<Context>(state: Nesting<Context>, inner: readonly OpenElement<Context>[]): void {
   for (const { name, read } of inner.slice(0, maxCarried).reverse()) enter(state, name, read)
 }
 

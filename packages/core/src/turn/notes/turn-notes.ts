@@ -1,12 +1,12 @@
-import { Rejection, TurnAborted, Unavailable, Undeliverable } from '../../format/errors.ts'
-import type { AgentCallAnswer } from '../../ports/agent/agent-call.ts'
-import type { TurnContext } from '../../ports/agent/turn-context.ts'
-import { isoTime } from '../../ports/platform/platform.ts'
-import type { AgentNote, NoteNotice, NoteSetting, StageNotice, TurnNote } from '../../ports/records/note.ts'
+import { Rejection, TurnAborted } from '../../format/errors.ts'
+import type { AgentNote } from '../../ports/records/note.ts'
 import { formatTurnId } from '../../ports/records/note.ts'
 import type { Answer, Turn } from '../../ports/records/work.ts'
 import type { NotedCall } from './call-notes.ts'
-import { describeCallFailure, readCallAnswer } from './call-notes.ts'
+import type { NotesDeps } from './note-writer.ts'
+import { createTurnNoteWriter, tellWatchers } from './note-writer.ts'
+import type { CallEnd } from './open-calls.ts'
+import { createOpenCalls } from './open-calls.ts'
 import { createTurnStages } from './turn-stages.ts'
 
 /** The notes of a turn that is running. */
@@ -25,18 +25,9 @@ export interface TurnNotes {
   end(): Promise<Pick<Answer, 'notes' | 'noted'>>
 }
 
-/** Of one call; the first that is told counts. */
-interface CallEnd {
-  answered(answer: AgentCallAnswer): void
-  failed(error: unknown): void
-}
-
 /** More in one turn is a mistake. */
 const maxNotes = 500
 const maxNoteChars = 64 * 1024
-const afterTurn = 'Cannot call agent: the turn has ended'
-
-type NotesDeps = Pick<TurnContext, 'store' | 'platform' | 'readNote'>
 
 /** Runs a turn with its notes. A failed turn keeps its notes, too, until the next try replaces them. */
 export async function runWithNotes(
@@ -56,9 +47,9 @@ export async function runWithNotes(
 
 /** Allocates nothing worth mentioning for a turn in which nothing is noted. */
 function createTurnNotes(turn: Turn, gateway: NotesDeps): TurnNotes {
-  const writer = createNoteWriter(turn, gateway)
+  const writer = createTurnNoteWriter(turn, gateway)
   let openActions: readonly string[] = []
-  const openCalls = new Set<CallEnd>()
+  const calls = createOpenCalls(turn, writer)
   const types = new Set<string>()
   let noted = 0
   let hasEnded = false
@@ -88,32 +79,10 @@ function createTurnNotes(turn: Turn, gateway: NotesDeps): TurnNotes {
     openActions = open
   }
 
-  async function beginCall(call: NotedCall): Promise<CallEnd> {
-    if (hasEnded) throw new Undeliverable(afterTurn)
-    const { name, worker, task, agentKey: agent_key } = call
-    const call_id = `${formatTurnId(turn.message)}.${name}`
-    writer.add(`call ${name}`, { type: 'delegation', worker, task, agent_key }, { call_id })
-    const end: CallEnd = {
-      answered: answer => finish(readCallAnswer(answer)),
-      failed: error => finish(describeCallFailure(error)),
-    }
-    function finish({ content, error }: ReturnType<typeof readCallAnswer>): void {
-      if (!openCalls.delete(end)) return
-      writer.add(`end ${name}`, { type: 'observation', content, agent_key }, { call_id, tool: 'delegate', error })
-      if (!call.isBroadcast || error) return
-      writer.add(`told ${name}`, { type: 'global_observation', content, from_worker: worker }, { call_id })
-    }
-    openCalls.add(end)
-    await writer.flush()
-    // Nobody waits for it any more.
-    if (hasEnded) throw new Undeliverable(afterTurn)
-    return end
-  }
-
-  function endCalls(): void {
+  function endAll(): void {
     hasEnded = true
     stages.end()
-    for (const call of [...openCalls]) call.failed(new Unavailable('The turn ended before it answered'))
+    calls.end()
   }
 
   return {
@@ -122,89 +91,18 @@ function createTurnNotes(turn: Turn, gateway: NotesDeps): TurnNotes {
       if (!hasEnded) stages.begin(name, answer)
     },
     has: type => types.has(type),
-    beginCall,
+    beginCall: calls.begin,
     abandon() {
-      endCalls()
+      endAll()
       return writer.flush()
     },
     async end() {
-      endCalls()
+      endAll()
       const notes = await writer.end()
       const isRetried = turn.token > 1
       return { ...(notes.length > 0 && { notes }), ...(isRetried && { noted }) }
     },
   }
-}
-
-interface NoteWriter {
-  /** `most`: characters it may have; default: any number. */
-  add(name: string, note: AgentNote, setting: Omit<NoteSetting, 'agent_key' | 'turn_id' | 'at'>, most?: number): void
-  keep(name: string, id: string, body: TurnNote['body']): void
-  flush(): Promise<void>
-  /** @returns what is not written yet */
-  end(): Promise<readonly TurnNote[]>
-}
-
-/** In order, and together what comes together. */
-function createNoteWriter(turn: Turn, { store, platform, readNote }: NotesDeps): NoteWriter {
-  let waiting: TurnNote[] = []
-  let written: Promise<void> | undefined
-  let later: ReturnType<typeof setImmediate> | undefined
-  let isEnded = false
-
-  async function writeWaiting(): Promise<void> {
-    const notes = waiting
-    waiting = []
-    if (notes.length > 0) await store.note(turn, notes)
-  }
-
-  function flush(): Promise<void> {
-    clearImmediate(later)
-    later = undefined
-    if (waiting.length > 0) written = (written ?? Promise.resolve()).then(writeWaiting)
-    // Told to whoever waits for it, at the end of the turn at the latest.
-    written?.catch(() => undefined)
-    return written ?? Promise.resolve()
-  }
-
-  function keep(name: string, id: string, body: TurnNote['body']): void {
-    if (isEnded || !readNote) return
-    waiting.push({ name, at: typeof body.at === 'string' ? body.at : isoTime(platform.now()), body })
-    tellWatchers(turn, store, { kind: 'note', id, body })
-    // An answer that follows at once takes it along.
-    later ??= setImmediate(() => void flush())
-  }
-
-  return {
-    keep,
-    add(name, note, setting, most = Number.POSITIVE_INFINITY) {
-      if (isEnded || !readNote) return
-      const now = isoTime(platform.now())
-      const body = readNote(note, { agent_key: turn.agent, turn_id: formatTurnId(turn.message), at: now, ...setting })
-      checkSize(body, most)
-      keep(name, setting.call_id, body)
-    },
-    flush,
-    async end() {
-      isEnded = true
-      clearImmediate(later)
-      await written
-      return waiting
-    },
-  }
-}
-
-function tellWatchers(
-  { message, merged = [] }: Turn,
-  store: NotesDeps['store'],
-  notice: NoteNotice | StageNotice,
-): void {
-  for (const each of [...merged, message]) store.notify(`message:${each}`, notice)
-}
-
-function checkSize(body: TurnNote['body'], most: number): void {
-  if (JSON.stringify(body).length <= most) return
-  throw new Rejection('too_large', `Cannot note: longer than ${most} characters`)
 }
 
 /** A manager's synthesis belongs to the phase of the message it answers. */
