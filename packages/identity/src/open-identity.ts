@@ -33,68 +33,77 @@ interface Outcome {
 export function openIdentity(config: IdentityConfig, { platform, store }: IdentityDeps): IdentityVerifier {
   const deps: EvidenceDeps = { config, platform, documents: createDocumentCache(platform) }
   const used = createEvidenceUses(store)
-
-  async function verifyEntry(form: EvidenceForm, entry: CarriedEntry, claim: EvidenceClaim): Promise<Outcome> {
-    let read: ReadEvidence | undefined
-    try {
-      if (entry instanceof EvidenceFault) throw entry
-      read = form.read(entry, claim)
-      await checkEvidence(read, claim, deps)
-      return { kind: form.kind, read }
-    } catch (error) {
-      return { kind: form.kind, read, fault: toFault(error) }
-    }
-  }
-
-  function readForm(form: EvidenceForm, claim: EvidenceClaim): readonly (Promise<Outcome> | Outcome)[] {
-    const carrier = claim.carriers[form.carrier]
-    if (carrier === undefined || carrier === null) return []
-    try {
-      return readCarrier(carrier).map(entry => verifyEntry(form, entry, claim))
-    } catch (error) {
-      return [{ kind: form.kind, fault: toFault(error) }]
-    }
-  }
-
-  /** Entries of one message may share a key, so they are used together. */
-  async function consumeAll(checked: readonly Outcome[], claim: EvidenceClaim): Promise<readonly Outcome[]> {
-    const takes = new Map<string, Promise<boolean>>()
-    const consume = async (outcome: Outcome): Promise<Outcome> => {
-      const { read, fault } = outcome
-      if (!read || fault) return outcome
-      const use = takes.get(read.replayKey) ?? used.take(read, claim)
-      takes.set(read.replayKey, use)
-      return (await use) ? outcome : { ...outcome, fault: new EvidenceFault('replayed', 'it was used before') }
-    }
-    return Promise.all(checked.map(consume))
-  }
-
-  async function verify(claim: EvidenceClaim): Promise<EvidenceVerdict> {
-    const checked = await Promise.all(forms.flatMap(form => readForm(form, claim)))
-    const outcomes = await consumeAll(checked, claim)
-    for (const { kind, read, fault } of outcomes) {
-      if (!fault) continue
-      const { code, message: reason, cause } = fault
-      const issuer = read?.assertion.issuer
-      const fields = {
-        kind,
-        code,
-        reason,
-        issuer,
-        audience: claim.audience,
-        ...(cause !== undefined && { err: cause }),
-      }
-      platform.log.info(fields, 'identity evidence left out')
-    }
-    return toVerdict(outcomes)
-  }
-
   return {
     extensions: listIdentityExtensions(config),
-    verify,
+    async verify(claim) {
+      const checked = await Promise.all(forms.flatMap(form => verifyForm(form, claim, deps)))
+      const outcomes = await useUp(checked, claim, used)
+      for (const outcome of outcomes) logFault(outcome, claim, platform)
+      return toVerdict(outcomes)
+    },
     isConnector: ({ issuer, subject }: EvidenceCaller) =>
       config.connectors.some(connector => connector.issuer === issuer && connector.subject === subject),
   }
+}
+
+function verifyForm(
+  form: EvidenceForm,
+  claim: EvidenceClaim,
+  deps: EvidenceDeps,
+): readonly (Promise<Outcome> | Outcome)[] {
+  const carrier = claim.carriers[form.carrier]
+  if (carrier === undefined || carrier === null) return []
+  try {
+    return readCarrier(carrier).map(entry => verifyEntry(form, entry, claim, deps))
+  } catch (error) {
+    return [{ kind: form.kind, fault: toFault(error) }]
+  }
+}
+
+async function verifyEntry(
+  form: EvidenceForm,
+  entry: CarriedEntry,
+  claim: EvidenceClaim,
+  deps: EvidenceDeps,
+): Promise<Outcome> {
+  let read: ReadEvidence | undefined
+  try {
+    if (entry instanceof EvidenceFault) throw entry
+    read = form.read(entry, claim)
+    await checkEvidence(read, claim, deps)
+    return { kind: form.kind, read }
+  } catch (error) {
+    return { kind: form.kind, read, fault: toFault(error) }
+  }
+}
+
+/** Entries of one message may share a key, so they are used together. */
+async function useUp(
+  checked: readonly Outcome[],
+  claim: EvidenceClaim,
+  used: ReturnType<typeof createEvidenceUses>,
+): Promise<readonly Outcome[]> {
+  const takes = new Map<string, Promise<boolean>>()
+  const consume = async (outcome: Outcome): Promise<Outcome> => {
+    const { read, fault } = outcome
+    if (!read || fault) return outcome
+    const use = takes.get(read.replayKey) ?? used.take(read, claim)
+    takes.set(read.replayKey, use)
+    return (await use) ? outcome : { ...outcome, fault: new EvidenceFault('replayed', 'it was used before') }
+  }
+  return Promise.all(checked.map(consume))
+}
+
+function logFault(
+  { kind, read, fault }: Outcome,
+  { audience }: EvidenceClaim,
+  { log }: Pick<DocumentPlatform, 'log'>,
+): void {
+  if (!fault) return
+  const { code, message: reason, cause } = fault
+  const issuer = read?.assertion.issuer
+  const fields = { kind, code, reason, issuer, audience, ...(cause !== undefined && { err: cause }) }
+  log.info(fields, 'identity evidence left out')
 }
 
 /** Any failure makes the evidence invalid and nothing else. */

@@ -1,6 +1,7 @@
 import type { Address, FetchAnswer, Platform } from '@postern/core'
 import { parseAddress, parseUrl, Unavailable, Undeliverable } from '@postern/core'
-import { createRateLimit, parseBoundedJson, parseMediaType } from '@postern/http'
+import { parseBoundedJson, parseMediaType } from '@postern/http'
+import { createRateLimit } from '@postern/limits'
 import { asObject, listOf, textOf } from '../format/reading.ts'
 import { activityJson } from '../format/vocabulary.ts'
 import type { IsBlocked } from './blocklist.ts'

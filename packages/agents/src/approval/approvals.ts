@@ -1,6 +1,6 @@
 import type { Json, Platform } from '@postern/core'
 import { describeApproval, isoTime, readApproval, refusedCall, refusedForGood, timeoutMethod } from '@postern/core'
-import type { PendingAction, RecordStore } from '@postern/transcript'
+import type { PendingAction, PendingActions, RecordStore } from '@postern/transcript'
 import { createPendingActions } from '@postern/transcript'
 import type { ToolOutcome } from '../tools/result.ts'
 import { describeCall } from './describe-call.ts'
@@ -25,83 +25,110 @@ const keptMs = 30 * 24 * 3_600_000
 const onlyOnce: CallRule = { approve: 'sender', remember: 'none', remember_days: 1 }
 const brokenOff = 'It was begun and broken off. Whether it took effect is not known.'
 
-export function openApprovals({ name, records, platform }: ApprovalDeps): Approvals {
-  const actions = createPendingActions(records, platform)
-  const owner = `agent:${name}`
+interface OpenApprovals extends ApprovalDeps {
+  readonly actions: PendingActions
+  readonly owner: string
+}
+
+export function openApprovals(deps: ApprovalDeps): Approvals {
+  const actions = createPendingActions(deps.records, deps.platform)
+  const open: OpenApprovals = { ...deps, actions, owner: `agent:${deps.name}` }
   return {
-    findRemembered: createRememberedCalls({ name, records, platform, actions, keptMs }),
-    async ask({ id, name: kind, args, preview, agent, schema, rule = onlyOnce }, context) {
-      const { requireConsent, messageNumber } = context
-      const apply_input = { args: args as Json }
-      const { summary, shownArgs } = describeCall(kind, args, preview)
-      const { approve: approver, notify, expires_after_hours: hours } = rule
-      const isForOperator = approver === 'operator'
-      const lasts = hours === undefined ? undefined : Math.max(60, Math.round(hours * 3_600))
-      const until = lasts === undefined ? {} : { expires_at: isoTime(platform.now() + lasts * 1_000) }
-      const metadata = {
-        tool_call_id: id,
-        ...(isForOperator && { approver, ...(schema && { schema: schema as Json }) }),
-      }
-      const wanted = { kind, summary, preview: shownArgs, apply_input, metadata, ...until }
-      const keptUntil = platform.now() + (lasts ?? longestWait) * 1_000 + keptMs
-      const action = await actions.create(owner, wanted, { message: messageNumber, until: keptUntil })
-      const shown = {
-        action_id: action.action_id,
-        kind,
-        summary,
-        preview: shownArgs,
-        arguments: Object.keys(Object(args)),
-        tool_call_id: id,
-        ...(agent !== undefined && { agent }),
-        ...offerRemembering(rule, context),
-      }
-      const message = isForOperator ? waitsForOperator : summary
-      const words = { message, title: `Allow ${kind}?`, action_label: 'Allow it' }
-      const asked = isForOperator ? { approver, ...(notify !== undefined && { notify }) } : {}
-      return requireConsent({
-        ...words,
-        ...asked,
-        ...describeApproval(shown),
-        ...(lasts !== undefined && { expires_in: lasts }),
-      })
+    findRemembered: createRememberedCalls({ ...deps, actions, keptMs }),
+    ask: (call, context) => askForApproval(call, context, open),
+    findDecided: message => findDecided(message, open),
+    settle: (decided, run) => settleCall(decided, run, open),
+    describe: policy => describeState(policy, open),
+  }
+}
+
+async function askForApproval(
+  { id, name: kind, args, preview, agent, schema, rule = onlyOnce }: Parameters<Approvals['ask']>[0],
+  context: Parameters<Approvals['ask']>[1],
+  { actions, owner, platform }: OpenApprovals,
+): ReturnType<Approvals['ask']> {
+  const { requireConsent, messageNumber } = context
+  const apply_input = { args: args as Json }
+  const { summary, shownArgs } = describeCall(kind, args, preview)
+  const { approve: approver, notify, expires_after_hours: hours } = rule
+  const isForOperator = approver === 'operator'
+  const lasts = hours === undefined ? undefined : Math.max(60, Math.round(hours * 3_600))
+  const until = lasts === undefined ? {} : { expires_at: isoTime(platform.now() + lasts * 1_000) }
+  const metadata = {
+    tool_call_id: id,
+    ...(isForOperator && { approver, ...(schema && { schema: schema as Json }) }),
+  }
+  const wanted = { kind, summary, preview: shownArgs, apply_input, metadata, ...until }
+  const keptUntil = platform.now() + (lasts ?? longestWait) * 1_000 + keptMs
+  const action = await actions.create(owner, wanted, { message: messageNumber, until: keptUntil })
+  const shown = {
+    action_id: action.action_id,
+    kind,
+    summary,
+    preview: shownArgs,
+    arguments: Object.keys(Object(args)),
+    tool_call_id: id,
+    ...(agent !== undefined && { agent }),
+    ...offerRemembering(rule, context),
+  }
+  const message = isForOperator ? waitsForOperator : summary
+  const words = { message, title: `Allow ${kind}?`, action_label: 'Allow it' }
+  const asked = isForOperator ? { approver, ...(notify !== undefined && { notify }) } : {}
+  return requireConsent({
+    ...words,
+    ...asked,
+    ...describeApproval(shown),
+    ...(lasts !== undefined && { expires_in: lasts }),
+  })
+}
+
+async function findDecided(
+  { policy_resolution: resolution }: Parameters<Approvals['findDecided']>[0],
+  { actions, owner }: OpenApprovals,
+): ReturnType<Approvals['findDecided']> {
+  const shown = resolution && readApproval(resolution)
+  const action = shown && (await actions.get(owner, shown.action_id))
+  if (!action || !resolution) return undefined
+  const { requirement = action.action_id, outcome, resolver, args } = resolution
+  const who = [resolver?.method, resolver?.subject].filter(Boolean).join(' ') || 'unknown'
+  const edited = args === undefined ? {} : { edited: args as Json }
+  const isOfOperator = action.metadata.approver === 'operator'
+  return { action, shown, requirement, isGranted: outcome === 'granted', resolver: who, isOfOperator, ...edited }
+}
+
+async function settleCall(
+  { action: { action_id, status }, isGranted, resolver, edited }: Parameters<Approvals['settle']>[0],
+  run: Parameters<Approvals['settle']>[1],
+  { actions, owner }: OpenApprovals,
+): ReturnType<Approvals['settle']> {
+  if (resolver === timeoutMethod) await actions.lapse(owner, action_id)
+  if (status !== 'pending' || resolver === timeoutMethod) return readEnd(await actions.get(owner, action_id))
+  let outcome: ToolOutcome | undefined
+  const decision = isGranted ? 'accepted' : 'rejected'
+  const ended = await actions.resolve(owner, action_id, {
+    decision,
+    resolver,
+    ...(edited !== undefined && { metadata: { edited_args: edited } }),
+    mayResolve: () => true,
+    async apply({ apply_input }) {
+      outcome = await run(edited ?? apply_input.args ?? {})
+      return { ...outcome } as Json
     },
-    async findDecided({ policy_resolution: resolution }) {
-      const shown = resolution && readApproval(resolution)
-      const action = shown && (await actions.get(owner, shown.action_id))
-      if (!action || !resolution) return undefined
-      const { requirement = action.action_id, outcome, resolver, args } = resolution
-      const who = [resolver?.method, resolver?.subject].filter(Boolean).join(' ') || 'unknown'
-      const edited = args === undefined ? {} : { edited: args as Json }
-      const isOfOperator = action.metadata.approver === 'operator'
-      return { action, shown, requirement, isGranted: outcome === 'granted', resolver: who, isOfOperator, ...edited }
-    },
-    async settle({ action: { action_id, status }, isGranted, resolver, edited }, run) {
-      if (resolver === timeoutMethod) await actions.lapse(owner, action_id)
-      if (status !== 'pending' || resolver === timeoutMethod) return readEnd(await actions.get(owner, action_id))
-      let outcome: ToolOutcome | undefined
-      const decision = isGranted ? 'accepted' : 'rejected'
-      const ended = await actions.resolve(owner, action_id, {
-        decision,
-        resolver,
-        ...(edited !== undefined && { metadata: { edited_args: edited } }),
-        mayResolve: () => true,
-        async apply({ apply_input }) {
-          outcome = await run(edited ?? apply_input.args ?? {})
-          return { ...outcome } as Json
-        },
-      })
-      return outcome ?? readEnd(ended)
-    },
-    async describe(policy) {
-      const shown = readApproval(policy)
-      const action = shown && (await actions.get(owner, shown.action_id))
-      if (!action) return undefined
-      const isOver = Date.parse(String(policy.expires_at)) <= platform.now()
-      return {
-        action,
-        outcome: readEnd(action.status === 'pending' && isOver ? { ...action, status: 'expired' } : action),
-      }
-    },
+  })
+  return outcome ?? readEnd(ended)
+}
+
+async function describeState(
+  policy: Parameters<Approvals['describe']>[0],
+  { actions, owner, platform }: OpenApprovals,
+): ReturnType<Approvals['describe']> {
+  const shown = readApproval(policy)
+  const action = shown && (await actions.get(owner, shown.action_id))
+  if (!action) return undefined
+  const isOver = Date.parse(String(policy.expires_at)) <= platform.now()
+  return {
+    action,
+    outcome: readEnd(action.status === 'pending' && isOver ? { ...action, status: 'expired' } : action),
   }
 }
 
