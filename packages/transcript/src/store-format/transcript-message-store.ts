@@ -2,7 +2,7 @@ import { isoTime, type Platform } from '@postern/core'
 import type { EntryBody } from '../entry/entry.ts'
 import { formatUuidOf } from '../json/uuid.ts'
 import { listClaimed } from '../store/claimed-entries.ts'
-import type { EntryRange, ThreadKey, TranscriptStore } from '../store/transcript-store.ts'
+import type { EntryRange, TranscriptStore } from '../store/transcript-store.ts'
 import { storeCodec } from './codec.ts'
 import type { StoreMessage } from './message.ts'
 import type { AgentViewOptions, MessageStore, TeamViewOptions, ViewOptions } from './message-store.ts'
@@ -18,78 +18,81 @@ interface MessageStoreDeps {
 const transport = 'store'
 
 /** The message store of one owner, over the transcript: a location is a thread. */
-export function createTranscriptMessageStore({ transcript, platform, owner }: MessageStoreDeps): MessageStore {
-  async function readView(location: string, range: EntryRange): Promise<readonly EntryBody[]> {
-    const thread = await findLocation(location)
-    return thread ? await transcript.read(thread, range) : []
-  }
-
-  function findLocation(key: string): Promise<ThreadKey | undefined> {
-    return transcript.findThread(owner, { transport, key })
-  }
-
-  async function listAgent(
-    location: string,
-    agent_key: string,
-    options: AgentViewOptions = {},
-  ): Promise<readonly EntryBody[]> {
-    const range: EntryRange = { scopes: ['agent'], agent_keys: [agent_key] }
-    if (!options.types) return await readView(location, { ...range, ...cutOf(options) })
-    return cutList(keepTypes(await readView(location, range), options), options)
-  }
-
-  async function listTeam(
-    location: string,
-    keys: readonly string[],
-    options: TeamViewOptions,
-  ): Promise<readonly EntryBody[]> {
-    const agent_keys = [...new Set(keys)]
-    if (options.limit_scope !== 'per_agent') {
-      const entries = await readView(location, { agent_keys, ...(options.types ? {} : cutOf(options)) })
-      return options.types ? cutList(keepTypes(entries, options), options) : entries
-    }
-    const entries = keepTypes(await readView(location, { agent_keys }), options)
-    const kept = new Set(
-      agent_keys.flatMap(key =>
-        cutList(
-          entries.filter(entry => entry.agent_key === key),
-          options,
-        ),
-      ),
-    )
-    return entries.filter(entry => kept.has(entry))
-  }
-
+export function createTranscriptMessageStore(deps: MessageStoreDeps): MessageStore {
   return {
     async listConversation(location, options = {}) {
-      return writeView(await readView(location, { scopes: ['conversation'], ...cutOf(options) }))
+      return writeView(await readView(location, { scopes: ['conversation'], ...cutOf(options) }, deps))
     },
-    async listAgent(location, agent_key, options) {
-      return writeView(await listAgent(location, agent_key, options))
+    async listAgent(location, agent_key, options = {}) {
+      return writeView(await listAgent(location, agent_key, options, deps))
     },
     async listGlobal(location, options = {}) {
-      return writeView(await readView(location, { scopes: ['global'], ...cutOf(options) }))
+      return writeView(await readView(location, { scopes: ['global'], ...cutOf(options) }, deps))
     },
     async listTeam(location, agent_keys, options = {}) {
       if (agent_keys.length === 0) return []
-      return writeTeamView(await listTeam(location, agent_keys, options))
+      return writeTeamView(await listTeam(location, agent_keys, options, deps))
     },
-    async add(location, messages, agent_key) {
-      const parsed = messages.map(message => storeCodec.parse(message))
-      const thread = await transcript.openThread(owner, { transport, key: location })
-      const known = await listClaimed(transcript, thread, storeCodec.listClaims(parsed))
-      const recent = await transcript.read(thread, { tail: recentCalls, kinds: pairedKinds })
-      const entries = storeCodec.read(parsed, {
-        thread_id: thread.thread_id,
-        at: isoTime(platform.now()),
-        newId: () => formatUuidOf(platform),
-        agent_key,
-        before: recent,
-        find: id => known.get(id),
-      })
-      return writeView(await transcript.append(thread, entries))
-    },
+    add: (location, messages, agent_key) => addMessages(location, messages, agent_key, deps),
   }
+}
+
+async function addMessages(
+  location: string,
+  messages: Parameters<MessageStore['add']>[1],
+  agent_key: string | undefined,
+  { transcript, platform, owner }: MessageStoreDeps,
+): ReturnType<MessageStore['add']> {
+  const parsed = messages.map(message => storeCodec.parse(message))
+  const thread = await transcript.openThread(owner, { transport, key: location })
+  const known = await listClaimed(transcript, thread, storeCodec.listClaims(parsed))
+  const recent = await transcript.read(thread, { tail: recentCalls, kinds: pairedKinds })
+  const entries = storeCodec.read(parsed, {
+    thread_id: thread.thread_id,
+    at: isoTime(platform.now()),
+    newId: () => formatUuidOf(platform),
+    agent_key,
+    before: recent,
+    find: id => known.get(id),
+  })
+  return writeView(await transcript.append(thread, entries))
+}
+
+async function readView(
+  key: string,
+  range: EntryRange,
+  { transcript, owner }: MessageStoreDeps,
+): Promise<readonly EntryBody[]> {
+  const thread = await transcript.findThread(owner, { transport, key })
+  return thread ? await transcript.read(thread, range) : []
+}
+
+async function listAgent(
+  location: string,
+  agent_key: string,
+  options: AgentViewOptions,
+  deps: MessageStoreDeps,
+): Promise<readonly EntryBody[]> {
+  const range: EntryRange = { scopes: ['agent'], agent_keys: [agent_key] }
+  if (!options.types) return await readView(location, { ...range, ...cutOf(options) }, deps)
+  return cutList(keepTypes(await readView(location, range, deps), options), options)
+}
+
+async function listTeam(
+  location: string,
+  keys: readonly string[],
+  options: TeamViewOptions,
+  deps: MessageStoreDeps,
+): Promise<readonly EntryBody[]> {
+  const agent_keys = [...new Set(keys)]
+  if (options.limit_scope !== 'per_agent') {
+    const entries = await readView(location, { agent_keys, ...(options.types ? {} : cutOf(options)) }, deps)
+    return options.types ? cutList(keepTypes(entries, options), options) : entries
+  }
+  const entries = keepTypes(await readView(location, { agent_keys }, deps), options)
+  const ofAgent = (key: string) => entries.filter(entry => entry.agent_key === key)
+  const kept = new Set(agent_keys.flatMap(key => cutList(ofAgent(key), options)))
+  return entries.filter(entry => kept.has(entry))
 }
 
 /** How far back an observation looks for its action. */
