@@ -16,7 +16,7 @@ export interface Flooded {
   readonly statuses: Readonly<Record<string, number>>
 }
 
-/** The attacker: his requests, and the hosts his names point to, where nobody lives. */
+/** The attacker: the requests, and the hosts that its names point to, where nobody lives. */
 await serveMeasured(async () => {
   // It shares a core with the honest client, whose latency is measured.
   setPriority(constants.priority.PRIORITY_LOW)

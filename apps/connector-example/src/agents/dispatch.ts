@@ -31,9 +31,9 @@ interface PressedButton {
 }
 
 export interface Dispatch {
-  /** A person has said something: he is heard in the room, and by the agents he names. */
+  /** A person has said something: everybody in the room reads it, and the agents that it names. */
   hear(room: Room, person: RoomPerson, text: string): void
-  /** A person has decided what an agent asked of him. @throws Rejection */
+  /** A person has decided what an agent asked of them. @throws Rejection */
   decide(room: Room, person: RoomPerson, button: PressedButton): void
   /** An agent has gone on with a task by itself: somebody has decided elsewhere. @throws Unavailable, Undeliverable */
   refresh(seat: TaskSeat): Promise<void>
@@ -109,7 +109,7 @@ export function createDispatch(deps: DispatchDeps): Dispatch {
     if (hop >= limits.maxHops) return
     for (const next of findMentions(text, agentsDomain)) {
       if (next === address || matter.left <= 0) continue
-      // Who speaks, in no form that would wake him when he is quoted.
+      // Who speaks, in no form that would wake an agent when it is quoted.
       send({ matter, address: next, text: `${address.slice(1)} says:\n${text}`, speaker: undefined, hop: hop + 1 })
     }
   }

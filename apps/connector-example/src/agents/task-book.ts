@@ -27,12 +27,12 @@ interface SeatOutcome {
   readonly answer: FinishedAnswer
   readonly entryId: string
   readonly isWaiting: boolean
-  /** It waits for an answer in words: his next message to this agent goes on with it. */
+  /** It waits for an answer in words: the person's next message to this agent goes on with it. */
   readonly isQuestion: boolean
 }
 
 export interface TaskSeats {
-  /** The one that is named or waits for his words, else a new one; it is busy from now on. */
+  /** The one that is named or waits for this person's words, else a new one; it is busy from now on. */
   seat(place: SeatPlace): TaskSeat
   /** `SendMessageConfiguration`: where to tell us what comes later, once for each task. */
   configure(seat: TaskSeat, agent: KnownAgent): Readonly<Record<string, unknown>> | undefined

@@ -19,7 +19,7 @@ export const pageHeaders = {
   'cross-origin-opener-policy': 'same-origin',
 } as const
 
-/** Who looks at it, and what his forms have to hold. */
+/** Who looks at it, and what their forms have to hold. */
 export interface Viewer {
   readonly person: RoomPerson
   readonly formToken: string

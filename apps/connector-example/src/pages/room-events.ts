@@ -7,7 +7,7 @@ import { renderEntry } from './page.ts'
 interface RoomListening {
   readonly room: Room
   readonly viewer: Viewer
-  /** The last revision that he has. */
+  /** The last revision that the reader has. */
   readonly after: number
   readonly closing: AbortSignal
   leave(): void

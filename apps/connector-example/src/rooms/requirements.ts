@@ -14,7 +14,7 @@ export interface ShownRequirement {
   readonly retryAfterSeconds?: number | undefined
   /** Who alone may decide; absent where nobody here can. */
   readonly asked?: RoomPerson | undefined
-  /** Names it in a form of his; absent where it is not decided here. */
+  /** Names it in the person's form; absent where it is not decided here. */
   readonly token?: string | undefined
   readonly status: 'open' | 'sent' | 'granted' | 'declined' | 'over' | 'told'
 }

@@ -28,7 +28,7 @@ type Utterance = Pick<RoomEntry, 'author' | 'text'> & Partial<Pick<RoomEntry, 's
 export interface Room {
   readonly name: string
   readonly people: ReadonlyMap<string, RoomPerson>
-  /** He is among those who are here; of too many whoever has been still for longest is not shown any more. */
+  /** They are among those who are here; of too many whoever has been still for longest is not shown any more. */
   enter(person: RoomPerson): void
   say(partialAnswer: Utterance): RoomEntry
   /** Nothing happens to what is not there any more. */

@@ -1,7 +1,7 @@
 import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto'
 import { parseJsonText, Rejection } from '@postern/core'
 
-/** Somebody who sits at one browser. `name` is what he calls himself; `id` nobody else ever has. */
+/** Somebody who sits at one browser. `name` is what they call themselves; `id` nobody else ever has. */
 export interface RoomPerson {
   readonly id: string
   readonly name: string
@@ -30,7 +30,7 @@ export interface Sessions {
   issue(person: RoomPerson): string
   /** Undefined for a cookie that is not ours, or over. */
   read(cookie: string | undefined): RoomPerson | undefined
-  /** What a form of his has to hold. */
+  /** What a form of theirs has to hold. */
   formToken(person: RoomPerson): string
   /** @throws Rejection `forbidden` */
   checkForm(person: RoomPerson, token: string): void

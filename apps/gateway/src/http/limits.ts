@@ -75,7 +75,7 @@ function openHosts(
   }
 }
 
-/** Who proves nothing is counted by the name he claims and by where he comes from: making up names helps nobody. */
+/** Whoever proves nothing is counted by the claimed name and by the network address: making up names helps nobody. */
 function openSenders({ per_identity, per_unverified }: Set, now: () => number): Counting | undefined {
   const refusal = 'Cannot take message: too many from this sender in a short time'
   const open = (perMinute: number | undefined) => perMinute && createRateLimit({ perMinute, refusal }, now)

@@ -23,7 +23,7 @@ function ask(port: number, path: string) {
   return { socket, bytes: () => bytes, isClosed: () => isClosed }
 }
 
-test('listenHttp() closes on who does not take his answer, and bears with who waits for it or takes it slowly', async () => {
+test('listenHttp() closes on a client that does not take its answer, and waits for one that takes it slowly', async () => {
   let held = 0
   const large = (size: number) => {
     const body = new ReadableStream<Uint8Array>({

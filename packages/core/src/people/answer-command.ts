@@ -44,7 +44,7 @@ const handlers: Handlers = {
 }
 
 /**
- * Answers a message that is a command, where the agent's configuration allows it and its sender is proven to be who he says; undefined: it is
+ * Answers a message that is a command, where the agent's configuration allows it and its sender is proven; undefined: it is
  * for the agent. What it changes is durable before it is answered, and done once however often the turn is run.
  */
 export async function answerCommand(
@@ -90,7 +90,7 @@ async function askForLink(text: string, { turn, identity, turnContext }: Asking)
   return act ? says(texts.sent(target), [act]) : says(personTexts.noWay())
 }
 
-/** Who has the address now, so that nobody else is taken for him later; undefined when that cannot be told. */
+/** Who has the address now, so that nobody else is taken for them later; undefined when that cannot be told. */
 async function proveTarget(target: PersonAddress, { channels }: TurnContext): Promise<PersonAddress | undefined> {
   if (target.subject !== undefined) return target
   try {
@@ -185,7 +185,7 @@ async function confirmCode(
   if (confirmed.outcome === 'full') return says(refusalTexts.full)
   if (confirmed.outcome === 'wrong') return says(personTexts.wrong(confirmed.triesLeft))
   const { target } = confirmed
-  // Who did not send the code back himself learns of it.
+  // Whoever did not send the code back learns of it.
   const texts = createPersonTexts(turnContext.channels)
   const told = { target, text: texts.linkedNotice(identity, turn.content.recipient), id: confirmed.notice }
   const act = planNotice(told, turn, turnContext)

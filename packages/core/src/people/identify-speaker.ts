@@ -5,7 +5,7 @@ import { readPersonCommand } from './person-commands.ts'
 /**
  * Who speaks, with what authority and before whom, as one text: messages that differ in it are never put together, and do not end each
  * other's turns. Undefined for what stands alone: events, decisions (`policy_resolution`), what asks something of the gateway itself, and words
- * nobody has proven to be his. An edit speaks as what it changes.
+ * nobody has proven to be theirs. An edit speaks as what it changes.
  */
 export function identifySpeaker({ message, authorship, audience }: Intake): string | undefined {
   const { sender, kind = 'message', policy_resolution, recipient, recipient_capabilities } = message

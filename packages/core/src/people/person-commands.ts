@@ -1,7 +1,7 @@
 import type { NormalizedMessage } from '../message/message.ts'
 import { readCode } from './person-code.ts'
 
-/** What a person can ask of the gateway itself, about himself. */
+/** What a person can ask of the gateway itself, about themselves. */
 export type PersonCommand =
   | { readonly name: 'link' | 'unlink'; readonly address: string }
   | { readonly name: 'confirm'; readonly code: string; readonly isBare: boolean }

@@ -23,13 +23,13 @@ export async function isAlone(turn: Turn, identity: PersonIdentity, turnContext:
   })
 }
 
-/** What he says in a chat may be part of a conversation that he has from another address. */
+/** What a person says in a chat may be part of a conversation from another address of theirs. */
 async function listSubjects({ agent, via }: Turn, identity: PersonIdentity, { store }: TurnContext) {
   const person = await store.findPerson(agent, identity)
   return (person?.addresses ?? []).flatMap(address => (address.via === via ? (address.subject ?? []) : []))
 }
 
-/** Who is speaking in a turn, where it may be known what he said elsewhere. */
+/** Who is speaking in a turn, where it may be known what they said elsewhere. */
 export interface TurnPerson {
   readonly person: Person
   readonly scopes: readonly PrivateScope[]
@@ -88,9 +88,9 @@ function createPersonState(
 /** Whose past a turn may be given. */
 export interface TurnSpeaker {
   readonly known: TurnPerson | undefined
-  /** His principals: before others only the one he speaks as. */
+  /** The person's principals: before others only the one they speak as. */
   readonly speakers: readonly string[]
-  /** He speaks from his chat in a conversation that is no more his: it was unlinked meanwhile. */
+  /** They speak from their chat in a conversation that is no longer theirs: it was unlinked meanwhile. */
   readonly isStranger: boolean
 }
 
@@ -114,7 +114,7 @@ export async function findSpeaker(
   return { known, speakers: [identity.subject], isStranger: isJoined && !own }
 }
 
-/** What went before: in this conversation, and where the person is known, in all of his. */
+/** What went before: in this conversation, and where the person is known, in all of theirs. */
 export async function readPast(
   turn: Turn,
   { reach }: HistoryPolicy,

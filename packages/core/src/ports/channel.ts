@@ -143,7 +143,7 @@ export interface Channel<Routes = unknown> {
   /** The scope of conversations between an agent and this principal alone. Pure. */
   privateScope?(subject: string): string | undefined
   /**
-   * The target of an answer to what its author says elsewhere (in a chat), in the conversation that `target` is of: to him alone; undefined when
+   * The target of an answer to what its author says elsewhere (in a chat), in the conversation that `target` is of: to the author alone; undefined when
    * nothing may be sent. A channel without it has conversations that go on nowhere else. Pure.
    */
   retarget?(target: Json): Json | undefined
@@ -181,7 +181,7 @@ export interface Channel<Routes = unknown> {
    * they are revoked. @throws Rejection `no_recipient`
    */
   rotateKeys?(agent?: string, options?: RotateOptions): Promise<readonly PublishedKey[]>
-  /** Lets one who asks to follow an agent in, or sends him away; false when he does not ask (any more). */
+  /** Accepts or refuses somebody who asks to follow an agent; false when nobody of this name asks (any more). */
   decideFollow?(agent: string, peer: string, isAccepted: boolean): Promise<boolean>
   /** Sends a message to one of our own agents the way all of them go, to see whether it comes back; its id. @throws Unavailable, Undeliverable */
   probe?(): Promise<string>

@@ -40,7 +40,7 @@ export function createOperatorApprovals(deciding: Deciding, findCall: FindCall):
   }
 
   return {
-    // Who has waited longest stands first, however many come behind him.
+    // Whoever has waited longest stands first, however many come later.
     list: async ({ limit, agent }) => Promise.all((await listOpen(agent)).toReversed().slice(0, limit).map(withCall)),
     async find(id) {
       const requirement = await store.findRequirement({ id })

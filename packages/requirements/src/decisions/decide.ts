@@ -14,14 +14,14 @@ import type {
 import { isForOperator, Rejection, randomHex } from '@postern/core'
 import type { PaymentProvider } from '../payment/provider.ts'
 
-/** Ways a requirement is decided, and what each may grant. Everybody may decline what is his. */
+/** Ways a requirement is decided, and what each may grant. Everybody may decline what is theirs. */
 const grantable = {
   /** Who has the link that was sent to whom it is for. */
   link: ['consent_required'],
-  /** The caller himself (A2A). */
+  /** The caller (A2A). */
   principal: ['consent_required'],
   receipt: ['payment_required'],
-  /** He may have been paid otherwise; nobody else consents for a person. */
+  /** The operator may have been paid otherwise; nobody else consents for a person. */
   operator: ['payment_required', 'unauthorized'],
 } as const satisfies Readonly<Record<string, readonly RequirementKind[]>>
 

@@ -6,7 +6,7 @@ interface OverdueWatchDeps {
   readonly platform: Pick<Platform, 'randomBytes' | 'log' | 'sleep'>
 }
 
-/** Nobody waits much longer than he was told, ms. */
+/** Nobody waits much longer than they were told, ms. */
 const lookMs = 1_000
 const mostAtOnce = 50
 

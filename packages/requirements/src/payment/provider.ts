@@ -1,6 +1,6 @@
 import type { RequirementRecord, UsedReceipt } from '@postern/core'
 
-/** Who takes money for the gateway's agents. What he says of it is signed, and checked here. */
+/** Who takes money for the gateway's agents. What the provider says of it is signed, and checked here. */
 export interface PaymentProvider {
   readonly name: string
   /** Where a person pays; undefined where there is no such place. */

@@ -17,7 +17,7 @@ export interface IssuerConfig {
   readonly algorithms: readonly string[]
 }
 
-/** Somebody who signs access tokens (ES256) and publishes his keys. */
+/** Somebody who signs access tokens (ES256) and publishes the keys. */
 export interface TokenIssuer {
   readonly config: IssuerConfig
   /** The key that signs now. */

@@ -152,7 +152,7 @@ test('expired: honestly signed two days ago', async () => {
   expect(Date.now() - Date.parse(String(request.headers.date))).toBeGreaterThan(47 * 3_600_000)
 })
 
-test('wrong_owner: the attacker signs honestly for himself and names alice as the actor', async () => {
+test('wrong_owner: the attacker signs honestly with an own key and names alice as the actor', async () => {
   const { request, signature } = await deliver({ fault: 'wrong_owner' })
   expect(signature.keyId).toBe('https://evil.test/users/mallory#main-key')
   expect(signature.holds(await publicKeyOf('mallory@evil.test'))).toBe(true)

@@ -28,7 +28,7 @@ function formatRelations(relations: readonly Relation[]): string {
   )
 }
 
-/** Lets one who asks to follow an agent in, or sends him away. */
+/** Accepts or refuses somebody who asks to follow an agent. */
 export async function decideFollowRequest(
   openClient: ClientOpener,
   output: Output,

@@ -31,7 +31,7 @@ function formatLinks(links: readonly PersonLink[]): string {
   )
 }
 
-/** Deletes all there is of somebody who chats, by the key of what is his. */
+/** Deletes all there is of somebody who chats, by the key of what is theirs. */
 export async function forgetOwner(openClient: ClientOpener, output: Output, owner: string): Promise<void> {
   const client = await openClient()
   try {

@@ -99,7 +99,7 @@ function formatRequirement({
 }: ShownRequirement): string {
   const lines = [
     `${id}: ${status}, until ${expires_at}`,
-    `${agent}, talking to ${address} by ${via}; ${approver === 'operator' ? 'you decide' : 'he decides'}`,
+    `${agent}, talking to ${address} by ${via}; ${approver === 'operator' ? 'you decide' : 'the sender decides'}`,
     call?.summary ?? whatIsAsked(policy),
     ...(call ? [`tool ${call.tool}${call.agent ? `, wanted by ${call.agent}` : ''}, with:`] : []),
   ]

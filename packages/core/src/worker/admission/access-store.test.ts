@@ -62,7 +62,7 @@ describe('guardAccess()', () => {
     ])
   })
 
-  test('he does not become a follower, but may end what he has begun', async () => {
+  test('whoever may not speak does not become a follower, but may end what they began', async () => {
     const { store, admitted } = open()
     const follow = { kind: 'relate', relation: 'follower', peer: 'p', target: {} } as const
     const block = { kind: 'relate', relation: 'blocked_by', peer: 'p', target: {} } as const
@@ -74,7 +74,7 @@ describe('guardAccess()', () => {
     expect(admitted[1]).toMatchObject({ effects: [block, unfollow], flags: [] })
   })
 
-  test('nor is he told by the gateway what those are told who are answered, or known as one who has written', async () => {
+  test('whoever may not speak is told nothing, and is not remembered as a correspondent', async () => {
     const { store, admitted } = open()
     const effects = [{ kind: 'relate', relation: 'correspondent', peer: 'p', target: {} }] as const
     await store.admit(intake('email', { deliveries: [{ to: 'p', target: {} }], effects }), 'c1')
@@ -85,7 +85,7 @@ describe('guardAccess()', () => {
     ])
   })
 
-  test('who may not speak any more decides nothing of what was required of him before', async () => {
+  test('who may not speak any more decides nothing of what was required before', async () => {
     const friend = { identities: [{ issuer: 'friend.test', subject: 's', method: 'm', assurance: 'address' }] }
     const resolved: string[] = []
     const openOf = (sender: object) =>

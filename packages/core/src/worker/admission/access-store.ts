@@ -54,14 +54,14 @@ function turnAway(intake: Intake, answersCalls: (via: ChannelName) => boolean): 
     disposition: 'keep',
     flags: approaches || disposition === 'answer' ? [...flags, 'not_allowed'] : flags,
     effects: effects.filter(effect => !isApproach(effect)),
-    // What is said to whom an agent answers is not said to him.
+    // What is told to those whom an agent answers is not told here.
     deliveries: approaches || disposition === 'answer' ? [] : deliveries,
   }
 }
 
 const approaching: ReadonlySet<RelationKind> = new Set(['follower', 'pending', 'correspondent'])
 
-/** He does not become a follower or a correspondent, but may go, block, and take back what he said. */
+/** They do not become a follower or a correspondent, but may go, block, and take back what they said. */
 function isApproach(effect: RelationEffect): boolean {
   return effect.kind === 'relate' && approaching.has(effect.relation)
 }

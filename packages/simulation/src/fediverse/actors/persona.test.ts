@@ -169,7 +169,7 @@ describe('rfc9421.test', () => {
   })
 })
 
-test('gone.test says of everybody that he is gone, and can still say goodbye', async () => {
+test('gone.test says of everybody that they are gone, and can still say goodbye', async () => {
   const id = 'https://gone.test/users/alice'
   expect((await read(id)).status).toBe(410)
   const object = id
@@ -193,7 +193,7 @@ test.each([
   expect([status, headers.get('location')]).toEqual([302, location])
 })
 
-test('redirector.test shows alice where she has moved to, under the id she had', async () => {
+test('redirector.test shows alice where she has moved to, under the old id', async () => {
   const { document } = await read('https://redirector.test/moved/alice')
   expect(document.id).toBe('https://redirector.test/users/alice')
 })

@@ -46,7 +46,7 @@ async function finger(address: string, fetchDocument: FetchActorDocument): Promi
   return { subject: String(jrd.subject).replace(/^acct:/, ''), actor: self.href }
 }
 
-/** Somebody who would live beside `recipient` if he existed. */
+/** Somebody who would live beside `recipient` if they existed. */
 export function inventNeighbour(recipient: ResolvedRecipient): ResolvedRecipient {
   const [name = '', domain = ''] = recipient.address.split('@')
   const rename = (url: string) => url.replace(new RegExp(`/${name}(?=/|$)`), '/no-such-agent')
