@@ -1,0 +1,95 @@
+import { randomBytes } from 'node:crypto'
+import { hostname } from 'node:os'
+import type { AgentDeps } from '@postern/agents'
+import { createCallFinder, openAgents } from '@postern/agents'
+import type { Channel, ChannelName, ConfigError, Log, OperatorQuestions, Store } from '@postern/core'
+import { findChannel as findDescriptor, guardAccess } from '@postern/core'
+import { openPolicy } from '@postern/requirements'
+import type { GatewayStore } from '@postern/store'
+import type { Hono } from 'hono'
+import { createOperatorQuestions } from '../commands/questions/questions.ts'
+import type { AnyChannelModule, ChannelSlice } from '../config/channel-slices.ts'
+import { joinTokens, listSlices, readChannelFiles } from '../config/channel-slices.ts'
+import { handleHostOf } from '../config/handle-host.ts'
+import type { Config } from '../config/schema.ts'
+import { createPublishedAttachments } from '../files/attachments.ts'
+import type { Limits } from '../http/limits.ts'
+import { createLimits } from '../http/limits.ts'
+import type { GatewayPlatform } from '../platform/platform.ts'
+import { createPlatform } from '../platform/platform.ts'
+import { softwareVersion } from '../platform/version.ts'
+import { assignQueueModes } from '../work/queue-modes.ts'
+import { openPublisherDeps } from '../work/work.ts'
+import { openConfiguredStore } from './open-store.ts'
+
+export interface FoundationOptions {
+  /** Where relative paths of the configuration start. */
+  readonly baseDir: string
+  readonly log: Log
+  /** Nothing can be stored any more, for good. */
+  readonly onUnusable?: ((error: ConfigError) => void) | undefined
+  readonly modules: readonly AnyChannelModule[]
+}
+
+/** What channels and routes stand on. */
+export interface Foundation {
+  readonly config: Config
+  readonly slices: readonly ChannelSlice[]
+  /** Filled while they are opened. */
+  readonly channels: Channel<Hono>[]
+  readonly platform: GatewayPlatform
+  /** The name in our leases. */
+  readonly holder: string
+  readonly store: GatewayStore
+  /** The same, behind the agents' queue modes and lists of who may speak to them. */
+  readonly guarded: Store
+  readonly limits: Limits
+  readonly domain: string
+  readonly operators: ReturnType<typeof createOperatorQuestions> & OperatorQuestions
+  readonly agents: AgentDeps
+  readonly attachments: ReturnType<typeof createPublishedAttachments>
+  readonly policy: Awaited<ReturnType<typeof openPolicy>>
+}
+
+/** Opens platform, store, agents and requirements. @throws ConfigError, AggregateError of them */
+export async function openFoundation(config: Config, options: FoundationOptions): Promise<Foundation> {
+  const { baseDir, log, onUnusable, modules } = options
+  const slices = joinTokens(readChannelFiles(listSlices(config, modules), { baseDir, log }))
+  const descriptors = modules.map(({ descriptor }) => descriptor)
+  const describe = (via: ChannelName) => findDescriptor(descriptors, via)
+  const platform = createPlatform(config, { log, slices })
+  // A container that is started again has the name and number of the one before.
+  const holder = `${hostname()}:${process.pid}:${randomBytes(4).toString('hex')}`
+  const store = await openConfiguredStore(config, { baseDir, platform, holder, onUnusable, slices })
+  const channels: Channel<Hono>[] = []
+  const attachments = createPublishedAttachments({
+    store,
+    origin: config.origin,
+    key: await store.secret('attachments', async () => randomBytes(32).toString('base64')),
+    fetch: platform.fetch,
+    now: platform.now,
+  })
+  const openPublishers = () => openPublisherDeps({ store, platform, channels, attachments })
+  const domain = handleHostOf(config)
+  const operators = createOperatorQuestions({ records: store.records, store, platform, domain, openPublishers })
+  const agents = await openAgents(config.agents, config.default_agent ?? Object.keys(config.agents)[0], {
+    domain,
+    origin: config.origin,
+    version: softwareVersion,
+    baseDir,
+    platform,
+    stores: store,
+    operators,
+    log,
+  })
+  const answersCalls = (via: ChannelName) => describe(via)?.answersCalls === true
+  const guarded = guardAccess(assignQueueModes(store, config.agents), name => config.agents[name], answersCalls)
+  const { requirements, payments } = config
+  const findCall = createCallFinder(store.records)
+  const policy = await openPolicy({ requirements, payments, baseDir, store: guarded, platform, agents, findCall })
+  const limits = createLimits(config, platform.now, via => describe(via)?.speaker.isChat === true)
+  return {
+    ...{ config, slices, channels, platform, holder, store, guarded, limits, domain },
+    ...{ operators, agents, attachments, policy },
+  }
+}

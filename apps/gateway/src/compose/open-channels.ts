@@ -1,0 +1,56 @@
+import type { ByteBudget } from '@postern/core'
+import { guardLoops } from '@postern/core'
+import { openIdentity } from '@postern/identity'
+import type { Hono } from 'hono'
+import { createTokenCheck } from '../commands/operator-token.ts'
+import { findScopes } from '../config/channel-slices.ts'
+import { readLoopLimits } from '../config/loops.ts'
+import { openLocalFetch } from '../platform/local-fetch.ts'
+import type { GatewayPlatform } from '../platform/platform.ts'
+import type { Foundation } from './foundation.ts'
+
+interface ChannelOpening {
+  readonly operatorToken: string
+  /** What all bodies together may take. */
+  readonly bodies: ByteBudget
+  /** The program's own routes, as soon as they are there. */
+  readonly app: Pick<Hono, 'fetch'>
+}
+
+/**
+ * Opens each channel of the list with what it may need. @returns the platform that channels and agents go out by: what leaves for one of our own
+ * agents stays in the gateway, and passes its endpoints like everything else
+ */
+export async function openChannels(
+  foundation: Foundation,
+  { operatorToken, bodies, app }: ChannelOpening,
+): Promise<GatewayPlatform> {
+  const { config, slices, channels, store, guarded, limits, agents, attachments, policy, operators } = foundation
+  const { loop } = config.limits
+  const origins = [config.origin, `https://${foundation.domain}`]
+  const platform = { ...foundation.platform, ...openLocalFetch(foundation.platform, { app, origins, channels }) }
+  const context = {
+    channels,
+    bodies,
+    platform,
+    store: guardLoops(limits.guardStore(guarded), readLoopLimits(loop)),
+    identity: openIdentity(config.identity, { platform: foundation.platform, store }),
+    agents,
+    fileAddress: attachments.fileAddress,
+    showRequirement: policy.showRequirement,
+    requirementClaims: policy.requirementClaims,
+    maxHops: loop.max_hops,
+    maxMentions: loop.max_mentions,
+    transcript: store.transcript,
+    objects: store.objects,
+    records: store.records,
+    forgetChat: store.forgetChat,
+    isLinking: (name: string) => agents.findRunning(name)?.people?.link === true,
+    approvals: policy.approvals,
+    questions: operators,
+    isOperatorToken: createTokenCheck(operatorToken),
+    scopes: findScopes(slices),
+  }
+  for (const { module, config: own } of slices) channels.push(await module.open(own, context))
+  return platform
+}
