@@ -1,4 +1,5 @@
 import { Rejection, Unavailable } from '@postern/core'
+import { drawCount } from '@postern/testing/scale'
 import type { EntryBody, EntryRange, ThreadKey, TranscriptStore } from '@postern/transcript'
 import { contentOfText, createMemoryTranscript, entryBodySchema } from '@postern/transcript'
 import fc from 'fast-check'
@@ -97,9 +98,9 @@ export function transcriptContract(engine: string, openGatewayStore: OpenTranscr
         await transcripts.forget(ours.thread)
         expect(await transcripts.read(ours.thread)).toEqual([])
       }
-      await fc.assert(fc.asyncProperty(steps, someRange, run), { numRuns: 300 })
+      await fc.assert(fc.asyncProperty(steps, someRange, run), { numRuns: drawCount({ quick: 100, long: 300 }) })
       await store.close()
-    })
+    }, 180_000)
 
     it('E-37: hides a thread from another owner and refuses his write', async () => {
       const { transcripts, store } = await openTranscript()
