@@ -97,7 +97,7 @@ async function withGateway<Result>(read: (gateway: Gateway) => Result): Promise<
   const log = createLog({ level: 'silent', readable: false })
   // Its routes are listed and never called.
   const simulation = createSimulationRoutes({} as Simulation, requireOperator(secret))
-  const gateway = await openGateway(config, { baseDir: data, log, operatorToken: secret, extraRooms: [simulation] })
+  const gateway = await openGateway(config, { baseDir: data, log, operatorToken: secret, extraRoutes: [simulation] })
   try {
     return read(gateway)
   } finally {

@@ -38,7 +38,7 @@ interface GatewayOptions extends Omit<FoundationOptions, 'modules'> {
   /** Default: the program's own list. */
   readonly modules?: readonly AnyChannelModule[] | undefined
   /** Routes that only dev mode has. */
-  readonly extraRooms?: readonly Hono[]
+  readonly extraRoutes?: readonly Hono[]
   /** How long turns and deliveries may still run when the gateway stops; default 8 s. */
   readonly shutdownGraceMs?: number | undefined
 }
@@ -48,7 +48,7 @@ type Close = () => Promise<unknown> | unknown
 /** Wires the gateway: platform, store, agents, channels, routes, worker. */
 export async function openGateway(
   config: Config,
-  { operatorToken, extraRooms = [], modules = channelModules, shutdownGraceMs = 8_000, ...options }: GatewayOptions,
+  { operatorToken, extraRoutes = [], modules = channelModules, shutdownGraceMs = 8_000, ...options }: GatewayOptions,
 ): Promise<Gateway> {
   const foundation = await openFoundation(config, { ...options, modules })
   const { channels, platform, store, agents } = foundation
@@ -65,7 +65,7 @@ export async function openGateway(
   const metrics = createMetrics(store, meter, platform.now)
   const readiness = createReadiness({ checkWrites: store.checkWrites, sleep: platform.sleep, log: platform.log })
   const { isReady } = readiness
-  const app = createApp(foundation, { operatorToken, bodies, metrics, extraRoutes: extraRooms, isReady })
+  const app = createApp(foundation, { operatorToken, bodies, metrics, extraRoutes, isReady })
   const listening: Listening[] = []
   const closers: Close[] = [() => Promise.all(listening.map(socket => socket.close()))]
   return {

@@ -1,8 +1,7 @@
 import { ConfigError } from '@postern/core'
+import { isGuessableSecret } from '@postern/http'
 import type { EmailConfig } from './config.ts'
 
-/** Shorter secrets can be guessed. */
-const isGuessable = (secret: string | undefined) => secret !== undefined && secret.length < 16
 const longer = 'Use 16 or more random characters.'
 
 /** What makes the configuration of mail unsafe outside of dev mode. */
@@ -10,8 +9,8 @@ export function findUnsafeMail({ intake, providers }: EmailConfig): readonly Con
   const { postmark, cloudmailin, forwardemail, mailgun } = providers
   const secrets = [postmark?.password, cloudmailin?.password, forwardemail?.secret, mailgun?.signing_key]
   return [
-    ...(isGuessable(intake?.secret) ? [new ConfigError('email.intake.secret', 'can be guessed', longer)] : []),
-    ...(secrets.some(isGuessable)
+    ...(isGuessableSecret(intake?.secret) ? [new ConfigError('email.intake.secret', 'can be guessed', longer)] : []),
+    ...(secrets.some(isGuessableSecret)
       ? [new ConfigError('email.providers', 'has a secret that can be guessed', longer)]
       : []),
   ]

@@ -1,4 +1,5 @@
 import { ConfigError } from '@postern/core'
+import { isGuessableSecret } from '@postern/http'
 import { listSlices } from './channel-slices.ts'
 import type { Config } from './schema.ts'
 import { isLoopbackHost } from './trusted-proxies.ts'
@@ -9,9 +10,6 @@ interface ProductionRule {
 }
 
 const loopbackHost = /^(localhost|.*\.localhost|127\.\d+\.\d+\.\d+|\[::1\]|\[::ffff:7f.*\]|0\.0\.0\.0|\[::\])$/
-
-/** Shorter secrets can be guessed. */
-const isGuessable = (secret: string | undefined) => secret !== undefined && secret.length < 16
 
 /** What `start` refuses outside of dev mode. */
 const rules: readonly ProductionRule[] = [
@@ -36,7 +34,7 @@ const rules: readonly ProductionRule[] = [
     ),
   },
   {
-    isBroken: ({ operator_token }) => isGuessable(operator_token),
+    isBroken: ({ operator_token }) => isGuessableSecret(operator_token),
     error: new ConfigError('operator_token', 'can be guessed', 'Use 16 or more random characters.'),
   },
 ]

@@ -10,7 +10,8 @@ import type {
   Part,
 } from '@postern/core'
 import { Rejection, Undeliverable } from '@postern/core'
-import { createResponseSemaphore, findServedType, networkOf, peerAddress } from '@postern/http'
+import { findServedType, networkOf, peerAddress } from '@postern/http'
+import { createResponseSemaphore } from '@postern/limits'
 import { Hono } from 'hono'
 
 export interface PublishedAttachments {

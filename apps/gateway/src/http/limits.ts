@@ -1,7 +1,8 @@
 import { hash } from 'node:crypto'
 import type { Intake, Store } from '@postern/core'
-import type { RateLimit } from '@postern/http'
-import { createRateLimit, networkOf } from '@postern/http'
+import { networkOf } from '@postern/http'
+import type { RateLimit } from '@postern/limits'
+import { createRateLimit } from '@postern/limits'
 import type { Config } from '../config/schema.ts'
 import { productionLimits } from '../config/schema.ts'
 

@@ -69,13 +69,13 @@ async function runGateway(given: Config, baseDir: string, simulation?: Simulatio
   const config = given.dev ? admitOperator(given, hash('sha256', operatorToken)) : given
   const directory = resolve(baseDir, config.data)
   const log = createLog({ level: config.log.level, readable: config.dev && process.stdout.isTTY === true })
-  const extraRooms = simulation ? [createSimulationRoutes(simulation, requireOperator(operatorToken))] : []
+  const extraRoutes = simulation ? [createSimulationRoutes(simulation, requireOperator(operatorToken))] : []
   const onUnusable = (error: Error) => {
     process.stderr.write(`${error.message}\n`)
     process.exitCode = 1
     process.kill(process.pid, 'SIGTERM')
   }
-  const gateway = await openGateway(config, { baseDir, log, operatorToken, onUnusable, extraRooms })
+  const gateway = await openGateway(config, { baseDir, log, operatorToken, onUnusable, extraRoutes })
   const isSimulating = simulation !== undefined
   const listening = await openEndpoints(gateway, directory, isSimulating).catch(async error => {
     // What is open would keep the process alive without an endpoint.

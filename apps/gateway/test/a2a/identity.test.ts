@@ -229,7 +229,7 @@ describe('allow and deny', () => {
     expect((await gateway.messages()).some(({ id }) => id === messageId)).toBe(false)
   })
 
-  test('A2A: who has a credential of the one trusted issuer gets in, unless he is denied (MN-6.3)', async () => {
+  test('A2A: who has a credential of the one trusted issuer gets in, unless they are denied (MN-6.3)', async () => {
     const domain = '@club@agents.test'
     expect((await say({ to: 'club', ...vouch(randomUUID(), { domain }) })).text).toContain('a member')
     const banned = vouch(randomUUID(), { domain, subject: 'slack:T123/BANNED' })
@@ -282,7 +282,7 @@ describe('MN-8.1 mention_relay', () => {
     expect((await say({ sub, mentionable: { mention_relay } })).text).toMatch(/^a stranger; none; /)
   })
 
-  test('evidence of a connector, brought by somebody else, does not make him one (MN-11)', async () => {
+  test('evidence of a connector, brought by somebody else, makes nobody a connector (MN-11)', async () => {
     const messageId = randomUUID()
     const { mentionable } = vouch(messageId)
     const { text } = await say({ messageId, mentionable: { ...mentionable, mention_relay: { kind: 'inline' } } })

@@ -137,7 +137,7 @@ describe.each(Object.keys(endpoints) as (keyof typeof endpoints)[])('MN-9.2, %s:
     expect([first.in_reply_to, reply.in_reply_to]).toEqual([undefined, answer.inReplyTo]))
   test('sender.address is the verified sender’s', () => expect(first.sender.address).toMatch(column.address))
   test('auth_method names the proof', () => expect(column.auth_method).toContain(first.sender.auth_method))
-  test('profile is what the transport knows of him (MN-2.2)', () => {
+  test('profile is what the transport knows of the sender (MN-2.2)', () => {
     const { profile, display_name } = first.sender
     if (via === 'a2a') return expect(profile).toBeUndefined()
     return expect(profile?.display_name ?? display_name).toMatch(/Alice/)

@@ -82,7 +82,7 @@ test('what is unknown is kept, shown by its words, and never success', async () 
   expect(wordsOf(asked)).toContain('Dance.')
 })
 
-test('A2A AUTH-INTASK: who has to say who he is, is told so in the task, how, and may go on with it (MN-6.1)', async () => {
+test('A2A AUTH-INTASK: whoever has to prove who they are is told so and how in the task, and may go on with it (MN-6.1)', async () => {
   const asked = await askShop(gateway, 'login please')
   expect(asked.task?.status.state).toBe('TASK_STATE_AUTH_REQUIRED')
   expect(policyOf(asked)).toMatchObject({

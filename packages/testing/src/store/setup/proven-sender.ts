@@ -1,6 +1,6 @@
 import type { IdentityEvidence, Sender } from '@postern/core'
 
-/** Somebody who has proven who he is. */
+/** Somebody who has proven who they are. */
 export function sketchProvenSender(name: string, rights: Partial<IdentityEvidence> = {}): Sender {
   const address = `@${name}@peer.test`
   const evidence: IdentityEvidence = {
