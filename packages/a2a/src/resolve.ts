@@ -3,7 +3,7 @@ import { networkOf } from '@postern/http'
 import type { A2aConfig } from './config.ts'
 import type { Call } from './endpoint/call.ts'
 import { A2aRejection } from './format/errors.ts'
-import { isTaskId, makeTaskId } from './format/task-id.ts'
+import { makeTaskId } from './format/task-id.ts'
 import type { SendMessageParams, WireMessage, WirePushConfig } from './format/wire.ts'
 import { clampChain } from './message/chain.ts'
 import type { Phase } from './message/phase.ts'
@@ -117,7 +117,7 @@ async function continueTask(message: WireMessage, call: Call, store: ChannelCont
 /** Whoever proves nothing may go on with a context by knowing its id, which we made; they cannot choose one. */
 async function joinContext(task: TaskIds, { caller, agent }: Call, store: ChannelContext['store']): Promise<TaskIds> {
   const filter = { owner: caller.owner, agent: agent.name, context: task.context, limit: 1 }
-  const { tasks } = isTaskId(task.context) ? await store.listTasks(filter) : { tasks: [] }
+  const { tasks } = await store.listTasks(filter)
   if (tasks.length === 0) throw refuseContext('is not known')
   return task
 }

@@ -24,15 +24,13 @@ const sweepMs = 60_000
 /** Pause between two slices, for other work, ms. */
 const pauseMs = 20
 const sliceSize = 50
-/** Owners checked in one sweep. This is a hint that may be lost. */
-const maxOwners = 10_000
 /** An owner that sends this part of their quota is checked at once. */
 const hasty = 1 / 8
 
 /** Keeps the store bounded: once a minute, and after many bytes at once, it removes expired tasks and those beyond an owner's quota. */
 export function createExpiry({ store, platform }: ExpiryDeps, { taskMs, most, bytes: mostBytes }: ExpiryRules): Expiry {
   const closing = new AbortController()
-  /** Bytes of each owner since the last sweep. */
+  /** Bytes of each owner since the last sweep. The store has taken a message for every one of them, so they are few. */
   let owners = new Map<string, number>()
   let nap = new AbortController()
 
@@ -66,9 +64,7 @@ export function createExpiry({ store, platform }: ExpiryDeps, { taskMs, most, by
   void run()
   return {
     note(owner, bytes) {
-      const noted = owners.get(owner)
-      if (noted === undefined && owners.size >= maxOwners) return
-      const sum = (noted ?? 0) + bytes
+      const sum = (owners.get(owner) ?? 0) + bytes
       owners.set(owner, sum)
       if (sum >= mostBytes * hasty) nap.abort()
     },

@@ -4,8 +4,8 @@ import { A2aRejection } from '../format/errors.ts'
 import { isTaskId } from '../format/task-id.ts'
 
 /**
- * The caller's own task with this agent. Another caller's task is answered like an unknown one (A2A §13.1). Owner and id are one key, and
- * other forms of ids are not even looked up. @throws A2aRejection `taskNotFound`
+ * The caller's own task with this agent. Another caller's task is answered like an unknown one (A2A §13.1). Owner and id are one key.
+ * Other forms of ids are not looked up: they have any length and any character, and PostgreSQL fails on U+0000. @throws A2aRejection `taskNotFound`
  */
 export async function findOwnTask(
   id: string,

@@ -30,6 +30,23 @@ beforeAll(async () => {
 })
 afterAll(() => gateway.close())
 
+/** What GetTask answers, and the ids that the store was asked for meanwhile. */
+async function lookUp(id: string): Promise<{ readonly answer: object; readonly asked: readonly string[] }> {
+  const asked: string[] = []
+  const watched = await openA2aGateway({
+    watchStore: store => ({
+      ...store,
+      findTask(key) {
+        asked.push(key.id)
+        return store.findTask(key)
+      },
+    }),
+  })
+  const { body } = await watched.rpc('GetTask', { id })
+  await watched.close()
+  return { answer: body, asked }
+}
+
 async function ask(text: string, message?: object): Promise<A2aAnswer['body']['result']> {
   return (await gateway.say(text, message)).body.result.task
 }
@@ -139,6 +156,22 @@ describe('GetTask', () => {
       taskId: first.id,
       parts: [{ text: 'input_required', mediaType: 'text/plain' }],
     })
+  })
+
+  test.each([
+    ['U+0000', 'a\u0000b'],
+    ['a lone surrogate', '\ud800'],
+    ['many characters', 'a'.repeat(100_000)],
+    ['another version', '00000000-0000-1000-8000-000000000000'],
+    ['nothing', ''],
+  ])('an id of %s finds no task, and no store is asked for it', async (_, id) => {
+    const found = await lookUp(id)
+    expect(found.asked).toEqual([])
+    expect(found.answer).toEqual((await lookUp(unknownId)).answer)
+  })
+
+  test('a store is asked for an id of our form', async () => {
+    expect((await lookUp(unknownId)).asked).toEqual([unknownId])
   })
 
   test('members may have the names of the protobuf file, as ProtoJSON allows', async () => {

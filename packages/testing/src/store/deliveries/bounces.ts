@@ -118,6 +118,19 @@ function describeBudgets(open: OpenStore): void {
     }),
   )
   test(
+    'the time of a budget begins with its first message: later ones do not prolong it',
+    withStore(open, async ({ store, advance }) => {
+      expect(await admit(store, 'm1', [budget('ada')])).toBe('received')
+      advance(600)
+      expect(await admit(store, 'm2', [budget('ada')])).toBe('received')
+      advance(399)
+      expect(await admit(store, 'm3', [budget('ada')])).toBe('ignored over ada')
+      advance(1)
+      for (const id of ['m4', 'm5']) expect(await admit(store, id, [budget('ada')])).toBe('received')
+      expect(await admit(store, 'm6', [budget('ada')])).toBe('ignored over ada')
+    }),
+  )
+  test(
     'nothing is taken of the others when one has no room',
     withStore(open, async ({ store }) => {
       const none = budget('none', { turns: 0 })
