@@ -2,19 +2,21 @@ import { describeCommands } from './commands.ts'
 import { describeConfiguration } from './configuration.ts'
 import { describeErrors } from './errors.ts'
 import { describeMessage } from './message.ts'
+import { describePythonTypes } from './python.ts'
 import { describeRoutes } from './routes.ts'
 import type { KeyComments } from './schema/key-comments.ts'
 import { openKeyComments } from './schema/key-comments.ts'
 
 type Describe = (comments: KeyComments) => string | Promise<string>
 
-/** The files of docs/reference, and what writes each. */
+/** What is written from the code: the files of docs/reference and the types for Python, and what writes each. */
 const documents: Readonly<Record<string, Describe>> = {
   'docs/reference/configuration.md': describeConfiguration,
   'docs/reference/routes.md': describeRoutes,
   'docs/reference/commands.md': () => describeCommands(),
   'docs/reference/message.md': describeMessage,
   'docs/reference/errors.md': describeErrors,
+  'clients/python/postern_agent/types.py': describePythonTypes,
 }
 
 /** What the code gives now, by path from the root of the repository. */

@@ -98,7 +98,7 @@ interface BareSchema {
 }
 
 /** A schema without what only says whether it may be absent, and what it becomes. */
-function unwrapSchema(schema: Schema): BareSchema {
+export function unwrapSchema(schema: Schema): BareSchema {
   const definition = definitionOf(schema)
   switch (definition.type) {
     case 'optional':
@@ -159,7 +159,7 @@ function describeType(schema: Schema, named: NamedSchemas): string {
   }
 }
 
-function isWhole(definition: SchemaDefinition): boolean {
+export function isWhole(definition: SchemaDefinition): boolean {
   const checks = (definition.checks ?? []).map(check => check._zod.def as { readonly check?: string })
   return [definition as { readonly check?: string }, ...checks].some(({ check }) => check === 'number_format')
 }

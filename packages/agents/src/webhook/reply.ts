@@ -4,8 +4,13 @@ import { parseBoundedJson } from '@postern/http'
 import { z } from 'zod'
 import { checkPassingStatus } from '../kind/passing-status.ts'
 
+const textShape = {
+  /** One text part in Markdown, instead of `parts`. */
+  text: z.string().optional(),
+}
+
 /** A NormalizedResponse, or only its parts, only a text, or only acts, notes or usage; members that the gateway decides are ignored. */
-const replySchema = partialResponseSchema.extend({ text: z.string().optional() }).superRefine((reply, context) => {
+export const replySchema = partialResponseSchema.extend(textShape).superRefine((reply, context) => {
   const { text, parts, status, acts, notes, usage } = reply
   if (text !== undefined && parts) context.addIssue({ code: 'custom', message: 'has both "text" and "parts"' })
   const isDone = [acts, notes, usage].some(list => list !== undefined && list.length > 0)

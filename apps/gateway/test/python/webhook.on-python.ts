@@ -1,0 +1,132 @@
+import { spawn } from 'node:child_process'
+import { mkdtempSync, readFileSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join, resolve } from 'node:path'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import type { TestGateway } from '../setup/gateway.ts'
+import { openTestGateway } from '../setup/gateway.ts'
+
+const root = resolve(import.meta.dirname, '../../../..')
+const python = process.env.TEST_PYTHON ?? 'python3'
+const secret = 'whsec_c2hhcmVkIHNlY3JldCBvZiBib3RoIHNpZGVz'
+
+interface PythonServer {
+  readonly url: string
+  /** What it printed. */
+  log(): string
+  stop(): void
+}
+
+/** Runs Python until it says where it listens. */
+async function startPython(words: readonly string[]): Promise<PythonServer> {
+  const env = { ...process.env, WEBHOOK_SECRET: secret, PYTHONDONTWRITEBYTECODE: '1' }
+  const child = spawn(python, words, { env, cwd: tmpdir() })
+  let log = ''
+  const listening = Promise.withResolvers<string>()
+  child.once('exit', status => listening.reject(new Error(`Python ended with ${status}: ${log}`)))
+  for (const output of [child.stdout, child.stderr]) {
+    output.on('data', chunk => {
+      log += String(chunk)
+      const url = /running on (http:\S+:\d+)/i.exec(log)?.[1]
+      if (url) listening.resolve(url)
+    })
+  }
+  return { url: await listening.promise, log: () => log, stop: () => child.kill('SIGTERM') }
+}
+
+const startUvicorn = (folder: string) =>
+  startPython(['-m', 'uvicorn', 'agent:app', '--host', '127.0.0.1', '--port', '0', '--app-dir', folder])
+
+/** The first Python block of the client's README, as its reader saves it. */
+function writeReadmeAgent(): string {
+  const readme = readFileSync(join(root, 'clients/python/README.md'), 'utf8')
+  const code = /^```python\n# agent.py\n([\s\S]*?)^```$/m.exec(readme)?.[1]
+  if (code === undefined) throw new Error('The README of the client has no agent.py')
+  const folder = mkdtempSync(join(tmpdir(), 'postern-readme-'))
+  writeFileSync(join(folder, 'agent.py'), code)
+  return folder
+}
+
+let servers: { readonly asgi: PythonServer; readonly fastapi: PythonServer; readonly wsgi: PythonServer }
+let gateway: TestGateway
+
+beforeAll(async () => {
+  const [asgi, fastapi, wsgi] = await Promise.all([
+    startUvicorn(writeReadmeAgent()),
+    startUvicorn(join(root, 'examples/fastapi')),
+    startPython([resolve(import.meta.dirname, 'wsgi_agent.py')]),
+  ])
+  servers = { asgi, fastapi, wsgi }
+  const hook = (url: string, signedWith = secret) => ({ use: 'webhook', url, secret: signedWith })
+  const forged = { forged: hook(asgi.url, 'another'), forged_wsgi: hook(wsgi.url, 'another') }
+  gateway = await openTestGateway(() => ({
+    agents: { asgi: hook(asgi.url), fastapi: hook(`${fastapi.url}/agent/`), wsgi: hook(wsgi.url), ...forged },
+  }))
+}, 120_000)
+
+afterAll(async () => {
+  await gateway?.close()
+  for (const server of Object.values(servers ?? {})) server.stop()
+})
+
+const say = (to: string, text: string, more: object = {}) => gateway.simulation.send({ via: 'a2a', to, text, ...more })
+
+describe('an agent in Python', () => {
+  test('of the README answers by its ASGI server, over every channel that has a proof', async () => {
+    const [post, mail, call] = await Promise.all(
+      (['activitypub', 'email', 'a2a'] as const).map(via => say('asgi', 'häl*lo*', { via })),
+    )
+    expect(post?.reply?.text).toContain('You said: häl')
+    expect(mail?.reply?.text).toContain('Hello You said: häl')
+    expect(call?.reply?.text).toBe('Who are you? You said: häl*lo*')
+  })
+
+  test('is mounted in FastAPI, and decides by the identity of the sender', async () => {
+    const known = await say('fastapi', 'order 4711', { via: 'email' })
+    expect(known.reply?.text).toContain('Order 4711 is on its way.')
+    const stranger = await say('fastapi', 'order 4711')
+    expect([stranger.status, stranger.reply?.text]).toEqual([
+      'rejected',
+      'I tell that to people whose address is proven.',
+    ])
+    expect(await (await fetch(`${servers.fastapi.url}/orders/4712`)).json()).toMatchObject({ number: '4712' })
+  })
+
+  test('answers by its WSGI server with a whole reply, and is told the past', async () => {
+    const first = await say('wsgi', 'one', { via: 'email' })
+    expect(first.reply?.text).toMatch(/ by email after \[\]/)
+    const next = await say('wsgi', 'two', { via: 'email', thread: first.thread })
+    expect(next.reply?.text).toContain("after ['user', 'assistant']")
+    const [message] = await gateway.messages()
+    expect(await gateway.show(message?.id ?? '')).toMatchObject({
+      response: { usage: [{ model: 'small', input_tokens: 3, output_tokens: 4, total_tokens: 7 }] },
+    })
+  })
+
+  test('is called again when it asks for that, with the same id, and not after it failed for good', async () => {
+    const before = await say('wsgi', 'calls')
+    const again = await say('wsgi', 'later')
+    expect(again.reply?.text).toMatch(/ by a2a after \[\]$/)
+    const failed = await say('wsgi', 'failed')
+    expect(failed.status).toBe('failed')
+    expect(failed.reply?.text ?? '').not.toContain('no such order')
+    const after = await say('wsgi', 'calls')
+    const [calls = 0, turns = 0] = (after.reply?.text ?? '').match(/\d+/g)?.map(Number) ?? []
+    const [callsBefore = 0, turnsBefore = 0] = (before.reply?.text ?? '').match(/\d+/g)?.map(Number) ?? []
+    expect([calls - callsBefore, turns - turnsBefore]).toEqual([4, 3])
+  })
+
+  test('says nothing when its handler returns None', async () => {
+    expect((await say('wsgi', 'nothing', { via: 'activitypub', timeoutMs: 300 })).status).toBe('no_reply')
+  })
+
+  test.each([
+    ['forged', 'asgi'],
+    ['forged_wsgi', 'wsgi'],
+  ] as const)('refuses calls of a gateway that has another secret (%s)', async (agent, server) => {
+    const { status, reply } = await say(agent, 'hello')
+    expect(status).toBe('failed')
+    expect(reply?.text ?? '').not.toContain('You said')
+    expect(servers[server].log()).toContain('No webhook-signature of the call was made with the secret')
+  })
+})

@@ -1,0 +1,190 @@
+"""Agents behind real servers: wsgiref, and uvicorn where it is installed."""
+
+import asyncio
+import http.client
+import json
+import logging
+import socket
+import threading
+import unittest
+from wsgiref.simple_server import WSGIRequestHandler, make_server
+from wsgiref.validate import validator
+
+from calls import MESSAGE, SECRET, call, post, sign
+from postern_agent import TryAgainLater, TurnFailed, create_asgi_app, create_wsgi_app, text_of
+
+try:
+    import uvicorn
+except ImportError:
+    uvicorn = None
+
+ANSWERS = {
+    "text": "*Grüße*",
+    "reply": {"parts": [{"kind": "link", "url": "https://peer.test/"}], "as": "message"},
+    "nothing": None,
+    "odd": 7,
+    "no JSON": {"text": float("nan")},
+}
+
+
+def answer(message, context):
+    text = text_of(message)
+    if text == "later":
+        raise TryAgainLater("the database is away", after=1.5)
+    if text == "failed":
+        raise TurnFailed("there is no such order")
+    if text == "broken":
+        raise RuntimeError("hunter2")
+    return context.id if text == "id" else ANSWERS[text]
+
+
+def saying(text):
+    return {**MESSAGE, "parts": [{"kind": "text", "mime": "text/plain", "content": text}]}
+
+
+class Quiet(WSGIRequestHandler):
+    def log_message(self, *_):
+        pass
+
+
+class ServerTests:
+    """What both kinds of server do; `self.port` is where the agent listens."""
+
+    def test_text_a_reply_or_nothing_is_answered(self):
+        status, headers, reply = call(self.port, saying("text"))
+        self.assertEqual((status, headers["content-type"], reply), (200, "application/json", {"text": "*Grüße*"}))
+        self.assertEqual(call(self.port, saying("reply"))[::2], (200, ANSWERS["reply"]))
+        self.assertEqual(call(self.port, saying("nothing"))[::2], (204, None))
+
+    def test_the_handler_knows_repeats_by_the_id_of_the_call(self):
+        self.assertEqual(call(self.port, saying("id"), identifier="msg_9")[2], {"text": "msg_9"})
+
+    def test_a_call_that_is_not_signed_is_refused_with_401(self):
+        for signing in ({"key": b"another"}, {"at": 1}):
+            status, _, detail = call(self.port, saying("text"), **signing)
+            self.assertEqual((status, list(detail)), (401, ["detail"]))
+        self.assertEqual(post(self.port, b"{}", {})[0], 401)
+
+    def test_what_no_gateway_sends_is_refused(self):
+        for body in (b"hunter2", b"[]", b"{}", b'{"parts": 1}', b"[" * 100_000, b"\xff"):
+            self.assertEqual(post(self.port, body, sign(body))[0], 400)
+
+    def test_another_method_is_refused_with_405(self):
+        status, headers, _ = post(self.port, b"", {}, method="GET")
+        self.assertEqual((status, headers["allow"]), (405, "POST"))
+
+    def test_a_body_that_is_too_large_is_refused_before_it_is_read(self):
+        for length in (str(9 * 1024 * 1024), "9" * 20):
+            connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=30)
+            connection.putrequest("POST", "/")
+            connection.putheader("content-length", length)
+            connection.endheaders()
+            status = connection.getresponse().status
+            connection.close()
+            # A length that no integer holds is refused by some servers themselves.
+            self.assertIn(status, (413,) if len(length) < 12 else (400, 413))
+
+    def test_a_handler_says_when_to_call_again(self):
+        status, headers, _ = call(self.port, saying("later"))
+        self.assertEqual((status, headers["retry-after"]), (503, "2"))
+
+    def test_a_turn_that_failed_for_good_is_no_reason_to_call_again(self):
+        self.assertEqual(call(self.port, saying("failed"))[0], 422)
+
+    def test_what_a_handler_raises_stays_in_the_log(self):
+        for text in ("broken", "odd", "no JSON"):
+            with self.assertLogs("postern_agent", logging.ERROR):
+                status, _, detail = call(self.port, saying(text))
+            self.assertEqual((status, detail), (500, {"detail": "The agent failed"}))
+
+
+class WsgiServer(ServerTests, unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        # The validator of the standard library fails the call when the application breaks a rule of PEP 3333.
+        cls.server = make_server(
+            "127.0.0.1", 0, validator(create_wsgi_app(answer, SECRET)), handler_class=Quiet
+        )
+        cls.port = cls.server.server_port
+        cls.thread = threading.Thread(target=cls.server.serve_forever)
+        cls.thread.start()
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.server.shutdown()
+        cls.server.server_close()
+        cls.thread.join()
+
+    def test_a_body_of_unknown_length_is_refused(self):
+        with socket.create_connection(("127.0.0.1", self.port), timeout=30) as connection:
+            connection.sendall(b"POST / HTTP/1.1\r\nhost: a.test\r\n\r\n")
+            self.assertIn(b" 411 ", connection.recv(4096))
+
+
+class AsgiTests(ServerTests):
+    @classmethod
+    def setUpClass(cls):
+        cls.canceled = threading.Event()
+        cls.begun = threading.Event()
+        config = uvicorn.Config(create_asgi_app(cls.handler(), SECRET), port=0, log_level="error")
+        cls.server = uvicorn.Server(config)
+        listening = socket.create_server(("127.0.0.1", 0))
+        cls.port = listening.getsockname()[1]
+        cls.thread = threading.Thread(target=cls.server.run, args=([listening],))
+        cls.thread.start()
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.server.should_exit = True
+        cls.thread.join()
+
+    def test_a_body_in_chunks_is_read(self):
+        body = json.dumps(saying("text")).encode()
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=30)
+        connection.request("POST", "/", iter([body[:9], body[9:]]), sign(body), encode_chunked=True)
+        self.assertEqual(connection.getresponse().status, 200)
+        connection.close()
+
+    def test_chunks_without_end_are_refused(self):
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=30)
+        chunks = (b"x" * 1024 * 1024 for _ in range(9))
+        connection.request("POST", "/", chunks, sign(b""), encode_chunked=True)
+        self.assertEqual(connection.getresponse().status, 413)
+        connection.close()
+
+
+@unittest.skipUnless(uvicorn, "uvicorn is not installed")
+class AsgiServerWithFunction(AsgiTests, unittest.TestCase):
+    @classmethod
+    def handler(cls):
+        return answer
+
+
+@unittest.skipUnless(uvicorn, "uvicorn is not installed")
+class AsgiServerWithCoroutine(AsgiTests, unittest.TestCase):
+    @classmethod
+    def handler(cls):
+        async def handle(message, context):
+            if text_of(message) != "wait":
+                return answer(message, context)
+            try:
+                cls.begun.set()
+                await asyncio.Event().wait()
+            except asyncio.CancelledError:
+                cls.canceled.set()
+                raise
+
+        return handle
+
+    def test_a_coroutine_is_canceled_when_the_gateway_hangs_up(self):
+        body = json.dumps(saying("wait")).encode()
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=30)
+        connection.request("POST", "/", body, sign(body))
+        self.assertTrue(self.begun.wait(30))
+        self.assertFalse(self.canceled.is_set())
+        connection.close()
+        self.assertTrue(self.canceled.wait(30))
+
+
+if __name__ == "__main__":
+    unittest.main()
