@@ -5,40 +5,43 @@ import { prepareQuery } from './database.ts'
 /** One of those that share a transaction has failed, and it alone; the others may try without it. */
 export class OperationFailed extends Error {}
 
+/** When what was committed so far is on the disk, asked for beside the event loop. */
+export interface DurabilityPoint {
+  /** @throws when the disk did not take it: what was committed may be lost by then */
+  reach(): Promise<void>
+}
+
 /** How an engine begins and ends what is written together. */
 export interface Transactions {
-  /** `isDurable`: its end waits for the disk. */
+  /** `isDurable`: whoever waits for it waits for the disk. */
   begin(isDurable: boolean): void
   /** @throws OperationFailed where the engine tells only now that a statement has failed */
   commit(batch: Batch): void
   /** Of one that may have ended already: a full disk, a lost connection. */
   rollback(): void
+  /** Where a commit that has ended is not on the disk yet; absent: it is. */
+  readonly durability?: DurabilityPoint | undefined
 }
 
-/** `check`: whether there is still something to write to. */
-export function createSqliteTransactions(db: Database, check = () => {}): Transactions {
+/** `check`: whether there is still something to write to. `durability`: what the file has beside `synchronous=NORMAL`. */
+export function createSqliteTransactions(
+  db: Database,
+  {
+    check = () => {},
+    durability,
+  }: { readonly check?: () => void; readonly durability?: DurabilityPoint | undefined } = {},
+): Transactions {
   const begin = prepareQuery(db, 'BEGIN IMMEDIATE')
   const commit = prepareQuery(db, 'COMMIT')
-  const setDurable = createDurabilitySwitch(db)
   return {
-    begin(isDurable) {
+    durability,
+    begin() {
       check()
-      setDurable(isDurable)
       begin.run()
     },
     commit: () => void commit.run(),
     rollback() {
       if (db.isTransaction) db.exec('ROLLBACK')
     },
-  }
-}
-
-/** FULL waits for the disk at each commit; NORMAL leaves that to the next one that does. */
-function createDurabilitySwitch(db: Database): (isDurable: boolean) => void {
-  let isSetDurable = true
-  return isDurable => {
-    if (isDurable === isSetDurable) return
-    db.exec(`PRAGMA synchronous = ${isDurable ? 'FULL' : 'NORMAL'}`)
-    isSetDurable = isDurable
   }
 }

@@ -1,9 +1,11 @@
 import { DatabaseSync } from 'node:sqlite'
 import { Unavailable } from '@postern/core'
-import { expect, test } from 'vitest'
+import { expect, test, vi } from 'vitest'
 import { migrateDatabase } from '../schema/migrate.ts'
 import type { Batch } from './batch.ts'
 import { addToTotal } from './batch.ts'
+import type { DurabilityPoint } from './transactions.ts'
+import { createSqliteTransactions } from './transactions.ts'
 import type { Writer } from './writer.ts'
 import { createWriter } from './writer.ts'
 
@@ -15,12 +17,23 @@ interface Bench {
   values(): unknown[]
 }
 
-function openBench(): Bench {
+/** A disk that takes what was written when it is told to. */
+function openSlowDisk() {
+  const waiting: PromiseWithResolvers<void>[] = []
+  const reach = () => {
+    const asked = Promise.withResolvers<void>()
+    waiting.push(asked)
+    return asked.promise
+  }
+  return { waiting, durability: { reach } }
+}
+
+function openBench(durability?: DurabilityPoint): Bench {
   const db = new DatabaseSync(':memory:')
   migrateDatabase(db)
   db.exec('CREATE TABLE notes (value INTEGER NOT NULL UNIQUE, text TEXT) STRICT')
   const batches: Batch[] = []
-  const writer = createWriter(db, batch => batches.push(batch))
+  const writer = createWriter(db, batch => batches.push(batch), createSqliteTransactions(db, { durability }))
   const insert = db.prepare('INSERT INTO notes (value) VALUES (?)')
   return {
     db,
@@ -140,4 +153,58 @@ test('close() writes what is waiting and then refuses', async () => {
   expect(bench.values()).toEqual([1])
   expect(await waiting).toBe(1)
   await expect(bench.put(2)).rejects.toThrow('the store is closed')
+})
+
+test('write() ends when the disk has what was written, and the next transaction does not wait for that', async () => {
+  const { waiting, durability } = openSlowDisk()
+  const bench = openBench(durability)
+  const ended: string[] = []
+  const first = bench.put(1).then(() => ended.push('first'))
+  await vi.waitFor(() => expect(waiting).toHaveLength(1))
+  const second = bench.put(2).then(() => ended.push('second'))
+  await vi.waitFor(() => expect(waiting).toHaveLength(2))
+  expect(bench.values()).toEqual([1, 2])
+  expect({ ended, batches: bench.batches }).toEqual({ ended: [], batches: [] })
+  waiting[0]?.resolve()
+  await first
+  expect(ended).toEqual(['first'])
+  expect(bench.batches.flatMap(({ notices }) => notices.map(({ payload }) => payload))).toEqual([1])
+  waiting[1]?.resolve()
+  await second
+})
+
+test('writeLightly() does not wait for the disk', async () => {
+  const { waiting, durability } = openSlowDisk()
+  const bench = openBench(durability)
+  expect(await bench.writer.writeLightly(() => 'leased')).toBe('leased')
+  expect(waiting).toEqual([])
+  const durable = bench.put(1)
+  await vi.waitFor(() => expect(waiting).toHaveLength(1))
+  expect(await bench.writer.writeLightly(() => 'leased')).toBe('leased')
+  waiting[0]?.resolve()
+  await durable
+})
+
+test('what the disk did not take is Unavailable to whoever waits, and nobody is given notice of it', async () => {
+  const { waiting, durability } = openSlowDisk()
+  const bench = openBench(durability)
+  const lost = bench.put(1)
+  await vi.waitFor(() => expect(waiting).toHaveLength(1))
+  waiting[0]?.reject(new Error('EIO'))
+  await expect(lost).rejects.toThrow(Unavailable)
+  expect(bench.batches).toEqual([])
+})
+
+test('close() waits for the disk', async () => {
+  const { waiting, durability } = openSlowDisk()
+  const bench = openBench(durability)
+  const written = bench.put(1)
+  let isClosed = false
+  const closed = bench.writer.close().then(() => {
+    isClosed = true
+  })
+  await vi.waitFor(() => expect(waiting).toHaveLength(1))
+  expect(isClosed).toBe(false)
+  waiting[0]?.resolve()
+  await Promise.all([written, closed])
 })

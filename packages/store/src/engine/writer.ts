@@ -1,4 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises'
+import { Unavailable } from '@postern/core'
 import type { Batch, CounterName } from './batch.ts'
 import { createBatch } from './batch.ts'
 import type { Database } from './database.ts'
@@ -6,7 +7,7 @@ import { prepareQuery } from './database.ts'
 import { createLockPatience, lockRetryMs } from './lock-patience.ts'
 import { toStoreError } from './sqlite-errors.ts'
 import { createTaskBytes } from './task-bytes.ts'
-import type { Transactions } from './transactions.ts'
+import type { DurabilityPoint, Transactions } from './transactions.ts'
 import { createSqliteTransactions, OperationFailed } from './transactions.ts'
 
 /** Something to write. It may run twice, so everything it changes is a row or goes into the batch. */
@@ -39,6 +40,13 @@ interface Job {
   readonly reject: (error: unknown) => void
 }
 
+/** A transaction that has ended, and what came of each of its jobs. */
+interface Written {
+  readonly jobs: readonly Job[]
+  readonly results: readonly unknown[]
+  readonly batch: Batch
+}
+
 /** Operations, and characters, in one transaction at most, so that the event loop breathes in between. */
 const [batchLimit, batchSize] = [256, 1024 * 1024]
 
@@ -46,7 +54,8 @@ const [batchLimit, batchSize] = [256, 1024 * 1024]
 const gatherMs = 2
 
 /**
- * Group commit: writes wait for the next turn of the event loop, or a moment longer under load, and then share one `COMMIT`, that is one fsync. An operation
+ * Group commit: writes wait for the next turn of the event loop, or a moment longer under load, and then share one `COMMIT`. Transactions that end while the
+ * disk is busy share its next sync. An operation
  * that throws does not take the others with it: the batch is undone and each is run on its own. While another program holds the file all wait, and the
  * event loop goes on.
  */
@@ -61,6 +70,7 @@ export function createWriter(
   let isScheduled = false
   let isClosed = false
   let isBusy = false
+  const syncing = new Set<Promise<void>>()
 
   // Alone, a write goes at once; in company it waits a moment for more of it, and all share the price of one commit.
   function schedule(): void {
@@ -91,7 +101,7 @@ export function createWriter(
     const batch = createBatch()
     try {
       const results = transaction(jobs, batch)
-      for (const [index, job] of jobs.entries()) job.resolve(results[index])
+      endWith({ jobs, results, batch })
     } catch (error) {
       if (error instanceof OperationFailed && jobs.length > 1) return writeApart(jobs)
       if (patience.isWorthWaiting(error)) return jobs
@@ -99,8 +109,29 @@ export function createWriter(
       return []
     }
     patience.end()
-    onDurable(batch)
     return []
+  }
+
+  /** Who waits for the disk is told once it has it; the next transaction need not wait meanwhile. */
+  function endWith(written: Written): void {
+    const { durability } = transactions
+    if (durability && written.jobs.some(({ isDurable }) => isDurable)) waitForDisk(written, durability)
+    else tell(written)
+  }
+
+  function waitForDisk(written: Written, { reach }: DurabilityPoint): void {
+    const ending = reach()
+      .then(
+        () => tell(written),
+        error => rejectAll(written.jobs, toLostWrite(error)),
+      )
+      .finally(() => syncing.delete(ending))
+    syncing.add(ending)
+  }
+
+  function tell({ jobs, results, batch }: Written): void {
+    for (const [index, job] of jobs.entries()) job.resolve(results[index])
+    onDurable(batch)
   }
 
   function writeApart(jobs: readonly Job[]): readonly Job[] {
@@ -124,9 +155,10 @@ export function createWriter(
       isClosed = true
       for (;;) {
         writeNext()
-        if (queue.length === 0) return
+        if (queue.length === 0) break
         await delay(lockRetryMs)
       }
+      await Promise.all(syncing)
     },
   }
 }
@@ -183,6 +215,10 @@ function runJob({ operation }: Job, batch: Batch): unknown {
   } catch (error) {
     throw new OperationFailed('an operation failed', { cause: error })
   }
+}
+
+function toLostWrite(cause: unknown): Unavailable {
+  return new Unavailable('Cannot store: the disk did not take what was written', { cause, retryAfter: 60 })
 }
 
 function unwrap(error: unknown): unknown {

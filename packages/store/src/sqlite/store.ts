@@ -14,6 +14,8 @@ import { noOpenFile, watchOpenFile } from './file-watch.ts'
 import { guardDatabase } from './guarded-database.ts'
 import { toOpenError } from './inspect-file.ts'
 import { takeExclusiveLock } from './lock.ts'
+import type { LogSync } from './log-sync.ts'
+import { openLogSync } from './log-sync.ts'
 import { countStart } from './marker.ts'
 import { createRewrite, createScrub, openDatabase, readSize, stopWaiting } from './open.ts'
 
@@ -29,12 +31,14 @@ export interface SqliteStoreOptions {
   readonly exclusive?: boolean | undefined
   /** How often the whole file is read for damage, ms; default: a minute. Only where the store is exclusive. */
   readonly checkEveryMs?: number | undefined
+  /** Waits until the disk has all that was written to an open file; default: `fdatasync`. */
+  readonly syncLog?: ((file: number) => Promise<void>) | undefined
   /** Where the bytes of objects go instead of the file. */
   readonly bytes?: ByteStore | undefined
 }
 
 /**
- * The store on SQLite. What it acknowledges is on disk: WAL with `synchronous=FULL`, many writes behind one fsync.
+ * The store on SQLite. What it acknowledges is on disk: many writes behind one sync of the write-ahead log, beside the event loop.
  * @throws ConfigError `data` when the file is not ours to use
  */
 export async function openSqliteStore(options: SqliteStoreOptions): Promise<GatewayStore> {
@@ -48,7 +52,7 @@ export async function openSqliteStore(options: SqliteStoreOptions): Promise<Gate
 }
 
 function openUnlocked(
-  { path, now, log, channels, exclusive, bytes, checkEveryMs = 60_000 }: SqliteStoreOptions,
+  { path, now, log, channels, exclusive, bytes, syncLog, checkEveryMs = 60_000 }: SqliteStoreOptions,
   unlock: () => void,
 ): GatewayStore {
   const file = openDatabase(path)
@@ -56,6 +60,8 @@ function openUnlocked(
   stopWaiting(file)
   const watched = path === ':memory:' ? noOpenFile : watchOpenFile({ path, readSize: () => readSize(file), log })
   const db = guardDatabase(file, watched.reportDamage)
+  const durability =
+    path === ':memory:' ? undefined : syncBeside(file, openLogSync(path, syncLog), watched.reportDamage)
   const isKept = exclusive && path !== ':memory:'
   const endWatch = isKept && watchPages({ path, everyMs: checkEveryMs, onDamage: watched.reportDamage })
   const notices = createNotices(log)
@@ -66,7 +72,7 @@ function openUnlocked(
   if (exclusive) files.sweep().catch(error => log.warn({ err: error }, 'stored files cannot be swept'))
   return assembleStore({
     db,
-    transactions: createSqliteTransactions(db, watched.check),
+    transactions: createSqliteTransactions(db, { check: watched.check, durability }),
     files,
     notices,
     now,
@@ -80,10 +86,21 @@ function openUnlocked(
     scrub: createScrub(file),
     rewrite: createRewrite(file),
     async release() {
+      await durability?.close()
       if (endWatch) await endWatch()
       unlock()
     },
   })
+}
+
+/** From here on no commit waits for the disk by itself. What the disk did not take cannot be told from what it took: nothing is written any more. */
+function syncBeside(db: DatabaseSync, { reach, close }: LogSync, onFailure: (error: unknown) => void): LogSync {
+  db.exec('PRAGMA synchronous = NORMAL')
+  const tellFailure = (error: unknown) => {
+    onFailure(error)
+    throw error
+  }
+  return { reach: () => reach().catch(tellFailure), close }
 }
 
 /** What only a gateway does, which has the file for itself. @throws ConfigError */
