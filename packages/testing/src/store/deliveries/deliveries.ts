@@ -93,6 +93,18 @@ function describeSending(open: OpenStore): void {
       expect(await store.nextDue()).toBeUndefined()
     }),
   )
+  test(
+    'a delivery that came through in the end still shows why it was late',
+    withStore(open, async ({ store, now, advance }) => {
+      await answerTo(store, 'm1', 't', ['x'])
+      await store.settle(await leaseOnlyDelivery(store), { state: 'later', dueAt: now() + 10, error: 'HTTP 503' })
+      advance(10)
+      await store.settle(await leaseOnlyDelivery(store), sent)
+      expect(await store.listDeliveries({ limit: 9 })).toMatchObject([
+        { state: 'sent', attempts: 2, last_error: 'HTTP 503' },
+      ])
+    }),
+  )
 }
 
 function describePostponing(open: OpenStore): void {

@@ -61,6 +61,24 @@ export function describeForgetting(open: OpenStore): void {
     }),
   )
   test(
+    'the operator’s word ends links from either end',
+    withStore(open, async ({ store }) => {
+      await link(store, ada, adasMail, 'help')
+      expect(await store.forgetPerson({ addresses: [adasMail] })).toMatchObject({ links: 1 })
+      expect(await store.listLinks({ limit: 9 })).toEqual([])
+    }),
+  )
+  test(
+    'whoever has had the account before cannot end a link of who has it now',
+    withStore(open, async ({ store }) => {
+      await link(store, ada, adasMail)
+      await converse(store, 'm1', sketchFrom(adasMail, 'm1'))
+      const former = { ...ada, subject: 'https://social.test/former-ada' }
+      expect(await store.forgetPerson({ agent: 'echo', addresses: [former] })).toMatchObject({ messages: 0, links: 0 })
+      expect(await addressesOf(store, adasMail)).toHaveLength(2)
+    }),
+  )
+  test(
     'totals go on being right, and what waited behind it goes on',
     withStore(open, async ({ store }) => {
       const inOne = { message: { thread_id: 't' }, thread: { scope: 'public' } }

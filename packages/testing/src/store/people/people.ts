@@ -15,6 +15,7 @@ import {
 import type { OpenStore, StoreUnderTest } from '../setup/under-test.ts'
 import { withStore } from '../setup/under-test.ts'
 import { describeForgetting } from './forgetting.ts'
+import { describeLinkEnding } from './link-ending.ts'
 import { describeOwnThreads } from './own-threads.ts'
 import { describeSharing } from './sharing.ts'
 export function peopleContract(open: OpenStore): void {
@@ -22,6 +23,7 @@ export function peopleContract(open: OpenStore): void {
     describeCodes(open)
     describeCeiling(open)
     describeLinks(open)
+    describeLinkEnding(open)
     describeSharing(open)
     describeForgetting(open)
     describeOwnThreads(open)
