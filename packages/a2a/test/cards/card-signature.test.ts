@@ -1,4 +1,5 @@
 import { verifyAgentCardSignature } from '@a2a-js/sdk'
+import type { AgentProfile } from '@postern/core'
 import { createLocalJWKSet, flattenedVerify } from 'jose'
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import { toCanonicalJson } from '../../src/format/canonical.ts'
@@ -91,6 +92,17 @@ test('a card is signed once, until its key changes; the old key stays published 
   expect((await gateway.channel.publishedKeys()).map(({ id }) => id)).toEqual(await kids())
   gateway.platform.advance(retiredKeyMs)
   expect(await kids()).toEqual([rotated?.id])
+})
+
+test('a card is signed anew when what it says of its agent changes', async () => {
+  const before = await gateway.request(root)
+  const { agents } = gateway.gateway
+  const changed = { ...agents.find('echo'), description: 'Says it twice' } as AgentProfile
+  Object.assign(agents, { find: () => changed, list: () => [changed] })
+  const after = await gateway.request(root)
+  expect(after.headers.get('etag')).not.toBe(before.headers.get('etag'))
+  expect(JSON.parse(after.text).description).toBe('Says it twice')
+  await verifyServed(JSON.parse(after.text), await readJson(keySet))
 })
 
 test('reading the keys makes none, however many read while one is made', async () => {

@@ -366,8 +366,25 @@ describe('what the agent is given', () => {
       'Cannot take message: agent chain is longer than 5 hops',
     ])
     expect(tooFar.body.error?.data[0].reason).toBe('PERMISSION_DENIED')
-    const malformed = await gateway.say('x', chain('1', -1))
-    expect(malformed.body.error?.data[1].fieldViolations[0].field).toBe('message.metadata.mentionable.agent_chain')
+  })
+
+  test.each([
+    ['1', 3],
+    [1, '3'],
+    [0, 3],
+    [1, 0],
+    [-1, 3],
+    [1, -3],
+    [1.5, 3],
+    [1, 2.5],
+    [1, 2 ** 53],
+    [undefined, 3],
+    [1, null],
+  ])('A2A-C10 an agent chain of hop %j and max_hops %j is malformed', async (hop, max_hops) => {
+    const metadata = { mentionable: { agent_chain: { hop, max_hops } } }
+    const { body } = await gateway.say('x', { metadata })
+    expect(body.error?.code).toBe(-32602)
+    expect(body.error?.data[1].fieldViolations[0].field).toBe('message.metadata.mentionable.agent_chain')
   })
 })
 
