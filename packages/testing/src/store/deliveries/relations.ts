@@ -145,6 +145,14 @@ function describeBlocks(open: OpenStore): void {
     }),
   )
   test(
+    'what nobody is to answer is kept as it is, also from who has blocked the agent',
+    withStore(open, async ({ store }) => {
+      await store.admit(sketchIntake('block', block), 'c')
+      await store.admit(sketchIntake('m1', fromAda('m1', { disposition: 'keep', flags: ['read'] })), 'c')
+      expect(await store.findMessage('m1')).toMatchObject({ state: 'ignored', flags: ['read'] })
+    }),
+  )
+  test(
     'a block ends the open turns for that peer; others go on',
     withStore(open, async ({ store }) => {
       await store.admit(sketchIntake('m1', fromAda('m1')), 'c')

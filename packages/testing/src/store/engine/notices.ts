@@ -69,7 +69,7 @@ function describeListening(open: OpenStore): void {
 function describeHints(open: OpenStore): void {
   test(
     'whatever makes work ready notifies work',
-    withStore(open, async ({ store, now }) => {
+    withStore(open, async ({ store, now, advance }) => {
       let hints = 0
       store.listen('work', () => {
         hints += 1
@@ -87,6 +87,9 @@ function describeHints(open: OpenStore): void {
       const turn = await leaseOnlyTurn(store)
       await isHinted(store.commit(turn, sketchAnswer(turn, 'hello', ['x', 'x', 'x'])))
       await isHinted(store.settle(await leaseOnlyDelivery(store), { state: 'sent' }))
+      // For a time yet to come, too: whoever sleeps until the next due time has to look again.
+      await isHinted(store.settle(await leaseOnlyDelivery(store), { state: 'later', dueAt: now() + 5, error: 'busy' }))
+      advance(5)
       const second = await leaseOnlyDelivery(store)
       await isHinted(store.settle(second, { state: 'dead', error: 'gone' }))
       await isHinted(store.dropDelivery((await leaseOnlyDelivery(store)).id).then(() => store.retryDelivery(second.id)))

@@ -14,6 +14,7 @@ interface Sketch {
   readonly who?: string
   readonly thread?: string
   readonly approver?: 'sender' | 'operator'
+  readonly task?: string
 }
 
 function sketchRequirement(
@@ -37,8 +38,9 @@ function sketchRequirement(
 
 /** A call that is asked for, and the decision on it. */
 async function decide({ store, now }: StoreUnderTest, sketch: Sketch, remember?: RememberScope, outcome = 'granted') {
-  const { id, who = 'ada', thread = `talk of ${who}` } = sketch
-  await store.admit(sketchIntake(`asked ${id}`, inThread(thread, { message: messageFrom(who) })), 'c')
+  const { id, who = 'ada', thread = `talk of ${who}`, task } = sketch
+  const ofTask = task === undefined ? {} : { task: { owner: who, id: task, context: thread } }
+  await store.admit(sketchIntake(`asked ${id}`, inThread(thread, { message: messageFrom(who), ...ofTask })), 'c')
   const turn = await leaseOnlyTurn(store)
   const response = sketchResponse(turn, `may I ${id}`, 'input_required')
   await store.commit(turn, { response, deliveries: [], requirements: [sketchRequirement(turn, sketch, now())] })
@@ -138,6 +140,18 @@ export function rememberedContract(open: OpenStore): void {
         const own = await store.listRemembered({ agent: 'echo', persons: ofPerson('ada'), limit: 100 })
         expect([own.length, own.at(-1)?.tool]).toEqual([mostRemembered, 'tool1'])
         expect(await store.listRemembered({ agent: 'echo', persons: ofPerson('bob'), limit: 100 })).toHaveLength(1)
+      }),
+    )
+    test(
+      'what counts for one conversation goes with it, and what always counts stays',
+      withStore(open, async under => {
+        const { store, now, advance } = under
+        await decide(under, { id: 'd1', thread: 'one', task: 't1' }, 'conversation')
+        await decide(under, { id: 'd2', thread: 'two', task: 't2' }, 'always')
+        await decide(under, { id: 'd3', who: 'bob' }, 'conversation')
+        advance(1_000)
+        expect((await store.expireTasks({ before: now(), limit: 9 })).removed).toBe(2)
+        expect((await listAll(store)).map(({ requirement }) => requirement)).toEqual(['d3', 'd2'])
       }),
     )
     test(

@@ -45,6 +45,18 @@ export function describeExpiry(open: OpenStore): void {
     }),
   )
   test(
+    'expireTasks() of a time leaves the chats of people, however old',
+    withStore(open, async ({ store, now, advance }) => {
+      const chat = { owner: 'web:["https://login.test","ada"]', id: 'run 1' }
+      for (const [id, key] of Object.entries({ m1: chat, m2: task('old'), m3: task('newest') }))
+        await asks(store, id, key)
+      advance(1_000)
+      expect(await store.expireTasks({ before: now(), limit })).toEqual({ removed: 1, isDone: true })
+      expect(await store.findTask(chat)).toMatchObject({ entries: [{}, {}] })
+      expect(await store.findTask(task('old'))).toBeUndefined()
+    }),
+  )
+  test(
     'expireTasks() leaves what is open, what is still to be told, and the number of the newest entry',
     withStore(open, async ({ store, now, advance }) => {
       await admit(store, 'm1', task('open'))
