@@ -57,6 +57,17 @@ describe('old tasks', () => {
     }
     expect(await idsOf()).toEqual(ids.slice(0, 1))
   })
+
+  test('are taken out at once when many small messages have come, not only after a large one', async () => {
+    gateway = await openA2aGateway({ config: { limits: { bytes_per_caller: 1_000_000 } } })
+    const raw = Buffer.alloc(60_000).toString('base64')
+    const sent = 12
+    for (let at = 0; at < sent; at += 1) {
+      await gateway.say('', { parts: [{ raw, mediaType: 'image/png' }] })
+      gateway.platform.advance(1_000)
+    }
+    await expect.poll(async () => (await idsOf()).length).toBeLessThan(sent)
+  })
 })
 
 test.each([

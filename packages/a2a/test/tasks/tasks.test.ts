@@ -431,6 +431,28 @@ describe('ListTasks', () => {
     expect(seen).toHaveLength(5)
   })
 
+  test('a page ends before it has grown too large, but holds at least one task', async () => {
+    const words = 'a'.repeat(9_000_000)
+    const large = await openA2aGateway({
+      agents: { desk: { handle: () => ({ parts: [{ kind: 'text', mime: 'text/plain', content: words }] }) } },
+    })
+    for (let at = 0; at < 2; at += 1) {
+      await large.say('hello', {}, { configuration: { returnImmediately: false } })
+      large.platform.advance(1_000)
+    }
+    const pagesOf = async (params: object) => {
+      const first = (await large.rpc('ListTasks', params)).body.result
+      const second = (await large.rpc('ListTasks', { ...params, pageToken: first.nextPageToken })).body.result
+      expect(second.nextPageToken).toBe('')
+      return [first, second].map(({ tasks }) => tasks.map(({ id }: { id: string }) => id))
+    }
+    const pages = await pagesOf({})
+    expect(pages).toEqual([[expect.any(String)], [expect.any(String)]])
+    expect(pages[0]).not.toEqual(pages[1])
+    expect(await pagesOf({ includeArtifacts: true }), 'each task is larger than a page').toEqual(pages)
+    await large.close()
+  })
+
   test.each([
     ['A2A-T09 pageSize -1', { pageSize: -1 }, 'pageSize'],
     ['A2A-T09 pageSize 101', { pageSize: 101 }, 'pageSize'],
