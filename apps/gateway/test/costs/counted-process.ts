@@ -1,0 +1,107 @@
+import type { ChildProcess } from 'node:child_process'
+import { fork } from 'node:child_process'
+import { once } from 'node:events'
+import { globSync, mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import type { Simulation } from '@postern/simulation'
+import { openSimulation } from '@postern/simulation'
+import { describeTestConfig, gatewayOrigin, testIntakeSecret } from '../setup/gateway.ts'
+import { findFreePort, untilListening } from '../setup/gateway-process.ts'
+import type { CountedWire } from './counted-wire.ts'
+import type { CountsAnswer } from './counter.ts'
+import { chatTokenHash } from './requests.ts'
+
+const program = fileURLToPath(new URL('../../bin/postern.mjs', import.meta.url))
+const counter = new URL('./counter.ts', import.meta.url).href
+const findAgent = (name: string) => ({ use: join(import.meta.dirname, `../agents/counted/${name}.ts`) })
+const outOfReach = 1_000_000_000
+
+/** Since it was started. */
+export interface ProcessCounts extends CountsAnswer {
+  /** How often it has waited for a PostgreSQL server. */
+  readonly rounds: number
+  /** Posts of its agents that reached a peer. */
+  readonly arrivals: number
+}
+
+/** `postern start` in a process of its own that counts; its peers are in this process and are not counted. */
+export interface CountedProcess {
+  readonly simulation: Simulation
+  readonly port: number
+  readCounts(): Promise<ProcessCounts>
+  /** Bytes in its log and files; the log begins anew. Not to be asked while messages are under way. */
+  emptyLog(): Promise<number>
+  readBytes(): number
+  close(): Promise<void>
+}
+
+interface PostgresStore {
+  /** Address of the database, by way of the wire. */
+  readonly url: string
+  readonly wire: CountedWire
+}
+
+/** @param postgres where its data are, if not in a file of its own */
+export async function openCountedProcess(postgres?: PostgresStore): Promise<CountedProcess> {
+  const simulation = await openSimulation()
+  const directory = mkdtempSync(join(tmpdir(), 'postern-costs-'))
+  const [port, smtpPort] = [await findFreePort(), await findFreePort()]
+  const config = describeTestConfig(simulation, directory, {
+    ...(postgres && { store: postgres.url }),
+    listen: { port },
+    email: { listen: { port: smtpPort, protocol: 'smtp' } },
+    agents: { silent: findAgent('silent'), brief: findAgent('brief') },
+    web: {
+      enabled: true,
+      trace: false,
+      auth: { tokens: [{ name: 'ann', sha256: chatTokenHash }] },
+      limits: { runs_per_owner: outOfReach },
+    },
+    log: { level: 'info' },
+  })
+  const configPath = join(directory, 'postern.config.json')
+  writeFileSync(configPath, JSON.stringify(config))
+  const child = fork(program, ['start', '--config', configPath], {
+    execArgv: ['--import', counter],
+    stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
+  })
+  await untilListening(child)
+  simulation.connectGateway({ origin: gatewayOrigin, port, smtpPort, intakeSecret: testIntakeSecret })
+  const readBytes = () => sumSizes(directory)
+  return {
+    simulation,
+    port,
+    async readCounts() {
+      const arrivals = simulation.fediverse.received.length
+      return { ...(await ask(child, 'read')), rounds: postgres?.wire.readRounds() ?? 0, arrivals }
+    },
+    async emptyLog() {
+      await ask(child, 'empty')
+      return readBytes()
+    },
+    readBytes,
+    async close() {
+      const exited = once(child, 'exit')
+      child.kill('SIGTERM')
+      await exited
+      await simulation.close()
+      rmSync(directory, { recursive: true, force: true })
+    },
+  }
+}
+
+async function ask(child: ChildProcess, request: 'read' | 'empty'): Promise<CountsAnswer> {
+  const answer = once(child, 'message')
+  child.send(request)
+  const [counts] = (await answer) as [CountsAnswer]
+  return counts
+}
+
+/** All that is written at once; the database itself is written from the log, later and for many messages together. */
+function sumSizes(directory: string): number {
+  const files = globSync('**/*', { cwd: directory }).filter(name => !/\.db(-shm)?$/.test(name))
+  const sizes = files.map(name => statSync(join(directory, name), { throwIfNoEntry: false }))
+  return sizes.reduce((sum, found) => sum + (found?.isFile() ? found.size : 0), 0)
+}

@@ -1,0 +1,47 @@
+import { once } from 'node:events'
+import type { AddressInfo, Socket } from 'node:net'
+import { connect, createServer } from 'node:net'
+
+/** A way to a database server that counts how often its client waits. */
+export interface CountedWire {
+  readonly port: number
+  /** Since it was opened: how often something was asked after the last answer. What is asked meanwhile waits for nothing of its own. */
+  readRounds(): number
+  close(): Promise<void>
+}
+
+export async function openCountedWire(to: number): Promise<CountedWire> {
+  const sockets = new Set<Socket>()
+  let rounds = 0
+  const server = createServer({ noDelay: true }, near => {
+    const far = connect({ port: to, host: '127.0.0.1', noDelay: true })
+    let isAnswered = true
+    near.on('data', () => {
+      if (isAnswered) rounds += 1
+      isAnswered = false
+    })
+    far.on('data', () => (isAnswered = true))
+    for (const [from, other] of [
+      [near, far],
+      [far, near],
+    ] as const) {
+      sockets.add(from)
+      from.pipe(other)
+      from.on('error', () => other.destroy())
+      from.on('close', () => {
+        sockets.delete(from)
+        other.destroy()
+      })
+    }
+  }).listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  return {
+    port: (server.address() as AddressInfo).port,
+    readRounds: () => rounds,
+    async close() {
+      for (const socket of sockets) socket.destroy()
+      server.close()
+      await once(server, 'close')
+    },
+  }
+}

@@ -1,0 +1,81 @@
+/**
+ * Loaded before a gateway (`node --import`): counts what its main thread asks of SQLite and of V8, at SQLite and V8
+ * themselves, so that no file of the store needs to know. The process that started the gateway asks for the counts.
+ */
+import { DatabaseSync, StatementSync } from 'node:sqlite'
+import { promiseHooks } from 'node:v8'
+import { isMainThread } from 'node:worker_threads'
+import { readTurnCount } from '../agents/counted/turns.ts'
+
+/** Since the gateway started. */
+export interface Counts {
+  /** Statements on rows that ran, each run for itself. */
+  readonly statements: number
+  readonly commits: number
+  /** Promises that V8 made, those of `await` included. */
+  readonly promises: number
+}
+
+/** What the process tells when it is asked. */
+export interface CountsAnswer extends Counts {
+  /** Turns that agents have begun. */
+  readonly turns: number
+}
+
+type Run = (this: { readonly sourceSQL?: string }, ...values: never[]) => unknown
+
+const counts = { statements: 0, commits: 0, promises: 0 }
+const onRows = /^\s*(SELECT|INSERT|UPDATE|DELETE|REPLACE|WITH)\b/i
+const ends = /^\s*(COMMIT|END)\b/i
+const databases = new Set<DatabaseSync>()
+
+function countStatement(sql: string): void {
+  if (onRows.test(sql)) counts.statements += 1
+  else if (ends.test(sql)) counts.commits += 1
+}
+
+function watchStatements(): void {
+  const texts = new WeakMap<object, string>()
+  const { prepare, exec } = DatabaseSync.prototype
+  DatabaseSync.prototype.prepare = function (sql, ...more) {
+    databases.add(this)
+    const statement = prepare.call(this, sql, ...more)
+    texts.set(statement, sql)
+    return statement
+  }
+  DatabaseSync.prototype.exec = function (sql) {
+    countStatement(sql)
+    exec.call(this, sql)
+  }
+  for (const name of ['run', 'get', 'all', 'iterate'] as const) {
+    const run = StatementSync.prototype[name] as Run
+    const counted: Run = function (...values) {
+      countStatement(texts.get(this) ?? '')
+      return run.call(this, ...values)
+    }
+    Object.assign(StatementSync.prototype, { [name]: counted })
+  }
+}
+
+/** Moves what was written into the file itself: from now on the log of SQLite grows by what is written. */
+function emptyLogs(): void {
+  for (const database of databases) {
+    if (database.isOpen) database.exec('PRAGMA wal_checkpoint(TRUNCATE)')
+  }
+}
+
+function answer(request: unknown): void {
+  if (request === 'empty') emptyLogs()
+  const told: CountsAnswer = { ...counts, turns: readTurnCount() }
+  process.send?.(told)
+}
+
+if (isMainThread) {
+  watchStatements()
+  promiseHooks.onInit(() => {
+    counts.promises += 1
+  })
+  process.on('message', answer)
+  // The channel may not keep a gateway alive that has stopped.
+  process.channel?.unref()
+}

@@ -1,0 +1,56 @@
+import type { Company, CostKind, CostPath } from './ceilings.ts'
+import type { CountedProcess } from './counted-process.ts'
+import type { MessageCost } from './measure.ts'
+import { measureCost, measureIdle } from './measure.ts'
+
+export type PathCosts = Readonly<Record<CostPath, MessageCost>>
+
+/** A channel that waits for the answer has one; the others send to an agent that says nothing. */
+const traffic = [
+  { name: 'activitypub', endpoint: 'activitypub', agent: 'silent' },
+  { name: 'a2a', endpoint: 'a2a', agent: 'brief' },
+  { name: 'email', endpoint: 'email', agent: 'silent' },
+  { name: 'web', endpoint: 'web', agent: 'brief' },
+  { name: 'answered', endpoint: 'activitypub', agent: 'brief' },
+] as const
+
+type TrafficName = (typeof traffic)[number]['name']
+
+/** What a message costs on each path, alone and in company. */
+export async function measurePathCosts(gateway: CountedProcess): Promise<Readonly<Record<Company, PathCosts>>> {
+  const idle = await measureIdle(gateway)
+  const measure = async (company: Company): Promise<PathCosts> => {
+    const costs = new Map<TrafficName, MessageCost>()
+    for (const { name, ...each } of traffic) costs.set(name, await measureCost(gateway, { ...each, company, idle }))
+    return nameCosts(Object.fromEntries(costs) as Record<TrafficName, MessageCost>)
+  }
+  return { alone: await measure('alone'), together: await measure('together') }
+}
+
+function nameCosts({ answered, ...costs }: Readonly<Record<TrafficName, MessageCost>>): PathCosts {
+  return { ...costs, delivery: subtract(answered, costs.activitypub) }
+}
+
+function subtract(cost: MessageCost, other: MessageCost): MessageCost {
+  return {
+    statements: cost.statements - other.statements,
+    commits: cost.commits - other.commits,
+    kibibytes: cost.kibibytes - other.kibibytes,
+    promises: cost.promises - other.promises,
+    rounds: cost.rounds - other.rounds,
+  }
+}
+
+/** One figure of each path. */
+export function selectKind(
+  { activitypub, a2a, email, web, delivery }: PathCosts,
+  kind: CostKind,
+): Readonly<Record<CostPath, number>> {
+  return {
+    activitypub: activitypub[kind],
+    a2a: a2a[kind],
+    email: email[kind],
+    web: web[kind],
+    delivery: delivery[kind],
+  }
+}
