@@ -155,18 +155,19 @@ function describeBytes(open: OpenStore): void {
 }
 
 function describeParking(open: OpenStore): void {
-  test(
-    'a message that arrives after it was taken back leaves nothing but its ids, and nobody is called',
-    withStore(open, async ({ store }) => {
-      await forget(store)
-      const late = sketchIntake('m1', byAda({ deliveries: [toDeliveryPlan('x')] }))
-      expect(await store.admit(late, 'c')).toMatchObject({ outcome: 'accepted' })
-      const record = await store.findMessage('m1')
-      expect(record).toMatchObject({ state: 'ignored', flags: ['deleted'], message: { parts: [] }, deliveries: [] })
-      expect(record?.message.raw).toBeUndefined()
-      expect(await leaseTurns(store)).toEqual([])
-      expect((await store.admit(late, 'c')).outcome).toBe('duplicate')
-    }),
+  test.each(['answer', 'keep'] as const)(
+    'a message to %s that arrives after it was taken back leaves nothing but its ids, and nobody is called',
+    disposition =>
+      withStore(open, async ({ store }) => {
+        await forget(store)
+        const late = sketchIntake('m1', byAda({ disposition, deliveries: [toDeliveryPlan('x')] }))
+        expect(await store.admit(late, 'c')).toMatchObject({ outcome: 'accepted' })
+        const record = await store.findMessage('m1')
+        expect(record).toMatchObject({ state: 'ignored', flags: ['deleted'], message: { parts: [] }, deliveries: [] })
+        expect(record?.message.raw).toBeUndefined()
+        expect(await leaseTurns(store)).toEqual([])
+        expect((await store.admit(late, 'c')).outcome).toBe('duplicate')
+      })(),
   )
   test(
     'a withdrawal waits 48 hours, and only for words of its own author',

@@ -120,6 +120,22 @@ export function describeExpiry(open: OpenStore): void {
     }),
   )
   test(
+    'a task that expireTasks() has taken out in part shows no answer any more',
+    withStore(open, async ({ store, now, advance }) => {
+      for (let at = 0; at < 201; at += 1) {
+        await admit(store, `long ${at}`, task('long'), 'long')
+        await answerTask(store, `answer ${at}`, 'input_required')
+      }
+      await asks(store, 'last', task('last'))
+      expect(await store.findTask(task('long'))).toMatchObject({ response: { in_reply_to: 'long 200' } })
+      advance(1_000)
+      expect(await store.expireTasks({ before: now(), limit: 2 })).toEqual({ removed: 0, isDone: false })
+      expect((await store.findTask(task('long')))?.state).toBe('input_required')
+      expect((await store.findTask(task('long')))?.response).toBeUndefined()
+      expect(await store.expireTasks({ before: now(), limit: 2 })).toEqual({ removed: 1, isDone: true })
+    }),
+  )
+  test(
     'expireTasks() of an owner keeps the newest',
     withStore(open, async ({ store, advance }) => {
       await asks(store, 'm0', { owner: 'bob', id: 'task 0' })
