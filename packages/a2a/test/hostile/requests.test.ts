@@ -62,6 +62,15 @@ describe('a push notification configuration inside of a message', () => {
     },
   )
 
+  test.each([{ returnImmediately: true }, { taskPushNotificationConfig: null, returnImmediately: true }])(
+    'is not meant by other configuration (%j), which needs no scope of its own',
+    async configuration => {
+      await open({ works: false })
+      const token = await gateway.issuer.sign({ scope: 'a2a:message.send' })
+      expect((await gateway.say('x', {}, { token, configuration })).status).toBe(200)
+    },
+  )
+
   test('of a client of 0.3, too', async () => {
     await open({ works: false })
     const token = await gateway.issuer.sign({ scope: 'a2a:message.send' })
