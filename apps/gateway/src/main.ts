@@ -2,6 +2,7 @@ import { ConfigError } from '@postern/core'
 import { Command } from 'commander'
 import { addActionCommands } from './commands/actions/command.ts'
 import { addApprovalCommands } from './commands/approvals/command.ts'
+import { addBackupCommands } from './commands/backup/command.ts'
 import { addBanCommands } from './commands/bans/command.ts'
 import { CommandError } from './commands/client.ts'
 import type { CommandContext, CommonOptions } from './commands/context.ts'
@@ -20,7 +21,7 @@ import { addTranscriptCommands } from './commands/transcript/command.ts'
 import { readConfigFile } from './config/read-config.ts'
 import { softwareVersion } from './platform/version.ts'
 import { addConfigCommand, addRunningCommands } from './running/command.ts'
-import { openOperatorClient } from './running/operator-client.ts'
+import { findDataLocation, openOperatorClient } from './running/operator-client.ts'
 import { toTerminalOutput } from './terminal/text.ts'
 
 /** The command line. */
@@ -40,6 +41,7 @@ const commandGroups = [
   addDoctorCommand,
   addResolveCommand,
   addConfigCommand,
+  addBackupCommands,
   addMessageCommands,
   addKeyCommands,
   addFollowerCommands,
@@ -70,6 +72,7 @@ function createContext(configPath: CommandContext['configPath']): CommandContext
   return {
     configPath,
     file,
+    findData: async () => findDataLocation(await file()),
     openClient: async () => openOperatorClient(await file()),
     output: options => ({ json: options.json === true, print }),
     print,

@@ -1,4 +1,7 @@
 export type { GatewayStore } from './assemble.ts'
+export { backupSqlite } from './backup/create.ts'
+export type { BackupManifest } from './backup/manifest.ts'
+export { checkBackup, restoreSqlite } from './backup/restore.ts'
 export { openPostgresStore, type PostgresStoreOptions } from './postgres/open.ts'
 export { inspectPostgres, mostSkewMs } from './postgres/prepare.ts'
 export { isPostgresUrl } from './postgres/server/settings.ts'

@@ -6,11 +6,20 @@ export interface CommonOptions {
   readonly json?: boolean
 }
 
+export interface DataLocation {
+  /** `sqlite`, or the URL of a PostgreSQL database. */
+  readonly store: string
+  /** The data folder. */
+  readonly directory: string
+}
+
 /** What every command is given. */
 export interface CommandContext {
   /** The configuration file's path, where one is named. */
   configPath(): string | undefined
   file(): Promise<ConfigFile>
+  /** Where the store is, whether a gateway runs or not. */
+  findData(): Promise<DataLocation>
   readonly openClient: ClientOpener
   output(options: CommonOptions): Output
   print(text: string): void

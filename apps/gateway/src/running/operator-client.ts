@@ -2,6 +2,7 @@ import { resolve } from 'node:path'
 import { parseJsonText } from '@postern/core'
 import type { OperatorClient } from '../commands/client.ts'
 import { CommandError } from '../commands/client.ts'
+import type { DataLocation } from '../commands/context.ts'
 import type { ConfigFile } from '../config/read-config.ts'
 import type { Config } from '../config/schema.ts'
 import { devConfig, effectiveConfig } from '../dev/effective.ts'
@@ -30,6 +31,12 @@ export async function openOperatorClient(file: ConfigFile): Promise<OperatorClie
   const gateway = await openGateway(config, { baseDir: file.baseDir, log, operatorToken: token })
   const send = async (path: string, init: RequestInit) => gateway.app.request(path, init)
   return createClient(config, token, send, { directory, isRunning: false, isSimulating: false, close: gateway.stop })
+}
+
+/** Where a gateway of this file keeps what it remembers; settings that are missing do not matter for that. */
+export function findDataLocation(file: ConfigFile): DataLocation {
+  const { data, store } = devConfig(file)
+  return { store, directory: resolve(file.baseDir, data) }
 }
 
 /** The gateway that runs on this file's data. */

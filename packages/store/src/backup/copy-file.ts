@@ -1,0 +1,42 @@
+import { createHash } from 'node:crypto'
+import { createReadStream } from 'node:fs'
+import { mkdir, open } from 'node:fs/promises'
+import { dirname } from 'node:path'
+
+interface FileContent {
+  readonly bytes: number
+  readonly sha256: string
+}
+
+/** Reads a file, and writes it to `target` if that is named: durably, readable by its owner alone. @throws Error with the system's code */
+export async function copyFile(source: string, target?: string): Promise<FileContent> {
+  const hash = createHash('sha256')
+  const written = target === undefined ? undefined : await openTarget(target)
+  let bytes = 0
+  try {
+    for await (const chunk of createReadStream(source, { highWaterMark: 1024 * 1024 })) {
+      hash.update(chunk)
+      bytes += chunk.byteLength
+      await written?.writeFile(chunk)
+    }
+    await written?.sync()
+  } finally {
+    await written?.close()
+  }
+  return { bytes, sha256: hash.digest('hex') }
+}
+
+async function openTarget(path: string) {
+  await mkdir(dirname(path), { recursive: true, mode: 0o700 })
+  return open(path, 'w', 0o600)
+}
+
+/** The names in a folder are durable only with the folder. */
+export async function syncFolder(path: string): Promise<void> {
+  const folder = await open(path, 'r')
+  try {
+    await folder.sync()
+  } finally {
+    await folder.close()
+  }
+}

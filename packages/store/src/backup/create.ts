@@ -1,0 +1,130 @@
+import { existsSync } from 'node:fs'
+import { mkdir, open, readdir, rename, rm } from 'node:fs/promises'
+import { dirname, join, resolve } from 'node:path'
+import { ConfigError } from '@postern/core'
+import { copyFile, syncFolder } from './copy-file.ts'
+import type { BackupFile, BackupManifest } from './manifest.ts'
+import { backupFormat, blobName, blobPath, createBackupError, databaseName, manifestName } from './manifest.ts'
+import { copyDatabase } from './snapshot.ts'
+
+interface BackupRequest {
+  /** The database file. */
+  readonly path: string
+  /** Becomes the backup; it must not exist yet, or be empty. */
+  readonly folder: string
+  /** Milliseconds since the epoch. */
+  readonly now: () => number
+}
+
+/** A file that is deleted while it is copied needs a newer copy of the database; a file that is missing stays so. */
+const maxTries = 20
+
+/**
+ * Copies a database and its files to a folder, beside the gateway that works with them. The folder is there when it is whole.
+ * @throws ConfigError `data` or `backup`
+ */
+export async function backupSqlite({ path, folder, now }: BackupRequest): Promise<BackupManifest> {
+  if (!existsSync(path))
+    throw new ConfigError('data', `there is no database "${path}"`, 'Name the configuration by --config.')
+  const target = resolve(folder)
+  const part = `${target}.part`
+  await makeRoom(target, part)
+  try {
+    const manifest = await copyStore(path, part, now)
+    await writeManifest(part, manifest)
+    await rename(part, target)
+    await syncFolder(dirname(target))
+    return manifest
+  } catch (error) {
+    await rm(part, { recursive: true, force: true })
+    throw error
+  }
+}
+
+async function makeRoom(target: string, part: string): Promise<void> {
+  const names = await readdir(target).catch((error: NodeJS.ErrnoException) => {
+    if (error.code === 'ENOENT') return []
+    throw createBackupError(
+      `"${target}" cannot be used (${error.code})`,
+      'Name a folder that does not exist yet.',
+      error,
+    )
+  })
+  if (names.length > 0) throw createBackupError(`"${target}" is not empty`, 'Name a folder that does not exist yet.')
+  if (existsSync(part)) {
+    throw createBackupError(`"${part}" is left of a backup that did not end, or one is being made`, 'Remove it then.')
+  }
+  await mkdir(part, { recursive: true, mode: 0o700 }).catch((error: NodeJS.ErrnoException) => {
+    throw createBackupError(`"${part}" cannot be made (${error.code})`, 'Name a folder in one of your own.', error)
+  })
+}
+
+async function copyStore(path: string, part: string, now: () => number): Promise<BackupManifest> {
+  const copied = new Map<string, BackupFile>()
+  for (let tries = 1; ; tries += 1) {
+    const created_at = new Date(now()).toISOString()
+    const { schemaVersion, blobs } = await copyDatabase(path, join(part, databaseName))
+    const missing = await copyBlobs(`${path}.blobs`, part, { blobs, copied })
+    if (missing === undefined) {
+      await dropOthers(part, copied, new Set(blobs))
+      const database = { path: databaseName, ...(await copyFile(join(part, databaseName))) }
+      const files = [database, ...[...copied.values()].sort((one, other) => (one.path < other.path ? -1 : 1))]
+      return { format: backupFormat, created_at, schema_version: schemaVersion, files }
+    }
+    if (tries === maxTries) {
+      throw new ConfigError(
+        'data',
+        `the file "${missing}" is gone, and the database names it`,
+        'Put it back from a backup.',
+      )
+    }
+  }
+}
+
+interface BlobCopies {
+  readonly blobs: readonly string[]
+  /** By digest. */
+  readonly copied: Map<string, BackupFile>
+}
+
+/** Copies all that are there, so that another try has little to do. @returns a file that is not there. @throws ConfigError for a file that is not what its name says */
+async function copyBlobs(source: string, part: string, { blobs, copied }: BlobCopies): Promise<string | undefined> {
+  let missing: string | undefined
+  for (const digest of blobs.filter(each => !copied.has(each))) {
+    const from = join(source, blobPath(digest))
+    const path = blobName(digest)
+    const content = await copyFile(from, join(part, path)).catch((error: NodeJS.ErrnoException) => {
+      if (error.code === 'ENOENT') return undefined
+      throw error
+    })
+    if (!content) {
+      missing = from
+      continue
+    }
+    if (content.sha256 !== digest) {
+      throw new ConfigError('data', `the file "${from}" is damaged`, 'Put it back from a backup.')
+    }
+    copied.set(digest, { path, ...content })
+  }
+  return missing
+}
+
+/** What was deleted meanwhile must not live on in the backup. */
+async function dropOthers(part: string, copied: Map<string, BackupFile>, needed: ReadonlySet<string>): Promise<void> {
+  for (const [digest, { path }] of copied) {
+    if (needed.has(digest)) continue
+    await rm(join(part, path), { force: true })
+    copied.delete(digest)
+  }
+}
+
+async function writeManifest(part: string, manifest: BackupManifest): Promise<void> {
+  const file = await open(join(part, manifestName), 'w', 0o600)
+  try {
+    await file.writeFile(`${JSON.stringify(manifest, null, 2)}\n`)
+    await file.sync()
+  } finally {
+    await file.close()
+  }
+  await syncFolder(part)
+}

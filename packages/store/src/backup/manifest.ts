@@ -1,0 +1,80 @@
+import { readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { ConfigError, parseJsonText } from '@postern/core'
+
+/** What stands in `manifest.json` of a backup. */
+export interface BackupManifest {
+  readonly format: typeof backupFormat
+  /** ISO 8601 UTC: what was acknowledged before it is in the backup. */
+  readonly created_at: string
+  /** Version of the tables. */
+  readonly schema_version: number
+  readonly files: readonly BackupFile[]
+}
+
+export interface BackupFile {
+  /** From the folder of the backup. */
+  readonly path: string
+  readonly bytes: number
+  /** Lower case hexadecimal. */
+  readonly sha256: string
+}
+
+export const backupFormat = 'postern-backup/1'
+export const manifestName = 'manifest.json'
+export const databaseName = 'postern.db'
+
+const blobFolder = 'blobs'
+
+/** Where a stored file lies, below the folder that has them all. */
+export const blobPath = (digest: string) => join(digest.slice(0, 2), digest)
+
+export const blobName = (digest: string) => `${blobFolder}/${digest.slice(0, 2)}/${digest}`
+
+const digestPattern = /^[0-9a-f]{64}$/
+
+/** The digest of a stored file's name in a backup. */
+export function findBlobDigest(name: string): string | undefined {
+  const digest = name.split('/').at(-1) ?? ''
+  return name === blobName(digest) && digestPattern.test(digest) ? digest : undefined
+}
+
+/** @throws ConfigError `backup` for what is no backup of ours, or names files that none of ours has */
+export async function readManifest(folder: string): Promise<BackupManifest> {
+  const path = join(folder, manifestName)
+  const text = await readFile(path, 'utf8').catch((cause: unknown) => {
+    throw createBackupError(`there is no backup in "${folder}"`, 'Name the folder that has the manifest.json.', cause)
+  })
+  const manifest = parseManifest(text)
+  if (!manifest) throw createBackupError(`"${path}" is no manifest of a backup`, 'Take another backup.')
+  return manifest
+}
+
+export function createBackupError(problem: string, fix: string, cause?: unknown): ConfigError {
+  return new ConfigError('backup', problem, fix, cause === undefined ? undefined : { cause })
+}
+
+/** Paths are checked, too: a backup of somebody else must not write outside of its place. */
+function parseManifest(text: string): BackupManifest | undefined {
+  try {
+    const value = parseJsonText(text) as Partial<BackupManifest>
+    const { format, created_at, schema_version, files } = value
+    const isWhole =
+      format === backupFormat &&
+      typeof created_at === 'string' &&
+      Number.isSafeInteger(schema_version) &&
+      Array.isArray(files) &&
+      files.every(isBackupFile) &&
+      files.some(({ path }) => path === databaseName) &&
+      new Set(files.map(({ path }) => path)).size === files.length
+    return isWhole ? (value as BackupManifest) : undefined
+  } catch {
+    return undefined
+  }
+}
+
+function isBackupFile(value: unknown): value is BackupFile {
+  const { path, bytes, sha256 } = (value ?? {}) as Partial<Record<keyof BackupFile, unknown>>
+  const isShaped = typeof path === 'string' && Number.isSafeInteger(bytes) && typeof sha256 === 'string'
+  return isShaped && digestPattern.test(sha256) && (path === databaseName || findBlobDigest(path) === sha256)
+}
