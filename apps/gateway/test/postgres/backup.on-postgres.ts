@@ -39,7 +39,9 @@ test('what the commands say to run backs up a database at work, and puts it back
   writeFileSync(config, JSON.stringify({ store: cluster.url, agents: { echo: { use: 'builtin:echo' } } }))
   const password = decodeURIComponent(new URL(cluster.url).password)
   const run = (line: string) =>
-    runCommand('sh', ['-c', `PGPASSWORD='${password}' PATH="${process.env.TEST_POSTGRES_PROGRAMS}:$PATH" ${line}`], { cwd })
+    runCommand('sh', ['-c', `PGPASSWORD='${password}' PATH="${process.env.TEST_POSTGRES_PROGRAMS}:$PATH" ${line}`], {
+      cwd,
+    })
   await run(await findAdvice(config, 'backup'))
   expect((await one.send({ id: 'm2', text: 'after' })).text).toContain('after')
   await Promise.all(pair.gateways.map(gateway => gateway.stop()))
