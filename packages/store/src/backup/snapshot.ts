@@ -6,7 +6,7 @@ import { toOpenError } from '../sqlite/inspect-file.ts'
 import { createPrivateFile } from '../sqlite/private-file.ts'
 import { createBackupError } from './manifest.ts'
 
-export interface Snapshot {
+interface Snapshot {
   readonly schemaVersion: number
   /** Digests of the files that the database names. */
   readonly blobs: readonly string[]
