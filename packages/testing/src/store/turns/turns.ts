@@ -190,6 +190,7 @@ function describeRelease(open: OpenStore): void {
       const second = await leaseOnlyTurn(store)
       expect(second.attempt).toBe(2)
       await store.release(second, { dueAt: now(), uncounted: true })
+      expect(await store.findMessage('m1')).toMatchObject({ state: 'received', error: 'the agent is busy' })
       const third = await leaseOnlyTurn(store)
       expect(third.attempt).toBe(2)
       await expect(store.commit(second, sayNothing())).rejects.toThrow(LeaseLost)
