@@ -13,7 +13,7 @@ export interface TestReceiver {
   readonly port: number
   readonly received: ReceivedPush[]
   /** How the next ones are answered; 204 when there is none left. */
-  readonly answers: (number | 'never' | 'endless')[]
+  readonly answers: (number | { readonly status: number; readonly retryAfter: string } | 'never' | 'endless')[]
   close(): Promise<void>
 }
 
@@ -33,6 +33,10 @@ export async function openReceiver(): Promise<TestReceiver> {
       }
       response.on('drain', pour)
       pour()
+      return
+    }
+    if (typeof answer === 'object') {
+      response.writeHead(answer.status, { 'retry-after': answer.retryAfter }).end()
       return
     }
     response.writeHead(answer, { location: 'http://127.0.0.1:1/' }).end()

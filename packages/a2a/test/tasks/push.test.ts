@@ -55,6 +55,11 @@ const states = () => bodies().map(({ task }) => task.status.state.slice(11))
 const deliveriesOf = async (taskId: string) =>
   (await gateway.store.listDeliveries({ limit: 50 })).filter(({ to }) => to.includes(`/#${taskId}/`))
 
+/** What waits is not sent while other tests put the clock forward. */
+const dropDeliveriesOf = async (taskId: string) => {
+  for (const { id } of await deliveriesOf(taskId)) await gateway.store.dropDelivery(id)
+}
+
 describe('a receiver that a client of 0.3 names', () => {
   const legacy = (method: string, params: object) => gateway.rpc(method, params, { headers: { 'a2a-version': '0.3' } })
   const message = (text: string, more: object = {}) => ({
@@ -280,6 +285,34 @@ describe('PUSH-DELIVER notifications', () => {
     expect(receiver.received).toHaveLength(1)
     gateway.platform.advance(60_000)
     await expect.poll(states).toEqual(['INPUT_REQUIRED', 'INPUT_REQUIRED', 'COMPLETED'])
+  })
+
+  test.each([
+    [400, 'dead'],
+    [404, 'dead'],
+    [408, 'later'],
+    [425, 'later'],
+    [429, 'later'],
+    [503, 'later'],
+  ])('A2A-P10 after %i a notification is %s', async (status, state) => {
+    receiver.answers.push(status)
+    const { id } = await begin('ask', config)
+    const last_error = `Cannot notify: the receiver answered ${status}`
+    await expect.poll(async () => (await deliveriesOf(id))[0]).toMatchObject({ state, last_error })
+    const { body } = await gateway.rpc('ListTaskPushNotificationConfigs', { taskId: id })
+    expect(body.result.configs).toHaveLength(1)
+    await dropDeliveriesOf(id)
+  })
+
+  test('A2A-P10 a receiver is tried again no sooner than it asks', async () => {
+    receiver.answers.push({ status: 503, retryAfter: '1800' })
+    const { id } = await begin('ask', config)
+    await expect.poll(async () => (await deliveriesOf(id))[0]?.state).toBe('later')
+    const [delivery] = await deliveriesOf(id)
+    const waitMs = Date.parse(delivery?.next_attempt_at ?? '') - gateway.platform.now()
+    expect(waitMs).toBeGreaterThan(1_700_000)
+    expect(waitMs).toBeLessThan(2_700_000)
+    await dropDeliveriesOf(id)
   })
 
   test('A2A-P11 a receiver that is gone is forgotten', async () => {
