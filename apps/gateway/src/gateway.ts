@@ -116,12 +116,17 @@ async function startAll(
   foundation: Foundation,
   { platform, meter, shutdownGraceMs }: Started,
 ): Promise<readonly Close[]> {
-  const { store, guarded, policy } = foundation
+  const { store, decisions } = foundation
   const people = await openLinkCodes(store)
-  const { requirements } = policy
-  const work = startWork({ ...foundation, platform, requirements, people, countUsage: meter.count })
+  const work = startWork({
+    ...foundation,
+    platform,
+    requirements: foundation.requirements.states,
+    people,
+    countUsage: meter.count,
+  })
   const leaving = new AbortController()
-  const watching = watchOverdue({ store: guarded, platform: foundation.platform }, leaving.signal)
+  const watching = watchOverdue({ store, decisions, platform: foundation.platform }, leaving.signal)
   return [
     () => work.stop(shutdownGraceMs),
     () => {

@@ -41,19 +41,21 @@ export type { A2aConfig } from './config.ts'
 export { a2aConfigSchema } from './config.ts'
 
 /** A2A 1.0 over JSON-RPC, HTTP+JSON and gRPC: agents call ours, and get their answer in the call. */
-export function openA2a(whole: A2aConfig, given: ChannelContext): Channel<Hono> {
-  const config = boundHops(whole, given.maxHops)
-  const { showRequirement } = given
-  const gateway = { ...given, store: showTaskRequirements(given.store, showRequirement) }
-  const { store, platform, agents } = gateway
+export function openA2a(whole: A2aConfig, gateway: ChannelContext): Channel<Hono> {
+  const config = boundHops(whole, gateway.maxHops)
+  const { store, platform, agents, showRequirement } = gateway
+  const tasks = showTaskRequirements(store, showRequirement)
   const challenger = openChallenger(config, agents.domain)
   const keys = createOwnKeyRing(gateway)
   const cards = createCards({ config, gateway, keys })
-  const waiter = createTaskWaiter(store, platform)
-  const feeds = createFeeds(gateway, {
-    perCaller: config.limits.streams_per_caller,
-    idleMs: config.limits.stream_idle_seconds * 1000,
-  })
+  const waiter = createTaskWaiter(tasks, platform)
+  const feeds = createFeeds(
+    { store: tasks, platform },
+    {
+      perCaller: config.limits.streams_per_caller,
+      idleMs: config.limits.stream_idle_seconds * 1000,
+    },
+  )
   const expiry = createExpiry(gateway, {
     taskMs: config.task_ttl,
     most: config.limits.tasks_per_caller,
@@ -69,6 +71,7 @@ export function openA2a(whole: A2aConfig, given: ChannelContext): Channel<Hono> 
       createOperations({
         config,
         gateway,
+        tasks,
         waiter,
         cursors: createCursors(store, platform),
         feeds,
@@ -103,7 +106,7 @@ export function openA2a(whole: A2aConfig, given: ChannelContext): Channel<Hono> 
       a2a: describeForCallers(agent, { origin: agents.origin, config, extensions, isAnonymous: anonymous }),
     }),
     renderInvitation: agent => renderCallInvitation(agent, agents.origin),
-    callAgent: createA2aClient({ config, platform, store: given.store, origin: agents.origin }).call,
+    callAgent: createA2aClient({ config, platform, store, origin: agents.origin }).call,
     // Loaded only where it is switched on.
     ...(grpc && { listen: async () => (await import('./grpc/listener.ts')).openGrpcListener(grpc, deps) }),
     links: () => [],

@@ -65,7 +65,7 @@ export function openActivityPub(config: ActivityPubConfig, context: ChannelConte
 /** Everything that peers and browsers fetch, and the inboxes. */
 function openPages(
   config: ActivityPubConfig,
-  { fileAddress, showRequirement }: ChannelContext,
+  { admission, fileAddress, showRequirement }: ChannelContext,
   deps: ChannelDeps,
 ): Pick<Channel<Hono>, 'routes' | 'readProfile'> {
   const { platform, store, agents, origin, keys, handles, isBlocked } = deps
@@ -75,6 +75,7 @@ function openPages(
     routes: createRoutes({
       agents,
       store,
+      admission,
       platform,
       keys,
       collections: createCollections(store, { origin, fileAddress }),

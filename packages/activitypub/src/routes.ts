@@ -1,4 +1,12 @@
-import type { AgentDirectory, AgentProfile, Inbound, Json, Platform, Store } from '@postern/core'
+import type {
+  AdmissionDeps,
+  AgentDirectory,
+  AgentProfile,
+  ChannelContext,
+  Inbound,
+  Json,
+  Platform,
+} from '@postern/core'
 import { Rejection, receive } from '@postern/core'
 import { peerAddress, toProblem } from '@postern/http'
 import type { Context } from 'hono'
@@ -29,7 +37,8 @@ import type { InboxRequest } from './verify.ts'
 
 interface RouteDeps {
   readonly agents: AgentDirectory
-  readonly store: Store
+  readonly store: ChannelContext['store']
+  readonly admission: AdmissionDeps
   readonly platform: Platform
   readonly keys: KeyRing
   readonly follows: ActivityPubConfig['follows']
@@ -73,9 +82,13 @@ function addTombstones(app: Hono, { agents, isFormerAgent }: RouteDeps): void {
   }
 }
 
-function addInboxes(app: Hono, { store, platform, inbound }: RouteDeps): void {
+function addInboxes(app: Hono, { admission, store, platform, inbound }: RouteDeps): void {
   async function takeDelivery(context: Context, agent?: string): Promise<Response> {
-    await receive(inbound, { request: context.req.raw, agent }, { store, platform, from: peerAddress(context.env) })
+    await receive(
+      inbound,
+      { request: context.req.raw, agent },
+      { admission, store, platform, from: peerAddress(context.env) },
+    )
     return context.body(null, 202)
   }
   app.post('/inbox', context => takeDelivery(context))

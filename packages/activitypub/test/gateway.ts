@@ -76,6 +76,8 @@ export async function openActivityPubGateway(options: TestGatewayOptions = {}): 
     channels,
     platform,
     store,
+    admission: { rules: [], store },
+    decisions: store,
     agents,
     fileAddress: digest => `${origin}/attachments/${digest}?token=t`,
   }
@@ -108,7 +110,7 @@ export async function openActivityPubGateway(options: TestGatewayOptions = {}): 
       deliveriesPerHost: 8,
       leaseMs: 30_000,
     }
-    const worker = startWorker(turnContext as never, { store, platform, retry, channels }, platform, queues)
+    const worker = startWorker(turnContext as never, { platform, retry, channels }, platform, queues)
     workers.push(worker)
     return worker
   }

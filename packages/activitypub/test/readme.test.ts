@@ -15,7 +15,14 @@ test('the example of the README reads an actor, and an unsigned activity is refu
   const [, code = ''] = /^```ts\n([\s\S]*?)^```$/m.exec(readme) ?? []
   const opened = await openActivityPubGateway()
   const { platform, store, agents } = opened
-  const gateway: ChannelContext = { channels: [], platform, store, agents }
+  const gateway: ChannelContext = {
+    channels: [],
+    platform,
+    store,
+    admission: { rules: [], store },
+    decisions: store,
+    agents,
+  }
   expect(await runExample(code, { openActivityPub, activityPubConfigSchema, gateway })).toMatchObject({
     actor: { type: 'Service', preferredUsername: 'echo' },
     status: 401,

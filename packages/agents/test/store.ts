@@ -13,7 +13,7 @@ interface TestStore {
   lease(): Promise<readonly Turn[]>
   /** Leases the one turn that is ready and works it. */
   workNext(handle: RunningAgent['agent']['handle'] | RunningAgent, signal?: AbortSignal): Promise<void>
-  turnContext(running: RunningAgent): TurnContext
+  turnContext(running: RunningAgent): TurnContext & { readonly store: Store }
   /** Makes it later, ms. */
   wait(ms: number): void
   now(): number
@@ -35,8 +35,9 @@ export async function openAgentStore({ maxCrashes = 3 } = {}): Promise<TestStore
     made += 1
     return new Uint8Array(count).fill(made)
   }
-  const turnContext = (running: RunningAgent): TurnContext => ({
+  const turnContext: TestStore['turnContext'] = running => ({
     store,
+    results: store,
     platform: { now, log: testAgentLog, randomBytes },
     retry,
     maxCrashes,

@@ -135,7 +135,7 @@ export type {
 } from './ports/channel.ts'
 export { findChannel } from './ports/channel.ts'
 export type { ChannelDescriptor, SpeakerRules } from './ports/channel-descriptor.ts'
-export type { IntakeStore } from './ports/intake-store.ts'
+export type { AdmissionDeps, AdmissionRule, IntakeStore } from './ports/intake-store.ts'
 export type { CurrentMessage, FoundResponse, LookupStore, ResponseContext } from './ports/lookup-store.ts'
 export type { NoticeStore } from './ports/notice-store.ts'
 export type { OnceStore } from './ports/once-store.ts'
@@ -245,6 +245,7 @@ export { rememberedDecisionSchema, rememberedKind } from './ports/remembered-sto
 export type {
   RequirementClaim,
   RequirementClaims,
+  RequirementDecisions,
   RequirementDeps,
   RequirementStore,
 } from './ports/requirement-store.ts'
@@ -283,11 +284,12 @@ export {
 export { collectAnswer, completeResponse } from './turn/answer.ts'
 export { defaultRetryPolicy } from './turn/retry.ts'
 export { workTurn } from './turn/turn.ts'
-export { guardAccess } from './worker/admission/access-store.ts'
+export { createAccessRule } from './worker/admission/access-rule.ts'
 export type { LoopMemory } from './worker/admission/loop.ts'
-export { findLoop, guardLoops, loopMemoryMs } from './worker/admission/loop.ts'
+export { createLoopRule, findLoop, loopMemoryMs } from './worker/admission/loop.ts'
+export { createRequirementDecisions } from './worker/admission/requirement-decisions.ts'
 export { createBreaker } from './worker/breaker.ts'
-export { receive, recordRefusal } from './worker/pipeline.ts'
+export { admitOwn, receive, recordRefusal } from './worker/pipeline.ts'
 export type { WorkerOptions } from './worker/pools.ts'
 export type { Worker } from './worker/worker.ts'
 export { startWorker } from './worker/worker.ts'

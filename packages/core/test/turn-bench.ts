@@ -35,6 +35,7 @@ export function openBench(
   const history = createSlidingWindowPolicy()
   const turnContext: TurnContext = {
     store: memory.store,
+    results: memory.store,
     platform: createQuietPlatform({ now: () => receivedAt }),
     retry,
     maxCrashes: 3,

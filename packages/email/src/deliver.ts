@@ -11,7 +11,7 @@ import type { AddressTokens } from './tokens/address-tokens.ts'
 const dayMs = 24 * 3_600_000
 
 interface MailDelivering {
-  readonly gateway: Pick<ChannelContext, 'store' | 'platform'>
+  readonly gateway: Pick<ChannelContext, 'admission' | 'store' | 'platform'>
   readonly agents: AgentDirectory
   readonly signer: DkimSigner
   readonly config: { readonly reply_tokens: boolean }

@@ -41,13 +41,13 @@ type Outgoing = Pick<
  */
 export function openMailOutbound(
   config: EmailConfig,
-  { platform, store, agents, fileAddress, showRequirement, maxHops = defaultMaxHops }: ChannelContext,
+  { admission, platform, store, agents, fileAddress, showRequirement, maxHops = defaultMaxHops }: ChannelContext,
   openTokens: () => Promise<AddressTokens>,
 ): Outgoing {
   const { selector } = config.dkim
   const signer = createDkimSigner({ store, domain: agents.domain, selector, now: () => platform.now() })
   const rendering = { agents, config, fileAddress, showRequirement, maxHops }
-  const delivering = { gateway: { store, platform }, agents, signer, config, openTokens }
+  const delivering = { gateway: { admission, store, platform }, agents, signer, config, openTokens }
   return {
     ...createSender({
       descriptor: emailDescriptor,
@@ -65,7 +65,7 @@ export function openMailOutbound(
     privateScope: subject => scopeOfMailbox(subject.replace(/^mailto:/, '')),
     retarget: retargetToAuthor,
     probe: () => sendProbe({ platform, agents, signer, openTokens }),
-    liftSuppression: (agent, peer) => liftMailSuppression({ agent, peer }, { store, platform, agents }),
+    liftSuppression: (agent, peer) => liftMailSuppression({ agent, peer }, { admission, store, platform, agents }),
     async rotateKeys(agent, options) {
       if (agent !== undefined && !agents.find(agent)) {
         throw new Rejection('no_recipient', 'Cannot rotate keys: there is no such agent')

@@ -15,9 +15,9 @@ import type { PaymentsConfig, RequirementsConfig } from './config.ts'
 import type { FindCall } from './decisions/approvals.ts'
 import { createOperatorApprovals } from './decisions/approvals.ts'
 import { createRequirementClaims } from './decisions/claims.ts'
-import type { DecisionPlan } from './decisions/decide.ts'
+import type { DecisionDeps, DecisionPlan } from './decisions/decide.ts'
 import { decideRequirement } from './decisions/decide.ts'
-import { openRequirements } from './decisions/open-requirements.ts'
+import { openRequirementStates } from './decisions/states.ts'
 import type { PaymentProvider } from './payment/provider.ts'
 import { openReceiptProvider } from './payment/receipt-provider.ts'
 import { openTestProvider } from './payment/test-provider.ts'
@@ -29,12 +29,13 @@ export type { FindCall } from './decisions/approvals.ts'
 export { watchOverdue } from './decisions/overdue.ts'
 export type { PaymentProvider } from './payment/provider.ts'
 
-interface PolicyOptions {
-  readonly requirements: RequirementsConfig
+interface RequirementsOptions {
+  readonly config: RequirementsConfig
   readonly payments: PaymentsConfig | undefined
   /** Where relative paths of the configuration start. */
   readonly baseDir: string
-  readonly store: Store
+  readonly store: DecisionDeps['store'] & Pick<Store, 'secret'>
+  readonly decisions: DecisionDeps['decisions']
   readonly platform: Pick<Platform, 'now' | 'randomBytes' | 'log'>
   readonly agents: AgentDirectory
   /** Absent where no call of a tool waits for an operator. */
@@ -42,8 +43,8 @@ interface PolicyOptions {
 }
 
 /** Everything that has to do with what agents require: how it is named, shown, decided and paid. */
-export interface PolicyDeps {
-  readonly requirements: RequirementDeps
+export interface Requirements {
+  readonly states: RequirementDeps
   readonly showRequirement: ShowRequirement
   readonly requirementClaims: RequirementClaims
   readonly routes: Hono
@@ -53,20 +54,20 @@ export interface PolicyDeps {
 }
 
 /** @throws ConfigError `payments` */
-export async function openPolicy(options: PolicyOptions): Promise<PolicyDeps> {
-  const { store, platform, agents } = options
+export async function openRequirements(options: RequirementsOptions): Promise<Requirements> {
+  const { store, decisions, platform, agents } = options
   const { origin } = agents
-  const ttlMs = options.requirements.expires_after_hours * 3_600_000
-  const requirements = await openRequirements({ store, origin, ttlMs })
+  const ttlMs = options.config.expires_after_hours * 3_600_000
+  const states = await openRequirementStates({ store, origin, ttlMs })
   const provider = await openProvider(options)
-  const deciding = { store, platform, provider }
+  const deciding = { store, decisions, platform, provider }
   const approvals = createOperatorApprovals(deciding, options.findCall ?? (async () => undefined))
   return {
-    requirements,
-    showRequirement: createShowRequirement(requirements),
-    requirementClaims: createRequirementClaims(deciding, requirements),
+    states,
+    showRequirement: createShowRequirement(states),
+    requirementClaims: createRequirementClaims(deciding, states),
     approvals,
-    routes: createDecisionRoutes({ ...deciding, agents, approvals, digestOf: requirements.digestOf }),
+    routes: createDecisionRoutes({ ...deciding, agents, approvals, digestOf: states.digestOf }),
     decide: (requirement, plan) => decideRequirement(requirement, plan, deciding),
   }
 }
@@ -77,7 +78,7 @@ async function openProvider({
   store,
   platform,
   agents,
-}: PolicyOptions): Promise<PaymentProvider | undefined> {
+}: RequirementsOptions): Promise<PaymentProvider | undefined> {
   const { origin } = agents
   if (!payments) return undefined
   if (payments.use === 'builtin:test') return openTestProvider({ store, platform, origin })

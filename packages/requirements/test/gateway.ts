@@ -16,8 +16,8 @@ import { isForOperator, operatorSubject, subjectOf } from '@postern/core'
 import { toProblem } from '@postern/http'
 import { openSqliteStore } from '@postern/store'
 import { sketchedChannels, sketchIntake, sketchResponse } from '@postern/testing'
-import type { FindCall, PaymentsConfig, PolicyDeps } from '../src/index.ts'
-import { openPolicy, requirementsConfigSchema } from '../src/index.ts'
+import type { FindCall, PaymentsConfig, Requirements } from '../src/index.ts'
+import { openRequirements, requirementsConfigSchema } from '../src/index.ts'
 
 export const pagesOrigin = 'https://agents.test'
 const silent: Log = { debug() {}, info() {}, warn() {}, error() {} }
@@ -31,9 +31,9 @@ export const testDirectory: AgentDirectory = {
   list: () => [echo],
 }
 
-export interface PolicyGateway {
+export interface RequirementsGateway {
   readonly store: Store
-  readonly policy: PolicyDeps
+  readonly requirements: Requirements
   readonly platform: Pick<Platform, 'now' | 'randomBytes' | 'log'>
   /** Of the real socket before its pages. */
   readonly url: string
@@ -50,31 +50,34 @@ export interface PolicyGateway {
   close(): Promise<void>
 }
 
-export async function openPolicyGateway(payments?: PaymentsConfig, findCall?: FindCall): Promise<PolicyGateway> {
+export async function openRequirementsGateway(
+  payments?: PaymentsConfig,
+  findCall?: FindCall,
+): Promise<RequirementsGateway> {
   let passed = 0
   let held: number | undefined
   const now = () => (held ?? Date.now()) + passed
   const store = await openSqliteStore({ channels: sketchedChannels, path: ':memory:', now, log: silent })
   const platform = { now, randomBytes: (count: number) => randomBytes(count), log: silent }
-  const requirements = requirementsConfigSchema.parse({})
-  const policy = await openPolicy({
-    requirements,
+  const requirements = await openRequirements({
+    config: requirementsConfigSchema.parse({}),
     payments,
     baseDir: import.meta.dirname,
     store,
+    decisions: store,
     platform,
     agents: testDirectory,
     findCall,
   })
-  policy.routes.onError(error => toProblem(error))
-  const server = createAdaptorServer({ fetch: policy.routes.fetch }).listen(0, '127.0.0.1')
+  requirements.routes.onError(error => toProblem(error))
+  const server = createAdaptorServer({ fetch: requirements.routes.fetch }).listen(0, '127.0.0.1')
   await once(server, 'listening')
   const lease = () => store.leaseTurns({ holder: 'w', limit: 9, leaseMs: 60_000 })
   let count = 0
 
   function plan(turn: Turn, kind: RequirementKind, words: Partial<Policy>): PlannedRequirement {
     const id = `requirement-${count}`
-    const digest = policy.requirements.digestOf(policy.requirements.stateOf(id))
+    const digest = requirements.states.digestOf(requirements.states.stateOf(id))
     const stored = { kind, message: 'May I?', ...words, requirement: id }
     const subject = isForOperator(stored) ? operatorSubject : subjectOf(turn.content.sender)
     return { id, digest, kind, policy: stored, subject, expiresAt: now() + 3_600_000 }
@@ -82,7 +85,7 @@ export async function openPolicyGateway(payments?: PaymentsConfig, findCall?: Fi
 
   return {
     store,
-    policy,
+    requirements,
     platform,
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
     advance(ms) {
@@ -102,7 +105,7 @@ export async function openPolicyGateway(payments?: PaymentsConfig, findCall?: Fi
         deliveries: [],
         requirements: [planned],
       })
-      return { path: `/actions/${policy.requirements.stateOf(planned.id)}`, planned }
+      return { path: `/actions/${requirements.states.stateOf(planned.id)}`, planned }
     },
     countTurns: async () => (await lease()).length,
     async close() {

@@ -1,14 +1,14 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import type { PolicyGateway } from './gateway.ts'
-import { openPolicyGateway } from './gateway.ts'
+import type { RequirementsGateway } from './gateway.ts'
+import { openRequirementsGateway } from './gateway.ts'
 
 // What operators decide: by their own doors, or by the page that a mail to one of them leads to.
 
-let gateway: PolicyGateway
+let gateway: RequirementsGateway
 const evil = `</textarea><script>alert(1)</script>`
 
 beforeAll(async () => {
-  gateway = await openPolicyGateway(undefined, async () => ({
+  gateway = await openRequirementsGateway(undefined, async () => ({
     id: 'call-1',
     tool: 'refund',
     summary: evil,
@@ -25,7 +25,7 @@ const decide = (path: string, form: Record<string, string>) =>
 const operator = { method: 'operator', isGranted: true } as const
 
 async function find(id: string) {
-  const approval = await gateway.policy.approvals.find(id)
+  const approval = await gateway.requirements.approvals.find(id)
   if (!approval) throw new Error('there is none')
   return approval
 }
@@ -43,7 +43,7 @@ test('whatever stands in a call is text on its page', async () => {
 test('arguments too long for a form are shown, and can be decided on as they are', async () => {
   const order = '好'.repeat(20_000)
   const call = { id: 'call-1', tool: 'refund', summary: 'May I?', args: { order }, schema: { type: 'object' } }
-  const long = await openPolicyGateway(undefined, async () => ({ ...call, findFault: () => 'never asked' }))
+  const long = await openRequirementsGateway(undefined, async () => ({ ...call, findFault: () => 'never asked' }))
   try {
     const { path } = await long.requirement('consent_required', { approver: 'operator' })
     const html = await (await fetch(long.url + path)).text()
@@ -60,16 +60,16 @@ test('E-39: one whose time is over is nobody’s to decide, and changes nothing'
   const { path, planned } = await ask()
   const approval = await find(planned.id)
   gateway.advance(3_600_000)
-  expect(await gateway.policy.approvals.decide(approval, operator)).toMatchObject({
+  expect(await gateway.requirements.approvals.decide(approval, operator)).toMatchObject({
     outcome: 'refused',
     reason: 'expired',
   })
   for (const answer of [await fetch(gateway.url + path), await decide(path, { decision: 'grant' })]) {
     expect([answer.status, await answer.text()]).toEqual([410, expect.stringContaining('<h1>This is over</h1>')])
   }
-  expect((await gateway.policy.approvals.list({ limit: 9 })).map(({ requirement }) => requirement.id)).not.toContain(
-    planned.id,
-  )
+  expect(
+    (await gateway.requirements.approvals.list({ limit: 9 })).map(({ requirement }) => requirement.id),
+  ).not.toContain(planned.id)
   expect(await gateway.countTurns()).toBe(0)
 })
 
@@ -85,7 +85,10 @@ test('arguments are those of the tool, JSON, and not too long; what they were is
     expect(answer.status, words).toBe(text.length > 65_536 ? 413 : 400)
     if (text !== '{') expect(page).toContain(words)
   }
-  const resolved = await gateway.policy.approvals.decide(await find(planned.id), { ...operator, args: { order: '18' } })
+  const resolved = await gateway.requirements.approvals.decide(await find(planned.id), {
+    ...operator,
+    args: { order: '18' },
+  })
   if (resolved.outcome !== 'resolved') throw new Error(resolved.reason)
   const told = await gateway.store.findMessage(`#${resolved.message}`)
   expect(told?.message.policy_resolution).toMatchObject({
@@ -99,23 +102,25 @@ test('arguments are those of the tool, JSON, and not too long; what they were is
 test('who has waited longest is shown first, however many come behind him', async () => {
   const first = await ask()
   for (let count = 0; count < 4; count += 1) await ask()
-  const [shown] = await gateway.policy.approvals.list({ limit: 1 })
+  const [shown] = await gateway.requirements.approvals.list({ limit: 1 })
   expect(shown?.requirement.id).toBe(first.planned.id)
-  expect(await gateway.policy.approvals.list({ limit: 9, agent: 'another' })).toEqual([])
+  expect(await gateway.requirements.approvals.list({ limit: 9, agent: 'another' })).toEqual([])
 })
 
 test('an operator consents for no sender, and no sender for him', async () => {
   const { planned } = await gateway.requirement('consent_required')
   const requirement = await gateway.store.findRequirement({ id: planned.id })
   if (!requirement) throw new Error('there is none')
-  await expect(gateway.policy.decide(requirement, { method: 'operator', outcome: 'granted' })).rejects.toMatchObject({
+  await expect(
+    gateway.requirements.decide(requirement, { method: 'operator', outcome: 'granted' }),
+  ).rejects.toMatchObject({
     code: 'forbidden',
     message: 'Cannot decide: "consent_required" is not granted this way',
   })
-  expect(await gateway.policy.approvals.find(planned.id)).toBeUndefined()
+  expect(await gateway.requirements.approvals.find(planned.id)).toBeUndefined()
   const own = await gateway.store.findRequirement({ id: (await ask()).planned.id })
   if (!own) throw new Error('there is none')
-  await expect(gateway.policy.decide(own, { method: 'principal', outcome: 'granted' })).rejects.toMatchObject({
+  await expect(gateway.requirements.decide(own, { method: 'principal', outcome: 'granted' })).rejects.toMatchObject({
     code: 'forbidden',
     message: 'Cannot decide: "consent_required" is not granted this way',
   })

@@ -1,11 +1,11 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import type { PolicyGateway } from './gateway.ts'
-import { openPolicyGateway } from './gateway.ts'
+import type { RequirementsGateway } from './gateway.ts'
+import { openRequirementsGateway } from './gateway.ts'
 
-let gateway: PolicyGateway
+let gateway: RequirementsGateway
 
 beforeAll(async () => {
-  gateway = await openPolicyGateway({ use: 'builtin:test' })
+  gateway = await openRequirementsGateway({ use: 'builtin:test' })
 })
 afterAll(() => gateway.close())
 
@@ -111,7 +111,7 @@ test('a receipt is of no use where nothing is to be paid', async () => {
 })
 
 test('who looks at too many pages waits', async () => {
-  const other = await openPolicyGateway()
+  const other = await openRequirementsGateway()
   other.holdClock()
   const statuses: number[] = []
   for (let visit = 0; visit < 62; visit += 1) statuses.push((await fetch(`${other.url}/actions/x`)).status)
@@ -121,7 +121,7 @@ test('who looks at too many pages waits', async () => {
 })
 
 test('without a provider nothing is paid, and the page says whom to ask', async () => {
-  const other = await openPolicyGateway()
+  const other = await openRequirementsGateway()
   const { path } = await other.requirement('payment_required', { amount: '1', currency: 'EUR' })
   const html = await (await fetch(other.url + path)).text()
   expect(html).toContain('Ask whoever runs this agent how to pay.')

@@ -5,7 +5,7 @@ import { exportJWK, generateKeyPair, SignJWT } from 'jose'
 import { expect, test } from 'vitest'
 import { paymentsConfigSchema, requirementsConfigSchema } from '../src/index.ts'
 import { openReceiptProvider } from '../src/payment/receipt-provider.ts'
-import { openPolicyGateway, pagesOrigin } from './gateway.ts'
+import { openRequirementsGateway, pagesOrigin } from './gateway.ts'
 
 const issuer = 'https://pay.test'
 const place = { origin: pagesOrigin, baseDir: mkdtempSync(join(tmpdir(), 'postern-keys-')), now: Date.now }
@@ -32,7 +32,7 @@ test.each(['EdDSA', 'ES256', 'RS256'])(
     }
     const jwks_file = writeKeys(`${algorithm}.json`, JSON.stringify(file))
     const provider = openReceiptProvider({ use: 'receipt', issuer, jwks_file }, place)
-    const gateway = await openPolicyGateway()
+    const gateway = await openRequirementsGateway()
     const { planned } = await gateway.requirement('payment_required', { amount: '007.10', currency: 'EUR' })
     const requirement = await gateway.store.findRequirement({ id: planned.id })
     if (!requirement) throw new Error('nothing is required')
@@ -77,13 +77,13 @@ test('the configuration is strict', () => {
 })
 
 test('states are 256 bits, differ, and are the same whenever they are shown', async () => {
-  const gateway = await openPolicyGateway()
-  const { stateOf, digestOf } = gateway.policy.requirements
+  const gateway = await openRequirementsGateway()
+  const { stateOf, digestOf } = gateway.requirements.states
   expect(stateOf('a')).toMatch(/^[\w-]{43}$/)
   expect(stateOf('a')).toBe(stateOf('a'))
   expect(stateOf('a')).not.toBe(stateOf('b'))
   expect(digestOf(stateOf('a'))).toMatch(/^[0-9a-f]{64}$/)
-  const other = await openPolicyGateway()
-  expect(other.policy.requirements.stateOf('a')).not.toBe(stateOf('a'))
+  const other = await openRequirementsGateway()
+  expect(other.requirements.states.stateOf('a')).not.toBe(stateOf('a'))
   await Promise.all([gateway.close(), other.close()])
 })

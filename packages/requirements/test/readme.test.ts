@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
-import { openPolicy, requirementsConfigSchema } from '../src/index.ts'
-import { openPolicyGateway, testDirectory } from './gateway.ts'
+import { openRequirements, requirementsConfigSchema } from '../src/index.ts'
+import { openRequirementsGateway, testDirectory } from './gateway.ts'
 
 /** Runs the statements of a module with these names in place of its imports; resolves with its `page`. */
 function runExample(code: string, names: Readonly<Record<string, unknown>>): Promise<unknown> {
@@ -12,11 +12,11 @@ function runExample(code: string, names: Readonly<Record<string, unknown>>): Pro
 test('the example of the README of requirements shows what is asked and takes the decision', async () => {
   const readme = readFileSync(new URL('../README.md', import.meta.url), 'utf8')
   const [, code = ''] = /^```ts\n([\s\S]*?)^```$/m.exec(readme) ?? []
-  const gateway = await openPolicyGateway()
+  const gateway = await openRequirementsGateway()
   const { store, platform } = gateway
   const { planned } = await gateway.requirement('consent_required', { message: 'May I order it?' })
-  const given = { store, platform, agents: testDirectory, id: planned.id }
-  expect(await runExample(code, { openPolicy, requirementsConfigSchema, ...given })).toContain('May I order it?')
+  const given = { store, decisions: store, platform, agents: testDirectory, id: planned.id }
+  expect(await runExample(code, { openRequirements, requirementsConfigSchema, ...given })).toContain('May I order it?')
   expect(await gateway.countTurns()).toBe(1)
   await gateway.close()
 })

@@ -12,9 +12,9 @@ const store = {
 const agents = { findRunning: () => undefined, find: () => undefined, domain: 'agents.test' }
 const acting = {} as OperatorOptions['acting']
 const openResolvePlatform = () => ({}) as ReturnType<OperatorOptions['openResolvePlatform']>
-const policy = {
+const requirements = {
   decide: () => Promise.reject(new Error('nothing is required here')),
-  approvals: {} as OperatorOptions['policy']['approvals'],
+  approvals: {} as OperatorOptions['requirements']['approvals'],
 }
 const routes = createOperatorRoutes({
   store,
@@ -22,7 +22,7 @@ const routes = createOperatorRoutes({
   channels: [],
   token: 'operator-token',
   acting,
-  policy,
+  requirements,
   openResolvePlatform,
 })
 
@@ -54,7 +54,7 @@ describe('POST /operator/api/keys/rotate', () => {
     channels,
     token: 'operator-token',
     acting,
-    policy,
+    requirements,
     openResolvePlatform,
   })
   app.onError(error => toProblem(error))

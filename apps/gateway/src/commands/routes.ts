@@ -26,7 +26,7 @@ export interface OperatorOptions {
   readonly channels: readonly Channel[]
   readonly token: string
   readonly acting: ActionRouteOptions['acting']
-  readonly policy: RequirementRouteOptions['policy']
+  readonly requirements: RequirementRouteOptions['requirements']
   openResolvePlatform(): ResolvePlatform
   /** Behind the same token. */
   readonly further?: readonly Hono[]
@@ -39,7 +39,7 @@ export function createOperatorRoutes({
   channels,
   token,
   acting,
-  policy,
+  requirements,
   openResolvePlatform,
   further = [],
 }: OperatorOptions): Hono {
@@ -50,7 +50,7 @@ export function createOperatorRoutes({
     .route('/', createKeyRoutes({ channels }))
     .route('/', createSuppressionRoutes({ store, channels }))
     .route('/', createAgentActionRoutes({ agents, acting }))
-    .route('/', createRequirementRoutes({ store, policy }))
+    .route('/', createRequirementRoutes({ store, requirements }))
     .route('/', createApprovalRoutes(store))
     .route('/', createPeopleRoutes({ store, agents, channels }))
     .route('/', createResolveRoutes(openResolvePlatform))

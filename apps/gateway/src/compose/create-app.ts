@@ -31,7 +31,7 @@ interface AppOptions {
 
 /** All routes behind the checks of the endpoint: channels, discovery, files, pages of requirements, the operator's. */
 export function createApp(foundation: Foundation, options: AppOptions): Hono {
-  const { config, channels, agents, attachments, policy, limits, platform } = foundation
+  const { config, channels, agents, attachments, requirements, limits, platform } = foundation
   const { operatorToken, bodies, metrics, extraRoutes, isReady } = options
   const { log } = platform
   const trustedProxies = createTrustedProxies(config)
@@ -41,7 +41,7 @@ export function createApp(foundation: Foundation, options: AppOptions): Hono {
     deps: [
       createDiscoveryRoutes({ agents, channels, extensions: listGatewayExtensions(config) }),
       attachments.routes,
-      policy.routes,
+      requirements.routes,
       openOperatorRoutes(foundation, { operatorToken, unknownProxies, findApp: () => app }),
       ...extraRoutes,
     ],
@@ -63,7 +63,7 @@ interface OperatorPart {
 }
 
 function openOperatorRoutes(foundation: Foundation, { operatorToken, unknownProxies, findApp }: OperatorPart): Hono {
-  const { config, store, channels, agents, attachments, policy, operators, platform } = foundation
+  const { config, store, channels, agents, attachments, requirements, operators, platform } = foundation
   return createOperatorRoutes({
     store,
     further: [
@@ -79,7 +79,7 @@ function openOperatorRoutes(foundation: Foundation, { operatorToken, unknownProx
     agents,
     channels,
     token: operatorToken,
-    policy,
+    requirements,
     acting: openPublisherDeps({ store, platform, channels, attachments }),
     openResolvePlatform: () => createResolvePlatform({ config, platform, channels, app: findApp() }),
   })

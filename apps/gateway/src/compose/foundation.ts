@@ -2,9 +2,17 @@ import { randomBytes } from 'node:crypto'
 import { hostname } from 'node:os'
 import type { AgentDeps } from '@postern/agents'
 import { createCallFinder, openAgents } from '@postern/agents'
-import type { Channel, ChannelName, ConfigError, Log, OperatorQuestions, Store } from '@postern/core'
-import { findChannel as findDescriptor, guardAccess } from '@postern/core'
-import { openPolicy } from '@postern/requirements'
+import type {
+  AdmissionRule,
+  Channel,
+  ChannelName,
+  ConfigError,
+  Log,
+  OperatorQuestions,
+  RequirementDecisions,
+} from '@postern/core'
+import { createRequirementDecisions, findChannel as findDescriptor } from '@postern/core'
+import { openRequirements } from '@postern/requirements'
 import type { GatewayStore } from '@postern/store'
 import type { Hono } from 'hono'
 import { createOperatorQuestions } from '../commands/questions/questions.ts'
@@ -18,8 +26,8 @@ import { createLimits } from '../http/limits.ts'
 import type { GatewayPlatform } from '../platform/platform.ts'
 import { createPlatform } from '../platform/platform.ts'
 import { softwareVersion } from '../platform/version.ts'
-import { assignQueueModes } from '../work/queue-modes.ts'
 import { openPublisherDeps } from '../work/work.ts'
+import { listAdmissionRules } from './admission-rules.ts'
 import { openConfiguredStore } from './open-store.ts'
 
 export interface FoundationOptions {
@@ -41,14 +49,15 @@ export interface Foundation {
   /** The name in our leases. */
   readonly holder: string
   readonly store: GatewayStore
-  /** The same, behind the agents' queue modes and lists of who may speak to them. */
-  readonly guarded: Store
+  /** What each message passes before it is stored. */
+  readonly admissionRules: readonly AdmissionRule[]
+  readonly decisions: RequirementDecisions
   readonly limits: Limits
   readonly domain: string
   readonly operators: ReturnType<typeof createOperatorQuestions> & OperatorQuestions
   readonly agents: AgentDeps
   readonly attachments: ReturnType<typeof createPublishedAttachments>
-  readonly policy: Awaited<ReturnType<typeof openPolicy>>
+  readonly requirements: Awaited<ReturnType<typeof openRequirements>>
 }
 
 /** Opens platform, store, agents and requirements. @throws ConfigError, AggregateError of them */
@@ -82,14 +91,18 @@ export async function openFoundation(config: Config, options: FoundationOptions)
     operators,
     log,
   })
-  const answersCalls = (via: ChannelName) => describe(via)?.answersCalls === true
-  const guarded = guardAccess(assignQueueModes(store, config.agents), name => config.agents[name], answersCalls)
-  const { requirements, payments } = config
-  const findCall = createCallFinder(store.records)
-  const policy = await openPolicy({ requirements, payments, baseDir, store: guarded, platform, agents, findCall })
+  const decisions = createRequirementDecisions(store, name => config.agents[name])
+  const requirements = await openRequirements({
+    config: config.requirements,
+    payments: config.payments,
+    findCall: createCallFinder(store.records),
+    ...{ baseDir, store, decisions, platform, agents },
+  })
   const limits = createLimits(config, platform.now, via => describe(via)?.speaker.isChat === true)
+  const answersCalls = (via: ChannelName) => describe(via)?.answersCalls === true
+  const admissionRules = listAdmissionRules(config, { limits, answersCalls })
   return {
-    ...{ config, slices, channels, platform, holder, store, guarded, limits, domain },
-    ...{ operators, agents, attachments, policy },
+    ...{ config, slices, channels, platform, holder, store, admissionRules, decisions, limits, domain },
+    ...{ operators, agents, attachments, requirements },
   }
 }

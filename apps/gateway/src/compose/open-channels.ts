@@ -1,10 +1,8 @@
 import type { ByteBudget } from '@postern/core'
-import { guardLoops } from '@postern/core'
 import { openIdentity } from '@postern/identity'
 import type { Hono } from 'hono'
 import { createTokenCheck } from '../commands/operator-token.ts'
 import { findScopes } from '../config/channel-slices.ts'
-import { readLoopLimits } from '../config/loops.ts'
 import { openLocalFetch } from '../platform/local-fetch.ts'
 import type { GatewayPlatform } from '../platform/platform.ts'
 import type { Foundation } from './foundation.ts'
@@ -25,7 +23,7 @@ export async function openChannels(
   foundation: Foundation,
   { operatorToken, bodies, app }: ChannelOpening,
 ): Promise<GatewayPlatform> {
-  const { config, slices, channels, store, guarded, limits, agents, attachments, policy, operators } = foundation
+  const { config, slices, channels, store, decisions, agents, attachments, requirements, operators } = foundation
   const { loop } = config.limits
   const origins = [config.origin, `https://${foundation.domain}`]
   const platform = { ...foundation.platform, ...openLocalFetch(foundation.platform, { app, origins, channels }) }
@@ -33,12 +31,14 @@ export async function openChannels(
     channels,
     bodies,
     platform,
-    store: guardLoops(limits.guardStore(guarded), readLoopLimits(loop)),
+    store,
+    admission: { rules: foundation.admissionRules, store },
+    decisions,
     identity: openIdentity(config.identity, { platform: foundation.platform, store }),
     agents,
     fileAddress: attachments.fileAddress,
-    showRequirement: policy.showRequirement,
-    requirementClaims: policy.requirementClaims,
+    showRequirement: requirements.showRequirement,
+    requirementClaims: requirements.requirementClaims,
     maxHops: loop.max_hops,
     maxMentions: loop.max_mentions,
     transcript: store.transcript,
@@ -46,7 +46,7 @@ export async function openChannels(
     records: store.records,
     forgetChat: store.forgetChat,
     isLinking: (name: string) => agents.findRunning(name)?.people?.link === true,
-    approvals: policy.approvals,
+    approvals: requirements.approvals,
     questions: operators,
     isOperatorToken: createTokenCheck(operatorToken),
     scopes: findScopes(slices),

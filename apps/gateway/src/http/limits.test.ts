@@ -1,4 +1,4 @@
-import type { Intake, Store } from '@postern/core'
+import type { Intake } from '@postern/core'
 import { expect, test } from 'vitest'
 import { limitsConfigSchema } from '../config/schema.ts'
 import { createLimits } from './limits.ts'
@@ -10,20 +10,20 @@ interface Sketch {
   readonly agents?: readonly string[]
 }
 
-function openStore(limits: object, { dev = false, via = 'email' } = {}) {
+function openRule(limits: object, { dev = false, via = 'email' } = {}) {
   const clock = { ms: 0 }
   const config = { limits: limitsConfigSchema.parse(limits), dev }
-  const store = createLimits(
+  const rule = createLimits(
     config,
     () => clock.ms,
     name => name === 'web',
-  ).guardStore({} as Store)
+  ).messages
   /** What the peer is told: the refusal's code, words and seconds. */
   const count = ({ address, verified = true, from = '192.0.2.1', agents = ['echo'] }: Sketch) => {
     const sender = { address, verified }
     const intakes = agents.map(agent => ({ agent, message: { received_via: via, sender } }) as Intake)
     try {
-      store.countIn?.(intakes, from)
+      rule.count?.(intakes, from)
       return 'taken'
     } catch (error) {
       const { code, message, retryAfter } = error as { code: string; message: string; retryAfter: number }
@@ -56,7 +56,7 @@ test('all addresses of one IPv6 network are one peer', () => {
 })
 
 test('whoever claims a name without proof does not use up what its owner may send', () => {
-  const { count } = openStore({ per_identity: 1, per_unverified: 1 })
+  const { count } = openRule({ per_identity: 1, per_unverified: 1 })
   const alice = { address: '@alice@good.test' }
   expect(count({ ...alice, verified: false })).toBe('taken')
   expect(count({ ...alice, verified: false, from: '192.0.2.2' })).toBe(fromSender(60))
@@ -65,7 +65,7 @@ test('whoever claims a name without proof does not use up what its owner may sen
 })
 
 test('senders who prove nothing have less, and made-up names help them no more than made-up addresses of one network', () => {
-  const { countMany, count } = openStore({ per_identity: 9, per_unverified: 3 })
+  const { countMany, count } = openRule({ per_identity: 9, per_unverified: 3 })
   const made = countMany(6, at => ({ address: `@m${at}@m${at}.test`, verified: false, from: `2001:db8::${at}` }))
   expect(made).toEqual(['taken', 'taken', 'taken', fromSender(20), fromSender(20), fromSender(20)])
   expect(count({ address: '@other@other.test', verified: false, from: '2001:db8:1::1' })).toBe('taken')
@@ -73,7 +73,7 @@ test('senders who prove nothing have less, and made-up names help them no more t
 })
 
 test('a refusal takes nothing of any bucket: who is let in by the next one still is', () => {
-  const { clock, count, countMany } = openStore({ per_host: 2, per_identity: 1 })
+  const { clock, count, countMany } = openRule({ per_host: 2, per_identity: 1 })
   expect(count({ address: '@alice@good.test' })).toBe('taken')
   expect(new Set(countMany(5, () => ({ address: '@alice@good.test' })))).toEqual(new Set([fromSender(60)]))
   expect(count({ address: '@bob@good.test' })).toBe('taken')
@@ -83,7 +83,7 @@ test('a refusal takes nothing of any bucket: who is let in by the next one still
 })
 
 test('a message to several agents counts once for its sender, once for each agent, and is taken whole or not at all', () => {
-  const { count } = openStore({ per_identity: 2, per_agent: 2 })
+  const { count } = openRule({ per_identity: 2, per_agent: 2 })
   expect(count({ address: '@alice@good.test', agents: ['echo', 'help'] })).toBe('taken')
   expect(count({ address: '@bob@good.test', agents: ['echo'] })).toBe('taken')
   expect(count({ address: '@alice@good.test', agents: ['help', 'echo'] })).toBe(forAgent(30))
@@ -91,7 +91,7 @@ test('a message to several agents counts once for its sender, once for each agen
 })
 
 test('a flood of made-up names neither locks out those who prove who they are nor grows without end', () => {
-  const { count, countMany } = openStore({})
+  const { count, countMany } = openRule({})
   const flood = (at: number) => ({
     address: `@${at}${'x'.repeat(50)}@h${at}.test`,
     verified: false,
@@ -107,14 +107,14 @@ test('a flood of made-up names neither locks out those who prove who they are no
 })
 
 test('limits hold by default, but for dev mode', () => {
-  const { countMany } = openStore({}, { dev: true })
+  const { countMany } = openRule({}, { dev: true })
   expect(new Set(countMany(5_000, () => ({ address: '@a@b.test', verified: false })))).toEqual(new Set(['taken']))
-  const production = openStore({}).countMany(31, () => ({ address: '@a@b.test', verified: false }))
+  const production = openRule({}).countMany(31, () => ({ address: '@a@b.test', verified: false }))
   expect(production.slice(29)).toEqual(['taken', fromSender(2)])
 })
 
 test('people who chat do not use up each other\u2019s share as if they were one host', () => {
-  const { count } = openStore({ per_host: 1, per_identity: 2 }, { via: 'web' })
+  const { count } = openRule({ per_host: 1, per_identity: 2 }, { via: 'web' })
   const [ann, bob] = ['@ann@web.agents.test', '@bob@web.agents.test'].map(address => ({ address })) as [Sketch, Sketch]
   expect([count(ann), count(ann), count(bob)]).toEqual(['taken', 'taken', 'taken'])
   expect(count(ann)).toBe(fromSender(30))

@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto'
-import type { Intake, Store } from '@postern/core'
+import type { AdmissionRule, Intake } from '@postern/core'
 import { networkOf } from '@postern/http'
 import type { RateLimit } from '@postern/limits'
 import { createRateLimit } from '@postern/limits'
@@ -9,8 +9,8 @@ import { productionLimits } from '../config/schema.ts'
 export interface Limits {
   /** Counts one request of a network address. @throws Rejection `rate_limited` */
   takeAddress(address: string): void
-  /** The store, refusing what exceeds the limits per host, per sender and per agent. */
-  guardStore(store: Store): Store
+  /** Messages per host, per sender and per agent. */
+  readonly messages: AdmissionRule
 }
 
 /** One bucket, and whose it is. */
@@ -31,21 +31,22 @@ export function createLimits(
   )
   return {
     takeAddress: address => addresses?.take(networkOf(address)),
-    guardStore: store => (countings.length === 0 ? store : guard(store, countings)),
+    messages: createRateLimitRule(countings),
   }
 }
 
 type Set = Config['limits']
 
 /** All of them have room, or nothing is taken of any. */
-function guard(store: Store, countings: readonly Counting[]): Store {
-  return Object.assign(Object.create(store) as Store, {
-    countIn(intakes: readonly Intake[], from: string): void {
+function createRateLimitRule(countings: readonly Counting[]): AdmissionRule {
+  return {
+    name: 'rate limits',
+    count(intakes, from) {
       const shares = countOnce(intakes.flatMap(intake => countings.flatMap(counting => counting(intake, from))))
       for (const [limit, key] of shares) limit.check(key)
       for (const [limit, key] of shares) limit.take(key)
     },
-  })
+  }
 }
 
 /** A message to several agents is one message of its sender. */

@@ -12,7 +12,7 @@ function openFullServer() {
     throw new Rejection('rate_limited', 'Cannot take request: too many', { retryAfter: 1 })
   }
   const deps = [new Hono().all('*', context => context.text('through'))]
-  const limits = { takeAddress, guardStore: <Store>(store: Store) => store }
+  const limits = { takeAddress, messages: { name: 'rate limits' } }
   const metrics = { render: async () => '', close() {} }
   const parts = {
     channels: [{ routes: new Hono(), operationPaths: /^(\/agents\/[^/]+)?\/a2a\/rest\// }],

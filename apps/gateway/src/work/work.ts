@@ -76,7 +76,7 @@ export function startWork(gateway: WorkDeps): Work {
     readNote: readStoreNote,
     ...attachments,
   }
-  const sending = { store, platform, retry, breaker: createBreaker(platform), channels }
+  const sending = { platform, retry, breaker: createBreaker(platform), channels }
   const worker = startWorker(turnContext, sending, platform, {
     holder: gateway.holder,
     ...slots,

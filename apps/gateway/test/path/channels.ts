@@ -9,8 +9,8 @@ interface PathChannel {
 }
 
 export const pathChannels: readonly PathChannel[] = [
-  { channel: 'activitypub', title: 'ActivityPub', maxFiles: 210 },
-  { channel: 'a2a', title: 'A2A', maxFiles: 147 },
-  { channel: 'email', title: 'Email', maxFiles: 180 },
-  { channel: 'web', title: 'Web', maxFiles: 144 },
+  { channel: 'activitypub', title: 'ActivityPub', maxFiles: 211 },
+  { channel: 'a2a', title: 'A2A', maxFiles: 148 },
+  { channel: 'email', title: 'Email', maxFiles: 182 },
+  { channel: 'web', title: 'Web', maxFiles: 145 },
 ]

@@ -19,14 +19,14 @@ export type AdmitMessage = (call: Call) => Promise<AdmittedMessage>
 
 export function createAdmitMessage(deps: A2aOperationDeps): AdmitMessage {
   const { gateway, feeds, expiry } = deps
-  const { store, platform } = gateway
+  const { admission, store, platform } = gateway
   const inbound: Inbound<Call, ResolvedMessage> = {
     name: 'a2a',
     verify: call => resolveMessage(call, deps),
     normalize: proven => [normalizeMessage(proven, gateway.agents.domain)],
   }
   return async call => {
-    const reception = { store, platform, from: call.from }
+    const reception = { admission, store, platform, from: call.from }
     const [admitted] = await receive(inbound, call, reception)
     const task = admitted?.task
     if (!admitted || !task) throw new Error('the store admitted a message without its task')

@@ -8,11 +8,11 @@ import type { A2aOperation, A2aOperationDeps } from './operation.ts'
 export const defaultHistoryLength = 100
 
 /** GetTask (A2A §3.1.3). */
-export function createGetTask({ gateway: { store } }: A2aOperationDeps): A2aOperation {
+export function createGetTask({ tasks }: A2aOperationDeps): A2aOperation {
   return async call => {
     checkParams('GetTask', call.params)
     const { id, historyLength } = call.params as GetTaskParams
-    const record = await findOwnTask(id, call, store)
-    return showTask(store, record, { historyLength: historyLength ?? defaultHistoryLength, includeArtifacts: true })
+    const record = await findOwnTask(id, call, tasks)
+    return showTask(tasks, record, { historyLength: historyLength ?? defaultHistoryLength, includeArtifacts: true })
   }
 }

@@ -12,7 +12,7 @@ import type { A2aOperation, A2aOperationDeps } from './operation.ts'
 const defaultPageSize = 50
 
 /** ListTasks (A2A §3.1.4): the caller's own tasks with this agent, newest status first. */
-export function createListTasks({ gateway: { store }, cursors }: A2aOperationDeps): A2aOperation {
+export function createListTasks({ tasks, cursors }: A2aOperationDeps): A2aOperation {
   return async call => {
     checkParams('ListTasks', call.params)
     const params = call.params as ListTasksParams
@@ -20,13 +20,13 @@ export function createListTasks({ gateway: { store }, cursors }: A2aOperationDep
     const filter = toFilter(params, call)
     const scope = toCanonicalJson(filter ?? null)
     const after = params.pageToken ? await cursors.open(params.pageToken, scope) : undefined
-    const page = filter ? await store.listTasks({ ...filter, limit: pageSize + 1, after }) : { tasks: [], total: 0 }
+    const page = filter ? await tasks.listTasks({ ...filter, limit: pageSize + 1, after }) : { tasks: [], total: 0 }
     const view = { historyLength: params.historyLength ?? 0, includeArtifacts: params.includeArtifacts ?? false }
-    const tasks = await showMost(page.tasks.slice(0, pageSize), record => showTask(store, record, view))
-    const last = page.tasks[tasks.length - 1]
+    const shown = await showMost(page.tasks.slice(0, pageSize), record => showTask(tasks, record, view))
+    const last = page.tasks[shown.length - 1]
     return {
-      tasks,
-      nextPageToken: last && page.tasks.length > tasks.length ? await cursors.seal(placeOf(last), scope) : '',
+      tasks: shown,
+      nextPageToken: last && page.tasks.length > shown.length ? await cursors.seal(placeOf(last), scope) : '',
       pageSize,
       totalSize: page.total,
     }

@@ -8,6 +8,7 @@ import type { Feeds } from '../streams/feeds.ts'
 import type { TaskWaiter } from '../tasks/await-task.ts'
 import type { Cursors } from '../tasks/cursor.ts'
 import type { Expiry } from '../tasks/expire-tasks.ts'
+import type { ShownTasks } from '../tasks/requirements.ts'
 
 /** One operation. Its result is ProtoJSON in every binding; a streaming operation returns an `EventStream`. @throws Rejection, Unavailable */
 export type A2aOperation = (call: Call) => Promise<object>
@@ -25,6 +26,8 @@ export function findOperation(name: string, operations: Operations): A2aOperatio
 export interface A2aOperationDeps {
   readonly config: A2aConfig
   readonly gateway: ChannelContext
+  /** As their owner sees them. */
+  readonly tasks: ShownTasks
   readonly waiter: TaskWaiter
   readonly cursors: Cursors
   readonly feeds: Feeds

@@ -18,11 +18,14 @@ interface ConfigKey {
 type PushOperation = Extract<OperationName, `${string}PushNotificationConfig${string}`>
 
 /** Operations on push notification configurations (A2A §3.1.7 to §3.1.10), for the caller's own tasks only. */
-export function createPushOperations({ gateway }: A2aOperationDeps): Readonly<Record<PushOperation, A2aOperation>> {
+export function createPushOperations({
+  gateway,
+  tasks,
+}: A2aOperationDeps): Readonly<Record<PushOperation, A2aOperation>> {
   const { store, platform } = gateway
   const checkUrl = urlCheckOf(platform)
   const findTask = async (call: Call): Promise<TaskKey> => {
-    const { owner, id } = await findOwnTask((call.params as ConfigKey).taskId, call, store)
+    const { owner, id } = await findOwnTask((call.params as ConfigKey).taskId, call, tasks)
     return { owner, id }
   }
   const findWatch = async (key: TaskKey, wanted: string): Promise<TaskWatch> => {

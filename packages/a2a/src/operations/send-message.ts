@@ -7,14 +7,14 @@ import type { A2aOperation, A2aOperationDeps } from './operation.ts'
 
 /** SendMessage (A2A §3.1.1): admits the message durably, then waits unless the caller wants the task at once. */
 export function createSendMessage(deps: A2aOperationDeps, admit: AdmitMessage): A2aOperation {
-  const { store } = deps.gateway
+  const { tasks } = deps
   return async call => {
     const admitted = await admit(call)
     const record = await findResult(admitted, deps)
     if (!record) throw new A2aRejection('taskNotFound', 'Task not found')
-    if (isBareMessage(record, admitted)) return { message: await showBareMessage(record, store) }
+    if (isBareMessage(record, admitted)) return { message: await showBareMessage(record, tasks) }
     const historyLength = admitted.params.configuration?.historyLength ?? 0
-    return { task: await showTask(store, record, { historyLength, includeArtifacts: true }) }
+    return { task: await showTask(tasks, record, { historyLength, includeArtifacts: true }) }
   }
 }
 
@@ -33,10 +33,10 @@ async function showBareMessage(
 
 function findResult(
   admitted: AdmittedMessage,
-  { gateway, waiter, config }: A2aOperationDeps,
+  { tasks, waiter, config }: A2aOperationDeps,
 ): Promise<TaskRecord | undefined> {
   const { task: key, message, outcome, params } = admitted
-  if (params.configuration?.returnImmediately) return gateway.store.findTask(key)
+  if (params.configuration?.returnImmediately) return tasks.findTask(key)
   const waitMs = config.limits.wait_seconds * 1000
   return waiter.awaitTask({ key, message, mayBeOver: outcome === 'duplicate', waitMs })
 }

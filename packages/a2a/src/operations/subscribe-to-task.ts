@@ -10,10 +10,10 @@ import { defaultHistoryLength } from './get-task.ts'
 import type { A2aOperation, A2aOperationDeps } from './operation.ts'
 
 /** SubscribeToTask (A2A §3.1.6): the present task, then its updates until it has ended. */
-export function createSubscribeToTask({ gateway: { store }, feeds }: A2aOperationDeps): A2aOperation {
+export function createSubscribeToTask({ tasks, feeds }: A2aOperationDeps): A2aOperation {
   return async call => {
     checkParams('SubscribeToTask', call.params)
-    const record = await findOwnTask((call.params as GetTaskParams).id, call, store)
+    const record = await findOwnTask((call.params as GetTaskParams).id, call, tasks)
     const { owner, id } = record
     const canGoOn = call.canReplay && call.lastEventId !== undefined && feeds.knows({ owner, id }, call.lastEventId)
     if (isTerminal(record.state) && !canGoOn) {

@@ -1,4 +1,4 @@
-import type { ChannelContext, TaskRecord } from '@postern/core'
+import type { Store, TaskRecord } from '@postern/core'
 import type { Call } from '../endpoint/call.ts'
 import { A2aRejection } from '../format/errors.ts'
 import { isTaskId } from '../format/task-id.ts'
@@ -10,9 +10,9 @@ import { isTaskId } from '../format/task-id.ts'
 export async function findOwnTask(
   id: string,
   { caller, agent }: Call,
-  store: ChannelContext['store'],
+  tasks: Pick<Store, 'findTask'>,
 ): Promise<TaskRecord> {
-  const record = isTaskId(id) ? await store.findTask({ owner: caller.owner, id }) : undefined
+  const record = isTaskId(id) ? await tasks.findTask({ owner: caller.owner, id }) : undefined
   if (record?.agent !== agent.name) throw new A2aRejection('taskNotFound', 'Task not found')
   return record
 }

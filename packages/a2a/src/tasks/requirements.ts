@@ -1,10 +1,13 @@
 import type { Delivery, Entry, NormalizedResponse, Part, ShowRequirement, Store, TaskRecord } from '@postern/core'
 import { showRequirements } from '@postern/core'
 
-/** The store with all requirements in the form for the task's owner, who may decide them. */
-export function showTaskRequirements(store: Store, show: ShowRequirement | undefined): Store {
+/** Tasks with all requirements in the form for the task's owner, who may decide them. */
+export type ShownTasks = Pick<Store, 'findTask' | 'listTasks' | 'findBlob' | 'listen'>
+
+export function showTaskRequirements(store: ShownTasks, show: ShowRequirement | undefined): ShownTasks {
   if (!show) return store
-  const shown: Pick<Store, 'findTask' | 'listTasks' | 'listen'> = {
+  return {
+    findBlob: digest => store.findBlob(digest),
     // The notice of a turn's end may contain the task.
     listen: (topic, listener) => store.listen(topic, notice => listener(showNotice(notice, show))),
     async findTask(key) {
@@ -16,7 +19,6 @@ export function showTaskRequirements(store: Store, show: ShowRequirement | undef
       return { tasks: tasks.map(record => showRecord(record, show)), total }
     },
   }
-  return Object.assign(Object.create(store) as Store, shown)
 }
 
 function showNotice(notice: unknown, show: ShowRequirement): unknown {

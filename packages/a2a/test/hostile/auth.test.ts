@@ -167,12 +167,13 @@ describe('A2A-A18 what counts once counts once', () => {
 
   test('a store that takes no writes lets nobody in, and uses nothing up', async () => {
     let isFull = true
-    const store: typeof gateway.store = Object.assign(Object.create(gateway.store), {
+    const store: typeof gateway.store = {
+      ...gateway.store,
       async consumeOnce(key: string, until: number) {
         if (isFull) throw new Unavailable('Cannot store: the database does not take writes now')
         return gateway.store.consumeOnce(key, until)
       },
-    })
+    }
     const verifyCaller = open({ issuers: [named(issuer, { single_use: true })] }, undefined, store)
     const bearer = visit({ authorization: `Bearer ${await gateway.issuer.sign({ iss: issuer, jti: 'c' })}` })
     await expect(verifyCaller(bearer)).rejects.toThrow(Unavailable)

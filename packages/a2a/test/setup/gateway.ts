@@ -126,10 +126,13 @@ export async function openA2aGateway(options: A2aTestGatewayOptions = {}): Promi
   }
   const agents = new Map(Object.entries(options.agents ?? { echo: echoAgent }))
   const channels: Channel<Hono>[] = []
+  const watched = options.watchStore?.(store) ?? store
   const gateway = {
     channels,
     platform,
-    store: options.watchStore?.(store) ?? store,
+    store: watched,
+    admission: { rules: [], store: watched },
+    decisions: watched,
     agents: createDirectory([...agents.keys()], options.profiles ?? {}),
     identity: options.identity,
   }
@@ -155,7 +158,7 @@ export async function openA2aGateway(options: A2aTestGatewayOptions = {}): Promi
   const worker =
     options.works === false
       ? undefined
-      : startWorker(turnContext, { store, platform, retry, channels }, platform, {
+      : startWorker(turnContext, { platform, retry, channels }, platform, {
           holder: 'test',
           turnSlots: 8,
           turnsPerAgent: 8,

@@ -20,6 +20,8 @@ async function readActor(face: Partial<AgentProfile>) {
     channels: [],
     platform: gateway.platform,
     store: gateway.store,
+    admission: { rules: [], store: gateway.store },
+    decisions: gateway.store,
     agents,
   })
   const app = new Hono().route('/', routes)

@@ -29,6 +29,8 @@ beforeEach(async () => {
     channels: [],
     platform: gateway.platform,
     store: gateway.store,
+    admission: { rules: [], store: gateway.store },
+    decisions: gateway.store,
     agents,
   })
   app = new Hono().route('/', later.routes)

@@ -45,6 +45,8 @@ async function expandTo(listed: readonly Relation[], broadcast: Partial<Broadcas
     {
       store: {
         listRelations: async ({ after = 0, limit }) => listed.filter(({ place }) => place > after).slice(0, limit),
+      },
+      results: {
         expand: async (_held, deliveries, progress) =>
           void pages.push({ to: deliveries.map(({ to }) => to), ...progress }),
       },
@@ -107,6 +109,8 @@ describe('expandBroadcast()', () => {
     const lost = expandBroadcast(held, {
       store: {
         listRelations: async () => followers(200),
+      },
+      results: {
         expand: () => Promise.reject(new LeaseLost('lost')),
       },
       channels: [{ name: 'activitypub', expand: () => [] } as never],
@@ -125,6 +129,8 @@ describe('expandBroadcast()', () => {
     await expandBroadcast(held, {
       store: {
         listRelations: async () => followers(3),
+      },
+      results: {
         expand: async (_held, _deliveries, { isDone }) => void ends.push(isDone),
       },
       channels: [{ ...channel, name: held.via } as never],

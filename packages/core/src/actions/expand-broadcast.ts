@@ -4,13 +4,15 @@ import type { Platform } from '../ports/platform/platform.ts'
 import type { PlannedDelivery } from '../ports/records/planned-delivery.ts'
 import type { Relation } from '../ports/records/relation.ts'
 import type { Broadcast } from '../ports/records/work.ts'
-import type { Store } from '../ports/store.ts'
+import type { RelationStore } from '../ports/relation-store.ts'
+import type { ResultStore } from '../ports/work-store.ts'
 
 /** Peers whose deliveries are queued in one transaction, so that others get their turn. */
 const pageSize = 200
 
 export interface BroadcastExpansion {
-  readonly store: Pick<Store, 'listRelations' | 'expand'>
+  readonly store: Pick<RelationStore, 'listRelations'>
+  readonly results: Pick<ResultStore, 'expand'>
   readonly channels: readonly Channel[]
   readonly platform: Pick<Platform, 'log'>
   isClosed(): boolean
@@ -19,7 +21,7 @@ export interface BroadcastExpansion {
 /** Expands a broadcast into deliveries, page by page. A later lease continues after the last stored page. */
 export async function expandBroadcast(
   broadcast: Broadcast,
-  { store, channels, isClosed, platform }: BroadcastExpansion,
+  { store, results, channels, isClosed, platform }: BroadcastExpansion,
 ): Promise<void> {
   const { via, agent, relation, until } = broadcast
   let { after } = broadcast
@@ -29,7 +31,7 @@ export async function expandBroadcast(
     const deliveries = planPage(broadcast, page, { channels, platform })
     const isDone = deliveries === undefined || page.length < pageSize
     after = page.at(-1)?.place ?? after
-    await store.expand(broadcast, deliveries ?? [], { after, isDone })
+    await results.expand(broadcast, deliveries ?? [], { after, isDone })
     if (isDone) return
   }
 }

@@ -7,6 +7,7 @@ import type { CallAgent } from './agent/agent-call.ts'
 import type { IdentityVerifier } from './agent/evidence.ts'
 import type { ShowRequirement } from './agent/show-requirement.ts'
 import type { ChannelDescriptor } from './channel-descriptor.ts'
+import type { AdmissionDeps } from './intake-store.ts'
 import type { ByteBudget } from './platform/byte-budget.ts'
 import type { Platform } from './platform/platform.ts'
 import type { Intake } from './records/intake.ts'
@@ -14,7 +15,7 @@ import type { PlannedBroadcast, PlannedDelivery } from './records/planned-delive
 import type { Relation, Withdrawal } from './records/relation.ts'
 import type { BackgroundEntry } from './records/transcript.ts'
 import type { Delivery, Turn } from './records/work.ts'
-import type { RequirementClaims } from './requirement-store.ts'
+import type { RequirementClaims, RequirementDecisions } from './requirement-store.ts'
 import type { Store } from './store.ts'
 
 /** Wire → message. `Proven` carries a brand that only `verify` can put on. */
@@ -206,7 +207,10 @@ export interface ChannelContext {
   /** All that are open, this one too; filled while they are opened. */
   readonly channels: readonly Channel[]
   readonly platform: Platform
-  readonly store: Store
+  /** Messages go into it by `admission`, decisions by `decisions`. */
+  readonly store: Omit<Store, 'admit' | keyof RequirementDecisions>
+  readonly admission: AdmissionDeps
+  readonly decisions: RequirementDecisions
   readonly agents: AgentDirectory
   /** What peers bring that comes by another way than the HTTP server, which counts by itself. Absent: not bounded. */
   readonly bodies?: ByteBudget | undefined

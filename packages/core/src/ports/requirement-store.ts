@@ -1,5 +1,6 @@
 import type { Sender } from '../message/message.ts'
 import type { PolicyResolution, ResolutionOutcome } from '../message/policy/policy-resolution.ts'
+import type { OverdueStore } from './overdue-store.ts'
 import type { Page } from './records/page.ts'
 import type {
   RequirementDecision,
@@ -25,6 +26,9 @@ export interface RequirementStore extends RememberedStore {
    */
   resolveRequirement(decision: RequirementDecision, correlationId: string): Promise<Resolved>
 }
+
+/** What decides requirements, or ends those that nobody decided in time. */
+export type RequirementDecisions = Pick<RequirementStore, 'resolveRequirement'> & Pick<OverdueStore, 'endOverdue'>
 
 /** A decision that a caller sends: `metadata.mentionable.policy_resolution` of their message. */
 export interface RequirementClaim {

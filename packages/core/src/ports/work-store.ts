@@ -14,41 +14,19 @@ import type {
   Turn,
 } from './records/work.ts'
 
-/**
- * Workers take work here and bring it back. Turns of one thread come in order, or as the `lane` of their messages says; so do
- * deliveries to one place in one thread. An edit of a message whose turn is open is no turn of its own: it changes the words of that
- * turn, and breaks it off if it runs, so that it is taken up again (`maxAborts` times; then it comes behind it). Whatever makes work ready notifies `work`; a committed turn notifies `message:<n>` with `{ kind: 'settled' }`, and
- * where it was of a task, with that as it is now (`task`), so that nobody need read it.
- */
-export interface WorkStore {
-  leaseTurns(request: LeaseRequest): Promise<readonly Turn[]>
+/** Where the results of work end it. */
+export interface ResultStore {
   /** One transaction: the response in the transcript and every delivery it causes. @throws LeaseLost */
   commit(turn: Turn, answer: Answer): Promise<void>
-  /** One transaction, as `commit`, but the turn continues: its final answer replaces this one. @throws LeaseLost */
-  say(turn: Turn, answer: Answer & { readonly response: NormalizedResponse }): Promise<void>
-  /**
-   * Keeps what is done in a turn that goes on, in its thread, in this order; durable when it resolves. No channel shows it, and no history. What
-   * the turn has noted under the same name gives way. @throws LeaseLost
-   */
-  note(turn: Turn, notes: readonly TurnNote[]): Promise<void>
   /** Keeps what was heard of the answer to a turn whose task was canceled, beside its notes; nothing of any other turn. */
   keepStreamed(turn: Turn, note: TurnNote): Promise<void>
-  /** Keeps what was said in the turn's thread before its message; what is known there already is passed over. @throws LeaseLost */
-  addBackground(turn: Turn, entries: readonly BackgroundEntry[]): Promise<void>
-  /** Files that the turn's message points to are part of it from now on. @throws LeaseLost */
-  keepFiles(turn: Turn, files: readonly KeptFile[]): Promise<void>
-  /** Whether something in the turn's thread is known by this id. */
-  knows(turn: Turn, id: string): Promise<boolean>
-  /** What an agent does without being asked, in one transaction. */
-  act(acts: readonly PlannedAction[], correlationId: string): Promise<void>
   /** Gives a turn back, to be taken up at `dueAt` (ms). An attempt given back by a shutdown does not count. */
   release(
     turn: Turn,
     again: { readonly dueAt: number; readonly error?: string; readonly uncounted?: boolean },
   ): Promise<void>
-  leaseDeliveries(request: DeliveryLeaseRequest): Promise<readonly Delivery[]>
-  /** Broadcasts that are not yet spread to their end. */
-  leaseBroadcasts(request: LeaseRequest): Promise<readonly Broadcast[]>
+  /** @throws LeaseLost */
+  settle(delivery: Delivery, settlement: Settlement): Promise<void>
   /**
    * Queues deliveries of a broadcast and moves it on past the peer at place `after`, in one transaction; `isDone` ends it. A place
    * that has a delivery of this broadcast gets no second one.
@@ -58,8 +36,34 @@ export interface WorkStore {
     deliveries: readonly PlannedDelivery[],
     progress: { readonly after: number; readonly isDone: boolean },
   ): Promise<void>
-  /** @throws LeaseLost */
-  settle(delivery: Delivery, settlement: Settlement): Promise<void>
+}
+
+/**
+ * Workers take work here and bring it back. Turns of one thread come in order, or as the `lane` of their messages says; so do
+ * deliveries to one place in one thread. An edit of a message whose turn is open is no turn of its own: it changes the words of that
+ * turn, and breaks it off if it runs, so that it is taken up again (`maxAborts` times; then it comes behind it). Whatever makes work ready notifies `work`; a committed turn notifies `message:<n>` with `{ kind: 'settled' }`, and
+ * where it was of a task, with that as it is now (`task`), so that nobody need read it.
+ */
+export interface WorkStore extends ResultStore {
+  leaseTurns(request: LeaseRequest): Promise<readonly Turn[]>
+  /** One transaction, as `commit`, but the turn continues: its final answer replaces this one. @throws LeaseLost */
+  say(turn: Turn, answer: Answer & { readonly response: NormalizedResponse }): Promise<void>
+  /**
+   * Keeps what is done in a turn that goes on, in its thread, in this order; durable when it resolves. No channel shows it, and no history. What
+   * the turn has noted under the same name gives way. @throws LeaseLost
+   */
+  note(turn: Turn, notes: readonly TurnNote[]): Promise<void>
+  /** Keeps what was said in the turn's thread before its message; what is known there already is passed over. @throws LeaseLost */
+  addBackground(turn: Turn, entries: readonly BackgroundEntry[]): Promise<void>
+  /** Files that the turn's message points to are part of it from now on. @throws LeaseLost */
+  keepFiles(turn: Turn, files: readonly KeptFile[]): Promise<void>
+  /** Whether something in the turn's thread is known by this id. */
+  knows(turn: Turn, id: string): Promise<boolean>
+  /** What an agent does without being asked, in one transaction. */
+  act(acts: readonly PlannedAction[], correlationId: string): Promise<void>
+  leaseDeliveries(request: DeliveryLeaseRequest): Promise<readonly Delivery[]>
+  /** Broadcasts that are not yet spread to their end. */
+  leaseBroadcasts(request: LeaseRequest): Promise<readonly Broadcast[]>
   /** A turn that waits for another agent takes none of its agent's share, whoever leases; a hint, forgotten with the lease. */
   noteWaiting(turn: Turn, isWaiting: boolean): Promise<void>
   /** Makes a lease last `leaseMs` from now. @throws LeaseLost */

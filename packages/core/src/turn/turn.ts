@@ -23,7 +23,7 @@ import { describeFailure, settlementFor } from './retry.ts'
 
 /** history → agent.handle → commit. `stop` aborts when the process shuts down: the turn is then given back. */
 export async function workTurn(turn: Turn, turnContext: TurnContext, stop: AbortSignal): Promise<void> {
-  const { store, platform, retry } = turnContext
+  const { results, platform, retry } = turnContext
   let draft: AnswerDraft | undefined
   try {
     draft = await startDraft(turn, turnContext)
@@ -34,7 +34,7 @@ export async function workTurn(turn: Turn, turnContext: TurnContext, stop: Abort
       'turn committed',
     )
   } catch (error) {
-    if (stop.aborted) return store.release(turn, { dueAt: platform.now(), uncounted: true })
+    if (stop.aborted) return results.release(turn, { dueAt: platform.now(), uncounted: true })
     if (error instanceof LeaseLost) await keepStreamed(turn, turnContext, draft)
     if (!(error instanceof Unavailable)) throw error
     const failed = {
@@ -50,7 +50,7 @@ export async function workTurn(turn: Turn, turnContext: TurnContext, stop: Abort
       { correlation_id: turn.correlationId, agent: turn.agent, err: error, due_at: isoTime(settlement.dueAt) },
       'agent unavailable',
     )
-    await store.release(turn, { dueAt: settlement.dueAt, error: settlement.error })
+    await results.release(turn, { dueAt: settlement.dueAt, error: settlement.error })
   } finally {
     if (draft?.usage) turnContext.countUsage?.(turn.agent, draft.usage)
   }
@@ -59,13 +59,13 @@ export async function workTurn(turn: Turn, turnContext: TurnContext, stop: Abort
 /** What cannot be stored (an answer that is not JSON) is the agent's failure, not a reason to run it again. */
 async function commitAnswer(turn: Turn, answer: Answer, turnContext: TurnContext): Promise<void> {
   try {
-    await turnContext.store.commit(turn, answer)
+    await turnContext.results.commit(turn, answer)
   } catch (error) {
     if (error instanceof LeaseLost || error instanceof Unavailable) throw error
     const { correlationId, agent } = turn
     turnContext.platform.log.error({ correlation_id: correlationId, agent, err: error }, 'answer cannot be stored')
     const draft = { ...(await resumeDraft(turn, turnContext)), usage: answer.response?.usage }
-    await turnContext.store.commit(turn, planFailure(turn, turnContext, 'the answer cannot be stored', draft))
+    await turnContext.results.commit(turn, planFailure(turn, turnContext, 'the answer cannot be stored', draft))
   }
 }
 
@@ -158,5 +158,5 @@ interface FailedTurn {
 
 async function commitFailure(turn: Turn, turnContext: TurnContext, { error, draft }: FailedTurn): Promise<void> {
   const begun = draft ?? (await resumeDraft(turn, turnContext))
-  await turnContext.store.commit(turn, planFailure(turn, turnContext, describeFailure(error), begun))
+  await turnContext.results.commit(turn, planFailure(turn, turnContext, describeFailure(error), begun))
 }

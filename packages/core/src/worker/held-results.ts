@@ -1,53 +1,73 @@
 import { Unavailable } from '../format/errors.ts'
 import type { Platform } from '../ports/platform/platform.ts'
-import type { WorkStore } from '../ports/work-store.ts'
+import type { ResultStore } from '../ports/work-store.ts'
 
 /** How often a store that is away is asked again, ms. */
 const retryMs = 500
 
-/** Results that the store could not take when they were ready. */
-interface HeldResults {
-  /**
-   * What `write` comes to. While the store is away the result is held, and written once it is back.
-   * @throws what `write` throws; `Unavailable` only after the end of the process has begun
-   */
-  keep<T>(write: () => Promise<T>): Promise<T>
-  /** Tries all of them now: before new work is taken, lest a result's own work is taken up anew. */
+/**
+ * Brings results to the store. While the store is away they are held, and written once it is back. A write throws `Unavailable` only after the
+ * end of the process has begun.
+ */
+export interface HeldResults extends ResultStore {
+  /** Tries all that are held now: before new work is taken, lest a result's own work is taken up anew. */
   tryAll(): Promise<void>
 }
 
-/** `stop` aborts when nothing is to be held any more. */
-export function createHeldResults({ sleep, log }: Pick<Platform, 'sleep' | 'log'>, stop: AbortSignal): HeldResults {
-  const held = new Set<() => Promise<void>>()
-  let isWatching = false
+type HeldDeps = Pick<Platform, 'sleep' | 'log'> & {
+  /** Aborts when nothing is to be held any more. */
+  readonly stop: AbortSignal
+}
 
-  async function watch(): Promise<void> {
-    if (isWatching) return
-    isWatching = true
-    log.warn({}, 'the store is away: results are held until it is back')
-    while (held.size > 0) {
-      await sleep(retryMs, stop).catch(() => undefined)
-      await tryAll()
+export function createHeldResults(store: ResultStore, deps: HeldDeps): HeldResults {
+  const writes = new HeldWrites(deps)
+  return {
+    commit: (...args) => writes.keep(() => store.commit(...args)),
+    release: (...args) => writes.keep(() => store.release(...args)),
+    settle: (...args) => writes.keep(() => store.settle(...args)),
+    expand: (...args) => writes.keep(() => store.expand(...args)),
+    keepStreamed: (...args) => writes.keep(() => store.keepStreamed(...args)),
+    tryAll: () => writes.tryAll(),
+  }
+}
+
+class HeldWrites {
+  readonly #deps: HeldDeps
+  readonly #held = new Set<() => Promise<void>>()
+  #isWatching = false
+
+  constructor(deps: HeldDeps) {
+    this.#deps = deps
+  }
+
+  async keep(write: () => Promise<void>): Promise<void> {
+    try {
+      await write()
+    } catch (error) {
+      if (!this.#isHeld(error)) throw error
+      await this.#hold(write)
     }
-    isWatching = false
-    log.warn({}, 'no results are held any more')
   }
 
-  async function tryAll(): Promise<void> {
-    await Promise.all([...held].map(attempt => attempt()))
+  async tryAll(): Promise<void> {
+    await Promise.all([...this.#held].map(attempt => attempt()))
   }
 
-  function hold<T>(write: () => Promise<T>): Promise<T> {
-    return new Promise<T>((resolve, reject) => {
+  #isHeld(error: unknown): boolean {
+    return error instanceof Unavailable && !this.#deps.stop.aborted
+  }
+
+  #hold(write: () => Promise<void>): Promise<void> {
+    return new Promise((resolve, reject) => {
       let running: Promise<void> | undefined
       const tryOnce = async () => {
         try {
           resolve(await write())
         } catch (error) {
-          if (isAway(error) && !stop.aborted) return
+          if (this.#isHeld(error)) return
           reject(error)
         }
-        held.delete(attempt)
+        this.#held.delete(attempt)
       }
       const attempt = () => {
         running ??= tryOnce().finally(() => {
@@ -55,38 +75,21 @@ export function createHeldResults({ sleep, log }: Pick<Platform, 'sleep' | 'log'
         })
         return running
       }
-      held.add(attempt)
-      void watch()
+      this.#held.add(attempt)
+      void this.#watch()
     })
   }
 
-  return {
-    async keep(write) {
-      try {
-        return await write()
-      } catch (error) {
-        if (!isAway(error) || stop.aborted) throw error
-        return hold(write)
-      }
-    },
-    tryAll,
+  async #watch(): Promise<void> {
+    if (this.#isWatching) return
+    const { log, sleep, stop } = this.#deps
+    this.#isWatching = true
+    log.warn({}, 'the store is away: results are held until it is back')
+    while (this.#held.size > 0) {
+      await sleep(retryMs, stop).catch(() => undefined)
+      await this.tryAll()
+    }
+    this.#isWatching = false
+    log.warn({}, 'no results are held any more')
   }
-}
-
-function isAway(error: unknown): boolean {
-  return error instanceof Unavailable
-}
-
-type Endings = Pick<WorkStore, 'commit' | 'release' | 'settle' | 'expand' | 'keepStreamed'>
-
-/** The store, with all that ends work held until the store takes it. */
-export function holdEndings<Store extends Partial<Endings>>(store: Store, { keep }: HeldResults): Store {
-  const endings: Endings = {
-    commit: (...args) => keep(async () => store.commit?.(...args)),
-    release: (...args) => keep(async () => store.release?.(...args)),
-    settle: (...args) => keep(async () => store.settle?.(...args)),
-    expand: (...args) => keep(async () => store.expand?.(...args)),
-    keepStreamed: (...args) => keep(async () => store.keepStreamed?.(...args)),
-  }
-  return Object.assign(Object.create(store) as Store, endings)
 }

@@ -4,12 +4,13 @@ import { createMemoryStore, createQuietPlatform, delivery, silentLog } from '../
 import { message } from '../../test/messages.ts'
 import { Rejection, Unavailable, Undeliverable } from '../format/errors.ts'
 import type { Inbound, Prepared } from '../ports/channel.ts'
+import type { AdmissionRule } from '../ports/intake-store.ts'
 import type { Intake } from '../ports/records/intake.ts'
 import type { Refusal } from '../ports/records/records.ts'
 import { createSender } from '../requirements/create-sender.ts'
 import { createBreaker } from './breaker.ts'
 import type { Reception, Sending } from './pipeline.ts'
-import { receive, recordRefusal, send } from './pipeline.ts'
+import { admitOwn, receive, recordRefusal, send } from './pipeline.ts'
 
 const intake: Intake = {
   agent: 'echo',
@@ -31,7 +32,8 @@ function openReception() {
   }))
   const withdraw = vi.fn(async () => {})
   const reception: Reception = {
-    store: { admit, withdraw, refuse: refusal => void refusals.push(refusal) },
+    admission: { rules: [], store: { admit } },
+    store: { withdraw, refuse: refusal => void refusals.push(refusal) },
     platform: createQuietPlatform(),
     from: '192.0.2.1',
   }
@@ -56,16 +58,16 @@ describe('receive()', () => {
 
   test('counts all of it before any of it is durable, and tells whose', async () => {
     const { reception, admit, refusals } = openReception()
-    const countIn = vi.fn(() => {
+    const count = vi.fn(() => {
       throw new Rejection('rate_limited', 'Cannot take message: too many', { retryAfter: 9 })
     })
     const intakes = [intake, { ...intake, agent: 'helper' }]
     const received = receive(inboundOf({ normalize: () => intakes }), 'raw', {
       ...reception,
-      store: { ...reception.store, countIn },
+      admission: { ...reception.admission, rules: [{ name: 'limits', count }] },
     })
     await expect(received).rejects.toMatchObject({ code: 'rate_limited', message: 'Cannot take message: too many' })
-    expect(countIn.mock.calls).toEqual([[intakes, '192.0.2.1']])
+    expect(count.mock.calls).toEqual([[intakes, '192.0.2.1']])
     expect(admit).not.toHaveBeenCalled()
     expect(refusals).toMatchObject([{ code: 'rate_limited', from: '192.0.2.1' }])
   })
@@ -118,6 +120,64 @@ describe('receive()', () => {
   })
 })
 
+/** Writes its name on each message, and the number of messages and the peer into `counted`. */
+function createMark(name: string, counted: string[] = []): AdmissionRule {
+  return {
+    name,
+    count: (intakes, from) => void counted.push(`${name} ${intakes.length} ${from}`),
+    admit: each => ({ ...each, flags: [...(each.flags ?? []), name] }),
+  }
+}
+
+const refusal = (name: string): AdmissionRule => ({
+  name,
+  admit: () => {
+    throw new Rejection('forbidden', name)
+  },
+})
+
+describe('receive() by a list of rules', () => {
+  function openRuled(rules: readonly AdmissionRule[]) {
+    const { reception, admit } = openReception()
+    const ruled = { ...reception, admission: { ...reception.admission, rules } }
+    const normalize = () => [intake, { ...intake, agent: 'helper' }]
+    return { admit, received: receive(inboundOf({ normalize }), 'raw', ruled) }
+  }
+
+  test('gives each rule what the rule before it has left, and counts all messages together', async () => {
+    const counted: string[] = []
+    const { admit, received } = openRuled([createMark('first', counted), createMark('second', counted)])
+    await received
+    expect(admit.mock.calls.map(([{ agent, flags }]) => [agent, flags])).toEqual([
+      ['echo', ['first', 'second']],
+      ['helper', ['first', 'second']],
+    ])
+    expect(counted).toEqual(['first 2 192.0.2.1', 'second 2 192.0.2.1'])
+  })
+
+  test('refuses by the first rule of the list that refuses, and later rules count nothing', async () => {
+    const counted: string[] = []
+    const rules = [refusal('earlier'), createMark('later', counted), refusal('last')]
+    const first = openRuled(rules)
+    await expect(first.received).rejects.toThrow('earlier')
+    expect(counted).toEqual([])
+    const last = openRuled(rules.toReversed())
+    await expect(last.received).rejects.toThrow('last')
+    expect([first, last].map(({ admit }) => admit.mock.calls.length)).toEqual([0, 0])
+  })
+})
+
+test('a message of the gateway itself passes the rules, but is not counted', async () => {
+  const counted: string[] = []
+  const { reception, admit } = openReception()
+  const { store } = reception.admission
+  const rules = [createMark('first', counted), { name: 'counts only', count: () => expect.unreachable() }]
+  expect(await admitOwn(intake, { rules, store }, 'c')).toEqual({ outcome: 'accepted', message: 4 })
+  expect(admit.mock.calls.map(([{ flags }, correlationId]) => [flags, correlationId])).toEqual([[['first'], 'c']])
+  expect(counted).toEqual([])
+  await expect(admitOwn(intake, { rules: [refusal('not here')], store }, 'c')).rejects.toThrow('not here')
+})
+
 describe('recordRefusal()', () => {
   test('remembers refusals only, not what time heals', () => {
     const { reception, refusals } = openReception()
@@ -133,7 +193,7 @@ function sendBy(prepare: (() => Prepared) | undefined) {
   const { store, settlements } = createMemoryStore()
   const warn = vi.fn()
   const sending: Sending = {
-    store,
+    results: store,
     platform: createQuietPlatform({ log: { ...silentLog, warn } }),
     retry: { baseMs: 1_000, capMs: 60_000, giveUpAfterMs: 3_600_000 },
     channels: prepare ? [sketchChannel(delivery('d1').via, { prepare })] : [],
@@ -193,7 +253,7 @@ describe('send() with a breaker', () => {
     const platform = createQuietPlatform({ now })
     const prepare = vi.fn(() => ({ wire: 'document', transmit }))
     const sending: Sending = {
-      store: createMemoryStore().store,
+      results: createMemoryStore().store,
       platform,
       retry: { baseMs: 1_000, capMs: 60_000, giveUpAfterMs: 48 * 3_600_000 },
       breaker: createBreaker(platform),

@@ -4,41 +4,46 @@ import type { ChannelName } from '../message/message.ts'
 import type { RetryPolicy } from '../ports/agent/retry-policy.ts'
 import type { Channel, Inbound } from '../ports/channel.ts'
 import { findChannel } from '../ports/channel.ts'
-import type { IntakeStore } from '../ports/intake-store.ts'
+import type { AdmissionDeps, AdmissionRule, IntakeStore } from '../ports/intake-store.ts'
 import type { Platform } from '../ports/platform/platform.ts'
 import { isoTime, randomHex } from '../ports/platform/platform.ts'
-import type { Admitted } from '../ports/records/intake.ts'
+import type { Admitted, Intake } from '../ports/records/intake.ts'
 import type { Delivery, Settlement } from '../ports/records/work.ts'
 import type { WithdrawalStore } from '../ports/relation-store.ts'
-import type { WorkStore } from '../ports/work-store.ts'
+import type { ResultStore } from '../ports/work-store.ts'
 import { postponementOf, settlementFor } from '../turn/retry.ts'
 import type { Breaker } from './breaker.ts'
 import type { Tried } from './host-state.ts'
 import { readHealth } from './host-state.ts'
 
-export interface Reception {
-  readonly store: IntakeStore & Pick<WithdrawalStore, 'withdraw'>
+/** What remembers a refusal. */
+interface RefusalDeps {
+  readonly store: Pick<IntakeStore, 'refuse'>
   readonly platform: Pick<Platform, 'now' | 'randomBytes' | 'log'>
   /** The peer's network address, for the operator. */
   readonly from: string
 }
 
+export interface Reception extends RefusalDeps {
+  readonly admission: AdmissionDeps
+  readonly store: Pick<IntakeStore, 'refuse'> & Pick<WithdrawalStore, 'withdraw'>
+}
+
 /**
- * verify → normalize → admit. When it resolves, everything is durable and the peer may be told "accepted".
+ * verify → normalize → admission rules → admit. When it resolves, everything is durable and the peer may be told "accepted".
  * An empty list: well-formed, nothing to do.
  * @throws Rejection, Unavailable
  */
 export async function receive<Raw, Proven>(
   inbound: Inbound<Raw, Proven>,
   raw: Raw,
-  { store, platform, from }: Reception,
+  { admission, store, platform, from }: Reception,
 ): Promise<readonly Admitted[]> {
   try {
     const proven = await inbound.verify(raw)
-    const intakes = inbound.normalize(proven)
-    store.countIn?.(intakes, from)
+    const intakes = applyRules(admission.rules, inbound.normalize(proven), from)
     const correlationId = randomHex(platform, 8)
-    const admitted = await Promise.all(intakes.map(intake => store.admit(intake, correlationId)))
+    const admitted = await Promise.all(intakes.map(intake => admission.store.admit(intake, correlationId)))
     for (const { outcome, message } of admitted) {
       platform.log.info({ correlation_id: correlationId, via: inbound.name, message, outcome }, 'message admitted')
     }
@@ -52,8 +57,31 @@ export async function receive<Raw, Proven>(
   }
 }
 
+/** Each rule of the list sees all messages before the next rule does. @throws Rejection of the first rule that refuses one */
+function applyRules(rules: readonly AdmissionRule[], intakes: readonly Intake[], from: string): readonly Intake[] {
+  let admitted = intakes
+  for (const rule of rules) {
+    rule.count?.(admitted, from)
+    if (rule.admit) admitted = admitted.map(rule.admit)
+  }
+  return admitted
+}
+
+/**
+ * Stores a message that the gateway makes itself. It passes the same rules as messages of peers, but is not counted: what local agents send one
+ * another must not use up what peers may send. @throws Rejection
+ */
+export async function admitOwn(
+  intake: Intake,
+  { rules, store }: AdmissionDeps,
+  correlationId: string,
+): Promise<Admitted> {
+  const admitted = rules.reduce((left, rule) => rule.admit?.(left) ?? left, intake)
+  return store.admit(admitted, correlationId)
+}
+
 /** A refusal is remembered for the operator wherever on the way in it happens. */
-export function recordRefusal(error: unknown, via: ChannelName, { store, platform, from }: Reception): void {
+export function recordRefusal(error: unknown, via: ChannelName, { store, platform, from }: RefusalDeps): void {
   if (!(error instanceof Rejection)) return
   store.refuse({ at: isoTime(platform.now()), via, from, code: error.code, reason: error.message })
   // Where a refusal was made tells nothing that its sentence does not; what was behind it may.
@@ -62,7 +90,7 @@ export function recordRefusal(error: unknown, via: ChannelName, { store, platfor
 }
 
 export interface Sending {
-  readonly store: Pick<WorkStore, 'settle'>
+  readonly results: Pick<ResultStore, 'settle'>
   readonly platform: Pick<Platform, 'now' | 'randomBytes' | 'log'>
   readonly retry: RetryPolicy
   /** Without one every delivery is tried when it is due. */
@@ -73,7 +101,7 @@ export interface Sending {
 /** render → deliver → settle: sent, later with a time, or dead with a reason. */
 export async function send(delivery: Delivery, sending: Sending): Promise<Settlement> {
   const settlement = await trySend(delivery, sending)
-  await sending.store.settle(delivery, settlement)
+  await sending.results.settle(delivery, settlement)
   logSettlement(delivery, settlement, sending.platform)
   return settlement
 }

@@ -5,6 +5,7 @@ import type { TurnContext } from '../ports/agent/turn-context.ts'
 import type { Platform } from '../ports/platform/platform.ts'
 import type { Broadcast, Delivery, DeliveryRank, LeaseRequest, Turn } from '../ports/records/work.ts'
 import { workTurn } from '../turn/turn.ts'
+import type { HeldResults } from './held-results.ts'
 import { createOneByOne } from './keyed-queue.ts'
 import type { Sending } from './pipeline.ts'
 import { send } from './pipeline.ts'
@@ -31,13 +32,11 @@ export interface WorkerOptions {
 export type WorkerPlatform = Pick<Platform, 'now' | 'randomBytes' | 'log' | 'sleep'>
 
 interface PoolDeps {
-  /** Its endings hold results while the store is away. */
-  readonly turnContext: TurnContext
-  readonly sending: Sending
+  readonly turnContext: Omit<TurnContext, 'results'>
+  readonly sending: Omit<Sending, 'results'>
+  readonly results: HeldResults
   readonly platform: WorkerPlatform
   readonly options: WorkerOptions
-  /** Writes the results that are held, before more work is leased. */
-  writeHeld(): Promise<void>
   isClosed(): boolean
   /** Aborts when running turns must end. */
   readonly abandoned: AbortSignal
@@ -65,7 +64,7 @@ export function createPools(deps: PoolDeps): WorkerPools {
 }
 
 function createTurnPool(deps: PoolDeps): WorkPool<Turn> {
-  const { turnContext, options, abandoned } = deps
+  const { turnContext, results, options, abandoned } = deps
   const { store } = turnContext
   const { turnSlots, waitingSlots = 4 * turnSlots, turnsPerAgent, turnsOf } = options
   const waiting = createWaitingTurns(waitingSlots, (turn, isWaiting) => {
@@ -73,7 +72,7 @@ function createTurnPool(deps: PoolDeps): WorkPool<Turn> {
     store.noteWaiting(turn, isWaiting).catch(() => undefined)
     turns.wake()
   })
-  const waitingContext = { ...turnContext, waiting }
+  const waitingContext = { ...turnContext, results, waiting }
   const turnShares = { most: turnsPerAgent, mostOf: turnsOf }
   const turns: WorkPool<Turn> = createWorkPool<Turn>({
     ...shared(deps),
@@ -98,8 +97,9 @@ interface DeliveryPoolOptions {
 }
 
 function createDeliveryPool(deps: PoolDeps, { rank, slots, runInOrder }: DeliveryPoolOptions): WorkPool<Delivery> {
-  const { turnContext, sending, options } = deps
+  const { turnContext, results, options } = deps
   const { store } = turnContext
+  const sending = { ...deps.sending, results }
   const most = options.deliveriesPerHost
   return createWorkPool<Delivery>({
     ...shared(deps),
@@ -112,7 +112,7 @@ function createDeliveryPool(deps: PoolDeps, { rank, slots, runInOrder }: Deliver
 }
 
 function createBroadcastPool(deps: PoolDeps): WorkPool<Broadcast> {
-  const { turnContext, platform, isClosed } = deps
+  const { turnContext, results, platform, isClosed } = deps
   const { store, channels } = turnContext
   return createWorkPool<Broadcast>({
     ...shared(deps),
@@ -120,7 +120,7 @@ function createBroadcastPool(deps: PoolDeps): WorkPool<Broadcast> {
     slots: 1,
     groupOf: () => undefined,
     lease: limit => lease(deps, request => store.leaseBroadcasts(request), limit),
-    run: broadcast => expandBroadcast(broadcast, { store, platform, channels, isClosed }),
+    run: broadcast => expandBroadcast(broadcast, { store, results, platform, channels, isClosed }),
   })
 }
 
@@ -129,11 +129,11 @@ function shared({ isClosed, platform }: PoolDeps) {
 }
 
 async function lease<Work>(
-  { options: { holder, leaseMs }, writeHeld }: PoolDeps,
+  { options: { holder, leaseMs }, results }: PoolDeps,
   take: (request: LeaseRequest) => Promise<readonly Work[]>,
   limit: number,
 ): Promise<readonly Work[]> {
-  await writeHeld()
+  await results.tryAll()
   return take({ holder, limit, leaseMs })
 }
 

@@ -1,6 +1,7 @@
 import { TurnAborted } from '../format/errors.ts'
 import type { TurnContext } from '../ports/agent/turn-context.ts'
-import { createHeldResults, holdEndings } from './held-results.ts'
+import type { Store } from '../ports/store.ts'
+import { createHeldResults } from './held-results.ts'
 import type { Sending } from './pipeline.ts'
 import type { WorkerOptions, WorkerPlatform, WorkerPools } from './pools.ts'
 import { createPools } from './pools.ts'
@@ -15,21 +16,20 @@ export interface Worker {
 
 /** Works turns and deliveries side by side until stopped. */
 export function startWorker(
-  { store: durable, ...turnContext }: TurnContext,
-  sending: Sending,
+  { store, ...turnContext }: Omit<TurnContext, 'store' | 'results'> & { readonly store: Store },
+  sending: Omit<Sending, 'results'>,
   platform: WorkerPlatform,
   options: WorkerOptions,
 ): Worker {
   const stopping = new AbortController()
   const abandoning = new AbortController()
-  const held = createHeldResults(platform, abandoning.signal)
-  const store = holdEndings(durable, held)
+  const results = createHeldResults(store, { ...platform, stop: abandoning.signal })
   const pools = createPools({
     turnContext: { ...turnContext, store },
-    sending: { ...sending, store: holdEndings(sending.store, held) },
+    sending,
+    results,
     platform,
     options,
-    writeHeld: held.tryAll,
     isClosed: () => stopping.signal.aborted,
     abandoned: abandoning.signal,
   })

@@ -21,7 +21,7 @@ export interface MailIntake {
 }
 
 export function createMailIntake(inbound: Inbound<RawMail, ProvenMail>, gateway: ChannelContext): MailIntake {
-  const { store, platform, agents } = gateway
+  const { admission, store, platform, agents } = gateway
   const rawOf = (octets: Uint8Array, envelope: MailEnvelopeIn): RawMail => ({
     octets: withoutMboxLine(octets),
     envelope,
@@ -31,13 +31,13 @@ export function createMailIntake(inbound: Inbound<RawMail, ProvenMail>, gateway:
   return {
     // A server that forwards mail for others declares whose it is.
     take: (octets, envelope, from) =>
-      receive(inbound, rawOf(octets, envelope), { store, platform, from: envelope.ip ?? from }),
+      receive(inbound, rawOf(octets, envelope), { admission, store, platform, from: envelope.ip ?? from }),
     takeEach(octets, envelope, from) {
       const raw = rawOf(octets, envelope)
       const proven = inbound.verify(raw)
       return Promise.allSettled(
         envelope.to.map(address =>
-          receive(narrowInbound(inbound, proven, findAgent(address)), raw, { store, platform, from }),
+          receive(narrowInbound(inbound, proven, findAgent(address)), raw, { admission, store, platform, from }),
         ),
       )
     },

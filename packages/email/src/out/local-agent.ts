@@ -1,5 +1,5 @@
 import type { AgentDirectory, ChannelContext, Delivery, Intake, Part } from '@postern/core'
-import { agentFlag, formatAddress, isoTime, randomHex } from '@postern/core'
+import { admitOwn, agentFlag, formatAddress, isoTime, randomHex } from '@postern/core'
 import { emailDescriptor } from '../speaker.ts'
 import { packTarget, readTarget } from './addressing/target.ts'
 import { quoteMessage } from './compose/quote.ts'
@@ -15,7 +15,7 @@ interface LocalAgentMail {
 }
 
 interface LocalAgentDeps {
-  readonly gateway: Pick<ChannelContext, 'store' | 'platform'>
+  readonly gateway: Pick<ChannelContext, 'admission' | 'platform'>
   readonly agents: AgentDirectory
 }
 
@@ -31,9 +31,9 @@ export async function giveToLocalAgent(
   mail: LocalAgentMail,
   { gateway, agents }: LocalAgentDeps,
 ): Promise<{ readonly note: string }> {
-  const { store, platform } = gateway
+  const { admission, platform } = gateway
   const intake = describeLocalAgent(mail, isoTime(platform.now()), agents)
-  const { message } = await store.admit(intake, randomHex(platform, 8))
+  const { message } = await admitOwn(intake, admission, randomHex(platform, 8))
   return { note: `given to ${mail.localAgent} as #${message}` }
 }
 

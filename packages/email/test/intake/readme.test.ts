@@ -15,7 +15,14 @@ test('the example of the README sends a mail to an agent', async () => {
   const [, code = ''] = /^```ts\n([\s\S]*?)^```$/m.exec(readme) ?? []
   const opened = await openMailGateway()
   const { platform, store } = opened
-  const gateway: ChannelContext = { channels: [], platform, store, agents: createMailDirectory(['echo']) }
+  const gateway: ChannelContext = {
+    channels: [],
+    platform,
+    store,
+    admission: { rules: [], store },
+    decisions: store,
+    agents: createMailDirectory(['echo']),
+  }
   const names = { openEmail, emailConfigSchema, secret: mailIntakeSecret, gateway }
   expect(await runExample(code, names)).toBe('accepted')
   expect((await opened.latest()).message).toMatchObject({ parts: [{ kind: 'text', content: 'Hello there.' }, {}] })

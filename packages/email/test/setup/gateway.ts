@@ -137,10 +137,13 @@ export async function openMailGateway(options: MailGatewayOptions = {}): Promise
   const heard: NormalizedMessage[] = []
   const agents = new Map(Object.entries(options.agents ?? { echo: mailEcho, helper: mailEcho }))
   const channels: Channel<Hono>[] = []
+  const watched = options.watchStore?.(store) ?? store
   const gateway: ChannelContext = {
     channels,
     platform,
-    store: options.watchStore?.(store) ?? store,
+    store: watched,
+    admission: { rules: [], store: watched },
+    decisions: watched,
     agents: createMailDirectory([...agents.keys()]),
     bodies: options.bodies,
   }
@@ -256,7 +259,7 @@ function startTestWorker({ store, platform, channel, agents, heard }: TurnContex
     deliveriesPerHost: 4,
     leaseMs: 30_000,
   }
-  const worker = startWorker(turnContext, { store, platform, retry, channels }, platform, slots)
+  const worker = startWorker(turnContext, { platform, retry, channels }, platform, slots)
   return () => worker.stop(1_000)
 }
 

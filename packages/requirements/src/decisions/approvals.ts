@@ -8,7 +8,7 @@ import type {
   Resolved,
 } from '@postern/core'
 import { isForOperator, operatorSubject, Rejection } from '@postern/core'
-import type { Deciding } from './decide.ts'
+import type { DecisionDeps } from './decide.ts'
 import { decideRequirement } from './decide.ts'
 
 /** The call that a requirement is about, whole; undefined when it is about something else. */
@@ -20,7 +20,7 @@ const mostOpen = 5_000
 /** Of changed arguments, characters of JSON. */
 const longestArgs = 65_536
 
-export function createOperatorApprovals(deciding: Deciding, findCall: FindCall): OperatorApprovals {
+export function createOperatorApprovals(deciding: DecisionDeps, findCall: FindCall): OperatorApprovals {
   const { store } = deciding
   const withCall = async (requirement: RequirementRecord): Promise<OperatorApproval> => ({
     requirement,
@@ -53,7 +53,7 @@ export function createOperatorApprovals(deciding: Deciding, findCall: FindCall):
 async function decideApproval(
   { requirement, call }: OperatorApproval,
   { method, isGranted, args, subject, remember }: OperatorWord,
-  deciding: Deciding,
+  deciding: DecisionDeps,
 ): Promise<Resolved> {
   const edited = isGranted && args !== undefined ? readEdited(call, args) : undefined
   if (edited !== undefined && remember) {

@@ -8,12 +8,12 @@ import {
   refuseResolution,
   subjectOf,
 } from '@postern/core'
-import type { Deciding, DecisionPlan } from './decide.ts'
+import type { DecisionDeps, DecisionPlan } from './decide.ts'
 import { checkReceipt, mayGrant, planDecision } from './decide.ts'
 
 /** Decisions that callers bring with their messages (A2A). Here is checked what needs a look outside; the rest is the store's. */
 export function createRequirementClaims(
-  deciding: Deciding,
+  deciding: DecisionDeps,
   { digestOf }: { digestOf(state: string): string },
 ): RequirementClaims {
   return {
@@ -31,7 +31,7 @@ export function createRequirementClaims(
 
 interface Claiming {
   readonly sender: Sender
-  readonly deciding: Deciding
+  readonly deciding: DecisionDeps
 }
 
 async function planClaim(

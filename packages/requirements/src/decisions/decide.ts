@@ -3,6 +3,7 @@ import type {
   Platform,
   RememberScope,
   RequirementDecision,
+  RequirementDecisions,
   RequirementKind,
   RequirementObjection,
   RequirementRecord,
@@ -70,8 +71,9 @@ export interface DecisionPlan {
   readonly remember?: RememberScope | undefined
 }
 
-export interface Deciding {
-  readonly store: RequirementStore
+export interface DecisionDeps {
+  readonly store: Omit<RequirementStore, 'resolveRequirement'>
+  readonly decisions: Pick<RequirementDecisions, 'resolveRequirement'>
   readonly platform: Pick<Platform, 'now' | 'randomBytes' | 'log'>
   readonly provider: PaymentProvider | undefined
 }
@@ -80,10 +82,10 @@ export interface Deciding {
 export async function decideRequirement(
   requirement: RequirementRecord,
   plan: DecisionPlan,
-  { store, platform }: Deciding,
+  { decisions, platform }: DecisionDeps,
 ): Promise<Resolved> {
   const correlationId = randomHex(platform, 8)
-  const resolved = await store.resolveRequirement(planDecision(requirement, plan), correlationId)
+  const resolved = await decisions.resolveRequirement(planDecision(requirement, plan), correlationId)
   const { outcome, method } = plan
   const fields = {
     correlation_id: correlationId,
@@ -108,7 +110,7 @@ export interface Payment {
 export async function payRequirement(
   requirement: RequirementRecord,
   receipt: string,
-  deciding: Deciding,
+  deciding: DecisionDeps,
 ): Promise<Payment> {
   const used = await checkReceipt(requirement, receipt, deciding)
   const resolved = await decideRequirement(
@@ -125,7 +127,7 @@ export async function payRequirement(
 export async function checkReceipt(
   requirement: RequirementRecord,
   receipt: string,
-  { provider }: Pick<Deciding, 'provider'>,
+  { provider }: Pick<DecisionDeps, 'provider'>,
 ): Promise<UsedReceipt> {
   if (requirement.kind !== 'payment_required') {
     throw new Rejection('forbidden', `Cannot take receipt: "${requirement.kind}" is not paid for`)

@@ -1,8 +1,9 @@
-import type { OverdueStore, Platform } from '@postern/core'
+import type { OverdueStore, Platform, RequirementDecisions } from '@postern/core'
 import { randomHex } from '@postern/core'
 
 interface OverdueWatchDeps {
-  readonly store: OverdueStore
+  readonly store: Pick<OverdueStore, 'listOverdue'>
+  readonly decisions: Pick<RequirementDecisions, 'endOverdue'>
   readonly platform: Pick<Platform, 'randomBytes' | 'log' | 'sleep'>
 }
 
@@ -23,14 +24,14 @@ export async function watchOverdue(deps: OverdueWatchDeps, signal: AbortSignal):
 }
 
 /** How many there were. One that fails is tried again, and holds up nobody. */
-async function endOverdue({ store, platform }: OverdueWatchDeps, signal: AbortSignal): Promise<number> {
+async function endOverdue({ store, decisions, platform }: OverdueWatchDeps, signal: AbortSignal): Promise<number> {
   let ended = 0
   for (const { id, agent } of await store.listOverdue(mostAtOnce)) {
     if (signal.aborted) break
     const correlationId = randomHex(platform, 8)
     const fields = { correlation_id: correlationId, requirement: id, agent }
     try {
-      const message = await store.endOverdue(id, correlationId)
+      const message = await decisions.endOverdue(id, correlationId)
       ended += 1
       platform.log.info({ ...fields, message }, 'nobody decided in time')
     } catch (err) {

@@ -13,7 +13,7 @@ import type { PageMarkup } from '@postern/http'
 import { parseBoundedJson, parseMediaType, readBody } from '@postern/http'
 import type { Context } from 'hono'
 import type { ContentfulStatusCode } from 'hono/utils/http-status'
-import type { Deciding } from '../decisions/decide.ts'
+import type { DecisionDeps } from '../decisions/decide.ts'
 import { decideRequirement, mayGrant, payRequirement } from '../decisions/decide.ts'
 import { renderOperatorPage } from './operator-page.ts'
 import type { PageChoices, RequirementPageDeps } from './page.ts'
@@ -22,7 +22,7 @@ import { renderEndPage, renderProblemPage, renderRequirementPage, requirementPag
 /** What somebody wants who has a valid link. */
 export type RequirementVisit = (requirement: RequirementRecord, context: Context) => Promise<Response> | Response
 
-export type RequirementVisitDeps = Deciding & RequirementPageDeps & { readonly approvals: OperatorApprovals }
+export type RequirementVisitDeps = DecisionDeps & RequirementPageDeps & { readonly approvals: OperatorApprovals }
 
 const maxForm = 4_096
 /** With the arguments of a call. */

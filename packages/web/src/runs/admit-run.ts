@@ -21,7 +21,7 @@ interface SaidRun {
 /** Makes a person's message durable. @throws Rejection, Unavailable, RunRepeated */
 export async function admitRun({ asked, news, content, joined }: SaidRun, deps: WebDeps): Promise<Watched> {
   const { owner, agent, input, document, from } = asked
-  const { store, platform, agents } = deps.gateway
+  const { admission, store, platform, agents } = deps.gateway
   const { threadId, runId } = input
   const messageId = news.said.at(-1)?.id ?? `${runId}-input`
   const place = joined && { ...joined, target: await requireTarget(joined) }
@@ -32,7 +32,7 @@ export async function admitRun({ asked, news, content, joined }: SaidRun, deps: 
     verify: async proven => proven,
     normalize: proven => [normalizeRun(proven)],
   }
-  const [admitted] = await receive(inbound, run, { store, platform, from }).catch(error => {
+  const [admitted] = await receive(inbound, run, { admission, store, platform, from }).catch(error => {
     throw error instanceof Rejection && error.code === 'replayed' ? new RunRepeated() : error
   })
   return { message: numberOf(admitted), task: { owner: owner.owner, id: runId }, askedAt: run.at }

@@ -84,7 +84,7 @@ async function decideInterrupt(
   const run = { owner: asked.owner.owner, id: asked.input.runId }
   const task = { ...run, context: asked.input.threadId, ...(asked.isBegun ? reopens : isNew) }
   const decision = { digest: requirement.digest, kind: requirement.kind, outcome, resolver, task, ...reach } as const
-  const resolved = await deps.gateway.store.resolveRequirement(decision, randomHex(deps.gateway.platform, 8))
+  const resolved = await deps.gateway.decisions.resolveRequirement(decision, randomHex(deps.gateway.platform, 8))
   if (resolved.outcome === 'refused' && resolved.reason === 'taken' && !asked.isBegun) throw new RunRepeated()
   if (resolved.outcome === 'refused') return unknown
   return { ...nothing, watched: { message: resolved.message, task: run } }
@@ -114,7 +114,7 @@ async function lookAfterOperator(
   if (requirement.status === 'open') return { ...nothing, warnings: ['an operator decides that'], isAsking: true }
   // If the time is over, the request ends it at once and need not wait for the worker.
   const isOverdue = requirement.status === 'expired' && requirement.resolvedAt === undefined
-  if (isOverdue) await gateway.store.endOverdue(requirement.id, randomHex(gateway.platform, 8))
+  if (isOverdue) await gateway.decisions.endOverdue(requirement.id, randomHex(gateway.platform, 8))
   const caused = await gateway.store.findMessageTo(agent, resolutionIdOf(requirement.id))
   const state = caused && (await gateway.store.findMessage(`#${caused.message}`))?.state
   const isAnswered = state !== 'received' && state !== 'working'

@@ -32,9 +32,9 @@ const agents = {
 } as unknown as OperatorOptions['agents']
 const store = {} as OperatorOptions['store']
 const app = createOperatorRoutes({
-  policy: {
+  requirements: {
     decide: () => Promise.reject(new Error('nothing is required here')),
-    approvals: {} as OperatorOptions['policy']['approvals'],
+    approvals: {} as OperatorOptions['requirements']['approvals'],
   },
   store,
   agents,

@@ -8,14 +8,14 @@ import {
   readRemember,
   resolutionOutcomes,
 } from '@postern/core'
-import type { PolicyDeps } from '@postern/requirements'
+import type { Requirements } from '@postern/requirements'
 import { Hono } from 'hono'
 import { z } from 'zod'
 import { readCursor, readOperatorRequest } from '../request.ts'
 
 export interface RequirementRouteOptions {
   readonly store: RequirementStore
-  readonly policy: Pick<PolicyDeps, 'decide' | 'approvals'>
+  readonly requirements: Pick<Requirements, 'decide' | 'approvals'>
 }
 
 const malformedDecision = 'Cannot decide: say "outcome", "granted" or "declined"'
@@ -31,7 +31,7 @@ const pageSize = 100
 const maxDepth = 64
 
 /** What agents wait for, and the operator's word on it. Never what a person would decide by. */
-export function createRequirementRoutes({ store, policy }: RequirementRouteOptions): Hono {
+export function createRequirementRoutes({ store, requirements }: RequirementRouteOptions): Hono {
   async function findRequirement(id: string, doing: string): Promise<RequirementRecord> {
     const requirement = await store.findRequirement({ id })
     if (!requirement) throw new Rejection('no_recipient', `Cannot ${doing}: there is no such requirement`)
@@ -43,15 +43,15 @@ export function createRequirementRoutes({ store, policy }: RequirementRouteOptio
       const { status, after, approver } = context.req.query()
       const subject = approver === 'operator' ? operatorSubject : undefined
       const page = { limit: pageSize, after: readCursor(after), status: readStatus(status), subject }
-      const requirements = await store.listRequirements(page)
+      const listed = await store.listRequirements(page)
       return context.json({
-        requirements: requirements.map(describeRequirement),
-        next: requirements.at(-1)?.place ?? null,
+        requirements: listed.map(describeRequirement),
+        next: listed.at(-1)?.place ?? null,
       })
     })
     .get('/requirements/:id', async context => {
       const requirement = await findRequirement(context.req.param('id'), 'show')
-      const approval = await policy.approvals.find(requirement.id)
+      const approval = await requirements.approvals.find(requirement.id)
       return context.json({ ...describeRequirement(requirement), ...describeCall(approval) })
     })
     .post('/requirements/:id', async context => {
@@ -59,18 +59,18 @@ export function createRequirementRoutes({ store, policy }: RequirementRouteOptio
       const reading = { problem: malformedDecision, maxDepth }
       const { outcome, arguments: args, remember: wanted } = await readOperatorRequest(context, decisionSchema, reading)
       const remember = readRemember(wanted, requirement)
-      const approval = await policy.approvals.find(requirement.id)
+      const approval = await requirements.approvals.find(requirement.id)
       if (!approval && args !== undefined) {
         throw new Rejection('malformed', 'Cannot decide: there are no arguments to change')
       }
       const resolved = approval
-        ? await policy.approvals.decide(approval, {
+        ? await requirements.approvals.decide(approval, {
             method: 'operator',
             isGranted: outcome === 'granted',
             args: args as Json | undefined,
             remember,
           })
-        : await policy.decide(requirement, { method: 'operator', outcome, remember })
+        : await requirements.decide(requirement, { method: 'operator', outcome, remember })
       if (resolved.outcome === 'refused') {
         throw new Rejection('forbidden', `Cannot decide: ${describeObjection(resolved.reason)}`)
       }

@@ -13,7 +13,7 @@ import { verifySlip } from './verify.ts'
 
 const maxBytes = 64 * 1024
 
-function openTicker(config: TickerConfig, { agents, platform, store }: ChannelContext): Channel<Hono> {
+function openTicker(config: TickerConfig, { agents, platform, store, admission }: ChannelContext): Channel<Hono> {
   const inbound: Inbound<SealedSlip, ProvenSlip> = {
     name: tickerDescriptor.name,
     verify: async slip => verifySlip(slip, config, platform.now()),
@@ -38,7 +38,7 @@ function openTicker(config: TickerConfig, { agents, platform, store }: ChannelCo
     const body = await readBody(context.req.raw, maxBytes)
     const slip = { agent: context.req.param('agent'), body, seal: context.req.header('x-seal') ?? '' }
     const from = (context.env as { readonly clientAddress?: string }).clientAddress ?? ''
-    const [admitted] = await receive(inbound, slip, { store, platform, from })
+    const [admitted] = await receive(inbound, slip, { admission, store, platform, from })
     if (!admitted) return toProblem(new Rejection('no_recipient', 'Cannot take slip: there is no such agent'))
     return context.body(null, 202)
   })

@@ -4,6 +4,7 @@ import type { ReadNote } from '../records/note.ts'
 import type { PeopleConfig, PeopleDeps } from '../records/people.ts'
 import type { RequirementDeps } from '../requirement-store.ts'
 import type { Store } from '../store.ts'
+import type { ResultStore } from '../work-store.ts'
 import type { ActionDeps } from './action-deps.ts'
 import type { Agent, AttachmentBytes } from './agent.ts'
 import type { CallAgent } from './agent-call.ts'
@@ -24,7 +25,9 @@ export interface RunningAgent {
 
 /** What working a turn takes. */
 export interface TurnContext extends ActionDeps {
-  readonly store: Store
+  readonly store: Omit<Store, keyof ResultStore>
+  /** What ends the turn. */
+  readonly results: Pick<ResultStore, 'commit' | 'release' | 'keepStreamed'>
   readonly retry: RetryPolicy
   /** A turn that was begun this often without an end (a crash each time) is answered as failed, unrun. */
   readonly maxCrashes: number

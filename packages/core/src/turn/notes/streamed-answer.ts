@@ -13,7 +13,7 @@ import type { AnswerDraft } from '../plan-answer.ts'
  */
 export async function keepStreamed(
   turn: Turn,
-  { store, platform }: Pick<TurnContext, 'store' | 'platform'>,
+  { results, platform }: Pick<TurnContext, 'results' | 'platform'>,
   draft: AnswerDraft | undefined,
 ): Promise<void> {
   const parts = draft?.heard?.filter(({ kind }) => kind === 'text') ?? []
@@ -35,5 +35,5 @@ export async function keepStreamed(
       ...(!draft.said && { native_id: draft.id }),
     },
   }
-  await store.keepStreamed(turn, note)
+  await results.keepStreamed(turn, note)
 }

@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest'
 import { defaultLoopLimits } from '../../message/loop-limits.ts'
-import type { Admitted, Intake } from '../../ports/records/intake.ts'
+import type { Intake } from '../../ports/records/intake.ts'
 import type { LoopMemory } from './loop.ts'
-import { findLoop, guardLoops } from './loop.ts'
+import { createLoopRule, findLoop } from './loop.ts'
 
 const limits = defaultLoopLimits
 
@@ -56,26 +56,19 @@ test('people may say the same again and again when it is short, and a little lon
   expect(findLoop(person(''), remember(Array(9).fill('')), limits)).toBe(undefined)
 })
 
-test('guardLoops() limits what takes a turn of a conversation, and leaves the rest of the store as it is', async () => {
-  const seen: Intake[] = []
-  const store = {
-    admit: async (intake: Intake, _correlationId: string): Promise<Admitted> => {
-      seen.push(intake)
-      return { outcome: 'accepted', message: 1 }
-    },
-    refuse: () => undefined,
-    other: () => 'as it is',
-  }
-  const guarded = guardLoops(store, limits)
+test('the rule limits what takes a turn of a conversation, and nothing else', () => {
+  const { admit } = createLoopRule(limits)
   const sender = { address: '@b@b.test' }
   const intake = (more: Partial<Intake>) =>
     ({ agent: 'a', message: { kind: 'message', sender }, disposition: 'answer', ...more }) as unknown as Intake
-  await guarded.admit(intake({}), 'c')
-  await guarded.admit(intake({ flags: ['from_agent'] }), 'c')
-  await guarded.admit(intake({ flags: ['from_agent'], disposition: 'keep' }), 'c')
-  await guarded.admit(intake({ flags: ['from_agent'], task: { owner: 'o', id: 't', context: 'c' } }), 'c')
-  await guarded.admit(intake({ message: { kind: 'follow' } as never }), 'c')
-  expect(seen.map(({ loop, budgets }) => [loop, budgets?.map(({ key, turns, flag }) => [key, turns, flag])])).toEqual([
+  const limited = [
+    intake({}),
+    intake({ flags: ['from_agent'] }),
+    intake({ flags: ['from_agent'], disposition: 'keep' }),
+    intake({ flags: ['from_agent'], task: { owner: 'o', id: 't', context: 'c' } }),
+    intake({ message: { kind: 'follow' } as never }),
+  ].map(each => admit?.(each))
+  expect(limited.map(each => [each?.loop, each?.budgets?.map(({ key, turns, flag }) => [key, turns, flag])])).toEqual([
     [limits, undefined],
     [
       limits,
@@ -88,5 +81,4 @@ test('guardLoops() limits what takes a turn of a conversation, and leaves the re
     [undefined, undefined],
     [undefined, undefined],
   ])
-  expect(guarded.other()).toBe('as it is')
 })

@@ -1,6 +1,6 @@
 import type { LoopLimits } from '../../message/loop-limits.ts'
 import { agentFlag, loopFlag } from '../../message/loop-limits.ts'
-import type { IntakeStore } from '../../ports/intake-store.ts'
+import type { AdmissionRule } from '../../ports/intake-store.ts'
 import type { Intake, TurnBudget } from '../../ports/records/intake.ts'
 import { canCompare, countSimilar } from './loop-words.ts'
 
@@ -41,11 +41,9 @@ export function findLoop(incoming: LoopTurn, memory: LoopMemory, limits: LoopLim
   return isSame ? 'same_words' : undefined
 }
 
-/** The store, with the limits on every message that takes a turn of a conversation. Tasks end by their chain: their caller waits. */
-export function guardLoops<Guarded extends IntakeStore>(store: Guarded, limits: LoopLimits): Guarded {
-  return Object.assign(Object.create(store) as Guarded, {
-    admit: (intake: Intake, correlationId: string) => store.admit(limitLoops(intake, limits), correlationId),
-  })
+/** The limits on every message that takes a turn of a conversation. Tasks end by their chain: their caller waits. */
+export function createLoopRule(limits: LoopLimits): AdmissionRule {
+  return { name: 'loops', admit: intake => limitLoops(intake, limits) }
 }
 
 function limitLoops(intake: Intake, limits: LoopLimits): Intake {

@@ -5,7 +5,7 @@ import { recordSuppression } from './record.ts'
 /** The operator's word. False where nothing is suppressed. */
 export async function liftMailSuppression(
   { agent, peer }: { readonly agent: string; readonly peer: string },
-  gateway: Pick<ChannelContext, 'store' | 'platform'> & { readonly agents: AgentDirectory },
+  gateway: Pick<ChannelContext, 'admission' | 'store' | 'platform'> & { readonly agents: AgentDirectory },
 ): Promise<boolean> {
   const found = await gateway.store.findRelation({ via: 'email', agent, relation: 'suppressed', peer })
   if (!found) return false

@@ -1,5 +1,5 @@
 import type { AgentDirectory, ChannelContext, RelationEffect } from '@postern/core'
-import { formatAddress, isoTime, randomHex } from '@postern/core'
+import { admitOwn, formatAddress, isoTime, randomHex } from '@postern/core'
 import { emailDescriptor } from '../../speaker.ts'
 
 interface SuppressionNote {
@@ -14,10 +14,10 @@ interface SuppressionNote {
 /** Stored like a message, so the record holds the reason for each suppression and each end of one. */
 export async function recordSuppression(
   { agent, id, words, flag, effect }: SuppressionNote,
-  { store, platform, agents }: Pick<ChannelContext, 'store' | 'platform'> & { readonly agents: AgentDirectory },
+  { admission, platform, agents }: Pick<ChannelContext, 'admission' | 'platform'> & { readonly agents: AgentDirectory },
 ): Promise<void> {
   const address = formatAddress({ local: agent, domain: agents.domain })
-  await store.admit(
+  await admitOwn(
     {
       agent,
       message: {
@@ -40,6 +40,7 @@ export async function recordSuppression(
       flags: [flag],
       effects: [effect],
     },
+    admission,
     randomHex(platform, 8),
   )
 }

@@ -9,7 +9,7 @@ import type { Unsubscription } from '../../tokens/unsubscribe-token.ts'
 import { unsubscribe } from './unsubscribe.ts'
 
 interface UnsubscribeRouting {
-  readonly gateway: Pick<ChannelContext, 'store' | 'platform' | 'agents'>
+  readonly gateway: Pick<ChannelContext, 'admission' | 'store' | 'platform' | 'agents'>
   openTokens(): Promise<AddressTokens>
 }
 

@@ -3,7 +3,7 @@ import { randomHex } from '@postern/core'
 import type { Unsubscription } from '../../tokens/unsubscribe-token.ts'
 import { recordSuppression } from './record.ts'
 
-type UnsubscribeDeps = Pick<ChannelContext, 'store' | 'platform' | 'agents'>
+type UnsubscribeDeps = Pick<ChannelContext, 'admission' | 'store' | 'platform' | 'agents'>
 
 /**
  * The scope of the suppression when only unasked mail stops: answers are still sent, and a question does not lift it.
@@ -18,7 +18,7 @@ export function unaskedPeer(mailbox: string): string {
  */
 export async function unsubscribe(
   { agent, mailbox }: Unsubscription,
-  { store, platform, agents }: UnsubscribeDeps,
+  { admission, store, platform, agents }: UnsubscribeDeps,
 ): Promise<void> {
   const peer = unaskedPeer(mailbox)
   if (await store.findRelation({ via: 'email', agent, relation: 'suppressed', peer })) return
@@ -30,6 +30,6 @@ export async function unsubscribe(
       flag: 'unsubscribed',
       effect: { kind: 'relate', relation: 'suppressed', peer, target: 'unsubscribed' },
     },
-    { store, platform, agents },
+    { admission, platform, agents },
   )
 }

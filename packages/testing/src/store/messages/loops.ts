@@ -1,5 +1,5 @@
-import type { Intake, Store } from '@postern/core'
-import { defaultLoopLimits, guardLoops } from '@postern/core'
+import type { AdmissionRule, Intake, Store } from '@postern/core'
+import { admitOwn, createLoopRule, defaultLoopLimits } from '@postern/core'
 import { describe, expect, test } from 'vitest'
 import type { IntakeSketch, OpenStore } from '../setup/under-test.ts'
 import { inThread, sketchIntake, withStore } from '../setup/under-test.ts'
@@ -9,8 +9,12 @@ const fromAgent = { flags: ['from_agent'] } satisfies IntakeSketch
 const minute = 60_000
 
 /** Admits it, and says whether it has a turn, and its flags. */
-async function admit(store: Store, intake: Intake): Promise<readonly [boolean, readonly string[]]> {
-  const { message } = await store.admit(intake, 'c')
+async function admit(
+  store: Store,
+  intake: Intake,
+  ...rules: readonly AdmissionRule[]
+): Promise<readonly [boolean, readonly string[]]> {
+  const { message } = await admitOwn(intake, { rules, store }, 'c')
   const { state, flags } = (await store.findMessage(`#${message}`)) ?? { state: 'ignored', flags: ['lost'] }
   return [state !== 'ignored', flags]
 }
@@ -24,12 +28,13 @@ export function loopContract(open: OpenStore): void {
     test(
       'an agent that says the same for the fourth time in a thread is kept back; elsewhere it is not',
       withStore(open, async ({ store, now }) => {
-        const guarded = guardLoops(store, defaultLoopLimits)
+        const rule = createLoopRule(defaultLoopLimits)
         const received_at = new Date(now()).toISOString()
         const say = (id: string, thread: string, words: string) =>
           admit(
-            guarded,
+            store,
             sketchIntake(id, inThread(thread, { ...fromAgent, message: { parts: text(words), received_at } })),
+            rule,
           )
         for (const id of ['m1', 'm2', 'm3']) {
           expect(await say(id, 't', `out of office, ticket ${id}`)).toEqual([true, ['from_agent']])
@@ -43,13 +48,13 @@ export function loopContract(open: OpenStore): void {
     test(
       'agents are kept back after so many turns without a person, until one speaks or days have gone',
       withStore(open, async ({ store, advance, now }) => {
-        const guarded = guardLoops(store, { ...defaultLoopLimits, turnsWithoutPerson: 3 })
+        const rule = createLoopRule({ ...defaultLoopLimits, turnsWithoutPerson: 3 })
         let count = 0
         const say = (sketch: IntakeSketch = {}) => {
           count += 1
           advance(minute)
           const message = { parts: other(count), received_at: new Date(now()).toISOString() }
-          return admit(guarded, sketchIntake(`m${count}`, inThread('t', { ...sketch, message })))
+          return admit(store, sketchIntake(`m${count}`, inThread('t', { ...sketch, message })), rule)
         }
         for (let turn = 0; turn < 3; turn += 1) expect((await say(fromAgent))[0]).toBe(true)
         expect(await say(fromAgent)).toEqual([false, ['from_agent', 'loop_guard']])
@@ -63,13 +68,13 @@ export function loopContract(open: OpenStore): void {
     test(
       'agents have so many turns of a thread in an hour, all of them together',
       withStore(open, async ({ store, advance }) => {
-        const guarded = guardLoops(store, { ...defaultLoopLimits, agentTurns: 2 })
+        const rule = createLoopRule({ ...defaultLoopLimits, agentTurns: 2 })
         let count = 0
         const say = (address: string) => {
           count += 1
           const sender = { address, auth_method: 'none', verified: false } as const
           const message = { sender, parts: other(count) }
-          return admit(guarded, sketchIntake(`m${count}`, inThread('t', { ...fromAgent, message })))
+          return admit(store, sketchIntake(`m${count}`, inThread('t', { ...fromAgent, message })), rule)
         }
         expect(await say('@a@x.test')).toEqual([true, ['from_agent']])
         expect(await say('@b@y.test')).toEqual([true, ['from_agent']])

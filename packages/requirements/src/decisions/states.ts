@@ -1,7 +1,7 @@
 import { createHash, createHmac, randomBytes } from 'node:crypto'
 import type { RequirementDeps, Store } from '@postern/core'
 
-interface RequirementsOptions {
+interface StateOptions {
   readonly store: Pick<Store, 'secret'>
   readonly origin: string
   readonly ttlMs: number
@@ -11,7 +11,7 @@ interface RequirementsOptions {
  * States are derived from ids with a key of the gateway. So no answer, history or log that is kept holds one, while every retry of a delivery
  * shows the same.
  */
-export async function openRequirements({ store, origin, ttlMs }: RequirementsOptions): Promise<RequirementDeps> {
+export async function openRequirementStates({ store, origin, ttlMs }: StateOptions): Promise<RequirementDeps> {
   const text = await store.secret('requirements', async () => randomBytes(32).toString('base64url'))
   const key = Buffer.from(text, 'base64url')
   return {

@@ -1,0 +1,50 @@
+import type { Intake } from '@postern/core'
+import { expect, test } from 'vitest'
+import { limitsConfigSchema } from '../config/schema.ts'
+import { createLimits } from '../http/limits.ts'
+import { listAdmissionRules } from './admission-rules.ts'
+
+const agents = { desk: { allow: [{ issuer: 'friend.test' }], queue: 'merge' }, open: { queue: 'queue' } } as never
+const limits = limitsConfigSchema.parse({ per_identity: 1 })
+
+function openRules() {
+  const rateLimits = createLimits(
+    { limits, dev: false },
+    () => 0,
+    () => false,
+  )
+  return listAdmissionRules({ agents, limits }, { limits: rateLimits, answersCalls: via => via === 'calls' })
+}
+
+const stranger = { address: '@stranger@b.test', auth_method: 'dkim', verified: true }
+
+function take(agent: string, via: string, rules = openRules()): Intake | string {
+  const message = { kind: 'message', sender: stranger, received_via: via, parts: [] }
+  let intake = { agent, message, disposition: 'answer', flags: ['from_agent'] } as unknown as Intake
+  try {
+    for (const rule of rules) {
+      rule.count?.([intake], '192.0.2.1')
+      intake = rule.admit?.(intake) ?? intake
+    }
+    return intake
+  } catch (error) {
+    return (error as { readonly code: string }).code
+  }
+}
+
+test('the rules stand in one order: queue modes, access, rate limits, loops', () => {
+  expect(openRules().map(({ name }) => name)).toEqual(['queue modes', 'access', 'rate limits', 'loops'])
+})
+
+test('whoever may not write to an agent is told so however often they write, and uses up no limit', () => {
+  const rules = openRules()
+  expect([take('desk', 'calls', rules), take('desk', 'calls', rules)]).toEqual(['forbidden', 'forbidden'])
+  expect(take('open', 'calls', rules)).toMatchObject({ agent: 'open' })
+  expect(take('open', 'calls', rules)).toBe('rate_limited')
+})
+
+test('a message that is only kept waits in its mode, and takes no turn that a loop limit counts', () => {
+  expect(take('desk', 'letters')).toMatchObject({ disposition: 'keep', lane: expect.anything() })
+  expect(take('desk', 'letters')).not.toHaveProperty('loop')
+  expect(take('open', 'letters')).toMatchObject({ disposition: 'answer', loop: expect.anything() })
+})

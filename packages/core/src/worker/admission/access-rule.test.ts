@@ -1,0 +1,74 @@
+import { describe, expect, test } from 'vitest'
+import type { ChannelName } from '../../message/message.ts'
+import type { Intake } from '../../ports/records/intake.ts'
+import { createAccessRule } from './access-rule.ts'
+
+const access = { allow: [{ issuer: 'friend.test' }] }
+const rule = createAccessRule(
+  agent => (agent === 'desk' ? access : undefined),
+  via => via === 'calls',
+)
+
+function admit(via: ChannelName, members: Partial<Intake> = {}): Intake | undefined {
+  return rule.admit?.({
+    agent: 'desk',
+    message: { sender: { address: '@a@b.test', auth_method: 'none', verified: false }, received_via: via },
+    disposition: 'answer',
+    ...members,
+  } as unknown as Intake)
+}
+
+describe('createAccessRule()', () => {
+  test('refuses whoever is not on the list where peers wait for an answer', () => {
+    expect(() => admit('calls')).toThrow(
+      expect.objectContaining({
+        code: 'forbidden',
+        message: 'Cannot take message: its sender may not speak to this agent',
+      }),
+    )
+  })
+
+  test('elsewhere the message is kept, and no agent gets it', () => {
+    expect(admit('letters', { flags: ['hidden_text'] })).toMatchObject({
+      disposition: 'keep',
+      flags: ['hidden_text', 'not_allowed'],
+    })
+  })
+
+  test('leaves messages of those on the list, and all messages to an agent without one, as they are', () => {
+    const identities = [{ issuer: 'friend.test', subject: 's', method: 'm', assurance: 'address' }]
+    const friend = { message: { sender: { identities }, received_via: 'a2a' } } as unknown as Partial<Intake>
+    const admitted = [admit('a2a', friend), admit('a2a', { agent: 'echo' })]
+    expect(admitted.map(intake => [intake?.disposition, intake?.flags])).toEqual([
+      ['answer', undefined],
+      ['answer', undefined],
+    ])
+  })
+
+  test('whoever may not speak does not become a follower, but may end what they began', () => {
+    const follow = { kind: 'relate', relation: 'follower', peer: 'p', target: {} } as const
+    const block = { kind: 'relate', relation: 'blocked_by', peer: 'p', target: {} } as const
+    const unfollow = { kind: 'unrelate', relation: 'follower', peer: 'p' } as const
+    const deliveries = [{ to: 'inbox', target: {} }]
+    expect(admit('activitypub', { disposition: 'keep', effects: [follow], deliveries })).toMatchObject({
+      effects: [],
+      deliveries: [],
+      flags: ['not_allowed'],
+    })
+    expect(admit('activitypub', { disposition: 'keep', effects: [block, unfollow] })).toMatchObject({
+      effects: [block, unfollow],
+      flags: [],
+    })
+  })
+
+  test('whoever may not speak is told nothing, and is not remembered as a correspondent', () => {
+    const effects = [{ kind: 'relate', relation: 'correspondent', peer: 'p', target: {} }] as const
+    const deliveries = [{ to: 'p', target: {} }]
+    expect(admit('email', { deliveries, effects })).toMatchObject({
+      effects: [],
+      deliveries: [],
+      flags: ['not_allowed'],
+    })
+    expect(admit('email', { deliveries })).toMatchObject({ deliveries: [], flags: ['not_allowed'] })
+  })
+})
