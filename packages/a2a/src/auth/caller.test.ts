@@ -44,6 +44,7 @@ describe('addressOf()', () => {
   test('keeps a client apart from a subject of the same name', () => {
     const client = addressOf({ issuer, claim: 'client_id', value: 'alice' })
     expect(client).toMatch(/^@alice~[0-9a-f]{12}@id\.example\.org$/)
+    expect(addressOf({ issuer, claim: 'client_id', value: 'Alice' })).not.toBe(ofSub('Alice'))
   })
 })
 
