@@ -61,7 +61,7 @@ export async function verifyMail(raw: RawMail, verifying: MailVerifying): Promis
   const keyBudget = verifying.dns.openBudget()
   void askPolicyEarly(mail, verifying)
   const [keys, spf] = await Promise.all([fetchKeys(plan, keyBudget), runSpf(raw, verifying)])
-  const { ignored, isSigned } = plan
+  const { ignored } = plan
   const { isSealed } = chain
   const now = gateway.platform.now()
   const { endpoint } = raw.envelope
@@ -70,7 +70,7 @@ export async function verifyMail(raw: RawMail, verifying: MailVerifying): Promis
   const believed = findBelieved(mail, upstream)
   const isLoose = isStructureOpen(mail, { isSealed, believed })
   const reading = { isLoose, isVouched: believed !== undefined, keepsQuotes: keepsQuotes(mail.header) }
-  const job = { octets: raw.octets, ignored, keys, isSigned, isSealed, ...reading, now }
+  const job = { octets: raw.octets, ignored, keys, isSealed, ...reading, now }
   const read = await pool.run(job)
   const judging = { now, minKeyBits: trust.min_key_bits, isDamaged: mayBeDamaged(mail) }
   const signatures = read?.signatures.map(report => classifySignature(report, judging)) ?? []

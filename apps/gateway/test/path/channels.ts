@@ -11,6 +11,6 @@ interface PathChannel {
 export const pathChannels: readonly PathChannel[] = [
   { channel: 'activitypub', title: 'ActivityPub', maxFiles: 211 },
   { channel: 'a2a', title: 'A2A', maxFiles: 148 },
-  { channel: 'email', title: 'Email', maxFiles: 182 },
+  { channel: 'email', title: 'Email', maxFiles: 188 },
   { channel: 'web', title: 'Web', maxFiles: 145 },
 ]

@@ -1,7 +1,7 @@
+import type { ChainReport } from './arc/report.ts'
 import type { JudgedSignature } from './dkim/classify.ts'
 import type { DmarcCheck } from './dmarc.ts'
 import type { Coverage } from './signatures/coverage.ts'
-import type { ChainReport } from './signatures/reports.ts'
 import type { SpfCheck } from './spf.ts'
 import type { UpstreamVerdict } from './upstream/results.ts'
 

@@ -54,12 +54,12 @@ export function formatKeyId({ domain, selector }: Pick<JudgedSignature, 'domain'
 }
 
 function proofOfSignature(signature: JudgedSignature, aligned: boolean): Proof {
-  const { verdict, comment, domain, algorithm, bits, covers, id } = signature
-  const reason = verdict === 'pass' ? undefined : comment ? `${verdict}: ${comment}` : verdict
+  const { verdict, fault, dnsCode, domain, algorithm, bits, covers, id } = signature
+  const reason = [verdict, fault, dnsCode].filter(Boolean).join(': ')
   return {
     kind: 'dkim',
     verdict: wireVerdicts[verdict],
-    reason,
+    reason: verdict === 'pass' ? undefined : reason,
     key_id: formatKeyId(signature),
     domain,
     aligned,

@@ -1,13 +1,18 @@
-import type { SignatureJob, SignatureReports } from '../authenticate/dkim/verify.ts'
+import type { ChainReport } from '../authenticate/arc/report.ts'
 import type { MailBody } from '../body/mail-body.ts'
+import type { SignatureReport, TxtAnswer } from '../dkim/report.ts'
 
 /** Everything heavy about one message, done in a thread that may be killed. It has no way out: DNS is settled before. */
-export interface MimeJob extends SignatureJob {
+export interface MimeJob {
   readonly octets: Uint8Array
+  /** Answers for `selector._domainkey.domain`. */
+  readonly keys: Readonly<Record<string, TxtAnswer>>
+  /** ms since the epoch */
+  readonly now: number
   /** Offsets of header fields that are left out of the judgement (signatures beyond the cap). */
   readonly ignored: readonly (readonly [start: number, end: number])[]
-  /** Whether there is a signature to verify. */
-  readonly isSigned: boolean
+  /** Whether there is an ARC chain to verify. */
+  readonly isSealed?: boolean | undefined
   /** A trusted third party proves the author, whatever the signature says here. */
   readonly isVouched?: boolean | undefined
   /** A signature covers the body, and not how it is put together. */
@@ -16,6 +21,8 @@ export interface MimeJob extends SignatureJob {
   readonly keepsQuotes: boolean
 }
 
-export interface MimeResult extends SignatureReports {
+export interface MimeResult {
+  readonly signatures: readonly SignatureReport[]
+  readonly chain?: ChainReport | undefined
   readonly body: MailBody
 }

@@ -1,7 +1,8 @@
 import { parentPort, workerData } from 'node:worker_threads'
-import type { SignatureReports } from '../authenticate/dkim/verify.ts'
-import { judgeSignatures } from '../authenticate/dkim/verify.ts'
+import { verifyChain } from '../authenticate/arc/verify.ts'
 import type { MailLimits } from '../config/limits.ts'
+import { createKeyReader } from '../dkim/key-record.ts'
+import { verifySignatures } from '../dkim/verify.ts'
 import { scanHeaders, toBuffer, withoutRanges } from '../mail/header-scan.ts'
 import { toCrlf } from '../mail/line-ends.ts'
 import { digestContent } from '../mail/trace-fields.ts'
@@ -14,6 +15,7 @@ export type MimeReply = { readonly result: MimeResult } | { readonly error: stri
 
 /** The same for every job of a thread. */
 const limits: MailLimits = workerData
+const readKey = createKeyReader()
 /** They hold on the octets that came; CRLF for LF makes them longer. */
 const widened = { ...limits, header_bytes: limits.header_bytes * 2, field_bytes: limits.field_bytes * 2 }
 
@@ -45,18 +47,16 @@ async function answerJob(job: MimeJob): Promise<MimeReply> {
 async function workMail(job: MimeJob): Promise<MimeResult> {
   const octets = toCrlf(withoutRanges(toBuffer(job.octets), job.ignored))
   const header = scanHeaders(octets, widened)
-  const judged = job.isSigned || job.isSealed ? await judgeSignatures(octets, job) : { signatures: [] }
-  const isLoose = job.isLoose === true && (job.isVouched === true || hasProof(judged))
+  const signatures = verifySignatures({ octets, header }, { ...job, readKey })
+  const chain = job.isSealed ? await verifyChain(octets, job) : undefined
+  // Without a valid signature nothing promises that all of the body is visible.
+  const hasProof = chain?.result === 'pass' || signatures.some(({ fault }) => fault === undefined)
+  const isLoose = job.isLoose === true && (job.isVouched === true || hasProof)
   const body = await readMailBody(octets, header, {
     keepsQuotes: job.keepsQuotes,
     isLoose,
     limits: widened,
   })
   const files = body.files.map(file => ({ ...file, bytes: ownBytes(file.bytes) }))
-  return { ...judged, body: { ...body, files, digest: digestContent(octets, header) } }
-}
-
-/** Without a valid signature nothing promises that all of the body is visible. */
-function hasProof({ signatures, chain }: SignatureReports): boolean {
-  return chain?.result === 'pass' || signatures.some(({ result }) => result === 'pass')
+  return { signatures, chain, body: { ...body, files, digest: digestContent(octets, header) } }
 }

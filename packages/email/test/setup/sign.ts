@@ -31,12 +31,14 @@ export function keyRecord(key: KeyObject, tags = ''): string {
   return `v=DKIM1; k=${isRsa ? 'rsa' : 'ed25519'}; ${tags}p=${(isRsa ? der : der.subarray(-32)).toString('base64')}`
 }
 
-/** `message` with one DKIM-Signature on top; relaxed/relaxed. */
+/** `message` with one DKIM-Signature on top; relaxed/relaxed unless `c` among the tags says otherwise. */
 export function signText(message: string, signing: TestSigning): string {
   const text = message.replace(/\r?\n/g, crlf)
   const at = text.indexOf(crlf + crlf)
   const fields = text.slice(0, at).split(/\r\n(?![ \t])/)
-  const body = relaxBody(text.slice(at + 4)).slice(0, signing.bodyOctets)
+  const [ofFields, ofBody = 'simple'] = (signing.tags?.c ?? 'relaxed/relaxed').toLowerCase().split('/')
+  const canonicalize = ofFields === 'relaxed' ? relaxField : (field: string) => field
+  const body = (ofBody === 'relaxed' ? relaxBody : simplifyBody)(text.slice(at + 4)).slice(0, signing.bodyOctets)
   const names = signing.fields ?? ['from', 'to', 'subject', 'date', 'message-id']
   const algorithm = signing.algorithm ?? (signing.key.asymmetricKeyType === 'rsa' ? 'rsa-sha256' : 'ed25519-sha256')
   const hash = algorithm.endsWith('sha1') ? 'sha1' : 'sha256'
@@ -53,9 +55,17 @@ export function signText(message: string, signing: TestSigning): string {
   }
   const list = Object.entries(tags).flatMap(([name, value]) => (value === undefined ? [] : [`${name}=${value}`]))
   const unsigned = `DKIM-Signature: ${list.join('; ')}`
-  const chosen = names.flatMap(name => fields.findLast(field => nameOf(field) === name) ?? [])
-  const data = Buffer.from([...chosen, unsigned].map(relaxField).join(crlf), 'latin1')
+  const data = Buffer.from([...chooseFields(fields, names), unsigned].map(canonicalize).join(crlf), 'latin1')
   return `${unsigned}${makeSignature(data, hash, signing.key)}${crlf}${text}`
+}
+
+/** RFC 6376 §5.4.2: the lowest field of a name first; a name beyond the fields that are there adds nothing. */
+function chooseFields(fields: readonly string[], names: readonly string[]): readonly string[] {
+  const left = [...fields]
+  return names.flatMap(name => {
+    const at = left.findLastIndex(field => nameOf(field) === name.trim().toLowerCase())
+    return at < 0 ? [] : left.splice(at, 1)
+  })
 }
 
 function makeSignature(data: Buffer, hash: string, key: KeyObject): string {
@@ -74,6 +84,11 @@ function relaxField(field: string): string {
     .replace(/\r\n/g, '')
     .replace(/[ \t]+/g, ' ')
     .trim()}`
+}
+
+/** RFC 6376 §3.4.3 */
+function simplifyBody(body: string): string {
+  return `${body.replace(/(?:\r\n)+$/, '')}${crlf}`
 }
 
 /** RFC 6376 §3.4.4 */

@@ -1,4 +1,4 @@
-import { judgeSignatures } from '../../src/authenticate/dkim/verify.ts'
+import { verifyChain } from '../../src/authenticate/arc/verify.ts'
 import { toCrlf } from '../../src/mail/line-ends.ts'
 import { readDocuments } from './read-documents.ts'
 import type { Scored } from './score.ts'
@@ -16,10 +16,9 @@ export async function scoreArc(file: URL): Promise<readonly Scored[]> {
     const keys = Object.fromEntries(records.map(([name, text]) => [name.toLowerCase(), { records: [[text]] }]))
     for (const [name, { message, cv }] of Object.entries(document.tests ?? {})) {
       const octets = toCrlf(Buffer.from(message, 'latin1'))
-      const job = { octets, ignored: [], keys, isSigned: true, isSealed: true, keepsQuotes: false, now: Date.now() }
-      const { chain } = await judgeSignatures(octets, job)
+      const { result } = await verifyChain(octets, { keys, now: Date.now() })
       const expected = cv.trim().toLowerCase()
-      scored.push({ name, isRight: chain?.result === expected, note: `${chain?.result} instead of "${expected}"` })
+      scored.push({ name, isRight: result === expected, note: `${result} instead of "${expected}"` })
     }
   }
   return scored

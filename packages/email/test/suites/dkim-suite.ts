@@ -1,9 +1,9 @@
 import { readdirSync, readFileSync } from 'node:fs'
-import { planChain } from '../../src/authenticate/arc/chain.ts'
+import { verifyChain } from '../../src/authenticate/arc/verify.ts'
 import { classifySignature } from '../../src/authenticate/dkim/classify.ts'
-import { planSignatures } from '../../src/authenticate/dkim/plan.ts'
-import { judgeSignatures } from '../../src/authenticate/dkim/verify.ts'
 import { mailLimitsSchema } from '../../src/config/limits.ts'
+import { parseKeyRecord } from '../../src/dkim/key-record.ts'
+import { verifySignatures } from '../../src/dkim/verify.ts'
 import { scanHeaders } from '../../src/mail/header-scan.ts'
 import { toCrlf } from '../../src/mail/line-ends.ts'
 import type { MimeJob } from '../../src/mime/job.ts'
@@ -17,11 +17,9 @@ const now = 1_667_843_664_000
 export async function scoreDkim(folder: URL): Promise<readonly Scored[]> {
   return scoreEach(folder, async ({ message, keys }) => {
     const header = scanHeaders(message, limits)
-    const plan = planSignatures(header, '', { limits, chain: planChain(header, []) })
-    const job = { octets: message, ignored: plan.ignored, keys, isSigned: plan.isSigned, keepsQuotes: false, now }
-    const { signatures } = await judgeSignatures(message, job)
+    const signatures = verifySignatures({ octets: message, header }, { keys, now, readKey: parseKeyRecord })
     const verdicts = signatures.map(report => classifySignature(report, { now, minKeyBits: 1024, isDamaged: false }))
-    const note = verdicts.map(({ verdict, comment }) => `${verdict} ${comment}`).join(', ')
+    const note = verdicts.map(({ verdict, fault }) => `${verdict} ${fault}`).join(', ')
     return { isRight: verdicts.length > 0 && verdicts.every(({ verdict }) => verdict === 'pass'), note }
   })
 }
@@ -29,9 +27,8 @@ export async function scoreDkim(folder: URL): Promise<readonly Scored[]> {
 /** Stalwart's two sealed mails. Each chain has to pass. */
 export async function scoreChains(folder: URL): Promise<readonly Scored[]> {
   return scoreEach(folder, async ({ message, keys }) => {
-    const job = { octets: message, ignored: [], keys, isSigned: true, isSealed: true, keepsQuotes: false, now }
-    const { chain } = await judgeSignatures(message, job)
-    return { isRight: chain?.result === 'pass', note: `${chain?.result} ${chain?.comment}` }
+    const { result, comment } = await verifyChain(message, { keys, now })
+    return { isRight: result === 'pass', note: `${result} ${comment}` }
   })
 }
 
@@ -52,7 +49,7 @@ async function scoreEach(
 }
 
 /** Records above an empty line, the mail below. */
-function readSignedMail(file: Buffer): SignedMail {
+export function readSignedMail(file: Buffer): SignedMail {
   const octets = toCrlf(file)
   const end = octets.indexOf('\r\n\r\n')
   const records = octets.toString('utf8', 0, end).split('\r\n')

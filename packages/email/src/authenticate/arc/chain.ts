@@ -1,7 +1,7 @@
 import { toAsciiDomain } from '@postern/core'
 import type { HeaderBlock, HeaderField } from '../../mail/header-scan.ts'
-import type { ChainReport } from '../signatures/reports.ts'
 import { keyNameOf, readTag } from '../signatures/tags.ts'
+import type { ChainReport } from './report.ts'
 
 /** The part of an ARC chain that is verified, and the keys. */
 export interface ChainPlan {

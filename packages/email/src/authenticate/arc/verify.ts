@@ -1,12 +1,42 @@
 import { createHash } from 'node:crypto'
-import { arc } from 'mailauth/lib/arc/index.js'
-import type { ChainReport } from '../signatures/reports.ts'
+import type { TxtAnswer } from '../../dkim/report.ts'
+import type { ChainReport } from './report.ts'
 
-type ChainData = Parameters<typeof arc>[0]
-type ChainOptions = NonNullable<Parameters<typeof arc>[1]>
+type Arc = typeof import('mailauth/lib/arc/index.js').arc
+type ChainData = Parameters<Arc>[0]
+type ChainOptions = NonNullable<Parameters<Arc>[1]>
 
-/** Judges the seals of a chain (RFC 8617 §5.2); its newest message signature was judged with the others. Runs in the worker. */
+/** RFC 8301 §3.2: nothing shorter is worth anything. */
+const minBitLength = 1024
+
+interface ChainDeps {
+  /** Answers for `selector._domainkey.domain`. */
+  readonly keys: Readonly<Record<string, TxtAnswer>>
+  /** ms since the epoch */
+  readonly now: number
+}
+
+/** Verifies the ARC chain of a message. Runs in the worker; the library is loaded with the first chain. */
+export async function verifyChain(octets: Buffer, { keys, now }: ChainDeps): Promise<ChainReport> {
+  const { dkimVerify } = await import('mailauth/lib/dkim/verify.js')
+  const options = {
+    strict: true,
+    minBitLength,
+    curTime: new Date(now),
+    resolver: async (name: string) => answerOf(keys[name.toLowerCase()]),
+  }
+  return judgeChain((await dkimVerify(octets, options)).arc, options)
+}
+
+/** A name that was never looked up does not exist, so an unforeseen signature never passes. */
+function answerOf(answer: TxtAnswer | undefined): string[][] {
+  if (answer && 'records' in answer) return answer.records.map(strings => [...strings])
+  throw Object.assign(new Error('no record'), { code: answer?.code ?? 'ENOTFOUND' })
+}
+
+/** Judges the seals of a chain (RFC 8617 §5.2); its newest message signature was judged before. */
 export async function judgeChain(found: unknown, options: ChainOptions): Promise<ChainReport> {
+  const { arc } = await import('mailauth/lib/arc/index.js')
   const data = (found ?? { chain: false }) as ChainData
   const { status, authenticationResults, signature } = await arc(data, options)
   const last = data.chain ? data.chain.at(-1) : undefined
@@ -34,7 +64,7 @@ function readCovered(signature: unknown): readonly string[] {
 }
 
 /** The fields that were found, in the spelling of the library: one name for each. */
-export function listCoveredNames(keys: string | undefined): string[] {
+function listCoveredNames(keys: string | undefined): string[] {
   return (keys ?? '').split(':').flatMap(name => name.trim().toLowerCase() || [])
 }
 

@@ -1,4 +1,5 @@
-import type { SignatureReport } from '../signatures/reports.ts'
+import type { DkimFault } from '../../dkim/faults.ts'
+import type { SignatureReport } from '../../dkim/report.ts'
 
 /** How one signature came out. Only `pass` proves anything. */
 export type SignatureVerdict =
@@ -33,43 +34,46 @@ interface SignatureJudging {
   readonly isDamaged: boolean
 }
 
-/** Our own verdict on what the library reports. */
+/** Our own verdict on a signature that was computed. */
 export function classifySignature(report: SignatureReport, judging: SignatureJudging): JudgedSignature {
-  const isBodyHash = report.result === 'fail' && /body hash/i.test(report.comment)
-  return { ...report, verdict: isBodyHash && judging.isDamaged ? 'unverifiable' : verdictOf(report, judging) }
+  const isUnsure = report.fault === 'body hash did not verify' && judging.isDamaged
+  return { ...report, verdict: isUnsure ? 'unverifiable' : verdictOf(report, judging) }
 }
 
-const neutralVerdicts: Readonly<Record<string, SignatureVerdict>> = {
-  expired: 'expired',
+const faultVerdicts: Readonly<Record<DkimFault, SignatureVerdict>> = {
+  'signature syntax error': 'malformed',
+  'signature missing required tag': 'malformed',
+  'incompatible version': 'malformed',
+  'unknown algorithm': 'malformed',
+  'unknown canonicalization': 'malformed',
+  'unsupported query method': 'malformed',
+  'domain mismatch': 'malformed',
+  'inappropriate key algorithm': 'malformed',
   'invalid expiration': 'expired',
+  expired: 'expired',
+  'From field not signed': 'not_from',
+  'weak-algorithm': 'weak',
+  'weak-key': 'weak',
   'no key': 'no_key',
   'invalid public key': 'no_key',
   'unknown key version': 'no_key',
   'unknown key type': 'no_key',
   'key not for email': 'no_key',
   'inappropriate hash algorithm': 'no_key',
-  'From field not signed': 'not_from',
-}
-
-const otherVerdicts: Readonly<Record<string, SignatureVerdict>> = {
-  fail: 'fail',
-  policy: 'weak',
-  temperror: 'dns_trouble',
-}
-
-function verdictOf(report: SignatureReport, judging: SignatureJudging): SignatureVerdict {
-  if (report.result === 'pass') return passVerdict(report, judging)
-  return otherVerdicts[report.result] ?? neutralVerdicts[report.comment] ?? 'malformed'
+  'DNS failure': 'dns_trouble',
+  'body hash did not verify': 'fail',
+  'bad signature': 'fail',
 }
 
 /** A valid signature may still prove nothing about the whole message now. */
-function passVerdict(
-  { uncovered, isTesting, signedAt, covers, algorithm, bits }: SignatureReport,
+function verdictOf(
+  { fault, uncovered, isTesting, signedAt, bits, covers }: SignatureReport,
   { now, minKeyBits }: SignatureJudging,
 ): SignatureVerdict {
+  if (fault) return faultVerdicts[fault]
   if (uncovered > 0) return 'undersized'
   if (isTesting) return 'testing'
   if (signedAt !== undefined && signedAt > now / 1000 + clockSkew) return 'not_yet'
-  if (algorithm.startsWith('rsa') && bits !== undefined && bits < minKeyBits) return 'weak'
+  if (bits !== undefined && bits < minKeyBits) return 'weak'
   return covers.includes('from') ? 'pass' : 'not_from'
 }

@@ -1,17 +1,17 @@
 import { Rejection } from '@postern/core'
 import type { MailLimits } from '../../config/limits.ts'
+import type { TxtAnswer } from '../../dkim/report.ts'
+import { parseSignature } from '../../dkim/signature.ts'
 import type { HeaderBlock, HeaderField } from '../../mail/header-scan.ts'
 import type { ChainPlan } from '../arc/chain.ts'
 import { chainFields } from '../arc/chain.ts'
 import type { DnsBudget } from '../dns/mail-dns.ts'
-import type { TxtAnswer } from '../signatures/reports.ts'
-import { couldSignFor, keyNameOf } from '../signatures/tags.ts'
+import { couldSignFor } from '../signatures/tags.ts'
 
 /** The signatures of a message that are verified, and their keys. */
 interface SignaturePlan {
   readonly keyNames: readonly string[]
   readonly ignored: readonly (readonly [start: number, end: number])[]
-  readonly isSigned: boolean
   readonly flags: readonly string[]
 }
 
@@ -22,6 +22,8 @@ interface SignaturePlanning {
 
 /** A 4096-bit signature over every known field needs half of it; white space beyond that only costs time. */
 const maxSignatureOctets = 4096
+/** RFC 1035 §2.3.4. A resolver reports a longer name as trouble, as if it might exist tomorrow. */
+const maxNameChars = 253
 
 /**
  * Chooses before any crypto and any question: a few signatures are all judged; of many only the first that could speak
@@ -40,13 +42,19 @@ export function planSignatures(header: HeaderBlock, authorDomain: string, planni
   const judged = new Set(candidates.slice(0, limits.signatures))
   const isIgnored = (field: HeaderField) =>
     (chainFields.has(field.name) && !chain.isSealed) || (field.name === 'dkim-signature' && !judged.has(field))
-  const keyNames = new Set([...judged].flatMap(field => keyNameOf(field) ?? []))
+  const keyNames = new Set([...judged].flatMap(listKeyName))
   return {
     keyNames: [...keyNames, ...chain.keyNames.filter(name => !keyNames.has(name))],
     ignored: header.fields.filter(isIgnored).map(({ start, end }) => [start, end]),
-    isSigned: judged.size > 0,
     flags: isCrowded ? ['too_many_signatures'] : [],
   }
+}
+
+/** The key of a signature that may verify: none is asked for where the field alone says that it cannot. */
+function listKeyName(field: HeaderField): string[] {
+  const { fault, domain, selector } = parseSignature(field)
+  const name = `${selector}._domainkey.${domain}`
+  return fault || name.length > maxNameChars ? [] : [name]
 }
 
 /** Looks up every key of the plan. An error is an answer too. */

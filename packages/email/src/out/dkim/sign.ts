@@ -1,5 +1,8 @@
 import type { KeyObject } from 'node:crypto'
-import { hashBody, relaxField, signData } from './canonical.ts'
+import { createHash, sign } from 'node:crypto'
+import { promisify } from 'node:util'
+import { relaxBody } from '../../dkim/canonical-body.ts'
+import { relaxField } from '../../dkim/canonical-field.ts'
 
 export interface DkimKey {
   readonly selector: string
@@ -14,6 +17,7 @@ interface DkimSigning {
 }
 
 const crlf = '\r\n'
+const signInThreadpool = promisify(sign)
 const lifetimeSeconds = 7 * 24 * 3_600
 
 /** Everything a reader or a mail program goes by (RFC 6376 §5.4.1). */
@@ -36,7 +40,7 @@ export async function createDkimSignatures(message: Buffer, { domain, keys, sign
   const fields = text.slice(0, end).split(/\r\n(?![ \t])/)
   const { names, lines } = chooseFields(fields)
   const seconds = Math.floor(signedAt / 1000)
-  const common = `d=${domain}; t=${seconds}; x=${seconds + lifetimeSeconds};${crlf}\tbh=${hashBody(text.slice(end + 4))};${crlf}\th=${foldNames(names)};${crlf}\tb=`
+  const common = `d=${domain}; t=${seconds}; x=${seconds + lifetimeSeconds};${crlf}\tbh=${hash(relaxBody(message.subarray(end + 4))).toString('base64')};${crlf}\th=${foldNames(names)};${crlf}\tb=`
   const signatures = await Promise.all(
     keys.map(async ({ selector, privateKey }) => {
       const algorithm = privateKey.asymmetricKeyType === 'ed25519' ? 'ed25519-sha256' : 'rsa-sha256'
@@ -46,6 +50,20 @@ export async function createDkimSignatures(message: Buffer, { domain, keys, sign
     }),
   )
   return signatures.join('')
+}
+
+/** Base64. Ed25519 signs the hash of the data (RFC 8463 §3). */
+async function signData(data: string, key: KeyObject): Promise<string> {
+  const octets = Buffer.from(data, 'latin1')
+  const signature =
+    key.asymmetricKeyType === 'ed25519'
+      ? await signInThreadpool(null, hash(octets), key)
+      : await signInThreadpool('sha256', octets, key)
+  return signature.toString('base64')
+}
+
+function hash(octets: Buffer): Buffer {
+  return createHash('sha256').update(octets).digest()
 }
 
 /**

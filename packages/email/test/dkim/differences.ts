@@ -1,0 +1,54 @@
+import { mailLimitsSchema } from '../../src/config/limits.ts'
+import { scanHeaders } from '../../src/mail/header-scan.ts'
+
+type Tags = ReadonlyMap<string, string>
+
+/** A rule that ours keeps and mailauth does not: such a signature is never good with ours. */
+interface Difference {
+  readonly clause: string
+  readonly isCase: (tags: Tags) => boolean
+}
+
+const isForm = (text: string) => /^(?:simple|relaxed)(?:\/(?:simple|relaxed))?$/i.test(text)
+const isBase64 = (text: string) => /^[a-z0-9+/]+={0,2}$/i.test(text.replace(/[ \t\r\n]/g, ''))
+const hasOtherBlanks = (text: string) => /[^\S \t\r\n]/.test(text)
+
+const differences: readonly Difference[] = [
+  {
+    clause: 'RFC 6376 §3.5, sig-c-tag-alg: one name, or two with a slash. mailauth reads a missing one as "simple".',
+    isCase: tags => tags.has('c') && !isForm(tags.get('c') ?? ''),
+  },
+  {
+    clause: 'RFC 6376 §3.5, sig-b-tag-data: base64. mailauth passes over other characters.',
+    isCase: tags => !isBase64(tags.get('b') ?? ''),
+  },
+  {
+    clause: 'RFC 6376 §2.8: folding white space is spaces, tabs and line ends. mailauth removes other blanks, too.',
+    isCase: tags => [...tags].flat().some(hasOtherBlanks),
+  },
+  {
+    clause: 'RFC 8301 §3.1: rsa-sha1 must not be used for verifying. mailauth computes the body hash with it first.',
+    isCase: tags => tags.get('a')?.toLowerCase() === 'rsa-sha1',
+  },
+]
+
+/** The rule by which the two may differ about a signature. */
+export function findDifference(tags: Tags | undefined): string | undefined {
+  return tags && differences.find(({ isCase }) => isCase(tags))?.clause
+}
+
+/** mailauth throws for a message with one of these, and says nothing of its other signatures. */
+export function breaksMailauth(tags: Tags): boolean {
+  return /^\s*\//.test(tags.get('c') ?? '')
+}
+
+const limits = mailLimitsSchema.parse({})
+
+/** The tags of each signature of a message, read without our tag-list reader. */
+export function listTags(octets: Buffer): readonly Tags[] {
+  const fields = scanHeaders(octets, limits).fields.filter(({ name }) => name === 'dkim-signature')
+  return fields.map(({ value }) => {
+    const specs = value.split(';').map(spec => [spec.slice(0, spec.indexOf('=')), spec.slice(spec.indexOf('=') + 1)])
+    return new Map(specs.map(([name = '', text = '']) => [name.trim(), text.replace(/^[ \t]+|[ \t]+$/g, '')]))
+  })
+}

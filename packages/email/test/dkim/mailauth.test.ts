@@ -1,0 +1,90 @@
+import { readdirSync, readFileSync } from 'node:fs'
+import { Rejection } from '@postern/core'
+import fc from 'fast-check'
+import { expect, test } from 'vitest'
+import { toCrlf } from '../../src/mail/line-ends.ts'
+import { readSignedMail } from '../suites/dkim-suite.ts'
+import { breaksMailauth, findDifference, listTags } from './differences.ts'
+import type { Opinion, SignedCase } from './mailauth-oracle.ts'
+import { askMailauth, askOurs, summarize } from './mailauth-oracle.ts'
+import { signedCase } from './random-mail.ts'
+
+// Our verifier beside mailauth's: the same verdict, or a rule that only ours keeps.
+
+const fixtures = new URL('../../../../fixtures/', import.meta.url)
+
+/** Undefined for a header that the gateway refuses before it verifies anything. */
+function tryOurs(signed: SignedCase): readonly Opinion[] | undefined {
+  try {
+    return askOurs(signed)
+  } catch (error) {
+    if (error instanceof Rejection) return undefined
+    throw error
+  }
+}
+
+/** The verdicts of ours, in order. @throws AssertionError where the two differ without a rule */
+async function compare(drawn: SignedCase): Promise<readonly string[]> {
+  const signed = { ...drawn, octets: toCrlf(drawn.octets) }
+  const ours = tryOurs(signed)
+  if (!ours) return []
+  const tags = listTags(signed.octets)
+  if (tags.some(breaksMailauth)) {
+    await expect(askMailauth(signed)).rejects.toThrow('Unknown header canonicalization')
+    return ours.map(({ verdict }) => verdict)
+  }
+  const theirs = await askMailauth(signed)
+  const isKnown = (_: unknown, at: number) => findDifference(tags[at]) !== undefined
+  expect(ours.filter(isKnown).filter(({ verdict }) => verdict === 'pass')).toEqual([])
+  const isSame = (_: unknown, at: number) => !isKnown(_, at)
+  expect(summarize(ours.filter(isSame))).toEqual(summarize(theirs.filter(isSame)))
+  return ours.map(({ verdict }) => verdict)
+}
+
+test('random mail, signed at random and damaged at random, gets the verdict that mailauth gives', async () => {
+  const seen = new Set<string>()
+  await fc.assert(
+    fc.asyncProperty(signedCase, async drawn => {
+      for (const verdict of await compare(drawn)) seen.add(verdict)
+    }),
+    { numRuns: 1000 },
+  )
+  // Otherwise the draws would say nothing about good mail, or about bad.
+  expect([...seen]).toEqual(
+    expect.arrayContaining(['pass', 'fail', 'malformed', 'no_key', 'weak', 'undersized', 'dns_trouble', 'expired']),
+  )
+}, 60_000)
+
+test.each(['rfc6376', 'rfc8463'])('the vectors of %s pass with both', async name => {
+  const folder = new URL(`email/${name}/`, fixtures)
+  const records: Record<string, string> = JSON.parse(readFileSync(new URL('dns.json', folder), 'utf8'))
+  const keys = Object.fromEntries(Object.entries(records).map(([key, record]) => [key, { records: [[record]] }]))
+  const octets = readFileSync(new URL('message.eml', folder))
+  const verdicts = await compare({ octets, keys, now: Date.now() })
+  expect(verdicts.length).toBeGreaterThan(0)
+  expect(new Set(verdicts)).toEqual(new Set(['pass']))
+})
+
+test('mail that others signed, and every octet of one changed in turn, gets the verdict that mailauth gives', async () => {
+  const folder = new URL('email/suites/mail-auth/dkim/', fixtures)
+  const mails = readdirSync(folder).map(name => readSignedMail(readFileSync(new URL(name, folder))))
+  for (const { message, keys } of mails) await compare({ octets: message, keys, now: 1_667_843_664_000 })
+  const [shortest] = mails.toSorted((left, right) => left.message.length - right.message.length)
+  const { message = Buffer.alloc(0), keys = {} } = shortest ?? {}
+  const verdicts = new Set<string>()
+  for (let at = 0; at < message.length; at += 1) {
+    const octets = Buffer.from(message)
+    octets[at] = (octets[at] ?? 0) ^ 0x01
+    for (const verdict of await compare({ octets, keys, now: 1_667_843_664_000 })) verdicts.add(verdict)
+  }
+  expect([...verdicts]).toEqual(expect.arrayContaining(['pass', 'fail']))
+}, 60_000)
+
+test('every mail of the corpora gets the verdict that mailauth gives, with no key for any', async () => {
+  const files = readdirSync(fixtures, { recursive: true, encoding: 'utf8' }).filter(name =>
+    /\.(?:eml|txt|msg)$/.test(name),
+  )
+  expect(files.length).toBeGreaterThan(300)
+  for (const name of files)
+    await compare({ octets: readFileSync(new URL(name, fixtures)), keys: {}, now: 1_795_255_200_000 })
+}, 60_000)
