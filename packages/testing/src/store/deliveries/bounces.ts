@@ -140,6 +140,18 @@ function describeBudgets(open: OpenStore): void {
     }),
   )
   test(
+    'a message of a task takes nothing of a budget, and none stops it',
+    withStore(open, async ({ store }) => {
+      const ask = async (id: string) => {
+        const task = { owner: 'ada', id, context: id }
+        await store.admit(sketchIntake(id, inThread(id, { task, budgets: [budget('ada')] })), 'c')
+        return (await store.findMessage(id))?.state
+      }
+      expect([await ask('t1'), await ask('t2'), await ask('t3')]).toEqual(['received', 'received', 'received'])
+      expect(await admit(store, 'm1', [budget('ada')])).toBe('received')
+    }),
+  )
+  test(
     'a budget per thread is one for each thread; a duplicate takes nothing of it',
     withStore(open, async ({ store }) => {
       const each = [budget('same', { isPerThread: true })]
