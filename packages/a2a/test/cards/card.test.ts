@@ -162,6 +162,17 @@ test('the schemes are the ones that are enforced', () => {
     securityRequirements: [{ schemes: { dpop: {} } }, { schemes: { oauth2: {} } }],
   })
   expect(cardOf({ issuers: bound })).not.toHaveProperty('securitySchemes.bearer')
+  const other = { ...issuers[0], issuer: 'https://bound.test', require_dpop: true }
+  expect(cardOf({ issuers: [...issuers, other] })).toMatchObject({
+    securitySchemes: {
+      bearer: { httpAuthSecurityScheme: { description: 'JWT access token from https://i.test for audience us' } },
+      dpop: {
+        httpAuthSecurityScheme: {
+          description: 'Sender-constrained JWT access token from https://bound.test for audience us',
+        },
+      },
+    },
+  })
 })
 
 test('capabilities are the ones that are on', () => {
