@@ -1,5 +1,5 @@
 import { probeCalls } from './a2a/calls.ts'
-import { openA2aCase } from './a2a/case.ts'
+import { openA2aCase, openStreamCase } from './a2a/case.ts'
 import { openActivityPubCase } from './activitypub/case.ts'
 import { probeFanout } from './fanout/probe.ts'
 import { probeFlood } from './flood/probe.ts'
@@ -15,14 +15,17 @@ import type { Job } from './options.ts'
 import { probePostgres } from './postgres/probe.ts'
 import { probeStall } from './stall/probe.ts'
 import { probeTranscript } from './transcript/probe.ts'
+import { openWebCase } from './web/case.ts'
 
-export type RaceJob = 'activitypub' | 'a2a' | 'mail' | 'maillarge'
-export type ProbeJob = Exclude<Job, RaceJob | 'start'>
+export type RaceJob = 'activitypub' | 'a2a' | 'stream' | 'web' | 'mail' | 'maillarge'
+type ProbeJob = Exclude<Job, RaceJob | 'start'>
 
 /** THE LIST: a measured protocol is one line here, and its folder. */
 export const openCase: Readonly<Record<RaceJob, () => Promise<BenchCase>>> = {
   activitypub: openActivityPubCase,
   a2a: openA2aCase,
+  stream: openStreamCase,
+  web: openWebCase,
   mail: openMailCase,
   maillarge: openLargeMailCase,
 }

@@ -1,6 +1,9 @@
-import type { ProbeJob, RaceJob } from './cases.ts'
+import type { RaceJob } from './cases.ts'
 import { isProbe, isRace, openCase, probes } from './cases.ts'
+import { rivalCase } from './earlier/case.ts'
 import { describeConditions } from './harness/conditions.ts'
+import type { EarlierTree } from './harness/earlier-tree.ts'
+import { openEarlierTree } from './harness/earlier-tree.ts'
 import type { Figure } from './harness/figure.ts'
 import { formatFigures } from './harness/figure.ts'
 import { formatProfile, profileContender } from './harness/profile-run.ts'
@@ -23,28 +26,44 @@ const progress = (text: string) => void process.stderr.write(`${text}\n`)
 
 if (options.help) console.log(benchUsage)
 else if (options.profile) await printProfiles(options.profile, options)
-else await printMeasurements(options)
+else if (options.against === undefined) await printMeasurements(options)
+else await printAgainst(options.against)
 
-async function printMeasurements({ only, rounds, json }: BenchOptions): Promise<void> {
+async function printAgainst(commit: string): Promise<void> {
+  progress(`installing the packages of ${commit}`)
+  const earlier = await openEarlierTree(commit)
+  try {
+    await printMeasurements(options, earlier)
+  } finally {
+    await earlier.remove()
+  }
+}
+
+async function printMeasurements({ only, rounds, json }: BenchOptions, earlier?: EarlierTree): Promise<void> {
   // Before this thread is kept to one core: what it starts afterwards would inherit that.
-  const starts = only.includes('start') ? await measureStarts(rounds, progress) : []
+  const starts = only.includes('start') ? await measureStarts(rounds, progress, earlier) : []
   if (cores) pinThisThread(cores.load)
   const lines: Line[] = []
-  for (const job of races) lines.push(...(await measureJob(job, options)))
+  for (const job of races) lines.push(...(await measureJob(job, options, earlier)))
   const figures: Figure[] = []
-  for (const job of measurements) figures.push(...(await probeJob(job)))
+  for (const job of measurements) figures.push(...(await probes[job]({ ...options, cores, earlier, progress })))
   const conditions = describeConditions(options, cores)
   const taken = { lines, figures, starts, conditions }
   console.log(json ? JSON.stringify(taken, null, 2) : formatAll(taken))
 }
 
-function probeJob(job: ProbeJob): Promise<readonly Figure[]> {
-  return probes[job]({ ...options, cores, progress })
-}
-
-async function measureJob(job: RaceJob, { rounds, seconds }: BenchOptions): Promise<readonly Line[]> {
-  const benchCase = await openCase[job]()
+async function measureJob(
+  job: RaceJob,
+  { rounds, seconds }: BenchOptions,
+  earlier: EarlierTree | undefined,
+): Promise<readonly Line[]> {
+  const opened = await openCase[job]()
+  const benchCase = earlier ? rivalCase(opened, earlier) : opened
   try {
+    if (benchCase.contenders.length === 0) {
+      progress(`${job}: ${earlier?.commit} cannot do this`)
+      return []
+    }
     return summarizeCase(benchCase.title, await runRounds(benchCase, { rounds, seconds, cores, progress }))
   } finally {
     await benchCase.close()

@@ -8,6 +8,7 @@ test('parseOptions() measures everything unless told otherwise', () => {
     seconds: 3,
     quick: false,
     full: false,
+    against: undefined,
     profile: undefined,
     json: false,
     help: false,
@@ -24,10 +25,22 @@ test('parseOptions() takes fewer rounds for a quick look, unless told how many',
   expect(parseOptions(['--quick', '--rounds', '3'])).toMatchObject({ quick: true, rounds: 3, seconds: 1 })
 })
 
+test('parseOptions() measures against a commit what that commit can do', () => {
+  const { only, against } = parseOptions(['--against', 'HEAD~3'])
+  expect(against).toBe('HEAD~3')
+  expect(only).toContain('start')
+  expect(only).not.toContain('growth')
+  expect(parseOptions(['--against', 'HEAD~3', '--only', 'mail']).only).toEqual(['mail'])
+})
+
 test.each([
   [
     ['--only', 'gopher'],
-    '--only "gopher" is not one of activitypub, a2a, mail, maillarge, mailout, stall, flood, memory, growth, fanout, transcript, start, calls, tasks, postgres, mixed',
+    '--only "gopher" is not one of activitypub, a2a, stream, web, mail, maillarge, mailout, stall, flood, memory, growth, fanout, transcript, start, calls, tasks, postgres, mixed',
+  ],
+  [
+    ['--only', 'stall', '--against', 'HEAD~3'],
+    '--only "stall" cannot be measured --against a commit; activitypub, a2a, stream, web, mail, maillarge, mailout, fanout, start can',
   ],
   [['--rounds', 'many'], '--rounds "many" is not a positive number'],
   [['--seconds', '0'], '--seconds "0" is not a positive number'],

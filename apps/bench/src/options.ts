@@ -4,6 +4,8 @@ import { parseArgs } from 'node:util'
 export const jobs = [
   'activitypub',
   'a2a',
+  'stream',
+  'web',
   'mail',
   'maillarge',
   'mailout',
@@ -25,6 +27,19 @@ export type Job = (typeof jobs)[number]
 const detailed: readonly Job[] = ['calls', 'tasks', 'postgres', 'mixed']
 const usual = jobs.filter(job => !detailed.includes(job))
 
+/** Done with servers whose files an earlier commit has, too. */
+const comparable: readonly Job[] = [
+  'activitypub',
+  'a2a',
+  'stream',
+  'web',
+  'mail',
+  'maillarge',
+  'mailout',
+  'fanout',
+  'start',
+]
+
 export interface BenchOptions {
   readonly only: readonly Job[]
   readonly rounds: number
@@ -36,6 +51,8 @@ export interface BenchOptions {
   readonly quick: boolean
   /** Up to a million stored messages. */
   readonly full: boolean
+  /** A commit of this repository to measure against; undefined: against peers and floors. */
+  readonly against: string | undefined
   readonly json: boolean
   readonly help: boolean
 }
@@ -47,6 +64,8 @@ export const benchUsage = `npm run bench -- [options]
   --seconds <s>    how long each server is kept busy in each round (default 3)
   --quick          fewer of everything: 2 rounds of 1 s, 10 000 messages, 10 000 stored messages
   --full           up to 1 000 000 stored messages (takes minutes and 7 GB of disk); ten minutes of each mixed load
+  --against <c>    instead of peers and floors, measure against commit <c> of this repository, whose packages are
+                   installed in a temporary folder; for ${comparable.join(', ')}
   --profile <dir>  instead of measuring, write one CPU profile per protocol of our own server there and print the
                    functions with the most self time
   --json           machine-readable`
@@ -56,27 +75,38 @@ export function parseOptions(argv: readonly string[]): BenchOptions {
   const { values } = parseArgs({
     args: [...argv],
     options: {
-      only: { type: 'string', multiple: true, default: usual },
+      only: { type: 'string', multiple: true },
       rounds: { type: 'string' },
       seconds: { type: 'string' },
       quick: { type: 'boolean', default: false },
       full: { type: 'boolean', default: false },
+      against: { type: 'string' },
       profile: { type: 'string' },
       json: { type: 'boolean', default: false },
       help: { type: 'boolean', default: false },
     },
   })
-  const { quick, full } = values
+  const { quick, full, against } = values
   return {
-    only: values.only.map(parseJob),
+    only: selectJobs(values.only, against),
     rounds: parsePositive('--rounds', values.rounds ?? (quick ? '2' : '5')),
     seconds: parsePositive('--seconds', values.seconds ?? (quick ? '1' : '3')),
     quick,
     full,
     profile: values.profile === undefined ? undefined : resolve(values.profile),
+    against,
     json: values.json,
     help: values.help,
   }
+}
+
+function selectJobs(named: readonly string[] | undefined, against: string | undefined): readonly Job[] {
+  if (!named) return against === undefined ? usual : comparable
+  const only = named.map(parseJob)
+  const alone = against === undefined ? undefined : only.find(job => !comparable.includes(job))
+  if (alone)
+    throw new TypeError(`--only "${alone}" cannot be measured --against a commit; ${comparable.join(', ')} can`)
+  return only
 }
 
 function parseJob(text: string): Job {

@@ -73,8 +73,8 @@ function openCalls(kind: Kind, connections: number, issuer: Issuer): BenchCase {
   }
 }
 
-function toFigures({ case: title, name, note, cpuMicros, p99, ratio }: Line): readonly Figure[] {
-  const against = ratio === undefined ? {} : { ratio, against: '× ours' }
+function toFigures({ case: title, name, note, cpuMicros, p99, ratio, besideMicros }: Line): readonly Figure[] {
+  const against = ratio === undefined ? {} : { beside: besideMicros, ratio, against: '÷ ours' }
   return [
     { case: title, name, note, value: cpuMicros, unit: 'µs CPU', ...against },
     { case: title, name: `${name}, p99`, note: 'at 30 % of its own top rate', value: p99, unit: 'ms' },

@@ -1,5 +1,6 @@
 import type { BenchCase, Contender } from '../harness/case.ts'
 import { formatRequest } from '../http/message.ts'
+import { pieces } from '../orders/stream.ts'
 import { describeBenchGateway, gatewayHost } from '../ours/describe.ts'
 import type { Issuer } from './issuer.ts'
 import { openAgentIssuer, path } from './issuer.ts'
@@ -21,45 +22,67 @@ export async function openA2aCase(): Promise<BenchCase> {
   }
 }
 
+/** `SendStreamingMessage`: a task, an answer in three pieces, the end. */
+export async function openStreamCase(): Promise<BenchCase> {
+  const issuer = await openAgentIssuer()
+  return {
+    name: 'stream',
+    title: 'A2A stream of three',
+    connections: 64,
+    contenders: streamContenders,
+    prepare: createCallMaker(issuer, 'SendStreamingMessage', '/agents/pieces/a2a'),
+    isAccepted: ({ status, body }) =>
+      status === 200 && body.includes('TASK_STATE_COMPLETED') && readTexts(body).includes(pieces.join('')),
+    close: async () => issuer.close(),
+  }
+}
+
+/** All that was said: a busy server may put two pieces into one. */
+function readTexts(body: Buffer): string {
+  return [...body.toString().matchAll(/"text":"([^"]*)"/g)].map(([, text]) => text).join('')
+}
+
 let serial = 0
 
 /** Calls that were never made before; those of the variant `jwt` bear tokens of a few callers. */
-export function createCallMaker(issuer: Issuer, method: string): BenchCase['prepare'] {
+export function createCallMaker(issuer: Issuer, method: string, target: string = path): BenchCase['prepare'] {
   const tokens = issuer.mintTokens(callers)
   const run = process.pid.toString(36)
   const prepareOne = (variant: string | undefined): Uint8Array => {
     const number = serial++
     const token = variant === 'jwt' ? tokens[number % callers] : undefined
-    return formatCall(method, `${run}-${number}`, token)
+    return formatRequest(target, formatHeaders(token), formatCall(method, `${run}-${number}`))
   }
   return async (count, variant) => Array.from({ length: count }, () => prepareOne(variant))
 }
 
-function formatCall(method: string, id: string, token: string | undefined): Uint8Array {
+function formatCall(method: string, id: string): Uint8Array {
   const message = {
     messageId: `message-${id}`,
     role: 'ROLE_USER',
     parts: [{ text: `When does the last train back from the coast leave on Sunday? (${id})` }],
   }
-  const call = { jsonrpc: '2.0', id, method, params: { message } }
-  const headers = {
+  return Buffer.from(JSON.stringify({ jsonrpc: '2.0', id, method, params: { message } }))
+}
+
+function formatHeaders(token: string | undefined): Readonly<Record<string, string>> {
+  return {
     host: gatewayHost,
     'content-type': 'application/json',
     'a2a-version': '1.0',
     ...(token && { authorization: `Bearer ${token}` }),
   }
-  return formatRequest(path, headers, Buffer.from(JSON.stringify(call)))
 }
 
-const anonymousName = 'Postern, anonymous'
+const sdk = new URL('./sdk.ts', import.meta.url)
+const anonymous = { auth: { anonymous: true } }
 
 function listContenders({ host, port, trusted }: Issuer): readonly Contender[] {
-  const sdk = new URL('./sdk.ts', import.meta.url)
   return [
     {
-      name: anonymousName,
+      name: 'Postern, anonymous',
       note: 'no authentication, like its peers here; durable twice: the message before the turn, the answer before the reply',
-      ...describeBenchGateway({ a2a: { auth: { anonymous: true } } }),
+      ...describeBenchGateway({ a2a: anonymous }),
     },
     {
       name: 'Postern, ES256 JWT',
@@ -72,7 +95,7 @@ function listContenders({ host, port, trusted }: Issuer): readonly Contender[] {
       note: 'no authentication, tasks in memory, answers with a completed task',
       entry: sdk,
       setup: { answer: 'task' },
-      aim: 2.5,
+      aim: 1,
     },
     {
       name: 'SDK 1.3.0 on Hono, task',
@@ -88,16 +111,26 @@ function listContenders({ host, port, trusted }: Issuer): readonly Contender[] {
     },
     {
       name: 'floor: bare Hono',
-      note: 'JSON parsed, one durable SQLite insert, a constant task; nothing else',
+      note: 'JSON parsed, one SQLite insert, a constant task; one durable commit for all that arrive together (information)',
       entry: new URL('./floor.ts', import.meta.url),
-      setup: { groupCommit: false },
-      aim: 0.5,
-    },
-    {
-      name: 'floor, group commit',
-      note: 'the same, with one durable commit for all inserts that arrive together (information)',
-      entry: new URL('./floor.ts', import.meta.url),
-      setup: { groupCommit: true },
+      setup: {},
     },
   ]
 }
+
+/** Both say the same. */
+const streamContenders: readonly Contender[] = [
+  {
+    name: 'Postern, anonymous',
+    note: 'no authentication, like its peer here; the message is durable before the turn, the answer before the end',
+    ...describeBenchGateway({ a2a: anonymous }),
+    needs: [new URL('../ours/agents/pieces.ts', import.meta.url)],
+  },
+  {
+    name: 'SDK 1.3.0 on Express',
+    note: 'no authentication, tasks in memory; a task, an artifact in three pieces, 5 ms between them, the end',
+    entry: sdk,
+    setup: { answer: 'pieces' },
+    aim: 1,
+  },
+]

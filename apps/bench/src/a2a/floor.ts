@@ -8,8 +8,8 @@ interface SendMessage {
   readonly params: { readonly message: { readonly messageId: string } }
 }
 
-await serveMeasured<{ readonly groupCommit: boolean }>(async ({ groupCommit }) => {
-  const log = openDurableLog({ groupCommit })
+await serveMeasured(async () => {
+  const log = openDurableLog()
   let handled = 0
   const app = new Hono().post('/agents/:agent/a2a', async context => {
     const body = new Uint8Array(await context.req.arrayBuffer())

@@ -15,6 +15,7 @@ import {
 import { jsonRpcHandler, UserBuilder } from '@a2a-js/sdk/server/express'
 import express from 'express'
 import { Hono } from 'hono'
+import { sayPieces } from '../orders/stream.ts'
 import { serveMeasured } from '../servers/child.ts'
 import { listenFetch } from '../servers/hono.ts'
 
@@ -32,33 +33,25 @@ const card: AgentCard = AgentCardCodec.fromJSON({
 })
 
 interface Setup {
-  /** `updates`: a task, an artifact, and the status that ends it. */
-  readonly answer: 'task' | 'message' | 'updates'
+  /** `updates`: a task, an artifact, and the status that ends it. `pieces`: the same with an artifact in three pieces. */
+  readonly answer: 'task' | 'message' | 'updates' | 'pieces'
   readonly framework?: 'express' | 'hono'
 }
 
-const endpoint = '/agents/brief/a2a'
+/** One agent, whatever it is called. */
+const endpoint = '/agents/:agent/a2a'
 
-const answers: Readonly<Record<Setup['answer'], (context: RequestContext) => readonly AgentExecutionEvent[]>> = {
+type Events = readonly AgentExecutionEvent[] | AsyncIterable<AgentExecutionEvent>
+
+const answers: Readonly<Record<Setup['answer'], (context: RequestContext) => Events>> = {
   task: context => [AgentEvent.task(completeTask(context))],
   message: context => [AgentEvent.message(reply(context))],
-  updates: context => {
-    const { taskId, contextId } = context
-    const task = { ...completeTask(context), status: { ...completed(context), state: TaskState.TASK_STATE_WORKING } }
-    const artifact = {
-      artifactId: 'answer',
-      name: '',
-      description: '',
-      parts: reply(context).parts,
-      metadata: undefined,
-      extensions: [],
-    }
-    const ids = { taskId, contextId, metadata: undefined }
-    return [
-      AgentEvent.task(task),
-      AgentEvent.artifactUpdate({ ...ids, artifact, append: false, lastChunk: true }),
-      AgentEvent.statusUpdate({ ...ids, status: completed(context) }),
-    ]
+  updates: context => [beginTask(context), addPiece(context, 'ok', 0), endTask(context)],
+  async *pieces(context) {
+    yield beginTask(context)
+    let index = 0
+    for await (const piece of sayPieces()) yield addPiece(context, piece, index++)
+    yield endTask(context)
   },
 }
 
@@ -97,13 +90,40 @@ function toEventStream(events: AsyncGenerator<unknown>): ReadableStream<Uint8Arr
   })
 }
 
+function beginTask(context: RequestContext): AgentExecutionEvent {
+  const status = { ...completed(context), state: TaskState.TASK_STATE_WORKING }
+  return AgentEvent.task({ ...completeTask(context), status })
+}
+
+function addPiece({ taskId, contextId }: RequestContext, text: string, index: number): AgentExecutionEvent {
+  const none = { metadata: undefined, extensions: [] }
+  const artifact = { artifactId: 'answer', name: '', description: '', parts: [formatText(text)], ...none }
+  return AgentEvent.artifactUpdate({
+    taskId,
+    contextId,
+    artifact,
+    append: index > 0,
+    lastChunk: false,
+    metadata: undefined,
+  })
+}
+
+function endTask(context: RequestContext): AgentExecutionEvent {
+  const { taskId, contextId } = context
+  return AgentEvent.statusUpdate({ taskId, contextId, status: completed(context), metadata: undefined })
+}
+
+function formatText(value: string): Message['parts'][number] {
+  return { content: { $case: 'text', value }, metadata: undefined, filename: '', mediaType: 'text/plain' }
+}
+
 function reply({ contextId, taskId }: RequestContext): Message {
   return {
     messageId: randomUUID(),
     contextId,
     taskId,
     role: Role.ROLE_AGENT,
-    parts: [{ content: { $case: 'text', value: 'ok' }, metadata: undefined, filename: '', mediaType: 'text/plain' }],
+    parts: [formatText('ok')],
     metadata: undefined,
     extensions: [],
     referenceTaskIds: [],
@@ -131,7 +151,9 @@ await serveMeasured<Setup>(async ({ answer, framework = 'express' }) => {
   const executor: AgentExecutor = {
     async execute(context, bus) {
       handled++
-      for (const event of answers[answer](context)) bus.publish(event)
+      const events = answers[answer](context)
+      if (Symbol.asyncIterator in events) for await (const event of events) bus.publish(event)
+      else for (const event of events) bus.publish(event)
       bus.finished()
     },
     cancelTask: async () => undefined,

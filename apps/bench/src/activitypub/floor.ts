@@ -6,12 +6,11 @@ import { listenFetch } from '../servers/hono.ts'
 
 interface Setup {
   readonly keys: readonly { readonly keyId: string; readonly publicKeyPem: string }[]
-  readonly groupCommit: boolean
 }
 
-await serveMeasured<Setup>(async ({ keys, groupCommit }) => {
+await serveMeasured<Setup>(async ({ keys }) => {
   const known = new Map(keys.map(({ keyId, publicKeyPem }) => [keyId, createPublicKey(publicKeyPem)]))
-  const log = openDurableLog({ groupCommit })
+  const log = openDurableLog()
   let handled = 0
   const app = new Hono().post('/agents/:agent/inbox', async context => {
     const body = new Uint8Array(await context.req.arrayBuffer())

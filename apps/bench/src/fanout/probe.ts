@@ -1,3 +1,4 @@
+import { pairWithEarlier } from '../earlier/rivals.ts'
 import type { Figure, ProbeOptions } from '../harness/figure.ts'
 import { settleServer } from '../harness/measure.ts'
 import { median } from '../harness/median.ts'
@@ -17,10 +18,11 @@ interface Sender {
   readonly nodeFlags?: readonly string[]
   /** Least ratio of our deliveries a second to its. */
   readonly aim?: number
+  readonly needs?: readonly URL[]
 }
 
 /** Ours comes first. */
-const senders: readonly Sender[] = [
+const peers: readonly Sender[] = [
   {
     name: 'Postern',
     note: 'a post of an agent to all who follow it: from its turn to the last delivery settled in the store; the document with its own proof',
@@ -31,7 +33,7 @@ const senders: readonly Sender[] = [
     name: 'Fedify 2.3.6',
     note: 'sendActivity() with a parallel queue in memory; one knock each, RSA-2048',
     entry: new URL('./fedify.ts', import.meta.url),
-    aim: 2.5,
+    aim: 7,
   },
   {
     name: 'floor: sign and POST',
@@ -48,9 +50,10 @@ interface FanoutCost {
 }
 
 /** One post to a thousand inboxes on a thousand hosts, all of them in another process on loopback. */
-export async function probeFanout({ rounds, cores, progress }: ProbeOptions): Promise<readonly Figure[]> {
+export async function probeFanout({ rounds, cores, earlier, progress }: ProbeOptions): Promise<readonly Figure[]> {
   const sink = await startServer({ entry: new URL('./sink.ts', import.meta.url), setup: {}, core: cores?.load })
   const setup = { port: sink.port, count: inboxes }
+  const senders = earlier ? pairWithEarlier(peers.slice(0, 1), earlier) : peers
   const running: { readonly server: ServerProcess; readonly costs: FanoutCost[] }[] = []
   let serial = Date.now()
   try {
@@ -99,7 +102,11 @@ function toFigure(sender: Sender, costs: readonly FanoutCost[], ours: readonly F
     note: `${note}; ${cpu} µs of CPU time each${cpuRatio}`,
     value: median(costs.map(({ perSecond }) => perSecond)),
     unit: 'deliveries/s',
-    ...(ours && { ratio: ratioOf((cost, own) => own.perSecond / cost.perSecond), against: 'ours ÷ it' }),
+    ...(ours && {
+      beside: median(ours.map(({ perSecond }) => perSecond)),
+      ratio: ratioOf((cost, own) => own.perSecond / cost.perSecond),
+      against: 'ours ÷ it',
+    }),
     ...(aim !== undefined && { aim: { atLeast: aim } }),
   }
 }

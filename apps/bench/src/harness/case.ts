@@ -14,6 +14,8 @@ export interface Contender {
   readonly aim?: number | undefined
   /** The contender this one is compared with; default: the case's first one. */
   readonly against?: string | undefined
+  /** Files beside `entry` without which it cannot do the job: an earlier commit may lack them. */
+  readonly needs?: readonly URL[] | undefined
   /** Where this contender wants its requests, when it differs from the others' address or credentials. */
   readonly variant?: string | undefined
 }

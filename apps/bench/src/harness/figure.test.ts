@@ -1,16 +1,16 @@
 import { expect, test } from 'vitest'
 import { formatFigures } from './figure.ts'
 
-test('formatFigures() says of each ratio whether it meets its aim', () => {
+test('formatFigures() says of each ratio what it is of, and whether it meets its aim', () => {
   const shared = { case: 'Flood', note: '', unit: 'ms' }
   const text = formatFigures([
     { ...shared, name: 'alone', value: 4 },
-    { ...shared, name: 'beside', value: 9, ratio: 2.25, against: '÷ alone', aim: { atMost: 2 } },
+    { ...shared, name: 'beside', value: 9, beside: 4, ratio: 2.25, against: '÷ alone', aim: { atMost: 2 } },
     { ...shared, name: 'rate', value: 120.4, ratio: 0.9, against: '÷ floor', aim: { atLeast: 0.8 } },
   ])
   expect(text.split('\n').slice(1, 4)).toEqual([
-    'Flood  alone      4.0  ms',
-    '       beside     9.0  ms  2.25 ÷ alone  ≤ 2 missed',
-    '       rate       120  ms  0.90 ÷ floor   ≥ 0.8 met',
+    'Flood  alone      4.0          ms',
+    '       beside     9.0     4.0  ms  2.25 ÷ alone  ≤ 2 missed',
+    '       rate       120          ms  0.90 ÷ floor   ≥ 0.8 met',
   ])
 })

@@ -1,6 +1,6 @@
 import type { Line } from './summary.ts'
 
-const headings = ['case', 'server', 'CPU µs/msg', 'ratio', 'aim', 'p99 ms', 'RSS MB']
+const headings = ['case', 'server', 'CPU µs/msg', 'beside', 'ratio', 'aim', 'p99 ms', 'RSS MB']
 
 /** The table as a person reads it, with what its columns mean. */
 export function formatReport(lines: readonly Line[]): string {
@@ -11,21 +11,28 @@ export function formatReport(lines: readonly Line[]): string {
 
 const legend = [
   'CPU µs/msg  CPU time of the server process per message, all threads, everything it still does after its answer',
+  'beside      the same of the server it is compared with: Postern, the first line of the case unless the notes say otherwise',
   'ratio       messages Postern handles in the CPU time in which this server handles one: above 1 Postern is cheaper',
   'p99 ms      latency at 30 % of the server’s own top rate',
   'Only the ratios mean something beyond this machine.',
 ]
 
-function formatLine({ case: title, name, cpuMicros, ratio, aim, p99, rss }: Line, above: string | undefined): string[] {
+function formatLine(line: Line, above: string | undefined): string[] {
+  const { case: title, name, cpuMicros, besideMicros, ratio, aim, p99, rss } = line
   return [
     title === above ? '' : title,
     name,
-    cpuMicros.toFixed(cpuMicros < 100 ? 1 : 0),
+    formatMicros(cpuMicros),
+    besideMicros === undefined ? '' : formatMicros(besideMicros),
     ratio === undefined ? 'ours' : `${ratio.toFixed(2)}×`,
     aim === undefined || ratio === undefined ? '' : `≥ ${aim}× ${ratio >= aim ? 'met' : 'missed'}`,
     p99.toFixed(1),
     (rss / 1e6).toFixed(0),
   ]
+}
+
+function formatMicros(value: number): string {
+  return value.toFixed(value < 100 ? 1 : 0)
 }
 
 /** Text left, figures right. */

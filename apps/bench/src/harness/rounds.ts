@@ -19,7 +19,10 @@ export type CaseResults = ReadonlyMap<Contender, readonly RoundResult[]>
 /** Messages of the first round, which only warms up: compilers, caches, keys, connections. */
 const warmUpCount = 4_000
 
-/** Starts every contender, then measures them by turns: A B C, A B C, … so that the machine's moods meet all of them. */
+/**
+ * Starts every contender, then measures them by turns, every other round backwards: A B C, C B A, A B C, … so that other work on the
+ * machine, and what a round leaves behind, meets all of them alike.
+ */
 export async function runRounds(benchCase: BenchCase, options: RoundsOptions): Promise<CaseResults> {
   const { rounds, seconds, cores, progress } = options
   const running: { contender: Contender; server: ServerProcess; results: RoundResult[] }[] = []
@@ -32,7 +35,7 @@ export async function runRounds(benchCase: BenchCase, options: RoundsOptions): P
     for (let round = 0; round <= rounds; round++) {
       progress(`${benchCase.name}: ${round === 0 ? 'warming up' : `round ${round} of ${rounds}`}`)
       const needed = round === 0 ? (benchCase.warmUp ?? warmUpCount) : countNeeded(running, seconds)
-      for (const { contender, server, results } of running) {
+      for (const { contender, server, results } of round % 2 === 0 ? running : running.toReversed()) {
         const load = {
           ...benchCase,
           port: server.port,

@@ -18,7 +18,7 @@ test('summarizeCase() takes each ratio within one round, so that a slow round do
   )
   expect(lines[0]).toMatchObject({ name: 'ours', cpuMicros: 100, messages: 30, rss: 5e6, p99: 2 })
   expect(lines[0]?.ratio).toBeUndefined()
-  expect(lines[1]).toMatchObject({ name: 'peer', cpuMicros: 300, ratio: 3, against: 'ours', aim: 2 })
+  expect(lines[1]).toMatchObject({ name: 'peer', cpuMicros: 300, ratio: 3, against: 'ours', besideMicros: 100, aim: 2 })
 })
 
 test('formatReport() says whether an aim is met', () => {
@@ -29,6 +29,6 @@ test('formatReport() says whether an aim is met', () => {
   ])
   const [, ours, a, b] = formatReport(summarizeCase('Case', results)).split('\n')
   expect(ours).toMatch(/^Case +ours +100 +ours +2\.0 +5$/)
-  expect(a).toMatch(/^ +a +300 +3\.00× +≥ 2× met +2\.0 +5$/)
-  expect(b).toMatch(/^ +b +150 +1\.50× +≥ 2× missed +2\.0 +5$/)
+  expect(a).toMatch(/^ +a +300 +100 +3\.00× +≥ 2× met +2\.0 +5$/)
+  expect(b).toMatch(/^ +b +150 +100 +1\.50× +≥ 2× missed +2\.0 +5$/)
 })

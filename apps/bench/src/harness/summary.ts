@@ -17,6 +17,8 @@ export interface Line {
   /** Messages ours handles in the CPU time in which this one handles one; absent for ours itself. */
   readonly ratio?: number | undefined
   readonly against?: string | undefined
+  /** CPU time per message of the one it is compared with, the median over the rounds, µs. */
+  readonly besideMicros?: number | undefined
   readonly aim?: number | undefined
 }
 
@@ -50,7 +52,8 @@ function compareRounds(
   rounds: readonly RoundResult[],
   reference: Contender,
   referenceRounds: readonly RoundResult[],
-): Pick<Line, 'ratio' | 'against' | 'aim'> {
+): Pick<Line, 'ratio' | 'against' | 'besideMicros' | 'aim'> {
   const ratios = rounds.map(({ cpuMicros }, round) => cpuMicros / (referenceRounds[round]?.cpuMicros ?? Number.NaN))
-  return { ratio: median(ratios), against: reference.name, aim }
+  const besideMicros = median(referenceRounds.map(({ cpuMicros }) => cpuMicros))
+  return { ratio: median(ratios), against: reference.name, besideMicros, aim }
 }

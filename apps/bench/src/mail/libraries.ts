@@ -8,12 +8,11 @@ import { listenFetch } from '../servers/hono.ts'
 
 interface Setup {
   readonly dns: readonly string[]
-  readonly groupCommit: boolean
 }
 
-/** The two libraries as their manuals show them, in one process, with one insert. */
-await serveMeasured<Setup>(async ({ dns, groupCommit }) => {
-  const log = openDurableLog({ groupCommit })
+/** The two libraries as their manuals show them, in one process, with one insert each. */
+await serveMeasured<Setup>(async ({ dns }) => {
+  const log = openDurableLog()
   const resolver = createCachedResolver(dns)
   let handled = 0
   const app = new Hono().post('/email/inbound', async context => {

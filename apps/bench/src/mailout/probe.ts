@@ -1,3 +1,4 @@
+import { pairWithEarlier } from '../earlier/rivals.ts'
 import type { Figure, ProbeOptions } from '../harness/figure.ts'
 import { settleServer } from '../harness/measure.ts'
 import { median } from '../harness/median.ts'
@@ -10,12 +11,13 @@ interface Sender {
   readonly entry: URL
   readonly more?: Readonly<Record<string, unknown>>
   readonly nodeFlags?: readonly string[]
+  readonly needs?: readonly URL[]
 }
 
 const nodemailer = new URL('./nodemailer.ts', import.meta.url)
 
 /** Ours comes first. */
-const senders: readonly Sender[] = [
+const peers: readonly Sender[] = [
   {
     name: 'Postern',
     note: "stored mail answered: from the agent's turn to the delivery settled in the store; text and HTML, signed twice, an envelope sender of its own",
@@ -43,9 +45,16 @@ interface Cost {
 }
 
 /** Mails to one smarthost, which is another process on loopback. */
-export async function probeMailOut({ rounds, quick, cores, progress }: ProbeOptions): Promise<readonly Figure[]> {
+export async function probeMailOut({
+  rounds,
+  quick,
+  cores,
+  earlier,
+  progress,
+}: ProbeOptions): Promise<readonly Figure[]> {
   const count = quick ? 300 : 1_000
   const sink = await startServer({ entry: new URL('./sink.ts', import.meta.url), setup: {}, core: cores?.load })
+  const senders = earlier ? pairWithEarlier(peers.slice(0, 1), earlier) : peers
   const running: { readonly server: ServerProcess; readonly costs: Cost[] }[] = []
   let first = 0
   const run = async (server: ServerProcess) => {
@@ -100,6 +109,10 @@ function toFigure({ name, note }: Sender, costs: readonly Cost[], ours: readonly
     note: `${note}; ${cpu} µs of CPU time each${cpuRatio}`,
     value: median(costs.map(({ perSecond }) => perSecond)),
     unit: 'mails/s',
-    ...(ours && { ratio: ratioOf((cost, own) => own.perSecond / cost.perSecond), against: 'ours ÷ it' }),
+    ...(ours && {
+      beside: median(ours.map(({ perSecond }) => perSecond)),
+      ratio: ratioOf((cost, own) => own.perSecond / cost.perSecond),
+      against: 'ours ÷ it',
+    }),
   }
 }

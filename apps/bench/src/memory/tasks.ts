@@ -97,6 +97,7 @@ function toFigures({ first, full, expired, again }: Readings, count: number): re
   })
   const compared = (value: number, base: number, against: string, atMost: number) => ({
     ...megabytes(value),
+    beside: base / 1e6,
     ratio: value / base,
     against,
     aim: { atMost },

@@ -5,7 +5,7 @@ import { parseConfig } from 'postern/config'
 import { createLog } from 'postern/log'
 import { gatewayHost } from './describe.ts'
 
-const agents = ['silent', 'brief', 'herald', 'patient', 'scribe']
+const agents = ['silent', 'brief', 'pieces', 'herald', 'patient', 'scribe']
 /** Counted as in production, but never reached: a load generator is one single, very busy peer. */
 const unreachable = 1_000_000_000
 export const unreachableLimits = {

@@ -1,176 +1,142 @@
-import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
-import type { Intake } from '@postern/core'
-import { isoTime } from '@postern/core'
-import type { GatewayStore } from '@postern/store'
-import { openPostgresStore, openSqliteStore } from '@postern/store'
-import { sketchedChannels } from '@postern/testing'
 import type { Cluster } from '@postern/testing/postgres-cluster'
 import { createCluster, findPostgres, password } from '@postern/testing/postgres-cluster'
+import { createCallMaker } from '../a2a/case.ts'
+import { openAgentIssuer } from '../a2a/issuer.ts'
 import type { Figure, ProbeOptions } from '../harness/figure.ts'
 import { median } from '../harness/median.ts'
+import { saturateServer } from '../http/load.ts'
+import { describeBenchGateway } from '../ours/describe.ts'
 import { freeThisThread } from '../servers/pinning.ts'
+import type { ServerProcess } from '../servers/process.ts'
+import { startServer } from '../servers/process.ts'
 
 const title = 'PostgreSQL'
-const log = { debug() {}, info() {}, warn() {}, error() {} }
-/** Messages that are on their way at once. */
+/** Calls under way at a time, spread over the gateways. */
 const atOnce = 64
+const limits = { open_tasks_per_caller: 1_000_000, tasks_per_caller: 1_000_000_000 }
 
-interface Contender {
+interface Plan {
   readonly name: string
   readonly note: string
-  /** By its name, whom it is measured against. */
+  readonly gateways: number
+  /** Schema of their database; absent: SQLite. */
+  readonly schema?: string
+  /** By its name, the one it is measured against. */
   readonly against?: string
-  readonly stores: readonly GatewayStore[]
-  /** Messages a second, one figure a round. */
+  readonly aim?: { readonly atLeast: number }
+}
+
+const plans: readonly Plan[] = [
+  { name: 'SQLite', note: 'one gateway, its store in a file', gateways: 1 },
+  {
+    name: 'one gateway',
+    note: 'at a PostgreSQL server on this machine, by its socket',
+    gateways: 1,
+    schema: 'one',
+    against: 'SQLite',
+    aim: { atLeast: 0.6 },
+  },
+  {
+    name: 'two gateways',
+    note: 'at one database',
+    gateways: 2,
+    schema: 'two',
+    against: 'one gateway',
+    aim: { atLeast: 1.5 },
+  },
+  {
+    name: 'four gateways',
+    note: 'at one database',
+    gateways: 4,
+    schema: 'four',
+    against: 'one gateway',
+    aim: { atLeast: 2.5 },
+  },
+]
+
+interface Contender extends Plan {
+  readonly servers: readonly ServerProcess[]
+  /** Calls a second, one figure a round. */
   readonly rates: number[]
 }
 
-/** Messages that are admitted, answered and delivered at the store's port, by engine; all of it durable, in one run by turns. */
+/** A2A calls a second through whole gateways, each answered in the call and durable, by turns: SQLite, and PostgreSQL with more and more gateways. */
 export async function probePostgres({ rounds, quick, progress }: ProbeOptions): Promise<readonly Figure[]> {
   const programs = findPostgres()
   if (!programs) throw new Error('no PostgreSQL server is installed here')
-  // A server and two desks have four threads at work.
+  // The gateways, the server and the load have the whole machine among them.
   freeThisThread()
-  const directory = mkdtempSync(join(tmpdir(), 'postern-bench-'))
-  const cluster = await createCluster({ programs })
-  await cluster.start()
-  const contenders = await openContenders(directory, cluster)
+  process.env.PGPASSWORD = password
+  const [cluster, issuer] = [
+    await createCluster({ programs, settings: ['max_connections=200'] }),
+    await openAgentIssuer(),
+  ]
+  const contenders: Contender[] = []
   try {
+    await cluster.start()
+    for (const plan of plans) contenders.push({ ...plan, servers: await startGateways(plan, cluster), rates: [] })
+    const makeCalls = createCallMaker(issuer, 'SendMessage')
     const count = quick ? 500 : 2_000
-    for (let round = 0; round <= rounds; round += 1) {
-      progress(`postgres: round ${round} of ${rounds}`)
-      for (const { stores, rates } of contenders) {
-        const rate = await measure(stores, count, `r${round}`)
+    for (let round = 0; round <= rounds; round++) {
+      progress(`postgres: ${round === 0 ? 'warming up' : `round ${round} of ${rounds}`}`)
+      for (const { servers, rates } of contenders) {
+        const rate = await measureRate(servers, await makeCalls(count))
         if (round > 0) rates.push(rate)
       }
     }
-    return toFigures(contenders)
+    return contenders.map(contender => toFigure(contender, contenders))
   } finally {
-    await Promise.all(contenders.flatMap(({ stores }) => stores).map(store => store.close()))
+    await Promise.all(contenders.flatMap(({ servers }) => servers).map(server => server.stop()))
+    issuer.close()
     await cluster.remove()
-    rmSync(directory, { recursive: true, force: true })
   }
 }
 
-async function openContenders(directory: string, cluster: Cluster): Promise<readonly Contender[]> {
-  const { url, port, directory: host } = cluster
-  process.env.PGPASSWORD = password
-  const socket = `postgres:///postgres?host=${host}&port=${port}&user=postern&`
-  const openBy = (way: string, schema: string) =>
-    openPostgresStore({ channels: sketchedChannels, url: `${way}schema=${schema}`, now: Date.now, log })
-  const open = (schema: string) => openBy(socket, schema)
-  const sqlite = await openSqliteStore({
-    channels: sketchedChannels,
-    path: join(directory, 'postern.db'),
-    now: Date.now,
-    log,
-  })
-  return [
-    { name: 'SQLite', note: 'one store, in the thread of the gateway', stores: [sqlite], rates: [] },
-    {
-      name: 'one desk',
-      note: 'at a server on this machine, by its socket',
-      against: 'SQLite',
-      stores: [await open('one')],
-      rates: [],
-    },
-    {
-      name: 'one store, TCP',
-      note: 'the same by TCP on loopback',
-      against: 'one desk',
-      stores: [await openBy(`${url}?`, 'tcp')],
-      rates: [],
-    },
-    {
-      name: 'two desks',
-      note: 'at one database, by its socket',
-      against: 'one desk',
-      stores: [await open('two'), await open('two')],
-      rates: [],
-    },
-  ]
+/** One after the other: the first makes the tables. */
+async function startGateways(
+  { gateways, schema }: Plan,
+  { port, directory }: Cluster,
+): Promise<readonly ServerProcess[]> {
+  const store = schema && `postgres:///postgres?host=${directory}&port=${port}&user=postern&schema=${schema}`
+  const tree = { a2a: { auth: { anonymous: true }, limits }, ...(store && { store }) }
+  const servers: ServerProcess[] = []
+  while (servers.length < gateways) servers.push(await startServer({ ...describeBenchGateway(tree), core: undefined }))
+  return servers
 }
 
-/** @returns messages a second, from the first admitted to the last delivered */
-async function measure(stores: readonly GatewayStore[], count: number, mark: string): Promise<number> {
+/** @returns calls a second, from the first sent to the last answered. @throws Error when a turn is missing or one too many */
+async function measureRate(servers: readonly ServerProcess[], calls: readonly Uint8Array[]): Promise<number> {
+  const countTurns = async () =>
+    (await Promise.all(servers.map(server => server.sample()))).reduce((sum, { handled }) => sum + handled, 0)
+  const before = await countTurns()
   const begun = performance.now()
-  const share = count / stores.length
-  await Promise.all(stores.map((store, at) => carryAll(store, share, `${mark}-${at}`)))
-  return count / ((performance.now() - begun) / 1_000)
+  await Promise.all(servers.map(({ port }, at) => saturateServer(shareOf(port, at, servers.length, calls), 600)))
+  const seconds = (performance.now() - begun) / 1_000
+  const turns = (await countTurns()) - before
+  if (turns !== calls.length) throw new Error(`${calls.length} calls were answered, and agents had ${turns} turns`)
+  return calls.length / seconds
 }
 
-/** As many at once as a busy gateway has; each gateway also takes what the other has admitted. */
-async function carryAll(store: GatewayStore, count: number, mark: string): Promise<void> {
-  const request = { holder: mark, limit: atOnce, leaseMs: 60_000 }
-  for (let from = 0; from < count; from += atOnce) {
-    const size = Math.min(atOnce, count - from)
-    await Promise.all(Array.from({ length: size }, (_, at) => store.admit(sketchIntake(`${mark}-${from + at}`), 'c')))
-    await workOff(store, request)
-  }
-  await workOff(store, request)
+function shareOf(port: number, at: number, of: number, calls: readonly Uint8Array[]) {
+  const isAccepted = ({ status, body }: { readonly status: number; readonly body: Buffer }) =>
+    status === 200 && body.includes('TASK_STATE_COMPLETED')
+  const requests = calls.filter((_, index) => index % of === at)
+  return { port, connections: atOnce / of, requests, isAccepted }
 }
 
-async function workOff(store: GatewayStore, request: Parameters<GatewayStore['leaseTurns']>[0]): Promise<void> {
-  for (;;) {
-    const turns = await store.leaseTurns(request)
-    await Promise.all(turns.map(turn => store.commit(turn, sketchAnswer(turn.content.id, turn.content.thread_id))))
-    const deliveries = await store.leaseDeliveries({ ...request, rank: 'answer' })
-    await Promise.all(deliveries.map(delivery => store.settle(delivery, { state: 'sent' })))
-    if (turns.length + deliveries.length === 0) return
-  }
-}
-
-function sketchIntake(id: string): Intake {
+function toFigure({ name, note, rates, against, aim }: Contender, contenders: readonly Contender[]): Figure {
+  const other = contenders.find(each => each.name === against)
   return {
-    agent: 'echo',
-    duplicateKey: id,
-    aliases: [],
-    proofs: [{ kind: 'jwt', verdict: 'pass', key_id: 'k1' }],
-    raw: { bytes: new TextEncoder().encode(JSON.stringify({ id })), form: 'json' },
-    target: { answerTo: id },
-    disposition: 'answer',
-    thread: { scope: 'public', references: [] },
-    message: {
-      id,
-      thread_id: `thread of ${id}`,
-      sender: { address: '@ada@peer.test', auth_method: 'none', verified: false },
-      recipient: '@echo@agents.test',
-      parts: [{ kind: 'text', mime: 'text/plain', content: `When does the last train leave, asks ${id}?` }],
-      recipient_capabilities: { mention_relay: { kind: 'none' } },
-      received_via: 'a2a',
-      received_at: isoTime(Date.now()),
-    },
+    case: title,
+    name,
+    note: `A2A calls, ${atOnce} at once, answered by an agent, durable; ${note}`,
+    value: median(rates),
+    unit: 'calls/s',
+    ...(other && {
+      beside: median(other.rates),
+      ratio: median(rates.map((rate, round) => rate / (other.rates[round] ?? Number.NaN))),
+      against: `÷ ${other.name}`,
+      aim,
+    }),
   }
-}
-
-function sketchAnswer(id: string, thread_id: string): Parameters<GatewayStore['commit']>[1] {
-  return {
-    response: {
-      id: `answer to ${id}`,
-      thread_id,
-      in_reply_to: id,
-      sender: '@echo@agents.test',
-      parts: [{ kind: 'text', mime: 'text/plain', content: 'At eleven.' }],
-      status: 'completed',
-      created_at: isoTime(Date.now()),
-    },
-    deliveries: [{ to: `https://peer.test/${id}`, target: null }],
-  }
-}
-
-function toFigures(contenders: readonly Contender[]): readonly Figure[] {
-  return contenders.map(({ name, note, against, rates }): Figure => {
-    const other = contenders.find(each => each.name === against)
-    const ratio = other && median(rates.map((rate, round) => rate / (other.rates[round] ?? rate)))
-    return {
-      case: title,
-      name,
-      note,
-      value: median(rates),
-      unit: 'messages/s',
-      ...(other && { ratio, against: `÷ ${other.name}` }),
-    }
-  })
 }

@@ -9,20 +9,18 @@ interface DurableLog {
   close(): void
 }
 
-/** SQLite as the floors use it: WAL, `synchronous = FULL`. `groupCommit` puts rows that arrive together into one commit. */
-export function openDurableLog({ groupCommit = false }: { readonly groupCommit?: boolean } = {}): DurableLog {
+/** SQLite as the floors use it: WAL, `synchronous = FULL`, one commit for all rows that arrive together. */
+export function openDurableLog(): DurableLog {
   const directory = mkdtempSync(join(tmpdir(), 'postern-bench-'))
   const database = new DatabaseSync(join(directory, 'floor.db'))
   database.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL')
   database.exec('CREATE TABLE message (seq INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, body BLOB NOT NULL)')
   const insert = database.prepare('INSERT INTO message (id, body) VALUES (?, ?)')
-  const append = groupCommit
-    ? createGroup(rows => {
-        database.exec('BEGIN IMMEDIATE')
-        for (const { id, body } of rows) insert.run(id, body)
-        database.exec('COMMIT')
-      })
-    : async (id: string, body: Uint8Array) => void insert.run(id, body)
+  const append = createGroup(rows => {
+    database.exec('BEGIN IMMEDIATE')
+    for (const { id, body } of rows) insert.run(id, body)
+    database.exec('COMMIT')
+  })
   return {
     append,
     close: () => {

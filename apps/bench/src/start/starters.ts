@@ -2,6 +2,8 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { pairWithEarlier } from '../earlier/rivals.ts'
+import type { EarlierTree } from '../harness/earlier-tree.ts'
 import { gatewayHost } from '../ours/describe.ts'
 import { startServer } from '../servers/process.ts'
 import type { Launched } from './launch.ts'
@@ -11,24 +13,38 @@ import { launchProgram } from './launch.ts'
 interface Starter {
   readonly name: string
   readonly note: string
+  /** By its name, the one it is compared with; default: the first. */
+  readonly against?: string
   start(): Promise<Launched>
 }
 
-const postern = fileURLToPath(new URL('../../../gateway/bin/postern.mjs', import.meta.url))
+const postern = new URL('../../../gateway/bin/postern.mjs', import.meta.url)
 /** Compiled code kept between starts, for everybody alike. */
 const compileCache = join(tmpdir(), 'postern-bench-compile-cache')
 
-export const starters: readonly Starter[] = [
+interface ProgramStarter extends Pick<Starter, 'name' | 'note'> {
+  /** The program. */
+  readonly entry: URL
+  readonly command: 'start' | 'dev'
+  readonly needs?: readonly URL[]
+}
+
+const programs: readonly ProgramStarter[] = [
   {
     name: 'postern start',
     note: 'the whole gateway with all three protocols, an agent, its store',
-    start: () => startPostern('start', productionConfig),
+    entry: postern,
+    command: 'start',
   },
   {
     name: 'postern dev',
     note: 'the same with the simulated world: a fediverse server, DNS, a mail domain, a token issuer',
-    start: () => startPostern('dev', devConfig),
+    entry: postern,
+    command: 'dev',
   },
+]
+
+const peers: readonly Starter[] = [
   {
     name: 'Fedify 2.3.6',
     note: 'the contender of the ActivityPub case',
@@ -46,13 +62,12 @@ export const starters: readonly Starter[] = [
   {
     name: 'mailauth + mailparser',
     note: 'the contender of the mail case',
-    start: () =>
-      startPeer(new URL('../mail/libraries.ts', import.meta.url), { dns: ['127.0.0.1:9'], groupCommit: false }),
+    start: () => startPeer(new URL('../mail/libraries.ts', import.meta.url), { dns: ['127.0.0.1:9'] }),
   },
   {
     name: 'floor: Hono + SQLite',
     note: 'the floor of the A2A case',
-    start: () => startPeer(new URL('../a2a/floor.ts', import.meta.url), { groupCommit: false }),
+    start: () => startPeer(new URL('../a2a/floor.ts', import.meta.url), {}),
   },
 ]
 
@@ -64,12 +79,26 @@ const productionConfig = {
 }
 const devConfig = { dev: true, listen: { port: 0 }, email: { listen: { port: 0 } } }
 
-async function startPostern(command: 'start' | 'dev', config: object): Promise<Launched> {
+const configs = { start: productionConfig, dev: devConfig }
+
+/** Ours first; beside peers, or beside an earlier commit alone. */
+export function listStarters(earlier: EarlierTree | undefined): readonly Starter[] {
+  const ours = earlier ? pairWithEarlier(programs, earlier) : programs
+  const own = ours.map(program => ({ ...program, start: () => startPostern(program) }))
+  return earlier ? own : [...own, ...peers]
+}
+
+async function startPostern({ entry, command }: ProgramStarter): Promise<Launched> {
   const workingDir = mkdtempSync(join(tmpdir(), 'postern-bench-'))
-  writeFileSync(join(workingDir, 'postern.config.json'), JSON.stringify(config))
+  writeFileSync(join(workingDir, 'postern.config.json'), JSON.stringify(configs[command]))
   const environment = { NODE_COMPILE_CACHE: compileCache, NODE_ENV: 'production' }
   try {
-    return await launchProgram({ args: [postern, command], workingDir, environment, sign: /listens on http/ })
+    return await launchProgram({
+      args: [fileURLToPath(entry), command],
+      workingDir,
+      environment,
+      sign: /listens on http/,
+    })
   } finally {
     rmSync(workingDir, { recursive: true, force: true })
   }

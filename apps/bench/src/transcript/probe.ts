@@ -146,7 +146,7 @@ function toFigures(stocks: readonly Stocked[], costs: readonly Costs[]): readonl
         note: `${median(own).toFixed(0)} µs of CPU, in one thread with ${mark} entries`,
         value: median(own),
         unit: 'µs CPU',
-        ...(index > 0 && { ratio, against: '÷ the first', aim }),
+        ...(index > 0 && { beside: median(first?.get(name) ?? []), ratio, against: '÷ the first', aim }),
       }
     }),
   )

@@ -1,0 +1,26 @@
+import { expect, test } from 'vitest'
+import type { EarlierTree } from '../harness/earlier-tree.ts'
+import { pairWithEarlier } from './rivals.ts'
+
+const [now, then, agent] = ['file:///now/gateway.ts', 'file:///then/gateway.ts', 'file:///now/agent.ts'].map(
+  text => new URL(text),
+) as [URL, URL, URL]
+const earlier: EarlierTree = {
+  commit: 'abc123',
+  find: file => (file.href === now.href ? then : undefined),
+  remove: async () => undefined,
+}
+
+test('pairWithEarlier() puts the earlier server beside the one it is compared with', () => {
+  const ours = { name: 'Postern', note: 'durable', entry: now, setup: { tree: {} } }
+  expect(pairWithEarlier([ours], earlier)).toEqual([
+    ours,
+    { name: 'Postern, abc123', note: 'the same at abc123', entry: then, setup: { tree: {} }, against: 'Postern' },
+  ])
+})
+
+test('pairWithEarlier() leaves out what the earlier commit has not, or has without a file that it needs', () => {
+  const unknown = { name: 'new case', note: '', entry: agent }
+  const unable = { name: 'new agent', note: '', entry: now, needs: [agent] }
+  expect(pairWithEarlier([unknown, unable], earlier)).toEqual([])
+})

@@ -1,0 +1,27 @@
+import type { EarlierTree } from '../harness/earlier-tree.ts'
+
+/** A server under measurement whose file the earlier commit may have, too. */
+interface Rivalled {
+  readonly name: string
+  readonly note: string
+  readonly entry: URL
+  /** Files beside `entry` without which it cannot do the job. */
+  readonly needs?: readonly URL[] | undefined
+}
+
+/** What no later commit may fall below: the cost of a message then, divided by what it costs now. */
+export const earlierAim = 0.97
+
+/** Each of the servers and the same one of the earlier commit, as far as that commit has it. */
+export function pairWithEarlier<Server extends Rivalled>(
+  servers: readonly Server[],
+  earlier: EarlierTree,
+): readonly (Server & { readonly against?: string })[] {
+  return servers.flatMap(server => {
+    const entry = earlier.find(server.entry)
+    const hasAll = (server.needs ?? []).every(file => earlier.find(file))
+    if (!entry || !hasAll) return []
+    const name = `${server.name}, ${earlier.commit}`
+    return [server, { ...server, name, note: `the same at ${earlier.commit}`, entry, against: server.name }]
+  })
+}

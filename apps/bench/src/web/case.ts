@@ -1,0 +1,57 @@
+import { hash } from 'node:crypto'
+import type { BenchCase, Contender } from '../harness/case.ts'
+import { formatRequest } from '../http/message.ts'
+import { describeBenchGateway, gatewayHost } from '../ours/describe.ts'
+
+const token = 'bench-web-token-of-somebody'
+const never = 1_000_000_000
+const limits = {
+  runs_per_owner: never,
+  threads_per_owner: never,
+  entries_per_owner: never,
+  bytes_per_owner: Number.MAX_SAFE_INTEGER,
+}
+
+/** A run of the web chat by AG-UI: a short question, the answer as a stream of events; each in a conversation of its own. */
+export async function openWebCase(): Promise<BenchCase> {
+  const run = process.pid.toString(36)
+  let serial = 0
+  return {
+    name: 'web',
+    title: 'Web run',
+    connections: 24,
+    contenders,
+    prepare: async count => Array.from({ length: count }, () => formatRun(`${run}-${serial++}`)),
+    isAccepted: ({ status, body }) => status === 200 && body.includes('"RUN_FINISHED"') && body.includes('"ok"'),
+    close: async () => undefined,
+  }
+}
+
+const contenders: readonly Contender[] = [
+  {
+    name: 'Postern',
+    note: 'a bearer token checked, validated; durable twice: the message before the turn, the answer before the end',
+    ...describeBenchGateway({
+      web: { enabled: true, auth: { tokens: [{ name: 'ann', sha256: hash('sha256', token) }] }, limits },
+    }),
+  },
+  {
+    name: 'floor: bare Hono',
+    note: 'JSON parsed, one SQLite insert, constant events; one durable commit for all that arrive together (information)',
+    entry: new URL('./floor.ts', import.meta.url),
+    setup: {},
+  },
+]
+
+function formatRun(id: string): Uint8Array {
+  const question = `When does the last train back from the coast leave on Sunday? (${id})`
+  const messages = [{ id: `message-${id}`, role: 'user', content: question }]
+  const input = { threadId: `thread-${id}`, runId: `run-${id}`, messages, tools: [], context: [], state: {} }
+  const headers = {
+    host: gatewayHost,
+    'content-type': 'application/json',
+    accept: 'text/event-stream',
+    authorization: `Bearer ${token}`,
+  }
+  return formatRequest('/api/v1/agents/brief/runs', headers, Buffer.from(JSON.stringify(input)))
+}

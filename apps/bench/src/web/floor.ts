@@ -1,0 +1,35 @@
+import { Hono } from 'hono'
+import { serveMeasured } from '../servers/child.ts'
+import { openDurableLog } from '../servers/durable-log.ts'
+import { listenFetch } from '../servers/hono.ts'
+
+interface RunInput {
+  readonly threadId: string
+  readonly runId: string
+}
+
+/** The least that a durable server of AG-UI does: a body parsed and kept, the events of an answer that it knew before. */
+await serveMeasured(async () => {
+  const log = openDurableLog()
+  let handled = 0
+  const app = new Hono().post('/api/v1/agents/:agent/runs', async context => {
+    const body = new Uint8Array(await context.req.arrayBuffer())
+    const { threadId, runId } = JSON.parse(new TextDecoder().decode(body)) as RunInput
+    await log.append(runId, body)
+    handled++
+    return context.body(listEvents(threadId, runId), 200, { 'content-type': 'text/event-stream' })
+  })
+  return { port: await listenFetch(app.fetch), handled: () => handled, close: log.close }
+})
+
+function listEvents(threadId: string, runId: string): string {
+  const messageId = `answer-${runId}`
+  const events = [
+    { type: 'RUN_STARTED', threadId, runId },
+    { type: 'TEXT_MESSAGE_START', messageId, role: 'assistant' },
+    { type: 'TEXT_MESSAGE_CONTENT', messageId, delta: 'ok' },
+    { type: 'TEXT_MESSAGE_END', messageId },
+    { type: 'RUN_FINISHED', threadId, runId },
+  ]
+  return events.map(event => `data: ${JSON.stringify(event)}\n\n`).join('')
+}
