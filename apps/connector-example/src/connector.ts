@@ -12,6 +12,7 @@ import { createTaskSeats } from './agents/task-book.ts'
 import type { ConnectorConfig } from './config.ts'
 import { checkConfig } from './config.ts'
 import { createDocumentRoutes } from './issuer/documents.ts'
+import type { ConnectorKeyRing } from './issuer/key-ring.ts'
 import { openKeyRing } from './issuer/key-ring.ts'
 import { createLobbyRoutes } from './pages/lobby-routes.ts'
 import { pageHeaders, renderProblem } from './pages/page.ts'
@@ -61,26 +62,7 @@ export async function openConnector(
     tasks,
   })
   const sessions = createSessions(keys.sessionSecret, now)
-  const deps = { config, sessions, rooms, dispatch, closing: closing.signal, now }
-  const app = new Hono()
-  app.use(async function setPageHeaders(context, next) {
-    await next()
-    for (const [name, value] of Object.entries(pageHeaders)) {
-      if (!context.res.headers.has(name)) context.res.headers.set(name, value)
-    }
-  })
-  app.get('/healthz', context => context.json({ status: 'ok' }))
-  app.route('/', createDocumentRoutes(config, keys))
-  app.route('/', createStaticRoutes())
-  app.route('/', createCallbackRoutes({ tasks, dispatch, log, now }))
-  app.route('/', createLobbyRoutes(deps))
-  app.route('/', createRoomRoutes(deps))
-  app.notFound(async () => showProblem(404, 'There is nothing here'))
-  app.onError(async error => {
-    const { status, headers } = toProblem(error, log)
-    const words = status === 500 ? 'Something went wrong here' : error.message
-    return showProblem(status, words, headers.get('retry-after'))
-  })
+  const app = createPages({ config, keys, tasks, sessions, rooms, dispatch, closing: closing.signal, log, now })
   const server = createServer({ requestTimeout: 30_000, headersTimeout: 10_000 }, getRequestListener(app.fetch))
 
   return {
@@ -102,6 +84,33 @@ export async function openConnector(
       await new Promise(resolve => server.close(resolve))
     },
   }
+}
+
+type PageDeps = Parameters<typeof createRoomRoutes>[0] &
+  Parameters<typeof createCallbackRoutes>[0] & { readonly keys: ConnectorKeyRing }
+
+/** All that the connector serves: documents of its issuer, notifications of agents, pages. */
+function createPages(deps: PageDeps): Hono {
+  const app = new Hono()
+  app.use(async function setPageHeaders(context, next) {
+    await next()
+    for (const [name, value] of Object.entries(pageHeaders)) {
+      if (!context.res.headers.has(name)) context.res.headers.set(name, value)
+    }
+  })
+  app.get('/healthz', context => context.json({ status: 'ok' }))
+  app.route('/', createDocumentRoutes(deps.config, deps.keys))
+  app.route('/', createStaticRoutes())
+  app.route('/', createCallbackRoutes(deps))
+  app.route('/', createLobbyRoutes(deps))
+  app.route('/', createRoomRoutes(deps))
+  app.notFound(async () => showProblem(404, 'There is nothing here'))
+  app.onError(async error => {
+    const { status, headers } = toProblem(error, deps.log)
+    const words = status === 500 ? 'Something went wrong here' : error.message
+    return showProblem(status, words, headers.get('retry-after'))
+  })
+  return app
 }
 
 async function showProblem(status: number, words: string, retryAfter: string | null = null): Promise<Response> {

@@ -14,6 +14,7 @@ import { createTaskDelivery } from './deliver.ts'
 import { createLargeAnswers } from './endpoint/large-answers.ts'
 import { describeKey } from './keys/describe.ts'
 import { createOwnIssuer } from './keys/own-issuer.ts'
+import type { OwnKeyRing } from './keys/ring.ts'
 import { createOwnKeyRing } from './keys/ring.ts'
 import { createKeySetRoute } from './keys/routes.ts'
 import { createOperations } from './operations/create-operations.ts'
@@ -44,49 +45,8 @@ export { a2aConfigSchema } from './config.ts'
 export function openA2a(whole: A2aConfig, gateway: ChannelContext): Channel<Hono> {
   const config = boundHops(whole, gateway.maxHops)
   const { store, platform, agents, showRequirement } = gateway
-  const tasks = showTaskRequirements(store, showRequirement)
-  const challenger = openChallenger(config, agents.domain)
   const keys = createOwnKeyRing(gateway)
-  const cards = createCards({ config, gateway, keys })
-  const waiter = createTaskWaiter(tasks, platform)
-  const feeds = createFeeds(
-    { store: tasks, platform },
-    {
-      perCaller: config.limits.streams_per_caller,
-      idleMs: config.limits.stream_idle_seconds * 1000,
-    },
-  )
-  const expiry = createExpiry(gateway, {
-    taskMs: config.task_ttl,
-    most: config.limits.tasks_per_caller,
-    bytes: config.limits.bytes_per_caller,
-  })
-  const deps = {
-    config,
-    gateway,
-    largeAnswers: createLargeAnswers(),
-    cards,
-    verifyCaller: createVerifyCaller(config, gateway, challenger, createOwnIssuer(keys, agents.origin)),
-    operations: guardOperations(
-      createOperations({
-        config,
-        gateway,
-        tasks,
-        waiter,
-        cursors: createCursors(store, platform),
-        feeds,
-        cards,
-        challenger,
-        expiry,
-      }),
-      {
-        table: readScopeTable(config),
-        challenger,
-      },
-    ),
-  }
-  const routes = createA2aRoutes(deps)
-  routes.route('/', createKeySetRoute(keys))
+  const endpoint = openEndpoint(config, gateway, keys)
   const sender = createSender({
     descriptor: a2aDescriptor,
     address: addressTask,
@@ -95,23 +55,63 @@ export function openA2a(whole: A2aConfig, gateway: ChannelContext): Channel<Hono
     deliver: createTaskDelivery({ store, platform, timeoutMs: config.limits.push_seconds * 1000 }),
   })
   const { grpc } = config
-  const { anonymous } = config.auth
   return {
     ...sender,
-    routes,
+    routes: endpoint.routes,
     isAnnounced: true,
     openPaths: ['a2a', 'agents'],
     operationPaths: /^(\/agents\/[^/]+)?\/a2a\/rest\//,
     describeAgent: (agent, { extensions }) => ({
-      a2a: describeForCallers(agent, { origin: agents.origin, config, extensions, isAnonymous: anonymous }),
+      a2a: describeForCallers(agent, {
+        origin: agents.origin,
+        config,
+        extensions,
+        isAnonymous: config.auth.anonymous,
+      }),
     }),
     renderInvitation: agent => renderCallInvitation(agent, agents.origin),
     callAgent: createA2aClient({ config, platform, store, origin: agents.origin }).call,
     // Loaded only where it is switched on.
-    ...(grpc && { listen: async () => (await import('./grpc/listener.ts')).openGrpcListener(grpc, deps) }),
+    ...(grpc && { listen: async () => (await import('./grpc/listener.ts')).openGrpcListener(grpc, endpoint.deps) }),
     links: () => [],
     publishedKeys: async () => (await keys.published()).map(describeKey),
     rotateKeys: async agent => (agent === undefined ? [describeKey((await keys.rotate()).publicJwk)] : []),
+    release: endpoint.release,
+  }
+}
+
+/** What callers reach: the operations in every binding, and the keys. */
+function openEndpoint(config: A2aConfig, gateway: ChannelContext, keys: OwnKeyRing) {
+  const { store, platform, agents } = gateway
+  const { limits } = config
+  const challenger = openChallenger(config, agents.domain)
+  const cards = createCards({ config, gateway, keys })
+  const tasks = showTaskRequirements(store, gateway.showRequirement)
+  const waiter = createTaskWaiter(tasks, platform)
+  const feeds = createFeeds(
+    { store: tasks, platform },
+    { perCaller: limits.streams_per_caller, idleMs: limits.stream_idle_seconds * 1000 },
+  )
+  const expiry = createExpiry(gateway, {
+    taskMs: config.task_ttl,
+    most: limits.tasks_per_caller,
+    bytes: limits.bytes_per_caller,
+  })
+  const cursors = createCursors(store, platform)
+  const operations = createOperations({ config, gateway, tasks, waiter, cursors, feeds, cards, challenger, expiry })
+  const deps = {
+    config,
+    gateway,
+    largeAnswers: createLargeAnswers(),
+    cards,
+    verifyCaller: createVerifyCaller(config, gateway, challenger, createOwnIssuer(keys, agents.origin)),
+    operations: guardOperations(operations, { table: readScopeTable(config), challenger }),
+  }
+  const routes = createA2aRoutes(deps)
+  routes.route('/', createKeySetRoute(keys))
+  return {
+    deps,
+    routes,
     release() {
       expiry.close()
       waiter.close()

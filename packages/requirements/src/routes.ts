@@ -6,8 +6,10 @@ import { Hono } from 'hono'
 import { payRequirement } from './decisions/decide.ts'
 import { statePattern } from './decisions/states.ts'
 import { renderNothingPage } from './pages/page.ts'
-import type { RequirementVisit, RequirementVisitDeps } from './pages/visits.ts'
-import { answerVisit, createVisits } from './pages/visits.ts'
+import type { RequirementVisitDeps } from './pages/show-visit.ts'
+import { answerVisit } from './pages/show-visit.ts'
+import type { RequirementVisit } from './pages/visits.ts'
+import { createVisits } from './pages/visits.ts'
 
 type RequirementRouteDeps = RequirementVisitDeps & { digestOf(state: string): string }
 

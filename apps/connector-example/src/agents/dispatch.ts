@@ -6,7 +6,8 @@ import type { HeldRequirement, OpenRequirements } from '../rooms/requirements.ts
 import type { Room, Rooms } from '../rooms/rooms.ts'
 import type { RoomPerson } from '../rooms/session.ts'
 import type { AgentLine, LinePlatform } from './agent-line.ts'
-import { createCallSlots } from './call-slots.ts'
+import type { TakeSlots } from './agent-slots.ts'
+import { createAgentSlots } from './agent-slots.ts'
 import { findMentions } from './find-mentions.ts'
 import { createPace } from './pace.ts'
 import { readAnswer } from './read-answer.ts'
@@ -45,148 +46,141 @@ export interface Dispatch {
 const paceMs = 100
 
 export function createDispatch(deps: DispatchDeps): Dispatch {
-  const { config, keys, platform, line, rooms, requirements, tasks } = deps
-  const { limits, agentsDomain } = config
-  const ownHost = new URL(config.origin).host
-  const tooMany = 'You are waiting for several agents already'
-  const slots = createCallSlots({ total: limits.calls, perKey: limits.callsPerPerson }, tooMany)
-  // Agents that somebody has put elsewhere, and that never come to an end, leave room for those who work.
-  const elsewhere = createCallSlots(
-    { total: Math.ceil(limits.calls / 2), perKey: Math.ceil(limits.calls / 4) },
-    'Too many are waiting for agents there already',
-  )
-  const running = new Set<Promise<void>>()
-
-  /** @throws Rejection `rate_limited` */
-  function takeSlots({ id }: RoomPerson, address: string): () => void {
-    const domain = address.slice(address.lastIndexOf('@') + 1)
-    const leaves = domain === agentsDomain ? [] : [elsewhere.take(domain)]
-    const leaveAll = () => {
-      for (const leave of leaves) leave()
-    }
-    try {
-      leaves.push(slots.take(id))
-      return leaveAll
-    } catch (error) {
-      leaveAll()
-      throw error
-    }
-  }
-
-  function start(turn: RoomTurn, leave: () => void): void {
-    const work = runTurn(turn).finally(() => {
-      leave()
-      running.delete(work)
-    })
-    running.add(work)
-  }
-
-  async function runTurn(turn: RoomTurn): Promise<void> {
-    const { address, seat, decision } = turn
-    const { room } = turn.matter
-    const entry = room.say({ author: { kind: 'agent', address }, text: '', state: 'working' })
-    const show = (soFar: () => readonly Part[]) => room.change(entry.id, { text: readAnswer(soFar()).text })
-    const pace = createPace(show, { paceMs, platform })
-    try {
-      const agent = await line.look(address)
-      const configuration = tasks.configure(seat, agent)
-      const message = renderMessage(turn, { config, keys, now: platform.now })
-      const answer = await line
-        .call({ agent, message, taskId: seat.taskId, configuration, onWords: pace.push })
-        .finally(pace.stop)
-      if (decision) settleRequirement(decision.requirement, decision.outcome, rooms)
-      showAnswer(answer, { room, entryId: entry.id, origin: agent.origin, seat }, deps)
-      wake(turn, readAnswer(answer.parts).text)
-    } catch (error) {
-      room.change(entry.id, { state: 'failed', problem: describeFailure(error, platform) })
-      tasks.fail(seat)
-      if (decision) keepDecision(decision.requirement, error)
-    }
-  }
-
-  /** Agents that an answer names in its text: on our platform that is how they are told (MN-8.1, inline). */
-  function wake({ matter, address, hop }: RoomTurn, text: string): void {
-    if (hop >= limits.maxHops) return
-    for (const next of findMentions(text, agentsDomain)) {
-      if (next === address || matter.left <= 0) continue
-      // Who speaks, in no form that would wake an agent when it is quoted.
-      send({ matter, address: next, text: `${address.slice(1)} says:\n${text}`, speaker: undefined, hop: hop + 1 })
-    }
-  }
-
-  function send(turn: Omit<RoomTurn, 'seat'>): void {
-    const { matter, address, speaker } = turn
-    if (address.endsWith(`@${ownHost}`)) return
-    matter.left -= 1
-    const { room, person } = matter
-    try {
-      const leave = takeSlots(person, address)
-      start({ ...turn, seat: tasks.seat({ room: room.name, address, person: speaker }) }, leave)
-    } catch (error) {
-      const { id } = room.say({ author: { kind: 'agent', address }, text: '', state: 'failed' })
-      room.change(id, { problem: describeFailure(error, platform) })
-    }
-  }
-
-  async function readAgain(seat: TaskSeat): Promise<void> {
-    const { address, taskId } = seat
-    const room = rooms.find(seat.room)
-    if (!room || taskId === undefined) return
-    const agent = await line.look(address)
-    const answer = await line.read(agent, taskId)
-    if (!answer || !tasks.isNews(seat, answer)) return
-    closeRequirements(room, seat.entryId)
-    const entry = room.say({ author: { kind: 'agent', address }, text: '', state: 'working' })
-    showAnswer(answer, { room, entryId: entry.id, origin: agent.origin, seat }, deps)
-  }
-
-  function takeOrPutBack(person: RoomPerson, requirement: HeldRequirement): () => void {
-    try {
-      return takeSlots(person, requirement.address)
-    } catch (error) {
-      requirements.putBack(requirement)
-      throw error
-    }
-  }
-
-  /** What could not be said may be said again; what was refused is over. */
-  function keepDecision(requirement: HeldRequirement, error: unknown): void {
-    const isLost = error instanceof Unavailable
-    if (isLost) requirements.putBack(requirement)
-    settleRequirement(requirement, isLost ? 'open' : 'over', rooms)
-  }
-
+  const working: Working = { ...deps, takeSlots: createAgentSlots(deps.config), running: new Set() }
+  const { config, requirements, rooms, tasks } = deps
+  const { agentsPerMessage } = config.limits
   return {
     hear(room, person, text) {
       room.say({ author: { kind: 'person', ...person }, text })
-      const matter = { room, person, left: limits.agentsPerMessage }
-      for (const address of findMentions(text, agentsDomain).slice(0, limits.agentsPerMessage)) {
-        send({ matter, address, text, speaker: person, hop: 0 })
+      const matter = { room, person, left: agentsPerMessage }
+      for (const address of findMentions(text, config.agentsDomain).slice(0, agentsPerMessage)) {
+        send({ matter, address, text, speaker: person, hop: 0 }, working)
       }
     },
     decide(room, person, { token, outcome }) {
       const requirement = requirements.take(token, { room: room.name, person, outcome })
       const { address, taskId } = requirement
-      const leave = takeOrPutBack(person, requirement)
+      const leave = takeOrPutBack(person, requirement, working)
       settleRequirement(requirement, 'sent', rooms)
       const seat = tasks.seat({ room: room.name, address, person, taskId })
-      const matter = { room, person, left: limits.agentsPerMessage }
+      const matter = { room, person, left: agentsPerMessage }
       const text = outcome === 'granted' ? 'Agreed.' : 'No.'
-      start({ matter, address, text, speaker: person, hop: 0, seat, decision: { requirement, outcome } }, leave)
+      const decision = { requirement, outcome }
+      start({ matter, address, text, speaker: person, hop: 0, seat, decision }, leave, working)
     },
     async refresh(seat) {
       if (seat.isBusy) return
       seat.isBusy = true
       try {
-        await readAgain(seat)
+        await readAgain(seat, deps)
       } finally {
         seat.isBusy = false
       }
     },
     async idle() {
-      while (running.size > 0) await Promise.all(running)
+      while (working.running.size > 0) await Promise.all(working.running)
     },
   }
+}
+
+interface Working extends DispatchDeps {
+  readonly takeSlots: TakeSlots
+  /** What is under way. */
+  readonly running: Set<Promise<void>>
+}
+
+/** Calls an agent, or says in the room why it is not called. */
+function send(turn: Omit<RoomTurn, 'seat'>, working: Working): void {
+  const { config, tasks, platform, takeSlots } = working
+  const { matter, address, speaker } = turn
+  if (address.endsWith(`@${new URL(config.origin).host}`)) return
+  matter.left -= 1
+  const { room, person } = matter
+  try {
+    const leave = takeSlots(person, address)
+    start({ ...turn, seat: tasks.seat({ room: room.name, address, person: speaker }) }, leave, working)
+  } catch (error) {
+    const { id } = room.say({ author: { kind: 'agent', address }, text: '', state: 'failed' })
+    room.change(id, { problem: describeFailure(error, platform) })
+  }
+}
+
+function start(turn: RoomTurn, leave: () => void, working: Working): void {
+  const { running } = working
+  const work = runTurn(turn, working).finally(() => {
+    leave()
+    running.delete(work)
+  })
+  running.add(work)
+}
+
+async function runTurn(turn: RoomTurn, working: Working): Promise<void> {
+  const { config, keys, platform, line, rooms, tasks } = working
+  const { address, seat, decision } = turn
+  const { room } = turn.matter
+  const entry = room.say({ author: { kind: 'agent', address }, text: '', state: 'working' })
+  const show = (soFar: () => readonly Part[]) => room.change(entry.id, { text: readAnswer(soFar()).text })
+  const pace = createPace(show, { paceMs, platform })
+  try {
+    const agent = await line.look(address)
+    const configuration = tasks.configure(seat, agent)
+    const message = renderMessage(turn, { config, keys, now: platform.now })
+    const answer = await line
+      .call({ agent, message, taskId: seat.taskId, configuration, onWords: pace.push })
+      .finally(pace.stop)
+    if (decision) settleRequirement(decision.requirement, decision.outcome, rooms)
+    showAnswer(answer, { room, entryId: entry.id, origin: agent.origin, seat }, working)
+    wake(turn, readAnswer(answer.parts).text, working)
+  } catch (error) {
+    room.change(entry.id, { state: 'failed', problem: describeFailure(error, platform) })
+    tasks.fail(seat)
+    if (decision) keepDecision(decision.requirement, error, working)
+  }
+}
+
+/** Agents that an answer names in its text: on our platform that is how they are told (MN-8.1, inline). */
+function wake({ matter, address, hop }: RoomTurn, text: string, working: Working): void {
+  const { limits, agentsDomain } = working.config
+  if (hop >= limits.maxHops) return
+  for (const next of findMentions(text, agentsDomain)) {
+    if (next === address || matter.left <= 0) continue
+    // The speaker's name, in no form that would wake an agent when it is quoted.
+    const words = `${address.slice(1)} says:\n${text}`
+    send({ matter, address: next, text: words, speaker: undefined, hop: hop + 1 }, working)
+  }
+}
+
+async function readAgain(seat: TaskSeat, deps: DispatchDeps): Promise<void> {
+  const { rooms, line, tasks } = deps
+  const { address, taskId } = seat
+  const room = rooms.find(seat.room)
+  if (!room || taskId === undefined) return
+  const agent = await line.look(address)
+  const answer = await line.read(agent, taskId)
+  if (!answer || !tasks.isNews(seat, answer)) return
+  closeRequirements(room, seat.entryId)
+  const entry = room.say({ author: { kind: 'agent', address }, text: '', state: 'working' })
+  showAnswer(answer, { room, entryId: entry.id, origin: agent.origin, seat }, deps)
+}
+
+function takeOrPutBack(
+  person: RoomPerson,
+  requirement: HeldRequirement,
+  { takeSlots, requirements }: Pick<Working, 'takeSlots' | 'requirements'>,
+): () => void {
+  try {
+    return takeSlots(person, requirement.address)
+  } catch (error) {
+    requirements.putBack(requirement)
+    throw error
+  }
+}
+
+/** What could not be said may be said again; what was refused is over. */
+function keepDecision(requirement: HeldRequirement, error: unknown, { requirements, rooms }: DispatchDeps): void {
+  const isLost = error instanceof Unavailable
+  if (isLost) requirements.putBack(requirement)
+  settleRequirement(requirement, isLost ? 'open' : 'over', rooms)
 }
 
 /** In words that everybody in the room may read. */

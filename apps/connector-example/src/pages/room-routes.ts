@@ -2,10 +2,11 @@ import { Rejection } from '@postern/core'
 import { createRateLimit } from '@postern/limits'
 import type { Context } from 'hono'
 import { Hono } from 'hono'
+import { takeBoth } from '../agents/agent-slots.ts'
 import { createCallSlots } from '../agents/call-slots.ts'
 import type { Dispatch } from '../agents/dispatch.ts'
 import { cleanAnswerText } from '../agents/read-answer.ts'
-import type { Room } from '../rooms/rooms.ts'
+import type { Room, Rooms } from '../rooms/rooms.ts'
 import type { LobbyDeps } from './lobby-routes.ts'
 import type { Viewer } from './page.ts'
 import { renderRoom } from './page.ts'
@@ -21,48 +22,14 @@ const outcomes: Readonly<Record<string, 'granted' | 'declined'>> = { grant: 'gra
 
 /** One room: what was said in it, and saying something. */
 export function createRoomRoutes(deps: ChatDeps): Hono {
-  const { config, rooms, dispatch, closing, now } = deps
+  const { config, rooms, dispatch, closing } = deps
   const { limits } = config
-  const perPerson = createRateLimit({ perMinute: limits.messagesPerMinute, burst: 10 }, now)
-  const perNetwork = createRateLimit({ perMinute: limits.messagesPerAddress }, now)
-  const tooMany = 'Too many windows are open'
-  const streams = createCallSlots({ total: limits.streams, perKey: limits.streamsPerPerson }, tooMany)
-  const networks = createCallSlots({ total: limits.streams, perKey: limits.streamsPerAddress }, tooMany)
-
-  /** A window of somebody. @throws Rejection `rate_limited` */
-  function takeWindow(context: Context, { person }: Viewer): () => void {
-    const leaveNetwork = networks.take(visitorNetwork(context, config))
-    try {
-      const leave = streams.take(person.id)
-      return () => {
-        leave()
-        leaveNetwork()
-      }
-    } catch (error) {
-      leaveNetwork()
-      throw error
-    }
-  }
-
-  function findRoom(context: Context): Room {
-    const room = rooms.find(context.req.param('room') ?? '')
-    if (!room) throw new Rejection('no_recipient', 'There is no such room')
-    return room
-  }
-
-  /** A form of somebody in this room, who does not send too many. */
-  async function takeRoomForm(context: Context) {
-    const room = findRoom(context)
-    const { viewer, form } = await takeForm(context, deps)
-    perNetwork.take(visitorNetwork(context, config))
-    perPerson.take(viewer.person.id)
-    room.enter(viewer.person)
-    return { room, person: viewer.person, form }
-  }
+  const takeWindow = createWindows(config)
+  const takeSaid = createRoomForms(deps)
 
   return new Hono()
     .get('/rooms/:room', context => {
-      const room = findRoom(context)
+      const room = findRoom(context, rooms)
       const viewer = requireViewer(context, deps)
       room.enter(viewer.person)
       const entries = room.after(0)
@@ -70,7 +37,7 @@ export function createRoomRoutes(deps: ChatDeps): Hono {
       return context.html(renderRoom({ room, entries, revision, viewer, maxChars: limits.textChars }))
     })
     .post('/rooms/:room/messages', async context => {
-      const { room, person, form } = await takeRoomForm(context)
+      const { room, person, form } = await takeSaid(context)
       const text = cleanAnswerText(form.get('text') ?? '').trim()
       if (text === '') throw new Rejection('malformed', 'Nothing was said')
       if (text.length > limits.textChars) throw new Rejection('too_large', 'That is too long')
@@ -78,18 +45,50 @@ export function createRoomRoutes(deps: ChatDeps): Hono {
       return context.redirect(`/rooms/${room.name}`, 303)
     })
     .post('/rooms/:room/decisions', async context => {
-      const { room, person, form } = await takeRoomForm(context)
+      const { room, person, form } = await takeSaid(context)
       const outcome = outcomes[form.get('decision') ?? '']
       if (outcome === undefined) throw new Rejection('malformed', 'Neither yes nor no')
       dispatch.decide(room, person, { token: form.get('requirement') ?? '', outcome })
       return context.redirect(`/rooms/${room.name}`, 303)
     })
     .get('/rooms/:room/events', context => {
-      const room = findRoom(context)
+      const room = findRoom(context, rooms)
       const viewer = requireViewer(context, deps)
       room.enter(viewer.person)
       const asked = Number(context.req.header('last-event-id') ?? context.req.query('after'))
       const after = Number.isSafeInteger(asked) ? asked : 0
       return streamEntries(context, { room, viewer, after, leave: takeWindow(context, viewer), closing })
     })
+}
+
+/** A form of somebody in a room, who does not send too many. */
+function createRoomForms(deps: ChatDeps) {
+  const { config, rooms, now } = deps
+  const { limits } = config
+  const perPerson = createRateLimit({ perMinute: limits.messagesPerMinute, burst: 10 }, now)
+  const perNetwork = createRateLimit({ perMinute: limits.messagesPerAddress }, now)
+  return async (context: Context) => {
+    const room = findRoom(context, rooms)
+    const { viewer, form } = await takeForm(context, deps)
+    perNetwork.take(visitorNetwork(context, config))
+    perPerson.take(viewer.person.id)
+    room.enter(viewer.person)
+    return { room, person: viewer.person, form }
+  }
+}
+
+/** Windows that stay open: of a person, and of a network address. What it returns @throws Rejection `rate_limited` */
+function createWindows(config: ChatDeps['config']) {
+  const { limits } = config
+  const tooMany = 'Too many windows are open'
+  const streams = createCallSlots({ total: limits.streams, perKey: limits.streamsPerPerson }, tooMany)
+  const networks = createCallSlots({ total: limits.streams, perKey: limits.streamsPerAddress }, tooMany)
+  return (context: Context, { person }: Viewer): (() => void) =>
+    takeBoth(networks.take(visitorNetwork(context, config)), () => streams.take(person.id))
+}
+
+function findRoom(context: Context, rooms: Rooms): Room {
+  const room = rooms.find(context.req.param('room') ?? '')
+  if (!room) throw new Rejection('no_recipient', 'There is no such room')
+  return room
 }

@@ -44,52 +44,81 @@ const maxFetchedBytes = 25 * 1024 * 1024
 const readsAtOnce = { width: 32, queue: 256 } as const
 
 /** Stored files: handed out by signed address, read back by digest. */
-export function createPublishedAttachments({
-  store,
-  origin,
-  key,
-  fetch,
-  now,
-}: PublishedAttachmentsOptions): PublishedAttachments {
+export function createPublishedAttachments(options: PublishedAttachmentsOptions): PublishedAttachments {
+  const { now } = options
+  const signer = createAddressSigner(options)
+  const readBytes = createBytesReader(options)
+  return {
+    storeFiles,
+    // Of one day all addresses are the same, so that a document rendered again is, too.
+    fileAddress: digest => signer.addressUntil(digest, Math.ceil(now() / dayMs) * dayMs + publishedLifetime),
+    presentParts: parts =>
+      parts.map(part => presentPart(part, digest => signer.addressUntil(digest, now() + lifetime))),
+    readAttachment: async ({ bytes_ref, mime, name }, signal) => ({
+      bytes: await readBytes(bytes_ref, signal),
+      mime,
+      name,
+    }),
+    routes: createAttachmentRoutes(options.store, signer),
+  }
+}
+
+interface AddressSigner {
+  /** The address of a stored file that works until `expires`, ms. */
+  addressUntil(digest: string, expires: number): string
+  /** @throws Rejection forbidden */
+  checkToken(digest: string, token: string): void
+}
+
+function createAddressSigner({ origin, key, now }: PublishedAttachmentsOptions): AddressSigner {
   const sign = (digest: string, expires: number) =>
     createHmac('sha256', key).update(`${digest}.${expires}`).digest('base64url')
-
-  const addressUntil = (digest: string, expires: number) =>
-    `${origin}/attachments/${digest}?token=${expires}.${sign(digest, expires)}`
-
-  function presentPart(part: Part): Part {
-    if (part.kind !== 'file' && part.kind !== 'artifact') return part
-    const { bytes_ref } = part
-    if (bytes_ref.kind !== 'content_addressed') return part
-    return { ...part, bytes_ref: { ...bytes_ref, url: addressUntil(bytes_ref.digest, now() + lifetime) } }
+  return {
+    addressUntil: (digest, expires) => `${origin}/attachments/${digest}?token=${expires}.${sign(digest, expires)}`,
+    checkToken(digest, token) {
+      const [expires = '', signature = ''] = token.split('.')
+      const expected = Buffer.from(sign(digest, Number(expires)))
+      const given = Buffer.from(signature)
+      const isValid = given.length === expected.length && timingSafeEqual(given, expected)
+      if (!isValid) throw new Rejection('forbidden', 'Cannot read attachment: the token is not valid')
+      if (Number(expires) < now()) throw new Rejection('forbidden', 'Cannot read attachment: the token has expired')
+    },
   }
+}
 
-  function checkToken(digest: string, token: string): void {
-    const [expires = '', signature = ''] = token.split('.')
-    const expected = Buffer.from(sign(digest, Number(expires)))
-    const given = Buffer.from(signature)
-    const isValid = given.length === expected.length && timingSafeEqual(given, expected)
-    if (!isValid) throw new Rejection('forbidden', 'Cannot read attachment: the token is not valid')
-    if (Number(expires) < now()) throw new Rejection('forbidden', 'Cannot read attachment: the token has expired')
-  }
+function presentPart(part: Part, addressOf: (digest: string) => string): Part {
+  if (part.kind !== 'file' && part.kind !== 'artifact') return part
+  const { bytes_ref } = part
+  if (bytes_ref.kind !== 'content_addressed') return part
+  return { ...part, bytes_ref: { ...bytes_ref, url: addressOf(bytes_ref.digest) } }
+}
 
-  const readers: {
-    readonly [Kind in BytesRef['kind']]: (
-      ref: Extract<BytesRef, { kind: Kind }>,
-      signal: AbortSignal,
-    ) => Promise<Uint8Array>
-  } = {
+type BytesReaders = {
+  readonly [Kind in BytesRef['kind']]: (
+    ref: Extract<BytesRef, { kind: Kind }>,
+    signal: AbortSignal,
+  ) => Promise<Uint8Array>
+}
+
+function createBytesReader({ store, origin, fetch }: PublishedAttachmentsOptions) {
+  const readers: BytesReaders = {
     inline: async ({ data_base64 }) => Buffer.from(data_base64, 'base64'),
     async content_addressed({ digest, url }, signal) {
-      // What is not ours may be had elsewhere; where it lies here, nowhere else.
+      // A file of another host may be fetched from there; our own files are only here.
       const isElsewhere = url !== undefined && !url.startsWith(`${origin}/`) && !(await findBlob(store, digest))
       return isElsewhere ? fetchDigested(fetch, { url, digest }, signal) : (await readBlob(store, digest)).bytes
     },
     url: async ({ url }, signal) => fetchBytes(fetch, url, signal),
   }
+  return (ref: BytesRef, signal: AbortSignal): Promise<Uint8Array> => {
+    const read = readers[ref.kind] as (ref: BytesRef, signal: AbortSignal) => Promise<Uint8Array>
+    return read(ref, signal)
+  }
+}
 
+function createAttachmentRoutes(store: LookupStore, { checkToken }: AddressSigner): Hono {
   const reads = createResponseSemaphore(readsAtOnce)
-  const routes = new Hono().get('/attachments/:digest', async context => {
+  return new Hono().get('/attachments/:digest', async context => {
     const digest = context.req.param('digest')
     checkToken(digest, context.req.query('token') ?? '')
     return reads.pass(networkOf(peerAddress(context.env)), context.env, async () => {
@@ -104,18 +133,6 @@ export function createPublishedAttachments({
       })
     })
   })
-
-  return {
-    storeFiles,
-    // Of one day all addresses are the same, so that a document rendered again is, too.
-    fileAddress: digest => addressUntil(digest, Math.ceil(now() / dayMs) * dayMs + publishedLifetime),
-    presentParts: parts => parts.map(presentPart),
-    async readAttachment({ bytes_ref, mime, name }, signal) {
-      const read = readers[bytes_ref.kind] as (ref: BytesRef, signal: AbortSignal) => Promise<Uint8Array>
-      return { bytes: await read(bytes_ref, signal), mime, name }
-    },
-    routes,
-  }
 }
 
 function storeFiles(parts: readonly Part[]): { readonly parts: Part[]; readonly blobs: readonly Blob[] } {

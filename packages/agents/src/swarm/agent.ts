@@ -130,57 +130,7 @@ async function openTurn(agentDeps: SwarmAgentDeps, heard: Heard): Promise<Opened
   const key = await stores.transcript.openThread(owner, { transport: 'swarm', key: clientId })
   const isBound = thread !== undefined && (await stores.transcript.bindStore(key, thread))
   const kept = await openTurnState(context.state, agentDeps.config.data_limits.conversation_bytes)
-  const faults = new Map<string, string>()
-  let calls = 0
-  let isWaiting = false
-  let refusal: string | undefined
-  let images: ReturnType<typeof readImages> | undefined
-  const turn: OpenedTurn['turn'] = {
-    context: {
-      ...context,
-      message,
-      state: kept.ofTools,
-      swarm: {
-        state: name => client.data.state(name),
-        storage: name => client.data.storage(name),
-        compute: name => client.data.compute(name),
-        runStateless: words => client.runStateless(words),
-        attach: (bytes, about) => heard.tell(describeFile(bytes, withoutUnsaid(about, agentDeps.config.policies))),
-      },
-    },
-    heard: { message, flags: context.flags ?? [] },
-    readImages() {
-      images ??= readImages(message, context)
-      return images
-    },
-    endsAt: platform.now() + agentDeps.timeoutMs,
-    approvals: agentDeps.approvals,
-    faults,
-    kept,
-    tell: heard.tell,
-    nameCall() {
-      calls += 1
-      return `call-${context.responseId}-${calls}`
-    },
-    showState() {
-      const { activeAgent, navigationStack } = readSwarmState(client.navigation)
-      heard.tell({ chat_state: { activeAgent, navigationStack: [...navigationStack] } })
-    },
-    findRefusal: words => client.bans.checkMessage('output', words, clientId),
-    endWaiting() {
-      isWaiting = true
-    },
-    get isWaiting() {
-      return isWaiting
-    },
-    refuse(words) {
-      refusal = words
-      return words
-    },
-    get refusal() {
-      return refusal
-    },
-  }
+  const turn = createSpecTurn(agentDeps, heard, { kept, clientId, findClient: () => client })
   const transcript = isBound ? createTurnTranscript(stores.transcript, message) : stores.transcript
   const deps = {
     transcript,
@@ -195,4 +145,71 @@ async function openTurn(agentDeps: SwarmAgentDeps, heard: Heard): Promise<Opened
   }
   const client: SwarmClient = await openSwarmClient(buildSwarmSpec(agentDeps, turn), deps, clientId)
   return { client, turn, transcript, isBound }
+}
+
+interface SpecTurnDeps {
+  readonly kept: SpecTurn['kept']
+  readonly clientId: string
+  /** The client of the turn, which is opened after it. */
+  findClient(): SwarmClient
+}
+
+/** The turn as the members of the swarm work with it. */
+function createSpecTurn(agentDeps: SwarmAgentDeps, heard: Heard, deps: SpecTurnDeps): OpenedTurn['turn'] {
+  const { message, context, tell } = heard
+  const { kept, clientId, findClient } = deps
+  let calls = 0
+  let isWaiting = false
+  let refusal: string | undefined
+  let images: ReturnType<typeof readImages> | undefined
+  return {
+    context: { ...context, message, state: kept.ofTools, swarm: createToolSwarm(agentDeps, tell, findClient) },
+    heard: { message, flags: context.flags ?? [] },
+    readImages() {
+      images ??= readImages(message, context)
+      return images
+    },
+    endsAt: agentDeps.platform.now() + agentDeps.timeoutMs,
+    approvals: agentDeps.approvals,
+    faults: new Map(),
+    kept,
+    tell,
+    nameCall() {
+      calls += 1
+      return `call-${context.responseId}-${calls}`
+    },
+    showState() {
+      const { activeAgent, navigationStack } = readSwarmState(findClient().navigation)
+      tell({ chat_state: { activeAgent, navigationStack: [...navigationStack] } })
+    },
+    findRefusal: words => findClient().bans.checkMessage('output', words, clientId),
+    endWaiting() {
+      isWaiting = true
+    },
+    get isWaiting() {
+      return isWaiting
+    },
+    refuse(words) {
+      refusal = words
+      return words
+    },
+    get refusal() {
+      return refusal
+    },
+  }
+}
+
+/** What tools may do with the swarm. */
+function createToolSwarm(
+  { config }: SwarmAgentDeps,
+  tell: Heard['tell'],
+  findClient: SpecTurnDeps['findClient'],
+): ToolSwarm {
+  return {
+    state: name => findClient().data.state(name),
+    storage: name => findClient().data.storage(name),
+    compute: name => findClient().data.compute(name),
+    runStateless: words => findClient().runStateless(words),
+    attach: (bytes, about) => tell(describeFile(bytes, withoutUnsaid(about, config.policies))),
+  }
 }

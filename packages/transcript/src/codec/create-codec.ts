@@ -1,174 +1,30 @@
-import type { EntryBody, LosslessDiff } from '../entry/entry.ts'
-import { type FormatName, scopeOfKind } from '../entry/kind.ts'
-import { hashContent } from '../json/content-hash.ts'
-import { diffJson, type JsonMap, patchJson } from '../json/difference.ts'
-import type { Codec, ReadContext, WriteOptions } from './codec.ts'
-import type { Dialect, Reading, TranscriptDraft } from './dialect.ts'
+import type { EntryBody } from '../entry/entry.ts'
+import type { JsonMap } from '../json/difference.ts'
+import type { Codec } from './codec.ts'
+import type { Dialect } from './dialect.ts'
 import { listClaimedIds } from './origin-marker.ts'
-
-type Run = readonly [EntryBody, ...EntryBody[]]
+import { diffMessage, readMessage } from './read-message.ts'
+import { countWhole } from './runs.ts'
+import { writeMessages } from './write-messages.ts'
 
 /** The codec of a dialect. Residue, markers and trust are the same for all dialects. */
 export function createCodec<Foreign extends JsonMap>(dialect: Dialect<Foreign>): Codec<Foreign> {
-  const { format } = dialect
-
-  function writeRun(run: Run, options: WriteOptions): Foreign {
-    const message = dialect.toMessage(run)
-    const isOwn = ownRunLength(run, 0, format) === run.length
-    const patched = isOwn ? patchJson(message, run[0].ext?.[format]?.patch) : message
-    const { marker = 'foreign', omitsOwnIds = false } = options
-    const bare = omitsOwnIds && !isOwn ? (dialect.dropOwnId?.(message) ?? message) : (patched as Foreign)
-    const hasMarker = marker === 'all' || (marker === 'foreign' && !isOwn)
-    return hasMarker ? dialect.addMarker(bare, run) : bare
-  }
-
-  function write(entries: readonly EntryBody[], options: WriteOptions = {}): readonly Foreign[] {
-    return splitRuns(entries, dialect).map(run => writeRun(run, options))
-  }
-
-  /** The stored entries that a message claims, if they exist and have the same content. */
-  function findTrusted(message: Foreign, context: ReadContext): readonly EntryBody[] | undefined {
-    const ids = listClaimedIds(dialect.readMarker(message))
-    const stored = ids.map(id => context.find?.(id)).filter(entry => entry?.thread_id === context.thread_id)
-    const found = stored.filter(entry => entry !== undefined)
-    if (found.length === 0 || found.length !== ids.length) return undefined
-    const written = write(found, { marker: 'none' })
-    const [same] = written
-    return same && written.length === 1 && agrees(message, same) ? found : undefined
-  }
-
-  function agrees(message: Foreign, written: Foreign): boolean {
-    const [ours, theirs] = [written, dialect.stripMarker(message)].map(one => hashContent(dialect.essenceOf(one)))
-    return ours === theirs
-  }
-
-  function diffOf(run: Run, message: Foreign): LosslessDiff {
-    const patch = diffJson(dialect.toMessage(run), message)
-    return { of: run.length, ...(patch && { patch }) }
-  }
-
-  function readNew(message: Foreign, reading: Reading, dropped: JsonMap | undefined): readonly EntryBody[] {
-    const drafts = dialect.toDrafts(message, reading)
-    const bodies = completeDrafts(drafts, reading.context)
-    const diff = { ...diffOf(bodies, message), ...(dropped && { dropped }) }
-    const [head, ...rest] = bodies
-    return [{ ...head, ext: { [format]: diff } } as EntryBody, ...rest]
-  }
-
-  function readOne(value: unknown, reading: Reading): readonly EntryBody[] {
-    const { index, context } = reading
-    const message = dialect.parse(value, (code, words) => context.report?.({ code, message: words, index }))
-    if (dialect.readMarker(message) === undefined) return readNew(message, reading, dialect.listDropped?.(value))
-    const trusted = findTrusted(message, reading.context)
-    if (trusted) return trusted
-    if (!dialect.markerIsId)
-      context.report?.({ code: 'bag_not_trusted', message: 'the message is not the entry it claims to be', index })
-    return readNew(dialect.stripMarker(message), reading, dialect.listDropped?.(value))
-  }
-
   return {
-    format,
+    format: dialect.format,
     parse: value => dialect.parse(value),
     listClaims: messages => messages.flatMap(value => listClaimedIds(dialect.readMarker(dialect.parse(value)))),
     read(messages, context) {
       const entries: EntryBody[] = []
       const before = [...(context.before ?? [])]
       for (const [index, value] of messages.entries()) {
-        const read = readOne(value, { context, index, before })
+        const read = readMessage(value, { context, index, before }, dialect)
         entries.push(...read)
         before.push(...read)
       }
       return entries
     },
-    write,
+    write: (entries, options) => writeMessages(entries, dialect, options),
     countWhole: entries => countWhole(entries, dialect),
-    diffOf,
+    diffOf: (run, message) => diffMessage(run, message, dialect),
   }
-}
-
-/** How many entries the message at `place` became; 0 when it is incomplete there, or not of this dialect. */
-function ownRunLength(entries: readonly EntryBody[], place: number, format: FormatName): number {
-  const head = entries[place]
-  const length = head?.ext?.[format]?.of ?? 0
-  if (length <= 1) return length
-  const run = entries.slice(place, place + length)
-  return run.length === length && run.every(({ group_id }) => group_id === head?.entry_id) ? length : 0
-}
-
-function splitRuns<Foreign extends JsonMap>(entries: readonly EntryBody[], dialect: Dialect<Foreign>): readonly Run[] {
-  const runs: Run[] = []
-  let place = 0
-  while (place < entries.length) {
-    const length = countRunAt(entries, place, dialect)
-    if (!isToldElsewhere(entries[place], dialect.format)) {
-      runs.push(entries.slice(place, place + length) as unknown as Run)
-    }
-    place += length
-  }
-  return runs
-}
-
-function isToldElsewhere(entry: EntryBody | undefined, format: FormatName): boolean {
-  return entry?.ext?.[format]?.of === 0
-}
-
-function countRunAt<Foreign extends JsonMap>(
-  entries: readonly EntryBody[],
-  place: number,
-  dialect: Dialect<Foreign>,
-): number {
-  if (isToldElsewhere(entries[place], dialect.format)) return 1
-  return ownRunLength(entries, place, dialect.format) || countForeignRun(entries, place, dialect)
-}
-
-function countWhole<Foreign extends JsonMap>(entries: readonly EntryBody[], dialect: Dialect<Foreign>): number {
-  let place = 0
-  while (place < entries.length) {
-    const length = countRunAt(entries, place, dialect)
-    const isOpen = place + length === entries.length && mayGoOn(entries[place], length, dialect.format)
-    if (isOpen || place + (entries[place]?.ext?.[dialect.format]?.of ?? 0) > entries.length) return place
-    place += length
-  }
-  return place
-}
-
-/** Only entries of one group are one message. Messages of this dialect stored their length. */
-function mayGoOn(head: EntryBody | undefined, length: number, format: FormatName): boolean {
-  return head?.group_id !== undefined && head.ext?.[format]?.of !== length && length < longestForeignRun
-}
-
-const longestForeignRun = 64
-
-/** A run of another dialect's entries never includes the first entry of a message of this dialect. */
-function countForeignRun<Foreign extends JsonMap>(
-  entries: readonly EntryBody[],
-  place: number,
-  dialect: Dialect<Foreign>,
-): number {
-  const near = entries.slice(place, place + longestForeignRun)
-  const next = near.findIndex((_, index) => index > 0 && ownRunLength(entries, place + index, dialect.format) > 0)
-  return dialect.countRun(next < 0 ? near : near.slice(0, next))
-}
-
-function completeDrafts(drafts: readonly [TranscriptDraft, ...TranscriptDraft[]], context: ReadContext): Run {
-  const ids = drafts.map(() => context.newId())
-  const [group_id] = ids
-  const bodies = drafts.map((draft, index) => ({
-    entry_id: ids[index] as string,
-    thread_id: context.thread_id,
-    scope: scopeOfKind(draft.kind, draft.role),
-    at: context.at,
-    ...(context.agent_key !== undefined && { agent_key: context.agent_key }),
-    ...(context.run_id !== undefined && { run_id: context.run_id }),
-    ...(drafts.length > 1 && { group_id }),
-    ...withoutAbsent(draft),
-  }))
-  return bodies as unknown as Run
-}
-
-/** A draft may have a member without a value; then the context's value counts. */
-function withoutAbsent(draft: TranscriptDraft): TranscriptDraft {
-  return Object.fromEntries(
-    Object.entries(draft).filter(([, value]) => value !== undefined),
-  ) as unknown as TranscriptDraft
 }

@@ -18,30 +18,42 @@ interface StoredThread {
   fences: number
 }
 
+interface MemoryThreads {
+  readonly platform: Pick<Platform, 'now' | 'randomBytes'>
+  readonly threads: Map<string, StoredThread>
+  /** By `nameThread`. */
+  readonly names: Map<string, string>
+}
+
 /** A transcript that lives as long as the process: the library's default, and the reference for durable stores. */
-export function createMemoryTranscript(platform: Pick<Platform, 'now' | 'randomBytes'>): TranscriptStore {
-  const threads = new Map<string, StoredThread>()
-  const names = new Map<string, string>()
+export function createMemoryTranscript(platform: MemoryThreads['platform']): TranscriptStore {
+  const memory: MemoryThreads = { platform, threads: new Map(), names: new Map() }
+  return { ...createThreadNames(memory), ...createThreadEntries(memory), ...createThreadLocks(memory) }
+}
 
-  function findOwn({ owner, thread_id }: ThreadKey): StoredThread | undefined {
-    const thread = threads.get(thread_id)
-    return thread?.owner === owner ? thread : undefined
-  }
+function findOwn({ owner, thread_id }: ThreadKey, { threads }: MemoryThreads): StoredThread | undefined {
+  const thread = threads.get(thread_id)
+  return thread?.owner === owner ? thread : undefined
+}
 
-  function requireOwn(key: ThreadKey): StoredThread {
-    const thread = findOwn(key)
-    if (!thread) throw new Rejection('forbidden', 'Cannot use thread: no such thread of this owner')
-    return thread
-  }
+function requireOwn(key: ThreadKey, memory: MemoryThreads): StoredThread {
+  const thread = findOwn(key, memory)
+  if (!thread) throw new Rejection('forbidden', 'Cannot use thread: no such thread of this owner')
+  return thread
+}
 
-  function requireWriter(key: ThreadKey, request: WriteRequest = {}): StoredThread {
-    const thread = requireOwn(key)
-    const isHeld = thread.lock !== undefined && thread.lock.expires_at > platform.now()
-    const holder = isHeld ? thread.lock?.token : undefined
-    if (holder !== request.token) throw new Unavailable('Cannot write thread: transcript_lock_contention')
-    return thread
-  }
+function requireWriter(key: ThreadKey, memory: MemoryThreads, request: WriteRequest = {}): StoredThread {
+  const thread = requireOwn(key, memory)
+  const isHeld = thread.lock !== undefined && thread.lock.expires_at > memory.platform.now()
+  const holder = isHeld ? thread.lock?.token : undefined
+  if (holder !== request.token) throw new Unavailable('Cannot write thread: transcript_lock_contention')
+  return thread
+}
 
+type ThreadNames = Pick<TranscriptStore, 'openThread' | 'findThread' | 'addAlias' | 'listAliases' | 'forget'>
+
+function createThreadNames(memory: MemoryThreads): ThreadNames {
+  const { platform, threads, names } = memory
   return {
     async openThread(owner, alias) {
       const known = names.get(nameThread(owner, alias))
@@ -56,7 +68,7 @@ export function createMemoryTranscript(platform: Pick<Platform, 'now' | 'randomB
       return thread_id === undefined ? undefined : { owner, thread_id }
     },
     async addAlias(key, alias) {
-      const { aliases } = requireOwn(key)
+      const { aliases } = requireOwn(key, memory)
       const name = nameThread(key.owner, alias)
       const known = names.get(name)
       if (known === key.thread_id) return
@@ -65,32 +77,43 @@ export function createMemoryTranscript(platform: Pick<Platform, 'now' | 'randomB
       aliases.push(alias)
     },
     async listAliases(key) {
-      return [...(findOwn(key)?.aliases ?? [])]
-    },
-    async append(key, entries, request) {
-      const thread = requireWriter(key, request)
-      return placeMessages(thread.placed, splitMessages(entries))
-    },
-    async read(key, range = {}) {
-      return selectEntries(findOwn(key)?.placed.all ?? [], range)
-    },
-    async find(key, entryIds) {
-      const known = findOwn(key)?.placed.known
-      return entryIds.map(id => known?.get(nameEntry({ entry_id: id }))).filter(entry => entry !== undefined)
-    },
-    async replace(key, entries, request) {
-      const thread = requireWriter(key, request)
-      thread.placed = replaceEntries(entries)
-      return [...thread.placed.all]
+      return [...(findOwn(key, memory)?.aliases ?? [])]
     },
     async forget(key, request) {
-      if (!findOwn(key)) return
-      const { aliases } = requireWriter(key, request)
+      if (!findOwn(key, memory)) return
+      const { aliases } = requireWriter(key, memory, request)
       for (const alias of aliases) names.delete(nameThread(key.owner, alias))
       threads.delete(key.thread_id)
     },
+  }
+}
+
+function createThreadEntries(memory: MemoryThreads): Pick<TranscriptStore, 'append' | 'read' | 'find' | 'replace'> {
+  return {
+    async append(key, entries, request) {
+      const thread = requireWriter(key, memory, request)
+      return placeMessages(thread.placed, splitMessages(entries))
+    },
+    async read(key, range = {}) {
+      return selectEntries(findOwn(key, memory)?.placed.all ?? [], range)
+    },
+    async find(key, entryIds) {
+      const known = findOwn(key, memory)?.placed.known
+      return entryIds.map(id => known?.get(nameEntry({ entry_id: id }))).filter(entry => entry !== undefined)
+    },
+    async replace(key, entries, request) {
+      const thread = requireWriter(key, memory, request)
+      thread.placed = replaceEntries(entries)
+      return [...thread.placed.all]
+    },
+  }
+}
+
+function createThreadLocks(memory: MemoryThreads): Pick<TranscriptStore, 'acquireLock' | 'isLocked' | 'releaseLock'> {
+  const { platform } = memory
+  return {
     async acquireLock(key, ttlMs) {
-      const thread = requireOwn(key)
+      const thread = requireOwn(key, memory)
       const now = platform.now()
       if (thread.lock && thread.lock.expires_at > now) return undefined
       thread.fences += 1
@@ -98,10 +121,10 @@ export function createMemoryTranscript(platform: Pick<Platform, 'now' | 'randomB
       return thread.lock
     },
     async isLocked(key) {
-      return (findOwn(key)?.lock?.expires_at ?? 0) > platform.now()
+      return (findOwn(key, memory)?.lock?.expires_at ?? 0) > platform.now()
     },
     async releaseLock(key, token) {
-      const thread = findOwn(key)
+      const thread = findOwn(key, memory)
       if (!thread?.lock || thread.lock.token !== token || thread.lock.expires_at <= platform.now()) return false
       thread.lock = undefined
       return true

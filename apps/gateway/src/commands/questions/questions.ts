@@ -41,57 +41,15 @@ const longestMs = 24 * 3_600_000
 const lookMs = 2_000
 const mostListed = 200
 
+const placeOf = (key: string) => ({ kind, owner, key })
+
 /** Questions lie on the record store while somebody waits: whichever process is told the answer, the one that waits finds it. */
-export function createOperatorQuestions(parts: OperatorQuestionDeps): OperatorQuestionStore {
-  const { records, store, platform } = parts
-  const placeOf = (key: string) => ({ kind, owner, key })
-
-  async function find(id: string) {
-    const record = await records.get(placeOf(id))
-    const question = questionSchema.safeParse(record?.value).data
-    return record && question ? { question, version: record.version } : undefined
-  }
-
-  /** `keep`: puts it there again where somebody else, who waited for the same, has taken it away. */
-  async function waitFor(id: string, keep: () => Promise<boolean>, signal: AbortSignal): Promise<string> {
-    const unlisten = store.listen(topicOf(id), () => wake.abort())
-    let wake = new AbortController()
-    try {
-      for (;;) {
-        signal.throwIfAborted()
-        const found = await find(id)
-        if (found?.question.answer !== undefined) return found.question.answer
-        if (!found) await keep()
-        await platform.sleep(lookMs, AbortSignal.any([wake.signal, signal]))
-        if (wake.signal.aborted) wake = new AbortController()
-      }
-    } finally {
-      unlisten()
-      await records.remove(placeOf(id))
-    }
-  }
-
+export function createOperatorQuestions(deps: OperatorQuestionDeps): OperatorQuestionStore {
+  const { records, store } = deps
   return {
-    async ask(asked) {
-      const { agent, member, from, text, correlationId, signal } = asked
-      const id = nameQuestion(asked)
-      const question = {
-        id,
-        agent,
-        member,
-        from,
-        text,
-        asked_at: isoTime(platform.now()),
-        correlation_id: correlationId,
-      }
-      const keep = () => records.insert(placeOf(id), question as Json, { until: platform.now() + longestMs })
-      const isNew = await keep()
-      platform.log.info({ correlation_id: correlationId, agent, question: id }, 'an operator is asked')
-      if (isNew && asked.mail !== undefined) void mailQuestion(id, asked, parts)
-      return waitFor(id, keep, signal)
-    },
+    ask: asked => askOperator(asked, deps),
     async answer(id, text) {
-      const found = await find(id)
+      const found = await findQuestion(id, records)
       if (!found || found.question.answer !== undefined) return false
       const isFirst = await records.swap(placeOf(id), found.version, { ...found.question, answer: text } as Json)
       if (isFirst) store.notify(topicOf(id), { kind: 'answered' })
@@ -101,6 +59,54 @@ export function createOperatorQuestions(parts: OperatorQuestionDeps): OperatorQu
       const found = await records.list(kind, owner, { limit: mostListed })
       return found.flatMap(({ value }) => questionSchema.safeParse(value).data ?? [])
     },
+  }
+}
+
+async function findQuestion(id: string, records: RecordStore) {
+  const record = await records.get(placeOf(id))
+  const question = questionSchema.safeParse(record?.value).data
+  return record && question ? { question, version: record.version } : undefined
+}
+
+/** Puts the question where operators find it, and waits for the answer. */
+async function askOperator(asked: OperatorQuestion, deps: OperatorQuestionDeps): Promise<string> {
+  const { records, platform } = deps
+  const { agent, member, from, text, correlationId, signal } = asked
+  const id = nameQuestion(asked)
+  const asked_at = isoTime(platform.now())
+  const question = { id, agent, member, from, text, asked_at, correlation_id: correlationId }
+  const keep = () => records.insert(placeOf(id), question as Json, { until: platform.now() + longestMs })
+  const isNew = await keep()
+  platform.log.info({ correlation_id: correlationId, agent, question: id }, 'an operator is asked')
+  if (isNew && asked.mail !== undefined) void mailQuestion(id, asked, deps)
+  return awaitAnswer({ id, keep, signal }, deps)
+}
+
+interface AwaitedQuestion {
+  readonly id: string
+  /** Puts it there again if somebody else, who waited for the same, has taken it away. */
+  keep(): Promise<boolean>
+  readonly signal: AbortSignal
+}
+
+async function awaitAnswer(
+  { id, keep, signal }: AwaitedQuestion,
+  { records, store, platform }: OperatorQuestionDeps,
+): Promise<string> {
+  const unlisten = store.listen(topicOf(id), () => wake.abort())
+  let wake = new AbortController()
+  try {
+    for (;;) {
+      signal.throwIfAborted()
+      const found = await findQuestion(id, records)
+      if (found?.question.answer !== undefined) return found.question.answer
+      if (!found) await keep()
+      await platform.sleep(lookMs, AbortSignal.any([wake.signal, signal]))
+      if (wake.signal.aborted) wake = new AbortController()
+    }
+  } finally {
+    unlisten()
+    await records.remove(placeOf(id))
   }
 }
 
