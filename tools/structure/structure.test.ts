@@ -4,6 +4,7 @@ import { findCycles } from './cycles.ts'
 import { findDuplicateNames, findStarExports, findUnusedNames } from './exported-names.ts'
 import { findLargeFolders } from './folders.ts'
 import { findLayerFaults } from './layers.ts'
+import { findLongFunctions } from './long-functions.ts'
 import { findPrivateWords } from './private-words.ts'
 import { findProtocolNames } from './protocol-names.ts'
 import { parseSourceFile } from './source-files.ts'
@@ -86,6 +87,35 @@ test('a folder of sixteen files is too large; tables and fixtures may be', () =>
   expect(findLargeFolders([...inFolder('p/src'), ...inFolder('p/src/schema')])).toEqual([
     'p/src has 16 files; at most 15',
   ])
+})
+
+describe('functions', () => {
+  /** A function of so many lines. */
+  const grow = (head: string, lines: number, end: string, indent = '') =>
+    `${head}\n${`${indent}  work()\n\n`.repeat((lines - 2) / 2)}${indent}${end}\n`
+
+  test.each([
+    ['a declaration', grow('export async function long(a: string): Promise<void> {', 62, '}'), 1],
+    ['a declaration of sixty lines', grow('export function long(): void {', 60, '}'), 0],
+    ['a signature of several lines', `function long({\n  a,\n}: Options): void {\n${grow('', 60, '}')}`, 1],
+    ['an arrow', grow('export const long = async (a: string) => {', 62, '}'), 1],
+    ['an arrow that gives an object', grow('const long = () => ({', 62, '})'), 1],
+    ['an arrow of several lines', `const long = (\n  a: string,\n): string => {\n${grow('', 60, '}')}`, 1],
+    ['a method', `const all = {\n${grow('  async long(a) {', 62, '},', '  ')}}\n`, 1],
+    ['a method with a type', `class All {\n${grow('  #long<T>(a: T): Promise<T> {', 62, '}', '  ')}}\n`, 1],
+    ['a table', grow('export const rows = {', 62, '}'), 0],
+    ['an interface', grow('export interface Long {', 62, '}'), 0],
+    ['a loop outside of functions', grow('for (const one of all) {', 62, '}'), 0],
+  ])('are measured: %s', (_, text, count) => {
+    const files = parse({ 'p/src/a.ts': `const before = 1\n${text}const after = 1\n` })
+    expect(findLongFunctions(files, new Set())).toHaveLength(count)
+  })
+
+  test('are named with place and length; tests and files of the list may have long ones', () => {
+    const text = grow('function long() {', 100, '}')
+    const files = parse({ 'p/src/a.ts': text, 'p/src/b.ts': text, 'p/src/a.test.ts': text })
+    expect(findLongFunctions(files, new Set(['p/src/b.ts']))).toEqual(['p/src/a.ts:1 long has 100 lines; at most 60'])
+  })
 })
 
 describe('names of channels', () => {

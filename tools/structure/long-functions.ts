@@ -1,0 +1,74 @@
+import type { SourceFile } from './source-files.ts'
+import { isTestFile } from './source-files.ts'
+
+const maxLines = 60
+
+/** What opens a block and is no function. */
+const otherBlock = /^(?:\} )?(?:if|for|while|switch|catch|else|try|do|finally|with|class|interface|namespace)\b/
+const method = /^(?:(?:async|get|set|static) )*\*?[#\w$[\].]+\??(?:<.*>)?\(.*\)(?:: .+)? \{$/
+const namePattern = /function\*? ([\w$]+)|(?:const|let) ([\w$]+)|^(?:(?:async|get|set|static) )*([#\w$]+)[(<:]/
+
+/**
+ * Functions outside of tests that are longer than somebody takes in at a glance, methods and nested functions too. `allowed`: files that may have
+ * some still. Code here is formatted by one program, so a block ends with the first closing bracket at the indentation of its beginning.
+ */
+export function findLongFunctions(files: readonly SourceFile[], allowed: ReadonlySet<string>): readonly string[] {
+  return files
+    .filter(({ path }) => !isTestFile(path) && !allowed.has(path))
+    .flatMap(({ path, text }) =>
+      measureFunctions(text)
+        .filter(({ lines }) => lines > maxLines)
+        .map(({ name, line, lines }) => `${path}:${line} ${name} has ${lines} lines; at most ${maxLines}`),
+    )
+}
+
+interface MeasuredFunction {
+  readonly name: string
+  /** Of its beginning, from 1. */
+  readonly line: number
+  readonly lines: number
+}
+
+function measureFunctions(text: string): readonly MeasuredFunction[] {
+  const lines = text.split('\n')
+  return lines.flatMap((line, index) => {
+    if (!/[{([]$|=>$/.test(line)) return []
+    const first = findHeader(lines, index)
+    const header = lines
+      .slice(first, index + 1)
+      .map(part => part.trim())
+      .join(' ')
+    if (!isFunctionHeader(header)) return []
+    const last = findEnd(lines, index)
+    return [{ name: namePattern.exec(header)?.slice(1).find(Boolean) ?? '', line: first + 1, lines: last - first + 1 }]
+  })
+}
+
+/** Where a header of several lines begins, which ends with the line at `index`. */
+function findHeader(lines: readonly string[], index: number): number {
+  let first = index
+  while (first > 0 && /^\s*[)}\]]/.test(lines[first] ?? '')) {
+    const indent = indentOf(lines[index])
+    first -= 1
+    while (first > 0 && (lines[first] === '' || indentOf(lines[first]) > indent)) first -= 1
+  }
+  return first
+}
+
+function isFunctionHeader(header: string): boolean {
+  if (/=>(?: [({[]+)?$/.test(header)) return true
+  if (!header.endsWith('{') || otherBlock.test(header)) return false
+  return /\bfunction\b/.test(header) || method.test(header)
+}
+
+function findEnd(lines: readonly string[], index: number): number {
+  const indent = indentOf(lines[index])
+  const length = lines.slice(index + 1).findIndex(line => line !== '' && indentOf(line) <= indent)
+  if (length < 0) return lines.length - 1
+  const last = index + 1 + length
+  return /^\s*[)}\]]/.test(lines[last] ?? '') ? last : last - 1
+}
+
+function indentOf(line = ''): number {
+  return line.length - line.trimStart().length
+}
