@@ -227,7 +227,7 @@ function expectSoundFile(file: string): void {
     .all()
   expect(totals).toEqual(counted)
   const listed = db.prepare("SELECT coalesce(sum(value), 0) AS value FROM agent_totals WHERE name = 'listed'").get()
-  expect(listed).toEqual(db.prepare('SELECT count(*) AS value FROM responses WHERE listed = 1').get())
+  expect(listed).toEqual(db.prepare('SELECT count(*) AS value FROM responses WHERE is_listed = 1').get())
   expect(db.prepare('PRAGMA foreign_key_check').all()).toEqual([])
   expect(db.prepare('PRAGMA integrity_check').get()).toEqual({ integrity_check: 'ok' })
   db.close()

@@ -27,15 +27,15 @@ export function createLookupStore(
 }
 
 function createMessageLookup(db: Database): Pick<LookupStore, 'findMessageTo'> {
-  const find = prepareQuery<{ message: number; via: ChannelName; target: string }>(
+  const find = prepareQuery<{ message: number; channel: ChannelName; target: string }>(
     db,
-    `SELECT m.number AS message, m.via, m.target FROM names n JOIN messages m ON m.number = n.message AND m.id = n.name
+    `SELECT m.number AS message, m.channel, m.target FROM thread_aliases n JOIN messages m ON m.number = n.message AND m.id = n.name
      WHERE n.name = ? AND n.agent = ? AND m.forgotten_at IS NULL ORDER BY m.number DESC LIMIT 1`,
   )
   return {
     async findMessageTo(agent, id) {
       const row = find.get(id, agent)
-      return row && { ...row, target: parseJson(row.target) }
+      return row && { message: row.message, via: row.channel, target: parseJson(row.target) }
     },
   }
 }

@@ -32,13 +32,13 @@ export const checks: readonly SoundnessCheck[] = [
       (SELECT min(message) FROM turns o WHERE o.thread_id = t.thread_id AND o.ended_at IS NULL AND o.merged_into IS NULL))`,
   },
   {
-    name: 'who is merged goes with an open turn of his thread',
+    name: 'a merged turn goes with an open turn of its thread',
     sql: `SELECT t.* FROM turns t LEFT JOIN turns l ON l.message = t.merged_into WHERE t.ended_at IS NULL AND t.merged_into IS NOT NULL
       AND (l.message IS NULL OR l.ended_at IS NOT NULL OR l.thread_id <> t.thread_id)`,
   },
   {
     name: 'who is held works, who works is held or goes with who is',
-    sql: `SELECT t.* FROM turns t WHERE (holder IS NOT NULL) <> (state = 'working' AND merged_into IS NULL AND ended_at IS NULL)`,
+    sql: `SELECT t.* FROM turns t WHERE (lease_owner IS NOT NULL) <> (state = 'working' AND merged_into IS NULL AND ended_at IS NULL)`,
   },
   {
     name: 'of a lane of deliveries one is due',
@@ -46,7 +46,7 @@ export const checks: readonly SoundnessCheck[] = [
   },
   {
     name: 'ended deliveries rest',
-    sql: `SELECT * FROM deliveries WHERE ended_at IS NOT NULL AND (due_at IS NOT NULL OR holder IS NOT NULL)`,
+    sql: `SELECT * FROM deliveries WHERE ended_at IS NOT NULL AND (due_at IS NOT NULL OR lease_owner IS NOT NULL)`,
   },
   missing('entries', 'thread_id', 'threads', 'id', "scope <> 'forgotten'"),
   missing('entries', 'task_id', 'tasks', 'id', "scope <> 'forgotten'"),
@@ -65,26 +65,26 @@ export const checks: readonly SoundnessCheck[] = [
   missing('deliveries', 'broadcast', 'broadcasts', 'id', 'message <> 0'),
   missing('broadcasts', 'message', 'messages', 'number', 'message <> 0'),
   missing('broadcasts', 'response_seq', 'responses', 'seq'),
-  missing('names', 'thread_id', 'threads', 'id'),
-  missing('names', 'message', 'messages', 'number'),
+  missing('thread_aliases', 'thread_id', 'threads', 'id'),
+  missing('thread_aliases', 'message', 'messages', 'number'),
   missing('duplicates', 'message', 'messages', 'number'),
   missing('blob_uses', 'message', 'messages', 'number'),
   missing('blob_uses', 'digest', 'blobs', 'digest'),
   missing('blobs', 'digest', 'blob_uses', 'digest'),
   missing('agent_states', 'thread_id', 'threads', 'id'),
   missing('turn_quotas', 'thread_id', 'threads', 'id'),
-  missing('background', 'seq', 'entries', 'seq'),
-  missing('background', 'thread_id', 'threads', 'id'),
+  missing('fetched_context', 'seq', 'entries', 'seq'),
+  missing('fetched_context', 'thread_id', 'threads', 'id'),
   missing('requirements', 'message', 'messages', 'number'),
   missing('requirements', 'thread_id', 'threads', 'id'),
-  missing('task_watches', 'task_id', 'tasks', 'id'),
+  missing('push_subscriptions', 'task_id', 'tasks', 'id'),
   missing('transcript_bindings', 'store_thread', 'threads', 'id'),
   missing('transcript_bindings', 'thread', 'transcript_threads', 'id'),
   missing('transcript_entries', 'thread', 'transcript_threads', 'id'),
-  missing('transcript_names', 'thread', 'transcript_threads', 'id'),
+  missing('transcript_entry_names', 'thread', 'transcript_threads', 'id'),
   {
     name: 'threads have their key',
-    sql: `SELECT * FROM threads t WHERE scope <> 'forgotten' AND NOT EXISTS (SELECT 1 FROM names n WHERE n.thread_id = t.id AND n.is_key = 1 AND n.name = t.key)`,
+    sql: `SELECT * FROM threads t WHERE scope <> 'forgotten' AND NOT EXISTS (SELECT 1 FROM thread_aliases n WHERE n.thread_id = t.id AND n.is_key = 1 AND n.name = t.key)`,
   },
   {
     name: 'bytes that are named are kept',
@@ -144,15 +144,15 @@ export const checks: readonly SoundnessCheck[] = [
   },
   {
     name: 'listed responses',
-    sql: `SELECT a.agent, a.via, a.value, (SELECT count(*) FROM responses r WHERE r.agent = a.agent AND r.via = a.via AND r.listed = 1) AS counted
+    sql: `SELECT a.agent, a.channel, a.value, (SELECT count(*) FROM responses r WHERE r.agent = a.agent AND r.channel = a.channel AND r.is_listed = 1) AS counted
       FROM agent_totals a
-      WHERE a.name = 'listed' AND a.value <> (SELECT count(*) FROM responses r WHERE r.agent = a.agent AND r.via = a.via AND r.listed = 1)`,
+      WHERE a.name = 'listed' AND a.value <> (SELECT count(*) FROM responses r WHERE r.agent = a.agent AND r.channel = a.channel AND r.is_listed = 1)`,
   },
   {
     name: 'relations',
-    sql: `SELECT a.*, (SELECT count(*) FROM relations r WHERE r.agent = a.agent AND r.via = a.via AND r.relation = a.name) AS counted
+    sql: `SELECT a.*, (SELECT count(*) FROM relations r WHERE r.agent = a.agent AND r.channel = a.channel AND r.relation = a.name) AS counted
       FROM agent_totals a
-      WHERE a.name <> 'listed' AND a.value <> (SELECT count(*) FROM relations r WHERE r.agent = a.agent AND r.via = a.via AND r.relation = a.name)`,
+      WHERE a.name <> 'listed' AND a.value <> (SELECT count(*) FROM relations r WHERE r.agent = a.agent AND r.channel = a.channel AND r.relation = a.name)`,
   },
   {
     name: 'a task that works has an open turn',

@@ -86,7 +86,7 @@ describe('S-31: a call of an agent to another', () => {
         { type: 'assistant_message', agent_key: 'manager', turn_id },
       ].map(row => (row.content instanceof RegExp ? { ...row, content: expect.stringMatching(row.content) } : row)),
     )
-    expect(turn_id).toMatch(/^desk-\d+$/)
+    expect(turn_id).toMatch(/^store-\d+$/)
   })
 
   test('side by side: each observation is of its own delegation, in every format that has ids for calls', async () => {
@@ -200,7 +200,7 @@ describe('notes of a webhook', () => {
       { type: 'final', content: 'counted' },
     ]
     const { id } = await post({ text: 'three', notes })
-    const turn_id = expect.stringMatching(/^desk-\d+$/)
+    const turn_id = expect.stringMatching(/^store-\d+$/)
     const kept = notes.map(note => ({ ...note, agent_key: 'hook', turn_id }))
     expect((await exportThread(id)).slice(1)).toMatchObject([...kept, { type: 'assistant_message', content: 'three' }])
     const silent = await post({ notes })

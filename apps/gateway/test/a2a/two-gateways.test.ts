@@ -117,7 +117,7 @@ test('S-31: a worker on another host: the delegation stands in the caller’s th
   }
   const { messages } = (await operate('/messages?limit=1')) as { messages: { message: number }[] }
   const transcript = await operate(`/transcript?format=store&thread=${encodeURIComponent(`#${messages[0]?.message}`)}`)
-  const turn_id = `desk-${messages[0]?.message}`
+  const turn_id = `store-${messages[0]?.message}`
   expect(transcript).toMatchObject({
     messages: [
       { type: 'user_message', turn_id },

@@ -127,7 +127,7 @@ describe('S-32, S-21: the manager of a phase', () => {
       'observation',
       'synthesis',
     ])
-    expect(new Set(noted.map(({ turn_id }) => turn_id))).toEqual(new Set([`desk-${message}`]))
+    expect(new Set(noted.map(({ turn_id }) => turn_id))).toEqual(new Set([`store-${message}`]))
     expect(noted.find(({ type }) => type === 'synthesis')).toMatchObject({
       content: 'SYNTHESIS of phase 0: apples and pears',
       from_manager: 'planner',

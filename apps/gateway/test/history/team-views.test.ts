@@ -71,7 +71,7 @@ describe('the views of a conversation of the desk', () => {
       { type: 'final' },
     ])
     expect(new Set(rows.slice(0, 4).map(({ turn_id }) => turn_id)).size).toBe(1)
-    expect(rows[4]?.turn_id).toBe(`desk-${thread.slice(1)}`)
+    expect(rows[4]?.turn_id).toBe(`store-${thread.slice(1)}`)
     expect(typesOf(await readView('conversation', { thread }))).toEqual([
       'user_message',
       'assistant_message',

@@ -69,8 +69,8 @@ describe('C-19: a stage that an agent names', () => {
   test('may have the name of a stage of ours', async () => {
     expect(nameSteps(await web.say('execution tool_execution call!'))).toEqual([
       '+execution',
-      expect.stringMatching(/^\+execution desk-\d+\.note 1$/),
-      expect.stringMatching(/^-execution desk-/),
+      expect.stringMatching(/^\+execution store-\d+\.note 1$/),
+      expect.stringMatching(/^-execution store-/),
       '+tool_execution',
       '+tool_execution call-1',
       '-tool_execution call-1',

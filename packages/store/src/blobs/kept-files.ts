@@ -11,7 +11,10 @@ export function createFileKeeping(
   { db, write, files }: StoreContext,
   tables: { readonly entries: EntryTable; readonly blobs: BlobTable },
 ): Pick<WorkStore, 'keepFiles'> {
-  const isHeld = prepareQuery(db, 'SELECT 1 FROM turns WHERE message = ? AND token = ? AND holder IS NOT NULL')
+  const isHeld = prepareQuery(
+    db,
+    'SELECT 1 FROM turns WHERE message = ? AND lease_token = ? AND lease_owner IS NOT NULL',
+  )
   const findWords = prepareQuery<{ content: string }>(db, 'SELECT content FROM entries WHERE seq = ?')
 
   /** Its words may have changed meanwhile: what they do not name any more is not kept. */

@@ -27,13 +27,19 @@ export function createBackgroundStore(
   { db, write, now }: StoreContext,
   tables: BackgroundDeps,
 ): Pick<WorkStore, 'addBackground' | 'knows'> {
-  const isHeld = prepareQuery(db, 'SELECT 1 FROM turns WHERE message = ? AND token = ? AND holder IS NOT NULL')
-  const place = 'coalesce(answers, seq)'
-  const findPlace = prepareQuery<{ place: number | null }>(
+  const isHeld = prepareQuery(
     db,
-    `SELECT max(${place}) AS place FROM entries WHERE thread_id = ? AND scope = 'conversation' AND ${place} < ?`,
+    'SELECT 1 FROM turns WHERE message = ? AND lease_token = ? AND lease_owner IS NOT NULL',
   )
-  const insert = prepareQuery(db, 'INSERT INTO background (seq, thread_id, via, object, author) VALUES (?, ?, ?, ?, ?)')
+  const place = 'coalesce(answers, seq)'
+  const findPlace = prepareQuery<{ position: number | null }>(
+    db,
+    `SELECT max(${place}) AS position FROM entries WHERE thread_id = ? AND scope = 'conversation' AND ${place} < ?`,
+  )
+  const insert = prepareQuery(
+    db,
+    'INSERT INTO fetched_context (seq, thread_id, channel, object, author) VALUES (?, ?, ?, ?, ?)',
+  )
   const insertName = createNaming(db)
   const isKnown = createKnownFinder(db)
 
@@ -53,7 +59,7 @@ export function createBackgroundStore(
       const drafts = entries.map(draftEntry)
       const held = await write(() => {
         if (!isHeld.get(turn.message, turn.token)) return 0
-        const answers = findPlace.get(turn.thread, beginningOf(turn))?.place ?? 0
+        const answers = findPlace.get(turn.thread, beginningOf(turn))?.position ?? 0
         for (const draft of drafts) addDraft(turn, draft, answers)
         return 1
       })
@@ -73,9 +79,9 @@ function draftEntry(added: BackgroundEntry): Draft {
 function createKnownFinder(db: Database): (turn: Turn, id: string) => boolean {
   const findName = prepareQuery(
     db,
-    'SELECT 1 FROM names WHERE name = ? AND agent = ? AND via = ? AND is_key = 0 AND thread_id = ?',
+    'SELECT 1 FROM thread_aliases WHERE name = ? AND agent = ? AND channel = ? AND is_key = 0 AND thread_id = ?',
   )
-  const findBackground = prepareQuery(db, 'SELECT 1 FROM background WHERE object = ? AND thread_id = ?')
+  const findBackground = prepareQuery(db, 'SELECT 1 FROM fetched_context WHERE object = ? AND thread_id = ?')
   return ({ agent, via, thread }, id) =>
     findName.get(id, agent, via, thread) !== undefined || findBackground.get(id, thread) !== undefined
 }
@@ -84,7 +90,7 @@ function createKnownFinder(db: Database): (turn: Turn, id: string) => boolean {
 function createNaming(db: Database): (turn: Turn, scope: string, name: string) => void {
   const insert = prepareQuery(
     db,
-    'INSERT OR IGNORE INTO names (name, agent, via, scope, is_key, thread_id, message) VALUES (?, ?, ?, ?, 0, ?, NULL)',
+    'INSERT OR IGNORE INTO thread_aliases (name, agent, channel, scope, is_key, thread_id, message) VALUES (?, ?, ?, ?, 0, ?, NULL)',
   )
   return ({ agent, via, thread }, scope, name) => void insert.run(name, agent, via, scope, thread)
 }
@@ -97,11 +103,11 @@ export function createBackgroundForgetting(
   { entries }: Pick<BackgroundDeps, 'entries'>,
   limit: number,
 ): ForgetBackground {
-  const select = 'SELECT seq FROM background WHERE author = ?'
-  const ofObject = prepareQuery<{ seq: number }>(db, `${select} AND object = ? AND via = ? LIMIT ${limit}`)
-  const ofPeer = prepareQuery<{ seq: number }>(db, `${select} AND via = ? LIMIT ${limit}`)
+  const select = 'SELECT seq FROM fetched_context WHERE author = ?'
+  const ofObject = prepareQuery<{ seq: number }>(db, `${select} AND object = ? AND channel = ? LIMIT ${limit}`)
+  const ofPeer = prepareQuery<{ seq: number }>(db, `${select} AND channel = ? LIMIT ${limit}`)
   // The row stays: what was taken back is known, and not brought in once more.
-  const disown = prepareQuery(db, 'UPDATE background SET author = NULL WHERE seq = ?')
+  const disown = prepareQuery(db, 'UPDATE fetched_context SET author = NULL WHERE seq = ?')
   return (withdrawal, via) => {
     const found =
       withdrawal.kind === 'forget'

@@ -4,7 +4,7 @@ import type { Database } from '../engine/database.ts'
 import { formatJson, parseJson, prepareInsert, prepareQuery } from '../engine/database.ts'
 
 /** Only the conversation is recalled. `event`: what else happened in it. `trace`: what was done. `kept`: what no agent sees. `forgotten`: taken back. */
-export type StoredEntryScope = 'conversation' | 'event' | 'aside' | 'trace' | 'kept' | 'forgotten'
+export type StoredEntryScope = 'conversation' | 'event' | 'gateway_reply' | 'trace' | 'kept' | 'forgotten'
 
 /** An entry as its columns, made before the transaction. */
 export interface StoredEntryDraft {

@@ -8,7 +8,7 @@ import { saidToSome } from './private-answers.ts'
 
 interface PlacedEntry extends RecalledRow {
   /** The message that this is or answers: the order of the conversation. */
-  readonly place: number
+  readonly position: number
   readonly is_private: 0 | 1
 }
 
@@ -27,7 +27,7 @@ export function createHistoryLookup({
   channels,
 }: Pick<StoreContext, 'db' | 'channels'>): Pick<LookupStore, 'readHistory'> {
   const place = 'coalesce(answers, seq)'
-  const said = `SELECT ${recalledColumns}, ${place} AS place, ${isPrivate} OR ${isOthersChat('?3', channels)} AS is_private FROM entries
+  const said = `SELECT ${recalledColumns}, ${place} AS position, ${isPrivate} OR ${isOthersChat('?3', channels)} AS is_private FROM entries
     WHERE thread_id = ?1 AND scope = 'conversation' AND ${place} < ?2`
   const readHead = prepareQuery<PlacedEntry>(db, `${said} ORDER BY ${place}, seq LIMIT +?4`)
   const readTail = prepareQuery<PlacedEntry>(
@@ -39,7 +39,8 @@ export function createHistoryLookup({
       const readers = formatJson(speakers)
       const first = head > 0 ? readHead.all(thread, before, readers, head) : []
       const isWhole = head > first.length
-      const newest = tail > 0 && !isWhole ? readTail.all(thread, before, readers, first.at(-1)?.place ?? 0, tail) : []
+      const newest =
+        tail > 0 && !isWhole ? readTail.all(thread, before, readers, first.at(-1)?.position ?? 0, tail) : []
       const seen = new Set(first.map(({ seq }) => seq))
       const last = newest.filter(({ seq }) => !seen.has(seq)).reverse()
       return [...first, ...last].map(recallEntry)

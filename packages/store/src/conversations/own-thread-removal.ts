@@ -6,14 +6,14 @@ import { prepareQuery } from '../engine/database.ts'
  * tasks are his own, and hold nothing but conversations. Synchronous: inside a write.
  */
 export function createOwnThreadRemoval(db: Database): (thread: number, owner: string) => void {
-  const endThread = prepareQuery<{ key: string; agent: string; via: string }>(
+  const endThread = prepareQuery<{ key: string; agent: string; channel: string }>(
     db,
     `DELETE FROM threads WHERE id = ?1 AND scope = ?2
-       AND NOT EXISTS (SELECT 1 FROM entries WHERE thread_id = ?1 AND scope = 'conversation') RETURNING key, agent, via`,
+       AND NOT EXISTS (SELECT 1 FROM entries WHERE thread_id = ?1 AND scope = 'conversation') RETURNING key, agent, channel`,
   )
   const endKey = prepareQuery(
     db,
-    'DELETE FROM names WHERE name = ? AND agent = ? AND via = ? AND scope = ? AND is_key = 1 AND thread_id = ?',
+    'DELETE FROM thread_aliases WHERE name = ? AND agent = ? AND channel = ? AND scope = ? AND is_key = 1 AND thread_id = ?',
   )
   const endRows = [
     'DELETE FROM agent_states WHERE thread_id = ?',
@@ -24,7 +24,7 @@ export function createOwnThreadRemoval(db: Database): (thread: number, owner: st
   return (thread, owner) => {
     const removed = endThread.get(thread, owner)
     if (!removed) return
-    endKey.run(removed.key, removed.agent, removed.via, owner, thread)
+    endKey.run(removed.key, removed.agent, removed.channel, owner, thread)
     for (const end of endRows) end.run(thread)
   }
 }

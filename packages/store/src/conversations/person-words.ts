@@ -6,8 +6,8 @@ import type { ChannelFacts } from '../channels/facts.ts'
  */
 export function isOwnMessage(subjects: string, { sql }: ChannelFacts): string {
   const isAmong = `IN (SELECT value FROM json_each(${subjects}))`
-  const address = sql.subjectOf('m.via', "json_extract(m.envelope, '$.sender.address')")
-  return `CASE WHEN m.author IS NOT NULL THEN m.author ${isAmong} WHEN ${sql.answersCalls('m.via')} THEN true
+  const address = sql.subjectOf('m.channel', "json_extract(m.envelope, '$.sender.address')")
+  return `CASE WHEN m.author IS NOT NULL THEN m.author ${isAmong} WHEN ${sql.answersCalls('m.channel')} THEN true
     ELSE coalesce(${address} ${isAmong}, false) END`
 }
 
@@ -16,7 +16,7 @@ export const saidInThread = `entries e JOIN messages m ON m.number = coalesce(e.
 
 /** Set apart from its channel: what came from a chat into a conversation of another channel, as SQL. */
 export function isFromChat({ sql }: ChannelFacts): string {
-  return `NOT (${sql.isChat('m.via')}) AND ${sql.isChat("json_extract(m.envelope, '$.received_via')")}`
+  return `NOT (${sql.isChat('m.channel')}) AND ${sql.isChat("json_extract(m.envelope, '$.received_via')")}`
 }
 
 /** Of an entry: what somebody else than who asks (`speakers`: a JSON list of principals) said in a chat, and what was answered to it there. */

@@ -5,7 +5,7 @@ import { prepareInsert, prepareQuery } from '../engine/database.ts'
 /** Names mean something within one agent, one channel and one scope; outside of it they are unknown. */
 interface NameScope {
   readonly agent: string
-  readonly via: string
+  readonly channel: string
   readonly scope: string
 }
 
@@ -30,27 +30,27 @@ export interface ThreadTable {
 }
 
 export function createThreadTable(db: Database): ThreadTable {
-  const inScope = 'SELECT thread_id FROM names WHERE name = ? AND agent = ? AND via = ? AND scope = ?'
+  const inScope = 'SELECT thread_id FROM thread_aliases WHERE name = ? AND agent = ? AND channel = ? AND scope = ?'
   const findByName = prepareQuery<{ thread_id: number }>(db, `${inScope} ORDER BY is_key LIMIT 1`)
   const findByKey = prepareQuery<{ thread_id: number }>(db, `${inScope} AND is_key = 1`)
-  const findScope = prepareQuery<NameScope>(db, 'SELECT agent, via, scope FROM threads WHERE id = ?')
+  const findScope = prepareQuery<NameScope>(db, 'SELECT agent, channel, scope FROM threads WHERE id = ?')
   const insertThread = prepareInsert(
     db,
-    'INSERT INTO threads (key, agent, via, scope, begun_by) VALUES (?, ?, ?, ?, ?)',
+    'INSERT INTO threads (key, agent, channel, scope, begun_by) VALUES (?, ?, ?, ?, ?)',
   )
-  const isThere = prepareQuery(db, 'SELECT 1 FROM threads WHERE id = ? AND agent = ? AND via = ? AND key = ?')
-  const intoNames = 'INTO names (name, agent, via, scope, is_key, thread_id, message)'
+  const isThere = prepareQuery(db, 'SELECT 1 FROM threads WHERE id = ? AND agent = ? AND channel = ? AND key = ?')
+  const intoNames = 'INTO thread_aliases (name, agent, channel, scope, is_key, thread_id, message)'
   const values = 'VALUES (?, ?, ?, ?, ?, ?, ?)'
-  const ofThread = 'SELECT ?1, agent, via, scope, 0, id, CAST(?2 AS INTEGER) FROM threads WHERE id = ?3'
-  const knownIs = 'ON CONFLICT (name, agent, via, scope, is_key) DO UPDATE SET message = excluded.message'
+  const ofThread = 'SELECT ?1, agent, channel, scope, 0, id, CAST(?2 AS INTEGER) FROM threads WHERE id = ?3'
+  const knownIs = 'ON CONFLICT (name, agent, channel, scope, is_key) DO UPDATE SET message = excluded.message'
   const insertName = prepareQuery(db, `INSERT OR IGNORE ${intoNames} ${values}`)
   const insertId = prepareQuery(db, `INSERT ${intoNames} ${values} ${knownIs}`)
   const insertAnswerName = prepareQuery(db, `INSERT OR IGNORE ${intoNames} ${ofThread}`)
   const insertAnswerId = prepareQuery(db, `INSERT ${intoNames} ${ofThread} ${knownIs}`)
 
-  function findReferenced(references: readonly string[], { agent, via, scope }: NameScope): number | undefined {
+  function findReferenced(references: readonly string[], { agent, channel, scope }: NameScope): number | undefined {
     for (const reference of references) {
-      const known = findByName.get(reference, agent, via, scope)
+      const known = findByName.get(reference, agent, channel, scope)
       if (known) return known.thread_id
     }
     return undefined
@@ -60,7 +60,7 @@ export function createThreadTable(db: Database): ThreadTable {
     if (intake.thread.joined) return findJoined(intake)
     const inside = nameScopeOf(intake)
     const known = findReferenced(intake.thread.references, inside)
-    return known ?? findByKey.get(intake.message.thread_id, inside.agent, inside.via, inside.scope)?.thread_id
+    return known ?? findByKey.get(intake.message.thread_id, inside.agent, inside.channel, inside.scope)?.thread_id
   }
 
   function findJoined({ agent, thread: { joined } }: Intake): number | undefined {
@@ -68,9 +68,9 @@ export function createThreadTable(db: Database): ThreadTable {
   }
 
   function insertNew({ message: { thread_id: key }, thread: { begunBy } }: Intake, place: NameScope): number {
-    const { agent, via, scope } = place
-    const thread = insertThread(key, agent, via, scope, begunBy ?? null)
-    insertName.run(key, agent, via, scope, 1, thread, null)
+    const { agent, channel, scope } = place
+    const thread = insertThread(key, agent, channel, scope, begunBy ?? null)
+    insertName.run(key, agent, channel, scope, 1, thread, null)
     return thread
   }
 
@@ -82,9 +82,9 @@ export function createThreadTable(db: Database): ThreadTable {
       if (!row) throw new Error(`there is no thread ${thread}`)
       return row
     },
-    addNames(thread, { agent, via, scope }, { message, id, aliases }) {
-      insertId.run(id, agent, via, scope, 0, thread, message)
-      for (const alias of aliases) insertName.run(alias, agent, via, scope, 0, thread, null)
+    addNames(thread, { agent, channel, scope }, { message, id, aliases }) {
+      insertId.run(id, agent, channel, scope, 0, thread, message)
+      for (const alias of aliases) insertName.run(alias, agent, channel, scope, 0, thread, null)
     },
     addAnswerNames(thread, { message, id, aliases }) {
       insertAnswerId.run(id, message, thread)
@@ -99,5 +99,5 @@ export function viaOf({ message, thread }: Pick<Intake, 'message' | 'thread'>): 
 }
 
 export function nameScopeOf({ agent, message, thread }: Intake): NameScope {
-  return { agent, via: message.received_via, scope: thread.scope }
+  return { agent, channel: message.received_via, scope: thread.scope }
 }

@@ -16,7 +16,7 @@ export function createSaidRemoval(db: Database): (seq: number) => void {
     `SELECT x.thread, x.seq, x.entry_id, e.native_id FROM entries e JOIN transcript_bindings b ON b.store_thread = e.thread_id
        JOIN transcript_entries x ON x.thread = b.thread AND x.store_seq = e.seq WHERE e.seq = ?`,
   )
-  const endName = prepareQuery(db, 'DELETE FROM transcript_names WHERE thread = ? AND name = ? AND seq = ?')
+  const endName = prepareQuery(db, 'DELETE FROM transcript_entry_names WHERE thread = ? AND name = ? AND seq = ?')
   const endLine = prepareQuery(db, 'DELETE FROM transcript_entries WHERE thread = ? AND seq = ?')
   return seq => {
     for (const line of list.all(seq)) {

@@ -13,21 +13,24 @@ export interface WithdrawalTable {
 const maxRemembered = 100_000
 
 export function createWithdrawalTable(db: Database): WithdrawalTable {
-  const insert = prepareQuery<{ place: number }>(
+  const insert = prepareQuery<{ id: number }>(
     db,
-    'INSERT INTO withdrawals (author, object, via, until) VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING RETURNING place',
+    'INSERT INTO withdrawals (author, object, channel, expires_at) VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING RETURNING id',
   )
-  const find = prepareQuery(db, 'SELECT 1 FROM withdrawals WHERE author = ? AND object = ? AND via = ? AND until > ?')
+  const find = prepareQuery(
+    db,
+    'SELECT 1 FROM withdrawals WHERE author = ? AND object = ? AND channel = ? AND expires_at > ?',
+  )
   // Each one that comes in takes two out, if their time is over: the table shrinks again after a flood.
   const removeOld = prepareQuery(
     db,
-    `DELETE FROM withdrawals WHERE place IN (SELECT place FROM withdrawals WHERE place > 0 ORDER BY place LIMIT 2)
-       AND (until <= ?1 OR place <= ?2)`,
+    `DELETE FROM withdrawals WHERE id IN (SELECT id FROM withdrawals WHERE id > 0 ORDER BY id LIMIT 2)
+       AND (expires_at <= ?1 OR id <= ?2)`,
   )
   return {
     remember(via, { author, object }, now) {
       const row = insert.get(author, object, via, now + withdrawalMemoryMs)
-      if (row) removeOld.run(now, row.place - maxRemembered)
+      if (row) removeOld.run(now, row.id - maxRemembered)
     },
     has: (via, { author, object }, now) => find.get(author, object, via, now) !== undefined,
   }

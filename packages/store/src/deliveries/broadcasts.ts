@@ -7,18 +7,18 @@ import type { DeliveryTable } from './table.ts'
 interface BroadcastRow {
   readonly id: number
   readonly agent: string
-  readonly via: ChannelName
+  readonly channel: ChannelName
   readonly relation: RelationKind
   readonly target: string
-  readonly after_place: number
-  readonly until_place: number
+  readonly after_id: number
+  readonly until_id: number
 }
 
 interface CauseRow {
   readonly message: number
   readonly response_seq: number | null
   readonly thread_id: number
-  readonly after_place: number
+  readonly after_id: number
 }
 
 /** Broadcasts are taken up here, and become deliveries page by page. */
@@ -28,18 +28,18 @@ export function createBroadcasts(
 ): Pick<WorkStore, 'leaseBroadcasts' | 'expand'> {
   const findDue = prepareQuery<BroadcastRow>(
     db,
-    `SELECT id, agent, via, relation, target, after_place, until_place FROM broadcasts
+    `SELECT id, agent, channel, relation, target, after_id, until_id FROM broadcasts
      WHERE due_at <= ? ORDER BY due_at LIMIT +?`,
   )
-  const claim = prepareQuery(db, 'UPDATE broadcasts SET due_at = ?, holder = ? WHERE id = ?')
+  const claim = prepareQuery(db, 'UPDATE broadcasts SET due_at = ?, lease_owner = ? WHERE id = ?')
   const findOpen = prepareQuery<CauseRow>(
     db,
-    'SELECT message, response_seq, thread_id, after_place FROM broadcasts WHERE id = ? AND ended_at IS NULL',
+    'SELECT message, response_seq, thread_id, after_id FROM broadcasts WHERE id = ? AND ended_at IS NULL',
   )
-  const move = prepareQuery(db, 'UPDATE broadcasts SET after_place = ?, due_at = max(due_at, ?) WHERE id = ?')
+  const move = prepareQuery(db, 'UPDATE broadcasts SET after_id = ?, due_at = max(due_at, ?) WHERE id = ?')
   const end = prepareQuery(
     db,
-    'UPDATE broadcasts SET after_place = ?, due_at = NULL, holder = NULL, ended_at = ? WHERE id = ?',
+    'UPDATE broadcasts SET after_id = ?, due_at = NULL, lease_owner = NULL, ended_at = ? WHERE id = ?',
   )
   // What goes to one peer alone may die with him (he has blocked the agent, or is blocked): nobody else is reached by it.
   const findReached = prepareQuery(
@@ -59,11 +59,11 @@ export function createBroadcasts(
       const expand = await write(batch => {
         const cause = findOpen.get(id)
         // Somebody else has gone on with it, or the agent has taken back what it says.
-        if (!cause || cause.after_place > after) return 0
+        if (!cause || cause.after_id > after) return 0
         const { message, response_seq, thread_id: thread } = cause
         const news = dedupe(planned).filter(each => !isReached(id, each))
         const response = response_seq ?? undefined
-        deliveries.queue(batch, news, { message, response, thread, agent, via, now: now(), broadcast: id })
+        deliveries.queue(batch, news, { message, response, thread, agent, channel: via, now: now(), broadcast: id })
         if (isDone) end.run(after, now(), id)
         else move.run(after, now() + 60_000, id)
         return 1
@@ -80,6 +80,6 @@ function dedupe(planned: readonly PlannedDelivery[]): readonly PlannedDelivery[]
   return [...forAll.values(), ...new Map(forOne.map(each => [JSON.stringify([each.to, each.peer]), each])).values()]
 }
 
-function toBroadcast({ target, after_place, until_place, ...row }: BroadcastRow): Broadcast {
-  return { ...row, target: parseJson(target), after: after_place, until: until_place }
+function toBroadcast({ channel: via, target, after_id: after, until_id: until, ...row }: BroadcastRow): Broadcast {
+  return { ...row, via, target: parseJson(target), after, until }
 }

@@ -16,7 +16,7 @@ interface DueDelivery {
   readonly destination: string
   readonly host: string | null
   readonly target: string
-  readonly token: number
+  readonly lease_token: number
   readonly attempt: number
   readonly queued_at: number
   readonly broadcast: number | null
@@ -38,11 +38,11 @@ export function createDeliveryLeases(
   const readBroadcast = createBroadcastReader(db)
   const claim = prepareQuery(
     db,
-    'UPDATE deliveries SET due_at = ?, token = token + 1, attempt = attempt + 1, holder = ? WHERE number = ?',
+    'UPDATE deliveries SET due_at = ?, lease_token = lease_token + 1, attempt = attempt + 1, lease_owner = ? WHERE number = ?',
   )
   const renew = prepareQuery(
     db,
-    'UPDATE deliveries SET due_at = ? WHERE number = ? AND token = ? AND holder IS NOT NULL',
+    'UPDATE deliveries SET due_at = ? WHERE number = ? AND lease_token = ? AND lease_owner IS NOT NULL',
   )
   return {
     leaseDeliveries: ({ holder, limit, leaseMs, rank, shares }) =>
@@ -70,7 +70,7 @@ export function createDeliveryLeases(
 function prepareDue(db: Database, isOfRank: string) {
   return prepareQuery<DueDelivery>(
     db,
-    `SELECT number, message, response_seq, destination, host, target, token, attempt, queued_at, broadcast
+    `SELECT number, message, response_seq, destination, host, target, lease_token, attempt, queued_at, broadcast
      FROM deliveries WHERE ${isOfRank} AND due_at <= ? AND coalesce(host, '') NOT IN (SELECT value FROM json_each(?))
      ORDER BY due_at LIMIT +?`,
   )
@@ -111,7 +111,7 @@ function rememberByNumber<T>(read: (number: number) => T): (number: number) => T
 function toDelivery(row: DueDelivery, message: StoredMessage): Delivery {
   return {
     id: String(row.number),
-    token: row.token + 1,
+    token: row.lease_token + 1,
     attempt: row.attempt + 1,
     queuedAt: row.queued_at,
     via: message.via,
@@ -138,7 +138,7 @@ export function createSettle(
 ): Pick<WorkStore, 'settle'> {
   const findHeld = prepareQuery<{ state: DeliveryRecord['state']; thread_id: number; destination: string }>(
     db,
-    'SELECT state, thread_id, destination FROM deliveries WHERE number = ? AND token = ? AND holder IS NOT NULL',
+    'SELECT state, thread_id, destination FROM deliveries WHERE number = ? AND lease_token = ? AND lease_owner IS NOT NULL',
   )
   const record = createRecorder(db)
   const uncount = prepareQuery(db, 'UPDATE deliveries SET attempt = attempt - 1 WHERE number = ?')
@@ -181,7 +181,7 @@ function createRecorder(db: Database): (number: number, outcome: Outcome, wire: 
   const update = prepareQuery(
     db,
     `UPDATE deliveries SET state = ?, due_at = ?, ended_at = ?, last_error = coalesce(?, last_error), note = ?,
-       wire = coalesce(?, wire), holder = NULL WHERE number = ?`,
+       wire = coalesce(?, wire), lease_owner = NULL WHERE number = ?`,
   )
   return (number, { state, dueAt, endedAt, error, note }, wire) => {
     update.run(state, dueAt, endedAt, error, note, wire === undefined ? null : formatJson(wire), number)

@@ -13,7 +13,7 @@ export interface NewDelivery {
   readonly thread: number
   /** Whose, and by which channel. */
   readonly agent: string
-  readonly via: ChannelName
+  readonly channel: ChannelName
   readonly now: number
   /** Of which broadcast it is a part. */
   readonly broadcast?: number | undefined
@@ -54,9 +54,9 @@ export function createDeliveryTable(db: Database, relations: Pick<RelationTable,
   )
   const end = prepareQuery(
     db,
-    "UPDATE deliveries SET state = 'dead', due_at = NULL, holder = NULL, ended_at = ?, last_error = ? WHERE number = ?",
+    "UPDATE deliveries SET state = 'dead', due_at = NULL, lease_owner = NULL, ended_at = ?, last_error = ? WHERE number = ?",
   )
-  const isBlocking = ({ peer }: PlannedDelivery, { agent, via }: NewDelivery) =>
+  const isBlocking = ({ peer }: PlannedDelivery, { agent, channel: via }: NewDelivery) =>
     peer !== undefined && relations.has({ agent, via, relation: 'blocked_by', peer })
   const promoteNext: DeliveryTable['promoteNext'] = (batch, { thread, destination }, now) => {
     if (findGoing.get(thread, destination)) return

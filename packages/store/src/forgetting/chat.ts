@@ -43,11 +43,11 @@ export function createChatForgetting(
 ): ChatForgetting {
   const find = prepareQuery<{ thread_id: number }>(
     db,
-    `SELECT thread_id FROM names WHERE name = ? AND agent = ? AND ${channels.sql.isChat('via')} AND scope = ? AND is_key = 1`,
+    `SELECT thread_id FROM thread_aliases WHERE name = ? AND agent = ? AND ${channels.sql.isChat('channel')} AND scope = ? AND is_key = 1`,
   )
   const listMessages = prepareQuery<{ number: number }>(
     db,
-    `SELECT number FROM messages WHERE ${channels.sql.isChat('via')} AND thread_id = ? ORDER BY number DESC LIMIT +?`,
+    `SELECT number FROM messages WHERE ${channels.sql.isChat('channel')} AND thread_id = ? ORDER BY number DESC LIMIT +?`,
   )
   const listEntries = prepareQuery<{ seq: number }>(
     db,

@@ -32,7 +32,7 @@ export function createForget(db: Database, { entries, notes, blobs, turns, deliv
   )
   const endBroadcasts = prepareQuery(
     db,
-    'UPDATE broadcasts SET due_at = NULL, holder = NULL, ended_at = ? WHERE message = ? AND due_at IS NOT NULL',
+    'UPDATE broadcasts SET due_at = NULL, lease_owner = NULL, ended_at = ? WHERE message = ? AND due_at IS NOT NULL',
   )
   return (batch, message, now) => {
     // Of one that is forgotten already there may be more by now: what the agent changed of its answer is on its way.

@@ -36,7 +36,7 @@ function openForgetting(
   const listThreads = prepareQuery<{ id: number }>(db, 'SELECT id FROM threads WHERE scope = ?')
   const listMessages = prepareQuery<{ number: number; person: string }>(
     db,
-    `SELECT number, via || ' ' || lower(json_extract(envelope, '$.sender.address')) AS person FROM messages
+    `SELECT number, channel || ' ' || lower(json_extract(envelope, '$.sender.address')) AS person FROM messages
      WHERE thread_id IN (SELECT CAST(value AS INTEGER) FROM json_each(?1))
        OR number IN (SELECT seq FROM entries WHERE task_id IN (SELECT id FROM tasks WHERE owner = ?2) AND role = 'user')
      ORDER BY number DESC LIMIT +?3`,
@@ -93,7 +93,7 @@ function createTaskRemoval(db: Database, { tasks }: Pick<RemoveMessageDeps, 'tas
   const endEntry = createEntryRemoval(db)
   const ends = [
     'UPDATE entries SET task_id = NULL WHERE task_id = ?',
-    'DELETE FROM task_watches WHERE task_id = ?',
+    'DELETE FROM push_subscriptions WHERE task_id = ?',
   ].map(sql => prepareQuery(db, sql))
   return owner => {
     const all = listTasks.all(owner)

@@ -25,14 +25,14 @@ export function createRemoveMessage(
 ): RemoveMessage {
   const find = prepareQuery<RemovedMessage>(
     db,
-    `SELECT m.thread_id, m.task_id, m.id, m.object, m.agent, m.via, m.author, t.scope FROM messages m JOIN threads t ON t.id = m.thread_id
+    `SELECT m.thread_id, m.task_id, m.id, m.object, m.agent, m.channel, m.author, t.scope FROM messages m JOIN threads t ON t.id = m.thread_id
      WHERE m.number = ?`,
   )
   const endName = prepareQuery(
     db,
-    'DELETE FROM names WHERE name = ? AND agent = ? AND via = ? AND scope = ? AND is_key = 0',
+    'DELETE FROM thread_aliases WHERE name = ? AND agent = ? AND channel = ? AND scope = ? AND is_key = 0',
   )
-  const unlist = prepareQuery(db, 'UPDATE responses SET listed = 0 WHERE message = ? AND listed = 1')
+  const unlist = prepareQuery(db, 'UPDATE responses SET is_listed = 0 WHERE message = ? AND is_listed = 1')
   const endRows = createRowRemoval(db, { blobs })
   const endEntry = createEntryRemoval(db)
   const endTask = createEmptyTaskRemoval(db, tasks)
@@ -41,11 +41,11 @@ export function createRemoveMessage(
     // Ends its turn and its deliveries as if its author had taken it back: what waited behind them goes on.
     forget(batch, message, now)
     unlist.run(message)
-    const { id, object, agent, via, author, scope } = found
+    const { id, object, agent, channel, author, scope } = found
     const { responses } = endRows(batch, message)
     for (const { seq } of responses) endEntry(seq)
     for (const name of [id, object, ...responses.map(response => response.id)]) {
-      if (name !== null) endName.run(name, agent, via, scope)
+      if (name !== null) endName.run(name, agent, channel, scope)
     }
     // What came from a chat has its names there.
     if (author !== null) for (const chat of channels.chats) endName.run(id, agent, chat, author)
@@ -67,7 +67,7 @@ function createEmptyTaskRemoval(db: Database, tasks: TaskTable): (task: number) 
   )
   const hasWords = prepareQuery(db, "SELECT 1 FROM entries WHERE task_id = ? AND scope <> 'forgotten' LIMIT 1")
   const setFree = prepareQuery(db, 'UPDATE entries SET task_id = NULL WHERE task_id = ?')
-  const endWatches = prepareQuery(db, 'DELETE FROM task_watches WHERE task_id = ?')
+  const endWatches = prepareQuery(db, 'DELETE FROM push_subscriptions WHERE task_id = ?')
   return task => {
     disown.run(task)
     if (hasWords.get(task)) return
@@ -84,7 +84,7 @@ interface RemovedMessage {
   /** The author's id of what was said. */
   readonly object: string | null
   readonly agent: string
-  readonly via: string
+  readonly channel: string
   readonly author: string | null
   /** Of its thread: what its ids mean elsewhere is not his. */
   readonly scope: string

@@ -13,9 +13,9 @@ export function createThreadRows(db: Database): ThreadRows {
   const inList = 'IN (SELECT CAST(value AS INTEGER) FROM json_each(?))'
   const prepareEnds = (tables: readonly string[]) =>
     tables.map(table => prepareQuery(db, `DELETE FROM ${table} WHERE thread_id ${inList}`))
-  const memory = prepareEnds(['background', 'agent_states', 'turn_quotas'])
+  const memory = prepareEnds(['fetched_context', 'agent_states', 'turn_quotas'])
   const place = [
-    ...prepareEnds(['names']),
+    ...prepareEnds(['thread_aliases']),
     // The number of a thread may be given again.
     prepareQuery(db, `DELETE FROM transcript_bindings WHERE store_thread ${inList}`),
     prepareQuery(db, `DELETE FROM threads WHERE id ${inList}`),

@@ -60,8 +60,11 @@ export function createWithdrawalStore(context: StoreContext, tables: WithdrawalD
 
 function createNextFinder(db: Database): Find {
   const select = 'SELECT number FROM messages WHERE forgotten_at IS NULL AND author = ?'
-  const ofObject = prepareQuery<{ number: number }>(db, `${select} AND object = ? AND via IN (?) LIMIT ${sliceSize}`)
-  const ofPeer = prepareQuery<{ number: number }>(db, `${select} AND via IN (?) LIMIT ${sliceSize}`)
+  const ofObject = prepareQuery<{ number: number }>(
+    db,
+    `${select} AND object = ? AND channel IN (?) LIMIT ${sliceSize}`,
+  )
+  const ofPeer = prepareQuery<{ number: number }>(db, `${select} AND channel IN (?) LIMIT ${sliceSize}`)
   return (withdrawal, via) =>
     withdrawal.kind === 'forget'
       ? ofObject.all(withdrawal.author, withdrawal.object, via)
@@ -85,7 +88,7 @@ function createAuthoredFinder(db: Database): WithdrawalStore['findAuthored'] {
     `SELECT m.number, m.id, m.agent, json_extract(m.envelope, '$.kind') AS kind, t.key, t.scope, m.target,
        NOT EXISTS (SELECT 1 FROM turns WHERE message = m.number) AS kept
      FROM messages m JOIN threads t ON t.id = m.thread_id
-     WHERE m.forgotten_at IS NULL AND m.author = ? AND m.object = ? AND m.via IN (?) LIMIT 1000`,
+     WHERE m.forgotten_at IS NULL AND m.author = ? AND m.object = ? AND m.channel IN (?) LIMIT 1000`,
   )
   return async (via, { author, object }) =>
     find.all(author, object, via).map(

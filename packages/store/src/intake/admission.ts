@@ -115,7 +115,7 @@ export function createAdmission(
     countStopped(batch, [flag, ...(intake.flags ?? [])])
     tables.edits.apply(batch, words, draft, at)
     if (objection === 'deleted') tables.forget(batch, message, at)
-    else takeEffect(batch, intake, { message, thread, agent: intake.agent, via: viaOf(intake), now: at })
+    else takeEffect(batch, intake, { message, thread, agent: intake.agent, channel: viaOf(intake), now: at })
     return { outcome: 'accepted', message, task: keyOf(intake.task, task) }
   }
 
@@ -188,7 +188,7 @@ export function createAdmission(
     admitNew,
     async decide(message, decision) {
       const { agent, via, thread } = tables.readMessage(message)
-      await write(batch => takeEffect(batch, decision, { message, agent, via, thread, now: now() }))
+      await write(batch => takeEffect(batch, decision, { message, agent, channel: via, thread, now: now() }))
     },
   }
 }
@@ -230,7 +230,7 @@ function createFirstFinder(db: Database): (intake: Intake) => First | undefined 
   const find = prepareQuery<Omit<First, 'task'> & { owner: string | null; native_id: string | null }>(
     db,
     `SELECT m.number, m.fingerprint, k.owner, k.native_id FROM messages m LEFT JOIN tasks k ON k.id = m.task_id
-     WHERE m.duplicate_key = ? AND m.agent = ? AND m.via IN (?)`,
+     WHERE m.duplicate_key = ? AND m.agent = ? AND m.channel IN (?)`,
   )
   return intake => {
     const row = find.get(intake.duplicateKey, intake.agent, viaOf(intake))

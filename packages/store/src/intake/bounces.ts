@@ -20,7 +20,7 @@ export function createBouncing(
   const find = prepareQuery<SentDelivery>(
     db,
     `SELECT d.number, d.destination, d.attempt FROM deliveries d JOIN messages m ON m.number = d.message
-     WHERE d.number = ? AND d.state = 'sent' AND m.agent = ? AND m.via IN (?)`,
+     WHERE d.number = ? AND d.state = 'sent' AND m.agent = ? AND m.channel IN (?)`,
   )
   const note = prepareQuery(db, 'UPDATE deliveries SET last_error = ? WHERE number = ?')
   const kill = prepareQuery(db, "UPDATE deliveries SET state = 'dead', ended_at = ?, last_error = ? WHERE number = ?")
@@ -41,7 +41,7 @@ export function createBouncing(
     if (isRetried) batch.hasReadyWork = true
   }
 
-  return (batch, bounce, { agent, via, now }) => {
+  return (batch, bounce, { agent, channel: via, now }) => {
     const { delivery, error, suppresses } = bounce
     const sent = /^\d{1,15}$/.test(delivery) ? find.get(Number(delivery), agent, via) : undefined
     if (!sent) return

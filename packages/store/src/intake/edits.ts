@@ -26,8 +26,8 @@ export interface EditTable {
 }
 
 interface FoundWords extends OpenWords {
-  readonly holder: string | null
-  readonly aborts: number
+  readonly lease_owner: string | null
+  readonly abort_count: number
 }
 
 interface EditDeps {
@@ -41,9 +41,9 @@ export function createEditTable(db: Database, { entries, blobs, turns, responses
   // Of a turn that answers several messages it is the last one's that is held.
   const find = prepareQuery<FoundWords>(
     db,
-    `SELECT t.message, t.thread_id, t.state, t.merged_into, t.speaker, m.flags, l.holder, l.aborts
+    `SELECT t.message, t.thread_id, t.state, t.merged_into, t.speaker, m.flags, l.lease_owner, l.abort_count
      FROM turns t JOIN messages m ON m.number = t.message JOIN turns l ON l.message = coalesce(t.merged_into, t.message)
-     WHERE t.words = ? AND t.ended_at IS NULL AND m.forgotten_at IS NULL`,
+     WHERE t.authorship = ? AND t.ended_at IS NULL AND m.forgotten_at IS NULL`,
   )
   const replace = prepareQuery(
     db,
@@ -53,7 +53,7 @@ export function createEditTable(db: Database, { entries, blobs, turns, responses
     findOpen(intake) {
       const words = intake.message.kind === 'edit' ? digestWords(intake) : undefined
       const found = words === undefined ? undefined : newestOf(find.all(words))
-      return found && (found.holder === null || found.aborts < maxAborts) ? found : undefined
+      return found && (found.lease_owner === null || found.abort_count < maxAborts) ? found : undefined
     },
     apply(batch, words, draft, now) {
       if (!words) return

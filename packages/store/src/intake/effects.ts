@@ -27,19 +27,19 @@ export function createEffects(db: Database, tables: EffectDeps): ApplyEffect {
   const reopen = prepareQuery(
     db,
     `UPDATE messages SET duplicate_key = duplicate_key || ' undone ' || number
-     WHERE author = ? AND object = ? AND via IN (?) AND agent = ? AND forgotten_at IS NULL`,
+     WHERE author = ? AND object = ? AND channel IN (?) AND agent = ? AND forgotten_at IS NULL`,
   )
   const effects: Effects = {
-    relate(batch, { relation, peer, target }, { agent, via, now }) {
+    relate(batch, { relation, peer, target }, { agent, channel: via, now }) {
       const place = { agent, via }
       relations.relate({ ...place, relation, peer }, target, now)
       if (relation !== 'blocked_by') return
       peerBlocking.stopDeliveries(batch, { ...place, peer }, 'the recipient has blocked this agent', now)
       peerBlocking.cancelTurns(batch, { ...place, peer }, now)
     },
-    unrelate: (_, { relation, peer }, { agent, via }) => relations.unrelate({ agent, via, relation, peer }),
+    unrelate: (_, { relation, peer }, { agent, channel: via }) => relations.unrelate({ agent, via, relation, peer }),
     bounced: createBouncing(db, relations),
-    reopen: (_, { author, object }, { agent, via }) => void reopen.run(author, object, via, agent),
+    reopen: (_, { author, object }, { agent, channel }) => void reopen.run(author, object, channel, agent),
   }
   return (batch, effect, at) => effects[effect.kind](batch, effect as never, at)
 }

@@ -12,7 +12,7 @@ export interface MessagePosition {
 export function createMessageInserter(db: Database): (draft: MessageDraft, place: MessagePosition) => void {
   const insert = prepareQuery(
     db,
-    `INSERT INTO messages (number, id, agent, via, thread_id, task_id, duplicate_key, fingerprint, correlation_id,
+    `INSERT INTO messages (number, id, agent, channel, thread_id, task_id, duplicate_key, fingerprint, correlation_id,
        envelope, proofs, flags, target, raw_form, raw_digest, raw, author, object)
      VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
   )

@@ -4,7 +4,7 @@ import type { ChannelName } from '@postern/core'
 export interface PartialAnswerPosition {
   readonly message: number
   readonly agent: string
-  readonly via: ChannelName
+  readonly channel: ChannelName
   readonly thread: number
   readonly task: number | undefined
   /** Whose task it is. */

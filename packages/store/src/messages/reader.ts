@@ -23,7 +23,7 @@ export type StoredEnvelope = Omit<NormalizedMessage, 'thread_id' | 'parts' | 'ra
 interface MessageRow {
   readonly number: number
   readonly agent: string
-  readonly via: ChannelName
+  readonly channel: ChannelName
   readonly thread_id: number
   readonly key: string
   readonly envelope: string
@@ -42,7 +42,7 @@ export function createMessageReader(db: Database, files: Pick<BlobFiles, 'readNo
   const attachRaw = createRawAttacher(db, files)
   const find = prepareQuery<MessageRow>(
     db,
-    `SELECT m.number, m.agent, m.via, m.thread_id, t.key, m.envelope, e.content, m.flags, m.target,
+    `SELECT m.number, m.agent, m.channel, m.thread_id, t.key, m.envelope, e.content, m.flags, m.target,
        m.correlation_id, k.owner, k.native_id
      FROM messages m JOIN entries e ON e.seq = m.number JOIN threads t ON t.id = m.thread_id
        LEFT JOIN tasks k ON k.id = m.task_id
@@ -54,7 +54,7 @@ export function createMessageReader(db: Database, files: Pick<BlobFiles, 'readNo
     return {
       number,
       agent: row.agent,
-      via: row.via,
+      via: row.channel,
       thread: row.thread_id,
       content: attachRaw(number, readContent(row)),
       flags: row.flags === null ? [] : parseJson(row.flags),

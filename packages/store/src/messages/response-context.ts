@@ -16,7 +16,7 @@ interface PlaceRow {
 export function createContextLookup(db: Database, readMessage: ReadMessage): Pick<LookupStore, 'readResponseContext'> {
   const findPlace = prepareQuery<PlaceRow>(
     db,
-    `SELECT r.seq, r.message, e.thread_id FROM names n JOIN responses r ON r.message = n.message AND r.id = n.name
+    `SELECT r.seq, r.message, e.thread_id FROM thread_aliases n JOIN responses r ON r.message = n.message AND r.id = n.name
        JOIN entries e ON e.seq = r.seq WHERE n.name = ?`,
   )
   const listLater = prepareQuery<{ number: number; answers: string | null }>(
@@ -48,10 +48,10 @@ export function createContextLookup(db: Database, readMessage: ReadMessage): Pic
 function createCurrentReader(db: Database, readMessage: ReadMessage): (number: number) => CurrentMessage | undefined {
   const findLatest = prepareQuery<{ number: number }>(
     db,
-    `SELECT l.number FROM messages m JOIN messages l ON l.author = m.author AND l.object = m.object AND l.via = m.via
+    `SELECT l.number FROM messages m JOIN messages l ON l.author = m.author AND l.object = m.object AND l.channel = m.channel
      WHERE m.number = ? AND l.agent = m.agent AND l.forgotten_at IS NULL ORDER BY l.number DESC LIMIT 1`,
   )
-  const findAnswer = prepareQuery<{ id: string }>(db, 'SELECT id FROM responses WHERE message = ? AND listed = 1')
+  const findAnswer = prepareQuery<{ id: string }>(db, 'SELECT id FROM responses WHERE message = ? AND is_listed = 1')
   return number => {
     const latest = findLatest.get(number)
     if (!latest) return undefined

@@ -20,7 +20,7 @@ export interface ResponseDraft {
 }
 
 export interface ResponseTable {
-  insert(seq: number, place: { message: number; agent: string; via: ChannelName }, draft: ResponseDraft): void
+  insert(seq: number, place: { message: number; agent: string; channel: ChannelName }, draft: ResponseDraft): void
   /** Other words under the same id. */
   revise(seq: number, envelope: string, now: number): void
   /** Its content is gone from here on; that there was one stays. */
@@ -40,7 +40,7 @@ export interface ResponsePlace {
   readonly message: number
   readonly thread_id: number
   readonly agent: string
-  readonly via: ChannelName
+  readonly channel: ChannelName
   readonly retracted_at: number | null
 }
 
@@ -56,12 +56,12 @@ export interface ResponseRow {
 
 export const selectResponse = `SELECT r.seq, r.message, r.envelope, e.content, r.rendering, r.edited_at, r.retracted_at
   FROM responses r JOIN entries e ON e.seq = r.seq`
-const byName = 'JOIN names n ON n.message = r.message AND n.name = r.id WHERE n.name = ?'
+const byName = 'JOIN thread_aliases n ON n.message = r.message AND n.name = r.id WHERE n.name = ?'
 
 export function createResponseTable(db: Database): ResponseTable {
   const insert = prepareQuery(
     db,
-    'INSERT INTO responses (seq, message, id, agent, via, envelope, listed, rendering) VALUES (?, ?, ?, ?, ?, ?, ?, ?)',
+    'INSERT INTO responses (seq, message, id, agent, channel, envelope, is_listed, rendering) VALUES (?, ?, ?, ?, ?, ?, ?, ?)',
   )
   const revise = prepareQuery(
     db,
@@ -69,13 +69,13 @@ export function createResponseTable(db: Database): ResponseTable {
   )
   const retract = prepareQuery(
     db,
-    "UPDATE responses SET retracted_at = ?, listed = 0, envelope = json_remove(envelope, '$.trace', '$.chat_state', '$.chat_metadata', '$.unfinished') WHERE seq = ?",
+    "UPDATE responses SET retracted_at = ?, is_listed = 0, envelope = json_remove(envelope, '$.trace', '$.chat_state', '$.chat_metadata', '$.unfinished') WHERE seq = ?",
   )
   const find = prepareQuery<ResponseRow>(db, `${selectResponse} WHERE r.seq = ?`)
   const findByMessage = prepareQuery<ResponseRow>(db, `${selectResponse} WHERE r.message = ?`)
   const findPlace = prepareQuery<ResponsePlace>(
     db,
-    `SELECT r.seq, r.message, e.thread_id, r.agent, r.via, r.retracted_at FROM responses r JOIN entries e ON e.seq = r.seq ${byName}`,
+    `SELECT r.seq, r.message, e.thread_id, r.agent, r.channel, r.retracted_at FROM responses r JOIN entries e ON e.seq = r.seq ${byName}`,
   )
   const findGiven = prepareQuery<Pick<ResponsePlace, 'seq' | 'retracted_at'>>(
     db,
@@ -87,8 +87,8 @@ export function createResponseTable(db: Database): ResponseTable {
   }
 
   return {
-    insert: (seq, { message, agent, via }, { id, envelope, isListed, rendering }) =>
-      void insert.run(seq, message, id, agent, via, envelope, isListed ? 1 : 0, rendering),
+    insert: (seq, { message, agent, channel }, { id, envelope, isListed, rendering }) =>
+      void insert.run(seq, message, id, agent, channel, envelope, isListed ? 1 : 0, rendering),
     revise: (seq, envelope, now) => void revise.run(envelope, now, seq),
     retract: (seq, now) => void retract.run(now, seq),
     find: findResponse,
@@ -131,9 +131,9 @@ export function createResponseLookup(
 ): Pick<LookupStore, 'findResponse' | 'findAnswer' | 'listResponses' | 'countListed'> {
   const findById = prepareQuery<ResponseRow>(db, `${selectResponse} ${byName}`)
   const findByMessage = prepareQuery<ResponseRow>(db, `${selectResponse} WHERE r.message = ?`)
-  const newest = 'r.agent = ? AND r.via = ? AND r.seq < ? ORDER BY r.seq DESC LIMIT +?'
+  const newest = 'r.agent = ? AND r.channel = ? AND r.seq < ? ORDER BY r.seq DESC LIMIT +?'
   const listNewest = prepareQuery<ResponseRow>(db, `${selectResponse} WHERE ${newest}`)
-  const listListed = prepareQuery<ResponseRow>(db, `${selectResponse} WHERE r.listed = 1 AND ${newest}`)
+  const listListed = prepareQuery<ResponseRow>(db, `${selectResponse} WHERE r.is_listed = 1 AND ${newest}`)
   const countOf = prepareAgentTotal(db)
   const toFound = (row: ResponseRow): FoundResponse => {
     const { content, target, agent, via } = readMessage(row.message)

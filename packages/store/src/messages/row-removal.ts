@@ -51,7 +51,7 @@ export function createDeliveryRemoval(
   const blank = prepareQuery(
     db,
     `UPDATE deliveries SET message = 0, thread_id = 0, response_seq = NULL, broadcast = NULL, destination = '', host = NULL, peer = NULL,
-       target = 'null', state = 'sent', due_at = NULL, holder = NULL, ended_at = 0, last_error = NULL, note = NULL, wire = NULL
+       target = 'null', state = 'sent', due_at = NULL, lease_owner = NULL, ended_at = 0, last_error = NULL, note = NULL, wire = NULL
      WHERE number = ? AND number = (SELECT max(number) FROM deliveries)`,
   )
   const end = prepareQuery(db, 'DELETE FROM deliveries WHERE number = ?')

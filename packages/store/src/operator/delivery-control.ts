@@ -48,7 +48,7 @@ function createRetry({ db, now }: StoreContext, { deliveries }: DeliveryControlD
   const hurryLane = prepareQuery(
     db,
     `UPDATE deliveries SET due_at = ?1 WHERE thread_id = ?2 AND destination = ?3 AND ended_at IS NULL AND due_at > ?1
-       AND holder IS NULL`,
+       AND lease_owner IS NULL`,
   )
   return (batch, { number, thread_id, destination, state }) => {
     const at = now()

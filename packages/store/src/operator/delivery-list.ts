@@ -5,13 +5,13 @@ import { parseJson, prepareQuery } from '../engine/database.ts'
 
 interface DeliveryRow {
   readonly number: number
-  readonly via: ChannelName
+  readonly channel: ChannelName
   readonly destination: string
   readonly state: DeliveryRecord['state']
   readonly attempt: number
   readonly last_error: string | null
   readonly due_at: number | null
-  readonly holder: string | null
+  readonly lease_owner: string | null
   readonly message_id: string
   readonly wire: string | null
 }
@@ -20,15 +20,15 @@ export interface DeliveryList extends Pick<OperatorStore, 'listDeliveries'> {
   ofMessage(number: number): readonly DeliveryRecord[]
 }
 
-const select = `SELECT d.number, m.via, d.destination, d.state, d.attempt, d.last_error, d.due_at, d.holder,
+const select = `SELECT d.number, m.channel, d.destination, d.state, d.attempt, d.last_error, d.due_at, d.lease_owner,
     m.id AS message_id, d.wire FROM deliveries d`
 const joined = 'JOIN messages m ON m.number = d.message'
 const newest = 'AND d.number < ? ORDER BY d.number DESC LIMIT +?'
 
 /** Which index finds the newest of a state: open ones are few, dead ones have their own, sent ones are nearly all. */
 const listings = {
-  queued: `${select} INDEXED BY deliveries_lane ${joined} WHERE d.ended_at IS NULL AND d.state = 'queued' ${newest}`,
-  later: `${select} INDEXED BY deliveries_lane ${joined} WHERE d.ended_at IS NULL AND d.state = 'later' ${newest}`,
+  queued: `${select} INDEXED BY deliveries_open ${joined} WHERE d.ended_at IS NULL AND d.state = 'queued' ${newest}`,
+  later: `${select} INDEXED BY deliveries_open ${joined} WHERE d.ended_at IS NULL AND d.state = 'later' ${newest}`,
   dead: `${select} INDEXED BY deliveries_dead ${joined} WHERE d.state = 'dead' ${newest}`,
   dismissed: `${select} ${joined} WHERE d.state = 'dismissed' ${newest}`,
   sent: `${select} ${joined} WHERE d.state = 'sent' ${newest}`,
@@ -48,10 +48,10 @@ export function createDeliveryList(db: Database): DeliveryList {
 }
 
 function toRecord(row: DeliveryRow): DeliveryRecord {
-  const isWaiting = row.due_at !== null && row.holder === null
+  const isWaiting = row.due_at !== null && row.lease_owner === null
   return {
     id: String(row.number),
-    via: row.via,
+    via: row.channel,
     to: row.destination,
     state: row.state,
     attempts: row.attempt,

@@ -53,7 +53,7 @@ export function createMessageView(
   const findByNumber = prepareQuery<StandingRow>(db, `SELECT ${standing} FROM messages m ${joins} WHERE m.number = ?`)
   const findById = prepareQuery<StandingRow>(
     db,
-    `SELECT ${standing} FROM names n JOIN messages m ON m.number = n.message AND m.id = n.name ${joins}
+    `SELECT ${standing} FROM thread_aliases n JOIN messages m ON m.number = n.message AND m.id = n.name ${joins}
      WHERE n.name = ? ORDER BY json_extract(m.envelope, '$.sender.verified') DESC, m.number`,
   )
   const findNamesakes = (name: string) => {

@@ -15,20 +15,20 @@ const keptInAll = 10_000
 const flushMs = 250
 
 interface RefusalRow {
-  readonly place: number
+  readonly id: number
   readonly at: string
-  readonly via: ChannelName
+  readonly channel: ChannelName
   readonly peer: string
   readonly code: string
   readonly reason: string
 }
 
 export function createRefusals({ db, write, now, log }: StoreContext): Refusals {
-  const insert = prepareQuery(db, 'INSERT INTO refusals (at, via, peer, code, reason) VALUES (?, ?, ?, ?, ?)')
-  const prune = prepareQuery(db, 'DELETE FROM refusals WHERE place <= (SELECT max(place) FROM refusals) - ?')
+  const insert = prepareQuery(db, 'INSERT INTO refusals (at, channel, peer, code, reason) VALUES (?, ?, ?, ?, ?)')
+  const prune = prepareQuery(db, 'DELETE FROM refusals WHERE id <= (SELECT max(id) FROM refusals) - ?')
   const list = prepareQuery<RefusalRow>(
     db,
-    'SELECT place, at, via, peer, code, reason FROM refusals WHERE place < ? ORDER BY place DESC LIMIT +?',
+    'SELECT id, at, channel, peer, code, reason FROM refusals WHERE id < ? ORDER BY id DESC LIMIT +?',
   )
   const mayKeep = createSecondLimit(keptPerSecond, now)
   let buffer: Refusal[] = []
@@ -63,7 +63,9 @@ export function createRefusals({ db, write, now, log }: StoreContext): Refusals 
     flush,
     async listRefusals({ limit, after = Number.MAX_SAFE_INTEGER }) {
       await flush()
-      return list.all(after, limit).map(({ peer, ...rest }) => ({ ...rest, from: peer }))
+      return list
+        .all(after, limit)
+        .map(({ id, channel, peer, ...rest }) => ({ ...rest, place: id, via: channel, from: peer }))
     },
   }
 }

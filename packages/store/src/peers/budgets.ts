@@ -17,18 +17,18 @@ export interface BudgetTable {
 }
 
 export function createBudgetTable(db: Database): BudgetTable {
-  const find = prepareQuery<{ used: number }>(db, 'SELECT used FROM turn_budgets WHERE key = ? AND until > ?')
+  const find = prepareQuery<{ used: number }>(db, 'SELECT used FROM turn_budgets WHERE key = ? AND expires_at > ?')
   const take = prepareQuery(
     db,
-    `INSERT INTO turn_budgets (key, until, used) VALUES (?1, ?2, 1) ON CONFLICT (key) DO UPDATE SET
-       used = CASE WHEN turn_budgets.until <= ?3 THEN 1 ELSE turn_budgets.used + 1 END,
-       until = CASE WHEN turn_budgets.until <= ?3 THEN ?2 ELSE turn_budgets.until END`,
+    `INSERT INTO turn_budgets (key, expires_at, used) VALUES (?1, ?2, 1) ON CONFLICT (key) DO UPDATE SET
+       used = CASE WHEN turn_budgets.expires_at <= ?3 THEN 1 ELSE turn_budgets.used + 1 END,
+       expires_at = CASE WHEN turn_budgets.expires_at <= ?3 THEN ?2 ELSE turn_budgets.expires_at END`,
   )
   // Each one that is taken takes two out whose time is over: strangers fill this table, and it shrinks again.
   const removeOld = prepareQuery(
     db,
     `DELETE FROM turn_budgets WHERE key IN
-       (SELECT key FROM turn_budgets INDEXED BY turn_budgets_oldest WHERE until <= ? ORDER BY until LIMIT 2)`,
+       (SELECT key FROM turn_budgets INDEXED BY turn_budgets_expiry WHERE expires_at <= ? ORDER BY expires_at LIMIT 2)`,
   )
   return {
     findExceeded: (budgets, place) =>

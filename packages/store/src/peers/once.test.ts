@@ -4,7 +4,7 @@ import { openStoreUnderTest } from '../../test/open-test-store.ts'
 
 function countKeys(file: string): unknown {
   const db = new DatabaseSync(file, { readOnly: true })
-  const row = db.prepare('SELECT count(*) AS keys FROM used_keys').get()
+  const row = db.prepare('SELECT count(*) AS keys FROM single_use_keys').get()
   db.close()
   return row?.keys
 }

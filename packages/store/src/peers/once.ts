@@ -7,12 +7,12 @@ import type { StoreContext } from '../engine/store-context.ts'
 export function createOnceStore({ db, write, now }: StoreContext): OnceStore {
   const take = prepareQuery(
     db,
-    'INSERT INTO used_keys (digest, until) VALUES (?, ?) ON CONFLICT (digest) DO UPDATE SET until = excluded.until WHERE used_keys.until < ?',
+    'INSERT INTO single_use_keys (digest, expires_at) VALUES (?, ?) ON CONFLICT (digest) DO UPDATE SET expires_at = excluded.expires_at WHERE single_use_keys.expires_at < ?',
   )
   const removeOld = prepareQuery(
     db,
-    `DELETE FROM used_keys WHERE digest IN
-       (SELECT digest FROM used_keys INDEXED BY used_keys_oldest WHERE until < ? ORDER BY until LIMIT 2)`,
+    `DELETE FROM single_use_keys WHERE digest IN
+       (SELECT digest FROM single_use_keys INDEXED BY single_use_keys_expiry WHERE expires_at < ? ORDER BY expires_at LIMIT 2)`,
   )
   return {
     consumeOnce(key, until) {

@@ -13,18 +13,21 @@ export interface RelationTable {
   endRelations(via: string, peer: string): void
 }
 
-const isKey = 'agent = ? AND via = ? AND relation = ? AND peer = ?'
+const isKey = 'agent = ? AND channel = ? AND relation = ? AND peer = ?'
 
 export function createRelationTable(db: Database): RelationTable {
   const find = prepareQuery(db, `SELECT 1 FROM relations WHERE ${isKey}`)
   const insert = prepareQuery(
     db,
-    `INSERT INTO relations (agent, via, relation, peer, target, since) VALUES (?, ?, ?, ?, ?, ?)
-     ON CONFLICT (agent, via, relation, peer) DO UPDATE SET target = excluded.target`,
+    `INSERT INTO relations (agent, channel, relation, peer, target, since) VALUES (?, ?, ?, ?, ?, ?)
+     ON CONFLICT (agent, channel, relation, peer) DO UPDATE SET target = excluded.target`,
   )
   const remove = prepareQuery(db, `DELETE FROM relations WHERE ${isKey}`)
-  const removePeer = prepareQuery(db, 'DELETE FROM relations WHERE peer = ? AND via = ?')
-  const removeOpen = prepareQuery(db, "DELETE FROM relations WHERE peer = ? AND via = ? AND relation <> 'blocked_by'")
+  const removePeer = prepareQuery(db, 'DELETE FROM relations WHERE peer = ? AND channel = ?')
+  const removeOpen = prepareQuery(
+    db,
+    "DELETE FROM relations WHERE peer = ? AND channel = ? AND relation <> 'blocked_by'",
+  )
   return {
     has: key => find.get(...keyValues(key)) !== undefined,
     relate: (key, target, now) => void insert.run(...keyValues(key), formatJson(target), now),
@@ -38,18 +41,19 @@ function keyValues({ agent, via, relation, peer }: RelationKey): [string, string
   return [agent, via, relation, peer]
 }
 
-interface RelationRow extends RelationKey {
-  readonly place: number
+interface RelationRow extends Omit<RelationKey, 'via'> {
+  readonly channel: RelationKey['via']
+  readonly id: number
   readonly target: string
   readonly since: number
 }
 
 export function createRelationStore({ db }: Pick<StoreContext, 'db'>): Omit<RelationStore, 'decide'> {
-  const select = 'SELECT place, agent, via, relation, peer, target, since FROM relations'
+  const select = 'SELECT id, agent, channel, relation, peer, target, since FROM relations'
   const find = prepareQuery<RelationRow>(db, `${select} WHERE ${isKey}`)
   const list = prepareQuery<RelationRow>(
     db,
-    `${select} INDEXED BY relations_oldest WHERE agent = ? AND via = ? AND relation = ? AND place > ? ORDER BY place LIMIT +?`,
+    `${select} INDEXED BY relations_oldest WHERE agent = ? AND channel = ? AND relation = ? AND id > ? ORDER BY id LIMIT +?`,
   )
   const count = prepareAgentTotal(db)
   return {
@@ -63,15 +67,15 @@ export function createRelationStore({ db }: Pick<StoreContext, 'db'>): Omit<Rela
   }
 }
 
-function readRelation({ target, ...row }: RelationRow): Relation {
-  return { ...row, target: parseJson(target) }
+function readRelation({ id: place, channel: via, target, ...row }: RelationRow): Relation {
+  return { ...row, place, via, target: parseJson(target) }
 }
 
 /** A running total of an agent on a channel. */
 export function prepareAgentTotal(db: Database): (agent: string, via: string, name: string) => number {
   const find = prepareQuery<{ value: number }>(
     db,
-    'SELECT value FROM agent_totals WHERE agent = ? AND via = ? AND name = ?',
+    'SELECT value FROM agent_totals WHERE agent = ? AND channel = ? AND name = ?',
   )
   return (agent, via, name) => find.get(agent, via, name)?.value ?? 0
 }

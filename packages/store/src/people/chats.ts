@@ -18,7 +18,7 @@ export type ForgetChats = (owner: string, agent: string | undefined) => Promise<
 interface ThreadRow {
   readonly thread_id: string
   readonly lock_token: string | null
-  readonly lock_until: number | null
+  readonly lock_expires_at: number | null
   readonly transport: string
   readonly key: string
 }
@@ -29,14 +29,14 @@ export function createChatterForgetting(
 ): ForgetChats {
   const list = prepareQuery<ThreadRow>(
     db,
-    `SELECT t.thread_id, t.lock_token, t.lock_until, a.transport, a.key FROM transcript_aliases a
+    `SELECT t.thread_id, t.lock_token, t.lock_expires_at, a.transport, a.key FROM transcript_aliases a
        JOIN transcript_threads t ON t.id = a.thread WHERE a.owner = ?`,
   )
   return async (owner, agent) => {
     if (agent === undefined) await transcript.forgetOwner(owner)
-    for (const { thread_id, lock_token, lock_until, ...alias } of list.all(owner)) {
+    for (const { thread_id, lock_token, lock_expires_at, ...alias } of list.all(owner)) {
       if (channels.chats.includes(alias.transport) && isWithAnother(alias, agent)) continue
-      const isLocked = lock_token !== null && (lock_until ?? 0) > now()
+      const isLocked = lock_token !== null && (lock_expires_at ?? 0) > now()
       await transcript.forget({ owner, thread_id }, isLocked ? { token: lock_token } : undefined)
     }
     await objects.removeObjects(owner)

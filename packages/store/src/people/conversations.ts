@@ -7,7 +7,7 @@ import type { StoreContext } from '../engine/store-context.ts'
 interface ThreadRow {
   readonly id: number
   readonly agent: string
-  readonly via: ChannelName
+  readonly channel: ChannelName
   readonly scope: string
   readonly key: string
   readonly begun_by: string | null
@@ -18,7 +18,7 @@ interface SaidRow {
   readonly content: string
 }
 
-const columns = 'id, agent, via, scope, key, begun_by'
+const columns = 'id, agent, channel, scope, key, begun_by'
 const longestBeginning = 120
 /** Of a thread in which very many speak only its end is looked at for when he did last. */
 const mostLooked = 500
@@ -27,8 +27,8 @@ const mostLooked = 500
 export function createOwnThreadStore({ db, channels }: Pick<StoreContext, 'db' | 'channels'>): OwnThreadStore {
   const listAlone = prepareQuery<ThreadRow>(
     db,
-    `SELECT ${columns} FROM threads WHERE scope <> 'public' AND lower(scope) = lower(?1) AND via = ?2 AND agent = ?3
-       AND (${channels.sql.ignoresCase('via')} OR scope = ?1) AND id < ?4 ORDER BY id DESC LIMIT +?5`,
+    `SELECT ${columns} FROM threads WHERE scope <> 'public' AND lower(scope) = lower(?1) AND channel = ?2 AND agent = ?3
+       AND (${channels.sql.ignoresCase('channel')} OR scope = ?1) AND id < ?4 ORDER BY id DESC LIMIT +?5`,
   )
   const listBegun = prepareQuery<ThreadRow>(
     db,
@@ -40,9 +40,9 @@ export function createOwnThreadStore({ db, channels }: Pick<StoreContext, 'db' |
     db,
     `SELECT e.at, e.content FROM ${own} AND e.role = 'user' ORDER BY coalesce(e.answers, e.seq) LIMIT 1`,
   )
-  const findFarthest = prepareQuery<{ place: number }>(
+  const findFarthest = prepareQuery<{ position: number }>(
     db,
-    `SELECT coalesce(answers, seq) AS place FROM entries WHERE thread_id = ? AND scope = 'conversation'
+    `SELECT coalesce(answers, seq) AS position FROM entries WHERE thread_id = ? AND scope = 'conversation'
      ORDER BY coalesce(answers, seq) DESC LIMIT 1 OFFSET ${mostLooked - 1}`,
   )
   const findLast = prepareQuery<SaidRow>(
@@ -55,16 +55,16 @@ export function createOwnThreadStore({ db, channels }: Pick<StoreContext, 'db' |
     `SELECT m.target FROM ${own} AND e.role = 'user' AND NOT (${isFromChat(channels)}) ORDER BY coalesce(e.answers, e.seq) DESC LIMIT 1`,
   )
 
-  function describe({ id, via, scope, key, begun_by }: ThreadRow, subjects: string): readonly OwnThread[] {
+  function describe({ id, channel: via, scope, key, begun_by }: ThreadRow, subjects: string): readonly OwnThread[] {
     const first = findFirst.get(id, subjects)
     if (!first) return []
-    const last = findLast.get(id, subjects, findFarthest.get(id)?.place ?? 0) ?? first
+    const last = findLast.get(id, subjects, findFarthest.get(id)?.position ?? 0) ?? first
     const beginning = plainTextOf(parseJson<readonly Part[]>(first.content)).trim().slice(0, longestBeginning)
     const place = { id, via, scope, key, isShared: begun_by !== null }
     return [{ ...place, begunAt: first.at, lastAt: last.at, beginning: beginning.toWellFormed() }]
   }
 
-  function isOwn({ via, scope, begun_by }: ThreadRow, { scopes, subjects }: OwnThreads): boolean {
+  function isOwn({ channel: via, scope, begun_by }: ThreadRow, { scopes, subjects }: OwnThreads): boolean {
     if (begun_by && subjects.includes(begun_by)) return true
     const isSame = (other: string) =>
       other === scope || (channels.ignoresCase(via) && other.toLowerCase() === scope.toLowerCase())

@@ -107,7 +107,7 @@ function createWordRemoval({ db, write, now }: StoreContext, removeMessage: Remo
 function createChatFinder({ db, channels }: StoreContext): (threads: ReadonlySet<number>) => readonly string[] {
   const find = prepareQuery<{ scope: string }>(
     db,
-    `SELECT scope FROM threads WHERE id = ? AND ${channels.sql.isChat('via')}`,
+    `SELECT scope FROM threads WHERE id = ? AND ${channels.sql.isChat('channel')}`,
   )
   return threads => [...threads].flatMap(thread => find.get(thread)?.scope ?? [])
 }
@@ -184,7 +184,7 @@ function createMessageFinder(db: Database) {
     db,
     `SELECT number, author FROM messages WHERE number > ?1 AND number <= ?2 AND (?3 IS NULL OR agent = ?3)
        AND (author IN (SELECT value FROM json_each(?4))
-         OR via || ' ' || lower(json_extract(envelope, '$.sender.address')) IN (SELECT value FROM json_each(?5)))`,
+         OR channel || ' ' || lower(json_extract(envelope, '$.sender.address')) IN (SELECT value FROM json_each(?5)))`,
   )
   return ({ agent, addresses, subjects }: Whose, after: number, until: number) =>
     find.all(after, until, agent, JSON.stringify(subjects), JSON.stringify(addresses))

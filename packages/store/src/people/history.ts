@@ -12,12 +12,12 @@ const mostThreads = 200
 /** Where something was said: the message that it is or answers, and itself. */
 interface Place {
   readonly seq: number
-  readonly place: number
+  readonly position: number
 }
 
 interface SharedRow extends RecalledRow {
   readonly is_private: 0 | 1
-  readonly via: ChannelName
+  readonly channel: ChannelName
 }
 
 /** Both ends of all of a person's conversations with an agent, as of one: places are put in order first, and only what is wanted is read. */
@@ -27,18 +27,18 @@ export function createPersonHistory({
 }: Pick<StoreContext, 'db' | 'channels'>): PeopleStore['readPersonHistory'] {
   const findThreads = createPrivateThreadFinder({ db, channels })
   const place = 'coalesce(answers, seq)'
-  const places = `SELECT seq, ${place} AS place FROM entries WHERE thread_id = ? AND scope = 'conversation' AND ${place} < ?`
+  const places = `SELECT seq, ${place} AS position FROM entries WHERE thread_id = ? AND scope = 'conversation' AND ${place} < ?`
   const findFirst = prepareQuery<Place>(db, `${places} ORDER BY ${place}, seq LIMIT +?`)
   const findLast = prepareQuery<Place>(db, `${places} ORDER BY ${place} DESC, seq DESC LIMIT +?`)
   const read = prepareQuery<SharedRow>(
     db,
-    `SELECT ${recalledColumns}, (SELECT via FROM threads WHERE id = thread_id) AS via, ${isOthersChat('?2', channels)} AS is_private
+    `SELECT ${recalledColumns}, (SELECT channel FROM threads WHERE id = thread_id) AS channel, ${isOthersChat('?2', channels)} AS is_private
      FROM entries WHERE seq = ?1`,
   )
   const readAll = (found: readonly Place[], speakers: string): Entry[] =>
     found.flatMap(({ seq }) => {
       const row = read.get(seq, speakers)
-      return row ? [{ ...recallEntry(row), via: row.via }] : []
+      return row ? [{ ...recallEntry(row), via: row.channel }] : []
     })
 
   return async request => {
@@ -55,7 +55,7 @@ export function createPersonHistory({
 }
 
 function byPlace(left: Place, right: Place): number {
-  return left.place - right.place || left.seq - right.seq
+  return left.position - right.position || left.seq - right.seq
 }
 
 /** Capitals in mailboxes make no difference; in what else names somebody they do. */
@@ -67,8 +67,8 @@ function createPrivateThreadFinder({
 ) => readonly number[] {
   const find = prepareQuery<{ id: number }>(
     db,
-    `SELECT id FROM threads WHERE scope <> 'public' AND lower(scope) = lower(?1) AND via = ?2 AND agent = ?3
-       AND (${channels.sql.ignoresCase('via')} OR scope = ?1) ORDER BY id DESC LIMIT ${mostThreads}`,
+    `SELECT id FROM threads WHERE scope <> 'public' AND lower(scope) = lower(?1) AND channel = ?2 AND agent = ?3
+       AND (${channels.sql.ignoresCase('channel')} OR scope = ?1) ORDER BY id DESC LIMIT ${mostThreads}`,
   )
   return ({ agent, scopes }) => {
     const found = scopes.flatMap(({ via, scope }) => find.all(scope, via, agent)).map(({ id }) => id)

@@ -21,7 +21,7 @@ export function createLinkEnding(
   const findCopies = prepareQuery<{ message: number }>(
     db,
     `SELECT d.message FROM deliveries d JOIN messages m ON m.number = d.message
-     WHERE d.ended_at IS NULL AND m.agent = ?1 AND m.flags LIKE '%"linked_copy"%' AND (m.via || ' @' || d.destination = ?2
+     WHERE d.ended_at IS NULL AND m.agent = ?1 AND m.flags LIKE '%"linked_copy"%' AND (m.channel || ' @' || d.destination = ?2
        OR m.author = (SELECT a.subject FROM person_addresses a WHERE a.agent = ?1 AND a.address = ?2))`,
   )
   return (batch, { agent, key }, now) => {

@@ -17,7 +17,7 @@ import { createNoticeRemoval } from './notice-removal.ts'
 import { createPersonTable, formatPersonKey, readPersonKey } from './table.ts'
 
 interface LinkRow {
-  readonly place: number
+  readonly id: number
   readonly agent: string
   readonly asker: string
   readonly target: string
@@ -39,8 +39,8 @@ export function createPeopleStore(
   const codes = createLinkCodeTable(context, people, { removeNotice, endLinks })
   const list = prepareQuery<LinkRow>(
     db,
-    `SELECT place, agent, asker, target, asked_in AS asked, confirmed_in AS confirmed, since FROM person_links
-     WHERE place > ?1 AND (?2 IS NULL OR agent = ?2) ORDER BY place LIMIT +?3`,
+    `SELECT id, agent, asker, target, asked_in AS asked, confirmed_in AS confirmed, since FROM person_links
+     WHERE id > ?1 AND (?2 IS NULL OR agent = ?2) ORDER BY id LIMIT +?3`,
   )
   const findScope = prepareQuery<{ scope: string }>(db, 'SELECT scope FROM threads WHERE id = ?')
   const findState = prepareQuery<{ state: string }>(
@@ -101,6 +101,6 @@ export function createPeopleStore(
   }
 }
 
-function readLink({ asker, target, ...row }: LinkRow): PersonLink {
-  return { ...row, asker: readPersonKey(asker), target: readPersonKey(target) }
+function readLink({ id: place, asker, target, ...row }: LinkRow): PersonLink {
+  return { ...row, place, asker: readPersonKey(asker), target: readPersonKey(target) }
 }

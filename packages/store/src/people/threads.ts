@@ -21,7 +21,10 @@ export function createThreadRemoval({
   )
   const findLast = prepareQuery<{ number: number | null }>(db, 'SELECT max(number) AS number FROM messages')
   const findThread = prepareQuery<{ thread_id: number }>(db, 'SELECT thread_id FROM messages WHERE number = ?')
-  const findBackground = prepareQuery<{ seq: number }>(db, `SELECT seq FROM background WHERE thread_id IN ${inList}`)
+  const findBackground = prepareQuery<{ seq: number }>(
+    db,
+    `SELECT seq FROM fetched_context WHERE thread_id IN ${inList}`,
+  )
   const endEntry = createEntryRemoval(db)
   const rows = createThreadRows(db)
 

@@ -27,25 +27,25 @@ export function createRestRemoval({ db, channels, now }: StoreContext, tables: P
   const endRelations = prepareQuery(
     db,
     `DELETE FROM relations WHERE (?1 IS NULL OR agent = ?1) AND relation NOT IN ('blocked_by', 'suppressed')
-       AND (peer IN (SELECT value FROM json_each(?2)) OR via || ' @' || lower(peer) IN (SELECT value FROM json_each(?3)))`,
+       AND (peer IN (SELECT value FROM json_each(?2)) OR channel || ' @' || lower(peer) IN (SELECT value FROM json_each(?3)))`,
   )
   const endBackground = prepareQuery(
     db,
     `UPDATE entries SET content = '[]', scope = 'forgotten', author = '{"address":"@forgotten@forgotten.invalid"}', native_id = NULL
-     WHERE seq IN (SELECT b.seq FROM background b JOIN threads t ON t.id = b.thread_id
+     WHERE seq IN (SELECT b.seq FROM fetched_context b JOIN threads t ON t.id = b.thread_id
        WHERE (?1 IS NULL OR t.agent = ?1) AND b.author IN (SELECT value FROM json_each(?2)))`,
   )
   // What was taken out is known, and not brought in once more.
   const disown = prepareQuery(
     db,
-    `UPDATE background SET author = NULL WHERE author IN (SELECT value FROM json_each(?2))
+    `UPDATE fetched_context SET author = NULL WHERE author IN (SELECT value FROM json_each(?2))
        AND thread_id IN (SELECT id FROM threads WHERE ?1 IS NULL OR agent = ?1)`,
   )
   // The newest number is kept, empty, so that it is not given again to what somebody still spreads.
   const isOver = 'message NOT IN (SELECT number FROM messages)'
   const blankBroadcast = prepareQuery(
     db,
-    `UPDATE broadcasts SET message = 0, thread_id = 0, response_seq = NULL, target = 'null', due_at = NULL, holder = NULL, ended_at = 0
+    `UPDATE broadcasts SET message = 0, thread_id = 0, response_seq = NULL, target = 'null', due_at = NULL, lease_owner = NULL, ended_at = 0
      WHERE id = (SELECT max(id) FROM broadcasts) AND ${isOver}`,
   )
   const endBroadcasts = prepareQuery(

@@ -18,6 +18,8 @@ export const mostSkewMs = 2_000
 interface Surroundings {
   readonly now: () => number
   readonly log: Log
+  /** As `migrations` has them. */
+  readonly steps?: readonly string[] | undefined
 }
 
 interface Standing {
@@ -31,7 +33,7 @@ interface Standing {
  * Brings a database to the newest schema, all steps or none; several gateways may start at once.
  * @throws ConfigError `store` that says what is wrong with it
  */
-export async function preparePostgres(url: string, { now, log }: Surroundings): Promise<void> {
+export async function preparePostgres(url: string, { now, log, steps = migrations }: Surroundings): Promise<void> {
   const settings = readPostgresUrl(url)
   try {
     await withClient(settings, async client => {
@@ -39,7 +41,7 @@ export async function preparePostgres(url: string, { now, log }: Surroundings): 
       const skew = Math.round(Math.abs(standing.at - now()))
       if (skew > mostSkewMs) log.warn({ skew_ms: skew }, "the database server's clock differs from this machine's")
       await client.query(formatSetUp(settings.schema))
-      await migrate(client, settings.schema)
+      await migrate(client, settings.schema, steps)
     })
   } catch (error) {
     throw toConfigError(error, settings.place)
@@ -107,17 +109,17 @@ function refuse(problem: string, fix: string): ConfigError {
   return new ConfigError('store', problem, fix)
 }
 
-async function migrate(client: Client, schema: string): Promise<void> {
+async function migrate(client: Client, schema: string, steps: readonly string[]): Promise<void> {
   // Large tables take their time.
   await client.query('BEGIN; SET LOCAL statement_timeout = 0; SET LOCAL lock_timeout = 0')
   // Another gateway may be at it: what counts is seen behind this lock.
   await client.query('SELECT pg_advisory_xact_lock(hashtextextended($1, 0))', [`postern migration ${schema}`])
   const version = await readSchemaVersion(client, schema)
-  if (version > migrations.length) throw refuse('was written by a newer release', 'Start that release or a later one.')
-  if (version < migrations.length) {
+  if (version > steps.length) throw refuse('was written by a newer release', 'Start that release or a later one.')
+  if (version < steps.length) {
     // Behind whatever gateways of the release before are writing now; they will write nothing more.
     await client.query('SELECT pg_advisory_xact_lock($1)', [writerLockOf(schema)])
-    await client.query(listStatements(version, schema).join(';\n'))
+    await client.query(listStatements(version, schema, steps).join(';\n'))
   }
   const { rows } = await client.query<{ made: string | null }>("SELECT to_regclass('gateways') AS made")
   if (rows[0]?.made == null) await client.query(heartbeatTable)
@@ -139,14 +141,14 @@ async function readSchemaVersion(client: Client, schema: string): Promise<number
 }
 
 /** What brings a database from one version to another. A new one has no rows to bring along. */
-export function listStatements(version: number, schema: string, until = migrations.length): readonly string[] {
+export function listStatements(version: number, schema: string, steps = migrations): readonly string[] {
   const isFirst = version === 0
   const begin = [`CREATE SCHEMA IF NOT EXISTS "${schema}"`, 'CREATE TABLE store_version (version int NOT NULL)']
   const end = isFirst ? 'INSERT INTO store_version VALUES' : 'UPDATE store_version SET version ='
   return [
     ...(isFirst ? begin : []),
     ...storeFunctions,
-    ...migrations.slice(version, until).flatMap(each => translateSchema(each, { isFirst })),
-    `${end} (${until})`,
+    ...steps.slice(version).flatMap(step => translateSchema(step, { isFirst })),
+    `${end} (${steps.length})`,
   ]
 }

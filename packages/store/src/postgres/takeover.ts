@@ -8,12 +8,12 @@ export function createTakeover(db: PostgresDatabase): (holder: string, now: numb
   // Until the end of the transaction he cannot come back.
   const proveGone = prepareQuery<{ is_gone: number }>(
     db,
-    'SELECT pg_try_advisory_xact_lock(lock) AS is_gone FROM gateways WHERE holder = ?',
+    'SELECT pg_try_advisory_xact_lock(lock) AS is_gone FROM gateways WHERE lease_owner = ?',
   )
   const endings = ['turns', 'deliveries', 'broadcasts'].map(table =>
-    prepareQuery(db, `UPDATE ${table} SET due_at = ?1 WHERE due_at > ?1 AND holder = ?2`),
+    prepareQuery(db, `UPDATE ${table} SET due_at = ?1 WHERE due_at > ?1 AND lease_owner = ?2`),
   )
-  const remove = prepareQuery(db, 'DELETE FROM gateways WHERE holder = ?')
+  const remove = prepareQuery(db, 'DELETE FROM gateways WHERE lease_owner = ?')
   const { begin, commit, rollback } = db.transactions
 
   function takeOver(holder: string, now: number): Batch | undefined {

@@ -28,40 +28,40 @@ export interface RememberedTable {
 }
 
 interface RecordRow {
-  readonly place: number
+  readonly id: number
   readonly value: string
 }
 
 const ownerOf = (agent: string) => `agent:${agent}`
 
 export function createRememberedTable(db: Database): RememberedTable {
-  const findAsker = prepareQuery<{ sender: string; via: string }>(
+  const findAsker = prepareQuery<{ sender: string; channel: string }>(
     db,
-    `SELECT json_extract(envelope, '$.sender') AS sender, json_extract(envelope, '$.received_via') AS via
+    `SELECT json_extract(envelope, '$.sender') AS sender, json_extract(envelope, '$.received_via') AS channel
      FROM messages WHERE number = ?`,
   )
   const remove = prepareQuery(db, 'DELETE FROM records WHERE kind = ? AND owner = ? AND key = ?')
   const insert = prepareQuery(
     db,
-    `INSERT INTO records (kind, owner, key, version, value, message, person, goes_at) VALUES (?, ?, ?, 1, ?, ?, ?, ?)`,
+    `INSERT INTO records (kind, owner, key, version, value, message, person, expires_at) VALUES (?, ?, ?, 1, ?, ?, ?, ?)`,
   )
   const dropOldest = prepareQuery(
     db,
-    `DELETE FROM records WHERE place IN (SELECT place FROM records INDEXED BY records_person
-       WHERE person = ?1 AND kind = ?2 AND owner = ?3 ORDER BY place DESC LIMIT -1 OFFSET ${mostRemembered})`,
+    `DELETE FROM records WHERE id IN (SELECT id FROM records INDEXED BY records_person
+       WHERE person = ?1 AND kind = ?2 AND owner = ?3 ORDER BY id DESC LIMIT -1 OFFSET ${mostRemembered})`,
   )
-  const standing = 'kind = ?1 AND owner = ?2 AND goes_at > ?3 AND place < ?4'
+  const standing = 'kind = ?1 AND owner = ?2 AND expires_at > ?3 AND id < ?4'
   const list = prepareQuery<RecordRow>(
     db,
-    `SELECT place, value FROM records INDEXED BY records_owner WHERE ${standing} ORDER BY place DESC LIMIT +?5`,
+    `SELECT id, value FROM records INDEXED BY records_owner WHERE ${standing} ORDER BY id DESC LIMIT +?5`,
   )
   const listOfPerson = prepareQuery<RecordRow>(
     db,
-    `SELECT place, value FROM records INDEXED BY records_person WHERE person = ?6 AND ${standing} ORDER BY place DESC LIMIT +?5`,
+    `SELECT id, value FROM records INDEXED BY records_person WHERE person = ?6 AND ${standing} ORDER BY id DESC LIMIT +?5`,
   )
   const find = prepareQuery<{ value: string }>(
     db,
-    'SELECT value FROM records WHERE kind = ? AND owner = ? AND key = ? AND goes_at > ?',
+    'SELECT value FROM records WHERE kind = ? AND owner = ? AND key = ? AND expires_at > ?',
   )
 
   const findByKey = ({ agent, id }: { readonly agent: string; readonly id: string }, now: number) => {
@@ -76,7 +76,7 @@ export function createRememberedTable(db: Database): RememberedTable {
       if (!planned) return
       const { place, value, until } = planned
       const [kind, owner, key] = [place.kind, place.owner, place.key] as const
-      const person = personKeyOf(asker.via, requirement.address)
+      const person = personKeyOf(asker.channel, requirement.address)
       // What is of one conversation goes with it.
       const message = value.scope === 'conversation' ? requirement.message : null
       remove.run(kind, owner, key)
@@ -87,9 +87,9 @@ export function createRememberedTable(db: Database): RememberedTable {
       const page = [rememberedKind, ownerOf(agent), now, after, limit] as const
       const rows = persons ? persons.flatMap(person => listOfPerson.all(...page, person)) : list.all(...page)
       return rows
-        .toSorted((one, other) => other.place - one.place)
+        .toSorted((one, other) => other.id - one.id)
         .slice(0, limit)
-        .map(({ place, value }) => ({ ...readRemembered(value), place }))
+        .map(({ id: place, value }) => ({ ...readRemembered(value), place }))
     },
     find: findByKey,
     findOf(requirement, now) {

@@ -50,11 +50,11 @@ export interface RequirementTable {
 }
 
 interface RequirementRow {
-  readonly place: number
+  readonly position: number
   readonly id: string
   readonly digest: string
   readonly agent: string
-  readonly via: ChannelName
+  readonly channel: ChannelName
   readonly thread_id: number
   readonly message: number
   readonly kind: RequirementKind
@@ -70,7 +70,7 @@ interface RequirementRow {
 }
 
 const standing = `CASE WHEN status = 'open' AND expires_at <= ?1 THEN 'expired' ELSE status END`
-const columns = `place, id, digest, agent, via, thread_id, message, kind, subject, address, policy, issued_at, expires_at,
+const columns = `position, id, digest, agent, channel, thread_id, message, kind, subject, address, policy, issued_at, expires_at,
   ${standing} AS status, resolved_at, resolver, receipt`
 
 export function createRequirementTable(db: Database): RequirementTable {
@@ -78,18 +78,18 @@ export function createRequirementTable(db: Database): RequirementTable {
   const findById = prepareQuery<RequirementRow>(db, `SELECT ${columns} FROM requirements WHERE id = ?2`)
   const list = prepareQuery<RequirementRow>(
     db,
-    `SELECT ${columns} FROM requirements WHERE place < ?2 AND (${standing} = ?3 OR ?3 IS NULL)
-     AND (subject = ?5 OR ?5 IS NULL) ORDER BY place DESC LIMIT +?4`,
+    `SELECT ${columns} FROM requirements WHERE position < ?2 AND (${standing} = ?3 OR ?3 IS NULL)
+     AND (subject = ?5 OR ?5 IS NULL) ORDER BY position DESC LIMIT +?4`,
   )
   const findReceipt = prepareQuery(db, 'SELECT 1 FROM requirements WHERE receipt = ?')
   const findTask = prepareQuery<{ id: number }>(db, 'SELECT id FROM tasks WHERE owner = ? AND native_id = ?')
   const findTaskOf = prepareQuery<{ task_id: number | null }>(db, 'SELECT task_id FROM messages WHERE number = ?')
   const use = prepareQuery(
     db,
-    `UPDATE requirements SET status = ?, resolved_at = ?, resolver = ?, receipt = ? WHERE place = ? AND status = 'open'`,
+    `UPDATE requirements SET status = ?, resolved_at = ?, resolver = ?, receipt = ? WHERE position = ? AND status = 'open'`,
   )
 
-  const expire = prepareQuery(db, "UPDATE requirements SET status = 'expired' WHERE place = ? AND status = 'open'")
+  const expire = prepareQuery(db, "UPDATE requirements SET status = 'expired' WHERE position = ? AND status = 'open'")
 
   const remembered = createRememberedTable(db)
 
@@ -138,23 +138,23 @@ export function createRequirementTable(db: Database): RequirementTable {
 function createIssue(db: Database): RequirementTable['issue'] {
   const insert = prepareQuery(
     db,
-    `INSERT INTO requirements (id, digest, agent, via, thread_id, message, kind, subject, address, policy, issued_at, expires_at)
+    `INSERT INTO requirements (id, digest, agent, channel, thread_id, message, kind, subject, address, policy, issued_at, expires_at)
      SELECT ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8,
        (SELECT json_extract(envelope, '$.sender.address') FROM messages WHERE number = ?6), ?9, ?10, ?11
      WHERE NOT EXISTS (SELECT 1 FROM responses WHERE message = ?6 AND retracted_at IS NOT NULL)`,
   )
   const expireOldest = prepareQuery(
     db,
-    `UPDATE requirements SET status = 'expired' WHERE place IN (SELECT place FROM requirements INDEXED BY requirements_open
-       WHERE thread_id = ? AND status = 'open' ORDER BY place DESC LIMIT -1 OFFSET ${maxOpenRequirements})`,
+    `UPDATE requirements SET status = 'expired' WHERE position IN (SELECT position FROM requirements INDEXED BY requirements_open
+       WHERE thread_id = ? AND status = 'open' ORDER BY position DESC LIMIT -1 OFFSET ${maxOpenRequirements})`,
   )
   const forget = prepareQuery(
     db,
-    `DELETE FROM requirements WHERE place IN (SELECT place FROM requirements WHERE expires_at < ? ORDER BY expires_at LIMIT ${mostForgotten})`,
+    `DELETE FROM requirements WHERE position IN (SELECT position FROM requirements WHERE expires_at < ? ORDER BY expires_at LIMIT ${mostForgotten})`,
   )
-  return (requirements, { agent, via, thread, message, now }) => {
+  return (requirements, { agent, channel, thread, message, now }) => {
     for (const { id, digest, kind, subject, policy, expiresAt } of requirements) {
-      insert.run(id, digest, agent, via, thread, message, kind, subject, formatJson(policy), now, expiresAt)
+      insert.run(id, digest, agent, channel, thread, message, kind, subject, formatJson(policy), now, expiresAt)
     }
     if (requirements.length === 0) return
     expireOldest.run(thread)
@@ -164,11 +164,11 @@ function createIssue(db: Database): RequirementTable['issue'] {
 
 function readRequirement(row: RequirementRow): RequirementRecord {
   return {
-    place: row.place,
+    place: row.position,
     id: row.id,
     digest: row.digest,
     agent: row.agent,
-    via: row.via,
+    via: row.channel,
     thread: row.thread_id,
     message: row.message,
     kind: row.kind,

@@ -19,7 +19,7 @@ export function createCancel(
   )
   const findLast = prepareQuery<Omit<NewDelivery, 'response' | 'now'>>(
     db,
-    `SELECT number AS message, thread_id AS thread, agent, via FROM messages
+    `SELECT number AS message, thread_id AS thread, agent, channel FROM messages
      WHERE number = (SELECT max(seq) FROM entries WHERE task_id = ? AND role = 'user')`,
   )
   const findOpen = prepareQuery<OpenTurn>(

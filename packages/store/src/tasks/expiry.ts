@@ -102,7 +102,7 @@ function createNextFinder(db: Database): (expiry: TaskExpiry) => readonly TaskPl
 interface RemovedMessage {
   readonly id: string
   readonly agent: string
-  readonly via: string
+  readonly channel: string
   readonly thread_id: number
   readonly scope: string
   /** Whose task it is of. */
@@ -114,24 +114,24 @@ interface RemovedMessage {
 function createMessageRemoval(db: Database, tables: Pick<ExpiryDeps, 'blobs' | 'notes'>) {
   const find = prepareQuery<RemovedMessage>(
     db,
-    `SELECT m.id, m.agent, m.via, m.thread_id, t.scope, k.owner, coalesce(octet_length(m.raw), 0) + octet_length(e.content) AS bytes
+    `SELECT m.id, m.agent, m.channel, m.thread_id, t.scope, k.owner, coalesce(octet_length(m.raw), 0) + octet_length(e.content) AS bytes
      FROM messages m JOIN threads t ON t.id = m.thread_id JOIN entries e ON e.seq = m.number LEFT JOIN tasks k ON k.id = m.task_id
      WHERE m.number = ?`,
   )
   const endRows = createRowRemoval(db, tables)
   const endName = prepareQuery(
     db,
-    'DELETE FROM names WHERE name = ? AND agent = ? AND via = ? AND scope = ? AND is_key = 0 AND message = ?',
+    'DELETE FROM thread_aliases WHERE name = ? AND agent = ? AND channel = ? AND scope = ? AND is_key = 0 AND message = ?',
   )
   const endEntry = prepareQuery(db, 'DELETE FROM entries WHERE seq = ?')
   const endLines = createSaidRemoval(db)
   return (batch: Batch, number: number): number | undefined => {
     const message = find.get(number)
     if (!message) return undefined
-    const { id, agent, via, scope, thread_id, owner, bytes } = message
+    const { id, agent, channel, scope, thread_id, owner, bytes } = message
     const noteBytes = tables.notes.remove(batch, number)
     const { responses, blobBytes } = endRows(batch, number)
-    for (const name of [id, ...responses.map(response => response.id)]) endName.run(name, agent, via, scope, number)
+    for (const name of [id, ...responses.map(response => response.id)]) endName.run(name, agent, channel, scope, number)
     for (const { seq } of responses) endLines(seq)
     endLines(number)
     endEntry.run(number)
@@ -146,7 +146,7 @@ function createTaskRemoval(db: Database, tasks: TaskTable) {
     db,
     'DELETE FROM entries WHERE task_id = ? RETURNING thread_id, octet_length(content) AS bytes',
   )
-  const endWatches = prepareQuery(db, 'DELETE FROM task_watches WHERE task_id = ?')
+  const endWatches = prepareQuery(db, 'DELETE FROM push_subscriptions WHERE task_id = ?')
   const removeThread = createOwnThreadRemoval(db)
   return (batch: Batch, { id, owner }: TaskPlace, threads: ReadonlySet<number | undefined>): void => {
     const entries = endEntries.all(id)

@@ -45,7 +45,7 @@ export function createTaskTable(db: Database): TaskTable {
     db,
     `UPDATE tasks SET updated_at = ?2, response_seq = coalesce(?3, response_seq), state = CASE
        WHEN EXISTS (SELECT 1 FROM turns WHERE task_id = ?1 AND ended_at IS NULL) THEN 'submitted' ELSE ?4 END
-     WHERE id = ?1 RETURNING ${taskColumns}, EXISTS (SELECT 1 FROM task_watches WHERE task_id = ?1) AS is_watched`,
+     WHERE id = ?1 RETURNING ${taskColumns}, EXISTS (SELECT 1 FROM push_subscriptions WHERE task_id = ?1) AS is_watched`,
   )
   return {
     continueTask(batch, task, { agent, now }) {

@@ -29,11 +29,11 @@ export interface WatchTable {
 export function createWatchTable(db: Database, deliveries: Pick<DeliveryTable, 'queue'>): WatchTable {
   const countOthers = prepareQuery<{ others: number }>(
     db,
-    'SELECT count(*) AS others FROM task_watches WHERE task_id = ? AND id <> ?',
+    'SELECT count(*) AS others FROM push_subscriptions WHERE task_id = ? AND id <> ?',
   )
   const insert = prepareQuery(
     db,
-    `INSERT INTO task_watches (task_id, id, destination, target) VALUES (?, ?, ?, ?)
+    `INSERT INTO push_subscriptions (task_id, id, destination, target) VALUES (?, ?, ?, ?)
      ON CONFLICT (task_id, id) DO UPDATE SET destination = excluded.destination, target = excluded.target`,
   )
   const list = prepareWatchList(db)
@@ -58,7 +58,10 @@ export function createWatchTable(db: Database, deliveries: Pick<DeliveryTable, '
 }
 
 function prepareWatchList(db: Database) {
-  return prepareQuery<WatchRow>(db, 'SELECT id, destination, target FROM task_watches WHERE task_id = ? ORDER BY id')
+  return prepareQuery<WatchRow>(
+    db,
+    'SELECT id, destination, target FROM push_subscriptions WHERE task_id = ? ORDER BY id',
+  )
 }
 
 function toTarget({ owner, native_id, context, state, updated_at }: WatchedTask, watch: string): Json {
@@ -72,7 +75,7 @@ export function createWatchStore(
 ): Pick<TaskStore, 'watchTask' | 'listWatches' | 'endWatch'> {
   const findTask = prepareQuery<{ id: number }>(db, 'SELECT id FROM tasks WHERE owner = ? AND native_id = ?')
   const list = prepareWatchList(db)
-  const remove = prepareQuery(db, 'DELETE FROM task_watches WHERE task_id = ? AND id = ?')
+  const remove = prepareQuery(db, 'DELETE FROM push_subscriptions WHERE task_id = ? AND id = ?')
   return {
     watchTask: (key, watch) =>
       write(() => {

@@ -54,13 +54,13 @@ export function createTranscriptTable(db: Database, said: StoreEntries): Transcr
        (thread, seq, chat_seq, entry_id, scope, kind, role, agent_key, group_id, body, store_seq, piece)
      VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
   )
-  const intoNames = 'INTO transcript_names (thread, name, seq) VALUES (?, ?, ?)'
+  const intoNames = 'INTO transcript_entry_names (thread, name, seq) VALUES (?, ?, ?)'
   const name = prepareQuery(db, `INSERT ${intoNames} ON CONFLICT (thread, name) DO UPDATE SET seq = excluded.seq`)
   const nameFirst = prepareQuery(db, `INSERT OR IGNORE ${intoNames}`)
   const select = `SELECT ${transcriptColumns} FROM transcript_entries e WHERE e.thread = ?`
   const findByName = prepareQuery<TranscriptRow>(
     db,
-    `${select} AND e.seq = (SELECT seq FROM transcript_names WHERE thread = ? AND name = ?)`,
+    `${select} AND e.seq = (SELECT seq FROM transcript_entry_names WHERE thread = ? AND name = ?)`,
   )
   const listGroup = prepareQuery<TranscriptRow>(db, `${select} AND e.group_id = ? ORDER BY e.seq`)
   const findLastAnswer = prepareQuery<TranscriptRow>(
@@ -68,7 +68,7 @@ export function createTranscriptTable(db: Database, said: StoreEntries): Transcr
     `${select} AND e.chat_seq IS NOT NULL AND e.role = 'assistant' AND e.kind = 'text' ORDER BY e.chat_seq DESC LIMIT 1`,
   )
   const clearEntries = prepareQuery(db, 'DELETE FROM transcript_entries WHERE thread = ?')
-  const clearNames = prepareQuery(db, 'DELETE FROM transcript_names WHERE thread = ?')
+  const clearNames = prepareQuery(db, 'DELETE FROM transcript_entry_names WHERE thread = ?')
   const readRow = createRowReader(said)
   const readOne = (row: TranscriptRow | undefined) => row && readRow(row, { known: new Map(), isExact: false })
   const readRows = (rows: readonly TranscriptRow[], isExact = false) => {

@@ -89,9 +89,9 @@ function formatQuery(
 ): string {
   const place = range.chat ? 'chat_seq' : 'seq'
   const filters = listFilters(range, column).map(([name]) => `AND e.${name} IN (SELECT value FROM json_each(?))`)
-  const arm = `SELECT ${columns}, e.${place} AS place FROM transcript_entries e ${index ? `INDEXED BY ${index}` : ''}
+  const arm = `SELECT ${columns}, e.${place} AS position FROM transcript_entries e ${index ? `INDEXED BY ${index}` : ''}
     WHERE e.thread = ? AND ${condition} AND e.${place} > ? AND e.${place} < ? ${filters.join(' ')}`
-  return `${values.map(() => arm).join(' UNION ALL ')} ORDER BY place ${isBackward ? 'DESC' : 'ASC'} LIMIT +?`
+  return `${values.map(() => arm).join(' UNION ALL ')} ORDER BY position ${isBackward ? 'DESC' : 'ASC'} LIMIT +?`
 }
 
 function bindArm(thread: number, range: EntryRange, { value, column }: Arms & { value: string }): readonly SqlValue[] {

@@ -12,7 +12,7 @@ export interface TranscriptThread {
   readonly bytes: number
   readonly fences: number
   readonly lock_token: string | null
-  readonly lock_until: number | null
+  readonly lock_expires_at: number | null
 }
 
 /** How far a thread has come: the last places that are given in it, and how much it is. */
@@ -40,7 +40,7 @@ export interface TranscriptThreads {
 export function createTranscriptThreads(db: Database): TranscriptThreads {
   const find = prepareQuery<TranscriptThread>(
     db,
-    `SELECT id, last_seq, last_chat_seq, entries, bytes, fences, lock_token, lock_until FROM transcript_threads
+    `SELECT id, last_seq, last_chat_seq, entries, bytes, fences, lock_token, lock_expires_at FROM transcript_threads
      WHERE thread_id = ? AND owner = ?`,
   )
   const findByAlias = prepareQuery<{ thread_id: string }>(
@@ -55,16 +55,19 @@ export function createTranscriptThreads(db: Database): TranscriptThreads {
   )
   const listAliases = prepareQuery<ThreadAlias>(
     db,
-    'SELECT transport, key FROM transcript_aliases WHERE thread = ? ORDER BY place',
+    'SELECT transport, key FROM transcript_aliases WHERE thread = ? ORDER BY id',
   )
   const move = prepareQuery(
     db,
     'UPDATE transcript_threads SET last_seq = ?, last_chat_seq = ?, entries = ?, bytes = ? WHERE id = ?',
   )
-  const lock = prepareQuery(db, 'UPDATE transcript_threads SET lock_token = ?, fences = ?, lock_until = ? WHERE id = ?')
+  const lock = prepareQuery(
+    db,
+    'UPDATE transcript_threads SET lock_token = ?, fences = ?, lock_expires_at = ? WHERE id = ?',
+  )
   const unlock = prepareQuery(
     db,
-    'UPDATE transcript_threads SET lock_token = NULL, lock_until = NULL WHERE id = ? AND lock_token = ? AND lock_until > ?',
+    'UPDATE transcript_threads SET lock_token = NULL, lock_expires_at = NULL WHERE id = ? AND lock_token = ? AND lock_expires_at > ?',
   )
   const listOf = prepareQuery<ThreadExtent & { id: number }>(
     db,
@@ -106,6 +109,6 @@ export function createTranscriptThreads(db: Database): TranscriptThreads {
 }
 
 /** The token of who holds the thread now. */
-export function holderOf({ lock_token, lock_until }: TranscriptThread, now: number): string | undefined {
-  return lock_token !== null && (lock_until ?? 0) > now ? lock_token : undefined
+export function holderOf({ lock_token, lock_expires_at }: TranscriptThread, now: number): string | undefined {
+  return lock_token !== null && (lock_expires_at ?? 0) > now ? lock_token : undefined
 }

@@ -1,4 +1,3 @@
-import { DatabaseSync } from 'node:sqlite'
 import type { EntryBody, OwnerQuota } from '@postern/transcript'
 import { describe, expect, test } from 'vitest'
 import type { Dice } from '../../test/dice.ts'
@@ -6,7 +5,6 @@ import { createDice } from '../../test/dice.ts'
 import { openStoreUnderTest } from '../../test/open-test-store.ts'
 import { findUnsound } from '../../test/soundness.ts'
 import type { GatewayStore } from '../index.ts'
-import { migrateDatabase, migrations } from '../schema/migrate.ts'
 
 const most: OwnerQuota = { threads: 4, entries: 30, bytes: 12_000 }
 
@@ -83,31 +81,5 @@ describe('what an owner has', () => {
     expect((await transcript.read(thread)).map(({ entry_id }) => entry_id)).toEqual(['first'])
     expect((await transcript.readUsage('ann')).entries).toBe(1)
     await store.close()
-  })
-
-  test('what was stored by an earlier release is counted, too', () => {
-    const db = new DatabaseSync(':memory:', { enableForeignKeyConstraints: false })
-    for (const migration of migrations.slice(0, 14)) db.exec(migration)
-    db.exec(`PRAGMA user_version = 14;
-      INSERT INTO transcript_threads (id, thread_id, owner) VALUES (1, 't1', 'ann'), (2, 't2', 'ann');
-      INSERT INTO transcript_entries (thread, seq, entry_id, scope, kind, role, body) VALUES
-        (1, 1, 'a', 'agent', 'task', 'system', '{"ü":1}'), (1, 2, 'b', 'agent', 'task', 'system', '{}');
-      INSERT INTO transcript_entries (thread, seq, entry_id, scope, kind, role, store_seq, piece) VALUES (2, 1, 'desk-7', 'conversation', 'text', 'user', 7, 0);
-      INSERT INTO entries VALUES (7, 'x', 'https://peer.test/7', 1, NULL, 'conversation', 'user', NULL, '{}', '[]', '');
-      INSERT INTO tasks (id, owner, native_id, agent, context, state, updated_at) VALUES (1, 'ann', 'r', 'echo', 'c', 'completed', 0);`)
-    migrateDatabase(db)
-    expect(db.prepare('SELECT * FROM transcript_usage').all()).toEqual([
-      { owner: 'ann', threads: 2, entries: 2, bytes: 10 },
-    ])
-    expect(db.prepare('SELECT entries, bytes FROM transcript_threads ORDER BY id').all()).toEqual([
-      { entries: 2, bytes: 10 },
-      { entries: 0, bytes: 0 },
-    ])
-    expect(db.prepare('SELECT owner, bytes, tasks FROM task_bytes').all()).toEqual([
-      { owner: 'ann', bytes: 0, tasks: 1 },
-    ])
-    expect(db.prepare('SELECT thread, name, seq FROM transcript_names').all()).toEqual([
-      { thread: 2, name: '["normalized","https://peer.test/7"]', seq: 1 },
-    ])
   })
 })

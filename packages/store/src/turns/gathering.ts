@@ -12,7 +12,7 @@ export interface Gatherable {
   readonly task_id: number | null
   readonly mode: string | null
   readonly speaker: string | null
-  readonly token: number
+  readonly lease_token: number
 }
 
 interface Follower extends Gatherable {
@@ -34,8 +34,8 @@ interface Gathering {
 export function createGathering(db: Database): Gathering {
   const findLine = prepareQuery<Follower>(
     db,
-    `SELECT t.message, t.thread_id, t.task_id, t.mode, t.speaker, t.token, t.state, octet_length(e.content) AS size
-     FROM turns t INDEXED BY turns_lane JOIN entries e ON e.seq = t.message
+    `SELECT t.message, t.thread_id, t.task_id, t.mode, t.speaker, t.lease_token, t.state, octet_length(e.content) AS size
+     FROM turns t INDEXED BY turns_open JOIN entries e ON e.seq = t.message
      WHERE t.thread_id = ? AND t.ended_at IS NULL AND t.message >= ? ORDER BY t.message LIMIT ${mergeBounds.messages}`,
   )
   const merge = prepareQuery(db, "UPDATE turns SET merged_into = ?, due_at = NULL, state = 'working' WHERE message = ?")
@@ -45,7 +45,7 @@ export function createGathering(db: Database): Gathering {
   )
   return {
     gather(batch, due) {
-      if (due.mode !== 'merge' || due.token > 0) return due.message
+      if (due.mode !== 'merge' || due.lease_token > 0) return due.message
       const together = takeTogether(findLine.all(due.thread_id, due.message))
       const last = together.at(-1)
       if (!last || last.message === due.message) return due.message
@@ -72,5 +72,7 @@ function takeTogether(line: readonly Follower[]): readonly Follower[] {
 }
 
 function isAlike(turn: Gatherable, first: Gatherable): boolean {
-  return turn.mode === 'merge' && turn.token === 0 && turn.speaker === first.speaker && turn.task_id === first.task_id
+  return (
+    turn.mode === 'merge' && turn.lease_token === 0 && turn.speaker === first.speaker && turn.task_id === first.task_id
+  )
 }

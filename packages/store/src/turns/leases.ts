@@ -14,7 +14,7 @@ interface DueTurn extends Gatherable {
   readonly agent: string
   readonly state: MessageState
   readonly attempt: number
-  readonly unended: number
+  readonly crash_count: number
   readonly revision: number
 }
 
@@ -32,21 +32,24 @@ export function createTurnLeases(
 } {
   const findDue = prepareQuery<DueTurn>(
     db,
-    `SELECT message, agent, thread_id, task_id, state, token, attempt, unended, mode, speaker, revision FROM turns
+    `SELECT message, agent, thread_id, task_id, state, lease_token, attempt, crash_count, mode, speaker, revision FROM turns
      WHERE due_at <= ? AND agent NOT IN (SELECT value FROM json_each(?)) ORDER BY due_at LIMIT +?`,
   )
   const claim = prepareQuery(
     db,
-    `UPDATE turns SET state = 'working', due_at = ?, token = token + 1, attempt = attempt + 1, unended = unended + 1, holder = ?,
+    `UPDATE turns SET state = 'working', due_at = ?, lease_token = lease_token + 1, attempt = attempt + 1, crash_count = crash_count + 1, lease_owner = ?,
        is_waiting = 0 WHERE message = ?`,
   )
   const claimMerged = prepareQuery(
     db,
     "UPDATE turns SET state = 'working' WHERE merged_into = ? AND ended_at IS NULL AND state = 'received'",
   )
-  const renew = prepareQuery(db, 'UPDATE turns SET due_at = ? WHERE message = ? AND token = ? AND holder IS NOT NULL')
+  const renew = prepareQuery(
+    db,
+    'UPDATE turns SET due_at = ? WHERE message = ? AND lease_token = ? AND lease_owner IS NOT NULL',
+  )
 
-  const noteWaiting = prepareQuery(db, 'UPDATE turns SET is_waiting = ? WHERE message = ? AND token = ?')
+  const noteWaiting = prepareQuery(db, 'UPDATE turns SET is_waiting = ? WHERE message = ? AND lease_token = ?')
   const countElsewhere = createHeldCounter(db)
   const { gather, listMerged } = createGathering(db)
 
@@ -90,9 +93,9 @@ export function createTurnLeases(
 }
 
 function toTurn({ readMessage }: Pick<TurnLeaseDeps, 'readMessage'>, due: DueTurn, merged: readonly number[]): Turn {
-  const { message, token, attempt, unended, revision } = due
+  const { message, lease_token: token, attempt, crash_count: crashes, revision } = due
   const { agent, via, content, thread, target, flags, correlationId, task } = readMessage(message)
-  const held = { message, token: token + 1, attempt: attempt + 1, crashes: unended }
+  const held = { message, token: token + 1, attempt: attempt + 1, crashes }
   const turn = { ...held, agent, via, thread, target, correlationId, task, ...(revision > 0 && { revision }) }
   if (merged.length === 0) return { ...turn, content, flags }
   const earlier = merged.map(readMessage)
@@ -111,8 +114,8 @@ function toTurn({ readMessage }: Pick<TurnLeaseDeps, 'readMessage'>, due: DueTur
 function createHeldCounter(db: Database): (holder: string, now: number) => ReadonlyMap<string, number> {
   const count = prepareQuery<{ agent: string; held: number }>(
     db,
-    `SELECT agent, count(*) AS held FROM turns INDEXED BY turns_held
-     WHERE holder IS NOT NULL AND holder <> ? AND due_at > ? AND is_waiting = 0 GROUP BY agent`,
+    `SELECT agent, count(*) AS held FROM turns INDEXED BY turns_leased
+     WHERE lease_owner IS NOT NULL AND lease_owner <> ? AND due_at > ? AND is_waiting = 0 GROUP BY agent`,
   )
   return (holder, now) => new Map(count.all(holder, now).map(({ agent, held }) => [agent, held]))
 }
@@ -120,8 +123,8 @@ function createHeldCounter(db: Database): (holder: string, now: number) => Reado
 function createRelease(db: Database, write: StoreContext['write']): WorkStore['release'] {
   const giveBack = prepareQuery(
     db,
-    `UPDATE turns SET state = 'received', due_at = ?, attempt = attempt - ?, unended = 0, holder = NULL, error = coalesce(?, error)
-     WHERE message = ? AND token = ? AND holder IS NOT NULL`,
+    `UPDATE turns SET state = 'received', due_at = ?, attempt = attempt - ?, crash_count = 0, lease_owner = NULL, error = coalesce(?, error)
+     WHERE message = ? AND lease_token = ? AND lease_owner IS NOT NULL`,
   )
   const giveBackMerged = prepareQuery(
     db,

@@ -14,7 +14,7 @@ export function createNoting(
 ): Pick<WorkStore, 'note'> {
   const findHeld = prepareQuery<{ thread_id: number }>(
     db,
-    'SELECT thread_id FROM turns WHERE message = ? AND token = ? AND holder IS NOT NULL',
+    'SELECT thread_id FROM turns WHERE message = ? AND lease_token = ? AND lease_owner IS NOT NULL',
   )
   return {
     async note(turn, notes) {

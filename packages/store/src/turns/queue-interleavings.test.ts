@@ -139,9 +139,9 @@ async function unlessLost(act: Promise<void>): Promise<boolean> {
 function expectSound(file: string, { committed }: Crowd): void {
   const db = new DatabaseSync(file, { readOnly: true })
   const all = (sql: string) => db.prepare(sql).all()
-  expect(all('SELECT message FROM turns WHERE ended_at IS NULL OR holder IS NOT NULL OR due_at IS NOT NULL')).toEqual(
-    [],
-  )
+  expect(
+    all('SELECT message FROM turns WHERE ended_at IS NULL OR lease_owner IS NOT NULL OR due_at IS NOT NULL'),
+  ).toEqual([])
   const totals = all("SELECT name, value FROM counters WHERE value <> 0 AND name LIKE 'messages.%' ORDER BY name")
   const counted = all(
     `SELECT 'messages.' || coalesce(w.state, 'ignored') AS name, count(*) AS value

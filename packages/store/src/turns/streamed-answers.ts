@@ -12,7 +12,7 @@ export function createStreamedAnswers(
   const findCanceled = prepareQuery<{ thread_id: number }>(
     db,
     `SELECT t.thread_id FROM turns t JOIN messages m ON m.number = t.message JOIN tasks k ON k.id = t.task_id AND k.state = 'canceled'
-     WHERE t.message = ? AND t.token = ? AND t.ended_at IS NOT NULL`,
+     WHERE t.message = ? AND t.lease_token = ? AND t.ended_at IS NOT NULL`,
   )
   return {
     async keepStreamed({ message, token, task, content }, note) {

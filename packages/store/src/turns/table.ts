@@ -48,7 +48,7 @@ const endings: Readonly<Record<EndingReason, { readonly state: MessageState; rea
 export function createTurnTable(db: Database): TurnTable {
   const insert = prepareQuery(
     db,
-    `INSERT INTO turns (message, thread_id, task_id, agent, state, mode, speaker, ready_at, aborts, words, due_at)
+    `INSERT INTO turns (message, thread_id, task_id, agent, state, mode, speaker, ready_at, abort_count, authorship, due_at)
      VALUES (?1, ?2, ?3, ?5, 'received', ?6, ?7, ?8, ?9, ?10,
        CASE WHEN EXISTS (SELECT 1 FROM turns WHERE thread_id = ?2 AND ended_at IS NULL) THEN NULL ELSE coalesce(CAST(?8 AS INTEGER), ?4) END)`,
   )
@@ -67,14 +67,14 @@ export function createTurnTable(db: Database): TurnTable {
   )
   const end = prepareQuery(
     db,
-    `UPDATE turns SET state = ?, error = ?, due_at = NULL, holder = NULL, merged_into = NULL, ended_at = ? WHERE message = ?`,
+    `UPDATE turns SET state = ?, error = ?, due_at = NULL, lease_owner = NULL, merged_into = NULL, ended_at = ? WHERE message = ?`,
   )
   const dissolve = prepareQuery(
     db,
     "UPDATE turns SET merged_into = NULL, state = 'received' WHERE merged_into = ? AND ended_at IS NULL RETURNING message",
   )
   const respeak = prepareQuery(db, 'UPDATE turns SET speaker = ? WHERE message = ?')
-  const putBack = prepareQuery(db, 'UPDATE turns SET due_at = NULL WHERE message = ? AND holder IS NULL')
+  const putBack = prepareQuery(db, 'UPDATE turns SET due_at = NULL WHERE message = ? AND lease_owner IS NULL')
   const takeAway = createTakingAway(db)
 
   const promoteNext: TurnTable['promoteNext'] = (batch, thread, now) => {
@@ -128,21 +128,21 @@ export function createTurnTable(db: Database): TurnTable {
 
 /** Takes a turn away from whoever runs it. What it answers has changed; who answers it now begins anew. */
 function createTakingAway(db: Database): (batch: Batch, leader: number, now: number) => void {
-  const change = prepareQuery<{ holder: string | null }>(
+  const change = prepareQuery<{ lease_owner: string | null }>(
     db,
-    'UPDATE turns SET revision = revision + 1 WHERE message = ? AND ended_at IS NULL RETURNING holder',
+    'UPDATE turns SET revision = revision + 1 WHERE message = ? AND ended_at IS NULL RETURNING lease_owner',
   )
   const free = prepareQuery(
     db,
-    `UPDATE turns SET state = 'received', due_at = ?1, token = token + 1, attempt = attempt - 1, unended = 0, holder = NULL,
-       aborts = aborts + 1 WHERE message = ?2`,
+    `UPDATE turns SET state = 'received', due_at = ?1, lease_token = lease_token + 1, attempt = attempt - 1, crash_count = 0, lease_owner = NULL,
+       abort_count = abort_count + 1 WHERE message = ?2`,
   )
   const freeMerged = prepareQuery(
     db,
     "UPDATE turns SET state = 'received' WHERE merged_into = ? AND ended_at IS NULL AND state = 'working'",
   )
   return (batch, leader, now) => {
-    if (!change.get(leader)?.holder) return
+    if (!change.get(leader)?.lease_owner) return
     free.run(now, leader)
     moveTotals(batch, 1 + freeMerged.run(leader).changes, ['messages.working', 'messages.received'])
     batch.notices.push({ topic: `message:${leader}`, payload: { kind: 'edited' } })

@@ -66,8 +66,8 @@ export function createActionWriter(
     return place?.retracted_at === null ? place : undefined
   }
 
-  function sendOf({ seq, message, thread_id, agent, via }: ResponsePlace, now: number) {
-    return { message, response: seq, thread: thread_id, agent, via, now }
+  function sendOf({ seq, message, thread_id, agent, channel }: ResponsePlace, now: number) {
+    return { message, response: seq, thread: thread_id, agent, channel, now }
   }
 
   const writers: { readonly [K in Kind]: Write<K> } = {
@@ -79,7 +79,7 @@ export function createActionWriter(
       tables.partialAnswers.say(batch, partialAnswer, answer, {
         ...place,
         agent,
-        via: message.received_via,
+        channel: message.received_via,
         task: undefined,
         now,
       })
@@ -88,7 +88,7 @@ export function createActionWriter(
       const { message, thread } = admitSyntheticMessage(batch, draftIntake(synthetic, correlationId), now)
       const { agent } = synthetic
       const { received_via: via } = synthetic.message
-      tables.partialAnswers.send(batch, planned, { message, thread, response: undefined, agent, via, now })
+      tables.partialAnswers.send(batch, planned, { message, thread, response: undefined, agent, channel: via, now })
     },
     edit(batch, { response, blobs = [], planned }, _, { now }) {
       const place = findStanding(response.id)
@@ -105,7 +105,7 @@ export function createActionWriter(
     react(batch, { message, planned }, _, { now }) {
       const { agent, via, thread, flags } = tables.readMessage(message)
       if (flags.includes('deleted')) return
-      tables.partialAnswers.send(batch, planned, { message, response: undefined, thread, agent, via, now })
+      tables.partialAnswers.send(batch, planned, { message, response: undefined, thread, agent, channel: via, now })
     },
   }
   return (batch, draft, correlationId, now) =>

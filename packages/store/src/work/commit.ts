@@ -62,8 +62,8 @@ export function createCommit(
 ): Pick<WorkStore, 'commit' | 'say' | 'act'> {
   const end = prepareQuery<EndedTurn>(
     db,
-    `UPDATE turns SET state = ?, due_at = NULL, holder = NULL, ended_at = ?, error = ?
-     WHERE message = ? AND token = ? AND holder IS NOT NULL RETURNING thread_id, task_id, EXISTS (SELECT 1 FROM turns o
+    `UPDATE turns SET state = ?, due_at = NULL, lease_owner = NULL, ended_at = ?, error = ?
+     WHERE message = ? AND lease_token = ? AND lease_owner IS NOT NULL RETURNING thread_id, task_id, EXISTS (SELECT 1 FROM turns o
        WHERE o.thread_id = turns.thread_id AND o.ended_at IS NULL AND o.message <> turns.message) AS is_awaited`,
   )
   const endMerged = prepareQuery<{ message: number }>(
@@ -72,7 +72,7 @@ export function createCommit(
   )
   const findHeld = prepareQuery<TurnRow>(
     db,
-    'SELECT thread_id, task_id FROM turns WHERE message = ? AND token = ? AND holder IS NOT NULL',
+    'SELECT thread_id, task_id FROM turns WHERE message = ? AND lease_token = ? AND lease_owner IS NOT NULL',
   )
   const writeState = prepareQuery(
     db,
@@ -84,7 +84,7 @@ export function createCommit(
   const toRecord = createTaskRecorder(db)
 
   const placeOf = ({ message, agent, via, task }: Turn, { thread_id, task_id }: TurnRow, at: number) => {
-    return { message, agent, via, thread: thread_id, task: task_id ?? undefined, owner: task?.owner, now: at }
+    return { message, agent, channel: via, thread: thread_id, task: task_id ?? undefined, owner: task?.owner, now: at }
   }
 
   function endTurn({ message, token, merged }: Turn, { state, answer }: Draft, at: number) {

@@ -64,7 +64,7 @@ export function createPartialAnswerTable(
   )
   const endBroadcasts = prepareQuery(
     db,
-    'UPDATE broadcasts SET due_at = NULL, holder = NULL, ended_at = ? WHERE response_seq = ? AND due_at IS NOT NULL',
+    'UPDATE broadcasts SET due_at = NULL, lease_owner = NULL, ended_at = ? WHERE response_seq = ? AND due_at IS NOT NULL',
   )
 
   // Of what goes to many each delivery keeps the name alone.
@@ -147,12 +147,12 @@ export function draftPartialAnswer(answer: Answer, response: NormalizedResponse)
 function createBroadcastStarter(db: Database) {
   const insert = prepareQuery(
     db,
-    `INSERT INTO broadcasts (message, response_seq, thread_id, agent, via, relation, target, until_place, due_at)
-     VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, (SELECT coalesce(max(place), 0) FROM relations
-       WHERE agent = ?4 AND via = ?5 AND relation = ?6), ?8)`,
+    `INSERT INTO broadcasts (message, response_seq, thread_id, agent, channel, relation, target, until_id, due_at)
+     VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, (SELECT coalesce(max(id), 0) FROM relations
+       WHERE agent = ?4 AND channel = ?5 AND relation = ?6), ?8)`,
   )
   return (
     { relation, target }: NonNullable<Planned['broadcasts']>[number],
-    { message, response, thread, agent, via, now }: NewDelivery,
-  ) => insert.run(message, response ?? null, thread, agent, via, relation, formatJson(target), now)
+    { message, response, thread, agent, channel, now }: NewDelivery,
+  ) => insert.run(message, response ?? null, thread, agent, channel, relation, formatJson(target), now)
 }

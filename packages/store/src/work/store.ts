@@ -54,6 +54,6 @@ export function createWorkStore(context: StoreContext, tables: WorkStoreDeps): W
 /** What a process held that is gone is due at once: only for a store that nobody else has open. */
 export function endAllLeases(db: Database, now: number): void {
   for (const table of ['turns', 'deliveries', 'broadcasts']) {
-    prepareQuery(db, `UPDATE ${table} SET due_at = ?1 WHERE due_at > ?1 AND holder IS NOT NULL`).run(now)
+    prepareQuery(db, `UPDATE ${table} SET due_at = ?1 WHERE due_at > ?1 AND lease_owner IS NOT NULL`).run(now)
   }
 }

@@ -32,15 +32,18 @@ function untilDue(stores: Readonly<Record<string, GatewayStore>>): Promise<reado
 }
 
 async function listGateways(url: string): Promise<readonly string[]> {
-  const rows = await askServer<{ holder: string }>('SELECT holder FROM gateways ORDER BY holder', schemaOf(url))
-  return rows.map(({ holder }) => holder)
+  const rows = await askServer<{ lease_owner: string }>(
+    'SELECT lease_owner FROM gateways ORDER BY lease_owner',
+    schemaOf(url),
+  )
+  return rows.map(({ lease_owner }) => lease_owner)
 }
 
 /** Ends all connections of one gateway; it makes new ones. */
 async function cutOff(url: string, holder: string): Promise<void> {
   const ended = await askServer(
     `SELECT pg_terminate_backend(l.pid) FROM pg_locks l JOIN gateways g ON l.locktype = 'advisory'
-       AND ((l.classid::bigint << 32) | l.objid::bigint) = g.lock WHERE g.holder = '${holder}' AND l.granted`,
+       AND ((l.classid::bigint << 32) | l.objid::bigint) = g.lock WHERE g.lease_owner = '${holder}' AND l.granted`,
     schemaOf(url),
   )
   expect(ended.length).toBe(2)

@@ -28,14 +28,6 @@ async function enter(schema: string): Promise<pg.Client> {
   return client
 }
 
-/** Values as the server writes them, and the numbers of their types. */
-export async function readServer(sql: string, schema: string) {
-  const client = await enter(schema)
-  const asWritten = { getTypeParser: () => (text: string) => text }
-  const { fields, rows } = await client.query<(string | null)[]>({ text: sql, rowMode: 'array', types: asWritten })
-  return { fields: fields.map(({ name, dataTypeID: type }) => ({ name, type })), rows }
-}
-
 export const testServer = {
   url,
   drop: async (schema: string): Promise<void> => {

@@ -179,9 +179,9 @@ describe('importThread()', () => {
   it('knows the messages of a store again when they were written before their turns had names', async () => {
     const transcript = createMemoryTranscript(platform)
     const thread = await openThread(transcript)
-    await transcript.append(thread, [{ ...entryOf(thread.thread_id, 1), turn_id: 'desk-5' }])
+    await transcript.append(thread, [{ ...entryOf(thread.thread_id, 1), turn_id: 'store-5' }])
     const [written = {}] = await takeAll(transcript, 'store')
-    expect(written).toMatchObject({ turn_id: 'desk-5' })
+    expect(written).toMatchObject({ turn_id: 'store-5' })
     const { turn_id: _, ...earlier } = plain(written)
     expect(await importThread(thread, 'store', [earlier], { transcript, platform })).toMatchObject({ added: 0 })
     expect(await takeAll(transcript, 'store')).toEqual([written])

@@ -83,7 +83,7 @@ export type ReadNote = (note: AgentNote, setting: NoteSetting) => NoteBody
 
 /** One turn of an agent, wherever what was said and done in it is told: it begins with the message of this number. */
 export function formatTurnId(message: number): string {
-  return `desk-${message}`
+  return `store-${message}`
 }
 
 const maxChars = 32_768

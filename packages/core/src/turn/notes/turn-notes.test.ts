@@ -46,9 +46,9 @@ describe('S-31: a call', () => {
     })
     await noting.work()
     expect(store.note).toHaveBeenCalledOnce()
-    const call_id = expect.stringMatching(/^desk-1\.1 [0-9a-f]{16}$/)
+    const call_id = expect.stringMatching(/^store-1\.1 [0-9a-f]{16}$/)
     expect(noting.committed()?.notes).toMatchObject([
-      { body: { note: { type: 'observation', content: 'seven' }, turn_id: 'desk-1', call_id, tool: 'delegate' } },
+      { body: { note: { type: 'observation', content: 'seven' }, turn_id: 'store-1', call_id, tool: 'delegate' } },
     ])
   })
 

@@ -6,7 +6,8 @@ import type { Statement } from './pipelined-run.ts'
  * Who works at a database, by the name its leases bear. As long as one has a connection it holds `lock`, shared, on each of them; the server lets go
  * of it with the last, however that ends. A row without its lock is a gateway that is gone.
  */
-export const heartbeatTable = 'CREATE TABLE gateways (lock BIGINT PRIMARY KEY, holder TEXT COLLATE "C" NOT NULL UNIQUE)'
+export const heartbeatTable =
+  'CREATE TABLE gateways (lock BIGINT PRIMARY KEY, lease_owner TEXT COLLATE "C" NOT NULL UNIQUE)'
 
 /** What each connection of a gateway is told first: the lock before the row, so that none is ever seen without it. */
 export function formatPresence(schema: string, holder: string): string {
@@ -18,7 +19,7 @@ export function formatPresence(schema: string, holder: string): string {
 /** Those whose lock is free. */
 export const findExpired: Statement = {
   name: 'fallen',
-  text: 'SELECT holder FROM gateways WHERE holder <> $1 AND pg_try_advisory_xact_lock(lock)',
+  text: 'SELECT lease_owner FROM gateways WHERE lease_owner <> $1 AND pg_try_advisory_xact_lock(lock)',
 }
 
 /** How often others are looked at. */

@@ -79,7 +79,7 @@ async function announce(): Promise<void> {
 /** Who leases looks after the others. */
 async function lookForExpired(own: string): Promise<void> {
   const found = await hints.run([{ statement: findExpired, values: [own] }], true).catch(() => undefined)
-  const gone = (found?.[0]?.rows ?? []).map(row => String(row.holder))
+  const gone = (found?.[0]?.rows ?? []).map(row => String(row.lease_owner))
   for (const each of expired.see(gone)) emit({ expired: each })
 }
 

@@ -36,8 +36,4 @@ export const storeFunctions: readonly string[] = [
   `CREATE OR REPLACE FUNCTION json_insert(doc text, path text, item text) RETURNS text LANGUAGE sql IMMUTABLE PARALLEL SAFE AS
      $$ SELECT CASE WHEN path <> '$[#]' THEN NULL WHEN json_array_length(doc::json) = 0 THEN '[' || to_json(item) || ']'
        ELSE pg_catalog.left(rtrim(doc), -1) || ',' || to_json(item) || ']' END $$`,
-  // As JSON.stringify() writes a list of texts.
-  `CREATE OR REPLACE FUNCTION json_texts(VARIADIC items text[]) RETURNS text LANGUAGE sql IMMUTABLE PARALLEL SAFE AS
-     $$ SELECT '[' || coalesce(string_agg(replace(replace(to_json(item)::text, '\\u001a0', '\\u0000'), '\\u001a1', '\\u001a'), ','
-       ORDER BY place), '') || ']' FROM unnest(items) WITH ORDINALITY AS i (item, place) $$`,
 ]

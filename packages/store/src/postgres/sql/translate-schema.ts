@@ -10,25 +10,12 @@ const types: readonly (readonly [RegExp, string])[] = [
   // As in SQLite: nobody checks them, they tell the reader.
   [/\bREFERENCES \w+/g, ''],
   [/\)\s*STRICT\b(, WITHOUT ROWID)?/g, ')'],
-  // Only the two triggers of published migrations that count.
-  [
-    /ON CONFLICT DO UPDATE SET value = value \+ 1/g,
-    'ON CONFLICT (agent, via, name) DO UPDATE SET value = agent_totals.value + 1',
-  ],
-]
-
-/** What published migrations do to rows in SQLite's way alone. */
-const rowIdioms: readonly (readonly [RegExp, string])[] = [
-  // From PostgreSQL 16 on this is a word of the language, whose texts have spaces in them.
-  [/\bjson_array\(/g, 'json_texts('],
-  [/ON CONFLICT DO UPDATE SET tasks =/g, 'ON CONFLICT (owner) DO UPDATE SET tasks ='],
 ]
 
 /** One migration as PostgreSQL takes it, statement by statement. `isFirst`: there are no rows yet, so what only changes rows is left out. */
 export function translateSchema(sql: string, { isFirst }: { readonly isFirst: boolean }): readonly string[] {
   return splitStatements(sql.replace(/--[^\n]*/g, '')).flatMap(statement => {
-    if (/^(INSERT|UPDATE|DELETE|WITH)\b/.test(statement))
-      return isFirst ? [] : [translateQuery(replaceAll(statement, rowIdioms))]
+    if (/^(INSERT|UPDATE|DELETE|WITH)\b/.test(statement)) return isFirst ? [] : [translateQuery(statement)]
     return translateTrigger(nameGreatest(translateIdioms(replaceAll(statement, types))))
   })
 }

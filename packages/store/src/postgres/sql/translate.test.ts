@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest'
 import { collectPortedStatements } from '../../../test/collect-statements.ts'
+import { secondVersion } from '../../../test/second-version.ts'
 import { migrations } from '../../schema/migrate.ts'
 import { listStatements } from '../prepare.ts'
 import { translateQuery } from './translate-query.ts'
@@ -38,14 +39,15 @@ test('a new database gets all tables, indexes and triggers that a file has, and 
   expect(made.match(/^(INSERT|UPDATE|DELETE).*/gm)).toEqual([`INSERT INTO store_version VALUES (${migrations.length})`])
 })
 
-/** Databases of this version and of later ones are brought along with their rows. */
-const oldestVersion = 13
-
-test('what a later migration does to rows is said as PostgreSQL can be told', () => {
-  const later = listStatements(oldestVersion, 'postern')
-  expect(later.at(-1)).toBe(`UPDATE store_version SET version = (${migrations.length})`)
-  const ofRows = later.filter(sql => /^(INSERT|UPDATE|DELETE|WITH)\b/.test(sql))
+test('a step that changes rows is said as PostgreSQL can be told, to a database that has rows', () => {
+  const steps = [...migrations, secondVersion]
+  const isOnRows = (sql: string) => /^(INSERT|UPDATE|DELETE|WITH)\b/.test(sql)
+  const later = listStatements(migrations.length, 'postern', steps)
+  expect(later.at(-1)).toBe(`UPDATE store_version SET version = (${steps.length})`)
+  const ofRows = later.filter(isOnRows)
+  expect(ofRows.length).toBeGreaterThan(2)
   expect(ofRows.filter(sql => untranslatable.test(sql.replace(/'[^']*'/g, "''")))).toEqual([])
+  expect(listStatements(0, 'postern', steps).filter(isOnRows)).toHaveLength(1)
 })
 
 test('a trigger becomes a function and a trigger that calls it', () => {

@@ -24,23 +24,23 @@ export interface OwnedRecordStore extends RecordStore {
 export function createRecordStore({ db, write, now, scrub }: StoreContext): OwnedRecordStore {
   const at = 'kind = ? AND owner = ? AND key = ?'
   const kept = createKeptDataTable(db)
-  const isThere = '(goes_at IS NULL OR goes_at > ?)'
+  const isThere = '(expires_at IS NULL OR expires_at > ?)'
   const find = prepareQuery<RecordRow>(db, `SELECT key, version, value FROM records WHERE ${at} AND ${isThere}`)
   const insert = prepareQuery(
     db,
-    `INSERT OR IGNORE INTO records (kind, owner, key, version, value, message, person, goes_at)
+    `INSERT OR IGNORE INTO records (kind, owner, key, version, value, message, person, expires_at)
      SELECT ?1, ?2, ?3, 1, ?4, ?5, ?6, ?7 WHERE EXISTS (SELECT 1 FROM messages WHERE number = ?5) OR ?5 IS NULL`,
   )
   const purge = prepareQuery(
     db,
-    `DELETE FROM records WHERE place IN
-       (SELECT place FROM records WHERE goes_at <= ? ORDER BY goes_at LIMIT +${mostPurged})`,
+    `DELETE FROM records WHERE id IN
+       (SELECT id FROM records WHERE expires_at <= ? ORDER BY expires_at LIMIT +${mostPurged})`,
   )
-  const endOver = prepareQuery(db, `DELETE FROM records WHERE ${at} AND goes_at <= ?`)
+  const endOver = prepareQuery(db, `DELETE FROM records WHERE ${at} AND expires_at <= ?`)
   const swap = prepareQuery(db, `UPDATE records SET version = version + 1, value = ? WHERE ${at} AND version = ?`)
   const tie = prepareQuery(
     db,
-    `UPDATE records SET message = ?4, person = ?5, goes_at = ?6 WHERE kind = ?1 AND owner = ?2 AND key = ?3`,
+    `UPDATE records SET message = ?4, person = ?5, expires_at = ?6 WHERE kind = ?1 AND owner = ?2 AND key = ?3`,
   )
   const hasMessage = prepareQuery(db, 'SELECT 1 FROM messages WHERE number = ?')
   const put = prepareQuery(
@@ -53,7 +53,7 @@ export function createRecordStore({ db, write, now, scrub }: StoreContext): Owne
   const list = prepareQuery<RecordRow>(
     db,
     `SELECT key, version, value FROM records WHERE kind = ? AND owner = ? AND ${isThere}
-     ORDER BY place DESC LIMIT +? OFFSET +?`,
+     ORDER BY id DESC LIMIT +? OFFSET +?`,
   )
   const placed = ({ kind, owner, key }: RecordKey) => [kind, owner, key] as const
   return {

@@ -16,7 +16,7 @@ export interface StoreThreadName {
 /** What a thread does not have yet of a conversation bound to it: the first of it, when it is much. */
 export interface ThreadNews {
   readonly store_thread: number
-  readonly place: number
+  readonly position: number
   readonly said: readonly (readonly [seq: number, entries: readonly EntryBody[]])[]
 }
 
@@ -38,7 +38,7 @@ export interface StoreBindings {
 export function createStoreBindings(db: Database, said: StoreEntries): StoreBindings {
   const findStoreThread = prepareQuery<{ thread_id: number }>(
     db,
-    'SELECT thread_id FROM names WHERE name = ? AND agent = ? AND via = ? AND scope = ? AND is_key = 1',
+    'SELECT thread_id FROM thread_aliases WHERE name = ? AND agent = ? AND channel = ? AND scope = ? AND is_key = 1',
   )
   const bind = prepareQuery(
     db,
@@ -50,9 +50,9 @@ export function createStoreBindings(db: Database, said: StoreEntries): StoreBind
   )
   const list = prepareQuery<StoreBound>(
     db,
-    'SELECT thread, store_thread, place, reader FROM transcript_bindings WHERE thread = ?',
+    'SELECT thread, store_thread, position, reader FROM transcript_bindings WHERE thread = ?',
   )
-  const move = prepareQuery(db, 'UPDATE transcript_bindings SET place = ? WHERE thread = ? AND store_thread = ?')
+  const move = prepareQuery(db, 'UPDATE transcript_bindings SET position = ? WHERE thread = ? AND store_thread = ?')
   const remove = prepareQuery(db, 'DELETE FROM transcript_bindings WHERE thread = ?')
 
   function readNews(bound: StoreBound, thread_id: string): ThreadNews {
@@ -64,7 +64,7 @@ export function createStoreBindings(db: Database, said: StoreEntries): StoreBind
     const news = found.slice(0, mostNews).toSorted((a, b) => a.seq - b.seq)
     return {
       store_thread,
-      place: rest ? Math.min(rest.place, open) : open,
+      position: rest ? Math.min(rest.position, open) : open,
       said: news.map(({ seq }) => [seq, said.read(seq, thread_id) ?? []] as const),
     }
   }
@@ -81,7 +81,7 @@ export function createStoreBindings(db: Database, said: StoreEntries): StoreBind
         .all(thread)
         .map(bound => readNews(bound, thread_id))
         .filter(news => news.said.length > 0),
-    moveOn: (thread, { store_thread, place }) => void move.run(place, thread, store_thread),
+    moveOn: (thread, { store_thread, position }) => void move.run(position, thread, store_thread),
     remove: thread => void remove.run(thread),
   }
 }

@@ -24,9 +24,9 @@ export function createDiffFinder(
   { readMessage, responses }: DiffDeps,
 ): FindDiff {
   const isMessage = prepareQuery(db, 'SELECT 1 FROM messages WHERE number = ?')
-  const findVia = prepareQuery<{ via: string }>(
+  const findVia = prepareQuery<{ channel: string }>(
     db,
-    'SELECT t.via FROM entries e JOIN threads t ON t.id = e.thread_id WHERE e.seq = ?',
+    'SELECT t.channel FROM entries e JOIN threads t ON t.id = e.thread_id WHERE e.seq = ?',
   )
   const findHandled = (seq: number): Handled | undefined =>
     isMessage.get(seq) ? readMessage(seq).content : responses.find(seq)?.response
@@ -35,7 +35,7 @@ export function createDiffFinder(
     const handled = findHandled(seq)
     if (handled) return describeHandled(handled, said)
     // Brought in from elsewhere: it was sent to nobody here, but the channel is known.
-    const via = said[0].role === 'user' ? findVia.get(seq)?.via : undefined
+    const via = said[0].role === 'user' ? findVia.get(seq)?.channel : undefined
     if (via === undefined) return { of: said.length }
     const known = { received_via: via, recipient_capabilities: { mention_relay: channels.mentionRelayOf(via) } }
     return { of: said.length, patch: { set: known } }

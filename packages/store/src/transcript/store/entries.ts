@@ -24,7 +24,7 @@ interface SaidRow {
   readonly content: string
   readonly at: string
   readonly agent: string
-  readonly via: string
+  readonly channel: string
   readonly scope: string
   readonly run_id: string | null
   readonly asked_at: string | null
@@ -55,7 +55,7 @@ const selectSaid = (
   channels: ChannelFacts,
 ) => `SELECT e.seq, e.answers, e.native_id, e.role, e.author, e.content, e.at, t.agent, k.native_id AS run_id, q.at AS asked_at,
   json_extract(m.envelope, '$.policy_resolution') AS resolution,
-  CASE WHEN ${isFromChat(channels)} THEN json_extract(m.envelope, '$.received_via') ELSE t.via END AS via, e.scope, r.envelope AS behind
+  CASE WHEN ${isFromChat(channels)} THEN json_extract(m.envelope, '$.received_via') ELSE t.channel END AS channel, e.scope, r.envelope AS behind
   FROM entries e JOIN threads t ON t.id = e.thread_id LEFT JOIN tasks k ON k.id = e.task_id
   LEFT JOIN entries q ON q.seq = e.answers LEFT JOIN messages m ON m.number = e.seq
   LEFT JOIN responses r ON r.seq = e.seq WHERE e.seq = ?`
@@ -73,23 +73,23 @@ export function createStoreEntries(
     `NOT EXISTS (SELECT 1 FROM transcript_entries x WHERE x.thread = ?3 AND x.store_seq = ${seq})`
   const listNew = prepareQuery<SaidPlace>(
     db,
-    `SELECT seq, ${place} AS place FROM entries WHERE thread_id = ?1 AND scope = 'conversation' AND ${place} >= ?2
+    `SELECT seq, ${place} AS position FROM entries WHERE thread_id = ?1 AND scope = 'conversation' AND ${place} >= ?2
        AND ${isNew('entries.seq')} ORDER BY ${place}, seq LIMIT +?4`,
   )
   const listOwn = prepareQuery<SaidPlace>(
     db,
-    `SELECT e.seq, coalesce(e.answers, e.seq) AS place FROM ${saidInThread} WHERE e.thread_id = ?1 AND e.scope = 'conversation'
+    `SELECT e.seq, coalesce(e.answers, e.seq) AS position FROM ${saidInThread} WHERE e.thread_id = ?1 AND e.scope = 'conversation'
        AND coalesce(e.answers, e.seq) >= ?2 AND ${isNew('e.seq')} AND ${isOwnMessage('?5', channels)}
-       AND e.seq NOT IN (SELECT seq FROM background) ORDER BY coalesce(e.answers, e.seq), e.seq LIMIT +?4`,
+       AND e.seq NOT IN (SELECT seq FROM fetched_context) ORDER BY coalesce(e.answers, e.seq), e.seq LIMIT +?4`,
   )
   const findFirstOpen = prepareQuery<{ message: number | null }>(
     db,
     'SELECT min(message) AS message FROM turns WHERE thread_id = ? AND ended_at IS NULL',
   )
   // What was said before a message is placed behind the message before it, and may come as long as its turn goes on.
-  const findPlaceBefore = prepareQuery<{ place: number | null }>(
+  const findPlaceBefore = prepareQuery<{ position: number | null }>(
     db,
-    `SELECT max(${place}) AS place FROM entries WHERE thread_id = ? AND scope = 'conversation' AND ${place} < ?`,
+    `SELECT max(${place}) AS position FROM entries WHERE thread_id = ? AND scope = 'conversation' AND ${place} < ?`,
   )
   return {
     read(seq, thread_id, isExact = false) {
@@ -100,7 +100,7 @@ export function createStoreEntries(
       return row && writeEntries(row, thread_id, { diffOf, chats: channels.chats })
     },
     listNew(bound, most) {
-      const { thread, store_thread, place: from, reader } = bound
+      const { thread, store_thread, position: from, reader } = bound
       const said =
         reader === null
           ? mergePlaces(listNew.all(store_thread, from, thread, most), notes.listNew(store_thread, from, thread, most))
@@ -109,7 +109,7 @@ export function createStoreEntries(
     },
     findOpenPlace(connectionWorker) {
       const open = findFirstOpen.get(connectionWorker)?.message ?? Number.MAX_SAFE_INTEGER
-      return findPlaceBefore.get(connectionWorker, open)?.place ?? 0
+      return findPlaceBefore.get(connectionWorker, open)?.position ?? 0
     },
   }
 }
@@ -145,15 +145,15 @@ function writeEntries(
     ...(decided_by && { decided_by }),
     ...turnOf(row),
     ...(row.run_id !== null && { run_id: row.run_id }),
-    ...(!chats.includes(row.via) && { via: row.via }),
-    ...(row.scope === 'aside' && { stage: gatewayStage }),
+    ...(!chats.includes(row.channel) && { via: row.channel }),
+    ...(row.scope === 'gateway_reply' && { stage: gatewayStage }),
   }
   const costPlace = findCostPlace(pieces)
   const said: readonly EntryBody[] = pieces.map((piece, index) => ({
-    entry_id: index === 0 ? `desk-${row.seq}` : `desk-${row.seq}.${index}`,
+    entry_id: index === 0 ? `store-${row.seq}` : `store-${row.seq}.${index}`,
     ...(index === 0 && row.native_id !== null && { native_id: row.native_id }),
     ...common,
-    ...(pieces.length > 1 && { group_id: `desk-${row.seq}` }),
+    ...(pieces.length > 1 && { group_id: `store-${row.seq}` }),
     ...(index === 0 && latency !== undefined && { latency_ms: Math.max(0, latency) }),
     ...(index === 0 && metadata && { metadata }),
     ...(index === costPlace && usage && { usage }),
@@ -164,7 +164,7 @@ function writeEntries(
   )
   return [
     ...done.map(({ agent_key = speaker, piece }, index) => {
-      return { entry_id: `desk-${row.seq}.t${index}`, ...common, agent_key, ...piece, ext: { normalized: { of: 0 } } }
+      return { entry_id: `store-${row.seq}.t${index}`, ...common, agent_key, ...piece, ext: { normalized: { of: 0 } } }
     }),
     ...withDiff(said, diffOf),
   ]

@@ -27,7 +27,7 @@ export function createStoreNotes(db: Database): StoreNotes {
   )
   const listNew = prepareQuery<SaidPlace>(
     db,
-    `SELECT seq, answers AS place FROM entries WHERE scope = 'trace' AND thread_id = ?1 AND answers >= ?2
+    `SELECT seq, answers AS position FROM entries WHERE scope = 'trace' AND thread_id = ?1 AND answers >= ?2
        AND NOT EXISTS (SELECT 1 FROM transcript_entries x WHERE x.thread = ?3 AND x.store_seq = entries.seq)
      ORDER BY answers, seq LIMIT +?4`,
   )
@@ -44,7 +44,7 @@ function writeNoteEntry({ seq, content, at, run_id }: NoteRow, thread_id: string
   const body = parseJson<Omit<EntryBody, 'entry_id' | 'thread_id' | 'at'>>(content)
   return {
     ...body,
-    entry_id: `desk-${seq}`,
+    entry_id: `store-${seq}`,
     thread_id,
     at: isoTime(Date.parse(at)),
     ...(run_id !== null && { run_id }),
@@ -53,5 +53,5 @@ function writeNoteEntry({ seq, content, at, run_id }: NoteRow, thread_id: string
 
 /** Both in order of their places; of one place in the order in which the store was told. */
 export function mergePlaces(said: readonly SaidPlace[], noted: readonly SaidPlace[]): readonly SaidPlace[] {
-  return noted.length === 0 ? said : [...said, ...noted].toSorted((a, b) => a.place - b.place || a.seq - b.seq)
+  return noted.length === 0 ? said : [...said, ...noted].toSorted((a, b) => a.position - b.position || a.seq - b.seq)
 }

@@ -1,7 +1,7 @@
 /** Something said, and where it stands: an answer by what it answers. */
 export interface SaidPlace {
   readonly seq: number
-  readonly place: number
+  readonly position: number
 }
 
 export interface StoreBound {
@@ -9,6 +9,6 @@ export interface StoreBound {
   readonly thread: number
   readonly store_thread: number
   /** From where on there may be something new. */
-  readonly place: number
+  readonly position: number
   readonly reader: string | null
 }

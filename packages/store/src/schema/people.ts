@@ -1,5 +1,5 @@
 /** Which addresses are of one person, as it was proven to one agent. An address is written as channel, space, `@local@domain`. */
-export const personSchema = `
+export const peopleSchema = `
 -- Addresses that are linked, or are about to be. subject: the principal its channel has proven for it; NULL until it has spoken.
 CREATE TABLE person_addresses (
   agent TEXT NOT NULL,
@@ -7,16 +7,18 @@ CREATE TABLE person_addresses (
   subject TEXT,
   PRIMARY KEY (agent, address)
 ) STRICT, WITHOUT ROWID;
+-- Which links are somebody's, whatever the agent.
+CREATE INDEX person_addresses_subject ON person_addresses (subject) WHERE subject IS NOT NULL;
 
--- asked_in, confirmed_in: the messages that asked for the code and brought it back, both from the asker.
+-- asked_in, confirmed_in: the messages that asked for the code and brought it back, both from the asker. notice: the response that told the
+-- target of it.
 CREATE TABLE person_links (
-  place INTEGER PRIMARY KEY,
+  id INTEGER PRIMARY KEY,
   agent TEXT NOT NULL,
   asker TEXT NOT NULL,
   target TEXT NOT NULL,
   asked_in INTEGER NOT NULL,
   confirmed_in INTEGER NOT NULL,
-  -- the response that told the target of it
   notice TEXT NOT NULL,
   since INTEGER NOT NULL,
   UNIQUE (agent, asker, target)
@@ -25,7 +27,8 @@ CREATE INDEX person_links_target ON person_links (agent, target);
 CREATE INDEX person_links_asker_anywhere ON person_links (asker);
 CREATE INDEX person_links_target_anywhere ON person_links (target);
 
--- Of a code only its digest. notice: the response that carried it. Open while ended_at is NULL, until expires_at.
+-- Of a code only its digest. notice: the response that carried it. sent_to: the target without what stands behind a + in it. Open while
+-- ended_at is NULL, until expires_at. ended_in: the message that brought it back.
 CREATE TABLE link_codes (
   message INTEGER PRIMARY KEY,
   agent TEXT NOT NULL,
@@ -34,7 +37,6 @@ CREATE TABLE link_codes (
   asker_subject TEXT NOT NULL,
   target TEXT NOT NULL,
   target_subject TEXT,
-  -- the target, whatever stands behind a + in it
   sent_to TEXT NOT NULL,
   digest TEXT NOT NULL,
   notice TEXT NOT NULL,
@@ -42,7 +44,6 @@ CREATE TABLE link_codes (
   expires_at INTEGER NOT NULL,
   tries INTEGER NOT NULL DEFAULT 0,
   ended_at INTEGER,
-  -- the message that brought it back
   ended_in INTEGER
 ) STRICT;
 CREATE INDEX link_codes_asker ON link_codes (asker, asked_at);
@@ -51,14 +52,11 @@ CREATE INDEX link_codes_target ON link_codes (target);
 CREATE INDEX link_codes_sent_to ON link_codes (sent_to, asked_at);
 CREATE INDEX link_codes_oldest ON link_codes (asked_at);
 
--- What an agent keeps of a person in all of his conversations. person: the first of his addresses.
+-- What an agent keeps of a person in all conversations with that person. person: the first of the person's addresses.
 CREATE TABLE person_states (
   agent TEXT NOT NULL,
   person TEXT NOT NULL,
   state TEXT NOT NULL,
   PRIMARY KEY (agent, person)
 ) STRICT, WITHOUT ROWID;
-
--- Conversations that not everybody may join, by who may.
-CREATE INDEX threads_scope ON threads (lower(scope), via, agent) WHERE scope <> 'public';
 `

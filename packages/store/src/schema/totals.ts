@@ -1,9 +1,31 @@
-/** How much agents keep beside what is said, as running totals, and waits of operators by their time. */
-export const keptDataSchema = `
--- Whose thread it is, where it is an owner's own.
-ALTER TABLE agent_states ADD COLUMN scope TEXT NOT NULL DEFAULT '';
-UPDATE agent_states SET scope = (SELECT t.scope FROM threads t WHERE t.id = agent_states.thread_id)
-  WHERE EXISTS (SELECT 1 FROM threads t WHERE t.id = agent_states.thread_id);
+/** Running totals, so that nothing is counted when somebody asks, and the triggers that keep them. */
+export const totalSchema = `
+-- Of the whole store.
+CREATE TABLE counters (name TEXT PRIMARY KEY, value INTEGER NOT NULL) STRICT, WITHOUT ROWID;
+
+-- Per agent and channel; name: a relation's, or 'listed' for responses that everybody may read.
+CREATE TABLE agent_totals (
+  agent TEXT NOT NULL,
+  channel TEXT NOT NULL,
+  name TEXT NOT NULL,
+  value INTEGER NOT NULL,
+  PRIMARY KEY (agent, channel, name)
+) STRICT, WITHOUT ROWID;
+CREATE TRIGGER relations_added AFTER INSERT ON relations BEGIN
+  INSERT INTO agent_totals (agent, channel, name, value) VALUES (NEW.agent, NEW.channel, NEW.relation, 1)
+    ON CONFLICT (agent, channel, name) DO UPDATE SET value = agent_totals.value + 1;
+END;
+CREATE TRIGGER relations_removed AFTER DELETE ON relations BEGIN
+  UPDATE agent_totals SET value = value - 1 WHERE agent = OLD.agent AND channel = OLD.channel AND name = OLD.relation;
+END;
+CREATE TRIGGER responses_listed_added AFTER INSERT ON responses WHEN NEW.is_listed = 1 BEGIN
+  INSERT INTO agent_totals (agent, channel, name, value) VALUES (NEW.agent, NEW.channel, 'listed', 1)
+    ON CONFLICT (agent, channel, name) DO UPDATE SET value = agent_totals.value + 1;
+END;
+-- A response that the agent takes back is no longer listed.
+CREATE TRIGGER responses_unlisted AFTER UPDATE OF is_listed ON responses WHEN OLD.is_listed = 1 AND NEW.is_listed = 0 BEGIN
+  UPDATE agent_totals SET value = value - 1 WHERE agent = NEW.agent AND channel = NEW.channel AND name = 'listed';
+END;
 
 -- What agents keep: of an owner's own conversations, one record each, and of all conversations of an agent ('agent:<name>').
 CREATE TABLE kept_data (
@@ -11,11 +33,6 @@ CREATE TABLE kept_data (
   records INTEGER NOT NULL,
   bytes INTEGER NOT NULL
 ) STRICT, WITHOUT ROWID;
-INSERT INTO kept_data (owner, records, bytes)
-  SELECT scope, count(*), sum(octet_length(state)) FROM agent_states WHERE scope <> '' GROUP BY scope;
-INSERT INTO kept_data (owner, records, bytes)
-  SELECT owner, count(*), sum(octet_length(value)) FROM records WHERE substr(kind, 1, 13) = 'swarm-shared-' GROUP BY owner;
-
 CREATE TRIGGER agent_states_kept AFTER INSERT ON agent_states WHEN NEW.scope <> '' BEGIN
   INSERT INTO kept_data (owner, records, bytes) VALUES (NEW.scope, 1, octet_length(NEW.state)) ON CONFLICT (owner)
     DO UPDATE SET records = kept_data.records + 1, bytes = kept_data.bytes + excluded.bytes;
@@ -38,7 +55,4 @@ CREATE TRIGGER records_gone AFTER DELETE ON records WHEN substr(OLD.kind, 1, 13)
   UPDATE kept_data SET records = records - 1, bytes = bytes - octet_length(OLD.value) WHERE owner = OLD.owner;
   DELETE FROM kept_data WHERE owner = OLD.owner AND records = 0;
 END;
-
--- Of what operators have not decided, what has been open for longest.
-CREATE INDEX requirements_overdue ON requirements (expires_at) WHERE status = 'open' AND subject = 'operator';
 `

@@ -1,31 +1,32 @@
 /** What agents require of those who write to them, and what became of it. Of a state only its digest is here. */
-export const requirementTableSchema = `
+export const requirementSchema = `
+-- subject: the principal who may decide it; address: that principal's. status: 'open', 'granted', 'declined' or 'expired'; an open one past
+-- expires_at has expired, too. receipt: who vouches for the payment, and by which number.
 CREATE TABLE requirements (
-  place INTEGER PRIMARY KEY,
+  position INTEGER PRIMARY KEY,
   id TEXT NOT NULL UNIQUE,
   digest TEXT NOT NULL UNIQUE,
   agent TEXT NOT NULL,
-  via TEXT NOT NULL,
+  channel TEXT NOT NULL,
   thread_id INTEGER NOT NULL REFERENCES threads,
   message INTEGER NOT NULL REFERENCES messages,
   kind TEXT NOT NULL,
-  -- the principal who may decide it, and his address
   subject TEXT NOT NULL,
   address TEXT NOT NULL,
   policy TEXT NOT NULL,
   issued_at INTEGER NOT NULL,
   expires_at INTEGER NOT NULL,
-  -- 'open', 'granted', 'declined' or 'expired'; an open one past expires_at has expired, too
   status TEXT NOT NULL DEFAULT 'open',
   resolved_at INTEGER,
   resolver TEXT,
-  -- who vouches for the payment, and by which number
   receipt TEXT
 ) STRICT;
 CREATE INDEX requirements_open ON requirements (thread_id) WHERE status = 'open';
 CREATE INDEX requirements_message ON requirements (message);
 CREATE INDEX requirements_expiry ON requirements (expires_at);
 CREATE UNIQUE INDEX requirements_receipt ON requirements (receipt) WHERE receipt IS NOT NULL;
+-- Of what operators have not decided, what has been open for longest.
+CREATE INDEX requirements_overdue ON requirements (expires_at) WHERE status = 'open' AND subject = 'operator';
 
 -- A requirement goes with its message, also when its author takes that back, and is over when its answer is taken back.
 CREATE TRIGGER requirements_removed AFTER DELETE ON messages BEGIN
@@ -37,7 +38,4 @@ END;
 CREATE TRIGGER requirements_retracted AFTER UPDATE OF retracted_at ON responses WHEN NEW.retracted_at IS NOT NULL BEGIN
   UPDATE requirements SET status = 'expired' WHERE message = NEW.message AND status = 'open';
 END;
-
-DROP INDEX tasks_open;
-CREATE INDEX tasks_open ON tasks (owner) WHERE state IN ('submitted', 'working', 'input_required', 'auth_required');
 `

@@ -1,0 +1,51 @@
+/** How peers are related to agents, what they have taken back, and what limits them. */
+export const peerSchema = `
+CREATE TABLE relations (
+  id INTEGER PRIMARY KEY,
+  agent TEXT NOT NULL,
+  channel TEXT NOT NULL,
+  relation TEXT NOT NULL,
+  peer TEXT NOT NULL,
+  target TEXT NOT NULL,
+  since INTEGER NOT NULL,
+  UNIQUE (agent, channel, relation, peer)
+) STRICT;
+CREATE INDEX relations_oldest ON relations (agent, channel, relation);
+CREATE INDEX relations_peer ON relations (peer, channel);
+
+-- What was taken back, in case it only arrives later. expires_at rises with id.
+CREATE TABLE withdrawals (
+  id INTEGER PRIMARY KEY,
+  author TEXT NOT NULL,
+  object TEXT NOT NULL,
+  channel TEXT NOT NULL,
+  expires_at INTEGER NOT NULL,
+  UNIQUE (author, object, channel)
+) STRICT;
+
+-- Turns that machines have taken of a thread within the time that began at began_at. author: '' for all machines of the thread.
+CREATE TABLE turn_quotas (
+  thread_id INTEGER NOT NULL REFERENCES threads,
+  author TEXT NOT NULL,
+  began_at INTEGER NOT NULL,
+  used INTEGER NOT NULL,
+  PRIMARY KEY (thread_id, author)
+) STRICT, WITHOUT ROWID;
+
+-- Turns that many messages share by a key: who is answered how often, whatever the thread.
+CREATE TABLE turn_budgets (key TEXT PRIMARY KEY, expires_at INTEGER NOT NULL, used INTEGER NOT NULL) STRICT, WITHOUT ROWID;
+CREATE INDEX turn_budgets_expiry ON turn_budgets (expires_at);
+
+-- What may be used once, by SHA-256, until its time is over.
+CREATE TABLE single_use_keys (digest BLOB PRIMARY KEY, expires_at INTEGER NOT NULL) STRICT, WITHOUT ROWID;
+CREATE INDEX single_use_keys_expiry ON single_use_keys (expires_at);
+
+CREATE TABLE refusals (
+  id INTEGER PRIMARY KEY,
+  at TEXT NOT NULL,
+  channel TEXT NOT NULL,
+  peer TEXT NOT NULL,
+  code TEXT NOT NULL,
+  reason TEXT NOT NULL
+) STRICT;
+`
