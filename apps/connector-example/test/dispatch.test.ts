@@ -2,6 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Unavailable } from '@postern/core'
+import { silentLog } from '@postern/testing'
 import { expect, test } from 'vitest'
 import type { KnownAgent } from '../src/agents/agent-line.ts'
 import { createDispatch } from '../src/agents/dispatch.ts'
@@ -11,8 +12,6 @@ import { openKeyRing } from '../src/issuer/key-ring.ts'
 import { createOpenRequirements } from '../src/rooms/requirements.ts'
 import { createRooms } from '../src/rooms/rooms.ts'
 import { makePerson } from '../src/rooms/session.ts'
-
-const silent = { debug: () => undefined, info: () => undefined, warn: () => undefined, error: () => undefined }
 
 test('agents elsewhere that never answer leave room for those at home', async () => {
   const directory = mkdtempSync(join(tmpdir(), 'postern-dispatch-'))
@@ -27,7 +26,7 @@ test('agents elsewhere that never answer leave room for those at home', async ()
       asked.push(address)
       hanging.push(() => reject(new Unavailable('nobody is there')))
     })
-  const platform = { fetch: nobody, now: Date.now, sleep: () => Promise.resolve(), log: silent }
+  const platform = { fetch: nobody, now: Date.now, sleep: () => Promise.resolve(), log: silentLog }
   const rooms = createRooms(limits, Date.now)
   const room = rooms.open('lobby')
   const line = { look, call: nobody, read: nobody }

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { setTimeout as delay } from 'node:timers/promises'
-import type { AgentContext, Log, NormalizedMessage } from '@postern/core'
+import type { AgentContext, NormalizedMessage } from '@postern/core'
 import {
   createRequirementList,
   createSenderIdentity,
@@ -8,10 +8,9 @@ import {
   normalizedMessageSchema,
 } from '@postern/core'
 import { createGuardedFetch } from '@postern/http'
+import { silentLog } from '@postern/testing'
 import type { AgentConfigInput, AgentDeps, AgentPlatform } from '../src/index.ts'
 import { openAgents } from '../src/index.ts'
-
-export const testAgentLog: Log = { debug() {}, info() {}, warn() {}, error() {} }
 
 /** The real clock and network; only what `fetchFor` names is let through. */
 export const testPlatform: AgentPlatform = {
@@ -37,7 +36,7 @@ export function openAgentGateway(
     version: '1.2.3',
     platform: { ...testPlatform, ...platform },
     baseDir,
-    log: testAgentLog,
+    log: silentLog,
   })
 }
 
@@ -89,7 +88,7 @@ export function testContext(members: Partial<AgentContext> = {}): AgentContext {
     attachment: async () => ({ bytes: new Uint8Array() }),
     state: { get: async () => undefined, set() {} },
     identity: createSenderIdentity({}),
-    log: testAgentLog,
+    log: silentLog,
     call: async () => {
       throw new Error('nobody is there to be called')
     },

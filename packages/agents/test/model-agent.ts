@@ -20,7 +20,7 @@ export async function openModelAgent(
   const server = await openModelServer(complete)
   onTestFinished(server.close)
   const opened = await openTestAgent(
-    { use: 'openai', base_url: server.baseUrl, model: 'stub', show_tools: true, ...config },
+    { use: 'openai', base_url: server.baseUrl, model: 'test-model', show_tools: true, ...config },
     options,
   )
   onTestFinished(opened.close)

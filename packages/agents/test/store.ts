@@ -1,9 +1,9 @@
 import type { Intake, PlannedDelivery, RetryPolicy, RunningAgent, Store, Turn, TurnContext } from '@postern/core'
 import { createSlidingWindowPolicy, workTurn } from '@postern/core'
 import { openSqliteStore } from '@postern/store'
-import { sketchedChannels } from '@postern/testing'
+import { silentLog, sketchedChannels } from '@postern/testing'
 import { onTestFinished } from 'vitest'
-import { testAgentLog, testMessage } from './gateway.ts'
+import { testMessage } from './gateway.ts'
 
 interface TestStore {
   readonly store: Store
@@ -27,7 +27,7 @@ const start = Date.UTC(2026, 0, 1)
 export async function openAgentStore({ maxCrashes = 3 } = {}): Promise<TestStore> {
   let time = start
   const now = () => time
-  const store = await openSqliteStore({ channels: sketchedChannels, path: ':memory:', now, log: testAgentLog })
+  const store = await openSqliteStore({ channels: sketchedChannels, path: ':memory:', now, log: silentLog })
   onTestFinished(() => store.close())
   const deliveries: readonly PlannedDelivery[] = [{ to: 'https://peer.test/inbox', target: null }]
   let made = 0
@@ -38,7 +38,7 @@ export async function openAgentStore({ maxCrashes = 3 } = {}): Promise<TestStore
   const turnContext: TestStore['turnContext'] = running => ({
     store,
     results: store,
-    platform: { now, log: testAgentLog, randomBytes },
+    platform: { now, log: silentLog, randomBytes },
     retry,
     maxCrashes,
     findAgent: name => (name === 'subject' ? running : undefined),

@@ -122,7 +122,7 @@ export function delivery(id: string): Delivery {
   }
 }
 
-export const silentLog = { debug() {}, info() {}, warn() {}, error() {} }
+export const quietLog = { debug() {}, info() {}, warn() {}, error() {} }
 
 /** A platform whose clock does not move unless `now` is given, and whose randomness is constant. */
 export function createQuietPlatform(members: Partial<WorkerPlatform> = {}): WorkerPlatform {
@@ -130,7 +130,7 @@ export function createQuietPlatform(members: Partial<WorkerPlatform> = {}): Work
     now: () => 0,
     randomBytes: count => new Uint8Array(count),
     sleep: waitReally,
-    log: silentLog,
+    log: quietLog,
     ...members,
   }
 }

@@ -1,19 +1,18 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { openSqliteStore } from '@postern/store'
-import { sketchedChannels } from '@postern/testing'
+import { silentLog, sketchedChannels } from '@postern/testing'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { attestationForm } from '../src/connector/attestation.ts'
 import { createEvidenceUses } from '../src/evidence/uses.ts'
 import { attestationCases } from './attestation-cases.ts'
 import { audience, now } from './case.ts'
 
-const log = { debug() {}, info() {}, warn() {}, error() {} }
 const [good] = attestationCases
 const evidence = attestationForm.read(good?.evidence as Record<string, unknown>, { audience })
 
 let store: Awaited<ReturnType<typeof openSqliteStore>>
 beforeEach(async () => {
-  store = await openSqliteStore({ channels: sketchedChannels, path: ':memory:', now: () => now, log })
+  store = await openSqliteStore({ channels: sketchedChannels, path: ':memory:', now: () => now, log: silentLog })
 })
 afterEach(() => store.close())
 

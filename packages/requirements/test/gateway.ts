@@ -2,25 +2,15 @@ import { randomBytes } from 'node:crypto'
 import { once } from 'node:events'
 import type { AddressInfo } from 'node:net'
 import { createAdaptorServer } from '@hono/node-server'
-import type {
-  AgentDirectory,
-  Log,
-  PlannedRequirement,
-  Platform,
-  Policy,
-  RequirementKind,
-  Store,
-  Turn,
-} from '@postern/core'
+import type { AgentDirectory, PlannedRequirement, Platform, Policy, RequirementKind, Store, Turn } from '@postern/core'
 import { isForOperator, operatorSubject, subjectOf } from '@postern/core'
 import { toProblem } from '@postern/http'
 import { openSqliteStore } from '@postern/store'
-import { sketchedChannels, sketchIntake, sketchResponse } from '@postern/testing'
+import { silentLog, sketchedChannels, sketchIntake, sketchResponse } from '@postern/testing'
 import type { FindCall, PaymentsConfig, Requirements } from '../src/index.ts'
 import { openRequirements, requirementsConfigSchema } from '../src/index.ts'
 
 export const pagesOrigin = 'https://agents.test'
-const silent: Log = { debug() {}, info() {}, warn() {}, error() {} }
 
 const echo = { name: 'echo', displayName: 'Echo & Co', description: '', version: '1' }
 export const testDirectory: AgentDirectory = {
@@ -57,8 +47,8 @@ export async function openRequirementsGateway(
   let passed = 0
   let held: number | undefined
   const now = () => (held ?? Date.now()) + passed
-  const store = await openSqliteStore({ channels: sketchedChannels, path: ':memory:', now, log: silent })
-  const platform = { now, randomBytes: (count: number) => randomBytes(count), log: silent }
+  const store = await openSqliteStore({ channels: sketchedChannels, path: ':memory:', now, log: silentLog })
+  const platform = { now, randomBytes: (count: number) => randomBytes(count), log: silentLog }
   const requirements = await openRequirements({
     config: requirementsConfigSchema.parse({}),
     payments,

@@ -36,7 +36,7 @@ export function createArrivals<Item>(what: string): Arrivals<Item> {
             leave()
             resolve(item)
           },
-          end: () => fail('the simulated world was closed'),
+          end: () => fail('the simulation was closed'),
         }
         waiting.add(waiter)
       })

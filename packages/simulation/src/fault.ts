@@ -1,4 +1,4 @@
-/** What a peer can get wrong, on purpose. Every peer of the simulated world can send each of them. */
+/** What a peer can get wrong, on purpose. Every peer of the simulation can send each of them. */
 export const faults = [
   'unsigned',
   'tampered',

@@ -18,6 +18,6 @@ export interface GatewayLink {
 
 /** @throws Error when no gateway is connected yet */
 export function requireGateway({ gateway }: GatewayLink): SimGateway {
-  if (!gateway) throw new Error('No gateway is connected to the simulated world: call connectGateway() first')
+  if (!gateway) throw new Error('No gateway is connected to the simulation: call connectGateway() first')
   return gateway
 }

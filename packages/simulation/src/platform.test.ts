@@ -112,7 +112,7 @@ test('the network names a port for every host and nothing of the gateway', () =>
 
 test('a host that is not of this world cannot be reached', async () => {
   await expect(simulation.loopback.request('https://example.com/')).rejects.toThrow(
-    'The simulated world has no host for https://example.com',
+    'The simulation has no host for https://example.com',
   )
   await expect(simulation.loopback.request('http://mastodon.test/')).rejects.toThrow('no host for http://mastodon.test')
 })
@@ -125,7 +125,7 @@ test('close() leaves nothing running, whatever was waited for', async () => {
   const waiting = other.fediverse.awaitReply('https://mastodon.test/none', 60_000).catch(error => error.message)
   await other.mail.compose({ to: 'echo@agents.test', text: 'x' })
   await other.close()
-  expect(await waiting).toBe('No activity arrived: the simulated world was closed')
+  expect(await waiting).toBe('No activity arrived: the simulation was closed')
   expect(await slow).toMatch(/socket hang up/)
   await expect.poll(() => process.getActiveResourcesInfo().length).toBeLessThanOrEqual(before)
 })

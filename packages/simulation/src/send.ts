@@ -15,7 +15,7 @@ export interface SendRequest {
   /** `echo`, `echo@agents.test` or `@echo@agents.test` */
   readonly to: string
   readonly text: string
-  /** An actor, a token's subject or a mailbox of the simulated world. */
+  /** An actor, a token's subject or a mailbox of the simulation. */
   readonly from?: string | undefined
   /** The `thread` of an earlier result: this is the next thing said there. */
   readonly thread?: string | undefined
@@ -47,7 +47,7 @@ type Sender = (request: SendRequest, platform: SendingPlatform) => Promise<SendR
 
 const senders: Readonly<Record<SendRequest['via'], Sender>> = { activitypub: sendNote, a2a: sendCall, email: sendMail }
 
-/** Says something to an agent by one protocol, as a peer of the simulated world, and waits for what it answers. */
+/** Says something to an agent by one protocol, as a peer of the simulation, and waits for what it answers. */
 export function sendVia(request: SendRequest, platform: SendingPlatform): Promise<SendResult> {
   return senders[request.via](request, platform)
 }

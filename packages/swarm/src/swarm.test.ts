@@ -214,13 +214,13 @@ describe('a scope', () => {
     const { gateway } = openGateway('one', 'two')
     const session = await gateway.session('c')
     await session.complete('first')
-    const stub = scripted(callOf('navigate_to_b'))
-    const replaced = agentSpec('a', stub, { tools: [createNavigateTool({ to: 'b' })] })
+    const model = scripted(callOf('navigate_to_b'))
+    const replaced = agentSpec('a', model, { tools: [createNavigateTool({ to: 'b' })] })
     const answer = await gateway.scope(async scoped => (await scoped.session('c')).complete('second'), {
       agents: [replaced],
     })
     expect(answer).toBe('b here')
-    expect(formatRows(stub.seen[0] ?? [])).toEqual([
+    expect(formatRows(model.seen[0] ?? [])).toEqual([
       'system/a:You are a',
       'user/a:first',
       'assistant/a:one',
@@ -243,12 +243,12 @@ describe('a scope', () => {
     const first = (await gateway.session('c')).complete('first')
     await asked.promise
     const order: string[] = []
-    const stub = scripted(async () => {
+    const model = scripted(async () => {
       order.push('second asked')
       return { content: 'second' }
     })
     const second = gateway.scope(async scoped => (await scoped.open('c')).complete('second'), {
-      agents: [agentSpec('a', stub)],
+      agents: [agentSpec('a', model)],
     })
     order.push('first answered')
     semaphore.resolve({ content: 'first' })

@@ -20,6 +20,7 @@ import {
   Unavailable,
 } from '@postern/core'
 import { describe, expect, test } from 'vitest'
+import { silentLog } from './silent-log.ts'
 
 interface AgentSubject {
   readonly agent: Agent
@@ -234,7 +235,7 @@ function createContext(signal: AbortSignal, stored: Json | undefined) {
       },
     },
     identity: createSenderIdentity({}),
-    log: { debug() {}, info() {}, warn() {}, error() {} },
+    log: silentLog,
     call: async () => {
       throw new Error('nobody is there to be called')
     },

@@ -9,7 +9,7 @@ import { html, letterText } from './letter.ts'
 
 const secret = 'bench-intake-secret'
 const recipient = `silent@${gatewayHost}`
-/** Both publish DKIM, SPF and DMARC in the simulated world's DNS. */
+/** Both publish DKIM, SPF and DMARC in the simulation's DNS. */
 const authors = ['Alice <alice@alice.test>', 'Quentin <quentin@quarantine.test>']
 
 /** Mail intake by HTTP: a 5 KB multipart letter, DKIM-signed (RSA-2048), judged by DKIM, SPF and DMARC, parsed, stored. */

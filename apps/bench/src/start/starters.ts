@@ -38,7 +38,7 @@ const programs: readonly ProgramStarter[] = [
   },
   {
     name: 'postern dev',
-    note: 'the same with the simulated world: a fediverse server, DNS, a mail domain, a token issuer',
+    note: 'the same with the simulation: a fediverse server, DNS, a mail domain, a token issuer',
     entry: postern,
     command: 'dev',
   },

@@ -15,7 +15,7 @@ export interface OperatorClient {
   /** A long list, one JSON text a line, as it comes. */
   readLines(path: string): AsyncIterable<string>
   readonly isRunning: boolean
-  /** It has the simulated world beside it. */
+  /** It has the simulation beside it. */
   readonly isSimulating: boolean
   close(): Promise<void>
 }

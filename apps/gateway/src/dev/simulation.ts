@@ -8,7 +8,7 @@ import type { Gateway } from '../gateway.ts'
 
 const maxBytes = 1024 * 1024
 
-/** Lets `postern send` speak through the simulated world; dev mode only, operator only. */
+/** Lets `postern send` speak through the simulation; dev mode only, operator only. */
 export function createSimulationRoutes(simulation: Simulation, operatorOnly: MiddlewareHandler): Hono {
   return new Hono().post('/operator/api/simulation/send', operatorOnly, async context => {
     const bytes = await readBody(context.req.raw, maxBytes)

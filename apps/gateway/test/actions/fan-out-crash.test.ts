@@ -7,7 +7,7 @@ import type { Store } from '@postern/core'
 import type { Simulation } from '@postern/simulation'
 import { openSimulation } from '@postern/simulation'
 import { openSqliteStore } from '@postern/store'
-import { sketchedChannels } from '@postern/testing'
+import { silentLog, sketchedChannels } from '@postern/testing'
 import { isLongRun } from '@postern/testing/scale'
 import { afterAll, beforeAll, expect, test, vi } from 'vitest'
 import { describeTestConfig, operatorToken } from '../setup/gateway.ts'
@@ -85,8 +85,12 @@ beforeAll(async () => {
   await gateway.start()
   await gateway.stop()
   const file = readdirSync(directory).find(name => /\.(db|sqlite)$/.test(name)) ?? ''
-  const log = { debug() {}, info() {}, warn() {}, error() {} }
-  const store = await openSqliteStore({ channels: sketchedChannels, path: join(directory, file), now: Date.now, log })
+  const store = await openSqliteStore({
+    channels: sketchedChannels,
+    path: join(directory, file),
+    now: Date.now,
+    log: silentLog,
+  })
   await follow(store)
   await store.close()
   await gateway.start()

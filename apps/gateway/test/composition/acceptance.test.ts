@@ -30,7 +30,7 @@ beforeAll(async () => {
   const desk = {
     use: 'swarm',
     default_agent: 'triage',
-    model: { base_url: model.baseUrl, model: 'stub' },
+    model: { base_url: model.baseUrl, model: 'test-model' },
     members: {
       triage: { prompt: 'I am triage.', navigates_to: ['refunds'] },
       refunds: {

@@ -45,7 +45,7 @@ const noMailBudgets = Object.fromEntries(
   ].map(name => [name, many]),
 )
 
-/** Several gateways on loopback, each with a domain and keys of its own, in one simulated world whose post office knows them all. */
+/** Several gateways on loopback, each with a domain and keys of its own, in one simulation whose post office knows them all. */
 export async function openGateways(plans: Readonly<Record<string, GatewayPlan>>): Promise<Gateways> {
   const simulation = await openSimulation()
   const hosts = Object.keys(plans)

@@ -35,7 +35,7 @@ beforeAll(async () => {
     use: 'swarm',
     default_agent: 'triage',
     people: { link: true, mail: 'decided' },
-    model: { base_url: model.baseUrl, model: 'stub' },
+    model: { base_url: model.baseUrl, model: 'test-model' },
     members: {
       triage: { prompt: 'I am triage.', navigates_to: ['refunds'] },
       refunds: {

@@ -18,14 +18,14 @@ beforeAll(async () => {
   const desk = {
     use: 'swarm',
     default_agent: 'triage',
-    model: { base_url: model.baseUrl, model: 'stub' },
+    model: { base_url: model.baseUrl, model: 'test-model' },
     members: { triage: { prompt: 'I am triage.', navigates_to: ['far'] }, far: { address: '@two@b.test' } },
   }
   /** Its model hands over to the other one as long as it can, and says so when it cannot. */
   const pass = (address: string) => ({
     use: 'swarm',
     default_agent: 'passer',
-    model: { base_url: passing.baseUrl, model: 'stub' },
+    model: { base_url: passing.baseUrl, model: 'test-model' },
     members: { passer: { prompt: 'I am passer.', navigates_to: ['other'] }, other: { address } },
   })
   gateways = await openGateways({

@@ -30,7 +30,7 @@ beforeAll(async () => {
   const shared = {
     use: 'openai',
     base_url: model.baseUrl,
-    model: 'stub',
+    model: 'test-model',
     show_tools: true,
     tools: '../agents/calling/crew.ts',
   }

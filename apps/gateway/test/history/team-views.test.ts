@@ -19,7 +19,7 @@ beforeAll(async () => {
   const scales = {
     use: 'openai',
     base_url: model.baseUrl,
-    model: 'stub',
+    model: 'test-model',
     show_tools: true,
     tools: '../agents/calling/crew.ts',
   }

@@ -40,7 +40,7 @@ beforeAll(async () => {
   const tools = { tools: '../agents/asking/till.ts', tool_policies: { refund: 'preview', burn: 'forbidden' } }
   const agents = {
     desk: describeSwarm(baseUrl),
-    shop: { use: 'openai', base_url: baseUrl, model: 'stub', prompt: 'I am shop.', ...tools },
+    shop: { use: 'openai', base_url: baseUrl, model: 'test-model', prompt: 'I am shop.', ...tools },
   }
   await swarm.gateway.restart({ agents })
 })

@@ -40,7 +40,7 @@ beforeAll(async () => {
     return {
       use: 'openai',
       base_url: baseUrl,
-      model: 'stub',
+      model: 'test-model',
       show_tools: true,
       tools: '../agents/asking/till.ts',
       tool_policies,

@@ -35,7 +35,7 @@ export interface TestGateway {
   close(): Promise<void>
 }
 
-/** The configuration of a gateway that lives in the simulated world, as a file would have it. */
+/** The configuration of a gateway that lives in the simulation, as a file would have it. */
 export function describeTestConfig(
   simulation: Simulation,
   dataDir: string,

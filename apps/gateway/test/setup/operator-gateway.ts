@@ -54,7 +54,7 @@ const tools = { tools: '../agents/asking/till.ts', tool_policies }
 
 /** The single model, as its gateway has it. */
 export function describeShop({ swarm }: Pick<OperatorGateway, 'swarm'>): Record<string, unknown> {
-  return { use: 'openai', base_url: swarm.model.baseUrl, model: 'stub', prompt: 'I am shop.', ...tools }
+  return { use: 'openai', base_url: swarm.model.baseUrl, model: 'test-model', prompt: 'I am shop.', ...tools }
 }
 
 /** A swarm (`desk`) and a single model (`shop`), each with a till whose refunds wait for an operator. */

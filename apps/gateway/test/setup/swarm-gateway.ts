@@ -62,7 +62,7 @@ export function describeSwarm(base_url: string, members: object = {}): Record<st
   return {
     use: 'swarm',
     default_agent: 'triage',
-    model: { base_url, model: 'stub' },
+    model: { base_url, model: 'test-model' },
     members: {
       triage: { prompt: 'I am triage.', navigates_to: ['refunds', 'human'], description: 'Finds out what it is about' },
       refunds: {

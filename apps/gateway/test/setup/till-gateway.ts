@@ -31,7 +31,7 @@ export async function openTillGateway(shop: Readonly<Record<string, unknown>>): 
   process.env.TILL = till
   process.env.TILL_WAIT = '40'
   const tools = fileURLToPath(new URL('../agents/asking/till.ts', import.meta.url))
-  const agents = { shop: { use: 'openai', base_url: model.baseUrl, model: 'stub', tools, ...shop } }
+  const agents = { shop: { use: 'openai', base_url: model.baseUrl, model: 'test-model', tools, ...shop } }
   const gateway = await openKilledGateway({ overrides: { agents }, directory })
   const rings = () => readFileSync(till, 'utf8').split('\n')
   return {

@@ -34,7 +34,7 @@ beforeAll(async () => {
   const desk = {
     use: 'swarm',
     default_agent: 'seller',
-    model: { base_url: model.baseUrl, model: 'stub' },
+    model: { base_url: model.baseUrl, model: 'test-model' },
     members: {
       seller: { prompt: 'I am seller.', tools, navigates_to: ['clerk', 'human'] },
       clerk: { prompt: 'I am clerk.', tools },

@@ -16,7 +16,7 @@ const limits = { conversation_bytes: 2_048, shared_records: 6, shared_bytes: 4_0
 const describePantry = (more: object = {}) => ({
   use: 'swarm',
   default_agent: 'keeper',
-  model: { base_url: swarm.model.baseUrl, model: 'stub' },
+  model: { base_url: swarm.model.baseUrl, model: 'test-model' },
   members: { keeper: { prompt: 'I am keeper.', tools: '../agents/swarm/pantry.ts' } },
   states: {
     own: { default: '' },

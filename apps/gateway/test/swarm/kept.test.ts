@@ -46,7 +46,7 @@ beforeAll(async () => {
   const desk = {
     use: 'swarm',
     default_agent: 'seller',
-    model: { base_url: swarm.model.baseUrl, model: 'stub' },
+    model: { base_url: swarm.model.baseUrl, model: 'test-model' },
     members: {
       seller: { prompt: 'I am seller.', tools: '../agents/swarm/basket.ts', navigates_to: ['clerk'] },
       clerk: { prompt: 'I am clerk.', tools: '../agents/swarm/basket.ts', navigates_back: true },

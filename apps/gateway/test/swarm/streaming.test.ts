@@ -26,7 +26,7 @@ beforeAll(async () => {
     { email: { listen: { port: 0, protocol: 'smtp' } } },
   )
   const desk = describeSwarm(swarm.model.baseUrl)
-  const seeing = { ...desk, model: { base_url: swarm.model.baseUrl, model: 'stub', images: true } }
+  const seeing = { ...desk, model: { base_url: swarm.model.baseUrl, model: 'test-model', images: true } }
   await swarm.gateway.restart({ agents: { desk, merging: { ...desk, queue: 'merge' }, seeing } })
 })
 afterAll(() => swarm.close())

@@ -33,8 +33,8 @@ test('an honest note is stored once, with what proves it', async () => {
 test('AP-01: a key document on another host that names the victim as its owner proves nothing', async () => {
   const { gateway, peer, alice, mallory } = stage
   const keyId = 'https://evil.test/keys/1'
-  const stub = { id: keyId, owner: alice.id, publicKeyPem: mallory.key.publicPem }
-  peer.serve(keyId, { body: { '@context': 'https://w3id.org/security/v1', ...stub } })
+  const keyDocument = { id: keyId, owner: alice.id, publicKeyPem: mallory.key.publicPem }
+  peer.serve(keyId, { body: { '@context': 'https://w3id.org/security/v1', ...keyDocument } })
   const answer = await postActivity(gateway, mallory, composeNote(alice), { keyId })
   expect(answer).toMatchObject({ status: 401, code: 'signer_mismatch' })
   expect(answer.detail).toBe("Cannot verify activity: its signer's key is on another host than its actor")

@@ -204,12 +204,12 @@ describe('require_signed_fetch', () => {
   describe('a key with a document of its own, as GoToSocial’s', () => {
     const keyId = 'https://good.test/users/greta/main-key'
 
-    function settleGreta(stub: object): PeerAccount {
+    function settleGreta(keyDocument: object): PeerAccount {
       const id = 'https://good.test/users/greta'
       const plain = settlePerson(stage.peer, 'greta@good.test')
       const publicKey = { id: keyId, owner: id, publicKeyPem: plain.key.publicPem }
       stage.peer.serve(id, { body: { ...plain.document, publicKey } })
-      stage.peer.serve(keyId, { body: { id, publicKey, ...stub } })
+      stage.peer.serve(keyId, { body: { id, publicKey, ...keyDocument } })
       return { ...plain, keyId }
     }
 
@@ -230,8 +230,8 @@ describe('require_signed_fetch', () => {
     test.each([
       ['on another host', { publicKey: { owner: 'https://other.test/users/x' } }],
       ['that is no IRI', { id: 1, publicKey: { owner: 1 } }],
-    ])('proves nothing with an owner %s', async (_, stub) => {
-      expect(await ask(settleGreta(stub))).toMatchObject({ status: 401, body: { code: 'signature_invalid' } })
+    ])('proves nothing with an owner %s', async (_, keyDocument) => {
+      expect(await ask(settleGreta(keyDocument))).toMatchObject({ status: 401, body: { code: 'signature_invalid' } })
     })
   })
 

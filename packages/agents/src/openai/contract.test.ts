@@ -10,7 +10,7 @@ function openModel(complete: Complete, members: object = {}): AgentMakers['answe
     const { agent } = await openTestAgent({
       use: 'openai',
       base_url: server.baseUrl,
-      model: 'stub',
+      model: 'test-model',
       show_tools: true,
       ...members,
     })

@@ -59,7 +59,7 @@ describe('a model has failed', () => {
     [400, { error: { message: secret, code: 'context_length_exceeded' } }, ': context_length_exceeded'],
     [401, { error: { message: secret, code: 'invalid_api_key' } }, ': invalid_api_key; check "api_key"'],
     [403, 'no', '; check "api_key"'],
-    [404, { error: 'model "stub" not found' }, ': it names no reason; check "base_url" and "model"'],
+    [404, { error: 'model "test-model" not found' }, ': it names no reason; check "base_url" and "model"'],
     [422, { detail: [] }, ''],
     [307, '', ''],
     [418, { error: { code: `${secret} ${secret}` } }, ': it names no reason'],

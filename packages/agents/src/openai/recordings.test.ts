@@ -18,7 +18,7 @@ function cut(bytes: Buffer, length: number): Buffer[] {
 describe.each(cuts)('a recorded stream, %s', (_, toPieces) => {
   const play = (name: string): ModelReply => ({ pieces: toPieces(readRecording(name)) })
 
-  const told = { usage: [{ model: 'stub', input_tokens: 57, output_tokens: 9, total_tokens: 66 }] }
+  const told = { usage: [{ model: 'test-model', input_tokens: 57, output_tokens: 9, total_tokens: 66 }] }
 
   test.each([
     ['openai', 'Grüße, Alice! 👋', told],

@@ -31,7 +31,7 @@ describe('a request', () => {
     expect(request?.headers).toMatchObject({ authorization: 'Bearer sk-test', 'content-type': 'application/json' })
     const { messages, ...members } = request?.body ?? { messages: [] }
     expect(members).toEqual({
-      model: 'stub',
+      model: 'test-model',
       stream: true,
       stream_options: { include_usage: true },
       temperature: 0.2,

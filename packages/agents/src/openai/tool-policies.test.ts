@@ -41,7 +41,7 @@ describe('tool_policies', () => {
   })
 
   test('name tools that there are', async () => {
-    const model = { use: 'openai', base_url: 'http://127.0.0.1:1/v1', model: 'stub', tools }
+    const model = { use: 'openai', base_url: 'http://127.0.0.1:1/v1', model: 'test-model', tools }
     const opening = openAgentGateway({ shop: { ...model, tool_policies: { lok: 'preview' } } })
     await expect(opening).rejects.toThrow(/^agents\.shop\.tool_policies\.lok: there is no such tool\. Name one of: /)
   })

@@ -6,7 +6,7 @@ import { replyWith } from '../../test/model-server.ts'
 
 const config = { tools: './tools/shed.ts' }
 const cost = { prompt_tokens: 10, completion_tokens: 4, total_tokens: 14 }
-const spent = { model: 'stub', input_tokens: 10, output_tokens: 4, total_tokens: 14 }
+const spent = { model: 'test-model', input_tokens: 10, output_tokens: 4, total_tokens: 14 }
 const usageChunk = { choices: [], usage: cost }
 const ending = (finish_reason: string, more: object = {}) => ({
   choices: [{ index: 0, delta: {}, finish_reason, ...more }],
@@ -38,7 +38,7 @@ describe('what an answer of a model cost', () => {
     const { answer, chunks } = await ask()
     expect(server.requests.map(optionsOf)).toEqual(Array(2).fill({ include_usage: true }))
     expect(textOfAnswer(answer)).toBe('|Hello.')
-    expect(answer?.usage).toEqual([{ model: 'stub', input_tokens: 20, output_tokens: 8, total_tokens: 28 }])
+    expect(answer?.usage).toEqual([{ model: 'test-model', input_tokens: 20, output_tokens: 8, total_tokens: 28 }])
     expect(chunks.filter(({ usage }) => usage)).toEqual(Array(2).fill({ usage: [spent] }))
   })
 

@@ -5,7 +5,7 @@ import type { Complete } from '../../test/model-server.ts'
 import { call, openModelServer, replyWith, streamOf } from '../../test/model-server.ts'
 
 function describe(base_url: string, members: object) {
-  const model = { base_url, model: 'stub' }
+  const model = { base_url, model: 'test-model' }
   return {
     use: 'swarm',
     default_agent: 'one',

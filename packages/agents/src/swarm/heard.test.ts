@@ -20,7 +20,7 @@ async function openSwarm(script: Script, config: object = {}, one: object = {}) 
   const { agent, close } = await openTestAgent({
     use: 'swarm',
     default_agent: 'one',
-    model: { base_url: server.baseUrl, model: 'stub' },
+    model: { base_url: server.baseUrl, model: 'test-model' },
     members: { one: { prompt: 'I am one.', navigates_to: ['two'], ...one }, two: { prompt: 'I am two.' } },
     ...config,
   })
@@ -167,7 +167,7 @@ describe('pictures', () => {
     const { ask, prompts, server } = await openSwarm(({ body }) =>
       String(body.messages[0]?.content).startsWith('I am one.') ? call('navigate_to_two', {}) : replyWith('A cup.'),
     )
-    const seeing = await openSwarm([], { model: { base_url: server.baseUrl, model: 'stub', images: true } })
+    const seeing = await openSwarm([], { model: { base_url: server.baseUrl, model: 'test-model', images: true } })
     await ask(shown, { attachment })
     expect(JSON.stringify(prompts())).not.toContain('image_url')
     expect(read).toEqual([])
@@ -185,7 +185,7 @@ describe('pictures', () => {
     const { read, attachment } = withPictures()
     const server = await openModelServer((_, index) => (index === 0 ? replyWith('<tool_call>') : replyWith('A cup.')))
     onTestFinished(server.close)
-    const { ask } = await openSwarm([], {}, { model: { base_url: server.baseUrl, model: 'stub', images: true } })
+    const { ask } = await openSwarm([], {}, { model: { base_url: server.baseUrl, model: 'test-model', images: true } })
     expect(textOfAnswer((await ask(shown, { attachment })).answer)).toBe('A cup.')
     expect(read).toEqual(['cup.png'])
     const [, again] = server.requests

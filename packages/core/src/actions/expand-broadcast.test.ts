@@ -1,5 +1,5 @@
 import { describe, expect, test, vi } from 'vitest'
-import { silentLog } from '../../test/memory-store.ts'
+import { quietLog } from '../../test/memory-store.ts'
 import { LeaseLost } from '../format/errors.ts'
 import type { Broadcast, PlannedBroadcast } from '../index.ts'
 import type { Channel } from '../ports/channel.ts'
@@ -52,7 +52,7 @@ async function expandTo(listed: readonly Relation[], broadcast: Partial<Broadcas
       },
       channels: [{ ...channel, name: 'activitypub' } as Channel],
       isClosed: () => pages.length >= stopAfter,
-      platform: { log: silentLog },
+      platform: { log: quietLog },
     },
   )
   return { pages, asked, sizes: pages.map(({ to }) => to.length) }
@@ -115,7 +115,7 @@ describe('expandBroadcast()', () => {
       },
       channels: [{ name: 'activitypub', expand: () => [] } as never],
       isClosed: () => false,
-      platform: { log: silentLog },
+      platform: { log: quietLog },
     })
     await expect(lost).rejects.toThrow(LeaseLost)
   })
@@ -135,7 +135,7 @@ describe('expandBroadcast()', () => {
       },
       channels: [{ ...channel, name: held.via } as never],
       isClosed: () => false,
-      platform: { log: { ...silentLog, error } },
+      platform: { log: { ...quietLog, error } },
     })
     expect(ends).toEqual([true])
     expect(error).toHaveBeenCalledWith(expect.objectContaining({ agent: held.agent }), text)

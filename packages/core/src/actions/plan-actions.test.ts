@@ -1,6 +1,6 @@
 import { describe, expect, test, vi } from 'vitest'
 import { ableChannel, acting, addressed, foundMessage, foundResponse, openActBench } from '../../test/act-bench.ts'
-import { silentLog } from '../../test/memory-store.ts'
+import { quietLog } from '../../test/memory-store.ts'
 import { Unavailable } from '../format/errors.ts'
 import type { AgentAction } from '../message/agent-action.ts'
 import type { OutgoingAction } from '../message/outgoing-action.ts'
@@ -19,7 +19,7 @@ const planned = { deliveries: addressed.deliveries, broadcasts: addressed.broadc
 async function planOne(act: AgentAction, sketch: Parameters<typeof openActBench>[0] = {}, via?: 'a2a' | 'email') {
   const warn = vi.fn()
   const error = vi.fn()
-  const bench = openActBench({ ...sketch, log: { ...silentLog, warn, error } })
+  const bench = openActBench({ ...sketch, log: { ...quietLog, warn, error } })
   const [plan] = await planActions([act], { ...acting, via, message: 'm1' }, bench.gateway)
   return { ...bench, plan, warn, error }
 }
@@ -179,7 +179,7 @@ describe('planActions(), of what a channel cannot do,', () => {
         },
       ],
       messages: { m1: foundMessage(1) },
-      log: { ...silentLog, error },
+      log: { ...quietLog, error },
     })
     const plans = await planActions(
       [

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { acting, foundMessage, foundResponse, openActBench } from '../../test/act-bench.ts'
-import { silentLog } from '../../test/memory-store.ts'
+import { quietLog } from '../../test/memory-store.ts'
 import type { AgentAction } from '../message/agent-action.ts'
 import type { Part } from '../message/part.ts'
 import { createPublisher, performActions } from './publisher.ts'
@@ -15,7 +15,7 @@ const cannot = {
 function openPublisher(sketch: Parameters<typeof openActBench>[0] = {}) {
   const bench = openActBench(sketch)
   const { signal } = new AbortController()
-  return { ...bench, publisher: createPublisher({ acting, gateway: bench.gateway, signal, log: silentLog }) }
+  return { ...bench, publisher: createPublisher({ acting, gateway: bench.gateway, signal, log: quietLog }) }
 }
 
 describe('performActions()', () => {

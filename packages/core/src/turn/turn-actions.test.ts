@@ -1,6 +1,6 @@
 import { describe, expect, test, vi } from 'vitest'
 import { addressed } from '../../test/act-bench.ts'
-import { createGate, createQuietPlatform, silentLog, turn } from '../../test/memory-store.ts'
+import { createGate, createQuietPlatform, quietLog, turn } from '../../test/memory-store.ts'
 import { channel, expectNeutral, openBench, receivedAt, running } from '../../test/turn-bench.ts'
 import { Unavailable } from '../format/errors.ts'
 import type { OutgoingAction } from '../message/outgoing-action.ts'
@@ -261,7 +261,7 @@ describe('what went before a message', () => {
     const warn = vi.fn()
     const { memory, turnContext } = openBench(() => 'hi', {
       channels: [{ ...channel, ...(fetchBackground && { fetchBackground }) } as Channel],
-      platform: createQuietPlatform({ now: () => receivedAt, log: { ...silentLog, warn } }),
+      platform: createQuietPlatform({ now: () => receivedAt, log: { ...quietLog, warn } }),
     })
     const addBackground = vi.fn(async () => {})
     Object.assign(memory.store, { addBackground })

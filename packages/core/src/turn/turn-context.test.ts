@@ -1,5 +1,5 @@
 import { describe, expect, test, vi } from 'vitest'
-import { createGate, createQuietPlatform, silentLog, turn } from '../../test/memory-store.ts'
+import { createGate, createQuietPlatform, quietLog, turn } from '../../test/memory-store.ts'
 import { answerTo, expectNeutral, openBench, running } from '../../test/turn-bench.ts'
 import type { NormalizedMessage } from '../message/message.ts'
 import type { AgentChunk } from '../ports/agent/agent.ts'
@@ -95,7 +95,7 @@ describe('workTurn(), for its agent,', () => {
         at: '2026-01-01T00:00:00.000Z',
       }))
     })
-    await workTurn(turn(1), { ...turnContext, platform: createQuietPlatform({ log: { ...silentLog, info } }) }, running)
+    await workTurn(turn(1), { ...turnContext, platform: createQuietPlatform({ log: { ...quietLog, info } }) }, running)
     expect(memory.commits[0]?.answer.response?.parts).toMatchObject([{ content: '["c1",4,1,1]' }])
     expect(seen?.history).toHaveLength(4)
     expect(seen?.parts).toEqual([{ kind: 'link', url: 'https://agents.test/signed' }])

@@ -1,6 +1,6 @@
 import { getEventListeners } from 'node:events'
 import { describe, expect, test, vi } from 'vitest'
-import { createGate, createQuietPlatform, silentLog, turn } from '../../test/memory-store.ts'
+import { createGate, createQuietPlatform, quietLog, turn } from '../../test/memory-store.ts'
 import { answerTo, channel, expectNeutral, openBench, receivedAt, running } from '../../test/turn-bench.ts'
 import { LeaseLost, Unavailable } from '../format/errors.ts'
 import type { Agent } from '../ports/agent/agent.ts'
@@ -62,7 +62,7 @@ describe('workTurn()', () => {
 
   test('writes the error of the agent to the log, with the correlation id', async () => {
     const error = vi.fn()
-    const platform = createQuietPlatform({ log: { ...silentLog, error } })
+    const platform = createQuietPlatform({ log: { ...quietLog, error } })
     const broken = new Error('broken')
     await answerTo(() => Promise.reject(broken), { platform })
     expect(error).toHaveBeenCalledWith({ correlation_id: 'c1', agent: 'echo', err: broken }, 'agent failed')

@@ -1,5 +1,5 @@
 import { describe, expect, test, vi } from 'vitest'
-import { silentLog } from '../../test/memory-store.ts'
+import { quietLog } from '../../test/memory-store.ts'
 import { Rejection, Unavailable, Undeliverable } from '../format/errors.ts'
 import type { Admission, Breaker, BreakerPolicy, Tried } from './breaker.ts'
 import { createBreaker, defaultBreakerPolicy } from './breaker.ts'
@@ -27,7 +27,7 @@ function openBreaker(policy: Partial<BreakerPolicy> = {}): OpenBreaker {
   const sleep = (_: number, signal?: AbortSignal) =>
     new Promise<void>(resolve => signal?.addEventListener('abort', () => resolve()))
   const breaker = createBreaker(
-    { now: () => now, sleep, log: { ...silentLog, info: keep, warn: keep } },
+    { now: () => now, sleep, log: { ...quietLog, info: keep, warn: keep } },
     { ...defaultBreakerPolicy, ...policy },
   )
   return {

@@ -1,6 +1,6 @@
 import { describe, expect, test, vi } from 'vitest'
 import { describeChannel, sketchChannel } from '../../test/channels.ts'
-import { createMemoryStore, createQuietPlatform, delivery, silentLog } from '../../test/memory-store.ts'
+import { createMemoryStore, createQuietPlatform, delivery, quietLog } from '../../test/memory-store.ts'
 import { message } from '../../test/messages.ts'
 import { Rejection, Unavailable, Undeliverable } from '../format/errors.ts'
 import type { Inbound, Prepared } from '../ports/channel.ts'
@@ -194,7 +194,7 @@ function sendBy(prepare: (() => Prepared) | undefined) {
   const warn = vi.fn()
   const sending: Sending = {
     results: store,
-    platform: createQuietPlatform({ log: { ...silentLog, warn } }),
+    platform: createQuietPlatform({ log: { ...quietLog, warn } }),
     retry: { baseMs: 1_000, capMs: 60_000, giveUpAfterMs: 3_600_000 },
     channels: prepare ? [sketchChannel(delivery('d1').via, { prepare })] : [],
   }

@@ -6,7 +6,7 @@ import {
   createMemoryStore,
   createQuietPlatform,
   delivery,
-  silentLog,
+  quietLog,
   turn,
 } from '../../test/memory-store.ts'
 import { LeaseLost, Unavailable } from '../format/errors.ts'
@@ -113,7 +113,7 @@ describe('startWorker()', () => {
   })
 
   test('goes on when a result was thrown away or work failed', async () => {
-    const log = { ...silentLog, warn: vi.fn(), error: vi.fn() }
+    const log = { ...quietLog, warn: vi.fn(), error: vi.fn() }
     const { memory, worker } = openShop({ platform: { log } })
     vi.spyOn(memory.store, 'commit')
       .mockRejectedValueOnce(new LeaseLost('lost'))

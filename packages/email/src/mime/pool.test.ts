@@ -4,16 +4,15 @@ import { tmpdir } from 'node:os'
 import { setTimeout as delay, setImmediate as turn } from 'node:timers/promises'
 import { Worker } from 'node:worker_threads'
 import { Unavailable } from '@postern/core'
+import { silentLog } from '@postern/testing'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { mailLimitsSchema } from '../config/limits.ts'
 import type { MimeJob } from './job.ts'
 import type { MimePool } from './pool.ts'
 import { createMimePool } from './pool.ts'
 
-const silent = () => undefined
-const log = { debug: silent, info: silent, warn: silent, error: silent }
 const platform = {
-  log,
+  log: silentLog,
   sleep: (ms: number, signal?: AbortSignal) => delay(ms, undefined, signal && { signal }).catch(() => undefined),
 }
 const limits = mailLimitsSchema.parse({ parsers: 1, parse_timeout_ms: 20_000, parse_memory_mb: 64, waiting: 3 })
@@ -58,7 +57,7 @@ test('a message that takes too long costs only itself', async () => {
     const closed = new Promise(resolve => signal?.addEventListener('abort', resolve))
     await Promise.race([hanging.promise, closed])
   }
-  const terminated = { ...log, warn: () => (hanging = Promise.withResolvers()) }
+  const terminated = { ...silentLog, warn: () => (hanging = Promise.withResolvers()) }
   pool = createMimePool({ limits, platform: { log: terminated, sleep }, file })
   const results = await Promise.all([pool.run(job('hang')), pool.run(job('last'))])
   expect(results).toEqual([undefined, 'last'])
@@ -120,7 +119,7 @@ describe('a further thread', () => {
     const sleep = () => calm.promise.then(() => turn())
     const hangs = new BroadcastChannel('hangs')
     const hanging = once(hangs, 'message')
-    pool = createMimePool({ limits: { ...limits, parsers: 2 }, platform: { log, sleep }, file })
+    pool = createMimePool({ limits: { ...limits, parsers: 2 }, platform: { log: silentLog, sleep }, file })
     const stuck = pool.run(job('hang'))
     await hanging
     hangs.close()

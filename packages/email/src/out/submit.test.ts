@@ -1,17 +1,15 @@
 import type { AddressInfo } from 'node:net'
 import { createServer } from 'node:net'
-import type { Log } from '@postern/core'
 import { Unavailable, Undeliverable } from '@postern/core'
 import type { Simulation } from '@postern/simulation'
 import { openSimulation } from '@postern/simulation'
+import { silentLog } from '@postern/testing'
 import { SMTPServer } from 'smtp-server'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { submitConfigSchema } from '../config/submit.ts'
 import type { MailSubmitter } from './submit.ts'
 import { classifySmtpError, createMailSubmitter } from './submit.ts'
 
-const silent = () => undefined
-const log: Log = { debug: silent, info: silent, warn: silent, error: silent }
 const envelope = { from: 'echo@agents.test', to: ['bob@nodmarc.test'] }
 const octets = Buffer.from(
   'From: echo@agents.test\r\nTo: bob@nodmarc.test\r\nMessage-ID: <1@agents.test>\r\n\r\n.dot\r\n..two\r\nHello  \r\n',
@@ -21,7 +19,7 @@ let submit: MailSubmitter
 
 beforeAll(async () => {
   simulation = await openSimulation()
-  submit = createMailSubmitter(simulation.mail.submit, log)
+  submit = createMailSubmitter(simulation.mail.submit, silentLog)
 })
 afterAll(async () => {
   submit.close()
@@ -64,7 +62,7 @@ test.each([
 })
 
 test('a smarthost that is not listening is a temporary failure', async () => {
-  const nowhere = createMailSubmitter({ host: '127.0.0.1', port: 1 }, log)
+  const nowhere = createMailSubmitter({ host: '127.0.0.1', port: 1 }, silentLog)
   await expect(nowhere(envelope, octets)).rejects.toThrow(
     new Unavailable('the mail server could not be reached (ESOCKET)'),
   )
@@ -75,7 +73,7 @@ test('a smarthost that refuses the connection says nothing about the mail: it wa
   const server = createServer(socket => socket.on('error', () => undefined).end('554 5.7.1 not you\r\n'))
   await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
   const { port } = server.address() as AddressInfo
-  const refused = createMailSubmitter({ host: '127.0.0.1', port }, log)
+  const refused = createMailSubmitter({ host: '127.0.0.1', port }, silentLog)
   await expect(refused(envelope, octets)).rejects.toThrow(new Unavailable('the mail server put it off: 554 5.7.1'))
   refused.close()
   server.close()
@@ -122,7 +120,7 @@ describe('over LMTP (RFC 2033)', () => {
     })
     await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
     const { port } = server.server.address() as AddressInfo
-    lmtp = createMailSubmitter(submitConfigSchema.parse({ host: '127.0.0.1', port, protocol: 'lmtp' }), log)
+    lmtp = createMailSubmitter(submitConfigSchema.parse({ host: '127.0.0.1', port, protocol: 'lmtp' }), silentLog)
   })
   afterAll(async () => {
     lmtp.close()

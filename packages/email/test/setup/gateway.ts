@@ -8,7 +8,6 @@ import type {
   Channel,
   ChannelContext,
   Listening,
-  Log,
   MessageRecord,
   NormalizedMessage,
   Platform,
@@ -20,7 +19,7 @@ import { createGuardedFetch } from '@postern/http'
 import type { ComposedMail, MailPlan, Simulation } from '@postern/simulation'
 import { openSimulation } from '@postern/simulation'
 import { openSqliteStore } from '@postern/store'
-import { sketchedChannels } from '@postern/testing'
+import { silentLog, sketchedChannels } from '@postern/testing'
 import type { Hono } from 'hono'
 import type { z } from 'zod'
 import type { MailLimits } from '../../src/config/limits.ts'
@@ -99,8 +98,6 @@ export const noBudgets = {
   reply_all_per_hour: 1e6,
 } as const
 
-const silent = () => undefined
-const silentLog: Log = { debug: silent, info: silent, warn: silent, error: silent }
 const sleep: Platform['sleep'] = (ms, signal) => delay(ms, undefined, signal && { signal }).catch(() => undefined)
 
 let sharedPool: MimePool | undefined

@@ -75,7 +75,7 @@ async function answerStream(events: AsyncIterable<unknown>): Promise<SimAnswer> 
 function describeCard(origin: string): AgentCard {
   return {
     name: 'Peer',
-    description: 'An agent of the simulated world that says back what it was told.',
+    description: 'An agent of the simulation that says back what it was told.',
     supportedInterfaces: [{ url: `${origin}/a2a`, protocolBinding: 'JSONRPC', protocolVersion: '1.0', tenant: '' }],
     provider: undefined,
     version: '1.0.0',

@@ -63,7 +63,7 @@ function exchange(
 ): Promise<IncomingMessage> {
   const { protocol, host, pathname, search } = new URL(address)
   const port = protocol === 'https:' ? ports.get(host) : undefined
-  if (port === undefined) throw new Error(`The simulated world has no host for ${protocol}//${host}`)
+  if (port === undefined) throw new Error(`The simulation has no host for ${protocol}//${host}`)
   const length = body === undefined ? undefined : { 'content-length': String(Buffer.byteLength(body)) }
   return new Promise((resolve, reject) => {
     const request = sendRequest({

@@ -1,6 +1,7 @@
 import { activityPubDescriptor } from '@postern/activitypub'
 import type { PlannedAction } from '@postern/core'
 import { toProblem } from '@postern/http'
+import { silentLog } from '@postern/testing'
 import { beforeEach, expect, test } from 'vitest'
 import type { OperatorOptions } from '../routes.ts'
 import { createOperatorRoutes } from '../routes.ts'
@@ -22,7 +23,7 @@ const acting = {
   platform: {
     now: () => 0,
     randomBytes: (count: number) => crypto.getRandomValues(new Uint8Array(count)),
-    log: { debug() {}, info() {}, warn() {}, error() {} },
+    log: silentLog,
   },
   channels: [channel],
 } as unknown as OperatorOptions['acting']

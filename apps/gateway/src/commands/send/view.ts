@@ -44,5 +44,5 @@ function formatSent(
 
 function requireSimulation({ isRunning, isSimulating }: OperatorClient): void {
   if (!isRunning) throw new CommandError('no gateway is running here; start one with "npm start"')
-  if (!isSimulating) throw new CommandError('the gateway that runs here has no simulated world; "npm start" has one')
+  if (!isSimulating) throw new CommandError('the gateway that runs here has no simulation; "npm start" has one')
 }

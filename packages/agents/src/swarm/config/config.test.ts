@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { openAgentGateway } from '../../../test/gateway.ts'
 
-const model = { base_url: 'http://127.0.0.1:1/v1', model: 'stub' }
+const model = { base_url: 'http://127.0.0.1:1/v1', model: 'test-model' }
 const one = { prompt: 'I am one.' }
 
 describe('the configuration of a swarm', () => {

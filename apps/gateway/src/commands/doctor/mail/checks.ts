@@ -37,7 +37,7 @@ export const mailChecks: readonly Check[] = [
 async function checkSmarthost({ config, isRunning }: OperatorClient): Promise<Verdict> {
   const { submit } = config.email
   if (!submit) {
-    if (config.dev && isRunning) return ok('dev mode: mail goes to the simulated world')
+    if (config.dev && isRunning) return ok('dev mode: mail goes to the simulation')
     return warning(
       'no smarthost is configured: agents cannot answer mail',
       'Set email.submit.host and email.submit.port.',
@@ -50,7 +50,7 @@ async function checkSmarthost({ config, isRunning }: OperatorClient): Promise<Ve
 async function checkListener({ config, isRunning, isSimulating }: OperatorClient): Promise<Verdict> {
   const { listen, intake, providers } = config.email
   if (!listen) {
-    if (isSimulating) return ok('dev mode: the gateway listens for the mail of the simulated world')
+    if (isSimulating) return ok('dev mode: the gateway listens for the mail of the simulation')
     const hasHooks = intake !== undefined || Object.keys(providers).length > 0
     return hasHooks
       ? ok('mail comes by HTTP')
