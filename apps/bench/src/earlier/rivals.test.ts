@@ -15,7 +15,14 @@ test('pairWithEarlier() puts the earlier server beside the one it is compared wi
   const ours = { name: 'Postern', note: 'durable', entry: now, setup: { tree: {} } }
   expect(pairWithEarlier([ours], earlier)).toEqual([
     ours,
-    { name: 'Postern, abc123', note: 'the same at abc123', entry: then, setup: { tree: {} }, against: 'Postern' },
+    {
+      name: 'Postern, abc123',
+      note: 'the same at abc123',
+      entry: then,
+      setup: { tree: {} },
+      against: 'Postern',
+      aim: 0.97,
+    },
   ])
 })
 

@@ -10,18 +10,18 @@ interface Rivalled {
 }
 
 /** What no later commit may fall below: the cost of a message then, divided by what it costs now. */
-export const earlierAim = 0.97
+const aim = 0.97
 
 /** Each of the servers and the same one of the earlier commit, as far as that commit has it. */
 export function pairWithEarlier<Server extends Rivalled>(
   servers: readonly Server[],
   earlier: EarlierTree,
-): readonly (Server & { readonly against?: string })[] {
+): readonly (Server & { readonly against?: string; readonly aim?: number })[] {
   return servers.flatMap(server => {
     const entry = earlier.find(server.entry)
     const hasAll = (server.needs ?? []).every(file => earlier.find(file))
     if (!entry || !hasAll) return []
     const name = `${server.name}, ${earlier.commit}`
-    return [server, { ...server, name, note: `the same at ${earlier.commit}`, entry, against: server.name }]
+    return [server, { ...server, name, note: `the same at ${earlier.commit}`, entry, against: server.name, aim }]
   })
 }

@@ -54,6 +54,7 @@ export async function probeFanout({ rounds, cores, earlier, progress }: ProbeOpt
   const sink = await startServer({ entry: new URL('./sink.ts', import.meta.url), setup: {}, core: cores?.load })
   const setup = { port: sink.port, count: inboxes }
   const senders = earlier ? pairWithEarlier(peers.slice(0, 1), earlier) : peers
+  const measured = earlier ? rounds : Math.min(rounds, maxRounds)
   const running: { readonly server: ServerProcess; readonly costs: FanoutCost[] }[] = []
   let serial = Date.now()
   try {
@@ -63,9 +64,9 @@ export async function probeFanout({ rounds, cores, earlier, progress }: ProbeOpt
       running.push({ server, costs: [] })
       for (let round = 0; round < warmUps; round++) await fanOut(server, sink, String(serial++))
     }
-    for (let round = 1; round <= Math.min(rounds, maxRounds); round++) {
-      progress(`fan-out: round ${round} of ${Math.min(rounds, maxRounds)}`)
-      for (const { server, costs } of running) {
+    for (let round = 1; round <= measured; round++) {
+      progress(`fan-out: round ${round} of ${measured}`)
+      for (const { server, costs } of round % 2 === 0 ? running : running.toReversed()) {
         costs.push(await fanOut(server, sink, String(serial++)))
       }
     }
