@@ -7,13 +7,14 @@ import { fileURLToPath } from 'node:url'
 import { findA2aSdk } from './a2a/find-a2a-sdk.ts'
 import { findChromium } from './browser/find-chromium.ts'
 import { CannotRun } from './debian.ts'
+import { findServers } from './deploy/find-servers.ts'
 import { captureFixtures } from './fediverse/capture.ts'
 import { findSnac } from './fediverse/find-snac.ts'
 import { findMailPrograms } from './mail/find-mail-programs.ts'
 import { tryCommand } from './run-command.ts'
 
 // `npm run test:peers`: our gateway and real foreign servers, each in a network of their own. A name (`a2a`, `browser`,
-// `mail`, `snac2`) runs one exam alone; `--capture` keeps what snac sent as fixtures.
+// `deploy`, `mail`, `snac2`) runs one exam alone; `--capture` keeps what snac sent as fixtures.
 
 interface Exam {
   readonly name: string
@@ -27,6 +28,7 @@ interface Exam {
 const exams: readonly Exam[] = [
   { name: 'a2a', find: findA2aSdk, inside: './a2a/inside.ts' },
   { name: 'browser', find: findChromium, inside: './browser/inside.ts' },
+  { name: 'deploy', find: findServers, inside: './deploy/inside.ts' },
   { name: 'mail', find: findMailPrograms, inside: './mail/inside.ts' },
   {
     name: 'snac2',

@@ -85,6 +85,7 @@ export async function startOurGateway(directory: string, { caPath, more }: Gatew
     lookAsStranger: async id => (await look(new URL(id).pathname)).status,
     log: () => log,
     async stop() {
+      if (child.exitCode !== null || child.signalCode !== null) return
       child.kill('SIGTERM')
       await once(child, 'exit')
     },

@@ -13,7 +13,7 @@ import type { MailServer } from './mail-server.ts'
 import { mailHost, mailPorts, peopleHost, stagePath, users } from './names.ts'
 import { openOpenDkim } from './opendkim.ts'
 import { startOpenSmtpd } from './opensmtpd.ts'
-import { startPostfix } from './postfix.ts'
+import { startDeployedPostfix, startPostfix } from './postfix.ts'
 import { filterSteps, mailSteps } from './steps.ts'
 
 const [, directory = '.'] = process.argv.slice(2)
@@ -24,7 +24,7 @@ async function runMailExam(): Promise<boolean> {
   await openMailNetwork(directory)
   const { dns, close } = await openSimulation()
   let failures = 0
-  for (const start of [startPostfix, startExim, startOpenSmtpd]) {
+  for (const start of [startPostfix, startDeployedPostfix, startExim, startOpenSmtpd]) {
     rmSync(join(users.alice.home, 'Maildir'), { recursive: true, force: true })
     failures += await runWith(await start(tree), dns)
   }
@@ -34,9 +34,9 @@ async function runMailExam(): Promise<boolean> {
 
 async function runWith(server: MailServer, dns: SimDns): Promise<number> {
   printLine(`by way of ${server.name}:`)
-  const place = join(stagePath, `gateway-${server.name}`)
+  const place = join(stagePath, `gateway-${server.name.replaceAll(' ', '-')}`)
   mkdirSync(place)
-  const gateway = await startOurGateway(place, { more: describeMail(dns.address) })
+  const gateway = await startOurGateway(place, { more: describeMail(dns.address, server) })
   const dkimpy = openDkimpy(tree, dns.address)
   const keys = await gateway.keys()
   const opendkim = openOpenDkim(tree, keys)
@@ -57,11 +57,12 @@ async function runWith(server: MailServer, dns: SimDns): Promise<number> {
   return failures
 }
 
-function describeMail(dnsAddress: string) {
+function describeMail(dnsAddress: string, { socketPath }: MailServer) {
+  const place = socketPath === undefined ? { port: mailPorts.ours, trusted_peers: ['127.0.0.1'] } : { path: socketPath }
   return {
     network: { dns: [dnsAddress] },
     email: {
-      listen: { port: mailPorts.ours, protocol: 'lmtp', trusted_peers: ['127.0.0.1'] },
+      listen: { ...place, protocol: 'lmtp' },
       submit: { host: '127.0.0.1', port: mailPorts.server },
     },
   }

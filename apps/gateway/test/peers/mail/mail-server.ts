@@ -9,6 +9,8 @@ export interface MailServer {
   readonly name: string
   /** TXT records of those who sign what goes through it. */
   readonly records?: readonly { readonly name: string; readonly value: string }[]
+  /** Where it hands mail to us, if not by TCP. */
+  readonly socketPath?: string
   log(): string
   stop(): Promise<void>
 }

@@ -1,4 +1,4 @@
-import { chmodSync, chownSync, mkdirSync, writeFileSync } from 'node:fs'
+import { chmodSync, chownSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { ourHost } from '../names.ts'
 import { describePrograms } from './find-mail-programs.ts'
@@ -7,27 +7,51 @@ import { startMailServer } from './mail-server.ts'
 import { mailHost, mailPorts, peopleHost, postdrop, stagePath, users } from './names.ts'
 import { startOpenDkimSigner } from './opendkim-signer.ts'
 
-const place = join(stagePath, 'postfix')
-const queue = join(place, 'queue')
-const logPath = join(place, 'log')
+const deployed = new URL('../../../../../deploy/postfix/main.cf', import.meta.url)
 
 /** Set up as docs/email.md says, and to run from `tree`. */
-export async function startPostfix(tree: string): Promise<MailServer> {
+export const startPostfix = (tree: string): Promise<MailServer> =>
+  runPostfix(tree, { name: 'Postfix', settings: { virtual_transport: `lmtp:inet:127.0.0.1:${mailPorts.ours}` } })
+
+/** Set up as deploy/postfix is, with the names of this network: mail goes to our socket in the file system. */
+export function startDeployedPostfix(tree: string): Promise<MailServer> {
+  const folder = join(stagePath, 'lmtp')
+  makeFolder(folder, 0o2750, 0, users.postfix.gid)
+  const socketPath = join(folder, 'socket')
+  const settings = { ...readSettings(readFileSync(deployed, 'utf8')), virtual_transport: `lmtp:unix:${socketPath}` }
+  return runPostfix(tree, { name: 'Postfix by a socket', settings, socketPath })
+}
+
+function readSettings(text: string): Readonly<Record<string, string>> {
+  const lines = text.split('\n').filter(line => line !== '' && !line.startsWith('#'))
+  return Object.fromEntries(lines.map(line => line.split(/ = ?/, 2) as [string, string]))
+}
+
+interface PostfixPlan {
+  readonly name: string
+  readonly settings: Readonly<Record<string, string>>
+  readonly socketPath?: string
+}
+
+async function runPostfix(tree: string, { name, settings, socketPath }: PostfixPlan): Promise<MailServer> {
+  const place = join(stagePath, name.replaceAll(' ', '-'))
   const { libraries } = describePrograms(tree)
-  makeFolders()
-  writeFileSync(join(place, 'main.cf'), describeMain(tree, libraries))
+  makeFolders(place)
+  const logPath = join(place, 'log')
+  writeFileSync(join(place, 'main.cf'), describeMain(tree, libraries, { place, settings }))
   // EX_NOUSER of sysexits.h.
   writeFileSync(join(users.gone.home, '.forward'), '"|exit 67"\n')
   writeFileSync(join(place, 'master.cf'), services.map(describeService).join('\n'))
   const filter = await startOpenDkimSigner(tree)
   const server = await startMailServer({
-    name: 'Postfix',
+    name,
     command: [join(tree, 'usr/lib/postfix/sbin/master'), '-c', place],
     env: { LD_LIBRARY_PATH: libraries },
     logPath,
   })
   return {
     ...server,
+    ...(socketPath !== undefined && { socketPath }),
     records: [filter.record],
     async stop() {
       await server.stop()
@@ -36,16 +60,26 @@ export async function startPostfix(tree: string): Promise<MailServer> {
   }
 }
 
-function describeMain(tree: string, libraries: string): string {
-  const settings = {
+interface PostfixPlace {
+  readonly place: string
+  readonly settings: Readonly<Record<string, string>>
+}
+
+function describeMain(tree: string, libraries: string, { place, settings }: PostfixPlace): string {
+  const all = {
     compatibility_level: '3.6',
-    queue_directory: queue,
+    lmtp_send_xforward_command: 'yes',
+    recipient_delimiter: '+',
+    smtpd_forbid_bare_newline: 'normalize',
+    smtpd_forbid_bare_newline_exclusions: '',
+    ...settings,
+    queue_directory: join(place, 'queue'),
     data_directory: join(place, 'data'),
     daemon_directory: join(tree, 'usr/lib/postfix/sbin'),
     command_directory: join(tree, 'usr/sbin'),
     shlib_directory: join(tree, 'usr/lib/postfix'),
     import_environment: `LD_LIBRARY_PATH=${libraries} MAIL_CONFIG TZ`,
-    maillog_file: logPath,
+    maillog_file: join(place, 'log'),
     maillog_file_prefixes: stagePath,
     myhostname: mailHost,
     mydestination: peopleHost,
@@ -56,14 +90,9 @@ function describeMain(tree: string, libraries: string): string {
     local_recipient_maps: 'unix:passwd.byname',
     home_mailbox: 'Maildir/',
     virtual_mailbox_domains: ourHost,
-    virtual_transport: `lmtp:inet:127.0.0.1:${mailPorts.ours}`,
-    lmtp_send_xforward_command: 'yes',
-    recipient_delimiter: '+',
     smtpd_milters: `inet:127.0.0.1:${mailPorts.filter}`,
-    smtpd_forbid_bare_newline: 'normalize',
-    smtpd_forbid_bare_newline_exclusions: '',
   }
-  return Object.entries(settings)
+  return Object.entries(all)
     .map(([key, value]) => `${key} = ${value}\n`)
     .join('')
 }
@@ -106,17 +135,17 @@ function describeService([name, type, isPrivate, command = name]: Service): stri
 }
 
 /** What `postfix check` would make: it knows only a Postfix that is installed. */
-function makeFolders(): void {
+function makeFolders(place: string): void {
+  const queue = join(place, 'queue')
   const { uid, gid } = users.postfix
   const ownFolders = ['active', 'bounce', 'corrupt', 'defer', 'deferred', 'flush', 'hold', 'incoming', 'private']
   mkdirSync(join(queue, 'pid'), { recursive: true })
-  for (const folder of [...ownFolders, 'saved', 'trace', '../data']) makeFolder(folder, 0o700, uid, gid)
-  makeFolder('public', 0o710, uid, postdrop)
-  makeFolder('maildrop', 0o1730, uid, postdrop)
+  for (const folder of [...ownFolders, 'saved', 'trace', '../data']) makeFolder(join(queue, folder), 0o700, uid, gid)
+  makeFolder(join(queue, 'public'), 0o710, uid, postdrop)
+  makeFolder(join(queue, 'maildrop'), 0o1730, uid, postdrop)
 }
 
-function makeFolder(name: string, mode: number, uid: number, gid: number): void {
-  const path = join(queue, name)
+function makeFolder(path: string, mode: number, uid: number, gid: number): void {
   mkdirSync(path, { recursive: true })
   chownSync(path, uid, gid)
   chmodSync(path, mode)

@@ -1,0 +1,37 @@
+import { hash } from 'node:crypto'
+import { openSimulation } from '@postern/simulation'
+import { startOurGateway } from '../our-gateway.ts'
+import { openPrivateNetwork } from '../private-network.ts'
+import { printLine, runSteps } from '../run-steps.ts'
+import { startCaddy, startNginx } from './proxies.ts'
+import { intakeSecret, proxyCallerKey, proxySteps } from './steps.ts'
+
+const [tree = '', directory = '.'] = process.argv.slice(2)
+
+/** The same steps with each proxy of deploy/, and one gateway behind them. `PEERS_LOGS=1` shows all logs in any case. */
+async function runExam(): Promise<boolean> {
+  const network = await openPrivateNetwork(directory)
+  const { dns, close } = await openSimulation()
+  const more = {
+    network: { dns: [dns.address] },
+    a2a: { auth: { api_keys: [{ name: 'caller', sha256: hash('sha256', proxyCallerKey) }] } },
+    email: { intake: { secret: intakeSecret } },
+  }
+  const gateway = await startOurGateway(directory, { caPath: network.certPath, more })
+  let failures = 0
+  for (const start of [startCaddy, startNginx]) {
+    const proxy = await start({ tree, directory, network })
+    printLine(`behind ${proxy.name}:`)
+    const failed = await runSteps(proxySteps, { gateway })
+    await proxy.stop()
+    if (failed > 0 || process.env.PEERS_LOGS) printLine(`\n${proxy.name} says:\n${proxy.log()}`)
+    printLine(`${proxySteps.length - failed} passed, ${failed} failed`)
+    failures += failed
+  }
+  await gateway.stop()
+  await close()
+  if (failures > 0 || process.env.PEERS_LOGS) printLine(`our gateway says:\n${gateway.log()}`)
+  return failures === 0
+}
+
+process.exitCode = (await runExam()) ? 0 : 1

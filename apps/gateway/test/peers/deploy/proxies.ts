@@ -1,0 +1,84 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { waitUntil } from '../eventually.ts'
+import { ourHost, ports } from '../names.ts'
+import type { PrivateNetwork } from '../private-network.ts'
+import { ask } from './client.ts'
+
+/** A server that ends TLS before our gateway, by a file of deploy/. */
+export interface Proxy {
+  readonly name: string
+  log(): string
+  stop(): Promise<void>
+}
+
+interface ProxyPlace {
+  /** Where the programs are unpacked. */
+  readonly tree: string
+  readonly directory: string
+  readonly network: PrivateNetwork
+}
+
+const deployed = (path: string) => fileURLToPath(new URL(`../../../../../deploy/${path}`, import.meta.url))
+
+/** With an authority of its own instead of one of the internet; everything else is as it is deployed. */
+export function startCaddy({ tree, directory }: ProxyPlace): Promise<Proxy> {
+  const place = join(directory, 'caddy')
+  mkdirSync(place)
+  const path = join(place, 'Caddyfile')
+  writeFileSync(path, `{\n\tlocal_certs\n\tskip_install_trust\n\tadmin off\n}\nimport ${deployed('caddy/Caddyfile')}\n`)
+  const env = { POSTERN_DOMAIN: ourHost, POSTERN_UPSTREAM: `127.0.0.1:${ports.gateway}` }
+  const places = { HOME: place, XDG_DATA_HOME: place, XDG_CONFIG_HOME: place }
+  const command = [join(tree, 'usr/bin/caddy'), 'run', '--config', path, '--adapter', 'caddyfile']
+  return startProxy('Caddy', command, { ...env, ...places })
+}
+
+/** With the certificate of this network and our name; everything else is as it is deployed. */
+export function startNginx({ tree, directory, network }: ProxyPlace): Promise<Proxy> {
+  const place = join(directory, 'nginx')
+  mkdirSync(place)
+  const server = readFileSync(deployed('nginx/postern.conf'), 'utf8')
+    .replaceAll(/(?<=ssl_certificate )\S+(?=;)/g, network.certPath)
+    .replaceAll(/(?<=ssl_certificate_key )\S+(?=;)/g, network.keyPath)
+    .replaceAll('agents.example', ourHost)
+  const temporary = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi'].map(
+    name => `${name}_temp_path ${place}/${name};`,
+  )
+  const http = ['access_log off;', ...temporary, server].join('\n')
+  const main = ['daemon off;', 'user root;', `pid ${place}/pid;`, 'error_log stderr notice;', 'events {}']
+  const path = join(place, 'nginx.conf')
+  writeFileSync(path, `${main.join('\n')}\nhttp {\n${http}\n}\n`)
+  return startProxy('nginx', [join(tree, 'usr/sbin/nginx'), '-c', path, '-p', place], {})
+}
+
+/** With a certificate: Caddy makes its own after it has begun to listen. */
+async function isServing(): Promise<boolean> {
+  const answer = await ask({ path: '/healthz' }).catch(() => undefined)
+  return answer?.status === 200
+}
+
+async function startProxy(
+  name: string,
+  [program = '', ...parameters]: readonly string[],
+  env: Readonly<Record<string, string>>,
+): Promise<Proxy> {
+  const child = spawn(program, parameters, { env: { ...process.env, ...env } })
+  let log = ''
+  for (const output of [child.stdout, child.stderr]) output.on('data', chunk => (log += String(chunk)))
+  const ended = once(child, 'exit')
+  await waitUntil(`${name} listens`, () => {
+    if (child.exitCode !== null) throw new Error(`${name} ended: ${log}`)
+    return isServing()
+  })
+  return {
+    name,
+    log: () => log,
+    async stop() {
+      child.kill('SIGTERM')
+      await ended
+    },
+  }
+}
