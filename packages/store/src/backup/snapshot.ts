@@ -62,8 +62,7 @@ function readSnapshot(db: DatabaseSync): Snapshot {
   if (version > migrations.length) {
     throw createBackupError('the database was written by a newer release', 'Use that release or a later one.')
   }
-  if (version < 6)
-    throw createBackupError('the database is of a release before backups', 'Start this release on it first.')
+  if (version === 0) throw createBackupError('there is nothing in the database', 'Start a gateway on it first.')
   const rows = db.prepare('SELECT digest FROM blobs WHERE is_file = 1').all() as { digest: string }[]
   return { schemaVersion: version, blobs: rows.map(({ digest }) => digest) }
 }
