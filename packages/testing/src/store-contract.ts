@@ -1,6 +1,7 @@
 import { describe } from 'vitest'
 import { actContract } from './store/deliveries/actions.ts'
 import { bounceContract } from './store/deliveries/bounces.ts'
+import { broadcastEndContract } from './store/deliveries/broadcast-ends.ts'
 import { broadcastContract } from './store/deliveries/broadcasts.ts'
 import { deliveryContract } from './store/deliveries/deliveries.ts'
 import { reactionContract } from './store/deliveries/reactions.ts'
@@ -14,14 +15,17 @@ import { editContract } from './store/messages/edits.ts'
 import { intakeContract } from './store/messages/intake.ts'
 import { lookupContract } from './store/messages/lookup.ts'
 import { loopContract } from './store/messages/loops.ts'
+import { quotaContract } from './store/messages/quotas.ts'
 import { threadContract } from './store/messages/threads.ts'
 import { withdrawalContract } from './store/messages/withdrawals.ts'
 import { peopleContract } from './store/people/people.ts'
+import { decisionContract } from './store/requirements/decisions.ts'
 import { overdueContract } from './store/requirements/overdue.ts'
 import { rememberedContract } from './store/requirements/remembered.ts'
 import { requirementContract } from './store/requirements/requirements.ts'
 import type { OpenStore } from './store/setup/under-test.ts'
 import { taskContract } from './store/tasks/tasks.ts'
+import { interruptContract } from './store/turns/interrupting.ts'
 import { noteContract } from './store/turns/notes.ts'
 import { partialAnswerContract } from './store/turns/partial-answers.ts'
 import { queueModeContract } from './store/turns/queue-modes.ts'
@@ -36,6 +40,7 @@ const parts: readonly ((open: OpenStore) => void)[] = [
   threadContract,
   turnContract,
   queueModeContract,
+  interruptContract,
   editContract,
   deliveryContract,
   actContract,
@@ -43,16 +48,19 @@ const parts: readonly ((open: OpenStore) => void)[] = [
   partialAnswerContract,
   noteContract,
   broadcastContract,
+  broadcastEndContract,
   backgroundContract,
   lookupContract,
   loopContract,
   taskContract,
   relationContract,
+  quotaContract,
   rememberedContract,
   peopleContract,
   bounceContract,
   withdrawalContract,
   requirementContract,
+  decisionContract,
   overdueContract,
   onceContract,
   operatorContract,

@@ -1,17 +1,7 @@
 import { LeaseLost } from '@postern/core'
 import { describe, expect, test } from 'vitest'
-import { answerWith, sketchDeletion, sketchEdit, sketchPost, sketchReaction } from '../setup/action-sketches.ts'
 import type { OpenStore } from '../setup/under-test.ts'
-import {
-  leaseDeliveries,
-  leaseMs,
-  leaseOnlyTurn,
-  leaseTurns,
-  sketchIntake,
-  sketchResponse,
-  toDeliveryPlan,
-  withStore,
-} from '../setup/under-test.ts'
+import { leaseMs, sketchIntake, toDeliveryPlan, withStore } from '../setup/under-test.ts'
 import {
   addFollowers,
   broadcast,
@@ -19,16 +9,12 @@ import {
   leaseBroadcasts,
   leaseExpansion,
   leaseOnlyBroadcast,
-  toFollowers,
 } from './broadcast-steps.ts'
 
 export function broadcastContract(open: OpenStore): void {
   describe('broadcasts', () => {
     describeExpansion(open)
     describeBroadcastFencing(open)
-    describeEndings(open)
-    describeRanks(open)
-    describeBroadcastDurability(open)
   })
 }
 
@@ -172,131 +158,6 @@ function describeBroadcastFencing(open: OpenStore): void {
       await expansionPage(store, held, held.after, 9)
       expect(told).toBe(2)
       expect(await store.nextDue()).toBe(now())
-    }),
-  )
-}
-
-function describeEndings(open: OpenStore): void {
-  test(
-    'taking back what is being spread ends it, and spreads the word of that instead',
-    withStore(open, async ({ store }) => {
-      await addFollowers(store, 'ada', 'bob', 'eve')
-      await broadcast(store)
-      const held = await leaseOnlyBroadcast(store)
-      const after = await expansionPage(store, held, held.after, 1)
-      await store.act([sketchDeletion('p1', [], [{ relation: 'follower', target: { gone: 1 } }])], 'c')
-      await expect(store.expand(held, [], { after, isDone: true })).rejects.toThrow(LeaseLost)
-      const undoing = await leaseOnlyBroadcast(store)
-      expect(undoing).toMatchObject({ target: { gone: 1 }, after: 0, until: held.until })
-      await expansionPage(store, undoing, 0, 9)
-      const expand = await leaseExpansion(store)
-      expect(expand.map(({ to, broadcast: common }) => [to, common])).toEqual([
-        ['ada', { gone: 1 }],
-        ['bob', { gone: 1 }],
-        ['eve', { gone: 1 }],
-      ])
-      expect(await store.listDeliveries({ limit: 9, state: 'dead' })).toMatchObject([{ to: 'ada' }])
-    }),
-  )
-  test(
-    'an edit is spread beside what it changes, and comes behind it to each place',
-    withStore(open, async ({ store }) => {
-      await addFollowers(store, 'ada')
-      await broadcast(store)
-      const post = await store.findResponse('p1')
-      if (!post) throw new Error('there is a post')
-      const edit = sketchEdit(post.response, [])
-      await store.act(
-        [{ ...edit, planned: { deliveries: [], broadcasts: [{ relation: 'follower', target: 'edit' }] } }],
-        'c',
-      )
-      for (const each of await leaseBroadcasts(store)) await expansionPage(store, each, each.after, 9)
-      const [first, ...others] = await leaseExpansion(store)
-      expect([first?.broadcast, others]).toEqual([{ note: 1 }, []])
-      if (first) await store.settle(first, { state: 'sent' })
-      expect(await leaseExpansion(store)).toMatchObject([{ to: 'ada', broadcast: 'edit' }])
-    }),
-  )
-  test(
-    'what its author takes back is passed on no further',
-    withStore(open, async ({ store }) => {
-      await addFollowers(store, 'ada', 'bob')
-      const authorship = { author: 'carl', object: 'note' }
-      const { message } = await store.admit(sketchIntake('m1', { authorship }), 'c')
-      await leaseTurns(store)
-      await store.act([sketchReaction(message, 'carl', toFollowers)], 'c')
-      const held = await leaseOnlyBroadcast(store)
-      const after = await expansionPage(store, held, held.after, 1)
-      await store.withdraw('a2a', [{ kind: 'forget', ...authorship }])
-      await expect(store.expand(held, [toDeliveryPlan('bob')], { after, isDone: true })).rejects.toThrow(LeaseLost)
-      expect([...(await leaseExpansion(store)), ...(await leaseDeliveries(store))]).toEqual([])
-      expect(await store.nextDue()).toBeUndefined()
-    }),
-  )
-}
-
-function describeRanks(open: OpenStore): void {
-  test(
-    'answers and what is spread to many are leased apart',
-    withStore(open, async ({ store }) => {
-      await addFollowers(store, 'ada', 'bob')
-      await broadcast(store)
-      const held = await leaseOnlyBroadcast(store)
-      await expansionPage(store, held, held.after, 9)
-      await answerWith(store, 'm1', 'hello', { places: ['x'] })
-      expect((await leaseDeliveries(store)).map(({ to }) => to)).toEqual(['x'])
-      expect((await leaseExpansion(store, 1)).map(({ to }) => to)).toEqual(['ada'])
-      expect((await leaseExpansion(store)).map(({ to }) => to)).toEqual(['bob'])
-    }),
-  )
-  test(
-    'a busy host is left alone in both',
-    withStore(open, async ({ store }) => {
-      await addFollowers(store, 'https://one.test/inbox', 'https://two.test/inbox')
-      await broadcast(store)
-      const held = await leaseOnlyBroadcast(store)
-      await expansionPage(store, held, held.after, 9)
-      const request = {
-        holder: 'worker',
-        limit: 9,
-        leaseMs,
-        shares: { most: 1, taken: new Map([['one.test', 1]]) },
-        rank: 'broadcast',
-      } as const
-      expect((await store.leaseDeliveries(request)).map(({ to }) => to)).toEqual(['https://two.test/inbox'])
-    }),
-  )
-}
-
-function describeBroadcastDurability(open: OpenStore): void {
-  test(
-    'after a crash a broadcast goes on where it stopped, and all that was done by the agent is there',
-    withStore(open, async ({ store: first, advance, reopen }) => {
-      if (!reopen) return
-      await addFollowers(first, 'ada', 'bob')
-      await broadcast(first)
-      await first.act([sketchPost('gone', 'regrets', { isListed: true }), sketchDeletion('gone')], 'c')
-      const held = await leaseOnlyBroadcast(first)
-      const after = await expansionPage(first, held, held.after, 1)
-      await first.admit(sketchIntake('m1'), 'c')
-      const turn = await leaseOnlyTurn(first)
-      await first.say(turn, { response: sketchResponse(turn, 'looking', 'working'), deliveries: [] })
-      const store = await reopen()
-      advance(60_000)
-      try {
-        const again = await leaseOnlyBroadcast(store)
-        expect(again).toMatchObject({ id: held.id, after, until: held.until, target: { note: 1 } })
-        await expansionPage(store, again, again.after, 9)
-        expect((await leaseExpansion(store)).map(({ to }) => to)).toEqual(['ada', 'bob'])
-        expect(await store.findResponse('gone')).toMatchObject({
-          response: { parts: [] },
-          retractedAt: expect.any(String),
-        })
-        expect(await store.countListed({ agent: 'echo', via: 'a2a' })).toBe(0)
-        expect(await store.findAnswer(turn.message)).toMatchObject({ response: { parts: [{ content: 'looking' }] } })
-      } finally {
-        await store.close()
-      }
     }),
   )
 }

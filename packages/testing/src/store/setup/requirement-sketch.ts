@@ -1,4 +1,7 @@
+import type { PlannedRequirement, RequirementDecision, Store, Turn } from '@postern/core'
+import { subjectOf } from '@postern/core'
 import type { IntakeSketch } from './under-test.ts'
+import { inThread, leaseOnlyTurn, sketchIntake, sketchResponse } from './under-test.ts'
 
 /** Of a requirement of this name. */
 export const requirementDigestOf = (id: string) => Buffer.from(id.padEnd(32, '.')).toString('hex')
@@ -21,4 +24,50 @@ export const messageFrom = (name: string): NonNullable<IntakeSketch['message']> 
       },
     ],
   },
+})
+
+export const requirementMs = 3_600_000
+
+/** The requirement called `id`, of whoever wrote the message. */
+export function sketchRequirement(turn: Turn, id: string, now: number): PlannedRequirement {
+  const policy = { kind: 'consent_required', message: `May I ${id}?`, data: { 'test.id': id } }
+  const subject = subjectOf(turn.content.sender)
+  return {
+    id,
+    digest: requirementDigestOf(id),
+    kind: 'consent_required',
+    policy,
+    subject,
+    expiresAt: now + requirementMs,
+  }
+}
+
+export function sketchDecision(id: string, rest: Partial<RequirementDecision> = {}): RequirementDecision {
+  return {
+    digest: requirementDigestOf(id),
+    kind: 'consent_required',
+    outcome: 'granted',
+    resolver: { method: 'link' },
+    ...rest,
+  }
+}
+
+/** A message in the thread, answered with a requirement of this name. */
+export async function admitRequirement(
+  { store, now }: { readonly store: Store; now(): number },
+  id: string,
+  sketch: IntakeSketch = inThread('talk'),
+): Promise<Turn> {
+  await store.admit(sketchIntake(`asked ${id}`, sketch), 'c')
+  const turn = await leaseOnlyTurn(store)
+  const response = sketchResponse(turn, `may I ${id}`, 'input_required')
+  await store.commit(turn, { response, deliveries: [], requirements: [sketchRequirement(turn, id, now())] })
+  return turn
+}
+
+export const adaSketch: IntakeSketch = { message: messageFrom('ada') }
+
+export const fromAda = (sketch: IntakeSketch): IntakeSketch => ({
+  ...sketch,
+  message: { ...adaSketch.message, ...sketch.message },
 })

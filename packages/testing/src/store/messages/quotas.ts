@@ -1,0 +1,146 @@
+import type { Store } from '@postern/core'
+import { describe, expect, test } from 'vitest'
+import type { IntakeSketch, OpenStore } from '../setup/under-test.ts'
+import {
+  inThread,
+  leaseOnlyTurn,
+  leaseTurns,
+  sayNothing,
+  sketchAnswer,
+  sketchIntake,
+  withStore,
+} from '../setup/under-test.ts'
+
+export function quotaContract(open: OpenStore): void {
+  describe('quotas of threads', () => {
+    describeQuotas(open)
+    describeSwiftQuotas(open)
+    describeSharedQuotas(open)
+  })
+}
+
+function describeQuotas(open: OpenStore): void {
+  test(
+    'what exceeds the quota of a thread is kept and flagged, until its time is over',
+    withStore(open, async ({ store, advance }) => {
+      const quota = { turns: 2, withinMs: 1_000 }
+      for (const id of ['m1', 'm2', 'm3']) await store.admit(sketchIntake(id, inThread('t', { quota })), 'c')
+      await store.admit(sketchIntake('other', inThread('u', { quota })), 'c')
+      await store.admit(sketchIntake('human', inThread('t')), 'c')
+      expect(await store.findMessage('m3')).toMatchObject({ state: 'ignored', flags: ['loop_guard'] })
+      for (const id of ['m1', 'm2', 'other', 'human']) {
+        expect(await store.findMessage(id)).toMatchObject({ state: 'received', flags: [] })
+      }
+      advance(1_000)
+      await store.admit(sketchIntake('m4', inThread('t', { quota })), 'c')
+      expect(await store.findMessage('m4')).toMatchObject({ state: 'received' })
+      // A whole new time, not what was left of the old one.
+      for (const id of ['m5', 'm6']) await store.admit(sketchIntake(id, inThread('t', { quota })), 'c')
+      expect(await flagsOf(store, ['m5', 'm6'])).toEqual(['received', 'ignored loop_guard'])
+    }),
+  )
+}
+
+/** Admits and answers at once. */
+async function converse(store: Store, id: string, thread: string): Promise<void> {
+  await store.admit(sketchIntake(id, inThread(thread)), 'c')
+  const turn = await leaseOnlyTurn(store)
+  await store.commit(turn, sketchAnswer(turn, 'yes'))
+}
+
+async function flagsOf(store: Store, ids: readonly string[]): Promise<readonly unknown[]> {
+  const records = await Promise.all(ids.map(id => store.findMessage(id)))
+  return records.map(record => [record?.state, ...(record?.flags ?? [])].join(' '))
+}
+
+function describeSwiftQuotas(open: OpenStore): void {
+  const quota = { turns: 2, withinMs: 60_000, swiftMs: 3_000 }
+  const swift = { quota, disposition: 'answer' } as const
+  test(
+    'of a quota for the swift only what comes right after an answer counts',
+    withStore(open, async ({ store, advance }) => {
+      await converse(store, 'first', 't')
+      for (const id of ['m1', 'm2', 'm3']) await store.admit(sketchIntake(id, inThread('t', swift)), 'c')
+      advance(3_001)
+      await store.admit(sketchIntake('slow', inThread('t', swift)), 'c')
+      await store.admit(sketchIntake('other', inThread('u', swift)), 'c')
+      expect(await flagsOf(store, ['m1', 'm2', 'm3'])).toEqual(['received', 'received', 'ignored loop_guard'])
+      expect(await flagsOf(store, ['slow', 'other'])).toEqual(['received', 'received'])
+    }),
+  )
+  test(
+    'many messages before the first answer, or some time after the last one, are not swift',
+    withStore(open, async ({ store, advance }) => {
+      await converse(store, 'answered', 'u')
+      advance(3_001)
+      const ids = (name: string) => [0, 1, 2, 3, 4].map(count => `${name} ${count}`)
+      for (const id of ids('early')) await store.admit(sketchIntake(id, inThread('t', swift)), 'c')
+      for (const id of ids('late')) await store.admit(sketchIntake(id, inThread('u', swift)), 'c')
+      const flags = await flagsOf(store, [...ids('early'), ...ids('late')])
+      expect(new Set(flags)).toEqual(new Set(['received']))
+    }),
+  )
+  test(
+    'silence is no answer to be swift after',
+    withStore(open, async ({ store }) => {
+      await store.admit(sketchIntake('unanswered', inThread('t')), 'c')
+      await store.commit(await leaseOnlyTurn(store), sayNothing())
+      for (const id of ['m1', 'm2', 'm3']) await store.admit(sketchIntake(id, inThread('t', swift)), 'c')
+      expect(await flagsOf(store, ['m1', 'm2', 'm3'])).toEqual(['received', 'received', 'received'])
+    }),
+  )
+  test(
+    'the swift get their quota back with its time',
+    withStore(open, async ({ store, advance }) => {
+      await converse(store, 'first', 't')
+      for (const id of ['m1', 'm2', 'm3']) await store.admit(sketchIntake(id, inThread('t', swift)), 'c')
+      advance(60_000)
+      const turn = await leaseOnlyTurn(store)
+      await store.commit(turn, sketchAnswer(turn, 'yes'))
+      await store.admit(sketchIntake('m4', inThread('t', swift)), 'c')
+      expect(await flagsOf(store, ['m3', 'm4'])).toEqual(['ignored loop_guard', 'received'])
+    }),
+  )
+}
+
+/** Of that author. */
+function by(address: string, sketch: IntakeSketch): IntakeSketch {
+  const sender = { address, auth_method: 'none', verified: false } as const
+  return { ...sketch, message: { ...sketch.message, sender } }
+}
+
+function describeSharedQuotas(open: OpenStore): void {
+  const quota = { turns: 2, withinMs: 60_000 }
+  test(
+    'a quota of a thread is shared by all who speak in it, one for the swift is each one’s own',
+    withStore(open, async ({ store }) => {
+      const authors = ['@ada@peer.test', '@bob@peer.test', '@cid@peer.test']
+      for (const [at, author] of authors.entries())
+        await store.admit(sketchIntake(`shared ${at}`, by(author, inThread('t', { quota }))), 'c')
+      expect(await flagsOf(store, ['shared 0', 'shared 1', 'shared 2'])).toEqual([
+        'received',
+        'received',
+        'ignored loop_guard',
+      ])
+      await store.admit(sketchIntake('first', inThread('u')), 'c')
+      const first = (await leaseTurns(store)).find(({ content }) => content.id === 'first')
+      if (first) await store.commit(first, sketchAnswer(first, 'yes'))
+      const swift = { quota: { ...quota, swiftMs: 3_000 }, disposition: 'answer' } as const
+      for (const [at, author] of authors.entries())
+        await store.admit(sketchIntake(`swift ${at}`, by(author, inThread('u', swift))), 'c')
+      expect(await flagsOf(store, ['swift 0', 'swift 1', 'swift 2'])).toEqual(['received', 'received', 'received'])
+    }),
+  )
+  test(
+    'a quota of none lets nothing pass, and what comes at its last moment is swift',
+    withStore(open, async ({ store, advance }) => {
+      await store.admit(sketchIntake('none', inThread('t', { quota: { turns: 0, withinMs: 1_000 } })), 'c')
+      expect(await flagsOf(store, ['none'])).toEqual(['ignored loop_guard'])
+      await converse(store, 'first', 'u')
+      advance(3_000)
+      const swift = { quota: { turns: 1, withinMs: 60_000, swiftMs: 3_000 }, disposition: 'answer' } as const
+      for (const id of ['m1', 'm2']) await store.admit(sketchIntake(id, inThread('u', swift)), 'c')
+      expect(await flagsOf(store, ['m1', 'm2'])).toEqual(['received', 'ignored loop_guard'])
+    }),
+  )
+}

@@ -1,0 +1,212 @@
+import type { RequirementDecision } from '@postern/core'
+import { describe, expect, test } from 'vitest'
+import {
+  adaSketch,
+  admitRequirement,
+  fromAda,
+  requirementDigestOf,
+  requirementMs,
+  sketchDecision,
+} from '../setup/requirement-sketch.ts'
+import { adasTask, ofTask } from '../setup/task-sketches.ts'
+import type { IntakeSketch, OpenStore } from '../setup/under-test.ts'
+import {
+  inThread,
+  leaseDeliveries,
+  leaseOnlyTurn,
+  leaseTurns,
+  sayNothing,
+  sketchAnswer,
+  sketchIntake,
+  withStore,
+} from '../setup/under-test.ts'
+
+export function decisionContract(open: OpenStore): void {
+  describe('decisions of requirements', () => {
+    describeDecisions(open)
+    describeBroughtDecisions(open)
+  })
+}
+
+function describeDecisions(open: OpenStore): void {
+  test(
+    'resolveRequirement() uses a requirement up and queues a turn of the same sender, in the same thread, by the same way',
+    withStore(open, async under => {
+      const { store } = under
+      const asked = await admitRequirement(under, 'd1', fromAda(inThread('talk', { target: { inbox: 'a' } })))
+      const resolved = await store.resolveRequirement(sketchDecision('d1'), 'c2')
+      expect(resolved).toMatchObject({
+        outcome: 'resolved',
+        requirement: { status: 'granted', resolvedAt: under.now() },
+      })
+      const turn = await leaseOnlyTurn(store)
+      expect(turn).toMatchObject({
+        agent: 'echo',
+        via: 'a2a',
+        thread: asked.thread,
+        target: { inbox: 'a' },
+        correlationId: 'c2',
+        flags: ['policy_resolution'],
+        content: {
+          sender: asked.content.sender,
+          recipient: asked.content.recipient,
+          parts: [{ kind: 'text', mime: 'text/plain', content: 'Agreed: May I d1?' }],
+          policy_resolution: {
+            in_reply_to_state: requirementDigestOf('d1'),
+            requirement: 'd1',
+            kind: 'consent_required',
+            outcome: 'granted',
+            resolver: { method: 'link' },
+            data: { 'test.id': 'd1' },
+          },
+        },
+      })
+      const history = await store.readHistory({ thread: turn.thread, before: turn.message, head: 9, tail: 9 })
+      expect(history.map(({ nativeId }) => nativeId)).toEqual(['asked d1', 'answer to asked d1'])
+      await store.commit(turn, sketchAnswer(turn, 'thank you', ['inbox a']))
+      expect((await leaseDeliveries(store)).map(({ to }) => to)).toEqual(['inbox a'])
+    }),
+  )
+  test(
+    'the decision of an agent, or of a list, is not taken for a person’s word',
+    withStore(open, async under => {
+      const flags = ['from_agent', 'by_list', 'bulk']
+      await admitRequirement(under, 'd1', fromAda(inThread('talk', { flags })))
+      await under.store.resolveRequirement(sketchDecision('d1'), 'c2')
+      const turn = await leaseOnlyTurn(under.store)
+      expect(turn.flags).toEqual(['policy_resolution', 'from_agent', 'by_list'])
+    }),
+  )
+  test(
+    'of many decisions at once exactly one counts (MN-7.2)',
+    withStore(open, async under => {
+      const { store } = under
+      await admitRequirement(under, 'd1')
+      const outcomes = ['granted', 'declined', 'granted', 'declined'] as const
+      const resolved = await Promise.all(
+        outcomes.map(outcome => store.resolveRequirement(sketchDecision('d1', { outcome }), 'c')),
+      )
+      expect(resolved.filter(({ outcome }) => outcome === 'resolved')).toHaveLength(1)
+      expect(resolved.flatMap(each => (each.outcome === 'refused' ? each.reason : []))).toEqual([
+        'used',
+        'used',
+        'used',
+      ])
+      expect(await leaseTurns(store)).toHaveLength(1)
+    }),
+  )
+  test(
+    'a decision of an unknown, expired or used requirement, or of another kind, is refused and changes nothing',
+    withStore(open, async under => {
+      const { store } = under
+      await admitRequirement(under, 'd1')
+      const reasonOf = async (decision: RequirementDecision) => {
+        const resolved = await store.resolveRequirement(decision, 'c')
+        return resolved.outcome === 'refused' ? resolved.reason : resolved.outcome
+      }
+      expect(await reasonOf(sketchDecision('other'))).toBe('unknown')
+      expect(await reasonOf(sketchDecision('d1', { kind: 'payment_required' }))).toBe('kind')
+      under.advance(requirementMs)
+      expect(await reasonOf(sketchDecision('d1'))).toBe('expired')
+      await admitRequirement(under, 'd2')
+      expect(await reasonOf(sketchDecision('d2', { outcome: 'declined' }))).toBe('resolved')
+      expect(await reasonOf(sketchDecision('d2'))).toBe('used')
+      expect(await leaseTurns(store)).toHaveLength(1)
+    }),
+  )
+  test(
+    'a receipt pays one requirement and no second one',
+    withStore(open, async under => {
+      const { store } = under
+      const receipt = { key: 'pay.test 1', provider: 'pay.test', reference: '1' }
+      await admitRequirement(under, 'd1')
+      await admitRequirement(under, 'd2')
+      expect(await store.resolveRequirement(sketchDecision('d1', { receipt }), 'c')).toMatchObject({
+        outcome: 'resolved',
+        requirement: { receipt: 'pay.test 1' },
+      })
+      const again = await store.resolveRequirement(sketchDecision('d2', { receipt }), 'c')
+      expect(again).toMatchObject({ outcome: 'refused', reason: 'receipt_used' })
+    }),
+  )
+  test('a decision is there after a crash, with the turn that follows from it', async () => {
+    const under = await open()
+    await admitRequirement(under, 'd1')
+    await under.store.resolveRequirement(sketchDecision('d1'), 'c')
+    const reopened = await under.reopen?.()
+    const store = reopened ?? under.store
+    expect(await store.findRequirement({ id: 'd1' })).toMatchObject({ status: 'granted' })
+    expect((await leaseOnlyTurn(store)).content.policy_resolution).toMatchObject({ requirement: 'd1' })
+    await reopened?.close()
+    await under.store.close()
+  })
+}
+
+function describeBroughtDecisions(open: OpenStore): void {
+  const inTask = (sketch: IntakeSketch = {}) => fromAda({ ...ofTask(adasTask), ...sketch })
+  const refusal = (description: string) => ({
+    code: 'forbidden',
+    message: `Cannot take policy_resolution: in_reply_to_state ${description}`,
+    violations: [{ field: 'message.metadata.mentionable.policy_resolution.in_reply_to_state', description }],
+  })
+  test(
+    'a message that decides a requirement uses it up with its admission; brought again it is a duplicate',
+    withStore(open, async under => {
+      const { store } = under
+      await admitRequirement(under, 'd1', inTask())
+      const intake = sketchIntake('yes', inTask({ resolution: sketchDecision('d1') }))
+      const { message } = await store.admit(intake, 'c')
+      expect(await store.findRequirement({ id: 'd1' })).toMatchObject({ status: 'granted' })
+      expect(await store.admit(intake, 'c')).toMatchObject({ outcome: 'duplicate', message })
+      expect(await leaseTurns(store)).toHaveLength(1)
+      const replay = sketchIntake('yes again', inTask({ resolution: sketchDecision('d1') }))
+      await expect(store.admit(replay, 'c')).rejects.toMatchObject(refusal('has been used already'))
+      expect(await store.findMessage('yes again')).toBeUndefined()
+    }),
+  )
+  const bob = { ...adaSketch.message?.sender, address: '@bob@peer.test' }
+  const bobs = { identities: adaSketch.message?.sender?.identities?.map(known => ({ ...known, subject: 'bob' })) }
+  test.each<[string, IntakeSketch, string]>([
+    [
+      'by somebody else',
+      { ...ofTask(adasTask), message: { ...ofTask(adasTask).message, sender: { ...bob, ...bobs } as never } },
+      'is not known',
+    ],
+    ['by nobody who is known', ofTask(adasTask), 'is not known'],
+    ['for another agent', inTask({ agent: 'help' }), 'is not known'],
+    ['in another context', fromAda(ofTask({ owner: 'ada', id: 'task 2' }, 'other')), 'belongs to another conversation'],
+    [
+      'of another kind',
+      inTask({ resolution: sketchDecision('d1', { kind: 'payment_required' }) }),
+      'is of another kind',
+    ],
+    ['of nothing that was required', inTask({ resolution: sketchDecision('d9') }), 'is not known'],
+  ])('a decision %s is refused; the message is not stored, and the requirement stays open', (_, sketch, description) =>
+    withStore(open, async under => {
+      const { store } = under
+      await admitRequirement(under, 'd1', inTask())
+      const intake = sketchIntake('no', { resolution: sketchDecision('d1'), ...sketch })
+      await expect(store.admit(intake, 'c')).rejects.toMatchObject(refusal(description))
+      expect(await store.findMessage('no')).toBeUndefined()
+      expect(await store.findRequirement({ id: 'd1' })).toMatchObject({ status: 'open' })
+      expect(await store.findTask(adasTask)).toMatchObject({ state: 'input_required' })
+      expect(await leaseTurns(store)).toEqual([])
+    })(),
+  )
+  test(
+    'a decision in another task of the same context is refused, one that opens a task there is not',
+    withStore(open, async under => {
+      const { store } = under
+      await admitRequirement(under, 'd1', inTask())
+      const other = fromAda(ofTask({ owner: 'ada', id: 'task 2' }))
+      await store.admit(sketchIntake('m2', other), 'c')
+      await store.commit(await leaseOnlyTurn(store), sayNothing())
+      const resolution = sketchDecision('d1')
+      const intake = (id: string) => sketchIntake(id, { ...other, resolution })
+      await expect(store.admit(intake('no'), 'c')).rejects.toMatchObject(refusal('belongs to another conversation'))
+      const third = fromAda(ofTask({ owner: 'ada', id: 'task 3' }))
+      await store.admit(sketchIntake('yes', { ...third, resolution }), 'c')
+      expect(await store.findRequirement({ id: 'd1' })).toMatchObject({ status: 'granted' })
+    }),
+  )
+}

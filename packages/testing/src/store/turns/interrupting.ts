@@ -1,0 +1,140 @@
+import type { Turn } from '@postern/core'
+import { LeaseLost, maxAborts } from '@postern/core'
+import { describe, expect, test } from 'vitest'
+import { sketchProvenSender } from '../setup/proven-sender.ts'
+import { interruptMode, provenAda, readMessageState, sketchQueued } from '../setup/queue-mode-sketch.ts'
+import type { IntakeSketch, OpenStore } from '../setup/under-test.ts'
+import {
+  admitAll,
+  leaseMs,
+  leaseOnlyTurn,
+  leaseTurns,
+  messageIdsOf,
+  sayNothing,
+  sketchAnswer,
+  sketchIntake,
+  withStore,
+} from '../setup/under-test.ts'
+
+export function interruptContract(open: OpenStore): void {
+  describe('interrupts and shares', () => {
+    describeInterrupting(open)
+    describeShares(open)
+  })
+}
+
+function describeInterrupting(open: OpenStore): void {
+  test(
+    'a newer message of the same sender ends his turn that runs; what it says later is thrown away, its text stays said',
+    withStore(open, async ({ store }) => {
+      const { message } = await store.admit(sketchQueued('m1', interruptMode), 'c')
+      const old = await leaseOnlyTurn(store)
+      const notices: unknown[] = []
+      store.listen(`message:${message}`, notice => notices.push(notice))
+      await store.admit(sketchQueued('m2', interruptMode), 'c')
+      expect(notices).toEqual([{ kind: 'interrupted' }])
+      const turn = await leaseOnlyTurn(store)
+      expect(turn.content.id).toBe('m2')
+      await expect(store.commit(old, sketchAnswer(old, 'late', ['x']))).rejects.toThrow(LeaseLost)
+      await store.commit(turn, sketchAnswer(turn, 'newest', ['x']))
+      expect(await readMessageState(store, 'm1')).toMatchObject({
+        state: 'ignored',
+        error: 'interrupted by a newer message',
+        response: undefined,
+      })
+      expect(await store.listDeliveries({ limit: 9 })).toMatchObject([{ message_id: 'm2' }])
+      const history = await store.readHistory({ thread: turn.thread, before: turn.message, head: 0, tail: 9 })
+      expect(history.map(({ nativeId }) => nativeId)).toEqual(['m1'])
+      expect((await store.count()).messages).toMatchObject({ ignored: 1, answered: 1, working: 0, received: 0 })
+    }),
+  )
+  test(
+    'nobody ends the turn of anybody else, nor of what has no proven sender',
+    withStore(open, async ({ store }) => {
+      const forged: IntakeSketch = {
+        message: { sender: { ...provenAda, auth_method: 'none', verified: false, identities: [] } },
+      }
+      await store.admit(sketchQueued('m1', interruptMode), 'c')
+      const turn = await leaseOnlyTurn(store)
+      await store.admit(sketchQueued('forged', interruptMode, forged), 'c')
+      await store.admit(sketchQueued('bob', interruptMode, { message: { sender: sketchProvenSender('bob') } }), 'c')
+      await store.commit(turn, sketchAnswer(turn, 'undisturbed'))
+      expect((await leaseOnlyTurn(store)).content.id).toBe('forged')
+    }),
+  )
+  test(
+    'a flood interrupts so many runs and no more, and leaves one message waiting: the newest',
+    withStore(open, async ({ store }) => {
+      const runs: Turn[] = []
+      for (let at = 0; at < 50; at += 1) {
+        await store.admit(sketchQueued(`m${at}`, interruptMode), 'c')
+        runs.push(...(await leaseTurns(store)))
+      }
+      expect(messageIdsOf(runs)).toEqual(Array.from({ length: maxAborts + 1 }, (_, at) => `m${at}`))
+      expect((await store.count()).messages).toMatchObject({ working: 1, received: 1, ignored: 48 })
+      const left = runs.at(-1)
+      if (left) await store.commit(left, sketchAnswer(left, 'at last'))
+      const newest = await leaseOnlyTurn(store)
+      expect(newest.content.id).toBe('m49')
+      await store.admit(sketchQueued('m50', interruptMode), 'c')
+      expect((await leaseOnlyTurn(store)).content.id).toBe('m50')
+      await expect(store.commit(newest, sayNothing())).rejects.toThrow(LeaseLost)
+    }),
+  )
+  test(
+    'within a task only its own turn is interrupted, and the task goes on with the newer message',
+    withStore(open, async ({ store }) => {
+      const task = { owner: 'ada', id: 'one', context: 't' }
+      await store.admit(sketchQueued('m1', interruptMode, { task }), 'c')
+      const one = await leaseOnlyTurn(store)
+      await store.admit(sketchQueued('m2', interruptMode, { task: { ...task, id: 'two' } }), 'c')
+      expect(await leaseTurns(store)).toEqual([])
+      await store.admit(sketchQueued('m3', interruptMode, { task }), 'c')
+      await expect(store.commit(one, sayNothing())).rejects.toThrow(LeaseLost)
+      expect(await store.findTask(task)).toMatchObject({ state: 'submitted' })
+      const two = await leaseOnlyTurn(store)
+      await store.commit(two, sketchAnswer(two, 'two'))
+      const three = await leaseOnlyTurn(store)
+      await store.commit(three, sketchAnswer(three, 'three'))
+      expect(await store.findTask(task)).toMatchObject({ state: 'completed', response: { in_reply_to: 'm3' } })
+    }),
+  )
+}
+
+function describeShares(open: OpenStore): void {
+  const request = { limit: 9, leaseMs, shares: { most: 9, mostOf: new Map([['echo', 2]]), taken: new Map() } }
+  test(
+    'an agent with a share of its own has no more turns, whoever holds them',
+    withStore(open, async ({ store, advance }) => {
+      await admitAll(
+        store,
+        ['m1', 'm2', 'm3', 'm4'].map(id => sketchIntake(id)),
+      )
+      await store.admit({ ...sketchIntake('h'), agent: 'help' }, 'c')
+      const one = await store.leaseTurns({ ...request, holder: 'one', limit: 1 })
+      expect(messageIdsOf(one)).toEqual(['m1'])
+      expect(messageIdsOf(await store.leaseTurns({ ...request, holder: 'two' }))).toEqual(['m2', 'h'])
+      expect(await store.leaseTurns({ ...request, holder: 'three' })).toEqual([])
+      advance(leaseMs)
+      expect(messageIdsOf(await store.leaseTurns({ ...request, holder: 'three' }))).toContain('m3')
+    }),
+  )
+  test(
+    'a turn that waits for another agent takes nothing of the share',
+    withStore(open, async ({ store }) => {
+      await admitAll(
+        store,
+        ['m1', 'm2', 'm3', 'm4'].map(id => sketchIntake(id)),
+      )
+      const [m1, m2] = await store.leaseTurns({ ...request, holder: 'one' })
+      if (!m1 || !m2) throw new Error('expected two turns')
+      await store.noteWaiting(m1, true)
+      expect(messageIdsOf(await store.leaseTurns({ ...request, holder: 'two' }))).toEqual(['m3'])
+      await store.noteWaiting(m1, false)
+      await store.commit(m2, sayNothing())
+      expect(await store.leaseTurns({ ...request, holder: 'three' })).toEqual([])
+      await store.commit(m1, sayNothing())
+      expect(messageIdsOf(await store.leaseTurns({ ...request, holder: 'three' }))).toEqual(['m4'])
+    }),
+  )
+}
