@@ -3,6 +3,7 @@ import { Role, TaskState } from '@a2a-js/sdk'
 import { LegacyJsonRpcTransport, parseLegacyAgentCard } from '@a2a-js/sdk/compat/v0_3/client'
 import type { Agent } from '@postern/core'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { replayExtension } from '../../src/endpoint/extensions.ts'
 import type { A2aAnswer, A2aPostOptions, A2aTestGateway } from '../setup/gateway.ts'
 import { joinTextParts, openA2aGateway } from '../setup/gateway.ts'
 import { listenOnLoopback } from '../setup/listen.ts'
@@ -116,6 +117,13 @@ describe('A2A 0.3 on the same endpoint', () => {
     })
     expect((await rpc('tasks/cancel', { id })).body.error?.code).toBe(-32002)
     expect((await rpc('tasks/resubscribe', { id })).body.error?.code).toBe(-32004)
+  })
+
+  test('an extension is named and echoed in the header of 0.3', async () => {
+    const headers = { 'x-a2a-extensions': replayExtension }
+    const answer = await rpc('message/send', { message: message('hi') }, { headers })
+    const named = ['x-a2a-extensions', 'a2a-extensions'].map(name => answer.headers.get(name))
+    expect(named).toEqual([replayExtension, null])
   })
 
   test('a question and its answer stay one task', async () => {

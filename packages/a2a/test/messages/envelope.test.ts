@@ -146,6 +146,27 @@ test('more members than any request has are refused unparsed; text may hold as m
   await roomy.close()
 })
 
+test('members are counted to the last one: as many as are allowed are taken, one more is not', async () => {
+  const roomy = await openA2aGateway()
+  const listTasks = (items: number) => JSON.stringify({ ...get, params: { text: ',', unknown: Array(items).fill(0) } })
+  const separators = listTasks(1).match(/[,[{]/g)?.length ?? 0
+  // Each further item adds one comma. The one in the text does not count.
+  const most = 50_000 - (separators - 1) + 1
+  const taken = await roomy.post(listTasks(most))
+  expect(taken.body.result).toMatchObject({ tasks: [] })
+  const refused = await roomy.post(listTasks(most + 1))
+  expect(refused.body.error).toMatchObject({ code: -32602 })
+  await roomy.close()
+})
+
+test('A2A-E06 an id of 1,024 characters is answered by it, a longer one is refused', async () => {
+  const longest = 'x'.repeat(1_024)
+  const taken = await gateway.post(JSON.stringify({ ...get, id: longest }))
+  expect([taken.body.id, taken.body.error]).toEqual([longest, undefined])
+  const refused = await gateway.post(JSON.stringify({ ...get, id: `${longest}x` }))
+  expect([refused.body.id, refused.body.error?.code]).toEqual([null, -32600])
+})
+
 test('A2A-E07 a notification is refused and does nothing', async () => {
   const before = gateway.heard.length
   const request = { jsonrpc: '2.0', method: 'SendMessage', params: { message: { ...send, messageId: 'e07' } } }
