@@ -1,6 +1,9 @@
+import { DatabaseSync } from 'node:sqlite'
 import { sketchedChannels, sketchIntake } from '@postern/testing'
 import { expect, test } from 'vitest'
+import { openStoreUnderTest } from '../../test/open-test-store.ts'
 import { openSqliteStore } from '../index.ts'
+import { sliceSize } from './threads.ts'
 
 const log = { debug() {}, info() {}, warn() {}, error() {} }
 const chat = { via: 'web', address: '@ada@web.agents.test', subject: 'web:["https://id.test","ada"]' } as const
@@ -41,3 +44,26 @@ test('forgetting that is cut off in the middle is completed when it is asked for
   expect(await store.findPerson('echo', chat)).toBeUndefined()
   await store.close()
 })
+
+test('messages on both sides of a slice’s end are forgotten', async () => {
+  const { store, file } = await openStoreUnderTest()
+  const sender = { address: mailbox.address, auth_method: 'none', verified: false } as const
+  const say = async (id: string) => {
+    const message = { sender, received_via: mailbox.via }
+    return (await store.admit(sketchIntake(id, { message, thread: { scope: 'v:ada@mail.test' } }), 'c')).message
+  }
+  await say('first')
+  skipNumbersTo(file, sliceSize)
+  expect([await say('last of the slice'), await say('first of the next')]).toEqual([sliceSize, sliceSize + 1])
+  expect(await store.forgetPerson({ agent: 'echo', addresses: [mailbox] })).toMatchObject({ messages: 3 })
+  expect(await store.listMessages({ limit: 10 })).toEqual([])
+  await store.close()
+})
+
+/** Leaves numbers out, as many messages that came and went would. The next one is `next`. */
+function skipNumbersTo(file: string, next: number): void {
+  const db = new DatabaseSync(file)
+  db.exec(`INSERT INTO entries (seq, entry_id, thread_id, scope, role, author, content, at)
+    SELECT ${next - 1}, 'left out', thread_id, 'forgotten', role, author, '[]', at FROM entries LIMIT 1`)
+  db.close()
+}

@@ -86,6 +86,12 @@ function describeCodes(open: OpenStore): void {
     expect(await confirm(store, request)).toEqual({ outcome: 'wrong', triesLeft: 4 })
     expect(await confirm(store, newer)).toMatchObject({ outcome: 'linked' })
   })
+  attempt('a newer one for another address leaves it as it is', async ({ store }, request) => {
+    const other = sketchRequest(ada, mailbox('other'))
+    await store.requestLink(other)
+    expect(await confirm(store, request)).toMatchObject({ outcome: 'linked' })
+    expect(await confirm(store, other)).toMatchObject({ outcome: 'linked' })
+  })
   attempt('two who bring it at once get one link', async ({ store }, request) => {
     const outcomes = await Promise.all([confirm(store, request), confirm(store, request)])
     expect(outcomes.map(({ outcome }) => outcome).toSorted()).toEqual(['linked', 'none'])

@@ -91,6 +91,19 @@ export function rememberedContract(open: OpenStore): void {
       }),
     )
     test(
+      'what a later decision has replaced does not count as the decision on the earlier requirement',
+      withStore(open, async under => {
+        const first = await decide(under, { id: 'd1' }, 'always')
+        const second = await decide(under, { id: 'd2' }, 'always')
+        const findOf = ({ resolved }: typeof first) => {
+          if (resolved.outcome !== 'resolved') throw new Error('it was not decided')
+          return under.store.findRememberedOf(resolved.requirement)
+        }
+        expect(await findOf(first)).toBeUndefined()
+        expect(await findOf(second)).toMatchObject({ requirement: 'd2' })
+      }),
+    )
+    test(
       'the last word on a tool is the one that counts, and each reach, person and approver has its own',
       withStore(open, async under => {
         const { store } = under
