@@ -1,5 +1,6 @@
 import { agentKinds } from '@postern/agents'
-import { configSchema, productionLimits } from '../../apps/gateway/src/config/schema.ts'
+import { productionLimits } from '../../apps/gateway/src/config/own-schema.ts'
+import { configSchema } from '../../apps/gateway/src/config/schema.ts'
 import { formatPage } from './markdown.ts'
 import type { Schema } from './schema/bounds.ts'
 import type { KeyComments, SchemaName } from './schema/key-comments.ts'
@@ -7,7 +8,7 @@ import type { SchemaRow } from './schema/rows.ts'
 import { listSchemaRows } from './schema/rows.ts'
 import { formatSchemaTable } from './schema/table.ts'
 
-const source: SchemaName = { file: 'apps/gateway/src/config/schema.ts', name: 'ownSchema' }
+const source: SchemaName = { file: 'apps/gateway/src/config/own-schema.ts', name: 'ownSchema' }
 /** Where each channel writes its member. */
 const channelSources: Readonly<Record<string, SchemaName>> = {
   activitypub: { file: 'packages/activitypub/src/config.ts', name: 'activityPubConfigSchema' },
@@ -85,7 +86,7 @@ function describeAgents(comments: Pick<KeyComments, 'find'>): readonly string[] 
 }
 
 function findSchema(use: string): Schema {
-  const kind = agentKinds.find(({ matches }) => matches(use))
+  const kind = agentKinds.find(({ uses }) => uses.test(use))
   if (!kind) throw new Error(`Cannot describe agents of the kind "${use}": there is none`)
   return kind.schema
 }

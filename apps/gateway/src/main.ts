@@ -1,4 +1,4 @@
-import { ConfigError } from '@postern/core'
+import { ConfigError } from '@postern/core/errors'
 import { Command } from 'commander'
 import { addActionCommands } from './commands/actions/command.ts'
 import { addApprovalCommands } from './commands/approvals/command.ts'
@@ -18,10 +18,8 @@ import { addSendCommand } from './commands/send/command.ts'
 import { addSuppressionCommands } from './commands/suppressions/command.ts'
 import { addSwarmUsageCommand } from './commands/swarm-usage/command.ts'
 import { addTranscriptCommands } from './commands/transcript/command.ts'
-import { readConfigFile } from './config/read-config.ts'
 import { softwareVersion } from './platform/version.ts'
 import { addConfigCommand, addRunningCommands } from './running/command.ts'
-import { findDataLocation, openOperatorClient } from './running/operator-client.ts'
 import { toTerminalOutput } from './terminal/text.ts'
 
 /** The command line. */
@@ -68,12 +66,16 @@ export function createProgram(): Command {
 }
 
 function createContext(configPath: CommandContext['configPath']): CommandContext {
-  const file = () => readConfigFile({ path: configPath(), environment: process.env, workingDir: process.cwd() })
+  // Loaded when a command needs them: `--help` and `--version` answer without the gateway.
+  const file = async () => {
+    const { readConfigFile } = await import('./config/read-config.ts')
+    return readConfigFile({ path: configPath(), environment: process.env, workingDir: process.cwd() })
+  }
   return {
     configPath,
     file,
-    findData: async () => findDataLocation(await file()),
-    openClient: async () => openOperatorClient(await file()),
+    findData: async () => (await import('./running/operator-client.ts')).findDataLocation(await file()),
+    openClient: async () => (await import('./running/operator-client.ts')).openOperatorClient(await file()),
     output: options => ({ json: options.json === true, print }),
     print,
   }

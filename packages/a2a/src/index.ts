@@ -1,5 +1,5 @@
 import type { Channel, ChannelContext } from '@postern/core'
-import { createSender } from '@postern/core'
+import { createSender, loadOptional } from '@postern/core'
 import type { ChannelModule } from '@postern/http'
 import { joinTokenRules } from '@postern/http/tokens'
 import type { Hono } from 'hono'
@@ -41,6 +41,14 @@ export { followTask, readTask } from './client/follow-task.ts'
 export type { A2aConfig } from './config.ts'
 export { a2aConfigSchema } from './config.ts'
 
+/** The gRPC binding and its libraries are loaded only where they are switched on. @throws ConfigError if they are not installed */
+function loadGrpc(): Promise<typeof import('./grpc/listener.ts')> {
+  return loadOptional(() => import('./grpc/listener.ts'), {
+    key: 'a2a.grpc',
+    libraries: ['@grpc/grpc-js', '@bufbuild/protobuf'],
+  })
+}
+
 /** A2A 1.0 over JSON-RPC, HTTP+JSON and gRPC: agents call ours, and get their answer in the call. */
 export function openA2a(whole: A2aConfig, gateway: ChannelContext): Channel<Hono> {
   const config = boundHops(whole, gateway.maxHops)
@@ -71,8 +79,7 @@ export function openA2a(whole: A2aConfig, gateway: ChannelContext): Channel<Hono
     }),
     renderInvitation: agent => renderCallInvitation(agent, agents.origin),
     callAgent: createA2aClient({ config, platform, store, origin: agents.origin }).call,
-    // Loaded only where it is switched on.
-    ...(grpc && { listen: async () => (await import('./grpc/listener.ts')).openGrpcListener(grpc, endpoint.deps) }),
+    ...(grpc && { listen: async () => (await loadGrpc()).openGrpcListener(grpc, endpoint.deps) }),
     links: () => [],
     publishedKeys: async () => (await keys.published()).map(describeKey),
     rotateKeys: async agent => (agent === undefined ? [describeKey((await keys.rotate()).publicJwk)] : []),

@@ -10,5 +10,5 @@ import { webhookKind } from './webhook/kind.ts'
 export const kinds: readonly AgentKind[] = [...builtinKinds, webhookKind, openaiKind, swarmKind, a2aKind, moduleKind]
 
 export function findAgentKind(use: string): AgentKind | undefined {
-  return kinds.find(kind => kind.matches(use))
+  return kinds.find(kind => kind.uses.test(use))
 }

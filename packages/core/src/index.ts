@@ -17,6 +17,7 @@ export {
 export { decodeEntities, escapeHtml } from './format/html-characters.ts'
 export { canonicalizeJson } from './format/jcs.ts'
 export type { Json } from './format/json.ts'
+export { loadOptional } from './format/optional-library.ts'
 export { parseJsonText } from './format/parse-json-text.ts'
 export { withoutTurning, writeVisibleJson } from './format/visible-json.ts'
 export { isHostLength, maxUrlLength, parseUrl } from './format/web-url.ts'
@@ -70,19 +71,15 @@ export type {
   ToolCallPart,
 } from './message/part.ts'
 export { partSchema, plainTextOf, policySchema } from './message/part.ts'
-export type { ApprovalAction, RememberScope } from './message/policy/approval.ts'
-export {
-  describeApproval,
-  readApproval,
-  refusedCall,
-  refusedForGood,
-  rememberScopes,
-} from './message/policy/approval.ts'
+export type { ApprovalAction } from './message/policy/approval.ts'
+export { describeApproval, readApproval, refusedCall, refusedForGood } from './message/policy/approval.ts'
 export { approvers, isForOperator, operatorSubject } from './message/policy/approver.ts'
 export type { RefusalKind, RequirementKind } from './message/policy/policy-kinds.ts'
 export { isRequirementKind, policiesOf, refusalKinds } from './message/policy/policy-kinds.ts'
 export type { PolicyResolution, ResolutionOutcome } from './message/policy/policy-resolution.ts'
 export { resolutionOutcomes } from './message/policy/policy-resolution.ts'
+export type { RememberScope } from './message/policy/remember-scope.ts'
+export { rememberScopes } from './message/policy/remember-scope.ts'
 export type { Proof } from './message/proof.ts'
 export type { NormalizedResponse, PartialResponse, ResponseStatus } from './message/response.ts'
 export { normalizedResponseSchema, partialResponseSchema } from './message/response.ts'
@@ -100,6 +97,7 @@ export type {
   AgentContext,
   AgentDirectory,
   AgentProfile,
+  AgentPublisher,
   AttachmentBytes,
   PostOptions,
 } from './ports/agent/agent.ts'

@@ -1,7 +1,7 @@
 import { fileURLToPath } from 'node:url'
-import type { Gateway } from 'postern'
-import { openGateway } from 'postern'
 import { parseConfig } from 'postern/config'
+import type { Gateway } from 'postern/gateway'
+import { openGateway } from 'postern/gateway'
 import { createLog } from 'postern/log'
 import { gatewayHost } from './describe.ts'
 

@@ -1,9 +1,10 @@
 import { join, resolve } from 'node:path'
 import { ConfigError } from '@postern/core'
 import type { GatewayStore } from '@postern/store'
-import { isPostgresUrl, openPostgresStore, openSqliteStore } from '@postern/store'
+import { isPostgresUrl, openSqliteStore } from '@postern/store'
 import type { ChannelSlice } from '../config/channel-slices.ts'
 import type { Config } from '../config/schema.ts'
+import { loadPostgres } from '../platform/load-postgres.ts'
 import type { GatewayPlatform } from '../platform/platform.ts'
 import { makeDataDirectory } from '../platform/run-file.ts'
 
@@ -26,7 +27,10 @@ export async function openConfiguredStore(
   const { now, log } = platform
   const channels = slices.map(({ module }) => module.descriptor)
   const [bytes] = slices.flatMap(({ module, config }) => module.openBytes?.(config, platform) ?? [])
-  if (isPostgresUrl(store)) return openPostgresStore({ url: store, now, log, channels, holder, onUnusable, bytes })
+  if (isPostgresUrl(store)) {
+    const { openPostgresStore } = await loadPostgres()
+    return openPostgresStore({ url: store, now, log, channels, holder, onUnusable, bytes })
+  }
   if (store !== 'sqlite') throw new ConfigError('store', 'is no store', 'Use "sqlite" or "postgres://…".')
   return openSqliteStore({ path: join(directory, 'postern.db'), now, log, channels, exclusive: true, bytes })
 }

@@ -1,7 +1,4 @@
-import { readFileSync } from 'node:fs'
-import { parseJsonText } from '@postern/core'
+import manifest from '../../package.json' with { type: 'json' }
 
 /** As in the manifest of this program. */
-export const softwareVersion: string = (
-  parseJsonText(readFileSync(new URL('../../package.json', import.meta.url), 'utf8')) as { version: string }
-).version
+export const softwareVersion: string = manifest.version

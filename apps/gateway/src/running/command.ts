@@ -1,20 +1,28 @@
 import type { Command } from 'commander'
 import { Argument } from 'commander'
 import type { CommandContext, CommonOptions } from '../commands/context.ts'
-import { formatBanner } from './banner.ts'
-import { printConfig } from './config-print.ts'
-import { runDev, runProduction } from './run.ts'
 
 /** Runs the gateway. */
 export function addRunningCommands(program: Command, { file, print, configPath }: CommandContext): void {
   program
     .command('dev')
     .description('run with a simulated fediverse, mail domain and A2A issuer on this machine')
-    .action(async () => print(formatBanner(await runDev(await file()), true, configPath())))
+    .action(async () => {
+      const [{ runDev }, { formatBanner }] = await loadGateway()
+      print(formatBanner(await runDev(await file()), true, configPath()))
+    })
   program
     .command('start')
     .description('run for real; refuses unsafe settings')
-    .action(async () => print(formatBanner(await runProduction(await file()), false)))
+    .action(async () => {
+      const [{ runProduction }, { formatBanner }] = await loadGateway()
+      print(formatBanner(await runProduction(await file()), false))
+    })
+}
+
+/** Only the commands that run a gateway load it. */
+function loadGateway(): Promise<[typeof import('./run.ts'), typeof import('./banner.ts')]> {
+  return Promise.all([import('./run.ts'), import('./banner.ts')])
 }
 
 /** Prints the configuration. */
@@ -24,5 +32,8 @@ export function addConfigCommand(program: Command, { file, output }: CommandCont
     .description('print the configuration as the gateway understands it, with secrets masked')
     .addArgument(new Argument('<what>').choices(['print']))
     .option('--json', 'print JSON, for programs')
-    .action(async (_: string, options: CommonOptions) => printConfig(await file(), output(options)))
+    .action(async (_: string, options: CommonOptions) => {
+      const { printConfig } = await import('./config-print.ts')
+      await printConfig(await file(), output(options))
+    })
 }

@@ -27,7 +27,7 @@ const sections = readdirSync(docs)
 /** The words of a section that stand in a code block or between backticks. */
 function listCodeWords(section: string): ReadonlySet<string> {
   const code = section.match(/^```[\s\S]*?^```|`[^`\n]+`/gm) ?? []
-  return new Set(code.join(' ').match(/\w+/g))
+  return new Set(code.join(' ').match(/[$\w]+/g))
 }
 
 function listKeys(schema: Schema, path: string, parent: string | undefined): readonly Key[] {

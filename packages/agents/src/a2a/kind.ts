@@ -3,7 +3,7 @@ import { parseAddress } from '@postern/core'
 import { z } from 'zod'
 import { commonAgentSchema, defineAgentKind } from '../kind/agent-kind.ts'
 
-const a2aAgentSchema = commonAgentSchema
+export const a2aAgentSchema = commonAgentSchema
   .extend({
     /** Address of its A2A card; either this or `address`. */
     card: z.url({ protocol: /^https?$/ }).optional(),
@@ -24,7 +24,7 @@ export function isAddress(text: string): boolean {
 /** A remote A2A agent that answers here under one of our names. */
 export const a2aKind = defineAgentKind({
   usage: '"a2a" (with card or address)',
-  matches: use => use === 'a2a',
+  uses: /^a2a$/,
   schema: a2aAgentSchema,
   open: async ({ card, address }) => ({ agent: createA2aAgent(card ?? address ?? '') }),
 })

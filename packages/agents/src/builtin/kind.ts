@@ -27,7 +27,7 @@ const builtins: Readonly<Record<string, Builtin>> = {
 export const builtinKinds: readonly AgentKind[] = Object.entries(builtins).map(([name, { create, ...shown }]) =>
   defineAgentKind({
     usage: `"builtin:${name}"`,
-    matches: use => use === `builtin:${name}`,
+    uses: new RegExp(`^builtin:${name}$`),
     schema: commonAgentSchema,
     open: async (_config, opening) => ({ ...shown, agent: create(opening) }),
   }),

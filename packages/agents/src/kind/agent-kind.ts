@@ -98,7 +98,8 @@ export interface OpenedAgent {
 interface KindDeps<Config extends CommonAgentConfig> {
   /** How `use` is written, for people. */
   readonly usage: string
-  matches(use: string): boolean
+  /** Every value of `use` that means this kind. */
+  readonly uses: RegExp
   readonly schema: z.ZodObject & z.ZodType<Config>
   /** @throws ConfigError */
   open(config: Config, opening: Opening): Promise<OpenedAgent>
@@ -107,7 +108,8 @@ interface KindDeps<Config extends CommonAgentConfig> {
 /** One way to plug an agent in: a row of the table in `kinds.ts` and a file. */
 export interface AgentKind {
   readonly usage: string
-  matches(use: string): boolean
+  /** Every value of `use` that means this kind. */
+  readonly uses: RegExp
   readonly schema: z.ZodObject & z.ZodType<CommonAgentConfig>
   /** @throws ConfigError */
   open(config: unknown, opening: Opening): Promise<OpenedAgent>

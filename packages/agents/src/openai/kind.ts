@@ -13,7 +13,7 @@ type OpenaiAgentConfig = z.output<typeof openaiAgentSchema>
 /** A model behind any endpoint that speaks OpenAI's chat completions: OpenAI, Ollama, vLLM, llama.cpp, a proxy. */
 export const openaiKind = defineAgentKind({
   usage: '"openai" (with base_url and model)',
-  matches: use => use === 'openai',
+  uses: /^openai$/,
   schema: openaiAgentSchema,
   open: openModelAgent,
 })

@@ -14,7 +14,7 @@ import type { OpenedMember } from './members/members.ts'
 /** Several models, humans and agents elsewhere behind one address; they hand conversations over to each other. */
 export const swarmKind = defineAgentKind({
   usage: '"swarm" (with default_agent and members)',
-  matches: use => use === 'swarm',
+  uses: /^swarm$/,
   schema: swarmAgentSchema,
   open: openSwarm,
 })

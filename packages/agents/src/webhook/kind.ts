@@ -14,7 +14,7 @@ const maxRequestBytes = 8 * 1024 * 1024
 /** Bytes of a reply read at most. */
 const maxReplyBytes = 4 * 1024 * 1024
 
-const webhookConfigSchema = commonAgentSchema.extend({
+export const webhookConfigSchema = commonAgentSchema.extend({
   /** Address that messages are posted to. */
   url: z.url({ protocol: /^https?$/ }).refine(hasNoCredentials, 'must not hold credentials'),
   /** Secret that signs requests (Standard Webhooks). */
@@ -46,7 +46,7 @@ interface Webhook {
 /** An agent in any language behind one URL (Standard Webhooks 1.0.0). */
 export const webhookKind = defineAgentKind({
   usage: '"webhook" (with url and secret)',
-  matches: use => use === 'webhook',
+  uses: /^webhook$/,
   schema: webhookConfigSchema,
   open: async (config, opening) => ({ agent: createWebhookAgent(readWebhook(config, opening)) }),
 })

@@ -23,7 +23,9 @@ export function watchPages({ path, everyMs, onDamage }: FileCheckOptions): () =>
 
   function look(): void {
     const began = performance.now()
-    worker = new Worker(new URL('./file-check-thread.ts', import.meta.url), { workerData: path })
+    // Node 22 would warn of node:sqlite at every look.
+    const execArgv = ['--disable-warning=ExperimentalWarning']
+    worker = new Worker(new URL('./file-check-thread.ts', import.meta.url), { workerData: path, execArgv })
     worker.unref()
     worker.on('message', (problem: string | undefined) => {
       if (problem !== undefined) onDamage(new Error(problem))

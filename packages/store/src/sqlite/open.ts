@@ -3,6 +3,7 @@ import { migrateDatabase } from '../schema/migrate.ts'
 import { refuseDamagedAtStart, toOpenError } from './inspect-file.ts'
 import { refuseEmptyDatabase, refuseMissingDatabase } from './marker.ts'
 import { createPrivateFile } from './private-file.ts'
+import { takeNumberedParameters } from './statements/numbered-parameters.ts'
 
 const pragmas = `
 PRAGMA journal_mode = WAL;
@@ -53,6 +54,7 @@ export function openDatabase(path: string): DatabaseSync {
   }
   try {
     const db = new DatabaseSync(path, { timeout: openTimeoutMs, enableForeignKeyConstraints: false })
+    takeNumberedParameters(db)
     return prepareDatabase(db, path)
   } catch (error) {
     throw toOpenError(error, path)

@@ -1,7 +1,7 @@
 import { ConfigError } from '@postern/core'
 import { sketchedChannels } from '@postern/testing'
 import { expect, test, vi } from 'vitest'
-import { openPostgresStore } from '../../src/index.ts'
+import { openPostgresStore } from '../../src/postgres/index.ts'
 import { preparePostgres } from '../../src/postgres/prepare.ts'
 import { migrations } from '../../src/schema/migrate.ts'
 import { discardLog } from '../open-test-store.ts'

@@ -1,5 +1,5 @@
 import { sketchedChannels } from '@postern/testing'
-import { openPostgresStore } from '../../src/index.ts'
+import { openPostgresStore } from '../../src/postgres/index.ts'
 import { discardLog } from '../open-test-store.ts'
 import { soundnessModel } from '../soundness-model.ts'
 import { transcriptContract } from '../transcript-contract.ts'

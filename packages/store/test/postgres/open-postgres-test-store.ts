@@ -3,7 +3,7 @@ import type { StoreUnderTest } from '@postern/testing'
 import { sketchedChannels } from '@postern/testing'
 import { onTestFinished } from 'vitest'
 import type { GatewayStore } from '../../src/index.ts'
-import { openPostgresStore } from '../../src/index.ts'
+import { openPostgresStore } from '../../src/postgres/index.ts'
 import { discardLog } from '../open-test-store.ts'
 import { testServer } from './test-server.ts'
 

@@ -2,17 +2,14 @@ import { isoTime, type Platform, Rejection } from '@postern/core'
 import type { CodecFinding } from '../codec/codec.ts'
 import { findOrphanEntries } from '../codec/pair-repair.ts'
 import { type EntryBody, entryBodySchema, type TranscriptEntry } from '../entry/entry.ts'
-import { type FormatName, formatNames } from '../entry/kind.ts'
+import type { FormatName } from '../entry/kind.ts'
 import type { JsonMap } from '../json/difference.ts'
 import { listClaimed } from '../store/claimed-entries.ts'
 import type { ThreadKey, TranscriptStore } from '../store/transcript-store.ts'
 import { codecs } from './codecs.ts'
+import type { ExchangeFormat } from './formats.ts'
 import { createImportIds } from './import-ids.ts'
 import { sliceMessages, takeSlices, yieldToEventLoop } from './slices.ts'
-
-/** The five dialects, and the entries themselves (`jsonl`: one a line). */
-export const exchangeFormats = [...formatNames, 'jsonl'] as const
-export type ExchangeFormat = (typeof exchangeFormats)[number]
 
 interface ThreadExchange {
   readonly transcript: TranscriptStore

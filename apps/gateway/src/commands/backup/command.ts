@@ -1,7 +1,8 @@
 import type { Command } from 'commander'
 import type { CommandContext, CommonOptions } from '../context.ts'
 import type { RestoreOptions } from './view.ts'
-import { backUp, restore } from './view.ts'
+
+const loadView = () => import('./view.ts')
 
 /** Copies of everything that a gateway remembers. */
 export function addBackupCommands(program: Command, { findData, output }: CommandContext): void {
@@ -9,14 +10,18 @@ export function addBackupCommands(program: Command, { findData, output }: Comman
     .command('backup <folder>')
     .description('copy the database, its keys and its files to a new folder, while the gateway runs')
     .option('--json', 'print the manifest as JSON, for programs')
-    .action(async (folder: string, options: CommonOptions) => backUp(await findData(), output(options), folder))
+    .action(async (folder: string, options: CommonOptions) => {
+      const { backUp } = await loadView()
+      await backUp(await findData(), output(options), folder)
+    })
   program
     .command('restore <folder>')
     .description('put a backup in the data folder; the gateway must not run')
     .option('--check', 'only read the backup, and say whether it is whole')
     .option('--replace', 'put a database that is there aside')
     .option('--json', 'print the manifest as JSON, for programs')
-    .action(async (folder: string, options: CommonOptions & RestoreOptions) =>
-      restore(await findData(), output(options), { folder, options }),
-    )
+    .action(async (folder: string, options: CommonOptions & RestoreOptions) => {
+      const { restore } = await loadView()
+      await restore(await findData(), output(options), { folder, options })
+    })
 }

@@ -1,6 +1,5 @@
 import type { Command } from 'commander'
 import type { CommandContext, CommonOptions } from '../context.ts'
-import { printDoctor } from './view.ts'
 
 /** Checks the installation. */
 export function addDoctorCommand(program: Command, { openClient, output }: CommandContext): void {
@@ -8,5 +7,8 @@ export function addDoctorCommand(program: Command, { openClient, output }: Comma
     .command('doctor')
     .description('check this installation, each finding with its fix')
     .option('--json', 'print JSON, for programs')
-    .action(async (options: CommonOptions) => printDoctor(openClient, output(options)))
+    .action(async (options: CommonOptions) => {
+      const { printDoctor } = await import('./view.ts')
+      await printDoctor(openClient, output(options))
+    })
 }

@@ -1,9 +1,10 @@
 import { join } from 'node:path'
 import { ConfigError } from '@postern/core'
-import { inspectPostgres, inspectSqlite, isPostgresUrl, mostSkewMs } from '@postern/store'
+import { inspectSqlite, isPostgresUrl } from '@postern/store'
 import type { Verdict } from '../../checks/finding.ts'
 import { failure, ok, warning } from '../../checks/finding.ts'
 import type { Config } from '../../config/schema.ts'
+import { loadPostgres } from '../../platform/load-postgres.ts'
 
 /** Whether the database is there and good enough, seen from here. `directory`: the data folder. */
 export async function checkStore(
@@ -15,6 +16,7 @@ export async function checkStore(
       inspectSqlite(join(directory, 'postern.db'))
       return ok('the store is a file in the data folder, and its pages are sound')
     }
+    const { inspectPostgres, mostSkewMs } = await loadPostgres()
     const { version, place, skewMs, isExposed } = await inspectPostgres(store, now)
     if (skewMs > mostSkewMs) {
       return warning(`the database server's clock is ${skewMs / 1000} s away from ours`, 'Let both keep time by NTP.')

@@ -1,6 +1,7 @@
 import type { Command } from 'commander'
 import type { CommandContext, CommonOptions } from '../context.ts'
-import { forgetOwner, forgetPerson, printPeople, rewriteFiles } from './view.ts'
+
+const loadView = () => import('./view.ts')
 
 /** Linked addresses; forgetting. */
 export function addPeopleCommands(program: Command, { openClient, output }: CommandContext): void {
@@ -10,7 +11,7 @@ export function addPeopleCommands(program: Command, { openClient, output }: Comm
     .option('--agent <name>', 'only links with this agent')
     .option('--json', 'print JSON, for programs')
     .action(async (options: CommonOptions & { agent?: string }) =>
-      printPeople(openClient, output(options), options.agent),
+      (await loadView()).printPeople(openClient, output(options), options.agent),
     )
   program
     .command('forget <address>')
@@ -21,13 +22,13 @@ export function addPeopleCommands(program: Command, { openClient, output }: Comm
     .option('--json', 'print JSON, for programs')
     .action(async (address: string, options: CommonOptions & { agent?: string }) =>
       address.startsWith('web:')
-        ? forgetOwner(openClient, output(options), address)
-        : forgetPerson(openClient, output(options), { address, agent: options.agent }),
+        ? (await loadView()).forgetOwner(openClient, output(options), address)
+        : (await loadView()).forgetPerson(openClient, output(options), { address, agent: options.agent }),
     )
   program
     .command('vacuum')
     .description(
       'write the database anew, so that nothing is left of deleted data; the gateway does nothing else meanwhile',
     )
-    .action(async () => rewriteFiles(openClient, output({})))
+    .action(async () => (await loadView()).rewriteFiles(openClient, output({})))
 }

@@ -2,7 +2,8 @@ import { rememberScopes } from '@postern/core'
 import type { Command } from 'commander'
 import { Option } from 'commander'
 import type { CommandContext, CommonOptions } from '../context.ts'
-import { decideListedRequirement, printRequirement, printRequirements } from './view.ts'
+
+const loadView = () => import('./view.ts')
 
 const describeReach = () =>
   new Option('--remember <reach>', 'let the decision count for later calls of the tool by the same sender').choices([
@@ -27,26 +28,33 @@ export function addRequirementCommands(program: Command, { openClient, output }:
     .option('--json', 'print JSON, for programs')
     .action(async (options: CommonOptions & { status?: string; mine?: boolean }) => {
       const { status, mine = false } = options
-      await printRequirements(openClient, output(options), { status, isMine: mine })
+      await (await loadView()).printRequirements(openClient, output(options), { status, isMine: mine })
     })
   requirements
     .command('show <id>')
     .description('show one requirement, with the arguments of the call it is about')
     .option('--json', 'print JSON, for programs')
-    .action(async (id: string, options: CommonOptions) => printRequirement(openClient, output(options), id))
+    .action(async (id: string, options: CommonOptions) =>
+      (await loadView()).printRequirement(openClient, output(options), id),
+    )
   requirements
     .command('grant <id>')
     .description('grant a requirement: allow a call, or confirm a payment or an identity')
     .option('--arguments <json>', 'run the call with these arguments instead')
     .addOption(describeReach())
     .action(async (id: string, { arguments: args, remember }: { arguments?: string; remember?: string }) => {
-      await decideListedRequirement(openClient, output({}), { id, outcome: 'granted', args, remember })
+      await (await loadView()).decideListedRequirement(openClient, output({}), {
+        id,
+        outcome: 'granted',
+        args,
+        remember,
+      })
     })
   requirements
     .command('decline <id>')
     .description('decline a requirement, yours or the sender\u2019s')
     .addOption(describeReach())
     .action(async (id: string, { remember }: { remember?: string }) =>
-      decideListedRequirement(openClient, output({}), { id, outcome: 'declined', remember }),
+      (await loadView()).decideListedRequirement(openClient, output({}), { id, outcome: 'declined', remember }),
     )
 }

@@ -1,6 +1,4 @@
 import type { Command } from 'commander'
-import { Option } from 'commander'
-import { simulatedChannels } from '../../channels.ts'
 import type { CommandContext, CommonOptions } from '../context.ts'
 import { sendSimulated } from './view.ts'
 
@@ -10,7 +8,7 @@ export function addSendCommand(program: Command, { openClient, output }: Command
     .command('send')
     .description('send a signed message from the simulation and wait for the answer (dev mode)')
     .argument('<text>')
-    .addOption(new Option('--via <channel>', 'channel').choices([...simulatedChannels]).makeOptionMandatory())
+    .requiredOption('--via <channel>', 'channel: activitypub, a2a or email')
     .option('--to <agent>', 'name of an agent here', 'echo')
     .option('--thread <id>', 'id of an earlier message, to continue its conversation')
     .option('--json', 'print JSON, for programs')

@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import type { Policy } from '../part.ts'
+import { rememberScopes } from './remember-scope.ts'
 
 /** The `code` of a requirement that waits for somebody to allow a call of a tool. */
 const approvalCode = 'approval:required'
@@ -13,10 +14,6 @@ export const refusedForGood =
 
 /** Where a policy's `data` says which call it is about. */
 export const approvalMember = 'dev.postern.action'
-
-/** How far a decision on a call can count: for calls of this tool in the same conversation, or in all with this agent. */
-export const rememberScopes = ['conversation', 'always'] as const
-export type RememberScope = (typeof rememberScopes)[number]
 
 /** What a tool is to do, as far as whoever decides is shown it. Arguments are named; what they are stands in `preview`. */
 const approvalActionSchema = z.object({

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { rememberScopes } from './approval.ts'
+import { rememberScopes } from './remember-scope.ts'
 
 export const resolutionOutcomes = ['granted', 'declined'] as const
 

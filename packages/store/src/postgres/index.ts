@@ -1,0 +1,3 @@
+// Loaded only where the configuration names a PostgreSQL server: it needs the library `pg`.
+export { openPostgresStore, type PostgresStoreOptions } from './open.ts'
+export { inspectPostgres, mostSkewMs } from './prepare.ts'

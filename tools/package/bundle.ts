@@ -1,0 +1,74 @@
+import { builtinModules } from 'node:module'
+import { join } from 'node:path'
+import type { OutputChunk } from 'rolldown'
+import { rolldown } from 'rolldown'
+import { isExternal, packageOf } from './libraries.ts'
+import { bundleWorkerFiles, isThread } from './worker-files.ts'
+
+interface BundleOptions {
+  readonly root: string
+  /** Folder that the files are written to. */
+  readonly folder: string
+  readonly libraries: ReadonlyMap<string, string>
+}
+
+interface Bundle {
+  /** Names of the libraries that the files import. */
+  readonly imported: readonly string[]
+  /** Files of libraries that the bundle contains, by their paths. */
+  readonly contained: readonly string[]
+}
+
+/** Public entries and the program itself, by the names of their files. */
+const entries = {
+  main: 'apps/gateway/src/main.ts',
+  index: 'apps/gateway/src/index.ts',
+}
+
+const builtins = new Set(builtinModules)
+
+/** Bundles our own packages for the oldest Node that runs them. */
+export async function writeBundle({ root, folder, libraries }: BundleOptions): Promise<Bundle> {
+  const build = await rolldown({
+    cwd: root,
+    input: Object.fromEntries(Object.entries(entries).map(([name, path]) => [name, join(root, path)])),
+    platform: 'node',
+    external: specifier => builtins.has(specifier) || isExternal(specifier, libraries),
+    transform: { target: 'node22.18' },
+    // Modules of ours do nothing when they are loaded, so what nobody uses of them is left out. Programs of threads do everything then.
+    treeshake: { moduleSideEffects: id => id.includes('/node_modules/') || isThread(id) },
+    plugins: [bundleWorkerFiles()],
+    onLog: (level, log, handle) => handle(level === 'warn' ? 'error' : level, log),
+  })
+  try {
+    const { output } = await build.write({
+      dir: folder,
+      format: 'esm',
+      entryFileNames: '[name].js',
+      chunkFileNames: '[name]-[hash].js',
+      minify: { compress: false, mangle: false, codegen: { removeWhitespace: true } },
+      comments: { legal: true, annotation: false, jsdoc: false },
+    })
+    const chunks = output.filter((file): file is OutputChunk => file.type === 'chunk')
+    return { imported: listImported(chunks), contained: listContained(chunks) }
+  } finally {
+    await build.close()
+  }
+}
+
+function listImported(chunks: readonly OutputChunk[]): readonly string[] {
+  const own = new Set(chunks.map(({ fileName }) => fileName))
+  const foreign = chunks
+    .flatMap(({ imports, dynamicImports, code }) => [...imports, ...dynamicImports, ...listRequired(code)])
+    .filter(name => !own.has(name) && !name.startsWith('node:') && !builtins.has(name))
+  return [...new Set(foreign.map(packageOf))].toSorted()
+}
+
+/** CommonJS libraries are also loaded by a `require` that the code makes for itself. */
+function listRequired(code: string): readonly string[] {
+  return [...code.matchAll(/\b_*require\w*\((["'`])([^."'`][^"'`]*)\1\)/g)].map(([, , name = '']) => name)
+}
+
+function listContained(chunks: readonly OutputChunk[]): readonly string[] {
+  return chunks.flatMap(({ moduleIds }) => moduleIds.filter(id => id.includes('/node_modules/')))
+}

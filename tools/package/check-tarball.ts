@@ -1,0 +1,39 @@
+import { readFileSync } from 'node:fs'
+import type { Problem } from '@arethetypeswrong/core'
+import { checkPackage, createPackageFromTarballData } from '@arethetypeswrong/core'
+import { publint } from 'publint'
+import { formatMessage } from 'publint/utils'
+
+/**
+ * What follows from a decision: the package is ESM only, since every Node that runs it lets CommonJS `require()` it. TypeScript's old
+ * `node10` resolution knows no `exports`.
+ */
+function isAccepted(problem: Problem): boolean {
+  return problem.kind === 'CJSResolvesToESM' || ('resolutionKind' in problem && problem.resolutionKind === 'node10')
+}
+
+/** What publint and are-the-types-wrong find in a packed package, a sentence each. */
+export async function checkTarball(tarball: string): Promise<readonly string[]> {
+  return [...(await lintPackage(tarball)), ...(await checkTypes(tarball))]
+}
+
+async function lintPackage(tarball: string): Promise<readonly string[]> {
+  const bytes = readFileSync(tarball)
+  const { messages, pkg } = await publint({
+    pack: { tarball: toArrayBuffer(bytes) },
+    level: 'suggestion',
+  })
+  return messages.map(message => `publint: ${formatMessage(message, pkg, { color: false }) ?? message.code}`)
+}
+
+async function checkTypes(tarball: string): Promise<readonly string[]> {
+  const { types, ...rest } = await checkPackage(createPackageFromTarballData(readFileSync(tarball)))
+  if (!types || !('problems' in rest)) return ['are-the-types-wrong: the package has no types']
+  return rest.problems
+    .filter(problem => !isAccepted(problem))
+    .map(problem => `are-the-types-wrong: ${JSON.stringify(problem)}`)
+}
+
+function toArrayBuffer(bytes: Buffer): ArrayBuffer {
+  return new Uint8Array(bytes).buffer
+}

@@ -1,0 +1,86 @@
+import { globSync, lstatSync, readFileSync, statSync } from 'node:fs'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { describe, expect, inject, test } from 'vitest'
+import { runInstalled } from './program.ts'
+
+const root = fileURLToPath(new URL('../../..', import.meta.url))
+const { tarball, folder, nodes } = inject('installation')
+const installed = join(folder, 'node_modules/postern')
+const megabyte = 1_000_000
+
+const listFiles = (place: string) =>
+  globSync('**/*', { cwd: place, withFileTypes: true })
+    .filter(entry => entry.isFile())
+    .map(entry => join(entry.parentPath, entry.name))
+const sizeOf = (files: readonly string[]) => files.reduce((sum, file) => sum + statSync(file).size, 0)
+
+test('the package is at most 1.5 MB packed', () => {
+  expect(statSync(tarball).size).toBeLessThanOrEqual(1.5 * megabyte)
+})
+
+test('the package and its libraries take at most 60 MB, without the optional ones', () => {
+  const size = sizeOf(listFiles(join(folder, 'node_modules')))
+  expect(size).toBeGreaterThan(10 * megabyte)
+  expect(size).toBeLessThanOrEqual(60 * megabyte)
+  for (const name of ['pg', '@grpc/grpc-js']) {
+    expect(lstatSync(join(folder, 'node_modules', name), { throwIfNoEntry: false })).toBeUndefined()
+  }
+})
+
+test('the package is a copy that names nothing of the clone it was built in', () => {
+  expect(lstatSync(installed).isSymbolicLink()).toBe(false)
+  const files = listFiles(installed)
+  expect(files.length).toBeGreaterThan(100)
+  expect(files.filter(file => readFileSync(file, 'utf8').includes(root))).toEqual([])
+})
+
+test('the package holds its licence, those of the libraries in its bundle, the changelog and the documents', () => {
+  const read = (path: string) => readFileSync(join(installed, path), 'utf8')
+  expect(read('LICENSE')).toContain('MIT')
+  expect(read('THIRD-PARTY-LICENCES.txt')).toMatch(/^mailparser \d/m)
+  expect(read('CHANGELOG.md')).toContain(`## ${JSON.parse(read('package.json')).version}`)
+  expect(read('docs/reference/configuration.md')).toContain('operator_token')
+})
+
+test('every relative link of a document leads to a file of the package', () => {
+  const broken = globSync('**/*.md', { cwd: installed }).flatMap(path =>
+    [...readFileSync(join(installed, path), 'utf8').matchAll(/\]\(([^)\s:#]+)(?:#[^)\s]*)?\)/g)]
+      .map(([, link = '']) => join(installed, path, '..', link))
+      .filter(target => !statSync(target, { throwIfNoEntry: false })),
+  )
+  expect(broken).toEqual([])
+})
+
+describe('--version', () => {
+  test.each([
+    ['the oldest Node that is supported', nodes.oldest],
+    ['the Node of the project', process.execPath],
+  ])('answers on %s', async (_, node) => {
+    const { version } = JSON.parse(readFileSync(join(installed, 'package.json'), 'utf8'))
+    const ended = await runInstalled(['--version'], { node, folder })
+    expect(ended).toEqual({ code: 0, output: `${version}\n`, errors: '' })
+  })
+
+  test('loads at most 100 KB of the bundle, so that it takes little time', () => {
+    const files = listStaticImports(join(installed, 'dist/main.js'))
+    expect(sizeOf([...files])).toBeGreaterThan(10_000)
+    expect(sizeOf([...files])).toBeLessThanOrEqual(100_000)
+  })
+
+  test('says on an older Node which one it needs, in one sentence', async () => {
+    const { code, output, errors } = await runInstalled(['--version'], { node: nodes.tooOld, folder })
+    expect({ code, output }).toEqual({ code: 1, output: '' })
+    expect(errors).toMatch(/^Postern needs Node 22\.18 or later; this is v20\.[\d.]+\. Install [^\n]+\.\n$/)
+  })
+})
+
+/** A file of the bundle and all that it imports before it runs. */
+function listStaticImports(file: string, seen: Set<string> = new Set()): ReadonlySet<string> {
+  seen.add(file)
+  for (const [, name = ''] of readFileSync(file, 'utf8').matchAll(/(?:\bfrom|\bimport)\s*["']\.\/([^"']+)["']/g)) {
+    const imported = join(file, '..', name)
+    if (!seen.has(imported)) listStaticImports(imported, seen)
+  }
+  return seen
+}

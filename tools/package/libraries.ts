@@ -1,0 +1,48 @@
+import { globSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+
+/**
+ * Libraries whose code is part of the bundle. The root manifest's `overrides` decide which versions they use, so that one parser reads
+ * every address. npm ignores the overrides of a dependency: installed beside the package they would bring other versions.
+ */
+const inlined: ReadonlySet<string> = new Set(['mailauth', 'mailparser', 'libmime'])
+
+/** Libraries that a user installs only if they use what needs them, and what that is. */
+export const optionalLibraries: Readonly<Record<string, string>> = {
+  pg: 'the store on PostgreSQL',
+  '@grpc/grpc-js': 'the gRPC binding of A2A',
+  '@bufbuild/protobuf': 'the gRPC binding of A2A',
+}
+
+interface Manifest {
+  readonly dependencies?: Readonly<Record<string, string>>
+}
+
+/** Exact versions of the libraries that our packages depend on, by name. */
+export function readLibraries(root: string): ReadonlyMap<string, string> {
+  const manifests = globSync('{apps/gateway,packages/*}/package.json', { cwd: root })
+  const entries = manifests.flatMap(path => {
+    const { dependencies = {} } = JSON.parse(readFileSync(join(root, path), 'utf8')) as Manifest
+    return Object.entries(dependencies)
+  })
+  return new Map(entries.filter(([name]) => !isOwn(name)))
+}
+
+export function isOwn(specifier: string): boolean {
+  return specifier.startsWith('@postern/')
+}
+
+/** `@grpc/grpc-js` of `@grpc/grpc-js/build/x.js`. */
+export function packageOf(specifier: string): string {
+  return specifier
+    .split('/')
+    .slice(0, specifier.startsWith('@') ? 2 : 1)
+    .join('/')
+}
+
+/** Whether the package imports this at run time instead of containing it. */
+export function isExternal(specifier: string, libraries: ReadonlyMap<string, string>): boolean {
+  if (specifier.startsWith('.') || specifier.startsWith('/') || isOwn(specifier)) return false
+  const name = packageOf(specifier)
+  return specifier.startsWith('node:') || (libraries.has(name) && !inlined.has(name))
+}

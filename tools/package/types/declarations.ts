@@ -1,0 +1,101 @@
+import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { isOwn } from '../libraries.ts'
+import { compileDeclarations } from './compile.ts'
+import type { FindDeclaration } from './declared-names.ts'
+import { createFindDeclaration, splitNames, toDeclaration, toSpecifier } from './declared-names.ts'
+import { readOwnEntries } from './own-packages.ts'
+
+interface DeclarationOptions {
+  readonly root: string
+  /** Folder that the declarations are written to; in it they have the paths of their sources. */
+  readonly folder: string
+  /** Sources whose types are public, from the root. */
+  readonly entries: readonly string[]
+}
+
+/** `import type { A } from './x.ts'`, `export { A } from …`; the word, the list, the specifier. */
+const statement = /^(import|export)(\s+type)?\s*\{([^}]*)\}\s*from\s*(["'])([^"']+)\4/gm
+/** `import("./x.ts").Name` */
+const inlineImport = /\bimport\(\s*(["'])([^"']+)\1\s*\)\.(\w+)/g
+
+/** Writes the declarations of the public entries, and those they need. @returns names of the libraries that they import from */
+export function writeDeclarations({ root, folder, entries }: DeclarationOptions): readonly string[] {
+  const made = compileDeclarations(root, entries)
+  try {
+    const reach = createReach({ made, packages: readOwnEntries(root), find: createFindDeclaration(made) })
+    const waiting = entries.map(toDeclaration)
+    const seen = new Set(waiting)
+    for (const path of waiting) {
+      const file = join(folder, path)
+      mkdirSync(dirname(file), { recursive: true })
+      writeFileSync(file, reach.rewrite(path))
+      const further = [...reach.files].filter(each => !seen.has(each))
+      for (const each of further) seen.add(each)
+      waiting.push(...further)
+    }
+    return [...reach.libraries].toSorted()
+  } finally {
+    rmSync(made, { recursive: true, force: true })
+  }
+}
+
+interface ReachDeps {
+  /** Folder of all declarations. */
+  readonly made: string
+  readonly packages: ReturnType<typeof readOwnEntries>
+  readonly find: FindDeclaration
+}
+
+interface Reach {
+  /** Declarations that were named so far. */
+  readonly files: ReadonlySet<string>
+  readonly libraries: ReadonlySet<string>
+  /** One declaration, with the names of ours imported from where they are declared. */
+  rewrite(path: string): string
+}
+
+function createReach({ made, packages, find }: ReachDeps): Reach {
+  const files = new Set<string>()
+  const libraries = new Set<string>()
+
+  /** The file that a specifier means; undefined for a library's. */
+  function resolve(specifier: string, from: string): string | undefined {
+    if (specifier.startsWith('.')) return toDeclaration(join(dirname(from), specifier))
+    if (isOwn(specifier)) return packages.get(specifier)?.declaration ?? fail(specifier, from)
+    libraries.add(specifier)
+    return undefined
+  }
+
+  function place(file: string, name: string, from: string): { readonly specifier: string; readonly name: string } {
+    const declared = find(file, name)
+    files.add(declared.file)
+    return { specifier: toSpecifier(from, declared.file), name: declared.name }
+  }
+
+  function rewrite(path: string): string {
+    const text = readFileSync(join(made, path), 'utf8')
+    return text
+      .replace(statement, (whole, word: string, type = '', list: string, _quote: string, specifier: string) => {
+        const file = resolve(specifier, path)
+        if (file === undefined) return whole
+        const lines = splitNames(list).map(({ name, as }) => {
+          const found = place(file, name, path)
+          return `${word}${type} { ${found.name === as ? as : `${found.name} as ${as}`} } from "${found.specifier}"`
+        })
+        return lines.join(';\n')
+      })
+      .replace(inlineImport, (whole, _quote: string, specifier: string, name: string) => {
+        const file = resolve(specifier, path)
+        if (file === undefined) return whole
+        const found = place(file, name, path)
+        return `import("${found.specifier}").${found.name}`
+      })
+  }
+
+  return { files, libraries, rewrite }
+}
+
+function fail(specifier: string, from: string): never {
+  throw new Error(`Cannot write the declarations of ${from}: there is no entry ${specifier}`)
+}

@@ -1,0 +1,65 @@
+import { readFileSync } from 'node:fs'
+import { dirname, join, relative } from 'node:path'
+
+/** A name where it is declared. */
+interface DeclaredName {
+  /** The declaration file, from the root. */
+  readonly file: string
+  readonly name: string
+}
+
+/** Finds where a name that an index file exports is declared. */
+export type FindDeclaration = (index: string, name: string) => DeclaredName
+
+const reExport = /export\s+(?:type\s+)?\{([^}]*)\}\s+from\s+['"](\.[^'"]+)['"]/g
+
+/**
+ * Follows the re-exports of index files, so that a declaration needs only the files it names something of, and not all of a package.
+ * `folder` holds the declarations.
+ */
+export function createFindDeclaration(folder: string): FindDeclaration {
+  const indexes = new Map<string, ReadonlyMap<string, DeclaredName>>()
+  const find: FindDeclaration = (index, name) => {
+    const names = indexes.get(index) ?? readIndex(folder, index)
+    indexes.set(index, names)
+    const found = names.get(name)
+    return found ? find(found.file, found.name) : { file: index, name }
+  }
+  return find
+}
+
+function readIndex(folder: string, index: string): ReadonlyMap<string, DeclaredName> {
+  const text = readFileSync(join(folder, index), 'utf8')
+  const entries = [...text.matchAll(reExport)].flatMap(([, list = '', path = '']) => {
+    const file = toDeclaration(join(dirname(index), path))
+    return splitNames(list).map(({ name, as }) => [as, { file, name }] as const)
+  })
+  return new Map(entries)
+}
+
+interface ImportedName {
+  readonly name: string
+  readonly as: string
+}
+
+/** Of the list in braces: `type A, B as C`. */
+export function splitNames(list: string): readonly ImportedName[] {
+  return list
+    .split(',')
+    .map(each => each.trim().replace(/^type\s+/, ''))
+    .filter(Boolean)
+    .map(each => {
+      const [name = '', as = name] = each.split(/\s+as\s+/)
+      return { name, as }
+    })
+}
+
+export function toDeclaration(source: string): string {
+  return source.replace(/(?<!\.d)\.ts$/, '.d.ts')
+}
+
+/** As an importer names it: by the JavaScript that it would describe. */
+export function toSpecifier(from: string, target: string): string {
+  const path = relative(dirname(from), target).replace(/\.d\.ts$/, '.js')
+  return path.startsWith('.') ? path : `./${path}`
+}
