@@ -51,6 +51,8 @@ interface StoreDeps {
   readonly notices: NoticeStore
   readonly now: () => number
   readonly channels: readonly StoredChannel[]
+  /** Nobody else writes the database. */
+  readonly isAlone: boolean
   readonly log: Log
   readonly bytes: ByteStore | undefined
   /** Something was written for good. */
@@ -64,12 +66,25 @@ interface StoreDeps {
 }
 
 export function assembleStore(parts: StoreDeps): GatewayStore {
-  const { db, transactions, files, notices, now, log, bytes, onDurable, scrub = () => {}, rewrite, release } = parts
+  const {
+    db,
+    transactions,
+    files,
+    notices,
+    now,
+    log,
+    bytes,
+    isAlone,
+    onDurable,
+    scrub = () => {},
+    rewrite,
+    release,
+  } = parts
   const writer = createWriter(db, onDurable, transactions)
   const { write, writeLightly, writeLast } = writer
   const channels = readChannelFacts(parts.channels)
-  const context: StoreContext = { db, channels, write, writeLightly, writeLast, now, log, files, scrub }
-  const tables = createTables(db, files, channels)
+  const context: StoreContext = { db, channels, write, writeLightly, writeLast, now, log, files, isAlone, scrub }
+  const tables = createTables(context)
   const places = {
     transcript: createSqliteTranscript(context, tables),
     objects: createObjectStore(context, bytes),

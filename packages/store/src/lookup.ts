@@ -3,11 +3,11 @@ import { createBlobLookup } from './blobs/table.ts'
 import { createHistoryLookup } from './conversations/history.ts'
 import type { Database } from './engine/database.ts'
 import { parseJson, prepareQuery } from './engine/database.ts'
-import { createSecrets } from './engine/secrets.ts'
 import type { StoreContext } from './engine/store-context.ts'
 import type { ReadMessage } from './messages/reader.ts'
 import { createContextLookup } from './messages/response-context.ts'
 import { createResponseLookup } from './messages/responses.ts'
+import { createSecrets } from './secrets.ts'
 import { createNoteLookup } from './turns/noting.ts'
 
 export function createLookupStore(

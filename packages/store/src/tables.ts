@@ -11,6 +11,7 @@ import type { DeliveryTable } from './deliveries/table.ts'
 import { createDeliveryTable } from './deliveries/table.ts'
 import type { BlobFiles } from './engine/blob-files.ts'
 import type { Database } from './engine/database.ts'
+import type { Ownership } from './engine/rare-keys.ts'
 import type { ForgetMessage } from './forgetting/forget.ts'
 import { createForget } from './forgetting/forget.ts'
 import type { EditTable } from './intake/edits.ts'
@@ -61,8 +62,14 @@ export interface Tables {
   readonly forget: ForgetMessage
 }
 
-export function createTables(db: Database, files: BlobFiles, channels: ChannelFacts): Tables {
-  const relations = createRelationTable(db)
+interface TablesDeps extends Ownership {
+  readonly db: Database
+  readonly files: BlobFiles
+  readonly channels: ChannelFacts
+}
+
+export function createTables({ db, files, channels, ...ownership }: TablesDeps): Tables {
+  const relations = createRelationTable(db, ownership)
   const entries = createEntryTable(db)
   const parts = {
     entries,
@@ -84,7 +91,7 @@ export function createTables(db: Database, files: BlobFiles, channels: ChannelFa
     partialAnswers: createPartialAnswerTable(db, parts),
     quotas: createQuotaTable(db),
     budgets: createBudgetTable(db),
-    withdrawals: createWithdrawalTable(db),
+    withdrawals: createWithdrawalTable(db, ownership),
     readMessage: createMessageReader(db, files),
     forget: createForget(db, parts),
   }

@@ -39,6 +39,7 @@ export async function collectPortedStatements(): Promise<readonly string[]> {
     db: port,
     channels: sketchedChannels,
     transactions: createSqliteTransactions(port),
+    isAlone: false,
     files: noBlobFiles,
     notices: createNotices(discardLog),
     now: () => 0,

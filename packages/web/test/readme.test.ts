@@ -51,6 +51,7 @@ test('the example of the README of web starts a run and lists its thread', async
     channels: [],
     platform,
     store: opened,
+    admission: { rules: [], store: opened },
     agents,
     transcript,
     objects,

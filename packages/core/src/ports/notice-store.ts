@@ -1,7 +1,11 @@
+/** What may be taken up: turns; deliveries; broadcasts that are still to be spread. */
+export const workKinds = ['turns', 'deliveries', 'broadcasts'] as const
+export type WorkKind = (typeof workKinds)[number]
+
 /** Hints between those who wait and those who work. A hint may be lost; the truth is in the store. */
 export interface NoticeStore {
   /**
-   * Topics: `work`; `message:<n>` with `{ kind: 'part', chunk }`, what is done meanwhile (`'note'`, `'stage'`), `{ kind: 'settled' }`, or what
+   * Topics: `work` with a list of `WorkKind`; `message:<n>` with `{ kind: 'part', chunk }`, what is done meanwhile (`'note'`, `'stage'`), `{ kind: 'settled' }`, or what
    * broke its turn off: `{ kind: 'canceled' }`, `'deleted'`, `'interrupted'`, `'edited'`.
    */
   notify(topic: string, payload: unknown): void

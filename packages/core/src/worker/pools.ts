@@ -2,6 +2,7 @@ import { expandBroadcast } from '../actions/expand-broadcast.ts'
 import { LeaseLost, Unavailable } from '../format/errors.ts'
 import { findDestinationHost } from '../message/address/address.ts'
 import type { TurnContext } from '../ports/agent/turn-context.ts'
+import type { WorkKind } from '../ports/notice-store.ts'
 import type { Platform } from '../ports/platform/platform.ts'
 import type { Broadcast, Delivery, DeliveryRank, LeaseRequest, Turn } from '../ports/records/work.ts'
 import { workTurn } from '../turn/turn.ts'
@@ -42,12 +43,15 @@ interface PoolDeps {
   readonly abandoned: AbortSignal
 }
 
+type AnyPool = Pick<WorkPool<unknown>, 'wake' | 'drain'>
+
 /** The pools of a worker. */
 export interface WorkerPools {
   /** Turns, deliveries of answers, deliveries of broadcasts. */
   readonly leased: readonly [WorkPool<Turn>, WorkPool<Delivery>, WorkPool<Delivery>]
   /** With those of broadcasts, which need no renewal. */
-  readonly all: readonly Pick<WorkPool<unknown>, 'wake' | 'drain'>[]
+  readonly all: readonly AnyPool[]
+  readonly byKind: Readonly<Record<WorkKind, readonly AnyPool[]>>
 }
 
 export function createPools(deps: PoolDeps): WorkerPools {
@@ -55,12 +59,11 @@ export function createPools(deps: PoolDeps): WorkerPools {
   const { broadcastSlots = Math.ceil(options.deliverySlots / 2) } = options
   const runInOrder = createOneByOne()
   const delivering = (rank: DeliveryRank, slots: number) => createDeliveryPool(deps, { rank, slots, runInOrder })
-  const leased = [
-    createTurnPool(deps),
-    delivering('answer', options.deliverySlots),
-    delivering('broadcast', broadcastSlots),
-  ] as const
-  return { leased, all: [...leased, createBroadcastPool(deps)] }
+  const turns = createTurnPool(deps)
+  const deliveries = [delivering('answer', options.deliverySlots), delivering('broadcast', broadcastSlots)] as const
+  const broadcasts = createBroadcastPool(deps)
+  const leased = [turns, ...deliveries] as const
+  return { leased, all: [...leased, broadcasts], byKind: { turns: [turns], deliveries, broadcasts: [broadcasts] } }
 }
 
 function createTurnPool(deps: PoolDeps): WorkPool<Turn> {

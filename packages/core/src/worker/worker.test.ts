@@ -12,6 +12,7 @@ import {
 import { LeaseLost, Unavailable } from '../format/errors.ts'
 import { createSlidingWindowPolicy } from '../history/history.ts'
 import type { Agent } from '../ports/agent/agent.ts'
+import type { LeaseRequest } from '../ports/records/work.ts'
 import type { WorkerPlatform } from './pools.ts'
 import type { Worker } from './worker.ts'
 import { startWorker } from './worker.ts'
@@ -80,6 +81,30 @@ describe('startWorker()', () => {
       expect(memory.settlements).toMatchObject([{ delivery: { id: 'd1' }, settlement: { state: 'sent' } }])
     })
     await worker.stop(1_000)
+  })
+
+  test('looks for the kinds of work that a notice names, and for all when it names none that is known', async () => {
+    const looked: string[] = []
+    const { memory, worker } = openShop({ platform: { sleep: () => new Promise(() => {}) } })
+    for (const name of ['leaseTurns', 'leaseDeliveries', 'leaseBroadcasts'] as const) {
+      const lease = memory.store[name] as (request: LeaseRequest) => Promise<readonly never[]>
+      const look = (request: LeaseRequest) => {
+        looked.push(name)
+        return lease(request)
+      }
+      Object.assign(memory.store, { [name]: look })
+    }
+    const lookAfter = async (payload: unknown) => {
+      looked.length = 0
+      memory.store.notify('work', payload)
+      await vi.waitFor(() => expect(looked.length).toBeGreaterThan(0))
+      return [...new Set(looked)]
+    }
+    await vi.waitFor(() => expect(looked).toContain('leaseBroadcasts'))
+    expect(await lookAfter(['turns'])).toEqual(['leaseTurns'])
+    expect(await lookAfter(['deliveries'])).toEqual(['leaseDeliveries'])
+    expect(await lookAfter(undefined)).toEqual(['leaseTurns', 'leaseDeliveries', 'leaseBroadcasts'])
+    await worker.stop(0)
   })
 
   test('wakes by itself when something that nobody announced falls due', async () => {

@@ -1,5 +1,6 @@
 import { TurnAborted } from '../format/errors.ts'
 import type { TurnContext } from '../ports/agent/turn-context.ts'
+import { workKinds } from '../ports/notice-store.ts'
 import type { Store } from '../ports/store.ts'
 import { createHeldResults } from './held-results.ts'
 import type { Sending } from './pipeline.ts'
@@ -34,7 +35,7 @@ export function startWorker(
     abandoned: abandoning.signal,
   })
   const running: Running = { store, platform, pools, stopping: stopping.signal, abandoned: abandoning.signal }
-  const unlisten = store.listen('work', () => wakeAll(pools))
+  const unlisten = store.listen('work', kinds => wakeFor(kinds, pools))
   void watchClock(running)
   void keepLeases(running, options.leaseMs)
   return {
@@ -55,6 +56,12 @@ interface Running {
   readonly pools: WorkerPools
   readonly stopping: AbortSignal
   readonly abandoned: AbortSignal
+}
+
+/** What is not understood wakes all. */
+function wakeFor(kinds: unknown, { byKind }: WorkerPools): void {
+  const ready = Array.isArray(kinds) ? workKinds.filter(kind => kinds.includes(kind)) : workKinds
+  for (const pool of ready.flatMap(kind => byKind[kind])) pool.wake()
 }
 
 function wakeAll({ all }: WorkerPools): void {

@@ -1,5 +1,5 @@
 import type { ChannelName, Intake } from '@postern/core'
-import type { Database } from '../engine/database.ts'
+import type { Database, Query } from '../engine/database.ts'
 import { prepareInsert, prepareQuery } from '../engine/database.ts'
 
 /** Names mean something within one agent, one channel and one scope; outside of it they are unknown. */
@@ -16,15 +16,21 @@ export interface Naming {
   readonly aliases: readonly string[]
 }
 
+/** `key`: of a thread that has just begun, whose name is still to be written. */
+export interface PlacedThread {
+  readonly thread: number
+  readonly key?: string
+}
+
 export interface ThreadTable {
   /** The thread a message belongs to: the first known of its references decides, else the thread id it came with. */
-  place(intake: Intake): number
+  place(intake: Intake): PlacedThread
   /** The same, where there is one. */
   find(intake: Intake): number | undefined
   /** The scope a thread lives in. */
   scopeOf(thread: number): NameScope
   /** Names already taken keep their thread: nobody can pull a conversation over to another. */
-  addNames(thread: number, scope: NameScope, naming: Naming): void
+  addNames(place: PlacedThread, scope: NameScope, naming: Naming): void
   /** The same in the scope that the thread lives in. */
   addAnswerNames(thread: number, naming: Naming): void
 }
@@ -39,14 +45,8 @@ export function createThreadTable(db: Database): ThreadTable {
     'INSERT INTO threads (key, agent, channel, scope, begun_by) VALUES (?, ?, ?, ?, ?)',
   )
   const isThere = prepareQuery(db, 'SELECT 1 FROM threads WHERE id = ? AND agent = ? AND channel = ? AND key = ?')
-  const intoNames = 'INTO thread_aliases (name, agent, channel, scope, is_key, thread_id, message)'
-  const values = 'VALUES (?, ?, ?, ?, ?, ?, ?)'
-  const ofThread = 'SELECT ?1, agent, channel, scope, 0, id, CAST(?2 AS INTEGER) FROM threads WHERE id = ?3'
-  const knownIs = 'ON CONFLICT (name, agent, channel, scope, is_key) DO UPDATE SET message = excluded.message'
-  const insertName = prepareQuery(db, `INSERT OR IGNORE ${intoNames} ${values}`)
-  const insertId = prepareQuery(db, `INSERT ${intoNames} ${values} ${knownIs}`)
-  const insertAnswerName = prepareQuery(db, `INSERT OR IGNORE ${intoNames} ${ofThread}`)
-  const insertAnswerId = prepareQuery(db, `INSERT ${intoNames} ${ofThread} ${knownIs}`)
+  const insertNames = createNameInserter(db)
+  const insertAnswerNames = createAnswerNameInserter(db)
 
   function findReferenced(references: readonly string[], { agent, channel, scope }: NameScope): number | undefined {
     for (const reference of references) {
@@ -67,30 +67,97 @@ export function createThreadTable(db: Database): ThreadTable {
     return joined && isThere.get(joined.id, agent, joined.via, joined.key) ? joined.id : undefined
   }
 
-  function insertNew({ message: { thread_id: key }, thread: { begunBy } }: Intake, place: NameScope): number {
-    const { agent, channel, scope } = place
-    const thread = insertThread(key, agent, channel, scope, begunBy ?? null)
-    insertName.run(key, agent, channel, scope, 1, thread, null)
-    return thread
+  function insertNew({ message: { thread_id: key }, thread: { begunBy } }: Intake, scope: NameScope): PlacedThread {
+    const thread = insertThread(key, scope.agent, scope.channel, scope.scope, begunBy ?? null)
+    return { thread, key }
   }
 
   return {
-    place: intake => findThread(intake) ?? insertNew(intake, nameScopeOf(intake)),
+    place(intake) {
+      const thread = findThread(intake)
+      return thread === undefined ? insertNew(intake, nameScopeOf(intake)) : { thread }
+    },
     find: findThread,
     scopeOf(thread) {
       const row = findScope.get(thread)
       if (!row) throw new Error(`there is no thread ${thread}`)
       return row
     },
-    addNames(thread, { agent, channel, scope }, { message, id, aliases }) {
-      insertId.run(id, agent, channel, scope, 0, thread, message)
-      for (const alias of aliases) insertName.run(alias, agent, channel, scope, 0, thread, null)
+    addNames({ thread, key }, scope, naming) {
+      const begins = key === undefined ? [] : [{ name: key, isKey: true, message: null }]
+      insertNames(thread, scope, [...begins, ...namesOf(naming)])
     },
-    addAnswerNames(thread, { message, id, aliases }) {
-      insertAnswerId.run(id, message, thread)
-      for (const alias of aliases) insertAnswerName.run(alias, null, thread)
-    },
+    addAnswerNames: (thread, naming) => insertAnswerNames(thread, namesOf(naming)),
   }
+}
+
+interface NameRow {
+  readonly name: string
+  readonly isKey?: boolean
+  readonly message: number | null
+}
+
+function namesOf({ message, id, aliases }: Naming): readonly NameRow[] {
+  const others = new Set(aliases)
+  others.delete(id)
+  return [{ name: id, message }, ...[...others].map(name => ({ name, message: null }))]
+}
+
+const namesInto = 'INSERT INTO thread_aliases (name, agent, channel, scope, is_key, thread_id, message)'
+/** What has a name keeps its thread; an id tells its message. */
+const knownKeep =
+  'ON CONFLICT (name, agent, channel, scope, is_key) DO UPDATE SET message = coalesce(excluded.message, thread_aliases.message)'
+
+/** Rows that one statement takes: most messages have two or three names. */
+const mostTogether = 4
+
+function createNameInserter(db: Database): (thread: number, scope: NameScope, rows: readonly NameRow[]) => void {
+  const insert = prepareForRows(count =>
+    prepareQuery(db, `${namesInto} VALUES ${row7.repeat(count).slice(2)} ${knownKeep}`),
+  )
+  return (thread, { agent, channel, scope }, rows) => {
+    for (const some of sliceRows(rows)) {
+      const values = some.flatMap(({ name, isKey, message }) => [
+        name,
+        agent,
+        channel,
+        scope,
+        isKey ? 1 : 0,
+        thread,
+        message,
+      ])
+      insert[some.length - 1]?.run(...values)
+    }
+  }
+}
+
+/** In the scope of their thread. */
+function createAnswerNameInserter(db: Database): (thread: number, rows: readonly NameRow[]) => void {
+  const insert = prepareForRows(count =>
+    prepareQuery(
+      db,
+      `${namesInto} SELECT v.column1, t.agent, t.channel, t.scope, 0, t.id, v.column2
+       FROM (VALUES ${row2.repeat(count).slice(2)}) v JOIN threads t ON t.id = ? WHERE true ${knownKeep}`,
+    ),
+  )
+  return (thread, rows) => {
+    for (const some of sliceRows(rows)) {
+      const values = some.flatMap(({ name, message }) => [name, message])
+      insert[some.length - 1]?.run(...values, thread)
+    }
+  }
+}
+
+const row7 = ', (?, ?, ?, ?, ?, ?, ?)'
+const row2 = ', (CAST(? AS TEXT), CAST(? AS INTEGER))'
+
+function prepareForRows(prepare: (count: number) => Query): readonly Query[] {
+  return Array.from({ length: mostTogether }, (_, index) => prepare(index + 1))
+}
+
+function sliceRows(rows: readonly NameRow[]): readonly (readonly NameRow[])[] {
+  const count = Math.ceil(rows.length / mostTogether)
+  return Array.from({ length: count }, (_, at) => rows.slice(at * mostTogether, (at + 1) * mostTogether))
 }
 
 /** The channel a message is answered by. */

@@ -2,6 +2,8 @@ import type { Authorship } from '@postern/core'
 import { withdrawalMemoryMs } from '@postern/core'
 import type { Database } from '../engine/database.ts'
 import { prepareQuery } from '../engine/database.ts'
+import type { Ownership } from '../engine/rare-keys.ts'
+import { loadRareKeys } from '../engine/rare-keys.ts'
 
 /** What was taken back before it came, or while it was on its way. */
 export interface WithdrawalTable {
@@ -12,7 +14,8 @@ export interface WithdrawalTable {
 /** Strangers can fill this; the oldest make room. */
 const maxRemembered = 100_000
 
-export function createWithdrawalTable(db: Database): WithdrawalTable {
+export function createWithdrawalTable(db: Database, ownership: Ownership): WithdrawalTable {
+  const known = loadRareKeys(db, 'SELECT channel, author, object FROM withdrawals', ownership)
   const insert = prepareQuery<{ id: number }>(
     db,
     'INSERT INTO withdrawals (author, object, channel, expires_at) VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING RETURNING id',
@@ -29,9 +32,11 @@ export function createWithdrawalTable(db: Database): WithdrawalTable {
   )
   return {
     remember(via, { author, object }, now) {
+      known.note([via, author, object])
       const row = insert.get(author, object, via, now + withdrawalMemoryMs)
       if (row) removeOld.run(now, row.id - maxRemembered)
     },
-    has: (via, { author, object }, now) => find.get(author, object, via, now) !== undefined,
+    has: (via, { author, object }, now) =>
+      known.mayHave([via, author, object]) && find.get(author, object, via, now) !== undefined,
   }
 }

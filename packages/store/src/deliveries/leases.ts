@@ -123,12 +123,22 @@ function toDelivery(row: DueDelivery, message: StoredMessage): Delivery {
   }
 }
 
+interface HeldDelivery {
+  readonly state: DeliveryRecord['state']
+  readonly thread_id: number
+  readonly destination: string
+  /** Another one of its order waits for it. */
+  readonly is_awaited: 0 | 1
+}
+
 interface Outcome {
   readonly state: DeliveryRecord['state']
   readonly dueAt: number | null
   readonly endedAt: number | null
   readonly error: string | null
   readonly note: string | null
+  /** Tries that do not count. */
+  readonly uncounted: 0 | 1
 }
 
 /** How a try to deliver ended is booked here; a lane goes on behind a delivery that is over. */
@@ -136,23 +146,23 @@ export function createSettle(
   { db, write, writeLightly, now }: StoreContext,
   { deliveries }: { readonly deliveries: DeliveryTable },
 ): Pick<WorkStore, 'settle'> {
-  const findHeld = prepareQuery<{ state: DeliveryRecord['state']; thread_id: number; destination: string }>(
+  const findHeld = prepareQuery<HeldDelivery>(
     db,
-    'SELECT state, thread_id, destination FROM deliveries WHERE number = ? AND lease_token = ? AND lease_owner IS NOT NULL',
+    `SELECT state, thread_id, destination, EXISTS (SELECT 1 FROM deliveries o WHERE o.thread_id = d.thread_id
+       AND o.destination = d.destination AND o.ended_at IS NULL AND o.due_at IS NULL) AS is_awaited
+     FROM deliveries d WHERE number = ? AND lease_token = ? AND lease_owner IS NOT NULL`,
   )
   const record = createRecorder(db)
-  const uncount = prepareQuery(db, 'UPDATE deliveries SET attempt = attempt - 1 WHERE number = ?')
 
   function settleDelivery(batch: Batch, delivery: Delivery, settlement: Settlement): number {
     const held = findHeld.get(Number(delivery.id), delivery.token)
     if (!held) return 0
     const at = now()
     record(Number(delivery.id), toOutcome(settlement, at), settlement.wire)
-    if (settlement.state === 'later' && settlement.uncounted) uncount.run(Number(delivery.id))
     moveTotal(batch, `deliveries.${held.state}`, `deliveries.${settlement.state}`)
-    deliveries.promoteNext(batch, { thread: held.thread_id, destination: held.destination }, at)
+    if (held.is_awaited) deliveries.promoteNext(batch, { thread: held.thread_id, destination: held.destination }, at)
     // Also for a time yet to come: whoever waits for the next due time has to look again.
-    if (settlement.state === 'later') batch.hasReadyWork = true
+    if (settlement.state === 'later') batch.readyWork.add('deliveries')
     return 1
   }
 
@@ -174,6 +184,7 @@ function toOutcome(settlement: Settlement, now: number): Outcome {
     endedAt: isLater ? null : now,
     error: settlement.state === 'sent' ? null : settlement.error,
     note: settlement.state === 'sent' ? (settlement.note ?? null) : null,
+    uncounted: settlement.state === 'later' && settlement.uncounted ? 1 : 0,
   }
 }
 
@@ -181,9 +192,10 @@ function createRecorder(db: Database): (number: number, outcome: Outcome, wire: 
   const update = prepareQuery(
     db,
     `UPDATE deliveries SET state = ?, due_at = ?, ended_at = ?, last_error = coalesce(?, last_error), note = ?,
-       wire = coalesce(?, wire), lease_owner = NULL WHERE number = ?`,
+       wire = coalesce(?, wire), attempt = attempt - ?, lease_owner = NULL WHERE number = ?`,
   )
-  return (number, { state, dueAt, endedAt, error, note }, wire) => {
-    update.run(state, dueAt, endedAt, error, note, wire === undefined ? null : formatJson(wire), number)
+  return (number, { state, dueAt, endedAt, error, note, uncounted }, wire) => {
+    const written = wire === undefined ? null : formatJson(wire)
+    update.run(state, dueAt, endedAt, error, note, written, uncounted, number)
   }
 }

@@ -43,14 +43,11 @@ export interface OpenDelivery {
 
 export function createDeliveryTable(db: Database, relations: Pick<RelationTable, 'has'>): DeliveryTable {
   const insert = prepareInserts(db)
-  const findGoing = prepareQuery(
-    db,
-    'SELECT 1 FROM deliveries WHERE thread_id = ? AND destination = ? AND ended_at IS NULL AND due_at > 0 LIMIT 1',
-  )
   const promote = prepareQuery(
     db,
     `UPDATE deliveries SET due_at = ?1 WHERE number = (SELECT number FROM deliveries
-       WHERE thread_id = ?2 AND destination = ?3 AND ended_at IS NULL AND due_at IS NULL ORDER BY number LIMIT 1)`,
+       WHERE thread_id = ?2 AND destination = ?3 AND ended_at IS NULL AND due_at IS NULL ORDER BY number LIMIT 1)
+     AND NOT EXISTS (SELECT 1 FROM deliveries WHERE thread_id = ?2 AND destination = ?3 AND ended_at IS NULL AND due_at > 0)`,
   )
   const end = prepareQuery(
     db,
@@ -59,8 +56,7 @@ export function createDeliveryTable(db: Database, relations: Pick<RelationTable,
   const isBlocking = ({ peer }: PlannedDelivery, { agent, channel: via }: NewDelivery) =>
     peer !== undefined && relations.has({ agent, via, relation: 'blocked_by', peer })
   const promoteNext: DeliveryTable['promoteNext'] = (batch, { thread, destination }, now) => {
-    if (findGoing.get(thread, destination)) return
-    if (promote.run(now, thread, destination).changes > 0) batch.hasReadyWork = true
+    if (promote.run(now, thread, destination).changes > 0) batch.readyWork.add('deliveries')
   }
   function insertOne(batch: Batch, planned: PlannedDelivery, cause: NewDelivery): void {
     const state = isBlocking(planned, cause) ? 'dead' : planned.pulled ? 'sent' : 'queued'
@@ -68,7 +64,7 @@ export function createDeliveryTable(db: Database, relations: Pick<RelationTable,
     if (state === 'queued') insert.queued.run(...values)
     else insert.ended.run(...values, state, ...endings[state])
     addToTotal(batch, `deliveries.${state}`)
-    if (state === 'queued') batch.hasReadyWork = true
+    if (state === 'queued') batch.readyWork.add('deliveries')
   }
   return {
     queue(batch, planned, cause) {

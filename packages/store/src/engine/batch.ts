@@ -1,4 +1,4 @@
-import type { DeliveryRecord, MessageState, StopFlag } from '@postern/core'
+import type { DeliveryRecord, MessageState, StopFlag, WorkKind } from '@postern/core'
 
 export type CounterName =
   | `messages.${MessageState}`
@@ -22,13 +22,14 @@ export interface Batch {
   /** What came to the tasks of an owner and went from them, bytes, and how many tasks are new. */
   readonly taskTotals: Map<string, TaskTotal>
   readonly notices: Notice[]
-  hasReadyWork: boolean
+  /** What may be taken up once it is durable. */
+  readonly readyWork: Set<WorkKind>
   /** Digests whose files nothing refers to once it is durable. */
   readonly droppedFiles: string[]
 }
 
 export function createBatch(): Batch {
-  return { totals: new Map(), taskTotals: new Map(), notices: [], hasReadyWork: false, droppedFiles: [] }
+  return { totals: new Map(), taskTotals: new Map(), notices: [], readyWork: new Set(), droppedFiles: [] }
 }
 
 export function addToTotal({ totals }: Batch, name: CounterName, by = 1): void {

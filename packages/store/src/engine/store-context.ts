@@ -2,10 +2,11 @@ import type { Log } from '@postern/core'
 import type { ChannelFacts } from '../channels/facts.ts'
 import type { BlobFiles } from './blob-files.ts'
 import type { Database } from './database.ts'
+import type { Ownership } from './rare-keys.ts'
 import type { Writer } from './writer.ts'
 
 /** What every part of the store works with. */
-export interface StoreContext {
+export interface StoreContext extends Ownership {
   readonly db: Database
   readonly write: Writer['write']
   readonly writeLightly: Writer['writeLightly']

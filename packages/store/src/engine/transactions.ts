@@ -7,8 +7,8 @@ export class OperationFailed extends Error {}
 
 /** When what was committed so far is on the disk, asked for beside the event loop. */
 export interface DurabilityPoint {
-  /** @throws when the disk did not take it: what was committed may be lost by then */
-  reach(): Promise<void>
+  /** `error`: the disk did not take it, what was committed may be lost. Called back without a promise: this is done for every transaction. */
+  reach(tell: (error: Error | undefined) => void): void
 }
 
 /** How an engine begins and ends what is written together. */

@@ -19,13 +19,9 @@ interface Bench {
 
 /** A disk that takes what was written when it is told to. */
 function openSlowDisk() {
-  const waiting: PromiseWithResolvers<void>[] = []
-  const reach = () => {
-    const asked = Promise.withResolvers<void>()
-    waiting.push(asked)
-    return asked.promise
-  }
-  return { waiting, durability: { reach } }
+  const waiting: Parameters<DurabilityPoint['reach']>[0][] = []
+  const durability: DurabilityPoint = { reach: tell => void waiting.push(tell) }
+  return { waiting, durability }
 }
 
 function openBench(durability?: DurabilityPoint): Bench {
@@ -165,11 +161,11 @@ test('write() ends when the disk has what was written, and the next transaction 
   await vi.waitFor(() => expect(waiting).toHaveLength(2))
   expect(bench.values()).toEqual([1, 2])
   expect({ ended, batches: bench.batches }).toEqual({ ended: [], batches: [] })
-  waiting[0]?.resolve()
+  waiting[0]?.(undefined)
   await first
   expect(ended).toEqual(['first'])
   expect(bench.batches.flatMap(({ notices }) => notices.map(({ payload }) => payload))).toEqual([1])
-  waiting[1]?.resolve()
+  waiting[1]?.(undefined)
   await second
 })
 
@@ -181,7 +177,7 @@ test('writeLightly() does not wait for the disk', async () => {
   const durable = bench.put(1)
   await vi.waitFor(() => expect(waiting).toHaveLength(1))
   expect(await bench.writer.writeLightly(() => 'leased')).toBe('leased')
-  waiting[0]?.resolve()
+  waiting[0]?.(undefined)
   await durable
 })
 
@@ -190,7 +186,7 @@ test('what the disk did not take is Unavailable to whoever waits, and nobody is 
   const bench = openBench(durability)
   const lost = bench.put(1)
   await vi.waitFor(() => expect(waiting).toHaveLength(1))
-  waiting[0]?.reject(new Error('EIO'))
+  waiting[0]?.(new Error('EIO'))
   await expect(lost).rejects.toThrow(Unavailable)
   expect(bench.batches).toEqual([])
 })
@@ -205,6 +201,6 @@ test('close() waits for the disk', async () => {
   })
   await vi.waitFor(() => expect(waiting).toHaveLength(1))
   expect(isClosed).toBe(false)
-  waiting[0]?.resolve()
+  waiting[0]?.(undefined)
   await Promise.all([written, closed])
 })

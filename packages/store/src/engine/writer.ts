@@ -70,7 +70,8 @@ export function createWriter(
   let isScheduled = false
   let isClosed = false
   let isBusy = false
-  const syncing = new Set<Promise<void>>()
+  let syncing = 0
+  let whenSynced: (() => void) | undefined
 
   // Alone, a write goes at once; in company it waits a moment for more of it, and all share the price of one commit.
   function schedule(): void {
@@ -120,13 +121,13 @@ export function createWriter(
   }
 
   function waitForDisk(written: Written, { reach }: DurabilityPoint): void {
-    const ending = reach()
-      .then(
-        () => tell(written),
-        error => rejectAll(written.jobs, toLostWrite(error)),
-      )
-      .finally(() => syncing.delete(ending))
-    syncing.add(ending)
+    syncing += 1
+    reach(error => {
+      syncing -= 1
+      if (error) rejectAll(written.jobs, toLostWrite(error))
+      else tell(written)
+      if (syncing === 0) whenSynced?.()
+    })
   }
 
   function tell({ jobs, results, batch }: Written): void {
@@ -158,7 +159,10 @@ export function createWriter(
         if (queue.length === 0) break
         await delay(lockRetryMs)
       }
-      await Promise.all(syncing)
+      if (syncing > 0)
+        await new Promise<void>(resolve => {
+          whenSynced = resolve
+        })
     },
   }
 }

@@ -3,7 +3,7 @@ import { loopFlag } from '@postern/core'
 import type { BlobTable } from '../blobs/table.ts'
 import { digestBlob } from '../blobs/table.ts'
 import type { EntryTable, StoredEntryScope } from '../conversations/entries.ts'
-import type { ThreadTable } from '../conversations/threads.ts'
+import type { PlacedThread, ThreadTable } from '../conversations/threads.ts'
 import { nameScopeOf, viaOf } from '../conversations/threads.ts'
 import type { WithdrawalTable } from '../conversations/withdrawal-table.ts'
 import type { NewDelivery } from '../deliveries/table.ts'
@@ -15,7 +15,6 @@ import type { StoreContext } from '../engine/store-context.ts'
 import type { ForgetMessage } from '../forgetting/forget.ts'
 import type { MessageDraft } from '../messages/draft.ts'
 import { addFlag, draftIntake, sizeOf } from '../messages/draft.ts'
-import type { MessagePosition } from '../messages/insert.ts'
 import { createMessageInserter } from '../messages/insert.ts'
 import type { AdmitNew, IntakeRefusal } from '../messages/intake-refusal.ts'
 import { refuseIntake } from '../messages/intake-refusal.ts'
@@ -105,11 +104,12 @@ export function createAdmission(
     const wantsTurn = intake.disposition === 'answer' && !objection
     const task = wantsTurn ? continueTask(batch, intake, at) : undefined
     if (typeof task === 'string') return task
-    const thread = tables.threads.place(intake)
+    const place = tables.threads.place(intake)
+    const { thread } = place
     const words = wantsTurn ? tables.edits.findOpen(intake) : undefined
-    const flag = objection ?? findHindrance(intake, { wantsTurn, thread, words, at })
+    const flag = objection ?? findHindrance(intake, { wantsTurn, place, words, at })
     const isTurn = wantsTurn && flag === undefined
-    const message = context(batch, addFlag(draft, flag), { thread, task, scope: scopeOf(intake, isTurn) })
+    const message = keep(batch, addFlag(draft, flag), { ...place, task, scope: scopeOf(intake, isTurn) })
     if (isTurn) tables.turns.queue(batch, { message, agent: intake.agent, thread, task, now: at, ...standingOf(draft) })
     else addToTotal(batch, 'messages.ignored')
     countStopped(batch, [flag, ...(intake.flags ?? [])])
@@ -119,25 +119,21 @@ export function createAdmission(
     return { outcome: 'accepted', message, task: keyOf(intake.task, task) }
   }
 
-  function context(
-    batch: Batch,
-    draft: MessageDraft,
-    { scope, ...place }: Omit<MessagePosition, 'message'> & { scope: StoredEntryScope },
-  ): number {
+  function keep(batch: Batch, draft: MessageDraft, { scope, ...place }: MessagePlace): number {
     const { intake } = draft
     const message = tables.entries.append({ ...draft.entry, scope }, place)
     insertMessage(draft, { message, ...place })
     const blobBytes = tables.blobs.keepAll(draft.blobs, message)
     if (intake.task && place.task !== undefined) addTaskBytes(batch, intake.task.owner, sizeOf(draft) + blobBytes)
     const naming = { message, id: intake.message.id, aliases: intake.aliases }
-    tables.threads.addNames(place.thread, nameScopeOf(intake), naming)
+    tables.threads.addNames(place, nameScopeOf(intake), naming)
     return message
   }
 
   /** Why a message that may have a turn gets none. What changes a message that waits is read in its place. */
-  function findHindrance(intake: Intake, { wantsTurn, words, thread, at }: TurnWish): string | undefined {
+  function findHindrance(intake: Intake, { wantsTurn, words, place, at }: TurnWish): string | undefined {
     if (words) return 'edit_applied'
-    return wantsTurn ? findExcess(intake, thread, at) : undefined
+    return wantsTurn ? findExcess(intake, place, at) : undefined
   }
 
   function takeEffect(batch: Batch, { deliveries = [], effects = [] }: Partial<Decision>, cause: Cause): void {
@@ -158,16 +154,17 @@ export function createAdmission(
   }
 
   /** The flag of the quota or budget it exceeds; otherwise all of them are taken. */
-  function findExcess(intake: Intake, thread: number, now: number): string | undefined {
+  function findExcess(intake: Intake, { thread, key }: PlacedThread, now: number): string | undefined {
     const { quota, budgets = [], message, task, authorship } = intake
     if (task) return undefined
     const place = { via: message.received_via, thread, now }
     const exceeded = tables.budgets.findExceeded(budgets, place)
     if (exceeded) return exceeded.flag
-    if (goesRound(intake, thread, now)) return loopFlag
+    const begins = key !== undefined
+    if (goesRound(intake, { thread, begins }, now)) return loopFlag
     if (
       quota !== undefined &&
-      !tables.quotas.take({ thread, author: authorship?.author ?? message.sender.address }, quota, now)
+      !tables.quotas.take({ thread, begins, author: authorship?.author ?? message.sender.address }, quota, now)
     )
       return loopFlag
     tables.budgets.take(budgets, place)
@@ -213,9 +210,14 @@ function standingOf({ intake, lane }: MessageDraft): Pick<QueuedTurn, 'lane' | '
   return { words: digestWords(intake), lane: isInOrder ? undefined : lane }
 }
 
+interface MessagePlace extends PlacedThread {
+  readonly task: number | undefined
+  readonly scope: StoredEntryScope
+}
+
 interface TurnWish {
   readonly wantsTurn: boolean
-  readonly thread: number
+  readonly place: PlacedThread
   readonly words: OpenWords | undefined
   readonly at: number
 }

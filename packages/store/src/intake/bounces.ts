@@ -38,7 +38,7 @@ export function createBouncing(
     if (isRetried) revive.run(Math.ceil(retry.at), error, number)
     else kill.run(now, error, number)
     moveTotal(batch, 'deliveries.sent', isRetried ? 'deliveries.later' : 'deliveries.dead')
-    if (isRetried) batch.hasReadyWork = true
+    if (isRetried) batch.readyWork.add('deliveries')
   }
 
   return (batch, bounce, { agent, channel: via, now }) => {

@@ -3,7 +3,7 @@ import type { Database } from '../engine/database.ts'
 import { formatJson, prepareQuery } from '../engine/database.ts'
 import type { MessageDraft } from './draft.ts'
 
-export interface MessagePosition {
+interface MessagePosition {
   readonly message: number
   readonly thread: number
   readonly task: number | undefined

@@ -59,7 +59,7 @@ function createRetry({ db, now }: StoreContext, { deliveries }: DeliveryControlD
       deliveries.promoteNext(batch, { thread: thread_id, destination }, at)
     } else restartClock.run(at, number)
     hurryLane.run(at, thread_id, destination)
-    batch.hasReadyWork = true
+    batch.readyWork.add('deliveries')
     return true
   }
 }

@@ -14,8 +14,16 @@ interface Said {
   readonly at: string
 }
 
+/** `begins`: nothing has been said in the thread yet. */
+interface LoopPlace {
+  readonly thread: number
+  readonly begins: boolean
+}
+
+const nothingSaid: LoopMemory = { readSenders: () => [], readTexts: () => [] }
+
 /** Whether one more turn of this thread would go round in a circle; read from the newest ends of one index. */
-export function createLoopFinder(db: Database): (intake: Intake, thread: number, now: number) => boolean {
+export function createLoopFinder(db: Database): (intake: Intake, place: LoopPlace, now: number) => boolean {
   // What came without a message (a conversation that began elsewhere) was said by somebody else.
   const said = `FROM entries LEFT JOIN messages ON number = seq
     WHERE entries.thread_id = ? AND entries.scope = 'conversation' AND role = 'user'
@@ -28,7 +36,7 @@ export function createLoopFinder(db: Database): (intake: Intake, thread: number,
     db,
     `SELECT at, ${formatBoundedParts('entries.content', maxComparedBytes)} ${said}`,
   )
-  return function goesRound({ loop, message, flags = [] }, thread, now) {
+  return function goesRound({ loop, message, flags = [] }, { thread, begins }, now) {
     if (!loop) return false
     // Asked for in the statement, it would look for more of them through all of a thread that slept.
     const since = isoTime(now - loopMemoryMs)
@@ -46,7 +54,7 @@ export function createLoopFinder(db: Database): (intake: Intake, thread: number,
           .map(row => plainTextOf(parseJson<readonly Part[]>(row.content))),
     }
     const incoming = { isFromAgent: flags.includes(agentFlag), text: plainTextOf(message.parts) }
-    return findLoop(incoming, memory, loop) !== undefined
+    return findLoop(incoming, begins ? nothingSaid : memory, loop) !== undefined
   }
 }
 

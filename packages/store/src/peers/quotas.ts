@@ -2,12 +2,19 @@ import type { TurnQuota } from '@postern/core'
 import type { Database } from '../engine/database.ts'
 import { prepareQuery } from '../engine/database.ts'
 
+/** `begins`: nobody has answered in the thread yet. */
+interface QuotaPlace {
+  readonly thread: number
+  readonly author: string
+  readonly begins: boolean
+}
+
 export interface QuotaTable {
   /**
    * Takes one turn of the thread's quota; false when it is used up. A new time begins when the old one is over. A quota for
    * the swift is each author's own, and nothing of it is taken by who is not.
    */
-  take(place: { readonly thread: number; readonly author: string }, quota: TurnQuota, now: number): boolean
+  take(place: QuotaPlace, quota: TurnQuota, now: number): boolean
 }
 
 export function createQuotaTable(db: Database): QuotaTable {
@@ -22,9 +29,9 @@ export function createQuotaTable(db: Database): QuotaTable {
   const isSwift = (thread: number, swiftMs: number, now: number) =>
     now - (findLastAnswer(thread) ?? -Infinity) <= swiftMs
   return {
-    take({ thread, author }, { turns, withinMs, swiftMs }, now) {
+    take({ thread, author, begins }, { turns, withinMs, swiftMs }, now) {
       const isForSwift = swiftMs !== undefined
-      if (isForSwift && !isSwift(thread, swiftMs, now)) return true
+      if (isForSwift && (begins || !isSwift(thread, swiftMs, now))) return true
       return turns > 0 && take.run(thread, now, now - withinMs, turns, isForSwift ? author : '').changes > 0
     },
   }

@@ -1,6 +1,8 @@
 import type { Relation, RelationKey, RelationStore } from '@postern/core'
 import type { Database } from '../engine/database.ts'
 import { formatJson, parseJson, prepareQuery } from '../engine/database.ts'
+import type { Ownership } from '../engine/rare-keys.ts'
+import { loadRareKeys } from '../engine/rare-keys.ts'
 import type { StoreContext } from '../engine/store-context.ts'
 
 /** Changes of who stands how to whom. Synchronous: inside a write. */
@@ -15,8 +17,11 @@ export interface RelationTable {
 
 const isKey = 'agent = ? AND channel = ? AND relation = ? AND peer = ?'
 
-export function createRelationTable(db: Database): RelationTable {
+export function createRelationTable(db: Database, ownership: Ownership): RelationTable {
   const find = prepareQuery(db, `SELECT 1 FROM relations WHERE ${isKey}`)
+  const blocks = loadRareKeys(db, "SELECT agent, channel, peer FROM relations WHERE relation = 'blocked_by'", ownership)
+  const mayHave = ({ agent, via, relation, peer }: RelationKey) =>
+    relation !== 'blocked_by' || blocks.mayHave([agent, via, peer])
   const insert = prepareQuery(
     db,
     `INSERT INTO relations (agent, channel, relation, peer, target, since) VALUES (?, ?, ?, ?, ?, ?)
@@ -29,8 +34,11 @@ export function createRelationTable(db: Database): RelationTable {
     "DELETE FROM relations WHERE peer = ? AND channel = ? AND relation <> 'blocked_by'",
   )
   return {
-    has: key => find.get(...keyValues(key)) !== undefined,
-    relate: (key, target, now) => void insert.run(...keyValues(key), formatJson(target), now),
+    has: key => mayHave(key) && find.get(...keyValues(key)) !== undefined,
+    relate(key, target, now) {
+      if (key.relation === 'blocked_by') blocks.note([key.agent, key.via, key.peer])
+      insert.run(...keyValues(key), formatJson(target), now)
+    },
     unrelate: key => void remove.run(...keyValues(key)),
     forgetPeer: (via, peer) => void removePeer.run(peer, via),
     endRelations: (via, peer) => void removeOpen.run(peer, via),

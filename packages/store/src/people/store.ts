@@ -32,7 +32,7 @@ export function createPeopleStore(
   chats: ChatPlaces,
 ): PeopleStore {
   const { db, write, now } = context
-  const people = createPersonTable(db)
+  const people = createPersonTable(db, context)
   const removeMessage = createRemoveMessage(db, tables)
   const removeNotice = createNoticeRemoval(db, removeMessage)
   const endLinks = createLinkEnding(context, { removeNotice, removeMessage })

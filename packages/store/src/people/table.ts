@@ -1,6 +1,8 @@
 import type { ChannelName, Person, PersonAddress } from '@postern/core'
 import type { Database } from '../engine/database.ts'
 import { prepareQuery } from '../engine/database.ts'
+import type { Ownership } from '../engine/rare-keys.ts'
+import { loadRareKeys } from '../engine/rare-keys.ts'
 
 /** As the tables hold an address: channel, space, `@local@domain`. */
 export function formatPersonKey({ via, address }: PersonAddress): string {
@@ -32,7 +34,8 @@ export interface PersonTable {
   endState(agent: string, person: string): void
 }
 
-export function createPersonTable(db: Database): PersonTable {
+export function createPersonTable(db: Database, ownership: Ownership): PersonTable {
+  const known = loadRareKeys(db, 'SELECT agent, address FROM person_addresses', ownership)
   const findKeys = prepareQuery<{ key: string }>(
     db,
     `WITH RECURSIVE person (key) AS (SELECT CAST(?2 AS TEXT) UNION
@@ -68,8 +71,11 @@ export function createPersonTable(db: Database): PersonTable {
       if (id === undefined || keys.length < 2) return undefined
       return { id, addresses: keys.map(each => readPersonKey(each, findSubject.get(agent, each)?.subject)) }
     },
-    findSubject: (agent, key) => findSubject.get(agent, key),
-    know: (agent, key, subject) => void know.run(agent, key, subject ?? null),
+    findSubject: (agent, key) => (known.mayHave([agent, key]) ? findSubject.get(agent, key) : undefined),
+    know(agent, key, subject) {
+      known.note([agent, key])
+      know.run(agent, key, subject ?? null)
+    },
     dropUnlinked(agent, keys) {
       for (const key of keys) drop.run(agent, key)
     },

@@ -36,8 +36,8 @@ test('what is begun and never ended makes room for others', () => {
 
 test('of the end of a turn others are told without what its listeners can look up', () => {
   const notices = [{ topic: 'message:1', payload: { kind: 'settled', task: { id: 't' } } }]
-  expect(noticesOf({ notices, hasReadyWork: true })).toEqual([
+  expect(noticesOf({ notices, readyWork: new Set(['turns']) })).toEqual([
     { topic: 'message:1', payload: { kind: 'settled' } },
-    { topic: 'work', payload: undefined },
+    { topic: 'work', payload: ['turns'] },
   ])
 })

@@ -79,10 +79,10 @@ function parseNotice(text: string): Notice | undefined {
 }
 
 /** What a transaction leaves behind for those who wait; a task's record is for its listeners to look up. */
-export function noticesOf({ notices, hasReadyWork }: Pick<Batch, 'notices' | 'hasReadyWork'>): readonly Notice[] {
+export function noticesOf({ notices, readyWork }: Pick<Batch, 'notices' | 'readyWork'>): readonly Notice[] {
   const told = notices.map(({ topic, payload }) => {
     const { task, ...rest } = payload as { readonly task?: unknown }
     return { topic, payload: rest }
   })
-  return hasReadyWork ? [...told, { topic: 'work', payload: undefined }] : told
+  return readyWork.size > 0 ? [...told, { topic: 'work', payload: [...readyWork] }] : told
 }

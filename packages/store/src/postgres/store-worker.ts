@@ -1,6 +1,6 @@
 import { parentPort, workerData } from 'node:worker_threads'
 import type { ByteStore, Log } from '@postern/core'
-import { Rejection } from '@postern/core'
+import { Rejection, workKinds } from '@postern/core'
 import { assembleStore } from '../assemble.ts'
 import type { Batch } from '../engine/batch.ts'
 import { noBlobFiles } from '../engine/blob-files.ts'
@@ -57,7 +57,7 @@ function hear(event: LineEvent): void {
     isLost = false
     log.info({}, 'the database is there again')
     // What was told meanwhile is lost.
-    emit({ kind: 'notice', notice: { topic: 'work', payload: undefined } })
+    emit({ kind: 'notice', notice: { topic: 'work', payload: workKinds } })
   }
 }
 
@@ -104,6 +104,7 @@ const store = assembleStore({
   now: () => time,
   log,
   channels,
+  isAlone: false,
   bytes: hasBytes ? bytes : undefined,
   onDurable: emitNotices,
   rewrite() {

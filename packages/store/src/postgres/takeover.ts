@@ -1,3 +1,4 @@
+import { workKinds } from '@postern/core'
 import type { Batch } from '../engine/batch.ts'
 import { createBatch } from '../engine/batch.ts'
 import { prepareQuery } from '../engine/database.ts'
@@ -23,7 +24,8 @@ export function createTakeover(db: PostgresDatabase): (holder: string, now: numb
     }
     for (const end of endings) end.run(now, holder)
     remove.run(holder)
-    const batch = { ...createBatch(), hasReadyWork: true }
+    const batch = createBatch()
+    for (const kind of workKinds) batch.readyWork.add(kind)
     commit(batch)
     return batch
   }

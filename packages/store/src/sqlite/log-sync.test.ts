@@ -2,50 +2,47 @@ import { appendFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { Unavailable } from '@postern/core'
 import { sketchedChannels, sketchIntake } from '@postern/testing'
-import { expect, test, vi } from 'vitest'
+import { expect, onTestFinished, test, vi } from 'vitest'
 import { discardLog, makeDirectory } from '../../test/open-test-store.ts'
 import { openSqliteStore } from '../index.ts'
+import type { SyncFile } from './log-sync.ts'
 import { openLogSync } from './log-sync.ts'
 
+type Done = Parameters<SyncFile>[1]
+
+/** A disk that takes what was written when it is told to, and what was told to whoever waited. */
 function openWithDisk() {
   const path = join(makeDirectory(), 'postern.db')
   appendFileSync(`${path}-wal`, 'x')
-  const waiting: PromiseWithResolvers<void>[] = []
-  const log = openLogSync(path, () => {
-    const asked = Promise.withResolvers<void>()
-    waiting.push(asked)
-    return asked.promise
-  })
-  return { log, waiting }
+  const waiting: Done[] = []
+  const log = openLogSync(path, (_, done) => waiting.push(done))
+  onTestFinished(() => log.close())
+  const told: string[] = []
+  const ask = (name: string) => log.reach(error => told.push(error ? `${name}: ${error.message}` : name))
+  return { ask, waiting, told }
 }
 
-test('what is asked for while the disk is busy shares one sync, which begins when the disk is free', async () => {
-  const { log, waiting } = openWithDisk()
-  const first = log.reach()
-  const others = [log.reach(), log.reach(), log.reach()]
+test('what is asked for while the disk is busy shares one sync, which begins when the disk is free', () => {
+  const { ask, waiting, told } = openWithDisk()
+  for (const name of ['first', 'second', 'third']) ask(name)
   expect(waiting).toHaveLength(1)
-  waiting[0]?.resolve()
-  await first
-  await vi.waitFor(() => expect(waiting).toHaveLength(2))
-  const late = log.reach()
-  waiting[1]?.resolve()
-  await Promise.all(others)
-  await vi.waitFor(() => expect(waiting).toHaveLength(3))
-  waiting[2]?.resolve()
-  await late
-  await log.close()
+  waiting[0]?.(null)
+  expect(told).toEqual(['first'])
+  expect(waiting).toHaveLength(2)
+  ask('late')
+  waiting[1]?.(null)
+  expect(told).toEqual(['first', 'second', 'third'])
+  waiting[2]?.(null)
+  expect(told).toEqual(['first', 'second', 'third', 'late'])
 })
 
-test('a sync that fails is told to those it was for, and not to those behind them', async () => {
-  const { log, waiting } = openWithDisk()
-  const first = log.reach()
-  const second = log.reach()
-  waiting[0]?.reject(new Error('EIO'))
-  await expect(first).rejects.toThrow('EIO')
-  await vi.waitFor(() => expect(waiting).toHaveLength(2))
-  waiting[1]?.resolve()
-  await second
-  await log.close()
+test('a sync that fails is told to those it was for, and not to those behind them', () => {
+  const { ask, waiting, told } = openWithDisk()
+  ask('first')
+  ask('second')
+  waiting[0]?.(new Error('EIO'))
+  waiting[1]?.(null)
+  expect(told).toEqual(['first: EIO', 'second'])
 })
 
 test('a store whose disk did not take what was written takes nothing more, and says so loudly', async () => {
@@ -55,7 +52,7 @@ test('a store whose disk did not take what was written takes nothing more, and s
     path: join(makeDirectory(), 'postern.db'),
     now: Date.now,
     log: { ...discardLog, error },
-    syncLog: () => Promise.reject(new Error('EIO: i/o error, fdatasync')),
+    syncLog: (_, done) => done(new Error('EIO: i/o error, fdatasync')),
   })
   await expect(store.admit(sketchIntake('m1'), 'c')).rejects.toThrow(Unavailable)
   await expect(store.admit(sketchIntake('m2'), 'c')).rejects.toThrow('the database is damaged')

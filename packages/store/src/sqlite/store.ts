@@ -14,7 +14,7 @@ import { noOpenFile, watchOpenFile } from './file-watch.ts'
 import { guardDatabase } from './guarded-database.ts'
 import { toOpenError } from './inspect-file.ts'
 import { takeExclusiveLock } from './lock.ts'
-import type { LogSync } from './log-sync.ts'
+import type { LogSync, SyncFile } from './log-sync.ts'
 import { openLogSync } from './log-sync.ts'
 import { countStart } from './marker.ts'
 import { createRewrite, createScrub, openDatabase, readSize, stopWaiting } from './open.ts'
@@ -32,7 +32,7 @@ export interface SqliteStoreOptions {
   /** How often the whole file is read for damage, ms; default: a minute. Only where the store is exclusive. */
   readonly checkEveryMs?: number | undefined
   /** Waits until the disk has all that was written to an open file; default: `fdatasync`. */
-  readonly syncLog?: ((file: number) => Promise<void>) | undefined
+  readonly syncLog?: SyncFile | undefined
   /** Where the bytes of objects go instead of the file. */
   readonly bytes?: ByteStore | undefined
 }
@@ -78,6 +78,7 @@ function openUnlocked(
     now,
     log,
     channels,
+    isAlone: exclusive === true || path === ':memory:',
     bytes,
     onDurable(batch) {
       giveNotices(batch, notices)
@@ -86,7 +87,7 @@ function openUnlocked(
     scrub: createScrub(file),
     rewrite: createRewrite(file),
     async release() {
-      await durability?.close()
+      durability?.close()
       if (endWatch) await endWatch()
       unlock()
     },
@@ -96,11 +97,14 @@ function openUnlocked(
 /** From here on no commit waits for the disk by itself. What the disk did not take cannot be told from what it took: nothing is written any more. */
 function syncBeside(db: DatabaseSync, { reach, close }: LogSync, onFailure: (error: unknown) => void): LogSync {
   db.exec('PRAGMA synchronous = NORMAL')
-  const tellFailure = (error: unknown) => {
-    onFailure(error)
-    throw error
+  return {
+    reach: tell =>
+      reach(error => {
+        if (error) onFailure(error)
+        tell(error)
+      }),
+    close,
   }
-  return { reach: () => reach().catch(tellFailure), close }
 }
 
 /** What only a gateway does, which has the file for itself. @throws ConfigError */
@@ -115,7 +119,7 @@ function takeUp(db: DatabaseSync, path: string, now: number): void {
 }
 
 /** However much work one batch made ready, it is announced once. */
-function giveNotices({ notices, hasReadyWork }: Batch, { notify }: NoticeStore): void {
+function giveNotices({ notices, readyWork }: Batch, { notify }: NoticeStore): void {
   for (const { topic, payload } of notices) notify(topic, payload)
-  if (hasReadyWork) notify('work', undefined)
+  if (readyWork.size > 0) notify('work', [...readyWork])
 }

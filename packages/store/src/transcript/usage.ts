@@ -2,7 +2,6 @@ import { Rejection } from '@postern/core'
 import type { OwnerQuota } from '@postern/transcript'
 import type { Database } from '../engine/database.ts'
 import { prepareQuery } from '../engine/database.ts'
-import { createKeptDataTable } from './records/kept-data.ts'
 
 /** Running totals, so that looking one up reads no thread. Synchronous: what writes runs inside a write. */
 export interface UsageTable {
@@ -24,20 +23,16 @@ export function createUsageTable(db: Database): UsageTable {
        bytes = transcript_usage.bytes + excluded.bytes`,
   )
   const end = prepareQuery(db, 'DELETE FROM transcript_usage WHERE owner = ? AND threads = 0')
-  const find = prepareQuery<OwnerQuota>(db, 'SELECT threads, entries, bytes FROM transcript_usage WHERE owner = ?')
-  const findTasks = prepareQuery<{ tasks: number; bytes: number }>(
+  const find = prepareQuery<OwnerQuota>(
     db,
-    'SELECT tasks, bytes FROM task_bytes WHERE owner = ?',
+    `SELECT sum(threads) AS threads, sum(entries) AS entries, sum(bytes) AS bytes FROM (
+       SELECT threads, entries, bytes FROM transcript_usage WHERE owner = ?1
+       UNION ALL SELECT 0, tasks, bytes FROM task_bytes WHERE owner = ?1
+       UNION ALL SELECT 0, 0, bytes FROM kept_data WHERE owner = ?1
+       UNION ALL SELECT 0, 0, 0)`,
   )
 
-  const kept = createKeptDataTable(db)
-
-  function read(owner: string): OwnerQuota {
-    const { threads, entries, bytes } = find.get(owner) ?? nothing
-    const tasks = findTasks.get(owner)
-    const keptBytes = kept.read(owner).bytes
-    return { threads, entries: entries + (tasks?.tasks ?? 0), bytes: bytes + (tasks?.bytes ?? 0) + keptBytes }
-  }
+  const read = (owner: string) => find.get(owner) ?? nothing
 
   function check(owner: string, by: OwnerQuota, most: OwnerQuota): void {
     const used = read(owner)

@@ -84,7 +84,7 @@ export function createTurnLeases(
       writeLightly(batch => {
         noteWaiting.run(isWaiting ? 1 : 0, message, token)
         // Who else works may take another turn of the agent now.
-        if (isWaiting) batch.hasReadyWork = true
+        if (isWaiting) batch.readyWork.add('turns')
       }),
     release: createRelease(db, write),
     renewTurn: async ({ message, token }, leaseMs) =>
@@ -138,7 +138,7 @@ function createRelease(db: Database, write: StoreContext['write']): WorkStore['r
         moveTotals(batch, 1 + merged, ['messages.working', 'messages.received'])
       }
       // Also for a time yet to come: whoever waits for the next due time has to look again.
-      batch.hasReadyWork = true
+      batch.readyWork.add('turns')
       return changes
     })
     refuseLostLease(given, `turn ${message}`)

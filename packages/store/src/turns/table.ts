@@ -78,7 +78,7 @@ export function createTurnTable(db: Database): TurnTable {
   const takeAway = createTakingAway(db)
 
   const promoteNext: TurnTable['promoteNext'] = (batch, thread, now) => {
-    if (promote.run(now, thread).changes > 0) batch.hasReadyWork = true
+    if (promote.run(now, thread).changes > 0) batch.readyWork.add('turns')
   }
   const cancel: CancelTurn = (batch, { message, state }, now, reason = 'canceled') => {
     const ending = endings[reason]
@@ -99,7 +99,7 @@ export function createTurnTable(db: Database): TurnTable {
       const place = [lane?.mode ?? null, lane?.speaker ?? null, readyAt, broken?.aborts ?? 0, words ?? null] as const
       insert.run(message, thread, task ?? null, now, agent, ...place)
       addToTotal(batch, 'messages.received')
-      batch.hasReadyWork = true
+      batch.readyWork.add('turns')
       if (broken) promoteNext(batch, thread, now)
     },
     noteAnswered(batch, { message, agent, thread, now }) {
@@ -146,6 +146,6 @@ function createTakingAway(db: Database): (batch: Batch, leader: number, now: num
     free.run(now, leader)
     moveTotals(batch, 1 + freeMerged.run(leader).changes, ['messages.working', 'messages.received'])
     batch.notices.push({ topic: `message:${leader}`, payload: { kind: 'edited' } })
-    batch.hasReadyWork = true
+    batch.readyWork.add('turns')
   }
 }

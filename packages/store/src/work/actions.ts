@@ -53,10 +53,11 @@ export function createActionWriter(
 
   function admitSyntheticMessage(batch: Batch, draft: MessageDraft, now: number): { message: number; thread: number } {
     const { intake } = draft
-    const thread = tables.threads.place(intake)
+    const place = tables.threads.place(intake)
+    const { thread } = place
     const message = tables.entries.append({ ...draft.entry, scope: 'kept' }, { thread, task: undefined })
     insertMessage(draft, { message, thread, task: undefined })
-    tables.threads.addNames(thread, nameScopeOf(intake), { message, id: intake.message.id, aliases: [] })
+    tables.threads.addNames(place, nameScopeOf(intake), { message, id: intake.message.id, aliases: [] })
     tables.turns.noteAnswered(batch, { message, agent: intake.agent, thread, task: undefined, now })
     return { message, thread }
   }

@@ -129,7 +129,7 @@ export function createPartialAnswerTable(
       deliveries.queue(batch, planned.deliveries, cause)
       for (const each of planned.broadcasts ?? []) {
         broadcast(each, cause)
-        batch.hasReadyWork = true
+        batch.readyWork.add('broadcasts')
       }
     },
   }

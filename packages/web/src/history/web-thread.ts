@@ -27,6 +27,15 @@ export async function findWebThread(
   return undefined
 }
 
+/** The thread of a chat whose first message is stored by now. */
+export async function openWebThread(
+  { owner, agent, threadId }: ThreadPlace,
+  { transcript }: Pick<WebDeps, 'transcript'>,
+): Promise<void> {
+  const thread = await transcript.openThread(owner, aliasOfChat(agent, threadId))
+  await transcript.bindStore(thread, { agent, via: 'web', scope: owner, key: threadId })
+}
+
 /** The transcript's alias of a chat. */
 export function aliasOfChat(agent: string, threadId: string): ThreadAlias {
   return { transport: 'web', key: JSON.stringify([agent, threadId]) }

@@ -1,4 +1,13 @@
-import type { NormalizedResponse, NoteNotice, Part, PartialResponse, Platform, StageNotice, Store } from '@postern/core'
+import type {
+  NormalizedResponse,
+  NoteNotice,
+  Part,
+  PartialResponse,
+  Platform,
+  StageNotice,
+  Store,
+  TaskRecord,
+} from '@postern/core'
 import { isTurnNews } from '@postern/core'
 import type { Behind } from '../events/run-events.ts'
 
@@ -37,13 +46,19 @@ interface ChunkNotice {
   readonly response: string
 }
 
-type Notice = ChunkNotice | NoteNotice | StageNotice | { readonly kind: 'settled' | 'canceled' }
+/** `task`: as it is after the turn, if the store tells it. */
+interface EndNotice {
+  readonly kind: 'settled' | 'canceled'
+  readonly task?: TaskRecord | undefined
+}
+
+type Notice = ChunkNotice | NoteNotice | StageNotice | EndNotice
 
 /** States of tasks, and of messages that a decision caused. */
 const openStates: ReadonlySet<string> = new Set(['submitted', 'received', 'working'])
 
-/** Notices may get lost, so the store is read this often, ms. */
-const lookMs = 5_000
+/** Notices may get lost, so the store is read after the first of these times, ms, and from then on after the second. */
+const [firstLookMs, lookMs] = [250, 5_000]
 
 interface FollowDeps {
   readonly store: Pick<Store, 'listen' | 'findAnswer' | 'findTask' | 'findMessage'>
@@ -73,7 +88,8 @@ export function followTurn(watched: Watched, watcher: TurnWatcher, { store, plat
   const state = { run: undefined, nextPiece: 0 }
   const turn: FollowedTurn = { watched, watcher, store, platform, closing: closing.signal, ...state, stop }
   const unlisten = store.listen(`message:${watched.message}`, payload => hear(payload as Notice | undefined, turn))
-  void look(turn)
+  // A turn that was caused by a decision may have ended by now; one that was just admitted has not.
+  if (watched.askedAt === undefined) void look(turn)
   void keepLooking(turn)
   return stop
 }
@@ -81,7 +97,12 @@ export function followTurn(watched: Watched, watcher: TurnWatcher, { store, plat
 function hear(notice: Notice | undefined, turn: FollowedTurn): void {
   if (notice?.kind === 'part') hearPiece(notice, turn)
   else if (isTurnNews(notice)) turn.watcher.note(notice)
-  else if (notice?.kind === 'settled' || notice?.kind === 'canceled') void look(turn)
+  else if (notice?.kind === 'settled' || notice?.kind === 'canceled') hearEnd(notice, turn)
+}
+
+function hearEnd({ task }: EndNotice, turn: FollowedTurn): void {
+  if (task === undefined) void look(turn)
+  else if (!openStates.has(task.state)) endWith(task.state, task.response, turn)
 }
 
 function hearPiece(notice: ChunkNotice, turn: FollowedTurn): void {
@@ -95,17 +116,14 @@ function hearPiece(notice: ChunkNotice, turn: FollowedTurn): void {
   else turn.watcher.piece(parts, notice.response)
 }
 
-async function look({ watched, watcher, store, platform, closing, stop }: FollowedTurn): Promise<void> {
+async function look(turn: FollowedTurn): Promise<void> {
+  const { watched, watcher, store, platform, closing, stop } = turn
   const { message, task } = watched
   try {
     const found = await store.findAnswer(message)
     const state = task ? (await store.findTask(task))?.state : (await store.findMessage(`#${message}`))?.state
     if (closing.aborted) return
-    // A message that was deleted during its turn counts as canceled.
-    const isCanceled = state === 'canceled' || state === undefined
-    if (!isCanceled && openStates.has(state)) return
-    stop()
-    watcher.end({ response: isCanceled ? undefined : found?.response, isCanceled })
+    if (state === undefined || !openStates.has(state)) endWith(state, found?.response, turn)
   } catch (error) {
     platform.log.warn({ err: error, message }, 'a run cannot be followed')
     stop()
@@ -113,10 +131,21 @@ async function look({ watched, watcher, store, platform, closing, stop }: Follow
   }
 }
 
+/** A message that was deleted during its turn counts as canceled. */
+function endWith(
+  state: string | undefined,
+  response: NormalizedResponse | undefined,
+  { watcher, stop }: FollowedTurn,
+): void {
+  const isCanceled = state === 'canceled' || state === undefined
+  stop()
+  watcher.end({ response: isCanceled ? undefined : response, isCanceled })
+}
+
 async function keepLooking(turn: FollowedTurn): Promise<void> {
   const { platform, closing, watcher } = turn
-  while (!closing.aborted) {
-    await platform.sleep(lookMs, closing)
+  for (let napMs = firstLookMs; !closing.aborted; napMs = lookMs) {
+    await platform.sleep(napMs, closing)
     if (closing.aborted) return
     watcher.beat()
     await look(turn)

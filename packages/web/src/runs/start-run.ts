@@ -4,8 +4,8 @@ import type { AguiPart, TranscriptEntry } from '@postern/transcript'
 import { readAguiParts } from '@postern/transcript'
 import type { WebDeps } from '../deps.ts'
 import type { ChatState } from '../events/chat-state.ts'
-import { findWebConversation } from '../history/conversation.ts'
 import { isAsked, showHistory } from '../history/show-history.ts'
+import { openWebThread } from '../history/web-thread.ts'
 import type { AskedRun } from '../input/asked-run.ts'
 import type { ReadContent } from '../input/read-parts.ts'
 import { countFiles, readContentParts } from '../input/read-parts.ts'
@@ -62,7 +62,7 @@ export async function startRun(asked: AskedRun, deps: WebDeps): Promise<StartedR
 
 /** A chat counts from its first message. The run does not wait for this, because a late follower misses the stream. */
 function countChat({ owner, agent, input: { threadId } }: AskedRun, deps: WebDeps): void {
-  findWebConversation({ owner, agent, threadId }, deps).catch(error => {
+  openWebThread({ owner: owner.owner, agent, threadId }, deps).catch(error => {
     deps.gateway.platform.log.warn({ err: error }, 'a new chat is not counted until it is read')
   })
 }

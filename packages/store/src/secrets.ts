@@ -1,6 +1,6 @@
 import type { LookupStore } from '@postern/core'
-import { prepareQuery } from './database.ts'
-import type { StoreContext } from './store-context.ts'
+import { prepareQuery } from './engine/database.ts'
+import type { StoreContext } from './engine/store-context.ts'
 
 /** The first to store a secret decides it, in this process and among processes; making one may take long. */
 export function createSecrets({ db, write }: StoreContext): Pick<LookupStore, 'secret' | 'hasSecret'> {

@@ -1,0 +1,32 @@
+import { DatabaseSync } from 'node:sqlite'
+import { expect, test } from 'vitest'
+import { loadRareKeys } from './rare-keys.ts'
+
+function openPeers(...names: readonly (readonly [string, string])[]) {
+  const db = new DatabaseSync(':memory:')
+  db.exec('CREATE TABLE peers (agent TEXT, name TEXT)')
+  for (const name of names) db.prepare('INSERT INTO peers VALUES (?, ?)').run(...name)
+  return db
+}
+
+const sql = 'SELECT agent, name FROM peers'
+
+test('a key that was there at the start, or was written since, may be there; any other is not', () => {
+  const keys = loadRareKeys(openPeers(['echo', 'ann']), sql, { isAlone: true })
+  expect(keys.mayHave(['echo', 'ann'])).toBe(true)
+  expect(keys.mayHave(['echo', 'bob'])).toBe(false)
+  expect(keys.mayHave(['ann', 'echo'])).toBe(false)
+  keys.note(['echo', 'bob'])
+  expect(keys.mayHave(['echo', 'bob'])).toBe(true)
+})
+
+test('where others write, too, every key may be there', () => {
+  const keys = loadRareKeys(openPeers(), sql, { isAlone: false })
+  expect(keys.mayHave(['echo', 'ann'])).toBe(true)
+})
+
+test('keys that are no longer rare are not remembered: every one may be there', () => {
+  const keys = loadRareKeys(openPeers(), sql, { isAlone: true })
+  for (let at = 0; at < 100_001; at += 1) keys.note(['echo', `peer ${at}`])
+  expect(keys.mayHave(['echo', 'nobody'])).toBe(true)
+})
