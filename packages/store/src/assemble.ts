@@ -7,6 +7,7 @@ import type { BlobFiles } from './engine/blob-files.ts'
 import type { Database } from './engine/database.ts'
 import type { StoreContext } from './engine/store-context.ts'
 import type { Transactions } from './engine/transactions.ts'
+import type { Writer } from './engine/writer.ts'
 import { createWriter } from './engine/writer.ts'
 import type { ChatForgetting } from './forgetting/chat.ts'
 import { createChatForgetting } from './forgetting/chat.ts'
@@ -15,6 +16,7 @@ import { createOwnerForgetting } from './forgetting/owner.ts'
 import { createWithdrawalStore } from './forgetting/withdrawals.ts'
 import { createAdmission } from './intake/admission.ts'
 import { createLookupStore } from './lookup.ts'
+import type { Refusals } from './operator/refusals.ts'
 import { createRefusals } from './operator/refusals.ts'
 import { createOperatorStore } from './operator/store.ts'
 import { createWriteCheck } from './operator/write-check.ts'
@@ -92,13 +94,6 @@ export function assembleStore(parts: StoreDeps): GatewayStore {
   }
   const refusals = createRefusals(context)
   const { admitNew, ...admission } = createAdmission(context, tables)
-  const closeAll = async () => {
-    const flushed = refusals.flush()
-    await Promise.all([writer.close(), flushed])
-    db.close()
-    await release()
-  }
-  let closed: Promise<void> | undefined
   const planResolution = createResolutionPlan(context, tables)
   return {
     ...admission,
@@ -121,9 +116,26 @@ export function assembleStore(parts: StoreDeps): GatewayStore {
     async rewriteFiles() {
       rewrite?.()
     },
-    close() {
-      closed ??= closeAll()
-      return closed
-    },
+    close: createClosing({ db, writer, refusals, release }),
+  }
+}
+
+interface Closing extends Pick<StoreDeps, 'db' | 'release'> {
+  readonly writer: Writer
+  readonly refusals: Refusals
+}
+
+/** What is waiting is written first; to close again waits for the same end. */
+function createClosing({ db, writer, refusals, release }: Closing): () => Promise<void> {
+  let closed: Promise<void> | undefined
+  const closeAll = async () => {
+    const flushed = refusals.flush()
+    await Promise.all([writer.close(), flushed])
+    db.close()
+    await release()
+  }
+  return () => {
+    closed ??= closeAll()
+    return closed
   }
 }
