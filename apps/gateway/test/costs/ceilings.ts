@@ -55,7 +55,7 @@ export const ceilings: readonly Ceiling[] = [
   {
     company: 'together',
     kind: 'commits',
-    ceilings: { activitypub: 0.15, a2a: 0.15, email: 0.25, web: 0.17, delivery: 1 },
+    ceilings: { activitypub: 0.16, a2a: 0.16, email: 0.25, web: 0.17, delivery: 1.3 },
     floor: varying,
   },
   {
@@ -74,14 +74,14 @@ export const ceilings: readonly Ceiling[] = [
   {
     company: 'alone',
     kind: 'promises',
-    ceilings: { activitypub: 182, a2a: 212, email: 264, web: 280, delivery: 196 },
+    ceilings: { activitypub: 192, a2a: 222, email: 277, web: 292, delivery: 206 },
     aims: forMessages(40),
     floor: steady,
   },
   {
     company: 'together',
     kind: 'promises',
-    ceilings: { activitypub: 164, a2a: 192, email: 240, web: 262, delivery: 172 },
+    ceilings: { activitypub: 172, a2a: 200, email: 250, web: 275, delivery: 180 },
     aims: forMessages(40),
     floor: steady,
   },
