@@ -1,3 +1,4 @@
+import { describeLicences, listDependencies, readLock } from '../release/licences.ts'
 import { describeCommands } from './commands.ts'
 import { describeConfiguration } from './configuration.ts'
 import { describeErrors } from './errors.ts'
@@ -7,7 +8,7 @@ import { describeRoutes } from './routes.ts'
 import type { KeyComments } from './schema/key-comments.ts'
 import { openKeyComments } from './schema/key-comments.ts'
 
-type Describe = (comments: KeyComments) => string | Promise<string>
+type Describe = (comments: KeyComments, root: string) => string | Promise<string>
 
 /** What is written from the code: the files of docs/reference and the types for Python, and what writes each. */
 const documents: Readonly<Record<string, Describe>> = {
@@ -16,6 +17,7 @@ const documents: Readonly<Record<string, Describe>> = {
   'docs/reference/commands.md': () => describeCommands(),
   'docs/reference/message.md': describeMessage,
   'docs/reference/errors.md': describeErrors,
+  'docs/reference/licences.md': (_, root) => describeLicences(listDependencies(readLock(root), 'apps/gateway')),
   'clients/python/postern_agent/types.py': describePythonTypes,
 }
 
@@ -23,7 +25,9 @@ const documents: Readonly<Record<string, Describe>> = {
 export async function describeReference(root: string): Promise<ReadonlyMap<string, string>> {
   const comments = openKeyComments(root)
   try {
-    const texts = Object.entries(documents).map(async ([path, describe]) => [path, await describe(comments)] as const)
+    const texts = Object.entries(documents).map(
+      async ([path, describe]) => [path, await describe(comments, root)] as const,
+    )
     return new Map(await Promise.all(texts))
   } finally {
     comments.close()

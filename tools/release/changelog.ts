@@ -1,0 +1,72 @@
+/** A commit as the changelog reads it. */
+export interface CommitText {
+  readonly subject: string
+  readonly body: string
+}
+
+interface Change {
+  readonly kind: string
+  readonly scope: string
+  readonly text: string
+  readonly isBreaking: boolean
+}
+
+/** Heads of a section (keepachangelog.com 1.1.0), and the types of commits below each. Other types change nothing for users. */
+const heads: readonly (readonly [head: string, kinds: readonly string[]])[] = [
+  ['Added', ['feat']],
+  ['Changed', ['perf', 'revert']],
+  ['Fixed', ['fix']],
+]
+
+const form = /^(?<kind>[a-z]+)(?:\((?<scope>[^)]*)\))?(?<mark>!)?: (?<text>.+)$/
+
+/** @returns undefined for a subject that is not `type(scope): what changed` */
+export function readChange({ subject, body }: CommitText): Change | undefined {
+  const { kind = '', scope = '', mark, text = '' } = form.exec(subject)?.groups ?? {}
+  if (kind === '') return undefined
+  return { kind, scope, text, isBreaking: mark !== undefined || /^BREAKING[ -]CHANGE: /m.test(body) }
+}
+
+/** One release. Commits come newest first, as git lists them; changes are listed oldest first. */
+export function formatRelease(version: string, date: string, commits: readonly CommitText[]): string {
+  const changes = commits.flatMap(commit => readChange(commit) ?? []).toReversed()
+  const breaking = changes.filter(({ isBreaking }) => isBreaking)
+  const sections = [
+    ...formatSection('Breaking', breaking),
+    ...heads.flatMap(([head, kinds]) =>
+      formatSection(
+        head,
+        changes.filter(({ kind, isBreaking }) => kinds.includes(kind) && !isBreaking),
+      ),
+    ),
+  ]
+  return [`## ${version} - ${date}`, ...sections, ''].join('\n\n').trimEnd()
+}
+
+/** Changes of one scope stand together, in the order in which scopes appear. */
+function formatSection(head: string, changes: readonly Change[]): readonly string[] {
+  if (changes.length === 0) return []
+  const scopes = [...new Set(changes.map(({ scope }) => scope))]
+  const lines = scopes.flatMap(scope =>
+    [...new Set(changes.filter(change => change.scope === scope).map(({ text }) => text))].map(
+      text => `- ${scope === '' ? '' : `${scope}: `}${text}`,
+    ),
+  )
+  return [`### ${head}`, lines.join('\n')]
+}
+
+const opening = `# Changelog
+
+The format is that of [Keep a Changelog](https://keepachangelog.com/en/1.1.0/). Versions follow [Semantic Versioning](https://semver.org).`
+
+/** The file with a release in front of the others. @throws Error when it has that release already */
+export function insertRelease(file: string, release: string): string {
+  const [head = ''] = release.split('\n')
+  const version = head.split(' ')[1] ?? ''
+  if (new RegExp(`^## \\[?${version.replaceAll('.', '\\.')}\\]?(?: |$)`, 'm').test(file)) {
+    throw new Error(`CHANGELOG.md has ${version} already. Choose another version, or take its section out.`)
+  }
+  const at = file.search(/^## /m)
+  const [before, after] = at === -1 ? [file || opening, ''] : [file.slice(0, at), file.slice(at)]
+  return `${before.trimEnd()}\n\n${release}\n${after === '' ? '' : `\n${after}`}`
+}

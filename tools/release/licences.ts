@@ -1,0 +1,125 @@
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+
+/** What package-lock.json says of a package (lockfileVersion 3). */
+interface LockedPackage {
+  readonly version?: string
+  readonly license?: string
+  /** Subresource Integrity: the archive's digest. */
+  readonly integrity?: string
+  /** Of a workspace: where it is. */
+  readonly resolved?: string
+  readonly link?: boolean
+  readonly dependencies?: Readonly<Record<string, string>>
+  readonly optionalDependencies?: Readonly<Record<string, string>>
+  readonly peerDependencies?: Readonly<Record<string, string>>
+  readonly peerDependenciesMeta?: Readonly<Record<string, { readonly optional?: boolean }>>
+}
+
+export type Lock = Readonly<Record<string, LockedPackage>>
+
+export interface Dependency {
+  readonly name: string
+  readonly version: string
+  /** SPDX expression. */
+  readonly licence: string
+  readonly integrity?: string | undefined
+}
+
+/** Licences that let anybody use the gateway as they like, with a notice at most. Another one needs a decision. */
+const acceptedLicences: ReadonlySet<string> = new Set([
+  '0BSD',
+  'Apache-2.0',
+  'BlueOak-1.0.0',
+  'BSD-2-Clause',
+  'BSD-3-Clause',
+  'CC0-1.0',
+  'ISC',
+  'MIT',
+  'MIT-0',
+  'PSF-2.0',
+  'Python-2.0',
+  'Unlicense',
+])
+
+/** Of an SPDX expression without parentheses inside others: one alternative is enough, and all of its parts count. */
+export function isAccepted(licence: string): boolean {
+  const alternatives = licence.replace(/^\((.*)\)$/, '$1').split(' OR ')
+  return alternatives.some(each => each.split(' AND ').every(name => acceptedLicences.has(name)))
+}
+
+export function readLock(root: string): Lock {
+  const { packages } = JSON.parse(readFileSync(join(root, 'package-lock.json'), 'utf8')) as { readonly packages: Lock }
+  return packages
+}
+
+/** All packages of others that a workspace needs to run, by name. @throws Error for one that the lock does not have */
+export function listDependencies(lock: Lock, workspace: string): readonly Dependency[] {
+  const places = new Set([workspace])
+  // A set goes on to what is added while it is walked.
+  for (const place of places) for (const next of listPlaces(lock, place)) places.add(next)
+  const found = [...places].filter(place => place.includes('node_modules/') && !lock[place]?.link)
+  const unique = new Map(found.map(place => describe(lock, place)).map(each => [`${each.name}@${each.version}`, each]))
+  return [...unique].sort(([one], [other]) => (one < other ? -1 : 1)).map(([, each]) => each)
+}
+
+function describe(lock: Lock, place: string): Dependency {
+  const { version = '', license = 'unknown', integrity } = lock[place] ?? {}
+  return { name: place.split('node_modules/').at(-1) ?? '', version, licence: license, integrity }
+}
+
+/** Where the packages lie that the one at `place` needs. */
+function listPlaces(lock: Lock, place: string): readonly string[] {
+  const { link, resolved, ...locked } = lock[place] ?? {}
+  if (link && resolved) return [resolved]
+  return listNeeds(locked).flatMap(([name, isOptional]) => {
+    const found = findPlace(lock, place, name)
+    if (found === undefined && !isOptional) throw new Error(`package-lock.json lacks ${name}, which ${place} needs`)
+    return found ?? []
+  })
+}
+
+function listNeeds({
+  dependencies = {},
+  optionalDependencies = {},
+  peerDependencies = {},
+  peerDependenciesMeta = {},
+}: LockedPackage): readonly (readonly [name: string, isOptional: boolean])[] {
+  return [
+    ...Object.keys(dependencies).map(name => [name, name in optionalDependencies] as const),
+    ...Object.keys(optionalDependencies).map(name => [name, true] as const),
+    ...Object.keys(peerDependencies).map(name => [name, peerDependenciesMeta[name]?.optional === true] as const),
+  ]
+}
+
+/** Where Node finds a package from another one: next to it, or above. */
+function findPlace(lock: Lock, from: string, name: string): string | undefined {
+  for (let folder = from; ; folder = folder.slice(0, Math.max(0, folder.lastIndexOf('/')))) {
+    const place = folder === '' ? `node_modules/${name}` : `${folder}/node_modules/${name}`
+    if (!folder.endsWith('node_modules') && lock[place]) return place
+    if (folder === '') return undefined
+  }
+}
+
+/** docs/reference/licences.md */
+export function describeLicences(dependencies: readonly Dependency[]): string {
+  const counts = new Map<string, number>()
+  for (const { licence } of dependencies) counts.set(licence, (counts.get(licence) ?? 0) + 1)
+  const summary = [...counts]
+    .sort(([, one], [, other]) => other - one)
+    .map(([licence, count]) => `${licence} (${count})`)
+  return [
+    '# Licences',
+    '<!-- Written by `npm run reference -- --write` from package-lock.json; a test compares. Change the dependencies, not this file. -->',
+    `The gateway is under the [MIT licence](../../LICENSE). It runs with these ${dependencies.length} packages of others, optional ones too: ${summary.join(', ')}.`,
+    [
+      '| package | version | licence |',
+      '| --- | --- | --- |',
+      ...dependencies.map(({ name, version, licence }) => `| ${name} | ${version} | ${licence} |`),
+    ].join('\n'),
+    '',
+  ]
+    .join('\n\n')
+    .trimEnd()
+    .concat('\n')
+}

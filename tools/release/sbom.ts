@@ -1,0 +1,11 @@
+/** `npm run sbom`: the bill of materials of the gateway, on standard output. */
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { createBom } from './bom.ts'
+import { readLock } from './licences.ts'
+import { readVersion } from './versions.ts'
+
+const root = fileURLToPath(new URL('../..', import.meta.url))
+const version = readVersion('package.json', readFileSync(join(root, 'package.json'), 'utf8')) ?? ''
+console.log(JSON.stringify(createBom(readLock(root), { version, now: Date.now() }), null, 2))
