@@ -34,16 +34,19 @@ export interface LiveAnswer {
   held: readonly Part[] | undefined
   /** The agent announced a question, a refusal or a failure, so there is no artifact. */
   isMessage: boolean
+  /** A piece was missed, so the artifact has to be sent whole at the end. */
+  hasGap: boolean
 }
 
 /** The answer that a first piece begins. A later listener has missed pieces and waits for the end. */
 export function beginLiveAnswer(message: number, { run, index, response }: ChunkNotice): LiveAnswer | undefined {
   if (index !== 0) return undefined
-  return { message, run, response, count: 0, told: [], held: undefined, isMessage: false }
+  return { message, run, response, count: 0, told: [], held: undefined, isMessage: false, hasGap: false }
 }
 
 /** Adds a piece and returns its meaning; undefined after a missing piece, because the rest cannot be sent. */
 export function takeChunk(live: LiveAnswer, { chunk, run, index, response }: ChunkNotice): ChunkMeaning | undefined {
+  if (run === live.run && index > live.count) live.hasGap = true
   if (run !== live.run || index !== live.count) return undefined
   live.count += 1
   const { status, parts = [] } = chunk

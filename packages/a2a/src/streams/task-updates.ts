@@ -74,7 +74,8 @@ async function sendMade(answer: NormalizedResponse, feed: FeedState): Promise<vo
   const parts = partsMade(answer)
   if (parts.length === 0) return
   const { live, store } = feed
-  const pieces = live?.response === answer.id && (live.held || live.told.length > 0) ? live : undefined
+  const isStreamed = live?.response === answer.id && !live.hasGap && (live.held !== undefined || live.told.length > 0)
+  const pieces = isStreamed ? live : undefined
   const artifactId = answer.id
   if (!pieces) sendArtifact({ artifactId, parts: await showParts(store, parts) }, { lastChunk: true }, feed)
   else if (pieces.held) await sendHeldPiece(pieces, { lastChunk: true }, feed)

@@ -250,6 +250,16 @@ describe('PUSH-DELIVER notifications', () => {
     expect(body.result.contextId).toBe(contextId)
   })
 
+  test.each([
+    ['a scheme of another name', { scheme: 'Basic', credentials: 'czpwdw==' }, 'Basic czpwdw=='],
+    ['no credentials', { scheme: 'Basic' }, undefined],
+  ])('with %s bear the authorization that was asked for, and no token where there is none', async (_, how, sent) => {
+    await begin('hello', { id: 'other', url, authentication: how })
+    await expect.poll(states).toEqual(['COMPLETED'])
+    const { authorization, 'x-a2a-notification-token': token } = receiver.received[0]?.headers ?? {}
+    expect([authorization, token]).toEqual([sent, undefined])
+  })
+
   test('tell of a large answer without it', async () => {
     const { id, contextId } = await begin(`x${'y'.repeat(300_000)}`, config)
     await expect.poll(states).toEqual(['COMPLETED'])

@@ -90,6 +90,17 @@ function describeExpansion(open: OpenStore): void {
     }),
   )
   test(
+    'where a page has something for all at a place, it has nothing for one peer there',
+    withStore(open, async ({ store }) => {
+      await broadcast(store)
+      const shared = toDeliveryPlan('shared inbox')
+      const held = await leaseOnlyBroadcast(store)
+      await store.expand(held, [{ ...shared, peer: 'eve' }, shared], { after: 1, isDone: true })
+      expect((await leaseExpansion(store)).map(({ to }) => to)).toEqual(['shared inbox'])
+      expect((await store.count()).deliveries.queued, 'none waits behind it').toBe(1)
+    }),
+  )
+  test(
     'nothing is spread to who has blocked the agent',
     withStore(open, async ({ store }) => {
       await addFollowers(store, 'ada', 'bob')
