@@ -31,8 +31,9 @@ export interface CountedProcess {
   readonly simulation: Simulation
   readonly port: number
   readCounts(): Promise<ProcessCounts>
-  /** Bytes in its log and files; the log begins anew. Not to be asked while messages are under way. */
-  emptyLog(): Promise<number>
+  /** The log of SQLite begins anew. Not to be asked while messages are under way. */
+  emptyLog(): Promise<void>
+  /** Of its log and files. */
   readBytes(): number
   close(): Promise<void>
 }
@@ -69,7 +70,6 @@ export async function openCountedProcess(postgres?: PostgresStore): Promise<Coun
   })
   await untilListening(child)
   simulation.connectGateway({ origin: gatewayOrigin, port, smtpPort, intakeSecret: testIntakeSecret })
-  const readBytes = () => sumSizes(directory)
   return {
     simulation,
     port,
@@ -77,11 +77,8 @@ export async function openCountedProcess(postgres?: PostgresStore): Promise<Coun
       const arrivals = simulation.fediverse.received.length
       return { ...(await ask(child, 'read')), rounds: postgres?.wire.readRounds() ?? 0, arrivals }
     },
-    async emptyLog() {
-      await ask(child, 'empty')
-      return readBytes()
-    },
-    readBytes,
+    emptyLog: async () => void (await ask(child, 'empty')),
+    readBytes: () => sumSizes(directory),
     async close() {
       const exited = once(child, 'exit')
       child.kill('SIGTERM')

@@ -1,7 +1,7 @@
 import type { Company, CostKind, CostPath } from './ceilings.ts'
 import type { CountedProcess } from './counted-process.ts'
 import type { MessageCost } from './measure.ts'
-import { measureCost, measureIdle } from './measure.ts'
+import { measureCost } from './measure.ts'
 
 export type PathCosts = Readonly<Record<CostPath, MessageCost>>
 
@@ -18,10 +18,9 @@ type TrafficName = (typeof traffic)[number]['name']
 
 /** What a message costs on each path, alone and in company. */
 export async function measurePathCosts(gateway: CountedProcess): Promise<Readonly<Record<Company, PathCosts>>> {
-  const idle = await measureIdle(gateway)
   const measure = async (company: Company): Promise<PathCosts> => {
     const costs = new Map<TrafficName, MessageCost>()
-    for (const { name, ...each } of traffic) costs.set(name, await measureCost(gateway, { ...each, company, idle }))
+    for (const { name, ...each } of traffic) costs.set(name, await measureCost(gateway, { ...each, company }))
     return nameCosts(Object.fromEntries(costs) as Record<TrafficName, MessageCost>)
   }
   return { alone: await measure('alone'), together: await measure('together') }

@@ -12,13 +12,12 @@ export type MessageCost = Readonly<Record<CostKind, number>>
 
 /** How many messages come at a time, and how often. */
 const waves: Readonly<Record<Company, { readonly size: number; readonly count: number }>> = {
-  alone: { size: 1, count: 16 },
+  alone: { size: 1, count: 15 },
   together: { size: 64, count: 3 },
 }
 
 /** A gateway whose turns have begun, and whose posts have arrived, has settled them once it asks nothing of its store from look to look. */
 const [looks, lookMs] = [3, 10]
-const idleMs = 3_000
 
 /** A number that no request of this process has had. */
 let serial = Date.now() * 1000
@@ -27,47 +26,51 @@ interface Traffic {
   readonly endpoint: CostEndpoint
   readonly agent: string
   readonly company: Company
-  readonly idle: Rates
 }
 
-/** In a millisecond. */
-type Rates = Readonly<Record<CountedKind, number>>
-type CountedKind = 'statements' | 'commits' | 'promises' | 'rounds'
-
-/** What a gateway without messages does: it looks for work that others left over. */
-export async function measureIdle(gateway: CountedProcess): Promise<Rates> {
-  const before = await gateway.readCounts()
-  const begun = performance.now()
-  await sleep(idleMs)
-  const after = await gateway.readCounts()
-  const passedMs = performance.now() - begun
-  return mapKinds(kind => (after[kind] - before[kind]) / passedMs)
-}
-
-/** What one message costs beyond what the idle gateway does in the same time. @throws Error when a message is refused */
+/**
+ * What one message costs: the median of the waves, because once a second the gateway also looks for work that others left over.
+ * @throws Error when a message is refused
+ */
 export async function measureCost(gateway: CountedProcess, traffic: Traffic): Promise<MessageCost> {
   const { size, count } = waves[traffic.company]
   const connections = new Agent({ keepAlive: true, maxSockets: size })
+  const costs: MessageCost[] = []
   try {
     // Keys, actors, DNS answers and connections are there from now on.
     await sendWave(gateway, traffic, connections)
-    const bytesBefore = await gateway.emptyLog()
-    const before = await gateway.readCounts()
-    const begun = performance.now()
-    for (let wave = 0; wave < count; wave += 1) await sendWave(gateway, traffic, connections)
-    const after = await gateway.readCounts()
-    const passedMs = performance.now() - begun
-    const kibibytes = (gateway.readBytes() - bytesBefore) / 1024 / (size * count)
-    const counted = mapKinds(kind => (after[kind] - before[kind] - traffic.idle[kind] * passedMs) / (size * count))
-    return { ...counted, kibibytes }
+    await gateway.emptyLog()
+    while (costs.length < count) costs.push(await measureWave(gateway, traffic, connections))
+    return mapKinds(kind => median(costs.map(cost => cost[kind])))
   } finally {
     connections.destroy()
   }
 }
 
-function mapKinds(compute: (kind: CountedKind) => number): Rates {
-  const [statements, commits, promises] = [compute('statements'), compute('commits'), compute('promises')]
-  return { statements, commits, promises, rounds: compute('rounds') }
+async function measureWave(gateway: CountedProcess, traffic: Traffic, connections: Agent): Promise<MessageCost> {
+  const [before, bytesBefore] = [await gateway.readCounts(), gateway.readBytes()]
+  await sendWave(gateway, traffic, connections)
+  const [after, bytesAfter] = [await gateway.readCounts(), gateway.readBytes()]
+  const [from, to] = [withBytes(before, bytesBefore), withBytes(after, bytesAfter)]
+  return mapKinds(kind => (to[kind] - from[kind]) / waves[traffic.company].size)
+}
+
+function withBytes(counts: ProcessCounts, bytes: number): ProcessCounts & MessageCost {
+  return { ...counts, kibibytes: bytes / 1024 }
+}
+
+function mapKinds(compute: (kind: CostKind) => number): MessageCost {
+  return {
+    statements: compute('statements'),
+    commits: compute('commits'),
+    kibibytes: compute('kibibytes'),
+    promises: compute('promises'),
+    rounds: compute('rounds'),
+  }
+}
+
+function median(values: readonly number[]): number {
+  return values.toSorted((a, b) => a - b)[values.length >> 1] ?? Number.NaN
 }
 
 async function sendWave(gateway: CountedProcess, { endpoint, agent, company }: Traffic, sockets: Agent): Promise<void> {
@@ -89,15 +92,27 @@ function prepareWave(
 }
 
 /** @throws Error when it is refused */
-async function send(port: number, agent: Agent, { path, headers, body }: PreparedRequest): Promise<void> {
-  const own = { host: 'agents.test', ...headers, 'content-length': body.length }
-  const answer = await new Promise<IncomingMessage>((resolve, reject) => {
-    const outgoing = request({ port, agent, path, method: 'POST', headers: own })
-    outgoing.once('response', resolve).once('error', reject).end(body)
-  })
+async function send(port: number, agent: Agent, prepared: PreparedRequest): Promise<void> {
+  const answer = await exchange(port, agent, prepared)
   const answered = await text(answer)
   const status = answer.statusCode ?? 0
-  if (status >= 300 || answered.includes('"error"')) throw new Error(`${path} was refused: ${status} ${answered}`)
+  if (status < 300 && !answered.includes('"error"')) return
+  throw new Error(`${prepared.path} was refused: ${status} ${answered}`)
+}
+
+/** Again where the gateway has closed a connection that was idle for long, in the moment in which it was used. */
+function exchange(port: number, agent: Agent, prepared: PreparedRequest): Promise<IncomingMessage> {
+  const { path, headers, body } = prepared
+  const own = { host: 'agents.test', ...headers, 'content-length': body.length }
+  return new Promise((resolve, reject) => {
+    const outgoing = request({ port, agent, path, method: 'POST', headers: own })
+    outgoing.once('response', resolve)
+    outgoing.once('error', (error: NodeJS.ErrnoException) => {
+      if (outgoing.reusedSocket && error.code === 'ECONNRESET') resolve(exchange(port, agent, prepared))
+      else reject(error)
+    })
+    outgoing.end(body)
+  })
 }
 
 async function untilSettled(
