@@ -15,11 +15,13 @@ import { endlessBudgets } from './config/endless-budgets.ts'
 import type { EmailConfig } from './config.ts'
 import { emailConfigSchema } from './config.ts'
 import { createCorrespondents } from './correspondents/correspondents.ts'
+import { createKeyReader } from './dkim/key-record.ts'
 import { createMailIntake } from './intake/intake.ts'
 import { warmUp } from './intake/warm-up.ts'
 import type { RawMail } from './mail/raw.ts'
 import type { MimePool } from './mime/pool.ts'
 import { createMimePool } from './mime/pool.ts'
+import { createSimpleReader } from './mime/simple/simple-mail.ts'
 import { normalizeMail } from './normalize.ts'
 import { createMailSubmitter } from './out/submit.ts'
 import { createUnsubscribeRoutes } from './out/suppression/unsubscribe-routes.ts'
@@ -108,6 +110,7 @@ function openInbound(
   const dns = createMailDns(platform, limits)
   const deferrals = createDeferrals(store, platform, limits.deferral_ms)
   const replays = createSignatureReplays(platform)
+  const readSimple = createSimpleReader({ limits, readKey: createKeyReader() })
   const correspondents = createCorrespondents({ store, platform })
   let addresses: Promise<AddressReader> | undefined
   const openAddresses = () => {
@@ -127,6 +130,7 @@ function openInbound(
         trust,
         tellsUnreadable,
         dns,
+        readSimple,
         pool,
         deferrals,
         replays,

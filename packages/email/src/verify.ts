@@ -29,6 +29,7 @@ import type { MailReading, UnprovenMail } from './mail/unproven.ts'
 import { readUnprovenMail } from './mail/unproven.ts'
 import type { MimeResult } from './mime/job.ts'
 import type { MimePool } from './mime/pool.ts'
+import type { SimpleReader } from './mime/simple/simple-mail.ts'
 import type { UnreadableMail } from './out/addressing/unreadable.ts'
 import { chooseUnreadable } from './out/addressing/unreadable.ts'
 import { readCovered } from './proven/covered-mail.ts'
@@ -42,6 +43,7 @@ interface MailVerifying extends MailReading {
   /** Whether authors of encrypted mail are told that it cannot be read. */
   readonly tellsUnreadable: boolean
   readonly dns: MailDns
+  readonly readSimple: SimpleReader
   readonly pool: MimePool
   readonly deferrals: Deferrals
   readonly replays: SignatureReplays
@@ -50,12 +52,12 @@ interface MailVerifying extends MailReading {
 
 /**
  * Finds and proves the author of a message (RFC 6376, 7208, 9989): header first, then the recipients, then DNS, then
- * the heavy work in a thread of its own.
+ * the heavy work: in a thread of its own, unless the message is simple.
  * @throws Rejection, Unavailable
  */
 export async function verifyMail(raw: RawMail, verifying: MailVerifying): Promise<ProvenMail> {
   const mail = await readUnprovenMail(raw, verifying)
-  const { gateway, pool, limits, trust } = verifying
+  const { gateway, pool, readSimple, limits, trust } = verifying
   const chain = planChain(mail.header, trust.arc_sealers)
   const plan = planSignatures(mail.header, mail.addresses.author.domain, { limits, chain })
   const keyBudget = verifying.dns.openBudget()
@@ -71,7 +73,8 @@ export async function verifyMail(raw: RawMail, verifying: MailVerifying): Promis
   const isLoose = isStructureOpen(mail, { isSealed, believed })
   const reading = { isLoose, isVouched: believed !== undefined, keepsQuotes: keepsQuotes(mail.header) }
   const job = { octets: raw.octets, ignored, keys, isSealed, ...reading, now }
-  const read = await pool.run(job)
+  const simple = readSimple(job)
+  const read = 'body' in simple ? simple : await pool.run(simple)
   const judging = { now, minKeyBits: trust.min_key_bits, isDamaged: mayBeDamaged(mail) }
   const signatures = read?.signatures.map(report => classifySignature(report, judging)) ?? []
   const authentication = read

@@ -11,6 +11,8 @@ export interface MimeJob {
   readonly now: number
   /** Offsets of header fields that are left out of the judgement (signatures beyond the cap). */
   readonly ignored: readonly (readonly [start: number, end: number])[]
+  /** Its signatures, where they were verified before. */
+  readonly signatures?: readonly SignatureReport[] | undefined
   /** Whether there is an ARC chain to verify. */
   readonly isSealed?: boolean | undefined
   /** A trusted third party proves the author, whatever the signature says here. */

@@ -2,11 +2,10 @@ import { parentPort, workerData } from 'node:worker_threads'
 import { verifyChain } from '../authenticate/arc/verify.ts'
 import type { MailLimits } from '../config/limits.ts'
 import { createKeyReader } from '../dkim/key-record.ts'
-import { verifySignatures } from '../dkim/verify.ts'
-import { scanHeaders, toBuffer, withoutRanges } from '../mail/header-scan.ts'
-import { toCrlf } from '../mail/line-ends.ts'
 import { digestContent } from '../mail/trace-fields.ts'
 import type { MimeJob, MimeResult } from './job.ts'
+import type { ReadingDeps } from './judged-mail.ts'
+import { hasLooseStructure, judgeMail } from './judged-mail.ts'
 import { ownBytes } from './own-bytes.ts'
 import { readMailBody } from './read-body.ts'
 
@@ -14,10 +13,7 @@ import { readMailBody } from './read-body.ts'
 export type MimeReply = { readonly result: MimeResult } | { readonly error: string }
 
 /** The same for every job of a thread. */
-const limits: MailLimits = workerData
-const readKey = createKeyReader()
-/** They hold on the octets that came; CRLF for LF makes them longer. */
-const widened = { ...limits, header_bytes: limits.header_bytes * 2, field_bytes: limits.field_bytes * 2 }
+const deps: ReadingDeps = { limits: workerData as MailLimits, readKey: createKeyReader() }
 
 parentPort?.on('message', async (jobs: readonly MimeJob[]) => {
   const replies = await answerJobs(jobs)
@@ -45,18 +41,10 @@ async function answerJob(job: MimeJob): Promise<MimeReply> {
 
 /** Signatures, text, files and digest of one message. */
 async function workMail(job: MimeJob): Promise<MimeResult> {
-  const octets = toCrlf(withoutRanges(toBuffer(job.octets), job.ignored))
-  const header = scanHeaders(octets, widened)
-  const signatures = verifySignatures({ octets, header }, { ...job, readKey })
+  const { octets, header, signatures, limits } = judgeMail(job, deps)
   const chain = job.isSealed ? await verifyChain(octets, job) : undefined
-  // Without a valid signature nothing promises that all of the body is visible.
-  const hasProof = chain?.result === 'pass' || signatures.some(({ fault }) => fault === undefined)
-  const isLoose = job.isLoose === true && (job.isVouched === true || hasProof)
-  const body = await readMailBody(octets, header, {
-    keepsQuotes: job.keepsQuotes,
-    isLoose,
-    limits: widened,
-  })
+  const isLoose = hasLooseStructure(job, { signatures, chain })
+  const body = await readMailBody(octets, header, { keepsQuotes: job.keepsQuotes, isLoose, limits })
   const files = body.files.map(file => ({ ...file, bytes: ownBytes(file.bytes) }))
   return { signatures, chain, body: { ...body, files, digest: digestContent(octets, header) } }
 }

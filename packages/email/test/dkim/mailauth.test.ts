@@ -3,6 +3,7 @@ import { Rejection } from '@postern/core'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { toCrlf } from '../../src/mail/line-ends.ts'
+import { keyRecord, makeDkimKey, signText } from '../setup/sign.ts'
 import { readSignedMail } from '../suites/dkim-suite.ts'
 import { breaksMailauth, findDifference, listTags } from './differences.ts'
 import type { Opinion, SignedCase } from './mailauth-oracle.ts'
@@ -29,11 +30,11 @@ async function compare(drawn: SignedCase): Promise<readonly string[]> {
   const ours = tryOurs(signed)
   if (!ours) return []
   const tags = listTags(signed.octets)
-  if (tags.some(breaksMailauth)) {
-    await expect(askMailauth(signed)).rejects.toThrow('Unknown header canonicalization')
-    return ours.map(({ verdict }) => verdict)
-  }
-  const theirs = await askMailauth(signed)
+  const theirs = await askMailauth(signed).catch((error: unknown) => {
+    if (tags.some(breaksMailauth)) return undefined
+    throw error
+  })
+  if (!theirs) return ours.map(({ verdict }) => verdict)
   const isKnown = (_: unknown, at: number) => findDifference(tags[at]) !== undefined
   expect(ours.filter(isKnown).filter(({ verdict }) => verdict === 'pass')).toEqual([])
   const isSame = (_: unknown, at: number) => !isKnown(_, at)
@@ -54,6 +55,17 @@ test('random mail, signed at random and damaged at random, gets the verdict that
     expect.arrayContaining(['pass', 'fail', 'malformed', 'no_key', 'weak', 'undersized', 'dns_trouble', 'expired']),
   )
 }, 60_000)
+
+test('a signature with c=/relaxed makes mailauth throw, and with ours the good one beside it still proves its author', async () => {
+  const key = makeDkimKey(2048)
+  const signing = { domain: 'open.test', key, fields: ['from'] }
+  const good = signText('From: ann@open.test\n\nHello.\n', signing)
+  const octets = Buffer.from(signText(good, { ...signing, tags: { c: '/relaxed' } }))
+  const keys = { 's1._domainkey.open.test': { records: [[keyRecord(key)]] } }
+  const signed = { octets, keys, now: Date.now() }
+  await expect(askMailauth(signed)).rejects.toThrow('Unknown header canonicalization')
+  expect(askOurs(signed).map(({ verdict }) => verdict)).toEqual(['malformed', 'pass'])
+})
 
 test.each(['rfc6376', 'rfc8463'])('the vectors of %s pass with both', async name => {
   const folder = new URL(`email/${name}/`, fixtures)

@@ -1,0 +1,51 @@
+interface Range {
+  readonly start: number
+  readonly end: number
+}
+
+/** No text has more parts. */
+const maxParts = 20
+
+/**
+ * The parts of a multipart body (RFC 2046 §5.1.1), without the line ends before their delimiters. Undefined unless
+ * every delimiter line is exact, the last one closes, and nothing is behind it.
+ */
+export function splitParts(octets: Buffer, range: Range, boundary: string): readonly Range[] | undefined {
+  const lines = [...listDelimiters(octets, range, `--${boundary}`)]
+  const last = lines.at(-1)
+  const isSound =
+    lines.length > 1 && lines.length <= maxParts && lines.every(line => line.isClosing === (line === last))
+  if (!isSound || !last || !lines.every(line => line.isExact) || !isEmpty(octets, last.end, range.end)) return undefined
+  return lines.slice(1).map(({ start }, at) => ({ start: lines[at]?.end ?? start, end: start - 2 }))
+}
+
+interface DelimiterLine extends Range {
+  readonly isClosing: boolean
+  /** Nothing is behind the boundary but the mark of the last one, and a line end. */
+  readonly isExact: boolean
+}
+
+/** The lines that begin like a delimiter. */
+function* listDelimiters(octets: Buffer, { start, end }: Range, delimiter: string): Generator<DelimiterLine> {
+  for (let at = findDashes(octets, start, start); at >= 0 && at < end; at = findDashes(octets, at + 1, start)) {
+    const lf = octets.indexOf(0x0a, at)
+    const lineEnd = lf < 0 || lf >= end ? end : lf + 1
+    const line = octets.toString('latin1', at, Math.min(lineEnd, at + delimiter.length + 5))
+    if (!line.startsWith(delimiter)) continue
+    const rest = line.slice(delimiter.length)
+    const isClosing = rest.startsWith('--')
+    yield { start: at, end: lineEnd, isClosing, isExact: isClosing ? /^--(?:\r\n)?$/.test(rest) : rest === '\r\n' }
+  }
+}
+
+/** The next line that begins with two dashes. */
+function findDashes(octets: Buffer, from: number, start: number): number {
+  if (from === start && octets[from] === 0x2d && octets[from + 1] === 0x2d) return from
+  const at = octets.indexOf('\r\n--', from - 2)
+  return at < 0 ? -1 : at + 2
+}
+
+function isEmpty(octets: Buffer, start: number, end: number): boolean {
+  for (let at = start; at < end; at += 1) if (octets[at] !== 0x0d && octets[at] !== 0x0a) return false
+  return true
+}
