@@ -8,8 +8,7 @@ import type { HeaderBlock } from '../../mail/header-scan.ts'
 import { scanHeaders } from '../../mail/header-scan.ts'
 import { toCrlf } from '../../mail/line-ends.ts'
 import { readMailBody } from '../read-body.ts'
-import { readSimpleBody } from './simple-body.ts'
-import { createSimpleReader } from './simple-mail.ts'
+import { createSimpleReader, readSimpleBody } from './simple-mail.ts'
 
 // Read without the parser, a message gives what it gives with mailparser, or it is handed over.
 
