@@ -4,10 +4,10 @@ import type { MailLimits } from '../config/limits.ts'
 import { createKeyReader } from '../dkim/key-record.ts'
 import { digestContent } from '../mail/trace-fields.ts'
 import type { MimeJob, MimeResult } from './job.ts'
-import type { ReadingDeps } from './judged-mail.ts'
-import { hasLooseStructure, judgeMail } from './judged-mail.ts'
 import { ownBytes } from './own-bytes.ts'
 import { readMailBody } from './read-body.ts'
+import type { ReadingDeps } from './verified-job.ts'
+import { hasLooseStructure, verifyJob } from './verified-job.ts'
 
 /** The reply of a thread about a job. */
 export type MimeReply = { readonly result: MimeResult } | { readonly error: string }
@@ -41,7 +41,7 @@ async function answerJob(job: MimeJob): Promise<MimeReply> {
 
 /** Signatures, text, files and digest of one message. */
 async function workMail(job: MimeJob): Promise<MimeResult> {
-  const { octets, header, signatures, limits } = judgeMail(job, deps)
+  const { octets, header, signatures, limits } = verifyJob(job, deps)
   const chain = job.isSealed ? await verifyChain(octets, job) : undefined
   const isLoose = hasLooseStructure(job, { signatures, chain })
   const body = await readMailBody(octets, header, { keepsQuotes: job.keepsQuotes, isLoose, limits })

@@ -2,12 +2,12 @@ import type { TxtAnswer } from '../../dkim/report.ts'
 import type { HeaderBlock, HeaderField } from '../../mail/header-scan.ts'
 import { digestContent } from '../../mail/trace-fields.ts'
 import type { MimeJob, MimeResult } from '../job.ts'
-import type { ReadingDeps } from '../judged-mail.ts'
-import { hasLooseStructure, judgeMail } from '../judged-mail.ts'
 import type { BodyOptions, ReadBody } from '../parsed-body.ts'
 import { emptyBody, finishBody, isOfBody } from '../parsed-body.ts'
 import { isBeyond, measureMime } from '../shape.ts'
 import { readUnsignedStructure } from '../unsigned-structure.ts'
+import type { ReadingDeps } from '../verified-job.ts'
+import { hasLooseStructure, verifyJob } from '../verified-job.ts'
 import { readSimpleMime } from './simple-mime.ts'
 
 /**
@@ -27,7 +27,7 @@ export function createSimpleReader(deps: ReadingDeps): SimpleReader {
   }
   return job => {
     if (job.octets.length > maxOctets || job.isSealed || Object.values(job.keys).some(isCostly)) return job
-    const { octets, header, signatures, limits } = judgeMail(job, deps)
+    const { octets, header, signatures, limits } = verifyJob(job, deps)
     const isLoose = hasLooseStructure(job, { signatures })
     const body = readSimpleBody(octets, header, { keepsQuotes: job.keepsQuotes, isLoose, limits })
     return body ? { signatures, body: { ...body, digest: digestContent(octets, header) } } : { ...job, signatures }

@@ -1,11 +1,11 @@
 import type { HeaderBlock, HeaderLimits } from '../../mail/header-scan.ts'
 import { findField, scanHeaders } from '../../mail/header-scan.ts'
 import { decodeCharset } from '../../text/charsets.ts'
-import { splitParts } from './split-parts.ts'
+import { splitMultipart } from './split-multipart.ts'
 import { decodeTransfer, isIdentity } from './transfer-encodings.ts'
 
 /** The readings of a message without files. */
-export interface SimpleMime {
+interface SimpleMime {
   readonly text?: string | undefined
   readonly html?: string | undefined
 }
@@ -72,7 +72,7 @@ function readMultipart(entity: Entity, type: ContentType, limits: HeaderLimits):
   const boundary = type.params.get('boundary')
   const isEncoded = !isIdentity(findField(header, 'content-transfer-encoding'))
   if (!boundary || depth >= maxDepth || isEncoded) return undefined
-  const parts = splitParts(octets, { start: header.bodyStart, end }, boundary)
+  const parts = splitMultipart(octets, { start: header.bodyStart, end }, boundary)
   const isAlternative = entity.isAlternative || type.name === 'multipart/alternative'
   const leaves: Leaf[] = []
   for (const { start, end: partEnd } of parts ?? []) {

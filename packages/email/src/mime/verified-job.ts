@@ -14,7 +14,7 @@ export interface ReadingDeps {
 }
 
 /** The message of a job with CRLF line ends, and its signatures. */
-interface JudgedMail {
+interface VerifiedJob {
   readonly octets: Buffer
   readonly header: HeaderBlock
   readonly signatures: readonly SignatureReport[]
@@ -23,7 +23,7 @@ interface JudgedMail {
 }
 
 /** Leaves out what is not judged, and verifies the signatures of the rest, unless that was done. */
-export function judgeMail(job: MimeJob, { limits, readKey }: ReadingDeps): JudgedMail {
+export function verifyJob(job: MimeJob, { limits, readKey }: ReadingDeps): VerifiedJob {
   // The limits hold on the octets that came; CRLF for LF makes them longer.
   const widened = { ...limits, header_bytes: limits.header_bytes * 2, field_bytes: limits.field_bytes * 2 }
   const octets = toCrlf(withoutRanges(toBuffer(job.octets), job.ignored))

@@ -10,7 +10,7 @@ const maxParts = 20
  * The parts of a multipart body (RFC 2046 §5.1.1), without the line ends before their delimiters. Undefined unless
  * every delimiter line is exact, the last one closes, and nothing is behind it.
  */
-export function splitParts(octets: Buffer, range: Range, boundary: string): readonly Range[] | undefined {
+export function splitMultipart(octets: Buffer, range: Range, boundary: string): readonly Range[] | undefined {
   const lines = [...listDelimiters(octets, range, `--${boundary}`)]
   const last = lines.at(-1)
   const isSound =
