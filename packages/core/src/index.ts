@@ -158,7 +158,7 @@ export type {
   StreamRequest,
   SubmitMail,
 } from './ports/platform/platform.ts'
-export { bindLog, isoTime, randomHex } from './ports/platform/platform.ts'
+export { bindLog, isoTime, makeId, randomHex } from './ports/platform/platform.ts'
 export type { Admitted, Intake, TurnBudget, TurnQuota } from './ports/records/intake.ts'
 export type {
   AgentNote,

@@ -1,12 +1,13 @@
 import type { Platform } from '@postern/core'
+import { makeId } from '@postern/core'
 
-const uuid = /^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/
+const uuid = /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/
 
-/** A random UUID (RFC 9562 §5.4): 122 bits that nobody can guess. */
-export function makeTaskId(platform: Pick<Platform, 'randomBytes'>): string {
-  const hex = Buffer.from(platform.randomBytes(16)).toString('hex')
+/** A UUID that begins with the time (RFC 9562 §5.7); nobody can guess the 74 bits behind it. */
+export function makeTaskId(platform: Pick<Platform, 'now' | 'randomBytes'>): string {
+  const hex = makeId(platform)
   const variant = ((Number.parseInt(hex.charAt(16), 16) & 0x3) | 0x8).toString(16)
-  return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-4${hex.slice(13, 16)}-${variant}${hex.slice(17, 20)}-${hex.slice(20)}`
+  return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-7${hex.slice(13, 16)}-${variant}${hex.slice(17, 20)}-${hex.slice(20)}`
 }
 
 /** Whether this has the form of our task ids. */

@@ -61,7 +61,7 @@ test.each(Object.entries(operations))(
     }
     const foreign = await walk(id)
     expect(foreign.steps).toEqual(['findTask'])
-    expect(foreign).toEqual(await walk('01234567-89ab-4def-8123-456789abcdef'))
+    expect(foreign).toEqual(await walk('01234567-89ab-7def-8123-456789abcdef'))
     expect(foreign.text).toContain('TASK_NOT_FOUND')
   },
 )

@@ -20,7 +20,7 @@ test('a bug of ours is told as such and without a word of it', async () => {
   gateway.store.findTask = async () => {
     throw new Error('db password is hunter2')
   }
-  const id = '00000000-0000-4000-8000-000000000000'
+  const id = '00000000-0000-7000-8000-000000000000'
   const { status, body } = await gateway.rpc('GetTask', { id })
   expect(status).toBe(500)
   expect(body).toMatchObject({

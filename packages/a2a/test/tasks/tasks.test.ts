@@ -19,7 +19,7 @@ const scripted: Agent = {
   },
 }
 
-const unknownId = '00000000-0000-4000-8000-000000000000'
+const unknownId = '00000000-0000-7000-8000-000000000000'
 
 let gateway: A2aTestGateway
 let bob: string

@@ -3,7 +3,7 @@ import { agentActionSchema } from '../message/agent-action.ts'
 import type { Part } from '../message/part.ts'
 import type { AgentActions } from '../ports/agent/agent.ts'
 import type { Platform } from '../ports/platform/platform.ts'
-import { randomHex } from '../ports/platform/platform.ts'
+import { makeId } from '../ports/platform/platform.ts'
 
 /** The actions of an agent in a turn, gathered until its answer is committed. */
 export interface ActionList extends AgentActions {
@@ -13,7 +13,7 @@ export interface ActionList extends AgentActions {
 /** More in one turn is a mistake. */
 const maxActions = 50
 
-export function createActionList(platform: Pick<Platform, 'randomBytes'>): ActionList {
+export function createActionList(platform: Pick<Platform, 'now' | 'randomBytes'>): ActionList {
   const done: AgentAction[] = []
   function add(act: AgentAction): void {
     if (done.length >= maxActions) throw new Error(`an agent may do at most ${maxActions} things in one turn`)
@@ -22,7 +22,7 @@ export function createActionList(platform: Pick<Platform, 'randomBytes'>): Actio
   return {
     done,
     post(content, options) {
-      const id = randomHex(platform, 16)
+      const id = makeId(platform)
       add({ ...options, act: 'post', id, parts: toParts(content) })
       return id
     },

@@ -9,7 +9,7 @@ import type { ActingAgents, ActionDeps, StoredFiles } from '../ports/agent/actio
 import type { Addressing, Channel } from '../ports/channel.ts'
 import { findChannel } from '../ports/channel.ts'
 import type { FoundResponse } from '../ports/lookup-store.ts'
-import { isoTime, randomHex } from '../ports/platform/platform.ts'
+import { isoTime, makeId, randomHex } from '../ports/platform/platform.ts'
 import type { Planned, PlannedAction } from '../ports/records/work.ts'
 import { withoutRequirements } from '../requirements/settle-requirements.ts'
 import { settleFiles } from './settle-files.ts'
@@ -70,7 +70,7 @@ function planPost(
   const { platform } = gateway
   const channel = act.via ? findChannel(gateway.channels, act.via) : findPoster(gateway, via)
   if (!channel) return undefined
-  const { id = randomHex(platform, 16), visibility, subject } = act
+  const { id = makeId(platform), visibility, subject } = act
   // The last agent of a chain calls no other agent, by any action (MN-8.3).
   const mentions = isFinalHop(chain) ? undefined : act.mentions
   const { parts, blobs } = storeFilesFor(channel, withoutRequirements(act.parts), gateway)

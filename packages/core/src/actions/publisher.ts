@@ -4,7 +4,7 @@ import { agentActionSchema } from '../message/agent-action.ts'
 import type { ActingAgents, ActionDeps } from '../ports/agent/action-deps.ts'
 import type { AgentPublisher } from '../ports/agent/agent.ts'
 import type { Log } from '../ports/platform/platform.ts'
-import { randomHex } from '../ports/platform/platform.ts'
+import { makeId, randomHex } from '../ports/platform/platform.ts'
 import type { WorkStore } from '../ports/work-store.ts'
 import { toParts } from './action-list.ts'
 import { planActions } from './plan-actions.ts'
@@ -43,7 +43,7 @@ export function createPublisher({ acting, gateway, signal, log }: PublisherOptio
     signal,
     log,
     async post(content, options) {
-      const id = randomHex(gateway.platform, 16)
+      const id = makeId(gateway.platform)
       await perform({ ...options, act: 'post', id, parts: toParts(content) })
       return id
     },

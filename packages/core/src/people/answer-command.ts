@@ -6,7 +6,7 @@ import type { PartialResponse } from '../message/response.ts'
 import type { RunningAgent, TurnContext } from '../ports/agent/turn-context.ts'
 import type { Channel } from '../ports/channel.ts'
 import { findChannel } from '../ports/channel.ts'
-import { randomHex } from '../ports/platform/platform.ts'
+import { makeId } from '../ports/platform/platform.ts'
 import type { LinkRequest, PersonAddress, PersonIdentity } from '../ports/records/people.ts'
 import type { PlannedAction, Turn } from '../ports/records/work.ts'
 import { formatCode } from './person-code.ts'
@@ -78,7 +78,7 @@ async function askForLink(text: string, { turn, identity, turnContext }: Asking)
   if (!target) return says(personTexts.nobody())
   const { agent, message } = turn
   const code = deriveCode({ agent, message, asker: identity, target }, turnContext)
-  const notice = randomHex(turnContext.platform, 16)
+  const notice = makeId(turnContext.platform)
   const digest = digestCode(code, agent, turnContext)
   const asked = await turnContext.store.requestLink({ agent, asker: identity, target, message, digest, notice })
   if (asked.outcome === 'refused') return says(refusalTexts[asked.reason])
@@ -179,7 +179,7 @@ async function confirmCode(
   const { agent, message } = turn
   const { store } = turnContext
   const digest = digestCode(code, agent, turnContext)
-  const notice = randomHex(turnContext.platform, 16)
+  const notice = makeId(turnContext.platform)
   const confirmed = await store.confirmLink({ agent, asker: identity, message, digest, notice })
   if (confirmed.outcome === 'none') return isBare ? undefined : says(personTexts.none())
   if (confirmed.outcome === 'full') return says(refusalTexts.full)

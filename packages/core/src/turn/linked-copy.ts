@@ -4,7 +4,7 @@ import type { Part } from '../message/part.ts'
 import { readPersonIdentity, showPersonAddress } from '../people/person-identity.ts'
 import type { RunningAgent, TurnContext } from '../ports/agent/turn-context.ts'
 import type { Channel } from '../ports/channel.ts'
-import { randomHex } from '../ports/platform/platform.ts'
+import { makeId } from '../ports/platform/platform.ts'
 import type { PersonAddress } from '../ports/records/people.ts'
 import type { PlannedAction, Turn } from '../ports/records/work.ts'
 import { hasRequirements } from '../requirements/show-requirements.ts'
@@ -56,7 +56,7 @@ function copyTo(
   const content = `Answer to what you wrote as ${showPersonAddress(asker, channels)}:`
   const stored = storeFilesFor(channel, [{ kind: 'text', mime: 'text/plain', content }, ...parts], turnContext)
   const letter = {
-    id: randomHex(platform, 16),
+    id: makeId(platform),
     channel,
     to,
     ...stored,

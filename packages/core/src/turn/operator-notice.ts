@@ -1,6 +1,6 @@
 import { planDirectMessage } from '../actions/direct-message.ts'
 import type { TurnContext } from '../ports/agent/turn-context.ts'
-import { isoTime, randomHex } from '../ports/platform/platform.ts'
+import { isoTime, makeId } from '../ports/platform/platform.ts'
 import type { PlannedRequirement } from '../ports/records/requirement-record.ts'
 import type { PlannedAction, Turn } from '../ports/records/work.ts'
 
@@ -38,7 +38,7 @@ function planOperatorNotice(
   const message = `${recipient} waits for your word. Who asked, and for what, is shown where you decide.`
   const shown = { kind, requirement, message, title, action_label: 'Look and decide', expires_at: isoTime(expiresAt) }
   const letter = {
-    id: randomHex(platform, 16),
+    id: makeId(platform),
     channel,
     to: `@${mailbox}`,
     parts: [{ kind: 'policy', policy: shown }],

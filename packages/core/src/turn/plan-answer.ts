@@ -8,7 +8,7 @@ import type { TokenUsage } from '../message/token-usage.ts'
 import type { TurnContext } from '../ports/agent/turn-context.ts'
 import type { Addressing } from '../ports/channel.ts'
 import { findChannel } from '../ports/channel.ts'
-import { isoTime, randomHex } from '../ports/platform/platform.ts'
+import { isoTime, makeId, randomHex } from '../ports/platform/platform.ts'
 import type { Answer, PlannedAction, Turn } from '../ports/records/work.ts'
 import { completeResponse, failedAnswer } from './answer.ts'
 
@@ -90,7 +90,7 @@ export function planTurnActions(
 /** A channel that cannot address even this must not keep the turn from ending. */
 export function planFailure(turn: Turn, turnContext: TurnContext, error: string, draft?: AnswerDraft): Answer {
   const failed = { ...failedAnswer(turn.correlationId), usage: draft?.usage }
-  const named = draft ?? { id: randomHex(turnContext.platform, 16) }
+  const named = draft ?? { id: makeId(turnContext.platform) }
   try {
     const said = planAnswer(turn, turnContext, failed, named)
     const unfinished = named.heard?.filter(({ kind }) => kind === 'text') ?? []

@@ -5,7 +5,7 @@ import type { PartialResponse } from '../message/response.ts'
 import { answerCommand } from '../people/answer-command.ts'
 import { findTurnPerson } from '../people/person-turn.ts'
 import type { RunningAgent, TurnContext } from '../ports/agent/turn-context.ts'
-import { isoTime, randomHex } from '../ports/platform/platform.ts'
+import { isoTime, makeId } from '../ports/platform/platform.ts'
 import type { AgentNote } from '../ports/records/note.ts'
 import type { Answer, PlannedAction, Turn } from '../ports/records/work.ts'
 import { createRequirementList } from '../requirements/requirement-list.ts'
@@ -139,13 +139,13 @@ function withActions(acts: readonly PlannedAction[]): Pick<Answer, 'acts'> {
 
 /** Nobody has said anything in a turn that is taken up for the first time. */
 async function startDraft(turn: Turn, turnContext: TurnContext): Promise<AnswerDraft> {
-  return turn.token > 1 ? resumeDraft(turn, turnContext) : { id: randomHex(turnContext.platform, 16) }
+  return turn.token > 1 ? resumeDraft(turn, turnContext) : { id: makeId(turnContext.platform) }
 }
 
 /** A turn that has been worked may have said something already. */
 async function resumeDraft(turn: Turn, { store, platform }: TurnContext): Promise<AnswerDraft> {
   const earlier = await store.findAnswer(turn.message)
-  if (!earlier) return { id: randomHex(platform, 16) }
+  if (!earlier) return { id: makeId(platform) }
   const { response, rendering } = earlier
   return { id: response.id, said: { createdAt: response.created_at, rendering } }
 }

@@ -1,6 +1,6 @@
 import type { AgentDeps } from '@postern/agents'
 import type { PublisherDeps } from '@postern/core'
-import { agentActionSchema, performActions, Rejection, randomHex } from '@postern/core'
+import { agentActionSchema, makeId, performActions, Rejection } from '@postern/core'
 import { Hono } from 'hono'
 import { z } from 'zod'
 import { readOperatorRequest } from '../request.ts'
@@ -23,7 +23,7 @@ export function createAgentActionRoutes({ agents, acting }: ActionRouteOptions):
     const agent = context.req.param('agent')
     if (!agents.find(agent)) throw new Rejection('no_recipient', 'Cannot act: there is no such agent')
     const { acts } = await readOperatorRequest(context, requestSchema, reading)
-    const named = acts.map(act => (act.act === 'post' ? { ...act, id: randomHex(acting.platform, 16) } : act))
+    const named = acts.map(act => (act.act === 'post' ? { ...act, id: makeId(acting.platform) } : act))
     await performActions(named, { agent, address: `@${agent}@${agents.domain}` }, acting)
     return context.json({ done: named.map(act => ('id' in act ? { act: act.act, id: act.id } : { act: act.act })) })
   })
