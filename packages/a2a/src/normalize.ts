@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto'
 import type { Intake } from '@postern/core'
-import { isoTime } from '@postern/core'
+import { isJsonObject, isoTime } from '@postern/core'
 import type { Call } from './endpoint/call.ts'
 import { toCanonicalJson } from './format/canonical.ts'
 import type { SendMessageParams, WireMessage } from './format/wire.ts'
@@ -8,7 +8,6 @@ import { evidence, stripCredentials, stripMessage } from './message/credentials.
 import { renderSender } from './message/sender.ts'
 import { readParts } from './parts/read-parts.ts'
 import type { ResolvedMessage } from './resolve.ts'
-import { isObject } from './validate/shape.ts'
 
 /** Converts a proven message to an intake. `domain` is that of our agents. */
 export function normalizeMessage(proven: ResolvedMessage, domain: string): Intake {
@@ -80,6 +79,6 @@ function stripParams(document: unknown): unknown {
 
 /** A2A has no member for it, so it is in the family's namespace. */
 function readInReplyTo({ metadata }: WireMessage): string | undefined {
-  const named = isObject(metadata?.mentionable) ? metadata.mentionable.in_reply_to : undefined
+  const named = isJsonObject(metadata?.mentionable) ? metadata.mentionable.in_reply_to : undefined
   return typeof named === 'string' && named.length <= 256 ? named : undefined
 }

@@ -15,10 +15,10 @@ export {
   Undeliverable,
 } from './format/errors.ts'
 export { decodeEntities, escapeHtml } from './format/html-characters.ts'
-export { canonicalizeJson } from './format/jcs.ts'
+export { canonicalizeJson, hashCanonicalJson } from './format/jcs.ts'
 export type { Json } from './format/json.ts'
 export { loadOptional } from './format/optional-library.ts'
-export { parseJsonText } from './format/parse-json-text.ts'
+export { isJsonObject, parseIfJson, parseJsonText } from './format/parse-json-text.ts'
 export { withoutTurning, writeVisibleJson } from './format/visible-json.ts'
 export { isHostLength, maxUrlLength, parseUrl } from './format/web-url.ts'
 export type { SlidingWindowOptions } from './history/history.ts'

@@ -1,7 +1,7 @@
 export { isPublicAddress } from './address/public-address.ts'
 export { checkFetchUrl } from './address/url.ts'
 export { checkDeclaredBody, countBodyIn, readBody } from './bytes/body.ts'
-export { parseBoundedJson } from './bytes/bounded-json.ts'
+export { findClosingQuote, parseBoundedJson } from './bytes/bounded-json.ts'
 export type { ChannelModule, ConfigFilling, FileRules, SimulatedPlaces } from './channel-module.ts'
 export { createGuardedFetch } from './fetch/guarded-fetch.ts'
 export { isGuessableSecret } from './guessable-secret.ts'

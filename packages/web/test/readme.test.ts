@@ -52,6 +52,7 @@ test('the example of the README of web starts a run and lists its thread', async
     platform,
     store: opened,
     admission: { rules: [], store: opened },
+    decisions: opened,
     agents,
     transcript,
     objects,

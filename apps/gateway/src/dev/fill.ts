@@ -1,6 +1,7 @@
+import { isJsonObject } from '@postern/core'
 import type { ConfigFilling } from '@postern/http'
 
-type Tree = Record<string, unknown>
+type Tree = Readonly<Record<string, unknown>>
 
 /** Puts `value` at `path` unless something stands there already: what the file says is never overridden. */
 function fillAbsent(tree: Tree, path: readonly string[], value: unknown): Tree {
@@ -8,12 +9,8 @@ function fillAbsent(tree: Tree, path: readonly string[], value: unknown): Tree {
   if (head === undefined) return tree
   const present = tree[head]
   if (rest.length === 0) return present === undefined ? { ...tree, [head]: value } : tree
-  if (present !== undefined && !isTree(present)) return tree
+  if (present !== undefined && !isJsonObject(present)) return tree
   return { ...tree, [head]: fillAbsent(present ?? {}, rest, value) }
-}
-
-function isTree(value: unknown): value is Tree {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
 export function fillAll(tree: Tree, fillings: readonly ConfigFilling[]): Tree {

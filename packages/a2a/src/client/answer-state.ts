@@ -1,11 +1,12 @@
 import type { Part, ResponseStatus } from '@postern/core'
+import { isJsonObject } from '@postern/core'
 import type { WireMessage, WirePart } from '../format/wire.ts'
 import { readParts } from '../parts/read-parts.ts'
 import { readToolEvent } from '../parts/tool-events.ts'
 import { identifier, line, object, oneOf } from '../validate/leaves.ts'
 import { part } from '../validate/message.ts'
 import type { ValueCheck } from '../validate/shape.ts'
-import { arrayOf, isObject, optional, required, shapeOf } from '../validate/shape.ts'
+import { arrayOf, optional, required, shapeOf } from '../validate/shape.ts'
 import { refuseAnswer } from './exchange/refusals.ts'
 import type { StatusName } from './pending-question.ts'
 import { isSameStatus, nameStatus } from './pending-question.ts'
@@ -137,9 +138,10 @@ type Member = Readonly<Record<string, unknown>>
 
 /** Exactly one of the four members, which is complete (A2A §3.2.3). */
 function readEvent(event: unknown): readonly [EventName, Member] {
-  const names = isObject(event) ? Object.keys(checks).filter(name => isObject(event[name])) : []
+  const names = isJsonObject(event) ? Object.keys(checks).filter(name => isJsonObject(event[name])) : []
   const [name] = names
-  if (!isObject(event) || name === undefined || names.length > 1) throw refuseAnswer('it is neither message nor task')
+  if (!isJsonObject(event) || name === undefined || names.length > 1)
+    throw refuseAnswer('it is neither message nor task')
   const [violation] = checks[name]?.(event[name]) ?? []
   if (violation) throw refuseAnswer(`${name}.${violation.field} ${violation.description}`.slice(0, 200))
   return [name as EventName, event[name] as Member]
@@ -175,7 +177,7 @@ interface WireArtifact {
 
 function readStatus(status: Member, heard: Heard): Heard {
   const { state, message: said } = status
-  const words = isObject(said) ? (said as unknown as WireMessage).parts : []
+  const words = isJsonObject(said) ? (said as unknown as WireMessage).parts : []
   return { ...heard, status: endings[String(state)], statusName: nameStatus(status), said: words }
 }
 

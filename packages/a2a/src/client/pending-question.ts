@@ -1,4 +1,4 @@
-import { isObject } from '../validate/shape.ts'
+import { isJsonObject } from '@postern/core'
 
 /** Identifies a status of a task, so that a repetition is recognized (A2A §4.1.2). */
 export interface StatusName {
@@ -8,7 +8,7 @@ export interface StatusName {
 }
 
 export function nameStatus({ state, timestamp, message }: Readonly<Record<string, unknown>>): StatusName {
-  return { state, timestamp, messageId: isObject(message) ? message.messageId : undefined }
+  return { state, timestamp, messageId: isJsonObject(message) ? message.messageId : undefined }
 }
 
 /**

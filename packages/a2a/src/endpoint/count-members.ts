@@ -1,5 +1,6 @@
+import { findClosingQuote } from '@postern/http'
+
 const quote = 0x22
-const backslash = 0x5c
 const comma = 0x2c
 const openBracket = 0x5b
 const openBrace = 0x7b
@@ -31,10 +32,4 @@ function countsMore(bytes: Uint8Array, most: number): boolean {
     if (count > most) return true
   }
   return false
-}
-
-function findClosingQuote(bytes: Uint8Array, start: number): number {
-  let at = start + 1
-  while (at < bytes.length && bytes[at] !== quote) at += bytes[at] === backslash ? 2 : 1
-  return at
 }

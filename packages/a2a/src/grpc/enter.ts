@@ -1,12 +1,11 @@
 import type { Metadata } from '@grpc/grpc-js'
-import { recordRefusal } from '@postern/core'
+import { isJsonObject, recordRefusal } from '@postern/core'
 import type { Caller } from '../auth/caller.ts'
 import { findAddressee } from '../endpoint/addressee.ts'
 import { parseCallBody } from '../endpoint/body.ts'
 import { listOfferedExtensions, negotiateExtensions, replayExtension } from '../endpoint/extensions.ts'
 import type { EndpointDeps, EnteredCall } from '../endpoint/incoming.ts'
 import { negotiateVersion } from '../format/version.ts'
-import { isObject } from '../validate/shape.ts'
 import { readMetadata } from './metadata.ts'
 import type { GrpcMethod } from './methods.ts'
 
@@ -51,7 +50,7 @@ const offered = ['1.0'] as const
 
 /** One service has all agents. Each is a tenant that its card names; without one it is the default agent (A2A §8.3). */
 function takeTenant(document: unknown): { readonly tenant: string | undefined; readonly params: unknown } {
-  if (!isObject(document)) return { tenant: undefined, params: document }
+  if (!isJsonObject(document)) return { tenant: undefined, params: document }
   const { tenant, ...params } = document
   return { tenant: typeof tenant === 'string' && tenant !== '' ? tenant : undefined, params }
 }

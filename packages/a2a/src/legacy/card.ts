@@ -1,4 +1,4 @@
-import { isObject } from '../validate/shape.ts'
+import { isJsonObject } from '@postern/core'
 
 type JsonObject = Readonly<Record<string, unknown>>
 
@@ -55,7 +55,7 @@ const types: Readonly<Record<string, string>> = {
 
 function renderScheme(scheme: JsonObject): JsonObject {
   const [[kind, body] = ['', {}]] = Object.entries(scheme)
-  const { location, ...members } = isObject(body) ? body : {}
+  const { location, ...members } = isJsonObject(body) ? body : {}
   return { type: types[kind] ?? kind, ...members, ...(location !== undefined && { in: location }) }
 }
 

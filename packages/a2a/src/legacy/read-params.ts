@@ -1,5 +1,5 @@
+import { isJsonObject } from '@postern/core'
 import type { OperationName } from '../format/operation-names.ts'
-import { isObject } from '../validate/shape.ts'
 
 type JsonObject = Readonly<Record<string, unknown>>
 
@@ -31,14 +31,14 @@ export function readLegacyRequest(
 ): { readonly name: OperationName; readonly params: unknown } | undefined {
   const found = Object.hasOwn(methods, method) ? methods[method] : undefined
   if (!found) return undefined
-  return { name: found.operation, params: isObject(params) ? found.readParams(params) : params }
+  return { name: found.operation, params: isJsonObject(params) ? found.readParams(params) : params }
 }
 
 function readSendParams({ message, configuration, metadata }: JsonObject): JsonObject {
   return {
-    message: isObject(message) ? readMessage(message) : message,
+    message: isJsonObject(message) ? readMessage(message) : message,
     ...(configuration !== undefined && {
-      configuration: isObject(configuration) ? readConfiguration(configuration) : configuration,
+      configuration: isJsonObject(configuration) ? readConfiguration(configuration) : configuration,
     }),
     ...(metadata !== undefined && { metadata }),
   }
@@ -58,13 +58,13 @@ const partReaders: Readonly<Record<string, (part: JsonObject) => JsonObject>> = 
 }
 
 function readPart(part: unknown): unknown {
-  if (!isObject(part) || typeof part.kind !== 'string') return {}
+  if (!isJsonObject(part) || typeof part.kind !== 'string') return {}
   return Object.hasOwn(partReaders, part.kind) ? partReaders[part.kind]?.(part) : {}
 }
 
 /** `bytes` and `uri` in JSON-RPC; the protobuf of 0.3 has longer names. */
 function readFile(file: unknown): JsonObject {
-  if (!isObject(file)) return {}
+  if (!isJsonObject(file)) return {}
   const { fileWithBytes, fileWithUri, bytes = fileWithBytes, uri = fileWithUri, mimeType, name } = file
   return {
     ...(bytes !== undefined && { raw: bytes }),
@@ -85,11 +85,11 @@ function readConfiguration({ blocking, pushNotificationConfig, ...rest }: JsonOb
 
 function readSetParams({ taskId, pushNotificationConfig }: JsonObject): JsonObject {
   const config = readPushConfig(pushNotificationConfig)
-  return { ...(isObject(config) ? config : {}), taskId }
+  return { ...(isJsonObject(config) ? config : {}), taskId }
 }
 
 function readPushConfig(config: unknown): unknown {
-  if (!isObject(config) || !isObject(config.authentication)) return config
+  if (!isJsonObject(config) || !isJsonObject(config.authentication)) return config
   const { schemes, credentials } = config.authentication
   const scheme = Array.isArray(schemes) ? schemes[0] : schemes
   return { ...config, authentication: { scheme, ...(credentials !== undefined && { credentials }) } }
@@ -102,7 +102,8 @@ function readConfigKey({ id, pushNotificationConfigId }: JsonObject): JsonObject
 
 /** The request without its delivery options, which are not stored with the message. */
 export function stripLegacyPush(document: unknown): unknown {
-  if (!isObject(document) || !isObject(document.params) || !isObject(document.params.configuration)) return document
+  if (!isJsonObject(document) || !isJsonObject(document.params) || !isJsonObject(document.params.configuration))
+    return document
   const { pushNotificationConfig, ...configuration } = document.params.configuration
   return pushNotificationConfig === undefined
     ? document

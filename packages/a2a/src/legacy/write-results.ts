@@ -1,8 +1,8 @@
 import type { Json } from '@postern/core'
+import { isJsonObject } from '@postern/core'
 import type { OperationName } from '../format/operation-names.ts'
 import { isWireStateAtRest } from '../format/states.ts'
 import type { WireArtifact, WireMessage, WirePart, WireStreamEvent, WireTask, WireTaskStatus } from '../format/wire.ts'
-import { isObject } from '../validate/shape.ts'
 import { renderLegacyCard } from './card.ts'
 
 /** Converts results of 1.0 to 0.3. */
@@ -77,7 +77,7 @@ function writePart({ text, raw, url, data, mediaType, filename, metadata }: Wire
 
 /** Data in 0.3 is always an object. */
 function toObject(data: Json | undefined): object {
-  return isObject(data) ? data : { value: data ?? null }
+  return isJsonObject(data) ? data : { value: data ?? null }
 }
 
 interface PushConfig {

@@ -1,4 +1,4 @@
-import { isObject } from '../validate/shape.ts'
+import { isJsonObject } from '@postern/core'
 
 /** Credentials in a message. The endpoint consumes them, and the store never keeps them. */
 export const evidence: readonly string[] = ['verifiable_credentials', 'identity_evidence']
@@ -10,7 +10,7 @@ const pushConfigs = ['taskPushNotificationConfig', 'task_push_notification_confi
 
 /** The request without credentials. Without any it is the same object, so that its bytes stay unchanged. */
 export function stripCredentials(request: unknown): unknown {
-  if (!isObject(request) || !isObject(request.params)) return request
+  if (!isJsonObject(request) || !isJsonObject(request.params)) return request
   const { params } = request
   const message = stripMessage(params.message)
   const configuration = stripConfiguration(params.configuration)
@@ -22,14 +22,15 @@ export function stripCredentials(request: unknown): unknown {
 
 /** The message without credentials. */
 export function stripMessage(message: unknown, names = carriers): unknown {
-  if (!isObject(message) || !isObject(message.metadata) || !isObject(message.metadata.mentionable)) return message
+  if (!isJsonObject(message) || !isJsonObject(message.metadata) || !isJsonObject(message.metadata.mentionable))
+    return message
   const { mentionable } = message.metadata
   const rest = leaveOut(mentionable, names)
   return rest === mentionable ? message : { ...message, metadata: { ...message.metadata, mentionable: rest } }
 }
 
 function stripConfiguration(configuration: unknown): unknown {
-  return isObject(configuration) ? leaveOut(configuration, pushConfigs) : configuration
+  return isJsonObject(configuration) ? leaveOut(configuration, pushConfigs) : configuration
 }
 
 function leaveOut(

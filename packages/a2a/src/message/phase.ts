@@ -1,7 +1,7 @@
 import type { AgentCallOptions, NormalizedMessage } from '@postern/core'
+import { isJsonObject } from '@postern/core'
 import { A2aRejection } from '../format/errors.ts'
 import type { WireMessage } from '../format/wire.ts'
-import { isObject } from '../validate/shape.ts'
 
 /** The phase of the caller's plan that a message belongs to. A2A has no member for it, so it is in the family's namespace. */
 export type Phase = Pick<NormalizedMessage, 'phase_id' | 'previous_phase_id'>
@@ -10,7 +10,7 @@ const members = ['phase_id', 'previous_phase_id'] as const
 
 /** @throws A2aRejection `invalidParams` */
 export function readPhase({ metadata }: WireMessage): Phase {
-  const claimed = isObject(metadata?.mentionable) ? metadata.mentionable : {}
+  const claimed = isJsonObject(metadata?.mentionable) ? metadata.mentionable : {}
   const read = members.flatMap(member => {
     const value = claimed[member]
     return value === undefined || value === null ? [] : [[member, checkPhase(value, member)] as const]

@@ -1,9 +1,8 @@
 import type { ChannelContext, RequirementClaim, RequirementClaims } from '@postern/core'
-import { isoTime, refuseResolution, rememberScopes } from '@postern/core'
+import { isJsonObject, isoTime, refuseResolution, rememberScopes } from '@postern/core'
 import type { Call } from '../endpoint/call.ts'
 import { A2aRejection } from '../format/errors.ts'
 import type { WireMessage } from '../format/wire.ts'
-import { isObject } from '../validate/shape.ts'
 import { renderSender } from './sender.ts'
 import type { SenderEvidence } from './sender-evidence.ts'
 
@@ -29,7 +28,7 @@ export async function readPolicyClaim(
   { caller, agent }: Call,
   { platform, agents, requirementClaims, accepted }: ClaimDeps,
 ): Promise<CheckedClaim | undefined> {
-  const claimed = isObject(metadata?.mentionable) ? metadata.mentionable.policy_resolution : undefined
+  const claimed = isJsonObject(metadata?.mentionable) ? metadata.mentionable.policy_resolution : undefined
   if (claimed === undefined || claimed === null) return undefined
   const claim = parseClaim(claimed)
   if (!requirementClaims) throw refuseResolution('unknown')
@@ -39,7 +38,13 @@ export async function readPolicyClaim(
 }
 
 function parseClaim(claimed: unknown): RequirementClaim {
-  const { in_reply_to_state: state, kind, outcome = 'granted', receipt, remember } = isObject(claimed) ? claimed : {}
+  const {
+    in_reply_to_state: state,
+    kind,
+    outcome = 'granted',
+    receipt,
+    remember,
+  } = isJsonObject(claimed) ? claimed : {}
   if (typeof state !== 'string' || !/^[\w-]{43}$/.test(state)) throw refuse('in_reply_to_state', 'must be a state')
   if (outcome !== 'granted' && outcome !== 'declined') throw refuse('outcome', 'must be "granted" or "declined"')
   if (kind !== undefined && typeof kind !== 'string') throw refuse('kind', 'must be text')

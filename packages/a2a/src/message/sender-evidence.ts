@@ -1,9 +1,8 @@
 import type { ChannelContext, EvidenceVerdict, MentionRelay } from '@postern/core'
-import { formatAddress, mentionRelaySchema } from '@postern/core'
+import { formatAddress, isJsonObject, mentionRelaySchema } from '@postern/core'
 import type { Call } from '../endpoint/call.ts'
 import type { WireMessage } from '../format/wire.ts'
 import { a2aDescriptor } from '../speaker.ts'
-import { isObject } from '../validate/shape.ts'
 
 /** What `metadata.mentionable` proves about the sender. */
 export interface SenderEvidence extends Pick<EvidenceVerdict, 'accepted' | 'proofs'> {
@@ -23,8 +22,8 @@ export function readSenderEvidence(
   message: WireMessage,
   gateway: SenderEvidenceDeps,
 ): Promise<SenderEvidence> | SenderEvidence {
-  const mentionable = isObject(message.metadata) ? message.metadata.mentionable : undefined
-  return isObject(mentionable)
+  const mentionable = isJsonObject(message.metadata) ? message.metadata.mentionable : undefined
+  return isJsonObject(mentionable)
     ? verifySenderEvidence(call, { messageId: message.messageId, mentionable }, gateway)
     : nothing
 }

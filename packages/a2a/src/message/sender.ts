@@ -1,7 +1,6 @@
 import type { IdentityEvidence, Sender, SenderProfile } from '@postern/core'
-import { mintTransportEvidence } from '@postern/core'
+import { isJsonObject, mintTransportEvidence } from '@postern/core'
 import type { Caller } from '../auth/caller.ts'
-import { isObject } from '../validate/shape.ts'
 
 const profileMembers = ['display_name', 'username', 'locale', 'timezone'] as const
 const maxProfileChars = 200
@@ -36,9 +35,9 @@ export function renderSender(
 export function readProfile(accepted: readonly IdentityEvidence[]): SenderProfile | undefined {
   for (const { claims = {}, subject } of accepted) {
     const { profile, platform } = claims
-    if (!isObject(profile)) continue
+    if (!isJsonObject(profile)) continue
     const shown = profileMembers.flatMap(name => listText(name, profile[name]))
-    const provider = isObject(platform) ? listText('provider', platform.provider) : []
+    const provider = isJsonObject(platform) ? listText('provider', platform.provider) : []
     return Object.fromEntries([...shown, ...provider, ['provider_subject', subject]])
   }
   return undefined

@@ -1,7 +1,7 @@
+import { isJsonObject } from '@postern/core'
 import type { Challenger, ScopeTable } from '@postern/http/tokens'
 import { checkScope } from '@postern/http/tokens'
 import type { Call } from '../endpoint/call.ts'
-import { isObject } from '../validate/shape.ts'
 import type { A2aOperation } from './operation.ts'
 
 /** Checks the scope before every operation, so that no binding can forget it. */
@@ -24,6 +24,6 @@ export function guardOperations(
 
 /** A message with a push configuration needs the scope of that operation, too. */
 function setsPushConfig({ params }: Pick<Call, 'params'>): boolean {
-  const configuration = isObject(params) ? params.configuration : undefined
-  return isObject(configuration) && isObject(configuration.taskPushNotificationConfig)
+  const configuration = isJsonObject(params) ? params.configuration : undefined
+  return isJsonObject(configuration) && isJsonObject(configuration.taskPushNotificationConfig)
 }

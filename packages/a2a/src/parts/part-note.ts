@@ -1,5 +1,5 @@
+import { isJsonObject } from '@postern/core'
 import type { WirePart } from '../format/wire.ts'
-import { isObject } from '../validate/shape.ts'
 
 /** Members of our parts that A2A's parts lack. They are in the family's namespace. */
 interface PartNote {
@@ -21,7 +21,7 @@ export function writePartNote(note: PartNote): Pick<WirePart, 'metadata'> {
 
 /** The writer's note of a part. Members that are no short text are ignored. */
 export function readPartNote({ metadata }: WirePart): Partial<PartNote> {
-  const noted = isObject(metadata?.mentionable) ? metadata.mentionable : {}
+  const noted = isJsonObject(metadata?.mentionable) ? metadata.mentionable : {}
   if (!kinds.has(noted.kind)) return {}
   const texts = members.flatMap(name => {
     const value = noted[name]

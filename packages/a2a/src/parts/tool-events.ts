@@ -1,6 +1,6 @@
 import type { Json, Part } from '@postern/core'
+import { isJsonObject } from '@postern/core'
 import type { WirePart } from '../format/wire.ts'
-import { isObject } from '../validate/shape.ts'
 
 type ToolCall = Extract<Part, { kind: 'tool_call' }>
 
@@ -23,13 +23,13 @@ const endings: Readonly<Record<string, (data: Readonly<Record<string, unknown>>)
   'tool-call': () => ({}),
   'tool-result': ({ output }) => ({ result: output ?? null }),
   'tool-error': ({ error }) => ({
-    error: { message: isObject(error) && typeof error.message === 'string' ? error.message : '' },
+    error: { message: isJsonObject(error) && typeof error.message === 'string' ? error.message : '' },
   }),
 }
 
 /** Undefined if the part is no tool event. */
 export function readToolEvent({ data }: WirePart): ToolCall | undefined {
-  if (!isObject(data) || typeof data.type !== 'string' || typeof data.toolCallId !== 'string') return undefined
+  if (!isJsonObject(data) || typeof data.type !== 'string' || typeof data.toolCallId !== 'string') return undefined
   const end = Object.hasOwn(endings, data.type) ? endings[data.type] : undefined
   const name = typeof data.toolName === 'string' ? data.toolName : ''
   const args = data.input === undefined ? {} : { args: data.input }

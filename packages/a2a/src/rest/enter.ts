@@ -1,4 +1,4 @@
-import { recordRefusal } from '@postern/core'
+import { isJsonObject, recordRefusal } from '@postern/core'
 import { findAddressee } from '../endpoint/addressee.ts'
 import { checkContentType, parseCallBody, readCallBody } from '../endpoint/body.ts'
 import { listOfferedExtensions, negotiateExtensions, readReplay } from '../endpoint/extensions.ts'
@@ -6,7 +6,6 @@ import type { EndpointDeps, EnteredCall, IncomingCall } from '../endpoint/incomi
 import { A2aRejection } from '../format/errors.ts'
 import { negotiateVersion } from '../format/version.ts'
 import { readProtoNames } from '../validate/proto-names.ts'
-import { isObject } from '../validate/shape.ts'
 import type { FoundRoute } from './find-route.ts'
 import { findRestRoute } from './find-route.ts'
 import { readQueryParams } from './read-query.ts'
@@ -70,7 +69,7 @@ function readInput({ route: { input } }: FoundRoute, query: URLSearchParams, byt
 
 /** @throws A2aRejection `invalidParams` for a body that says something else than the path */
 function mergePath(document: unknown, { path }: FoundRoute): unknown {
-  if (!isObject(document)) return document
+  if (!isJsonObject(document)) return document
   const odd = Object.entries(path).find(([name, value]) => (document[name] || value) !== value)
   if (odd) {
     const violations = [{ field: odd[0], description: 'is not the one of the path' }]

@@ -1,7 +1,7 @@
 import type { Json } from '@postern/core'
+import { isJsonObject } from '@postern/core'
 import type { A2aFault } from '../format/errors.ts'
 import { A2aRejection, toErrorDetails } from '../format/errors.ts'
-import { isObject } from '../validate/shape.ts'
 
 export type RpcId = string | number | null
 
@@ -16,7 +16,7 @@ const maxIdLength = 1024
 
 /** The id of the answer: `null` unless the request has a valid one (JSON-RPC 2.0 §5). */
 export function readRpcId(document: unknown): RpcId {
-  const id = isObject(document) ? document.id : undefined
+  const id = isJsonObject(document) ? document.id : undefined
   if (typeof id === 'string') return id.length <= maxIdLength ? id : null
   return typeof id === 'number' && Number.isFinite(id) ? id : null
 }
@@ -24,7 +24,7 @@ export function readRpcId(document: unknown): RpcId {
 /** Refuses notifications: every A2A operation has an answer, so a client that wants none is mistaken. @throws A2aRejection `invalidRequest` */
 export function readRpcRequest(document: unknown): RpcRequest {
   if (Array.isArray(document)) throw invalidRequest('batches are not supported')
-  if (!isObject(document)) throw invalidRequest('body must be an object')
+  if (!isJsonObject(document)) throw invalidRequest('body must be an object')
   if (document.jsonrpc !== '2.0') throw invalidRequest('jsonrpc must be "2.0"')
   if (document.id === undefined) throw invalidRequest('id is missing; notifications are not supported')
   const id = readRpcId(document)

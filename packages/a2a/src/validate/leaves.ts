@@ -1,6 +1,6 @@
-import { parseUrl } from '@postern/core'
+import { isJsonObject, parseUrl } from '@postern/core'
 import type { ValueCheck } from './shape.ts'
-import { isObject, violate } from './shape.ts'
+import { violate } from './shape.ts'
 
 // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what it looks for
 const control = /[\u0000-\u001f\u007f]/
@@ -70,7 +70,7 @@ export function integer({
 
 export const boolean: ValueCheck = value => (typeof value === 'boolean' ? undefined : violate('must be true or false'))
 
-export const object: ValueCheck = value => (isObject(value) ? undefined : violate('must be an object'))
+export const object: ValueCheck = value => (isJsonObject(value) ? undefined : violate('must be an object'))
 
 /** ProtoJSON reads the standard and the URL-safe alphabet, padded or not. */
 export const bytes: ValueCheck = value => {

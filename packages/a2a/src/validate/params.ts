@@ -1,9 +1,10 @@
+import { isJsonObject } from '@postern/core'
 import { A2aRejection } from '../format/errors.ts'
 import { wireStates, zeroStates } from '../format/states.ts'
 import { anyText, boolean, headerText, integer, line, object, oneOf, time, token, zeroOr } from './leaves.ts'
 import { userMessage } from './message.ts'
 import type { ValueCheck } from './shape.ts'
-import { arrayOf, isObject, optional, required, shapeOf, violate } from './shape.ts'
+import { arrayOf, optional, required, shapeOf, violate } from './shape.ts'
 
 /** None of our interfaces declares a tenant, so every tenant is unknown (A2A §8.3). */
 const noTenant: ValueCheck = value => (value === '' ? undefined : violate('is not a tenant of this agent'))
@@ -54,7 +55,7 @@ export const params = {
 
 /** Checks the parameters of an operation. @throws A2aRejection `invalidParams` with every wrong member */
 export function checkParams(name: keyof typeof params, value: unknown): void {
-  if (!isObject(value)) throw new A2aRejection('invalidParams', `Cannot ${name}: params must be an object`)
+  if (!isJsonObject(value)) throw new A2aRejection('invalidParams', `Cannot ${name}: params must be an object`)
   const violations = params[name](value)
   if (violations) {
     const [first] = violations

@@ -1,4 +1,4 @@
-import { isObject } from './shape.ts'
+import { isJsonObject } from '@postern/core'
 
 type JsonObject = Readonly<Record<string, unknown>>
 
@@ -32,7 +32,7 @@ const inside: Readonly<Record<string, (value: unknown) => unknown>> = {
  * changes, and it returns the same object.
  */
 export function readProtoNames(value: unknown): unknown {
-  if (!isObject(value)) return value
+  if (!isJsonObject(value)) return value
   let changed: Record<string, unknown> | undefined
   for (const [name, member] of Object.entries(value)) {
     const known = Object.hasOwn(protoNames, name) ? protoNames[name] : undefined

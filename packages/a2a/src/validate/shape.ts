@@ -1,4 +1,5 @@
 import type { FieldViolation } from '@postern/core'
+import { isJsonObject } from '@postern/core'
 
 /**
  * A compiled check. `undefined` when the value is valid; else the faults, with fields relative to the value, so that valid messages cost no
@@ -32,7 +33,7 @@ export function optional(check: ValueCheck): Member {
 export function shapeOf(members: Readonly<Record<string, Member>>, extra?: ValueCheck): ValueCheck {
   const rows = Object.entries(members)
   return value => {
-    if (!isObject(value)) return violate('must be an object')
+    if (!isJsonObject(value)) return violate('must be an object')
     let found: FieldViolation[] | undefined
     for (const [name, member] of rows) {
       const violations = checkMember(value[name], member)
@@ -62,10 +63,6 @@ export function arrayOf(
     }
     return found
   }
-}
-
-export function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
 function gather(found: FieldViolation[] = [], name: string, violations: readonly FieldViolation[]): FieldViolation[] {

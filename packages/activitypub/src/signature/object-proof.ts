@@ -1,6 +1,6 @@
 import type { KeyObject } from 'node:crypto'
-import { hash, sign, verify } from 'node:crypto'
-import { canonicalizeJson, decodeBase58, encodeBase58 } from '@postern/core'
+import { sign, verify } from 'node:crypto'
+import { canonicalizeJson, decodeBase58, encodeBase58, hashCanonicalJson } from '@postern/core'
 
 type JsonMembers = Readonly<Record<string, unknown>>
 
@@ -39,9 +39,9 @@ export function isProofMadeBy(key: KeyObject, { unsecured, proof }: ProvenDocume
   const signature = readSignature(proofValue)
   const document = inContextOf(proof, unsecured)
   if (!signature || !document || key.asymmetricKeyType !== 'ed25519') return false
-  const hashed = hashCanonical(document)
+  const hashed = hashCanonicalJson(document)
   const readings = '@context' in options ? [options] : [options, { ...options, '@context': unsecured['@context'] }]
-  return readings.some(reading => verify(null, Buffer.concat([hashCanonical(reading), hashed]), key, signature))
+  return readings.some(reading => verify(null, Buffer.concat([hashCanonicalJson(reading), hashed]), key, signature))
 }
 
 function readSignature(proofValue: unknown): Uint8Array | undefined {
@@ -78,11 +78,7 @@ export function proveDocument(
   const unsecured = { ...document, '@context': [...context, dataIntegrityContext] }
   const created = `${new Date(createdAt).toISOString().slice(0, 19)}Z`
   const options = { '@context': unsecured['@context'], ...suite, created, verificationMethod }
-  const signed = Buffer.concat([hashCanonical(options), hashCanonical(unsecured)])
+  const signed = Buffer.concat([hashCanonicalJson(options), hashCanonicalJson(unsecured)])
   const proofValue = `z${encodeBase58(sign(null, signed, privateKey))}`
   return { ...unsecured, proof: { ...options, proofValue } }
-}
-
-function hashCanonical(value: unknown): Buffer {
-  return hash('sha256', canonicalizeJson(value), 'buffer')
 }

@@ -1,5 +1,5 @@
-import type { ApprovalCall, Json, RequirementRecord } from '@postern/core'
-import { readApproval } from '@postern/core'
+import type { ApprovalCall, RequirementRecord } from '@postern/core'
+import { isJsonObject, readApproval } from '@postern/core'
 import type { PendingAction, RecordStore } from '@postern/transcript'
 import { pendingActionSchema } from '@postern/transcript'
 import { createArgumentCheck } from '../tools/arguments.ts'
@@ -29,6 +29,5 @@ export function createCallFinder(
 }
 
 function readSchema({ metadata: { schema } }: PendingAction): ApprovalCall['schema'] {
-  const isMap = typeof schema === 'object' && schema !== null && !Array.isArray(schema)
-  return isMap ? (schema as { readonly [keyword: string]: Json }) : undefined
+  return isJsonObject(schema) ? (schema as ApprovalCall['schema']) : undefined
 }

@@ -1,5 +1,5 @@
 import type { OpenStream, Platform, StreamAnswer } from '@postern/core'
-import { Unavailable } from '@postern/core'
+import { parseIfJson, Unavailable } from '@postern/core'
 import { parseMediaType } from '@postern/http'
 import { checkPassingStatus } from '../kind/passing-status.ts'
 import { holdEnd } from './answer-end.ts'
@@ -8,7 +8,7 @@ import { readChunk, streamEnd } from './chunk.ts'
 import { readEventData } from './event-data.ts'
 import { findModelError, isContentRefused, toStatusError } from './model-error.ts'
 import type { UsageAsking } from './usage-asking.ts'
-import { parseLeniently, postAsking } from './usage-asking.ts'
+import { postAsking } from './usage-asking.ts'
 
 /** Bytes of one answer at most, with reasoning. */
 const maxAnswerBytes = 16 * 1024 * 1024
@@ -134,7 +134,7 @@ async function* readWhole(body: StreamAnswer['body']): AsyncGenerator<Chunk, voi
 /** A refusal is an answer, too. */
 async function readFailure(answer: StreamAnswer, now: number): Promise<Chunk> {
   checkPassingStatus('model', answer, now)
-  const error = findModelError(parseLeniently(await readComplaint(answer.body)))
+  const error = findModelError(parseIfJson(await readComplaint(answer.body)))
   if (isContentRefused(error)) return { ...streamEnd, finish: 'content_filter' }
   throw toStatusError(answer.status, error)
 }

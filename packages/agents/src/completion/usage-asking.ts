@@ -1,5 +1,5 @@
 import type { StreamAnswer } from '@postern/core'
-import { parseJsonText } from '@postern/core'
+import { parseIfJson } from '@postern/core'
 import { findModelError, isContentRefused } from './model-error.ts'
 
 /** Whether to ask a model's server what its answers cost. */
@@ -29,7 +29,7 @@ export function createUsageAsking({
     mayBeRefused(complaint) {
       if (/stream_options|include_usage/.test(complaint)) return true
       // A server that accepted them before has another reason, and so has a content filter.
-      return state === 'unknown' && !isContentRefused(findModelError(parseLeniently(complaint)))
+      return state === 'unknown' && !isContentRefused(findModelError(parseIfJson(complaint)))
     },
     accept() {
       state = 'accepted'
@@ -63,12 +63,4 @@ export async function postAsking(
 
 async function* repeat(text: string): AsyncGenerator<Uint8Array, void, undefined> {
   yield Buffer.from(text)
-}
-
-export function parseLeniently(text: string): unknown {
-  try {
-    return parseJsonText(text)
-  } catch {
-    return undefined
-  }
 }

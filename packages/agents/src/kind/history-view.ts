@@ -8,7 +8,7 @@ import type {
   SlidingWindowOptions,
   ToolCallPart,
 } from '@postern/core'
-import { createSlidingWindowPolicy } from '@postern/core'
+import { createSlidingWindowPolicy, isJsonObject } from '@postern/core'
 import type { TranscriptEntry, ViewConfig } from '@postern/transcript'
 import { buildHistory, contentOfText, scopeOfKind } from '@postern/transcript'
 
@@ -120,8 +120,7 @@ function toTranscriptEntries(
 
 function writeCall({ id: call_id, name, args, result, error }: ToolCallPart) {
   const content = contentOfText('')
-  const isMap = typeof args === 'object' && args !== null && !Array.isArray(args)
-  const tool = { call_id, name, args: isMap ? (args as Record<string, Json>) : {} }
+  const tool = { call_id, name, args: isJsonObject(args) ? (args as Record<string, Json>) : {} }
   const call = { kind: 'tool_call', role: 'assistant', scope: 'agent', content, tool } as const
   if (result === undefined && !error) return [call]
   const ended = { call_id, name, ...(error ? { error } : { result: result as Json }) }

@@ -1,5 +1,5 @@
 import type { AgentContext, HistoricalMessage, Json, NormalizedMessage, Part, ToolCallPart } from '@postern/core'
-import { parseJsonText, plainTextOf } from '@postern/core'
+import { isJsonObject, parseJsonText, plainTextOf } from '@postern/core'
 import type { AgentMessageEnvelope, ConversationRequest } from '@postern/transcript'
 import { buildTextEnvelope, buildToolCallEnvelope, buildToolResultEnvelope } from '@postern/transcript'
 
@@ -71,7 +71,7 @@ function nameFile(part: Part): Json {
 
 function writeCall({ id, name, args, result, error }: ToolCallPart): readonly AgentMessageEnvelope[] {
   const metadata = { tool_call_id: id }
-  const parameters = (typeof args === 'object' && args !== null && !Array.isArray(args) ? args : {}) as {
+  const parameters = (isJsonObject(args) ? args : {}) as {
     [name: string]: Json
   }
   const call = buildToolCallEnvelope({ content: '', tool_name: name, parameters, turn: 1, metadata })

@@ -1,3 +1,5 @@
+import { hash } from 'node:crypto'
+
 /**
  * JSON in its one canonical form (RFC 8785): members sorted by UTF-16 code units, numbers and strings as ECMAScript
  * writes them. `undefined` members are left out, as in any JSON.
@@ -7,6 +9,11 @@ export function canonicalizeJson(value: unknown): string {
   if (Array.isArray(value)) return `[${value.map(canonicalizeJson).join(',')}]`
   if (typeof value === 'object' && value !== null) return canonicalizeObject(value as Readonly<Record<string, unknown>>)
   return canonicalizeScalar(value)
+}
+
+/** SHA-256 of the canonical form, 32 bytes. @throws TypeError as `canonicalizeJson` */
+export function hashCanonicalJson(value: unknown): Buffer {
+  return hash('sha256', canonicalizeJson(value), 'buffer')
 }
 
 function canonicalizeObject(object: Readonly<Record<string, unknown>>): string {

@@ -15,6 +15,20 @@ export function parseJsonText(text: string): unknown {
   return hasEscapedName(text) ? parsePlainly(text, undefined, plainly) : JSON.parse(text)
 }
 
+/** The value of JSON text; undefined for text that is no JSON. */
+export function parseIfJson(text: string): unknown {
+  try {
+    return parseJsonText(text)
+  } catch {
+    return undefined
+  }
+}
+
+/** A JSON object with unknown members; no array, not null. */
+export function isJsonObject(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}
+
 const plainly = { parseNumber: Number, onDuplicateKey: ({ newValue }: { readonly newValue: unknown }) => newValue }
 
 /** A backslash stands in strings only, and a string is a name if a colon follows it. */

@@ -16,6 +16,7 @@ function isFile(part: Part | undefined): boolean {
   return part?.kind === 'file' || part?.kind === 'artifact'
 }
 
-function isPresentable({ kind }: Part): boolean {
+/** Words, files and pictures; calls and requirements are for the channel that shows them. */
+export function isPresentable({ kind }: Part): boolean {
   return kind !== 'tool_call' && kind !== 'policy'
 }

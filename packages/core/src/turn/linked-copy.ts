@@ -1,5 +1,6 @@
 import { planDirectMessage } from '../actions/direct-message.ts'
 import { storeFilesFor } from '../actions/plan-actions.ts'
+import { isPresentable } from '../history/result-parts.ts'
 import type { Part } from '../message/part.ts'
 import { readPersonIdentity, showPersonAddress } from '../people/person-identity.ts'
 import type { RunningAgent, TurnContext } from '../ports/agent/turn-context.ts'
@@ -24,7 +25,7 @@ export async function planLinkedCopy(
   const mail = turnContext.channels.find(({ descriptor }) => descriptor.speaker.isMailbox)
   if (!mail || turn.via === mail.name) return []
   if (people.mail === 'decided' && turn.content.policy_resolution?.approver !== 'operator') return []
-  const parts = response.parts.filter(isReadable)
+  const parts = response.parts.filter(isPresentable)
   if (response.status !== 'completed' || parts.length === 0 || hasRequirements(response.parts)) return []
   const identity = readPersonIdentity(turn.content, turn.flags, turnContext.channels)
   const person = identity && (await turnContext.store.findPerson(turn.agent, identity))
@@ -32,11 +33,6 @@ export async function planLinkedCopy(
   return identity && mailbox
     ? copyTo(mail, mailbox, { parts, asker: identity, subject: response.subject }, turn, turnContext)
     : []
-}
-
-/** Calls and requirements are no words for a mail. */
-function isReadable({ kind }: Part): boolean {
-  return kind !== 'tool_call' && kind !== 'policy'
 }
 
 interface Copied {

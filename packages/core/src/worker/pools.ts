@@ -21,8 +21,6 @@ export interface WorkerOptions {
   readonly turnsPerAgent: number
   /** Agents that have another number of turns at once. */
   readonly turnsOf?: ReadonlyMap<string, number> | undefined
-  /** Calls of turns to other agents at once; default: four times the turns. */
-  readonly waitingSlots?: number | undefined
   readonly deliverySlots: number
   /** Deliveries of broadcasts at once; default: half of the others. */
   readonly broadcastSlots?: number | undefined
@@ -69,8 +67,9 @@ export function createPools(deps: PoolDeps): WorkerPools {
 function createTurnPool(deps: PoolDeps): WorkPool<Turn> {
   const { turnContext, results, options, abandoned } = deps
   const { store } = turnContext
-  const { turnSlots, waitingSlots = 4 * turnSlots, turnsPerAgent, turnsOf } = options
-  const waiting = createWaitingTurns(waitingSlots, (turn, isWaiting) => {
+  const { turnSlots, turnsPerAgent, turnsOf } = options
+  // More may wait than run: a turn that waits takes no slot.
+  const waiting = createWaitingTurns(4 * turnSlots, (turn, isWaiting) => {
     // A hint: a worker that misses it uses one turn less for a while.
     store.noteWaiting(turn, isWaiting).catch(() => undefined)
     turns.wake()

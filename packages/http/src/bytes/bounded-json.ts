@@ -51,7 +51,7 @@ function measuresDeeper(bytes: Uint8Array, maxDepth: number): boolean {
   let depth = 0
   for (let at = 0; at < bytes.length; at += 1) {
     const byte = bytes[at]
-    if (byte === quote) at = endOfString(bytes, at)
+    if (byte === quote) at = findClosingQuote(bytes, at)
     else if (byte === openBrace || byte === openBracket) depth += 1
     else if (byte === closeBrace || byte === closeBracket) depth -= 1
     if (depth > maxDepth) return true
@@ -59,7 +59,8 @@ function measuresDeeper(bytes: Uint8Array, maxDepth: number): boolean {
   return false
 }
 
-function endOfString(bytes: Uint8Array, start: number): number {
+/** The place of the quotation mark that ends the string which begins at `start`; the length of the bytes when none does. */
+export function findClosingQuote(bytes: Uint8Array, start: number): number {
   let at = start + 1
   while (at < bytes.length && bytes[at] !== quote) at += bytes[at] === backslash ? 2 : 1
   return at
@@ -75,9 +76,4 @@ function decodeUtf8(bytes: Uint8Array): string | undefined {
 
 function malformed(what: string, problem: string): Rejection {
   return new Rejection('malformed', `Cannot read ${what}: ${problem}`)
-}
-
-/** A JSON object with unknown members. */
-export function isJsonObject(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }

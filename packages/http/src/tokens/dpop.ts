@@ -1,7 +1,6 @@
 import { hash } from 'node:crypto'
-import { parseJsonText, parseUrl } from '@postern/core'
+import { isJsonObject, parseJsonText, parseUrl } from '@postern/core'
 import type { JWK, JWTPayload } from 'jose'
-import { isJsonObject } from '../bytes/bounded-json.ts'
 import { ProofRejection } from './credential.ts'
 import type { DpopNonces } from './dpop-nonces.ts'
 import { tokenAlgorithms } from './issuer-rules.ts'

@@ -1,7 +1,7 @@
 import type { Platform } from '@postern/core'
-import { Unavailable } from '@postern/core'
+import { isJsonObject, Unavailable } from '@postern/core'
 import type { CryptoKey, FlattenedJWSInput, JWTHeaderParameters, LocalJWKSet } from 'jose'
-import { isJsonObject, parseBoundedJson } from '../bytes/bounded-json.ts'
+import { parseBoundedJson } from '../bytes/bounded-json.ts'
 import { loadJose } from './jose.ts'
 
 /** Times in ms. While the issuer answers, a key that it removed is refused after `maxAge` at the latest. */

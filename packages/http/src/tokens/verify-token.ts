@@ -1,6 +1,5 @@
-import { Rejection, Unavailable } from '@postern/core'
+import { isJsonObject, Rejection, Unavailable } from '@postern/core'
 import type { JWTPayload, JWTVerifyGetKey, ProtectedHeaderParameters } from 'jose'
-import { isJsonObject } from '../bytes/bounded-json.ts'
 import type { IssuerKeys } from './issuer-keys.ts'
 import type { IssuerRules } from './issuer-rules.ts'
 import { loadJose } from './jose.ts'

@@ -1,6 +1,6 @@
 import type { KeyObject } from 'node:crypto'
-import { hash, sign, verify } from 'node:crypto'
-import { canonicalizeJson, decodeBase58, encodeBase58 } from '@postern/core'
+import { sign, verify } from 'node:crypto'
+import { decodeBase58, encodeBase58, hashCanonicalJson } from '@postern/core'
 import { EvidenceFault } from '../format/fault.ts'
 
 type Members = Readonly<Record<string, unknown>>
@@ -17,7 +17,7 @@ const signatureLength = 64
 /** The text that `eddsa-jcs-2022` signs (vc-di-eddsa §3.3): the hash of the options, then that of the document. @throws EvidenceFault */
 export function integrityInput({ unsecured, options }: SecuredDocument): Buffer {
   try {
-    return Buffer.concat([hashCanonical(options), hashCanonical(unsecured)])
+    return Buffer.concat([hashCanonicalJson(options), hashCanonicalJson(unsecured)])
   } catch (cause) {
     throw new EvidenceFault('malformed', 'it has no canonical form', { cause })
   }
@@ -31,8 +31,4 @@ export function isIntegrityProof(input: Buffer, key: KeyObject, proofValue: stri
 
 export function writeProofValue(input: Buffer, privateKey: KeyObject): string {
   return `z${encodeBase58(sign(null, input, privateKey))}`
-}
-
-function hashCanonical(value: unknown): Buffer {
-  return hash('sha256', canonicalizeJson(value), 'buffer')
 }

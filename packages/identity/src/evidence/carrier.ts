@@ -1,3 +1,4 @@
+import { isJsonObject } from '@postern/core'
 import { EvidenceFault } from '../format/fault.ts'
 import { carrierLimits } from '../format/limits.ts'
 
@@ -21,10 +22,6 @@ export function readCarrier(carrier: unknown): readonly CarriedEntry[] {
   return carrier.map((entry: unknown, at) => {
     if ((sizes[at] ?? 0) > entryBytes)
       return new EvidenceFault('too-large', `it is larger than ${entryBytes / 1024} KiB`)
-    return isEntry(entry) ? entry : new EvidenceFault('malformed', 'it is not an object')
+    return isJsonObject(entry) ? entry : new EvidenceFault('malformed', 'it is not an object')
   })
-}
-
-function isEntry(value: unknown): value is Entry {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }

@@ -3,13 +3,13 @@ import { presentMembers, resultTextOf } from '../codec/tool-entry.ts'
 import { writeEntryDecision } from '../entry/decision.ts'
 import { type EntryBody, textOfContent } from '../entry/entry.ts'
 import type { EntryKind } from '../entry/kind.ts'
-import type { JsonMap } from '../json/difference.ts'
+import { isJsonMap, type JsonMap } from '../json/difference.ts'
 import type { AguiMessage, AguiToolCall } from './message.ts'
 import { writeAguiParts } from './parts.ts'
 import { writeAguiUsage } from './usage.ts'
 
-/** The activity type of entries that are no AG-UI message. Interrupts, state and steps of a running stream are events and no messages. */
-const activityOfKind: Partial<Record<EntryKind, string>> = {
+/** The activity types of plans, which are no AG-UI messages. Interrupts, state and steps of a running stream are events and no messages. */
+export const planActivityTypes: Readonly<Record<string, string>> = {
   strategic_plan: 'plan.strategic',
   suggested_plan: 'plan.suggested',
   script_plan: 'plan.script',
@@ -88,9 +88,8 @@ function writeResult(entry: EntryBody, toolCallId: string): Pick<AguiMessage, 'r
 
 function writeActivity({ kind, content, tool }: EntryBody): Pick<AguiMessage, 'role' | 'content'> {
   const said = 'value' in content ? content.value : textOfContent(content)
-  const isMap = typeof said === 'object' && said !== null && !Array.isArray(said)
-  const body: JsonMap = isMap ? (said as JsonMap) : presentMembers({ content: said, ...tool?.args })
-  return { role: 'activity', activityType: activityOfKind[kind] ?? kind, content: body } as Pick<
+  const body: JsonMap = isJsonMap(said) ? said : presentMembers({ content: said, ...tool?.args })
+  return { role: 'activity', activityType: planActivityTypes[kind] ?? kind, content: body } as Pick<
     AguiMessage,
     'role' | 'content'
   >

@@ -22,8 +22,6 @@ type ViewScope =
 export interface ViewConfig {
   /** Default `all`. */
   readonly scope?: ViewScope | undefined
-  /** Nothing before the last flush or rescue. Default true. */
-  readonly cutsAtMarker?: boolean | undefined
   /** The filter of message stores. Default none. */
   readonly role?: RoleFilter | undefined
   /** Calls without a result and results without a call: removed before and after the window, only after it (swarms), or kept. */
@@ -39,9 +37,10 @@ const hiddenKinds: ReadonlySet<EntryKind> = new Set(['delta', 'reasoning', 'acti
 
 /** `entries` of one thread, ascending, as `config` lets an agent see them: scope, cut, role, pairs, window. Pure. */
 export function viewEntries(entries: readonly TranscriptEntry[], config: ViewConfig = {}): readonly TranscriptEntry[] {
-  const { cutsAtMarker = true, pairs = 'repair', hides = hiddenKinds, report } = config
-  const cut = cutsAtMarker ? cutAtMarker(entries) : entries
-  const scoped = selectScope(cut, config.scope ?? { kind: 'all' }).filter(({ kind }) => !hides.has(kind))
+  const { pairs = 'repair', hides = hiddenKinds, report } = config
+  const scoped = selectScope(cutAtMarker(entries), config.scope ?? { kind: 'all' }).filter(
+    ({ kind }) => !hides.has(kind),
+  )
   const seen = config.role ? filterByRole(scoped, config.role) : scoped
   const paired = pairs === 'repair' ? repairPairs(seen, report) : seen
   const recent = takeWindow(paired, config.window)

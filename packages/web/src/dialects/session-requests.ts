@@ -1,10 +1,9 @@
-import { Rejection } from '@postern/core'
+import { isJsonObject, Rejection } from '@postern/core'
 import type { SessionPrincipal, SessionStore } from '@postern/transcript'
 import { checkSessionOwner } from '@postern/transcript'
 import type { Context } from 'hono'
 import type { WebDeps } from '../deps.ts'
 import { readJsonBody, readNumberQuery, readTextMember } from '../endpoint/answer-owner.ts'
-import { isMap } from '../endpoint/is-map.ts'
 
 /** Bytes. Every answer with the session contains it. */
 const mostMetadata = 16 * 1024
@@ -51,7 +50,7 @@ export function readSessionUpdate(body: Record<string, unknown>, mostMessages: n
 function readMetadata({ metadata }: Record<string, unknown>) {
   if (metadata === undefined || metadata === null) return undefined
   if (Array.isArray(metadata) && metadata.length === 0) return {}
-  if (!isMap(metadata)) throw new Rejection('malformed', 'Cannot read body: metadata is no object')
+  if (!isJsonObject(metadata)) throw new Rejection('malformed', 'Cannot read body: metadata is no object')
   if (Buffer.byteLength(JSON.stringify(metadata)) > mostMetadata) {
     throw new Rejection('too_large', `Cannot read body: metadata is larger than ${mostMetadata} bytes`)
   }

@@ -1,9 +1,8 @@
-import { Rejection } from '@postern/core'
+import { isJsonObject, Rejection } from '@postern/core'
 import { parseBoundedJson, toProblem } from '@postern/http'
 import type { Context } from 'hono'
 import type { WebDeps } from '../deps.ts'
 import type { WebOwner } from '../identity/speaker.ts'
-import { isMap } from './is-map.ts'
 
 const noStore = { 'cache-control': 'no-store' }
 
@@ -30,7 +29,7 @@ export function answerOwner(
 export async function readJsonBody(c: Context, { openBody, config }: WebDeps): Promise<Record<string, unknown>> {
   const request = await openBody(c.req.raw, config.limits.run_bytes)
   const document = parseBoundedJson(new Uint8Array(await request.arrayBuffer()), { what: 'body' })
-  if (!isMap(document)) throw new Rejection('malformed', 'Cannot read body: it is no JSON object')
+  if (!isJsonObject(document)) throw new Rejection('malformed', 'Cannot read body: it is no JSON object')
   return document
 }
 

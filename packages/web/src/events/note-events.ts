@@ -1,7 +1,8 @@
 import { EventType } from '@ag-ui/core'
 import type { Json, NoteBody, NoteNotice, ToolCallPart } from '@postern/core'
+import { isJsonObject } from '@postern/core'
 import type { EntryBody, EntryContent, EntryTool } from '@postern/transcript'
-import { textOfContent } from '@postern/transcript'
+import { planActivityTypes, textOfContent } from '@postern/transcript'
 import type { EmitEvent } from './emit.ts'
 import type { OpenStep, StepWriter } from './run-steps.ts'
 
@@ -39,13 +40,6 @@ interface OpenNotes extends NoteDeps {
 
 type WriteNote = (noted: Noted, open: OpenNotes) => void
 
-const plans: Readonly<Record<string, string>> = {
-  strategic_plan: 'plan.strategic',
-  suggested_plan: 'plan.suggested',
-  script_plan: 'plan.script',
-  script_instruction: 'plan.instruction',
-}
-
 const noteWriters: ReadonlyMap<string, WriteNote> = new Map<string, WriteNote>([
   ['delegation', startSubagent],
   ['tool_call', startCall],
@@ -53,7 +47,7 @@ const noteWriters: ReadonlyMap<string, WriteNote> = new Map<string, WriteNote>([
   ['task', beginTask],
   ['synthesis', writeCustom],
   ['global_observation', writeCustom],
-  ...Object.keys(plans).map(kind => [kind, writePlan] as const),
+  ...Object.keys(planActivityTypes).map(kind => [kind, writePlan] as const),
 ])
 
 export function createNoteWriter(deps: NoteDeps): NoteWriter {
@@ -116,7 +110,7 @@ function writeResult({ id, tool, content }: Noted, open: OpenNotes): void {
 }
 
 function writePlan({ id, body, agent, content }: Noted, { emit }: OpenNotes): void {
-  const activityType = plans[body.kind] ?? body.kind
+  const activityType = planActivityTypes[body.kind] ?? body.kind
   const shown = { ...mapOf(content), agent_key: agent }
   emit({ type: EventType.ACTIVITY_SNAPSHOT, messageId: id, activityType, content: shown })
 }
@@ -149,11 +143,7 @@ function plainOf(content: EntryContent): Json {
 
 function mapOf(content: EntryContent): Readonly<Record<string, Json>> {
   const value = plainOf(content)
-  return isMap(value) ? (value as Record<string, Json>) : { content: value }
-}
-
-function isMap(value: Json): boolean {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
+  return isJsonObject(value) ? (value as Record<string, Json>) : { content: value }
 }
 
 function textOf(value: Json | undefined): string {

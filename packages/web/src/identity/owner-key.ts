@@ -1,4 +1,4 @@
-import { parseJsonText } from '@postern/core'
+import { parseIfJson } from '@postern/core'
 import { z } from 'zod'
 import { formatChatOwner } from './speaker.ts'
 
@@ -16,13 +16,4 @@ export function readOwnerKey(text: string): string | undefined {
 export function readChatKey(key: string): { readonly agent: string; readonly threadId: string } | undefined {
   const named = chatNameSchema.safeParse(parseIfJson(key)).data
   return named && { agent: named[0], threadId: named[1] }
-}
-
-/** Undefined for what is no JSON. */
-function parseIfJson(text: string): unknown {
-  try {
-    return parseJsonText(text)
-  } catch {
-    return undefined
-  }
 }

@@ -1,8 +1,7 @@
 import type { ContentPart, RunAgentInput } from '@ag-ui/core'
 import { omitOptionalNulls } from '@ag-ui/core'
 import { RunAgentInputSchema } from '@ag-ui/core/schemas'
-import { Rejection } from '@postern/core'
-import { isMap } from '../endpoint/is-map.ts'
+import { isJsonObject, Rejection } from '@postern/core'
 
 /** What a client posts to have an agent run, in the words of AG-UI 1.0. */
 interface RunRequest {
@@ -33,7 +32,7 @@ const knownMembers: ReadonlySet<string> = new Set([
 /** `RunAgentInput` (AG-UI 1.0). Converts the `binary` parts of earlier versions. @throws Rejection malformed, naming the members */
 export function readRunInput(document: unknown): RunRequest {
   const warnings: string[] = []
-  if (!isMap(document)) throw new Rejection('malformed', 'Cannot run: the body is no JSON object')
+  if (!isJsonObject(document)) throw new Rejection('malformed', 'Cannot run: the body is no JSON object')
   checkCounts(document)
   const unknown = Object.keys(document).filter(name => !knownMembers.has(name))
   if (unknown.length > 0) warnings.push(`unknown members were left out: ${unknown.slice(0, 8).join(', ')}`)
@@ -59,7 +58,8 @@ function checkCounts(document: Record<string, unknown>): void {
   }
   const messages: readonly unknown[] = Array.isArray(document.messages) ? document.messages : []
   let parts = 0
-  for (const message of messages) parts += isMap(message) && Array.isArray(message.content) ? message.content.length : 0
+  for (const message of messages)
+    parts += isJsonObject(message) && Array.isArray(message.content) ? message.content.length : 0
   if (parts > mostParts) throw refuseCount(mostParts, 'parts of messages')
 }
 
@@ -84,14 +84,14 @@ function refuse(issues: readonly { readonly path: readonly PropertyKey[]; readon
 
 /** A `binary` part becomes an image, a sound, a video or a document by its type. Without bytes and address it is dropped. */
 function translate(message: unknown, warnings: string[]): unknown {
-  if (!isMap(message) || !Array.isArray(message.content)) return message
+  if (!isJsonObject(message) || !Array.isArray(message.content)) return message
   return { ...message, content: message.content.flatMap(part => translatePart(part, warnings)) }
 }
 
 const families: Readonly<Record<string, ContentPart['type']>> = { image: 'image', audio: 'audio', video: 'video' }
 
 function translatePart(part: unknown, warnings: string[]): readonly unknown[] {
-  if (!isMap(part) || part.type !== 'binary') return [part]
+  if (!isJsonObject(part) || part.type !== 'binary') return [part]
   const { mimeType, url, data, filename } = part
   const type = families[readMimeType(mimeType).split('/')[0] ?? ''] ?? 'document'
   const named = { ...(typeof filename === 'string' && { metadata: { filename } }) }

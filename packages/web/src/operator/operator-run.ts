@@ -7,8 +7,7 @@ import type {
   OperatorWord,
   WaitingQuestion,
 } from '@postern/core'
-import { describeObjection, isoTime, Rejection, readRemember } from '@postern/core'
-import { isMap } from '../endpoint/is-map.ts'
+import { describeObjection, isJsonObject, isoTime, Rejection, readRemember } from '@postern/core'
 import type { OperatorRun } from './asked-operator-run.ts'
 import { answerWaitingQuestion, isQuestionId, listQuestions } from './questions.ts'
 import { requirementOfMessage } from './show-approval.ts'
@@ -131,7 +130,7 @@ function readWord(
 ): OperatorWord | undefined {
   const by = { method: 'operator', subject: name } as const
   if (status === 'cancelled') return { ...by, isGranted: false }
-  const said: Record<string, unknown> = isMap(payload) ? payload : { approved: payload }
+  const said: Record<string, unknown> = isJsonObject(payload) ? payload : { approved: payload }
   const { approved, editedArgs, arguments: args, remember } = said
   if (typeof approved !== 'boolean') return undefined
   const reach = readRemember(remember, requirement)

@@ -1,6 +1,6 @@
 import type { Interrupt, ResumeEntry } from '@ag-ui/core'
 import type { OperatorQuestions, WaitingQuestion } from '@postern/core'
-import { isMap } from '../endpoint/is-map.ts'
+import { isJsonObject } from '@postern/core'
 import type { OperatorRun } from './asked-operator-run.ts'
 
 const threadOfOne = /^question:([0-9a-f]{16})$/
@@ -38,7 +38,7 @@ export async function answerWaitingQuestion(
 }
 
 function readText(payload: unknown): string {
-  const text = isMap(payload) ? payload.text : payload
+  const text = isJsonObject(payload) ? payload.text : payload
   return typeof text === 'string' ? text.trim() : ''
 }
 

@@ -1,9 +1,16 @@
 import type { ResumeEntry } from '@ag-ui/core'
 import type { RequirementDecision, RequirementRecord } from '@postern/core'
-import { isForOperator, Rejection, randomHex, readRemember, resolutionIdOf, subjectOf } from '@postern/core'
+import {
+  isForOperator,
+  isJsonObject,
+  Rejection,
+  randomHex,
+  readRemember,
+  resolutionIdOf,
+  subjectOf,
+} from '@postern/core'
 import type { TranscriptEntry } from '@postern/transcript'
 import type { WebDeps } from '../deps.ts'
-import { isMap } from '../endpoint/is-map.ts'
 import { isAsked } from '../history/show-history.ts'
 import { senderOf } from '../identity/speaker.ts'
 import type { AskedRun } from '../input/asked-run.ts'
@@ -96,7 +103,7 @@ function readReach(
   requirement: RequirementRecord,
 ): Pick<RequirementDecision, 'remember'> | string {
   try {
-    const remember = readRemember(isMap(payload) ? payload.remember : undefined, requirement)
+    const remember = readRemember(isJsonObject(payload) ? payload.remember : undefined, requirement)
     return remember ? { remember } : {}
   } catch (error) {
     if (error instanceof Rejection) return error.message
@@ -133,7 +140,7 @@ function wasRequested(id: string, recent: readonly TranscriptEntry[]): boolean {
 
 /** Only a plain yes approves. */
 function isApproval({ status, payload }: ResumeEntry): boolean {
-  return status === 'resolved' && (payload === true || (isMap(payload) && payload.approved === true))
+  return status === 'resolved' && (payload === true || (isJsonObject(payload) && payload.approved === true))
 }
 
 /** Answers the question that was the agent's last message. */

@@ -1,6 +1,5 @@
 import type { Address, Platform } from '@postern/core'
-import { parseAddress, parseUrl } from '@postern/core'
-import { isObject } from '../../validate/shape.ts'
+import { isJsonObject, parseAddress, parseUrl } from '@postern/core'
 import { fetchDocument } from '../exchange/fetch-document.ts'
 import { refuseAgent } from '../exchange/refusals.ts'
 
@@ -28,7 +27,7 @@ export async function findCard(address: string, platform: CardPlatform, signal?:
   if (/^https?:\/\//i.test(address)) return fetchCard(address, platform, signal)
   const asked = parseAddress(address)
   const found = await fetchCard(await findCardUrl(asked, platform, signal), platform, signal)
-  if (!isObject(found.document.a2a)) return found
+  if (!isJsonObject(found.document.a2a)) return found
   return followMentionable(found, asked, platform, signal)
 }
 
@@ -45,7 +44,7 @@ async function findCardUrl({ local, domain }: Address, platform: CardPlatform, s
   if (typeof jrd.subject !== 'string' || jrd.subject.toLowerCase() !== subject) {
     throw refuseAgent('WebFinger speaks of somebody else')
   }
-  const links = Array.isArray(jrd.links) ? jrd.links.slice(0, mostLinks).filter(isObject) : []
+  const links = Array.isArray(jrd.links) ? jrd.links.slice(0, mostLinks).filter(isJsonObject) : []
   const found = cardRels.flatMap(rel => links.filter(link => link.rel === rel)).find(({ href }) => isHttps(href))
   if (!found) throw refuseAgent('WebFinger names no agent card')
   return String(found.href)
@@ -75,7 +74,7 @@ function toPlainCard(
   { name }: Readonly<Record<string, unknown>>,
   { endpoint, auth }: { readonly endpoint: string; readonly auth: unknown },
 ): Readonly<Record<string, unknown>> {
-  const isOpen = isObject(auth) && auth.scheme === 'none'
+  const isOpen = isJsonObject(auth) && auth.scheme === 'none'
   return {
     name,
     supportedInterfaces: [{ url: endpoint, protocolBinding: 'JSONRPC', protocolVersion: '1.0' }],

@@ -1,5 +1,4 @@
-import { parseUrl } from '@postern/core'
-import { isObject } from '../../validate/shape.ts'
+import { isJsonObject, parseUrl } from '@postern/core'
 import type { AgentInterface, Binding } from '../exchange/agent-interface.ts'
 import { refuseAgent } from '../exchange/refusals.ts'
 import type { FoundCard } from './find.ts'
@@ -34,7 +33,7 @@ export function readInterface(
     url: target.href,
     binding,
     tenant: typeof tenant === 'string' && tenant !== '' ? tenant.slice(0, 256) : undefined,
-    canStream: isObject(capabilities) && capabilities.streaming === true,
+    canStream: isJsonObject(capabilities) && capabilities.streaming === true,
     needsCredential: [securityRequirements, security].some(list => Array.isArray(list) && list.length > 0),
   }
 }
@@ -42,7 +41,7 @@ export function readInterface(
 function listOffers(card: Readonly<Record<string, unknown>>): readonly Offer[] {
   const { supportedInterfaces } = card
   if (!Array.isArray(supportedInterfaces)) return listLegacyOffers(card)
-  const named = supportedInterfaces.slice(0, mostInterfaces).filter(isObject)
+  const named = supportedInterfaces.slice(0, mostInterfaces).filter(isJsonObject)
   return named.flatMap(({ url, tenant, protocolBinding, protocolVersion }): Offer[] => {
     const binding = nameBinding(String(protocolBinding), String(protocolVersion))
     return binding ? [{ url, tenant, binding }] : []
@@ -52,7 +51,7 @@ function listOffers(card: Readonly<Record<string, unknown>>): readonly Offer[] {
 /** A card of 0.3 (its §5.5): the main address first, then the additional ones. */
 function listLegacyOffers(card: Readonly<Record<string, unknown>>): readonly Offer[] {
   const { url, preferredTransport = 'JSONRPC', additionalInterfaces: all, protocolVersion = '0.3' } = card
-  const others = Array.isArray(all) ? all.slice(0, mostInterfaces).filter(isObject) : []
+  const others = Array.isArray(all) ? all.slice(0, mostInterfaces).filter(isJsonObject) : []
   return [{ url, transport: preferredTransport }, ...others].flatMap((offer): Offer[] => {
     const binding = offer.url === undefined ? undefined : nameBinding(String(offer.transport), String(protocolVersion))
     return binding === 'JSONRPC 0.3' ? [{ url: offer.url, binding }] : []

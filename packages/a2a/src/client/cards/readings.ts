@@ -1,4 +1,4 @@
-import { isObject } from '../../validate/shape.ts'
+import { isJsonObject } from '@postern/core'
 
 /** The members of a card of 1.0 (A2A §4.4.1). */
 const ownMembers: ReadonlySet<string> = new Set([
@@ -52,7 +52,7 @@ export function dropDefaults(value: object): object {
 function dropEverywhere(value: object, isDropped: (member: unknown) => boolean): object {
   const dropWithin = (member: unknown): unknown => {
     if (Array.isArray(member)) return member.map(dropWithin).filter(item => !isDropped(item))
-    return isObject(member) ? dropEverywhere(member, isDropped) : member
+    return isJsonObject(member) ? dropEverywhere(member, isDropped) : member
   }
   const kept = Object.entries(value).map(([name, member]) => [name, dropWithin(member)] as const)
   return Object.fromEntries(kept.filter(([, member]) => !isDropped(member)))
@@ -70,11 +70,11 @@ function dropMessageDefaults(message: object): object {
 function dropInField(name: string, member: unknown): unknown {
   if (name === struct) return member
   if (Array.isArray(member)) return member.map(dropInItem)
-  if (!isObject(member)) return member
+  if (!isJsonObject(member)) return member
   if (!maps.has(name)) return dropMessageDefaults(member)
   return Object.fromEntries(Object.entries(member).map(([key, item]) => [key, dropInItem(item)]))
 }
 
 function dropInItem(item: unknown): unknown {
-  return isObject(item) ? dropMessageDefaults(item) : item
+  return isJsonObject(item) ? dropMessageDefaults(item) : item
 }

@@ -1,10 +1,9 @@
 import type { Platform } from '@postern/core'
-import { parseJsonText, parseUrl } from '@postern/core'
+import { isJsonObject, parseJsonText, parseUrl } from '@postern/core'
 import type { JWK } from '@postern/http/tokens'
 import { loadJose } from '@postern/http/tokens'
 import type { CardSignature } from '../../cards/signature.ts'
 import { toSignedBytes } from '../../cards/signature.ts'
-import { isObject } from '../../validate/shape.ts'
 import { fetchDocument } from '../exchange/fetch-document.ts'
 import { refuseAgent } from '../exchange/refusals.ts'
 import type { FoundCard } from './find.ts'
@@ -51,7 +50,8 @@ interface SignatureHead extends CardSignature {
 
 /** Undefined for a signature that cannot be valid: no `kid`, another algorithm, or a critical header. */
 function readSignature(value: unknown): SignatureHead | undefined {
-  if (!isObject(value) || typeof value.protected !== 'string' || typeof value.signature !== 'string') return undefined
+  if (!isJsonObject(value) || typeof value.protected !== 'string' || typeof value.signature !== 'string')
+    return undefined
   const { alg, kid, jku, crit } = decodeHeader(value.protected)
   if (!algorithms.has(alg) || typeof kid !== 'string' || kid === '' || crit !== undefined) return undefined
   const named = typeof jku === 'string' ? jku : undefined
@@ -61,7 +61,7 @@ function readSignature(value: unknown): SignatureHead | undefined {
 function decodeHeader(text: string): Readonly<Record<string, unknown>> {
   try {
     const header: unknown = parseJsonText(Buffer.from(text, 'base64url').toString())
-    return isObject(header) ? header : {}
+    return isJsonObject(header) ? header : {}
   } catch {
     return {}
   }
@@ -85,7 +85,7 @@ function createKeySource({ platform }: CardTrust, signal: AbortSignal | undefine
     const request = { what: 'its key set', accept: 'application/jwk-set+json, application/json', signal }
     const { keys } = await fetchDocument(url, platform, request)
     if (!Array.isArray(keys)) throw refuseAgent('its key set holds no keys')
-    return keys.slice(0, mostKeys).filter(key => isObject(key) && key.kty !== 'oct') as readonly JWK[]
+    return keys.slice(0, mostKeys).filter(key => isJsonObject(key) && key.kty !== 'oct') as readonly JWK[]
   }
   return (url: string) => {
     const known = sets.get(url) ?? fetchKeys(url)

@@ -1,4 +1,4 @@
-import { isObject } from '../../validate/shape.ts'
+import { isJsonObject } from '@postern/core'
 import type { Binding } from './agent-interface.ts'
 import type { ClientOperation, WireBinding, WireRequest } from './binding.ts'
 import { legacyBinding } from './legacy-binding.ts'
@@ -23,7 +23,7 @@ export const wireBindings: Readonly<Record<Binding, WireBinding>> = {
       return restRequests[operation](base, params)
     },
     readResult(document) {
-      if (isObject(document.error)) throw refuseErrorCode(document.error.code)
+      if (isJsonObject(document.error)) throw refuseErrorCode(document.error.code)
       return document
     },
   },

@@ -1,7 +1,6 @@
 import type { FetchRequest, Platform } from '@postern/core'
-import { Unavailable } from '@postern/core'
+import { isJsonObject, Unavailable } from '@postern/core'
 import { parseBoundedJson, parseRetryAfter } from '@postern/http'
-import { isObject } from '../../validate/shape.ts'
 import { refuseAgent } from './refusals.ts'
 
 interface DocumentRequest {
@@ -38,7 +37,7 @@ export async function fetchDocument(
 /** @throws Undeliverable */
 export function readPeerObject(bytes: Uint8Array, what: string): Readonly<Record<string, unknown>> {
   const document = readJson(bytes, what)
-  if (!isObject(document)) throw refuseAgent(`${what} is not an object`)
+  if (!isJsonObject(document)) throw refuseAgent(`${what} is not an object`)
   return document
 }
 

@@ -1,7 +1,7 @@
+import { isJsonObject } from '@postern/core'
 import type { WireMessage } from '../../format/wire.ts'
 import { readLegacyMessage, readLegacyPart } from '../../legacy/read-params.ts'
 import { writeLegacyMessage } from '../../legacy/write-results.ts'
-import { isObject } from '../../validate/shape.ts'
 import type { ClientOperation, WireBinding } from './binding.ts'
 import { readRpcResult } from './rpc-result.ts'
 
@@ -48,19 +48,19 @@ const readers: Readonly<Record<string, (value: Member) => Member>> = {
 
 /** Leaves unknown names empty, so that the validator of 1.0 refuses them. */
 function readLegacyEvent(result: unknown): Member {
-  if (!isObject(result) || typeof result.kind !== 'string') return {}
+  if (!isJsonObject(result) || typeof result.kind !== 'string') return {}
   return Object.hasOwn(readers, result.kind) ? (readers[result.kind]?.(result) ?? {}) : {}
 }
 
 /** `input-required` → `TASK_STATE_INPUT_REQUIRED`. */
 function readStatus(status: unknown): unknown {
-  if (!isObject(status)) return status
+  if (!isJsonObject(status)) return status
   const { state, message, ...rest } = status
   const name = typeof state === 'string' ? `TASK_STATE_${state.toUpperCase().replaceAll('-', '_')}` : state
-  return { ...rest, state: name, ...(isObject(message) && { message: readLegacyMessage(message) }) }
+  return { ...rest, state: name, ...(isJsonObject(message) && { message: readLegacyMessage(message) }) }
 }
 
 function readArtifact(artifact: unknown): unknown {
-  if (!isObject(artifact) || !Array.isArray(artifact.parts)) return artifact
+  if (!isJsonObject(artifact) || !Array.isArray(artifact.parts)) return artifact
   return { ...artifact, parts: artifact.parts.map(readLegacyPart) }
 }

@@ -1,5 +1,5 @@
 import type { AgentChunk, AgentContext, Json } from '@postern/core'
-import { parseJsonText } from '@postern/core'
+import { isJsonObject, parseJsonText } from '@postern/core'
 import type { ModelAnswer, SwarmModel, ToolDescription } from '@postern/swarm'
 import type { SwarmToolCall } from '@postern/transcript'
 import { openCompletion } from '../../completion/completion.ts'
@@ -98,9 +98,7 @@ function readArguments(text: string): { readonly [name: string]: Json } | undefi
   if (text.trim() === '') return {}
   try {
     const value: unknown = parseJsonText(text)
-    return typeof value === 'object' && value !== null && !Array.isArray(value)
-      ? (value as { readonly [name: string]: Json })
-      : undefined
+    return isJsonObject(value) ? (value as { readonly [name: string]: Json }) : undefined
   } catch {
     return undefined
   }
