@@ -200,6 +200,14 @@ describe('what is unusual and right is taken', () => {
     return { sent: gateway.heard.at(-1)?.parts[0], back: body.result?.task.artifacts[0].parts[0], error: body.error }
   }
 
+  test('a messageId of 256 characters', async () => {
+    const longest = 'm'.repeat(256)
+    await gateway.say('hi', { messageId: longest })
+    expect(gateway.heard.at(-1)?.id).toBe(longest)
+    const { body } = await gateway.say('hi', { messageId: `${longest}m` })
+    expect(body.error?.data[1].fieldViolations[0].field).toBe('message.messageId')
+  })
+
   test('A2A-M04 the discriminator of 0.3 is an unknown field', async () => {
     const { sent } = await roundTrip({ kind: 'text', text: 'old' })
     expect(sent).toEqual({ kind: 'text', mime: 'text/plain', content: 'old' })

@@ -12,6 +12,7 @@ import {
   sayNothing,
   sketchAnswer,
   sketchIntake,
+  sketchResponse,
   withStore,
 } from '../setup/under-test.ts'
 
@@ -36,6 +37,15 @@ function byAda(id: string, sketch: IntakeSketch = {}, object = 'note') {
 function editOf(id: string, text: string, sketch: IntakeSketch = {}, object = 'note') {
   const parts = [{ kind: 'text', mime: 'text/plain', content: text } as const]
   return byAda(id, { ...sketch, message: { kind: 'edit', in_reply_to: object, parts, ...sketch.message } }, object)
+}
+
+function blobOf(text: string) {
+  const bytes = new TextEncoder().encode(text)
+  return { digest: createHash('sha256').update(bytes).digest('hex'), bytes }
+}
+
+function fileOf({ digest }: { readonly digest: string }) {
+  return { kind: 'file', bytes_ref: { kind: 'content_addressed', algo: 'sha256', digest } } as const
 }
 
 function forget(store: Store, object = 'note'): Promise<void> {
@@ -133,18 +143,25 @@ function describeEdits(open: OpenStore): void {
   test(
     'bytes that only the old words named are gone',
     withStore(open, async ({ store }) => {
-      const blobOf = (text: string) => {
-        const bytes = new TextEncoder().encode(text)
-        return { digest: createHash('sha256').update(bytes).digest('hex'), bytes }
-      }
-      const fileOf = ({ digest }: { digest: string }) =>
-        ({ kind: 'file', bytes_ref: { kind: 'content_addressed', algo: 'sha256', digest } }) as const
       const [old, fresh] = [blobOf('old'), blobOf('new')]
       await store.admit(byAda('m1', { blobs: [old], message: { parts: [fileOf(old)] } }), 'c')
       await store.admit(editOf('e1', '', { blobs: [fresh], message: { parts: [fileOf(fresh)] } }), 'c')
       expect([await store.findBlob(old.digest), await store.findBlob(fresh.digest)]).toMatchObject([undefined, fresh])
       await forget(store)
       expect(await store.findBlob(fresh.digest)).toBeUndefined()
+    }),
+  )
+  test(
+    'bytes of what was answered to the old words stay',
+    withStore(open, async ({ store }) => {
+      const [old, picture] = [blobOf('old'), blobOf('picture')]
+      await store.admit(byAda('m1', { blobs: [old], message: { parts: [fileOf(old)] } }), 'c')
+      const turn = await leaseOnlyTurn(store)
+      const response = { ...sketchResponse(turn, '', 'working'), parts: [fileOf(picture)] }
+      await store.say(turn, { response, blobs: [picture], deliveries: [] })
+      await store.admit(editOf('e1', 'new'), 'c')
+      expect(await store.findBlob(old.digest)).toBeUndefined()
+      expect(await store.findBlob(picture.digest)).toMatchObject(picture)
     }),
   )
 }
