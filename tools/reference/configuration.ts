@@ -24,6 +24,7 @@ const kinds: readonly (readonly [use: string, source: SchemaName])[] = [
   ['openai', { file: 'packages/agents/src/openai/config.ts', name: 'openaiAgentSchema' }],
   ['swarm', { file: 'packages/agents/src/swarm/config/config.ts', name: 'swarmAgentSchema' }],
   ['a2a', { file: 'packages/agents/src/a2a/kind.ts', name: 'a2aAgentSchema' }],
+  ['ag-ui', { file: 'packages/agents/src/agui/kind.ts', name: 'aguiAgentSchema' }],
 ]
 
 const intro = `
@@ -40,7 +41,7 @@ settings \`start\` refuses.
 
 const useIntro = `
 Each entry of \`agents\` has the keys of this table, and those of its kind. \`use\` says which kind it is: a path such as \`./agents/desk.ts\`, \`builtin:echo\`, \`builtin:help\`,
-\`webhook\`, \`openai\`, \`swarm\` or \`a2a\`. [agents](../agents.md) explains them.
+\`webhook\`, \`openai\`, \`swarm\`, \`a2a\` or \`ag-ui\`. [agents](../agents.md) explains them.
 `
 
 const limitNote = ' outside of dev mode'

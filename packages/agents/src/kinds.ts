@@ -1,4 +1,5 @@
 import { a2aKind } from './a2a/kind.ts'
+import { aguiKind } from './agui/kind.ts'
 import { builtinKinds } from './builtin/kind.ts'
 import type { AgentKind } from './kind/agent-kind.ts'
 import { moduleKind } from './module/kind.ts'
@@ -7,7 +8,15 @@ import { swarmKind } from './swarm/kind.ts'
 import { webhookKind } from './webhook/kind.ts'
 
 /** Every way to plug an agent in. A new one is a row here and a file. */
-export const kinds: readonly AgentKind[] = [...builtinKinds, webhookKind, openaiKind, swarmKind, a2aKind, moduleKind]
+export const kinds: readonly AgentKind[] = [
+  ...builtinKinds,
+  webhookKind,
+  openaiKind,
+  swarmKind,
+  a2aKind,
+  aguiKind,
+  moduleKind,
+]
 
 export function findAgentKind(use: string): AgentKind | undefined {
   return kinds.find(kind => kind.uses.test(use))

@@ -6,7 +6,7 @@ import { agentConfigSchema } from './index.ts'
 
 const echo = { use: 'builtin:echo' }
 const available =
-  '"builtin:echo", "builtin:help", "webhook" (with url and secret), "openai" (with base_url and model), "swarm" (with default_agent and members), "a2a" (with card or address), a path such as "./agents/desk.ts" (.ts, .mts, .js, .mjs)'
+  '"builtin:echo", "builtin:help", "webhook" (with url and secret), "openai" (with base_url and model), "swarm" (with default_agent and members), "a2a" (with card or address), "ag-ui" (with url), a path such as "./agents/desk.ts" (.ts, .mts, .js, .mjs)'
 
 /** What the operator reads when the gateway does not open. */
 async function problemOf(opening: Promise<unknown>): Promise<string> {

@@ -12,7 +12,13 @@ import { runCommand, tryCommand } from '../peers/run-command.ts'
 
 const root = fileURLToPath(new URL('../../../..', import.meta.url))
 const client = join(root, 'clients/python')
-const packages = ['uvicorn==0.54.0', 'fastapi==0.165.0', 'standardwebhooks==1.1.0', 'mypy==2.4.1']
+const packages = [
+  'uvicorn==0.54.0',
+  'fastapi==0.165.0',
+  'standardwebhooks==1.1.0',
+  'mypy==2.4.1',
+  'pydantic-ai-slim[ag-ui]==2.68.0',
+]
 const pip = ['-m', 'pip', '--quiet', '--disable-pip-version-check']
 
 /** A Python that has the wheel and the servers. @throws CannotRun */

@@ -1,41 +1,14 @@
-import { spawn } from 'node:child_process'
 import { mkdtempSync, readFileSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { TestGateway } from '../setup/gateway.ts'
 import { openTestGateway } from '../setup/gateway.ts'
+import type { PythonServer } from './python-server.ts'
+import { startPython, startUvicorn, webhookSecret } from './python-server.ts'
 
 const root = resolve(import.meta.dirname, '../../../..')
-const python = process.env.TEST_PYTHON ?? 'python3'
-const secret = 'whsec_c2hhcmVkIHNlY3JldCBvZiBib3RoIHNpZGVz'
-
-interface PythonServer {
-  readonly url: string
-  /** What it printed. */
-  log(): string
-  stop(): void
-}
-
-/** Runs Python until it says where it listens. */
-async function startPython(words: readonly string[]): Promise<PythonServer> {
-  const env = { ...process.env, WEBHOOK_SECRET: secret, PYTHONDONTWRITEBYTECODE: '1' }
-  const child = spawn(python, words, { env, cwd: tmpdir() })
-  let log = ''
-  const listening = Promise.withResolvers<string>()
-  child.once('exit', status => listening.reject(new Error(`Python ended with ${status}: ${log}`)))
-  for (const output of [child.stdout, child.stderr]) {
-    output.on('data', chunk => {
-      log += String(chunk)
-      const url = /running on (http:\S+:\d+)/i.exec(log)?.[1]
-      if (url) listening.resolve(url)
-    })
-  }
-  return { url: await listening.promise, log: () => log, stop: () => child.kill('SIGTERM') }
-}
-
-const startUvicorn = (folder: string) =>
-  startPython(['-m', 'uvicorn', 'agent:app', '--host', '127.0.0.1', '--port', '0', '--app-dir', folder])
+const secret = webhookSecret
 
 /** The first Python block of the client's README, as its reader saves it. */
 function writeReadmeAgent(): string {
@@ -52,8 +25,8 @@ let gateway: TestGateway
 
 beforeAll(async () => {
   const [asgi, fastapi, wsgi] = await Promise.all([
-    startUvicorn(writeReadmeAgent()),
-    startUvicorn(join(root, 'examples/fastapi')),
+    startUvicorn(writeReadmeAgent(), 'agent:app'),
+    startUvicorn(join(root, 'examples/fastapi'), 'agent:app'),
     startPython([resolve(import.meta.dirname, 'wsgi_agent.py')]),
   ])
   servers = { asgi, fastapi, wsgi }

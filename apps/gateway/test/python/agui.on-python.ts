@@ -1,0 +1,54 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import type { TestGateway } from '../setup/gateway.ts'
+import { openTestGateway } from '../setup/gateway.ts'
+import type { PythonServer } from './python-server.ts'
+import { startUvicorn } from './python-server.ts'
+
+let server: PythonServer
+let gateway: TestGateway
+
+beforeAll(async () => {
+  server = await startUvicorn(import.meta.dirname, 'agui_agent:app')
+  gateway = await openTestGateway(() => ({
+    agents: {
+      shop: { use: 'ag-ui', url: `${server.url}/` },
+      broken: { use: 'ag-ui', url: `${server.url}/broken` },
+      lost: { use: 'ag-ui', url: `${server.url}/nowhere` },
+    },
+  }))
+}, 120_000)
+
+afterAll(async () => {
+  await gateway?.close()
+  server?.stop()
+})
+
+const say = (to: string, text: string, more: object = {}) => gateway.simulation.send({ via: 'a2a', to, text, ...more })
+
+describe('a Pydantic AI agent behind AG-UI', () => {
+  test('answers by mail and on the fediverse, and is told what was said before', async () => {
+    const first = await say('shop', 'hello', { via: 'email' })
+    expect(first.reply?.text).toContain('You said 1 things, the last one was: hello')
+    const second = await say('shop', 'and again', { via: 'email', thread: first.thread })
+    expect(second.reply?.text).toContain('You said 2 things, the last one was: and again')
+    const post = await say('shop', 'hello', { via: 'activitypub' })
+    expect(post.reply?.text).toContain('You said 1 things')
+  })
+
+  test('calls its own tool, which the record of the message shows', async () => {
+    const { reply } = await say('shop', 'What is in stock?')
+    expect(reply?.text).toBe('There are 4 left.')
+    const [message] = await gateway.messages()
+    expect(await gateway.show(message?.id ?? '')).toMatchObject({
+      response: { trace: [{ id: 'call_1', name: 'count_stock', args: { what: 'cake' }, result: 4 }] },
+    })
+  })
+
+  test('that fails, or is not there, is a failed turn, and the sender is told nothing of the reason', async () => {
+    for (const agent of ['broken', 'lost']) {
+      const { status, reply } = await say(agent, 'hello')
+      expect(status).toBe('failed')
+      expect(reply?.text ?? '').not.toMatch(/hunter2|404/)
+    }
+  })
+})
