@@ -19,7 +19,7 @@ export const look_up: ToolDefinition = {
   run: ({ order }: Order) => ({ paid: paid[order] ?? 'there is no such order' }),
 }
 
-/** Under the policy `preview`: the sender is asked this first, and the money moves once he has said yes. */
+/** Under the policy `preview`: the sender is asked this first, and the money moves once they have said yes. */
 export const refund: ToolDefinition = {
   description: 'Gives the money for an order back',
   parameters,

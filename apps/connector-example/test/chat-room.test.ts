@@ -15,7 +15,7 @@ const idOf = (cookie: string) =>
   JSON.parse(Buffer.from(cookie.split('=')[1]?.split('.')[0] ?? '', 'base64url').toString()).id as string
 
 describe('what a person says in a room', () => {
-  test('MN-11: reaches the agent he names, with proof of who he is and inline mentions', async () => {
+  test('MN-11: reaches the agent that it names, with proof of its author and inline mentions', async () => {
     const ann = await deps.comeIn('Ann')
     expect(await ann.say('@teller@agents.test hello')).toBe(303)
     await deps.connector.idle()
@@ -76,7 +76,7 @@ describe('what a person says in a room', () => {
     await deps.connector.idle()
   })
 
-  test('is a question’s answer when he was asked one, and another’s words are not', async () => {
+  test('answers a question that was put to its author; the words of others do not', async () => {
     const ann = await deps.comeIn('Ann')
     const bob = await deps.comeIn('Bob')
     await ann.say('@asker a bucket')
@@ -140,7 +140,7 @@ describe('an agent that brings in another', () => {
 })
 
 describe('what an agent requires', () => {
-  test('MN-7.2: only who is asked may decide, in his room, and once', async () => {
+  test('MN-7.2: only the person who is asked may decide, in their room, and once', async () => {
     const ann = await deps.comeIn('Ann')
     const bob = await deps.comeIn('Bob')
     const seen = await bob.watch()
@@ -180,7 +180,7 @@ describe('what an agent requires', () => {
     expect(record?.message.policy_resolution).toMatchObject({ outcome: 'declined', kind: 'consent_required' })
   })
 
-  test('MN-11: a payment is made where its link leads, which he alone sees, and the room hears of it', async () => {
+  test('MN-11: only the payer sees the link to a payment, and the room hears of it', async () => {
     const ann = await deps.comeIn('Ann')
     const bob = await deps.comeIn('Bob')
     await ann.say('@clerk pay')

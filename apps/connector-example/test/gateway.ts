@@ -26,7 +26,7 @@ export interface ConnectorGateway {
   readonly config: ConnectorConfig
   readonly gatewayUrl: string
   readonly directory: string
-  /** Somebody at a browser of his own. */
+  /** Somebody at their own browser. */
   comeIn(name: string): Promise<Visitor>
   /** What the operator of the agents sees, newest first. */
   messages(): Promise<readonly MessageRecord[]>

@@ -7,7 +7,7 @@ interface SeenEntry {
   readonly html: string
 }
 
-/** Somebody at a browser: a cookie, and the pages he is given. */
+/** Somebody at a browser: a cookie, and the pages they are given. */
 export interface Visitor {
   readonly cookie: string
   get(path: string, headers?: Readonly<Record<string, string>>): Promise<Response>
@@ -16,7 +16,7 @@ export interface Visitor {
     fields: Readonly<Record<string, string>>,
     headers?: Readonly<Record<string, string>>,
   ): Promise<Response>
-  /** What his forms hold. */
+  /** What their forms hold. */
   formToken(): Promise<string>
   say(text: string, room?: string): Promise<number>
   press(requirement: string, decision?: string, room?: string): Promise<number>
@@ -24,7 +24,7 @@ export interface Visitor {
   entries(room?: string): Promise<readonly SeenEntry[]>
   /** What agents have said, newest last. */
   answers(room?: string): Promise<readonly string[]>
-  /** What is new from the first look on, as it comes, until he leaves. */
+  /** What is new from the first look on, as it comes, until they leave. */
   watch(room?: string): Promise<AsyncGenerator<SeenEntry, void, undefined>>
 }
 

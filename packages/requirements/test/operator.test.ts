@@ -99,7 +99,7 @@ test('arguments are those of the tool, JSON, and not too long; what they were is
   await gateway.countTurns()
 })
 
-test('who has waited longest is shown first, however many come behind him', async () => {
+test('whoever has waited longest is shown first, however many come later', async () => {
   const first = await ask()
   for (let count = 0; count < 4; count += 1) await ask()
   const [shown] = await gateway.requirements.approvals.list({ limit: 1 })
@@ -107,7 +107,7 @@ test('who has waited longest is shown first, however many come behind him', asyn
   expect(await gateway.requirements.approvals.list({ limit: 9, agent: 'another' })).toEqual([])
 })
 
-test('an operator consents for no sender, and no sender for him', async () => {
+test('an operator consents for no sender, and no sender for an operator', async () => {
   const { planned } = await gateway.requirement('consent_required')
   const requirement = await gateway.store.findRequirement({ id: planned.id })
   if (!requirement) throw new Error('there is none')

@@ -40,7 +40,7 @@ test('the list of threads goes on behind one in which nobody has spoken to the a
 describe('C-30: an account that two people have one after the other', () => {
   const account = 'alice@mastodon.test'
 
-  test('gives the agent nothing of what the first one said in his chat', async () => {
+  test('gives the agent nothing of what the first owner said in their chat', async () => {
     const { thread } = await gateway.dm('my order is late')
     await gateway.linkAccount(account)
     const own = (await gateway.threads()).find(({ via }) => via === 'activitypub')

@@ -63,7 +63,7 @@ test('C-18: a run there is cancelled like any other, and nothing of it leaves', 
   expect(noted('decided: granted')).toBe(1)
 })
 
-test('C-30: what he says at the same time from both sides is answered each for itself, in order', async () => {
+test('C-30: messages that come from both sides at the same time are each answered, in order', async () => {
   const [fromThere, fromHere] = await Promise.all([gateway.dm('from there'), gateway.chat('from here', { threadId })])
   expect(fromThere.text).toContain('heard: from there')
   expect(fromHere.text).toBe('heard: from here')

@@ -33,7 +33,7 @@ describe('a thread that began on the fediverse', () => {
   const alice = 'https://mastodon.test/users/alice'
   let threadId = ''
 
-  test('C-30: is nobody’s in the chat until its owner has linked his account', async () => {
+  test('C-30: is in nobody’s chat until its owner has linked the account', async () => {
     await gateway.dm('my order is late')
     expect(await gateway.threads()).toEqual([])
     const { text } = await gateway.linkAccount('alice@mastodon.test')
@@ -55,7 +55,7 @@ describe('a thread that began on the fediverse', () => {
     expect(messages[0]?.content).toBe('my order is late')
   })
 
-  test('C-30: a web reply is streamed to the chat and delivered to the fediverse, once, as a reply to him alone', async () => {
+  test('C-30: a web reply is streamed to the chat and delivered to the fediverse, once, as a reply to its author alone', async () => {
     const { text, events } = await gateway.chat('is it on its way?', { threadId })
     expect(events.at(-1)).toMatchObject({ type: 'RUN_FINISHED', outcome: { type: 'success' } })
     expect(readConfided(text).past).toContain('activitypub: my order is late')
@@ -145,7 +145,7 @@ describe('a thread that began on the fediverse', () => {
     expect(await gateway.read(threadId)).not.toEqual([])
   })
 
-  test('C-30: who has the account after him sees what was said from there, not what another said in his chat', async () => {
+  test('C-30: a later owner of the account sees what was said from there, not what another said in a chat', async () => {
     await gateway.dm('unlink @ann@web.agents.test')
     await gateway.linkAccount('alice@mastodon.test', { as: 'bob' })
     const contents = (await gateway.read(threadId, 'bob')).map(({ content }) => content).join('\n')
@@ -194,7 +194,7 @@ describe('a thread before everybody', () => {
     expect((await gateway.threads()).filter(({ shared }) => shared)).toEqual([])
   })
 
-  test('C-30: what is said there in a chat is answered to him alone, and told to nobody else', async () => {
+  test('C-30: what is said there in a chat is answered to its author alone', async () => {
     const { text } = await gateway.chat('my secret is durian', { threadId, as: 'bob' })
     expect(text).not.toBe('')
     const note = await eventually(async () => notesTo(actor, 'who knows the way?').at(-1))
@@ -236,7 +236,7 @@ describe('a thread that began as mail', () => {
     expect(readConfided(later.text).past.join()).toContain('by 7 euros')
   })
 
-  test('C-30: with others in it, it is his who began it; the answer to what he says in the chat is mailed to him alone', async () => {
+  test('C-30: with others in it, it belongs to the person who began it; an answer in the chat is mailed to them alone', async () => {
     const sent = await gateway.gateway.simulation.mail.deliver({
       to: 'desk@agents.test',
       cc: ['friend@alice.test'],
@@ -256,7 +256,7 @@ describe('a thread that began as mail', () => {
 })
 
 describe('a conversation over A2A', () => {
-  test('C-30: is its caller’s in the chat, who has a token of the same issuer; it goes on with his client alone', async () => {
+  test('C-30: is in the chat of a caller with a token of the same issuer; it goes on with their client alone', async () => {
     const { a2a, send } = gateway.gateway.simulation
     await send({ via: 'a2a', to: 'desk', text: 'called by a program', from: 'dora' })
     const token = await a2a.token({ sub: 'dora', audience: 'chat' })

@@ -31,7 +31,7 @@ test('a page of a named origin may read files by their signed addresses, and whe
   expect(told.headers.get('access-control-expose-headers')).toBe('retry-after, www-authenticate, dpop-nonce')
 })
 
-test('who does not prove who he is is told what would', async () => {
+test('a caller without proof is told what would prove them', async () => {
   const ask = (headers: Record<string, string>) => fetch(web.local('https://agents.test/v1/usage'), { headers })
   const [without, wrong] = [await ask({}), await ask({ authorization: 'Bearer wrong' })]
   expect([without.status, without.headers.get('www-authenticate')]).toEqual([401, 'Bearer realm="postern"'])

@@ -29,7 +29,7 @@ describe('a person who chats', () => {
     expect((await gateway.chat('linked', { client })).text).toBe('Linked with this address: ann@alice.test.')
   })
 
-  test('finds commands and answers in his chat again, and no agent is told of them', async () => {
+  test('finds commands and answers in the chat again, and no agent is told of them', async () => {
     const { client, text } = await gateway.chat('hello', { threadId: uniqueName('plain') })
     expect(readConfided(text).past).toEqual([])
     await gateway.chat('linked', { client })
@@ -40,7 +40,7 @@ describe('a person who chats', () => {
     expect(shown[3]?.metadata).toMatchObject({ stage: 'gateway' })
   })
 
-  test('is known by mail from then on, and by mail is known what he says in a chat', async () => {
+  test('is known by mail from then on, with what they say in a chat', async () => {
     const answer = readConfided((await gateway.write('from my mailbox', { from: 'ann@alice.test' })).text)
     expect(answer.past).toContain('web: hello')
     expect(answer.knows).toEqual(['email @ann@alice.test', 'web @ann@web.agents.test'])
@@ -108,7 +108,7 @@ describe('"forget me" in a chat', () => {
   })
 })
 
-test('who is forgotten by the operator, by the key of his chats, is linked with nobody any more', async () => {
+test('a person whom the operator forgets by the key of their chats is no longer linked with anybody', async () => {
   await gateway.linkMailbox('ann3@alice.test')
   const headers = { authorization: `Bearer ${operatorToken}` }
   const body = JSON.stringify({ owner: 'web:["https://agents.test","ann"]' })

@@ -74,7 +74,7 @@ test('EM-64: two echo agents that mail each other across two gateways stop at th
   ])
   const [asked] = await gateways.records('c.test', 'coco')
   expect(asked?.message.sender).toMatchObject({ verified: true, auth_method: 'email-dmarc' })
-  // Alice was answered by the one she asked, and is not bothered with the rest.
+  // The agent that Alice asked has answered; the others do not write to Alice.
   const toAlice = gateways.simulation.mail.received.filter(mail => mail.envelope.to.includes('alice@alice.test'))
   expect(toAlice).toHaveLength(1)
 })

@@ -14,7 +14,7 @@ import type { Gateways } from './gateways.ts'
 import { openGateways, settle } from './gateways.ts'
 
 // A picture from the fediverse, a swarm whose manager plans and has others look, one of them on another
-// host; an operator who changes and allows a call in his chat; the answer on the fediverse and by mail; and every format, out and in.
+// host; an operator who changes and allows a call in their chat; the answer on the fediverse and by mail; and every format, out and in.
 
 const till = join(mkdtempSync(join(tmpdir(), 'postern-till-')), 'till')
 const png = Buffer.from(picture, 'base64')
@@ -174,7 +174,7 @@ test('fediverse with a picture → swarm → workers here and elsewhere → an o
   expect(pending[1]?.payload).toMatchObject({ kind: 'refund', status: 'pending', arguments: ['order'] })
   expect(existsSync(till)).toBe(false)
 
-  // The operator’s web chat: an interrupt, with the call; he changes it and allows it.
+  // The operator’s web chat: an interrupt, with the call; the operator changes and allows it.
   const operator = openChat(url('/api/v1/operator/runs'), evesToken, 'approvals')
   const [interrupt] = outcomeOf(await runChat(operator)).interrupts ?? []
   expect(interrupt).toMatchObject({
@@ -191,7 +191,7 @@ test('fediverse with a picture → swarm → workers here and elsewhere → an o
   await settle(gateways, ['a.test', 'b.test'])
   expect(readFileSync(till, 'utf8')).toBe('begun 18\ndone 18\n')
 
-  // The answer: to her on the fediverse, and to the mailbox she has linked; once each.
+  // The answer: to the person on the fediverse and to their linked mailbox, once each.
   const words = 'The money for your lamp is on its way.'
   const answers = notes().filter(({ content }) => content.includes(words))
   expect(answers).toMatchObject([{ inReplyTo: objectId, tag: [{ type: 'Mention', href: alice }] }])

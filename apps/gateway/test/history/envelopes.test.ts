@@ -3,7 +3,7 @@ import { operatorToken } from '../setup/gateway.ts'
 import type { JsonAnswer, WebGateway } from '../setup/web-gateway.ts'
 import { openWebGateway, uniqueName } from '../setup/web-gateway.ts'
 
-// Message envelopes as whoever keeps his sessions here meets them: sent as a list, and read back.
+// Message envelopes for clients that keep their sessions here: sent as a list, and read back.
 
 let web: WebGateway
 let path: string

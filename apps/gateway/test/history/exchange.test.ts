@@ -122,7 +122,7 @@ describe('a chat', () => {
     ])
   })
 
-  test('is gone with its owner, in every format, with his files; others keep theirs', async () => {
+  test('is gone with its owner, in every format, with its files; others keep theirs', async () => {
     const form = new FormData()
     form.set('file', new File(['some text'], 'a.txt'))
     const headers = { authorization: `Bearer ${token}` }

@@ -78,7 +78,7 @@ test('merge: what one sender wrote meanwhile is one turn, answered once, to the 
   expect(gateway.answers().filter(text => text.includes('ada two'))).toHaveLength(1)
 })
 
-test('merge: another sender in the same thread is answered for himself', async () => {
+test('merge: another sender in the same thread gets their own answer', async () => {
   const visibility = 'public'
   await gateway.post('merge', 'ben one', { thread, visibility })
   const first = await gateway.nextRun()
@@ -95,7 +95,7 @@ test('merge: another sender in the same thread is answered for himself', async (
   expect(words).toEqual(['ben two', 'of another', 'ben three'])
 })
 
-test('merge: within the window nobody is answered before he has said all of it', async () => {
+test('merge: within the window a sender is answered only after their last message', async () => {
   await post('patient', 'cat one')
   await post('patient', 'cat two')
   const run = await gateway.nextRun()

@@ -8,7 +8,7 @@ import { eve, openOperatorGateway, tillAgents } from '../setup/operator-gateway.
 import { askShop, callShop, decide, findActionPath, policyOf } from '../setup/requirement-steps.ts'
 import { listTraces } from '../setup/traces.ts'
 
-// Tools that wait for an operator, whoever they are called for: by the API and by the page that his mail leads to.
+// Tools that wait for an operator, whoever they are called for: by the API and by the page that the operator’s mail links to.
 
 let setup: OperatorGateway
 beforeAll(async () => {
@@ -18,7 +18,7 @@ afterAll(() => setup.close())
 beforeEach(() => void setup.takeRings())
 
 test.each(tillAgents)(
-  'E-38, E-39: an operator changes what the tool of %s runs with; it runs once, with that, and the asker is answered where he asked',
+  'E-38, E-39: an operator changes what the tool of %s runs with; it runs once, with that, and the asker is answered where they asked',
   async agent => {
     const { objectId, told, waiting } = await setup.askForRefund(agent, 'public')
     expect(told).toContain('A person has to allow this first.')
@@ -112,7 +112,7 @@ test('what an operator decides bears no state, and takes nothing but a decision'
   await setup.decide(waiting.id, { outcome: 'declined' })
 })
 
-test('over A2A the caller is told that it waits; even with the state of a leaked mail he decides nothing', async () => {
+test('over A2A the caller is told that it waits; even the state of a leaked mail lets them decide nothing', async () => {
   const { gateway } = setup.swarm
   const mailsBefore = gateway.simulation.mail.received.length
   const asked = await askShop(gateway, 'My money, please')

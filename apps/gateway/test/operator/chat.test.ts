@@ -195,7 +195,7 @@ test('E-43: a run’s id names one run; nobody but an operator has one', async (
 })
 
 test.each(tillAgents)(
-  'C-25: whoever talks to %s in a chat is told that he waits, decides nothing, and hears the end',
+  'C-25: whoever talks to %s in a chat is told to wait, decides nothing, and hears the end',
   async agent => {
     const chat = openChat(`${gateway.swarm.gateway.url()}/api/v1/agents/${agent}/runs`, annsToken)
     chat.addMessage({ id: newName('msg'), role: 'user', content: 'My money, please' })

@@ -4,8 +4,8 @@ import { eventually, operatorToken } from '../setup/gateway.ts'
 import type { TillGateway } from '../setup/till-gateway.ts'
 import { openTillGateway } from '../setup/till-gateway.ts'
 
-// kill -9 between an operator's word and the last of what follows from it: the tool has begun once at most, with what he said; the asker is
-// answered, and the copy to his mailbox is one mail.
+// kill -9 between an operator's word and the last of what follows from it: the tool has begun once at most, with the operator's arguments; the asker is
+// answered, and the copy to their mailbox is one mail.
 
 const delays = drawDelays({ quick: 2, long: 6, lastMs: 80 })
 let setup: TillGateway
@@ -35,7 +35,7 @@ async function operate<Answer>(path: string, body?: object): Promise<{ status: n
   return { status: answer.status, body: (await answer.json()) as Answer }
 }
 
-test('E-39: a gateway that is killed over an operator’s decision runs what he said once at most, answers, and copies once', {
+test('E-39: a gateway that is killed over an operator’s decision runs the call once at most, answers, and copies once', {
   timeout: 240_000,
 }, async () => {
   const heard: string[] = []

@@ -39,7 +39,7 @@ const exams: readonly Exam[] = [
 ]
 
 /**
- * A namespace needs root, or a machine that lets everybody be root in one of his own. What was started in it ends with it,
+ * A namespace needs root, or a machine where every user may be root in a namespace of their own. What was started in it ends with it,
  * however that comes. @throws CannotRun
  */
 async function findNamespace(): Promise<readonly string[]> {

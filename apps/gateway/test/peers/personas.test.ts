@@ -52,7 +52,7 @@ test.each([
   expect((await gateway.messages()).map(({ id }) => id)).not.toContain(activityId)
 })
 
-test('one who is gone may say goodbye without a proof, as often as his server likes', async () => {
+test('a deleted account may send its Delete without a proof, as often as its server likes', async () => {
   const object = 'https://gone.test/users/alice'
   const sayGoodbye = () => gateway.simulation.fediverse.send({ from: 'alice@gone.test', to, type: 'Delete', object })
   expect([(await sayGoodbye()).status, (await sayGoodbye()).status]).toEqual([202, 202])

@@ -76,7 +76,7 @@ describe('somebody else’s address', () => {
     const eve = { from: 'bob@gotosocial.test' }
     expect((await people.dm('link victim@alice.test', eve)).text).toContain('I have sent a code')
     const code = await people.mailedCode('victim@alice.test')
-    // The victim, or a program of his, sends it back where it came from.
+    // The victim, or their program, sends it back where it came from.
     expect((await people.write(`confirm ${code}`, { from: 'victim@alice.test' })).text).toContain(
       'There is no code to wait for',
     )
@@ -135,7 +135,7 @@ describe('somebody else’s address', () => {
   })
 })
 
-test('before others the gateway says nothing but where to ask, to him alone', async () => {
+test('before others the gateway only says where to ask, and only to the person', async () => {
   for (const visibility of ['public', 'followers'] as const) {
     const { text, audience } = await people.dm('linked', { visibility })
     expect(audience).toEqual(['https://mastodon.test/users/alice'])
@@ -146,7 +146,7 @@ test('before others the gateway says nothing but where to ask, to him alone', as
 describe('forgetting', () => {
   const listTraces = (word: string) => listAllTraces(people.gateway.dataDir, word)
 
-  test('"forget me" deletes all of his addresses’ words; only the last exchange is left', async () => {
+  test('"forget me" deletes what was said from all addresses of the person; only the last exchange is left', async () => {
     const me = { from: 'forgetme@alice.test' }
     await people.write('a mail with the word kumquat', me)
     await people.dm('link forgetme@alice.test', { from: 'bob@rfc9421.test' })

@@ -24,7 +24,7 @@ const copies = (text: string) => people.gateway.simulation.mail.received.filter(
 const settled = async () =>
   eventually(async () => (await people.gateway.deliveries()).every(({ state }) => state === 'sent'))
 
-test('who has linked a mailbox is answered where he asked, and by a mail of its own, once', async () => {
+test('a person with a linked mailbox is answered where they asked, and once by mail', async () => {
   const from = 'alice@mastodon.test'
   await people.dm('before apricot', { from })
   await people.linkMail('ada@alice.test', { from })
@@ -37,7 +37,7 @@ test('who has linked a mailbox is answered where he asked, and by a mail of its 
   expect(copy.envelope.to).toEqual(['ada@alice.test'])
   expect(copy.text).toContain('Answer to what you wrote as @alice@mastodon.test:')
   expect(String(copy.headers.get('auto-submitted'))).toMatch(/^auto-/)
-  // It is a conversation that he can go on with, and is answered there alone.
+  // The person can go on with this conversation, and is answered there alone.
   const answer = await people.write('more cherry', { from: 'ada@alice.test', inReplyTo: copy.messageId })
   expect(answer.text).toContain('more cherry')
   await settled()

@@ -222,7 +222,7 @@ test.each(agents)('E-39: a yes by the link in a mail lets %s go on by mail, once
   expect(newRings()).toEqual(isGranted ? ['begun 17', 'done 17'] : [])
 })
 
-test('W-31: a chat is shown who speaks, and hears when that changes; messages bear his name', async () => {
+test('W-31: a chat is shown who speaks, and hears when that changes; messages bear the name of the speaker', async () => {
   const chat = openChat('desk')
   const { events } = await run(chat, 'I want my money back')
   expect(find(events, 'STATE_SNAPSHOT')).toMatchObject([{ snapshot: { activeAgent: 'triage', navigationStack: [] } }])

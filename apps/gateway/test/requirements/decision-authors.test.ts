@@ -4,7 +4,7 @@ import type { OperatorGateway, Waiting } from '../setup/operator-gateway.ts'
 import { evesToken, newName, openChat, openOperatorGateway, runChat, tillAgents } from '../setup/operator-gateway.ts'
 import { annsToken } from '../setup/swarm-gateway.ts'
 
-// A decision opens a turn of who asked, and is not taken for his word: every view says who has decided.
+// A decision opens a turn of the person who asked, but is not their word: every view says who has decided.
 
 let setup: OperatorGateway
 beforeAll(async () => {
@@ -30,7 +30,7 @@ const places: Readonly<Record<string, (message: Row) => unknown>> = {
 }
 
 test.each(tillAgents)(
-  'what an operator has decided for %s bears his name in every export, and comes back as it was',
+  'a decision of an operator for %s bears their name in every export, and comes back as it was',
   async agent => {
     const { objectId, waiting } = await setup.askForRefund(agent)
     const chat = openChat(`${gateway().url()}/api/v1/operator/runs`, evesToken, `approval:${waiting.id}`)

@@ -106,7 +106,7 @@ test('A2A AUTH-INTASK: whoever has to prove who they are is told so and how in t
   expect(followed.task).toMatchObject({ id: taskId, status: { state: 'TASK_STATE_COMPLETED' } })
 })
 
-test('the operator lets somebody in, from the terminal; he consents for nobody', async () => {
+test('the operator lets somebody in from the terminal, and consents for nobody', async () => {
   const asked = await askShop(gateway, 'login please')
   const id = String(policyOf(asked).requirement)
   writeRunFile(gateway.dataDir, { url: gateway.url(), pid: process.pid, isSimulating: true })

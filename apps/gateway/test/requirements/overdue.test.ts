@@ -15,7 +15,7 @@ import {
 import { askShop, callShop } from '../setup/requirement-steps.ts'
 import { annsToken } from '../setup/swarm-gateway.ts'
 
-// Waits that no operator decides: whoever asked is told when their time is over, where he asked; they are closed everywhere, and nothing has run.
+// Waits that no operator decides: whoever asked is told when their time is over, where they asked; they are closed everywhere, and nothing has run.
 
 let setup: OperatorGateway
 const seconds = (count: number) => ({ requirements: { expires_after_hours: count / 3_600 } })
@@ -59,7 +59,7 @@ test.each(tillAgents)(
   },
 )
 
-test('by mail he hears it by mail', async () => {
+test('a person who asked by mail hears it by mail', async () => {
   const { mail } = gateway().simulation
   const sent = await mail.deliver({ from: eve, to: 'shop@agents.test', text: 'My money back, please' })
   await mail.awaitReply(sent.mail.messageId, 30_000)

@@ -185,7 +185,7 @@ describe('a decision counts only where it was required', () => {
     },
   })
 
-  test("another principal's is not known to him", async () => {
+  test('a requirement of another principal is not known to the caller', async () => {
     const asked = await askToPay()
     const receipt = signReceipt(policyOf(asked))
     const before = await countMessages()
@@ -195,13 +195,15 @@ describe('a decision counts only where it was required', () => {
     expect(await countMessages()).toBe(before)
   })
 
-  test('whoever says nothing of himself decides nothing', async () => {
+  test('a caller without credentials decides nothing', async () => {
     const asked = await askShop(gateway, 'consent please', { sub: null })
     const resolution = { in_reply_to_state: policyOf(asked).state }
     const answer = await askShop(gateway, 'yes', { taskId: asked.task?.id ?? '', resolution, sub: null })
     expect(answer).toMatchObject({
       status: 403,
-      error: { violations: [{ field: field('outcome'), description: 'counts only of a caller who says who he is' }] },
+      error: {
+        violations: [{ field: field('outcome'), description: 'counts only from a caller who proves who they are' }],
+      },
     })
   })
 
@@ -242,7 +244,7 @@ describe('a decision counts only where it was required', () => {
   })
 })
 
-test('the caller may give and refuse consent himself', async () => {
+test('the caller may give and refuse consent in the call', async () => {
   for (const outcome of ['granted', 'declined']) {
     const asked = await askShop(gateway, 'consent please')
     const resolution = { in_reply_to_state: policyOf(asked).state, outcome }

@@ -15,7 +15,7 @@ import type { SwarmGateway } from '../setup/swarm-gateway.ts'
 import { annsToken, call, describeSwarm, openSwarmGateway, replyWith } from '../setup/swarm-gateway.ts'
 import { listTraces } from '../setup/traces.ts'
 
-// A decision on a call that counts for later calls, too: given by whoever is asked, on every way he can be asked, kept, applied without asking, listed, taken back.
+// A decision on a call that counts for later calls, too: given by the person who is asked, on every channel, kept, applied without asking, listed, taken back.
 
 const bobsToken = 'token-of-bob-for-the-tests'
 const till = join(mkdtempSync(join(tmpdir(), 'postern-till-')), 'till')
@@ -261,7 +261,7 @@ test.each([
   expect(await listAll('shop')).toEqual([])
 })
 
-test('who writes in the name of somebody has nothing of what was decided by him', async () => {
+test('a decision does not count for those who write in the name of the person who made it', async () => {
   const { mail } = swarm.gateway.simulation
   const from = 'ada@alice.test'
   const sent = await mail.deliver({ from, to: 'shop@agents.test', text: 'order q1, please' })
@@ -294,7 +294,7 @@ test('E-39: over the fediverse by the link of a direct post', async () => {
   await revokeAll('shop')
 })
 
-test('E-39: over A2A the caller says how far his decision counts, in its context or in all of his', async () => {
+test('E-39: over A2A the caller says how far a decision counts, in its context or in all of theirs', async () => {
   const { gateway } = swarm
   const asked = await askShop(gateway, 'order a1, please')
   const policy = policyOf(asked)
@@ -378,7 +378,7 @@ test('E-39: an operator’s word counts for later calls of the one it was given 
   await expect(endListed(openClient, output, end)).rejects.toThrow('Cannot revoke approval: there is none with this id')
 })
 
-test('who has linked a mailbox finds in his chat what he has decided from there, and ends it; unlinked, he does not', async () => {
+test('a person with a linked mailbox finds decisions by mail in their chat, and ends them; unlinked, they do not', async () => {
   const { mail } = swarm.gateway.simulation
   const from = 'ann@alice.test'
   const till = await openTill({ agent: 'shop' })
@@ -392,7 +392,7 @@ test('who has linked a mailbox finds in his chat what he has decided from there,
   const [kept] = await listOwn('shop')
   expect(kept).toMatchObject({ address: '@ann@alice.test', scope: 'always' })
   expect(await listOwn('shop', bobsToken)).toEqual([])
-  // It counts for his mail alone: what he allowed there he did not allow elsewhere.
+  // It counts for mail alone: what was allowed there is not allowed elsewhere.
   expect((await till.run('refund order l2, please')).outcome.type).toBe('interrupt')
   const other = await openTill({ agent: 'shop' })
   await other.run(`unlink ${from}`)

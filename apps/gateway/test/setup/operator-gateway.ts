@@ -32,7 +32,7 @@ export interface OperatorGateway {
   readonly swarm: SwarmGateway
   /** What the till has written down since it was last asked. */
   takeRings(): readonly string[]
-  /** Somebody of the fediverse asks for his money; what waits for an operator then. */
+  /** Somebody of the fediverse asks for their money; what waits for an operator then. */
   askForRefund(agent: TillAgent, how?: 'direct' | 'public'): Promise<Asked>
   findWaiting(agent: TillAgent): Promise<Waiting>
   /** The operator's word, by the API. */

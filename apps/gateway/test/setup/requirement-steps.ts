@@ -21,7 +21,7 @@ export function decide(gateway: Pick<TestGateway, 'url'>, path: string, decision
   return fetch(gateway.url() + path, { method: 'POST', body: new URLSearchParams({ decision }), redirect: 'manual' })
 }
 
-/** What a person does whose browser got no answer: he tries again until he is told that it is decided. */
+/** A person whose browser got no answer tries again until it is decided. */
 export function insist(url: string, path: string): Promise<number> {
   return eventually(async () => {
     const answer = await decide({ url: () => url }, path, 'grant').catch(() => undefined)

@@ -112,7 +112,7 @@ describe('hand-overs', () => {
     expect(activeIn(await run(thread, 'who is it'))).toBe('refunds')
   })
 
-  test('who is banned while he is handed over hears one sentence, and no model is asked for him again, wherever he was', async () => {
+  test('a person who is banned during a hand-over hears one sentence, and no model is asked for them again', async () => {
     const strict = openChatWith('strict')
     const thread = nameOne('thread')
     const told = await strict.run(thread, 'hand the secret over')

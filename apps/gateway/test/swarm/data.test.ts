@@ -111,7 +111,7 @@ describe('a conversation', () => {
     expect(listTraces(swarm.gateway.dataDir, 'duriandurian')).toEqual([])
   })
 
-  test('nobody chats on whose chats keep more than he may have', async () => {
+  test('a person whose chats keep more than the quota chats no further', async () => {
     const { used } = await ask<Usage>('/v1/usage')
     const web = { ...webOf(), limits: { bytes_per_owner: used.bytes } }
     await swarm.gateway.restart({ web })

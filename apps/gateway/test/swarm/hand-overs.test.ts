@@ -134,7 +134,7 @@ test('W-26: what is asked of a human is seen and answered by the operator, and t
   )
 })
 
-test('W-26: he is asked and answers at a terminal, too', async () => {
+test('W-26: the human is asked and answers at a terminal, too', async () => {
   writeRunFile(swarm.gateway.dataDir, { url: swarm.gateway.url(), pid: process.pid, isSimulating: false })
   const tree = { data: swarm.gateway.dataDir, operator_token: operatorToken, agents: { echo: { use: 'builtin:echo' } } }
   const openClient = () => openOperatorClient({ tree, baseDir: swarm.gateway.dataDir, missing: [], path: undefined })

@@ -76,7 +76,7 @@ test('W-25: what a model answers with markup, or with nothing, is never heard; a
   }
 })
 
-test('W-26: a human is asked by mail, and his answer by mail goes to the one who waits', async () => {
+test('W-26: a human is asked by mail, and the answer by mail goes to the person who waits', async () => {
   const answered = write('May I speak to somebody?')
   const { mail } = swarm.gateway.simulation
   const letter = await eventually(async () =>
@@ -124,7 +124,7 @@ test('W-27: who is banned hears one sentence, in every conversation, and no mode
   expect(await mention('Hello from another gateway', 'alice@mastodon.test')).toContain('triage heard')
 })
 
-test('who is forgotten is not banned any more, and no ban names him; others stay banned', async () => {
+test('a person who is forgotten is not banned any more, and no ban names them; others stay banned', async () => {
   const [gone, other] = ['bob@gotosocial.test', 'bob@snac.test']
   expect(await mention('You are rude', gone)).toContain('We are polite here.')
   expect(await mention('You are rude', other)).toContain('We are polite here.')

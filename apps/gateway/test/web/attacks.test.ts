@@ -223,7 +223,7 @@ describe('files', () => {
 })
 
 describe('who may speak to an agent', () => {
-  test('is told no before there is a stream, and what he said is nowhere', async () => {
+  test('is refused before there is a stream, and the words are stored nowhere', async () => {
     const forbidden = [403, 'forbidden', 'Cannot take message: its sender may not speak to this agent']
     expect(await refusalOf(run('hi', { agent: 'picky' }))).toEqual(forbidden)
     expect(await refusalOf(run('hi', { agent: 'denying' }))).toEqual(forbidden)
@@ -349,12 +349,12 @@ describe('bounds', () => {
   })
 })
 
-test('forgetting a person who chats leaves nothing of his, be it the newest thing said or still under way', async () => {
+test('forgetting a person who chats leaves nothing of theirs, not even what is still under way', async () => {
   const threadId = name('thread')
   await eventsOf(await run('my secret is 4711', { as: 'flo', threadId }))
   void run('my other secret is 0815', { as: 'flo', agent: 'loiterer' }).catch(() => undefined)
   await eventually(async () => JSON.stringify(await setup.messages()).includes('0815'))
-  // What he decided is said by nobody in a run, and is his all the same.
+  // A decision is said by nobody in a run, and still belongs to the person.
   const asking = await eventsOf(await run('consent', { as: 'flo', threadId }))
   const { outcome } = asking.at(-1) as unknown as { outcome: { interrupts: { id: string }[] } }
   const resume = [{ interruptId: outcome.interrupts[0]?.id, status: 'resolved', payload: { approved: true } }]

@@ -221,10 +221,10 @@ describe('streams', () => {
     expect(typesOf(events)).not.toContain('RUN_ERROR')
   })
 
-  test('C-17: whoever leaves in the middle has heard no end, and the answer is made and kept without him', async () => {
+  test('C-17: a client that leaves in the middle hears no end, but the answer is made and kept', async () => {
     const threadId = uniqueName('thread')
     const leaving = new AbortController()
-    process.env.LINGER = 'until he has left'
+    process.env.LINGER = 'until the client has left'
     try {
       const response = await web.call('/api/v1/agent/runs', {
         method: 'POST',
@@ -309,7 +309,7 @@ describe('what a conversation waits for', () => {
     expect(decided.at(-1)).toMatchObject({ outcome: { type: 'success' } })
   })
 
-  test('C-25: nobody else decides it by its id, where he waits for something of his own or not; its person still can', async () => {
+  test('C-25: nobody else decides it by its id, with or without an interrupt of their own; its person still can', async () => {
     const threadId = uniqueName('thread')
     const [asked] = interruptsOf(await web.say('consent', { threadId }))
     const resume = [{ interruptId: asked?.id, status: 'resolved', payload: { approved: true } }]
@@ -318,8 +318,8 @@ describe('what a conversation waits for', () => {
       return readEvents(await web.postRun({ threadId: place, runId: uniqueName('run'), messages, ...more }, {}, 'bob'))
     }
     const own = uniqueName('thread')
-    const [his] = interruptsOf(await askAsBob(own, {}))
-    expect(his?.id).not.toBe(asked?.id)
+    const [ofBob] = interruptsOf(await askAsBob(own, {}))
+    expect(ofBob?.id).not.toBe(asked?.id)
     for (const place of [threadId, uniqueName('thread'), own]) {
       const events = await askAsBob(place, { resume })
       expect(JSON.stringify(events)).not.toContain('decided:')

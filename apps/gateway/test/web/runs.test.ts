@@ -462,10 +462,10 @@ describe('who may', () => {
     expect(foreign.status).toBe(404)
     expect(await foreign.text()).toBe(await missing.text())
     const { messages } = await (async () => {
-      await chat('his own', { threadId, as: 'bob' })
+      await chat('of bob', { threadId, as: 'bob' })
       return readHistory(threadId, '', 'bob')
     })()
-    expect(messages[0]?.content).toBe('his own')
+    expect(messages[0]?.content).toBe('of bob')
   })
 
   test('pages of the named origins only', async () => {

@@ -18,7 +18,7 @@ export function createRequirementClaims(
 ): RequirementClaims {
   return {
     async check(claim, { agent, sender }) {
-      if (!sender.verified) throw refuseClaim('outcome', 'counts only of a caller who says who he is')
+      if (!sender.verified) throw refuseClaim('outcome', 'counts only from a caller who proves who they are')
       const requirement = await deciding.store.findRequirement({ digest: digestOf(claim.state) })
       if (!requirement || requirement.agent !== agent || requirement.subject !== subjectOf(sender))
         throw refuseResolution('unknown')

@@ -9,7 +9,7 @@ import { describePrograms } from './find-mail-programs.ts'
 import { alice, mailPorts, peopleHost, stagePath, users } from './names.ts'
 
 export interface DirectMessage {
-  /** alice's address, where she does not write in the name of somebody else. */
+  /** alice's address, unless alice writes in the name of somebody else. */
   readonly from?: string | undefined
   readonly to: string
   readonly subject: string
@@ -27,7 +27,7 @@ export interface Received extends ReadMail {
 
 /** Who writes with swaks, by way of the mail server, and reads what lies in her Maildir. */
 export interface Alice {
-  /** Returns the Message-ID of what she wrote. */
+  /** Returns the Message-ID of the mail. */
   write(letter: DirectMessage): Promise<string>
   /** The mail that answers the one with this Message-ID. */
   findAnswer(id: string): Promise<Received>

@@ -5,7 +5,7 @@ export const mailHost = 'mx.post.test'
 export const alice = `alice@${peopleHost}`
 /** Her mail OpenDKIM signs on its way. */
 export const bea = `bea@${peopleHost}`
-/** His mail is taken, and then cannot be delivered. */
+/** Mail to this address is accepted, and then cannot be delivered. */
 export const gone = `gone@${peopleHost}`
 
 /** Where the mail server listens, and where we do. The network is private: nobody else can have them. */

@@ -21,7 +21,7 @@ export const mailSteps: readonly ExamStep<MailStage>[] = [
   { name: 'a mail by swaks comes to the agent, who knows that alice wrote it', run: ask },
   { name: 'the answer lies in her mailbox: in the thread, and marked as automatic', run: readAnswer },
   { name: 'dkimpy and OpenDKIM find both of its signatures good, and none when a word is changed', run: judgeAnswer },
-  { name: 'she answers the answer, and the thread goes on', run: goOn },
+  { name: 'alice answers the answer, and the thread goes on', run: goOn },
   { name: 'a mail to nobody is refused at our door, and the server tells alice', run: writeToNobody },
   { name: 'nothing else came to the agent, and nothing else was refused', run: checkAll },
   { name: 'an answer that the server took and could not deliver: its report ends the delivery', run: sendToGone },

@@ -193,7 +193,7 @@ test.each([
   expect([status, headers.get('location')]).toEqual([302, location])
 })
 
-test('redirector.test shows alice where she has moved to, under the old id', async () => {
+test('redirector.test shows alice at the new address, under the old id', async () => {
   const { document } = await read('https://redirector.test/moved/alice')
   expect(document.id).toBe('https://redirector.test/users/alice')
 })

@@ -116,7 +116,7 @@ function describeExpansion(open: OpenStore): void {
 
 function describeBroadcastFencing(open: OpenStore): void {
   test(
-    'who holds a broadcast holds it alone; after him another goes on where he stopped',
+    'one worker leases a broadcast at a time; the next one goes on where it stopped',
     withStore(open, async ({ store, advance }) => {
       await addFollowers(store, 'ada', 'bob', 'eve')
       await broadcast(store)

@@ -43,7 +43,7 @@ async function followersOf(store: Store, agent = 'echo'): Promise<readonly strin
 
 function describeRelating(open: OpenStore): void {
   test(
-    'a message relates a peer to its own agent, with what is needed to reach him',
+    'a message relates a peer to its own agent, with what is needed to reach it',
     withStore(open, async ({ store, now }) => {
       await store.admit(sketchIntake('m1', effecting(relate(ada))), 'c')
       const key = { via: 'a2a', agent: 'echo', relation: 'follower', peer: ada } as const
@@ -104,7 +104,7 @@ function describeRelating(open: OpenStore): void {
 
 function describeDecisions(open: OpenStore): void {
   test(
-    'what the operator decides about a kept message comes into force for its agent, with what he sends',
+    'what the operator decides about a kept message comes into force for its agent, with its deliveries',
     withStore(open, async ({ store }) => {
       const { message } = await store.admit(sketchIntake('m1', effecting(relate(ada, 'pending'))), 'c')
       const effects = [{ kind: 'unrelate', relation: 'pending', peer: ada } as const, relate(ada)]

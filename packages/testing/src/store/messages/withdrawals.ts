@@ -215,7 +215,7 @@ function describePeers(open: OpenStore): void {
     }),
   )
   test(
-    'whom nobody knows any more neither follows nor is followed; his words and his block stay',
+    'a peer whom nobody knows any more neither follows nor is followed; its words and its block stay',
     withStore(open, async ({ store }) => {
       const relations = ['follower', 'pending', 'following', 'blocked_by'] as const
       for (const peer of [ada, 'https://peer.test/bob']) {
@@ -233,7 +233,7 @@ function describePeers(open: OpenStore): void {
     }),
   )
   test(
-    'all of his messages are taken back, however many',
+    'all of its messages are taken back, however many',
     withStore(open, async ({ store }) => {
       const ids = Array.from({ length: 450 }, (_, at) => `m${at}`)
       await Promise.all(ids.map(id => store.admit(sketchIntake(id, byAda({}, id)), 'c')))

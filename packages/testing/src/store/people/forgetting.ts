@@ -134,7 +134,7 @@ export function describeForgetting(open: OpenStore): void {
     }),
   )
   test(
-    'whoever has the account now keeps what is his',
+    'the present owner of the account keeps their own',
     withStore(open, async ({ store }) => {
       await converse(store, 'm1', sketchFrom(ada, 'm1'))
       await converse(store, 'm2', sketchFrom({ ...ada, subject: 'https://social.test/2' }, 'm2'))
@@ -143,7 +143,7 @@ export function describeForgetting(open: OpenStore): void {
     }),
   )
   test(
-    'he may write again as if for the first time',
+    'they may write again as if for the first time',
     withStore(open, async ({ store }) => {
       await converse(store, 'm1', sketchFrom(ada, 'm1'))
       await store.forgetPerson({ agent: 'echo', addresses: [ada] })
@@ -156,7 +156,7 @@ export function describeForgetting(open: OpenStore): void {
     }),
   )
   test(
-    'his codes are void, and who blocked an agent still has it blocked',
+    'their codes are void, and their blocks of agents stay',
     withStore(open, async ({ store }) => {
       const request = sketchRequest(ada, adasMail)
       await store.requestLink(request)
@@ -203,7 +203,7 @@ export function describeForgetting(open: OpenStore): void {
     }),
   )
   test(
-    'what was brought into his conversation is gone with it, also when nothing came later',
+    'what was brought into their conversation is gone with it, also when nothing came later',
     withStore(open, async ({ store }) => {
       await store.admit(sketchIntake('m1', sketchFrom(ada, 'm1')), 'c')
       const turn = await leaseOnlyTurn(store)
@@ -232,16 +232,16 @@ export function describeForgetting(open: OpenStore): void {
     }),
   )
   test(
-    'ids that he shares with others go on meaning theirs',
+    'ids that they share with others go on meaning those of the others',
     withStore(open, async ({ store }) => {
       const { message } = await converse(store, 'm1', sketchFrom(eveAccount, 'm1'))
-      await converse(store, 'm1', sketchFrom(ada, 'm1', { duplicateKey: 'his own' }))
+      await converse(store, 'm1', sketchFrom(ada, 'm1', { duplicateKey: 'own' }))
       await store.forgetPerson({ agent: 'echo', addresses: [ada] })
       expect(await store.findMessage('m1')).toMatchObject({ number: message })
     }),
   )
   test(
-    'what was to be sent to him with others is not sent, and nobody else misses it',
+    'a delivery to them and to others goes to the others alone',
     withStore(open, async ({ store }) => {
       await converse(store, 'm1', sketchFrom(ada, 'm1'))
       const { answer, ...post } = sketchPost('p1', 'hear, hear')
@@ -261,7 +261,7 @@ export function describeForgetting(open: OpenStore): void {
     }),
   )
   test(
-    'what was still on its way of what he had taken back before keeps nothing behind it waiting',
+    'a delivery of something they took back before keeps nothing behind it waiting',
     withStore(open, async ({ store }) => {
       const place = 'https://social.test/inbox'
       const inOne = { message: { thread_id: 't' }, thread: { scope: 'public' } }

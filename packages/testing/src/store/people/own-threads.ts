@@ -37,7 +37,7 @@ const recall = async (store: Store, thread: number, reader?: string) =>
 
 export function describeOwnThreads(open: OpenStore): void {
   test(
-    'somebody’s own are those of him alone, whatever the channel, and what he began where others take part; the newest first',
+    'somebody’s own threads are those of them alone, whatever the channel, and those they began with others; the newest first',
     withStore(open, async ({ store }) => {
       await converse(store, 'm1', sketchFrom(ada, 'm1'))
       await converse(store, 'm2', sketchFrom(adasMail, 'm2'))
@@ -55,7 +55,7 @@ export function describeOwnThreads(open: OpenStore): void {
     }),
   )
   test(
-    'nobody finds a thread by its number that is not his',
+    'nobody finds a thread of somebody else by its number',
     withStore(open, async ({ store }) => {
       const { thread } = await converse(store, 'm1', sketchFrom(ada, 'm1'))
       expect(await store.findOwnThread(whose, thread)).toMatchObject({
@@ -99,7 +99,7 @@ export function describeOwnThreads(open: OpenStore): void {
     }),
   )
   test(
-    'what was said in a chat is recalled for him who said it alone, whoever takes part',
+    'what was said in a chat is recalled for its author alone, whoever takes part',
     withStore(open, async ({ store }) => {
       for (const place of [inPublic, sketchFrom]) {
         const first = `m ${place.name}`

@@ -121,7 +121,7 @@ function describeCodes(open: OpenStore): void {
     }),
   )
   test(
-    'nobody floods: five codes an hour for one who asks, a hundred a day for his host',
+    'nobody floods: five codes an hour for one who asks, a hundred a day for their host',
     withStore(open, async ({ store, advance }) => {
       const ask = (asker: PersonIdentity, n: number) => store.requestLink(sketchRequest(asker, mailbox(`m${n}`)))
       for (let n = 0; n < 5; n += 1) expect(await ask(eveAccount, n)).toMatchObject({ outcome: 'sent' })
@@ -175,7 +175,7 @@ function describeLinks(open: OpenStore): void {
     }),
   )
   test(
-    'who has got the account anew and links a mailbox of his is not joined with what was the other’s',
+    'a new owner of an account who links a mailbox is not joined with what was the former owner’s',
     withStore(open, async ({ store }) => {
       await link(store, ada, adasMail)
       const successor = { ...ada, subject: 'https://social.test/another-ada' }
@@ -188,7 +188,7 @@ function describeLinks(open: OpenStore): void {
     }),
   )
   test(
-    'nor is he whom another one links to the account that he has got anew',
+    'nor is a new owner whom somebody else links to the account',
     withStore(open, async ({ store }) => {
       await link(store, ada, adasMail)
       await link(store, eveAccount, { ...ada, subject: 'https://social.test/another-ada' })

@@ -102,7 +102,7 @@ export function describeSharing(open: OpenStore): void {
     }),
   )
   test(
-    'of two who are joined the one who asked keeps his own',
+    'of two who are joined the one who asked keeps their own',
     withStore(open, async ({ store }) => {
       const put = async (id: string, who: PersonIdentity) => {
         await store.admit(sketchIntake(id, sketchFrom(who, id)), 'c')

@@ -60,7 +60,7 @@ export function describeWatches(open: OpenStore): void {
 
 export function describeMost(open: OpenStore): void {
   test(
-    'an owner has no more open tasks than he may; one that has ended makes room, and open ones go on',
+    'an owner has no more open tasks than allowed; one that has ended makes room, and open ones go on',
     withStore(open, async ({ store }) => {
       const task = (id: string, owner = 'ada') => ({ owner, id, context: id, most: 2 })
       const admit = (id: string, of: ReturnType<typeof task>) =>
@@ -76,7 +76,7 @@ export function describeMost(open: OpenStore): void {
     }),
   )
   test(
-    'of many who share one owner each has his own share of open tasks, and all together no more than the owner may',
+    'of many who share one owner each has their own share of open tasks, and all together no more than the owner may',
     withStore(open, async ({ store }) => {
       const task = (id: string, name: string) => ({
         owner: 'anybody',

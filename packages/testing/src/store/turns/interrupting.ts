@@ -25,7 +25,7 @@ export function interruptContract(open: OpenStore): void {
 
 function describeInterrupting(open: OpenStore): void {
   test(
-    'a newer message of the same sender ends his turn that runs; what it says later is thrown away, its text stays said',
+    'a newer message of the same sender ends the running turn; its later answer is thrown away, its text stays in the history',
     withStore(open, async ({ store }) => {
       const { message } = await store.admit(sketchQueued('m1', interruptMode), 'c')
       const old = await leaseOnlyTurn(store)

@@ -141,7 +141,7 @@ function describePartialAnswer(open: OpenStore): void {
     }),
   )
   test(
-    'who has nothing more to say leaves standing what he said',
+    'an agent with nothing more to say keeps its partial answer',
     withStore(open, async ({ store }) => {
       await store.admit(sketchIntake('m1', inThread('t')), 'c')
       const turn = await leaseOnlyTurn(store)
