@@ -29,6 +29,7 @@ const exams: readonly Exam[] = [
   { name: 'a2a', find: findA2aSdk, inside: './a2a/inside.ts' },
   { name: 'browser', find: findChromium, inside: './browser/inside.ts' },
   { name: 'deploy', find: findServers, inside: './deploy/inside.ts' },
+  { name: 'dkim', find: findMailPrograms, inside: './dkim/inside.ts' },
   { name: 'mail', find: findMailPrograms, inside: './mail/inside.ts' },
   {
     name: 'snac2',

@@ -1,0 +1,88 @@
+/** A signed mail of the corpus, as `packages/email/test/dkim/write-corpus.ts` writes it. */
+export interface CorpusMail {
+  readonly file: string
+  /** Key records by name. */
+  readonly records: Readonly<Record<string, string>>
+  /** Of each signature, the top one first. */
+  readonly tags: readonly Readonly<Record<string, string>>[]
+  /** Octets of the canonical body. */
+  readonly bodyLengths: { readonly simple: number; readonly relaxed: number }
+  /** Whether ours finds the computation good: expired, weak and malformed signatures are not. */
+  readonly isGood: readonly boolean[]
+}
+
+interface Found {
+  readonly mail: CorpusMail
+  readonly tags: Readonly<Record<string, string>>
+  readonly record: string
+  /** The mail itself, as Latin-1. */
+  readonly text: string
+}
+
+/** A reason for which the other verifier may say otherwise. */
+export interface Difference {
+  readonly reason: string
+  readonly isCase: (found: Found) => boolean
+  /** What the other verifier says then. */
+  readonly says: boolean
+}
+
+const formOf = ({ tags }: Found, part: 0 | 1) =>
+  (tags.c ?? 'simple').toLowerCase().split('/')[part] === 'relaxed' ? 'relaxed' : 'simple'
+
+export const dkimpyDifferences: readonly Difference[] = [
+  {
+    reason: 'RFC 6376 §3.5 and RFC 5234 §2.3: the words of c= in any case; dkimpy knows lower case only',
+    isCase: ({ tags }) => /[A-Z]/.test(tags.c ?? ''),
+    says: false,
+  },
+  {
+    reason: 'RFC 6376 §3.6.1 and RFC 5234 §2.3: the words of k= in any case; dkimpy knows lower case only',
+    isCase: ({ record }) => /\bk=[A-Z]/.test(record),
+    says: false,
+  },
+  {
+    reason: 'RFC 6376 §3.6.1: s= of a key is a list; dkimpy knows one service',
+    isCase: ({ record }) => /\bs=\w+:\w+/.test(record),
+    says: false,
+  },
+  {
+    reason: 'RFC 6376 §3.6.1: h= of a key names the hashes it is for; dkimpy passes over it',
+    isCase: ({ record }) => /\bh=sha1;/.test(record),
+    says: true,
+  },
+]
+
+export const openDkimDifferences: readonly Difference[] = [
+  {
+    reason: 'in its test mode OpenDKIM takes the blanks behind the name of a field for one, which "simple" does not',
+    isCase: found =>
+      formOf(found, 0) === 'simple' && /^[^\s:]+:(?! \S)/m.test(found.text.slice(0, found.text.indexOf('\r\n\r\n'))),
+    says: false,
+  },
+  {
+    reason: 'RFC 6376 §3.5: signers must not write an l= beyond the body; OpenDKIM refuses what they must not write',
+    isCase: found => Number(found.tags.l) > found.mail.bodyLengths[formOf(found, 1)],
+    says: false,
+  },
+  {
+    reason: 'OpenDKIM judges no signature of a mail that has a malformed one',
+    isCase: ({ mail }) => mail.isGood.includes(false),
+    says: false,
+  },
+  {
+    reason: 'RFC 6376 §3.6.1 asks for an RSAPublicKey; OpenDKIM reads only the SubjectPublicKeyInfo that most publish',
+    isCase: ({ record }) => /\bp=(?:MIGJ|MIIBC)/.test(record),
+    says: false,
+  },
+  {
+    reason: 'RFC 6376 §3.2: a tag that comes twice makes the list invalid; OpenDKIM takes one of them',
+    isCase: ({ record }) => /\bk=[^]*\bk=/.test(record),
+    says: true,
+  },
+  {
+    reason: 'RFC 6376 §3.6.1: p= is base64; OpenDKIM passes over other characters',
+    isCase: ({ record }) => /\bp=[^;]*[^\w+/=\s;]/.test(record),
+    says: true,
+  },
+]

@@ -1,0 +1,66 @@
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { describePrograms } from '../mail/find-mail-programs.ts'
+import { runCommand } from '../run-command.ts'
+import { printLine } from '../run-steps.ts'
+import type { CorpusMail, Difference } from './differences.ts'
+import { dkimpyDifferences, openDkimDifferences } from './differences.ts'
+import { judgeByOpenDkim } from './open-dkim.ts'
+
+// Our DKIM verifier beside dkimpy's and OpenDKIM's, over the vectors of the RFCs, mail that others signed, and random
+// mail that was damaged at random.
+
+const [, , tree = '.', directory = '.'] = process.argv
+const writeScript = fileURLToPath(new URL('../../../../../packages/email/test/dkim/write-corpus.ts', import.meta.url))
+const judgeScript = fileURLToPath(new URL('./judge-corpus.py', import.meta.url))
+
+async function writeCorpus(): Promise<readonly CorpusMail[]> {
+  const folder = join(directory, 'corpus')
+  await runCommand(process.execPath, [writeScript, folder])
+  return JSON.parse(readFileSync(join(folder, 'corpus.json'), 'utf8')) as readonly CorpusMail[]
+}
+
+async function judgeByDkimpy(): Promise<readonly (readonly boolean[])[]> {
+  const { libraries, python } = describePrograms(tree)
+  const library = [`LD_LIBRARY_PATH=${libraries}`, `PYTHONPATH=${python.path}`]
+  const corpus = join(directory, 'corpus/corpus.json')
+  return JSON.parse(await runCommand('env', [...library, python.program, '-W', 'ignore', judgeScript, corpus]))
+}
+
+/** The number of differences that no rule explains. */
+function compare(
+  who: string,
+  corpus: readonly CorpusMail[],
+  theirs: readonly (readonly boolean[])[],
+  differences: readonly Difference[],
+): number {
+  let [same, explained, unexplained] = [0, 0, 0]
+  for (const [index, mail] of corpus.entries()) {
+    const text = readFileSync(mail.file, 'latin1')
+    for (const [at, isGood] of mail.isGood.entries()) {
+      const says = theirs[index]?.[at] ?? false
+      const tags = mail.tags[at] ?? {}
+      const found = { mail, tags, text, record: Object.values(mail.records)[0] ?? '' }
+      if (says === isGood) same += 1
+      else if (differences.some(difference => difference.says === says && difference.isCase(found))) explained += 1
+      else {
+        unexplained += 1
+        printLine(`${who} says ${says}, ours ${isGood}: ${JSON.stringify(tags)} ${found.record}\n${text}`)
+      }
+    }
+  }
+  printLine(`${who}: ${same} the same, ${explained} by a known rule, ${unexplained} differ`)
+  return unexplained
+}
+
+const corpus = await writeCorpus()
+const good = corpus.flatMap(({ isGood }) => isGood).filter(Boolean)
+printLine(`${corpus.length} mails, ${good.length} good signatures`)
+const byOpenDkim: (readonly boolean[])[] = []
+for (const mail of corpus) byOpenDkim.push(await judgeByOpenDkim(tree, directory, mail))
+const unexplained =
+  compare('dkimpy', corpus, await judgeByDkimpy(), dkimpyDifferences) +
+  compare('OpenDKIM', corpus, byOpenDkim, openDkimDifferences)
+// A corpus of bad mail only would say little.
+process.exitCode = unexplained === 0 && good.length > 50 ? 0 : 1
