@@ -77,7 +77,7 @@ export const openDkimDifferences: readonly Difference[] = [
   },
   {
     reason: 'RFC 6376 §3.2: a tag that comes twice makes the list invalid; OpenDKIM takes one of them',
-    isCase: ({ record }) => /\bk=[^]*\bk=/.test(record),
+    isCase: ({ record }) => /\bk=.*\bk=/.test(record),
     says: true,
   },
   {
