@@ -27,8 +27,8 @@ const notOurs = /(^|\/)(node_modules|dist|build)\//
 const header = '| rule | what it asks | source | tests |'
 const noTest = '–'
 
-/** Names that look like ids of rules: algorithms, encodings and numbered publications. */
-const otherNames = /^(SHA|UTF|ISO|P|RFC|FEP|CVE|GHSA|GB|HZ|FNV|RSA|HMAC|AES|SSH|A-Z\d?)-/
+/** Names that look like ids of rules: algorithms, encodings, numbered publications and licences. */
+const otherNames = /^(SHA|UTF|ISO|P|RFC|FEP|CVE|GHSA|GB|HZ|FNV|RSA|HMAC|AES|SSH|A-Z\d?|MIT|CC0|PSF|AFL|EUPL|GPL)-/
 
 const idPattern = /(?<![\w./%-])[A-Z][A-Z0-9_]*(?:-[A-Z][A-Z0-9]*)*-[A-Z]?\d+(?:\.\d+)*[a-z]?(?![\w-])/g
 /** What may follow an id: `, -002` is one more, `…S-30`, `..003` and ` to -006` are all up to it. */

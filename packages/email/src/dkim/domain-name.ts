@@ -26,7 +26,7 @@ const atom = "[\\w!#$%&'*+\\-/=?^`{|}~\\u0080-\\u{10ffff}]+"
 const localPart = new RegExp(`^(?:${atom}(?:\\.${atom})*|"(?:[^"\\\\\\r\\n]|\\\\.)*")?$`, 'u')
 
 /**
- * The domain of an `i=` (RFC 6376 §3.5), which may be dkim-quoted-printable (§2.11); undefined when it is no identity.
+ * The domain of an `i=` (RFC 6376 §3.5), which may be dkim-quoted-printable (RFC 6376 §2.11); undefined when it is no identity.
  */
 export function readIdentityDomain(value: string): string | undefined {
   const octets = Buffer.from(value.replace(/[ \t\r\n]+/g, '')).toString('latin1')
