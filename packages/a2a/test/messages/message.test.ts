@@ -57,13 +57,19 @@ const rows: readonly Row[] = [
     description: 'must be base64',
   },
   { row: 'A2A-M06 raw cut short', message: { parts: [{ raw: 'aGVsb' }] }, field: 'message.parts[0].raw' },
-  ...['javascript:alert(1)', 'file:///etc/passwd', 'http://a.test/', 'https://u:p@a.test/', '/relative', 5].map(
-    url => ({
-      row: `A2A-M08 url ${url}`,
-      message: { parts: [{ url }] },
-      field: 'message.parts[0].url',
-    }),
-  ),
+  ...[
+    'javascript:alert(1)',
+    'file:///etc/passwd',
+    'http://a.test/',
+    'https://u:p@a.test/',
+    'https://u@a.test/',
+    '/relative',
+    5,
+  ].map(url => ({
+    row: `A2A-M08 url ${url}`,
+    message: { parts: [{ url }] },
+    field: 'message.parts[0].url',
+  })),
   { row: 'A2A-M09 role missing', message: { role: undefined }, field: 'message.role', description: 'is required' },
   { row: 'A2A-M09 role of 0.3', message: { role: 'user' }, field: 'message.role' },
   {
