@@ -57,6 +57,13 @@ describe('forgetting an owner', () => {
     expect(left.map(({ key }) => key)).toEqual(subjects.slice(1))
   })
 
+  test('says how many runs there were', async () => {
+    for (const id of ['one', 'two']) await say(ada, id)
+    await say(eve, 'three')
+    expect(await store.forgetTasks(ada)).toBe(2)
+    expect(await store.forgetTasks(ada)).toBe(0)
+  })
+
   test('leaves no row that points at one which is gone, whenever the owner speaks meanwhile', async () => {
     // Eve's words are written with each step of the forgetting; with one of them Ada's come in between.
     for (let step = 0; step < 6; step += 1) {

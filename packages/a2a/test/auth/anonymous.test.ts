@@ -58,7 +58,8 @@ describe('callers without credentials, where they are allowed', () => {
     const { contextId } = (await gateway.say('hi', {}, nobody)).body.result.task
     await gateway.say('more', { contextId }, nobody)
     expect(gateway.heard.at(-1)?.history).toHaveLength(2)
-    for (const chosen of ['lobby', '00000000-0000-4000-8000-000000000000']) {
+    const atOther = (await gateway.say('hi', {}, { ...nobody, path: '/agents/asking/a2a' })).body.result.task.contextId
+    for (const chosen of ['lobby', '00000000-0000-4000-8000-000000000000', atOther]) {
       const { body } = await gateway.say('hi', { contextId: chosen }, nobody)
       expect(body.error).toMatchObject({ code: -32602, message: 'Cannot SendMessage: message.contextId is not known' })
     }

@@ -365,6 +365,14 @@ describe('what the agent is given', () => {
     expect(record).not.toContain(gateway.token)
   })
 
+  test('holds no credential that came beside the message', async () => {
+    const mentionable = { identity_evidence: [{ proof: 'evidence-secret' }], other: 'kept' }
+    const message = { messageId: 'n-3', role: 'ROLE_USER', parts: [{ text: 'hi' }] }
+    await gateway.rpc('SendMessage', { message, metadata: { mentionable } })
+    expect(gateway.heard.at(-1)?.raw).toMatchObject({ params: { metadata: { mentionable: { other: 'kept' } } } })
+    expect(JSON.stringify(await gateway.store.findMessage('n-3'))).not.toContain('secret')
+  })
+
   test('A2A-C10 has its agent chain held to our ceiling (MN-8.3)', async () => {
     const chain = (hop: unknown, max_hops: unknown) => ({
       metadata: { mentionable: { agent_chain: { hop, max_hops } } },
