@@ -102,6 +102,17 @@ export function transcriptContract(engine: string, openGatewayStore: OpenTranscr
       await store.close()
     }, 180_000)
 
+    it('shows a final in the chat unless it repeats the last answer', async () => {
+      const { transcripts, store } = await openTranscript()
+      const thread = await transcripts.openThread('ann', alias)
+      const answer = (entry_id: string, kind: 'text' | 'final', text: string) =>
+        makeEntry({ entry_id, kind, role: 'assistant', content: contentOfText(text) })
+      const entries = [answer('e1', 'text', 'yes'), answer('e2', 'final', 'yes'), answer('e3', 'final', 'no')]
+      const placed = await transcripts.append(thread, entries)
+      expect(placed.map(({ chat_seq }) => chat_seq)).toEqual([1, undefined, 2])
+      await store.close()
+    })
+
     it('E-37: hides a thread from another owner and refuses his write', async () => {
       const { transcripts, store } = await openTranscript()
       const thread = await transcripts.openThread('ann', alias)

@@ -55,6 +55,17 @@ export function describeOwnThreads(open: OpenStore): void {
     }),
   )
   test(
+    'a reply to forgotten words of a chat does not come to the conversation that they joined',
+    withStore(open, async ({ store }) => {
+      const { thread } = await converse(store, 'm1', sketchFrom(ada, 'm1'))
+      await converse(store, 'm2', inChat('m2', thread))
+      expect(await store.forgetPerson({ agent: 'echo', addresses: [chat] })).toMatchObject({ messages: 1 })
+      const reply = sketchFrom(chat, 'm3', { thread: { scope: chat.subject, references: ['m2'] } })
+      expect((await converse(store, 'm3', reply)).thread).not.toBe(thread)
+      expect(await recall(store, thread)).toEqual(['words of m1', 'answer to m1'])
+    }),
+  )
+  test(
     'nobody finds a thread of somebody else by its number',
     withStore(open, async ({ store }) => {
       const { thread } = await converse(store, 'm1', sketchFrom(ada, 'm1'))
