@@ -1,8 +1,8 @@
 import { hash, timingSafeEqual } from 'node:crypto'
 import { Rejection } from '@postern/core'
 
-/** RFC 3230 names → node:crypto names. Others prove nothing and are passed over. */
-const digestAlgorithms: ReadonlyMap<string, string> = new Map([
+/** Names of RFC 3230 (`Digest`) and RFC 9530 (`Content-Digest`) → node:crypto names. Others prove nothing and are passed over. */
+export const digestAlgorithms: ReadonlyMap<string, string> = new Map([
   ['sha-256', 'sha256'],
   ['sha-512', 'sha512'],
 ])

@@ -43,7 +43,8 @@ export type FormatName = (typeof formatNames)[number]
 const spokenRoles: ReadonlySet<EntryRole> = new Set(['user', 'assistant'])
 const globalKinds: ReadonlySet<EntryKind> = new Set(['global_observation', 'synthesis'])
 const spokenKinds: ReadonlySet<EntryKind> = new Set(['text', 'final'])
-const questionKinds: ReadonlySet<EntryKind> = new Set(['input_required', 'approval_required', 'policy'])
+/** What waits for an answer or a decision. */
+export const questionKinds: ReadonlySet<EntryKind> = new Set(['input_required', 'approval_required', 'policy'])
 
 /** Where an entry of this kind belongs unless its reader knows better: exactly one of the three views of a message store. */
 export function scopeOfKind(kind: EntryKind, role: EntryRole): TranscriptScope {

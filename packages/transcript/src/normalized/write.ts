@@ -1,19 +1,16 @@
 import type { Json, NormalizedMessage, NormalizedResponse, Part, ToolCallPart } from '@postern/core'
+import type { EntryRun } from '../codec/runs.ts'
 import { isCallEntry, resultOfEntry } from '../codec/tool-entry.ts'
 import { type EntryBody, textOfContent } from '../entry/entry.ts'
-import type { EntryKind } from '../entry/kind.ts'
+import { questionKinds } from '../entry/kind.ts'
 import { readEntryUsage } from '../entry/usage.ts'
 
-type Run = readonly [EntryBody, ...EntryBody[]]
-
-const waitingKinds: ReadonlySet<EntryKind> = new Set(['input_required', 'approval_required', 'policy'])
-
 /** Entries as a message to an agent if a user speaks, else as an answer; from their canonical members alone. */
-export function writeNormalized(run: Run): NormalizedMessage | NormalizedResponse {
+export function writeNormalized(run: EntryRun): NormalizedMessage | NormalizedResponse {
   return run[0].role === 'user' ? writeInbound(run) : writeAnswer(run)
 }
 
-function writeInbound(run: Run): NormalizedMessage {
+function writeInbound(run: EntryRun): NormalizedMessage {
   const [head] = run
   const { address = '', display_name } = head.author ?? {}
   return {
@@ -30,7 +27,7 @@ function writeInbound(run: Run): NormalizedMessage {
   }
 }
 
-function writeAnswer(run: Run): NormalizedResponse {
+function writeAnswer(run: EntryRun): NormalizedResponse {
   const [head] = run
   const parts = writeParts(run)
   const usage = readEntryUsage(run.find(entry => entry.usage !== undefined)?.usage)
@@ -40,14 +37,14 @@ function writeAnswer(run: Run): NormalizedResponse {
     in_reply_to: '',
     sender: head.author?.address ?? head.agent_key ?? '',
     parts: parts.length > 0 ? parts : [{ kind: 'text', mime: 'text/plain', content: '' }],
-    status: waitingKinds.has(head.kind) ? 'input_required' : 'completed',
+    status: questionKinds.has(head.kind) ? 'input_required' : 'completed',
     ...(usage && { usage }),
     created_at: head.at,
   }
 }
 
 /** A call and its end in one run are one part. */
-function writeParts(run: Run): Part[] {
+function writeParts(run: EntryRun): Part[] {
   const parts: Part[] = []
   for (const entry of run) {
     const { tool, kind, content } = entry

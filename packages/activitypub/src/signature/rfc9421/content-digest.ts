@@ -1,13 +1,7 @@
 import { hash } from 'node:crypto'
 import { Rejection } from '@postern/core'
-import { isDigestOf } from '../digest.ts'
+import { digestAlgorithms, isDigestOf } from '../digest.ts'
 import { parseByteSequences } from './structured-field.ts'
-
-/** The algorithms of RFC 9530 that still prove something → node:crypto names. Others are ignored. */
-const digestAlgorithms: ReadonlyMap<string, string> = new Map([
-  ['sha-256', 'sha256'],
-  ['sha-512', 'sha512'],
-])
 
 /**
  * Checks every digest of the `Content-Digest` header whose algorithm we know, and that there is one (RFC 9530 §2).
