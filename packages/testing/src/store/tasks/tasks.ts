@@ -87,6 +87,30 @@ function describeLife(open: OpenStore): void {
       expect(await store.findTask(adasTask)).toMatchObject({ state: 'completed', response: { id: 'answer to m2' } })
     }),
   )
+  test(
+    'a message that reopens its task goes on with one that has ended, but not with one that was canceled',
+    withStore(open, async ({ store }) => {
+      const { task, ...rest } = ofTask(adasTask)
+      const reopen = (id: string) =>
+        store.admit(sketchIntake(id, { ...rest, ...(task && { task: { ...task, reopens: true } }) }), 'c')
+      await reopen('m1')
+      await answerTask(store, 'done')
+      expect(await reopen('m2')).toMatchObject({ outcome: 'accepted' })
+      expect(await store.findTask(adasTask)).toMatchObject({ state: 'submitted' })
+      await store.cancelTask(adasTask)
+      await expect(reopen('m3')).rejects.toMatchObject({ message: 'Cannot continue task: it has ended' })
+      expect(await store.findTask(adasTask)).toMatchObject({ state: 'canceled' })
+    }),
+  )
+  test(
+    'a turn that says nothing leaves its task the answer it had',
+    withStore(open, async ({ store }) => {
+      for (const id of ['m1', 'm2']) await store.admit(sketchIntake(id, ofTask(adasTask)), 'c')
+      await answerTask(store, 'first')
+      await store.commit(await leaseOnlyTurn(store), sayNothing())
+      expect(await store.findTask(adasTask)).toMatchObject({ state: 'completed', response: { id: 'answer to m1' } })
+    }),
+  )
 }
 
 function describeOwners(open: OpenStore): void {
