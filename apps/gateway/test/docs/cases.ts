@@ -14,6 +14,7 @@ export const configBlocks: readonly (readonly [...BlockName, place: string])[] =
   ['docs/agents.md', '"use": "openai"', ''],
   ['docs/agents.md', '"use": "swarm"', 'agents/shop'],
   ['docs/agents.md', '"data_limits"', 'agents/shop'],
+  ['docs/agents.md', 'server-filesystem', 'agents/model'],
   ['docs/configuration.md', '"checkout_url"', ''],
   ['docs/connectors.md', '"trusted_issuers"', ''],
   ['docs/identity.md', '"trusted_issuers"', ''],

@@ -38,20 +38,24 @@ const rest = [
   ['agents/shop/use', 'swarm'],
 ] as const
 
-const swarm = parseBlock(findBlock(['docs/agents.md', '"use": "swarm"']).code)
+/** What a block is a part of, by its place in `configBlocks`. */
+const wholes: Readonly<Record<string, object>> = {
+  'agents/shop': parseBlock(findBlock(['docs/agents.md', '"use": "swarm"']).code),
+  'agents/model': { use: 'openai', base_url: 'http://127.0.0.1:11434/v1', model: 'llama3.2' },
+}
 
 describe('configuration in the docs', () => {
   it.each(configBlocks)('%s with %s is taken as it stands', async (page, mark, place) => {
     const { code } = findBlock([page, mark])
     const part = parseBlock(asObject(code))
-    const tree = place === '' ? part : { agents: { shop: { ...swarm, ...part } } }
+    const tree = place === '' ? part : { agents: { shop: { ...wholes[place], ...part } } }
     const text = JSON.stringify(fillAll(tree, place === '' ? rest.slice(0, 3) : rest))
     const workingDir = createDocsFolder({
       'postern.config.json': text,
       'prompt.md': 'You sell cakes.',
       'pay-keys.json': JSON.stringify({ keys: [publicKey] }),
     })
-    const environment = { OPERATOR_TOKEN: 'x'.repeat(24), PY_SECRET: 's'.repeat(24) }
+    const environment = { OPERATOR_TOKEN: 'x'.repeat(24), PY_SECRET: 's'.repeat(24), MCP_KEY: 'k'.repeat(24) }
     const file = await readConfigFile({ environment, workingDir })
     expect(file.missing).toEqual([])
     expect(() => parseConfig(file.tree)).not.toThrow()

@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { toolPolicyShape } from '../config/approval.ts'
 import { commonAgentSchema } from '../kind/agent-kind.ts'
+import { mcpShape } from '../mcp/config.ts'
 import { modulePathPattern } from '../modules/import-module.ts'
 
 /** Members of a request that are not the operator's to set by hand. */
@@ -39,6 +40,7 @@ export const openaiAgentSchema = commonAgentSchema.extend({
   prompt: z.string().max(200_000).default(''),
   /** Path of a module whose exports the model may call. */
   tools: z.string().regex(modulePathPattern, 'must be a path such as "./tools.ts"').optional(),
+  ...mcpShape,
   ...toolPolicyShape,
   /** How often the model may call tools in one turn before it must answer. */
   max_rounds: z.int().min(1).max(50).default(8),

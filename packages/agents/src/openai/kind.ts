@@ -3,7 +3,7 @@ import { openApprovals } from '../approval/approvals.ts'
 import { parseDeadline } from '../config/duration.ts'
 import type { OpenedAgent, Opening } from '../kind/agent-kind.ts'
 import { defineAgentKind } from '../kind/agent-kind.ts'
-import { openToolbox, selectTools } from '../tools/tools.ts'
+import { openTools } from '../mcp/toolbox.ts'
 import { createModelAgent } from './agent.ts'
 import { openaiAgentSchema } from './config.ts'
 import { openModelEndpoint } from './model-endpoint.ts'
@@ -19,13 +19,13 @@ export const openaiKind = defineAgentKind({
 })
 
 async function openModelAgent(config: OpenaiAgentConfig, opening: Opening): Promise<OpenedAgent> {
-  const { name, platform, baseDir, stores } = opening
-  const { tools: path, deadline } = config
-  const toolbox = path === undefined ? undefined : await openToolbox(path, `agents.${name}.tools`, baseDir)
+  const { name, platform, stores } = opening
+  const { deadline } = config
+  const toolbox = await openTools(config, `agents.${name}`, opening)
   const agent = createModelAgent({
     ...openModelEndpoint(config, platform),
     prompt: config.prompt,
-    tools: selectTools(toolbox?.tools ?? new Map(), config.tool_policies, `agents.${name}.tool_policies`),
+    tools: toolbox.tools,
     rules: config.tool_policies,
     approvals: openApprovals({ name, records: stores.records, platform }),
     maxRounds: config.max_rounds,
@@ -36,5 +36,5 @@ async function openModelAgent(config: OpenaiAgentConfig, opening: Opening): Prom
     // Silence before the turn's own deadline is Unavailable, so the turn is tried again.
     timeoutMs: Math.floor(parseDeadline(deadline) * 0.9),
   })
-  return { agent, ...(toolbox?.close && { close: toolbox.close }) }
+  return { agent, ...(toolbox.close && { close: toolbox.close }) }
 }

@@ -1,10 +1,11 @@
+import type { Agent } from '@postern/core'
 import { openApprovals } from '../approval/approvals.ts'
 import { parseDeadline } from '../config/duration.ts'
 import type { OpenedAgent, Opening } from '../kind/agent-kind.ts'
 import { defineAgentKind } from '../kind/agent-kind.ts'
+import { openTools } from '../mcp/toolbox.ts'
 import { openModelEndpoint } from '../openai/model-endpoint.ts'
 import type { Toolbox } from '../tools/tools.ts'
-import { openToolbox, selectTools } from '../tools/tools.ts'
 import { createSwarmKindAgent } from './agent.ts'
 import { openComputes } from './config/computes.ts'
 import type { SwarmAgentConfig } from './config/config.ts'
@@ -20,13 +21,25 @@ export const swarmKind = defineAgentKind({
 })
 
 async function openSwarm(config: SwarmAgentConfig, opening: Opening): Promise<OpenedAgent> {
-  const { name, platform, stores, operators } = opening
   const boxes: Toolbox[] = []
+  const close = async () => {
+    await Promise.all(boxes.map(box => box.close?.()))
+  }
+  try {
+    return { agent: await openSwarmAgent(config, opening, boxes), close }
+  } catch (error) {
+    await close()
+    throw error
+  }
+}
+
+async function openSwarmAgent(config: SwarmAgentConfig, opening: Opening, boxes: Toolbox[]): Promise<Agent> {
+  const { name, platform, stores, operators } = opening
   const opened = new Map<string, OpenedMember>()
   for (const member of Object.keys(config.members)) {
     opened.set(member, await openMember(member, config, opening, boxes))
   }
-  const agent = createSwarmKindAgent({
+  return createSwarmKindAgent({
     name,
     config,
     opened,
@@ -37,28 +50,22 @@ async function openSwarm(config: SwarmAgentConfig, opening: Opening): Promise<Op
     approvals: openApprovals({ name, records: stores.records, platform }),
     timeoutMs: Math.floor(parseDeadline(config.deadline) * 0.9),
   })
-  return {
-    agent,
-    async close() {
-      await Promise.all(boxes.map(box => box.close?.()))
-    },
-  }
 }
 
 async function openMember(
   member: string,
   config: SwarmAgentConfig,
-  { name, platform, baseDir }: Opening,
+  opening: Opening,
   boxes: Toolbox[],
 ): Promise<OpenedMember> {
   const settings = config.members[member]
   if (!settings || !isModelMember(settings)) return { tools: new Map() }
-  const key = `agents.${name}.members.${member}`
-  const box = settings.tools === undefined ? undefined : await openToolbox(settings.tools, `${key}.tools`, baseDir)
-  if (box) boxes.push(box)
+  const key = `agents.${opening.name}.members.${member}`
+  const box = await openTools(settings, key, opening)
+  boxes.push(box)
   const model = settings.model ?? config.model
   return {
-    ...(model && { model: { ...openModelEndpoint(model, platform), seesImages: model.images } }),
-    tools: selectTools(box?.tools ?? new Map(), settings.tool_policies, `${key}.tool_policies`),
+    ...(model && { model: { ...openModelEndpoint(model, opening.platform), seesImages: model.images } }),
+    tools: box.tools,
   }
 }

@@ -5,6 +5,7 @@ import { isAddress } from '../../a2a/kind.ts'
 import { toolPolicyShape } from '../../config/approval.ts'
 import { durationSchema, parseDeadline } from '../../config/duration.ts'
 import { commonAgentSchema } from '../../kind/agent-kind.ts'
+import { mcpShape } from '../../mcp/config.ts'
 import { modulePathPattern } from '../../modules/import-module.ts'
 import { modelShape } from '../../openai/config.ts'
 
@@ -30,6 +31,7 @@ const modelMemberSchema = z.strictObject({
   model: modelSchema.optional(),
   /** Path of a module whose exports its model may call. */
   tools: z.string().regex(modulePathPattern, 'must be a path such as "./tools.ts"').optional(),
+  ...mcpShape,
   ...toolPolicyShape,
   /** Members it may hand over to. */
   navigates_to: z.array(name).default([]),

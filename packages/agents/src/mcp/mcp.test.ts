@@ -1,0 +1,176 @@
+import { execFileSync } from 'node:child_process'
+import { describe, expect, onTestFinished, test } from 'vitest'
+import { openTestAgent } from '../../test/gateway.ts'
+import { everything, everythingCommand, openEverything } from '../../test/mcp-server.ts'
+import { openModelAgent, textOfAnswer } from '../../test/model-agent.ts'
+import type { Complete } from '../../test/model-server.ts'
+import { call, replyWith } from '../../test/model-server.ts'
+import { readToolResult } from './result.ts'
+
+/** Calls a tool once, and says what it was told of it. */
+const callOnce =
+  (name: string, args: unknown): Complete =>
+  ({ body }) => {
+    const last = body.messages.at(-1)
+    return last?.role === 'tool' ? replyWith(`told: ${last.content}`) : call(name, args)
+  }
+
+async function openHttp() {
+  const server = await openEverything()
+  onTestFinished(server.close)
+  return server
+}
+
+const askOnce = async (mcp: readonly object[], name: string, args: unknown, more: object = {}) => {
+  const agent = await openModelAgent(callOnce(name, args), { config: { mcp, ...more } })
+  const { answer } = await agent.ask()
+  return { ...agent, answer, text: textOfAnswer(answer) }
+}
+
+describe('a tool of an MCP server', () => {
+  test('is called through a program’s standard input and output', async () => {
+    const { text, server } = await askOnce([everythingCommand], 'get-sum', { a: 2, b: 3 })
+    expect(text).toContain('told: The sum of 2 and 3 is 5.')
+    const tools = server.requests[0]?.body.tools as readonly { readonly function: { readonly name: string } }[]
+    expect(tools.map(tool => tool.function.name)).toEqual(expect.arrayContaining(['echo', 'get-sum', 'get-env']))
+  })
+
+  test('is called over Streamable HTTP, and gives what is structured', async () => {
+    const { url } = await openHttp()
+    const { text } = await askOnce([{ url, api_key: 'token' }], 'get-structured-content', { location: 'Chicago' })
+    expect(JSON.parse(text.replace(/^.*told: /s, ''))).toMatchObject({ temperature: expect.any(Number) })
+  })
+
+  test('of a program sees nothing of the gateway’s environment but what it is given', async () => {
+    process.env.SECRET_OF_THE_GATEWAY = 'hunter2'
+    onTestFinished(() => void delete process.env.SECRET_OF_THE_GATEWAY)
+    const { text } = await askOnce([{ ...everythingCommand, env: { GIVEN: 'yes' } }], 'get-env', {})
+    expect(text).toContain('"GIVEN": "yes"')
+    expect(text).not.toContain('hunter2')
+  })
+
+  test('is checked like any other: arguments before the call, and its own refusal is told to the model', async () => {
+    expect((await askOnce([everythingCommand], 'echo', {})).text).toMatch(/message: Invalid input/)
+    expect((await askOnce([everythingCommand], 'nothing', {})).text).toContain('There is no such tool.')
+  })
+
+  test('waits for a yes under the policy preview, and is unknown to the model when it is forbidden', async () => {
+    const policies = { tool_policies: { 'get-sum': 'preview', 'get-env': 'forbidden' } }
+    const { answer, server } = await askOnce([everythingCommand], 'get-sum', { a: 2, b: 3 }, policies)
+    expect(answer?.status).toBe('input_required')
+    expect(JSON.stringify(answer)).not.toContain('The sum of')
+    expect(server.requests).toHaveLength(1)
+    expect(JSON.stringify(server.requests[0]?.body.tools)).not.toContain('get-env')
+  })
+
+  test('may have a prefix, beside others of the same server, and only some may be called', async () => {
+    const mcp = [
+      { ...everythingCommand, only: ['echo'] },
+      { ...everythingCommand, only: ['echo', 'get-sum'], prefix: 'two.'.replace('.', '_') },
+    ]
+    const { text, server } = await askOnce(mcp, 'two_echo', { message: 'hi' })
+    expect(text).toContain('told: Echo: hi')
+    const tools = server.requests[0]?.body.tools as readonly { readonly function: { readonly name: string } }[]
+    expect(tools.map(tool => tool.function.name)).toEqual(['echo', 'two_echo', 'two_get-sum'])
+  })
+
+  test('works again after its server was started anew', async () => {
+    const server = await openHttp()
+    const agent = await openModelAgent(callOnce('get-sum', { a: 1, b: 1 }), { config: { mcp: [{ url: server.url }] } })
+    expect(textOfAnswer((await agent.ask()).answer)).toContain('is 2.')
+    await server.close()
+    expect(textOfAnswer((await agent.ask()).answer)).toContain('connection failed')
+    const again = await openEverything(server.port)
+    onTestFinished(again.close)
+    expect(textOfAnswer((await agent.ask()).answer)).toContain('is 2.')
+  })
+
+  test('that works too long ends with the turn', async () => {
+    const leaving = new AbortController()
+    const script: Complete = request => {
+      setTimeout(() => leaving.abort(new Error('the turn is over')), 200)
+      return callOnce('trigger-long-running-operation', { duration: 60, steps: 1 })(request, 0)
+    }
+    const agent = await openModelAgent(script, { config: { mcp: [everythingCommand] } })
+    await expect(agent.ask('hello', { signal: leaving.signal })).rejects.toThrow('the turn is over')
+  })
+})
+
+describe('the gateway does not start', () => {
+  const open = (mcp: readonly object[], more: object = {}) =>
+    openModelAgent(() => replyWith('x'), { config: { mcp, ...more } })
+
+  test.each<[what: string, mcp: readonly object[], message: RegExp]>([
+    [
+      'a program that is not there',
+      [{ command: './no-such-program' }],
+      /mcp\.0: the MCP server ".\/no-such-program" does not answer/,
+    ],
+    ['a program that ends', [{ command: process.execPath, args: ['-e', ''] }], /does not answer/],
+    [
+      'nobody at the address',
+      [{ url: 'http://127.0.0.1:9/mcp' }],
+      /mcp\.0: the MCP server "http:\/\/127\.0\.0\.1:9\/mcp" does not answer/,
+    ],
+    [
+      'a tool that the server has not',
+      [{ ...everythingCommand, only: ['fly'] }],
+      /mcp\.0\.only: the server has no tool "fly"/,
+    ],
+    ['two tools of one name', [everythingCommand, everythingCommand], /mcp\.1: there are two tools "echo"/],
+    ['a command and a url', [{ ...everythingCommand, url: 'http://x.test/' }], /mcp/],
+    ['an address with a password', [{ url: 'http://a:b@x.test/' }], /mcp/],
+  ])('with %s', async (_what, mcp, message) => {
+    await expect(open(mcp)).rejects.toThrow(message)
+  })
+
+  test('with a swarm one of whose members has no server', async () => {
+    const model = { base_url: 'http://127.0.0.1:9/v1', model: 'x' }
+    const members = {
+      a: { prompt: 'x', mcp: [everythingCommand] },
+      b: { prompt: 'y', mcp: [{ command: './no-such' }] },
+    }
+    const opened = openTestAgent({ use: 'swarm', default_agent: 'a', model, members })
+    await expect(opened).rejects.toThrow('agents.subject.members.b.mcp.0: the MCP server "./no-such" does not answer')
+  })
+
+  test('with a policy of a tool that no server has', async () => {
+    await expect(open([everythingCommand], { tool_policies: { fly: 'preview' } })).rejects.toThrow(
+      'there is no such tool',
+    )
+  })
+})
+
+test('programs end with the gateway', async () => {
+  const agent = await openModelAgent(callOnce('get-env', {}), { config: { mcp: [everythingCommand] } })
+  await agent.ask()
+  await agent.close()
+  const running = execFileSync('ps', ['-eo', 'ppid,args'], { encoding: 'utf8' })
+  const own = running.split('\n').filter(line => line.includes(everything) && line.trim().startsWith(`${process.pid} `))
+  expect(own).toEqual([])
+})
+
+describe('what a model is told of a result', () => {
+  test.each<[value: unknown, told: unknown]>([
+    [
+      {
+        content: [
+          { type: 'text', text: 'a' },
+          { type: 'text', text: 'b' },
+        ],
+      },
+      'a\nb',
+    ],
+    [{ content: [], structuredContent: { n: 1 } }, { n: 1 }],
+    [{ content: [{ type: 'image', data: 'AAAA', mimeType: 'image/png' }] }, '[image, image/png, 3 bytes]'],
+    [{ content: [{ type: 'resource', resource: { uri: 'file:///x', text: 'inside' } }] }, 'inside'],
+    [{ content: [{ type: 'resource', resource: { uri: 'file:///x' } }] }, '[file:///x, unknown type]'],
+    [{ content: [{ type: 'resource_link', uri: 'file:///x', name: 'x' }] }, '[x: file:///x]'],
+    [{ content: [{ type: 'later' }] }, '[later, unknown type, 0 bytes]'],
+  ])('of %j', (value, told) => expect(readToolResult(value)).toEqual(told))
+
+  test('that failed is its reason', () => {
+    expect(() => readToolResult({ content: [{ type: 'text', text: 'no cake' }], isError: true })).toThrow('no cake')
+    expect(() => readToolResult({ content: 'x' })).toThrow()
+  })
+})
