@@ -222,12 +222,12 @@ function expectSoundFile(file: string): void {
     .prepare(
       `SELECT 'deliveries.' || state AS name, count(*) AS value FROM deliveries GROUP BY state
        UNION ALL SELECT 'messages.' || coalesce(w.state, 'ignored'), count(*)
-         FROM messages m LEFT JOIN turns w ON w.message = m.number GROUP BY 1 ORDER BY 1`,
+         FROM messages m LEFT JOIN turns w ON w.message = m.seq WHERE m.kind = 'message' GROUP BY 1 ORDER BY 1`,
     )
     .all()
   expect(totals).toEqual(counted)
   const listed = db.prepare("SELECT coalesce(sum(value), 0) AS value FROM agent_totals WHERE name = 'listed'").get()
-  expect(listed).toEqual(db.prepare('SELECT count(*) AS value FROM responses WHERE is_listed = 1').get())
+  expect(listed).toEqual(db.prepare('SELECT count(*) AS value FROM messages WHERE is_listed = 1').get())
   expect(db.prepare('PRAGMA foreign_key_check').all()).toEqual([])
   expect(db.prepare('PRAGMA integrity_check').get()).toEqual({ integrity_check: 'ok' })
   db.close()

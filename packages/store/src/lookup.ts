@@ -29,8 +29,8 @@ export function createLookupStore(
 function createMessageLookup(db: Database): Pick<LookupStore, 'findMessageTo'> {
   const find = prepareQuery<{ message: number; channel: ChannelName; target: string }>(
     db,
-    `SELECT m.number AS message, m.channel, m.target FROM thread_aliases n JOIN messages m ON m.number = n.message AND m.id = n.name
-     WHERE n.name = ? AND n.agent = ? AND m.forgotten_at IS NULL ORDER BY m.number DESC LIMIT 1`,
+    `SELECT m.seq AS message, m.channel, m.target FROM thread_aliases n JOIN messages m ON m.seq = n.message AND m.native_id = n.name AND m.kind = 'message'
+     WHERE n.name = ? AND n.agent = ? AND m.forgotten_at IS NULL ORDER BY m.seq DESC LIMIT 1`,
   )
   return {
     async findMessageTo(agent, id) {

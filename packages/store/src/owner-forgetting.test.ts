@@ -76,11 +76,13 @@ describe('forgetting an owner', () => {
       await forgetting
     }
     const isGone = "scope <> 'forgotten' AND thread_id NOT IN (SELECT id FROM threads)"
-    expect(read(`SELECT number FROM messages WHERE thread_id NOT IN (SELECT id FROM threads)`)).toEqual([])
-    expect(read(`SELECT seq FROM entries WHERE ${isGone}`)).toEqual([])
-    expect(read('SELECT seq FROM entries WHERE task_id IS NOT NULL AND task_id NOT IN (SELECT id FROM tasks)')).toEqual(
-      [],
-    )
+    expect(
+      read(`SELECT seq FROM messages WHERE kind = 'message' AND thread_id NOT IN (SELECT id FROM threads)`),
+    ).toEqual([])
+    expect(read(`SELECT seq FROM messages WHERE ${isGone}`)).toEqual([])
+    expect(
+      read('SELECT seq FROM messages WHERE task_id IS NOT NULL AND task_id NOT IN (SELECT id FROM tasks)'),
+    ).toEqual([])
   })
 })
 
@@ -106,7 +108,9 @@ describe('forgetting a chat', () => {
       await store.admit(sketchIntake('by mail', { message: { received_via: 'email' } }), 'c')
     }
     expect(await store.forgetChat({ owner: ada, agent: 'echo', key: 'chat' })).toBe(true)
-    expect(read("SELECT seq FROM entries WHERE scope = 'conversation'")).toHaveLength(1)
-    expect(read('SELECT m.id FROM messages m JOIN threads t ON t.id = m.thread_id')).toEqual([{ id: 'by mail' }])
+    expect(read("SELECT seq FROM messages WHERE scope = 'conversation'")).toHaveLength(1)
+    expect(
+      read("SELECT m.native_id AS id FROM messages m JOIN threads t ON t.id = m.thread_id WHERE m.kind = 'message'"),
+    ).toEqual([{ id: 'by mail' }])
   })
 })

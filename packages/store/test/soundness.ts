@@ -20,10 +20,18 @@ const missing = (table: string, column: string, other: string, key: string, wher
     AND NOT EXISTS (SELECT 1 FROM ${other} y WHERE y.${key} = x.${column})`,
 })
 
+const [aMessage, aResponse] = ['message', 'response'].map(
+  kind => `(SELECT seq FROM messages WHERE kind = '${kind}')`,
+) as [string, string]
+
 export const checks: readonly SoundnessCheck[] = [
   {
     name: 'totals of messages',
-    sql: total('messages', "coalesce(w.state, 'ignored')", 'messages m LEFT JOIN turns w ON w.message = m.number'),
+    sql: total(
+      'messages',
+      "coalesce(w.state, 'ignored')",
+      "messages m LEFT JOIN turns w ON w.message = m.seq WHERE m.kind = 'message'",
+    ),
   },
   { name: 'totals of deliveries', sql: total('deliveries', 'state', 'deliveries WHERE message <> 0') },
   {
@@ -48,34 +56,41 @@ export const checks: readonly SoundnessCheck[] = [
     name: 'ended deliveries rest',
     sql: `SELECT * FROM deliveries WHERE ended_at IS NOT NULL AND (due_at IS NOT NULL OR lease_owner IS NOT NULL)`,
   },
-  missing('entries', 'thread_id', 'threads', 'id', "scope <> 'forgotten'"),
-  missing('entries', 'task_id', 'tasks', 'id', "scope <> 'forgotten'"),
-  missing('messages', 'number', 'entries', 'seq'),
-  missing('messages', 'thread_id', 'threads', 'id'),
-  missing('messages', 'task_id', 'tasks', 'id'),
-  missing('turns', 'message', 'messages', 'number'),
+  {
+    name: 'what each kind of row has',
+    sql: `SELECT seq, kind FROM messages WHERE CASE kind
+      WHEN 'message' THEN agent IS NULL OR channel IS NULL OR native_id IS NULL OR duplicate_key IS NULL OR correlation_id IS NULL
+        OR envelope IS NULL OR proofs IS NULL OR target IS NULL OR raw_form IS NULL OR is_listed = 1
+      WHEN 'response' THEN agent IS NULL OR channel IS NULL OR native_id IS NULL OR answers IS NULL OR envelope IS NULL OR raw IS NOT NULL
+      WHEN 'note' THEN (scope <> 'trace') OR answers IS NULL OR envelope IS NOT NULL
+      WHEN 'context' THEN scope NOT IN ('conversation', 'forgotten') OR answers IS NULL OR envelope IS NOT NULL
+      WHEN 'removed' THEN seq <> (SELECT max(seq) FROM messages) AND native_id IS NOT NULL OR envelope IS NOT NULL OR content <> '[]'
+      ELSE true END`,
+  },
+  missing('messages', 'thread_id', 'threads', 'id', "(kind IN ('message', 'response') OR scope <> 'forgotten')"),
+  missing('messages', 'task_id', 'tasks', 'id', "(kind IN ('message', 'response') OR scope <> 'forgotten')"),
+  missing('messages', 'answers', aMessage, 'seq', "kind = 'response'"),
+  missing('fetched_context', 'seq', 'messages', 'seq'),
+  missing('turns', 'message', aMessage, 'seq'),
   missing('turns', 'thread_id', 'threads', 'id'),
   missing('turns', 'task_id', 'tasks', 'id'),
-  missing('turns', 'merged_into', 'messages', 'number'),
-  missing('responses', 'message', 'messages', 'number'),
-  missing('responses', 'seq', 'entries', 'seq'),
-  missing('deliveries', 'message', 'messages', 'number', 'message <> 0'),
-  missing('deliveries', 'response_seq', 'responses', 'seq', 'message <> 0'),
+  missing('turns', 'merged_into', aMessage, 'seq'),
+  missing('deliveries', 'message', aMessage, 'seq', 'message <> 0'),
+  missing('deliveries', 'response_seq', aResponse, 'seq', 'message <> 0'),
   missing('deliveries', 'thread_id', 'threads', 'id', 'message <> 0'),
   missing('deliveries', 'broadcast', 'broadcasts', 'id', 'message <> 0'),
-  missing('broadcasts', 'message', 'messages', 'number', 'message <> 0'),
-  missing('broadcasts', 'response_seq', 'responses', 'seq'),
+  missing('broadcasts', 'message', aMessage, 'seq', 'message <> 0'),
+  missing('broadcasts', 'response_seq', aResponse, 'seq'),
   missing('thread_aliases', 'thread_id', 'threads', 'id'),
-  missing('thread_aliases', 'message', 'messages', 'number'),
-  missing('duplicates', 'message', 'messages', 'number'),
-  missing('blob_uses', 'message', 'messages', 'number'),
+  missing('thread_aliases', 'message', aMessage, 'seq'),
+  missing('duplicates', 'message', aMessage, 'seq'),
+  missing('blob_uses', 'message', aMessage, 'seq'),
   missing('blob_uses', 'digest', 'blobs', 'digest'),
   missing('blobs', 'digest', 'blob_uses', 'digest'),
   missing('agent_states', 'thread_id', 'threads', 'id'),
   missing('turn_quotas', 'thread_id', 'threads', 'id'),
-  missing('fetched_context', 'seq', 'entries', 'seq'),
   missing('fetched_context', 'thread_id', 'threads', 'id'),
-  missing('requirements', 'message', 'messages', 'number'),
+  missing('requirements', 'message', aMessage, 'seq'),
   missing('requirements', 'thread_id', 'threads', 'id'),
   missing('push_subscriptions', 'task_id', 'tasks', 'id'),
   missing('transcript_bindings', 'store_thread', 'threads', 'id'),
@@ -88,25 +103,25 @@ export const checks: readonly SoundnessCheck[] = [
   },
   {
     name: 'bytes that are named are kept',
-    sql: `SELECT e.seq, p.value FROM entries e, json_each(e.content) p WHERE e.scope <> 'trace' AND json_extract(p.value, '$.bytes_ref.digest') IS NOT NULL
+    sql: `SELECT e.seq, p.value FROM messages e, json_each(e.content) p WHERE e.scope <> 'trace' AND json_extract(p.value, '$.bytes_ref.digest') IS NOT NULL
       AND NOT EXISTS (SELECT 1 FROM blobs b WHERE b.digest = json_extract(p.value, '$.bytes_ref.digest'))
-      AND NOT EXISTS (SELECT 1 FROM messages m WHERE m.number = coalesce(e.answers, e.seq) AND m.forgotten_at IS NOT NULL)`,
+      AND NOT EXISTS (SELECT 1 FROM messages m WHERE m.seq = coalesce(e.answers, e.seq) AND m.forgotten_at IS NOT NULL)`,
   },
   {
     name: 'notes are of messages that are there, with answers that are there',
-    sql: `SELECT e.seq FROM entries e WHERE e.scope = 'trace' AND (e.task_id IS NOT NULL
-      OR NOT EXISTS (SELECT 1 FROM messages m WHERE m.number = e.answers AND m.thread_id = e.thread_id AND m.forgotten_at IS NULL)
-      OR EXISTS (SELECT 1 FROM responses r WHERE r.message = e.answers AND r.retracted_at IS NOT NULL)
-      OR EXISTS (SELECT 1 FROM entries o WHERE o.scope = 'trace' AND o.seq <> e.seq AND o.answers = e.answers AND o.native_id = e.native_id))`,
+    sql: `SELECT e.seq FROM messages e WHERE e.scope = 'trace' AND (e.task_id IS NOT NULL
+      OR NOT EXISTS (SELECT 1 FROM messages m WHERE m.seq = e.answers AND m.kind = 'message' AND m.thread_id = e.thread_id AND m.forgotten_at IS NULL)
+      OR EXISTS (SELECT 1 FROM messages r WHERE r.kind = 'response' AND r.answers = e.answers AND r.retracted_at IS NOT NULL)
+      OR EXISTS (SELECT 1 FROM messages o WHERE o.scope = 'trace' AND o.seq <> e.seq AND o.answers = e.answers AND o.native_id = e.native_id))`,
   },
   {
     name: 'bytes of tasks',
     sql: `WITH counted AS (SELECT owner, sum(bytes) AS bytes FROM (
-        SELECT k.owner, octet_length(e.content) AS bytes FROM entries e JOIN tasks k ON k.id = e.task_id
-        UNION ALL SELECT k.owner, octet_length(e.content) FROM entries e JOIN messages m ON m.number = e.answers
+        SELECT k.owner, octet_length(e.content) AS bytes FROM messages e JOIN tasks k ON k.id = e.task_id
+        UNION ALL SELECT k.owner, octet_length(e.content) FROM messages e JOIN messages m ON m.seq = e.answers
           JOIN tasks k ON k.id = m.task_id WHERE e.scope = 'trace'
         UNION ALL SELECT k.owner, coalesce(octet_length(m.raw), 0) FROM messages m JOIN tasks k ON k.id = m.task_id
-        UNION ALL SELECT k.owner, u.bytes FROM blob_uses u JOIN messages m ON m.number = u.message JOIN tasks k ON k.id = m.task_id)
+        UNION ALL SELECT k.owner, u.bytes FROM blob_uses u JOIN messages m ON m.seq = u.message JOIN tasks k ON k.id = m.task_id)
         GROUP BY owner)
       SELECT coalesce(b.owner, c.owner) AS owner, b.bytes AS booked, c.bytes AS counted FROM task_bytes b FULL JOIN counted c ON c.owner = b.owner
       WHERE coalesce(b.bytes, 0) <> coalesce(c.bytes, 0)`,
@@ -144,9 +159,9 @@ export const checks: readonly SoundnessCheck[] = [
   },
   {
     name: 'listed responses',
-    sql: `SELECT a.agent, a.channel, a.value, (SELECT count(*) FROM responses r WHERE r.agent = a.agent AND r.channel = a.channel AND r.is_listed = 1) AS counted
+    sql: `SELECT a.agent, a.channel, a.value, (SELECT count(*) FROM messages r WHERE r.agent = a.agent AND r.channel = a.channel AND r.is_listed = 1) AS counted
       FROM agent_totals a
-      WHERE a.name = 'listed' AND a.value <> (SELECT count(*) FROM responses r WHERE r.agent = a.agent AND r.channel = a.channel AND r.is_listed = 1)`,
+      WHERE a.name = 'listed' AND a.value <> (SELECT count(*) FROM messages r WHERE r.agent = a.agent AND r.channel = a.channel AND r.is_listed = 1)`,
   },
   {
     name: 'relations',
@@ -162,7 +177,7 @@ export const checks: readonly SoundnessCheck[] = [
     name: 'a task with an open turn works',
     sql: `SELECT * FROM tasks k WHERE state NOT IN ('submitted', 'working') AND EXISTS (SELECT 1 FROM turns t WHERE t.task_id = k.id AND t.ended_at IS NULL)`,
   },
-  missing('tasks', 'response_seq', 'responses', 'seq'),
+  missing('tasks', 'response_seq', aResponse, 'seq'),
   {
     name: 'linked addresses',
     sql: `SELECT * FROM person_addresses a WHERE NOT EXISTS (SELECT 1 FROM person_links l WHERE l.agent = a.agent AND (l.asker = a.address OR l.target = a.address))`,
@@ -173,11 +188,11 @@ export const checks: readonly SoundnessCheck[] = [
   },
   {
     name: 'requirements of what is gone',
-    sql: `SELECT d.* FROM requirements d JOIN messages m ON m.number = d.message WHERE m.forgotten_at IS NOT NULL`,
+    sql: `SELECT d.* FROM requirements d JOIN messages m ON m.seq = d.message WHERE m.forgotten_at IS NOT NULL`,
   },
   {
     name: 'requirements of what was taken back',
-    sql: `SELECT d.* FROM requirements d JOIN responses r ON r.message = d.message WHERE r.retracted_at IS NOT NULL AND d.status = 'open'`,
+    sql: `SELECT d.* FROM requirements d JOIN messages r ON r.kind = 'response' AND r.answers = d.message WHERE r.retracted_at IS NOT NULL AND d.status = 'open'`,
   },
   { name: 'turns are over', sql: 'SELECT * FROM turns WHERE ended_at IS NULL', atEnd: true },
   { name: 'deliveries are over', sql: 'SELECT * FROM deliveries WHERE ended_at IS NULL', atEnd: true },

@@ -84,6 +84,9 @@ export async function checkAnswers(loads: readonly MessageLoad[], gateway: Paire
   const acknowledged = loads.flatMap(load => load.acknowledged)
   const messages = await untilAllAnswered(gateway, acknowledged.length)
   expect(messages.map(({ id }) => id).toSorted()).toEqual(acknowledged.toSorted())
-  const said = await runSql(url, 'SELECT count(*), count(DISTINCT message) FROM postern.responses')
+  const said = await runSql(
+    url,
+    "SELECT count(*), count(DISTINCT answers) FROM postern.messages WHERE kind = 'response'",
+  )
   expect(said).toBe(`${acknowledged.length}|${acknowledged.length}`)
 }

@@ -286,7 +286,7 @@ test.each(agents)(
     await eventually(async () => mail.received.some(({ text }) => text?.includes(`refunded:${order}a`)))
     await write(`order ${order}b, please`, begun)
     const traces = () => listTraces(swarm.gateway.dataDir, order)
-    expect(traces()).toEqual(expect.arrayContaining(['entries', 'records']))
+    expect(traces()).toEqual(expect.arrayContaining(['messages', 'records']))
     await swarm.operate('/people/forget', { address: from })
     expect(traces()).toEqual([])
   },
@@ -298,7 +298,7 @@ test('nor when who chats is forgotten', async () => {
   await run(chat, { interrupt: interrupt.id, payload: { approved: true } })
   await askForRefund(chat, 'order longan2, please')
   const traces = () => listTraces(swarm.gateway.dataDir, 'longan')
-  expect(traces()).toEqual(expect.arrayContaining(['entries', 'records']))
+  expect(traces()).toEqual(expect.arrayContaining(['messages', 'records']))
   await swarm.operate('/owners/forget', { owner: 'web:["https://agents.test","ann"]' })
   expect(traces()).toEqual([])
 })

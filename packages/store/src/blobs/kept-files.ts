@@ -15,7 +15,7 @@ export function createFileKeeping(
     db,
     'SELECT 1 FROM turns WHERE message = ? AND lease_token = ? AND lease_owner IS NOT NULL',
   )
-  const findWords = prepareQuery<{ content: string }>(db, 'SELECT content FROM entries WHERE seq = ?')
+  const findWords = prepareQuery<{ content: string }>(db, 'SELECT content FROM messages WHERE seq = ?')
 
   /** Its words may have changed meanwhile: what they do not name any more is not kept. */
   function keepIn(message: number, kept: readonly KeptFile[]): void {

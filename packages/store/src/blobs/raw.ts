@@ -20,7 +20,7 @@ export function createRawAttacher(db: Database, { readNow }: Pick<BlobFiles, 're
   const find = prepareQuery<RawRow>(
     db,
     `SELECT m.raw_form, coalesce(m.raw, b.bytes) AS bytes, CASE WHEN b.is_file = 1 THEN b.digest END AS file
-     FROM messages m LEFT JOIN blobs b ON b.digest = m.raw_digest WHERE m.number = ?`,
+     FROM messages m LEFT JOIN blobs b ON b.digest = m.raw_digest WHERE m.seq = ?`,
   )
   const load = (number: number) => {
     const row = find.get(number)

@@ -31,8 +31,8 @@ export function createBlobTable(db: Database, { isHeld }: Pick<BlobFiles, 'isHel
   const endUnnamed = prepareQuery<{ digest: string }>(
     db,
     `DELETE FROM blob_uses WHERE message = ?1 AND digest NOT IN (
-       SELECT raw_digest FROM messages WHERE number = ?1 AND raw_digest IS NOT NULL
-       UNION ALL SELECT ${digestOf} FROM entries e, json_each(e.content)
+       SELECT raw_digest FROM messages WHERE seq = ?1 AND raw_digest IS NOT NULL
+       UNION ALL SELECT ${digestOf} FROM messages e, json_each(e.content)
          WHERE e.seq IN (?1, ?2) AND ${digestOf} IS NOT NULL) RETURNING digest`,
   )
   const remove = prepareQuery<{ is_file: number }>(

@@ -34,11 +34,11 @@ export function createBackgroundStore(
   const place = 'coalesce(answers, seq)'
   const findPlace = prepareQuery<{ position: number | null }>(
     db,
-    `SELECT max(${place}) AS position FROM entries WHERE thread_id = ? AND scope = 'conversation' AND ${place} < ?`,
+    `SELECT max(${place}) AS position FROM messages WHERE thread_id = ? AND scope = 'conversation' AND ${place} < ?`,
   )
   const insert = prepareQuery(
     db,
-    'INSERT INTO fetched_context (seq, thread_id, channel, object, author) VALUES (?, ?, ?, ?, ?)',
+    'INSERT INTO fetched_context (seq, thread_id, channel, object, principal) VALUES (?, ?, ?, ?, ?)',
   )
   const insertName = createNaming(db)
   const isKnown = createKnownFinder(db)
@@ -49,7 +49,7 @@ export function createBackgroundStore(
     if (isKnown(turn, nativeId)) return
     const authorship = { author: principal ?? '', object: nativeId }
     if (tables.withdrawals.has(via, authorship, now())) return
-    const seq = tables.entries.append(entry, { thread, task: undefined, answers })
+    const seq = tables.entries.append(entry, { thread, answers })
     insert.run(seq, thread, via, nativeId, principal ?? null)
     if (!isQuoted) insertName(turn, tables.threads.scopeOf(thread).scope, nativeId)
   }
@@ -72,7 +72,7 @@ export function createBackgroundStore(
 function draftEntry(added: BackgroundEntry): Draft {
   const { nativeId, author, parts, at } = added
   const said = { author: formatJson(author), content: formatJson(parts), at }
-  return { added, entry: { nativeId, scope: 'conversation', role: 'user', ...said } }
+  return { added, entry: { nativeId, scope: 'conversation', kind: 'context', ...said } }
 }
 
 /** Within its thread: the same words may be part of several conversations. */
@@ -103,11 +103,11 @@ export function createBackgroundForgetting(
   { entries }: Pick<BackgroundDeps, 'entries'>,
   limit: number,
 ): ForgetBackground {
-  const select = 'SELECT seq FROM fetched_context WHERE author = ?'
+  const select = 'SELECT seq FROM fetched_context WHERE principal = ?'
   const ofObject = prepareQuery<{ seq: number }>(db, `${select} AND object = ? AND channel = ? LIMIT ${limit}`)
   const ofPeer = prepareQuery<{ seq: number }>(db, `${select} AND channel = ? LIMIT ${limit}`)
   // The row stays: what was taken back is known, and not brought in once more.
-  const disown = prepareQuery(db, 'UPDATE fetched_context SET author = NULL WHERE seq = ?')
+  const disown = prepareQuery(db, 'UPDATE fetched_context SET principal = NULL WHERE seq = ?')
   return (withdrawal, via) => {
     const found =
       withdrawal.kind === 'forget'

@@ -1,16 +1,24 @@
 import { randomUUID } from 'node:crypto'
-import type { Entry, NormalizedResponse, Part, Sender } from '@postern/core'
+import type { Entry, Part, Sender } from '@postern/core'
 import type { Database } from '../engine/database.ts'
 import { formatJson, parseJson, prepareInsert, prepareQuery } from '../engine/database.ts'
 
 /** Only the conversation is recalled. `event`: what else happened in it. `trace`: what was done. `kept`: what no agent sees. `forgotten`: taken back. */
 export type StoredEntryScope = 'conversation' | 'event' | 'gateway_reply' | 'trace' | 'kept' | 'forgotten'
 
+/** What a row is: what came to an agent, what the agent answered, what was fetched of what was said before, what was noted of a turn. */
+export type StoredEntryKind = 'message' | 'response' | 'context' | 'note' | 'removed'
+
+/** Who said it. */
+export function roleOf(kind: StoredEntryKind): Entry['role'] {
+  return kind === 'message' || kind === 'context' ? 'user' : 'assistant'
+}
+
 /** An entry as its columns, made before the transaction. */
 export interface StoredEntryDraft {
   readonly nativeId: string
   readonly scope: StoredEntryScope
-  readonly role: Entry['role']
+  readonly kind: StoredEntryKind
   readonly author: string
   readonly content: string
   readonly at: string
@@ -18,9 +26,8 @@ export interface StoredEntryDraft {
 
 interface EntryPlace {
   readonly thread: number
-  readonly task: number | undefined
-  /** The message this answers. */
-  readonly answers?: number | undefined
+  /** The message that it stands behind. */
+  readonly answers: number
 }
 
 export interface EntryTable {
@@ -32,40 +39,28 @@ export interface EntryTable {
   erase(seq: number): void
 }
 
+/** Takes out all that was said, as the assignments of an UPDATE. */
+export const erased = `content = '[]', scope = 'forgotten', author = json_remove(author, '$.display_name')`
+
 export function createEntryTable(db: Database): EntryTable {
   const insert = prepareInsert(
     db,
-    `INSERT INTO entries (entry_id, native_id, thread_id, task_id, scope, role, answers, author, content, at)
-     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+    `INSERT INTO messages (entry_id, native_id, thread_id, scope, kind, answers, author, content, at)
+     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`,
     'seq',
   )
-  const erase = prepareQuery(
-    db,
-    "UPDATE entries SET content = '[]', scope = 'forgotten', author = json_remove(author, '$.display_name') WHERE seq = ?",
-  )
-  const reword = prepareQuery(db, 'UPDATE entries SET content = ? WHERE seq = ?')
+  const erase = prepareQuery(db, `UPDATE messages SET ${erased} WHERE seq = ?`)
+  const reword = prepareQuery(db, 'UPDATE messages SET content = ? WHERE seq = ?')
   return {
     reword: (seq, content) => void reword.run(content, seq),
     erase: seq => void erase.run(seq),
-    append({ nativeId, scope, role, author, content, at }, { thread, task, answers }) {
-      const said = [scope, role, answers ?? null, author, content, at] as const
-      return insert(randomUUID(), nativeId, thread, task ?? null, ...said)
+    append({ nativeId, scope, kind, author, content, at }, { thread, answers }) {
+      return insert(randomUUID(), nativeId, thread, scope, kind, answers, author, content, at)
     },
   }
 }
 
-export function draftResponseEntry(response: NormalizedResponse): StoredEntryDraft {
-  return {
-    nativeId: response.id,
-    scope: 'conversation',
-    role: 'assistant',
-    author: formatJson({ address: response.sender }),
-    content: formatJson(response.parts),
-    at: response.created_at,
-  }
-}
-
-const ownColumns = 'seq, entry_id, native_id, role, author, at'
+const ownColumns = 'seq, entry_id, native_id, kind, author, at'
 
 export const entryColumns = `${ownColumns}, content`
 
@@ -78,13 +73,13 @@ export function formatBoundedParts(column: string, maxBytes: number): string {
 
 /** As `entryColumns`, but what no usual history has room for is not read. */
 export const recalledColumns = `${ownColumns}, ${formatBoundedParts('content', 256 * 1024)},
-  (SELECT json_extract(m.envelope, '$.sender') FROM messages m WHERE m.number = entries.seq) AS sender`
+  CASE WHEN kind = 'message' THEN json_extract(envelope, '$.sender') END AS sender`
 
 export interface EntryRow {
   readonly seq: number
   readonly entry_id: string
   readonly native_id: string | null
-  readonly role: Entry['role']
+  readonly kind: StoredEntryKind
   readonly author: string
   readonly content: string
   readonly at: string
@@ -108,7 +103,7 @@ export function readEntry(row: EntryRow): Entry {
     seq: row.seq,
     entryId: row.entry_id,
     nativeId: row.native_id ?? undefined,
-    role: row.role,
+    role: roleOf(row.kind),
     author: parseJson<Entry['author']>(row.author),
     parts: parseJson<readonly Part[]>(row.content),
     at: row.at,

@@ -2,7 +2,7 @@ import type { Entry, LookupStore, Part } from '@postern/core'
 import { formatJson, prepareQuery } from '../engine/database.ts'
 import type { StoreContext } from '../engine/store-context.ts'
 import type { RecalledRow } from './entries.ts'
-import { readEntry, recalledColumns, recallRow } from './entries.ts'
+import { readEntry, recalledColumns, recallRow, roleOf } from './entries.ts'
 import { isOthersChat } from './person-words.ts'
 import { saidToSome } from './private-answers.ts'
 
@@ -13,8 +13,7 @@ interface PlacedEntry extends RecalledRow {
 }
 
 /** What the agent said to some only, in a thread that others read and write, too: an agent that is reminded of it might tell them. */
-const isPrivate = `EXISTS (SELECT 1 FROM responses r JOIN threads t ON t.id = entries.thread_id WHERE r.seq = entries.seq
-  AND ${saidToSome})`
+const isPrivate = `(e.kind = 'response' AND EXISTS (SELECT 1 FROM threads t WHERE t.id = e.thread_id AND ${saidToSome('e')}))`
 const toPart = (content: string): Part => ({ kind: 'text', mime: 'text/plain', content })
 const saidInPrivate = {
   assistant: toPart('[answered, not before everybody]'),
@@ -27,7 +26,7 @@ export function createHistoryLookup({
   channels,
 }: Pick<StoreContext, 'db' | 'channels'>): Pick<LookupStore, 'readHistory'> {
   const place = 'coalesce(answers, seq)'
-  const said = `SELECT ${recalledColumns}, ${place} AS position, ${isPrivate} OR ${isOthersChat('?3', channels)} AS is_private FROM entries
+  const said = `SELECT ${recalledColumns}, ${place} AS position, ${isPrivate} OR ${isOthersChat('?3', channels)} AS is_private FROM messages e
     WHERE thread_id = ?1 AND scope = 'conversation' AND ${place} < ?2`
   const readHead = prepareQuery<PlacedEntry>(db, `${said} ORDER BY ${place}, seq LIMIT +?4`)
   const readTail = prepareQuery<PlacedEntry>(
@@ -50,5 +49,5 @@ export function createHistoryLookup({
 
 /** Without the words of what is not for who asks. */
 export function recallEntry(row: RecalledRow & { readonly is_private: 0 | 1 }): Entry {
-  return row.is_private === 1 ? { ...readEntry(row), parts: [saidInPrivate[row.role]] } : recallRow(row)
+  return row.is_private === 1 ? { ...readEntry(row), parts: [saidInPrivate[roleOf(row.kind)]] } : recallRow(row)
 }

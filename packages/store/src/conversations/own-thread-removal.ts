@@ -9,7 +9,7 @@ export function createOwnThreadRemoval(db: Database): (thread: number, owner: st
   const endThread = prepareQuery<{ key: string; agent: string; channel: string }>(
     db,
     `DELETE FROM threads WHERE id = ?1 AND scope = ?2
-       AND NOT EXISTS (SELECT 1 FROM entries WHERE thread_id = ?1 AND scope = 'conversation') RETURNING key, agent, channel`,
+       AND NOT EXISTS (SELECT 1 FROM messages WHERE thread_id = ?1 AND scope = 'conversation') RETURNING key, agent, channel`,
   )
   const endKey = prepareQuery(
     db,

@@ -13,7 +13,7 @@ interface SaidLine {
 export function createSaidRemoval(db: Database): (seq: number) => void {
   const list = prepareQuery<SaidLine>(
     db,
-    `SELECT x.thread, x.seq, x.entry_id, e.native_id FROM entries e JOIN transcript_bindings b ON b.store_thread = e.thread_id
+    `SELECT x.thread, x.seq, x.entry_id, e.native_id FROM messages e JOIN transcript_bindings b ON b.store_thread = e.thread_id
        JOIN transcript_entries x ON x.thread = b.thread AND x.store_seq = e.seq WHERE e.seq = ?`,
   )
   const endName = prepareQuery(db, 'DELETE FROM transcript_entry_names WHERE thread = ? AND name = ? AND seq = ?')

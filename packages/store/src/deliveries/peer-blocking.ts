@@ -25,13 +25,13 @@ export interface PeerBlockingDeps {
 export function createPeerBlocking(db: Database, { turns, deliveries }: PeerBlockingDeps): PeerBlocking {
   const findDeliveries = prepareQuery<OpenDelivery>(
     db,
-    `SELECT d.number, d.thread_id, d.destination, d.state FROM deliveries d JOIN messages m ON m.number = d.message
+    `SELECT d.number, d.thread_id, d.destination, d.state FROM deliveries d JOIN messages m ON m.seq = d.message
      WHERE d.peer = ?1 AND d.ended_at IS NULL AND m.channel IN (?2) AND (?3 IS NULL OR m.agent = ?3)`,
   )
   const findTurns = prepareQuery<{ message: number }>(
     db,
-    `SELECT t.message FROM messages m JOIN turns t ON t.message = m.number
-     WHERE m.author = ?1 AND m.forgotten_at IS NULL AND m.channel IN (?2) AND m.agent = ?3 AND t.ended_at IS NULL`,
+    `SELECT t.message FROM messages m JOIN turns t ON t.message = m.seq
+     WHERE m.principal = ?1 AND m.forgotten_at IS NULL AND m.channel IN (?2) AND m.agent = ?3 AND t.ended_at IS NULL`,
   )
   return {
     stopDeliveries(batch, { via, peer, agent }, error, now) {

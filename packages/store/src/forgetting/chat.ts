@@ -45,19 +45,19 @@ export function createChatForgetting(
     db,
     `SELECT thread_id FROM thread_aliases WHERE name = ? AND agent = ? AND ${channels.sql.isChat('channel')} AND scope = ? AND is_key = 1`,
   )
-  const listMessages = prepareQuery<{ number: number }>(
+  const listMessages = prepareQuery<{ seq: number }>(
     db,
-    `SELECT number FROM messages WHERE ${channels.sql.isChat('channel')} AND thread_id = ? ORDER BY number DESC LIMIT +?`,
+    `SELECT seq FROM messages WHERE kind = 'message' AND ${channels.sql.isChat('channel')} AND thread_id = ? ORDER BY seq DESC LIMIT +?`,
   )
   const listEntries = prepareQuery<{ seq: number }>(
     db,
-    "SELECT seq FROM entries WHERE thread_id = ? AND scope = 'conversation'",
+    "SELECT seq FROM messages WHERE thread_id = ? AND scope = 'conversation'",
   )
   const listDigests = prepareQuery<{ digest: string }>(db, 'SELECT digest FROM blob_uses WHERE message = ?')
   const listFiles = prepareQuery<FilePlace>(
     db,
     `SELECT bucket, path FROM objects WHERE owner = ?1 AND digest = ?2 AND NOT EXISTS (SELECT 1 FROM blob_uses u
-       JOIN messages m ON m.number = u.message JOIN tasks k ON k.id = m.task_id WHERE u.digest = ?2 AND k.owner = ?1
+       JOIN messages m ON m.seq = u.message JOIN tasks k ON k.id = m.task_id WHERE u.digest = ?2 AND k.owner = ?1
        AND u.message NOT IN (SELECT CAST(value AS INTEGER) FROM json_each(?3)))`,
   )
   const endFile = prepareQuery(db, 'DELETE FROM objects WHERE owner = ? AND bucket = ? AND path = ?')
@@ -69,7 +69,7 @@ export function createChatForgetting(
   function findSlice({ owner, agent, key }: ChatName): Slice | undefined {
     const thread = find.get(key, agent, owner)?.thread_id
     if (thread === undefined) return undefined
-    const messages = listMessages.all(thread, sliceSize).map(({ number }) => number)
+    const messages = listMessages.all(thread, sliceSize).map(({ seq }) => seq)
     const digests = new Set(messages.flatMap(number => listDigests.all(number).map(({ digest }) => digest)))
     const files = [...digests].flatMap(digest => listFiles.all(owner, digest, JSON.stringify(messages)))
     return { thread, messages: new Set(messages), files }
@@ -80,8 +80,8 @@ export function createChatForgetting(
     return write(batch => {
       for (const { bucket, path } of files) endFile.run(owner, bucket, path)
       if (find.get(key, agent, owner)?.thread_id !== thread) return
-      const listed = listMessages.all(thread, 2 * sliceSize).filter(({ number }) => messages.has(number))
-      for (const { number } of listed) removeMessage(batch, number, now())
+      const listed = listMessages.all(thread, 2 * sliceSize).filter(({ seq }) => messages.has(seq))
+      for (const { seq } of listed) removeMessage(batch, seq, now())
       if (listMessages.all(thread, 1).length > 0) return
       for (const { seq } of listEntries.all(thread)) endEntry(seq)
       endThread(thread, owner)

@@ -24,7 +24,7 @@ export function createForget(db: Database, { entries, notes, blobs, turns, deliv
     `UPDATE messages SET raw = NULL, raw_digest = NULL, forgotten_at = ?2,
        envelope = json_remove(envelope, '$.sender.profile', '$.sender.display_name'),
        flags = json_insert(coalesce(flags, '[]'), '$[#]', 'deleted')
-     WHERE number = ?1 AND forgotten_at IS NULL`,
+     WHERE seq = ?1 AND forgotten_at IS NULL`,
   )
   const findOpen = prepareQuery<OpenDelivery>(
     db,

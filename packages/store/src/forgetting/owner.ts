@@ -36,10 +36,9 @@ function openForgetting(
   const listThreads = prepareQuery<{ id: number }>(db, 'SELECT id FROM threads WHERE scope = ?')
   const listMessages = prepareQuery<{ number: number; person: string }>(
     db,
-    `SELECT number, channel || ' ' || lower(json_extract(envelope, '$.sender.address')) AS person FROM messages
-     WHERE thread_id IN (SELECT CAST(value AS INTEGER) FROM json_each(?1))
-       OR number IN (SELECT seq FROM entries WHERE task_id IN (SELECT id FROM tasks WHERE owner = ?2) AND role = 'user')
-     ORDER BY number DESC LIMIT +?3`,
+    `SELECT seq AS number, channel || ' ' || lower(json_extract(envelope, '$.sender.address')) AS person FROM messages
+     WHERE kind = 'message' AND (thread_id IN (SELECT CAST(value AS INTEGER) FROM json_each(?1))
+       OR task_id IN (SELECT id FROM tasks WHERE owner = ?2)) ORDER BY seq DESC LIMIT +?3`,
   )
   const endRecords = prepareQuery(db, 'DELETE FROM records WHERE person IN (SELECT value FROM json_each(?))')
   const endRemembered = prepareQuery(
@@ -89,10 +88,10 @@ function openForgetting(
 /** What is left of tasks, once their messages are gone. @returns how many there were */
 function createTaskRemoval(db: Database, { tasks }: Pick<RemoveMessageDeps, 'tasks'>): (owner: string) => number {
   const listTasks = prepareQuery<{ id: number }>(db, 'SELECT id FROM tasks WHERE owner = ?')
-  const listEntries = prepareQuery<{ seq: number }>(db, 'SELECT seq FROM entries WHERE task_id = ?')
+  const listEntries = prepareQuery<{ seq: number }>(db, 'SELECT seq FROM messages WHERE task_id = ?')
   const endEntry = createEntryRemoval(db)
   const ends = [
-    'UPDATE entries SET task_id = NULL WHERE task_id = ?',
+    'UPDATE messages SET task_id = NULL WHERE task_id = ?',
     'DELETE FROM push_subscriptions WHERE task_id = ?',
   ].map(sql => prepareQuery(db, sql))
   return owner => {
@@ -110,7 +109,7 @@ function createThreadRemoval(db: Database): (threads: string) => void {
   const inList = '(SELECT CAST(value AS INTEGER) FROM json_each(?))'
   const listEntries = prepareQuery<{ seq: number }>(
     db,
-    `SELECT seq FROM entries WHERE scope <> 'forgotten' AND thread_id IN ${inList}`,
+    `SELECT seq FROM messages WHERE scope <> 'forgotten' AND thread_id IN ${inList}`,
   )
   const endEntry = createEntryRemoval(db)
   const rows = createThreadRows(db)

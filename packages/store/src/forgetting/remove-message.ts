@@ -1,6 +1,5 @@
 import type { BlobTable } from '../blobs/table.ts'
 import type { ChannelFacts } from '../channels/facts.ts'
-import { createEntryRemoval } from '../conversations/entry-removal.ts'
 import type { Batch } from '../engine/batch.ts'
 import type { Database } from '../engine/database.ts'
 import { prepareQuery } from '../engine/database.ts'
@@ -25,31 +24,31 @@ export function createRemoveMessage(
 ): RemoveMessage {
   const find = prepareQuery<RemovedMessage>(
     db,
-    `SELECT m.thread_id, m.task_id, m.id, m.object, m.agent, m.channel, m.author, t.scope FROM messages m JOIN threads t ON t.id = m.thread_id
-     WHERE m.number = ?`,
+    `SELECT m.thread_id, m.task_id, m.native_id AS id, m.object, m.agent, m.channel, m.principal, t.scope FROM messages m JOIN threads t ON t.id = m.thread_id
+     WHERE m.seq = ? AND m.kind = 'message'`,
   )
   const endName = prepareQuery(
     db,
     'DELETE FROM thread_aliases WHERE name = ? AND agent = ? AND channel = ? AND scope = ? AND is_key = 0',
   )
-  const unlist = prepareQuery(db, 'UPDATE responses SET is_listed = 0 WHERE message = ? AND is_listed = 1')
+  const unlist = prepareQuery(
+    db,
+    "UPDATE messages SET is_listed = 0 WHERE kind = 'response' AND answers = ? AND is_listed = 1",
+  )
   const endRows = createRowRemoval(db, { blobs })
-  const endEntry = createEntryRemoval(db)
   const endTask = createEmptyTaskRemoval(db, tasks)
   const bookChange = createTaskShares(db)
   function removeOne(batch: Batch, message: number, found: RemovedMessage, now: number): void {
     // Ends its turn and its deliveries as if its author had taken it back: what waited behind them goes on.
     forget(batch, message, now)
     unlist.run(message)
-    const { id, object, agent, channel, author, scope } = found
+    const { id, object, agent, channel, principal, scope } = found
     const { responses } = endRows(batch, message)
-    for (const { seq } of responses) endEntry(seq)
     for (const name of [id, object, ...responses.map(response => response.id)]) {
       if (name !== null) endName.run(name, agent, channel, scope)
     }
     // What came from a chat has its names there.
-    if (author !== null) for (const chat of channels.chats) endName.run(id, agent, chat, author)
-    endEntry(message)
+    if (principal !== null) for (const chat of channels.chats) endName.run(id, agent, chat, principal)
     if (found.task_id !== null) endTask(found.task_id)
   }
   return (batch, message, now) => {
@@ -63,10 +62,10 @@ export function createRemoveMessage(
 function createEmptyTaskRemoval(db: Database, tasks: TaskTable): (task: number) => void {
   const disown = prepareQuery(
     db,
-    'UPDATE tasks SET response_seq = NULL WHERE id = ? AND response_seq NOT IN (SELECT seq FROM responses WHERE seq = response_seq)',
+    "UPDATE tasks SET response_seq = NULL WHERE id = ? AND response_seq NOT IN (SELECT seq FROM messages WHERE seq = response_seq AND kind = 'response')",
   )
-  const hasWords = prepareQuery(db, "SELECT 1 FROM entries WHERE task_id = ? AND scope <> 'forgotten' LIMIT 1")
-  const setFree = prepareQuery(db, 'UPDATE entries SET task_id = NULL WHERE task_id = ?')
+  const hasWords = prepareQuery(db, "SELECT 1 FROM messages WHERE task_id = ? AND scope <> 'forgotten' LIMIT 1")
+  const setFree = prepareQuery(db, 'UPDATE messages SET task_id = NULL WHERE task_id = ?')
   const endWatches = prepareQuery(db, 'DELETE FROM push_subscriptions WHERE task_id = ?')
   return task => {
     disown.run(task)
@@ -85,7 +84,7 @@ interface RemovedMessage {
   readonly object: string | null
   readonly agent: string
   readonly channel: string
-  readonly author: string | null
+  readonly principal: string | null
   /** Of its thread: what its ids mean elsewhere is not his. */
   readonly scope: string
 }

@@ -59,7 +59,7 @@ export function createWithdrawalStore(context: StoreContext, tables: WithdrawalD
 }
 
 function createNextFinder(db: Database): Find {
-  const select = 'SELECT number FROM messages WHERE forgotten_at IS NULL AND author = ?'
+  const select = 'SELECT seq AS number FROM messages WHERE forgotten_at IS NULL AND principal = ?'
   const ofObject = prepareQuery<{ number: number }>(
     db,
     `${select} AND object = ? AND channel IN (?) LIMIT ${sliceSize}`,
@@ -85,10 +85,10 @@ interface AuthoredRow {
 function createAuthoredFinder(db: Database): WithdrawalStore['findAuthored'] {
   const find = prepareQuery<AuthoredRow>(
     db,
-    `SELECT m.number, m.id, m.agent, json_extract(m.envelope, '$.kind') AS kind, t.key, t.scope, m.target,
-       NOT EXISTS (SELECT 1 FROM turns WHERE message = m.number) AS kept
+    `SELECT m.seq AS number, m.native_id AS id, m.agent, json_extract(m.envelope, '$.kind') AS kind, t.key, t.scope, m.target,
+       NOT EXISTS (SELECT 1 FROM turns WHERE message = m.seq) AS kept
      FROM messages m JOIN threads t ON t.id = m.thread_id
-     WHERE m.forgotten_at IS NULL AND m.author = ? AND m.object = ? AND m.channel IN (?) LIMIT 1000`,
+     WHERE m.forgotten_at IS NULL AND m.principal = ? AND m.object = ? AND m.channel IN (?) LIMIT 1000`,
   )
   return async (via, { author, object }) =>
     find.all(author, object, via).map(

@@ -119,10 +119,9 @@ export function createAdmission(
     return { outcome: 'accepted', message, task: keyOf(intake.task, task) }
   }
 
-  function keep(batch: Batch, draft: MessageDraft, { scope, ...place }: MessagePlace): number {
+  function keep(batch: Batch, draft: MessageDraft, place: MessagePlace): number {
     const { intake } = draft
-    const message = tables.entries.append({ ...draft.entry, scope }, place)
-    insertMessage(draft, { message, ...place })
+    const message = insertMessage(draft, place)
     const blobBytes = tables.blobs.keepAll(draft.blobs, message)
     if (intake.task && place.task !== undefined) addTaskBytes(batch, intake.task.owner, sizeOf(draft) + blobBytes)
     const naming = { message, id: intake.message.id, aliases: intake.aliases }
@@ -231,7 +230,7 @@ interface First {
 function createFirstFinder(db: Database): (intake: Intake) => First | undefined {
   const find = prepareQuery<Omit<First, 'task'> & { owner: string | null; native_id: string | null }>(
     db,
-    `SELECT m.number, m.fingerprint, k.owner, k.native_id FROM messages m LEFT JOIN tasks k ON k.id = m.task_id
+    `SELECT m.seq AS number, m.fingerprint, k.owner, k.native_id FROM messages m LEFT JOIN tasks k ON k.id = m.task_id
      WHERE m.duplicate_key = ? AND m.agent = ? AND m.channel IN (?)`,
   )
   return intake => {

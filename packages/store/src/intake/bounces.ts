@@ -19,7 +19,7 @@ export function createBouncing(
 ): (batch: Batch, bounce: Bounce, at: EffectPlace) => void {
   const find = prepareQuery<SentDelivery>(
     db,
-    `SELECT d.number, d.destination, d.attempt FROM deliveries d JOIN messages m ON m.number = d.message
+    `SELECT d.number, d.destination, d.attempt FROM deliveries d JOIN messages m ON m.seq = d.message
      WHERE d.number = ? AND d.state = 'sent' AND m.agent = ? AND m.channel IN (?)`,
   )
   const note = prepareQuery(db, 'UPDATE deliveries SET last_error = ? WHERE number = ?')

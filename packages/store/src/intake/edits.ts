@@ -42,12 +42,12 @@ export function createEditTable(db: Database, { entries, blobs, turns, responses
   const find = prepareQuery<FoundWords>(
     db,
     `SELECT t.message, t.thread_id, t.state, t.merged_into, t.speaker, m.flags, l.lease_owner, l.abort_count
-     FROM turns t JOIN messages m ON m.number = t.message JOIN turns l ON l.message = coalesce(t.merged_into, t.message)
+     FROM turns t JOIN messages m ON m.seq = t.message JOIN turns l ON l.message = coalesce(t.merged_into, t.message)
      WHERE t.authorship = ? AND t.ended_at IS NULL AND m.forgotten_at IS NULL`,
   )
   const replace = prepareQuery(
     db,
-    'UPDATE messages SET target = ?, flags = ?, raw_form = ?, raw_digest = ?, raw = ? WHERE number = ?',
+    'UPDATE messages SET target = ?, flags = ?, raw_form = ?, raw_digest = ?, raw = ? WHERE seq = ?',
   )
   return {
     findOpen(intake) {

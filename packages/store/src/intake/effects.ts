@@ -26,8 +26,8 @@ export function createEffects(db: Database, tables: EffectDeps): ApplyEffect {
   // The same id may come again: what it was known by as a duplicate is given free.
   const reopen = prepareQuery(
     db,
-    `UPDATE messages SET duplicate_key = duplicate_key || ' undone ' || number
-     WHERE author = ? AND object = ? AND channel IN (?) AND agent = ? AND forgotten_at IS NULL`,
+    `UPDATE messages SET duplicate_key = duplicate_key || ' undone ' || seq
+     WHERE principal = ? AND object = ? AND channel IN (?) AND agent = ? AND forgotten_at IS NULL`,
   )
   const effects: Effects = {
     relate(batch, { relation, peer, target }, { agent, channel: via, now }) {

@@ -8,7 +8,7 @@ import { formatJson } from '../engine/database.ts'
 export interface MessageDraft {
   readonly intake: Intake
   readonly correlationId: string
-  readonly entry: Omit<StoredEntryDraft, 'scope'>
+  readonly entry: Pick<StoredEntryDraft, 'author' | 'content' | 'at'>
   readonly envelope: string
   readonly proofs: string
   readonly flags: readonly string[]
@@ -25,8 +25,6 @@ export function draftIntake(intake: Intake, correlationId: string, rawBlob?: Blo
     intake,
     correlationId,
     entry: {
-      nativeId: envelope.id,
-      role: 'user',
       author: formatJson({ address: envelope.sender.address, display_name: envelope.sender.display_name }),
       content: formatParts(parts),
       at: envelope.received_at,

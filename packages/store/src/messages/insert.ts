@@ -1,42 +1,52 @@
+import { randomUUID } from 'node:crypto'
+import type { StoredEntryScope } from '../conversations/entries.ts'
 import { viaOf } from '../conversations/threads.ts'
 import type { Database } from '../engine/database.ts'
-import { formatJson, prepareQuery } from '../engine/database.ts'
+import { formatJson, prepareInsert } from '../engine/database.ts'
 import type { MessageDraft } from './draft.ts'
 
 interface MessagePosition {
-  readonly message: number
   readonly thread: number
   readonly task: number | undefined
+  readonly scope: StoredEntryScope
 }
 
-export function createMessageInserter(db: Database): (draft: MessageDraft, place: MessagePosition) => void {
-  const insert = prepareQuery(
+/** Inserts a message with all its columns. @returns its seq */
+type InsertMessage = (draft: MessageDraft, position: MessagePosition) => number
+
+export function createMessageInserter(db: Database): InsertMessage {
+  const insert = prepareInsert(
     db,
-    `INSERT INTO messages (number, id, agent, channel, thread_id, task_id, duplicate_key, fingerprint, correlation_id,
-       envelope, proofs, flags, target, raw_form, raw_digest, raw, author, object)
-     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+    `INSERT INTO messages (entry_id, native_id, kind, scope, thread_id, task_id, agent, channel, at, duplicate_key, fingerprint,
+       correlation_id, principal, object, author, proofs, flags, target, raw_form, raw_digest, envelope, content, raw)
+     VALUES (?, ?, 'message', ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+    'seq',
   )
-  return (draft, { message: number, thread, task }) => {
+  return (draft, { thread, task, scope }) => {
     const { agent, message, duplicateKey, fingerprint, raw, authorship } = draft.intake
-    insert.run(
-      number,
+    return insert(
+      randomUUID(),
       message.id,
-      agent,
-      viaOf(draft.intake),
+      scope,
       thread,
       task ?? null,
+      agent,
+      viaOf(draft.intake),
+      draft.entry.at,
       duplicateKey,
       fingerprint ?? null,
       draft.correlationId,
-      draft.envelope,
+      authorship?.author ?? null,
+      authorship?.object ?? null,
+      draft.entry.author,
       draft.proofs,
       draft.flags.length > 0 ? formatJson(draft.flags) : null,
       draft.target,
       raw.form,
       draft.rawBlob?.digest ?? null,
+      draft.envelope,
+      draft.entry.content,
       draft.rawBlob ? null : raw.bytes,
-      authorship?.author ?? null,
-      authorship?.object ?? null,
     )
   }
 }

@@ -21,7 +21,6 @@ export interface StoredMessage {
 export type StoredEnvelope = Omit<NormalizedMessage, 'thread_id' | 'parts' | 'raw' | 'history'>
 
 interface MessageRow {
-  readonly number: number
   readonly agent: string
   readonly channel: ChannelName
   readonly thread_id: number
@@ -42,11 +41,11 @@ export function createMessageReader(db: Database, files: Pick<BlobFiles, 'readNo
   const attachRaw = createRawAttacher(db, files)
   const find = prepareQuery<MessageRow>(
     db,
-    `SELECT m.number, m.agent, m.channel, m.thread_id, t.key, m.envelope, e.content, m.flags, m.target,
+    `SELECT m.agent, m.channel, m.thread_id, t.key, m.envelope, m.content, m.flags, m.target,
        m.correlation_id, k.owner, k.native_id
-     FROM messages m JOIN entries e ON e.seq = m.number JOIN threads t ON t.id = m.thread_id
+     FROM messages m JOIN threads t ON t.id = m.thread_id
        LEFT JOIN tasks k ON k.id = m.task_id
-     WHERE m.number = ?`,
+     WHERE m.seq = ? AND m.kind = 'message'`,
   )
   return number => {
     const row = find.get(number)

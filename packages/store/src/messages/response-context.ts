@@ -16,16 +16,15 @@ interface PlaceRow {
 export function createContextLookup(db: Database, readMessage: ReadMessage): Pick<LookupStore, 'readResponseContext'> {
   const findPlace = prepareQuery<PlaceRow>(
     db,
-    `SELECT r.seq, r.message, e.thread_id FROM thread_aliases n JOIN responses r ON r.message = n.message AND r.id = n.name
-       JOIN entries e ON e.seq = r.seq WHERE n.name = ?`,
+    `SELECT r.seq, r.answers AS message, r.thread_id FROM thread_aliases n
+       JOIN messages r ON r.kind = 'response' AND r.answers = n.message AND r.native_id = n.name WHERE n.name = ?`,
   )
-  const listLater = prepareQuery<{ number: number; answers: string | null }>(
+  const listLater = prepareQuery<{ seq: number; reply_to: string | null }>(
     db,
-    `SELECT m.number, json_extract(m.envelope, '$.in_reply_to') AS answers
-     FROM entries e JOIN messages m ON m.number = e.seq
-     WHERE e.thread_id = ? AND e.scope = 'conversation' AND coalesce(e.answers, e.seq) > ?
+    `SELECT m.seq, json_extract(m.envelope, '$.in_reply_to') AS reply_to FROM messages m
+     WHERE m.thread_id = ? AND m.scope = 'conversation' AND m.kind = 'message' AND coalesce(m.answers, m.seq) > ?
        AND m.forgotten_at IS NULL AND coalesce(json_extract(m.envelope, '$.kind'), 'message') = 'message'
-     ORDER BY coalesce(e.answers, e.seq) LIMIT ${maxSought}`,
+     ORDER BY coalesce(m.answers, m.seq) LIMIT ${maxSought}`,
   )
   const readCurrent = createCurrentReader(db, readMessage)
   return {
@@ -34,11 +33,11 @@ export function createContextLookup(db: Database, readMessage: ReadMessage): Pic
       if (!place) return { replies: [] }
       const replies = listLater
         .all(place.thread_id, place.message)
-        .filter(({ answers }) => answers !== null && names.includes(answers))
+        .filter(({ reply_to }) => reply_to !== null && names.includes(reply_to))
         .slice(0, limit)
       return {
         answered: readCurrent(place.message),
-        replies: replies.flatMap(({ number }) => readCurrent(number) ?? []),
+        replies: replies.flatMap(({ seq }) => readCurrent(seq) ?? []),
       }
     },
   }
@@ -46,16 +45,19 @@ export function createContextLookup(db: Database, readMessage: ReadMessage): Pic
 
 /** An edit is a message of its own, known by the same author and object. */
 function createCurrentReader(db: Database, readMessage: ReadMessage): (number: number) => CurrentMessage | undefined {
-  const findLatest = prepareQuery<{ number: number }>(
+  const findLatest = prepareQuery<{ seq: number }>(
     db,
-    `SELECT l.number FROM messages m JOIN messages l ON l.author = m.author AND l.object = m.object AND l.channel = m.channel
-     WHERE m.number = ? AND l.agent = m.agent AND l.forgotten_at IS NULL ORDER BY l.number DESC LIMIT 1`,
+    `SELECT l.seq FROM messages m JOIN messages l ON l.principal = m.principal AND l.object = m.object AND l.channel = m.channel
+     WHERE m.seq = ? AND l.agent = m.agent AND l.forgotten_at IS NULL ORDER BY l.seq DESC LIMIT 1`,
   )
-  const findAnswer = prepareQuery<{ id: string }>(db, 'SELECT id FROM responses WHERE message = ? AND is_listed = 1')
+  const findAnswer = prepareQuery<{ id: string }>(
+    db,
+    "SELECT native_id AS id FROM messages WHERE kind = 'response' AND answers = ? AND is_listed = 1",
+  )
   return number => {
     const latest = findLatest.get(number)
     if (!latest) return undefined
-    const { content: message, target } = readMessage(latest.number)
+    const { content: message, target } = readMessage(latest.seq)
     const response = findAnswer.get(number)?.id
     return { message, target, ...(response !== undefined && { response }) }
   }

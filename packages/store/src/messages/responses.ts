@@ -1,8 +1,12 @@
+import { randomUUID } from 'node:crypto'
 import type { ChannelName, FoundResponse, Json, LookupStore, NormalizedResponse, Part } from '@postern/core'
 import { isoTime } from '@postern/core'
+import type { StoredEntryDraft } from '../conversations/entries.ts'
+import { erased } from '../conversations/entries.ts'
 import type { Database } from '../engine/database.ts'
-import { formatJson, parseJson, prepareQuery } from '../engine/database.ts'
+import { formatJson, parseJson, prepareInsert, prepareQuery } from '../engine/database.ts'
 import { prepareAgentTotal } from '../peers/relations.ts'
+import type { PartialAnswerPosition } from './partial-answer-position.ts'
 import type { ReadMessage } from './reader.ts'
 
 /** A response, and what rendering it takes beside the message's target. */
@@ -11,8 +15,8 @@ interface StoredResponse {
   readonly rendering: Json | undefined
 }
 
-/** A response as its columns; `envelope` is the response without its parts, which are in the entry. */
-export interface ResponseDraft {
+/** A response as its columns; `envelope` is the response without its parts, which are `content`. */
+export interface ResponseDraft extends Pick<StoredEntryDraft, 'author' | 'content' | 'at'> {
   readonly id: string
   readonly envelope: string
   readonly rendering: string | null
@@ -20,9 +24,10 @@ export interface ResponseDraft {
 }
 
 export interface ResponseTable {
-  insert(seq: number, place: { message: number; agent: string; channel: ChannelName }, draft: ResponseDraft): void
+  /** @returns its seq */
+  insert(position: PartialAnswerPosition, draft: ResponseDraft): number
   /** Other words under the same id. */
-  revise(seq: number, envelope: string, now: number): void
+  revise(seq: number, draft: ResponseDraft, now: number): void
   /** Its content is gone from here on; that there was one stays. */
   retract(seq: number, now: number): void
   find(seq: number): StoredResponse | undefined
@@ -54,32 +59,36 @@ export interface ResponseRow {
   readonly retracted_at: number | null
 }
 
-export const selectResponse = `SELECT r.seq, r.message, r.envelope, e.content, r.rendering, r.edited_at, r.retracted_at
-  FROM responses r JOIN entries e ON e.seq = r.seq`
-const byName = 'JOIN thread_aliases n ON n.message = r.message AND n.name = r.id WHERE n.name = ?'
+const columns = 'r.seq, r.answers AS message, r.envelope, r.content, r.rendering, r.edited_at, r.retracted_at'
+export const selectResponse = `SELECT ${columns} FROM messages r WHERE r.kind = 'response'`
+const fromName = `FROM thread_aliases n JOIN messages r ON r.kind = 'response' AND r.answers = n.message AND r.native_id = n.name
+  WHERE n.name = ?`
 
 export function createResponseTable(db: Database): ResponseTable {
-  const insert = prepareQuery(
+  const insert = prepareInsert(
     db,
-    'INSERT INTO responses (seq, message, id, agent, channel, envelope, is_listed, rendering) VALUES (?, ?, ?, ?, ?, ?, ?, ?)',
+    `INSERT INTO messages (entry_id, native_id, kind, scope, thread_id, task_id, answers, agent, channel, at, is_listed, author, rendering,
+       envelope, content) VALUES (?, ?, 'response', 'conversation', ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+    'seq',
   )
   const revise = prepareQuery(
     db,
-    'UPDATE responses SET envelope = ?, edited_at = ? WHERE seq = ? AND retracted_at IS NULL',
+    'UPDATE messages SET envelope = ?, content = ?, edited_at = ? WHERE seq = ? AND retracted_at IS NULL',
   )
   const retract = prepareQuery(
     db,
-    "UPDATE responses SET retracted_at = ?, is_listed = 0, envelope = json_remove(envelope, '$.trace', '$.chat_state', '$.chat_metadata', '$.unfinished') WHERE seq = ?",
+    `UPDATE messages SET retracted_at = ?, is_listed = 0, ${erased},
+       envelope = json_remove(envelope, '$.trace', '$.chat_state', '$.chat_metadata', '$.unfinished') WHERE seq = ?`,
   )
-  const find = prepareQuery<ResponseRow>(db, `${selectResponse} WHERE r.seq = ?`)
-  const findByMessage = prepareQuery<ResponseRow>(db, `${selectResponse} WHERE r.message = ?`)
+  const find = prepareQuery<ResponseRow>(db, `${selectResponse} AND r.seq = ?`)
+  const findByMessage = prepareQuery<ResponseRow>(db, `${selectResponse} AND r.answers = ?`)
   const findPlace = prepareQuery<ResponsePlace>(
     db,
-    `SELECT r.seq, r.message, e.thread_id, r.agent, r.channel, r.retracted_at FROM responses r JOIN entries e ON e.seq = r.seq ${byName}`,
+    `SELECT r.seq, r.answers AS message, r.thread_id, r.agent, r.channel, r.retracted_at ${fromName}`,
   )
   const findGiven = prepareQuery<Pick<ResponsePlace, 'seq' | 'retracted_at'>>(
     db,
-    'SELECT seq, retracted_at FROM responses WHERE message = ?',
+    "SELECT seq, retracted_at FROM messages WHERE kind = 'response' AND answers = ?",
   )
   function findResponse(seq: number): StoredResponse | undefined {
     const row = find.get(seq)
@@ -87,9 +96,11 @@ export function createResponseTable(db: Database): ResponseTable {
   }
 
   return {
-    insert: (seq, { message, agent, channel }, { id, envelope, isListed, rendering }) =>
-      void insert.run(seq, message, id, agent, channel, envelope, isListed ? 1 : 0, rendering),
-    revise: (seq, envelope, now) => void revise.run(envelope, now, seq),
+    insert({ message, thread, task, agent, channel }, { id, author, content, at, envelope, isListed, rendering }) {
+      const position = [thread, task ?? null, message, agent, channel] as const
+      return insert(randomUUID(), id, ...position, at, isListed ? 1 : 0, author, rendering, envelope, content)
+    },
+    revise: (seq, { envelope, content }, now) => void revise.run(envelope, content, now, seq),
     retract: (seq, now) => void retract.run(now, seq),
     find: findResponse,
     read(seq) {
@@ -112,7 +123,15 @@ export function draftResponse(
   isListed: boolean,
 ): ResponseDraft {
   const text = rendering === undefined ? null : formatJson(rendering)
-  return { id: response.id, envelope: formatEnvelope(response), rendering: text, isListed }
+  return {
+    id: response.id,
+    author: formatJson({ address: response.sender }),
+    content: formatJson(response.parts),
+    at: response.created_at,
+    envelope: formatEnvelope(response),
+    rendering: text,
+    isListed,
+  }
 }
 
 function formatEnvelope({ parts: _, ...envelope }: NormalizedResponse): string {
@@ -129,11 +148,11 @@ export function createResponseLookup(
   db: Database,
   readMessage: ReadMessage,
 ): Pick<LookupStore, 'findResponse' | 'findAnswer' | 'listResponses' | 'countListed'> {
-  const findById = prepareQuery<ResponseRow>(db, `${selectResponse} ${byName}`)
-  const findByMessage = prepareQuery<ResponseRow>(db, `${selectResponse} WHERE r.message = ?`)
-  const newest = 'r.agent = ? AND r.channel = ? AND r.seq < ? ORDER BY r.seq DESC LIMIT +?'
-  const listNewest = prepareQuery<ResponseRow>(db, `${selectResponse} WHERE ${newest}`)
-  const listListed = prepareQuery<ResponseRow>(db, `${selectResponse} WHERE r.is_listed = 1 AND ${newest}`)
+  const findById = prepareQuery<ResponseRow>(db, `SELECT ${columns} ${fromName}`)
+  const findByMessage = prepareQuery<ResponseRow>(db, `${selectResponse} AND r.answers = ?`)
+  const newest = 'r.agent = ? AND r.channel IN (?) AND r.seq < ? ORDER BY r.seq DESC LIMIT +?'
+  const listNewest = prepareQuery<ResponseRow>(db, `${selectResponse} AND ${newest}`)
+  const listListed = prepareQuery<ResponseRow>(db, `${selectResponse} AND r.is_listed = 1 AND ${newest}`)
   const countOf = prepareAgentTotal(db)
   const toFound = (row: ResponseRow): FoundResponse => {
     const { content, target, agent, via } = readMessage(row.message)

@@ -1,37 +1,45 @@
 import type { DeliveryRecord, MessageState } from '@postern/core'
 import type { BlobTable } from '../blobs/table.ts'
+import { createEntryRemoval } from '../conversations/entry-removal.ts'
 import type { Batch } from '../engine/batch.ts'
 import { addToTotal } from '../engine/batch.ts'
 import type { Database } from '../engine/database.ts'
 import { prepareQuery } from '../engine/database.ts'
 
+interface RemovedResponse {
+  readonly seq: number
+  readonly id: string
+  readonly bytes: number
+}
+
 interface RemovedRows {
-  readonly responses: readonly { readonly seq: number; readonly id: string }[]
+  readonly responses: readonly RemovedResponse[]
   /** Of its attachments and its answer's. */
   readonly blobBytes: number
 }
 
-/** Deletes a message with all that hangs on it, but for entries and names, and books it out of the totals. Synchronous: inside a write. */
+/** Deletes a message with its answer and all that hangs on them, but for notes and names, and books it out of the totals. Synchronous: inside a write. */
 type RemoveRows = (batch: Batch, message: number) => RemovedRows
 
 export function createRowRemoval(db: Database, { blobs }: { readonly blobs: BlobTable }): RemoveRows {
   const endTurn = prepareQuery<{ state: MessageState }>(db, 'DELETE FROM turns WHERE message = ? RETURNING state')
   const endDeliveries = createDeliveryRemoval(db)
-  const endResponses = prepareQuery<{ seq: number; id: string }>(
+  const findResponses = prepareQuery<RemovedResponse>(
     db,
-    'DELETE FROM responses WHERE message = ? RETURNING seq, id',
+    "SELECT seq, native_id AS id, octet_length(content) AS bytes FROM messages WHERE kind = 'response' AND answers = ?",
   )
   const endDuplicates = prepareQuery(db, 'DELETE FROM duplicates WHERE message = ?')
   const endRecords = prepareQuery(db, 'DELETE FROM records WHERE message = ?')
-  const endMessage = prepareQuery(db, 'DELETE FROM messages WHERE number = ?')
+  const removeEntry = createEntryRemoval(db)
   return (batch, message) => {
     endDeliveries(batch, message)
     addToTotal(batch, `messages.${endTurn.get(message)?.state ?? 'ignored'}`, -1)
     const blobBytes = blobs.release(batch, message)
-    const responses = endResponses.all(message)
+    const responses = findResponses.all(message)
     endDuplicates.run(message)
     endRecords.run(message)
-    endMessage.run(message)
+    for (const { seq } of responses) removeEntry(seq)
+    removeEntry(message)
     return { responses, blobBytes }
   }
 }

@@ -41,7 +41,7 @@ function createRetry({ db, now }: StoreContext, { deliveries }: DeliveryControlD
   // What it would deliver is gone; that it is gone may be delivered.
   const isTakenBack = prepareQuery(
     db,
-    'SELECT 1 FROM deliveries d JOIN responses r ON r.seq = d.response_seq WHERE d.number = ? AND d.ended_at <= r.retracted_at',
+    'SELECT 1 FROM deliveries d JOIN messages r ON r.seq = d.response_seq WHERE d.number = ? AND d.ended_at <= r.retracted_at',
   )
   const restartClock = prepareQuery(db, 'UPDATE deliveries SET queued_at = ? WHERE number = ?')
   // Order is kept: whoever goes first in the lane goes at once. One that is being tried now stays with who tries it.

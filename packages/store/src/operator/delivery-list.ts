@@ -21,8 +21,8 @@ export interface DeliveryList extends Pick<OperatorStore, 'listDeliveries'> {
 }
 
 const select = `SELECT d.number, m.channel, d.destination, d.state, d.attempt, d.last_error, d.due_at, d.lease_owner,
-    m.id AS message_id, d.wire FROM deliveries d`
-const joined = 'JOIN messages m ON m.number = d.message'
+    m.native_id AS message_id, d.wire FROM deliveries d`
+const joined = 'JOIN messages m ON m.seq = d.message'
 const newest = 'AND d.number < ? ORDER BY d.number DESC LIMIT +?'
 
 /** Which index finds the newest of a state: open ones are few, dead ones have their own, sent ones are nearly all. */

@@ -44,17 +44,20 @@ export function createMessageView(
 ): Pick<OperatorStore, 'listMessages' | 'findMessage'> {
   const listNewest = prepareQuery<SummaryRow>(
     db,
-    `SELECT m.number, m.agent, m.envelope, ${formatBoundedParts('e.content', maxPreviewedBytes)}, coalesce(w.state, 'ignored') AS state, m.correlation_id, m.flags
-     FROM messages m JOIN entries e ON e.seq = m.number LEFT JOIN turns w ON w.message = m.number
-     WHERE m.number < ? ORDER BY m.number DESC LIMIT +?`,
+    `SELECT m.seq AS number, m.agent, m.envelope, ${formatBoundedParts('m.content', maxPreviewedBytes)}, coalesce(w.state, 'ignored') AS state, m.correlation_id, m.flags
+     FROM messages m LEFT JOIN turns w ON w.message = m.seq
+     WHERE m.seq < ? AND m.kind = 'message' ORDER BY m.seq DESC LIMIT +?`,
   )
-  const standing = `m.number, coalesce(w.state, 'ignored') AS state, w.error, m.proofs, coalesce(d.count, 0) AS duplicates, w.merged_into`
-  const joins = 'LEFT JOIN turns w ON w.message = m.number LEFT JOIN duplicates d ON d.message = m.number'
-  const findByNumber = prepareQuery<StandingRow>(db, `SELECT ${standing} FROM messages m ${joins} WHERE m.number = ?`)
+  const standing = `m.seq AS number, coalesce(w.state, 'ignored') AS state, w.error, m.proofs, coalesce(d.count, 0) AS duplicates, w.merged_into`
+  const joins = 'LEFT JOIN turns w ON w.message = m.seq LEFT JOIN duplicates d ON d.message = m.seq'
+  const findByNumber = prepareQuery<StandingRow>(
+    db,
+    `SELECT ${standing} FROM messages m ${joins} WHERE m.seq = ? AND m.kind = 'message'`,
+  )
   const findById = prepareQuery<StandingRow>(
     db,
-    `SELECT ${standing} FROM thread_aliases n JOIN messages m ON m.number = n.message AND m.id = n.name ${joins}
-     WHERE n.name = ? ORDER BY json_extract(m.envelope, '$.sender.verified') DESC, m.number`,
+    `SELECT ${standing} FROM thread_aliases n JOIN messages m ON m.seq = n.message AND m.native_id = n.name AND m.kind = 'message' ${joins}
+     WHERE n.name = ? ORDER BY json_extract(m.envelope, '$.sender.verified') DESC, m.seq`,
   )
   const findNamesakes = (name: string) => {
     const numbered = /^(?<mark>#?)(?<number>\d{1,15})$/.exec(name)?.groups

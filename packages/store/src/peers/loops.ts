@@ -25,8 +25,7 @@ const nothingSaid: LoopMemory = { readSenders: () => [], readTexts: () => [] }
 /** Whether one more turn of this thread would go round in a circle; read from the newest ends of one index. */
 export function createLoopFinder(db: Database): (intake: Intake, place: LoopPlace, now: number) => boolean {
   // What came without a message (a conversation that began elsewhere) was said by somebody else.
-  const said = `FROM entries LEFT JOIN messages ON number = seq
-    WHERE entries.thread_id = ? AND entries.scope = 'conversation' AND role = 'user'
+  const said = `FROM messages WHERE thread_id = ? AND scope = 'conversation' AND kind IN ('message', 'context')
     ORDER BY coalesce(answers, seq) DESC LIMIT +?`
   const readSenders = prepareQuery<Said & { from_agent: 0 | 1 }>(
     db,
@@ -34,7 +33,7 @@ export function createLoopFinder(db: Database): (intake: Intake, place: LoopPlac
   )
   const readTexts = prepareQuery<Said & { content: string }>(
     db,
-    `SELECT at, ${formatBoundedParts('entries.content', maxComparedBytes)} ${said}`,
+    `SELECT at, ${formatBoundedParts('content', maxComparedBytes)} ${said}`,
   )
   return function goesRound({ loop, message, flags = [] }, { thread, begins }, now) {
     if (!loop) return false

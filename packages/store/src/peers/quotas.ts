@@ -41,7 +41,7 @@ export function createQuotaTable(db: Database): QuotaTable {
 function createLastAnswerFinder(db: Database): (thread: number) => number | undefined {
   const find = prepareQuery<{ at: number | null }>(
     db,
-    `SELECT max(ended_at) AS at FROM turns WHERE message IN (SELECT answers FROM entries
+    `SELECT max(ended_at) AS at FROM turns WHERE message IN (SELECT answers FROM messages
        WHERE thread_id = ? AND scope = 'conversation' ORDER BY coalesce(answers, seq) DESC LIMIT 8)`,
   )
   return thread => find.get(thread)?.at ?? undefined

@@ -38,11 +38,11 @@ export function createOwnThreadStore({ db, channels }: Pick<StoreContext, 'db' |
   const own = `${saidInThread} WHERE e.thread_id = ?1 AND e.scope = 'conversation' AND ${isOwnMessage('?2', channels)}`
   const findFirst = prepareQuery<SaidRow>(
     db,
-    `SELECT e.at, e.content FROM ${own} AND e.role = 'user' ORDER BY coalesce(e.answers, e.seq) LIMIT 1`,
+    `SELECT e.at, e.content FROM ${own} AND e.kind = 'message' ORDER BY coalesce(e.answers, e.seq) LIMIT 1`,
   )
   const findFarthest = prepareQuery<{ position: number }>(
     db,
-    `SELECT coalesce(answers, seq) AS position FROM entries WHERE thread_id = ? AND scope = 'conversation'
+    `SELECT coalesce(answers, seq) AS position FROM messages WHERE thread_id = ? AND scope = 'conversation'
      ORDER BY coalesce(answers, seq) DESC LIMIT 1 OFFSET ${mostLooked - 1}`,
   )
   const findLast = prepareQuery<SaidRow>(
@@ -52,7 +52,7 @@ export function createOwnThreadStore({ db, channels }: Pick<StoreContext, 'db' |
   )
   const findTarget = prepareQuery<{ target: string }>(
     db,
-    `SELECT m.target FROM ${own} AND e.role = 'user' AND NOT (${isFromChat(channels)}) ORDER BY coalesce(e.answers, e.seq) DESC LIMIT 1`,
+    `SELECT m.target FROM ${own} AND e.kind = 'message' AND NOT (${isFromChat(channels)}) ORDER BY coalesce(e.answers, e.seq) DESC LIMIT 1`,
   )
 
   function describe({ id, channel: via, scope, key, begun_by }: ThreadRow, subjects: string): readonly OwnThread[] {

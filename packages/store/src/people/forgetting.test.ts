@@ -63,7 +63,7 @@ test('messages on both sides of a slice’s end are forgotten', async () => {
 /** Leaves numbers out, as many messages that came and went would. The next one is `next`. */
 function skipNumbersTo(file: string, next: number): void {
   const db = new DatabaseSync(file)
-  db.exec(`INSERT INTO entries (seq, entry_id, thread_id, scope, role, author, content, at)
-    SELECT ${next - 1}, 'left out', thread_id, 'forgotten', role, author, '[]', at FROM entries LIMIT 1`)
+  db.exec(`INSERT INTO messages (seq, entry_id, thread_id, scope, kind, author, content, at)
+    SELECT ${next - 1}, 'left out', thread_id, 'forgotten', 'removed', author, '[]', at FROM messages LIMIT 1`)
   db.close()
 }

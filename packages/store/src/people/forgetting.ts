@@ -80,7 +80,7 @@ interface RemovedWords {
 
 function createWordRemoval({ db, write, now }: StoreContext, removeMessage: RemoveMessage) {
   const listMessages = createMessageFinder(db)
-  const findNewest = prepareQuery<{ number: number | null }>(db, 'SELECT max(number) AS number FROM messages')
+  const findNewest = prepareQuery<{ number: number | null }>(db, 'SELECT max(seq) AS number FROM messages')
 
   return async (whose: Whose, except: number): Promise<RemovedWords> => {
     const threads = new Set<number>()
@@ -91,9 +91,9 @@ function createWordRemoval({ db, write, now }: StoreContext, removeMessage: Remo
     }
     const removeSlice = (batch: Batch, after: number) => {
       const found = listMessages(whose, after, after + sliceSize)
-      for (const { author } of found) if (author !== null) authors.add(author)
-      const rest = found.filter(({ number }) => number !== except)
-      for (const { number } of rest) removeOne(batch, number)
+      for (const { principal } of found) if (principal !== null) authors.add(principal)
+      const rest = found.filter(({ seq }) => seq !== except)
+      for (const { seq } of rest) removeOne(batch, seq)
       return rest.length
     }
     let messages = 0
@@ -180,10 +180,10 @@ function createLinkForgetting(db: Database, people: PersonTable, endLinks: EndLi
 
 /** By their author's principal, or by the address they came from. There is no index: it is looked for in slices. */
 function createMessageFinder(db: Database) {
-  const find = prepareQuery<{ number: number; author: string | null }>(
+  const find = prepareQuery<{ seq: number; principal: string | null }>(
     db,
-    `SELECT number, author FROM messages WHERE number > ?1 AND number <= ?2 AND (?3 IS NULL OR agent = ?3)
-       AND (author IN (SELECT value FROM json_each(?4))
+    `SELECT seq, principal FROM messages WHERE kind = 'message' AND seq > ?1 AND seq <= ?2 AND (?3 IS NULL OR agent = ?3)
+       AND (principal IN (SELECT value FROM json_each(?4))
          OR channel || ' ' || lower(json_extract(envelope, '$.sender.address')) IN (SELECT value FROM json_each(?5)))`,
   )
   return ({ agent, addresses, subjects }: Whose, after: number, until: number) =>

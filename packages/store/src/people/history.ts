@@ -27,13 +27,13 @@ export function createPersonHistory({
 }: Pick<StoreContext, 'db' | 'channels'>): PeopleStore['readPersonHistory'] {
   const findThreads = createPrivateThreadFinder({ db, channels })
   const place = 'coalesce(answers, seq)'
-  const places = `SELECT seq, ${place} AS position FROM entries WHERE thread_id = ? AND scope = 'conversation' AND ${place} < ?`
+  const places = `SELECT seq, ${place} AS position FROM messages WHERE thread_id = ? AND scope = 'conversation' AND ${place} < ?`
   const findFirst = prepareQuery<Place>(db, `${places} ORDER BY ${place}, seq LIMIT +?`)
   const findLast = prepareQuery<Place>(db, `${places} ORDER BY ${place} DESC, seq DESC LIMIT +?`)
   const read = prepareQuery<SharedRow>(
     db,
-    `SELECT ${recalledColumns}, (SELECT channel FROM threads WHERE id = thread_id) AS channel, ${isOthersChat('?2', channels)} AS is_private
-     FROM entries WHERE seq = ?1`,
+    `SELECT ${recalledColumns}, (SELECT t.channel FROM threads t WHERE t.id = e.thread_id) AS channel, ${isOthersChat('?2', channels)} AS is_private
+     FROM messages e WHERE seq = ?1`,
   )
   const readAll = (found: readonly Place[], speakers: string): Entry[] =>
     found.flatMap(({ seq }) => {

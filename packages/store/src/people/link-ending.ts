@@ -20,9 +20,9 @@ export function createLinkEnding(
   )
   const findCopies = prepareQuery<{ message: number }>(
     db,
-    `SELECT d.message FROM deliveries d JOIN messages m ON m.number = d.message
+    `SELECT d.message FROM deliveries d JOIN messages m ON m.seq = d.message
      WHERE d.ended_at IS NULL AND m.agent = ?1 AND m.flags LIKE '%"linked_copy"%' AND (m.channel || ' @' || d.destination = ?2
-       OR m.author = (SELECT a.subject FROM person_addresses a WHERE a.agent = ?1 AND a.address = ?2))`,
+       OR m.principal = (SELECT a.subject FROM person_addresses a WHERE a.agent = ?1 AND a.address = ?2))`,
   )
   return (batch, { agent, key }, now) => {
     const ended = end.all(agent, key)

@@ -9,7 +9,7 @@ export type RemoveNotice = (batch: Batch, notice: string, now: number) => void
 export function createNoticeRemoval(db: Database, removeMessage: RemoveMessage): RemoveNotice {
   const find = prepareQuery<{ message: number }>(
     db,
-    "SELECT n.message FROM thread_aliases n JOIN messages m ON m.number = n.message WHERE n.name = 'post:' || ?1 AND m.id = 'post:' || ?1",
+    "SELECT n.message FROM thread_aliases n JOIN messages m ON m.seq = n.message WHERE n.name = 'post:' || ?1 AND m.native_id = 'post:' || ?1",
   )
   return (batch, notice, now) => {
     for (const { message } of find.all(notice)) removeMessage(batch, message, now)

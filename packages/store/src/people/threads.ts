@@ -17,10 +17,10 @@ export function createThreadRemoval({
   const inList = '(SELECT CAST(value AS INTEGER) FROM json_each(?1))'
   const findUsed = prepareQuery<{ thread_id: number }>(
     db,
-    `SELECT thread_id FROM messages WHERE number > ?2 AND number <= ?3 AND thread_id IN ${inList} AND number <> ?4`,
+    `SELECT thread_id FROM messages WHERE kind = 'message' AND seq > ?2 AND seq <= ?3 AND thread_id IN ${inList} AND seq <> ?4`,
   )
-  const findLast = prepareQuery<{ number: number | null }>(db, 'SELECT max(number) AS number FROM messages')
-  const findThread = prepareQuery<{ thread_id: number }>(db, 'SELECT thread_id FROM messages WHERE number = ?')
+  const findLast = prepareQuery<{ number: number | null }>(db, 'SELECT max(seq) AS number FROM messages')
+  const findThread = prepareQuery<{ thread_id: number }>(db, 'SELECT thread_id FROM messages WHERE seq = ?')
   const findBackground = prepareQuery<{ seq: number }>(
     db,
     `SELECT seq FROM fetched_context WHERE thread_id IN ${inList}`,

@@ -22,7 +22,7 @@ export function createRestRemoval({ db, channels, now }: StoreContext, tables: P
   const endDeliveries = createDeliveryRemoval(
     db,
     `peer IN (SELECT value FROM json_each(json_extract(?1, '$.subjects'))) AND (json_extract(?1, '$.agent') IS NULL
-       OR message IN (SELECT number FROM messages WHERE agent = json_extract(?1, '$.agent')))`,
+       OR message IN (SELECT seq FROM messages WHERE agent = json_extract(?1, '$.agent')))`,
   )
   const endRelations = prepareQuery(
     db,
@@ -31,18 +31,18 @@ export function createRestRemoval({ db, channels, now }: StoreContext, tables: P
   )
   const endBackground = prepareQuery(
     db,
-    `UPDATE entries SET content = '[]', scope = 'forgotten', author = '{"address":"@forgotten@forgotten.invalid"}', native_id = NULL
+    `UPDATE messages SET content = '[]', scope = 'forgotten', author = '{"address":"@forgotten@forgotten.invalid"}', native_id = NULL
      WHERE seq IN (SELECT b.seq FROM fetched_context b JOIN threads t ON t.id = b.thread_id
-       WHERE (?1 IS NULL OR t.agent = ?1) AND b.author IN (SELECT value FROM json_each(?2)))`,
+       WHERE (?1 IS NULL OR t.agent = ?1) AND b.principal IN (SELECT value FROM json_each(?2)))`,
   )
   // What was taken out is known, and not brought in once more.
   const disown = prepareQuery(
     db,
-    `UPDATE fetched_context SET author = NULL WHERE author IN (SELECT value FROM json_each(?2))
+    `UPDATE fetched_context SET principal = NULL WHERE principal IN (SELECT value FROM json_each(?2))
        AND thread_id IN (SELECT id FROM threads WHERE ?1 IS NULL OR agent = ?1)`,
   )
   // The newest number is kept, empty, so that it is not given again to what somebody still spreads.
-  const isOver = 'message NOT IN (SELECT number FROM messages)'
+  const isOver = "message NOT IN (SELECT seq FROM messages WHERE kind = 'message')"
   const blankBroadcast = prepareQuery(
     db,
     `UPDATE broadcasts SET message = 0, thread_id = 0, response_seq = NULL, target = 'null', due_at = NULL, lease_owner = NULL, ended_at = 0

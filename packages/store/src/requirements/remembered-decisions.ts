@@ -38,7 +38,7 @@ export function createRememberedTable(db: Database): RememberedTable {
   const findAsker = prepareQuery<{ sender: string; channel: string }>(
     db,
     `SELECT json_extract(envelope, '$.sender') AS sender, json_extract(envelope, '$.received_via') AS channel
-     FROM messages WHERE number = ?`,
+     FROM messages WHERE seq = ?`,
   )
   const remove = prepareQuery(db, 'DELETE FROM records WHERE kind = ? AND owner = ? AND key = ?')
   const insert = prepareQuery(

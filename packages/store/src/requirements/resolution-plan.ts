@@ -12,10 +12,10 @@ export function createResolutionPlan(
   { db, now }: Pick<StoreContext, 'db' | 'now'>,
   tables: { readonly readMessage: ReadMessage; readonly threads: ThreadTable },
 ): PlanResolution {
-  const findAuthor = prepareQuery<{ author: string | null }>(db, 'SELECT author FROM messages WHERE number = ?')
+  const findAuthor = prepareQuery<{ principal: string | null }>(db, 'SELECT principal FROM messages WHERE seq = ?')
   return (requirement, decision) => {
     const { content, target, task, thread, flags, via } = tables.readMessage(requirement.message)
-    const author = findAuthor.get(requirement.message)?.author ?? undefined
+    const author = findAuthor.get(requirement.message)?.principal ?? undefined
     const { scope } = tables.threads.scopeOf(thread)
     const origin = { content, target, scope, task, author, flags }
     const resolved = createResolutionIntake(requirement, decision, origin, isoTime(now()))

@@ -83,7 +83,7 @@ export function createRequirementTable(db: Database): RequirementTable {
   )
   const findReceipt = prepareQuery(db, 'SELECT 1 FROM requirements WHERE receipt = ?')
   const findTask = prepareQuery<{ id: number }>(db, 'SELECT id FROM tasks WHERE owner = ? AND native_id = ?')
-  const findTaskOf = prepareQuery<{ task_id: number | null }>(db, 'SELECT task_id FROM messages WHERE number = ?')
+  const findTaskOf = prepareQuery<{ task_id: number | null }>(db, 'SELECT task_id FROM messages WHERE seq = ?')
   const use = prepareQuery(
     db,
     `UPDATE requirements SET status = ?, resolved_at = ?, resolver = ?, receipt = ? WHERE position = ? AND status = 'open'`,
@@ -140,8 +140,8 @@ function createIssue(db: Database): RequirementTable['issue'] {
     db,
     `INSERT INTO requirements (id, digest, agent, channel, thread_id, message, kind, subject, address, policy, issued_at, expires_at)
      SELECT ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8,
-       (SELECT json_extract(envelope, '$.sender.address') FROM messages WHERE number = ?6), ?9, ?10, ?11
-     WHERE NOT EXISTS (SELECT 1 FROM responses WHERE message = ?6 AND retracted_at IS NOT NULL)`,
+       (SELECT json_extract(envelope, '$.sender.address') FROM messages WHERE seq = ?6), ?9, ?10, ?11
+     WHERE NOT EXISTS (SELECT 1 FROM messages WHERE kind = 'response' AND answers = ?6 AND retracted_at IS NOT NULL)`,
   )
   const expireOldest = prepareQuery(
     db,

@@ -4,7 +4,7 @@ export const deliverySchema = `
 CREATE TABLE deliveries (
   number INTEGER PRIMARY KEY,
   message INTEGER NOT NULL REFERENCES messages,
-  response_seq INTEGER REFERENCES responses,
+  response_seq INTEGER REFERENCES messages,
   broadcast INTEGER REFERENCES broadcasts,
   thread_id INTEGER NOT NULL REFERENCES threads,
   destination TEXT NOT NULL,
@@ -37,7 +37,7 @@ CREATE INDEX deliveries_response ON deliveries (response_seq) WHERE response_seq
 CREATE TABLE broadcasts (
   id INTEGER PRIMARY KEY,
   message INTEGER NOT NULL REFERENCES messages,
-  response_seq INTEGER REFERENCES responses,
+  response_seq INTEGER REFERENCES messages,
   thread_id INTEGER NOT NULL REFERENCES threads,
   agent TEXT NOT NULL,
   channel TEXT NOT NULL,

@@ -29,13 +29,13 @@ CREATE UNIQUE INDEX requirements_receipt ON requirements (receipt) WHERE receipt
 CREATE INDEX requirements_overdue ON requirements (expires_at) WHERE status = 'open' AND subject = 'operator';
 
 -- A requirement goes with its message, also when its author takes that back, and is over when its answer is taken back.
-CREATE TRIGGER requirements_removed AFTER DELETE ON messages BEGIN
-  DELETE FROM requirements WHERE message = OLD.number;
+CREATE TRIGGER requirements_removed AFTER DELETE ON messages WHEN OLD.kind = 'message' BEGIN
+  DELETE FROM requirements WHERE message = OLD.seq;
 END;
 CREATE TRIGGER requirements_forgotten AFTER UPDATE OF forgotten_at ON messages WHEN NEW.forgotten_at IS NOT NULL BEGIN
-  DELETE FROM requirements WHERE message = NEW.number;
+  DELETE FROM requirements WHERE message = NEW.seq;
 END;
-CREATE TRIGGER requirements_retracted AFTER UPDATE OF retracted_at ON responses WHEN NEW.retracted_at IS NOT NULL BEGIN
-  UPDATE requirements SET status = 'expired' WHERE message = NEW.message AND status = 'open';
+CREATE TRIGGER requirements_retracted AFTER UPDATE OF retracted_at ON messages WHEN NEW.retracted_at IS NOT NULL BEGIN
+  UPDATE requirements SET status = 'expired' WHERE message = NEW.answers AND status = 'open';
 END;
 `

@@ -18,12 +18,12 @@ END;
 CREATE TRIGGER relations_removed AFTER DELETE ON relations BEGIN
   UPDATE agent_totals SET value = value - 1 WHERE agent = OLD.agent AND channel = OLD.channel AND name = OLD.relation;
 END;
-CREATE TRIGGER responses_listed_added AFTER INSERT ON responses WHEN NEW.is_listed = 1 BEGIN
+CREATE TRIGGER responses_listed_added AFTER INSERT ON messages WHEN NEW.is_listed = 1 BEGIN
   INSERT INTO agent_totals (agent, channel, name, value) VALUES (NEW.agent, NEW.channel, 'listed', 1)
     ON CONFLICT (agent, channel, name) DO UPDATE SET value = agent_totals.value + 1;
 END;
 -- A response that the agent takes back is no longer listed.
-CREATE TRIGGER responses_unlisted AFTER UPDATE OF is_listed ON responses WHEN OLD.is_listed = 1 AND NEW.is_listed = 0 BEGIN
+CREATE TRIGGER responses_unlisted AFTER UPDATE OF is_listed ON messages WHEN OLD.is_listed = 1 AND NEW.is_listed = 0 BEGIN
   UPDATE agent_totals SET value = value - 1 WHERE agent = NEW.agent AND channel = NEW.channel AND name = 'listed';
 END;
 

@@ -22,12 +22,12 @@ export function createTaskAnswerReader(db: Database): TaskAnswerReader {
   const findFirst = createFirstEntryFinder(db)
   const listEarlier = prepareQuery<ResponseRow>(
     db,
-    `${selectResponse} WHERE e.task_id = ? AND e.seq >= ? AND e.seq <> ? ORDER BY e.seq`,
+    `${selectResponse} AND r.task_id = ? AND r.seq >= ? AND r.seq <> ? ORDER BY r.seq`,
   )
   const listStreamed = prepareQuery<{ content: string }>(
     db,
-    `SELECT h.content FROM entries q JOIN entries h ON h.thread_id = q.thread_id AND h.answers = q.seq AND h.scope = 'trace' AND h.native_id = 'heard'
-     WHERE q.task_id = ? AND q.role = 'user' ORDER BY q.seq`,
+    `SELECT h.content FROM messages q JOIN messages h ON h.thread_id = q.thread_id AND h.answers = q.seq AND h.scope = 'trace' AND h.native_id = 'heard'
+     WHERE q.task_id = ? AND q.kind = 'message' ORDER BY q.seq`,
   )
   return {
     readEarlier({ id, has_earlier, response_seq }, maxBytes) {

@@ -19,8 +19,8 @@ export function createCancel(
   )
   const findLast = prepareQuery<Omit<NewDelivery, 'response' | 'now'>>(
     db,
-    `SELECT number AS message, thread_id AS thread, agent, channel FROM messages
-     WHERE number = (SELECT max(seq) FROM entries WHERE task_id = ? AND role = 'user')`,
+    `SELECT seq AS message, thread_id AS thread, agent, channel FROM messages
+     WHERE seq = (SELECT max(seq) FROM messages WHERE task_id = ? AND kind = 'message')`,
   )
   const findOpen = prepareQuery<OpenTurn>(
     db,

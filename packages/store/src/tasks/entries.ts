@@ -15,7 +15,7 @@ export function createTaskEntryReader(db: Database): (task: number, maxBytes: nu
   const findFirst = createFirstEntryFinder(db)
   const read = prepareQuery<EntryRow>(
     db,
-    `SELECT ${entryColumns} FROM entries WHERE task_id = ? AND seq >= ? ORDER BY seq`,
+    `SELECT ${entryColumns} FROM messages WHERE task_id = ? AND seq >= ? ORDER BY seq`,
   )
   return (task, maxBytes) => read.all(task, findFirst(task, maxBytes)).map(readEntry)
 }
@@ -26,7 +26,7 @@ export function createFirstEntryFinder(db: Database): (task: number, maxBytes: n
     db,
     `SELECT min(seq) AS first FROM (
        SELECT seq, sum(size) OVER (ORDER BY seq DESC ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW) - size AS newer, size
-       FROM (SELECT seq, octet_length(content) AS size FROM entries WHERE task_id = ? ORDER BY seq DESC LIMIT ${maxEntries}))
+       FROM (SELECT seq, octet_length(content) AS size FROM messages WHERE task_id = ? ORDER BY seq DESC LIMIT ${maxEntries}))
      WHERE newer = 0 OR newer + size <= ?`,
   )
   return (task, maxBytes) => findFirst.get(task, maxBytes)?.first ?? 0

@@ -1,7 +1,6 @@
 import type { TaskExpiry, TaskStore } from '@postern/core'
 import type { BlobTable } from '../blobs/table.ts'
 import { createOwnThreadRemoval } from '../conversations/own-thread-removal.ts'
-import { createSaidRemoval } from '../conversations/transcript-removal.ts'
 import type { Batch } from '../engine/batch.ts'
 import { addTaskBytes } from '../engine/batch.ts'
 import type { Database } from '../engine/database.ts'
@@ -31,7 +30,7 @@ export function createTaskExpiry({ db, write }: StoreContext, tables: ExpiryDeps
   const findNext = createNextFinder(db)
   const findMessages = prepareQuery<{ seq: number }>(
     db,
-    "SELECT seq FROM entries WHERE task_id = ? AND role = 'user' LIMIT +?",
+    "SELECT seq FROM messages WHERE task_id = ? AND kind = 'message' LIMIT +?",
   )
   // A task whose messages are gone in part shows no answer any more.
   const disown = prepareQuery(db, 'UPDATE tasks SET response_seq = NULL WHERE id = ? AND response_seq IS NOT NULL')
@@ -69,9 +68,9 @@ export function createTaskExpiry({ db, write }: StoreContext, tables: ExpiryDeps
 /** Nobody works on it or is still to be told of it. The newest entry stays, so that its number is not given again. */
 const isRemovable = `t.state NOT IN ('submitted', 'working')
   AND NOT EXISTS (SELECT 1 FROM turns w WHERE w.task_id = t.id AND w.ended_at IS NULL)
-  AND NOT EXISTS (SELECT 1 FROM entries e JOIN deliveries d ON d.message = e.seq
-    WHERE e.task_id = t.id AND e.role = 'user' AND d.ended_at IS NULL)
-  AND NOT EXISTS (SELECT 1 FROM entries e WHERE e.task_id = t.id AND e.seq = (SELECT max(seq) FROM entries))`
+  AND NOT EXISTS (SELECT 1 FROM messages e JOIN deliveries d ON d.message = e.seq
+    WHERE e.task_id = t.id AND e.kind = 'message' AND d.ended_at IS NULL)
+  AND NOT EXISTS (SELECT 1 FROM messages e WHERE e.task_id = t.id AND e.seq = (SELECT max(seq) FROM messages))`
 
 /** Chats of people are kept until they are forgotten. */
 const lastingOwner = 'web:'
@@ -114,17 +113,16 @@ interface RemovedMessage {
 function createMessageRemoval(db: Database, tables: Pick<ExpiryDeps, 'blobs' | 'notes'>) {
   const find = prepareQuery<RemovedMessage>(
     db,
-    `SELECT m.id, m.agent, m.channel, m.thread_id, t.scope, k.owner, coalesce(octet_length(m.raw), 0) + octet_length(e.content) AS bytes
-     FROM messages m JOIN threads t ON t.id = m.thread_id JOIN entries e ON e.seq = m.number LEFT JOIN tasks k ON k.id = m.task_id
-     WHERE m.number = ?`,
+    `SELECT m.native_id AS id, m.agent, m.channel, m.thread_id, t.scope, k.owner,
+       coalesce(octet_length(m.raw), 0) + octet_length(m.content) AS bytes
+     FROM messages m JOIN threads t ON t.id = m.thread_id LEFT JOIN tasks k ON k.id = m.task_id
+     WHERE m.seq = ?`,
   )
   const endRows = createRowRemoval(db, tables)
   const endName = prepareQuery(
     db,
     'DELETE FROM thread_aliases WHERE name = ? AND agent = ? AND channel = ? AND scope = ? AND is_key = 0 AND message = ?',
   )
-  const endEntry = prepareQuery(db, 'DELETE FROM entries WHERE seq = ?')
-  const endLines = createSaidRemoval(db)
   return (batch: Batch, number: number): number | undefined => {
     const message = find.get(number)
     if (!message) return undefined
@@ -132,10 +130,8 @@ function createMessageRemoval(db: Database, tables: Pick<ExpiryDeps, 'blobs' | '
     const noteBytes = tables.notes.remove(batch, number)
     const { responses, blobBytes } = endRows(batch, number)
     for (const name of [id, ...responses.map(response => response.id)]) endName.run(name, agent, channel, scope, number)
-    for (const { seq } of responses) endLines(seq)
-    endLines(number)
-    endEntry.run(number)
-    if (owner !== null) addTaskBytes(batch, owner, -(bytes + blobBytes + noteBytes))
+    const answerBytes = responses.reduce((sum, response) => sum + response.bytes, 0)
+    if (owner !== null) addTaskBytes(batch, owner, -(bytes + answerBytes + blobBytes + noteBytes))
     return thread_id
   }
 }
@@ -144,7 +140,7 @@ function createMessageRemoval(db: Database, tables: Pick<ExpiryDeps, 'blobs' | '
 function createTaskRemoval(db: Database, tasks: TaskTable) {
   const endEntries = prepareQuery<{ thread_id: number; bytes: number }>(
     db,
-    'DELETE FROM entries WHERE task_id = ? RETURNING thread_id, octet_length(content) AS bytes',
+    'DELETE FROM messages WHERE task_id = ? RETURNING thread_id, octet_length(content) AS bytes',
   )
   const endWatches = prepareQuery(db, 'DELETE FROM push_subscriptions WHERE task_id = ?')
   const removeThread = createOwnThreadRemoval(db)

@@ -9,12 +9,12 @@ type BookChange = (batch: Batch, message: number, change: () => void) => void
 export function createTaskShares(db: Database): BookChange {
   const measure = prepareQuery<{ owner: string; bytes: number }>(
     db,
-    `SELECT k.owner, coalesce(octet_length(m.raw), 0) + coalesce((SELECT octet_length(content) FROM entries WHERE seq = ?1), 0)
-       + coalesce((SELECT octet_length(e.content) FROM responses r JOIN entries e ON e.seq = r.seq WHERE r.message = ?1), 0)
-       + coalesce((SELECT sum(octet_length(e.content)) FROM entries e
+    `SELECT k.owner, coalesce(octet_length(m.raw), 0) + octet_length(m.content)
+       + coalesce((SELECT octet_length(r.content) FROM messages r WHERE r.kind = 'response' AND r.answers = ?1), 0)
+       + coalesce((SELECT sum(octet_length(e.content)) FROM messages e
            WHERE e.scope = 'trace' AND e.thread_id = m.thread_id AND e.answers = ?1), 0)
        + coalesce((SELECT sum(bytes) FROM blob_uses WHERE message = ?1), 0) AS bytes
-     FROM messages m JOIN tasks k ON k.id = m.task_id WHERE m.number = ?1`,
+     FROM messages m JOIN tasks k ON k.id = m.task_id WHERE m.seq = ?1 AND m.kind = 'message'`,
   )
   return (batch, message, change) => {
     const before = measure.get(message)

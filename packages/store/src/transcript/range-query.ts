@@ -74,12 +74,12 @@ function armsOf(column: keyof typeof indexes, values: readonly string[], isChat 
 
 /** Reads no words. What the store has is counted once for all of its pieces. */
 const formatSize = (ofStore: string) =>
-  `CASE WHEN e.piece > 0 THEN 256 ELSE coalesce(octet_length(e.body), (SELECT ${ofStore} FROM entries s
+  `CASE WHEN e.piece > 0 THEN 256 ELSE coalesce(octet_length(e.body), (SELECT ${ofStore} FROM messages s
    WHERE s.seq = e.store_seq), 0) END AS bytes`
 const sizeColumn = formatSize('octet_length(s.content)')
-const exactSizeColumn = formatSize(`octet_length(s.content) + coalesce((SELECT octet_length(m.envelope) + coalesce(
-   octet_length(m.raw), (SELECT u.bytes FROM blob_uses u WHERE u.message = m.number AND u.digest = m.raw_digest), 0)
-   FROM messages m WHERE m.number = s.seq), (SELECT octet_length(r.envelope) FROM responses r WHERE r.seq = s.seq), 0)`)
+const exactSizeColumn =
+  formatSize(`octet_length(s.content) + coalesce(octet_length(s.envelope), 0) + coalesce(octet_length(s.raw),
+   (SELECT u.bytes FROM blob_uses u WHERE u.message = s.seq AND u.digest = s.raw_digest), 0)`)
 
 function formatQuery(
   range: EntryRange,

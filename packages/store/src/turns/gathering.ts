@@ -34,8 +34,8 @@ interface Gathering {
 export function createGathering(db: Database): Gathering {
   const findLine = prepareQuery<Follower>(
     db,
-    `SELECT t.message, t.thread_id, t.task_id, t.mode, t.speaker, t.lease_token, t.state, octet_length(e.content) AS size
-     FROM turns t INDEXED BY turns_open JOIN entries e ON e.seq = t.message
+    `SELECT t.message, t.thread_id, t.task_id, t.mode, t.speaker, t.lease_token, t.state, octet_length(m.content) AS size
+     FROM turns t INDEXED BY turns_open JOIN messages m ON m.seq = t.message
      WHERE t.thread_id = ? AND t.ended_at IS NULL AND t.message >= ? ORDER BY t.message LIMIT ${mergeBounds.messages}`,
   )
   const merge = prepareQuery(db, "UPDATE turns SET merged_into = ?, due_at = NULL, state = 'working' WHERE message = ?")

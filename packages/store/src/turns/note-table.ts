@@ -42,24 +42,27 @@ export function createNoteTable(db: Database, { entries }: { readonly entries: E
   const isTrace = "scope = 'trace' AND thread_id = ? AND answers = ?"
   const find = prepareQuery<{ seq: number; content: string }>(
     db,
-    `SELECT seq, content FROM entries WHERE ${isTrace} AND native_id = ?`,
+    `SELECT seq, content FROM messages WHERE ${isTrace} AND native_id = ?`,
   )
   const list = prepareQuery<NoteRow>(
     db,
-    `SELECT seq, native_id AS name, octet_length(content) AS bytes FROM entries WHERE ${isTrace}`,
+    `SELECT seq, native_id AS name, octet_length(content) AS bytes FROM messages WHERE ${isTrace}`,
   )
   const findPlace = prepareQuery<{ thread_id: number; owner: string | null }>(
     db,
-    'SELECT m.thread_id, k.owner FROM messages m LEFT JOIN tasks k ON k.id = m.task_id WHERE m.number = ?',
+    'SELECT m.thread_id, k.owner FROM messages m LEFT JOIN tasks k ON k.id = m.task_id WHERE m.seq = ?',
   )
   const findLeader = prepareQuery<{ leader: number | null }>(
     db,
     'SELECT merged_into AS leader FROM turns WHERE message = ?',
   )
-  const retime = prepareQuery(db, 'UPDATE entries SET at = ? WHERE seq = ?')
+  const retime = prepareQuery(db, 'UPDATE messages SET at = ? WHERE seq = ?')
   const removeEntry = createEntryRemoval(db)
   // What was said meanwhile was taken back: nothing of the turn stays.
-  const isRetracted = prepareQuery(db, 'SELECT 1 FROM responses WHERE message = ? AND retracted_at IS NOT NULL')
+  const isRetracted = prepareQuery(
+    db,
+    "SELECT 1 FROM messages WHERE kind = 'response' AND answers = ? AND retracted_at IS NOT NULL",
+  )
 
   function count(batch: Batch, { owner }: NotePlace, bytes: number): void {
     if (owner !== undefined) addTaskBytes(batch, owner, bytes)
@@ -76,7 +79,7 @@ export function createNoteTable(db: Database, { entries }: { readonly entries: E
     }
     // What reads the transcript knows by its number what kind of line it is.
     if (known) removeEntry(known.seq)
-    entries.append(draft, { thread, task: undefined, answers: message })
+    entries.append(draft, { thread, answers: message })
   }
 
   function removeAll(message: number) {
@@ -119,7 +122,7 @@ export function draftNote({ name, at, body }: TurnNote, author: string): NoteDra
   return {
     nativeId: name,
     scope: 'trace',
-    role: 'assistant',
+    kind: 'note',
     author: formatJson({ address: author }),
     content,
     at,

@@ -49,10 +49,10 @@ export function createNoteLookup({
 }: Pick<StoreContext, 'db' | 'channels'>): Pick<LookupStore, 'readNotes'> {
   const read = prepareQuery<KeptRow>(
     db,
-    `SELECT seq, entry_id, answers, at, content FROM entries WHERE scope = 'trace' AND thread_id = ?1 AND answers < ?2
+    `SELECT seq, entry_id, answers, at, content FROM messages e WHERE scope = 'trace' AND thread_id = ?1 AND answers < ?2
        AND ${isNoted}
-       AND NOT EXISTS (SELECT 1 FROM responses r JOIN threads t ON t.id = entries.thread_id
-         WHERE r.message = entries.answers AND ${saidToSome}) AND NOT ${isOthersChat('?3', channels)}
+       AND NOT EXISTS (SELECT 1 FROM messages r JOIN threads t ON t.id = r.thread_id
+         WHERE r.kind = 'response' AND r.answers = e.answers AND ${saidToSome('r')}) AND NOT ${isOthersChat('?3', channels)}
      ORDER BY answers DESC, seq DESC LIMIT +?4`,
   )
   return {

@@ -145,12 +145,12 @@ function expectSound(file: string, { committed }: Crowd): void {
   const totals = all("SELECT name, value FROM counters WHERE value <> 0 AND name LIKE 'messages.%' ORDER BY name")
   const counted = all(
     `SELECT 'messages.' || coalesce(w.state, 'ignored') AS name, count(*) AS value
-     FROM messages m LEFT JOIN turns w ON w.message = m.number GROUP BY 1 ORDER BY 1`,
+     FROM messages m LEFT JOIN turns w ON w.message = m.seq WHERE m.kind = 'message' GROUP BY 1 ORDER BY 1`,
   )
   expect(totals).toEqual(counted)
   // Each answered message has one answer: its own, or that of the later one that it was answered together with.
   const answered = all(
-    `SELECT w.message, (SELECT count(*) FROM responses r WHERE r.message = coalesce(w.merged_into, w.message)) AS answers
+    `SELECT w.message, (SELECT count(*) FROM messages r WHERE r.kind = 'response' AND r.answers = coalesce(w.merged_into, w.message)) AS answers
      FROM turns w WHERE w.state = 'answered'`,
   )
   expect(answered.filter(({ answers }) => answers !== 1)).toEqual([])

@@ -11,7 +11,7 @@ export function createStreamedAnswers(
 ): Pick<WorkStore, 'keepStreamed'> {
   const findCanceled = prepareQuery<{ thread_id: number }>(
     db,
-    `SELECT t.thread_id FROM turns t JOIN messages m ON m.number = t.message JOIN tasks k ON k.id = t.task_id AND k.state = 'canceled'
+    `SELECT t.thread_id FROM turns t JOIN tasks k ON k.id = t.task_id AND k.state = 'canceled'
      WHERE t.message = ? AND t.lease_token = ? AND t.ended_at IS NOT NULL`,
   )
   return {

@@ -1,5 +1,4 @@
 import type { PlannedAction } from '@postern/core'
-import type { EntryTable } from '../conversations/entries.ts'
 import type { ThreadTable } from '../conversations/threads.ts'
 import { nameScopeOf } from '../conversations/threads.ts'
 import type { Batch } from '../engine/batch.ts'
@@ -37,7 +36,6 @@ interface Moment {
 /** What acts are written to. */
 export interface ActionWriterDeps {
   readonly threads: ThreadTable
-  readonly entries: EntryTable
   readonly turns: TurnTable
   readonly responses: ResponseTable
   readonly partialAnswers: PartialAnswerTable
@@ -55,8 +53,7 @@ export function createActionWriter(
     const { intake } = draft
     const place = tables.threads.place(intake)
     const { thread } = place
-    const message = tables.entries.append({ ...draft.entry, scope: 'kept' }, { thread, task: undefined })
-    insertMessage(draft, { message, thread, task: undefined })
+    const message = insertMessage(draft, { thread, task: undefined, scope: 'kept' })
     tables.threads.addNames(place, nameScopeOf(intake), { message, id: intake.message.id, aliases: [] })
     tables.turns.noteAnswered(batch, { message, agent: intake.agent, thread, task: undefined, now })
     return { message, thread }

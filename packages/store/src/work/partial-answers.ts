@@ -1,7 +1,5 @@
 import type { Answer, Blob, NormalizedResponse, Planned } from '@postern/core'
 import type { BlobTable } from '../blobs/table.ts'
-import type { EntryTable, StoredEntryDraft } from '../conversations/entries.ts'
-import { draftResponseEntry } from '../conversations/entries.ts'
 import type { ThreadTable } from '../conversations/threads.ts'
 import type { DeliveryTable, NewDelivery, OpenDelivery } from '../deliveries/table.ts'
 import type { Batch } from '../engine/batch.ts'
@@ -17,7 +15,6 @@ import type { NoteTable } from '../turns/note-table.ts'
 /** A response as its columns, made before the transaction. */
 export interface PartialAnswerDraft {
   readonly answer: Answer
-  readonly entry: StoredEntryDraft
   readonly response: ResponseDraft
 }
 
@@ -44,7 +41,6 @@ export interface PartialAnswerTable {
 }
 
 interface PartialAnswerDeps {
-  readonly entries: EntryTable
   readonly notes: NoteTable
   readonly responses: ResponseTable
   readonly threads: ThreadTable
@@ -54,7 +50,7 @@ interface PartialAnswerDeps {
 
 export function createPartialAnswerTable(
   db: Database,
-  { entries, notes, responses, threads, blobs, deliveries }: PartialAnswerDeps,
+  { notes, responses, threads, blobs, deliveries }: PartialAnswerDeps,
 ): PartialAnswerTable {
   const broadcast = createBroadcastStarter(db)
   const bookChange = createTaskShares(db)
@@ -73,12 +69,11 @@ export function createPartialAnswerTable(
     'UPDATE deliveries SET wire = NULL WHERE message = ? AND response_seq = ? AND broadcast IS NULL AND wire IS NOT NULL',
   )
 
-  function insert(batch: Batch, { answer, entry, response }: PartialAnswerDraft, place: PartialAnswerPosition): number {
-    const { message, thread, task, owner } = place
-    const seq = entries.append(entry, { thread, task, answers: message })
-    responses.insert(seq, place, response)
+  function insert(batch: Batch, { answer, response }: PartialAnswerDraft, place: PartialAnswerPosition): number {
+    const { message, thread, owner } = place
+    const seq = responses.insert(place, response)
     const blobBytes = blobs.keepAll(answer.blobs ?? [], message)
-    if (owner !== undefined) addTaskBytes(batch, owner, Buffer.byteLength(entry.content) + blobBytes)
+    if (owner !== undefined) addTaskBytes(batch, owner, Buffer.byteLength(response.content) + blobBytes)
     threads.addAnswerNames(thread, { message, id: response.id, aliases: answer.aliases ?? [] })
     return seq
   }
@@ -106,10 +101,9 @@ export function createPartialAnswerTable(
       return response
     },
     reword(batch, { seq, message }, { response, blobs: newBlobs = [] }, now) {
-      const { entry, response: draft } = draftPartialAnswer({ response, deliveries: [] }, response)
+      const { response: draft } = draftPartialAnswer({ response, deliveries: [] }, response)
       bookChange(batch, message, () => {
-        responses.revise(seq, draft.envelope, now)
-        entries.reword(seq, entry.content)
+        responses.revise(seq, draft, now)
         blobs.keepAll(newBlobs, message)
         blobs.releaseUnnamed(batch, message, seq)
       })
@@ -118,10 +112,9 @@ export function createPartialAnswerTable(
       for (const open of findOpen.all(seq)) deliveries.giveUp(batch, open, 'the agent has taken it back', now)
       endBroadcasts.run(now, seq)
       forgetWires.run(message, seq)
-      responses.retract(seq, now)
       bookChange(batch, message, () => {
         notes.remove(batch, message)
-        entries.erase(seq)
+        responses.retract(seq, now)
         blobs.releaseUnnamed(batch, message, seq)
       })
     },
@@ -139,7 +132,6 @@ export function createPartialAnswerTable(
 export function draftPartialAnswer(answer: Answer, response: NormalizedResponse): PartialAnswerDraft {
   return {
     answer,
-    entry: draftResponseEntry(response),
     response: draftResponse(response, answer.rendering, answer.isListed === true),
   }
 }

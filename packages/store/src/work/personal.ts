@@ -15,7 +15,7 @@ export function createPersonalWriter(
   )
   const setAside = prepareQuery(
     db,
-    "UPDATE entries SET scope = 'gateway_reply' WHERE thread_id = ? AND coalesce(answers, seq) = ? AND scope = 'conversation'",
+    "UPDATE messages SET scope = 'gateway_reply' WHERE thread_id = ? AND coalesce(answers, seq) = ? AND scope = 'conversation'",
   )
   return ({ agent, message }, thread, { personState, isGatewayReply }) => {
     if (personState) writeState.run(agent, personState.person, formatJson(personState.state))

@@ -29,7 +29,7 @@ export function createRecordStore({ db, write, now, scrub }: StoreContext): Owne
   const insert = prepareQuery(
     db,
     `INSERT OR IGNORE INTO records (kind, owner, key, version, value, message, person, expires_at)
-     SELECT ?1, ?2, ?3, 1, ?4, ?5, ?6, ?7 WHERE EXISTS (SELECT 1 FROM messages WHERE number = ?5) OR ?5 IS NULL`,
+     SELECT ?1, ?2, ?3, 1, ?4, ?5, ?6, ?7 WHERE EXISTS (SELECT 1 FROM messages WHERE seq = ?5 AND kind = 'message') OR ?5 IS NULL`,
   )
   const purge = prepareQuery(
     db,
@@ -42,7 +42,7 @@ export function createRecordStore({ db, write, now, scrub }: StoreContext): Owne
     db,
     `UPDATE records SET message = ?4, person = ?5, expires_at = ?6 WHERE kind = ?1 AND owner = ?2 AND key = ?3`,
   )
-  const hasMessage = prepareQuery(db, 'SELECT 1 FROM messages WHERE number = ?')
+  const hasMessage = prepareQuery(db, "SELECT 1 FROM messages WHERE seq = ? AND kind = 'message'")
   const put = prepareQuery(
     db,
     `INSERT INTO records (kind, owner, key, version, value) VALUES (?, ?, ?, 1, ?)

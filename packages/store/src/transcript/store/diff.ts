@@ -23,10 +23,10 @@ export function createDiffFinder(
   { db, channels }: Pick<StoreContext, 'db' | 'channels'>,
   { readMessage, responses }: DiffDeps,
 ): FindDiff {
-  const isMessage = prepareQuery(db, 'SELECT 1 FROM messages WHERE number = ?')
+  const isMessage = prepareQuery(db, "SELECT 1 FROM messages WHERE seq = ? AND kind = 'message'")
   const findVia = prepareQuery<{ channel: string }>(
     db,
-    'SELECT t.channel FROM entries e JOIN threads t ON t.id = e.thread_id WHERE e.seq = ?',
+    'SELECT t.channel FROM messages e JOIN threads t ON t.id = e.thread_id WHERE e.seq = ?',
   )
   const findHandled = (seq: number): Handled | undefined =>
     isMessage.get(seq) ? readMessage(seq).content : responses.find(seq)?.response

@@ -3,6 +3,8 @@ import { formatTurnId, timeoutMethod } from '@postern/core'
 import type { EntryBody, EntryDecision, LosslessDiff } from '@postern/transcript'
 import { decisionOf, isChatVisible } from '@postern/transcript'
 import type { ChannelFacts } from '../../channels/facts.ts'
+import type { StoredEntryKind } from '../../conversations/entries.ts'
+import { roleOf } from '../../conversations/entries.ts'
 import { isFromChat, isOwnMessage, saidInThread } from '../../conversations/person-words.ts'
 import { parseJson, prepareQuery } from '../../engine/database.ts'
 import type { StoreContext } from '../../engine/store-context.ts'
@@ -19,7 +21,7 @@ interface SaidRow {
   readonly seq: number
   readonly answers: number | null
   readonly native_id: string | null
-  readonly role: Entry['role']
+  readonly kind: StoredEntryKind
   readonly author: string
   readonly content: string
   readonly at: string
@@ -53,12 +55,12 @@ export interface StoreEntries {
 /** The latency of an answer counts from the message it answers. */
 const selectSaid = (
   channels: ChannelFacts,
-) => `SELECT e.seq, e.answers, e.native_id, e.role, e.author, e.content, e.at, t.agent, k.native_id AS run_id, q.at AS asked_at,
-  json_extract(m.envelope, '$.policy_resolution') AS resolution,
-  CASE WHEN ${isFromChat(channels)} THEN json_extract(m.envelope, '$.received_via') ELSE t.channel END AS channel, e.scope, r.envelope AS behind
-  FROM entries e JOIN threads t ON t.id = e.thread_id LEFT JOIN tasks k ON k.id = e.task_id
-  LEFT JOIN entries q ON q.seq = e.answers LEFT JOIN messages m ON m.number = e.seq
-  LEFT JOIN responses r ON r.seq = e.seq WHERE e.seq = ?`
+) => `SELECT e.seq, e.answers, e.native_id, e.kind, e.author, e.content, e.at, t.agent, k.native_id AS run_id, q.at AS asked_at,
+  CASE WHEN e.kind = 'message' THEN json_extract(e.envelope, '$.policy_resolution') END AS resolution,
+  CASE WHEN e.kind = 'message' AND ${isFromChat(channels, 'e')} THEN json_extract(e.envelope, '$.received_via') ELSE t.channel END AS channel,
+  CASE WHEN e.kind = 'response' THEN e.envelope END AS behind, e.scope
+  FROM messages e JOIN threads t ON t.id = e.thread_id LEFT JOIN tasks k ON k.id = e.task_id
+  LEFT JOIN messages q ON q.seq = e.answers WHERE e.seq = ?`
 
 export function createStoreEntries(
   { db, channels }: Pick<StoreContext, 'db' | 'channels'>,
@@ -73,14 +75,14 @@ export function createStoreEntries(
     `NOT EXISTS (SELECT 1 FROM transcript_entries x WHERE x.thread = ?3 AND x.store_seq = ${seq})`
   const listNew = prepareQuery<SaidPlace>(
     db,
-    `SELECT seq, ${place} AS position FROM entries WHERE thread_id = ?1 AND scope = 'conversation' AND ${place} >= ?2
-       AND ${isNew('entries.seq')} ORDER BY ${place}, seq LIMIT +?4`,
+    `SELECT seq, ${place} AS position FROM messages WHERE thread_id = ?1 AND scope = 'conversation' AND ${place} >= ?2
+       AND ${isNew('messages.seq')} ORDER BY ${place}, seq LIMIT +?4`,
   )
   const listOwn = prepareQuery<SaidPlace>(
     db,
     `SELECT e.seq, coalesce(e.answers, e.seq) AS position FROM ${saidInThread} WHERE e.thread_id = ?1 AND e.scope = 'conversation'
        AND coalesce(e.answers, e.seq) >= ?2 AND ${isNew('e.seq')} AND ${isOwnMessage('?5', channels)}
-       AND e.seq NOT IN (SELECT seq FROM fetched_context) ORDER BY coalesce(e.answers, e.seq), e.seq LIMIT +?4`,
+       AND e.kind <> 'context' ORDER BY coalesce(e.answers, e.seq), e.seq LIMIT +?4`,
   )
   const findFirstOpen = prepareQuery<{ message: number | null }>(
     db,
@@ -89,7 +91,7 @@ export function createStoreEntries(
   // What was said before a message is placed behind the message before it, and may come as long as its turn goes on.
   const findPlaceBefore = prepareQuery<{ position: number | null }>(
     db,
-    `SELECT max(${place}) AS position FROM entries WHERE thread_id = ? AND scope = 'conversation' AND ${place} < ?`,
+    `SELECT max(${place}) AS position FROM messages WHERE thread_id = ? AND scope = 'conversation' AND ${place} < ?`,
   )
   return {
     read(seq, thread_id, isExact = false) {
@@ -127,12 +129,13 @@ function writeEntries(
   thread_id: string,
   { diffOf, chats }: { diffOf(said: Said): LosslessDiff; readonly chats: readonly string[] },
 ): readonly EntryBody[] {
+  const role = roleOf(row.kind)
   const { speaker = row.agent, trace = [], status, unfinished = [], usage, chat_metadata: metadata } = readBehind(row)
-  const split = [...writeUnfinished(unfinished), ...splitIntoPieces(parseJson<readonly Part[]>(row.content), row.role)]
+  const split = [...writeUnfinished(unfinished), ...splitIntoPieces(parseJson<readonly Part[]>(row.content), role)]
   const pieces = status === 'input_required' && row.native_id !== null ? askQuestion(split, row.native_id) : split
   const decided_by = row.resolution === null ? undefined : decisionOf(parseJson<PolicyResolution>(row.resolution))
   const author = decided_by ? authorOfDecision(decided_by, row) : parseJson<Entry['author']>(row.author)
-  const isAnswer = row.role === 'assistant'
+  const isAnswer = role === 'assistant'
   const latency = isAnswer && row.asked_at !== null ? Date.parse(row.at) - Date.parse(row.asked_at) : undefined
   const common = {
     thread_id,
@@ -197,8 +200,8 @@ function askQuestion(pieces: readonly Piece[], id: string): readonly Piece[] {
 }
 
 /** What was said before a message stands behind another one, and is of no turn. */
-function turnOf({ seq, answers, role }: SaidRow): Pick<EntryBody, 'turn_id'> {
-  return (answers === null) === (role === 'user') ? { turn_id: formatTurnId(answers ?? seq) } : {}
+function turnOf({ seq, answers, kind }: SaidRow): Pick<EntryBody, 'turn_id'> {
+  return (answers === null) === (roleOf(kind) === 'user') ? { turn_id: formatTurnId(answers ?? seq) } : {}
 }
 
 function readBehind({ behind }: SaidRow): Partial<Pick<NormalizedResponse, BehindMember>> {

@@ -11,9 +11,9 @@ type ListGatewayReplies = (bound: StoreBound, most: number) => readonly SaidPlac
 export function createGatewayReplyFinder(db: Database): ListGatewayReplies {
   const list = prepareQuery<SaidPlace>(
     db,
-    `SELECT seq, coalesce(answers, seq) AS position FROM entries WHERE scope = 'gateway_reply' AND thread_id = ?1
+    `SELECT seq, coalesce(answers, seq) AS position FROM messages WHERE scope = 'gateway_reply' AND thread_id = ?1
        AND coalesce(answers, seq) >= ?2 AND EXISTS (SELECT 1 FROM transcript_threads WHERE id = ?3 AND substr(owner, 1, 4) = 'web:')
-       AND NOT EXISTS (SELECT 1 FROM transcript_entries x WHERE x.thread = ?3 AND x.store_seq = entries.seq)
+       AND NOT EXISTS (SELECT 1 FROM transcript_entries x WHERE x.thread = ?3 AND x.store_seq = messages.seq)
      ORDER BY coalesce(answers, seq), seq LIMIT +?4`,
   )
   return ({ store_thread, position, thread }, most) => list.all(store_thread, position, thread, most)

@@ -22,13 +22,13 @@ interface StoreNotes {
 export function createStoreNotes(db: Database): StoreNotes {
   const find = prepareQuery<NoteRow>(
     db,
-    `SELECT e.seq, e.content, e.at, k.native_id AS run_id FROM entries e JOIN messages m ON m.number = e.answers
+    `SELECT e.seq, e.content, e.at, k.native_id AS run_id FROM messages e JOIN messages m ON m.seq = e.answers AND m.kind = 'message'
        LEFT JOIN tasks k ON k.id = m.task_id WHERE e.seq = ? AND e.scope = 'trace'`,
   )
   const listNew = prepareQuery<SaidPlace>(
     db,
-    `SELECT seq, answers AS position FROM entries WHERE scope = 'trace' AND thread_id = ?1 AND answers >= ?2
-       AND NOT EXISTS (SELECT 1 FROM transcript_entries x WHERE x.thread = ?3 AND x.store_seq = entries.seq)
+    `SELECT seq, answers AS position FROM messages WHERE scope = 'trace' AND thread_id = ?1 AND answers >= ?2
+       AND NOT EXISTS (SELECT 1 FROM transcript_entries x WHERE x.thread = ?3 AND x.store_seq = messages.seq)
      ORDER BY answers, seq LIMIT +?4`,
   )
   return {
