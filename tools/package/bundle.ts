@@ -23,6 +23,7 @@ interface Bundle {
 const entries = {
   main: 'apps/gateway/src/main.ts',
   index: 'apps/gateway/src/index.ts',
+  testing: 'apps/gateway/src/testing/index.ts',
 }
 
 const builtins = new Set(builtinModules)

@@ -12,12 +12,8 @@ function isAccepted(problem: Problem): boolean {
   return problem.kind === 'CJSResolvesToESM' || ('resolutionKind' in problem && problem.resolutionKind === 'node10')
 }
 
-/** What publint and are-the-types-wrong find in a packed package, a sentence each. */
-export async function checkTarball(tarball: string): Promise<readonly string[]> {
-  return [...(await lintPackage(tarball)), ...(await checkTypes(tarball))]
-}
-
-async function lintPackage(tarball: string): Promise<readonly string[]> {
+/** What publint finds in a packed package, a sentence each. */
+export async function lintPackage(tarball: string): Promise<readonly string[]> {
   const bytes = readFileSync(tarball)
   const { messages, pkg } = await publint({
     pack: { tarball: toArrayBuffer(bytes) },
@@ -26,7 +22,8 @@ async function lintPackage(tarball: string): Promise<readonly string[]> {
   return messages.map(message => `publint: ${formatMessage(message, pkg, { color: false }) ?? message.code}`)
 }
 
-async function checkTypes(tarball: string): Promise<readonly string[]> {
+/** What are-the-types-wrong finds in it. */
+export async function checkTypes(tarball: string): Promise<readonly string[]> {
   const { types, ...rest } = await checkPackage(createPackageFromTarballData(readFileSync(tarball)))
   if (!types || !('problems' in rest)) return ['are-the-types-wrong: the package has no types']
   return rest.problems

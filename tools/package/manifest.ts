@@ -40,6 +40,8 @@ export function describePackage({ root, imported, libraries, minimumNode }: Mani
     bin: { postern: 'bin/postern.mjs' },
     exports: {
       '.': { types: `${types}/index.d.ts`, default: './dist/index.js' },
+      './testing': { types: `${types}/testing/index.d.ts`, default: './dist/testing.js' },
+      './schemas/*': './schemas/*',
       './package.json': './package.json',
     },
     sideEffects: false,

@@ -15,6 +15,7 @@ const mailer = 'the provider, by its own signature or password'
 /** Who may call which route; the first row that fits a path counts. */
 export const callerRows: readonly CallerRow[] = [
   { path: /^\/(healthz|readyz|metrics)$/, part: 'server', callers: 'anybody; keep `/metrics` behind your proxy' },
+  { path: /^\/schemas\//, part: 'discovery', callers: 'anybody' },
   { path: /^\/operator\/api\//, part: 'operator', callers: 'bearer of the operator token' },
   { path: /^\/api\/v1\/operator\//, part: 'web', callers: 'bearer of the operator token, or one of `web.operators`' },
   { path: /^\/storage\/v1\/object\/sign\//, part: 'web', callers: 'whoever has the signed address, until it expires' },

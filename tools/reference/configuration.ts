@@ -8,18 +8,18 @@ import type { SchemaRow } from './schema/rows.ts'
 import { listSchemaRows } from './schema/rows.ts'
 import { formatSchemaTable } from './schema/table.ts'
 
-const source: SchemaName = { file: 'apps/gateway/src/config/own-schema.ts', name: 'ownSchema' }
+export const configSource: SchemaName = { file: 'apps/gateway/src/config/own-schema.ts', name: 'ownSchema' }
 /** Where each channel writes its member. */
-const channelSources: Readonly<Record<string, SchemaName>> = {
+export const channelSources: Readonly<Record<string, SchemaName>> = {
   activitypub: { file: 'packages/activitypub/src/config.ts', name: 'activityPubConfigSchema' },
   a2a: { file: 'packages/a2a/src/config.ts', name: 'a2aConfigSchema' },
   email: { file: 'packages/email/src/config.ts', name: 'emailConfigSchema' },
   web: { file: 'packages/web/src/config.ts', name: 'webConfigSchema' },
 }
-const common: SchemaName = { file: 'packages/agents/src/kind/agent-kind.ts', name: 'commonAgentSchema' }
+export const common: SchemaName = { file: 'packages/agents/src/kind/agent-kind.ts', name: 'commonAgentSchema' }
 
 /** The kinds of agents that have keys of their own, and where these are written. */
-const kinds: readonly (readonly [use: string, source: SchemaName])[] = [
+export const kindSources: readonly (readonly [use: string, source: SchemaName])[] = [
   ['webhook', { file: 'packages/agents/src/webhook/kind.ts', name: 'webhookConfigSchema' }],
   ['openai', { file: 'packages/agents/src/openai/config.ts', name: 'openaiAgentSchema' }],
   ['swarm', { file: 'packages/agents/src/swarm/config/config.ts', name: 'swarmAgentSchema' }],
@@ -56,7 +56,7 @@ export function describeConfiguration(comments: Pick<KeyComments, 'find'>): stri
     Object.entries(productionLimits).map(([name, value]) => [`limits.${name}`, `${value}${limitNote}`]),
   )
   const table = (filter: (row: SchemaRow) => boolean) =>
-    formatSchemaTable(configSchema, { comments: { find: findKey }, source, filter, defaults })
+    formatSchemaTable(configSchema, { comments: { find: findKey }, source: configSource, filter, defaults })
   function findKey(schema: SchemaName, path: readonly string[]): string {
     const [name = '', ...rest] = path
     const channel = channelSources[name]
@@ -79,7 +79,7 @@ function describeAgents(comments: Pick<KeyComments, 'find'>): readonly string[] 
     '## `agents.*`',
     useIntro,
     formatSchemaTable(schema, { comments, source: common }),
-    ...kinds.flatMap(([use, of]) => [
+    ...kindSources.flatMap(([use, of]) => [
       `### \`"use": "${use}"\``,
       formatSchemaTable(findSchema(use), { comments, source: of, filter: ({ path }) => !shared.has(path.join('.')) }),
     ]),

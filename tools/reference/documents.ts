@@ -5,6 +5,7 @@ import { describeErrors } from './errors.ts'
 import { describeMessage } from './message.ts'
 import { describePythonTypes } from './python.ts'
 import { describeRoutes } from './routes.ts'
+import { describeConfigSchema, describeMessageSchema, describeResponseSchema } from './schema/json-schemas.ts'
 import type { KeyComments } from './schema/key-comments.ts'
 import { openKeyComments } from './schema/key-comments.ts'
 
@@ -18,6 +19,9 @@ const documents: Readonly<Record<string, Describe>> = {
   'docs/reference/message.md': describeMessage,
   'docs/reference/errors.md': describeErrors,
   'docs/reference/licences.md': (_, root) => describeLicences(listDependencies(readLock(root), 'apps/gateway')),
+  'apps/gateway/schemas/config.json': describeConfigSchema,
+  'apps/gateway/schemas/message.json': describeMessageSchema,
+  'apps/gateway/schemas/response.json': describeResponseSchema,
   'clients/python/postern_agent/types.py': describePythonTypes,
 }
 

@@ -3,6 +3,7 @@ export const routePurposes: Readonly<Record<string, string>> = {
   '/healthz': 'whether the process runs',
   '/readyz': 'whether it can take work: it has just written a row; else 503',
   '/metrics': 'metrics for Prometheus',
+  '/schemas/:name': 'JSON Schemas: `config.json`, `message.json`, `response.json`',
 
   '/inbox': 'shared inbox; 202 for what is taken',
   '/agents/:agent/inbox': 'inbox of one agent; 202 for what is taken',

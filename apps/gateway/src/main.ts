@@ -8,6 +8,7 @@ import { CommandError } from './commands/client.ts'
 import type { CommandContext, CommonOptions } from './commands/context.ts'
 import { addDoctorCommand } from './commands/doctor/command.ts'
 import { addFollowerCommands } from './commands/followers/command.ts'
+import { addInitCommand } from './commands/init/command.ts'
 import { addKeyCommands } from './commands/keys/command.ts'
 import { addMessageCommands } from './commands/messages/command.ts'
 import { addPeopleCommands } from './commands/people/command.ts'
@@ -34,6 +35,7 @@ export async function runPostern(argv: readonly string[]): Promise<void> {
 
 /** In the order in which `--help` lists them. */
 const commandGroups = [
+  addInitCommand,
   addRunningCommands,
   addSendCommand,
   addDoctorCommand,

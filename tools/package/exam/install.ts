@@ -1,6 +1,6 @@
 import { execFileSync, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, globSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -14,6 +14,8 @@ interface Installation {
   readonly tarball: string
   /** A folder outside of the clone in which only the package is installed. */
   readonly folder: string
+  /** Another one, with `create-postern`. */
+  readonly creator: string
   /** Programs of Node by their versions. */
   readonly nodes: Readonly<Record<ExamNode, string>>
 }
@@ -32,27 +34,30 @@ declare module 'vitest' {
 export async function setup(project: TestProject): Promise<() => void> {
   const place = mkdtempSync(join(tmpdir(), 'postern-exam-'))
   execFileSync(process.execPath, [join(root, 'tools/package/main.ts')], { stdio: 'inherit' })
-  const [name] = readdirSync(join(root, 'build')).filter(file => file.endsWith('.tgz'))
-  const tarball = join(root, 'build', name ?? '')
+  const tarballOf = (name: string) =>
+    join(root, 'build', globSync(`${name}-[0-9]*.tgz`, { cwd: join(root, 'build') })[0] ?? '')
+  const [tarball, creator] = [tarballOf('postern'), tarballOf('create-postern')]
   const folder = join(place, 'empty')
   const nodes = join(place, 'nodes')
   await Promise.all([
     install(folder, [tarball]),
+    install(join(place, 'creator'), [creator, tarball]),
     ...Object.entries(nodeVersions).map(([id, version]) => install(join(nodes, id), [`node@${version}`])),
   ])
   const programOf = (id: ExamNode) => join(nodes, id, 'node_modules/node/bin/node')
   project.provide('installation', {
     tarball,
     folder,
+    creator: join(place, 'creator'),
     nodes: { oldest: programOf('oldest'), tooOld: programOf('tooOld') },
   })
   return () => rmSync(place, { recursive: true, force: true })
 }
 
-/** In a folder that holds nothing else. */
-async function install(folder: string, packages: readonly string[]): Promise<void> {
+/** With what the folder's own manifest asks for, if it has one. */
+export async function install(folder: string, packages: readonly string[]): Promise<void> {
   mkdirSync(folder, { recursive: true })
-  writeFileSync(join(folder, 'package.json'), '{ "private": true }\n')
+  if (!existsSync(join(folder, 'package.json'))) writeFileSync(join(folder, 'package.json'), '{ "private": true }\n')
   const args = ['install', '--no-audit', '--no-fund', '--loglevel=error', ...packages]
   const [code] = await once(spawn('npm', args, { cwd: folder, stdio: ['ignore', 'ignore', 'inherit'] }), 'exit')
   if (code !== 0) throw new Error(`Cannot install ${packages.join(' ')}: npm ended with ${code}`)

@@ -29,7 +29,7 @@ export async function runInstalled(args: readonly string[], options: RunOptions)
   return runProgram(options.node, [programOf(options.folder), ...args], options)
 }
 
-async function runProgram(program: string, args: readonly string[], options: RunOptions): Promise<Ended> {
+export async function runProgram(program: string, args: readonly string[], options: RunOptions): Promise<Ended> {
   const child = spawn(program, args, {
     cwd: options.folder,
     env: environmentOf(options),

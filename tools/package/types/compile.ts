@@ -1,11 +1,17 @@
-import { execFileSync } from 'node:child_process'
+import { spawnSync } from 'node:child_process'
 import { globSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { readOwnEntries } from './own-packages.ts'
 
-/** Lets TypeScript write the declarations of all that the entries import, each at its source's path. @returns their folder */
-export function compileDeclarations(root: string, entries: readonly string[]): string {
+interface CompiledDeclarations {
+  readonly folder: string
+  /** What TypeScript says, by the source that it says it of. */
+  readonly faults: readonly { readonly file: string; readonly line: string }[]
+}
+
+/** Lets TypeScript write the declarations of all that the entries import, each at its source's path. */
+export function compileDeclarations(root: string, entries: readonly string[]): CompiledDeclarations {
   const folder = mkdtempSync(join(tmpdir(), 'postern-types-'))
   // TypeScript looks for libraries from the place of the project file, so it lies in the tree.
   const project = join(root, `tsconfig.declarations-${process.pid}.json`)
@@ -20,8 +26,9 @@ export function compileDeclarations(root: string, entries: readonly string[]): s
   }
   writeFileSync(project, JSON.stringify(config))
   try {
-    execFileSync(join(root, 'node_modules/.bin/tsc'), ['-p', project], { stdio: ['ignore', 'inherit', 'inherit'] })
-    return folder
+    const { stdout } = spawnSync(join(root, 'node_modules/.bin/tsc'), ['-p', project], { cwd: root, encoding: 'utf8' })
+    const faults = [...stdout.matchAll(/^(\S[^(\n]*)\(\d+,\d+\): error .*$/gm)]
+    return { folder, faults: faults.map(([line, file = '']) => ({ file, line })) }
   } finally {
     rmSync(project)
   }

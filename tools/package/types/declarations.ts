@@ -21,7 +21,7 @@ const inlineImport = /\bimport\(\s*(["'])([^"']+)\1\s*\)\.(\w+)/g
 
 /** Writes the declarations of the public entries, and those they need. @returns names of the libraries that they import from */
 export function writeDeclarations({ root, folder, entries }: DeclarationOptions): readonly string[] {
-  const made = compileDeclarations(root, entries)
+  const { folder: made, faults } = compileDeclarations(root, entries)
   try {
     const reach = createReach({ made, packages: readOwnEntries(root), find: createFindDeclaration(made) })
     const waiting = entries.map(toDeclaration)
@@ -34,6 +34,9 @@ export function writeDeclarations({ root, folder, entries }: DeclarationOptions)
       for (const each of further) seen.add(each)
       waiting.push(...further)
     }
+    // Sources whose declarations nobody gets may infer types that cannot be written down.
+    const found = faults.filter(({ file }) => seen.has(toDeclaration(file)))
+    if (found.length > 0) throw new Error(`Cannot write declarations:\n${found.map(({ line }) => line).join('\n')}`)
     return [...reach.libraries].toSorted()
   } finally {
     rmSync(made, { recursive: true, force: true })

@@ -12,6 +12,7 @@ import { createViewRoutes } from '../commands/transcript/views-route.ts'
 import { createTrustedProxies } from '../config/trusted-proxies.ts'
 import { listGatewayExtensions } from '../discovery/extensions.ts'
 import { createDiscoveryRoutes } from '../discovery/routes.ts'
+import { createSchemaRoutes } from '../discovery/schemas.ts'
 import { createServer } from '../http/server.ts'
 import type { UnknownProxies } from '../http/unknown-proxies.ts'
 import { createUnknownProxies } from '../http/unknown-proxies.ts'
@@ -40,6 +41,7 @@ export function createApp(foundation: Foundation, options: AppOptions): Hono {
     channels,
     deps: [
       createDiscoveryRoutes({ agents, channels, extensions: listGatewayExtensions(config) }),
+      createSchemaRoutes(),
       attachments.routes,
       requirements.routes,
       openOperatorRoutes(foundation, { operatorToken, unknownProxies, findApp: () => app }),

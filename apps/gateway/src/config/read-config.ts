@@ -18,6 +18,8 @@ interface ConfigSource {
   readonly path?: string | undefined
   readonly environment: Readonly<Record<string, string | undefined>>
   readonly workingDir: string
+  /** The configuration itself; then no file is read. */
+  readonly settings?: object | undefined
 }
 
 /** The file as it stands, before defaults: dev mode fills only what is absent here. */
@@ -33,13 +35,14 @@ export interface ConfigFile {
 const fileNames = ['postern.config.ts', 'postern.config.js', 'postern.config.json']
 
 /** @throws ConfigError */
-export async function readConfigFile({ path, environment, workingDir }: ConfigSource): Promise<ConfigFile> {
+export async function readConfigFile({ path, environment, workingDir, settings }: ConfigSource): Promise<ConfigFile> {
   const named = path ?? environment.POSTERN_CONFIG
   const candidates = (named ? [named] : fileNames).map(name => resolve(workingDir, name))
-  const found = candidates.find(existsSync)
-  if (named && !found) throw new ConfigError('--config', `there is no file "${named}"`, 'Correct the path.')
+  const found = settings ? undefined : candidates.find(existsSync)
+  if (named && !found && !settings)
+    throw new ConfigError('--config', `there is no file "${named}"`, 'Correct the path.')
   const baseDir = found ? dirname(found) : workingDir
-  const loaded = found ? await loadFile(found) : {}
+  const loaded = settings ?? (found ? await loadFile(found) : {})
   if (typeof loaded !== 'object' || loaded === null) {
     throw new ConfigError('configuration', 'is not an object', 'Export one object (default export in .ts and .js).')
   }

@@ -27,6 +27,17 @@ function listFlags(sizes: readonly number[]): readonly string[] {
 }
 
 describe('the memory saver', () => {
+  test('gives no flag to the V8 of Node 22, which would print an error', () => {
+    const flags: string[] = []
+    startMemorySaver({
+      readResident: () => 900 * megabyte,
+      setFlag: flag => flags.push(flag),
+      v8: '12.4.254.21-node.27',
+    })
+    vi.advanceTimersByTime(10_000)
+    expect(flags).toEqual([])
+  })
+
   test.each([
     ['stays off in a small process', [120, 160, 204], []],
     ['goes on in a large process, and is told once', [160, 230, 260, 240], ['--memory-saver-mode']],

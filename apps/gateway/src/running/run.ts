@@ -28,8 +28,25 @@ export interface Running {
   stop(): Promise<void>
 }
 
-/** `postern dev`: unsafe switches allowed, and a simulated network for whatever the file leaves open. */
-export async function runDev(file: ConfigFile): Promise<Running> {
+/** A gateway in a simulated network. */
+export interface SimulatedGateway extends Running {
+  readonly simulation: Simulation
+}
+
+/** `postern dev`: a simulated gateway that ends with the process. */
+export async function runDev(file: ConfigFile): Promise<SimulatedGateway> {
+  const running = await openDev(file)
+  ownProcess(running)
+  return running
+}
+
+interface OpenOptions {
+  /** Default: lines on standard output, at the level of the configuration. */
+  readonly log?: Log | undefined
+}
+
+/** Unsafe switches allowed, and a simulated network for whatever the file leaves open. @throws ConfigError, AggregateError of them */
+export async function openDev(file: ConfigFile, options: OpenOptions = {}): Promise<SimulatedGateway> {
   const madeUp = makeUpSecrets(file.missing)
   const tree = fillAll(file.tree, [...toFillings(madeUp), ...devDefaults])
   const { openSimulation } = await import('@postern/simulation')
@@ -40,7 +57,7 @@ export async function runDev(file: ConfigFile): Promise<Running> {
   const servers = { submit: simulation.mail.submit, issuer: simulation.a2a.issuerConfig }
   const simulated = simulatedDefaults({ dns, loopback, origin, ...servers, secret: intakeSecret })
   const config = parseConfig(fillAll(tree, simulated))
-  const running = await runGateway(config, file.baseDir, simulation).catch(async error => {
+  const running = await openRunning(config, file.baseDir, { ...options, simulation }).catch(async error => {
     await simulation.close()
     throw error
   })
@@ -54,21 +71,40 @@ export async function runDev(file: ConfigFile): Promise<Running> {
     smtpPort: mail?.port,
     intakeSecret: secrets.find(secret => secret !== undefined),
   })
-  void publishKeys(simulation, running.gateway)
-  return { ...running, madeUp }
+  const publishing = publishKeys(simulation, running.gateway)
+  return {
+    ...running,
+    madeUp,
+    simulation,
+    async stop() {
+      // It reads the store, which closes.
+      await publishing.catch(() => undefined)
+      await running.stop()
+    },
+  }
 }
 
 /** `postern start`: exactly what the file says; refuses what is unsafe outside of dev mode. @throws AggregateError */
 export async function runProduction(file: ConfigFile): Promise<Running> {
   const tree = file.tree.dev === true ? fillAll(file.tree, devDefaults) : file.tree
-  return runGateway(parseConfigFile({ ...file, tree }, findUnsafeSettings), file.baseDir)
+  const running = await openRunning(parseConfigFile({ ...file, tree }, findUnsafeSettings), file.baseDir)
+  ownProcess(running)
+  return running
 }
 
-async function runGateway(given: Config, baseDir: string, simulation?: Simulation): Promise<Running> {
+interface RunningOptions extends OpenOptions {
+  readonly simulation?: Simulation
+}
+
+async function openRunning(
+  given: Config,
+  baseDir: string,
+  { simulation, log: givenLog }: RunningOptions = {},
+): Promise<Running> {
   const operatorToken = findOperatorToken(given, baseDir)
   const config = given.dev ? admitOperator(given, hash('sha256', operatorToken)) : given
   const directory = resolve(baseDir, config.data)
-  const log = createLog({ level: config.log.level, readable: config.dev && process.stdout.isTTY === true })
+  const log = givenLog ?? createLog({ level: config.log.level, readable: config.dev && process.stdout.isTTY === true })
   const extraRoutes = simulation ? [createSimulationRoutes(simulation, requireOperator(operatorToken))] : []
   const onUnusable = (error: Error) => {
     process.stderr.write(`${error.message}\n`)
@@ -89,8 +125,6 @@ async function runGateway(given: Config, baseDir: string, simulation?: Simulatio
     await gateway.stop()
     await simulation?.close()
   }
-  stopOnSignals(stop, log)
-  surviveStrays(log)
   return { gateway, config, listening, stop }
 }
 
@@ -116,6 +150,13 @@ function admitOperator(config: Config, digest: string): Config {
 /** The configured token; in dev mode one that is made once and kept beside the data. */
 export function findOperatorToken(config: Pick<Config, 'operator_token' | 'data'>, baseDir: string): string {
   return config.operator_token ?? keepOperatorToken(resolve(baseDir, config.data))
+}
+
+/** The process runs for this gateway alone, and ends with it. */
+function ownProcess({ gateway, stop }: Running): void {
+  const { log } = gateway.platform
+  stopOnSignals(stop, log)
+  surviveStrays(log)
 }
 
 function stopOnSignals(stop: () => Promise<void>, log: Log): void {

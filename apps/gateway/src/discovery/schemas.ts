@@ -1,0 +1,22 @@
+import { Hono } from 'hono'
+
+/** JSON Schemas that the gateway serves, each read when it is first asked for. */
+const schemas: Readonly<Record<string, () => Promise<{ readonly default: object }>>> = {
+  'config.json': () => import('../../schemas/config.json', { with: { type: 'json' } }),
+  'message.json': () => import('../../schemas/message.json', { with: { type: 'json' } }),
+  'response.json': () => import('../../schemas/response.json', { with: { type: 'json' } }),
+}
+
+/** The JSON Schemas of the configuration file, of messages and of responses. */
+export function createSchemaRoutes(): Hono {
+  return new Hono().get('/schemas/:name', async context => {
+    const name = context.req.param('name')
+    const load = Object.hasOwn(schemas, name) ? schemas[name] : undefined
+    if (!load) return context.notFound()
+    return context.body(JSON.stringify((await load()).default), 200, {
+      'content-type': 'application/schema+json',
+      'access-control-allow-origin': '*',
+      'cache-control': 'public, max-age=3600',
+    })
+  })
+}

@@ -1,0 +1,4 @@
+// What `postern/testing` is: a gateway for tests of agents, with the simulated network around it.
+export type { ChatEvent, ChatRequest, ChatResult } from './chat.ts'
+export type { PeerMessage, PeerReply, StartedGateway, StartGatewayOptions } from './start-gateway.ts'
+export { startGateway } from './start-gateway.ts'

@@ -1,0 +1,99 @@
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { PassThrough, Writable } from 'node:stream'
+import { text } from 'node:stream/consumers'
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { describeProject } from '../../src/commands/init/project.ts'
+import { askForProject } from '../../src/commands/init/questions.ts'
+import { writeProject } from '../../src/commands/init/write-project.ts'
+import { configSchema } from '../../src/config/schema.ts'
+import { resolveSecrets } from '../../src/config/secrets.ts'
+
+let folder: string
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), 'postern-init-'))
+})
+afterEach(() => rmSync(folder, { recursive: true, force: true }))
+
+const answers = { agent: 'till', origin: 'https://shop.example' }
+
+describe('the project that init writes', () => {
+  const files = describeProject(answers)
+  const read = (path: string) => files.get(path) ?? ''
+
+  test('has a configuration that names its schema and is valid', () => {
+    const config = JSON.parse(read('postern.config.json'))
+    expect(config.$schema).toBe('./node_modules/postern/schemas/config.json')
+    const { value } = resolveSecrets(config, { baseDir: folder, environment: { OPERATOR_TOKEN: 'x'.repeat(16) } })
+    expect(configSchema.parse(value)).toMatchObject({ origin: answers.origin, default_agent: 'till' })
+  })
+
+  test('is of modules, keeps secrets and data out of git, and has a test', () => {
+    expect(JSON.parse(read('package.json'))).toMatchObject({ type: 'module', private: true })
+    expect(read('.gitignore').split('\n')).toEqual(expect.arrayContaining(['.env', '.postern/', 'node_modules/']))
+    expect(read('.env.example')).toMatch(/^OPERATOR_TOKEN=$/m)
+    expect(read('agents/till.test.ts')).toContain('postern/testing')
+  })
+
+  test('names the versions of tools that this release was tried with', () => {
+    const { devDependencies } = JSON.parse(read('package.json'))
+    const root = JSON.parse(readFileSync(join(import.meta.dirname, '../../../../package.json'), 'utf8'))
+    for (const [name, version] of Object.entries(devDependencies)) expect(root.devDependencies[name]).toBe(version)
+  })
+})
+
+test('writeProject() writes nothing at all if one of the files is there, and names it', () => {
+  writeFileSync(join(folder, 'package.json'), '{}')
+  expect(() => writeProject(folder, describeProject(answers))).toThrow(
+    /package\.json is there already\. Name an empty folder/,
+  )
+  expect(readdirSync(folder)).toEqual(['package.json'])
+  expect(readFileSync(join(folder, 'package.json'), 'utf8')).toBe('{}')
+})
+
+describe('askForProject()', () => {
+  const sink = () => new Writable({ write: (_chunk, _encoding, done) => done() })
+
+  test('takes the defaults where nobody is at a terminal', async () => {
+    const given = await askForProject({}, { input: new PassThrough(), output: sink() })
+    expect(given).toEqual({ agent: 'desk', origin: 'https://agents.example' })
+  })
+
+  test.each([
+    [{ agent: 'Desk!' }, /"Desk!" is no name of an agent/],
+    [{ origin: 'http://agents.example' }, /is no https origin/],
+    [{ origin: 'https://agents.example/x' }, /is no https origin/],
+  ])('refuses the options %o, and says what is wrong', async (options, words) => {
+    await expect(askForProject(options, { input: new PassThrough(), output: sink() })).rejects.toThrow(words)
+  })
+
+  test('asks at a terminal until an answer can be, and takes the default for an empty one', async () => {
+    const input = Object.assign(new PassThrough(), { isTTY: true })
+    const output = new PassThrough()
+    const asking = askForProject({}, { input, output })
+    // Readline loses lines that come before their question.
+    const prompts = ['Name of the first agent (desk): ', 'is no name', 'Where the gateway will be reached']
+    const typed = ['No Name\n', 'till\n', '\n']
+    let shown = ''
+    output.on('data', chunk => {
+      shown += chunk
+      if (prompts[0] !== undefined && shown.includes(prompts[0])) {
+        prompts.shift()
+        shown = ''
+        setImmediate(() => input.write(typed.shift() ?? ''))
+      }
+    })
+    expect(await asking).toEqual({ agent: 'till', origin: 'https://agents.example' })
+  })
+
+  test('writes nothing when the input ends before every question is answered', async () => {
+    const input = Object.assign(new PassThrough(), { isTTY: true })
+    const output = new PassThrough()
+    const asking = askForProject({}, { input, output })
+    input.end()
+    await expect(asking).rejects.toThrow(/Nothing was written/)
+    output.end()
+    expect(await text(output)).toContain('Name of the first agent')
+  })
+})

@@ -1,0 +1,158 @@
+import { agentConfigSchema, agentKinds } from '@postern/agents'
+import { z } from 'zod'
+import { configSchema } from '../../../apps/gateway/src/config/schema.ts'
+import { normalizedMessageSchema } from '../../../packages/core/src/message/message.ts'
+import { normalizedResponseSchema } from '../../../packages/core/src/message/response.ts'
+import { channelSources, common, configSource, kindSources } from '../configuration.ts'
+import type { KeyComments } from './key-comments.ts'
+
+/** As much of JSON Schema as zod writes. */
+interface JsonSchemaNode {
+  type?: unknown
+  description?: string
+  properties?: Record<string, JsonSchemaNode>
+  additionalProperties?: JsonSchemaNode | boolean
+  items?: JsonSchemaNode
+  anyOf?: JsonSchemaNode[]
+  oneOf?: JsonSchemaNode[]
+  allOf?: JsonSchemaNode[]
+  required?: string[]
+  pattern?: string
+  enum?: unknown[]
+  const?: unknown
+  $ref?: string
+  $defs?: Record<string, JsonSchemaNode>
+  default?: unknown
+}
+
+type FindComment = (path: readonly string[]) => string
+
+/** apps/gateway/schemas/config.json: the configuration file, before defaults and references are filled in. */
+export function describeConfigSchema(comments: Pick<KeyComments, 'find'>): string {
+  const schema = toJsonSchema(configSchema, 'input')
+  const find: FindComment = path => {
+    const channel = channelSources[path[0] ?? '']
+    return channel && path.length > 1 ? comments.find(channel, path.slice(1)) : comments.find(configSource, path)
+  }
+  // An agent's keys depend on its kind, which follows below.
+  addDescriptions(schema, find)
+  const agents = schema.properties?.agents
+  if (!agents) throw new Error('Cannot describe the configuration: it has no agents')
+  const kinds = agentKinds.map((kind, index) => withOwnDefinitions(describeKind(kind, comments), `kind${index}`))
+  agents.additionalProperties = { anyOf: kinds.map(({ node }) => node) }
+  admitReferences(schema)
+  const definitions = Object.assign({}, schema.$defs, ...kinds.map(({ definitions }) => definitions))
+  return toText({ title: 'Configuration of Postern', ...schema, $defs: { ...definitions, reference } })
+}
+
+/** apps/gateway/schemas/message.json: what an agent gets. */
+export function describeMessageSchema(comments: Pick<KeyComments, 'find'>): string {
+  const name = { file: 'packages/core/src/message/message.ts', name: 'normalizedMessageSchema' }
+  return describeOne(normalizedMessageSchema, 'NormalizedMessage', path => comments.find(name, path))
+}
+
+/** apps/gateway/schemas/response.json: what the gateway makes of an agent's answer. */
+export function describeResponseSchema(comments: Pick<KeyComments, 'find'>): string {
+  const name = { file: 'packages/core/src/message/response.ts', name: 'normalizedResponseSchema' }
+  return describeOne(normalizedResponseSchema, 'NormalizedResponse', path => comments.find(name, path))
+}
+
+function describeOne(schema: z.ZodType, title: string, find: FindComment): string {
+  const node = toJsonSchema(schema, 'output')
+  addDescriptions(node, find)
+  return toText({ title, ...node })
+}
+
+function toJsonSchema(schema: z.ZodType, io: 'input' | 'output'): JsonSchemaNode {
+  return z.toJSONSchema(schema, {
+    io,
+    unrepresentable: 'any',
+    override({ zodSchema, jsonSchema }) {
+      // What a check of ours refuses cannot be said in JSON Schema; what is said must allow all that is taken.
+      if (zodSchema === (agentConfigSchema as unknown)) jsonSchema.type = 'object'
+    },
+  }) as JsonSchemaNode
+}
+
+function describeKind(
+  { uses, schema }: (typeof agentKinds)[number],
+  comments: Pick<KeyComments, 'find'>,
+): JsonSchemaNode {
+  const node = toJsonSchema(schema, 'input')
+  delete (node as { $schema?: string }).$schema
+  const own = kindSources.find(([use]) => uses.test(use))?.[1]
+  addDescriptions(node, path => (own && comments.find(own, path)) || comments.find(common, path))
+  const use = node.properties?.use
+  if (use) use.pattern = uses.source
+  return node
+}
+
+interface DefinedNode {
+  readonly node: JsonSchemaNode
+  readonly definitions: Readonly<Record<string, JsonSchemaNode>>
+}
+
+/** Takes the definitions out of a schema that becomes a part of another, under names that the other has not. */
+function withOwnDefinitions(node: JsonSchemaNode, prefix: string): DefinedNode {
+  const renamed = JSON.stringify(node).replaceAll('"#/$defs/', `"#/$defs/${prefix}`)
+  const { $defs = {}, ...rest } = JSON.parse(renamed) as JsonSchemaNode
+  return {
+    node: rest,
+    definitions: Object.fromEntries(Object.entries($defs).map(([name, each]) => [`${prefix}${name}`, each])),
+  }
+}
+
+/** Every key gets the first sentence of its doc comment. */
+function addDescriptions(node: JsonSchemaNode, find: FindComment, path: readonly string[] = []): void {
+  for (const [name, inner] of Object.entries(node.properties ?? {})) {
+    const description = find([...path, name])
+    if (description !== '') inner.description = description
+    addDescriptions(inner, find, [...path, name])
+  }
+  if (typeof node.additionalProperties === 'object') addDescriptions(node.additionalProperties, find, [...path, '*'])
+  if (node.items) addDescriptions(node.items, find, [...path, '[]'])
+  for (const each of listAlternatives(node)) addDescriptions(each, find, path)
+}
+
+const listAlternatives = ({ anyOf = [], oneOf = [], allOf = [] }: JsonSchemaNode) => [...anyOf, ...oneOf, ...allOf]
+
+/** A value that stands elsewhere. */
+const reference: JsonSchemaNode = {
+  description: 'The value stands in an environment variable, or in a file beside the configuration.',
+  oneOf: ['env', 'file'].map(name => ({
+    type: 'object',
+    properties: { [name]: { type: 'string' } },
+    required: [name],
+    additionalProperties: false,
+  })),
+}
+
+/** Keys that decide what else there is: a reference would hide that. */
+const fixedKeys: ReadonlySet<string> = new Set(['$schema', 'use'])
+
+/** Lets every free text of the configuration be a reference. */
+function admitReferences(node: JsonSchemaNode): void {
+  for (const [name, inner] of Object.entries(node.properties ?? {})) {
+    if (node.properties && !fixedKeys.has(name)) node.properties[name] = orReference(inner)
+  }
+  if (typeof node.additionalProperties === 'object') node.additionalProperties = orReference(node.additionalProperties)
+  if (node.items) node.items = orReference(node.items)
+  for (const each of listAlternatives(node)) admitReferences(each)
+}
+
+function orReference(node: JsonSchemaNode): JsonSchemaNode {
+  if (node.type !== 'string' || node.enum !== undefined || node.const !== undefined) {
+    admitReferences(node)
+    return node
+  }
+  const { description, default: fallback, ...rest } = node
+  return {
+    ...(description !== undefined && { description }),
+    ...(fallback !== undefined && { default: fallback }),
+    anyOf: [rest, { $ref: '#/$defs/reference' }],
+  }
+}
+
+function toText(schema: object): string {
+  return `${JSON.stringify(schema, undefined, 2)}\n`
+}
