@@ -1,5 +1,6 @@
 import type { Part } from '@postern/core'
 import { expect, test } from 'vitest'
+import { readKnownBytes } from './known-bytes.ts'
 import { readParts } from './read-parts.ts'
 import { readToolEvent } from './tool-events.ts'
 import { writeParts } from './write-parts.ts'
@@ -136,4 +137,21 @@ test('readParts() passes over words about a part that are too long', () => {
   const [fits, tooLong] = readParts([4_096, 4_097].map(length => ({ raw: '', metadata: noted(length) }))).parts
   expect(fits).toHaveProperty('description')
   expect(tooLong).not.toHaveProperty('description')
+})
+
+test('readKnownBytes() reads what fits one answer and leaves the rest out, each digest once', async () => {
+  const sizes: Readonly<Record<string, number>> = { first: 9, large: 8, last: 7 }
+  const asked: string[] = []
+  const findBlob = async (digest: string) => {
+    asked.push(digest)
+    const mebibytes = sizes[digest]
+    return mebibytes === undefined ? undefined : { digest, bytes: new Uint8Array(mebibytes * 1024 * 1024) }
+  }
+  const digests = ['first', 'gone', 'large', 'first', 'last']
+  const parts = digests.map(digest => {
+    return { kind: 'file', bytes_ref: { kind: 'content_addressed', algo: 'sha256', digest } } as const
+  })
+  const known = await readKnownBytes({ findBlob }, parts)
+  expect([...known.keys()]).toEqual(['first', 'last'])
+  expect(asked).toEqual(['first', 'gone', 'large', 'last'])
 })

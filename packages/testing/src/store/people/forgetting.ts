@@ -161,12 +161,15 @@ export function describeForgetting(open: OpenStore): void {
       const request = sketchRequest(ada, adasMail)
       await store.requestLink(request)
       const peer = ada.subject
-      const relate = (relation: 'follower' | 'blocked_by') =>
+      const relate = (relation: 'follower' | 'blocked_by' | 'suppressed') =>
         ({ kind: 'relate', relation, peer, target: null }) as const
       await store.admit(
         sketchIntake(
           'm1',
-          sketchFrom(ada, 'm1', { disposition: 'keep', effects: [relate('follower'), relate('blocked_by')] }),
+          sketchFrom(ada, 'm1', {
+            disposition: 'keep',
+            effects: (['follower', 'blocked_by', 'suppressed'] as const).map(relate),
+          }),
         ),
         'c',
       )
@@ -178,6 +181,7 @@ export function describeForgetting(open: OpenStore): void {
       const key = { via: 'activitypub', agent: 'echo', peer } as const
       expect(await store.findRelation({ ...key, relation: 'follower' })).toBeUndefined()
       expect(await store.findRelation({ ...key, relation: 'blocked_by' })).toBeDefined()
+      expect(await store.findRelation({ ...key, relation: 'suppressed' })).toBeDefined()
       expect(await confirm(store, request)).toEqual({ outcome: 'none' })
     }),
   )
