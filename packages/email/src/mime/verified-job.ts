@@ -22,12 +22,16 @@ interface VerifiedJob {
   readonly limits: MailLimits
 }
 
-/** Leaves out what is not judged, and verifies the signatures of the rest, unless that was done. */
-export function verifyJob(job: MimeJob, { limits, readKey }: ReadingDeps): VerifiedJob {
+/**
+ * Leaves out what is not judged, and verifies the signatures of the rest, unless that was done. `scanned` is the header
+ * of the octets that came, where it is known.
+ */
+export function verifyJob(job: MimeJob, { limits, readKey }: ReadingDeps, scanned?: HeaderBlock): VerifiedJob {
   // The limits hold on the octets that came; CRLF for LF makes them longer.
   const widened = { ...limits, header_bytes: limits.header_bytes * 2, field_bytes: limits.field_bytes * 2 }
-  const octets = toCrlf(withoutRanges(toBuffer(job.octets), job.ignored))
-  const header = scanHeaders(octets, widened)
+  const whole = toBuffer(job.octets)
+  const octets = toCrlf(withoutRanges(whole, job.ignored))
+  const header = octets === whole && scanned ? scanned : scanHeaders(octets, widened)
   const signatures = job.signatures ?? verifySignatures({ octets, header }, { ...job, readKey })
   return { octets, header, signatures, limits: widened }
 }

@@ -58,7 +58,22 @@ export function createStyleReader(html: string, { hidingClasses = noOne }: HtmlT
     return isGone ? { ...visual, isGone } : visual
   }
 
+  // Mail programs repeat the style of a paragraph at the next one.
+  let repeated:
+    | { readonly name: string; readonly style: string; readonly outer: Visual; readonly visual: Visual }
+    | undefined
+
   function readStyled(element: ParentElement, outer: Visual): Visual {
+    const { name, attributes } = element
+    const style = rules.length === 0 && attributes.size === 1 ? attributes.get('style') : undefined
+    if (style === undefined) return computeStyled(element, outer)
+    if (repeated?.style !== style || repeated.name !== name || repeated.outer !== outer) {
+      repeated = { name, style, outer, visual: computeStyled(element, outer) }
+    }
+    return repeated.visual
+  }
+
+  function computeStyled(element: ParentElement, outer: Visual): Visual {
     const { name, attributes } = element
     cascade ??= createCascade(rules)
     const own = listOwnStyles(name, attributes)

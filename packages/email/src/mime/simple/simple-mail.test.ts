@@ -1,3 +1,4 @@
+import { createPublicKey } from 'node:crypto'
 import { readdirSync, readFileSync } from 'node:fs'
 import { Rejection } from '@postern/core'
 import fc from 'fast-check'
@@ -214,6 +215,41 @@ test.each([
   ['a boundary that does not end', 'Content-Type: multipart/mixed; boundary=b'],
 ])('a message with %s is for the parser', async (_what, fields) => {
   expect(await compare(Buffer.from(`From: a@b.test\r\n${fields}\r\n\r\n--b\r\n\r\nx\r\n`), false)).toBe(false)
+})
+
+test('a plain text and HTML that are not two forms of one text are for the parser', async () => {
+  const part = (type: string) => `--b\r\nContent-Type: ${type}; charset=utf-8\r\n\r\nHello.\r\n`
+  const write = (kind: string) =>
+    `From: a@b.test\r\nContent-Type: multipart/${kind}; boundary=b\r\n\r\n${part('text/plain')}${part('text/html')}--b--\r\n`
+  expect(await compare(Buffer.from(write('alternative')), false)).toBe(true)
+  expect(await compare(Buffer.from(write('mixed')), false)).toBe(false)
+})
+
+test('a mail whose key takes long to verify with is given back, and nothing was computed', () => {
+  const read = createSimpleReader({ limits, readKey: createKeyReader() })
+  const octets = Buffer.from('From: a@b.test\r\n\r\nHello.\r\n')
+  const job = (e: string) => {
+    const key = createPublicKey({
+      key: { kty: 'RSA', n: Buffer.alloc(256, 0xff).toString('base64url'), e },
+      format: 'jwk',
+    })
+    const record = `p=${key.export({ type: 'spki', format: 'der' }).toString('base64')}`
+    return { octets, ignored: [], keys: { 's._domainkey.b.test': { records: [[record]] } }, keepsQuotes: false, now: 0 }
+  }
+  expect(read(job('AQAB'))).toHaveProperty('body')
+  const costly = job(Buffer.alloc(5, 0xff).toString('base64url'))
+  expect(read(costly)).toBe(costly)
+})
+
+test('a mail that is larger than 64 KB or has a chain is given back', () => {
+  const read = createSimpleReader({ limits, readKey: createKeyReader() })
+  const job = (length: number, isSealed: boolean) => {
+    const octets = Buffer.from(`From: a@b.test\r\n\r\n${'x'.repeat(length)}`)
+    return { octets, ignored: [], keys: {}, keepsQuotes: false, now: 0, isSealed }
+  }
+  expect(read(job(64 * 1024 - 18, false))).toHaveProperty('body')
+  expect(read(job(64 * 1024 - 17, false))).not.toHaveProperty('body')
+  expect(read(job(1, true))).not.toHaveProperty('body')
 })
 
 test.each([

@@ -12,9 +12,9 @@ import { readSimpleMime } from './simple-mime.ts'
 
 /**
  * Reads a message at once, on the thread that asks. Gives back the job, with what is known by then, where a thread must
- * read the message that may be killed.
+ * read the message that may be killed. `header` is that of the job's octets.
  */
-export type SimpleReader = (job: MimeJob) => MimeResult | MimeJob
+export type SimpleReader = (job: MimeJob, header?: HeaderBlock) => MimeResult | MimeJob
 
 /** Everything about a larger message may take long. */
 const maxOctets = 64 * 1024
@@ -25,9 +25,9 @@ export function createSimpleReader(deps: ReadingDeps): SimpleReader {
     const record = 'records' in answer ? deps.readKey((answer.records[0] ?? []).join('')) : undefined
     return record !== undefined && 'key' in record && record.isCostly
   }
-  return job => {
+  return (job, scanned) => {
     if (job.octets.length > maxOctets || job.isSealed || Object.values(job.keys).some(isCostly)) return job
-    const { octets, header, signatures, limits } = verifyJob(job, deps)
+    const { octets, header, signatures, limits } = verifyJob(job, deps, scanned)
     const isLoose = hasLooseStructure(job, { signatures })
     const body = readSimpleBody(octets, header, { keepsQuotes: job.keepsQuotes, isLoose, limits })
     return body ? { signatures, body: { ...body, digest: digestContent(octets, header) } } : { ...job, signatures }

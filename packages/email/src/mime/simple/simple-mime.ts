@@ -107,20 +107,10 @@ function readLeaf({ octets, header, end, isAlternative }: Entity, type: ContentT
 const unicode = /^(?:utf-8|us-ascii)$/i
 const charsets = /^(?:utf-8|us-ascii|iso-8859-(?:[1-9]|1[0-6])|windows-125[0-8]|koi8-[ru])$/i
 
-/** Fields that change nothing about how a text is read; each may be there once. */
-const plainFields: ReadonlySet<string> = new Set([
-  'content-type',
-  'content-transfer-encoding',
-  'content-disposition',
-  'content-language',
-  'content-id',
-  'mime-version',
-])
-
+/** No field twice, and nothing that makes a file of a text. */
 function hasPlainHeader(header: HeaderBlock): boolean {
-  const names = header.fields.map(({ name }) => name)
-  const isKnown = names.every(name => plainFields.has(name)) && new Set(names).size === names.length
-  return isKnown && /^inline$/i.test(findField(header, 'content-disposition') ?? 'inline')
+  const names = new Set(header.fields.map(({ name }) => name))
+  return names.size === header.fields.length && /^inline$/i.test(findField(header, 'content-disposition') ?? 'inline')
 }
 
 interface ContentType {

@@ -8,14 +8,14 @@ const maxParts = 20
 
 /**
  * The parts of a multipart body (RFC 2046 §5.1.1), without the line ends before their delimiters. Undefined unless
- * every delimiter line is exact, the last one closes, and nothing is behind it.
+ * every delimiter line is exact, and the last one closes.
  */
 export function splitMultipart(octets: Buffer, range: Range, boundary: string): readonly Range[] | undefined {
   const lines = [...listDelimiters(octets, range, `--${boundary}`)]
   const last = lines.at(-1)
   const isSound =
     lines.length > 1 && lines.length <= maxParts && lines.every(line => line.isClosing === (line === last))
-  if (!isSound || !last || !lines.every(line => line.isExact) || !isEmpty(octets, last.end, range.end)) return undefined
+  if (!isSound || !lines.every(line => line.isExact)) return undefined
   return lines.slice(1).map(({ start }, at) => ({ start: lines[at]?.end ?? start, end: start - 2 }))
 }
 
@@ -43,9 +43,4 @@ function findDashes(octets: Buffer, from: number, start: number): number {
   if (from === start && octets[from] === 0x2d && octets[from + 1] === 0x2d) return from
   const at = octets.indexOf('\r\n--', from - 2)
   return at < 0 ? -1 : at + 2
-}
-
-function isEmpty(octets: Buffer, start: number, end: number): boolean {
-  for (let at = start; at < end; at += 1) if (octets[at] !== 0x0d && octets[at] !== 0x0a) return false
-  return true
 }
