@@ -58,20 +58,7 @@ export function createStyleReader(html: string, { hidingClasses = noOne }: HtmlT
     return isGone ? { ...visual, isGone } : visual
   }
 
-  // Mail programs repeat the style of a paragraph at the next one.
-  let repeated:
-    | { readonly name: string; readonly style: string; readonly outer: Visual; readonly visual: Visual }
-    | undefined
-
-  function readStyled(element: ParentElement, outer: Visual): Visual {
-    const { name, attributes } = element
-    const style = rules.length === 0 && attributes.size === 1 ? attributes.get('style') : undefined
-    if (style === undefined) return computeStyled(element, outer)
-    if (repeated?.style !== style || repeated.name !== name || repeated.outer !== outer) {
-      repeated = { name, style, outer, visual: computeStyled(element, outer) }
-    }
-    return repeated.visual
-  }
+  const readStyled = rules.length === 0 ? rememberRepeated(computeStyled) : computeStyled
 
   function computeStyled(element: ParentElement, outer: Visual): Visual {
     const { name, attributes } = element
@@ -113,6 +100,23 @@ export function createStyleReader(html: string, { hidingClasses = noOne }: HtmlT
     read: (name, attributes, outer) =>
       name === 'html' || name === 'body' ? readPage(name, attributes, outer) : read(name, attributes, outer),
     isExhausted: () => cascade?.isExhausted() === true,
+  }
+}
+
+type ReadVisual = (element: ParentElement, outer: Visual) => Visual
+
+/** Mail programs repeat the style of a paragraph at the next one: without style sheets it looks the same. */
+function rememberRepeated(compute: ReadVisual): ReadVisual {
+  let last:
+    | { readonly name: string; readonly style: string; readonly outer: Visual; readonly visual: Visual }
+    | undefined
+  return (element, outer) => {
+    const { name, attributes } = element
+    const style = attributes.size === 1 ? attributes.get('style') : undefined
+    if (style === undefined) return compute(element, outer)
+    if (last?.style !== style || last.name !== name || last.outer !== outer)
+      last = { name, style, outer, visual: compute(element, outer) }
+    return last.visual
   }
 }
 
