@@ -76,7 +76,9 @@ describe('a run', () => {
   test('has the new message alone where the server keeps the conversation', async () => {
     const { ask, server } = await openAgui(() => runOf(textEvent('hi')), { keeps_history: true })
     await ask('two', { history: () => ({ turns: [turn('user', 'one', 'u1')] }) })
-    expect(server.inputs()[0]?.messages).toMatchObject([{ content: 'two' }])
+    const [run] = server.inputs()
+    expect(run?.messages).toMatchObject([{ content: 'two' }])
+    expect(JSON.parse(run?.context[0]?.value ?? '')).toMatchObject({ verified: false, auth_method: 'none' })
   })
 })
 
