@@ -122,7 +122,7 @@ export function listRoutes({ app, channels }: Pick<Gateway, 'app' | 'channels'>)
       own.routes.some(route => route.method !== 'ALL' && route.path === path),
     )
     const unguarded = channels.filter(({ routes: own }) => own.routes.some(route => route.path === path))
-    const names = (serving.length > 0 ? serving : unguarded).map(({ name }) => name)
+    const names = (serving.length > 0 ? serving : unguarded).map(({ descriptor }) => descriptor.name)
     const isShared = methods.length > new Set(methods).size
     const parts =
       names.length === 0 ? [row.part] : isShared && !names.includes(row.part as never) ? [...names, row.part] : names

@@ -99,7 +99,7 @@ async function openSockets(
   listening.push(await listenHttp(app, config.listen))
   for (const channel of channels) {
     const opened = await channel.listen?.().catch(cause => {
-      throw toListenError(`${channel.name}.listen`, cause)
+      throw toListenError(`${channel.descriptor.name}.listen`, cause)
     })
     if (opened) listening.push(opened)
   }

@@ -42,7 +42,7 @@ export async function openAgentStore({ maxCrashes = 3 } = {}): Promise<TestStore
     retry,
     maxCrashes,
     findAgent: name => (name === 'subject' ? running : undefined),
-    channels: [{ name: 'a2a', descriptor: { speaker: {} }, address: () => ({ deliveries, aliases: [] }) } as never],
+    channels: [{ descriptor: { name: 'a2a', speaker: {} }, address: () => ({ deliveries, aliases: [] }) } as never],
     presentParts: parts => [...parts],
     readAttachment: async () => ({ bytes: new Uint8Array() }),
   })

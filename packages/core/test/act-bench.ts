@@ -60,7 +60,6 @@ export function ableChannel(
   members: Partial<Channel> = {},
 ): Partial<Channel> {
   return {
-    name,
     descriptor: describeChannel(name),
     addressAction(action) {
       actions.push(action)
@@ -82,7 +81,7 @@ export function openActBench(sketch: Sketch = {}): ActBench {
       act: async (acts, correlationId) => void done.push({ acts, correlationId }),
     },
     platform: createQuietPlatform({ ...(log && { log }), randomBytes: count => new Uint8Array(count).fill(7) }),
-    channels: channels.map(channel => ({ descriptor: describeChannel(channel.name ?? ''), ...channel }) as Channel),
+    channels: channels.map(channel => channel as Channel),
     ...(storeFiles && { storeFiles }),
   }
   return { gateway, actions, done }

@@ -28,5 +28,5 @@ export function describeChannel(name: string, members: Partial<ChannelDescriptor
 
 /** A channel of which no more is there than the test needs. */
 export function sketchChannel(name: string, members: Partial<Channel> = {}): Channel {
-  return { name, descriptor: describeChannel(name), ...members } as Partial<Channel> as Channel
+  return { descriptor: describeChannel(name), ...members } as Partial<Channel> as Channel
 }

@@ -12,8 +12,7 @@ export const running = new AbortController().signal
 const retry = { baseMs: 1_000, capMs: 60_000, giveUpAfterMs: 3_600_000 }
 export const receivedAt = Date.parse('2026-01-01T00:00:00.000Z')
 
-export const channel: Pick<Channel, 'name' | 'descriptor' | 'address'> = {
-  name: 'activitypub',
+export const channel: Pick<Channel, 'descriptor' | 'address'> = {
   descriptor: describeChannel('activitypub', { speaker: accounts }),
   address: ({ response }) => ({
     deliveries: [{ to: 'https://peer.test/inbox', target: null }],

@@ -18,7 +18,6 @@ import type { AddressTokens } from './tokens/address-tokens.ts'
 
 type Outgoing = Pick<
   Channel,
-  | 'name'
   | 'descriptor'
   | 'address'
   | 'addressDirectMessage'

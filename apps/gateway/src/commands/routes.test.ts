@@ -39,14 +39,14 @@ describe('POST /operator/api/keys/rotate', () => {
   const rotated: [string | undefined, boolean | undefined][] = []
   const channels = [
     {
-      name: 'activitypub',
+      descriptor: { name: 'activitypub' },
       rotateKeys: async (agent?: string, options?: RotateOptions) => {
         if (agent === 'nobody') throw new Rejection('no_recipient', 'Cannot rotate keys: there is no such agent')
         rotated.push([agent, options?.isRevoking])
         return [{ purpose: 'signatures', id: 'key-2', algorithm: 'RSA', publicKey: 'PEM' }]
       },
     },
-    { name: 'email' },
+    { descriptor: { name: 'email' } },
   ] as unknown as OperatorOptions['channels']
   const app = createOperatorRoutes({
     store,

@@ -11,7 +11,7 @@ import type {
   OperatorQuestions,
   RequirementDecisions,
 } from '@postern/core'
-import { createRequirementDecisions, findChannel as findDescriptor } from '@postern/core'
+import { createRequirementDecisions, findChannel } from '@postern/core'
 import { openRequirements } from '@postern/requirements'
 import type { GatewayStore } from '@postern/store'
 import type { Hono } from 'hono'
@@ -64,8 +64,7 @@ export interface Foundation {
 export async function openFoundation(config: Config, options: FoundationOptions): Promise<Foundation> {
   const { baseDir, log, onUnusable, modules } = options
   const slices = joinTokens(readChannelFiles(listSlices(config, modules), { baseDir, log }))
-  const descriptors = modules.map(({ descriptor }) => descriptor)
-  const describe = (via: ChannelName) => findDescriptor(descriptors, via)
+  const describe = (via: ChannelName) => findChannel(modules, via)?.descriptor
   const platform = createPlatform(config, { log, slices })
   // A container that is started again has the name and number of the one before.
   const holder = `${hostname()}:${process.pid}:${randomBytes(4).toString('hex')}`

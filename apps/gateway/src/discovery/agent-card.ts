@@ -30,7 +30,7 @@ export function describeAgentCard(
     protocol_version: '0.1',
     ...Object.assign({}, ...sections),
     mentionable: {
-      supported_inbound: listAnnounced(channels).map(channel => channel.name),
+      supported_inbound: listAnnounced(channels).map(channel => channel.descriptor.name),
       homepage: `${origin}/agents/${name}`,
     },
   }
@@ -53,7 +53,7 @@ export function describeDirectory(
       name: displayName,
       ...Object.assign({}, ...open.map(channel => channel.describeContact?.(name))),
       url: `${origin}/.well-known/agent-card/${name}`,
-      'mentionable:protocols': open.map(channel => channel.name),
+      'mentionable:protocols': open.map(channel => channel.descriptor.name),
       'mentionable:webfinger': `acct:${name}@${domain}`,
     })),
   }

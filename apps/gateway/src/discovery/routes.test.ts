@@ -4,14 +4,14 @@ import { createDiscoveryRoutes } from './routes.ts'
 
 const bytes = new Uint8Array([1, 2, 3])
 const mail = {
-  name: 'email',
+  descriptor: { name: 'email' },
   isAnnounced: true,
   describeContact: (agent: string) => ({ email: `${agent}@agents.example` }),
   renderInvitation: (agent: string) => `<a href="mailto:${agent}@agents.example">mail</a>`,
   links: (agent: string) => [{ rel: 'mailto', href: `mailto:${agent}@agents.example` }],
 } as unknown as Channel
 const accounts = {
-  name: 'activitypub',
+  descriptor: { name: 'activitypub' },
   isAnnounced: true,
   isFormerAgent: async (name: string) => name === 'gone',
   links: (agent: string) => [

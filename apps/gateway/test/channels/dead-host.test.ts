@@ -4,6 +4,7 @@ import type { Server, ServerResponse } from 'node:http'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { setTimeout as delay } from 'node:timers/promises'
+import { a2aDescriptor } from '@postern/a2a'
 import type { Channel, LogFields, Platform, Store, Worker, WorkerOptions } from '@postern/core'
 import { createBreaker, startWorker } from '@postern/core'
 import { createGuardedFetch } from '@postern/http'
@@ -108,7 +109,7 @@ async function openLine(
   })
   open.push({ close: () => fetch.close() }, store, ...Object.values(sinks))
   const channel: Partial<Channel> = {
-    name: 'a2a',
+    descriptor: a2aDescriptor,
     prepare: ({ to, id }) => ({
       wire: id,
       async transmit() {

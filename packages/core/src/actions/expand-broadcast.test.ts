@@ -1,4 +1,5 @@
 import { describe, expect, test, vi } from 'vitest'
+import { sketchChannel } from '../../test/channels.ts'
 import { quietLog } from '../../test/memory-store.ts'
 import { LeaseLost } from '../format/errors.ts'
 import type { Broadcast, PlannedBroadcast } from '../index.ts'
@@ -50,7 +51,7 @@ async function expandTo(listed: readonly Relation[], broadcast: Partial<Broadcas
         expand: async (_held, deliveries, progress) =>
           void pages.push({ to: deliveries.map(({ to }) => to), ...progress }),
       },
-      channels: [{ ...channel, name: 'activitypub' } as Channel],
+      channels: [sketchChannel('activitypub', channel)],
       isClosed: () => pages.length >= stopAfter,
       platform: { log: quietLog },
     },
@@ -113,7 +114,7 @@ describe('expandBroadcast()', () => {
       results: {
         expand: () => Promise.reject(new LeaseLost('lost')),
       },
-      channels: [{ name: 'activitypub', expand: () => [] } as never],
+      channels: [sketchChannel('activitypub', { expand: () => [] })],
       isClosed: () => false,
       platform: { log: quietLog },
     })
@@ -133,7 +134,7 @@ describe('expandBroadcast()', () => {
       results: {
         expand: async (_held, _deliveries, { isDone }) => void ends.push(isDone),
       },
-      channels: [{ ...channel, name: held.via } as never],
+      channels: [sketchChannel(held.via, channel)],
       isClosed: () => false,
       platform: { log: { ...quietLog, error } },
     })

@@ -1,5 +1,6 @@
 import { describe, expect, test, vi } from 'vitest'
 import { ableChannel, acting, addressed, foundMessage, foundResponse, openActBench } from '../../test/act-bench.ts'
+import { describeChannel, sketchChannel } from '../../test/channels.ts'
 import { quietLog } from '../../test/memory-store.ts'
 import { Unavailable } from '../format/errors.ts'
 import type { AgentAction } from '../message/agent-action.ts'
@@ -52,7 +53,7 @@ describe('planActions(), of a post,', () => {
     const addressAction = () => ({ ...addressed, isListed: false })
     const { plan } = await planOne(
       { act: 'post', parts: [words] },
-      { channels: [{ name: 'activitypub', addressAction }] },
+      { channels: [sketchChannel('activitypub', { addressAction })] },
     )
     if (plan?.kind !== 'post') throw new Error('it is a post')
     const { id } = plan.answer.response
@@ -62,7 +63,7 @@ describe('planActions(), of a post,', () => {
 
   test('uses the channel of the answered message if it can post, or else the first that can', async () => {
     const actions: OutgoingAction[] = []
-    const channels = [ableChannel('activitypub', actions), ableChannel('email', actions), { name: 'a2a' as const }]
+    const channels = [ableChannel('activitypub', actions), ableChannel('email', actions), sketchChannel('a2a')]
     for (const [via, expected] of [
       ['email', 'email'],
       ['a2a', 'activitypub'],
@@ -150,8 +151,8 @@ describe('planActions(), of a reaction,', () => {
 })
 
 describe('planActions(), of what a channel cannot do,', () => {
-  const channels = [{ name: 'activitypub' }] as const
-  const refusing = [{ name: 'activitypub', addressAction: () => undefined }] as const
+  const channels = [sketchChannel('activitypub')]
+  const refusing = [sketchChannel('activitypub', { addressAction: () => undefined })]
   const acts: readonly AgentAction[] = [
     { act: 'post', parts: [words] },
     { act: 'edit', response: 'mine', parts: [words] },
@@ -172,7 +173,7 @@ describe('planActions(), of what a channel cannot do,', () => {
     const { gateway } = openActBench({
       channels: [
         {
-          name: 'activitypub',
+          descriptor: describeChannel('activitypub'),
           addressAction(action) {
             if (action.act === 'post') return addressed
             throw broken

@@ -138,7 +138,7 @@ async function planReaction(
 
 function findPoster({ channels }: ActionDeps, via: ChannelName | undefined): Channel | undefined {
   const posting = channels.filter(channel => channel.addressAction !== undefined)
-  return posting.find(({ name }) => name === via) ?? posting[0]
+  return posting.find(({ descriptor }) => descriptor.name === via) ?? posting[0]
 }
 
 /**

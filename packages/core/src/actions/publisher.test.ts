@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { acting, foundMessage, foundResponse, openActBench } from '../../test/act-bench.ts'
+import { sketchChannel } from '../../test/channels.ts'
 import { quietLog } from '../../test/memory-store.ts'
 import type { AgentAction } from '../message/agent-action.ts'
 import type { Part } from '../message/part.ts'
@@ -55,7 +56,7 @@ describe('an outpost', () => {
   })
 
   test('rejects what cannot be done', async () => {
-    const { publisher, done } = openPublisher({ channels: [{ name: 'activitypub' }] })
+    const { publisher, done } = openPublisher({ channels: [sketchChannel('activitypub')] })
     await expect(publisher.post('news')).rejects.toMatchObject(cannot)
     await expect(publisher.edit('r1', 'new')).rejects.toMatchObject(cannot)
     await expect(publisher.react('like', 'm1')).rejects.toMatchObject(cannot)

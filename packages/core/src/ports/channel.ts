@@ -115,7 +115,6 @@ export interface Listening {
 
 /** A protocol with its wire types closed over: what the program sees. `Routes` is the web framework's router. */
 export interface Channel<Routes = unknown> {
-  readonly name: ChannelName
   readonly descriptor: ChannelDescriptor
   readonly routes: Routes
   address(answered: AnsweredTurn): Addressing
@@ -195,11 +194,11 @@ export interface Channel<Routes = unknown> {
 }
 
 /** The channel of a name; undefined where it is not in the list (any more). */
-export function findChannel<One extends Pick<Channel, 'name'>>(
+export function findChannel<One extends Pick<Channel, 'descriptor'>>(
   channels: readonly One[],
   name: ChannelName,
 ): One | undefined {
-  return channels.find(channel => channel.name === name)
+  return channels.find(({ descriptor }) => descriptor.name === name)
 }
 
 /** What every channel is opened with. */

@@ -2,11 +2,8 @@ import type { Channel, Outbound } from '../ports/channel.ts'
 import { hasRequirements, hideRequirements } from './show-requirements.ts'
 
 /** Closes over a protocol's wire type, so that differing protocols fit one list. */
-export function createSender<Wire>(
-  outbound: Outbound<Wire>,
-): Pick<Channel, 'name' | 'descriptor' | 'address' | 'prepare'> {
+export function createSender<Wire>(outbound: Outbound<Wire>): Pick<Channel, 'descriptor' | 'address' | 'prepare'> {
   return {
-    name: outbound.descriptor.name,
     descriptor: outbound.descriptor,
     address: answered => outbound.address(answered),
     prepare(delivery) {

@@ -23,13 +23,13 @@ export async function planLinkedCopy(
 ): Promise<readonly PlannedAction[]> {
   if (!people?.link || people.mail === 'none' || !response) return []
   const mail = turnContext.channels.find(({ descriptor }) => descriptor.speaker.isMailbox)
-  if (!mail || turn.via === mail.name) return []
+  if (!mail || turn.via === mail.descriptor.name) return []
   if (people.mail === 'decided' && turn.content.policy_resolution?.approver !== 'operator') return []
   const parts = response.parts.filter(isPresentable)
   if (response.status !== 'completed' || parts.length === 0 || hasRequirements(response.parts)) return []
   const identity = readPersonIdentity(turn.content, turn.flags, turnContext.channels)
   const person = identity && (await turnContext.store.findPerson(turn.agent, identity))
-  const mailbox = person?.addresses.find(({ via, subject }) => via === mail.name && subject !== undefined)
+  const mailbox = person?.addresses.find(({ via, subject }) => via === mail.descriptor.name && subject !== undefined)
   return identity && mailbox
     ? copyTo(mail, mailbox, { parts, asker: identity, subject: response.subject }, turn, turnContext)
     : []

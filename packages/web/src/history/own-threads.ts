@@ -34,9 +34,9 @@ function listCalls(owner: WebOwner, { gateway: { agents, channels }, scopes }: O
   const { issuer, subject } = owner
   const isShown = issuer !== agents.origin && allowsAny(owner, [scopes?.GetTask ?? defaultScopes.GetTask])
   if (!isShown) return []
-  return channels.flatMap(({ name, descriptor }) => {
+  return channels.flatMap(({ descriptor }) => {
     const scope = descriptor.speaker.scopeOfToken?.(issuer, subject)
-    return scope === undefined ? [] : [{ via: name, scope }]
+    return scope === undefined ? [] : [{ via: descriptor.name, scope }]
   })
 }
 
@@ -51,6 +51,6 @@ export function parseThreadName(
   { gateway }: Pick<WebDeps, 'gateway'>,
 ): { readonly via: ChannelName; readonly id: number } | undefined {
   const [, via, id] = /^([a-z][a-z0-9-]*):([1-9]\d{0,14})$/.exec(threadId) ?? []
-  const isOther = gateway.channels.some(({ name, descriptor }) => name === via && !descriptor.speaker.isChat)
+  const isOther = gateway.channels.some(({ descriptor }) => descriptor.name === via && !descriptor.speaker.isChat)
   return via !== undefined && isOther ? { via, id: Number(id) } : undefined
 }

@@ -12,7 +12,7 @@ beforeEach(() => {
 })
 
 const addressed = { deliveries: [{ to: 'https://peer.test/inbox', target: null }], aliases: [] }
-const channel = { name: 'activitypub', descriptor: activityPubDescriptor, addressAction: () => addressed }
+const channel = { descriptor: activityPubDescriptor, addressAction: () => addressed }
 const acting = {
   store: {
     findResponse: async () => undefined,

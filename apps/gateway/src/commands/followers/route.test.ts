@@ -6,9 +6,9 @@ import { createFollowerRoutes } from './route.ts'
 const decided: unknown[] = []
 const asked: unknown[] = []
 const channels = [
-  { name: 'email' },
+  { descriptor: { name: 'email' } },
   {
-    name: 'activitypub',
+    descriptor: { name: 'activitypub' },
     decideFollow: async (...decision: readonly unknown[]) => {
       decided.push(decision)
       return decision[1] === 'https://peer.test/ada'

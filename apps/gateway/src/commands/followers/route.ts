@@ -18,7 +18,7 @@ export function createFollowerRoutes({ store, channels }: FollowerOptions): Hono
     .get('/relations', async context => {
       const { agent = '', after } = context.req.query()
       const page = { limit: 100, after: readCursor(after) }
-      const via = channels.find(channel => channel.decideFollow)?.name ?? ''
+      const via = channels.find(channel => channel.decideFollow)?.descriptor.name ?? ''
       const relation = readRelationKind(context.req.query('relation') ?? 'follower')
       const relations = await store.listRelations({ via, agent, relation, ...page })
       return context.json({ relations, next: relations.at(-1)?.place ?? null })

@@ -18,15 +18,15 @@ export function createKeyRoutes({ channels }: { readonly channels: readonly Chan
   return new Hono()
     .get('/keys', async context => {
       const published = await Promise.all(
-        channels.map(async channel => ({ via: channel.name, keys: await channel.publishedKeys() })),
+        channels.map(async channel => ({ via: channel.descriptor.name, keys: await channel.publishedKeys() })),
       )
       return context.json({ keys: published.flatMap(({ via, keys }) => keys.map(key => ({ via, ...key }))) })
     })
     .post('/keys/rotate', async context => {
       const { agent, isRevoking } = await readRotation(context)
       const rotated = await Promise.all(
-        channels.map(async ({ name, rotateKeys }) => {
-          return { via: name, keys: (await rotateKeys?.(agent, { isRevoking })) ?? [] }
+        channels.map(async ({ descriptor, rotateKeys }) => {
+          return { via: descriptor.name, keys: (await rotateKeys?.(agent, { isRevoking })) ?? [] }
         }),
       )
       return context.json({ keys: rotated.flatMap(({ via, keys }) => keys.map(key => ({ via, ...key }))) })

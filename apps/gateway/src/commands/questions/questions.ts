@@ -129,7 +129,7 @@ async function mailQuestion(
   try {
     const acting = { agent, address: `@${agent}@${domain}` }
     const gateway = openPublishers()
-    const via = gateway.channels.find(({ descriptor }) => descriptor.speaker.isMailbox)?.name
+    const via = gateway.channels.find(({ descriptor }) => descriptor.speaker.isMailbox)?.descriptor.name
     if (via === undefined) throw new Error('no channel sends mail')
     const publisher = createPublisher({ acting, gateway, signal, log })
     const asked = `${from} asks ${member}:\n\n${text}\n\nAnswer this mail, soon: somebody is waiting. (question ${id})`

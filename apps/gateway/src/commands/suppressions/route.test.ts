@@ -5,9 +5,9 @@ import { createSuppressionRoutes } from './route.ts'
 
 const gone = 'gone@nodmarc.test'
 const channels = [
-  { name: 'a2a' },
+  { descriptor: { name: 'a2a' } },
   {
-    name: 'email',
+    descriptor: { name: 'email' },
     probe: async () => 'probe@agents.test',
     liftSuppression: async (_: string, peer: string) => peer === gone,
   },

@@ -1,5 +1,5 @@
 import type { Channel, RelationStore } from '@postern/core'
-import { Rejection } from '@postern/core'
+import { findChannel, Rejection } from '@postern/core'
 import { Hono } from 'hono'
 import { z } from 'zod'
 import { readCursor, readOperatorRequest } from '../request.ts'
@@ -18,7 +18,7 @@ export function createSuppressionRoutes({ store, channels }: SuppressionRouteOpt
     .get('/suppressions', async context => {
       const { agent = '', after } = context.req.query()
       const page = { limit: 100, after: readCursor(after) }
-      const via = channels.find(channel => channel.liftSuppression)?.name ?? ''
+      const via = channels.find(channel => channel.liftSuppression)?.descriptor.name ?? ''
       const suppressions = await store.listRelations({ via, agent, relation: 'suppressed', ...page })
       return context.json({ suppressions, next: suppressions.at(-1)?.place ?? null })
     })
@@ -30,7 +30,7 @@ export function createSuppressionRoutes({ store, channels }: SuppressionRouteOpt
       return context.json({ agent, peer, done: 'lift' })
     })
     .post('/probes/:via', async context => {
-      const channel = channels.find(({ name }) => name === context.req.param('via'))
+      const channel = findChannel(channels, context.req.param('via'))
       if (!channel?.probe) throw new Rejection('unsupported', 'Cannot probe: this channel has no way to')
       return context.json({ id: await channel.probe() })
     })
