@@ -53,6 +53,18 @@ test('nothing is sorted that grows with the number of messages', async () => {
   expect(sorting).toEqual([])
 })
 
+/** Read by what no store prepares when it is opened: triggers, and pages of a transcript, whose plans `range-query.test.ts` shows. */
+const otherIndexes = ['requirements_message', 'transcript_entries_agent', 'transcript_entries_scope']
+
+test('every index serves a statement: each costs every row that stands in it', async () => {
+  const db = new DatabaseSync(':memory:', { enableForeignKeyConstraints: false })
+  migrateDatabase(db)
+  const plans = (await collectStatements()).flatMap(sql => explain(db, sql)).join('\n')
+  const indexes = db.prepare("SELECT name FROM sqlite_schema WHERE type = 'index' AND sql IS NOT NULL").all()
+  const unused = indexes.map(({ name }) => String(name)).filter(name => !new RegExp(`INDEX ${name}\\b`).test(plans))
+  expect(unused.toSorted()).toEqual(otherIndexes)
+})
+
 test('open tasks are counted without those that have ended', async () => {
   const db = new DatabaseSync(':memory:')
   migrateDatabase(db)

@@ -20,8 +20,18 @@ function listFiles(file: string, word: string): readonly string[] {
   const directory = dirname(file)
   const files = readdirSync(directory, { recursive: true, withFileTypes: true }).filter(entry => entry.isFile())
   return files
-    .filter(({ parentPath, name }) => name.includes(word) || readFileSync(join(parentPath, name)).includes(word))
+    .filter(({ parentPath, name }) => name.includes(word) || readIfThere(join(parentPath, name)).includes(word))
     .map(({ name }) => name)
+}
+
+/** Files of bytes go a moment after their rows. */
+function readIfThere(path: string): Buffer {
+  try {
+    return readFileSync(path)
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return Buffer.alloc(0)
+    throw error
+  }
 }
 
 /** The tables in which a word stands, and the files beside the database. */

@@ -23,9 +23,6 @@ CREATE TABLE person_links (
   since INTEGER NOT NULL,
   UNIQUE (agent, asker, target)
 ) STRICT;
-CREATE INDEX person_links_target ON person_links (agent, target);
-CREATE INDEX person_links_asker_anywhere ON person_links (asker);
-CREATE INDEX person_links_target_anywhere ON person_links (target);
 
 -- Of a code only its digest. notice: the response that carried it. sent_to: the target without what stands behind a + in it. Open while
 -- ended_at is NULL, until expires_at. ended_in: the message that brought it back.

@@ -56,7 +56,7 @@ CREATE INDEX transcript_entries_store ON transcript_entries (thread, store_seq) 
 CREATE INDEX transcript_entries_chat ON transcript_entries (thread, chat_seq) WHERE chat_seq IS NOT NULL;
 CREATE INDEX transcript_entries_scope ON transcript_entries (thread, scope, seq);
 CREATE INDEX transcript_entries_agent ON transcript_entries (thread, agent_key, seq) WHERE agent_key IS NOT NULL;
-CREATE INDEX transcript_entries_group ON transcript_entries (thread, group_id) WHERE group_id IS NOT NULL;
+CREATE INDEX transcript_entries_group ON transcript_entries (thread, group_id, seq) WHERE group_id IS NOT NULL;
 
 -- By what an entry is known within its thread: its id, and its writer's id in the dialect it came in.
 CREATE TABLE transcript_entry_names (
