@@ -79,6 +79,15 @@ function describeBounces(open: OpenStore): void {
     }),
   )
   test(
+    'a bounce that says nothing of the mailbox suppresses nobody',
+    withStore(open, async ({ store }) => {
+      const id = await sendOne(store)
+      await tell(store, 'b1', bounce(id, { error: 'mailbox full' }))
+      const key = { via: 'a2a', agent: 'echo', relation: 'suppressed', peer: 'ada' } as const
+      expect(await store.findRelation(key)).toBeUndefined()
+    }),
+  )
+  test(
     'what is not sent, not the agent’s or no delivery at all stays as it is',
     withStore(open, async ({ store }) => {
       const id = await sendOne(store)
