@@ -105,3 +105,8 @@ test('htmlToText() leaves out what it is asked to, alone or with all that follow
     name === 'q' ? 'element' : attributes.get('id') === 'end' ? 'rest' : undefined
   expect(htmlToText('a<q>b<i>c</i></q>d<p id="end">e</p>f', { omit }).text).toBe('ad')
 })
+
+test('a style that two elements share hides one and not the other, by the kind of each', () => {
+  const read = htmlToText('<p style="color:red">shown</p><dialog style="color:red">closed</dialog>')
+  expect(read).toMatchObject({ text: 'shown', hasHidden: true })
+})
