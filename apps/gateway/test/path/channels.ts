@@ -9,8 +9,8 @@ interface PathChannel {
 }
 
 export const pathChannels: readonly PathChannel[] = [
-  { channel: 'activitypub', title: 'ActivityPub', maxFiles: 213 },
-  { channel: 'a2a', title: 'A2A', maxFiles: 149 },
-  { channel: 'email', title: 'Email', maxFiles: 190 },
-  { channel: 'web', title: 'Web', maxFiles: 145 },
+  { channel: 'activitypub', title: 'ActivityPub', maxFiles: 212 },
+  { channel: 'a2a', title: 'A2A', maxFiles: 148 },
+  { channel: 'email', title: 'Email', maxFiles: 189 },
+  { channel: 'web', title: 'Web', maxFiles: 144 },
 ]
