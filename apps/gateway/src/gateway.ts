@@ -18,6 +18,7 @@ import type { TokenMeter } from './observe/token-meter.ts'
 import { createTokenMeter } from './observe/token-meter.ts'
 import type { GatewayPlatform } from './platform/platform.ts'
 import { openLinkCodes } from './work/link-codes.ts'
+import type { Work } from './work/work.ts'
 import { startWork } from './work/work.ts'
 
 export interface Gateway {
@@ -29,6 +30,8 @@ export interface Gateway {
   readonly channels: readonly Channel<Hono>[]
   /** Opens the sockets and starts to work. */
   start(): Promise<readonly Listening[]>
+  /** Lets the agents be opened anew, while everything else goes on. @throws ConfigError when one cannot be; then all stay as they are */
+  reloadAgents(): Promise<void>
   /** Takes nothing new, finishes or gives back what runs, closes. Within 10 s; also after a start that failed. */
   stop(): Promise<void>
 }
@@ -67,14 +70,21 @@ export async function openGateway(
   const { isReady } = readiness
   const app = createApp(foundation, { operatorToken, bodies, metrics, extraRoutes, isReady })
   const listening: Listening[] = []
+  let restartAgents = () => {}
   const closers: Close[] = [() => Promise.all(listening.map(socket => socket.close()))]
   return {
     ...{ app, store, agents, platform, operatorToken, channels },
     async start() {
       await openSockets(app, foundation, listening)
-      closers.push(...(await startAll(foundation, { platform: ownPlatform, meter, shutdownGraceMs })))
+      const started = await startAll(foundation, { platform: ownPlatform, meter, shutdownGraceMs })
+      closers.push(...started.closers)
+      restartAgents = started.restartAgents
       readiness.open()
       return listening
+    },
+    async reloadAgents() {
+      await agents.reload()
+      restartAgents()
     },
     async stop() {
       readiness.close()
@@ -111,11 +121,12 @@ interface Started {
   readonly shutdownGraceMs: number
 }
 
-/** Starts the worker, and the watch over requirements that nobody decides. @returns what ends them */
-async function startAll(
-  foundation: Foundation,
-  { platform, meter, shutdownGraceMs }: Started,
-): Promise<readonly Close[]> {
+interface StartedWork extends Pick<Work, 'restartAgents'> {
+  readonly closers: readonly Close[]
+}
+
+/** Starts the worker, and the watch over requirements that nobody decides. */
+async function startAll(foundation: Foundation, { platform, meter, shutdownGraceMs }: Started): Promise<StartedWork> {
   const { store, decisions } = foundation
   const people = await openLinkCodes(store)
   const work = startWork({
@@ -127,11 +138,9 @@ async function startAll(
   })
   const leaving = new AbortController()
   const watching = watchOverdue({ store, decisions, platform: foundation.platform }, leaving.signal)
-  return [
-    () => work.stop(shutdownGraceMs),
-    () => {
-      leaving.abort()
-      return watching
-    },
-  ]
+  const endWatch = () => {
+    leaving.abort()
+    return watching
+  }
+  return { restartAgents: work.restartAgents, closers: [() => work.stop(shutdownGraceMs), endWatch] }
 }

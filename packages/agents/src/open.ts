@@ -33,6 +33,11 @@ export interface AgentDeps extends AgentDirectory {
   findRunning(name: string): RunningAgent | undefined
   /** Its picture, when it is a file; `AgentProfile.iconUrl` says where it is served. */
   findIcon(name: string): AgentIcon | undefined
+  /**
+   * Opens all agents anew; they answer from now on. A turn that runs ends with the agent that began it. If one cannot be opened, all stay
+   * as they are. @throws ConfigError
+   */
+  reload(): Promise<void>
   close(): Promise<void>
 }
 
@@ -58,8 +63,9 @@ export async function openAgents(
   const names = Object.keys(config)
   for (const name of names) checkAgentName(name)
   checkDefaultAgent(defaultAgent, names)
-  const residents = new Map<string, Resident>()
-  for (const name of names) residents.set(name, await openResident(name, config[name], options))
+  let residents = await openResidents(config, options)
+  /** Their turns may still run. */
+  const former: Resident[] = []
   return {
     domain,
     origin,
@@ -68,9 +74,29 @@ export async function openAgents(
     list: () => [...residents.values()].map(({ profile }) => profile),
     findRunning: name => residents.get(name)?.running,
     findIcon: name => residents.get(name)?.icon,
-    async close() {
-      await Promise.all([...residents.values()].map(({ opened }) => opened.close?.()))
+    async reload() {
+      const renewed = await openResidents(config, options)
+      former.push(...residents.values())
+      residents = renewed
     },
+    async close() {
+      await Promise.all([...former, ...residents.values()].map(({ opened }) => opened.close?.()))
+    },
+  }
+}
+
+/** If one cannot be opened, the others are closed again. @throws ConfigError */
+async function openResidents(
+  config: Readonly<Record<string, AgentConfigInput>>,
+  options: AgentDepsOptions,
+): Promise<ReadonlyMap<string, Resident>> {
+  const residents = new Map<string, Resident>()
+  try {
+    for (const name of Object.keys(config)) residents.set(name, await openResident(name, config[name], options))
+    return residents
+  } catch (error) {
+    await Promise.allSettled([...residents.values()].map(async ({ opened }) => opened.close?.()))
+    throw error
   }
 }
 

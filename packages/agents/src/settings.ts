@@ -1,5 +1,6 @@
 import type { z } from 'zod'
 import type { a2aAgentSchema } from './a2a/kind.ts'
+import type { aguiAgentSchema } from './agui/kind.ts'
 import type { commonAgentSchema } from './kind/agent-kind.ts'
 import type { openaiAgentSchema } from './openai/config.ts'
 import type { swarmAgentSchema } from './swarm/config/config.ts'
@@ -18,3 +19,4 @@ export type AgentSettings =
   | KindSettings<'openai', typeof openaiAgentSchema>
   | KindSettings<'a2a', typeof a2aAgentSchema>
   | KindSettings<'swarm', typeof swarmAgentSchema>
+  | KindSettings<'ag-ui', typeof aguiAgentSchema>

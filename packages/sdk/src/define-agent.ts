@@ -3,7 +3,7 @@ import type { Agent } from '@postern/core'
 /** What the module of an agent exports, by default or member by member. */
 export interface AgentModule extends Agent {
   /**
-   * Called once when the gateway stops, or when a newer version of the module takes its place.
+   * Called once when the gateway stops, also for a version of the module that a newer one has replaced.
    *
    * @example
    * const database = openDatabase()

@@ -12,6 +12,7 @@ import { devDefaults, simulatedDefaults } from '../dev/defaults.ts'
 import { fillAll } from '../dev/fill.ts'
 import type { MadeUpSecret } from '../dev/made-up-secrets.ts'
 import { makeUpSecrets, toFillings } from '../dev/made-up-secrets.ts'
+import { reloadOnChange } from '../dev/reload-agents.ts'
 import { createSimulationRoutes, publishKeys } from '../dev/simulation.ts'
 import type { Gateway } from '../gateway.ts'
 import { openGateway } from '../gateway.ts'
@@ -35,7 +36,16 @@ export interface SimulatedGateway extends Running {
 
 /** `postern dev`: a simulated gateway that ends with the process. */
 export async function runDev(file: ConfigFile): Promise<SimulatedGateway> {
-  const running = await openDev(file)
+  const opened = await openDev(file)
+  const endReload = reloadOnChange(opened.gateway, {
+    folder: file.baseDir,
+    data: resolve(file.baseDir, opened.config.data),
+  })
+  const stop = () => {
+    endReload()
+    return opened.stop()
+  }
+  const running = { ...opened, stop }
   ownProcess(running)
   return running
 }

@@ -34,6 +34,8 @@ interface WorkDeps {
 }
 
 export interface Work {
+  /** Agents that were opened anew begin; what the former ones began is told to end. */
+  restartAgents(): void
   /** Takes nothing new, finishes or gives back what runs. */
   stop(graceMs: number): Promise<void>
 }
@@ -82,11 +84,16 @@ export function startWork(gateway: WorkDeps): Work {
     ...slots,
     turnsOf: listConcurrency(config.agents),
   })
-  const stopping = new AbortController()
-  startAgents(gateway, stopping.signal)
+  let started = new AbortController()
+  startAgents(gateway, started.signal)
   return {
+    restartAgents() {
+      started.abort()
+      started = new AbortController()
+      startAgents(gateway, started.signal)
+    },
     stop(graceMs) {
-      stopping.abort()
+      started.abort()
       return worker.stop(graceMs)
     },
   }

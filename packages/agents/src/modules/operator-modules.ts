@@ -8,6 +8,16 @@ import { compileFunction } from 'node:vm'
 /** URLs of the operator's own files, in the order in which they were loaded. Libraries are not among them. */
 const operatorModules = new Set<string>()
 let isHooked = false
+/** How often modules were renewed. */
+let generation = 0
+
+/**
+ * From now on each module is loaded anew, with all that it imports. Modules that run keep what they have. For development: the former ones
+ * stay in memory.
+ */
+export function renewOperatorModules(): void {
+  generation += 1
+}
 
 /**
  * Imports one of the operator's files, and what it imports, as ECMAScript modules wherever their source is one: the `"type"` of the
@@ -16,8 +26,9 @@ let isHooked = false
 export function importOperatorModule(url: string): Promise<unknown> {
   if (!isHooked) registerHooks({ resolve, load })
   isHooked = true
-  operatorModules.add(url)
-  return import(url)
+  const versioned = generation === 0 ? url : `${url}?generation=${generation}`
+  operatorModules.add(versioned)
+  return import(versioned)
 }
 
 /** The operator's files that were asked for so far, newest first. */
@@ -28,9 +39,12 @@ export function listOperatorModules(): readonly string[] {
 const resolve: ResolveHookSync = (specifier, context, nextResolve) => {
   const resolved = nextResolve(specifier, context)
   const isOwn = resolved.url.startsWith('file:') && !resolved.url.includes('/node_modules/')
-  if (isOwn && context.parentURL !== undefined && operatorModules.has(context.parentURL))
-    operatorModules.add(resolved.url)
-  return resolved
+  if (!isOwn || context.parentURL === undefined || !operatorModules.has(context.parentURL)) return resolved
+  // A module is of the generation of the one that imports it.
+  const { search } = new URL(context.parentURL)
+  const url = new URL(resolved.url).search === '' ? `${resolved.url}${search}` : resolved.url
+  operatorModules.add(url)
+  return { ...resolved, url }
 }
 
 const load: LoadHookSync = (url, context, nextLoad) =>

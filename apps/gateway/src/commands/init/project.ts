@@ -55,17 +55,20 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 
 let gateway: StartedGateway
 
+// A gateway and its simulated network take a moment on a busy machine.
+const patience = 30_000
+
 beforeAll(async () => {
   gateway = await startGateway()
-})
+}, patience)
 afterAll(() => gateway.stop())
 
-test.each([${channels}] as const)('${agent} answers a signed message by %s', async via => {
+test.each([${channels}] as const)('${agent} answers a signed message by %s', { timeout: patience }, async via => {
   const { reply } = await gateway.send({ via, to: '${agent}', text: 'hello' })
   expect(reply?.text).toContain('You said: hello')
 })
 
-test('${agent} remembers a conversation in the chat', async () => {
+test('${agent} remembers a conversation in the chat', { timeout: patience }, async () => {
   const { thread } = await gateway.chat({ to: '${agent}', text: 'hello' })
   const { text } = await gateway.chat({ to: '${agent}', text: 'hello again', thread })
   expect(text).toBe('You said: hello again (message 2 of our conversation)')
