@@ -35,7 +35,7 @@ export const ceilings: readonly Ceiling[] = [
   {
     company: 'alone',
     kind: 'statements',
-    ceilings: { activitypub: 22.5, a2a: 31.5, email: 32.5, web: 45.5, delivery: 15.5 },
+    ceilings: { activitypub: 21.5, a2a: 29.5, email: 31.5, web: 43.5, delivery: 14.5 },
     aims: statementAims,
     floor: steady,
   },
@@ -55,13 +55,13 @@ export const ceilings: readonly Ceiling[] = [
   {
     company: 'together',
     kind: 'commits',
-    ceilings: { activitypub: 0.2, a2a: 0.2, email: 0.32, web: 0.22, delivery: 1.3 },
+    ceilings: { activitypub: 0.2, a2a: 0.2, email: 0.22, web: 0.22, delivery: 1.3 },
     floor: varying,
   },
   {
     company: 'alone',
     kind: 'kibibytes',
-    ceilings: { activitypub: 107, a2a: 200, email: 110, web: 236, delivery: 124 },
+    ceilings: { activitypub: 102, a2a: 195, email: 103, web: 228, delivery: 116 },
     floor: steady,
   },
   {
