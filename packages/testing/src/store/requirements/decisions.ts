@@ -172,6 +172,14 @@ function describeBroughtDecisions(open: OpenStore): void {
       { ...ofTask(adasTask), message: { ...ofTask(adasTask).message, sender: { ...bob, ...bobs } as never } },
       'is not known',
     ],
+    [
+      'by whoever it names, unproven',
+      {
+        ...ofTask(adasTask),
+        message: { ...ofTask(adasTask).message, sender: { ...adaSketch.message?.sender, verified: false } as never },
+      },
+      'is not known',
+    ],
     ['by nobody who is known', ofTask(adasTask), 'is not known'],
     ['for another agent', inTask({ agent: 'help' }), 'is not known'],
     ['in another context', fromAda(ofTask({ owner: 'ada', id: 'task 2' }, 'other')), 'belongs to another conversation'],
