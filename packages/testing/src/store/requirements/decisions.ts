@@ -172,14 +172,6 @@ function describeBroughtDecisions(open: OpenStore): void {
       { ...ofTask(adasTask), message: { ...ofTask(adasTask).message, sender: { ...bob, ...bobs } as never } },
       'is not known',
     ],
-    [
-      'by whoever it names, unproven',
-      {
-        ...ofTask(adasTask),
-        message: { ...ofTask(adasTask).message, sender: { ...adaSketch.message?.sender, verified: false } as never },
-      },
-      'is not known',
-    ],
     ['by nobody who is known', ofTask(adasTask), 'is not known'],
     ['for another agent', inTask({ agent: 'help' }), 'is not known'],
     ['in another context', fromAda(ofTask({ owner: 'ada', id: 'task 2' }, 'other')), 'belongs to another conversation'],
@@ -200,6 +192,19 @@ function describeBroughtDecisions(open: OpenStore): void {
       expect(await store.findTask(adasTask)).toMatchObject({ state: 'input_required' })
       expect(await leaseTurns(store)).toEqual([])
     })(),
+  )
+  test(
+    'who is not proven decides nothing, not even what was asked of the same name',
+    withStore(open, async under => {
+      const { store } = under
+      const { message } = inTask()
+      const sender = { ...adaSketch.message?.sender, verified: false } as never
+      const unproven = { message: { ...message, sender } }
+      await admitRequirement(under, 'd1', inTask(unproven))
+      const intake = sketchIntake('no', inTask({ ...unproven, resolution: sketchDecision('d1') }))
+      await expect(store.admit(intake, 'c')).rejects.toMatchObject(refusal('is not known'))
+      expect(await store.findRequirement({ id: 'd1' })).toMatchObject({ status: 'open' })
+    }),
   )
   test(
     'a decision in another task of the same context is refused, one that opens a task there is not',
