@@ -16,7 +16,7 @@ import { readSourceFiles } from './source-files.ts'
 
 const root = fileURLToPath(new URL('../..', import.meta.url))
 /** Earlier commits are as they are. */
-const subjectsSince = '2026-11-23T14:46:47Z'
+const subjectsSince = '2026-11-23T03:00:00Z'
 
 const git = (...args: string[]) => execFileSync('git', args, { cwd: root, encoding: 'utf8', maxBuffer: 2 ** 28 })
 const paths = git('ls-files', '-co', '--exclude-standard')
