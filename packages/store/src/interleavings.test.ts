@@ -183,7 +183,7 @@ function groupBy<T>(
   return Object.groupBy(items, nameOf)
 }
 
-/** Who stands is heard of by every follower, once; who was taken back by each at most once, and that he was by all. */
+/** Who stands is heard of by every follower, once; who was taken back by each at most once, and by all that they were. */
 function expectPosts({ posted, deleted, delivered }: Bystander): void {
   for (const id of posted) {
     const of = (target: string) =>

@@ -12,7 +12,7 @@ import {
 import type { GatewayStore } from '../src/index.ts'
 import type { Dice } from './dice.ts'
 
-/** Somebody all of whose words, ids and names bear his mark. */
+/** Somebody all of whose words, ids and names bear their mark. */
 export interface MarkedPerson {
   readonly mark: string
   readonly owner: string
@@ -162,7 +162,7 @@ export function createMarkedLife({ store, dice, now }: LifeParts) {
     })
   }
 
-  /** As an operator does, who then has the conversation among his threads. */
+  /** As an operator does, who then has the conversation among their threads. */
   async function exportSome(): Promise<void> {
     const [message] = await store.listMessages({ limit: 1 + roll(5) })
     const record = message && (await store.findMessage(`#${message.message}`))

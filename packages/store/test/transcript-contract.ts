@@ -113,7 +113,7 @@ export function transcriptContract(engine: string, openGatewayStore: OpenTranscr
       await store.close()
     })
 
-    it('E-37: hides a thread from another owner and refuses his write', async () => {
+    it('E-37: hides a thread from another owner and refuses their write', async () => {
       const { transcripts, store } = await openTranscript()
       const thread = await transcripts.openThread('ann', alias)
       await transcripts.append(thread, [makeEntry({})])

@@ -3,7 +3,7 @@ import { prepareQuery } from '../engine/database.ts'
 
 /**
  * Takes out a thread of an owner's own, in which nothing is said any more, with its name and what agents remember of it. The threads of an owner's
- * tasks are his own, and hold nothing but conversations. Synchronous: inside a write.
+ * tasks are their own, and hold nothing but conversations. Synchronous: inside a write.
  */
 export function createOwnThreadRemoval(db: Database): (thread: number, owner: string) => void {
   const endThread = prepareQuery<{ key: string; agent: string; channel: string }>(

@@ -41,7 +41,7 @@ export function createBroadcasts(
     db,
     'UPDATE broadcasts SET after_id = ?, due_at = NULL, lease_owner = NULL, ended_at = ? WHERE id = ?',
   )
-  // What goes to one peer alone may die with him (he has blocked the agent, or is blocked): nobody else is reached by it.
+  // What goes to one peer alone may die with that peer (who has blocked the agent, or is blocked): nobody else is reached by it.
   const findReached = prepareQuery(
     db,
     'SELECT 1 FROM deliveries WHERE broadcast = ? AND destination = ? AND (peer IS NULL OR peer = ?) LIMIT 1',

@@ -60,7 +60,7 @@ function openForgetting(
     })
   }
 
-  /** Undefined when somebody has spoken meanwhile: what he said goes first. */
+  /** Undefined when somebody has spoken meanwhile: what they said goes first. */
   function removePlaces(owner: string): Promise<number | undefined> {
     return write(() => {
       const threads = JSON.stringify(listThreads.all(owner).map(({ id }) => id))

@@ -85,6 +85,6 @@ interface RemovedMessage {
   readonly agent: string
   readonly channel: string
   readonly principal: string | null
-  /** Of its thread: what its ids mean elsewhere is not his. */
+  /** Of its thread: what its ids mean elsewhere is not the author’s. */
   readonly scope: string
 }

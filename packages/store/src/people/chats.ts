@@ -12,7 +12,7 @@ export interface ChatPlaces {
   readonly records: Pick<OwnedRecordStore, 'removeOwner'>
 }
 
-/** What somebody who chats has beside what he said: the threads of this agent (or of all) and of none, his files, his records. */
+/** What somebody who chats has beside what they said: the threads of this agent (or of all) and of none, their files, their records. */
 export type ForgetChats = (owner: string, agent: string | undefined) => Promise<void>
 
 interface ThreadRow {

@@ -20,7 +20,7 @@ interface SaidRow {
 
 const columns = 'id, agent, channel, scope, key, begun_by'
 const longestBeginning = 120
-/** Of a thread in which very many speak only its end is looked at for when he did last. */
+/** Of a thread in which very many speak only its end is looked at for when they did last. */
 const mostLooked = 500
 
 /** What is somebody's own of all that an agent has talked about. */

@@ -60,7 +60,7 @@ function openForgetting(
     for (const owner of chats) await forgetChats(owner, agent)
     await endThreads([...threads], except)
     const subjects = [...new Set([...whose.subjects, ...authors])]
-    // Last: cut off before, it is done again for all of his addresses.
+    // Last: cut off before, it is done again for all of their addresses.
     const ended = await write(batch => {
       codes.forget(batch, agent, keys, now())
       const relations = endRest(batch, { agent: whose.agent, subjects, keys })
@@ -114,7 +114,7 @@ function createChatFinder({ db, channels }: StoreContext): (threads: ReadonlySet
 
 /**
  * An account of the fediverse is known by its actor, where that is known: its name may have been another's before. Who chats has one address
- * and one principal for ever: in his chats he is known by the one, elsewhere by the other.
+ * and one principal for ever: in their chats they are known by the one, elsewhere by the other.
  */
 function nameAll(agent: string | undefined, all: readonly PersonAddress[], { chats, isMailbox }: ChannelFacts): Whose {
   const known = all.filter(({ via, subject }) => !isMailbox(via) && subject !== undefined)

@@ -97,7 +97,7 @@ export function createLinkCodeTable(
     people.know(agent, key, subject)
   }
 
-  /** The person who asks keeps what the agent knows of him; the other's state gives way. */
+  /** The person who asks keeps what the agent knows of them; the other's state gives way. */
   function join(agent: string, [asker, target]: readonly [string, string], proof: Proof): LinkConfirmed['outcome'] {
     const own = people.findKeys(agent, asker)
     const others = people.findKeys(agent, target)
@@ -175,7 +175,7 @@ interface Wish {
   readonly host: string
 }
 
-/** Whoever asks, so many codes go to one address; whomever he asks for, so many does one ask for. */
+/** Whoever asks, so many codes go to one address; whomever they ask for, so many does one ask for. */
 function createRefusalFinder(
   { db, channels }: Pick<StoreContext, 'db' | 'channels'>,
   people: PersonTable,

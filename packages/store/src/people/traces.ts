@@ -14,7 +14,7 @@ interface Rest {
 }
 
 /**
- * Relations, records that are his, what was to be sent to him by them, words of his that were brought into conversations of others, and broadcasts of what is gone.
+ * Relations, records that are theirs, what was to be sent to them by those, words of theirs that were brought into conversations of others, and broadcasts of what is gone.
  * @returns how many relations
  */
 export function createRestRemoval({ db, channels, now }: StoreContext, tables: PeerBlockingDeps) {

@@ -12,7 +12,7 @@ test('what one writes another reads, whole, in payloads that PostgreSQL takes', 
   expect(heard).toEqual([told, { topic: 'work', payload: null }])
 })
 
-test('nobody hears himself', () => {
+test('nobody hears their own hints', () => {
   const hints = createHints('a')
   expect(hints.write([notice(1)]).map(payload => hints.read(payload))).toEqual([undefined])
 })

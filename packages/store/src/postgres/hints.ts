@@ -10,7 +10,7 @@ export interface Hints {
 }
 
 const pieceLength = 7_000
-/** Longer ones are not told: who waits for one looks for himself. */
+/** Longer ones are not told: who waits for one looks in the store. */
 const mostPieces = 64
 /** Begun ones of which the rest may never come. */
 const mostBegun = 100

@@ -6,7 +6,7 @@ import type { PostgresDatabase } from './database.ts'
 
 /** Work of somebody who is gone is due at once. @returns nothing for one who is there after all, or was taken over by another */
 export function createTakeover(db: PostgresDatabase): (holder: string, now: number) => Batch | undefined {
-  // Until the end of the transaction he cannot come back.
+  // Until the end of the transaction the other gateway cannot come back.
   const proveGone = prepareQuery<{ is_gone: number }>(
     db,
     'SELECT pg_try_advisory_xact_lock(lock) AS is_gone FROM gateways WHERE lease_owner = ?',

@@ -9,7 +9,7 @@ import { taskColumns } from './row.ts'
 
 export interface TaskTable {
   /**
-   * The row of a task that takes one more message; `ended`, or `full` when its owner has as many open ones as he may, or `taken` when it was to be
+   * The row of a task that takes one more message; `ended`, or `full` when its owner has as many open ones as they may, or `taken` when it was to be
    * a new one.
    */
   continueTask(
@@ -76,7 +76,7 @@ interface KnownTask {
   readonly state: TaskState
 }
 
-/** A task of its owner; where there is none, whether he may have one more open. One question: each costs a way to a database that is far. */
+/** A task of its owner; where there is none, whether they may have one more open. One question: each costs a way to a database that is far. */
 function createTaskFinder(db: Database): (task: TaskIntake) => KnownTask | 'none' | 'full' {
   const isOpen = `state IN (${openStates.map(state => `'${state}'`).join(', ')})`
   // Left to itself it would go through all tasks of the owner.

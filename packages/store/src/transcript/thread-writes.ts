@@ -7,7 +7,7 @@ import type { StoreBindings } from './store/binding.ts'
 import type { ThreadExtent, TranscriptThread, TranscriptThreads } from './thread-table.ts'
 import type { UsageTable } from './usage.ts'
 
-/** What writes to threads, and books how much their owner has then; `most`: what he may have. Synchronous: each inside a write. */
+/** What writes to threads, and books how much their owner has then; `most`: what they may have. Synchronous: each inside a write. */
 interface ThreadWrites {
   open(owner: string, alias: ThreadAlias, most?: OwnerQuota): ThreadKey
   /** What was said at the store since somebody last looked gets its places: the first of it, when it is much. */

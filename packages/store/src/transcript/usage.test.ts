@@ -49,7 +49,7 @@ function isWithin(used: OwnerQuota): boolean {
 
 describe('what an owner has', () => {
   test.each([1, 2, 3, 4, 5])(
-    'is what a scan counts, and never more than he may, whatever comes at once (seed %i)',
+    'is what a scan counts, and never more than they may, whatever comes at once (seed %i)',
     async seed => {
       const { store, file } = await openStoreUnderTest()
       const { transcript } = store

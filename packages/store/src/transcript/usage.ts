@@ -7,7 +7,7 @@ import { prepareQuery } from '../engine/database.ts'
 export interface UsageTable {
   /** What is written into threads, and taken out; `most`: what the owner may have then. @throws Rejection too_large, of what grows */
   add(owner: string, by: OwnerQuota, most?: OwnerQuota): void
-  /** With what the store keeps of the owner's tasks, and agents of his conversations. */
+  /** With what the store keeps of the owner's tasks, and agents of their conversations. */
   read(owner: string): OwnerQuota
   /** @throws Rejection too_large when the owner has no room for so much more */
   check(owner: string, by: OwnerQuota, most: OwnerQuota): void

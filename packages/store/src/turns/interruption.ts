@@ -15,7 +15,7 @@ interface Interruptible extends OpenTurn {
   readonly abort_count: number
 }
 
-/** Ends the open turns of a speaker for his newer message; undefined when there was none. One that has been broken off often enough runs on. */
+/** Ends the open turns of a speaker for their newer message; undefined when there was none. One that has been broken off often enough runs on. */
 export type Interrupt = (batch: Batch, line: Line, now: number) => { readonly aborts: number } | undefined
 
 export function createInterruption(db: Database, cancel: CancelTurn): Interrupt {

@@ -42,7 +42,7 @@ interface KeptRow {
 /** Words that were broken off, and stages, are nobody's notes. */
 const isNoted = "json_extract(content, '$.kind') NOT IN ('text', 'activity')"
 
-/** Nothing of turns whose answer was for some only, or that somebody else began from his chat, in a thread that others read and write, too. */
+/** Nothing of turns whose answer was for some only, or that somebody else began from their chat, in a thread that others read and write, too. */
 export function createNoteLookup({
   db,
   channels,

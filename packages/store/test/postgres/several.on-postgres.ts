@@ -93,7 +93,7 @@ async function answerAll(store: GatewayStore): Promise<readonly string[]> {
   }
 }
 
-test('bytes of objects may lie elsewhere: who keeps them is asked across the threads, and his errors come back', async () => {
+test('bytes of objects may lie elsewhere: who keeps them is asked across the threads, and their errors come back', async () => {
   const kept = new Map<string, Uint8Array>()
   const bytes: ByteStore = {
     async write(key, value) {

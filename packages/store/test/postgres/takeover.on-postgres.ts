@@ -64,7 +64,7 @@ test('what a gateway held that is gone is taken up within seconds, by no clock; 
   await heartbeat.close()
 })
 
-test('who stalls or loses his connections for a moment keeps what he holds; so does an older release, until its time is over', async () => {
+test('a gateway that stalls or loses its connections for a moment keeps what it holds; so does an older release, until its time is over', async () => {
   const url = makeDatabase()
   const [dead, stalled, old, heartbeat] = [
     await open(url, 'dead'),

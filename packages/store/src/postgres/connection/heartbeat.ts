@@ -24,7 +24,7 @@ export const findExpired: Statement = {
 
 /** How often others are looked at. */
 export const heartbeatCheckMs = 2_000
-/** One who loses his connections has them again sooner. */
+/** A gateway that loses its connections has them again sooner. */
 const checksUntilExpired = 4
 
 /** Who was gone at several looks in a row. */

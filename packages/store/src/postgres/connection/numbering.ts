@@ -29,7 +29,7 @@ interface NumberingLine<Pending> {
 }
 
 /**
- * Numbers of new rows, given here: who is the only writer until the end of his transaction need not wait for the server to tell them. Its sequences
+ * Numbers of new rows, given here: who is the only writer until the end of the transaction need not wait for the server to tell them. Its sequences
  * are read when the transaction begins and moved on before it ends, so that what is numbered later is also seen later.
  */
 interface Numbering {

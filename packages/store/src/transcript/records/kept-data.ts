@@ -6,7 +6,7 @@ import { prepareQuery } from '../../engine/database.ts'
 /** How much agents keep beside what is said: totals that triggers carry on. Synchronous: inside a write. */
 interface KeptDataTable {
   read(owner: string): RecordQuota
-  /** Does it, if the owner has not more then than he may; what is less than before he always may. @throws Rejection too_large */
+  /** Does it, if the owner has not more then than they may; less than before is always allowed. @throws Rejection too_large */
   within<Result>(owner: string, most: RecordQuota | undefined, act: () => Result): Result
 }
 

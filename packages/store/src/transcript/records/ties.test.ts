@@ -105,7 +105,7 @@ describe('what a record is tied to', () => {
     expect(await keysOf('swarm-ban', 'agent:other')).toEqual(['@bob@mail.test'])
   })
 
-  test('an owner’s go with what he said', async () => {
+  test('an owner’s go with what they said', async () => {
     const task = { owner: 'web:["https://id.test","ann"]', id: 'run', context: 't' }
     const message = await admit('m1', ann.address, { thread: { scope: task.owner, references: [] }, task })
     await store.records.insert(placeOf('call'), 1, { message })
@@ -150,7 +150,7 @@ describe('what is counted of an owner', () => {
   const most = { records: 2, bytes: 20 }
   const put = (key: string, words: string) => store.records.insert(placeOf(key, kind), words, { most })
 
-  test('is refused where it would be more than he may have, and nothing of it is kept; less is always taken', async () => {
+  test('is refused where it would be more than they may have, and nothing of it is kept; less is always taken', async () => {
     await put('a', 'x'.repeat(10))
     await expect(put('b', 'x'.repeat(10))).rejects.toMatchObject({
       code: 'too_large',

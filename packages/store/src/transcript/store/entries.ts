@@ -173,7 +173,7 @@ function writeEntries(
   ]
 }
 
-/** What an operator decides is no word of who is talking, though it is answered to him; what nobody has decided is the gateway's. */
+/** What an operator decides is no word of who is talking, though it is answered to them; what nobody has decided is the gateway's. */
 function authorOfDecision({ method, subject, approver }: EntryDecision, { author }: SaidRow): Entry['author'] {
   if (method === timeoutMethod) return { address: gatewayStage }
   if (approver === undefined) return parseJson<Entry['author']>(author)
