@@ -54,7 +54,10 @@ test('an outbox of long answers is written once, however often it is read', asyn
     return process.cpuUsage(began).user
   }
   await readOutbox()
-  const again = await readOutbox()
+  // The cheapest of several: a collection of garbage may fall into any of them.
+  const later: number[] = []
+  for (let count = 0; count < 4; count += 1) later.push(await readOutbox())
+  const again = Math.min(...later)
   const began = process.cpuUsage()
   markdownToHtml('> a\n- b\n'.repeat(12_000))
   // Less than writing one of the eight.
