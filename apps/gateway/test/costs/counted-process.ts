@@ -1,19 +1,13 @@
 import type { ChildProcess } from 'node:child_process'
-import { fork } from 'node:child_process'
 import { once } from 'node:events'
-import { globSync, mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { globSync, statSync } from 'node:fs'
 import { join } from 'node:path'
-import { fileURLToPath } from 'node:url'
 import type { Simulation } from '@postern/simulation'
-import { openSimulation } from '@postern/simulation'
-import { describeTestConfig, gatewayOrigin, testIntakeSecret } from '../setup/gateway.ts'
-import { findFreePort, untilListening } from '../setup/gateway-process.ts'
+import { openForkedGateway } from '../setup/forked-gateway.ts'
 import type { CountedWire } from './counted-wire.ts'
 import type { CountsAnswer } from './counter.ts'
 import { chatTokenHash } from './requests.ts'
 
-const program = fileURLToPath(new URL('../../bin/postern.mjs', import.meta.url))
 const counter = new URL('./counter.ts', import.meta.url).href
 const findAgent = (name: string) => ({ use: join(import.meta.dirname, `../agents/counted/${name}.ts`) })
 const outOfReach = 1_000_000_000
@@ -46,13 +40,8 @@ interface PostgresStore {
 
 /** @param postgres where its data are, if not in a file of its own */
 export async function openCountedProcess(postgres?: PostgresStore): Promise<CountedProcess> {
-  const simulation = await openSimulation()
-  const directory = mkdtempSync(join(tmpdir(), 'postern-costs-'))
-  const [port, smtpPort] = [await findFreePort(), await findFreePort()]
-  const config = describeTestConfig(simulation, directory, {
+  const { simulation, directory, port, child, close } = await openForkedGateway(counter, {
     ...(postgres && { store: postgres.url }),
-    listen: { port },
-    email: { listen: { port: smtpPort, protocol: 'smtp' } },
     agents: { silent: findAgent('silent'), brief: findAgent('brief') },
     web: {
       enabled: true,
@@ -60,16 +49,7 @@ export async function openCountedProcess(postgres?: PostgresStore): Promise<Coun
       auth: { tokens: [{ name: 'ann', sha256: chatTokenHash }] },
       limits: { runs_per_owner: outOfReach },
     },
-    log: { level: 'info' },
   })
-  const configPath = join(directory, 'postern.config.json')
-  writeFileSync(configPath, JSON.stringify(config))
-  const child = fork(program, ['start', '--config', configPath], {
-    execArgv: ['--import', counter],
-    stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
-  })
-  await untilListening(child)
-  simulation.connectGateway({ origin: gatewayOrigin, port, smtpPort, intakeSecret: testIntakeSecret })
   return {
     simulation,
     port,
@@ -79,13 +59,7 @@ export async function openCountedProcess(postgres?: PostgresStore): Promise<Coun
     },
     emptyLog: async () => void (await ask(child, 'empty')),
     readBytes: () => sumSizes(directory),
-    async close() {
-      const exited = once(child, 'exit')
-      child.kill('SIGTERM')
-      await exited
-      await simulation.close()
-      rmSync(directory, { recursive: true, force: true })
-    },
+    close,
   }
 }
 

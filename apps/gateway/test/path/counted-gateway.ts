@@ -1,18 +1,12 @@
-import { fork } from 'node:child_process'
 import { hash } from 'node:crypto'
 import { once } from 'node:events'
-import { mkdtempSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join, relative } from 'node:path'
+import { relative } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import type { Simulation } from '@postern/simulation'
-import { openSimulation } from '@postern/simulation'
-import { describeTestConfig, gatewayOrigin, testIntakeSecret } from '../setup/gateway.ts'
-import { findFreePort, untilListening } from '../setup/gateway-process.ts'
+import { openForkedGateway } from '../setup/forked-gateway.ts'
 import type { RunFunction } from './coverage.ts'
 
 export const repository = fileURLToPath(new URL('../../../../', import.meta.url))
-const program = join(repository, 'apps/gateway/bin/postern.mjs')
 const coverage = new URL('./coverage.ts', import.meta.url).href
 const sources = /^(packages\/[^/]+|apps\/gateway)\/src\//
 const chatToken = 'chat-token-of-the-tests'
@@ -28,23 +22,9 @@ export interface CountedGateway {
 }
 
 export async function openCountedGateway(): Promise<CountedGateway> {
-  const simulation = await openSimulation()
-  const directory = mkdtempSync(join(tmpdir(), 'postern-path-'))
-  const [port, smtpPort] = [await findFreePort(), await findFreePort()]
-  const config = describeTestConfig(simulation, directory, {
-    listen: { port },
-    email: { listen: { port: smtpPort, protocol: 'smtp' } },
+  const { simulation, port, child, close } = await openForkedGateway(coverage, {
     web: { enabled: true, trace: false, auth: { tokens: [{ name: 'ann', sha256: hash('sha256', chatToken) }] } },
-    log: { level: 'info' },
   })
-  const configPath = join(directory, 'postern.config.json')
-  writeFileSync(configPath, JSON.stringify(config))
-  const child = fork(program, ['start', '--config', configPath], {
-    execArgv: ['--import', coverage],
-    stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
-  })
-  await untilListening(child)
-  simulation.connectGateway({ origin: gatewayOrigin, port, smtpPort, intakeSecret: testIntakeSecret })
   let runs = 0
   return {
     simulation,
@@ -68,11 +48,6 @@ export async function openCountedGateway(): Promise<CountedGateway> {
       })
       return new Map(named.filter(([, path]) => sources.test(path)))
     },
-    async close() {
-      const exited = once(child, 'exit')
-      child.kill('SIGTERM')
-      await exited
-      await simulation.close()
-    },
+    close,
   }
 }

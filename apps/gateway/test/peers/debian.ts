@@ -1,7 +1,7 @@
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { tryCommand } from './run-command.ts'
+import { runCommand, tryCommand } from './run-command.ts'
 
 /** Why the peers cannot be run on this machine; not a failure. */
 export class CannotRun extends Error {}
@@ -42,6 +42,33 @@ export async function openPackageLists(directory: string): Promise<Apt> {
   }
   await apt(['update'])
   return apt
+}
+
+/**
+ * Fetches packages with what they need and this machine has not; nothing is installed. `groups`: those that shut each other out when they are
+ * installed are asked for apart. `archives`: where they lie then. @throws CannotRun
+ */
+export async function downloadPackages(
+  directory: string,
+  groups: readonly (readonly string[])[],
+): Promise<{ readonly apt: Apt; readonly archives: string }> {
+  const apt = await openPackageLists(directory)
+  const missing = await findMissingTools()
+  if (missing.length > 0) await apt(['install', '-y', '--no-install-recommends', ...missing])
+  const archives = join(directory, 'archives')
+  mkdirSync(join(archives, 'partial'), { recursive: true })
+  const asRoot: Apt = parameters => apt([...unboxed, '-o', `Dir::Cache::archives=${archives}`, ...parameters])
+  for (const names of groups) await asRoot(['install', '-y', '--no-install-recommends', '--download-only', ...names])
+  return { apt: asRoot, archives }
+}
+
+/** The sandbox user of apt cannot write in a directory of ours. */
+const unboxed = ['-o', 'APT::Sandbox::User=root'] as const
+
+/** Unpacks all packages of some folders into a tree. */
+export async function unpackPackages(tree: string, folders: readonly string[]): Promise<void> {
+  const files = folders.flatMap(folder => readdirSync(folder).map(name => join(folder, name)))
+  for (const file of files.filter(name => name.endsWith('.deb'))) await runCommand('dpkg-deb', ['-x', file, tree])
 }
 
 const lockPath = join(tmpdir(), 'postern-apt.lock')

@@ -4,7 +4,7 @@ import type { StartedGateway } from '../../src/testing/index.ts'
 import { startGateway } from '../../src/testing/index.ts'
 
 const folder = import.meta.dirname
-const settings = { agents: { desk: { use: './agents/desk.ts' }, other: { use: 'builtin:echo' } } } as const
+const settings = { agents: { desk: { use: './agents/library.ts' }, other: { use: 'builtin:echo' } } } as const
 
 describe('startGateway() of postern/testing', () => {
   let gateway: StartedGateway

@@ -143,10 +143,10 @@ test('GoToSocial shows its actors to signed requests only, and its key to everyb
   const { host: _, ...headers } = await fediverse.sign({ method: 'GET', url }, 'alice@mastodon.test')
   const signed = await loopback.request(url, { headers })
   const actor = JSON.parse(signed.body.toString())
-  const stub = JSON.parse((await loopback.request(`${url}/main-key`)).body.toString())
+  const part = JSON.parse((await loopback.request(`${url}/main-key`)).body.toString())
   expect(actor).toMatchObject({ id: url, publicKey: { id: `${url}/main-key`, owner: url } })
-  expect(stub).toMatchObject({ id: url, publicKey: actor.publicKey })
-  expect(stub.inbox).toBeUndefined()
+  expect(part).toMatchObject({ id: url, publicKey: actor.publicKey })
+  expect(part.inbox).toBeUndefined()
 })
 
 test('GoToSocial shows nothing, not even its key, to a signer whose name WebFinger does not know', async () => {

@@ -1,7 +1,7 @@
 import type { SimAnswer, SimRequest } from '../net/loopback-server.ts'
 import { answerJson } from '../net/loopback-server.ts'
 import type { SimActor } from './actors/actor.ts'
-import { describeActor, describeBareKey, describeKeyStub } from './actors/actor.ts'
+import { describeActor, describeActorPart, describeBareKey } from './actors/actor.ts'
 import type { ActivityDocument } from './actors/note.ts'
 import { publicAddressee } from './actors/note.ts'
 import type { HostPlan, Persona } from './actors/persona.ts'
@@ -96,8 +96,8 @@ async function answerKey(request: SimRequest, deps: FediverseDeps, [, name]: Reg
   return answerJson(await keyDocuments[actor.persona.keyDocument](actor), activityMediaType)
 }
 
-const keyDocuments: Readonly<Record<Persona['keyDocument'], typeof describeKeyStub>> = {
-  stub: describeKeyStub,
+const keyDocuments: Readonly<Record<Persona['keyDocument'], typeof describeActorPart>> = {
+  part: describeActorPart,
   bare: describeBareKey,
 }
 

@@ -113,7 +113,7 @@ const mostTogether = 4
 
 function createNameInserter(db: Database): (thread: number, scope: NameScope, rows: readonly NameRow[]) => void {
   const insert = prepareForRows(count =>
-    prepareQuery(db, `${namesInto} VALUES ${row7.repeat(count).slice(2)} ${knownKeep}`),
+    prepareQuery(db, `${namesInto} VALUES ${placedName.repeat(count).slice(2)} ${knownKeep}`),
   )
   return (thread, { agent, channel, scope }, rows) => {
     for (const some of sliceRows(rows)) {
@@ -137,7 +137,7 @@ function createAnswerNameInserter(db: Database): (thread: number, rows: readonly
     prepareQuery(
       db,
       `${namesInto} SELECT v.column1, t.agent, t.channel, t.scope, 0, t.id, v.column2
-       FROM (VALUES ${row2.repeat(count).slice(2)}) v JOIN threads t ON t.id = ? WHERE true ${knownKeep}`,
+       FROM (VALUES ${namedAnswer.repeat(count).slice(2)}) v JOIN threads t ON t.id = ? WHERE true ${knownKeep}`,
     ),
   )
   return (thread, rows) => {
@@ -148,8 +148,8 @@ function createAnswerNameInserter(db: Database): (thread: number, rows: readonly
   }
 }
 
-const row7 = ', (?, ?, ?, ?, ?, ?, ?)'
-const row2 = ', (CAST(? AS TEXT), CAST(? AS INTEGER))'
+const placedName = ', (?, ?, ?, ?, ?, ?, ?)'
+const namedAnswer = ', (CAST(? AS TEXT), CAST(? AS INTEGER))'
 
 function prepareForRows(prepare: (count: number) => Query): readonly Query[] {
   return Array.from({ length: mostTogether }, (_, index) => prepare(index + 1))

@@ -1,7 +1,7 @@
-import { existsSync, mkdirSync, readdirSync } from 'node:fs'
+import { existsSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
-import { CannotRun, findMissingTools, isDebianRoot, openPackageLists } from '../debian.ts'
-import { runCommand, tryCommand } from '../run-command.ts'
+import { CannotRun, downloadPackages, isDebianRoot, unpackPackages } from '../debian.ts'
+import { tryCommand } from '../run-command.ts'
 
 /** Those that shut each other out when they are installed are asked for apart: here they are only unpacked. */
 const packages = [
@@ -18,27 +18,11 @@ const packages = [
  */
 export async function findMailPrograms(directory: string): Promise<string> {
   if (!(await isDebianRoot())) throw new CannotRun('only root on Debian can fetch and run the mail servers')
-  const apt = await openPackageLists(directory)
-  const missing = await findMissingTools()
-  if (missing.length > 0) await apt(['install', '-y', '--no-install-recommends', ...missing])
-  const archives = join(directory, 'archives')
-  mkdirSync(join(archives, 'partial'), { recursive: true })
-  // The sandbox user of apt cannot write here.
-  const own = ['-o', 'APT::Sandbox::User=root', '-o', `Dir::Cache::archives=${archives}`]
-  for (const names of packages) {
-    await apt([...own, 'install', '-y', '--no-install-recommends', '--download-only', ...names])
-  }
+  const { apt, archives } = await downloadPackages(directory, packages)
   // Those that are installed already have been left out.
-  await apt([...own, 'download', ...packages.flat()])
-  return unpackAll(directory, [archives, directory])
-}
-
-async function unpackAll(directory: string, folders: readonly string[]): Promise<string> {
+  await apt(['download', ...packages.flat()])
   const tree = join(directory, 'tree')
-  const archives = folders.flatMap(folder => readdirSync(folder).map(name => join(folder, name)))
-  for (const archive of archives.filter(name => name.endsWith('.deb'))) {
-    await runCommand('dpkg-deb', ['-x', archive, tree])
-  }
+  await unpackPackages(tree, [archives, directory])
   await checkPrograms(tree)
   return tree
 }

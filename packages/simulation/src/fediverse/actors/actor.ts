@@ -64,7 +64,7 @@ export async function describeActor(actor: SimActor): Promise<Record<string, unk
 }
 
 /** What GoToSocial shows of an actor at its key's address, to anybody. */
-export async function describeKeyStub(actor: SimActor): Promise<Record<string, unknown>> {
+export async function describeActorPart(actor: SimActor): Promise<Record<string, unknown>> {
   const { id, name } = actor
   const context = ['https://w3id.org/security/v1', 'https://www.w3.org/ns/activitystreams']
   return { '@context': context, id, type: 'Person', preferredUsername: name, publicKey: await describeKey(actor) }

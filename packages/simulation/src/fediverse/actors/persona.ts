@@ -16,7 +16,7 @@ export interface Persona {
   readonly algorithm: 'rsa-sha256' | 'hs2019'
   keyIdOf(actorId: string): string
   /** What the address of a key shows, where it is not the actor's own: a part of the actor, or the key and no more. */
-  readonly keyDocument: 'stub' | 'bare'
+  readonly keyDocument: 'part' | 'bare'
   /** Actors are shown to signed requests only; the key document stays open. */
   readonly secureMode: boolean
   /** Before it answers a signed GET, it looks up the name of who signed: 500 when WebFinger does not know it. */
@@ -35,7 +35,7 @@ const mastodonLike: Persona = {
   reads: ['draft-cavage', 'rfc9421'],
   algorithm: 'rsa-sha256',
   keyIdOf: actorId => `${actorId}#main-key`,
-  keyDocument: 'stub',
+  keyDocument: 'part',
   secureMode: false,
   asksForReadersName: false,
   verifiesLater: false,
