@@ -69,7 +69,7 @@ export const ceilings: readonly Ceiling[] = [
   {
     company: 'together',
     kind: 'kibibytes',
-    ceilings: { activitypub: 10.7, a2a: 18, email: 22, web: 21, delivery: 40 },
+    ceilings: { activitypub: 12, a2a: 18, email: 22, web: 21, delivery: 40 },
     aims: forMessages(12),
     floor: varying,
   },
