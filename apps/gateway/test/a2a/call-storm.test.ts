@@ -23,7 +23,10 @@ beforeAll(async () => {
     dev: true,
     operator_token: 'operator-token-of-the-tests',
     agents: { relay: { use: '../agents/calling/relay.ts' } },
-    a2a: { auth: { api_keys: [{ name: 'tester', sha256: hash('sha256', apiKey) }] } },
+    a2a: {
+      auth: { api_keys: [{ name: 'tester', sha256: hash('sha256', apiKey) }] },
+      limits: { streams_per_caller: 500 },
+    },
     log: { level: 'silent' },
   })
   const log = createLog({ level: 'silent', readable: false })
