@@ -94,7 +94,7 @@ export function createRememberedTable(db: Database): RememberedTable {
     find: findByKey,
     findOf(requirement, now) {
       const asker = findAsker.get(requirement.message)
-      if (!asker || (requirement.status !== 'granted' && requirement.status !== 'declined')) return undefined
+      if (!asker) return undefined
       const ids = listRememberedIds(requirement, parseJson(asker.sender))
       const found = ids.map(id => findByKey({ agent: requirement.agent, id }, now))
       return found.find(each => each?.requirement === requirement.id)

@@ -181,11 +181,18 @@ function describeBlocks(open: OpenStore): void {
     }),
   )
   test(
-    'a block is about one agent',
+    'a block is about one agent: what another one says to that peer, or is asked by them, goes on',
     withStore(open, async ({ store }) => {
+      await store.admit(sketchIntake('m1', inThread('t')), 'c')
+      const first = await leaseOnlyTurn(store)
+      await store.commit(first, { ...sketchAnswer(first, 'hello'), deliveries: [toAda('x')] })
+      await store.admit(sketchIntake('m2', fromAda('m2')), 'c')
       await store.admit(sketchIntake('block', { ...block, agent: 'help' }), 'c')
-      await store.admit(sketchIntake('m1', fromAda('m1')), 'c')
-      expect((await leaseOnlyTurn(store)).content.id).toBe('m1')
+      await store.admit(sketchIntake('m3', fromAda('m3')), 'c')
+      expect((await leaseDeliveries(store)).map(({ to }) => to)).toEqual(['x'])
+      const second = await leaseOnlyTurn(store)
+      await store.commit(second, sayNothing())
+      expect([second.content.id, (await leaseOnlyTurn(store)).content.id]).toEqual(['m2', 'm3'])
     }),
   )
 }

@@ -187,20 +187,25 @@ function describeMergedEdits(open: OpenStore): void {
       expect((await store.count()).messages).toMatchObject({ ignored: 4, working: 0, received: 0 })
     }),
   )
-  test(
-    'one that speaks before others now than it did is answered apart from them',
-    withStore(open, async ({ store }) => {
-      await mergeThree(store)
-      await store.admit(editOf('e2', 'secret', { lane, audience: 'direct' }, 'm2'), 'c')
-      const seen: (readonly string[])[] = []
-      for (let count = 0; count < 3; count += 1) {
-        const turn = await leaseOnlyTurn(store)
-        seen.push(words(turn))
-        await store.commit(turn, sayNothing())
-      }
-      expect(seen).toEqual([['words of m1'], ['secret'], ['words of m3']])
-      expect((await store.count()).messages).toMatchObject({ ignored: 4, working: 0, received: 0 })
-    }),
+  test.each([
+    ['in the middle', 'm2', [['words of m1'], ['secret'], ['words of m3']]],
+    ['at the beginning', 'm1', [['secret'], ['words of m2'], ['words of m3']]],
+  ])(
+    'one %s that speaks before others now than it did is answered apart, and so is the turn that had begun',
+    async (_where, object, answered) => {
+      await withStore(open, async ({ store }) => {
+        await mergeThree(store)
+        await store.admit(editOf('e2', 'secret', { lane, audience: 'direct' }, object), 'c')
+        const seen: (readonly string[])[] = []
+        for (let count = 0; count < 3; count += 1) {
+          const turn = await leaseOnlyTurn(store)
+          seen.push(words(turn))
+          await store.commit(turn, sayNothing())
+        }
+        expect(seen).toEqual(answered)
+        expect((await store.count()).messages).toMatchObject({ ignored: 4, working: 0, received: 0 })
+      })()
+    },
   )
   test.each([
     ['first', 'm1', ['words of m2', 'words of m3']],

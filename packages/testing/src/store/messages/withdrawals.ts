@@ -198,7 +198,10 @@ function describePeers(open: OpenStore): void {
         const deliveries = [{ ...toDeliveryPlan('x'), peer: ada }, toDeliveryPlan('y')]
         await store.commit(turn, { ...sketchAnswer(turn, 'hello'), deliveries })
       }
+      const elsewhere = { effects: [relate], message: { received_via: 'activitypub' as const } }
+      await store.admit(sketchIntake('m4', byAda(elsewhere, 'third')), 'c')
       await store.withdraw('a2a', [{ kind: 'forget_peer', peer: ada }])
+      expect(await store.countRelations({ via: 'activitypub', agent: 'echo', relation: 'follower' })).toBe(1)
       for (const id of ['m1', 'm2']) {
         expect(await store.findMessage(id)).toMatchObject({
           state: 'failed',

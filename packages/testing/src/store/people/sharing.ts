@@ -123,6 +123,20 @@ export function describeSharing(open: OpenStore): void {
     }),
   )
   test(
+    'who asks, and of whom nothing is kept, gets what is kept of the other',
+    withStore(open, async ({ store }) => {
+      await link(store, eveAccount, mailbox('eve'))
+      await store.admit(sketchIntake('m1', sketchFrom(eveAccount, 'm1')), 'c')
+      const turn = await leaseOnlyTurn(store)
+      const person = (await store.findPerson('echo', eveAccount))?.id ?? 'nobody'
+      await store.commit(turn, { ...sketchAnswer(turn, 'noted'), personState: { person, state: 'likes tea' } })
+      await link(store, ada, eveAccount)
+      const joined = (await store.findPerson('echo', ada))?.id ?? 'nobody'
+      expect(joined).not.toBe(person)
+      expect(await store.readPersonState('echo', joined)).toBe('likes tea')
+    }),
+  )
+  test(
     'a state that comes too late, when the person is torn, is not kept',
     withStore(open, async ({ store }) => {
       await link(store, ada, adasMail)
