@@ -35,5 +35,6 @@ function copyProgram(root: string, folder: string): void {
   copyFileSync(join(root, 'apps/gateway/bin/installed.mjs'), join(folder, 'bin/postern.mjs'))
   copyFileSync(join(root, 'apps/gateway/bin/launch.mjs'), join(folder, 'bin/launch.mjs'))
   cpSync(join(root, 'apps/gateway/schemas'), join(folder, 'schemas'), { recursive: true })
+  cpSync(join(root, 'packages/console/public'), join(folder, 'console'), { recursive: true })
   chmodSync(join(folder, 'bin/postern.mjs'), 0o755)
 }

@@ -17,6 +17,12 @@ export const callerRows: readonly CallerRow[] = [
   { path: /^\/(healthz|readyz|metrics)$/, part: 'server', callers: 'anybody; keep `/metrics` behind your proxy' },
   { path: /^\/schemas\//, part: 'discovery', callers: 'anybody' },
   { path: /^\/operator\/api\//, part: 'operator', callers: 'bearer of the operator token' },
+  {
+    path: /^\/operator\/session$/,
+    part: 'operator',
+    callers: 'the console’s own page, with the operator token or a one-time code',
+  },
+  { path: /^\/operator/, part: 'operator', callers: 'anybody; the pages show nothing without a session' },
   { path: /^\/api\/v1\/operator\//, part: 'web', callers: 'bearer of the operator token, or one of `web.operators`' },
   { path: /^\/storage\/v1\/object\/sign\//, part: 'web', callers: 'whoever has the signed address, until it expires' },
   { path: /^\/(api\/v1|v1)\//, part: 'web', callers: chatter },

@@ -3,6 +3,9 @@ export const routePurposes: Readonly<Record<string, string>> = {
   '/healthz': 'whether the process runs',
   '/readyz': 'whether it can take work: it has just written a row; else 503',
   '/metrics': 'metrics for Prometheus',
+  '/operator': 'redirect to the console',
+  '/operator/:name{.*}': 'the console’s files; `/operator/` is its page',
+  '/operator/session': 'whether a session of the console is open; begin one; end it',
   '/schemas/:name': 'JSON Schemas: `config.json`, `message.json`, `response.json`',
 
   '/inbox': 'shared inbox; 202 for what is taken',

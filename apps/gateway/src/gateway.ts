@@ -2,7 +2,7 @@ import type { AgentDeps } from '@postern/agents'
 import type { Channel, Listening, Store } from '@postern/core'
 import { createByteBudget } from '@postern/limits'
 import { watchOverdue } from '@postern/requirements'
-import type { Hono } from 'hono'
+import type { Hono, MiddlewareHandler } from 'hono'
 import { channelModules } from './channels.ts'
 import { createApp } from './compose/create-app.ts'
 import type { Foundation, FoundationOptions } from './compose/foundation.ts'
@@ -17,6 +17,7 @@ import { createMetrics } from './observe/metrics.ts'
 import type { TokenMeter } from './observe/token-meter.ts'
 import { createTokenMeter } from './observe/token-meter.ts'
 import type { GatewayPlatform } from './platform/platform.ts'
+import { createSignInCodes } from './sign-in/codes.ts'
 import { openLinkCodes } from './work/link-codes.ts'
 import type { Work } from './work/work.ts'
 import { startWork } from './work/work.ts'
@@ -28,6 +29,8 @@ export interface Gateway {
   readonly platform: GatewayPlatform
   readonly operatorToken: string
   readonly channels: readonly Channel<Hono>[]
+  /** A code that opens the console once, for a link to it. */
+  makeSignInCode(): string
   /** Opens the sockets and starts to work. */
   start(): Promise<readonly Listening[]>
   /** Lets the agents be opened anew, while everything else goes on. @throws ConfigError when one cannot be; then all stay as they are */
@@ -41,7 +44,7 @@ interface GatewayOptions extends Omit<FoundationOptions, 'modules'> {
   /** Default: the program's own list. */
   readonly modules?: readonly AnyChannelModule[] | undefined
   /** Routes that only dev mode has. */
-  readonly extraRoutes?: readonly Hono[]
+  readonly extraRoutes?: (operatorOnly: MiddlewareHandler) => readonly Hono[]
   /** How long turns and deliveries may still run when the gateway stops; default 8 s. */
   readonly shutdownGraceMs?: number | undefined
 }
@@ -51,7 +54,13 @@ type Close = () => Promise<unknown> | unknown
 /** Wires the gateway: platform, store, agents, channels, routes, worker. */
 export async function openGateway(
   config: Config,
-  { operatorToken, extraRoutes = [], modules = channelModules, shutdownGraceMs = 8_000, ...options }: GatewayOptions,
+  {
+    operatorToken,
+    extraRoutes = () => [],
+    modules = channelModules,
+    shutdownGraceMs = 8_000,
+    ...options
+  }: GatewayOptions,
 ): Promise<Gateway> {
   const foundation = await openFoundation(config, { ...options, modules })
   const { channels, platform, store, agents } = foundation
@@ -68,12 +77,14 @@ export async function openGateway(
   const metrics = createMetrics(store, meter, platform.now)
   const readiness = createReadiness({ checkWrites: store.checkWrites, sleep: platform.sleep, log: platform.log })
   const { isReady } = readiness
-  const app = createApp(foundation, { operatorToken, bodies, metrics, extraRoutes, isReady })
+  const signInCodes = createSignInCodes()
+  const app = createApp(foundation, { operatorToken, bodies, metrics, extraRoutes, isReady, signInCodes })
   const listening: Listening[] = []
   let restartAgents = () => {}
   const closers: Close[] = [() => Promise.all(listening.map(socket => socket.close()))]
   return {
     ...{ app, store, agents, platform, operatorToken, channels },
+    makeSignInCode: signInCodes.make,
     async start() {
       await openSockets(app, foundation, listening)
       const started = await startAll(foundation, { platform: ownPlatform, meter, shutdownGraceMs })

@@ -2,6 +2,7 @@ import type { RotateOptions } from '@postern/core'
 import { Rejection } from '@postern/core'
 import { toProblem } from '@postern/http'
 import { describe, expect, test } from 'vitest'
+import { requireOperator } from './operator-token.ts'
 import type { OperatorOptions } from './routes.ts'
 import { createOperatorRoutes } from './routes.ts'
 
@@ -16,11 +17,16 @@ const requirements = {
   decide: () => Promise.reject(new Error('nothing is required here')),
   approvals: {} as OperatorOptions['requirements']['approvals'],
 }
+const operatorOnly = requireOperator({
+  token: 'operator-token',
+  sessions: { isOpen: async () => false },
+  origin: 'https://agents.test',
+})
 const routes = createOperatorRoutes({
   store,
   agents,
   channels: [],
-  token: 'operator-token',
+  operatorOnly,
   acting,
   requirements,
   openResolvePlatform,
@@ -52,7 +58,7 @@ describe('POST /operator/api/keys/rotate', () => {
     store,
     agents,
     channels,
-    token: 'operator-token',
+    operatorOnly,
     acting,
     requirements,
     openResolvePlatform,

@@ -1,5 +1,6 @@
 import type { AgentDeps } from '@postern/agents'
 import type { Channel, LookupStore, OperatorStore, RelationStore, RequirementStore } from '@postern/core'
+import type { MiddlewareHandler } from 'hono'
 import { Hono } from 'hono'
 import type { ResolvePlatform } from '../resolve/view/platform.ts'
 import type { ActionRouteOptions } from './actions/route.ts'
@@ -8,7 +9,6 @@ import { createApprovalRoutes } from './approvals/route.ts'
 import { createFollowerRoutes } from './followers/route.ts'
 import { createKeyRoutes } from './keys/route.ts'
 import { createMessageRoutes } from './messages/route.ts'
-import { requireOperator } from './operator-token.ts'
 import type { PeopleRouteOptions } from './people/route.ts'
 import { createPeopleRoutes } from './people/route.ts'
 import type { RequirementRouteOptions } from './requirements/route.ts'
@@ -24,7 +24,8 @@ export interface OperatorOptions {
     PeopleRouteOptions['store']
   readonly agents: Pick<AgentDeps, 'findRunning' | 'find' | 'domain'>
   readonly channels: readonly Channel[]
-  readonly token: string
+  /** Lets only the operator past. */
+  readonly operatorOnly: MiddlewareHandler
   readonly acting: ActionRouteOptions['acting']
   readonly requirements: RequirementRouteOptions['requirements']
   openResolvePlatform(): ResolvePlatform
@@ -37,7 +38,7 @@ export function createOperatorRoutes({
   store,
   agents,
   channels,
-  token,
+  operatorOnly,
   acting,
   requirements,
   openResolvePlatform,
@@ -45,7 +46,7 @@ export function createOperatorRoutes({
 }: OperatorOptions): Hono {
   const routes = new Hono()
     .basePath('/operator/api')
-    .use(requireOperator(token))
+    .use(operatorOnly)
     .route('/', createFollowerRoutes({ store, channels }))
     .route('/', createKeyRoutes({ channels }))
     .route('/', createSuppressionRoutes({ store, channels }))

@@ -1,7 +1,8 @@
 import type { ByteBudget } from '@postern/core'
-import type { Hono } from 'hono'
+import type { Hono, MiddlewareHandler } from 'hono'
 import { createBanRoutes } from '../commands/bans/route.ts'
 import { createProxyRoutes } from '../commands/doctor/route.ts'
+import { requireOperator } from '../commands/operator-token.ts'
 import { createOwnerRoutes } from '../commands/people/owners-route.ts'
 import { createFileRoutes } from '../commands/people/vacuum-route.ts'
 import { createQuestionRoutes } from '../commands/questions/route.ts'
@@ -10,6 +11,8 @@ import { createSharedRoutes } from '../commands/swarm-usage/route.ts'
 import { createTranscriptRoutes } from '../commands/transcript/route.ts'
 import { createViewRoutes } from '../commands/transcript/views-route.ts'
 import { createTrustedProxies } from '../config/trusted-proxies.ts'
+import { createConsoleFiles } from '../console/files.ts'
+import { createSignInRoutes } from '../console/sign-in-routes.ts'
 import { listGatewayExtensions } from '../discovery/extensions.ts'
 import { createDiscoveryRoutes } from '../discovery/routes.ts'
 import { createSchemaRoutes } from '../discovery/schemas.ts'
@@ -18,6 +21,8 @@ import type { UnknownProxies } from '../http/unknown-proxies.ts'
 import { createUnknownProxies } from '../http/unknown-proxies.ts'
 import type { Metrics } from '../observe/metrics.ts'
 import { createResolvePlatform } from '../resolve/own-platform.ts'
+import type { SignInCodes } from '../sign-in/codes.ts'
+import { createOperatorSessions } from '../sign-in/sessions.ts'
 import { openPublisherDeps } from '../work/work.ts'
 import type { Foundation } from './foundation.ts'
 
@@ -26,15 +31,19 @@ interface AppOptions {
   readonly bodies: ByteBudget
   readonly metrics: Metrics
   /** Routes that only dev mode has. */
-  readonly extraRoutes: readonly Hono[]
+  extraRoutes(operatorOnly: MiddlewareHandler): readonly Hono[]
+  readonly signInCodes: Pick<SignInCodes, 'use'>
   isReady(): Promise<boolean>
 }
 
 /** All routes behind the checks of the endpoint: channels, discovery, files, pages of requirements, the operator's. */
 export function createApp(foundation: Foundation, options: AppOptions): Hono {
   const { config, channels, agents, attachments, requirements, limits, platform } = foundation
-  const { operatorToken, bodies, metrics, extraRoutes, isReady } = options
-  const { log } = platform
+  const { operatorToken, bodies, metrics, extraRoutes, isReady, signInCodes } = options
+  const { log, now } = platform
+  const sessions = createOperatorSessions({ records: foundation.store.records, token: operatorToken, now })
+  const access = { token: operatorToken, sessions, origin: config.origin }
+  const operatorOnly = requireOperator(access)
   const trustedProxies = createTrustedProxies(config)
   const unknownProxies = createUnknownProxies(trustedProxies, log)
   const app: Hono = createServer({
@@ -44,8 +53,10 @@ export function createApp(foundation: Foundation, options: AppOptions): Hono {
       createSchemaRoutes(),
       attachments.routes,
       requirements.routes,
-      openOperatorRoutes(foundation, { operatorToken, unknownProxies, findApp: () => app }),
-      ...extraRoutes,
+      openOperatorRoutes(foundation, { operatorOnly, unknownProxies, findApp: () => app }),
+      ...extraRoutes(operatorOnly),
+      createSignInRoutes({ ...access, codes: signInCodes, now }),
+      createConsoleFiles(),
     ],
     limits,
     bodies,
@@ -59,12 +70,12 @@ export function createApp(foundation: Foundation, options: AppOptions): Hono {
 }
 
 interface OperatorPart {
-  readonly operatorToken: string
+  readonly operatorOnly: MiddlewareHandler
   readonly unknownProxies: UnknownProxies
   findApp(): Hono
 }
 
-function openOperatorRoutes(foundation: Foundation, { operatorToken, unknownProxies, findApp }: OperatorPart): Hono {
+function openOperatorRoutes(foundation: Foundation, { operatorOnly, unknownProxies, findApp }: OperatorPart): Hono {
   const { config, store, channels, agents, attachments, requirements, operators, platform } = foundation
   return createOperatorRoutes({
     store,
@@ -80,7 +91,7 @@ function openOperatorRoutes(foundation: Foundation, { operatorToken, unknownProx
     ],
     agents,
     channels,
-    token: operatorToken,
+    operatorOnly,
     requirements,
     acting: openPublisherDeps({ store, platform, channels, attachments }),
     openResolvePlatform: () => createResolvePlatform({ config, platform, channels, app: findApp() }),

@@ -25,7 +25,7 @@ export function formatBanner(
     ...gateway.channels.flatMap(({ entrance }) =>
       entrance ? [`  ${entrance.label.padEnd(10)}${http?.description}${entrance.path}`] : [],
     ),
-    `  operator  ${http?.description}/operator/api/messages`,
+    `  console   ${http?.description}/operator/${config.dev ? `#${gateway.makeSignInCode()}` : ''}`,
     ...(config.dev ? [`  token     ${operatorToken}`] : []),
     '',
     ...madeUpLines(madeUp),

@@ -2,7 +2,7 @@ import { hash, randomBytes } from 'node:crypto'
 import { resolve } from 'node:path'
 import type { Listening, Log } from '@postern/core'
 import type { Simulation } from '@postern/simulation'
-import { requireOperator } from '../commands/operator-token.ts'
+import type { MiddlewareHandler } from 'hono'
 import { listSlices } from '../config/channel-slices.ts'
 import { findUnsafeSettings } from '../config/production.ts'
 import type { ConfigFile } from '../config/read-config.ts'
@@ -115,7 +115,8 @@ async function openRunning(
   const config = given.dev ? admitOperator(given, hash('sha256', operatorToken)) : given
   const directory = resolve(baseDir, config.data)
   const log = givenLog ?? createLog({ level: config.log.level, readable: config.dev && process.stdout.isTTY === true })
-  const extraRoutes = simulation ? [createSimulationRoutes(simulation, requireOperator(operatorToken))] : []
+  const extraRoutes = (operatorOnly: MiddlewareHandler) =>
+    simulation ? [createSimulationRoutes(simulation, operatorOnly)] : []
   const onUnusable = (error: Error) => {
     process.stderr.write(`${error.message}\n`)
     process.exitCode = 1

@@ -3,6 +3,7 @@ import type { PlannedAction } from '@postern/core'
 import { toProblem } from '@postern/http'
 import { silentLog } from '@postern/testing'
 import { beforeEach, expect, test } from 'vitest'
+import { requireOperator } from '../operator-token.ts'
 import type { OperatorOptions } from '../routes.ts'
 import { createOperatorRoutes } from '../routes.ts'
 
@@ -32,6 +33,11 @@ const agents = {
   domain: 'agents.test',
 } as unknown as OperatorOptions['agents']
 const store = {} as OperatorOptions['store']
+const operatorOnly = requireOperator({
+  token: 'operator-token',
+  sessions: { isOpen: async () => false },
+  origin: 'https://agents.test',
+})
 const app = createOperatorRoutes({
   requirements: {
     decide: () => Promise.reject(new Error('nothing is required here')),
@@ -40,7 +46,7 @@ const app = createOperatorRoutes({
   store,
   agents,
   channels: [],
-  token: 'operator-token',
+  operatorOnly,
   acting,
   openResolvePlatform: () => ({}) as never,
 })

@@ -1,0 +1,81 @@
+import { hash } from 'node:crypto'
+import { existsSync, readdirSync } from 'node:fs'
+import { readFile } from 'node:fs/promises'
+import { extname, join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { Hono } from 'hono'
+
+/** In the repository, and in the npm package, where one folder holds all code. */
+const folders = ['../../../../packages/console/public/', '../console/']
+
+const types: Readonly<Record<string, string>> = {
+  '.html': 'text/html; charset=utf-8',
+  '.js': 'text/javascript; charset=utf-8',
+  '.css': 'text/css; charset=utf-8',
+  '.svg': 'image/svg+xml',
+  '.txt': 'text/plain; charset=utf-8',
+}
+
+/**
+ * Everything comes from here, and nothing that a peer wrote runs: no inline script, no `eval`, no foreign address. Mail is shown in a frame
+ * without scripts, from a `srcdoc`, which inherits this policy.
+ */
+const policy = [
+  "default-src 'none'",
+  "script-src 'self'",
+  "style-src 'self'",
+  "img-src 'self' data:",
+  "connect-src 'self'",
+  "frame-src 'self'",
+  "form-action 'none'",
+  "frame-ancestors 'none'",
+  "base-uri 'none'",
+  "require-trusted-types-for 'script'",
+  'trusted-types mail-preview',
+].join('; ')
+
+/** The files of the console, as they are in the repository. */
+export function createConsoleFiles(): Hono {
+  const folder = findFolder()
+  const names = new Set(folder === undefined ? [] : listFiles(folder))
+  return new Hono()
+    .get('/operator', context => context.redirect('/operator/', 308))
+    .get('/operator/:name{.*}', async (context, next) => {
+      const name = context.req.param('name') || 'index.html'
+      // Only what is listed is opened: a name never becomes a path.
+      if (folder === undefined || !names.has(name)) return next()
+      const bytes = await readFile(join(folder, name))
+      const etag = `"${hash('sha256', bytes).slice(0, 32)}"`
+      const headers = { etag, 'cache-control': 'no-cache', ...securityHeaders, ...openTo(name) }
+      if (context.req.header('if-none-match') === etag) return context.body(null, 304, headers)
+      return context.body(bytes, 200, {
+        ...headers,
+        'content-type': types[extname(name)] ?? 'application/octet-stream',
+      })
+    })
+}
+
+const securityHeaders = {
+  'content-security-policy': policy,
+  'x-content-type-options': 'nosniff',
+  'referrer-policy': 'no-referrer',
+  'cross-origin-opener-policy': 'same-origin',
+}
+
+/** The chat is put on pages of other origins; the rest is for this one. */
+function openTo(name: string): Readonly<Record<string, string>> {
+  if (name !== 'postern-chat.js') return { 'cross-origin-resource-policy': 'same-origin' }
+  return { 'cross-origin-resource-policy': 'cross-origin', 'access-control-allow-origin': '*' }
+}
+
+function findFolder(): string | undefined {
+  return folders
+    .map(path => fileURLToPath(new URL(path, import.meta.url)))
+    .find(path => existsSync(join(path, 'index.html')))
+}
+
+function listFiles(folder: string): readonly string[] {
+  return readdirSync(folder, { recursive: true, withFileTypes: true })
+    .filter(entry => entry.isFile() && extname(entry.name) in types)
+    .map(entry => join(entry.parentPath, entry.name).slice(folder.length).replaceAll('\\', '/'))
+}

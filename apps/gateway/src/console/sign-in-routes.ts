@@ -1,0 +1,86 @@
+import { Rejection } from '@postern/core'
+import { networkOf } from '@postern/http'
+import { createRateLimit } from '@postern/limits'
+import type { Context } from 'hono'
+import { Hono } from 'hono'
+import { deleteCookie, setCookie } from 'hono/cookie'
+import { z } from 'zod'
+import { createTokenCheck } from '../commands/operator-token.ts'
+import { readOperatorRequest } from '../commands/request.ts'
+import type { SignInCodes } from '../sign-in/codes.ts'
+import { isFromOwnPage, readSession, sessionCookie } from '../sign-in/own-page.ts'
+import type { OperatorSessions } from '../sign-in/sessions.ts'
+
+interface SignInOptions {
+  readonly sessions: OperatorSessions
+  readonly codes: Pick<SignInCodes, 'use'>
+  readonly token: string
+  /** Where the gateway is reached. */
+  readonly origin: string
+  readonly now: () => number
+}
+
+const signInSchema = z.union([
+  z.strictObject({ token: z.string().max(1_000) }),
+  z.strictObject({ code: z.string().max(1_000) }),
+])
+const problem =
+  'Cannot sign in: say "token", the operator token, or "code", the end of a link that "postern dev" printed'
+
+/** Attempts a minute of one network; whoever knows the token needs one. */
+const attemptsPerMinute = 10
+
+/** A session of the console: asked for, begun by the operator token or by a link's code, ended. */
+export function createSignInRoutes({ sessions, codes, token, origin, now }: SignInOptions): Hono {
+  const isOperator = createTokenCheck(token)
+  const failures = createRateLimit(
+    { perMinute: attemptsPerMinute, refusal: 'Cannot sign in: too many attempts failed. Wait a minute and try again.' },
+    now,
+  )
+  const requireOwnPage = (context: Context) => {
+    if (isFromOwnPage(context, origin)) return
+    throw new Rejection(
+      'forbidden',
+      'Cannot sign in: only the console\u2019s own page may. Open /operator/ and try there.',
+    )
+  }
+  return new Hono()
+    .get('/operator/session', async context => {
+      const secret = readSession(context)
+      context.header('cache-control', 'no-store')
+      return context.json({ open: secret !== undefined && (await sessions.isOpen(secret)) })
+    })
+    .post('/operator/session', async context => {
+      requireOwnPage(context)
+      const who = networkOf((context.env as { clientAddress?: string }).clientAddress ?? '')
+      failures.check(who)
+      const given = await readOperatorRequest(context, signInSchema, { problem })
+      const isKnown = 'code' in given ? codes.use(given.code) : isOperator(`Bearer ${given.token}`)
+      if (!isKnown) {
+        failures.take(who)
+        throw new Rejection('forbidden', describeFailure('code' in given))
+      }
+      const { secret, seconds } = await sessions.begin()
+      setCookie(context, sessionCookie, secret, { ...cookieOf(origin, context), maxAge: seconds })
+      return context.json({ open: true, seconds })
+    })
+    .delete('/operator/session', async context => {
+      requireOwnPage(context)
+      const secret = readSession(context)
+      if (secret !== undefined) await sessions.end(secret)
+      deleteCookie(context, sessionCookie, cookieOf(origin, context))
+      return context.json({ open: false })
+    })
+}
+
+function describeFailure(isCode: boolean): string {
+  return isCode
+    ? 'Cannot sign in: this link was used before, or the gateway has started anew. Take the operator token instead.'
+    : 'Cannot sign in: this is not the operator token. It stands in "operator_token" of the configuration; "postern dev" prints it.'
+}
+
+/** Browsers keep a `Secure` cookie of `http://127.0.0.1` only at some names; a page there is on this machine. */
+function cookieOf(origin: string, context: Context) {
+  const isHttps = context.req.header('origin')?.startsWith('https:') ?? origin.startsWith('https:')
+  return { path: '/operator', httpOnly: true, sameSite: 'Strict', secure: isHttps } as const
+}

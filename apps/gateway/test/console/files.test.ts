@@ -1,0 +1,44 @@
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import type { TestGateway } from '../setup/gateway.ts'
+import { openTestGateway } from '../setup/gateway.ts'
+
+let gateway: TestGateway
+beforeAll(async () => {
+  gateway = await openTestGateway()
+})
+afterAll(() => gateway.close())
+
+const read = (path: string, headers = {}) => fetch(`${gateway.url()}${path}`, { headers, redirect: 'manual' })
+
+test('the console is served as it is in the repository, under a policy without inline scripts', async () => {
+  const page = await read('/operator/')
+  expect(page.headers.get('content-type')).toBe('text/html; charset=utf-8')
+  const policy = page.headers.get('content-security-policy') ?? ''
+  expect(policy).toContain("script-src 'self';")
+  expect(policy).toContain("frame-ancestors 'none'")
+  expect(policy).not.toMatch(/unsafe|https?:|\*/)
+  expect(await page.text()).not.toMatch(/<script(?![^>]* src=)|<style|\son\w+=/)
+})
+
+test('an unchanged file is not sent again', async () => {
+  const first = await read('/operator/app/main.js')
+  const etag = first.headers.get('etag') ?? ''
+  expect([first.status, first.headers.get('content-type')]).toEqual([200, 'text/javascript; charset=utf-8'])
+  expect((await read('/operator/app/main.js', { 'if-none-match': etag })).status).toBe(304)
+})
+
+test.each([
+  '/operator/../package.json',
+  '/operator/%2e%2e/package.json',
+  '/operator/..%2fpackage.json',
+  '/operator/vendor/preact.d.ts',
+  '/operator/app',
+  '/operator/constructor',
+])('%s is no file of the console', async path => {
+  expect((await read(path)).status).toBe(404)
+})
+
+test('the address without its slash leads to the page', async () => {
+  const answer = await read('/operator')
+  expect([answer.status, answer.headers.get('location')]).toEqual([308, '/operator/'])
+})

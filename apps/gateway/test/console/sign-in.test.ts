@@ -1,0 +1,115 @@
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import type { TestGateway } from '../setup/gateway.ts'
+import { openTestGateway, operatorToken } from '../setup/gateway.ts'
+
+let gateway: TestGateway
+beforeAll(async () => {
+  gateway = await openTestGateway()
+})
+afterAll(() => gateway.close())
+
+interface SignInRequest {
+  readonly body?: object
+  readonly cookie?: string
+  readonly headers?: Readonly<Record<string, string>>
+  readonly method?: string
+}
+
+/** As the console's own page asks; `headers` take the place of its own. */
+function askAsPage(
+  path: string,
+  { body, cookie, headers = {}, method = 'POST' }: SignInRequest = {},
+): Promise<Response> {
+  const own: Record<string, string> = {
+    origin: gateway.url(),
+    'x-postern-console': '1',
+    'content-type': 'application/json',
+    ...(cookie !== undefined && { cookie }),
+    ...headers,
+  }
+  const sent = Object.fromEntries(Object.entries(own).filter(([, value]) => value !== ''))
+  return fetch(`${gateway.url()}${path}`, { method, headers: sent, ...(body && { body: JSON.stringify(body) }) })
+}
+
+async function signIn(): Promise<string> {
+  const answer = await askAsPage('/operator/session', { body: { token: operatorToken } })
+  expect(answer.status).toBe(200)
+  return (answer.headers.get('set-cookie') ?? '').split(';')[0] ?? ''
+}
+
+const isListed = async (cookie: string) =>
+  (await fetch(`${gateway.url()}/operator/api/messages`, { headers: { cookie } })).status
+
+test('the operator token becomes a cookie that scripts and other sites do not get, and that opens the API', async () => {
+  const answer = await askAsPage('/operator/session', { body: { token: operatorToken } })
+  const cookie = answer.headers.get('set-cookie') ?? ''
+  expect(cookie).toMatch(/^postern_operator=[\w-]{43}; Max-Age=43200; Path=\/operator; HttpOnly; SameSite=Strict$/)
+  expect(await isListed(cookie.split(';')[0] ?? '')).toBe(200)
+  expect(await isListed('postern_operator=AAAA')).toBe(401)
+  expect(await isListed('')).toBe(401)
+})
+
+test('where the console is read over https, the cookie is never sent without it', async () => {
+  const headers = { origin: 'https://agents.test' }
+  const answer = await askAsPage('/operator/session', { body: { token: operatorToken }, headers })
+  expect(answer.headers.get('set-cookie')).toContain('; Secure;')
+})
+
+test('a code of a link opens one session, and none after that', async () => {
+  const code = gateway.gateway().makeSignInCode()
+  const first = await askAsPage('/operator/session', { body: { code } })
+  expect(first.status).toBe(200)
+  const second = await askAsPage('/operator/session', { body: { code } })
+  expect([second.status, await second.json()]).toMatchObject([403, { detail: expect.stringContaining('used before') }])
+})
+
+test('signing out ends the session for everybody who has its cookie', async () => {
+  const cookie = await signIn()
+  expect(await isListed(cookie)).toBe(200)
+  expect((await askAsPage('/operator/session', { method: 'DELETE', cookie })).status).toBe(200)
+  expect(await isListed(cookie)).toBe(401)
+})
+
+test('a session outlives a restart of the gateway, but not another operator token', async () => {
+  const cookie = await signIn()
+  await gateway.restart()
+  expect(await isListed(cookie)).toBe(200)
+  expect((await askAsPage('/operator/session', { method: 'GET', cookie })).status).toBe(200)
+})
+
+const foreign: readonly (readonly [string, Readonly<Record<string, string>>])[] = [
+  ['without the header that only a script of the page sends', { 'x-postern-console': '' }],
+  ['from another origin', { origin: 'https://evil.test' }],
+  ['without an origin', { origin: '' }],
+  ['from a sandboxed frame', { origin: 'null' }],
+  ['that the browser calls cross-site', { 'sec-fetch-site': 'cross-site' }],
+  ['that the browser calls same-site', { 'sec-fetch-site': 'same-site' }],
+]
+
+test.each(foreign)('a session changes nothing by a request %s', async (_, headers) => {
+  const cookie = await signIn()
+  const answer = await askAsPage('/operator/api/vacuum', { cookie, headers })
+  expect(answer.status).toBe(403)
+  expect((await askAsPage('/operator/api/vacuum', { cookie })).status).toBe(200)
+})
+
+test.each(foreign)('nobody signs in by a request %s', async (_, headers) => {
+  const answer = await askAsPage('/operator/session', { body: { token: operatorToken }, headers })
+  expect([answer.status, answer.headers.get('set-cookie')]).toEqual([403, null])
+})
+
+test('a wrong token beside a session is refused: nobody is let in by the other', async () => {
+  const cookie = await signIn()
+  const headers = { cookie, authorization: 'Bearer wrong' }
+  expect((await fetch(`${gateway.url()}/operator/api/messages`, { headers })).status).toBe(401)
+})
+
+test('failed attempts are limited, and nobody who knows the token waits for it elsewhere', async () => {
+  const statuses: number[] = []
+  for (let at = 0; at < 12; at += 1)
+    statuses.push((await askAsPage('/operator/session', { body: { token: `wrong-${at}` } })).status)
+  expect(statuses.slice(0, 10)).toEqual(Array(10).fill(403))
+  expect(statuses.at(-1)).toBe(429)
+  const other = { 'x-forwarded-for': '192.0.2.9' }
+  expect((await askAsPage('/operator/session', { body: { token: operatorToken }, headers: other })).status).toBe(200)
+})

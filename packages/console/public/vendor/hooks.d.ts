@@ -1,0 +1,1 @@
+export { useCallback, useEffect, useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks'

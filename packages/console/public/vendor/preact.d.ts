@@ -1,0 +1,1 @@
+export { Component, Fragment, createContext, h, render } from 'preact'

@@ -1,0 +1,1 @@
+export { batch, computed, effect, signal, useComputed, useSignal } from '@preact/signals'

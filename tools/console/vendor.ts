@@ -1,0 +1,22 @@
+/**
+ * `npm run vendor`: copies the libraries of the console from node_modules, at the versions of the lockfile, with their licences. Without
+ * `--write` it only says which files differ, and ends with 1 then.
+ */
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { describeVendored } from './vendored.ts'
+
+const root = fileURLToPath(new URL('../..', import.meta.url))
+const folder = join(root, 'packages/console/public/vendor')
+const isWriting = process.argv.includes('--write')
+
+mkdirSync(folder, { recursive: true })
+const stale = [...describeVendored(root)].filter(([name, text]) => {
+  const path = join(folder, name)
+  if (existsSync(path) && readFileSync(path, 'utf8') === text) return false
+  if (isWriting) writeFileSync(path, text)
+  return true
+})
+for (const [name] of stale) console.log(`${isWriting ? 'wrote' : 'differs'}: ${name}`)
+process.exitCode = stale.length > 0 && !isWriting ? 1 : 0
