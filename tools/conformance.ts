@@ -23,7 +23,7 @@ interface SourceFile {
 
 const lists = 'docs/conformance'
 const places = ['{apps,packages,clients,tools,examples,docs}/**/*.{ts,tsx,mts,js,mjs,py,md}', '*.{ts,md}']
-const notOurs = /(^|\/)(node_modules|dist|build)\//
+const notOurs = /(^|\/)(node_modules|dist|build|vendor)\//
 const header = '| rule | what it asks | source | tests |'
 const noTest = '–'
 

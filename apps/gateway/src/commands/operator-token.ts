@@ -11,7 +11,7 @@ export function createTokenCheck(token: string): (authorization: string) => bool
 }
 
 /** What opens the operator's routes: the token, and sessions of the console. */
-export interface OperatorAccess {
+interface OperatorAccess {
   readonly token: string
   readonly sessions: Pick<OperatorSessions, 'isOpen'>
   /** Where the gateway is reached. */

@@ -4,7 +4,7 @@ import { getCookie } from 'hono/cookie'
 export const sessionCookie = 'postern_operator'
 
 /** A header that no form and no link can send: only a script of a page, and only of another origin after a preflight that fails. */
-export const consoleHeader = 'x-postern-console'
+const consoleHeader = 'x-postern-console'
 
 /** The text of the session, if the request brings one. */
 export function readSession(context: Context): string | undefined {

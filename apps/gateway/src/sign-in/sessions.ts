@@ -9,7 +9,7 @@ export interface OperatorSessions {
   end(secret: string): Promise<void>
 }
 
-export interface StartedSession {
+interface StartedSession {
   readonly secret: string
   /** Seconds until it ends by itself. */
   readonly seconds: number
