@@ -125,5 +125,7 @@ export const routePurposes: Readonly<Record<string, string>> = {
   '/operator/api/agents/:agent/bans/:id': 'lift a ban',
   '/operator/api/agents/:agent/swarm-usage': 'how much a swarm keeps, and may',
   '/operator/api/proxies': 'private peers that pass requests on and are no trusted proxies',
+  '/operator/api/simulation':
+    'what the simulation can send: personas, visibilities, faults and what each leads to (dev mode)',
   '/operator/api/simulation/send': 'send a signed message from the simulation (dev mode)',
 }

@@ -20,7 +20,7 @@ segment of the path, \`*\` for the rest of it. [operating](../operating.md#route
 - A path that has routes answers a method that none of them takes with 405, or with 404.
 - Each section has the routes of one channel, or of one part of the program. If two serve a path, \`(activitypub, else discovery)\` says so.
 - SMTP, LMTP and gRPC have sockets of their own: \`email.listen\` and \`a2a.grpc\` in the [configuration](configuration.md).
-- \`/operator/api/simulation/send\` is there in dev mode only.
+- \`/operator/api/simulation\` and \`/operator/api/simulation/send\` are there in dev mode only.
 `
 
 const secret = 'a-secret-of-the-reference'

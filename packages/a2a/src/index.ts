@@ -146,5 +146,7 @@ export const a2a: ChannelModule<A2aConfig, 'a2a'> = {
     scopesOf: ({ auth }) => auth.scopes,
     join: (config, other) => ({ ...config, auth: joinTokenRules(config.auth, other) }),
   },
-  simulatedDefaults: ({ origin, issuer }) => [['a2a/auth/issuers', [{ ...issuer, audience: `${origin}/a2a` }]]],
+  simulatedDefaults: ({ origin, issuers }) => [
+    ['a2a/auth/issuers', issuers.map(issuer => ({ ...issuer, audience: `${origin}/a2a` }))],
+  ],
 }

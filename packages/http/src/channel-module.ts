@@ -20,7 +20,12 @@ export type ConfigFilling = readonly [path: string, value: unknown]
 export interface SimulatedPlaces {
   readonly origin: string
   readonly submit: { readonly host: string; readonly port: number }
-  readonly issuer: { readonly issuer: string; readonly jwks: string; readonly algorithms: readonly string[] }
+  /** Whose access tokens count. */
+  readonly issuers: readonly {
+    readonly issuer: string
+    readonly jwks: string
+    readonly algorithms: readonly string[]
+  }[]
   /** A secret that the simulation knows, too. */
   readonly secret: string
 }

@@ -14,3 +14,6 @@ export const faults = [
 ] as const
 
 export type Fault = (typeof faults)[number]
+
+/** Faults of access tokens alone: `nbf` to come, an issuer that nobody trusts, a token without signature. */
+export type TokenOnlyFault = 'not_yet' | 'wrong_issuer' | 'alg_none'

@@ -2,13 +2,17 @@ import { randomUUID } from 'node:crypto'
 import type { SimA2a } from './a2a/a2a.ts'
 import { describeSendRequest } from './a2a/message.ts'
 import { readSendResult } from './a2a/read-result.ts'
-import type { Fault } from './fault.ts'
+import type { Fault, TokenOnlyFault } from './fault.ts'
+import { faults } from './fault.ts'
+import type { NoteVisibility } from './fediverse/actors/note.ts'
 import type { SimFediverse } from './fediverse/fediverse.ts'
 import { bareAddress } from './fediverse/post.ts'
 import type { GatewayLink } from './gateway-link.ts'
 import { requireGateway } from './gateway-link.ts'
 import { readHtmlText } from './html.ts'
 import type { SimMail } from './mail/mail.ts'
+
+export type SendFault = Fault | TokenOnlyFault
 
 export interface SendRequest {
   readonly via: 'activitypub' | 'a2a' | 'email'
@@ -19,7 +23,10 @@ export interface SendRequest {
   readonly from?: string | undefined
   /** The `thread` of an earlier result: this is the next thing said there. */
   readonly thread?: string | undefined
-  readonly fault?: Fault | undefined
+  /** Of a note; default public. What is no note has none. */
+  readonly visibility?: NoteVisibility | undefined
+  /** Those of tokens alone: by A2A. */
+  readonly fault?: SendFault | undefined
   /** How long to wait for the reply; default 10 000. */
   readonly timeoutMs?: number | undefined
 }
@@ -53,8 +60,9 @@ export function sendVia(request: SendRequest, platform: SendingPlatform): Promis
 }
 
 async function sendNote(request: SendRequest, { fediverse, link }: SendingPlatform): Promise<SendResult> {
-  const { text, from, thread, fault } = request
-  const sent = await fediverse.deliver({ to: fullAddress(request.to, link), text, from, inReplyTo: thread, fault })
+  const { text, from, thread, visibility } = request
+  const plan = { to: fullAddress(request.to, link), text, from, inReplyTo: thread, visibility }
+  const sent = await fediverse.deliver({ ...plan, fault: asPeerFault(request) })
   const { activityId: id, objectId, status, body } = sent
   if (status >= 300) return { id, status: 'refused', thread: objectId, refusal: { answer: status, text: body } }
   const received = await orNothing(fediverse.awaitReply(objectId, request.timeoutMs ?? 10_000))
@@ -65,11 +73,19 @@ async function sendNote(request: SendRequest, { fediverse, link }: SendingPlatfo
 }
 
 async function sendMail(request: SendRequest, { mail, link }: SendingPlatform): Promise<SendResult> {
-  const { text, from, thread, fault } = request
+  const { text, from, thread } = request
   const before = thread ? mail.received.find(({ messageId }) => messageId === thread) : undefined
   const references = thread ? [...(before?.references ?? []), thread] : undefined
   const subject = before?.headers.get('subject')?.[0] ?? text.split('\n')[0]?.slice(0, 60)
-  const plan = { to: fullAddress(request.to, link), text, from, subject, inReplyTo: thread, references, fault }
+  const plan = {
+    to: fullAddress(request.to, link),
+    text,
+    from,
+    subject,
+    inReplyTo: thread,
+    references,
+    fault: asPeerFault(request),
+  }
   const sent = await mail.deliver(plan)
   const id = sent.mail.messageId
   if (sent.answer >= 300)
@@ -100,6 +116,13 @@ async function sendFaultyCall(url: string, { text, from, fault }: SendRequest, a
   const refusal = { answer: status, text: body }
   if (error || status >= 300) return { id: messageId, status: 'refused', thread: '', refusal }
   return { id: messageId, status: 'answered', thread: '', reply: { text: body, raw: result } }
+}
+
+/** @throws Error when only an access token can be wrong in this way */
+function asPeerFault({ via, fault }: SendRequest): Fault | undefined {
+  const known = faults.find(each => each === fault)
+  if (fault !== undefined && !known) throw new Error(`The fault "${fault}" is one of access tokens; ${via} has none`)
+  return known
 }
 
 /** `echo` lives at the gateway. */

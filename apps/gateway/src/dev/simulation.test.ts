@@ -21,5 +21,5 @@ test.each([
 
 test('a request to the simulation goes there as it was said', async () => {
   const request = { via: 'email', to: 'echo', text: 'hello' }
-  expect(await (await send(JSON.stringify(request))).json()).toEqual({ request })
+  expect(await (await send(JSON.stringify(request))).json()).toEqual({ request, expected: { outcome: 'answered' } })
 })

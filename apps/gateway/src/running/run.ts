@@ -64,7 +64,8 @@ export async function openDev(file: ConfigFile, options: OpenOptions = {}): Prom
   const intakeSecret = randomBytes(18).toString('base64url')
   const { dns, loopback } = simulation.network
   const origin = String(tree.origin)
-  const servers = { submit: simulation.mail.submit, issuer: simulation.a2a.issuerConfig }
+  const { issuerConfig, deadIssuerConfig } = simulation.a2a
+  const servers = { submit: simulation.mail.submit, issuers: [issuerConfig, deadIssuerConfig] }
   const simulated = simulatedDefaults({ dns, loopback, origin, ...servers, secret: intakeSecret })
   const config = parseConfig(fillAll(tree, simulated))
   const running = await openRunning(config, file.baseDir, { ...options, simulation }).catch(async error => {

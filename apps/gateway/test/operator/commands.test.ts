@@ -41,7 +41,7 @@ test('"send" without a gateway says how to start one', async () => {
   const sending = sendSimulated(
     async () => openOperatorClient(await leaveDeadGateway()),
     { json: false, print() {} },
-    { via: 'a2a', to: 'echo' },
+    { via: 'a2a', to: 'echo', text: 'hello' },
   )
   await expect(sending).rejects.toThrow(new CommandError('no gateway is running here; start one with "npm start"'))
 })

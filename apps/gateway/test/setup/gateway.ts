@@ -42,7 +42,7 @@ export function describeTestConfig(
   overrides: Record<string, unknown> = {},
 ): Record<string, unknown> {
   const { dns, loopback } = simulation.network
-  const servers = { submit: simulation.mail.submit, issuer: simulation.a2a.issuerConfig }
+  const servers = { submit: simulation.mail.submit, issuers: [simulation.a2a.issuerConfig] }
   const places = { dns, loopback, origin: gatewayOrigin, ...servers, secret: testIntakeSecret }
   const own = {
     listen: { port: 0 },

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import type { Fault } from '../fault.ts'
+import type { Fault, TokenOnlyFault } from '../fault.ts'
 import type { LoopbackFetch } from '../net/loopback-fetch.ts'
 import type { TokenFault, TokenMint } from './token.ts'
 import { mintToken } from './token.ts'
@@ -14,7 +14,7 @@ export interface A2aDelivery {
   readonly contextId?: string | undefined
   readonly taskId?: string | undefined
   readonly metadata?: Readonly<Record<string, unknown>> | undefined
-  readonly fault?: Fault | undefined
+  readonly fault?: Fault | TokenOnlyFault | undefined
   /** Padding of the fault `oversized`; default 16 MiB. */
   readonly oversizedBytes?: number | undefined
   /** Default `SendMessage`. */
@@ -40,7 +40,7 @@ interface A2aFault {
   encode?(body: string, oversizedBytes: number): string
 }
 
-const a2aFaults: Readonly<Record<Fault, A2aFault>> = {
+const a2aFaults: Readonly<Record<Fault | TokenOnlyFault, A2aFault>> = {
   unsigned: { withoutToken: true },
   tampered: { token: 'tampered' },
   forged: { token: 'forged' },
@@ -52,6 +52,9 @@ const a2aFaults: Readonly<Record<Fault, A2aFault>> = {
   malformed: { encode: body => body.slice(0, -1) },
   key_host_down: { token: 'key_host_down' },
   unknown_recipient: { unknownRecipient: true },
+  not_yet: { token: 'not_yet' },
+  wrong_issuer: { token: 'wrong_issuer' },
+  alg_none: { token: 'alg_none' },
 }
 
 /** Posts one JSON-RPC request by hand: for what the official client would not send, and for the bare HTTP answer. */

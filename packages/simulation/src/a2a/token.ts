@@ -1,18 +1,8 @@
 import { SignJWT, UnsecuredJWT } from 'jose'
+import type { TokenOnlyFault } from '../fault.ts'
 import type { TokenIssuer } from './issuer.ts'
 
-const tokenFaults = [
-  'tampered',
-  'forged',
-  'expired',
-  'not_yet',
-  'wrong_owner',
-  'wrong_issuer',
-  'alg_none',
-  'key_host_down',
-] as const
-
-export type TokenFault = (typeof tokenFaults)[number]
+export type TokenFault = TokenOnlyFault | 'tampered' | 'forged' | 'expired' | 'wrong_owner' | 'key_host_down'
 
 export interface TokenPlan {
   /** Who calls; default `peer`. */

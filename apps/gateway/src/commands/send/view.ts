@@ -1,44 +1,116 @@
+import type { CatalogueEntry, ExpectedOutcome, SendResult, SimulationCatalogue } from '@postern/simulation'
+import { formatTable } from '../../terminal/table.ts'
 import { toTerminalLine } from '../../terminal/text.ts'
 import type { ClientOpener, OperatorClient } from '../client.ts'
 import { CommandError } from '../client.ts'
 import type { Output } from '../context.ts'
+import { isAsExpected } from './outcome.ts'
 
-interface Sent {
-  readonly id: string
-  readonly status: string
-  readonly thread: string
-  readonly reply?: { readonly text: string } | undefined
-  readonly refusal?: { readonly answer: number; readonly text: string } | undefined
+interface SendWords {
+  readonly via?: string | undefined
+  readonly to: string
+  readonly text?: string | undefined
+  readonly from?: string | undefined
+  readonly visibility?: string | undefined
+  readonly fault?: string | undefined
+  readonly thread?: string | undefined
 }
 
-export async function sendSimulated(
-  openClient: ClientOpener,
-  output: Output,
-  request: Record<string, string | undefined>,
-): Promise<void> {
+type Sent = Omit<SendResult, 'reply'> & {
+  readonly reply?: { readonly text: string } | undefined
+  readonly expected: ExpectedOutcome
+}
+
+/** Sends one message; the exit code says whether it ended as the catalogue has it. */
+export async function sendSimulated(openClient: ClientOpener, output: Output, request: SendWords): Promise<void> {
+  if (request.text === undefined || request.via === undefined)
+    throw new CommandError(
+      'cannot send: a text and --via <channel> are needed; "postern send --list" shows what there is',
+    )
   const client = await openClient()
   try {
     requireSimulation(client)
     const sent = (await client.request('/operator/api/simulation/send', { method: 'POST', body: request })) as Sent
     output.print(output.json ? JSON.stringify(sent, null, 2) : formatSent(sent, request))
-    if (sent.refusal) process.exitCode = 1
+    if (!isAsExpected(sent, sent.expected)) process.exitCode = 1
   } finally {
     await client.close()
   }
 }
 
+/** Prints what the simulation can send, of one channel, persona or fault where one is named. */
+export async function printCatalogue(
+  openClient: ClientOpener,
+  output: Output,
+  { via, from, visibility, fault }: Omit<SendWords, 'to'>,
+): Promise<void> {
+  const client = await openClient()
+  try {
+    requireSimulation(client)
+    const all = (await client.request('/operator/api/simulation')) as SimulationCatalogue
+    const wanted = Object.entries({ via, from, visibility, fault }).filter(([, word]) => word !== undefined)
+    const entries = all.entries.filter(entry =>
+      wanted.every(([name, word]) => entry[name as keyof CatalogueEntry] === word),
+    )
+    output.print(output.json ? JSON.stringify({ ...all, entries }, null, 2) : formatCatalogue({ ...all, entries }))
+  } finally {
+    await client.close()
+  }
+}
+
+function formatCatalogue({ personas, faults, entries }: SimulationCatalogue): string {
+  const named = personas.filter(({ via, from }) => entries.some(entry => entry.via === via && entry.from === from))
+  const wrong = faults.filter(({ fault }) => entries.some(entry => entry.fault === fault))
+  return [
+    formatTable(
+      ['via', 'from', 'who it is'],
+      named.map(({ via, from, what }) => [via, from, what]),
+    ),
+    formatTable(
+      ['fault', 'what is wrong'],
+      wrong.map(({ fault, what }) => [fault, what]),
+    ),
+    formatTable(
+      ['via', 'from', 'visibility', 'fault', 'leads to'],
+      entries.map(({ via, from, visibility = '', fault = '', expected }) => [
+        via,
+        from,
+        visibility,
+        fault,
+        formatOutcome(expected),
+      ]),
+    ),
+  ].join('\n\n')
+}
+
+function formatOutcome(expected: ExpectedOutcome): string {
+  switch (expected.outcome) {
+    case 'answered':
+      return 'answered'
+    case 'kept':
+      return `kept without an answer (${expected.flag})`
+    case 'refused':
+      return `refused: ${expected.answer} ${expected.code}`
+    case 'later':
+      return `asked to come back: ${expected.answer}`
+  }
+}
+
 function formatSent(
-  { id, status, thread, reply, refusal }: Sent,
-  { via, to }: Record<string, string | undefined>,
+  { id, status, thread, reply, refusal, expected }: Sent,
+  { via, to, from, visibility }: SendWords,
 ): string {
+  const surprise = isAsExpected({ status, refusal }, expected) ? [] : [`expected  ${formatOutcome(expected)}`]
   const sent = `sent      ${id} (${status})`
-  if (refusal) return `${sent}\nanswer    ${refusal.answer} ${toTerminalLine(refusal.text)}`
+  if (refusal) return [sent, `answer    ${refusal.answer} ${toTerminalLine(refusal.text)}`, ...surprise].join('\n')
   const lines = reply?.text.split('\n').map(toTerminalLine)
+  const again = [from && `--from ${from}`, visibility && `--visibility ${visibility}`].filter(Boolean)
   return [
     sent,
     lines ? `answered  ${lines.join('\n          ')}` : 'no answer came back in time',
+    ...surprise,
     `look      npx postern show "${id}"`,
-    `go on     npx postern send --via ${via} --to ${to} --thread "${thread}" "…"`,
+    `go on     npx postern send ${[`--via ${via} --to ${to}`, ...again].join(' ')} --thread "${thread}" "…"`,
   ].join('\n')
 }
 

@@ -2,7 +2,9 @@ import type { SimActor } from './actor.ts'
 
 export const publicAddressee = 'https://www.w3.org/ns/activitystreams#Public'
 
-export type NoteVisibility = 'public' | 'unlisted' | 'followers' | 'direct'
+export const noteVisibilities = ['public', 'unlisted', 'followers', 'direct'] as const
+
+export type NoteVisibility = (typeof noteVisibilities)[number]
 
 /** The agent a note speaks to, as its own server describes it. */
 export interface NoteRecipient {

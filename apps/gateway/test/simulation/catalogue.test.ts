@@ -1,0 +1,170 @@
+import { mkdtempSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { MessageRecord } from '@postern/core'
+import type { CatalogueEntry } from '@postern/simulation'
+import { simulationCatalogue } from '@postern/simulation/catalogue'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { printCatalogue, sendSimulated } from '../../src/commands/send/view.ts'
+import type { ConfigFile } from '../../src/config/read-config.ts'
+import { readConfigFile } from '../../src/config/read-config.ts'
+import { createLog } from '../../src/observe/log.ts'
+import { openOperatorClient } from '../../src/running/operator-client.ts'
+import type { SimulatedGateway } from '../../src/running/run.ts'
+import { openDev } from '../../src/running/run.ts'
+
+let dev: SimulatedGateway
+let url = ''
+let file: ConfigFile
+
+beforeAll(async () => {
+  const workingDir = mkdtempSync(join(tmpdir(), 'postern-catalogue-'))
+  const environment = {
+    POSTERN_LISTEN_PORT: '0',
+    POSTERN_EMAIL_LISTEN_PORT: '0',
+    POSTERN_DATA: join(workingDir, 'data'),
+  }
+  file = await readConfigFile({ environment, workingDir, settings: {} })
+  dev = await openDev(file, { log: createLog({ level: 'silent', readable: false }) })
+  url = dev.listening[0]?.description ?? ''
+})
+afterAll(() => dev.stop())
+
+interface Sent {
+  readonly id: string
+  readonly status: string
+  readonly refusal?: { readonly answer: number; readonly text: string }
+  readonly expected: CatalogueEntry['expected']
+}
+
+async function ask<Answer>(path: string, body?: object): Promise<{ status: number; json: Answer }> {
+  const headers = { authorization: `Bearer ${dev.gateway.operatorToken}` }
+  const init = { headers, ...(body && { method: 'POST', body: JSON.stringify(body) }) }
+  const answer = await fetch(`${url}/operator/api${path}`, init)
+  return { status: answer.status, json: (await answer.json()) as Answer }
+}
+
+const send = async (entry: Partial<CatalogueEntry>, text = 'hello there') => {
+  const { expected, ...request } = entry
+  return (await ask<Sent>('/simulation/send', { to: 'echo', text, ...request })).json
+}
+
+/** Codes as the peer sees them: a member of the problem, the reason of a JSON-RPC error, the words of an SMTP reply. */
+const peerWords: Readonly<Record<string, RegExp>> = {
+  unsigned: /"code":"unsigned"|credentials are missing/,
+  signature_invalid: /"code":"signature_invalid"|Cannot verify token|expected one Bearer token/,
+  signer_mismatch: /"code":"signer_mismatch"/,
+  expired: /"code":"expired"|it is expired/,
+  too_large: /"code":"too_large"|REQUEST_TOO_LARGE|^552 5\.3\.4/,
+  malformed: /"code":"malformed"|INVALID_PARAMS|PARSE_ERROR|^554 5\.6\.0/,
+  no_recipient: /"code":"no_recipient"|NOT_FOUND|^550 5\.1\.1/,
+  forbidden: /^550 5\.7\.1/,
+}
+
+async function check({ expected, ...entry }: CatalogueEntry): Promise<void> {
+  const sent = await send(entry)
+  expect(sent.expected).toEqual(expected)
+  switch (expected.outcome) {
+    case 'answered':
+      return expect(sent).toMatchObject({ status: expect.stringMatching(/^(answered|completed)$/) })
+    case 'kept': {
+      expect(sent.status).toBe('no_reply')
+      const { json } = await ask<MessageRecord>(`/messages/${encodeURIComponent(sent.id)}`)
+      return expect(json).toMatchObject({ state: 'ignored', flags: expect.arrayContaining([expected.flag]) })
+    }
+    case 'later':
+      return expect(sent).toMatchObject({ status: 'refused', refusal: { answer: expected.answer } })
+    case 'refused':
+      expect(sent).toMatchObject({ status: 'refused', refusal: { answer: expected.answer } })
+      return expect(sent.refusal?.text).toMatch(peerWords[expected.code] ?? /^no such code$/)
+  }
+}
+
+const name = ({ via, from, visibility, fault }: CatalogueEntry) =>
+  [via, from, visibility ?? '', fault ?? 'no fault'].filter(Boolean).join(', ')
+
+describe('what the catalogue says of each message is what a gateway in dev mode does', () => {
+  test('the API gives the catalogue as the package has it', async () => {
+    expect((await ask('/simulation')).json).toEqual(JSON.parse(JSON.stringify(simulationCatalogue)))
+  })
+
+  test.each(simulationCatalogue.entries.map(entry => [name(entry), entry] as const))('%s', (_, entry) => check(entry))
+
+  test('every fault has an outcome, and every actor and mailbox domain of the simulation is in it', () => {
+    const { personas, entries, faults } = simulationCatalogue
+    expect(new Set(entries.map(({ fault }) => fault))).toEqual(
+      new Set([undefined, ...faults.map(({ fault }) => fault)]),
+    )
+    const actors = personas.flatMap(({ via, from }) => (via === 'activitypub' ? [from] : []))
+    expect(new Set(actors)).toEqual(new Set(dev.simulation.fediverse.actors.keys()))
+  })
+})
+
+describe('a request that the simulation does not know is refused with what there is', () => {
+  test.each([
+    [{ from: 'nobody@mastodon.test' }, /nobody is called "nobody@mastodon.test" there; there are alice@mastodon.test/],
+    [{ via: 'email', visibility: 'direct' }, /"email" has no visibility to choose, not "direct"/],
+    [{ fault: 'alg_none' }, /alice@mastodon.test by "activitypub" has as fault unsigned, .*, not "alg_none"/],
+    [{ from: 'mallory@evil.test', fault: 'forged' }, /not "forged"/],
+    [{ fault: 'unheard_of' }, /"fault" must be one of unsigned/],
+    [{ visibility: 'secret' }, /"visibility" must be one of public/],
+    [{ colour: 'red' }, /and nothing else/],
+    [{ via: 'pigeon' }, /"via" must be one of activitypub, a2a, email/],
+  ])('%j', async (members, detail) => {
+    const request = { via: 'activitypub', to: 'echo', text: 'hello', ...members }
+    const { status, json } = await ask<{ detail: string }>('/simulation/send', request)
+    expect({ status, detail: json.detail }).toEqual({ status: 400, detail: expect.stringMatching(detail) })
+  })
+
+  test('a mailbox of any name at a domain of the simulation can write, and a token can be of any subject', async () => {
+    expect(await send({ via: 'email', from: 'carla@quarantine.test' })).toMatchObject({ status: 'answered' })
+    expect(await send({ via: 'a2a', from: 'somebody' })).toMatchObject({ status: 'completed' })
+  })
+})
+
+describe('postern send', () => {
+  async function run(
+    act: (open: () => ReturnType<typeof openOperatorClient>, print: (text: string) => void) => unknown,
+  ) {
+    const printed: string[] = []
+    process.exitCode = undefined
+    await act(
+      () => openOperatorClient(file),
+      text => printed.push(text),
+    )
+    const { exitCode } = process
+    process.exitCode = undefined
+    return { text: printed.join('\n'), exitCode }
+  }
+  const sending = (request: Parameters<typeof sendSimulated>[2]) =>
+    run((open, print) => sendSimulated(open, { json: false, print }, request))
+
+  test('ends with 0 when a fault is refused as the catalogue has it, and shows the answer', async () => {
+    const request = { via: 'activitypub', to: 'echo', text: 'hello', from: 'bob@snac.test', fault: 'unsigned' }
+    const { text, exitCode } = await sending(request)
+    expect(text).toMatch(/\nanswer {4}401 .*there is no Signature header/)
+    expect(text).not.toContain('expected')
+    expect(exitCode).toBeUndefined()
+  })
+
+  test('ends with 1 and says what was expected when a message ends otherwise', async () => {
+    const { text, exitCode } = await sending({ via: 'email', to: 'nobody', text: 'hello' })
+    expect(text).toMatch(/answer {4}550 .*\nexpected {2}answered$/)
+    expect(exitCode).toBe(1)
+  })
+
+  test('goes on as the same persona, in the same visibility', async () => {
+    const request = { via: 'activitypub', to: 'echo', text: 'hello', from: 'bob@rfc9421.test', visibility: 'direct' }
+    const { text } = await sending(request)
+    expect(text).toContain('send --via activitypub --to echo --from bob@rfc9421.test --visibility direct --thread')
+  })
+
+  test('--list shows what there is, or the part that is named', async () => {
+    const list = (words: Parameters<typeof printCatalogue>[2]) =>
+      run((open, print) => printCatalogue(open, { json: false, print }, words))
+    const { text } = await list({ via: 'email', fault: 'forged' })
+    expect(text).toMatch(/email +bob@quarantine\.test +forged +kept without an answer \(dmarc_quarantine\)/)
+    expect(text).not.toMatch(/activitypub|unsigned/)
+    expect((await list({})).text.split('\n').length).toBeGreaterThan(simulationCatalogue.entries.length)
+  })
+})

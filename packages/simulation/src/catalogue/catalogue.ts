@@ -1,0 +1,104 @@
+import type { NoteVisibility } from '../fediverse/actors/note.ts'
+import { noteVisibilities } from '../fediverse/actors/note.ts'
+import type { SendFault, SendRequest } from '../send.ts'
+import { faultOutcomes, faultWords } from './faults.ts'
+import type { ExpectedOutcome } from './outcome.ts'
+import { answered } from './outcome.ts'
+import type { CataloguePersona } from './personas.ts'
+import { cataloguePersonas } from './personas.ts'
+
+/** One kind of message that the simulation sends, and what a gateway with the settings of dev mode does with it. */
+export interface CatalogueEntry {
+  readonly via: SendRequest['via']
+  readonly from: string
+  readonly visibility?: NoteVisibility
+  readonly fault?: SendFault
+  readonly expected: ExpectedOutcome
+}
+
+export interface SimulationCatalogue {
+  readonly personas: readonly Pick<CataloguePersona, 'via' | 'from' | 'what'>[]
+  /** By channel; a channel without any has no visibility to choose. */
+  readonly visibilities: Readonly<Record<SendRequest['via'], readonly NoteVisibility[]>>
+  readonly faults: readonly { readonly fault: SendFault; readonly what: string; readonly via: readonly string[] }[]
+  /** Every persona with every visibility, and with every fault. */
+  readonly entries: readonly CatalogueEntry[]
+}
+
+const visibilities: SimulationCatalogue['visibilities'] = { activitypub: noteVisibilities, a2a: [], email: [] }
+const channels = Object.keys(faultOutcomes) as readonly SendRequest['via'][]
+const allFaults = Object.keys(faultWords) as readonly SendFault[]
+
+/** All that the simulation can send: the one table that commands, API and tests read. */
+export const simulationCatalogue: SimulationCatalogue = {
+  personas: cataloguePersonas.map(({ via, from, what }) => ({ via, from, what })),
+  visibilities,
+  faults: allFaults.map(fault => ({
+    fault,
+    what: faultWords[fault],
+    via: channels.filter(via => faultOutcomes[via][fault] !== undefined),
+  })),
+  entries: cataloguePersonas.flatMap(persona => [
+    ...listHonest(persona),
+    ...listFaults(persona).map(fault => ({
+      via: persona.via,
+      from: persona.from,
+      fault,
+      expected: expectFault(persona, fault),
+    })),
+  ]),
+}
+
+/** What is asked for, as the catalogue has it. @throws Error with what there is, when the simulation has no such persona, visibility or fault */
+export function findCatalogueEntry({
+  via,
+  from,
+  visibility,
+  fault,
+}: Pick<SendRequest, 'via' | 'from' | 'visibility' | 'fault'>): CatalogueEntry {
+  const persona = findPersona(via, from)
+  if (visibility !== undefined && !visibilities[via].includes(visibility)) {
+    throw new Error(`"${via}" has ${describeChoice(visibilities[via], 'visibility')}, not "${visibility}"`)
+  }
+  const here = listFaults(persona)
+  if (fault !== undefined && !here.includes(fault)) {
+    throw new Error(`${persona.from} by "${via}" has ${describeChoice(here, 'fault')}, not "${fault}"`)
+  }
+  return {
+    via,
+    from: persona.from,
+    ...(visibility && { visibility }),
+    ...(fault && { fault }),
+    expected: fault === undefined ? persona.honest : expectFault(persona, fault),
+  }
+}
+
+function findPersona(via: SendRequest['via'], from: string | undefined): CataloguePersona {
+  const here = cataloguePersonas.filter(persona => persona.via === via)
+  const bare = from?.replace(/^@/, '')
+  const found = here.find(persona => bare === undefined || persona.from === bare)
+  if (found) return found
+  // Any subject can have a token, and any local part a mailbox at one of the domains.
+  const domain = bare?.split('@')[1]
+  const like = here.find(persona => persona.from.split('@')[1] === domain && via !== 'activitypub')
+  if (like && bare && /^[\w.+-]{1,64}(@|$)/.test(bare)) return { ...like, from: bare }
+  throw new Error(`nobody is called "${from}" there; there are ${here.map(persona => persona.from).join(', ')}`)
+}
+
+function describeChoice(choice: readonly string[], what: string): string {
+  return choice.length === 0 ? `no ${what} to choose` : `as ${what} ${choice.join(', ')}`
+}
+
+function listHonest({ via, from, honest: expected }: CataloguePersona): readonly CatalogueEntry[] {
+  const own = visibilities[via]
+  return own.length === 0 ? [{ via, from, expected }] : own.map(visibility => ({ via, from, visibility, expected }))
+}
+
+function listFaults({ via, without = [] }: CataloguePersona): readonly SendFault[] {
+  return allFaults.filter(fault => faultOutcomes[via][fault] !== undefined && !without.includes(fault))
+}
+
+function expectFault({ via, honest, unproven = honest, otherwise = {} }: CataloguePersona, fault: SendFault) {
+  const usual = faultOutcomes[via][fault] ?? answered
+  return otherwise[fault] ?? (usual === 'honest' ? honest : usual === 'unproven' ? unproven : usual)
+}

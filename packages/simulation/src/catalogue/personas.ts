@@ -1,0 +1,97 @@
+import type { SendFault, SendRequest } from '../send.ts'
+import type { ExpectedOutcome } from './outcome.ts'
+import { answered, kept, later, refused } from './outcome.ts'
+
+/** Somebody of the simulation who can write to an agent. */
+export interface CataloguePersona {
+  readonly via: SendRequest['via']
+  /** What `from` says: an actor, a mailbox, the subject of a token. */
+  readonly from: string
+  readonly what: string
+  /** Of what they send without a fault. */
+  readonly honest: ExpectedOutcome
+  /** Of what does not prove that it is theirs, where that depends on them: the DMARC policy of their domain. */
+  readonly unproven?: ExpectedOutcome
+  /** Faults that end otherwise for them than for others. */
+  readonly otherwise?: Partial<Readonly<Record<SendFault, ExpectedOutcome>>>
+  /** Faults that would be none: they need another's key, and the key is theirs. */
+  readonly without?: readonly SendFault[]
+}
+
+const notHad = refused(401, 'signature_invalid')
+const byPolicy = refused(550, 'forbidden')
+
+type Row = Omit<CataloguePersona, 'via'>
+
+const actors: readonly Row[] = [
+  { from: 'alice@mastodon.test', what: 'a person at a server like Mastodon', honest: answered },
+  { from: 'bob@mastodon.test', what: 'a second person at that server', honest: answered },
+  { from: 'alice@gotosocial.test', what: 'a server that shows actors to signed requests only', honest: answered },
+  { from: 'bob@gotosocial.test', what: 'a second person at that server', honest: answered },
+  { from: 'alice@snac.test', what: 'a server that verifies after it has answered', honest: answered },
+  { from: 'bob@snac.test', what: 'a second person at that server', honest: answered },
+  { from: 'alice@barekey.test', what: 'a key whose document shows the key alone', honest: answered },
+  { from: 'bob@barekey.test', what: 'a second person at that server', honest: answered },
+  { from: 'alice@rfc9421.test', what: 'a server that signs by RFC 9421 only', honest: answered },
+  { from: 'bob@rfc9421.test', what: 'a second person at that server', honest: answered },
+  { from: 'alice@slow.test', what: 'every answer of the server takes 300 ms', honest: answered },
+  { from: 'alice@redirector.test', what: 'an actor that has moved within its server', honest: answered },
+  {
+    from: 'mallory@evil.test',
+    what: 'the attacker, under their own name',
+    honest: answered,
+    without: ['forged', 'wrong_owner'],
+  },
+  { from: 'mallory@redirector.test', what: 'an actor that redirects to another server', honest: notHad },
+  { from: 'carol@redirector.test', what: 'an actor that redirects to itself', honest: notHad },
+  { from: 'alice@gone.test', what: 'the server says that nobody lives there any more', honest: notHad },
+  { from: 'alice@dead.test', what: 'the server never answers, so its keys cannot be had', honest: later(503) },
+]
+
+/** A key that cannot be had is found out before a forged signature is. */
+const fediverse = actors.map(row => (row.honest === answered ? row : { ...row, otherwise: { forged: row.honest } }))
+
+const mailboxes: readonly Row[] = [
+  { from: 'alice@alice.test', what: 'a mailbox with DKIM, SPF and p=reject', honest: answered, unproven: byPolicy },
+  {
+    from: 'bob@quarantine.test',
+    what: 'a mailbox whose domain publishes p=quarantine',
+    honest: answered,
+    unproven: kept('dmarc_quarantine'),
+  },
+  {
+    from: 'bob@nodmarc.test',
+    what: 'a mailbox whose domain has no DMARC record',
+    honest: answered,
+    unproven: answered,
+  },
+  {
+    from: 'mallory@evil.test',
+    what: 'the attacker, under their own name',
+    honest: answered,
+    without: ['tampered', 'forged', 'expired', 'wrong_owner'],
+  },
+  {
+    from: 'alice@dead.test',
+    what: 'a mailbox whose DKIM key cannot be had, with p=reject',
+    honest: later(451),
+    unproven: byPolicy,
+    otherwise: { unsigned: answered, forged: later(451), expired: later(451), deep: later(451) },
+  },
+]
+
+const callers: readonly Row[] = [
+  { from: 'peer', what: 'another agent with a token of a trusted issuer', honest: answered },
+  { from: 'alice', what: 'a second subject of that issuer', honest: answered },
+]
+
+const rows: Readonly<Record<SendRequest['via'], readonly Row[]>> = {
+  activitypub: fediverse,
+  a2a: callers,
+  email: mailboxes,
+}
+
+/** Everybody, by channel; the first of a channel speaks where nobody is named. */
+export const cataloguePersonas: readonly CataloguePersona[] = Object.entries(rows).flatMap(([via, list]) =>
+  list.map(row => ({ via: via as SendRequest['via'], ...row })),
+)
