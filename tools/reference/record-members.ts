@@ -16,6 +16,9 @@ const messageMembers: Readonly<Record<keyof MessageRecord, string>> = {
   correlation_id: 'the word that its lines in the log share',
   merged_into: 'number of the later message that it was answered with',
   namesakes: 'numbers of further messages with the same id',
+  trace:
+    'its way in: `received_at`, `admitted_at` and `steps`, each with `kind`, `verdict`, `key_id?`, `key_from?`, `key_digest?`, `after`, `ms`',
+  turn: '`attempts`, `due_at?`, `is_leased` and `ended_at?`; each attempt with its times, what the agent was given, tools, tokens, error',
 }
 
 const deliveryMembers: Readonly<Record<keyof DeliveryRecord, string>> = {
@@ -26,6 +29,9 @@ const deliveryMembers: Readonly<Record<keyof DeliveryRecord, string>> = {
   attempts: 'how often it was tried',
   last_error: 'why the last attempt failed',
   next_attempt_at: 'when it is tried again, ISO 8601',
+  queued_at: 'when it was queued, ISO 8601',
+  ended_at: 'when it was over, ISO 8601',
+  attempt_log: 'each attempt: `attempt`, `at`, `ms`, `outcome`, `status?`, `reply_line?`, `error?`, `next_at?`',
   message_id: 'id of the message that it answers',
   wire: 'what is sent, without signatures and secrets',
 }

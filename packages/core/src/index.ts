@@ -197,6 +197,8 @@ export type {
   MessageState,
   MessageSummary,
   Refusal,
+  RefusalClaims,
+  RefusalCode,
   StoreCounts,
 } from './ports/records/records.ts'
 export type {
@@ -250,6 +252,22 @@ export type {
 } from './ports/requirement-store.ts'
 export type { Store } from './ports/store.ts'
 export type { TaskStore } from './ports/task-store.ts'
+export type {
+  AgentFault,
+  DeliveryAttempt,
+  DeliveryReply,
+  EntryChange,
+  GivenMessage,
+  IntakeTrace,
+  KeyOrigin,
+  ProofKey,
+  ToolRun,
+  TurnAttempt,
+  TurnOutcome,
+  TurnRecord,
+  VerifyStep,
+} from './ports/trace/trace.ts'
+export type { TraceStore } from './ports/trace/trace-store.ts'
 export type { WorkStore } from './ports/work-store.ts'
 export { createSender } from './requirements/create-sender.ts'
 export type {

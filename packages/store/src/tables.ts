@@ -16,6 +16,8 @@ import type { ForgetMessage } from './forgetting/forget.ts'
 import { createForget } from './forgetting/forget.ts'
 import type { EditTable } from './intake/edits.ts'
 import { createEditTable } from './intake/edits.ts'
+import type { ProofKeyTable } from './messages/proof-keys.ts'
+import { createProofKeyTable } from './messages/proof-keys.ts'
 import type { ReadMessage } from './messages/reader.ts'
 import { createMessageReader } from './messages/reader.ts'
 import type { ResponseTable } from './messages/responses.ts'
@@ -58,6 +60,7 @@ export interface Tables {
   readonly quotas: QuotaTable
   readonly budgets: BudgetTable
   readonly withdrawals: WithdrawalTable
+  readonly proofKeys: ProofKeyTable
   readonly readMessage: ReadMessage
   readonly forget: ForgetMessage
 }
@@ -92,6 +95,7 @@ export function createTables({ db, files, channels, ...ownership }: TablesDeps):
     quotas: createQuotaTable(db),
     budgets: createBudgetTable(db),
     withdrawals: createWithdrawalTable(db, ownership),
+    proofKeys: createProofKeyTable(db),
     readMessage: createMessageReader(db, files),
     forget: createForget(db, parts),
   }

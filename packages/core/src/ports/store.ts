@@ -8,6 +8,7 @@ import type { PeopleStore } from './people-store.ts'
 import type { RelationStore, WithdrawalStore } from './relation-store.ts'
 import type { RequirementStore } from './requirement-store.ts'
 import type { TaskStore } from './task-store.ts'
+import type { TraceStore } from './trace/trace-store.ts'
 import type { WorkStore } from './work-store.ts'
 
 /** Everything remembered. */
@@ -23,6 +24,7 @@ export interface Store
     OnceStore,
     PeopleStore,
     OperatorStore,
+    TraceStore,
     NoticeStore {
   close(): Promise<void>
 }

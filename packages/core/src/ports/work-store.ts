@@ -13,6 +13,7 @@ import type {
   Settlement,
   Turn,
 } from './records/work.ts'
+import type { TurnAttempt } from './trace/trace.ts'
 
 /** Where the results of work end it. */
 export interface ResultStore {
@@ -23,7 +24,13 @@ export interface ResultStore {
   /** Gives a turn back, to be taken up at `dueAt` (ms). An attempt given back by a shutdown does not count. */
   release(
     turn: Turn,
-    again: { readonly dueAt: number; readonly error?: string; readonly uncounted?: boolean },
+    again: {
+      readonly dueAt: number
+      readonly error?: string
+      readonly uncounted?: boolean
+      /** How the attempt went; for the operator. */
+      readonly attempt?: TurnAttempt | undefined
+    },
   ): Promise<void>
   /** @throws LeaseLost */
   settle(delivery: Delivery, settlement: Settlement): Promise<void>

@@ -7,6 +7,7 @@ import { refuseLostLease, takeShares } from '../engine/lease.ts'
 import type { StoreContext } from '../engine/store-context.ts'
 import type { ReadMessage, StoredMessage } from '../messages/reader.ts'
 import type { ResponseTable } from '../messages/responses.ts'
+import { createAttemptRecorder } from './attempts.ts'
 import type { DeliveryTable } from './table.ts'
 
 interface DueDelivery {
@@ -153,12 +154,14 @@ export function createSettle(
      FROM deliveries d WHERE number = ? AND lease_token = ? AND lease_owner IS NOT NULL`,
   )
   const record = createRecorder(db)
+  const recordAttempt = createAttemptRecorder(db)
 
   function settleDelivery(batch: Batch, delivery: Delivery, settlement: Settlement): number {
     const held = findHeld.get(Number(delivery.id), delivery.token)
     if (!held) return 0
     const at = now()
     record(Number(delivery.id), toOutcome(settlement, at), settlement.wire)
+    recordAttempt(delivery, settlement)
     moveTotal(batch, `deliveries.${held.state}`, `deliveries.${settlement.state}`)
     if (held.is_awaited) deliveries.promoteNext(batch, { thread: held.thread_id, destination: held.destination }, at)
     // Also for a time yet to come: whoever waits for the next due time has to look again.

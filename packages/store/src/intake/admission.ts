@@ -18,6 +18,7 @@ import { addFlag, draftIntake, sizeOf } from '../messages/draft.ts'
 import { createMessageInserter } from '../messages/insert.ts'
 import type { AdmitNew, IntakeRefusal } from '../messages/intake-refusal.ts'
 import { refuseIntake } from '../messages/intake-refusal.ts'
+import type { ProofKeyTable } from '../messages/proof-keys.ts'
 import type { ReadMessage } from '../messages/reader.ts'
 import { readTaskKey } from '../messages/reader.ts'
 import type { BudgetTable } from '../peers/budgets.ts'
@@ -49,6 +50,7 @@ interface AdmissionDeps extends EffectDeps {
   readonly budgets: BudgetTable
   readonly quotas: QuotaTable
   readonly blobs: BlobTable
+  readonly proofKeys: ProofKeyTable
   readonly readMessage: ReadMessage
   readonly forget: ForgetMessage
 }
@@ -109,7 +111,7 @@ export function createAdmission(
     const words = wantsTurn ? tables.edits.findOpen(intake) : undefined
     const flag = objection ?? findHindrance(intake, { wantsTurn, place, words, at })
     const isTurn = wantsTurn && flag === undefined
-    const message = keep(batch, addFlag(draft, flag), { ...place, task, scope: scopeOf(intake, isTurn) })
+    const message = keep(batch, addFlag(draft, flag), { ...place, task, scope: scopeOf(intake, isTurn), at })
     if (isTurn) tables.turns.queue(batch, { message, agent: intake.agent, thread, task, now: at, ...standingOf(draft) })
     else addToTotal(batch, 'messages.ignored')
     countStopped(batch, [flag, ...(intake.flags ?? [])])
@@ -122,6 +124,7 @@ export function createAdmission(
   function keep(batch: Batch, draft: MessageDraft, place: MessagePlace): number {
     const { intake } = draft
     const message = insertMessage(draft, place)
+    tables.proofKeys.keep(intake.proofKeys ?? [], place.at)
     const blobBytes = tables.blobs.keepAll(draft.blobs, message)
     if (intake.task && place.task !== undefined) addTaskBytes(batch, intake.task.owner, sizeOf(draft) + blobBytes)
     const naming = { message, id: intake.message.id, aliases: intake.aliases }
@@ -210,6 +213,7 @@ function standingOf({ intake, lane }: MessageDraft): Pick<QueuedTurn, 'lane' | '
 }
 
 interface MessagePlace extends PlacedThread {
+  readonly at: number
   readonly task: number | undefined
   readonly scope: StoredEntryScope
 }

@@ -11,6 +11,8 @@ export interface MessageDraft {
   readonly entry: Pick<StoredEntryDraft, 'author' | 'content' | 'at'>
   readonly envelope: string
   readonly proofs: string
+  /** Its way in, but for the moment at which it is stored. */
+  readonly trace: string | undefined
   readonly flags: readonly string[]
   readonly target: string
   readonly lane: QueuePosition | undefined
@@ -31,6 +33,7 @@ export function draftIntake(intake: Intake, correlationId: string, rawBlob?: Blo
     },
     envelope: formatJson(envelope),
     proofs: formatJson(intake.proofs),
+    trace: intake.trace && formatJson(intake.trace),
     flags: intake.flags ?? [],
     target: formatJson(intake.target),
     lane: draftQueueMode(intake),

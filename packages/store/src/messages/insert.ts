@@ -9,6 +9,8 @@ interface MessagePosition {
   readonly thread: number
   readonly task: number | undefined
   readonly scope: StoredEntryScope
+  /** Now, ms. */
+  readonly at: number
 }
 
 /** Inserts a message with all its columns. @returns its seq */
@@ -18,11 +20,11 @@ export function createMessageInserter(db: Database): InsertMessage {
   const insert = prepareInsert(
     db,
     `INSERT INTO messages (entry_id, native_id, kind, scope, thread_id, task_id, agent, channel, at, duplicate_key, fingerprint,
-       correlation_id, principal, object, author, proofs, flags, target, raw_form, raw_digest, envelope, content, raw)
-     VALUES (?, ?, 'message', ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+       correlation_id, principal, object, author, proofs, trace, flags, target, raw_form, raw_digest, envelope, content, raw)
+     VALUES (?, ?, 'message', ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
     'seq',
   )
-  return (draft, { thread, task, scope }) => {
+  return (draft, { thread, task, scope, at }) => {
     const { agent, message, duplicateKey, fingerprint, raw, authorship } = draft.intake
     return insert(
       randomUUID(),
@@ -40,6 +42,7 @@ export function createMessageInserter(db: Database): InsertMessage {
       authorship?.object ?? null,
       draft.entry.author,
       draft.proofs,
+      stampTrace(draft.trace, at),
       draft.flags.length > 0 ? formatJson(draft.flags) : null,
       draft.target,
       raw.form,
@@ -49,4 +52,9 @@ export function createMessageInserter(db: Database): InsertMessage {
       draft.rawBlob ? null : raw.bytes,
     )
   }
+}
+
+/** The last member is known only within the transaction; the rest is written before it. */
+function stampTrace(trace: string | undefined, at: number): string | null {
+  return trace === undefined ? null : `${trace.slice(0, -1)},"admitted_at":${at}}`
 }

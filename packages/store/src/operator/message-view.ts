@@ -1,10 +1,19 @@
-import type { MessageRecord, MessageState, MessageSummary, OperatorStore, Part } from '@postern/core'
+import type {
+  IntakeTrace,
+  MessageRecord,
+  MessageState,
+  MessageSummary,
+  OperatorStore,
+  Part,
+  TurnRecord,
+} from '@postern/core'
 import { plainTextOf } from '@postern/core'
 import { formatBoundedParts } from '../conversations/entries.ts'
 import type { Database } from '../engine/database.ts'
 import { parseJson, prepareQuery } from '../engine/database.ts'
 import type { ReadMessage, StoredEnvelope } from '../messages/reader.ts'
 import type { ResponseTable } from '../messages/responses.ts'
+import { readAttempts } from '../turns/attempts.ts'
 import type { DeliveryList } from './delivery-list.ts'
 
 interface SummaryRow {
@@ -24,6 +33,13 @@ interface StandingRow {
   readonly proofs: string
   readonly duplicates: number
   readonly merged_into: number | null
+  readonly trace: string | null
+  /** All of the turn; null where there is none. */
+  readonly attempts: string | null
+  readonly has_turn: 0 | 1
+  readonly due_at: number | null
+  readonly lease_owner: string | null
+  readonly ended_at: number | null
 }
 
 /** A page has up to 500 rows: larger messages are not read for their first words. */
@@ -48,7 +64,8 @@ export function createMessageView(
      FROM messages m LEFT JOIN turns w ON w.message = m.seq
      WHERE m.seq < ? AND m.kind = 'message' ORDER BY m.seq DESC LIMIT +?`,
   )
-  const standing = `m.seq AS number, coalesce(w.state, 'ignored') AS state, w.error, m.proofs, coalesce(d.count, 0) AS duplicates, w.merged_into`
+  const standing = `m.seq AS number, coalesce(w.state, 'ignored') AS state, w.error, m.proofs, coalesce(d.count, 0) AS duplicates, w.merged_into,
+    m.trace, w.trace AS attempts, w.message IS NOT NULL AS has_turn, w.due_at, w.lease_owner, w.ended_at`
   const joins = 'LEFT JOIN turns w ON w.message = m.seq LEFT JOIN duplicates d ON d.message = m.seq'
   const findByNumber = prepareQuery<StandingRow>(
     db,
@@ -84,9 +101,21 @@ export function createMessageView(
         duplicates: standing.duplicates,
         correlation_id: stored.correlationId,
         ...(standing.merged_into !== null && { merged_into: standing.merged_into }),
+        ...(standing.trace !== null && { trace: parseJson<IntakeTrace>(standing.trace) }),
+        ...(standing.has_turn && standing.merged_into === null && { turn: toTurnRecord(standing) }),
         ...(others.length > 0 && { namesakes: others.map(({ number }) => number) }),
       }
     },
+  }
+}
+
+function toTurnRecord({ attempts, due_at, lease_owner, ended_at }: StandingRow): TurnRecord {
+  const isLeased = lease_owner !== null
+  return {
+    attempts: readAttempts(attempts),
+    is_leased: isLeased,
+    ...(due_at !== null && !isLeased && { due_at }),
+    ...(ended_at !== null && { ended_at }),
   }
 }
 

@@ -14,21 +14,28 @@ const keptPerSecond = 50
 const keptInAll = 10_000
 const flushMs = 250
 
-interface RefusalRow {
+interface RefusalRow extends Pick<Refusal, 'at' | 'code' | 'reason'> {
   readonly id: number
-  readonly at: string
   readonly channel: ChannelName
   readonly peer: string
-  readonly code: string
-  readonly reason: string
+  readonly endpoint: string | null
+  readonly status: number | null
+  readonly claimed_sender: string | null
+  readonly agent: string | null
+  readonly peer_id: string | null
 }
 
+const columns = 'at, channel, peer, code, reason, endpoint, status, claimed_sender, agent, peer_id'
+
+/** Longest text that is kept of what a request says of itself, UTF-16 code units. */
+const maxChars = 300
+
 export function createRefusals({ db, write, now, log }: StoreContext): Refusals {
-  const insert = prepareQuery(db, 'INSERT INTO refusals (at, channel, peer, code, reason) VALUES (?, ?, ?, ?, ?)')
+  const insert = prepareQuery(db, `INSERT INTO refusals (${columns}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`)
   const prune = prepareQuery(db, 'DELETE FROM refusals WHERE id <= (SELECT max(id) FROM refusals) - ?')
   const list = prepareQuery<RefusalRow>(
     db,
-    'SELECT id, at, channel, peer, code, reason FROM refusals WHERE id < ? ORDER BY id DESC LIMIT +?',
+    `SELECT id, ${columns} FROM refusals WHERE id < ? ORDER BY id DESC LIMIT +?`,
   )
   const mayKeep = createSecondLimit(keptPerSecond, now)
   let buffer: Refusal[] = []
@@ -44,7 +51,7 @@ export function createRefusals({ db, write, now, log }: StoreContext): Refusals 
     refused = 0
     try {
       await write(batch => {
-        for (const { at, via, from, code, reason } of kept) insert.run(at, via, from, code, reason)
+        for (const refusal of kept) insert.run(...columnValues(refusal))
         prune.run(keptInAll)
         addToTotal(batch, 'refusals', count)
       })
@@ -63,10 +70,35 @@ export function createRefusals({ db, write, now, log }: StoreContext): Refusals 
     flush,
     async listRefusals({ limit, after = Number.MAX_SAFE_INTEGER }) {
       await flush()
-      return list
-        .all(after, limit)
-        .map(({ id, channel, peer, ...rest }) => ({ ...rest, place: id, via: channel, from: peer }))
+      return list.all(after, limit).map(toRefusal)
     },
+  }
+}
+
+function columnValues(refusal: Refusal) {
+  const { at, via, from, code, reason, status = null } = refusal
+  const texts = [refusal.claimed_sender, refusal.agent, refusal.peer_id].map(clip)
+  return [at, via, clip(from) ?? '', code, clip(reason) ?? '', clip(refusal.endpoint), status, ...texts] as const
+}
+
+function clip(text: string | undefined): string | null {
+  return text === undefined ? null : text.slice(0, maxChars).toWellFormed()
+}
+
+function toRefusal(row: RefusalRow): Refusal & { readonly place: number } {
+  const { id, at, channel, peer, code, reason, endpoint, status, claimed_sender, agent, peer_id } = row
+  return {
+    at,
+    via: channel,
+    from: peer,
+    code,
+    reason,
+    ...(endpoint !== null && { endpoint }),
+    ...(status !== null && { status }),
+    ...(claimed_sender !== null && { claimed_sender }),
+    ...(agent !== null && { agent }),
+    ...(peer_id !== null && { peer_id }),
+    place: id,
   }
 }
 

@@ -1,4 +1,4 @@
-import type { DeliveryRecord, MessageState, OperatorStore, StoreCounts } from '@postern/core'
+import type { DeliveryRecord, MessageState, OperatorStore, StoreCounts, TraceStore } from '@postern/core'
 import { stopFlags } from '@postern/core'
 import type { CounterName } from '../engine/batch.ts'
 import type { Database } from '../engine/database.ts'
@@ -10,17 +10,20 @@ import { createDeliveryList } from './delivery-list.ts'
 import type { MessageViewDeps } from './message-view.ts'
 import { createMessageView } from './message-view.ts'
 import type { Refusals } from './refusals.ts'
+import type { TraceDeps } from './traces.ts'
+import { createTraceStore } from './traces.ts'
 
 export function createOperatorStore(
   context: StoreContext,
-  tables: MessageViewDeps & DeliveryControlDeps,
+  tables: MessageViewDeps & DeliveryControlDeps & TraceDeps,
   refusals: Refusals,
-): OperatorStore {
+): OperatorStore & TraceStore {
   const readTotals = createTotalsReader(context.db)
   const deliveryList = createDeliveryList(context.db)
   return {
     ...createMessageView(context.db, tables, deliveryList),
     ...createDeliveryControl(context, tables),
+    ...createTraceStore(context.db, tables, deliveryList),
     listDeliveries: deliveryList.listDeliveries,
     listRefusals: refusals.listRefusals,
     count: async () => toCounts(readTotals(), refusals.pending()),

@@ -32,6 +32,26 @@ CREATE INDEX deliveries_peer ON deliveries (peer) WHERE peer IS NOT NULL AND end
 CREATE INDEX deliveries_broadcast ON deliveries (broadcast, destination) WHERE broadcast IS NOT NULL;
 CREATE INDEX deliveries_response ON deliveries (response_seq) WHERE response_seq IS NOT NULL AND ended_at IS NULL;
 
+-- Each try of a delivery. ms: how long it took. outcome: 'sent', 'later' or 'dead'. status, reply_line: how the far side answered.
+CREATE TABLE delivery_attempts (
+  delivery INTEGER NOT NULL REFERENCES deliveries,
+  attempt INTEGER NOT NULL,
+  at INTEGER NOT NULL,
+  ms INTEGER NOT NULL,
+  outcome TEXT NOT NULL,
+  status INTEGER,
+  reply_line TEXT,
+  error TEXT,
+  next_at INTEGER,
+  PRIMARY KEY (delivery, attempt)
+) STRICT, WITHOUT ROWID;
+CREATE TRIGGER deliveries_removed AFTER DELETE ON deliveries BEGIN
+  DELETE FROM delivery_attempts WHERE delivery = OLD.number;
+END;
+CREATE TRIGGER deliveries_emptied AFTER UPDATE OF message ON deliveries BEGIN
+  DELETE FROM delivery_attempts WHERE delivery = NEW.number;
+END;
+
 -- Expanded into deliveries page by page. after_id: the last relation whose delivery is queued; until_id: the newest relation there was
 -- when the broadcast began.
 CREATE TABLE broadcasts (

@@ -40,12 +40,29 @@ CREATE INDEX turn_budgets_expiry ON turn_budgets (expires_at);
 CREATE TABLE single_use_keys (digest BLOB PRIMARY KEY, expires_at INTEGER NOT NULL) STRICT, WITHOUT ROWID;
 CREATE INDEX single_use_keys_expiry ON single_use_keys (expires_at);
 
+-- What was refused, or could not be taken for now. status: what it was answered with. claimed_sender, agent, peer_id: what it says of itself.
 CREATE TABLE refusals (
   id INTEGER PRIMARY KEY,
   at TEXT NOT NULL,
   channel TEXT NOT NULL,
-  peer TEXT NOT NULL,
+  endpoint TEXT,
+  status INTEGER,
   code TEXT NOT NULL,
-  reason TEXT NOT NULL
+  reason TEXT NOT NULL,
+  peer TEXT NOT NULL,
+  claimed_sender TEXT,
+  agent TEXT,
+  peer_id TEXT
+) STRICT;
+
+-- Public keys that proved messages, once each, so that a message can be verified again with the keys of then. material: PEM, a DKIM record, a JWK.
+-- owner: the principal whose key it is, where it is a person's. used_at: within a day of its last use, rises with id; the longest unused go first.
+CREATE TABLE proof_keys (
+  id INTEGER PRIMARY KEY,
+  digest TEXT NOT NULL UNIQUE,
+  kind TEXT NOT NULL,
+  material TEXT NOT NULL,
+  owner TEXT,
+  used_at INTEGER NOT NULL
 ) STRICT;
 `

@@ -5,7 +5,7 @@ export const turnSchema = `
 -- authorship: digest of whose words it answers and of what, by which an edit finds the turn it changes. ready_at: not before this time; what
 -- the same speaker says meanwhile is handled with it. merged_into: the message whose turn answers this one, too, a later one of the thread.
 -- revision: how often its words have changed. abort_count: runs in a row that were broken off for it, or for other words of it.
--- is_waiting: it waits for another agent and takes no slot.
+-- is_waiting: it waits for another agent and takes no slot. trace: its attempts (TurnAttempt), JSON, one a line.
 CREATE TABLE turns (
   message INTEGER PRIMARY KEY REFERENCES messages,
   agent TEXT NOT NULL,
@@ -26,7 +26,8 @@ CREATE TABLE turns (
   abort_count INTEGER NOT NULL DEFAULT 0,
   is_waiting INTEGER NOT NULL DEFAULT 0,
   ended_at INTEGER,
-  error TEXT
+  error TEXT,
+  trace TEXT
 ) STRICT;
 CREATE INDEX turns_due ON turns (due_at) WHERE due_at IS NOT NULL;
 CREATE INDEX turns_open ON turns (thread_id) WHERE ended_at IS NULL;

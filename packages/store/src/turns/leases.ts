@@ -7,6 +7,7 @@ import { formatJson, prepareQuery } from '../engine/database.ts'
 import { refuseLostLease, takeShares } from '../engine/lease.ts'
 import type { StoreContext } from '../engine/store-context.ts'
 import type { ReadMessage } from '../messages/reader.ts'
+import { appendAttempt, formatAttempt } from './attempts.ts'
 import type { Gatherable } from './gathering.ts'
 import { createGathering } from './gathering.ts'
 
@@ -123,16 +124,17 @@ function createHeldCounter(db: Database): (holder: string, now: number) => Reado
 function createRelease(db: Database, write: StoreContext['write']): WorkStore['release'] {
   const giveBack = prepareQuery(
     db,
-    `UPDATE turns SET state = 'received', due_at = ?, attempt = attempt - ?, crash_count = 0, lease_owner = NULL, error = coalesce(?, error)
-     WHERE message = ? AND lease_token = ? AND lease_owner IS NOT NULL`,
+    `UPDATE turns SET state = 'received', due_at = ?1, attempt = attempt - ?2, crash_count = 0, lease_owner = NULL, error = coalesce(?3, error),
+       trace = ${appendAttempt('?4')} WHERE message = ?5 AND lease_token = ?6 AND lease_owner IS NOT NULL`,
   )
   const giveBackMerged = prepareQuery(
     db,
     "UPDATE turns SET state = 'received' WHERE merged_into = ? AND ended_at IS NULL AND state = 'working'",
   )
-  return async ({ message, token }, { dueAt, error, uncounted }) => {
+  return async ({ message, token }, { dueAt, error, uncounted, attempt }) => {
+    const tried = formatAttempt(attempt)
     const given = await write(batch => {
-      const { changes } = giveBack.run(dueAt, uncounted ? 1 : 0, error ?? null, message, token)
+      const { changes } = giveBack.run(dueAt, uncounted ? 1 : 0, error ?? null, tried, message, token)
       if (changes > 0) {
         const merged = giveBackMerged.run(message).changes
         moveTotals(batch, 1 + merged, ['messages.working', 'messages.received'])

@@ -53,7 +53,7 @@ export function createActionWriter(
     const { intake } = draft
     const place = tables.threads.place(intake)
     const { thread } = place
-    const message = insertMessage(draft, { thread, task: undefined, scope: 'kept' })
+    const message = insertMessage(draft, { thread, task: undefined, scope: 'kept', at: now })
     tables.threads.addNames(place, nameScopeOf(intake), { message, id: intake.message.id, aliases: [] })
     tables.turns.noteAnswered(batch, { message, agent: intake.agent, thread, task: undefined, now })
     return { message, thread }

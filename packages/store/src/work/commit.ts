@@ -20,6 +20,7 @@ import type { RequirementTable } from '../requirements/table.ts'
 import { createTaskRecorder } from '../tasks/record.ts'
 import type { TaskTable } from '../tasks/table.ts'
 import type { WatchTable } from '../tasks/watches.ts'
+import { appendAttempt, formatAttempt } from '../turns/attempts.ts'
 import type { NoteDraft, NoteTable } from '../turns/note-table.ts'
 import { draftNote } from '../turns/note-table.ts'
 import type { ActionDraft, ActionWriterDeps } from './actions.ts'
@@ -37,6 +38,8 @@ interface Draft {
   readonly acts: readonly ActionDraft[]
   readonly notes: readonly NoteDraft[]
   readonly agentState: string | undefined
+  /** How the attempt went. */
+  readonly attempt: string
 }
 
 interface TurnRow {
@@ -62,8 +65,8 @@ export function createCommit(
 ): Pick<WorkStore, 'commit' | 'say' | 'act'> {
   const end = prepareQuery<EndedTurn>(
     db,
-    `UPDATE turns SET state = ?, due_at = NULL, lease_owner = NULL, ended_at = ?, error = ?
-     WHERE message = ? AND lease_token = ? AND lease_owner IS NOT NULL RETURNING thread_id, task_id, EXISTS (SELECT 1 FROM turns o
+    `UPDATE turns SET state = ?1, due_at = NULL, lease_owner = NULL, ended_at = ?2, error = ?3, trace = ${appendAttempt('?4')}
+     WHERE message = ?5 AND lease_token = ?6 AND lease_owner IS NOT NULL RETURNING thread_id, task_id, EXISTS (SELECT 1 FROM turns o
        WHERE o.thread_id = turns.thread_id AND o.ended_at IS NULL AND o.message <> turns.message) AS is_awaited`,
   )
   const endMerged = prepareQuery<{ message: number }>(
@@ -87,9 +90,9 @@ export function createCommit(
     return { message, agent, channel: via, thread: thread_id, task: task_id ?? undefined, owner: task?.owner, now: at }
   }
 
-  function endTurn({ message, token, merged }: Turn, { state, answer }: Draft, at: number) {
+  function endTurn({ message, token, merged }: Turn, { state, answer, attempt }: Draft, at: number) {
     const outcome = [state, at, answer.error ?? null] as const
-    const row = end.get(...outcome, message, token)
+    const row = end.get(...outcome, attempt, message, token)
     return row && { ...row, merged: merged ? endMerged.all(...outcome, message) : [] }
   }
 
@@ -162,6 +165,7 @@ function draftAnswer(answer: Answer, address: string): Draft {
     acts: acts.map(draftAction),
     notes: notes.map(note => draftNote(note, address)),
     agentState: formatState(state),
+    attempt: formatAttempt(answer.attempt),
   }
 }
 

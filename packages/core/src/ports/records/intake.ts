@@ -2,6 +2,7 @@ import type { Json } from '../../format/json.ts'
 import type { LoopLimits } from '../../message/loop-limits.ts'
 import type { ChannelName, NormalizedMessage } from '../../message/message.ts'
 import type { Proof } from '../../message/proof.ts'
+import type { IntakeTrace, ProofKey } from '../trace/trace.ts'
 import type { Blob, PlannedDelivery } from './planned-delivery.ts'
 import type { QueueMode } from './queue-mode.ts'
 import type { Authorship, RelationEffect } from './relation.ts'
@@ -31,6 +32,10 @@ export interface Intake {
   /** Further ids this message is known by (an object IRI beside its activity IRI). */
   readonly aliases: readonly string[]
   readonly proofs: readonly Proof[]
+  /** How it came in; for the operator. */
+  readonly trace?: IntakeTrace | undefined
+  /** Public keys that the steps of `trace` name by digest. */
+  readonly proofKeys?: readonly ProofKey[] | undefined
   /** What arrived, without credentials. */
   readonly raw: { readonly bytes: Uint8Array; readonly form: 'json' | 'text' }
   readonly blobs?: readonly Blob[]

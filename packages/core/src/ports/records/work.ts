@@ -1,6 +1,7 @@
 import type { Json } from '../../format/json.ts'
 import type { ChannelName, NormalizedMessage } from '../../message/message.ts'
 import type { NormalizedResponse } from '../../message/response.ts'
+import type { DeliveryAttempt, TurnAttempt } from '../trace/trace.ts'
 import type { Intake } from './intake.ts'
 import type { TurnNote } from './note.ts'
 import type { Blob, PlannedBroadcast, PlannedDelivery } from './planned-delivery.ts'
@@ -98,6 +99,8 @@ export interface Answer extends Planned {
   readonly isGatewayReply?: true | undefined
   /** For the operator, when the agent failed. */
   readonly error?: string | undefined
+  /** How the attempt went; for the operator. */
+  readonly attempt?: TurnAttempt | undefined
 }
 
 /** An act of an agent, ready to be made durable. */
@@ -170,15 +173,24 @@ export interface Delivery {
   readonly broadcast?: Json | undefined
 }
 
-/** How a try to deliver ended. `wire` is the document that was sent, for the operator. */
-export type Settlement =
-  | { readonly state: 'sent'; readonly wire?: Json | undefined; readonly note?: string | undefined }
-  | {
-      readonly state: 'later'
-      readonly dueAt: number
-      readonly error: string
-      readonly wire?: Json | undefined
-      /** It was not tried: its host is being left alone. */
-      readonly uncounted?: boolean | undefined
-    }
-  | { readonly state: 'dead'; readonly error: string; readonly wire?: Json | undefined }
+/** What is kept of an attempt to deliver, for the operator. */
+interface SettlementRecord {
+  /** The document that was sent. */
+  readonly wire?: Json | undefined
+  /** How the attempt went; absent when none was made. */
+  readonly attempt?: Pick<DeliveryAttempt, 'at' | 'ms' | 'status' | 'reply_line'> | undefined
+}
+
+/** How an attempt to deliver ended. */
+export type Settlement = SettlementRecord &
+  (
+    | { readonly state: 'sent'; readonly note?: string | undefined }
+    | {
+        readonly state: 'later'
+        readonly dueAt: number
+        readonly error: string
+        /** It was not tried: its host is being left alone. */
+        readonly uncounted?: boolean | undefined
+      }
+    | { readonly state: 'dead'; readonly error: string }
+  )

@@ -1,5 +1,5 @@
 import type { Delivery, Store } from '@postern/core'
-import { LeaseLost } from '@postern/core'
+import { isoTime, LeaseLost } from '@postern/core'
 import { describe, expect, test } from 'vitest'
 import type { OpenStore } from '../setup/under-test.ts'
 import {
@@ -56,6 +56,9 @@ function describeSending(open: OpenStore): void {
         to: 'x',
         state: 'sent',
         attempts: 1,
+        queued_at: isoTime(now()),
+        ended_at: isoTime(now()),
+        attempt_log: [],
         message_id: 'm1',
         wire: sent.wire,
       })

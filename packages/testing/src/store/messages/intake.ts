@@ -19,7 +19,7 @@ export function intakeContract(open: OpenStore): void {
     test(
       'refuse() never throws, and what it remembers is listed newest first and page by page',
       withStore(open, async ({ store }) => {
-        const refusals = ['malformed', 'expired', 'forbidden'].map(code => ({
+        const refusals = (['malformed', 'expired', 'forbidden'] as const).map(code => ({
           at: '2026-01-01T00:00:00.000Z',
           via: 'email' as const,
           from: '192.0.2.1',
@@ -41,7 +41,13 @@ export function intakeContract(open: OpenStore): void {
     test(
       'refuse() stays bounded when flooded, and still counts',
       withStore(open, async ({ store }) => {
-        const refusal = { at: 'now', via: 'a2a' as const, from: 'x', code: 'unsigned', reason: 'Cannot verify' }
+        const refusal = {
+          at: 'now',
+          via: 'a2a' as const,
+          from: 'x',
+          code: 'unsigned' as const,
+          reason: 'Cannot verify',
+        }
         for (let count = 0; count < 5_000; count++) store.refuse(refusal)
         expect((await store.count()).refusals).toBe(5_000)
         expect((await store.listRefusals({ limit: 10_000 })).length).toBeLessThan(5_000)

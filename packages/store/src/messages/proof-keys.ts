@@ -1,0 +1,62 @@
+import type { ProofKey } from '@postern/core'
+import type { Database } from '../engine/database.ts'
+import { formatJson, prepareQuery } from '../engine/database.ts'
+
+/** Public keys that proved messages. Synchronous: inside a write. */
+export interface ProofKeyTable {
+  keep(keys: readonly ProofKey[], now: number): void
+  find(digest: string): ProofKey | undefined
+  /** Keys of these principals. */
+  forgetOwners(owners: readonly string[]): void
+}
+
+/** So many are kept, the longest unused go first: whoever makes up actors makes up keys. */
+const keptInAll = 20_000
+/** The use of a key is written again after so long. */
+const noteUseMs = 12 * 3_600_000
+/** A key that was there is not looked for again for so long; of so many keys. */
+const [knownMs, maxKnown] = [3_600_000, 5_000]
+
+interface KeyRow extends Omit<ProofKey, 'owner'> {
+  readonly owner: string | null
+}
+
+export function createProofKeyTable(db: Database): ProofKeyTable {
+  const findUse = prepareQuery<{ used_at: number }>(db, 'SELECT used_at FROM proof_keys WHERE digest = ?')
+  const remove = prepareQuery(db, 'DELETE FROM proof_keys WHERE digest = ?')
+  const insert = prepareQuery(
+    db,
+    'INSERT OR IGNORE INTO proof_keys (digest, kind, material, owner, used_at) VALUES (?, ?, ?, ?, ?)',
+  )
+  const prune = prepareQuery(db, 'DELETE FROM proof_keys WHERE id <= (SELECT max(id) FROM proof_keys) - ?')
+  const find = prepareQuery<KeyRow>(db, 'SELECT digest, kind, material, owner FROM proof_keys WHERE digest = ?')
+  const known = new Map<string, number>()
+
+  function keepOne({ digest, kind, material, owner }: ProofKey, now: number): void {
+    const usedAt = findUse.get(digest)?.used_at
+    if (usedAt !== undefined && usedAt > now - noteUseMs) {
+      if (known.size >= maxKnown) known.clear()
+      known.set(digest, now)
+      return
+    }
+    // Its place among the others is that of its last use.
+    if (usedAt !== undefined) remove.run(digest)
+    insert.run(digest, kind, material, owner ?? null, now)
+    prune.run(keptInAll)
+  }
+
+  return {
+    keep(keys, now) {
+      for (const key of keys) if ((known.get(key.digest) ?? 0) <= now - knownMs) keepOne(key, now)
+    },
+    find(digest) {
+      const row = find.get(digest)
+      return row && { ...row, owner: row.owner ?? undefined }
+    },
+    forgetOwners(owners) {
+      known.clear()
+      // Reads the whole table: prepared when somebody is forgotten.
+      prepareQuery(db, 'DELETE FROM proof_keys WHERE owner IN (SELECT value FROM json_each(?))').run(formatJson(owners))
+    },
+  }
+}
