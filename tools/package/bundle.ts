@@ -47,7 +47,8 @@ export async function writeBundle({ root, folder, libraries }: BundleOptions): P
       format: 'esm',
       entryFileNames: '[name].js',
       chunkFileNames: '[name]-[hash].js',
-      minify: { compress: false, mangle: false, codegen: { removeWhitespace: true } },
+      // Functions keep their names for the lines of a stack.
+      minify: { compress: false, mangle: { toplevel: false, keepNames: true }, codegen: { removeWhitespace: true } },
       comments: { legal: true, annotation: false, jsdoc: false },
     })
     const chunks = output.filter((file): file is OutputChunk => file.type === 'chunk')
@@ -67,7 +68,7 @@ function listImported(chunks: readonly OutputChunk[]): readonly string[] {
 
 /** CommonJS libraries are also loaded by a `require` that the code makes for itself. */
 function listRequired(code: string): readonly string[] {
-  return [...code.matchAll(/\b_*require\w*\((["'`])([^."'`][^"'`]*)\1\)/g)].map(([, , name = '']) => name)
+  return [...code.matchAll(/\b_*require[\w$]*\((["'`])([^."'`][^"'`]*)\1\)/g)].map(([, , name = '']) => name)
 }
 
 function listContained(chunks: readonly OutputChunk[]): readonly string[] {

@@ -1,6 +1,6 @@
 import type { z } from 'zod'
 import type { a2aAgentSchema } from './a2a/kind.ts'
-import type { aguiAgentSchema } from './agui/kind.ts'
+import type { aguiAgentSchema } from './agui/config.ts'
 import type { commonAgentSchema } from './kind/agent-kind.ts'
 import type { openaiAgentSchema } from './openai/config.ts'
 import type { swarmAgentSchema } from './swarm/config/config.ts'

@@ -73,7 +73,7 @@ export async function verifyMail(raw: RawMail, verifying: MailVerifying): Promis
   const isLoose = isStructureOpen(mail, { isSealed, believed })
   const reading = { isLoose, isVouched: believed !== undefined, keepsQuotes: keepsQuotes(mail.header) }
   const job = { octets: raw.octets, ignored, keys, isSealed, ...reading, now }
-  const simple = readSimple(job, mail.header)
+  const simple = await readSimple(job, mail.header)
   const read = 'body' in simple ? simple : await pool.run(simple)
   const judging = { now, minKeyBits: trust.min_key_bits, isDamaged: mayBeDamaged(mail) }
   const signatures = read?.signatures.map(report => classifySignature(report, judging)) ?? []

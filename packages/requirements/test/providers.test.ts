@@ -31,7 +31,7 @@ test.each(['EdDSA', 'ES256', 'RS256'])(
       ],
     }
     const jwks_file = writeKeys(`${algorithm}.json`, JSON.stringify(file))
-    const provider = openReceiptProvider({ use: 'receipt', issuer, jwks_file }, place)
+    const provider = await openReceiptProvider({ use: 'receipt', issuer, jwks_file }, place)
     const gateway = await openRequirementsGateway()
     const { planned } = await gateway.requirement('payment_required', { amount: '007.10', currency: 'EUR' })
     const requirement = await gateway.store.findRequirement({ id: planned.id })
@@ -57,12 +57,18 @@ test.each(['EdDSA', 'ES256', 'RS256'])(
 
 test('keys that cannot be used are named at the start', async () => {
   const { open, secret } = await makeKeys('ES256')
-  const openWith = (keys: object) => () => openReceiptProvider({ use: 'receipt', issuer, ...keys }, place)
-  expect(openWith({ jwk: secret })).toThrow('payments.jwk: holds a key that is not public')
-  expect(openWith({ jwk: { kty: 'oct', k: 'c2VjcmV0' } })).toThrow('payments.jwk: holds a key that is not public')
-  expect(openWith({ jwks_file: 'none.json' })).toThrow(/^payments\.jwks_file: cannot read ".*none\.json" as JSON/)
-  expect(openWith({ jwks_file: writeKeys('empty.json', '{"keys":[]}') })).toThrow('payments.jwks_file: holds no key')
-  expect(openWith({ jwks_file: writeKeys('one.json', JSON.stringify(open)) })).toThrow(
+  const openWith = (keys: object) => openReceiptProvider({ use: 'receipt', issuer, ...keys }, place)
+  await expect(openWith({ jwk: secret })).rejects.toThrow('payments.jwk: holds a key that is not public')
+  await expect(openWith({ jwk: { kty: 'oct', k: 'c2VjcmV0' } })).rejects.toThrow(
+    'payments.jwk: holds a key that is not public',
+  )
+  await expect(openWith({ jwks_file: 'none.json' })).rejects.toThrow(
+    /^payments\.jwks_file: cannot read ".*none\.json" as JSON/,
+  )
+  await expect(openWith({ jwks_file: writeKeys('empty.json', '{"keys":[]}') })).rejects.toThrow(
+    'payments.jwks_file: holds no key',
+  )
+  await expect(openWith({ jwks_file: writeKeys('one.json', JSON.stringify(open)) })).rejects.toThrow(
     'payments.jwks_file: holds no key',
   )
 })

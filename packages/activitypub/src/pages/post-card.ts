@@ -1,3 +1,4 @@
+import { lazy } from '@postern/core'
 import type { PageMarkup } from '@postern/http'
 import { html, raw } from 'hono/html'
 import { describePost } from './describe-post.ts'
@@ -70,10 +71,10 @@ function renderDate({ url, publishedAt, editedAt }: PostCard): PageMarkup {
   return html`${url ? html`<a rel="nofollow noopener noreferrer" href="${url}">${date}</a>` : date}${edited}`
 }
 
-const dates = new Intl.DateTimeFormat('en-GB', { dateStyle: 'long', timeStyle: 'short', timeZone: 'UTC' })
+const dates = lazy(() => new Intl.DateTimeFormat('en-GB', { dateStyle: 'long', timeStyle: 'short', timeZone: 'UTC' }))
 
 function renderTime(iso: string): PageMarkup {
-  return html`<time datetime="${iso}">${dates.format(new Date(iso))} UTC</time>`
+  return html`<time datetime="${iso}">${dates().format(new Date(iso))} UTC</time>`
 }
 
 const players: Readonly<Record<string, (media: Media) => PageMarkup>> = {

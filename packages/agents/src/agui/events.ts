@@ -1,8 +1,11 @@
+import { createRequire } from 'node:module'
 import type { AgentChunk, Json } from '@postern/core'
-import { parseJsonText, partialResponseSchema } from '@postern/core'
+import { lazy, parseJsonText, partialResponseSchema } from '@postern/core'
 import { readAguiUsage } from '@postern/transcript'
-import { applyPatch } from 'rfc6902'
 import { z } from 'zod'
+
+const require = createRequire(import.meta.url)
+const patches = lazy(() => require('rfc6902') as typeof import('rfc6902'))
 
 interface BegunCall {
   name: string
@@ -187,6 +190,7 @@ function changeState({ delta }: Event, run: RunProgress): readonly AgentChunk[] 
     path: `/state${path}`,
     ...(from !== undefined && { from: `/state${from}` }),
   }))
+  const { applyPatch } = patches()
   const fault = applyPatch(holder, inside as Parameters<typeof applyPatch>[1]).find(Boolean)
   if (fault) throw new Error(`Cannot apply the state delta of the AG-UI server: ${fault.name}`)
   run.state = holder.state

@@ -1,40 +1,10 @@
-import type { z } from 'zod'
-import { openApprovals } from '../approval/approvals.ts'
-import { parseDeadline } from '../config/duration.ts'
-import type { OpenedAgent, Opening } from '../kind/agent-kind.ts'
 import { defineAgentKind } from '../kind/agent-kind.ts'
-import { openTools } from '../mcp/toolbox.ts'
-import { createModelAgent } from './agent.ts'
 import { openaiAgentSchema } from './config.ts'
-import { openModelEndpoint } from './model-endpoint.ts'
-
-type OpenaiAgentConfig = z.output<typeof openaiAgentSchema>
 
 /** A model behind any endpoint that speaks OpenAI's chat completions: OpenAI, Ollama, vLLM, llama.cpp, a proxy. */
 export const openaiKind = defineAgentKind({
   usage: '"openai" (with base_url and model)',
   uses: /^openai$/,
   schema: openaiAgentSchema,
-  open: openModelAgent,
+  open: async (config, opening) => (await import('./open.ts')).openOpenaiAgent(config, opening),
 })
-
-async function openModelAgent(config: OpenaiAgentConfig, opening: Opening): Promise<OpenedAgent> {
-  const { name, platform, stores } = opening
-  const { deadline } = config
-  const toolbox = await openTools(config, `agents.${name}`, opening)
-  const agent = createModelAgent({
-    ...openModelEndpoint(config, platform),
-    prompt: config.prompt,
-    tools: toolbox.tools,
-    rules: config.tool_policies,
-    approvals: openApprovals({ name, records: stores.records, platform }),
-    maxRounds: config.max_rounds,
-    showsCalls: config.show_tools,
-    marksCache: config.cache_control,
-    seesImages: config.images,
-    mayStaySilent: config.may_stay_silent,
-    // Silence before the turn's own deadline is Unavailable, so the turn is tried again.
-    timeoutMs: Math.floor(parseDeadline(deadline) * 0.9),
-  })
-  return { agent, ...(toolbox.close && { close: toolbox.close }) }
-}

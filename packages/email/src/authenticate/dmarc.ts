@@ -1,3 +1,4 @@
+import { lazy } from '@postern/core/lazy'
 import type { JudgedSignature } from './dkim/classify.ts'
 import type { DnsBudget } from './dns/mail-dns.ts'
 import type { SpfCheck } from './spf.ts'
@@ -22,14 +23,8 @@ interface DmarcEvidence {
   readonly spf: SpfCheck | undefined
 }
 
-/** Naming it anew with each mail would be looked up anew. */
-let library: Promise<typeof import('mailauth/lib/dmarc/index.js')> | undefined
-
-/** The library, loaded once. */
-export function loadDmarc(): NonNullable<typeof library> {
-  library ??= import('mailauth/lib/dmarc/index.js')
-  return library
-}
+/** The library, loaded once: naming it anew with each mail would be looked up anew. */
+export const loadDmarc = lazy(() => import('mailauth/lib/dmarc/index.js'))
 
 /** Asks for the author's policy and compares. Only signatures that are whole and in time count. */
 export async function checkDmarc(evidence: DmarcEvidence, { resolve }: DnsBudget): Promise<DmarcCheck> {

@@ -1,3 +1,4 @@
+import { lazy } from '@postern/core/lazy'
 import type { MailEnvelopeIn } from '../mail/raw.ts'
 import type { DnsBudget } from './dns/mail-dns.ts'
 
@@ -18,14 +19,8 @@ interface SpfOptions {
   readonly timeoutMs: number
 }
 
-/** Naming it anew with each mail would be looked up anew. */
-let library: Promise<typeof import('mailauth/lib/spf/index.js')> | undefined
-
-/** The library, loaded once. */
-export function loadSpf(): NonNullable<typeof library> {
-  library ??= import('mailauth/lib/spf/index.js')
-  return library
-}
+/** The library, loaded once: naming it anew with each mail would be looked up anew. */
+export const loadSpf = lazy(() => import('mailauth/lib/spf/index.js'))
 
 /** Checks the client's right to send for MAIL FROM. Undefined when the transport did not say enough. */
 export async function checkSpf(envelope: MailEnvelopeIn, options: SpfOptions): Promise<SpfCheck | undefined> {

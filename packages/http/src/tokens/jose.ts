@@ -1,9 +1,6 @@
+import { lazy } from '@postern/core/lazy'
+
 export type { JWK } from 'jose'
 
-let loading: Promise<typeof import('jose')> | undefined
-
 /** Loaded with the first token, because it would delay the start. */
-export function loadJose(): Promise<typeof import('jose')> {
-  loading ??= import('jose')
-  return loading
-}
+export const loadJose = lazy(() => import('jose'))

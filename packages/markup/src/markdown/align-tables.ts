@@ -1,3 +1,4 @@
+import { lazy } from '@postern/core/lazy'
 import type { Token } from 'markdown-it'
 import { displayWidth } from './display-width.ts'
 import { createMarkdownParser, maxMarkdown } from './parser.ts'
@@ -12,12 +13,12 @@ interface FoundTable {
 /** Wider tables are written row by row: mail programs would break their lines. */
 const maxWidth = 100
 
-const parser = createMarkdownParser()
+const parser = lazy(createMarkdownParser)
 
 /** Markdown for people who read it as it is: its tables get even columns. Everything else stays as it was written. */
 export function alignTables(markdown: string): string {
   if (!markdown.includes('|') || markdown.length > maxMarkdown) return markdown
-  const tables = listTables(parser.parse(markdown, {}))
+  const tables = listTables(parser().parse(markdown, {}))
   if (tables.length === 0) return markdown
   const lines = markdown.split('\n')
   const pieces: string[] = []

@@ -1,4 +1,5 @@
 import { escapeHtml } from '@postern/core/html-characters'
+import { lazy } from '@postern/core/lazy'
 import type { Token } from 'markdown-it'
 import { createMarkdownParser, maxMarkdown, maxNesting } from './parser.ts'
 
@@ -15,18 +16,22 @@ const styles: Readonly<Record<string, string>> = {
   td_open: 'border:1px solid #ccc;padding:4px 8px',
 }
 
-const parser = createMarkdownParser()
-parser.renderer.rules.fence = renderCode
-parser.renderer.rules.code_block = renderCode
+const parser = lazy(() => {
+  const created = createMarkdownParser()
+  created.renderer.rules.fence = renderCode
+  created.renderer.rules.code_block = renderCode
+  return created
+})
 
 /** Markdown as mail programs can show it: tables, nested lists and code too, nothing remote; all markup in it is text. */
 export function markdownToMailHtml(markdown: string): string {
   if (markdown.length > maxMarkdown) return plainToMailHtml(markdown)
-  const tokens = parser.parse(markdown, {})
+  const reader = parser()
+  const tokens = reader.parse(markdown, {})
   // What is nested deeper the parser would leave out.
   if (tokens.some(({ level }) => level >= maxNesting)) return plainToMailHtml(markdown)
   for (const token of tokens) dress(token)
-  return parser.renderer.render(tokens, parser.options, {}).trim()
+  return reader.renderer.render(tokens, reader.options, {}).trim()
 }
 
 /** Plain text as HTML: line ends kept, nothing read into it. */

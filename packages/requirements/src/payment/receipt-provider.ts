@@ -2,8 +2,8 @@ import { readFileSync } from 'node:fs'
 import { resolve } from 'node:path'
 import type { Platform } from '@postern/core'
 import { ConfigError, parseJsonText } from '@postern/core'
+import { loadJose } from '@postern/http/tokens'
 import type { JSONWebKeySet, JWK } from 'jose'
-import { createLocalJWKSet } from 'jose'
 import type { PaymentsConfig } from '../config.ts'
 import type { PaymentProvider } from './provider.ts'
 import type { FindKey } from './receipt.ts'
@@ -19,9 +19,12 @@ interface ProviderPlace {
 }
 
 /** A provider outside, whose receipts are signed. @throws ConfigError when its keys cannot be read */
-export function openReceiptProvider(config: ReceiptConfig, { origin, baseDir, now }: ProviderPlace): PaymentProvider {
+export async function openReceiptProvider(
+  config: ReceiptConfig,
+  { origin, baseDir, now }: ProviderPlace,
+): Promise<PaymentProvider> {
   const { issuer, checkout_url } = config
-  const rules = { issuer, audience: origin, findKey: readKeys(config, baseDir), now }
+  const rules = { issuer, audience: origin, findKey: await readKeys(config, baseDir), now }
   return {
     name: issuer,
     requirementOf: requirementOfReceipt,
@@ -37,7 +40,7 @@ export function openReceiptProvider(config: ReceiptConfig, { origin, baseDir, no
   }
 }
 
-function readKeys({ jwk, jwks_file }: ReceiptConfig, baseDir: string): FindKey {
+async function readKeys({ jwk, jwks_file }: ReceiptConfig, baseDir: string): Promise<FindKey> {
   const key = jwks_file === undefined ? 'payments.jwk' : 'payments.jwks_file'
   const set = jwks_file === undefined ? { keys: [jwk as JWK] } : readKeyFile(resolve(baseDir, jwks_file))
   const keys: readonly JWK[] = Array.isArray(set.keys) ? set.keys : []
@@ -46,6 +49,7 @@ function readKeys({ jwk, jwks_file }: ReceiptConfig, baseDir: string): FindKey {
   if (keys.some(({ kty, d, k }) => !['OKP', 'EC', 'RSA'].includes(kty ?? '') || d !== undefined || k !== undefined)) {
     throw new ConfigError(key, 'holds a key that is not public', 'Put only public keys of kty OKP, EC or RSA there.')
   }
+  const { createLocalJWKSet } = await loadJose()
   try {
     return createLocalJWKSet({ keys: [...keys] }) as FindKey
   } catch (cause) {

@@ -1,8 +1,8 @@
 import type { Platform, RejectionCode, RequirementRecord, UsedReceipt } from '@postern/core'
-import { Rejection } from '@postern/core'
+import { isJsonObject, parseJsonText, Rejection } from '@postern/core'
 import { parseBoundedJson } from '@postern/http'
+import { loadJose } from '@postern/http/tokens'
 import type { CompactJWSHeaderParameters, FlattenedJWSInput } from 'jose'
-import { compactVerify, decodeJwt, errors } from 'jose'
 import { z } from 'zod'
 
 /** `typ` of a receipt: no other token of the provider's is one. */
@@ -39,8 +39,9 @@ interface ReceiptRules {
 /** The requirement that a receipt names; proves nothing. */
 export function requirementOfReceipt(receipt: string): string | undefined {
   try {
-    const { requirement } = receipt.length <= maxLength ? decodeJwt(receipt) : {}
-    return typeof requirement === 'string' ? requirement : undefined
+    const payload = receipt.length <= maxLength ? (receipt.split('.')[1] ?? '') : ''
+    const claims = parseJsonText(Buffer.from(payload, 'base64url').toString())
+    return isJsonObject(claims) && typeof claims.requirement === 'string' ? claims.requirement : undefined
   } catch {
     return undefined
   }
@@ -62,6 +63,7 @@ export async function verifyReceipt(
 async function verifySignature(receipt: string, { findKey }: ReceiptRules): Promise<Uint8Array> {
   if (receipt.length > maxLength) throw refuse('too_large', 'receipt', 'is too long')
   if (!/^[\w-]+\.[\w-]+\.[\w-]+$/.test(receipt)) throw refuse('malformed', 'receipt', 'is not a compact JWS')
+  const { compactVerify, errors } = await loadJose()
   try {
     const { payload, protectedHeader } = await compactVerify(receipt, findKey, { algorithms: [...receiptAlgorithms] })
     if (protectedHeader.typ !== receiptType) throw refuse('unsupported', 'typ', `must be "${receiptType}"`)

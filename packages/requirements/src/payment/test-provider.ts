@@ -1,7 +1,7 @@
 import type { Platform, Store } from '@postern/core'
 import { parseJsonText, randomHex } from '@postern/core'
+import { loadJose } from '@postern/http/tokens'
 import type { JWK } from 'jose'
-import { exportJWK, generateKeyPair, importJWK, SignJWT } from 'jose'
 import type { PaymentProvider } from './provider.ts'
 import { receiptType, requirementOfReceipt, verifyReceipt } from './receipt.ts'
 
@@ -15,6 +15,7 @@ const lastsSeconds = 300
 
 /** Takes nobody's money: its receipts are signed with a key of the gateway, and checked like those of any other. */
 export async function openTestProvider({ store, platform, origin }: TestProviderDeps): Promise<PaymentProvider> {
+  const { importJWK, SignJWT } = await loadJose()
   const secret = parseJsonText(await store.secret('test-payments', makeKey)) as JWK
   const { d: _, ...open } = secret
   const signingKey = await importJWK(secret, 'EdDSA')
@@ -40,6 +41,7 @@ export async function openTestProvider({ store, platform, origin }: TestProvider
 }
 
 async function makeKey(): Promise<string> {
+  const { exportJWK, generateKeyPair } = await loadJose()
   const { privateKey } = await generateKeyPair('EdDSA', { extractable: true })
   return JSON.stringify(await exportJWK(privateKey))
 }

@@ -6,7 +6,7 @@ import { readAddressedAgent } from '../endpoint/agent-name.ts'
 import { createOpenRuns } from '../endpoint/open-runs.ts'
 import { acceptsStream, answerRepeated } from '../endpoint/run-answers.ts'
 import { RunRepeated } from '../input/asked-run.ts'
-import { readRunInput } from '../input/read-run-input.ts'
+import { loadRunInput } from '../input/load-run-input.ts'
 import type { OperatorRun } from './asked-operator-run.ts'
 import type { OperatorWaits } from './operator-run.ts'
 import { startOperatorRun } from './operator-run.ts'
@@ -31,6 +31,7 @@ export function createOperatorRunRoutes(deps: OperatorRunDeps): Hono {
     const agent = named === undefined ? undefined : readAddressedAgent(named, deps)
     const request = await deps.openBody(c.req.raw, config.limits.run_bytes)
     const document = parseBoundedJson(new Uint8Array(await request.arrayBuffer()), { what: 'run' })
+    const { readRunInput } = await loadRunInput()
     const { input, warnings } = readRunInput(document)
     const key = `operator-run ${JSON.stringify([operator.owner, input.runId])}`
     if (!(await gateway.store.consumeOnce(key, gateway.platform.now() + rememberedMs))) throw new RunRepeated()

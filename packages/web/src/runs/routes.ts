@@ -12,7 +12,7 @@ import { readThreads } from '../history/list-threads.ts'
 import { readHistory } from '../history/read-history.ts'
 import type { AskedRun } from '../input/asked-run.ts'
 import { RunRepeated } from '../input/asked-run.ts'
-import { readRunInput } from '../input/read-run-input.ts'
+import { loadRunInput } from '../input/load-run-input.ts'
 import { startRun } from './start-run.ts'
 import { streamRun } from './stream-run.ts'
 
@@ -50,6 +50,7 @@ async function answerRun(c: Context, deps: WebDeps, open: OpenRuns): Promise<Res
   try {
     const request = await deps.openBody(c.req.raw, deps.config.limits.run_bytes)
     const document = parseBoundedJson(new Uint8Array(await request.arrayBuffer()), { what: 'run' })
+    const { readRunInput } = await loadRunInput()
     const { input, warnings } = readRunInput(document)
     const asked: AskedRun = { owner, agent, input, document, from: peerAddress(c.env) }
     const started = await startRun(asked, deps)

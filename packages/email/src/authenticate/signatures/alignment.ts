@@ -1,4 +1,9 @@
-import { getPublicSuffix } from 'tldts'
+import { createRequire } from 'node:module'
+import { lazy } from '@postern/core/lazy'
+
+const require = createRequire(import.meta.url)
+/** The Public Suffix List in memory is larger than all the mail code. */
+const suffixes = lazy(() => require('tldts') as typeof import('tldts'))
 
 /**
  * Without a DMARC record it is unknown where an organization begins. A signature speaks for the author's own domain and
@@ -11,7 +16,7 @@ export function alignsWithoutPolicy(signingDomain: string, authorDomain: string)
 }
 
 function isPublicSuffix(domain: string): boolean {
-  return getPublicSuffix(domain, { allowPrivateDomains: true }) === domain
+  return suffixes().getPublicSuffix(domain, { allowPrivateDomains: true }) === domain
 }
 
 /** Whether the two may belong to one organization. Cheap; it errs only by saying yes. */

@@ -29,7 +29,7 @@ async function compare(message: Buffer, isLoose: boolean): Promise<boolean> {
   const octets = toCrlf(message)
   const header = scan(octets)
   const options = { keepsQuotes: false, isLoose, limits }
-  const simple = header && readSimpleBody(octets, header, options)
+  const simple = header && (await readSimpleBody(octets, header, options))
   if (!header || !simple) return false
   expect(simple).toEqual(await readMailBody(octets, header, options))
   return true
@@ -225,7 +225,7 @@ test('a plain text and HTML that are not two forms of one text are for the parse
   expect(await compare(Buffer.from(write('mixed')), false)).toBe(false)
 })
 
-test('a mail whose key takes long to verify with is given back, and nothing was computed', () => {
+test('a mail whose key takes long to verify with is given back, and nothing was computed', async () => {
   const read = createSimpleReader({ limits, readKey: createKeyReader() })
   const octets = Buffer.from('From: a@b.test\r\n\r\nHello.\r\n')
   const job = (e: string) => {
@@ -236,20 +236,20 @@ test('a mail whose key takes long to verify with is given back, and nothing was 
     const record = `p=${key.export({ type: 'spki', format: 'der' }).toString('base64')}`
     return { octets, ignored: [], keys: { 's._domainkey.b.test': { records: [[record]] } }, keepsQuotes: false, now: 0 }
   }
-  expect(read(job('AQAB'))).toHaveProperty('body')
+  expect(await read(job('AQAB'))).toHaveProperty('body')
   const costly = job(Buffer.alloc(5, 0xff).toString('base64url'))
-  expect(read(costly)).toBe(costly)
+  expect(await read(costly)).toBe(costly)
 })
 
-test('a mail that is larger than 64 KB or has a chain is given back', () => {
+test('a mail that is larger than 64 KB or has a chain is given back', async () => {
   const read = createSimpleReader({ limits, readKey: createKeyReader() })
   const job = (length: number, isSealed: boolean) => {
     const octets = Buffer.from(`From: a@b.test\r\n\r\n${'x'.repeat(length)}`)
     return { octets, ignored: [], keys: {}, keepsQuotes: false, now: 0, isSealed }
   }
-  expect(read(job(64 * 1024 - 18, false))).toHaveProperty('body')
-  expect(read(job(64 * 1024 - 17, false))).not.toHaveProperty('body')
-  expect(read(job(1, true))).not.toHaveProperty('body')
+  expect(await read(job(64 * 1024 - 18, false))).toHaveProperty('body')
+  expect(await read(job(64 * 1024 - 17, false))).not.toHaveProperty('body')
+  expect(await read(job(1, true))).not.toHaveProperty('body')
 })
 
 test.each([
@@ -284,13 +284,14 @@ test.each([
   ],
   ['variables in attributes', asHtml(fill('<p style="--a:var(--b);color:var(--a)">'))],
   ['rules with variables', asHtml(`<style>${fill('b{--a:1}').slice(0, 8_000)}</style>${fill('<b></b>')}`)],
-])('a message of %s takes no longer than the event loop may be held', (_what, mail) => {
+])('a message of %s takes no longer than the event loop may be held', async (_what, mail) => {
   const read = createSimpleReader({ limits, readKey: createKeyReader() })
   const octets = Buffer.from(`From: a@b.test\r\n${mail}`, 'latin1')
-  const times = [0, 1, 2].map(() => {
+  const times: number[] = []
+  for (let round = 0; round < 3; round++) {
     const began = process.cpuUsage()
-    read({ octets, ignored: [], keys: {}, keepsQuotes: false, now: 0 })
-    return process.cpuUsage(began).user / 1000
-  })
+    await read({ octets, ignored: [], keys: {}, keepsQuotes: false, now: 0 })
+    times.push(process.cpuUsage(began).user / 1000)
+  }
   expect(Math.min(...times)).toBeLessThan(50)
 })

@@ -14,7 +14,7 @@ import { readSimpleMime } from './simple-mime.ts'
  * Reads a message at once, on the thread that asks. Gives back the job, with what is known by then, where a thread must
  * read the message that may be killed. `header` is that of the job's octets.
  */
-export type SimpleReader = (job: MimeJob, header?: HeaderBlock) => MimeResult | MimeJob
+export type SimpleReader = (job: MimeJob, header?: HeaderBlock) => Promise<MimeResult | MimeJob>
 
 /** Everything about a larger message may take long. */
 const maxOctets = 64 * 1024
@@ -25,11 +25,11 @@ export function createSimpleReader(deps: ReadingDeps): SimpleReader {
     const record = 'records' in answer ? deps.readKey((answer.records[0] ?? []).join('')) : undefined
     return record !== undefined && 'key' in record && record.isCostly
   }
-  return (job, scanned) => {
+  return async (job, scanned) => {
     if (job.octets.length > maxOctets || job.isSealed || Object.values(job.keys).some(isCostly)) return job
     const { octets, header, signatures, limits } = verifyJob(job, deps, scanned)
     const isLoose = hasLooseStructure(job, { signatures })
-    const body = readSimpleBody(octets, header, { keepsQuotes: job.keepsQuotes, isLoose, limits })
+    const body = await readSimpleBody(octets, header, { keepsQuotes: job.keepsQuotes, isLoose, limits })
     return body ? { signatures, body: { ...body, digest: digestContent(octets, header) } } : { ...job, signatures }
   }
 }
@@ -38,13 +38,17 @@ export function createSimpleReader(deps: ReadingDeps): SimpleReader {
  * The content of a message that consists of texts, without the parser and so at once: the same that `readMailBody`
  * gives. Undefined for any other message.
  */
-export function readSimpleBody(octets: Buffer, header: HeaderBlock, options: BodyOptions): ReadBody | undefined {
+export async function readSimpleBody(
+  octets: Buffer,
+  header: HeaderBlock,
+  options: BodyOptions,
+): Promise<ReadBody | undefined> {
   const shape = measureMime(octets, header, options.limits)
   if (isBeyond(shape, options.limits)) return emptyBody('mime_limits')
   if (shape.unnamedCharsets.length > 0) return undefined
   const structure = options.isLoose ? readUnsignedStructure(octets, header, options.limits) : undefined
   const fields = structure ? structure.fields.map(readStructureField) : header.fields.filter(isOfBody)
-  const mail = readSimpleMime(octets, { fields, bodyStart: header.bodyStart }, options.limits)
+  const mail = await readSimpleMime(octets, { fields, bodyStart: header.bodyStart }, options.limits)
   return mail && finishBody({ ...mail, attachments: [] }, { header, structure, options })
 }
 

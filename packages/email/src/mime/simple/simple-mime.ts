@@ -1,6 +1,6 @@
+import { lazy } from '@postern/core/lazy'
 import type { HeaderBlock, HeaderLimits } from '../../mail/header-scan.ts'
 import { findField, scanHeaders } from '../../mail/header-scan.ts'
-import { decodeCharset } from '../../text/charsets.ts'
 import { splitMultipart } from './split-multipart.ts'
 import { decodeTransfer, isIdentity } from './transfer-encodings.ts'
 
@@ -12,7 +12,9 @@ interface SimpleMime {
 
 interface Leaf {
   readonly type: string
-  readonly text: string
+  readonly octets: Buffer
+  /** As the part names it. */
+  readonly charset: string
   /** It is one of several forms of the same words. */
   readonly isAlternative: boolean
 }
@@ -35,17 +37,30 @@ const [maxHtml, maxTags, maxRules] = [16 * 1024, 500, 50]
  * `multipart/mixed`. The result is that of mailparser. Undefined for everything that is not plainly well-formed, and
  * for what has files: only the parser reads it.
  */
-export function readSimpleMime(octets: Buffer, header: HeaderBlock, limits: HeaderLimits): SimpleMime | undefined {
+export async function readSimpleMime(
+  octets: Buffer,
+  header: HeaderBlock,
+  limits: HeaderLimits,
+): Promise<SimpleMime | undefined> {
   const root = { octets, header, end: octets.length, depth: 0, isAlternative: false }
   const leaves = readEntity(root, limits)
   if (!leaves) return undefined
   const hasHtml = leaves.some(({ type }) => type === 'text/html')
   // HTML beside texts that are not the same in another form: the parser makes one of them.
   if (hasHtml && leaves.length > 1 && leaves.some(({ isAlternative }) => !isAlternative)) return undefined
-  const html = join(leaves, 'text/html', '<br/>\n')
+  const texts = await Promise.all(leaves.map(async leaf => ({ type: leaf.type, text: await decodeLeaf(leaf) })))
+  const html = join(texts, 'text/html', '<br/>\n')
   if (html !== undefined && !isLight(html)) return undefined
-  return { text: join(leaves, 'text/plain', '\n'), html }
+  return { text: join(texts, 'text/plain', '\n'), html }
 }
+
+/** Most mail is UTF-8. The tables of all other charsets are loaded with the first mail that needs one. */
+async function decodeLeaf({ octets, charset }: Leaf): Promise<string> {
+  const text = unicode.test(charset) ? octets.toString() : (await loadCharsets()).decodeCharset(octets, charset)
+  return text.replace(/\r?\n/g, '\n')
+}
+
+const loadCharsets = lazy(() => import('../../text/charsets.ts'))
 
 function isLight(html: string): boolean {
   return (
@@ -55,7 +70,12 @@ function isLight(html: string): boolean {
   )
 }
 
-function join(leaves: readonly Leaf[], wanted: string, between: string): string | undefined {
+interface LeafText {
+  readonly type: string
+  readonly text: string
+}
+
+function join(leaves: readonly LeafText[], wanted: string, between: string): string | undefined {
   const texts = leaves.flatMap(({ type, text }) => (type === wanted && text !== '' ? [text] : []))
   return texts.length > 0 ? texts.join(between) : undefined
 }
@@ -100,8 +120,7 @@ function readLeaf({ octets, header, end, isAlternative }: Entity, type: ContentT
   if (type.name === 'text/html' && charset === undefined) return undefined
   const decoded = decodeTransfer(octets.subarray(header.bodyStart, end), findField(header, 'content-transfer-encoding'))
   if (!decoded) return undefined
-  const text = unicode.test(charset ?? 'utf-8') ? decoded.toString() : decodeCharset(decoded, charset ?? '')
-  return [{ type: type.name, text: text.replace(/\r?\n/g, '\n'), isAlternative }]
+  return [{ type: type.name, octets: decoded, charset: charset ?? 'utf-8', isAlternative }]
 }
 
 const unicode = /^(?:utf-8|us-ascii)$/i

@@ -1,5 +1,5 @@
 import type { LookupStore } from '@postern/core'
-import { escapeHtml } from '@postern/core'
+import { escapeHtml, lazy } from '@postern/core'
 import { safeFileName } from '../../text/file-name.ts'
 import { hopField } from '../../tokens/hop-field.ts'
 import type { MailAttachment } from './readable-body.ts'
@@ -19,7 +19,7 @@ interface MailMarks {
 }
 
 /** Loaded with the first mail; naming it anew with each would be looked up anew. */
-let library: Promise<typeof import('nodemailer/lib/mail-composer')> | undefined
+const loadComposer = lazy(() => import('nodemailer/lib/mail-composer'))
 
 /**
  * The mail as octets: text and HTML alternatives, files beside them, every header our own. Nothing in it depends on the
@@ -33,8 +33,7 @@ export async function encodeMail(
 ): Promise<Buffer> {
   const loaded = await Promise.all(wire.attachments.map((file, index) => loadAttachment(file, index, store)))
   const { attachments, missing } = chooseAttached(loaded)
-  library ??= import('nodemailer/lib/mail-composer')
-  const { default: MailComposer } = await library
+  const { default: MailComposer } = await loadComposer()
   const composer = new MailComposer({
     ...headerOf(wire, marks),
     text: [wire.text, ...missing].join('\n\n'),

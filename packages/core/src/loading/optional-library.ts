@@ -1,4 +1,4 @@
-import { ConfigError } from './errors.ts'
+import { ConfigError } from '../format/errors.ts'
 
 interface OptionalLibraries {
   /** Key of the configuration that asks for them. */

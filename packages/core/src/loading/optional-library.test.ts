@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { ConfigError } from './errors.ts'
+import { ConfigError } from '../format/errors.ts'
 import { loadOptional } from './optional-library.ts'
 
 const absent = 'postern-test-library-that-nobody-installs'
