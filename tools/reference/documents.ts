@@ -4,7 +4,7 @@ import { describeConfiguration } from './configuration.ts'
 import { describeErrors } from './errors.ts'
 import { describeMessage } from './message.ts'
 import { describePythonTypes } from './python.ts'
-import { describeRoutes } from './routes.ts'
+import { describeOpenApi, describeRoutes } from './routes.ts'
 import { describeConfigSchema, describeMessageSchema, describeResponseSchema } from './schema/json-schemas.ts'
 import type { KeyComments } from './schema/key-comments.ts'
 import { openKeyComments } from './schema/key-comments.ts'
@@ -15,6 +15,7 @@ type Describe = (comments: KeyComments, root: string) => string | Promise<string
 const documents: Readonly<Record<string, Describe>> = {
   'docs/reference/configuration.md': describeConfiguration,
   'docs/reference/routes.md': describeRoutes,
+  'docs/reference/openapi.json': describeOpenApi,
   'docs/reference/commands.md': () => describeCommands(),
   'docs/reference/message.md': describeMessage,
   'docs/reference/errors.md': describeErrors,

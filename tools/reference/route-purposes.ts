@@ -94,16 +94,8 @@ export const routePurposes: Readonly<Record<string, string>> = {
   '/actions/:state/receipt': 'return from the checkout page, `?receipt=`',
   '/payments/callback': 'receipt from server to server',
 
-  '/operator/api/messages': 'messages, newest first; `?limit=&after=`',
-  '/operator/api/messages/:id{.+}': 'one message, by its id or its number; [record](#record-of-a-message)',
-  '/operator/api/deliveries': 'deliveries, newest first; `?limit=&after=&state=`',
-  '/operator/api/deliveries/:id/:action{retry|drop|dismiss}':
-    'try a delivery again, give it up, take it out of the count',
-  '/operator/api/refusals': 'refused traffic: `at`, `via`, `from`, `code`, `reason`; never a secret or a body',
   '/operator/api/relations': 'followers and follow requests of an agent',
   '/operator/api/follow-requests/:verdict{accept|reject}': 'decide a follow request',
-  '/operator/api/keys': 'public keys and DNS records to publish',
-  '/operator/api/keys/rotate': 'new keys',
   '/operator/api/suppressions': 'addresses that get no mail',
   '/operator/api/suppressions/lift': 'send mail to an address again',
   '/operator/api/probes/:via': 'send a message to the gateway itself',
@@ -125,7 +117,4 @@ export const routePurposes: Readonly<Record<string, string>> = {
   '/operator/api/agents/:agent/bans/:id': 'lift a ban',
   '/operator/api/agents/:agent/swarm-usage': 'how much a swarm keeps, and may',
   '/operator/api/proxies': 'private peers that pass requests on and are no trusted proxies',
-  '/operator/api/simulation':
-    'what the simulation can send: personas, visibilities, faults and what each leads to (dev mode)',
-  '/operator/api/simulation/send': 'send a signed message from the simulation (dev mode)',
 }

@@ -14,7 +14,7 @@ import { routePurposes } from './route-purposes.ts'
 
 const intro = `
 Every route of the gateway, as its router has it when all channels and mail providers are configured. \`:agent\` and other words after a colon stand for one
-segment of the path, \`*\` for the rest of it. [operating](../operating.md#routes) and the documents of the channels explain them.
+segment of the path, \`*\` for the rest of it. [operating](../operating.md#routes) and the documents of the channels explain them. [openapi.json](openapi.json) describes the operator's API: every operation with its parameters, bodies and answers.
 
 - An answer that is no success is \`application/problem+json\`, and on A2A an error of its binding: [errors](errors.md).
 - A path that has routes answers a method that none of them takes with 405, or with 404.
@@ -56,11 +56,22 @@ interface ListedRoute {
 /** docs/reference/routes.md */
 export async function describeRoutes(): Promise<string> {
   const routes = await withGateway(listRoutes)
-  checkPurposes(routes.map(({ path }) => path))
+  const summaries = summarizeOperations(await withGateway(readOpenApi))
+  const purposes = { ...routePurposes, ...summaries }
+  checkPurposes(
+    routes.map(({ path }) => path),
+    purposes,
+  )
   const parts = [...new Set(routes.map(({ parts: [first = ''] }) => first))]
   return formatPage('Routes reference', [
     intro,
-    ...parts.flatMap(part => [`## ${part}`, formatRoutes(routes.filter(({ parts: [first] }) => first === part))]),
+    ...parts.flatMap(part => [
+      `## ${part}`,
+      formatRoutes(
+        routes.filter(({ parts: [first] }) => first === part),
+        purposes,
+      ),
+    ]),
     ...describeRecord(),
   ])
 }
@@ -78,29 +89,53 @@ export function checkPurposes(
   throw new Error(`Cannot describe routes by tools/reference/route-purposes.ts: ${[...missing, ...left].join('; ')}`)
 }
 
-function formatRoutes(routes: readonly ListedRoute[]): string {
+function formatRoutes(routes: readonly ListedRoute[], purposes: Readonly<Record<string, string>>): string {
   return formatMarkdownTable(
     ['method', 'path', 'what', 'who may call'],
     routes.map(({ methods, path, parts, callers }) => [
       methods.map(formatInlineCode).join(', '),
       formatInlineCode(path),
-      parts.length === 1 ? (routePurposes[path] ?? '') : `${routePurposes[path]} (${parts.join(', else ')})`,
+      parts.length === 1 ? (purposes[path] ?? '') : `${purposes[path]} (${parts.join(', else ')})`,
       callers,
     ]),
   )
 }
 
-async function withGateway<Result>(read: (gateway: Gateway) => Result): Promise<Result> {
+interface DescribedOperations {
+  readonly paths: Readonly<Record<string, Readonly<Record<string, { readonly summary: string }>>>>
+}
+
+/** The OpenAPI document of the operator's API, as the gateway answers it. */
+async function readOpenApi({ app }: Pick<Gateway, 'app'>): Promise<DescribedOperations> {
+  const headers = { authorization: `Bearer ${secret}` }
+  const answer = await app.request('/operator/api/openapi.json', { headers })
+  return (await answer.json()) as DescribedOperations
+}
+
+/** docs/reference/openapi.json */
+export async function describeOpenApi(): Promise<string> {
+  return `${JSON.stringify(await withGateway(readOpenApi), undefined, 2)}\n`
+}
+
+/** What the operations of each path do, by the path as the router has it. */
+function summarizeOperations({ paths }: DescribedOperations): Readonly<Record<string, string>> {
+  return Object.fromEntries(
+    Object.entries(paths).map(([path, methods]) => {
+      const sentences = Object.values(methods).map(({ summary }) => summary)
+      return [`/operator/api${path.replace(/\{(\w+)\}/g, ':$1')}`, sentences.join(' ')]
+    }),
+  )
+}
+
+async function withGateway<Result>(read: (gateway: Gateway) => Promise<Result> | Result): Promise<Result> {
   const data = mkdtempSync(join(tmpdir(), 'postern-reference-'))
   const config = parseConfig({ ...everything, data, operator_token: secret })
   const log = createLog({ level: 'silent', readable: false })
   // Its routes are listed and never called.
-  const gateway = await openGateway(config, {
-    ...{ baseDir: data, log, operatorToken: secret },
-    extraRoutes: operatorOnly => [createSimulationRoutes({} as Simulation, operatorOnly)],
-  })
+  const simulation = createSimulationRoutes({} as Simulation)
+  const gateway = await openGateway(config, { baseDir: data, log, operatorToken: secret, extraOperations: simulation })
   try {
-    return read(gateway)
+    return await read(gateway)
   } finally {
     await gateway.stop()
     rmSync(data, { recursive: true })

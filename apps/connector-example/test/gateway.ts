@@ -132,7 +132,7 @@ export async function openConnectorGateway(options: ChatOptions = {}): Promise<C
     directory,
     comeIn: name => createVisitor(`http://127.0.0.1:${chatPort}`, name),
     async messages() {
-      const { messages } = await ask<{ messages: readonly MessageSummary[] }>('/messages?limit=100')
+      const { items: messages } = await ask<{ items: readonly MessageSummary[] }>('/messages?limit=100')
       return Promise.all(messages.map(({ id }) => ask<MessageRecord>(`/messages/${encodeURIComponent(id)}`)))
     },
     stopGateway: () => gateway.stop(),

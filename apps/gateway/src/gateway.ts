@@ -2,7 +2,8 @@ import type { AgentDeps } from '@postern/agents'
 import type { Channel, Listening, Store } from '@postern/core'
 import { createByteBudget } from '@postern/limits'
 import { watchOverdue } from '@postern/requirements'
-import type { Hono, MiddlewareHandler } from 'hono'
+import type { Hono } from 'hono'
+import type { OperatorRoute } from './api/operation.ts'
 import { channelModules } from './channels.ts'
 import { createApp } from './compose/create-app.ts'
 import type { Foundation, FoundationOptions } from './compose/foundation.ts'
@@ -43,8 +44,8 @@ interface GatewayOptions extends Omit<FoundationOptions, 'modules'> {
   readonly operatorToken: string
   /** Default: the program's own list. */
   readonly modules?: readonly AnyChannelModule[] | undefined
-  /** Routes that only dev mode has. */
-  readonly extraRoutes?: (operatorOnly: MiddlewareHandler) => readonly Hono[]
+  /** Operations of the operator's API that only dev mode has. */
+  readonly extraOperations?: readonly OperatorRoute[]
   /** How long turns and deliveries may still run when the gateway stops; default 8 s. */
   readonly shutdownGraceMs?: number | undefined
 }
@@ -56,7 +57,7 @@ export async function openGateway(
   config: Config,
   {
     operatorToken,
-    extraRoutes = () => [],
+    extraOperations = [],
     modules = channelModules,
     shutdownGraceMs = 8_000,
     ...options
@@ -78,7 +79,7 @@ export async function openGateway(
   const readiness = createReadiness({ checkWrites: store.checkWrites, sleep: platform.sleep, log: platform.log })
   const { isReady } = readiness
   const signInCodes = createSignInCodes()
-  const app = createApp(foundation, { operatorToken, bodies, metrics, extraRoutes, isReady, signInCodes })
+  const app = createApp(foundation, { operatorToken, bodies, metrics, extraOperations, isReady, signInCodes })
   const listening: Listening[] = []
   let restartAgents = () => {}
   const closers: Close[] = [() => Promise.all(listening.map(socket => socket.close()))]

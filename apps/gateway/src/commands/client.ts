@@ -1,3 +1,5 @@
+import type { OperationInput } from '../api/call.ts'
+import type { ApiOperation, OperationAnswer } from '../api/operation.ts'
 import type { Config } from '../config/schema.ts'
 
 /** A fault the person at the terminal can fix; printed as one line. */
@@ -12,6 +14,8 @@ export interface OperatorClient {
   /** Any route of the gateway, as a peer sees it. */
   get(path: string, headers?: Readonly<Record<string, string>>): Promise<Response>
   request(path: string, init?: { readonly method?: string; readonly body?: unknown }): Promise<unknown>
+  /** One operation of the operator's API. @throws CommandError with what the gateway says */
+  call<Of extends ApiOperation>(operation: Of, input: OperationInput<Of>): Promise<OperationAnswer<Of>>
   /** A long list, one JSON text a line, as it comes. */
   readLines(path: string): AsyncIterable<string>
   readonly isRunning: boolean

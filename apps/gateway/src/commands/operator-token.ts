@@ -46,13 +46,15 @@ const unknownOperator = {
   title: 'Unauthorized',
   status: 401,
   detail: 'The operator token is missing or wrong.',
+  code: 'unsigned',
 } as const
 const foreignPage = {
   title: 'Forbidden',
   status: 403,
   detail: 'A session of the console changes something only from the console itself. Programs send the operator token.',
+  code: 'forbidden',
 } as const
 
 function refuse(context: Context, problem: typeof unknownOperator | typeof foreignPage): Response {
-  return context.json(problem, problem.status)
+  return context.json(problem, problem.status, { 'content-type': 'application/problem+json' })
 }

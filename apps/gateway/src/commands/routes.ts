@@ -2,6 +2,9 @@ import type { AgentDeps } from '@postern/agents'
 import type { Channel, LookupStore, OperatorStore, RelationStore, RequirementStore } from '@postern/core'
 import type { MiddlewareHandler } from 'hono'
 import { Hono } from 'hono'
+import { createDocumentRoute } from '../api/document-route.ts'
+import type { OperatorRoute } from '../api/operation.ts'
+import { createOperationRouter } from '../api/router.ts'
 import type { ResolvePlatform } from '../resolve/view/platform.ts'
 import type { ActionRouteOptions } from './actions/route.ts'
 import { createAgentActionRoutes } from './actions/route.ts'
@@ -29,8 +32,9 @@ export interface OperatorOptions {
   readonly acting: ActionRouteOptions['acting']
   readonly requirements: RequirementRouteOptions['requirements']
   openResolvePlatform(): ResolvePlatform
-  /** Behind the same token. */
   readonly further?: readonly Hono[]
+  /** Operations of other parts of the program, and of dev mode. */
+  readonly operations?: readonly OperatorRoute[]
 }
 
 /** The operator's view of everything that came, was answered, was refused and went out. */
@@ -43,19 +47,20 @@ export function createOperatorRoutes({
   requirements,
   openResolvePlatform,
   further = [],
+  operations = [],
 }: OperatorOptions): Hono {
+  const operationRoutes = [...createMessageRoutes({ store, agents }), ...createKeyRoutes({ channels }), ...operations]
   const routes = new Hono()
+    .route('/', createOperationRouter([...operationRoutes, createDocumentRoute(operationRoutes)], operatorOnly))
     .basePath('/operator/api')
     .use(operatorOnly)
     .route('/', createFollowerRoutes({ store, channels }))
-    .route('/', createKeyRoutes({ channels }))
     .route('/', createSuppressionRoutes({ store, channels }))
     .route('/', createAgentActionRoutes({ agents, acting }))
     .route('/', createRequirementRoutes({ store, requirements }))
     .route('/', createApprovalRoutes(store))
     .route('/', createPeopleRoutes({ store, agents, channels }))
     .route('/', createResolveRoutes(openResolvePlatform))
-    .route('/', createMessageRoutes({ store, agents }))
   for (const each of further) routes.route('/', each)
   return routes
 }

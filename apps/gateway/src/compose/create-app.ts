@@ -1,5 +1,6 @@
 import type { ByteBudget } from '@postern/core'
 import type { Hono, MiddlewareHandler } from 'hono'
+import type { OperatorRoute } from '../api/operation.ts'
 import { createBanRoutes } from '../commands/bans/route.ts'
 import { createProxyRoutes } from '../commands/doctor/route.ts'
 import { requireOperator } from '../commands/operator-token.ts'
@@ -30,8 +31,8 @@ interface AppOptions {
   readonly operatorToken: string
   readonly bodies: ByteBudget
   readonly metrics: Metrics
-  /** Routes that only dev mode has. */
-  extraRoutes(operatorOnly: MiddlewareHandler): readonly Hono[]
+  /** Operations of the operator's API that only dev mode has. */
+  readonly extraOperations: readonly OperatorRoute[]
   readonly signInCodes: Pick<SignInCodes, 'use'>
   isReady(): Promise<boolean>
 }
@@ -39,7 +40,7 @@ interface AppOptions {
 /** All routes behind the checks of the endpoint: channels, discovery, files, pages of requirements, the operator's. */
 export function createApp(foundation: Foundation, options: AppOptions): Hono {
   const { config, channels, agents, attachments, requirements, limits, platform } = foundation
-  const { operatorToken, bodies, metrics, extraRoutes, isReady, signInCodes } = options
+  const { operatorToken, bodies, metrics, extraOperations, isReady, signInCodes } = options
   const { log, now } = platform
   const sessions = createOperatorSessions({ records: foundation.store.records, token: operatorToken, now })
   const access = { token: operatorToken, sessions, origin: config.origin }
@@ -53,8 +54,7 @@ export function createApp(foundation: Foundation, options: AppOptions): Hono {
       createSchemaRoutes(),
       attachments.routes,
       requirements.routes,
-      openOperatorRoutes(foundation, { operatorOnly, unknownProxies, findApp: () => app }),
-      ...extraRoutes(operatorOnly),
+      openOperatorRoutes(foundation, { operatorOnly, unknownProxies, extraOperations, findApp: () => app }),
       createSignInRoutes({ ...access, codes: signInCodes, now }),
       createConsoleFiles(),
     ],
@@ -72,13 +72,18 @@ export function createApp(foundation: Foundation, options: AppOptions): Hono {
 interface OperatorPart {
   readonly operatorOnly: MiddlewareHandler
   readonly unknownProxies: UnknownProxies
+  readonly extraOperations: readonly OperatorRoute[]
   findApp(): Hono
 }
 
-function openOperatorRoutes(foundation: Foundation, { operatorOnly, unknownProxies, findApp }: OperatorPart): Hono {
+function openOperatorRoutes(
+  foundation: Foundation,
+  { operatorOnly, unknownProxies, extraOperations, findApp }: OperatorPart,
+): Hono {
   const { config, store, channels, agents, attachments, requirements, operators, platform } = foundation
   return createOperatorRoutes({
     store,
+    operations: extraOperations,
     further: [
       createTranscriptRoutes({ store, platform, channels }),
       createViewRoutes({ store, platform }),

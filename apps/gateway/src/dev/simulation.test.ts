@@ -1,10 +1,11 @@
 import { toProblem } from '@postern/http'
 import type { SendRequest, Simulation } from '@postern/simulation'
 import { expect, test } from 'vitest'
+import { createOperationRouter } from '../api/router.ts'
 import { createSimulationRoutes } from './simulation.ts'
 
 const simulation = { send: async (request: SendRequest) => ({ request }) } as unknown as Simulation
-const app = createSimulationRoutes(simulation, (_, next) => next())
+const app = createOperationRouter(createSimulationRoutes(simulation), (_, next) => next())
 app.onError(error => toProblem(error))
 
 const send = (body: string | ReadableStream) =>

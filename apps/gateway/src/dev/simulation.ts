@@ -1,55 +1,43 @@
 import { Rejection, Unavailable } from '@postern/core'
 import type { SendRequest, Simulation } from '@postern/simulation'
 import { findCatalogueEntry, simulationCatalogue } from '@postern/simulation/catalogue'
-import type { MiddlewareHandler } from 'hono'
-import { Hono } from 'hono'
 import { z } from 'zod'
+import type { OperatorRoute } from '../api/operation.ts'
+import { handleOperation } from '../api/operation.ts'
 import { simulatedChannels } from '../channels.ts'
-import { readOperatorRequest } from '../commands/request.ts'
+import { simulationOperations } from '../commands/send/operations.ts'
 import type { Gateway } from '../gateway.ts'
 
-const maxBytes = 1024 * 1024
 /** Silence is what is expected then, ms. */
 const silenceMs = 1_000
-const faults = simulationCatalogue.faults.map(({ fault }) => fault)
-const visibilities = Object.values(simulationCatalogue.visibilities).flat()
 
-const simulatedSendSchema = z.strictObject({
-  via: z.enum(simulatedChannels as SendRequest['via'][]),
-  to: z.string().min(1),
-  text: z.string(),
-  from: z.string().min(1).optional(),
-  visibility: z.enum(visibilities).optional(),
-  fault: z.enum(faults).optional(),
-  thread: z.string().min(1).optional(),
-})
-
-const rules: Readonly<Record<string, string>> = {
-  via: `"via" must be one of ${simulatedChannels.join(', ')}`,
-  to: '"to" must name an agent',
-  text: '"text" must be text',
-  from: '"from" must name a persona; GET /operator/api/simulation lists them',
-  visibility: `"visibility" must be one of ${visibilities.join(', ')}`,
-  fault: `"fault" must be one of ${faults.join(', ')}`,
-  thread: '"thread" must be the thread of an earlier result',
+const { body } = simulationOperations.send
+/** With what the simulation knows. */
+const send = {
+  ...simulationOperations.send,
+  body: {
+    ...body,
+    schema: body.schema.extend({
+      via: z.enum(simulatedChannels as SendRequest['via'][]),
+      visibility: z.enum(Object.values(simulationCatalogue.visibilities).flat()).optional(),
+      fault: z.enum(simulationCatalogue.faults.map(({ fault }) => fault)).optional(),
+    }),
+  },
 }
 
-const describeProblem = (path: string) =>
-  `Cannot send: ${rules[path] ?? `expected an object with ${Object.keys(rules).join(', ')} and nothing else`}`
-
-/** Lets `postern send` and the console speak through the simulation; dev mode only, operator only. */
-export function createSimulationRoutes(simulation: Simulation, operatorOnly: MiddlewareHandler): Hono {
-  return new Hono()
-    .get('/operator/api/simulation', operatorOnly, context => context.json(simulationCatalogue))
-    .post('/operator/api/simulation/send', operatorOnly, async context => {
-      const request = await readOperatorRequest(context, simulatedSendSchema, { problem: describeProblem, maxBytes })
+/** Lets `postern send` and the console speak through the simulation; dev mode only. */
+export function createSimulationRoutes(simulation: Pick<Simulation, 'send'>): readonly OperatorRoute[] {
+  return [
+    handleOperation(simulationOperations.describe, async () => simulationCatalogue),
+    handleOperation(send, async ({ body: request }) => {
       const { expected } = findEntry(request)
       const waiting = expected.outcome === 'kept' ? { timeoutMs: silenceMs } : {}
       const sent = await simulation.send({ ...request, ...waiting }).catch(cause => {
         throw new Unavailable(`Cannot send: ${cause instanceof Error ? cause.message : 'it failed'}`, { cause })
       })
-      return context.json({ ...sent, expected })
-    })
+      return { ...sent, expected }
+    }),
+  ]
 }
 
 function findEntry(request: SendRequest): ReturnType<typeof findCatalogueEntry> {

@@ -1,5 +1,6 @@
 import { resolve } from 'node:path'
 import { parseJsonText } from '@postern/core'
+import { callOperation } from '../api/call.ts'
 import type { OperatorClient } from '../commands/client.ts'
 import { CommandError } from '../commands/client.ts'
 import type { DataLocation } from '../commands/context.ts'
@@ -57,9 +58,11 @@ function createClient(
   send: Send,
   rest: Pick<OperatorClient, 'directory' | 'isRunning' | 'isSimulating' | 'close'>,
 ): OperatorClient {
+  const request = createRequester(send, token)
   return {
     config,
-    request: createRequester(send, token),
+    request,
+    call: (operation, input) => callOperation(request, operation, input),
     readLines: path => readLines(send(path, { headers: { ...authorize(token), accept: 'application/x-ndjson' } })),
     get: (path, headers = {}) => send(path, { headers }),
     ...rest,

@@ -2,7 +2,6 @@ import { hash, randomBytes } from 'node:crypto'
 import { resolve } from 'node:path'
 import type { Listening, Log } from '@postern/core'
 import type { Simulation } from '@postern/simulation'
-import type { MiddlewareHandler } from 'hono'
 import { listSlices } from '../config/channel-slices.ts'
 import { findUnsafeSettings } from '../config/production.ts'
 import type { ConfigFile } from '../config/read-config.ts'
@@ -116,14 +115,13 @@ async function openRunning(
   const config = given.dev ? admitOperator(given, hash('sha256', operatorToken)) : given
   const directory = resolve(baseDir, config.data)
   const log = givenLog ?? createLog({ level: config.log.level, readable: config.dev && process.stdout.isTTY === true })
-  const extraRoutes = (operatorOnly: MiddlewareHandler) =>
-    simulation ? [createSimulationRoutes(simulation, operatorOnly)] : []
+  const extraOperations = simulation ? createSimulationRoutes(simulation) : []
   const onUnusable = (error: Error) => {
     process.stderr.write(`${error.message}\n`)
     process.exitCode = 1
     process.kill(process.pid, 'SIGTERM')
   }
-  const gateway = await openGateway(config, { baseDir, log, operatorToken, onUnusable, extraRoutes })
+  const gateway = await openGateway(config, { baseDir, log, operatorToken, onUnusable, extraOperations })
   const isSimulating = simulation !== undefined
   const listening = await openEndpoints(gateway, directory, isSimulating).catch(async error => {
     // What is open would keep the process alive without an endpoint.

@@ -41,7 +41,7 @@ interface Row {
 }
 
 async function rowsOf(words: string): Promise<readonly Row[]> {
-  const { messages } = await ask<{ messages: MessageSummary[] }>('/messages?limit=500')
+  const { items: messages } = await ask<{ items: MessageSummary[] }>('/messages?limit=500')
   const found = messages.find(({ agent, preview }) => agent === 'manager' && preview.includes(words))
   const query = new URLSearchParams({ format: 'store', thread: `#${found?.message}` })
   return (await ask<{ messages: readonly Row[] }>(`/transcript?${query}`)).messages

@@ -224,7 +224,7 @@ describe('allow and deny', () => {
   test('A2A: who is not on the list is refused, and the operator sees it', async () => {
     const { status, error, messageId } = await say({ to: 'club' })
     expect([status, error]).toEqual([403, 'Cannot take message: its sender may not speak to this agent'])
-    const { refusals } = await gateway.ask<{ refusals: { code: string; reason: string }[] }>('/refusals?limit=5')
+    const { items: refusals } = await gateway.ask<{ items: { code: string; reason: string }[] }>('/refusals?limit=5')
     expect(refusals[0]).toMatchObject({ code: 'forbidden', reason: error })
     expect((await gateway.messages()).some(({ id }) => id === messageId)).toBe(false)
   })

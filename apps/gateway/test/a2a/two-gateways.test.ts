@@ -115,7 +115,7 @@ test('S-31: a worker on another host: the delegation stands in the caller’s th
     const headers = { authorization: `Bearer ${'x'.repeat(20)}` }
     return (await fetch(`http://127.0.0.1:${ports['a.test']}/operator/api${path}`, { headers })).json()
   }
-  const { messages } = (await operate('/messages?limit=1')) as { messages: { message: number }[] }
+  const { items: messages } = (await operate('/messages?limit=1')) as { items: { message: number }[] }
   const transcript = await operate(`/transcript?format=store&thread=${encodeURIComponent(`#${messages[0]?.message}`)}`)
   const turn_id = `store-${messages[0]?.message}`
   expect(transcript).toMatchObject({

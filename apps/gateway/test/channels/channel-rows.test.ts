@@ -25,7 +25,7 @@ async function readThread(id: string): Promise<Entries> {
 async function takeStock(id: string) {
   const [messages, deliveries] = [await gateway.messages(), await gateway.deliveries()]
   const handled = messages.filter(({ state }) => state !== 'ignored').map(message => message.id)
-  const { refusals } = await gateway.ask<{ refusals: readonly object[] }>('/refusals')
+  const { items: refusals } = await gateway.ask<{ items: readonly object[] }>('/refusals')
   return { handled, deliveries: deliveries.length, refused: refusals.length, entries: (await readThread(id)).length }
 }
 

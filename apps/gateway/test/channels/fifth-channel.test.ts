@@ -75,7 +75,7 @@ describe('a made-up fifth channel', () => {
   ])('refuses %s, and shows it to the operator', async (_, seal, code) => {
     const answer = await post({ id: `bad ${code}`, text: 'forged' }, seal)
     expect([answer.status, await answer.json()]).toMatchObject([401, { code }])
-    const { refusals } = await gateway.ask<{ refusals: readonly object[] }>('/refusals')
+    const { items: refusals } = await gateway.ask<{ items: readonly object[] }>('/refusals')
     expect(refusals).toContainEqual(expect.objectContaining({ via: 'ticker', code }))
   })
 

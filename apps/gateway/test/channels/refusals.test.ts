@@ -58,7 +58,7 @@ describe('the answers table, through real sockets', () => {
     const before = (await gateway.messages()).length
     expect(await sendFaulty(via, fault)).toBe(answer)
     expect(await gateway.messages()).toHaveLength(before)
-    const { refusals } = await gateway.ask<{ refusals: Refusal[] }>('/refusals?limit=500')
+    const { items: refusals } = await gateway.ask<{ items: Refusal[] }>('/refusals?limit=500')
     expect(refusals[0]).toMatchObject({ via, code })
     expect(JSON.stringify(refusals)).not.toContain(secretWords)
   })

@@ -29,7 +29,7 @@ test('MN-8.1 addressing: agents of one gateway that mention each other on the fe
   expect(await countStopped('a.test')).toBe(1)
   const stopped = [...one, ...two].filter(({ flags }) => flags.includes('loop_guard'))
   expect(stopped.map(({ state }) => state)).toEqual(['ignored'])
-  const { messages } = await askOperator<{ messages: { flags: string[] }[] }>('a.test', '/messages?limit=50')
+  const { items: messages } = await askOperator<{ items: { flags: string[] }[] }>('a.test', '/messages?limit=50')
   expect(messages.filter(({ flags }) => flags.includes('loop_guard'))).toHaveLength(1)
   // Nobody was lost in the network: neither can find itself there.
   expect((await gateways.at('a.test').store.count()).deliveries).toMatchObject({ dead: 0, later: 0 })

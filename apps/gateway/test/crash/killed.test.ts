@@ -140,7 +140,7 @@ test('a gateway that is killed at random moments loses no acknowledged message a
 
   const listed = (await (
     await fetch(`${url}/operator/api/messages?limit=500`, { headers: { authorization: `Bearer ${operatorToken}` } })
-  ).json()) as { messages: { state: string }[] }
-  expect(listed.messages).toHaveLength(sent.length)
-  expect(listed.messages.every(({ state }) => state === 'answered')).toBe(true)
+  ).json()) as { items: { state: string }[] }
+  expect(listed.items).toHaveLength(sent.length)
+  expect(listed.items.every(({ state }) => state === 'answered')).toBe(true)
 })

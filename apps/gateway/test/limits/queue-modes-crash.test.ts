@@ -49,7 +49,7 @@ async function ask<Answer>(path: string): Promise<Answer> {
 }
 
 async function recordOf(text: string): Promise<MessageRecord> {
-  const { messages } = await ask<{ messages: MessageSummary[] }>('/messages?limit=500')
+  const { items: messages } = await ask<{ items: MessageSummary[] }>('/messages?limit=500')
   const { message } = messages.find(({ preview }) => preview === text) as MessageSummary
   return ask(`/messages/${encodeURIComponent(`#${message}`)}`)
 }

@@ -24,7 +24,7 @@ async function times<Answer>(count: number, send: (at: number) => Promise<Answer
 async function expectKept(via: string, kept: number, refused: number): Promise<void> {
   const messages = (await gateway.messages()).filter(message => message.via === via)
   expect(messages).toHaveLength(kept)
-  const { refusals } = await gateway.ask<{ refusals: Refusal[] }>('/refusals?limit=500')
+  const { items: refusals } = await gateway.ask<{ items: Refusal[] }>('/refusals?limit=500')
   const limited = refusals.filter(refusal => refusal.via === via)
   expect(limited.map(({ code, reason }) => [code, reason])).toEqual(Array(refused).fill(['rate_limited', problem]))
 }

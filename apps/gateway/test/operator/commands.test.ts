@@ -23,7 +23,7 @@ async function leaveDeadGateway() {
 test('commands read the stored data when the gateway was killed, whoever has its process number now', async () => {
   const client = await openOperatorClient(await leaveDeadGateway())
   expect(client.isRunning).toBe(false)
-  expect(await client.request('/operator/api/messages')).toEqual({ messages: [], next: null })
+  expect(await client.request('/operator/api/messages')).toEqual({ items: [], next: null })
   await client.close()
 })
 
@@ -32,7 +32,7 @@ test('"messages" says so when there are none', async () => {
   await printMessages(
     async () => openOperatorClient(await leaveDeadGateway()),
     { json: false, print: text => printed.push(text) },
-    '20',
+    20,
   )
   expect(printed).toEqual(['none'])
 })

@@ -69,10 +69,10 @@ export async function startOurGateway(directory: string, { caPath, more }: Gatew
   return {
     actor,
     async messages() {
-      const { messages } = await ask<{ messages: readonly MessageSummary[] }>('/messages?limit=500')
+      const { items: messages } = await ask<{ items: readonly MessageSummary[] }>('/messages?limit=500')
       return Promise.all(messages.map(({ id }) => ask<MessageRecord>(`/messages/${encodeURIComponent(id)}`)))
     },
-    refusals: async () => (await ask<{ refusals: readonly Refusal[] }>('/refusals?limit=100')).refusals,
+    refusals: async () => (await ask<{ items: readonly Refusal[] }>('/refusals?limit=100')).items,
     async followerCount() {
       const answer = await look('/agents/echo/followers')
       return ((await answer.json()) as { totalItems: number }).totalItems

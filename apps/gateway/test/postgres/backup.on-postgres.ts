@@ -49,6 +49,6 @@ test('what the commands say to run backs up a database at work, and puts it back
   expect(await runSql(cluster.url, "SELECT count(*) FROM postern.messages WHERE kind = 'message'")).toBe('1')
   await one.start()
   expect(hash('sha256', JSON.stringify(await one.ask('/keys')))).toBe(hash('sha256', JSON.stringify(keys)))
-  expect(await one.ask('/messages')).toMatchObject({ messages: [{ id: 'm1', state: 'answered' }] })
+  expect(await one.ask('/messages')).toMatchObject({ items: [{ id: 'm1', state: 'answered' }] })
   expect((await one.send({ id: 'm3', text: 'goes on' })).text).toContain('goes on')
 }, 120_000)

@@ -21,7 +21,7 @@ async function listMessages(gateway: PairedGateway): Promise<readonly MessageSum
   const pages: MessageSummary[] = []
   let after = ''
   for (;;) {
-    const { messages } = await gateway.ask<{ messages: MessageSummary[] }>(`/messages?limit=500${after}`)
+    const { items: messages } = await gateway.ask<{ items: MessageSummary[] }>(`/messages?limit=500${after}`)
     pages.push(...messages)
     const last = messages.at(-1)
     if (!last || messages.length < 500) return pages

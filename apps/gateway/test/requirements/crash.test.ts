@@ -23,13 +23,13 @@ beforeAll(async () => {
 afterAll(() => setup.close())
 
 interface Listed {
-  readonly messages: readonly { readonly id: string; readonly state: string }[]
+  readonly items: readonly { readonly id: string; readonly state: string }[]
 }
 
-async function listMessages(): Promise<Listed['messages']> {
+async function listMessages(): Promise<Listed['items']> {
   const headers = { authorization: `Bearer ${operatorToken}` }
   const answer = await fetch(`${url}/operator/api/messages?limit=500`, { headers })
-  return ((await answer.json()) as Listed).messages
+  return ((await answer.json()) as Listed).items
 }
 
 const answersTo = (objectId: string) =>

@@ -103,9 +103,9 @@ export async function openTestGateway(
     url: () => url,
     dataDir,
     ask,
-    messages: async () => (await ask<{ messages: MessageSummary[] }>('/messages?limit=500')).messages,
+    messages: async () => (await ask<{ items: MessageSummary[] }>('/messages?limit=500')).items,
     show: id => ask<MessageRecord>(`/messages/${encodeURIComponent(id)}`),
-    deliveries: async () => (await ask<{ deliveries: DeliveryRecord[] }>('/deliveries?limit=500')).deliveries,
+    deliveries: async () => (await ask<{ items: DeliveryRecord[] }>('/deliveries?limit=500')).items,
     async restart(changes = {}) {
       await gateway.stop()
       tree = { ...tree, ...changes }

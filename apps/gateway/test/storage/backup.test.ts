@@ -84,9 +84,9 @@ test('a running gateway is backed up by a command, and another one goes on from 
   expect(JSON.parse(restored.text)).toEqual(JSON.parse(readFileSync(join(folder, 'manifest.json'), 'utf8')))
   await two.start()
   expect(await two.ask('/operator/api/keys')).toEqual(keys)
-  expect(await two.ask('/operator/api/messages')).toMatchObject({ messages: [{ id: 'm1', state: 'answered' }] })
+  expect(await two.ask('/operator/api/messages')).toMatchObject({ items: [{ id: 'm1', state: 'answered' }] })
   expect(await two.sendFile('m1', bytes)).toContain('TASK_STATE_COMPLETED')
-  expect(await two.ask('/operator/api/messages')).toMatchObject({ messages: [{ id: 'm1' }] })
+  expect(await two.ask('/operator/api/messages')).toMatchObject({ items: [{ id: 'm1' }] })
   expect((await two.postern('doctor')).text).toContain('its pages are sound')
 }, 120_000)
 

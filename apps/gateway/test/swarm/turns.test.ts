@@ -143,7 +143,7 @@ test('W-27: what must not be said is not', async () => {
 test('W-28: two messages at once are answered one after the other', async () => {
   const threadId = name('thread')
   const countMessages = async () =>
-    (await swarm.operate<{ messages: readonly unknown[] }>('/messages?limit=500')).messages.length
+    (await swarm.operate<{ items: readonly unknown[] }>('/messages?limit=500')).items.length
   const before = await countMessages()
   const letGo = hold('first words')
   const first = run(threadId, 'first words')

@@ -55,7 +55,7 @@ test('C-18: a client that has it knows all there is; nothing of it is delivered,
   const heard = { id: findEvent(events, 'TEXT_MESSAGE_START').messageId, role: 'assistant', content: 'begun' }
   const { events: next } = await cancelAt('begun', threadId, [first, heard, user('wait')])
   expect(findEvent(next, 'MESSAGES_SNAPSHOT')).toBeUndefined()
-  const { deliveries } = await web.gateway.ask<{ deliveries: readonly { message: string }[] }>('/deliveries')
+  const { items: deliveries } = await web.gateway.ask<{ items: readonly { message: string }[] }>('/deliveries')
   expect(JSON.stringify(deliveries)).not.toContain(threadId)
   expect(JSON.stringify(deliveries)).not.toContain(heard.id)
 })

@@ -1,5 +1,5 @@
 import { Resolver } from 'node:dns/promises'
-import type { DeliveryRecord, Log, PublishedKey } from '@postern/core'
+import type { Log } from '@postern/core'
 import { parseJsonText } from '@postern/core'
 import { inspectIssuer } from '@postern/identity'
 import type { Finding, Verdict } from '../../checks/finding.ts'
@@ -10,6 +10,8 @@ import { findUnsafeSettings } from '../../config/production.ts'
 import { createPlatform } from '../../platform/platform.ts'
 import type { ClientOpener, OperatorClient } from '../client.ts'
 import type { Output } from '../context.ts'
+import { keyOperations } from '../keys/operations.ts'
+import { deliveryOperations } from '../messages/operations.ts'
 import type { Check } from './check.ts'
 import { checkHandleHost } from './handle-host.ts'
 import { mailChecks } from './mail/checks.ts'
@@ -112,9 +114,7 @@ async function checkAgentCard(client: OperatorClient): Promise<Verdict> {
 }
 
 async function checkDeadLetters(client: OperatorClient): Promise<Verdict> {
-  const { deliveries } = (await client.request('/operator/api/deliveries?state=dead&limit=500')) as {
-    deliveries: readonly DeliveryRecord[]
-  }
+  const { items: deliveries } = await client.call(deliveryOperations.list, { query: { state: 'dead', limit: 500 } })
   if (deliveries.length === 0) return ok('no dead letters')
   return warning(
     `${deliveries.length} dead letters`,
@@ -124,7 +124,7 @@ async function checkDeadLetters(client: OperatorClient): Promise<Verdict> {
 
 /** The keys; SPF and DMARC are judged by what they say, not by our proposal for them. */
 async function checkDnsRecords(client: OperatorClient): Promise<Verdict> {
-  const { keys } = (await client.request('/operator/api/keys')) as { keys: readonly PublishedKey[] }
+  const { keys } = await client.call(keyOperations.list, {})
   const resolver = new Resolver({ timeout: 5_000, tries: 2 })
   const { dns: servers } = client.config.network
   if (servers?.length) resolver.setServers(servers)

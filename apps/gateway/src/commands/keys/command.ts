@@ -1,6 +1,6 @@
 import type { Command } from 'commander'
 import type { CommandContext, CommonOptions } from '../context.ts'
-import { printKeys, rotateKeys } from './view.ts'
+import { printKeys, rotateAllKeys } from './view.ts'
 
 /** Public keys. */
 export function addKeyCommands(program: Command, { openClient, output }: CommandContext): void {
@@ -16,6 +16,6 @@ export function addKeyCommands(program: Command, { openClient, output }: Command
     .option('--revoke', 'stop publishing the old keys at once, because somebody else has one')
     .option('--json', 'print JSON, for programs')
     .action(async (agent: string | undefined, options: CommonOptions & { revoke?: boolean }) =>
-      rotateKeys(openClient, output(options), { agent, revoke: options.revoke === true }),
+      rotateAllKeys(openClient, output(options), { agent, revoke: options.revoke === true }),
     )
 }

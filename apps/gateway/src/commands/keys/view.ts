@@ -1,28 +1,24 @@
-import type { PublishedKey } from '@postern/core'
+import type { OperationAnswer } from '../../api/operation.ts'
 import type { ClientOpener } from '../client.ts'
 import type { Output } from '../context.ts'
 import { printAnswer } from '../print-answer.ts'
+import { keyOperations } from './operations.ts'
 
-interface Keys {
-  readonly keys: readonly PublishedKey[]
-}
+type Keys = OperationAnswer<typeof keyOperations.list>
 
 export function printKeys(openClient: ClientOpener, output: Output): Promise<void> {
-  return printAnswer<Keys>(openClient, output, '/operator/api/keys', formatKeys)
+  return printAnswer(openClient, output, { operation: keyOperations.list, input: {} }, formatKeys)
 }
 
 /** New keys for one agent, or for all there are; with `revoke` the old ones count no more from now on. */
-export async function rotateKeys(
+export async function rotateAllKeys(
   openClient: ClientOpener,
   output: Output,
   { agent, revoke }: { readonly agent: string | undefined; readonly revoke: boolean },
 ): Promise<void> {
   const client = await openClient()
   try {
-    const rotated = (await client.request('/operator/api/keys/rotate', {
-      method: 'POST',
-      body: { agent, revoke },
-    })) as Keys
+    const rotated = await client.call(keyOperations.rotate, { body: { agent, revoke } })
     output.print(output.json ? JSON.stringify(rotated, null, 2) : formatRotated(rotated, revoke))
   } finally {
     await client.close()

@@ -1,7 +1,9 @@
 import type { Command } from 'commander'
 import { Option } from 'commander'
 import type { CommandContext, CommonOptions } from '../context.ts'
-import { changeDelivery, printDeliveries, printMessage, printMessages } from './view.ts'
+import type { DeliveryState } from './schemas.ts'
+import { deliveryStates } from './schemas.ts'
+import { changeListedDelivery, printDeliveries, printMessage, printMessages } from './view.ts'
 
 /** What came in and what went out. */
 export function addMessageCommands(program: Command, { openClient, output }: CommandContext): void {
@@ -11,7 +13,7 @@ export function addMessageCommands(program: Command, { openClient, output }: Com
     .option('--limit <n>', 'number of messages', '20')
     .option('--json', 'print JSON, for programs')
     .action(async (options: CommonOptions & { limit: string }) =>
-      printMessages(openClient, output(options), options.limit),
+      printMessages(openClient, output(options), Number(options.limit)),
     )
   program
     .command('show <id>')
@@ -22,17 +24,9 @@ export function addMessageCommands(program: Command, { openClient, output }: Com
   deliveries
     .command('list', { isDefault: true })
     .description('list the deliveries, newest first (default)')
-    .addOption(
-      new Option('--state <state>', 'only deliveries in this state').choices([
-        'queued',
-        'sent',
-        'later',
-        'dead',
-        'dismissed',
-      ]),
-    )
+    .addOption(new Option('--state <state>', 'only deliveries in this state').choices([...deliveryStates]))
     .option('--json', 'print JSON, for programs')
-    .action(async (options: CommonOptions & { state?: string }) =>
+    .action(async (options: CommonOptions & { state?: DeliveryState }) =>
       printDeliveries(openClient, output(options), options.state),
     )
   for (const [action, does] of [
@@ -43,6 +37,6 @@ export function addMessageCommands(program: Command, { openClient, output }: Com
     deliveries
       .command(`${action} <id>`)
       .description(does)
-      .action(async (id: string) => changeDelivery(openClient, output({}), action, id))
+      .action(async (id: string) => changeListedDelivery(openClient, output({}), action, id))
   }
 }

@@ -1,20 +1,21 @@
-import type { DeliveryRecord, MessageRecord, MessageSummary } from '@postern/core'
 import { formatTable } from '../../terminal/table.ts'
 import type { ClientOpener } from '../client.ts'
 import type { Output } from '../context.ts'
 import { printAnswer } from '../print-answer.ts'
-import type { DeliveryChange } from './route.ts'
+import type { DeliveryChange } from './operations.ts'
+import { deliveryOperations, messageOperations } from './operations.ts'
+import type { DeliveryState } from './schemas.ts'
 import { formatRecord } from './show.ts'
 
-export function printMessages(openClient: ClientOpener, output: Output, limit: string): Promise<void> {
-  return printAnswer<{ messages: readonly MessageSummary[] }>(
+export function printMessages(openClient: ClientOpener, output: Output, limit: number): Promise<void> {
+  return printAnswer(
     openClient,
     output,
-    `/operator/api/messages?limit=${encodeURIComponent(limit)}`,
-    ({ messages }) =>
+    { operation: messageOperations.list, input: { query: { limit } } },
+    ({ items }) =>
       formatTable(
         ['#', 'received', 'via', 'agent', 'state', 'sender', 'id'],
-        messages.map(({ message, received_at, via, agent, state, flags, sender, verified, id }) => [
+        items.map(({ message, received_at, via, agent, state, flags, sender, verified, id }) => [
           `#${message}`,
           received_at.slice(0, 19),
           via,
@@ -28,24 +29,27 @@ export function printMessages(openClient: ClientOpener, output: Output, limit: s
 }
 
 export function printMessage(openClient: ClientOpener, output: Output, id: string): Promise<void> {
-  return printAnswer<MessageRecord>(
+  return printAnswer(
     openClient,
     output,
-    `/operator/api/messages/${encodeURIComponent(id)}`,
+    { operation: messageOperations.find, input: { parameters: { id } } },
     formatRecord,
   )
 }
 
-export function printDeliveries(openClient: ClientOpener, output: Output, state: string | undefined): Promise<void> {
-  const query = state ? `?state=${encodeURIComponent(state)}` : ''
-  return printAnswer<{ deliveries: readonly DeliveryRecord[] }>(
+export function printDeliveries(
+  openClient: ClientOpener,
+  output: Output,
+  state: DeliveryState | undefined,
+): Promise<void> {
+  return printAnswer(
     openClient,
     output,
-    `/operator/api/deliveries${query}`,
-    ({ deliveries }) =>
+    { operation: deliveryOperations.list, input: { query: { state } } },
+    ({ items }) =>
       formatTable(
         ['id', 'via', 'state', 'tries', 'to', 'last error'],
-        deliveries.map(({ id, via, state, attempts, to, last_error }) => [
+        items.map(({ id, via, state, attempts, to, last_error }) => [
           id,
           via,
           state,
@@ -57,7 +61,7 @@ export function printDeliveries(openClient: ClientOpener, output: Output, state:
   )
 }
 
-export async function changeDelivery(
+export async function changeListedDelivery(
   openClient: ClientOpener,
   output: Output,
   action: DeliveryChange,
@@ -65,7 +69,7 @@ export async function changeDelivery(
 ): Promise<void> {
   const client = await openClient()
   try {
-    await client.request(`/operator/api/deliveries/${encodeURIComponent(id)}/${action}`, { method: 'POST' })
+    await client.call(deliveryOperations.change, { parameters: { id, action } })
     output.print(`${id}: ${changeWords[action]}`)
   } finally {
     await client.close()

@@ -1,9 +1,11 @@
-import type { CatalogueEntry, ExpectedOutcome, SendResult, SimulationCatalogue } from '@postern/simulation'
+import type { CatalogueEntry, ExpectedOutcome, SimulationCatalogue } from '@postern/simulation'
+import type { OperationAnswer } from '../../api/operation.ts'
 import { formatTable } from '../../terminal/table.ts'
 import { toTerminalLine } from '../../terminal/text.ts'
 import type { ClientOpener, OperatorClient } from '../client.ts'
 import { CommandError } from '../client.ts'
 import type { Output } from '../context.ts'
+import { simulationOperations } from './operations.ts'
 import { isAsExpected } from './outcome.ts'
 
 interface SendWords {
@@ -16,10 +18,7 @@ interface SendWords {
   readonly thread?: string | undefined
 }
 
-type Sent = Omit<SendResult, 'reply'> & {
-  readonly reply?: { readonly text: string } | undefined
-  readonly expected: ExpectedOutcome
-}
+type Sent = OperationAnswer<typeof simulationOperations.send>
 
 /** Sends one message; the exit code says whether it ended as the catalogue has it. */
 export async function sendSimulated(openClient: ClientOpener, output: Output, request: SendWords): Promise<void> {
@@ -30,7 +29,9 @@ export async function sendSimulated(openClient: ClientOpener, output: Output, re
   const client = await openClient()
   try {
     requireSimulation(client)
-    const sent = (await client.request('/operator/api/simulation/send', { method: 'POST', body: request })) as Sent
+    const sent = await client.call(simulationOperations.send, {
+      body: { ...request, via: request.via, text: request.text },
+    })
     output.print(output.json ? JSON.stringify(sent, null, 2) : formatSent(sent, request))
     if (!isAsExpected(sent, sent.expected)) process.exitCode = 1
   } finally {
@@ -47,7 +48,7 @@ export async function printCatalogue(
   const client = await openClient()
   try {
     requireSimulation(client)
-    const all = (await client.request('/operator/api/simulation')) as SimulationCatalogue
+    const all = await client.call(simulationOperations.describe, {})
     const wanted = Object.entries({ via, from, visibility, fault }).filter(([, word]) => word !== undefined)
     const entries = all.entries.filter(entry =>
       wanted.every(([name, word]) => entry[name as keyof CatalogueEntry] === word),

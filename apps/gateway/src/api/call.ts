@@ -1,0 +1,42 @@
+import type { z } from 'zod'
+import type { ApiOperation, OperationAnswer } from './operation.ts'
+import { operatorBase } from './operation.ts'
+
+type Given<Schema> = Schema extends z.ZodType ? Readonly<z.input<Schema>> : undefined
+/** Members that may be undefined need not be there. */
+type Input<Name extends string, Value> = undefined extends Value
+  ? { readonly [Key in Name]?: Value }
+  : { readonly [Key in Name]: Value }
+
+/** What a caller gives an operation. */
+export type OperationInput<Of extends ApiOperation> = Input<'parameters', Given<Of['parameters']>> &
+  (Of['query'] extends z.ZodType ? { readonly query?: Given<Of['query']> } : unknown) &
+  Input<'body', Of['body'] extends { readonly schema: infer Schema } ? Given<Schema> : undefined>
+
+interface AnyInput {
+  readonly parameters?: Readonly<Record<string, unknown>>
+  readonly query?: Readonly<Record<string, unknown>>
+  readonly body?: unknown
+}
+
+/** Path and query by which an operation is asked. Members that are undefined are left out. */
+function formatOperationPath<Of extends ApiOperation>(operation: Of, input: OperationInput<Of>): string {
+  const { parameters = {}, query = {} } = input as AnyInput
+  const path = operation.path.replace(/\{(\w+)\}/g, (_, name: string) => encodeURIComponent(String(parameters[name])))
+  const given = Object.entries(query).flatMap(([name, value]) => (value === undefined ? [] : [[name, String(value)]]))
+  const search = given.length > 0 ? `?${new URLSearchParams(given)}` : ''
+  return `${operatorBase}${path}${search}`
+}
+
+type SendRequest = (path: string, init: { readonly method: string; readonly body?: unknown }) => Promise<unknown>
+
+/** Asks one operation; the answer is of its schema, by the gateway's word. */
+export async function callOperation<Of extends ApiOperation>(
+  send: SendRequest,
+  operation: Of,
+  input: OperationInput<Of>,
+): Promise<OperationAnswer<Of>> {
+  const { body } = input as AnyInput
+  const path = formatOperationPath(operation, input)
+  return (await send(path, { method: operation.method, ...(body !== undefined && { body }) })) as OperationAnswer<Of>
+}

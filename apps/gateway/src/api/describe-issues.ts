@@ -1,0 +1,62 @@
+import type { FieldViolation } from '@postern/core'
+import type { z } from 'zod'
+
+interface DescribedIssue extends FieldViolation {
+  /** Field and description in one. */
+  readonly sentence: string
+}
+
+type Issue = z.core.$ZodIssue
+
+/** More of them help nobody. */
+const mostDescribed = 10
+
+/** What is wrong with each member, in words that say what would be right. */
+export function describeIssues(error: z.ZodError): readonly DescribedIssue[] {
+  return error.issues.slice(0, mostDescribed).map(issue => {
+    const field = issue.path.join('.')
+    const description = describeIssue(issue)
+    const isUnknown = issue.code === 'unrecognized_keys'
+    return {
+      field,
+      description,
+      sentence: isUnknown ? description : `${field === '' ? 'the body' : `"${field}"`} ${description}`,
+    }
+  })
+}
+
+const typeNames: Readonly<Record<string, string>> = {
+  string: 'a text',
+  number: 'a number',
+  int: 'a whole number',
+  boolean: 'true or false',
+  array: 'a list',
+  object: 'an object',
+  record: 'an object',
+}
+
+function describeIssue(issue: Issue): string {
+  if (issue.code === 'invalid_type') {
+    return issue.input === undefined && issue.message.endsWith('undefined')
+      ? 'is missing'
+      : `must be ${typeNames[issue.expected] ?? issue.expected}`
+  }
+  if (issue.code === 'too_small') return describeBound(issue.origin, 'at least', issue.minimum)
+  if (issue.code === 'too_big') return describeBound(issue.origin, 'at most', issue.maximum)
+  if (issue.code === 'invalid_value')
+    return `must be ${issue.values.length > 1 ? 'one of ' : ''}${issue.values.join(', ')}`
+  if (issue.code === 'unrecognized_keys') {
+    return `there is no member ${issue.keys
+      .slice(0, 5)
+      .map(key => `"${key.slice(0, 100)}"`)
+      .join(', ')}; leave it out`
+  }
+  // A schema of ours says it itself.
+  return issue.message
+}
+
+function describeBound(origin: string, words: string, bound: number | bigint): string {
+  if (origin === 'string') return `must have ${words} ${bound} characters`
+  if (origin === 'array') return `must have ${words} ${bound} entries`
+  return `must be ${words} ${bound}`
+}

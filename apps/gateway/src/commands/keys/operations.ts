@@ -1,0 +1,45 @@
+import { z } from 'zod'
+import { defineOperation } from '../../api/operation.ts'
+
+const publishedKeySchema = z
+  .object({
+    via: z.string().describe('Channel.'),
+    purpose: z.string().describe('What it signs.'),
+    id: z.string(),
+    algorithm: z.string(),
+    publicKey: z.string().describe('PEM, or what the channel publishes.'),
+    dns: z
+      .object({ name: z.string(), type: z.literal('TXT'), value: z.string() })
+      .optional()
+      .describe('The record to publish.'),
+  })
+  .meta({ id: 'PublishedKey' })
+
+const keyListSchema = z.object({ keys: z.array(publishedKeySchema) })
+
+export const keyOperations = {
+  list: defineOperation({
+    id: 'listKeys',
+    method: 'GET',
+    path: '/keys',
+    summary: 'Lists the public keys, and the DNS records to publish.',
+    task: 'list keys',
+    answer: keyListSchema,
+  }),
+  rotate: defineOperation({
+    id: 'rotateKeys',
+    method: 'POST',
+    path: '/keys/rotate',
+    summary: 'Makes new keys, of one agent or of all.',
+    task: 'rotate keys',
+    body: {
+      schema: z.strictObject({
+        agent: z.string().optional().describe('Default: all agents.'),
+        revoke: z.boolean().default(false).describe('Take the old keys back at once: somebody else has them.'),
+      }),
+      isOptional: true,
+    },
+    answer: keyListSchema,
+    refusals: { no_recipient: 'There is no such agent.' },
+  }),
+}

@@ -1,0 +1,69 @@
+import { z } from 'zod'
+import { defineOperation } from '../../api/operation.ts'
+import { pageOf, pageParameters } from '../../api/page.ts'
+import {
+  deliveryRecordSchema,
+  deliveryStates,
+  messageRecordSchema,
+  messageSummarySchema,
+  refusalRecordSchema,
+} from './schemas.ts'
+
+export const messageOperations = {
+  list: defineOperation({
+    id: 'listMessages',
+    method: 'GET',
+    path: '/messages',
+    summary: 'Lists the messages that came in, newest first.',
+    task: 'list messages',
+    query: z.object(pageParameters),
+    answer: pageOf(messageSummarySchema),
+  }),
+  find: defineOperation({
+    id: 'findMessage',
+    method: 'GET',
+    path: '/messages/{id}',
+    summary: 'Shows one message: its proofs, what the agent saw and said, every delivery.',
+    task: 'show message',
+    parameters: z.object({ id: z.string().describe('Its number (`12`, `#12`), or the peer’s id, percent-encoded.') }),
+    answer: messageRecordSchema,
+    refusals: { no_recipient: 'There is no message with this id.' },
+  }),
+}
+
+const deliveryChanges = ['retry', 'drop', 'dismiss'] as const
+export type DeliveryChange = (typeof deliveryChanges)[number]
+
+export const deliveryOperations = {
+  list: defineOperation({
+    id: 'listDeliveries',
+    method: 'GET',
+    path: '/deliveries',
+    summary: 'Lists the deliveries, newest first.',
+    task: 'list deliveries',
+    query: z.object({ state: z.enum(deliveryStates).optional().describe('Only in this state.'), ...pageParameters }),
+    answer: pageOf(deliveryRecordSchema),
+  }),
+  change: defineOperation({
+    id: 'changeDelivery',
+    method: 'POST',
+    path: '/deliveries/{id}/{action}',
+    summary: 'Tries a delivery again now, gives it up, or takes a dead letter out of the count.',
+    task: 'change delivery',
+    parameters: z.object({ id: z.string(), action: z.enum(deliveryChanges) }),
+    answer: z.object({ id: z.string(), done: z.enum(deliveryChanges) }),
+    refusals: { no_recipient: 'There is no delivery with this id for which this can be done.' },
+  }),
+}
+
+export const refusalOperations = {
+  list: defineOperation({
+    id: 'listRefusals',
+    method: 'GET',
+    path: '/refusals',
+    summary: 'Lists refused traffic, newest first; never a secret or a body.',
+    task: 'list refusals',
+    query: z.object(pageParameters),
+    answer: pageOf(refusalRecordSchema),
+  }),
+}
