@@ -79,7 +79,7 @@ export function openA2a(whole: A2aConfig, gateway: ChannelContext): Channel<Hono
     }),
     renderInvitation: agent => renderCallInvitation(agent, agents.origin),
     callAgent: createA2aClient({ config, platform, store, origin: agents.origin }).call,
-    ...(grpc && { listen: async () => (await loadGrpc()).openGrpcListener(grpc, endpoint.deps) }),
+    ...(grpc && { listen: async former => (await loadGrpc()).openGrpcListener(atPortOf(grpc, former), endpoint.deps) }),
     links: () => [],
     publishedKeys: async () => (await keys.published()).map(describeKey),
     rotateKeys: async agent => (agent === undefined ? [describeKey((await keys.rotate()).publicJwk)] : []),
@@ -129,6 +129,11 @@ function openEndpoint(config: A2aConfig, gateway: ChannelContext, keys: OwnKeyRi
 
 export type { AgentInterface } from './client/exchange/agent-interface.ts'
 export { a2aDescriptor } from './speaker.ts'
+
+/** A free port that was found once is kept. */
+function atPortOf<At extends { readonly port: number }>(config: At, former: { readonly port: number } | undefined): At {
+  return config.port === 0 && former ? { ...config, port: former.port } : config
+}
 
 /** No chain of agents is longer than the gateway allows. */
 function boundHops(config: A2aConfig, maxHops = Number.POSITIVE_INFINITY): A2aConfig {

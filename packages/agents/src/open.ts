@@ -8,6 +8,8 @@ import type { AgentConfigInput } from './config.ts'
 import { readAgentConfig } from './config.ts'
 import type { AgentPlatform, AgentStores, CommonAgentConfig, HumanOperators, OpenedAgent } from './kind/agent-kind.ts'
 import { createHistoryView } from './kind/history-view.ts'
+import type { AgentChange, OpenResident } from './residents.ts'
+import { closeResidents, createAgentClosing } from './residents.ts'
 
 /** Published names: the narrow grammar, and no empty piece between dots, so that every wire can carry them. */
 const namePattern = /^(?=.{1,64}$)[a-z0-9_-]+(?:\.[a-z0-9_-]+)*$/
@@ -33,12 +35,16 @@ export interface AgentDeps extends AgentDirectory {
   findRunning(name: string): RunningAgent | undefined
   /** Its picture, when it is a file; `AgentProfile.iconUrl` says where it is served. */
   findIcon(name: string): AgentIcon | undefined
-  /**
-   * Opens all agents anew; they answer from now on. A turn that runs ends with the agent that began it. If one cannot be opened, all stay
-   * as they are. @throws ConfigError
-   */
-  reload(): Promise<void>
+  /** Opens the agents of another configuration, or the same ones anew. If one cannot be opened, none is. @throws ConfigError */
+  prepare(listed: ListedAgents, deps: Pick<AgentDepsOptions, 'platform' | 'operators'>): Promise<AgentChange>
+  /** Closes all, former ones too. */
   close(): Promise<void>
+}
+
+/** What the configuration says of agents. */
+interface ListedAgents {
+  readonly agents: Readonly<Record<string, AgentConfigInput>>
+  readonly default_agent?: string | undefined
 }
 
 function openMemoryStores(platform: AgentPlatform): AgentStores {
@@ -46,56 +52,59 @@ function openMemoryStores(platform: AgentPlatform): AgentStores {
   return { records: createMemoryRecords(), transcript: { ...transcript, bindStore: async () => false } }
 }
 
-interface Resident {
-  readonly profile: AgentProfile
-  readonly running: RunningAgent
-  readonly opened: OpenedAgent
-  readonly icon: AgentIcon | undefined
-}
-
 /** Opens every agent of the configuration. If one fails, all fail. @throws ConfigError */
-export async function openAgents(
-  config: Readonly<Record<string, AgentConfigInput>>,
-  defaultAgent: string | undefined,
-  options: AgentDepsOptions,
-): Promise<AgentDeps> {
+export async function openAgents(listed: ListedAgents, options: AgentDepsOptions): Promise<AgentDeps> {
   const { domain, origin } = options
-  const names = Object.keys(config)
-  for (const name of names) checkAgentName(name)
-  checkDefaultAgent(defaultAgent, names)
-  let residents = await openResidents(config, options)
-  /** Their turns may still run. */
-  const former: Resident[] = []
+  let open = await openAgentSet(listed, options)
+  const former = new Set<OpenResident>()
+  const commit = (renewed: AgentSet) => {
+    const replaced = [...open.residents.values()]
+    for (const resident of replaced) former.add(resident)
+    open = renewed
+    return replaced.map(resident => ({
+      name: resident.profile.name,
+      async close() {
+        await resident.close()
+        former.delete(resident)
+      },
+    }))
+  }
   return {
     domain,
     origin,
-    defaultAgent,
-    find: name => residents.get(name)?.profile,
-    list: () => [...residents.values()].map(({ profile }) => profile),
-    findRunning: name => residents.get(name)?.running,
-    findIcon: name => residents.get(name)?.icon,
-    async reload() {
-      const renewed = await openResidents(config, options)
-      former.push(...residents.values())
-      residents = renewed
+    get defaultAgent() {
+      return open.defaultAgent
     },
-    async close() {
-      await Promise.all([...former, ...residents.values()].map(({ opened }) => opened.close?.()))
+    find: name => open.residents.get(name)?.profile,
+    list: () => [...open.residents.values()].map(({ profile }) => profile),
+    findRunning: name => open.residents.get(name)?.running,
+    findIcon: name => open.residents.get(name)?.icon,
+    async prepare(changed, deps) {
+      const renewed = await openAgentSet(changed, { ...options, ...deps })
+      return { commit: () => commit(renewed), discard: () => closeResidents(renewed.residents.values()) }
     },
+    close: () => closeResidents([...former, ...open.residents.values()]),
   }
 }
 
+/** The agents of one configuration. */
+interface AgentSet {
+  readonly residents: ReadonlyMap<string, OpenResident>
+  readonly defaultAgent: string | undefined
+}
+
 /** If one cannot be opened, the others are closed again. @throws ConfigError */
-async function openResidents(
-  config: Readonly<Record<string, AgentConfigInput>>,
-  options: AgentDepsOptions,
-): Promise<ReadonlyMap<string, Resident>> {
-  const residents = new Map<string, Resident>()
+async function openAgentSet(listed: ListedAgents, options: AgentDepsOptions): Promise<AgentSet> {
+  const { agents, default_agent } = listed
+  const names = Object.keys(agents)
+  for (const name of names) checkAgentName(name)
+  checkDefaultAgent(default_agent, names)
+  const residents = new Map<string, OpenResident>()
   try {
-    for (const name of Object.keys(config)) residents.set(name, await openResident(name, config[name], options))
-    return residents
+    for (const name of names) residents.set(name, await openResident(name, agents[name], options))
+    return { residents, defaultAgent: default_agent }
   } catch (error) {
-    await Promise.allSettled([...residents.values()].map(async ({ opened }) => opened.close?.()))
+    await closeResidents(residents.values())
     throw error
   }
 }
@@ -112,7 +121,7 @@ function checkDefaultAgent(defaultAgent: string | undefined, names: readonly str
   throw new ConfigError('default_agent', `there is no agent "${defaultAgent}"`, fix)
 }
 
-async function openResident(name: string, input: unknown, options: AgentDepsOptions): Promise<Resident> {
+async function openResident(name: string, input: unknown, options: AgentDepsOptions): Promise<OpenResident> {
   const { config, kind } = readAgentConfig(name, input)
   const { platform, baseDir, log, version, origin, stores = openMemoryStores(options.platform), operators } = options
   const icon = await readIcon(config.icon, { key: `agents.${name}.icon`, baseDir })
@@ -123,7 +132,12 @@ async function openResident(name: string, input: unknown, options: AgentDepsOpti
     version,
     ...describeIcon(config.icon, icon, `${origin}/agents/${name}`),
   }
-  return { opened, icon, profile, running: runAgent(opened.agent, config) }
+  return {
+    profile,
+    icon,
+    running: runAgent(opened.agent, config),
+    close: createAgentClosing(name, opened, log),
+  }
 }
 
 function describeAgent(config: CommonAgentConfig, opened: OpenedAgent, name: string): Omit<AgentProfile, 'version'> {

@@ -30,14 +30,17 @@ export function openAgentGateway(
   agents: Readonly<Record<string, AgentConfigInput>>,
   { defaultAgent, baseDir = import.meta.dirname, platform = {} }: AgentGatewayOptions = {},
 ): Promise<AgentDeps> {
-  return openAgents(agents, defaultAgent, {
-    domain: 'agents.test',
-    origin: 'https://agents.test',
-    version: '1.2.3',
-    platform: { ...testPlatform, ...platform },
-    baseDir,
-    log: silentLog,
-  })
+  return openAgents(
+    { agents, default_agent: defaultAgent },
+    {
+      domain: 'agents.test',
+      origin: 'https://agents.test',
+      version: '1.2.3',
+      platform: { ...testPlatform, ...platform },
+      baseDir,
+      log: silentLog,
+    },
+  )
 }
 
 /** The agent of a gateway with one. */

@@ -61,10 +61,10 @@ export function openEmail(config: EmailConfig, gateway: ChannelContext, deps: Em
     renderInvitation: agent => renderInvitation(agent, agents.domain),
     links: agent => [{ rel: 'mailto', href: `mailto:${agent}@${agents.domain}` }],
     ...(listen && {
-      listen: () => {
+      listen: former => {
         void warmUp([openAddressReader, loadSpf, loadDmarc, loadSmtpServer], platform, closing.signal)
         return openSmtpListener({
-          config: listen,
+          config: listen.port === 0 && former ? { ...listen, port: former.port } : listen,
           maxBytes: limits.message_bytes,
           bodies: gateway.bodies ?? unboundedBodies,
           sleep: platform.sleep,

@@ -41,6 +41,8 @@ export interface ChannelModule<Config, Name extends string = string, Context ext
   readonly descriptor: ChannelDescriptor & { readonly name: Name }
   /** Of its member in the configuration file, which bears its name. */
   readonly configSchema: z.ZodType<Config>
+  /** Members of it that cannot change while the gateway runs. */
+  readonly fixedMembers?: readonly (keyof Config & string)[]
   open(config: Config, context: Context): Channel<Hono> | Promise<Channel<Hono>>
   /** The configuration with what the files say that it names. @throws ConfigError, AggregateError of them */
   readFiles?(config: Config, place: { readonly baseDir: string; readonly log: Log }): Config

@@ -118,6 +118,7 @@ export { formatChatOwner } from './identity/speaker.ts'
 export const web: ChannelModule<WebConfig, 'web', WebContext> = {
   descriptor: webDescriptor,
   configSchema: webConfigSchema,
+  fixedMembers: ['storage'],
   open: openWeb,
   tokens: {
     of: ({ auth }) => auth,

@@ -27,7 +27,7 @@ import { createOperatorSessions } from '../sign-in/sessions.ts'
 import { openPublisherDeps } from '../work/work.ts'
 import type { Foundation } from './foundation.ts'
 
-interface AppOptions {
+export interface AppOptions {
   readonly operatorToken: string
   readonly bodies: ByteBudget
   readonly metrics: Metrics

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { hostname } from 'node:os'
-import type { AgentDeps } from '@postern/agents'
+import type { AgentChange, AgentDeps } from '@postern/agents'
 import { createCallFinder, openAgents } from '@postern/agents'
 import type {
   AdmissionRule,
@@ -62,13 +62,78 @@ export interface Foundation {
 
 /** Opens platform, store, agents and requirements. @throws ConfigError, AggregateError of them */
 export async function openFoundation(config: Config, options: FoundationOptions): Promise<Foundation> {
-  const { baseDir, log, onUnusable, modules } = options
-  const slices = joinTokens(readChannelFiles(listSlices(config, modules), { baseDir, log }))
-  const describe = (via: ChannelName) => findChannel(modules, via)?.descriptor
-  const platform = createPlatform(config, { log, slices })
+  const { baseDir, log, onUnusable } = options
+  const { slices, platform } = openOutside(config, options)
   // A container that is started again has the name and number of the one before.
   const holder = `${hostname()}:${process.pid}:${randomBytes(4).toString('hex')}`
   const store = await openConfiguredStore(config, { baseDir, platform, holder, onUnusable, slices })
+  return layFoundation(config, options, {
+    ...{ slices, platform, holder, store },
+    findAgents: operators =>
+      openAgents(listAgents(config), {
+        domain: handleHostOf(config),
+        origin: config.origin,
+        version: softwareVersion,
+        baseDir,
+        platform,
+        stores: store,
+        operators,
+        log,
+      }),
+  })
+}
+
+/** A foundation for another configuration. Its agents answer when `change` is committed. */
+interface RenewedFoundation {
+  readonly foundation: Foundation
+  readonly change: AgentChange
+}
+
+/** The same on the store and with the agents' directory of a gateway that runs. @throws ConfigError, AggregateError of them */
+export async function renewFoundation(
+  config: Config,
+  options: FoundationOptions,
+  { holder, store, agents }: Foundation,
+): Promise<RenewedFoundation> {
+  const { slices, platform } = openOutside(config, options)
+  let change: AgentChange | undefined
+  try {
+    const foundation = await layFoundation(config, options, {
+      ...{ slices, platform, holder, store },
+      async findAgents(operators) {
+        change = await agents.prepare(listAgents(config), { platform, operators })
+        return agents
+      },
+    })
+    if (!change) throw new Error('the agents were not opened')
+    return { foundation, change }
+  } catch (error) {
+    await change?.discard()
+    platform.close()
+    throw error
+  }
+}
+
+/** The first one is the default where none is named. */
+export function listAgents({ agents, default_agent }: Config): Pick<Config, 'agents' | 'default_agent'> {
+  return { agents, default_agent: default_agent ?? Object.keys(agents)[0] }
+}
+
+function openOutside(config: Config, { baseDir, log, modules }: FoundationOptions) {
+  const slices = joinTokens(readChannelFiles(listSlices(config, modules), { baseDir, log }))
+  return { slices, platform: createPlatform(config, { log, slices }) }
+}
+
+interface Ground extends Pick<Foundation, 'slices' | 'platform' | 'holder' | 'store'> {
+  findAgents(operators: Foundation['operators']): Promise<AgentDeps>
+}
+
+async function layFoundation(
+  config: Config,
+  { baseDir, modules }: FoundationOptions,
+  { slices, platform, holder, store, findAgents }: Ground,
+): Promise<Foundation> {
+  const describe = (via: ChannelName) => findChannel(modules, via)?.descriptor
   const channels: Channel<Hono>[] = []
   const attachments = createPublishedAttachments({
     store,
@@ -80,16 +145,7 @@ export async function openFoundation(config: Config, options: FoundationOptions)
   const openPublishers = () => openPublisherDeps({ store, platform, channels, attachments })
   const domain = handleHostOf(config)
   const operators = createOperatorQuestions({ records: store.records, store, platform, domain, openPublishers })
-  const agents = await openAgents(config.agents, config.default_agent ?? Object.keys(config.agents)[0], {
-    domain,
-    origin: config.origin,
-    version: softwareVersion,
-    baseDir,
-    platform,
-    stores: store,
-    operators,
-    log,
-  })
+  const agents = await findAgents(operators)
   const decisions = createRequirementDecisions(store, name => config.agents[name])
   const requirements = await openRequirements({
     config: config.requirements,

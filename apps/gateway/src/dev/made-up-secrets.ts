@@ -14,9 +14,15 @@ export interface MadeUpSecret {
   readonly value: string
 }
 
-/** A random value for each secret that is missing, for this run only. One source gives one value, wherever it is used. */
-export function makeUpSecrets(missing: readonly MissingSetting[]): readonly MadeUpSecret[] {
-  const values = new Map<string, string>()
+/**
+ * A random value for each secret that is missing, for this run only. One source gives one value, wherever it is used; `known` ones keep
+ * theirs.
+ */
+export function makeUpSecrets(
+  missing: readonly MissingSetting[],
+  known: readonly MadeUpSecret[] = [],
+): readonly MadeUpSecret[] {
+  const values = new Map(known.map(({ source, value }) => [source, value]))
   return missing.filter(isSecret).map(({ path, source }) => {
     const value = values.get(source) ?? randomBytes(32).toString('base64url')
     values.set(source, value)

@@ -1,3 +1,4 @@
+import type { Listening } from '@postern/core'
 import { Rejection, Unavailable } from '@postern/core'
 import type { SendRequest, Simulation } from '@postern/simulation'
 import { findCatalogueEntry, simulationCatalogue } from '@postern/simulation/catalogue'
@@ -6,6 +7,8 @@ import type { OperatorRoute } from '../api/operation.ts'
 import { handleOperation } from '../api/operation.ts'
 import { simulatedChannels } from '../channels.ts'
 import { simulationOperations } from '../commands/send/operations.ts'
+import { listSlices } from '../config/channel-slices.ts'
+import type { Config } from '../config/schema.ts'
 import type { Gateway } from '../gateway.ts'
 
 /** Silence is what is expected then, ms. */
@@ -46,6 +49,20 @@ function findEntry(request: SendRequest): ReturnType<typeof findCatalogueEntry> 
   } catch (cause) {
     throw new Rejection('malformed', `Cannot send: ${cause instanceof Error ? cause.message : 'unknown'}`, { cause })
   }
+}
+
+/** Lets the simulated network know where the gateway is. */
+export function connectSimulation(simulation: Simulation, config: Config, listening: readonly Listening[]): void {
+  const [http] = listening
+  const mail = listening.find(({ label }) => label === 'mail')
+  const secrets = listSlices(config).map(slice => slice.module.simulatedSecret?.(slice.config))
+  simulation.connectGateway({
+    origin: config.origin,
+    handleHost: config.handle_host,
+    port: http?.port ?? 0,
+    smtpPort: mail?.port,
+    intakeSecret: secrets.find(secret => secret !== undefined),
+  })
 }
 
 /** Publishes in the simulated DNS what the gateway's operator would publish in the real one. */

@@ -3,7 +3,6 @@ import type { AddressInfo } from 'node:net'
 import { getRequestListener } from '@hono/node-server'
 import type { Listening } from '@postern/core'
 import { ConfigError } from '@postern/core'
-import type { Hono } from 'hono'
 import type { PaceOptions } from './slow-bodies.ts'
 import { cutSlowBodies } from './slow-bodies.ts'
 
@@ -30,10 +29,10 @@ interface ListenOptions {
 
 /** @throws ConfigError when the address is taken or not ours */
 export async function listenHttp(
-  app: Hono,
+  app: { fetch(request: Request, env?: object): Response | Promise<Response> },
   { host, port, stallMs: patience = stallMs, pace }: ListenOptions,
 ): Promise<Listening> {
-  const answer = getRequestListener(app.fetch)
+  const answer = getRequestListener((request, env) => app.fetch(request, env))
   const server = createServer(socketLimits, (request, response) => {
     // Who waits for an answer may wait: only one that is there has to be taken.
     response.setTimeout(patience, () => {

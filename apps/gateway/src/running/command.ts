@@ -9,7 +9,7 @@ export function addRunningCommands(program: Command, { file, print, configPath }
     .description('run with a simulated fediverse, mail domain and A2A issuer on this machine')
     .action(async () => {
       const [{ runDev }, { formatBanner }] = await loadGateway()
-      print(formatBanner(await runDev(await file()), true, configPath()))
+      print(formatBanner(await runDev(await file(), file), true, configPath()))
     })
   program
     .command('start')

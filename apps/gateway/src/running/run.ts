@@ -1,18 +1,18 @@
-import { hash, randomBytes } from 'node:crypto'
+import { hash } from 'node:crypto'
 import { resolve } from 'node:path'
 import type { Listening, Log } from '@postern/core'
 import type { Simulation } from '@postern/simulation'
 import { listSlices } from '../config/channel-slices.ts'
 import { findUnsafeSettings } from '../config/production.ts'
 import type { ConfigFile } from '../config/read-config.ts'
-import { parseConfig, parseConfigFile } from '../config/read-config.ts'
+import { parseConfigFile } from '../config/read-config.ts'
 import type { Config } from '../config/schema.ts'
-import { devDefaults, simulatedDefaults } from '../dev/defaults.ts'
+import { devDefaults } from '../dev/defaults.ts'
+import { createDevConfigs } from '../dev/dev-configs.ts'
 import { fillAll } from '../dev/fill.ts'
 import type { MadeUpSecret } from '../dev/made-up-secrets.ts'
-import { makeUpSecrets, toFillings } from '../dev/made-up-secrets.ts'
-import { reloadOnChange } from '../dev/reload-agents.ts'
-import { createSimulationRoutes, publishKeys } from '../dev/simulation.ts'
+import { reloadOnChange } from '../dev/reload.ts'
+import { connectSimulation, createSimulationRoutes, publishKeys } from '../dev/simulation.ts'
 import type { Gateway } from '../gateway.ts'
 import { openGateway } from '../gateway.ts'
 import { createLog } from '../observe/log.ts'
@@ -31,15 +31,20 @@ export interface Running {
 /** A gateway in a simulated network. */
 export interface SimulatedGateway extends Running {
   readonly simulation: Simulation
+  /** What the file says, with what dev mode adds. */
+  readonly given: Config
+  /** What another file means in this network. @throws AggregateError of ConfigErrors */
+  parse(file: ConfigFile): Config
+  /** Goes on with another configuration; the network knows it then. @throws ConfigError, AggregateError of them */
+  reload(config: Config): Promise<void>
 }
 
-/** `postern dev`: a simulated gateway that ends with the process. */
-export async function runDev(file: ConfigFile): Promise<SimulatedGateway> {
-  const opened = await openDev(file)
-  const endReload = reloadOnChange(opened.gateway, {
-    folder: file.baseDir,
-    data: resolve(file.baseDir, opened.config.data),
-  })
+/** `postern dev`: a simulated gateway that ends with the process, and goes by its files as they change. `readFile` reads them again. */
+export async function runDev(file: ConfigFile, readFile = async () => file): Promise<SimulatedGateway> {
+  const opened = await openDev(file, { isReloadable: true })
+  const { gateway, given, parse, reload } = opened
+  const readConfig = async () => parse(await readFile())
+  const endReload = reloadOnChange({ gateway, folder: file.baseDir, given, readConfig, reload })
   const stop = () => {
     endReload()
     return opened.stop()
@@ -52,46 +57,45 @@ export async function runDev(file: ConfigFile): Promise<SimulatedGateway> {
 interface OpenOptions {
   /** Default: lines on standard output, at the level of the configuration. */
   readonly log?: Log | undefined
+  /** Whether its configuration may change while it runs. */
+  readonly isReloadable?: boolean
 }
 
 /** Unsafe switches allowed, and a simulated network for whatever the file leaves open. @throws ConfigError, AggregateError of them */
 export async function openDev(file: ConfigFile, options: OpenOptions = {}): Promise<SimulatedGateway> {
-  const madeUp = makeUpSecrets(file.missing)
-  const tree = fillAll(file.tree, [...toFillings(madeUp), ...devDefaults])
   const { openSimulation } = await import('@postern/simulation')
   const simulation = await openSimulation()
-  const intakeSecret = randomBytes(18).toString('base64url')
-  const { dns, loopback } = simulation.network
-  const origin = String(tree.origin)
-  const { issuerConfig, deadIssuerConfig } = simulation.a2a
-  const servers = { submit: simulation.mail.submit, issuers: [issuerConfig, deadIssuerConfig] }
-  const simulated = simulatedDefaults({ dns, loopback, origin, ...servers, secret: intakeSecret })
-  const config = parseConfig(fillAll(tree, simulated))
-  const running = await openRunning(config, file.baseDir, { ...options, simulation }).catch(async error => {
+  const { given, configs, running } = await openSimulated(file, { ...options, simulation }).catch(async error => {
     await simulation.close()
     throw error
   })
-  const [http] = running.listening
-  const mail = running.listening.find(({ label }) => label === 'mail')
-  const secrets = listSlices(config).map(slice => slice.module.simulatedSecret?.(slice.config))
-  simulation.connectGateway({
-    origin: config.origin,
-    handleHost: config.handle_host,
-    port: http?.port ?? 0,
-    smtpPort: mail?.port,
-    intakeSecret: secrets.find(secret => secret !== undefined),
-  })
-  const publishing = publishKeys(simulation, running.gateway)
+  const { gateway } = running
+  connectSimulation(simulation, given, running.listening)
+  let publishing = publishKeys(simulation, gateway)
   return {
     ...running,
-    madeUp,
+    madeUp: configs.madeUp(),
     simulation,
+    given,
+    parse: configs.parse,
+    async reload(config) {
+      const open = await gateway.reload(admitOperator(config, hash('sha256', gateway.operatorToken)))
+      connectSimulation(simulation, config, open)
+      publishing = publishKeys(simulation, gateway)
+      await publishing
+    },
     async stop() {
       // It reads the store, which closes.
       await publishing.catch(() => undefined)
       await running.stop()
     },
   }
+}
+
+async function openSimulated(file: ConfigFile, options: RunningOptions & { readonly simulation: Simulation }) {
+  const configs = createDevConfigs(options.simulation)
+  const given = configs.parse(file)
+  return { given, configs, running: await openRunning(given, file.baseDir, options) }
 }
 
 /** `postern start`: exactly what the file says; refuses what is unsafe outside of dev mode. @throws AggregateError */
@@ -109,7 +113,7 @@ interface RunningOptions extends OpenOptions {
 async function openRunning(
   given: Config,
   baseDir: string,
-  { simulation, log: givenLog }: RunningOptions = {},
+  { simulation, log: givenLog, isReloadable }: RunningOptions = {},
 ): Promise<Running> {
   const operatorToken = findOperatorToken(given, baseDir)
   const config = given.dev ? admitOperator(given, hash('sha256', operatorToken)) : given
@@ -121,7 +125,7 @@ async function openRunning(
     process.exitCode = 1
     process.kill(process.pid, 'SIGTERM')
   }
-  const gateway = await openGateway(config, { baseDir, log, operatorToken, onUnusable, extraOperations })
+  const gateway = await openGateway(config, { baseDir, log, operatorToken, onUnusable, extraOperations, isReloadable })
   const isSimulating = simulation !== undefined
   const listening = await openEndpoints(gateway, directory, isSimulating).catch(async error => {
     // What is open would keep the process alive without an endpoint.

@@ -7,6 +7,7 @@ import type {
   RetryPolicy,
   Store,
   TurnContext,
+  Worker,
 } from '@postern/core'
 import { bindLog, createBreaker, createPublisher, startWorker } from '@postern/core'
 import { readStoreNote } from '@postern/transcript'
@@ -33,10 +34,10 @@ interface WorkDeps {
   readonly countUsage: NonNullable<TurnContext['countUsage']>
 }
 
-export interface Work {
+export interface Work extends Pick<Worker, 'untilTurnsEnd'> {
   /** Agents that were opened anew begin; what the former ones began is told to end. */
   restartAgents(): void
-  /** Takes nothing new, finishes or gives back what runs. */
+  /** Takes nothing new, finishes or gives back what runs. To stop again with another time is possible: the shorter one counts. */
   stop(graceMs: number): Promise<void>
 }
 
@@ -87,6 +88,7 @@ export function startWork(gateway: WorkDeps): Work {
   let started = new AbortController()
   startAgents(gateway, started.signal)
   return {
+    untilTurnsEnd: worker.untilTurnsEnd,
     restartAgents() {
       started.abort()
       started = new AbortController()

@@ -1,7 +1,10 @@
 import type { ChildProcessByStdio } from 'node:child_process'
 import { spawn } from 'node:child_process'
+import { hash, randomUUID } from 'node:crypto'
 import { once } from 'node:events'
 import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import type { AddressInfo } from 'node:net'
+import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Readable } from 'node:stream'
@@ -14,7 +17,11 @@ const program = fileURLToPath(new URL('../../bin/postern.mjs', import.meta.url))
 const folder = mkdtempSync(join(tmpdir(), 'postern-reload-'))
 const write = (name: string, text: string) => writeFileSync(join(folder, name), text)
 /** A file beside the modules by which the slow agent tells that it has begun, and another by which it may end. */
-const [begun, released] = [join(folder, 'begun.txt'), join(folder, 'released.txt')]
+const [begun, released, closed] = ['begun', 'released', 'closed'].map(name => join(folder, `${name}.txt`)) as [
+  string,
+  string,
+  string,
+]
 
 let child: ChildProcessByStdio<null, Readable, Readable>
 let printed = ''
@@ -23,7 +30,7 @@ const hear = (words: RegExp) => vi.waitFor(() => expect(printed).toMatch(words),
 beforeAll(async () => {
   write('words.ts', "export const words: string = 'first'\n")
   write('agent.ts', "import { words } from './words.ts'\nexport const handle = () => words\n")
-  write('postern.config.json', JSON.stringify({ agents: { desk: { use: './agent.ts' } } }))
+  write('postern.config.json', configure())
   const ports = { POSTERN_LISTEN_PORT: '0', POSTERN_EMAIL_LISTEN_PORT: '0' }
   child = spawn(process.execPath, [program, 'dev'], {
     cwd: folder,
@@ -40,15 +47,35 @@ afterAll(async () => {
   rmSync(folder, { recursive: true, force: true })
 })
 
-async function ask(): Promise<string | undefined> {
-  const url = /listens on (\S+)/.exec(printed)?.[1]
-  const token = /^ {2}token\s+(\S+)$/m.exec(printed)?.[1]
+function configure(agents: object = {}, more: object = {}): string {
+  return JSON.stringify({ agents: { desk: { use: './agent.ts' }, ...agents }, ...more })
+}
+
+/** Where the gateway listens, and the operator's token: as they were printed. */
+function findGateway(): { readonly url: string; readonly token: string } {
+  const [, url = ''] = /listens on (\S+)/.exec(printed) ?? []
+  const [, token = ''] = /^ {2}token\s+(\S+)$/m.exec(printed) ?? []
+  return { url, token }
+}
+
+async function ask(to = 'desk', via = 'a2a'): Promise<string | undefined> {
+  const { url, token } = findGateway()
   const answer = await fetch(`${url}/operator/api/simulation/send`, {
     method: 'POST',
     headers: { authorization: `Bearer ${token}` },
-    body: JSON.stringify({ via: 'a2a', to: 'desk', text: 'hello' }),
+    body: JSON.stringify({ via, to, text: 'hello' }),
   })
   return ((await answer.json()) as { reply?: { text: string } }).reply?.text
+}
+
+/** A run of the chat, whose events come as they happen. */
+function openChat(token = findGateway().token): Promise<Response> {
+  const messages = [{ id: randomUUID(), role: 'user', content: 'hello' }]
+  return fetch(`${findGateway().url}/api/v1/agent/runs`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
+    body: JSON.stringify({ threadId: randomUUID(), runId: randomUUID(), messages }),
+  })
 }
 
 /** Writes a module and waits for what the gateway makes of it. */
@@ -73,14 +100,76 @@ test('postern dev keeps the agent when a module is broken, and says file, line a
   expect(await ask()).toBe('fourth')
 })
 
-test('a turn that runs ends with the agent that began it, while the new one answers others', async () => {
+test('a turn that runs ends with the agent that began it, which closes then and not before', async () => {
   await change('agent.ts', slowAgent, /agents reloaded/)
   const answer = ask()
   await vi.waitFor(() => expect(existsSync(begun)).toBe(true), { timeout: 50_000 })
   await change('agent.ts', "export const handle = () => 'new'\n", /agents reloaded/)
   expect(await ask()).toBe('new')
+  expect(existsSync(closed)).toBe(false)
   writeFileSync(released, '')
   expect(await answer).toBe('old')
+  await vi.waitFor(() => expect(existsSync(closed)).toBe(true), { timeout: 50_000 })
+})
+
+test('postern dev goes by the configuration as it changes, and ends what runs by the former one', async () => {
+  for (const path of [begun, released, closed]) rmSync(path)
+  await change('agent.ts', slowAgent, /agents reloaded/)
+  const [answer, stream] = [ask(), await openChat()]
+  await vi.waitFor(() => expect(existsSync(begun)).toBe(true), { timeout: 50_000 })
+  const more = { limits: { per_identity: 40 } }
+  await change('postern.config.json', configure({ other: { use: 'builtin:echo' } }, more), /configuration reloaded/)
+  expect(await ask('other')).toContain('hello')
+  expect(existsSync(closed)).toBe(false)
+  writeFileSync(released, '')
+  expect(await answer).toBe('old')
+  expect(await stream.text()).toContain('"delta":"old"')
+  await vi.waitFor(() => expect(existsSync(closed)).toBe(true), { timeout: 50_000 })
+  expect(await ask('other', 'email')).toContain('hello')
+})
+
+test('a configuration that is wrong changes nothing, and the log says what is wrong with it', async () => {
+  const wrong = configure({ other: { use: 'builtin:echo' } }, { limits: { per_identity: -1 }, colour: 'red' })
+  const kept = /configuration cannot be reloaded; the former one goes on/
+  await change('postern.config.json', wrong, kept)
+  expect(printed).toMatch(/limits\.per_identity: [^\n]*colour: is not a known key/)
+  expect(await ask('other')).toContain('hello')
+  await change('postern.config.json', '{"agents": {', kept)
+  await change('postern.config.json', configure({ other: { use: './none.ts' } }), kept)
+  expect(printed).toMatch(/agents\.other\.use: /)
+  expect(await ask('other')).toContain('hello')
+})
+
+test('a port that is taken leaves the former sockets open', async () => {
+  const taken = createServer()
+  await new Promise<void>(resolve => taken.listen(0, '127.0.0.1', resolve))
+  const { port } = taken.address() as AddressInfo
+  const agents = { other: { use: 'builtin:echo' } }
+  const kept = /configuration cannot be reloaded; the former one goes on/
+  const grpc = { host: '127.0.0.1', port }
+  await change('postern.config.json', configure(agents, { a2a: { grpc } }), kept)
+  await new Promise(resolve => taken.close(resolve))
+  expect(await ask('other', 'email')).toContain('hello')
+})
+
+test('settings that cannot change while it runs are named, and the others are applied', async () => {
+  const settings = { listen: { host: 'localhost' }, data: 'elsewhere', log: { level: 'debug' } }
+  const agents = { third: { use: 'builtin:echo' } }
+  await change('postern.config.json', configure(agents, settings), /configuration reloaded/)
+  expect(printed).toMatch(/"settings":\["listen","data","log"\][^\n]*Restart postern dev/)
+  expect(await ask('third')).toContain('hello')
+  expect(await ask('other')).toBeUndefined()
+  expect(existsSync(join(folder, 'elsewhere'))).toBe(false)
+})
+
+test('a file that the configuration names counts as part of it', async () => {
+  const tokens = [{ name: 'ada', sha256: { file: 'digest.txt' } }]
+  write('digest.txt', hash('sha256', 'first'))
+  await change('postern.config.json', configure({}, { web: { auth: { tokens } } }), /configuration reloaded/)
+  expect((await openChat('first')).status).toBe(200)
+  await change('digest.txt', hash('sha256', 'second'), /configuration reloaded/)
+  expect((await openChat('first')).status).toBe(401)
+  expect((await openChat('second')).status).toBe(200)
 })
 
 const slowAgent = `import { existsSync, writeFileSync } from 'node:fs'
@@ -91,4 +180,6 @@ export async function handle() {
   while (!existsSync(${JSON.stringify(released)})) await sleep(20)
   return 'old'
 }
+
+export const close = () => writeFileSync(${JSON.stringify(closed)}, '')
 `

@@ -60,6 +60,7 @@ export async function openGrpcListener(config: GrpcConfig, deps: GrpcDeps): Prom
     label: 'a2a',
     description: `A2A gRPC ${config.host}:${port}`,
     port,
+    release: () => new Promise(resolve => server.tryShutdown(() => resolve())),
     close: () => closeServer(server, deps),
   }
 }

@@ -110,6 +110,8 @@ export interface Listening {
   /** One word for the terminal: `mail`. */
   readonly label?: string | undefined
   readonly port: number
+  /** Takes no new connection, and lets the open ones go on; its address is free at once. Resolves with the end of the last one. */
+  release?(): Promise<void>
   close(): Promise<void>
 }
 
@@ -187,7 +189,8 @@ export interface Channel<Routes = unknown> {
   probe?(): Promise<string>
   /** Sends again where nothing was sent any more (`suppressed`); false when it was not so. */
   liftSuppression?(agent: string, peer: string): Promise<boolean>
-  listen?(): Promise<Listening>
+  /** `former`: where it listened before its configuration changed; a port that was picked freely is kept. */
+  listen?(former?: Pick<Listening, 'port'>): Promise<Listening>
   /** Shutdown begins: answer peers that wait with what there is now. */
   release?(): void
   close?(): Promise<void>

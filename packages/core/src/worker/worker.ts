@@ -11,7 +11,9 @@ import { createPools } from './pools.ts'
 const longestNapMs = 1_000
 
 export interface Worker {
-  /** Leases no more work, lets running work finish for `graceMs`, then returns its leases. */
+  /** Resolves when the turns of this agent that run now have ended. */
+  untilTurnsEnd(agent: string): Promise<void>
+  /** Leases no more work, lets running work finish for `graceMs`, then returns its leases. Asked again, the shorter time counts. */
   stop(graceMs: number): Promise<void>
 }
 
@@ -39,10 +41,14 @@ export function startWorker(
   void watchClock(running)
   void keepLeases(running, options.leaseMs)
   return {
+    async untilTurnsEnd(agent) {
+      const [turns] = pools.leased
+      await Promise.all([...turns.running].map(([turn, end]) => turn.agent === agent && end))
+    },
     async stop(graceMs) {
       stopping.abort()
       unlisten()
-      await settleWithin(graceMs, running)
+      await settleWithin(graceMs, running, abandoning.signal)
       abandoning.abort(new TurnAborted('shutting_down'))
       await settleWithin(1_000, running)
     },
@@ -86,8 +92,10 @@ async function keepLeases({ store, platform, pools, abandoned }: Running, leaseM
   }
 }
 
-async function settleWithin(ms: number, { platform, pools }: Running): Promise<void> {
+async function settleWithin(ms: number, { platform, pools }: Running, over?: AbortSignal): Promise<void> {
   const settled = new AbortController()
-  const all = Promise.all(pools.all.map(pool => pool.drain())).then(() => settled.abort())
+  const end = () => settled.abort()
+  const all = Promise.all(pools.all.map(pool => pool.drain())).then(end)
+  over?.addEventListener('abort', end)
   await Promise.race([all, platform.sleep(ms, settled.signal)])
 }

@@ -49,6 +49,7 @@ export async function openSmtpListener(listening: SmtpListening): Promise<Listen
     label: 'mail',
     description: `${config.protocol.toUpperCase()} on ${place.text}`,
     port: place.port,
+    release: () => new Promise(resolve => sockets.close(() => resolve())),
     async close() {
       const closed = new Promise<void>(resolve => sockets.close(() => resolve()))
       await Promise.allSettled(busy)

@@ -1,0 +1,109 @@
+import type { Channel, Listening, PeopleDeps } from '@postern/core'
+import { createByteBudget } from '@postern/limits'
+import { watchOverdue } from '@postern/requirements'
+import type { Hono } from 'hono'
+import { toListenError } from '../http/listen.ts'
+import type { OpenRequests } from '../http/open-requests.ts'
+import { createOpenRequests } from '../http/open-requests.ts'
+import type { TokenMeter } from '../observe/token-meter.ts'
+import type { GatewayPlatform } from '../platform/platform.ts'
+import { openLinkCodes } from '../work/link-codes.ts'
+import type { Work } from '../work/work.ts'
+import { startWork } from '../work/work.ts'
+import type { AppOptions } from './create-app.ts'
+import { createApp } from './create-app.ts'
+import type { Foundation } from './foundation.ts'
+import { openChannels } from './open-channels.ts'
+
+/** What outlasts a change of the configuration. */
+export interface CompositionDeps extends Omit<AppOptions, 'bodies'> {
+  readonly meter: TokenMeter
+}
+
+/** What one configuration makes: channels, routes, and the platform that they go out by. Nothing listens or works yet. */
+export interface Composition {
+  readonly foundation: Foundation
+  readonly app: Hono
+  readonly platform: GatewayPlatform
+  readonly requests: OpenRequests
+  readonly people: PeopleDeps
+}
+
+/** A composition at work. */
+export interface StartedComposition extends Composition {
+  /** Sockets of its channels. */
+  sockets: readonly ChannelSocket[]
+  readonly work: Work
+  endWatch(): Promise<void>
+}
+
+export interface ChannelSocket {
+  readonly channel: Channel<Hono>
+  readonly listening: Listening
+}
+
+/** @throws ConfigError */
+export async function compose(foundation: Foundation, deps: CompositionDeps): Promise<Composition> {
+  const bodies = createByteBudget({
+    total: foundation.config.limits.held_bytes,
+    refusal: 'Cannot take request: too many large ones are on their way',
+  })
+  const platform = await openChannels(foundation, {
+    operatorToken: deps.operatorToken,
+    bodies,
+    app: { fetch: (request, env) => app.fetch(request, env) },
+  })
+  const app = createApp(foundation, { ...deps, bodies })
+  const people = await openLinkCodes(foundation.store)
+  return { foundation, app, platform, people, requests: createOpenRequests() }
+}
+
+/** What is open stands in `sockets`, also when a later one cannot be opened. @throws ConfigError */
+export async function openChannelSockets({ foundation }: Composition, sockets: ChannelSocket[]): Promise<void> {
+  for (const channel of foundation.channels) {
+    const listening = await openSocket(channel)
+    if (listening) sockets.push({ channel, listening })
+  }
+}
+
+/** @throws ConfigError */
+export async function openSocket(channel: Channel<Hono>, former?: Listening): Promise<Listening | undefined> {
+  try {
+    return await channel.listen?.(former)
+  } catch (cause) {
+    throw toListenError(`${channel.descriptor.name}.listen`, cause as Error)
+  }
+}
+
+/** Starts the worker, and the watch over requirements that nobody decides. */
+export function startComposition(
+  composition: Composition,
+  sockets: readonly ChannelSocket[],
+  { meter }: Pick<CompositionDeps, 'meter'>,
+): StartedComposition {
+  const { foundation, platform, people } = composition
+  const { store, decisions } = foundation
+  const work = startWork({
+    ...foundation,
+    platform,
+    requirements: foundation.requirements.states,
+    people,
+    countUsage: meter.count,
+  })
+  const leaving = new AbortController()
+  const watching = watchOverdue({ store, decisions, platform: foundation.platform }, leaving.signal)
+  const endWatch = () => {
+    leaving.abort()
+    return watching
+  }
+  return { ...composition, sockets, work, endWatch }
+}
+
+/** Answers peers that wait with what there is now. */
+export function releaseChannels({ foundation }: Composition): void {
+  for (const channel of foundation.channels) channel.release?.()
+}
+
+export async function closeChannels({ channels }: Pick<Foundation, 'channels'>): Promise<void> {
+  await Promise.all(channels.map(channel => channel.close?.()))
+}

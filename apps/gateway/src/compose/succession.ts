@@ -1,0 +1,143 @@
+import type { ReplacedAgent } from '@postern/agents'
+import type { Listening } from '@postern/core'
+import type { Config } from '../config/schema.ts'
+import type { ChannelSocket, Composition, CompositionDeps, StartedComposition } from './composition.ts'
+import { closeChannels, compose, openChannelSockets, releaseChannels, startComposition } from './composition.ts'
+import type { FoundationOptions } from './foundation.ts'
+import { listAgents, renewFoundation } from './foundation.ts'
+import { takeOverSockets } from './take-over.ts'
+
+/** The compositions of a running gateway: the newest one takes what comes, former ones end what they began. */
+interface Succession {
+  current(): Composition
+  /** Answers a request by the newest one. */
+  serve(request: Request, env?: object): Response | Promise<Response>
+  /** @throws ConfigError when a socket cannot be opened */
+  start(): Promise<readonly Listening[]>
+  reloadAgents(): Promise<void>
+  /** @returns the sockets of channels that are open then */
+  reload(config: Config): Promise<readonly Listening[]>
+  stop(how: StopOptions): Promise<void>
+}
+
+interface SuccessionDeps {
+  readonly deps: CompositionDeps
+  readonly options: FoundationOptions
+}
+
+interface StopOptions {
+  readonly graceMs: number
+  readonly http: Listening | undefined
+}
+
+/** What runs in a former composition has all the time that it takes: the longest that a timer knows, ms. */
+const endlessMs = 2 ** 31 - 1
+
+interface State extends SuccessionDeps {
+  readonly first: Composition
+  current: Composition
+  /** Those at work, the newest last. */
+  readonly started: Set<StartedComposition>
+  /** Also of a start that failed. */
+  readonly sockets: ChannelSocket[]
+}
+
+export function createSuccession(first: Composition, { deps, options }: SuccessionDeps): Succession {
+  const state: State = { first, current: first, deps, options, started: new Set(), sockets: [] }
+  return {
+    current: () => state.current,
+    serve(request, env) {
+      const { app, requests } = state.current
+      requests.add(env)
+      return app.fetch(request, env)
+    },
+    async start() {
+      await openChannelSockets(first, state.sockets)
+      state.started.add(startComposition(first, state.sockets, deps))
+      return state.sockets.map(({ listening }) => listening)
+    },
+    async reloadAgents() {
+      const { agents, platform, operators, config } = state.current.foundation
+      const change = await agents.prepare(listAgents(config), { platform, operators })
+      const replaced = change.commit()
+      newestOf(state).work.restartAgents()
+      void closeReplaced(replaced, state)
+    },
+    reload: config => succeed(config, state),
+    stop: how => stopAll(state, how),
+  }
+}
+
+function newestOf({ started }: State): StartedComposition {
+  const newest = [...started].at(-1)
+  if (!newest) throw new Error('the gateway was not started')
+  return newest
+}
+
+/** Everything that may fail comes before the first step that cannot be taken back. @throws ConfigError, AggregateError of them */
+async function succeed(config: Config, state: State): Promise<readonly Listening[]> {
+  const former = newestOf(state)
+  const { foundation, change } = await renewFoundation(config, state.options, former.foundation)
+  try {
+    const next = await compose(foundation, state.deps)
+    const { sockets, released } = await takeOverSockets(next, former)
+    const replaced = change.commit()
+    state.current = next
+    const ended = former.work.stop(endlessMs)
+    state.started.add(startComposition(next, sockets, state.deps))
+    const closed = closeReplaced(replaced, state)
+    void retire(former, { state, until: [ended, released, closed, former.endWatch()] })
+    return sockets.map(({ listening }) => listening)
+  } catch (error) {
+    await change.discard()
+    await closeChannels(foundation)
+    foundation.platform.close()
+    throw error
+  }
+}
+
+/** Each agent with its last turn, wherever this runs. */
+async function closeReplaced(replaced: readonly ReplacedAgent[], { started }: State): Promise<void> {
+  const works = [...started].map(({ work }) => work)
+  const closing = replaced.map(async ({ name, close }) => {
+    await Promise.all(works.map(work => work.untilTurnsEnd(name)))
+    await close()
+  })
+  await Promise.all(closing)
+}
+
+interface Retirement {
+  readonly state: State
+  readonly until: readonly Promise<unknown>[]
+}
+
+/** Closes a former composition when nothing uses it any more. */
+async function retire(former: StartedComposition, { state, until }: Retirement): Promise<void> {
+  const { foundation } = former
+  try {
+    await Promise.all([...until, former.requests.ended()])
+    if (!state.started.delete(former)) return
+    releaseChannels(former)
+    await closeChannels(foundation)
+    // The store goes out by the first one.
+    if (former.app !== state.first.app) foundation.platform.close()
+  } catch (error) {
+    foundation.platform.log.error({ err: error }, 'the former configuration cannot be closed')
+  }
+}
+
+/** Takes nothing new, finishes or gives back what runs. */
+async function stopAll(state: State, { graceMs, http }: StopOptions): Promise<void> {
+  const { first, started, sockets } = state
+  const all: readonly Composition[] = started.size > 0 ? [...started] : [first]
+  for (const composition of all) releaseChannels(composition)
+  const open = new Set([...sockets, ...[...started].flatMap(composition => composition.sockets)])
+  await Promise.all([
+    http?.close(),
+    ...[...open].map(({ listening }) => listening.close()),
+    ...[...started].flatMap(({ work, endWatch }) => [work.stop(graceMs), endWatch()]),
+  ])
+  started.clear()
+  await Promise.all(all.map(({ foundation }) => closeChannels(foundation)))
+  for (const { foundation } of all) if (foundation !== first.foundation) foundation.platform.close()
+}
