@@ -16,6 +16,7 @@ import { createMetrics } from './observe/metrics.ts'
 import { createTokenMeter } from './observe/token-meter.ts'
 import type { GatewayPlatform } from './platform/platform.ts'
 import { createSignInCodes } from './sign-in/codes.ts'
+import { startRunNotes } from './work/run-notes.ts'
 
 export interface Gateway {
   readonly app: Hono
@@ -70,6 +71,7 @@ export async function openGateway(config: Config, options: GatewayOptions): Prom
   const deps = { operatorToken, meter, metrics, extraOperations, isReady: readiness.isReady, signInCodes }
   const running = createSuccession(await compose(first, deps), { deps, options: foundationOptions })
   let http: Listening | undefined
+  let endRun: (() => Promise<void>) | undefined
   return {
     ...{ store, agents, platform, operatorToken },
     makeSignInCode: signInCodes.make,
@@ -82,6 +84,7 @@ export async function openGateway(config: Config, options: GatewayOptions): Prom
     async start() {
       if (trustsNoProxy(config)) platform.log.warn({ fix: noTrustedProxy.fix }, noTrustedProxy.message)
       http = await listenHttp(isReloadable ? { fetch: running.serve } : running.current().app, config.listen)
+      endRun = await startRunNotes({ store, holder: first.holder, platform })
       const listening = [http, ...(await running.start())]
       readiness.open()
       return listening
@@ -91,6 +94,7 @@ export async function openGateway(config: Config, options: GatewayOptions): Prom
     async stop() {
       readiness.close()
       await running.stop({ graceMs: shutdownGraceMs, http })
+      await endRun?.()
       await agents.close()
       metrics.close()
       platform.close()

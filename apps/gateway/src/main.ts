@@ -19,6 +19,7 @@ import { addSendCommand } from './commands/send/command.ts'
 import { addSuppressionCommands } from './commands/suppressions/command.ts'
 import { addSwarmUsageCommand } from './commands/swarm-usage/command.ts'
 import { addTranscriptCommands } from './commands/transcript/command.ts'
+import { addWhyCommand } from './commands/why/command.ts'
 import { softwareVersion } from './platform/version.ts'
 import { addConfigCommand, addRunningCommands } from './running/command.ts'
 import { toTerminalOutput } from './terminal/text.ts'
@@ -42,6 +43,7 @@ const commandGroups = [
   addResolveCommand,
   addConfigCommand,
   addBackupCommands,
+  addWhyCommand,
   addMessageCommands,
   addKeyCommands,
   addFollowerCommands,

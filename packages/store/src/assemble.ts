@@ -19,6 +19,7 @@ import { createLookupStore } from './lookup.ts'
 import type { Refusals } from './operator/refusals.ts'
 import { createRefusals } from './operator/refusals.ts'
 import { createOperatorStore } from './operator/store.ts'
+import { createWhyStore } from './operator/why/store.ts'
 import { createWriteCheck } from './operator/write-check.ts'
 import { createOnceStore } from './peers/once.ts'
 import { createRelationStore } from './peers/relations.ts'
@@ -110,6 +111,7 @@ export function assembleStore(parts: StoreDeps): GatewayStore {
     ...createChatForgetting(context, tables, bytes),
     ...createWithdrawalStore(context, tables),
     ...createOperatorStore(context, tables, refusals),
+    ...createWhyStore(context, refusals),
     ...notices,
     ...places,
     checkWrites: createWriteCheck(context),

@@ -11,6 +11,7 @@ import { createOperatorRoutes } from '../commands/routes.ts'
 import { createSharedRoutes } from '../commands/swarm-usage/route.ts'
 import { createTranscriptRoutes } from '../commands/transcript/route.ts'
 import { createViewRoutes } from '../commands/transcript/views-route.ts'
+import { createWhyRoutes } from '../commands/why/route.ts'
 import { createTrustedProxies } from '../config/trusted-proxies.ts'
 import { createConsoleFiles } from '../console/files.ts'
 import { createSignInRoutes } from '../console/sign-in-routes.ts'
@@ -83,7 +84,10 @@ function openOperatorRoutes(
   const { config, store, channels, agents, attachments, requirements, operators, platform } = foundation
   return createOperatorRoutes({
     store,
-    operations: extraOperations,
+    operations: [
+      ...createWhyRoutes({ store, agents, agentConfigs: config.agents, now: () => platform.now() }),
+      ...extraOperations,
+    ],
     further: [
       createTranscriptRoutes({ store, platform, channels }),
       createViewRoutes({ store, platform }),

@@ -9,6 +9,7 @@ import type { RelationStore, WithdrawalStore } from './relation-store.ts'
 import type { RequirementStore } from './requirement-store.ts'
 import type { TaskStore } from './task-store.ts'
 import type { TraceStore } from './trace/trace-store.ts'
+import type { WhyStore } from './why/why-store.ts'
 import type { WorkStore } from './work-store.ts'
 
 /** Everything remembered. */
@@ -25,6 +26,7 @@ export interface Store
     PeopleStore,
     OperatorStore,
     TraceStore,
-    NoticeStore {
+    NoticeStore,
+    WhyStore {
   close(): Promise<void>
 }

@@ -112,6 +112,14 @@ describe('describeFailure()', () => {
       expect(describeFailure(error)).toBe('internal error, see the log')
     }
   })
+
+  test('adds what the system says of it, and no other code', () => {
+    const failed = (code: string) => new Unavailable('No answer', { cause: Object.assign(new Error('x'), { code }) })
+    expect(describeFailure(failed('ECONNREFUSED'))).toBe('No answer: ECONNREFUSED')
+    expect(describeFailure(failed('ENOTFOUND'))).toBe('No answer: ENOTFOUND')
+    for (const code of ['EMESSAGE', 'ECONN words of a peer', ''])
+      expect(describeFailure(failed(code))).toBe('No answer')
+  })
 })
 
 test('defaultRetryPolicy tries for two days, first after a quarter of a minute', () => {

@@ -65,5 +65,17 @@ function waitFor(error: unknown, attempt: number, chance: number, { baseMs, capM
 /** Our own classes carry a sentence for the operator; anything else is a bug whose text stays in the log. */
 export function describeFailure(error: unknown): string {
   const isOurs = error instanceof Unavailable || error instanceof Undeliverable
-  return isOurs ? error.message : 'internal error, see the log'
+  if (!isOurs) return 'internal error, see the log'
+  const code = findSystemCode(error.cause)
+  return code === undefined ? error.message : `${error.message}: ${code}`
+}
+
+/** Of the network, DNS and TLS. Other libraries have codes that say less than their sentence. */
+const systemCode =
+  /^(?:ECONN|EHOST|ENET|ENOTFOUND|EAI_|EPIPE|ETIMEDOUT|CERT_|SELF_SIGNED|DEPTH_ZERO|UNABLE_TO_|ERR_TLS_)[A-Z_]{0,40}$/
+
+/** What the system says, such as `ECONNREFUSED`: peers are not told, so that nobody looks for open ports through us. */
+function findSystemCode(cause: unknown): string | undefined {
+  const code = cause instanceof Error ? (cause as NodeJS.ErrnoException).code : undefined
+  return typeof code === 'string' && systemCode.test(code) ? code : undefined
 }

@@ -10,7 +10,7 @@ interface NameScope {
 }
 
 /** What was said, by the ids it is known by: a message, or our answer to it. */
-export interface Naming {
+interface Naming {
   readonly message: number
   readonly id: string
   readonly aliases: readonly string[]

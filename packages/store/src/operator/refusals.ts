@@ -14,7 +14,7 @@ const keptPerSecond = 50
 const keptInAll = 10_000
 const flushMs = 250
 
-interface RefusalRow extends Pick<Refusal, 'at' | 'code' | 'reason'> {
+export interface RefusalRow extends Pick<Refusal, 'at' | 'code' | 'reason'> {
   readonly id: number
   readonly channel: ChannelName
   readonly peer: string
@@ -85,7 +85,7 @@ function clip(text: string | undefined): string | null {
   return text === undefined ? null : text.slice(0, maxChars).toWellFormed()
 }
 
-function toRefusal(row: RefusalRow): Refusal & { readonly place: number } {
+export function toRefusal(row: RefusalRow): Refusal & { readonly place: number } {
   const { id, at, channel, peer, code, reason, endpoint, status, claimed_sender, agent, peer_id } = row
   return {
     at,

@@ -1,5 +1,14 @@
-/** Running totals, so that nothing is counted when somebody asks, and the triggers that keep them. */
+/** Running totals, so that nothing is counted when somebody asks, with the triggers that keep them; and when gateways ran. */
 export const totalSchema = `
+-- A gateway that is killed leaves has_ended at 0, and seen_at up to a minute behind.
+CREATE TABLE gateway_runs (
+  id INTEGER PRIMARY KEY,
+  holder TEXT NOT NULL UNIQUE,
+  began_at INTEGER NOT NULL,
+  seen_at INTEGER NOT NULL,
+  has_ended INTEGER NOT NULL DEFAULT 0
+) STRICT;
+
 -- Of the whole store.
 CREATE TABLE counters (name TEXT PRIMARY KEY, value INTEGER NOT NULL) STRICT, WITHOUT ROWID;
 

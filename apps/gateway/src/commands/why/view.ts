@@ -1,0 +1,46 @@
+import { toTerminalLine } from '../../terminal/text.ts'
+import type { Explanation, WhyAnswer } from '../../why/explanation.ts'
+import type { ClientOpener } from '../client.ts'
+import type { Output } from '../context.ts'
+import { whyOperation } from './operations.ts'
+
+/** Ends with 1 when nothing is known. */
+export async function printWhy(openClient: ClientOpener, output: Output, id: string): Promise<void> {
+  const client = await openClient()
+  try {
+    const answer = await client.call(whyOperation, { parameters: { id } })
+    if (answer.found === 'nothing') process.exitCode = 1
+    output.print(output.json ? JSON.stringify(answer, null, 2) : formatWhy(answer))
+  } finally {
+    await client.close()
+  }
+}
+
+/** Of an address each in two lines; otherwise the first one whole, and a word on further ones. */
+function formatWhy({ found, explanations }: WhyAnswer): string {
+  if (found === 'address') return explanations.map(formatShort).join('\n')
+  const [first, ...others] = explanations
+  const more = others.map(other => `also ${nameSubject(other)}: ${other.sentence}`)
+  return [...(first ? formatWhole(first) : []), ...more].map(toTerminalLine).join('\n')
+}
+
+function formatShort(explanation: Explanation): string {
+  return [nameSubject(explanation), `  ${explanation.sentence}`].map(toTerminalLine).join('\n')
+}
+
+function formatWhole(explanation: Explanation): readonly string[] {
+  const { sentence, evidence, fix, kind } = explanation
+  return [
+    ...(kind === 'nothing' ? [] : [nameSubject(explanation)]),
+    `${sentence}.`,
+    '',
+    ...evidence.map(({ at, fact }) => `  ${(at ?? '').padEnd(24)}  ${fact}`),
+    ...(fix ? ['', `fix: ${fix.text}`, ...(fix.command ? [`     ${fix.command}`] : [])] : []),
+  ]
+}
+
+function nameSubject({ kind, message, via, sender, agent, id }: Explanation): string {
+  const what = kind === 'message' ? `#${message}` : 'refused'
+  const route = [sender ?? 'somebody', agent ? `to ${agent}` : ''].filter(Boolean).join(' ')
+  return `${what} ${via ?? ''} from ${route}${id ? `, ${id}` : ''}`
+}

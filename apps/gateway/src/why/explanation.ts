@@ -1,0 +1,133 @@
+import type { Refusal, TurnAttempt, WhySubject } from '@postern/core'
+import { isoTime } from '@postern/core'
+import type { WhyFacts } from './facts.ts'
+import type { Evidence, Fix, Reason } from './reason.ts'
+import { reasonOf } from './reasons.ts'
+import { describeDelivery } from './rules/delivery.ts'
+import { reasonOfRefusal } from './rules/refused.ts'
+import { quoteLine, sayCount } from './words.ts'
+
+/** The answer to one question; times are ISO 8601 UTC. */
+export interface WhyAnswer {
+  readonly asked: string
+  /** What it was found by. */
+  readonly found: WhySubject['by'] | 'refusal' | 'nothing'
+  /** Best first: of an id the message it names, of an address the newest. */
+  readonly explanations: readonly Explanation[]
+}
+
+export interface Explanation {
+  readonly kind: 'message' | 'refusal' | 'nothing'
+  /** Our number of the message. */
+  readonly message?: number | undefined
+  /** The peer's id. */
+  readonly id?: string | undefined
+  readonly via?: string | undefined
+  readonly agent?: string | undefined
+  /** Of a refusal: as it claims. */
+  readonly sender?: string | undefined
+  readonly code: string
+  readonly sentence: string
+  readonly since: string
+  readonly evidence: readonly { readonly at?: string | undefined; readonly fact: string }[]
+  readonly fix?: Fix | undefined
+}
+
+/** `refusals`: earlier tries of the same id. */
+export function explainMessage(facts: WhyFacts, refusals: readonly Refusal[]): Explanation {
+  const { message, now } = facts
+  const reason = reasonOf(facts)
+  const earlier = refusals.map(refusal => ({
+    at: Date.parse(refusal.at),
+    fact: reasonOfRefusal(refusal, now).sentence,
+  }))
+  return {
+    kind: 'message',
+    message: message.number,
+    id: message.id,
+    via: message.channel,
+    agent: message.agent,
+    sender: message.sender,
+    ...writeReason(reason, [...describeMessage(facts), ...earlier, ...describeWork(facts)]),
+  }
+}
+
+export function explainRefusal(refusal: Refusal, now: number): Explanation {
+  return {
+    kind: 'refusal',
+    id: refusal.peer_id,
+    via: refusal.via,
+    agent: refusal.agent,
+    sender: refusal.claimed_sender,
+    ...writeReason(reasonOfRefusal(refusal, now), []),
+  }
+}
+
+/** It never came, it was not kept, or it is long ago. */
+export function explainNothing(asked: string, now: number): Explanation {
+  const evidence = [
+    { fact: 'no message, answer, delivery or requirement has this id or number' },
+    { fact: 'among the newest 20,000 entries nothing came from or to this address' },
+    { fact: 'none of the refusals that are remembered (the newest 10,000) names it' },
+  ]
+  return {
+    kind: 'nothing',
+    code: 'nothing_known',
+    sentence: `Nothing is known of ${quoteLine(asked)}: it never came here, or it was deleted since`,
+    since: isoTime(now),
+    evidence,
+    fix: {
+      text: "See whether the sender's server reached this gateway at all: its own log, DNS, the port, the address that was written to.",
+      command: 'npx postern doctor',
+    },
+  }
+}
+
+function writeReason({ code, sentence, since, evidence = [], fix }: Reason, facts: readonly Evidence[]) {
+  const told = [...facts, ...evidence].toSorted(
+    (one, other) => (one.at ?? Number.POSITIVE_INFINITY) - (other.at ?? Number.POSITIVE_INFINITY),
+  )
+  return {
+    code,
+    sentence,
+    since: isoTime(since),
+    evidence: told.map(({ at, fact }) => ({ ...(at !== undefined && { at: isoTime(at) }), fact })),
+    ...(fix && { fix }),
+  }
+}
+
+/** How it came. */
+function describeMessage({ message }: WhyFacts): readonly Evidence[] {
+  const { sentAt, receivedAt, channel, sender, isVerified, recipient, flags, duplicates } = message
+  const proof = isVerified ? 'proven' : 'not proven'
+  return [
+    ...(sentAt === undefined ? [] : [{ at: sentAt, fact: 'its peer sent it, as it claims' }]),
+    { at: receivedAt, fact: `received by ${channel} from ${sender} (${proof}) for ${recipient}` },
+    ...(flags.length > 0 ? [{ fact: `flags: ${flags.join(', ')}` }] : []),
+    ...(duplicates > 0 ? [{ fact: `its peer sent it ${sayCount(duplicates, 'more time')}` }] : []),
+  ]
+}
+
+/** What became of it. */
+function describeWork({ turn, answer, deliveries, requirements }: WhyFacts): readonly Evidence[] {
+  return [
+    ...(turn?.attempts.flatMap(describeAttempt) ?? []),
+    ...(turn?.mergedInto === undefined ? [] : [{ fact: `answered together with #${turn.mergedInto}` }]),
+    ...(answer ? [{ at: answer.at, fact: `the agent answered (${answer.status})` }] : []),
+    ...deliveries.flatMap(describeDelivery),
+    ...requirements.flatMap(({ id, status, resolvedAt }) =>
+      resolvedAt === undefined ? [] : [{ at: resolvedAt, fact: `requirement ${id} was ${status}` }],
+    ),
+  ]
+}
+
+/** Stacks stay in `show`: an explanation names the line. */
+function describeAttempt({ attempt, leased_at, ended_at, outcome, error, next_at }: TurnAttempt): readonly Evidence[] {
+  const place = error?.file === undefined ? '' : ` at ${error.file}${error.line === undefined ? '' : `:${error.line}`}`
+  const cause = error === undefined ? '' : ` (${error.name}: ${quoteLine(error.message)}${place})`
+  const next = next_at === undefined ? '' : `, next try at ${isoTime(next_at)}`
+  return [
+    { at: leased_at, fact: `attempt ${attempt} began` },
+    { at: ended_at, fact: `attempt ${attempt} ended: ${outcome}${cause}${next}` },
+  ]
+}

@@ -1,0 +1,37 @@
+import type { WhyRecord } from '@postern/core'
+
+/** What is known of a message, its agent and the clock. Rules look at nothing else. */
+export interface WhyFacts extends WhyRecord {
+  /** ms since 1970 UTC. */
+  readonly now: number
+  /** Absent when the configuration has no such agent any more. */
+  readonly agent?: WhyAgent | undefined
+}
+
+/** An agent as the configuration has it, without secrets. */
+export interface WhyAgent {
+  readonly use: string
+  /** Where it is called, when it is elsewhere: without query, name and password. */
+  readonly url?: string | undefined
+  /** Longest time for one turn, as it was written. */
+  readonly deadline: string
+  /** Kinds of messages that it is given. */
+  readonly receives: readonly string[]
+}
+
+/** From the member `agents` of the configuration. */
+export function describeWhyAgent(config: Readonly<Record<string, unknown>> | undefined): WhyAgent | undefined {
+  if (!config) return undefined
+  const { use, url, base_url, deadline, receives } = config
+  return {
+    use: String(use),
+    url: withoutSecrets(url ?? base_url),
+    deadline: String(deadline),
+    receives: Array.isArray(receives) ? receives.map(String) : ['message'],
+  }
+}
+
+function withoutSecrets(url: unknown): string | undefined {
+  const parsed = typeof url === 'string' ? URL.parse(url) : null
+  return parsed ? `${parsed.origin}${parsed.pathname}` : undefined
+}

@@ -1,0 +1,101 @@
+import type { Downtime } from '@postern/core'
+import type { WhyFacts } from '../facts.ts'
+import type { Rule } from '../reason.ts'
+import { sayCount, saySpan, sayTime } from '../words.ts'
+
+/** When the peer had the answer, and where. */
+function describeArrival({ answer, deliveries, message, turn, now }: WhyFacts): {
+  readonly at: number
+  readonly words: string
+} {
+  const sent = deliveries.filter(({ isAnswer, state }) => isAnswer && state === 'sent')
+  const at = Math.max(answer?.at ?? turn?.endedAt ?? message.receivedAt, ...sent.map(({ endedAt = 0 }) => endedAt))
+  const [first, ...more] = sent
+  if (first) {
+    const others = more.length > 0 ? ` and ${sayCount(more.length, 'other place')}` : ''
+    return { at, words: `at ${sayTime(at, now)} to ${first.to}${others}` }
+  }
+  return {
+    at,
+    words: `at ${sayTime(at, now)} ${message.isTask ? 'in the task that its peer called' : 'without a delivery: nothing is sent for it'}`,
+  }
+}
+
+/** Answered with what the agent said, and it arrived. Also an agent's refusal, which is an answer. */
+function isAnswered({ turn }: WhyFacts): boolean {
+  return turn?.state === 'answered'
+}
+
+/** What the agent did of itself is listed as a message that is answered. */
+export const ownAction: Rule<WhyFacts> = facts => {
+  const { message, deliveries, now } = facts
+  if (!isAnswered(facts) || !message.flags.includes('post')) return undefined
+  const at = sayTime(message.receivedAt, now)
+  const sent = deliveries.filter(({ state }) => state === 'sent').length
+  return {
+    code: 'posted',
+    sentence: `Posted by the agent of itself at ${at}${sent ? `, to ${sayCount(sent, 'place')}` : ''}`,
+    since: message.receivedAt,
+  }
+}
+
+export const retractedAnswer: Rule<WhyFacts> = ({ answer, now }) => {
+  if (answer?.retractedAt === undefined) return undefined
+  const sentence = `Answered at ${sayTime(answer.at, now)}, and the agent took the answer back at ${sayTime(answer.retractedAt, now)}`
+  return { code: 'answer_taken_back', sentence, since: answer.retractedAt }
+}
+
+/** The shortest delay that is worth a word, ms. */
+const lateMs = 1_000
+
+/** The gateway was down between what the peer did and what we did, so the answer came late. */
+export const lateAnswer: Rule<WhyFacts> = facts => {
+  const { message, turn, downtimes, now } = facts
+  if (!isAnswered(facts)) return undefined
+  const { at, words } = describeArrival(facts)
+  const { sentAt, receivedAt } = message
+  const isBefore = ({ from, to }: Downtime, begin: number, end: number) =>
+    begin <= to && from >= begin - lateMs && to <= end
+  const waited = downtimes.find(down => isBefore(down, receivedAt, turn?.endedAt ?? at))
+  const missed =
+    sentAt === undefined
+      ? undefined
+      : downtimes.find(({ from, to }) => sentAt < to && from < receivedAt && to <= receivedAt)
+  const down = waited ?? missed
+  if (!down) return undefined
+  const span = saySpan(down.to - down.from)
+  const when = `from ${sayTime(down.from, now)} to ${sayTime(down.to, now)} (${span})`
+  const why = waited
+    ? 'the gateway was down'
+    : `its peer sent it at ${sayTime(sentAt ?? receivedAt, now)} and the gateway was down`
+  return {
+    code: 'gateway_was_down',
+    sentence: `Answered late, ${words}: ${why} ${when}`,
+    since: down.from,
+    evidence: [
+      { at: down.from, fact: 'no gateway ran from here on, as far as is known to the minute' },
+      { at: down.to, fact: 'a gateway began' },
+    ],
+    fix: { text: 'Let a supervisor restart the gateway (deploy/ has a unit for systemd), and watch /healthz.' },
+  }
+}
+
+export const repeatedMessage: Rule<WhyFacts> = facts => {
+  const { duplicates } = facts.message
+  if (!isAnswered(facts) || duplicates === 0) return undefined
+  const { at, words } = describeArrival(facts)
+  return {
+    code: 'duplicate',
+    sentence: `Answered once ${words}; its peer sent it ${sayCount(duplicates, 'more time')}, and copies get no further answer`,
+    since: at,
+    fix: { text: 'Nothing to fix. A sender who wants a new answer has to send a new message with an id of its own.' },
+  }
+}
+
+export const answeredMessage: Rule<WhyFacts> = facts => {
+  if (!isAnswered(facts)) return undefined
+  const { at, words } = describeArrival(facts)
+  const { status } = facts.answer ?? {}
+  const how = status === 'rejected' ? 'Answered with a refusal of the agent' : 'Answered'
+  return { code: 'answered', sentence: `${how} ${words}`, since: at }
+}

@@ -1,0 +1,173 @@
+import type { WhyDelivery } from '@postern/core'
+import type { WhyFacts } from '../facts.ts'
+import type { Evidence, Fix, Reason, Rule } from '../reason.ts'
+import { causeOf, quoteLine, sayCount, sayTime } from '../words.ts'
+
+/** An answer on its way, and the moment. */
+interface Undelivered {
+  readonly delivery: WhyDelivery
+  readonly facts: WhyFacts
+}
+
+interface DeliveryCase {
+  readonly code: string
+  fits(delivery: WhyDelivery): boolean
+  why(undelivered: Undelivered): string
+  fix(undelivered: Undelivered): Fix
+}
+
+const retry = ({ delivery }: Undelivered) => `npx postern deliveries retry ${delivery.number}`
+const says = (pattern: RegExp) => (delivery: WhyDelivery) => pattern.test(delivery.error ?? '')
+
+/** For good: what keeps an answer from its recipient. */
+const deadCases: readonly DeliveryCase[] = [
+  {
+    code: 'suppressed',
+    fits: says(/this address is suppressed/),
+    why: ({ delivery: { to, error = '' } }) =>
+      `${to} is suppressed (${quoteLine(/suppressed \((.*)\)$/s.exec(error)?.[1] ?? 'no reason is known')})`,
+    fix: ({ delivery: { to }, facts: { message } }) => ({
+      text: 'Lift the suppression once the mailbox takes mail again, then retry. A proven mail from there lifts it, too.',
+      command: `npx postern suppressions lift ${message.agent} ${to}`,
+    }),
+  },
+  {
+    code: 'dropped',
+    fits: says(/^dropped by the operator$/),
+    why: () => 'an operator dropped it',
+    fix: undelivered => ({ text: 'Retry it when that was a mistake.', command: retry(undelivered) }),
+  },
+  {
+    code: 'taken_back',
+    fits: says(/taken (?:it )?back|was taken back/),
+    why: ({ delivery: { error = '' } }) => quoteLine(error),
+    fix: () => ({ text: 'Nothing to fix: nobody waits for it.' }),
+  },
+  {
+    code: 'bounced',
+    // It was sent, and came back: only then it has both what the far side said when it took it and an error.
+    fits: ({ note, error }) => note !== undefined && error !== undefined,
+    why: ({ delivery: { to, error = '' } }) => `it was taken and came back from ${to} (${quoteLine(error)})`,
+    fix: undelivered => ({
+      text: 'Correct the address, or reach the person another way; then retry.',
+      command: retry(undelivered),
+    }),
+  },
+  {
+    code: 'delivery_given_up',
+    fits: says(/^given up after \d+ tries/),
+    why: ({ delivery: { to, error = '', attempts } }) =>
+      `${to} could not be reached (${causeOf(error)}), given up after ${sayCount(attempts, 'try', 'tries')}`,
+    fix: undelivered => ({
+      text: 'Retry it once the host is back. delivery.give_up_after_hours says how long it is tried.',
+      command: retry(undelivered),
+    }),
+  },
+  {
+    code: 'delivery_refused',
+    fits: () => true,
+    why: ({ delivery: { to, error = '' } }) => `${to} refused it for good (${causeOf(error)})`,
+    fix: undelivered => ({ text: 'Correct what the far side names, then retry.', command: retry(undelivered) }),
+  },
+]
+
+/** For now. The sentences of the breaker stand in `core`. */
+const openCases: readonly DeliveryCase[] = [
+  {
+    code: 'being_sent',
+    fits: ({ isLeased }) => isLeased,
+    why: ({ delivery: { to } }) => `it is being sent to ${to}`,
+    fix: () => ({ text: 'Wait a moment.' }),
+  },
+  {
+    code: 'breaker_open',
+    fits: says(/^its host does not answer and is left alone/),
+    why: whyLater('its host did not answer several times in a row and is left alone'),
+    fix: undelivered => ({
+      text: 'It goes out by itself once the host answers. A restart of the gateway forgets that the host is left alone.',
+      command: retry(undelivered),
+    }),
+  },
+  {
+    code: 'host_asked_for_time',
+    fits: says(/^its host asked for time$/),
+    why: whyLater('its host asked for time (Retry-After)'),
+    fix: () => ({ text: 'Wait: it goes out by itself.' }),
+  },
+  {
+    code: 'delivery_queued',
+    fits: ({ dueAt }) => dueAt === undefined,
+    why: ({ delivery: { to } }) => `it waits behind an earlier one of the same conversation to ${to}`,
+    fix: () => ({ text: 'See what holds up the earlier one.', command: 'npx postern deliveries --state later' }),
+  },
+  {
+    code: 'delivery_waiting',
+    fits: ({ error }) => error !== undefined,
+    why: undelivered => {
+      const { attempts, error = '' } = undelivered.delivery
+      return whyLater(`${causeOf(error)}, ${sayCount(attempts, 'try', 'tries')}`)(undelivered)
+    },
+    fix: undelivered => ({
+      text: 'It is tried again by itself; retry it now when the cause is gone.',
+      command: retry(undelivered),
+    }),
+  },
+  {
+    code: 'delivery_due',
+    fits: () => true,
+    why: ({ delivery: { to } }) => `it is about to go to ${to}`,
+    fix: () => ({ text: 'Wait a moment.' }),
+  },
+]
+
+function whyLater(cause: string): DeliveryCase['why'] {
+  return ({ delivery: { to, dueAt }, facts: { now } }) => {
+    const next = dueAt === undefined || dueAt <= now ? 'the next try is due now' : `next try at ${sayTime(dueAt, now)}`
+    return `${to} did not take it (${cause}); ${next}`
+  }
+}
+
+/** An answer that there is, and that did not come to everybody. What is over for good counts before what may still arrive. */
+export const undeliveredAnswer: Rule<WhyFacts> = facts => {
+  const answers = facts.deliveries.filter(({ isAnswer }) => isAnswer)
+  const dead = answers.find(({ state }) => state === 'dead' || state === 'dismissed')
+  if (dead) return writeReason({ delivery: dead, facts }, deadCases)
+  const open = answers.filter(({ endedAt }) => endedAt === undefined)
+  const held = open.find(({ state }) => state === 'later') ?? open[0]
+  return held && writeReason({ delivery: held, facts }, openCases)
+}
+
+function writeReason(about: Undelivered, cases: readonly DeliveryCase[]): Reason | undefined {
+  const { delivery, facts } = about
+  const found = cases.find(({ fits }) => fits(delivery))
+  if (!found) return undefined
+  const since = delivery.endedAt ?? delivery.queuedAt
+  const count = facts.deliveries.filter(({ isAnswer }) => isAnswer).length
+  const beside = count > 1 ? ` (one of ${count} deliveries)` : ''
+  const [at, why] = [sayTime(since, facts.now), found.why(about)]
+  const sentence =
+    delivery.endedAt === undefined
+      ? `The answer is not delivered yet${beside}, since ${at}: ${why}`
+      : `The answer was not delivered${beside}: ${why}, at ${at}`
+  return { code: found.code, sentence, since, fix: found.fix(about) }
+}
+
+/** Each delivery in one line. */
+export function describeDelivery({
+  number,
+  to,
+  state,
+  attempts,
+  queuedAt,
+  endedAt,
+  error,
+  note,
+  dueAt,
+}: WhyDelivery): readonly Evidence[] {
+  const tries = sayCount(attempts, 'try', 'tries')
+  const said = error === undefined ? (note === undefined ? '' : ` (${quoteLine(note)})`) : ` (${quoteLine(error)})`
+  return [
+    { at: endedAt ?? queuedAt, fact: `delivery ${number} to ${to}: ${state} after ${tries}${said}` },
+    ...(endedAt === undefined && dueAt !== undefined ? [{ at: dueAt, fact: `next try of delivery ${number}` }] : []),
+  ]
+}

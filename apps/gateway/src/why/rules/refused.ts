@@ -1,0 +1,183 @@
+import type { Refusal } from '@postern/core'
+import type { Fix, Reason, Rule } from '../reason.ts'
+import { causeOf, quoteLine, sayTime } from '../words.ts'
+
+/** Something that was refused, and the moment. */
+interface RefusedFacts {
+  readonly refusal: Refusal
+  /** ms since 1970 UTC. */
+  readonly now: number
+}
+
+interface RefusalCase {
+  readonly code: string
+  /** Of `Refusal`. */
+  readonly codes: readonly string[]
+  /** What the reason says, where the code alone does not tell. */
+  readonly pattern?: RegExp
+  readonly why: string
+  fix(refusal: Refusal): Fix
+}
+
+const resolveSender = ({ claimed_sender }: Refusal) =>
+  claimed_sender?.includes('@') ? `npx postern resolve ${claimed_sender}` : undefined
+
+/** In order: the more precise ones of a code come first. */
+const refusalCases: readonly RefusalCase[] = [
+  {
+    code: 'key_host_down',
+    codes: ['unavailable'],
+    pattern: /actor's host|keys of its issuer|DNS did not answer|certificate cannot be had/,
+    why: 'the proof could not be checked, because the host that has the key did not answer',
+    fix: refusal => ({
+      text: 'The peer was told to come again and does so by itself. If it lasts, see whether this gateway reaches that host and DNS.',
+      command: resolveSender(refusal) ?? 'npx postern doctor',
+    }),
+  },
+  {
+    code: 'store_down',
+    codes: ['unavailable'],
+    pattern: /^Cannot store/,
+    why: 'the database or the disk did not take it',
+    fix: () => ({
+      text: 'The peer was told to come again. Repair the disk or the database.',
+      command: 'npx postern doctor',
+    }),
+  },
+  {
+    code: 'unavailable',
+    codes: ['unavailable'],
+    why: 'something that the gateway depends on did not answer',
+    fix: () => ({ text: 'The peer was told to come again and does so by itself.', command: 'npx postern doctor' }),
+  },
+  {
+    code: 'internal_fault',
+    codes: ['internal'],
+    why: 'the gateway itself failed',
+    fix: () => ({ text: 'The log has the stack at this time; report it.' }),
+  },
+  {
+    code: 'bad_signature',
+    codes: ['signature_invalid', 'signer_mismatch', 'unsigned'],
+    why: 'nothing proves who sent it',
+    fix: refusal => ({
+      text: 'If the sender is honest, their server signs with another key than it publishes, or something on the way changed the request. Otherwise there is nothing to fix.',
+      command: resolveSender(refusal),
+    }),
+  },
+  {
+    code: 'expired',
+    codes: ['expired'],
+    why: 'its proof is too old, or of the future',
+    fix: () => ({
+      text: 'The sender has to set their clock and sign again. See that the clock of this machine is right, too.',
+      command: 'npx postern doctor',
+    }),
+  },
+  {
+    code: 'replayed',
+    codes: ['replayed'],
+    why: 'its proof counts once, and was used before',
+    fix: () => ({ text: 'The sender has to make a new proof for each request.' }),
+  },
+  {
+    code: 'hop_limit',
+    codes: ['forbidden'],
+    pattern: /agent chain is longer/,
+    why: 'agents have passed it on too often',
+    fix: () => ({
+      text: 'Let the agents pass on less, or raise limits.loop.max_hops (for A2A also a2a.limits.max_hops).',
+    }),
+  },
+  {
+    code: 'blocked',
+    codes: ['forbidden'],
+    pattern: /is blocked$/,
+    why: 'an operator has blocked its host',
+    fix: () => ({
+      text: 'Take the host out of activitypub.block and its files (or put it into activitypub.allow) when it shall be heard.',
+    }),
+  },
+  {
+    code: 'not_allowed',
+    codes: ['forbidden'],
+    pattern: /may not speak to this agent/,
+    why: "the agent's access list does not let this sender speak to it",
+    fix: ({ agent = '<name>' }) => ({
+      text: `Change agents.${agent}.allow or agents.${agent}.deny when the sender shall be heard.`,
+    }),
+  },
+  {
+    code: 'dmarc_rejected',
+    codes: ['forbidden'],
+    pattern: /DMARC|proof|domain/i,
+    why: "nothing proves its author, and the author's domain asks for refusal (DMARC)",
+    fix: refusal => ({
+      text: 'The sender has to mail with a DKIM signature or an SPF host of that domain. email.trust.dmarc_reject "quarantine" keeps such mail instead.',
+      command: resolveSender(refusal),
+    }),
+  },
+  {
+    code: 'forbidden',
+    codes: ['forbidden'],
+    why: 'the sender may not do this',
+    fix: () => ({ text: 'The reason names the rule; change it when the sender shall be heard.' }),
+  },
+  {
+    code: 'rate_limited',
+    codes: ['rate_limited'],
+    why: 'a limit was reached',
+    fix: () => ({
+      text: 'The peer was told to come again later. Raise limits.per_address, per_host, per_identity, per_unverified or per_agent when the traffic is wanted; behind a proxy set network.trusted_proxies.',
+    }),
+  },
+  {
+    code: 'unknown_recipient',
+    codes: ['no_recipient'],
+    why: 'there is no such agent, task or document here',
+    fix: ({ agent }) => ({
+      text: `${agent ? `Add agents.${agent} if it shall exist, or` : 'Add the agent if it shall exist, or'} let the sender correct the address.`,
+    }),
+  },
+  {
+    code: 'too_large',
+    codes: ['too_large'],
+    why: 'it is larger than the gateway takes',
+    fix: () => ({ text: 'The sender has to send less; limits are in the configuration of the channel.' }),
+  },
+  {
+    code: 'malformed',
+    codes: ['malformed', 'unsupported'],
+    why: 'it is not well formed, or asks for what is not offered',
+    fix: () => ({ text: 'The sender has to correct what the reason names.' }),
+  },
+]
+
+/** Why something was refused. */
+const refusedWhy: Rule<RefusedFacts> = ({ refusal, now }) => {
+  const found = refusalCases.find(
+    ({ codes, pattern }) => codes.includes(refusal.code) && (pattern === undefined || pattern.test(refusal.reason)),
+  )
+  const at = Date.parse(refusal.at)
+  const verb = refusal.code === 'unavailable' || refusal.code === 'internal' ? 'Put off' : 'Refused'
+  const answer = refusal.status === undefined ? '' : ` with ${refusal.status}`
+  return {
+    code: found?.code ?? refusal.code,
+    sentence: `${verb}${answer} at ${sayTime(at, now)}: ${found?.why ?? 'it was not taken'} (${causeOf(refusal.reason)})`,
+    since: at,
+    evidence: describeRefusal(refusal),
+    fix: found?.fix(refusal),
+  }
+}
+
+/** Why something was refused, in one sentence. Pure and cheap: for each row of a list, too. */
+export function reasonOfRefusal(refusal: Refusal, now: number): Reason {
+  return refusedWhy({ refusal, now }) as Reason
+}
+
+function describeRefusal({ at, via, from, endpoint, code, reason }: Refusal): Reason['evidence'] {
+  const where = endpoint === undefined ? via : `${via}, ${endpoint}`
+  return [
+    { at: Date.parse(at), fact: `${code} at ${where}, from ${from || 'an unknown address'}: ${quoteLine(reason)}` },
+  ]
+}

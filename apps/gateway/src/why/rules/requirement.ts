@@ -1,0 +1,50 @@
+import type { WhyFacts } from '../facts.ts'
+import type { Fix, Rule } from '../reason.ts'
+import { sayTime } from '../words.ts'
+
+type Requirement = WhyFacts['requirements'][number]
+
+/** By the kind of what is required. */
+const asked: Readonly<Record<string, { readonly code: string; readonly what: string }>> = {
+  consent_required: { code: 'waiting_for_consent', what: 'consent' },
+  payment_required: { code: 'waiting_for_payment', what: 'payment' },
+  unauthorized: { code: 'waiting_for_authentication', what: 'authentication' },
+}
+
+/** The agent asked for something before it acts, and nobody has decided it, or it was refused. */
+export const openRequirement: Rule<WhyFacts> = ({ requirements, message, now }) => {
+  const open = requirements.find(({ status }) => status === 'open')
+  if (open) {
+    const { code, what } = asked[open.kind] ?? { code: 'waiting_for_decision', what: open.kind }
+    const who = open.isForOperator ? 'an operator' : open.address
+    return {
+      code: open.isForOperator ? 'waiting_for_operator' : code,
+      sentence: `Waits for ${what} of ${who} since ${sayTime(open.issuedAt, now)}, until ${sayTime(open.expiresAt, now)}`,
+      since: open.issuedAt,
+      evidence: [{ at: open.issuedAt, fact: `requirement ${open.id} (${open.kind})` }],
+      fix: fixOpen(open),
+    }
+  }
+  const over = requirements.find(({ status }) => status === 'expired' || status === 'declined')
+  if (!over || requirements.some(({ status }) => status === 'granted')) return undefined
+  const { what } = asked[over.kind] ?? { what: over.kind }
+  const at = over.status === 'declined' ? (over.resolvedAt ?? over.issuedAt) : Math.min(over.expiresAt, now)
+  return {
+    code: `requirement_${over.status}`,
+    sentence: `Asked for ${what} and not continued: it ${over.status === 'declined' ? 'was declined' : 'ran out'} at ${sayTime(at, now)}`,
+    since: at,
+    evidence: [{ at: over.issuedAt, fact: `requirement ${over.id} (${over.kind}) of ${message.agent}` }],
+    fix: { text: 'The sender has to ask again.' },
+  }
+}
+
+/** Consent is the sender's alone; an operator may say that somebody has paid, or is who they say. */
+function fixOpen({ id, kind, isForOperator }: Requirement): Fix {
+  if (kind === 'consent_required' && !isForOperator) {
+    return {
+      text: 'Only the sender can consent, by the link or the button in the answer.',
+      command: `npx postern requirements show ${id}`,
+    }
+  }
+  return { text: 'Decide it, or wait for the sender.', command: `npx postern requirements grant ${id}` }
+}

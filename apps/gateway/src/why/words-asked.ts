@@ -1,0 +1,50 @@
+import type { WhyWords } from '@postern/core'
+import { Rejection } from '@postern/core'
+
+/** The agents that there are. */
+interface AgentNames {
+  readonly domain: string
+  has(name: string): boolean
+}
+
+/** Longest id that is looked for, UTF-16 code units. */
+const maxAsked = 2_048
+
+/**
+ * What an operator may mean: `3`, `#3`, `d3` (a delivery), the peer's id (Message-ID, activity, A2A message or task), an id of ours, an address
+ * or an agent's name. @throws Rejection `malformed`
+ */
+export function parseWhyWords(asked: string, agents: AgentNames): WhyWords {
+  const text = asked.trim()
+  if (text === '' || text.length > maxAsked) {
+    throw new Rejection(
+      'malformed',
+      `Cannot explain: name an id, a number or an address, of at most ${maxAsked} characters`,
+    )
+  }
+  const message = /^#(\d{1,15})$/.exec(text)?.[1]
+  if (message) return { ids: [], message: Number(message) }
+  const delivery = /^d(?:elivery)?[ :#]*(\d{1,15})$/i.exec(text)?.[1]
+  const number = /^\d{1,15}$/.test(text) ? Number(text) : undefined
+  return {
+    ids: listSpellings(text),
+    message: number,
+    delivery: delivery === undefined ? number : Number(delivery),
+    ...readAddress(text, agents),
+  }
+}
+
+/** Mail programs show a Message-ID with its angles or without. */
+function listSpellings(text: string): readonly string[] {
+  const bare = text.replace(/^<|>$/g, '')
+  return [...new Set([text, bare, `<${bare}>`])]
+}
+
+function readAddress(text: string, agents: AgentNames): Pick<WhyWords, 'agent' | 'sender'> {
+  const [, local, domain] = /^(?:acct:|mailto:)?@?([^@\s<>]+)@([^@\s<>]+)$/i.exec(text.replace(/^<|>$/g, '')) ?? []
+  if (local === undefined || domain === undefined) return agents.has(text) ? { agent: text } : {}
+  // What stands behind a + in the address of an agent names a conversation.
+  const name = local.toLowerCase().split('+')[0] ?? ''
+  const isOurs = domain.toLowerCase() === agents.domain && agents.has(name)
+  return { sender: `@${local}@${domain}`, ...(isOurs && { agent: name }) }
+}

@@ -1,0 +1,9 @@
+import type { NormalizedMessage } from '@postern/core'
+import { plainTextOf } from '@postern/core'
+
+/** Fails as an author's mistake does. */
+export function handle({ parts }: NormalizedMessage): string {
+  const [word] = plainTextOf(parts).trim().split(/\s/)
+  if (word === 'fine') return 'fine'
+  throw new TypeError(`there is no order "${word}"`)
+}

@@ -1,0 +1,153 @@
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import type { SlowGateway } from '../setup/slow-gateway.ts'
+import { openSlowGateway } from '../setup/slow-gateway.ts'
+import { askWhy, awaitReason, expectWellFormed, factsOf } from './ask-why.ts'
+
+const agents = join(import.meta.dirname, '../agents')
+const secret = 'whsec_b3BlbnNlc2FtZW9wZW5zZXNhbWVvcGVuc2VzYW1l'
+let gateway: SlowGateway
+let downPort = 0
+const brokenStatus = 503
+const broken = createServer((_, response) => response.writeHead(brokenStatus).end())
+
+beforeAll(async () => {
+  await new Promise<void>(resolve => broken.listen(0, '127.0.0.1', resolve))
+  // A port that nobody listens at.
+  const probe = createServer()
+  await new Promise<void>(resolve => probe.listen(0, '127.0.0.1', resolve))
+  downPort = (probe.address() as AddressInfo).port
+  await new Promise(resolve => probe.close(resolve))
+  gateway = await openSlowGateway(
+    {
+      slow: { queue: 'queue' },
+      thrower: { use: join(agents, 'failing/thrower.ts') },
+      silent: { use: join(agents, 'counted/silent.ts') },
+      hanging: { use: join(agents, 'waiting/hanging.ts'), deadline: '1s' },
+      deaf: { use: join(agents, 'counted/silent.ts'), receives: ['follow'] },
+      hook: { use: 'webhook', url: `http://127.0.0.1:${downPort}/in?token=hidden-token`, secret },
+      busy: { use: 'webhook', url: `http://127.0.0.1:${(broken.address() as AddressInfo).port}/in`, secret },
+      shop: { use: join(agents, 'asking/shopkeeper.ts') },
+    },
+    { delivery: { retry_after: 600 } },
+  )
+})
+afterAll(async () => {
+  await gateway.close()
+  broken.close()
+})
+
+const post = (agent: string, text = 'hello', thread: string = crypto.randomUUID()) =>
+  gateway.post(agent, text, { thread })
+
+describe('why, of a message whose agent', () => {
+  test('threw: which agent, where, and what', async () => {
+    const id = await post('thrower', 'seventeen')
+    const found = await awaitReason(gateway, id, 'agent_threw')
+    expect(found.sentence).toMatch(
+      /^Failed at [\d:]+ UTC: agent "thrower" threw an error.*there is no order "seventeen"\)$/,
+    )
+    expect(factsOf(found)).toContain(
+      'received by activitypub from @alice@mastodon.test (proven) for @thrower@agents.test',
+    )
+    expectWellFormed(found)
+  })
+
+  test('took it and said nothing', async () => {
+    const found = await awaitReason(gateway, await post('silent'), 'agent_silent')
+    expect(found.sentence).toMatch(/^Not answered: agent "silent" took it and said nothing, at [\d:]+ UTC$/)
+    expectWellFormed(found)
+  })
+
+  test('is not given such messages', async () => {
+    const found = await awaitReason(gateway, await post('deaf'), 'not_received')
+    expect(found.fix?.text).toBe('Add "message" to agents.deaf.receives when the agent shall get it.')
+    expectWellFormed(found)
+  })
+
+  test('outlasted its deadline', async () => {
+    const found = await awaitReason(gateway, await post('hanging'), 'deadline')
+    expect(found.sentence).toMatch(/: the agent took longer than agents\.hanging\.deadline \(1s\)$/)
+    expect(found.fix?.text).toContain('raise agents.hanging.deadline')
+    expectWellFormed(found)
+  })
+
+  test('is a webhook that is down: its URL without query, the cause, the tries, the next one', async () => {
+    const found = await awaitReason(gateway, await post('hook'), 'webhook_down')
+    const url = `http://127.0.0.1:${downPort}/in`
+    expect(found.sentence).toMatch(
+      new RegExp(
+        `^Not answered yet: the webhook of agent "hook" at ${url} cannot be reached \\(connection failed: ECONNREFUSED\\), 1 try since [\\d:]+ UTC; next try at [\\d:]+ UTC$`,
+      ),
+    )
+    expect(found.fix).toEqual({
+      text: `Start what listens at ${url}; the message is then answered by itself.`,
+      command: `curl -i '${url}'`,
+    })
+    expect(JSON.stringify(found)).not.toMatch(/hidden-token|whsec/)
+    expectWellFormed(found)
+  })
+
+  test('is a webhook that answers with an error', async () => {
+    const found = await awaitReason(gateway, await post('busy'), 'webhook_down')
+    expect(found.sentence).toContain('(The webhook answered 503)')
+  })
+
+  test('is at work on it, or at an earlier one of the conversation', async () => {
+    const first = await post('slow', 'first', 'line')
+    const run = await gateway.nextRun()
+    const second = await post('slow', 'second', 'line')
+    const number = (await askWhy(gateway, first)).explanations[0]?.message
+    const working = await awaitReason(gateway, first, 'working')
+    expect(working.sentence).toMatch(
+      /^Not answered yet: the agent is working on it, \d+ seconds? after it came at [\d:]+ UTC$/,
+    )
+    const queued = await awaitReason(gateway, second, 'queued')
+    expect(queued.sentence).toMatch(
+      new RegExp(
+        `^Not answered yet: it waits since [\\d:]+ UTC behind #${number} of the same conversation, which is being worked on$`,
+      ),
+    )
+    expect(queued.fix?.command).toBe(`npx postern why "#${number}"`)
+    run.finish()
+    ;(await gateway.nextRun()).finish()
+    const done = await awaitReason(gateway, second, 'answered')
+    expect(done.sentence).toMatch(/^Answered at [\d:]+ UTC to https:\/\/mastodon\.test\/\S+$/)
+    expect(done.fix).toBeUndefined()
+    for (const each of [working, queued, done]) expectWellFormed(each)
+  })
+
+  test('got the new words of an edit: the edit says which message it changed', async () => {
+    const first = await post('slow', 'frist', 'edited')
+    await gateway.nextRun()
+    expect(await gateway.edit('slow', first, 'first')).toBe(202)
+    const run = await gateway.nextRun()
+    const messages = await gateway.messages()
+    const edit = messages.find(({ flags }) => flags.includes('edit_applied'))
+    const found = await awaitReason(gateway, edit?.id ?? '', 'edit_applied')
+    const number = (await askWhy(gateway, first)).explanations[0]?.message
+    expect(found.sentence).toMatch(
+      /^Not answered: it changed a message that was still open, so the agent got the new words/,
+    )
+    expect(found.fix?.command).toBe(`npx postern why "#${number}"`)
+    expectWellFormed(found)
+    run.finish()
+  })
+
+  test('asked for consent or payment first', async () => {
+    const consent = await awaitReason(gateway, await post('shop', 'consent please'), 'waiting_for_consent')
+    expect(consent.sentence).toMatch(
+      /^Waits for consent of @alice@mastodon\.test since [\d:]+ UTC, until [\d :-]+ UTC$/,
+    )
+    expect(consent.fix?.text).toContain('Only the sender can consent')
+    const payment = await awaitReason(gateway, await post('shop', 'pay please'), 'waiting_for_payment')
+    expect(payment.fix?.command).toMatch(/^npx postern requirements grant \S+$/)
+    const { requirements } = await gateway.ask<{ requirements: { id: string }[] }>('/requirements')
+    // By the requirement's id, too.
+    const byId = await askWhy(gateway, requirements.at(-1)?.id ?? '')
+    expect(byId.explanations.map(({ code }) => code)).toEqual(['waiting_for_consent'])
+    for (const each of [consent, payment]) expectWellFormed(each)
+  })
+})

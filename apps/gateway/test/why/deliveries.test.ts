@@ -1,0 +1,190 @@
+import { randomUUID } from 'node:crypto'
+import { disturbances } from '@postern/simulation'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import type { TestGateway } from '../setup/gateway.ts'
+import { eventually, openTestGateway, operatorToken } from '../setup/gateway.ts'
+import { askWhy, awaitReason, expectWellFormed, factsOf } from './ask-why.ts'
+
+let gateway: TestGateway
+
+beforeAll(async () => {
+  gateway = await openTestGateway(() => ({ delivery: { retry_after: 900 } }))
+})
+afterAll(() => gateway.close())
+
+const mastodon = 'mastodon.test'
+
+/** A direct post of Alice's to the echo agent; the id of the activity. */
+async function post(from = `alice@${mastodon}`): Promise<string> {
+  const { fediverse } = gateway.simulation
+  const sent = await fediverse.deliver({ to: '@echo@agents.test', text: 'hello', visibility: 'direct', from })
+  expect(sent.status).toBe(202)
+  return sent.activityId
+}
+
+async function mail(from = 'alice@alice.test'): Promise<string> {
+  const sent = await gateway.simulation.mail.deliver({ to: 'echo@agents.test', text: 'hello', from })
+  expect(sent.answer).toBe(250)
+  return sent.mail.messageId
+}
+
+describe('why, of an answer', () => {
+  test('that arrived: when and where', async () => {
+    const id = await mail()
+    const found = await awaitReason(gateway, id, 'answered')
+    expect(found.sentence).toMatch(/^Answered at [\d:]+ UTC to \S*alice@alice\.test$/)
+    expect(found).not.toHaveProperty('fix')
+    expect(factsOf(found)).toContain('received by email from @alice@alice.test (proven) for @echo@agents.test')
+    expectWellFormed(found)
+  })
+
+  test('that an inbox refuses for good', async () => {
+    const restore = gateway.simulation.fediverse.disturb(mastodon, {
+      method: 'POST',
+      answer: { status: 410 },
+    })
+    const id = await post()
+    const found = await awaitReason(gateway, id, 'delivery_refused')
+    restore()
+    expect(found.sentence).toMatch(
+      /^The answer was not delivered: https:\/\/mastodon\.test\/\S+ refused it for good \(.*410.*\), at [\d:]+ UTC$/,
+    )
+    expect(found.fix?.command).toMatch(/^npx postern deliveries retry \d+$/)
+    // By the number of the delivery, too.
+    const number = found.fix?.command?.split(' ').at(-1)
+    expect((await askWhy(gateway, `d${number}`)).explanations[0]).toMatchObject({ message: found.message })
+    expectWellFormed(found)
+  })
+
+  test('that waits until its next try', async () => {
+    const restore = gateway.simulation.mail.refuse({ code: 451, message: 'try again later' })
+    const id = await mail()
+    const found = await awaitReason(gateway, id, 'delivery_waiting')
+    restore()
+    expect(found.sentence).toMatch(
+      /^The answer is not delivered yet, since [\d:]+ UTC: alice@alice\.test did not take it \(the mail server put it off: 451, 1 try\); next try at [\d :-]+ UTC$/,
+    )
+    expect(found.fix?.command).toMatch(/^npx postern deliveries retry \d+$/)
+    // The next one of the conversation waits behind it.
+    const reply = await gateway.simulation.mail.deliver({ to: 'echo@agents.test', text: 'again', inReplyTo: id })
+    const behind = await awaitReason(gateway, reply.mail.messageId, 'delivery_queued')
+    expect(behind.sentence).toContain('it waits behind an earlier one of the same conversation to alice@alice.test')
+    for (const each of [found, behind]) expectWellFormed(each)
+  })
+
+  test('whose host asked for time', async () => {
+    const host = 'gotosocial.test'
+    const busy = { answer: { status: 503, headers: { 'retry-after': '3600' } }, method: 'POST' }
+    const restore = gateway.simulation.fediverse.disturb(host, busy)
+    await post(`alice@${host}`)
+    await eventually(async () =>
+      (await gateway.deliveries()).some(({ to, state }) => to.includes(host) && state === 'later'),
+    )
+    const id = await post(`alice@${host}`)
+    const found = await awaitReason(gateway, id, 'host_asked_for_time')
+    restore()
+    expect(found.sentence).toMatch(/its host asked for time \(Retry-After\)\); next try at [\d :-]+ UTC$/)
+    expectWellFormed(found)
+  })
+
+  test('whose host is left alone, since it did not answer five times', async () => {
+    const host = 'rfc9421.test'
+    const restore = gateway.simulation.fediverse.disturb(host, { ...disturbances.down, method: 'POST' })
+    const ids: string[] = []
+    for (let count = 0; count < 6; count += 1) ids.push(await post(`alice@${host}`))
+    const reasons = await eventually(async () => {
+      const all = await Promise.all(ids.map(async id => (await askWhy(gateway, id)).explanations[0]))
+      return all.some(each => each?.code === 'breaker_open') && all
+    })
+    restore()
+    const found = reasons.find(each => each?.code === 'breaker_open')
+    expect(found?.sentence).toMatch(
+      /^The answer is not delivered yet, since [\d:]+ UTC: https:\/\/\S+ did not take it \(its host did not answer several times in a row and is left alone\); next try at [\d :-]+ UTC$/,
+    )
+    expect(found?.fix?.command).toMatch(/^npx postern deliveries retry \d+$/)
+  })
+
+  test('to a mailbox that is gone: refused, and suppressed from then on', async () => {
+    const restore = gateway.simulation.mail.refuse({ code: 550, message: '5.1.1 no such user', at: 'rcpt', times: 1 })
+    const first = await unprovenMail('gone@nodmarc.test')
+    const refused = await awaitReason(gateway, first, 'delivery_refused')
+    restore()
+    expect(refused.sentence).toMatch(
+      /gone@nodmarc\.test refused it for good \(the mail server refused it: 550 5\.1\.1\), at [\d:]+ UTC$/,
+    )
+    const second = await unprovenMail('gone@nodmarc.test')
+    const suppressed = await awaitReason(gateway, second, 'suppressed')
+    expect(suppressed.sentence).toMatch(
+      /^The answer was not delivered: gone@nodmarc\.test is suppressed \(the mail server refused it: 550 5\.1\.1\), at [\d:]+ UTC$/,
+    )
+    expect(suppressed.fix?.command).toBe('npx postern suppressions lift echo gone@nodmarc.test')
+    for (const each of [refused, suppressed]) expectWellFormed(each)
+  })
+
+  test('that was taken, and came back as a report', async () => {
+    const id = await unprovenMail('moved@nodmarc.test')
+    const { envelope } = await gateway.simulation.mail.awaitReply(id, 20_000)
+    const report = await postReport(envelope.from)
+    const found = await awaitReason(gateway, id, 'bounced')
+    expect(found.sentence).toMatch(
+      /^The answer was not delivered: it was taken and came back from moved@nodmarc\.test \(bounced: 5\.1\.1\), at [\d:]+ UTC$/,
+    )
+    const event = await awaitReason(gateway, report, 'automatic')
+    expect(event.sentence).toMatch(/^Not answered: .*, at [\d:]+ UTC$/)
+    for (const each of [found, event]) expectWellFormed(each)
+  })
+
+  test('that an operator dropped', async () => {
+    const restore = gateway.simulation.mail.refuse({ code: 451, message: 'later' })
+    const id = await unprovenMail('dropped@nodmarc.test')
+    const held = await awaitReason(gateway, id, 'delivery_waiting')
+    restore()
+    const number = held.fix?.command?.split(' ').at(-1)
+    await fetch(`${gateway.url()}/operator/api/deliveries/${number}/drop`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${operatorToken}` },
+    })
+    const dropped = await awaitReason(gateway, id, 'dropped')
+    expect(dropped.sentence).toContain('an operator dropped it')
+    expectWellFormed(dropped)
+  })
+})
+
+/** Nothing proves its author, so it lifts no suppression. */
+async function unprovenMail(from: string): Promise<string> {
+  const sent = await gateway.simulation.mail.deliver({
+    to: 'echo@agents.test',
+    text: `hello ${randomUUID()}`,
+    from,
+    sign: false,
+  })
+  expect(sent.answer).toBe(250)
+  return sent.mail.messageId
+}
+
+/** A report as a mail server writes it (RFC 3464); its Message-ID. */
+async function postReport(to: string): Promise<string> {
+  const messageId = `${randomUUID()}@mx.nodmarc.test`
+  const fields =
+    'Reporting-MTA: dns; mx.nodmarc.test\n\nFinal-Recipient: rfc822; moved@nodmarc.test\nAction: failed\nStatus: 5.1.1'
+  const lines = [
+    `From: MAILER-DAEMON@mx.nodmarc.test`,
+    `To: ${to}`,
+    `Message-ID: <${messageId}>`,
+    'Content-Type: multipart/report; report-type=delivery-status; boundary="b"',
+    `\n--b\nContent-Type: text/plain\n\nSorry.\n`,
+    `--b\nContent-Type: message/delivery-status\n\n${fields}\n\n`,
+    '--b--\n',
+  ]
+  const octets = Buffer.from(lines.join('\n').replaceAll('\n', '\r\n'))
+  const envelope = { from: '', to: [to] }
+  const answer = await gateway.simulation.mail.sendSmtp({
+    octets,
+    messageId,
+    envelope,
+    ip: '127.0.0.1',
+    helo: 'mx.nodmarc.test',
+  })
+  expect(answer.code).toBe(250)
+  return messageId
+}

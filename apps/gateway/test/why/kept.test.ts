@@ -1,0 +1,123 @@
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import type { TestGateway } from '../setup/gateway.ts'
+import { openTestGateway } from '../setup/gateway.ts'
+import { awaitReason, expectWellFormed, factsOf } from './ask-why.ts'
+
+const parrot = { use: join(import.meta.dirname, '../agents/reporting/parrot.ts') }
+let gateway: TestGateway
+
+beforeAll(async () => {
+  gateway = await openTestGateway(() => ({
+    agents: {
+      parrot,
+      guarded: { ...parrot, deny: [{ issuer: 'mastodon.test' }] },
+    },
+    activitypub: { max_mentions: 1 },
+    limits: { loop: { similar_turns: 1 } },
+  }))
+})
+afterAll(() => gateway.close())
+
+async function mail(plan: Partial<Parameters<TestGateway['simulation']['mail']['deliver']>[0]> = {}): Promise<string> {
+  const sent = await gateway.simulation.mail.deliver({ to: 'parrot@agents.test', text: 'hello', ...plan })
+  expect(sent.answer).toBe(250)
+  return sent.mail.messageId
+}
+
+describe('why, of a message that is kept from the agent', () => {
+  test('because it does not name the agent', async () => {
+    const { mail: composer } = gateway.simulation
+    const composed = await composer.compose({ to: 'somebody@elsewhere.test', text: 'hello' })
+    const envelope = { ...composed.envelope, to: ['parrot@agents.test'] }
+    expect((await composer.sendSmtp({ ...composed, envelope })).code).toBe(250)
+    const found = await awaitReason(gateway, composed.messageId, 'not_addressed')
+    expect(found.sentence).toMatch(/^Not answered: the agent stands neither in To nor in Cc, .*, at [\d:]+ UTC$/)
+    expect(found.fix?.text).toContain('email.answer_bcc')
+    expectWellFormed(found)
+  })
+
+  test('because it is quarantined', async () => {
+    const found = await awaitReason(
+      gateway,
+      await mail({ from: 'x@quarantine.test', sign: false, envelopeFrom: 'x@evil.test' }),
+      'quarantined',
+    )
+    expect(found.sentence).toContain('the DMARC policy of the author')
+    expect(found.fix?.text).toContain('email.trust')
+    expectWellFormed(found)
+  })
+
+  test('because a program wrote it', async () => {
+    const found = await awaitReason(gateway, await mail({ headers: { 'auto-submitted': 'auto-replied' } }), 'automatic')
+    expect(found.sentence).toContain('it is an automatic reply')
+    expectWellFormed(found)
+  })
+
+  test('because it goes round in a circle', async () => {
+    const text = 'Whoever writes these very same words again and again is not read any more by anybody here'
+    const first = await mail({ text })
+    await awaitReason(gateway, first, 'answered')
+    const second = await mail({ text, inReplyTo: first })
+    await awaitReason(gateway, second, 'answered')
+    const third = await mail({ text, inReplyTo: second })
+    const found = await awaitReason(gateway, third, 'loop_guard')
+    expect(found.fix?.text).toContain('limits.loop.agent_turns_per_hour')
+    expect(factsOf(found)).toContain('flags: ')
+    expectWellFormed(found)
+  })
+
+  test('because its access list does not let the sender speak', async () => {
+    const { fediverse } = gateway.simulation
+    const sent = await fediverse.deliver({ to: '@guarded@agents.test', text: 'hello' })
+    const found = await awaitReason(gateway, sent.activityId, 'not_allowed')
+    expect(found.fix?.text).toContain('agents.guarded.deny')
+    // By the id of the post, too.
+    expect((await awaitReason(gateway, sent.objectId, 'not_allowed')).message).toBe(found.message)
+    expectWellFormed(found)
+  })
+
+  test('because the sender blocks the agent', async () => {
+    const { fediverse } = gateway.simulation
+    const from = 'bob@mastodon.test'
+    const object = `https://agents.test/agents/parrot`
+    expect((await fediverse.send({ to: '@parrot@agents.test', from, type: 'Block', object })).status).toBe(202)
+    const sent = await fediverse.deliver({ to: '@parrot@agents.test', from, text: 'hello' })
+    const found = await awaitReason(gateway, sent.activityId, 'blocked_by')
+    expect(found.fix?.text).toContain('they have to unblock the agent')
+    expectWellFormed(found)
+  })
+
+  test('because it mentions too many people', async () => {
+    const { fediverse } = gateway.simulation
+    const tag = ['alice', 'bob', 'carol'].map(name => ({
+      type: 'Mention',
+      href: `https://gotosocial.test/users/${name}`,
+    }))
+    const object = {
+      id: 'https://mastodon.test/users/alice/statuses/crowd',
+      type: 'Note',
+      attributedTo: 'https://mastodon.test/users/alice',
+      content: '<p>all of you</p>',
+      to: ['https://www.w3.org/ns/activitystreams#Public'],
+      cc: ['https://agents.test/agents/parrot'],
+      tag,
+    }
+    const sent = await fediverse.send({ to: '@parrot@agents.test', type: 'Create', object })
+    expect(sent.status).toBe(202)
+    const found = await awaitReason(gateway, object.id, 'mass_mention')
+    expect(found.fix?.text).toContain('activitypub.max_mentions')
+    expectWellFormed(found)
+  })
+
+  test('because its author took it back', async () => {
+    const { fediverse } = gateway.simulation
+    const sent = await fediverse.deliver({ to: '@parrot@agents.test', text: 'oops' })
+    await awaitReason(gateway, sent.activityId, 'answered')
+    const object = { id: sent.objectId, type: 'Tombstone' }
+    expect((await fediverse.send({ to: '@parrot@agents.test', type: 'Delete', object })).status).toBe(202)
+    const found = await awaitReason(gateway, sent.activityId, 'taken_back')
+    expect(found.sentence).toMatch(/^Not answered any more: its author took it back at [\d:]+ UTC$/)
+    expectWellFormed(found)
+  })
+})

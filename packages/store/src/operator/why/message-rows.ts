@@ -1,0 +1,111 @@
+import type { ChannelName, MessageState, TaskState, WhyRecord } from '@postern/core'
+import type { Database } from '../../engine/database.ts'
+import { parseJson, prepareQuery } from '../../engine/database.ts'
+import type { StoredEnvelope } from '../../messages/reader.ts'
+import { readAttempts } from '../../turns/attempts.ts'
+
+interface MessageRow {
+  readonly number: number
+  readonly native_id: string
+  readonly agent: string
+  readonly channel: ChannelName
+  readonly task_id: number | null
+  readonly flags: string | null
+  readonly correlation_id: string
+  readonly forgotten_at: number | null
+  readonly envelope: string
+  readonly duplicates: number
+  readonly state: MessageState | null
+  readonly attempt: number
+  readonly crash_count: number
+  readonly due_at: number | null
+  readonly lease_owner: string | null
+  readonly is_waiting: number
+  readonly ready_at: number | null
+  readonly ended_at: number | null
+  readonly error: string | null
+  readonly merged_into: number | null
+  readonly turn_trace: string | null
+  readonly ahead: number | null
+  readonly ahead_due_at: number
+  readonly ahead_owner: string | null
+  readonly ahead_error: string | null
+  readonly answered_at: string | null
+  readonly status: TaskState
+  readonly retracted_at: number | null
+  readonly changed: number | null
+}
+
+/** A message, its turn or that of the message it is answered together with, whose turn is at the head of its thread, and its answer. */
+export type WhyMessageRow = Pick<WhyRecord, 'message' | 'turn' | 'answer'>
+
+/** Of each open thread exactly one turn has a time at which it may be taken up: the others wait for it. */
+const select = `SELECT m.seq AS number, m.native_id, m.agent, m.channel, m.task_id, m.flags, m.correlation_id, m.forgotten_at, m.envelope,
+    coalesce(d.count, 0) AS duplicates, t.state, l.attempt, l.crash_count, l.due_at, l.lease_owner, l.is_waiting, l.ready_at,
+    t.ended_at, coalesce(t.error, l.error) AS error, t.merged_into, l.trace AS turn_trace, h.message AS ahead, h.due_at AS ahead_due_at, h.lease_owner AS ahead_owner,
+    h.error AS ahead_error, r.at AS answered_at, json_extract(r.envelope, '$.status') AS status, r.retracted_at,
+    CASE WHEN m.flags LIKE '%"edit_applied"%' THEN (SELECT max(e.seq) FROM messages e JOIN turns et ON et.message = e.seq
+      WHERE e.principal = m.principal AND e.object = m.object AND e.agent = m.agent AND e.seq < m.seq AND e.forgotten_at IS NULL) END AS changed
+  FROM messages m LEFT JOIN turns t ON t.message = m.seq
+    LEFT JOIN turns l ON l.message = coalesce(t.merged_into, t.message)
+    LEFT JOIN turns h ON h.thread_id = l.thread_id AND l.due_at IS NULL AND h.ended_at IS NULL AND l.ended_at IS NULL AND h.due_at IS NOT NULL
+    LEFT JOIN messages r ON r.answers = coalesce(t.merged_into, m.seq) AND r.kind = 'response'
+    LEFT JOIN duplicates d ON d.message = m.seq
+  WHERE m.seq IN (SELECT CAST(value AS INTEGER) FROM json_each(?)) AND m.kind = 'message'`
+
+export function createWhyMessageReader(db: Database): (numbers: string) => readonly WhyMessageRow[] {
+  const find = prepareQuery<MessageRow>(db, select)
+  return numbers =>
+    find.all(numbers).map(row => ({ message: toMessage(row), turn: toTurn(row), answer: toAnswer(row) }))
+}
+
+function toMessage(row: MessageRow): WhyRecord['message'] {
+  const { sender, recipient, received_at, kind } = parseJson<StoredEnvelope>(row.envelope)
+  return {
+    number: row.number,
+    id: row.native_id,
+    agent: row.agent,
+    recipient,
+    channel: row.channel,
+    sender: sender.address,
+    isVerified: sender.verified,
+    kind: kind ?? 'message',
+    receivedAt: Date.parse(received_at),
+    flags: row.flags === null ? [] : parseJson(row.flags),
+    duplicates: row.duplicates,
+    correlationId: row.correlation_id,
+    isTask: row.task_id !== null,
+    ...(row.forgotten_at !== null && { forgottenAt: row.forgotten_at }),
+    ...(row.changed !== null && { changed: row.changed }),
+  }
+}
+
+function toTurn(row: MessageRow): WhyRecord['turn'] {
+  if (row.state === null) return undefined
+  return {
+    state: row.state,
+    attempt: row.attempt,
+    crashes: row.crash_count,
+    isWaiting: row.is_waiting === 1,
+    attempts: readAttempts(row.turn_trace),
+    ...(row.due_at !== null && { dueAt: row.due_at }),
+    ...(row.lease_owner !== null && { leaseOwner: row.lease_owner }),
+    ...(row.ready_at !== null && { readyAt: row.ready_at }),
+    ...(row.ended_at !== null && { endedAt: row.ended_at }),
+    ...(row.error !== null && { error: row.error }),
+    ...(row.merged_into !== null && { mergedInto: row.merged_into }),
+    ...(row.ahead !== null && {
+      ahead: {
+        message: row.ahead,
+        isLeased: row.ahead_owner !== null,
+        dueAt: row.ahead_due_at,
+        ...(row.ahead_error !== null && { error: row.ahead_error }),
+      },
+    }),
+  }
+}
+
+function toAnswer({ answered_at, status, retracted_at }: MessageRow): WhyRecord['answer'] {
+  if (answered_at === null) return undefined
+  return { at: Date.parse(answered_at), status, ...(retracted_at !== null && { retractedAt: retracted_at }) }
+}

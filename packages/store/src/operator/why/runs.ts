@@ -1,0 +1,55 @@
+import type { Downtime, WhyStore } from '@postern/core'
+import { prepareQuery } from '../../engine/database.ts'
+import type { StoreContext } from '../../engine/store-context.ts'
+
+/** Runs that are remembered. */
+const mostRuns = 200
+/** Downtimes that a record names, the newest. */
+const mostDowntimes = 20
+/** A gateway that says every minute that it runs may be late at it. */
+const slackMs = 90_000
+
+/** A gateway writes down when it begins, that it still runs, and when it ends. */
+export function createRunNotes({ db, writeLightly, now }: StoreContext): Pick<WhyStore, 'noteGatewayRun'> {
+  const begin = prepareQuery(db, 'INSERT INTO gateway_runs (holder, began_at, seen_at) VALUES (?1, ?2, ?2)')
+  const prune = prepareQuery(db, 'DELETE FROM gateway_runs WHERE id <= (SELECT max(id) FROM gateway_runs) - ?')
+  const see = prepareQuery(db, 'UPDATE gateway_runs SET seen_at = ? WHERE holder = ?')
+  const end = prepareQuery(db, 'UPDATE gateway_runs SET seen_at = ?, has_ended = 1 WHERE holder = ?')
+  return {
+    noteGatewayRun: (holder, stage) =>
+      writeLightly(() => {
+        if (stage === 'begins') {
+          begin.run(holder, now())
+          prune.run(mostRuns)
+        } else (stage === 'runs' ? see : end).run(now(), holder)
+      }),
+  }
+}
+
+interface RunRow {
+  readonly began_at: number
+  readonly seen_at: number
+  readonly has_ended: number
+}
+
+/** When no gateway ran, between the first run that is remembered and the last one; oldest first. */
+export function createDowntimes({ db, isAlone }: StoreContext): () => readonly Downtime[] {
+  const list = prepareQuery<RunRow>(db, 'SELECT began_at, seen_at, has_ended FROM gateway_runs ORDER BY began_at')
+  return () => findGaps(list.all(), isAlone ? 0 : slackMs).slice(-mostDowntimes)
+}
+
+/**
+ * Several gateways may run at a time: a gap is where none does. `slack`: how long one that has not said that it ends may have run on unseen
+ * while another began, ms.
+ */
+function findGaps(runs: readonly RunRow[], slack: number): readonly Downtime[] {
+  const gaps: Downtime[] = []
+  let last: RunRow | undefined
+  for (const run of runs) {
+    if (last && run.began_at > last.seen_at + (last.has_ended ? 0 : slack)) {
+      gaps.push({ from: last.seen_at, to: run.began_at })
+    }
+    if (!last || run.seen_at >= last.seen_at) last = run
+  }
+  return gaps
+}
