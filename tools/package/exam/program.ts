@@ -19,7 +19,7 @@ interface Ended {
 const programOf = (folder: string) => join(folder, 'node_modules/postern/bin/postern.mjs')
 
 /** The environment of a user: nothing of the test's own process but what programs need. */
-function environmentOf({ node, environment = {} }: RunOptions): NodeJS.ProcessEnv {
+export function environmentOf({ node, environment = {} }: RunOptions): NodeJS.ProcessEnv {
   const { HOME, PATH } = process.env
   return { HOME, PATH: `${dirname(node)}:${PATH}`, ...environment }
 }

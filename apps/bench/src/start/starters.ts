@@ -1,7 +1,8 @@
+import { execFileSync } from 'node:child_process'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { fileURLToPath } from 'node:url'
+import { fileURLToPath, pathToFileURL } from 'node:url'
 import { pairWithEarlier } from '../earlier/rivals.ts'
 import type { EarlierTree } from '../harness/earlier-tree.ts'
 import { gatewayHost } from '../ours/describe.ts'
@@ -18,6 +19,9 @@ interface Starter {
   start(): Promise<Launched>
 }
 
+const root = fileURLToPath(new URL('../../../..', import.meta.url))
+/** What `npm run package` writes: the program that users have. */
+const installed = pathToFileURL(join(root, 'build/package/bin/postern.mjs'))
 const postern = new URL('../../../gateway/bin/postern.mjs', import.meta.url)
 /** Compiled code kept between starts, for everybody alike. */
 const compileCache = join(tmpdir(), 'postern-bench-compile-cache')
@@ -29,19 +33,24 @@ interface ProgramStarter extends Pick<Starter, 'name' | 'note'> {
   readonly needs?: readonly URL[]
 }
 
-const programs: readonly ProgramStarter[] = [
+const packaged: readonly ProgramStarter[] = [
   {
     name: 'postern start',
-    note: 'the whole gateway with all three protocols, an agent, its store',
-    entry: postern,
+    note: 'the npm package: the whole gateway with all channels, an agent, its store',
+    entry: installed,
     command: 'start',
   },
   {
     name: 'postern dev',
     note: 'the same with the simulation: a fediverse server, DNS, a mail domain, a token issuer',
-    entry: postern,
+    entry: installed,
     command: 'dev',
   },
+]
+
+const programs: readonly ProgramStarter[] = [
+  { name: 'start from sources', note: 'a clone of the project', entry: postern, command: 'start' },
+  { name: 'dev from sources', note: 'the same with the simulation', entry: postern, command: 'dev' },
 ]
 
 const peers: readonly Starter[] = [
@@ -81,9 +90,10 @@ const devConfig = { dev: true, listen: { port: 0 }, email: { listen: { port: 0 }
 
 const configs = { start: productionConfig, dev: devConfig }
 
-/** Ours first; beside peers, or beside an earlier commit alone. */
+/** Ours first; beside peers, or beside an earlier commit alone, which has no package that is built. */
 export function listStarters(earlier: EarlierTree | undefined): readonly Starter[] {
-  const ours = earlier ? pairWithEarlier(programs, earlier) : programs
+  if (!earlier) execFileSync(process.execPath, [join(root, 'tools/package/main.ts')], { stdio: 'ignore' })
+  const ours = earlier ? pairWithEarlier(programs, earlier) : [...packaged, ...programs]
   const own = ours.map(program => ({ ...program, start: () => startPostern(program) }))
   return earlier ? own : [...own, ...peers]
 }
