@@ -1,0 +1,72 @@
+import { session } from './session-state.js'
+
+/** What the gateway refused: `message` says what, why and what to do. */
+export class ApiError extends Error {
+  /** @param {string} message @param {number} status 0 when nothing answered */
+  constructor(message, status) {
+    super(message)
+    this.name = 'ApiError'
+    this.status = status
+  }
+}
+
+/**
+ * @typedef {object} CallOptions
+ * @property {'GET' | 'POST' | 'PUT' | 'DELETE'} [method]
+ * @property {unknown} [body] sent as JSON
+ * @property {AbortSignal} [signal]
+ */
+
+/**
+ * One request to the gateway; its JSON. A session that has ended leads to the sign-in.
+ * @param {string} path
+ * @param {CallOptions} [options]
+ * @returns {Promise<any>}
+ * @throws {ApiError}
+ */
+export async function api(path, options = {}) {
+  const answer = await send(path, options)
+  const text = await answer.text()
+  return text === '' ? undefined : JSON.parse(text)
+}
+
+/**
+ * As `api`, for what is no JSON.
+ * @param {string} path
+ * @param {CallOptions} [options]
+ * @returns {Promise<Response>}
+ */
+export async function send(path, { method = 'GET', body, signal } = {}) {
+  const headers = { 'x-postern-console': '1', ...(body !== undefined && { 'content-type': 'application/json' }) }
+  const init = { method, headers, ...(body !== undefined && { body: JSON.stringify(body) }), ...(signal && { signal }) }
+  const answer = await fetch(path, init).catch(error => {
+    if (signal?.aborted) throw error
+    throw new ApiError('The gateway does not answer. Look whether it still runs, and at its log.', 0)
+  })
+  if (answer.ok) return answer
+  if (answer.status === 401) session.value = 'closed'
+  throw new ApiError(await readProblem(answer), answer.status)
+}
+
+/** @param {Response} answer */
+async function readProblem(answer) {
+  const text = await answer.text().catch(() => '')
+  try {
+    const { detail, title } = JSON.parse(text)
+    return detail ?? title ?? `The gateway answered ${answer.status}.`
+  } catch {
+    return `The gateway answered ${answer.status}.`
+  }
+}
+
+/**
+ * Path with a query; members that are undefined or empty are left out.
+ * @param {string} path
+ * @param {Record<string, string | number | undefined>} query
+ */
+export function withQuery(path, query) {
+  const given = Object.entries(query).filter(([, value]) => value !== undefined && value !== '')
+  return given.length === 0
+    ? path
+    : `${path}?${new URLSearchParams(given.map(([name, value]) => [name, String(value)]))}`
+}

@@ -1,0 +1,227 @@
+import { batch, signal } from '../../vendor/signals.js'
+import { api, withQuery } from './api.js'
+import { sayOutcome } from './outcome.js'
+
+/**
+ * A row of Flow.
+ * @typedef {object} FeedRow
+ * @property {string} key
+ * @property {'message' | 'refusal'} kind
+ * @property {number} number of the message, or the place of the refusal
+ * @property {string} at ISO 8601
+ * @property {string} channel
+ * @property {string} sender
+ * @property {boolean} isProven
+ * @property {boolean} isClaimed a refusal that says whom it is from
+ * @property {string} agent
+ * @property {string} preview
+ * @property {string} nothing stands where there is no preview
+ * @property {string} what
+ * @property {string} tone
+ * @property {number | undefined} ms
+ * @property {readonly string[]} deliveries
+ * @property {boolean} isFresh it came while somebody looked
+ */
+
+/** @typedef {{ path: string, filters: readonly string[], read: (item: any) => FeedRow }} Source */
+
+const pageSize = 200
+
+/** @type {readonly Source[]} */
+const sources = [
+  {
+    path: '/operator/api/messages',
+    filters: ['agent', 'channel', 'state', 'sender', 'flag', 'since', 'until', 'text'],
+    read: readMessage,
+  },
+  {
+    path: '/operator/api/refusals',
+    filters: ['agent', 'channel', 'sender', 'code', 'since', 'until', 'text'],
+    read: readRefusal,
+  },
+]
+
+/** @param {any} item @returns {FeedRow} */
+function readMessage(item) {
+  const { what, tone } = sayOutcome(item)
+  return {
+    key: `m${item.message}`,
+    kind: 'message',
+    number: item.message,
+    at: item.received_at,
+    channel: item.via,
+    sender: item.sender,
+    isProven: item.verified,
+    isClaimed: false,
+    agent: item.agent,
+    preview: item.preview,
+    nothing: 'no text',
+    what,
+    tone,
+    ms: item.took_ms,
+    deliveries: item.deliveries ?? [],
+    isFresh: false,
+  }
+}
+
+/** @param {any} item @returns {FeedRow} */
+function readRefusal(item) {
+  return {
+    key: `r${item.place}`,
+    kind: 'refusal',
+    number: item.place,
+    at: item.at,
+    channel: item.via,
+    sender: item.claimed_sender ?? item.from,
+    isProven: false,
+    isClaimed: item.claimed_sender !== undefined,
+    agent: item.agent ?? '',
+    preview: '',
+    nothing: 'not read',
+    what: `Refused: ${item.reason}`,
+    tone: /^(signature_invalid|signer_mismatch|replayed|expired|unsigned)$/.test(item.code) ? 'bad' : 'warn',
+    ms: undefined,
+    deliveries: [],
+    isFresh: false,
+  }
+}
+
+/** `1h`, `30m`, `7d` as the instant so long ago; anything else as it is. @param {string} text */
+export function readInstant(text) {
+  const [, count, unit] = /^(\d{1,6})([smhd])$/.exec(text) ?? []
+  if (count === undefined || unit === undefined) return text
+  const ms = { s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 }[unit] ?? 0
+  return new Date(Date.now() - Number(count) * ms).toISOString()
+}
+
+/**
+ * Messages and refusals as one list, newest first. A row of one source is shown only once the other source is loaded as far back, so that no
+ * older row ever comes between.
+ * @param {Record<string, string>} first
+ */
+export function createFeed(first) {
+  const rows = signal(/** @type {readonly FeedRow[]} */ ([]))
+  const unseen = signal(0)
+  const isLoaded = signal(false)
+  const error = signal(/** @type {Error | undefined} */ (undefined))
+  let filters = first
+  let round = 0
+  let isLoading = false
+  let isAskedAgain = false
+  /** @type {{ source: Source, items: Map<string, FeedRow>, next: number | null }[]} */
+  let tracks = []
+
+  /** @param {Source} source @param {number | null} after */
+  const ask = async (source, after) => {
+    const query = Object.fromEntries(
+      Object.entries(filters).map(([name, value]) => [name, /^(since|until)$/.test(name) ? readInstant(value) : value]),
+    )
+    const page = await api(withQuery(source.path, { limit: pageSize, ...query, ...(after !== null && { after }) }))
+    return {
+      rows: /** @type {any[]} */ (page.items ?? page.messages ?? page.refusals).map(source.read),
+      next: /** @type {number | null} */ (page.next),
+    }
+  }
+
+  /** What all sources are loaded down to. */
+  const publish = () => {
+    const floors = tracks.filter(({ next }) => next !== null).map(({ items }) => [...items.values()].at(-1)?.at ?? '')
+    const floor = floors.reduce((least, at) => (at > least ? at : least), '')
+    const all = tracks.flatMap(({ items }) => [...items.values()]).filter(({ at }) => at >= floor)
+    all.sort((left, right) => (left.at < right.at ? 1 : left.at > right.at ? -1 : left.key < right.key ? 1 : -1))
+    rows.value = all
+  }
+
+  /** @param {() => Promise<void>} work */
+  const load = async work => {
+    if (isLoading) {
+      isAskedAgain = true
+      return
+    }
+    isLoading = true
+    const own = round
+    try {
+      await work()
+      if (own === round) error.value = undefined
+    } catch (reason) {
+      if (own === round) error.value = reason instanceof Error ? reason : new Error(String(reason))
+    }
+    isLoading = false
+    isLoaded.value = true
+    if (isAskedAgain) {
+      isAskedAgain = false
+      refresh()
+    }
+  }
+
+  /** The newest page again: new rows, and what became of the others. */
+  const refresh = () =>
+    load(async () => {
+      const own = round
+      const isFirst = !isLoaded.value
+      const pages = await Promise.all(tracks.map(track => ask(track.source, null)))
+      if (own !== round) return
+      let count = 0
+      for (const [at, track] of tracks.entries()) {
+        const page = pages[at]
+        if (!page) continue
+        const isOverlapping = track.items.size === 0 || page.rows.some(({ key }) => track.items.has(key))
+        // More came than one page holds: what lies between is loaded by scrolling.
+        const before = isOverlapping ? track.items : new Map()
+        if (!isOverlapping || track.items.size === 0) track.next = page.next
+        const fresh = page.rows.map(row => {
+          const isNew = !isFirst && !before.has(row.key)
+          if (isNew) count += 1
+          return [row.key, { ...row, isFresh: isNew || before.get(row.key)?.isFresh === true }]
+        })
+        track.items = new Map(
+          /** @type {[string, FeedRow][]} */ ([
+            ...fresh,
+            ...[...before].filter(([key]) => !fresh.some(([own]) => own === key)),
+          ]),
+        )
+      }
+      batch(() => {
+        publish()
+        if (count > 0) unseen.value += count
+      })
+    })
+
+  return {
+    rows,
+    unseen,
+    isLoaded,
+    error,
+    refresh,
+    /** Begins anew. @param {Record<string, string>} next */
+    open(next) {
+      round += 1
+      filters = next
+      const asked = Object.keys(next)
+      tracks = sources
+        .filter(source => asked.every(name => source.filters.includes(name)))
+        .map(source => ({ source, items: new Map(), next: null }))
+      isLoaded.value = false
+      rows.value = []
+      unseen.value = 0
+      return refresh()
+    },
+    /** Older rows. */
+    more: () => {
+      if (isLoading || tracks.every(({ next }) => next === null)) return
+      void load(async () => {
+        const own = round
+        // The source that ends first holds the others back.
+        const open = tracks.filter(({ next }) => next !== null)
+        const oldest = (/** @type {{ items: Map<string, FeedRow> }} */ { items }) =>
+          [...items.values()].at(-1)?.at ?? ''
+        const track = open.reduce((one, other) => (oldest(other) > oldest(one) ? other : one))
+        const page = await ask(track.source, track.next)
+        if (own !== round) return
+        for (const row of page.rows) if (!track.items.has(row.key)) track.items.set(row.key, row)
+        track.next = page.next
+        publish()
+      })
+    },
+  }
+}

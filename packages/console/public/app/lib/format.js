@@ -1,0 +1,64 @@
+/** Time of day of an instant, to the second. @param {string | number} at */
+export function clock(at) {
+  return new Date(at).toLocaleTimeString('en-GB')
+}
+
+/** With milliseconds. @param {string | number} at */
+export function preciseClock(at) {
+  const date = new Date(at)
+  return `${date.toLocaleTimeString('en-GB')}.${String(date.getMilliseconds()).padStart(3, '0')}`
+}
+
+/** Day and time; the day only when it is not today. @param {string | number} at @param {number} [now] */
+export function moment(at, now = Date.now()) {
+  const date = new Date(at)
+  const isToday = date.toDateString() === new Date(now).toDateString()
+  return isToday
+    ? clock(at)
+    : `${date.toLocaleDateString('en-GB', { day: 'numeric', month: 'short' })} ${clock(at).slice(0, 5)}`
+}
+
+/** A length of time: `4 ms`, `1.65 s`, `3 min`. @param {number} ms */
+export function span(ms) {
+  if (ms < 1) return ms === 0 ? '0 ms' : '<1 ms'
+  if (ms < 1_000) return `${Math.round(ms)} ms`
+  if (ms < 10_000) return `${(ms / 1_000).toFixed(2)} s`
+  if (ms < 60_000) return `${(ms / 1_000).toFixed(1)} s`
+  return longSpan(ms)
+}
+
+/** In whole units: `38 s`, `3 min`, `6 d`. @param {number} ms */
+export function longSpan(ms) {
+  const seconds = Math.max(0, Math.round(ms / 1_000))
+  if (seconds < 60) return `${seconds} s`
+  if (seconds < 3_600) return `${Math.round(seconds / 60)} min`
+  if (seconds < 172_800) return `${Math.round(seconds / 3_600)} h`
+  return `${Math.round(seconds / 86_400)} d`
+}
+
+/** @param {number} bytes */
+export function size(bytes) {
+  if (bytes < 1_000) return `${bytes} B`
+  if (bytes < 1_000_000) return `${Math.round(bytes / 1_000)} KB`
+  return `${(bytes / 1_000_000).toFixed(1)} MB`
+}
+
+/** @param {number} count @param {string} one @param {string} [many] */
+export function counted(count, one, many = `${one}s`) {
+  return `${count.toLocaleString('en')} ${count === 1 ? one : many}`
+}
+
+/** One line of what others wrote. @param {string} text @param {number} [most] */
+export function oneLine(text, most = 300) {
+  return text
+    .slice(0, most * 2)
+    .replace(/\s+/g, ' ')
+    .trim()
+    .slice(0, most)
+}
+
+/** Bytes of base64 or base64url. @param {string} text */
+export function decodeBase64(text) {
+  const binary = atob(text.replaceAll('-', '+').replaceAll('_', '/'))
+  return Uint8Array.from(binary, character => character.charCodeAt(0))
+}

@@ -1,0 +1,38 @@
+import { useEffect } from '../../vendor/hooks.js'
+import { useSignal } from '../../vendor/signals.js'
+import { api } from './api.js'
+import { onChange } from './live.js'
+
+/**
+ * What a route answers, kept fresh: asked again whenever one of `topics` changes, and by `refresh`. The last answer stays until the next one is
+ * there, so that nothing flickers.
+ * @param {string | undefined} path nothing is asked without one
+ * @param {readonly string[]} [topics] of the event stream
+ */
+export function useAnswer(path, topics = []) {
+  const answer = useSignal(/** @type {any} */ (undefined))
+  const error = useSignal(/** @type {Error | undefined} */ (undefined))
+  const turn = useSignal(0)
+  useEffect(() => {
+    answer.value = undefined
+    error.value = undefined
+  }, [path])
+  useEffect(() => {
+    if (path === undefined) return
+    const leaving = new AbortController()
+    api(path, { signal: leaving.signal })
+      .then(value => {
+        answer.value = value
+        error.value = undefined
+      })
+      .catch(reason => {
+        if (!leaving.signal.aborted) error.value = reason
+      })
+    return () => leaving.abort()
+  }, [path, turn.value])
+  const refresh = () => {
+    turn.value += 1
+  }
+  useEffect(() => (topics.length === 0 ? undefined : onChange(topics, refresh)), [topics.join()])
+  return { answer: answer.value, error: error.value, refresh }
+}

@@ -1,0 +1,23 @@
+/** What became of a message, in a few words, where the gateway gives no sentence. */
+
+/** @type {Record<string, readonly [string, string]>} */
+const states = {
+  received: ['Waits for its turn', 'wait'],
+  working: ['The agent is answering', 'wait'],
+  answered: ['Answered', 'good'],
+  failed: ['The agent failed', 'bad'],
+  ignored: ['Ignored', 'muted'],
+}
+
+/** @type {Record<string, string>} */
+const tones = { answered: 'good', failed: 'bad', ignored: 'muted', received: 'wait', working: 'wait' }
+
+/** @param {any} summary @returns {{ what: string, tone: string }} */
+export function sayOutcome({ state, flags = [], why, deliveries = [] }) {
+  const isLate = deliveries.includes('later') || deliveries.includes('dead')
+  const tone = isLate ? (deliveries.includes('dead') ? 'bad' : 'warn') : (tones[state] ?? 'muted')
+  if (typeof why === 'string' && why !== '') return { what: why, tone }
+  const [words = String(state)] = states[state] ?? []
+  const flagged = flags.length > 0 ? `: ${flags.join(', ').replaceAll('_', ' ')}` : ''
+  return { what: `${words}${flagged}`, tone }
+}

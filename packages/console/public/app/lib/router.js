@@ -1,0 +1,43 @@
+import { computed, signal } from '../../vendor/signals.js'
+
+const address = signal(location.hash)
+addEventListener('hashchange', () => {
+  address.value = location.hash
+})
+
+/** The screen that the address names, its subject, and what stands behind `?`. */
+export const route = computed(() => {
+  const [path = '', search = ''] = address.value.replace(/^#\/?/, '').split('?', 2)
+  const [screen = '', ...rest] = path.split('/')
+  return { screen: screen || 'flow', subject: decode(rest.join('/')), query: new URLSearchParams(search) }
+})
+
+/** @param {string} text */
+function decode(text) {
+  try {
+    return decodeURIComponent(text)
+  } catch {
+    return text
+  }
+}
+
+/**
+ * @param {string} screen
+ * @param {{ subject?: string | number, query?: Record<string, string | undefined> }} [more]
+ */
+export function linkTo(screen, { subject, query = {} } = {}) {
+  const given = Object.entries(query).filter(([, value]) => value !== undefined && value !== '')
+  const search = given.length > 0 ? `?${new URLSearchParams(/** @type {[string, string][]} */ (given))}` : ''
+  return `#/${screen}${subject === undefined ? '' : `/${encodeURIComponent(subject)}`}${search}`
+}
+
+/** @param {string} link */
+export function go(link) {
+  location.hash = link.slice(1)
+}
+
+/** The same screen with another query: no new step in the history. @param {string} link */
+export function replace(link) {
+  history.replaceState(null, '', link)
+  address.value = location.hash
+}

@@ -1,0 +1,17 @@
+/** Light or dark by choice; without one the system's preference counts. */
+const key = 'postern-theme'
+
+export function applyTheme() {
+  const chosen = localStorage.getItem(key)
+  if (chosen === 'light' || chosen === 'dark') document.documentElement.dataset.theme = chosen
+  else delete document.documentElement.dataset.theme
+}
+
+/** Light after dark, dark after light. */
+export function switchTheme() {
+  const isDark = document.documentElement.dataset.theme
+    ? document.documentElement.dataset.theme === 'dark'
+    : matchMedia('(prefers-color-scheme: dark)').matches
+  localStorage.setItem(key, isDark ? 'light' : 'dark')
+  applyTheme()
+}

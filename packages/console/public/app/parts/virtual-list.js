@@ -1,0 +1,108 @@
+import { useLayoutEffect, useRef } from '../../vendor/hooks.js'
+import { useSignal } from '../../vendor/signals.js'
+import { html } from '../lib/html.js'
+
+const overscan = 8
+
+/**
+ * A list of which only the rows in sight are in the page; all rows have one height, the style's `--row`. Rows that come above the first
+ * visible one do not move what somebody reads.
+ * @template Row
+ * @param {{
+ *   rows: readonly Row[], keyOf: (row: Row) => string, render: (row: Row, at: number) => any, label: string,
+ *   nearEnd?: () => void, reachTop?: () => void, controls?: { current: ListControls | null }
+ * }} props
+ */
+export function VirtualList({ rows, keyOf, render, label, nearEnd, reachTop, controls }) {
+  const frame = useRef(/** @type {HTMLDivElement | null} */ (null))
+  const view = useSignal({ top: 0, height: 800, row: 36 })
+  const anchor = useRef(/** @type {{ key: string, at: number } | null} */ (null))
+
+  const measure = () => {
+    const element = frame.current
+    if (!element) return
+    const row = Number.parseFloat(getComputedStyle(element).getPropertyValue('--row')) || 36
+    const { scrollTop: top, clientHeight: height } = element
+    const before = view.value
+    if (top < row) reachTop?.()
+    if (before.top !== top || before.height !== height || before.row !== row) view.value = { top, height, row }
+  }
+
+  useLayoutEffect(() => {
+    measure()
+    const element = frame.current
+    if (!element) return undefined
+    const watch = new ResizeObserver(measure)
+    watch.observe(element)
+    return () => watch.disconnect()
+  }, [])
+
+  // What was first in sight stays first in sight, however many rows came above it.
+  useLayoutEffect(() => {
+    const element = frame.current
+    const held = anchor.current
+    const { row } = view.value
+    // At the top rows may come in, unless somebody is about to click one.
+    if (element && held && (element.scrollTop > 0 || element.matches(':hover, :focus-within'))) {
+      const at = rows.findIndex(each => keyOf(each) === held.key)
+      if (at > held.at) element.scrollTop += (at - held.at) * row
+    }
+    if (!element) return
+    const first = Math.floor(element.scrollTop / row)
+    const key = rows[first]
+    anchor.current = key === undefined ? null : { key: keyOf(key), at: first }
+  }, [rows, view.value])
+
+  const { top, height, row } = view.value
+  const from = Math.max(0, Math.floor(top / row) - overscan)
+  const to = Math.min(rows.length, Math.ceil((top + height) / row) + overscan)
+  useLayoutEffect(() => {
+    if (to >= rows.length - overscan) nearEnd?.()
+  }, [to, rows.length])
+
+  if (controls)
+    controls.current = {
+      show(at) {
+        const element = frame.current
+        if (!element) return
+        const [above, below] = [at * row, (at + 1) * row]
+        if (above < element.scrollTop) element.scrollTop = above
+        else if (below > element.scrollTop + element.clientHeight) element.scrollTop = below - element.clientHeight
+        measure()
+      },
+      toTop() {
+        if (frame.current) frame.current.scrollTop = 0
+      },
+      isAtTop: () => (frame.current?.scrollTop ?? 0) < row,
+      focus(key) {
+        const found = frame.current?.querySelector(`[data-key="${CSS.escape(key)}"] a`)
+        if (found instanceof HTMLElement) found.focus({ preventScroll: true })
+      },
+    }
+
+  return html`<div class="rows" ref=${frame} onScroll=${measure} role="region" aria-label=${label} tabindex="-1">
+    <ol style=${{ height: `${rows.length * row}px` }}>
+      ${rows.slice(from, to).map((each, index) => {
+        const at = from + index
+        const key = keyOf(each)
+        return html`<li
+          key=${key}
+          data-key=${key}
+          style=${{ transform: `translateY(${at * row}px)` }}
+          aria-setsize=${rows.length}
+          aria-posinset=${at + 1}
+        >
+          ${render(each, at)}
+        </li>`
+      })}
+    </ol>
+  </div>`
+}
+
+/**
+ * @typedef {object} ListControls
+ * @property {(at: number) => void} show scrolls as little as shows the row
+ * @property {() => void} toTop
+ * @property {() => boolean} isAtTop
+ * @property {(key: string) => void} focus
+ */

@@ -1,0 +1,5 @@
+import { html } from '../lib/html.js'
+
+export function LookUp() {
+  return html`<header class="bar"><h1>LookUp</h1></header>`
+}

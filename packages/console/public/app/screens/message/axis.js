@@ -1,0 +1,64 @@
+/**
+ * A time axis on which long waits are short: between what happens, at most a part of the time in which something happens is drawn.
+ * @typedef {object} Axis
+ * @property {(at: number) => number} place of an instant, 0 to 1
+ * @property {readonly { place: number, after: number }[]} ticks `after`: ms after the first instant
+ */
+
+const marks = 5
+/** Least length of a wait that is drawn shorter, ms. */
+const leastGap = 200
+
+/** @param {readonly { from: number, to: number }[]} bars @returns {Axis} */
+export function createAxis(bars) {
+  const merged = merge(bars)
+  const start = merged[0]?.from ?? 0
+  const busy = merged.reduce((sum, { from, to }) => sum + to - from, 0)
+  const most = Math.max(leastGap, busy * 0.25)
+  /** @type {{ at: number, drawn: number }[]} */
+  const knots = []
+  let drawn = 0
+  let last = start
+  for (const { from, to } of merged) {
+    drawn += Math.min(from - last, most)
+    knots.push({ at: from, drawn })
+    drawn += to - from
+    knots.push({ at: to, drawn })
+    last = to
+  }
+  const length = Math.max(1, drawn)
+  return {
+    place: at => interpolate(knots, at, 'at', 'drawn') / length,
+    ticks: Array.from({ length: marks }, (_, index) => {
+      const place = index / marks
+      return { place, after: interpolate(knots, place * length, 'drawn', 'at') - start }
+    }),
+  }
+}
+
+/** @param {readonly { from: number, to: number }[]} bars */
+function merge(bars) {
+  const sorted = bars
+    .map(({ from, to }) => ({ from, to: Math.max(from, to) }))
+    .sort((one, other) => one.from - other.from)
+  /** @type {{ from: number, to: number }[]} */
+  const merged = []
+  for (const bar of sorted) {
+    const last = merged.at(-1)
+    if (last && bar.from <= last.to) last.to = Math.max(last.to, bar.to)
+    else merged.push(bar)
+  }
+  return merged
+}
+
+/**
+ * @param {readonly { at: number, drawn: number }[]} knots @param {number} value
+ * @param {'at' | 'drawn'} from @param {'at' | 'drawn'} to
+ */
+function interpolate(knots, value, from, to) {
+  const after = knots.findIndex(knot => knot[from] >= value)
+  const [right, left] = [knots[after], knots[after - 1]]
+  if (!right) return knots.at(-1)?.[to] ?? 0
+  if (!left || right[from] === left[from]) return right[to]
+  return left[to] + ((value - left[from]) / (right[from] - left[from])) * (right[to] - left[to])
+}

@@ -1,0 +1,20 @@
+import { useLayoutEffect, useRef } from '../../../vendor/hooks.js'
+import { html } from '../../lib/html.js'
+
+/** @typedef {{ createHTML: (text: string) => any }} MarkupPolicy */
+
+/** The only place where markup of others becomes markup: inside a frame without scripts, forms, links to this page or network. @type {MarkupPolicy} */
+const policy = /** @type {any} */ (globalThis).trustedTypes?.createPolicy('mail-preview', {
+  createHTML: (/** @type {string} */ text) => text,
+}) ?? { createHTML: text => text }
+
+const head = `<!doctype html><meta charset="utf-8"><meta http-equiv="Content-Security-Policy" content="default-src 'none'; img-src data:">`
+
+/** Mail as its reader sees it. @param {{ markup: string }} props */
+export function MailFrame({ markup }) {
+  const frame = useRef(/** @type {HTMLIFrameElement | null} */ (null))
+  useLayoutEffect(() => {
+    if (frame.current) frame.current.srcdoc = policy.createHTML(`${head}${markup}`)
+  }, [markup])
+  return html`<iframe ref=${frame} sandbox="" referrerpolicy="no-referrer" title="The mail as its reader sees it"></iframe>`
+}

@@ -1,0 +1,78 @@
+const handle = /@?[\w.+-]{1,100}@[\w-]{1,63}(?:\.[\w-]{1,63}){1,8}/g
+const web = /\bhttps?:\/\/[^\s"'<>)]{1,2000}/g
+/** Members that hold what people wrote, or bytes. */
+const spoken = new Set([
+  'content',
+  'raw',
+  'text',
+  'html',
+  'preview',
+  'summary',
+  'subject',
+  'display_name',
+  'username',
+  'name',
+  'title',
+  'message_text',
+  'avatar',
+  'url',
+  'data',
+  'arguments',
+])
+/** Members of the record itself, whose words are the gateway's. */
+const kept = new Set([
+  'kind',
+  'verdict',
+  'state',
+  'status',
+  'via',
+  'received_via',
+  'auth_method',
+  'code',
+  'outcome',
+  'mime',
+])
+
+/**
+ * The record of a message without persons: texts become their lengths, addresses and hosts become made-up ones, the same for the same.
+ * @param {unknown} record
+ */
+export function redact(record) {
+  /** @type {Map<string, string>} */
+  const names = new Map()
+  /** @param {string} found @param {string} word */
+  const alias = (found, word) => {
+    const known = names.get(found)
+    if (known) return known
+    const made = `${word}-${names.size + 1}`
+    names.set(found, made)
+    return made
+  }
+  /** @param {string} text */
+  const hide = text =>
+    text
+      .replace(
+        web,
+        url => `https://${alias(URL.canParse(url) ? new URL(url).host : url, 'host')}.example/${alias(url, 'path')}`,
+      )
+      .replace(handle, address => {
+        const bare = address.replace(/^@/, '')
+        const [name = '', host = ''] = bare.split('@')
+        return `@${alias(name, 'person')}@${alias(host.toLowerCase(), 'host')}.example`
+      })
+  /** @param {unknown} value @param {string} name @returns {unknown} */
+  const walk = (value, name) => {
+    if (spoken.has(name) && value !== null && value !== undefined) return `(${measure(value)} characters)`
+    if (typeof value === 'string') return kept.has(name) ? value : hide(value)
+    if (Array.isArray(value)) return value.map(each => walk(each, name))
+    if (typeof value === 'object' && value !== null)
+      return Object.fromEntries(Object.entries(value).map(([key, child]) => [key, walk(child, key)]))
+    return value
+  }
+  return walk(record, '')
+}
+
+/** @param {unknown} value */
+function measure(value) {
+  return typeof value === 'string' ? value.length : JSON.stringify(value).length
+}

@@ -1,0 +1,228 @@
+import { counted, oneLine, size } from '../../lib/format.js'
+
+/**
+ * One row of the waterfall; times are ms since 1970.
+ * @typedef {object} Stage
+ * @property {string} name
+ * @property {string} note
+ * @property {readonly { from: number, to: number, kind: string }[]} bars
+ * @property {boolean} [isSub]
+ * @property {string} [tone]
+ * @property {number} [ms] what it took, where that is not the sum of its bars
+ */
+
+/** Everything that happened to a message, in order. @param {any} record @returns {readonly Stage[]} */
+export function listStages(record) {
+  return [...listArrival(record), ...listTurn(record), ...record.deliveries.flatMap(listDelivery)]
+}
+
+/** @param {any} record @returns {readonly Stage[]} */
+function listArrival({ message, proofs, number, trace }) {
+  const bytes = rawSize(message.raw)
+  const start = trace?.received_at ?? Date.parse(message.received_at)
+  const steps = trace?.steps ?? []
+  const checks = steps.filter((/** @type {any} */ { kind }) => !own.has(kind))
+  const rest = steps.filter((/** @type {any} */ { kind }) => own.has(kind))
+  const ends = (/** @type {readonly any[]} */ list) =>
+    Math.max(start, ...list.map(({ after, ms }) => start + after + ms))
+  const begins = (/** @type {readonly any[]} */ list) => Math.min(...list.map(({ after }) => start + after))
+  const proven = checks.length > 0 ? ends(checks) : start
+  const admitted = trace?.admitted_at ?? proven
+  const isFailed = proofs.some((/** @type {any} */ { verdict }) => verdict === 'fail')
+  const read = begins(steps)
+  return [
+    {
+      name: bytes === undefined ? 'bytes received' : `bytes received, ${size(bytes)}`,
+      note: message.received_via,
+      bars: [{ from: start, to: steps.length > 0 ? Math.max(start, read) : start, kind: '' }],
+    },
+    {
+      name: 'proof',
+      note: message.sender.verified ? message.sender.auth_method : 'the sender is not proven',
+      tone: message.sender.verified ? '' : 'warn',
+      bars: [
+        {
+          from: checks.length > 0 ? begins(checks) : start,
+          to: proven,
+          kind: message.sender.verified ? 'proof' : isFailed ? 'broken' : 'late',
+        },
+      ],
+    },
+    ...proofs.map((/** @type {any} */ proof) => describeProof(proof, { start, steps: checks })),
+    ...rest
+      .filter((/** @type {any} */ { ms }) => ms >= 1)
+      .map((/** @type {any} */ { kind, after, ms, verdict }) => ({
+        name: kind,
+        note: verdict === 'pass' ? '' : verdict,
+        isSub: true,
+        bars: [{ from: start + after, to: start + after + ms, kind: '' }],
+      })),
+    {
+      name: `admitted as #${number}`,
+      note: 'on disk, acknowledged',
+      bars: [{ from: Math.min(admitted, Math.max(proven, ends(rest))), to: admitted, kind: '' }],
+    },
+  ]
+}
+
+/** Steps of the gateway that prove nothing. */
+const own = new Set(['resolve', 'normalize', 'rules'])
+
+/** @param {any} proof @param {{ start: number, steps: readonly any[] }} around @returns {Stage} */
+function describeProof({ kind, verdict, reason, key_id, ...details }, { start, steps }) {
+  const step = steps.find(
+    each => each.kind === kind && (key_id === undefined || each.key_id === undefined || each.key_id === key_id),
+  )
+  const origin = step?.key_from ? ` · key: ${step.key_from}` : ''
+  const covered = details.covers ?? details.covered
+  const said = [
+    verdict,
+    reason,
+    details.domain ?? details.issuer ?? details.address,
+    covered && `covers ${Array.isArray(covered) ? covered.join(' ') : covered}`,
+    key_id,
+  ]
+  const isGood = verdict === 'pass'
+  return {
+    name: `${proofNames[kind] ?? kind.replaceAll('-', ' ')}${origin}`,
+    note: oneLine(said.filter(Boolean).join(' · ')),
+    isSub: true,
+    tone: isGood ? '' : verdict === 'fail' ? 'bad' : 'warn',
+    bars: step
+      ? [
+          {
+            from: start + step.after,
+            to: start + step.after + step.ms,
+            kind: isGood ? 'proof' : verdict === 'fail' ? 'broken' : 'late',
+          },
+        ]
+      : [],
+  }
+}
+
+/** @type {Record<string, string>} */
+const proofNames = {
+  dkim: 'DKIM',
+  spf: 'SPF',
+  dmarc: 'DMARC',
+  arc: 'ARC',
+  jwt: 'token',
+  webfinger: 'WebFinger',
+  'http-signature': 'HTTP signature',
+}
+
+/** @param {any} record @returns {readonly Stage[]} */
+function listTurn({ message, turn, trace, response, error, merged_into }) {
+  const agent = message.recipient.split('@')[1] ?? 'agent'
+  const start = trace?.admitted_at ?? Date.parse(message.received_at)
+  if (merged_into !== undefined)
+    return [{ name: `with #${merged_into}`, note: 'answered together with a later message', bars: [] }]
+  const attempts = turn?.attempts ?? []
+  if (attempts.length === 0) {
+    if (!response) return error ? [{ name: `${agent} failed`, note: oneLine(error), tone: 'bad', bars: [] }] : []
+    return [
+      {
+        name: `${agent} answered`,
+        note: sayUsage(response.usage),
+        bars: [{ from: start, to: Date.parse(response.created_at), kind: 'agent' }],
+      },
+    ]
+  }
+  return attempts.flatMap((/** @type {any} */ attempt, /** @type {number} */ at) => {
+    const before = at === 0 ? start : (attempts[at - 1]?.ended_at ?? start)
+    return [
+      ...(attempt.leased_at > before
+        ? [
+            {
+              name: at === 0 ? 'waited for its turn' : 'waited to try again',
+              note: '',
+              bars: [{ from: before, to: attempt.leased_at, kind: 'queue' }],
+            },
+          ]
+        : []),
+      ...describeAttempt(attempt, agent),
+    ]
+  })
+}
+
+/** @param {any} attempt @param {string} agent @returns {readonly Stage[]} */
+function describeAttempt(attempt, agent) {
+  const { called_at, leased_at, ended_at, first_output_at, outcome, error, usage, tools = [] } = attempt
+  const from = called_at ?? leased_at
+  const isGood = outcome === 'answered' || outcome === 'silent'
+  const place = error?.file ? `${error.file}:${error.line} ` : ''
+  const note = error ? `${place}${error.message}` : sayUsage(usage)
+  const words = isGood ? outcome : outcome.replaceAll('_', ' ')
+  return [
+    {
+      name: `${agent} ${outcome === 'silent' ? 'said nothing' : words}${attempt.attempt > 1 ? `, attempt ${attempt.attempt}` : ''}`,
+      note: oneLine(note),
+      tone: isGood ? '' : 'bad',
+      bars: [{ from, to: ended_at, kind: isGood ? 'agent' : 'broken' }],
+    },
+    ...(first_output_at !== undefined && first_output_at > from
+      ? [{ name: 'first words', note: '', isSub: true, bars: [{ from, to: first_output_at, kind: 'part' }] }]
+      : []),
+    ...tools.map((/** @type {any} */ { name, ms, ok }) => ({
+      name: `tool ${name}`,
+      note: ok ? '' : 'failed',
+      tone: ok ? '' : 'bad',
+      isSub: true,
+      bars: [],
+      ms,
+    })),
+  ]
+}
+
+/** @param {readonly any[] | undefined} usage */
+function sayUsage(usage = []) {
+  return usage
+    .map(({ model, input_tokens, output_tokens }) =>
+      [
+        model,
+        input_tokens && `${counted(input_tokens, 'token')} in`,
+        output_tokens && `${output_tokens.toLocaleString('en')} out`,
+      ]
+        .filter(Boolean)
+        .join(', '),
+    )
+    .join(' · ')
+}
+
+/** @param {any} delivery @returns {readonly Stage[]} */
+function listDelivery({ to, state, attempt_log = [], queued_at, ended_at, last_error, next_attempt_at }) {
+  const name = `delivery to ${to}`
+  if (attempt_log.length === 0) {
+    const from = queued_at ? Date.parse(queued_at) : undefined
+    const bars = from === undefined ? [] : [{ from, to: ended_at ? Date.parse(ended_at) : from, kind: kindOf(state) }]
+    return [{ name, note: oneLine(last_error ?? sayState(state, next_attempt_at)), tone: toneOf(state), bars }]
+  }
+  return attempt_log.map((/** @type {any} */ { attempt, at, ms, outcome, reply_line, status, error }) => ({
+    name: attempt > 1 ? `attempt ${attempt}` : name,
+    isSub: attempt > 1,
+    note: oneLine([reply_line ?? status, outcome === 'sent' ? '' : error].filter(Boolean).join(' · ') || outcome),
+    tone: toneOf(outcome),
+    bars: [{ from: at, to: at + ms, kind: kindOf(outcome) }],
+  }))
+}
+
+/** @param {string} state @param {string | undefined} next */
+function sayState(state, next) {
+  return next ? `${state}, next attempt at ${next.slice(11, 19)} UTC` : state
+}
+
+/** @param {string} state */
+function kindOf(state) {
+  return state === 'sent' ? 'proof' : state === 'dead' ? 'broken' : state === 'later' ? 'late' : 'queue'
+}
+
+/** @param {string} state */
+function toneOf(state) {
+  return state === 'dead' ? 'bad' : state === 'later' ? 'warn' : ''
+}
+
+/** @param {unknown} raw */
+function rawSize(raw) {
+  if (raw === undefined || raw === null) return undefined
+  return new TextEncoder().encode(typeof raw === 'string' ? raw : JSON.stringify(raw)).length
+}

@@ -1,0 +1,30 @@
+import { clock } from '../../lib/format.js'
+import { html } from '../../lib/html.js'
+import { sayOutcome } from '../../lib/outcome.js'
+import { Copy } from '../../parts/copy.js'
+
+/**
+ * The sentence that says what became of it, then what to do, then what it rests on.
+ * @param {{ record: any, why: any, children?: any }} props
+ */
+export function Why({ record, why, children }) {
+  const { what } = sayOutcome({ ...record, deliveries: record.deliveries.map((/** @type {any} */ each) => each.state) })
+  const sentence = why?.sentence ?? (record.error ? `${what}: ${record.error}` : what)
+  return html`<section class="why" aria-label="Why">
+    <p>${sentence}.</p>
+    ${why?.fix && html`<p class="fix">${why.fix.text} ${why.fix.command && html`<code>${why.fix.command}</code> <${Copy} text=${why.fix.command} what="command" />`}</p>`}
+    ${
+      why?.evidence?.length > 0 &&
+      html`<details class="evidence">
+        <summary>Evidence</summary>
+        <ol>
+          ${why.evidence.map(
+            (/** @type {{ at?: string, fact: string }} */ { at, fact }, /** @type {number} */ index) =>
+              html`<li key=${index}><time>${at ? clock(at) : ''}</time><span>${fact}</span></li>`,
+          )}
+        </ol>
+      </details>`
+    }
+    <div class="acts">${children}</div>
+  </section>`
+}
